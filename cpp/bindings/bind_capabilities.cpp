@@ -1,0 +1,43 @@
+#include "bindings.hpp"
+#include "fields.hpp"
+
+#include <string>
+
+namespace pydoca::bindings {
+
+namespace py = pybind11;
+using namespace py::literals;
+
+namespace {
+
+/// A read-only property for each field; equality, hash and representation by the plain form.
+template <class T>
+void bind_fields(py::module_& module, const char* name, const char* doc) {
+  py::classh<T> type(module, name, doc);
+  each_field(std::type_identity<T>(),
+             [&](const char* field_name, auto field) { type.def_readonly(field_name, field); });
+  type.def("to_dict", [](const T& self) { return to_plain(self); }, "The same as plain Python, fit for JSON.");
+  type.def("__eq__", [](const T& self, py::handle other) -> py::object {
+    if (!py::isinstance<T>(other)) return py::reinterpret_borrow<py::object>(Py_NotImplemented);
+    return py::bool_(to_plain(self).equal(to_plain(other.cast<const T&>())));
+  });
+  type.def("__hash__", [](const T& self) { return py::hash(py::repr(to_plain(self))); });
+  const std::string format = std::string("<pydoca.") + name + " {}>";
+  type.def("__repr__", [format](const T& self) { return py::str(format).format(to_plain(self)); });
+}
+
+}  // namespace
+
+void bind_capabilities(py::module_& module) {
+  bind_fields<backend::DmaCapabilities>(
+      module, "DmaCapabilities",
+      "The limits of a DMA engine: bytes per task, elements of a list (1: no lists), tasks of a context.");
+  bind_fields<backend::ComchCapabilities>(
+      module, "ComchCapabilities",
+      "Which ends of a comch a function can be, and limits: lengths in bytes (of the name with its NUL), queues and "
+      "clients in numbers.");
+  bind_fields<backend::Capabilities>(module, "Capabilities",
+                                     "What a function can do; an engine that is not there is None.");
+}
+
+}  // namespace pydoca::bindings

@@ -1,0 +1,209 @@
+#include <pydoca/device.hpp>
+
+#include "bindings.hpp"
+#include "device_object.hpp"
+#include "fields.hpp"
+#include "find_device.hpp"
+#include "mmap_object.hpp"
+#include "scope.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace pydoca::bindings {
+
+namespace py = pybind11;
+using namespace py::literals;
+
+namespace {
+
+template <class Field>
+auto property(Field backend::DeviceProperties::* field) {
+  return [field](const DeviceInfo& info) { return info.properties().*field; };
+}
+
+bool is_equal(const DeviceInfo& one, const DeviceInfo& other) {
+  return &one.backend() == &other.backend() && one.name() == other.name() && one.pci_addr() == other.pci_addr() &&
+         one.properties().side == other.properties().side;
+}
+
+py::object to_dict(const DeviceInfo& info) {
+  const py::object plain = to_plain(info.properties());
+  plain["backend"] = info.properties().backend;
+  return plain;
+}
+
+py::str selector_text(const char* format, const DeviceInfo& info) {
+  return py::str(format).format(info.name(), to_str(to_text(info.properties().side)), info.pci_addr());
+}
+
+DeviceInfo make_info(const std::string& selector, const py::object& side, const std::optional<std::string>& pci_addr) {
+  DeviceInfo info = find_requested({py::str(selector), to_side(side), std::nullopt});
+  if (pci_addr && !info.is_equal_pci_addr(*pci_addr)) {
+    raise(Status::not_found,
+          py::str("{!r} is at {}, not at {}").format(selector, info.pci_addr(), *pci_addr).cast<std::string>());
+  }
+  return info;
+}
+
+void bind_properties(py::classh<DeviceInfo>& type) {
+  using backend::DeviceProperties;
+  type.def_property_readonly("name", property(&DeviceProperties::name), "Unique on its side, such as \"p0\".")
+      .def_property_readonly("pci_addr", property(&DeviceProperties::pci_addr), "In the long form, 0000:03:00.0.")
+      .def_property_readonly("func_type", property(&DeviceProperties::func_type))
+      .def_property_readonly("side", property(&DeviceProperties::side))
+      .def_property_readonly("backend", property(&DeviceProperties::backend))
+      .def_property_readonly("profile", property(&DeviceProperties::profile), "The card, such as \"bluefield3\".")
+      .def_property_readonly("iface_name", property(&DeviceProperties::iface_name))
+      .def_property_readonly("ibdev_name", property(&DeviceProperties::ibdev_name))
+      .def_property_readonly("vuid", property(&DeviceProperties::vuid))
+      .def_property_readonly("vhca_id", property(&DeviceProperties::vhca_id))
+      .def_property_readonly("active_rate", property(&DeviceProperties::active_rate), "In bit/s.")
+      .def_property_readonly("capabilities", property(&DeviceProperties::capabilities));
+}
+
+void bind_absent_properties(py::classh<DeviceInfo>& type) {
+  type.def_property_readonly(
+          "mac_addr", [](const DeviceInfo& info) { return to_text(info.mac_addr()); },
+          "Raises NotSupportedError on an InfiniBand port.")
+      .def_property_readonly(
+          "ipv4_addr", [](const DeviceInfo& info) { return to_text(info.ipv4_addr()); },
+          "Raises NotFoundError when none is set.")
+      .def_property_readonly(
+          "ipv6_addr", [](const DeviceInfo& info) { return to_text(info.ipv6_addr()); },
+          "Raises NotFoundError when none is set.")
+      .def_property_readonly("lid", &DeviceInfo::lid, "Raises NotSupportedError unless the port is InfiniBand.")
+      .def_property_readonly("sf_index", &DeviceInfo::sf_index, "Raises NotSupportedError unless it is an SF.");
+}
+
+void bind_device_info(py::classh<DeviceInfo>& type) {
+  type.def(py::init(&make_info), "selector"_a, py::kw_only(), "side"_a = py::none(), "pci_addr"_a = py::none(),
+           "The function that selector names: a PCI address, name, ibdev name or interface.")
+      .def("is_equal_pci_addr", &DeviceInfo::is_equal_pci_addr, "addr"_a,
+           "Compares with an address in the long or the short form; raises InvalidValueError for another form.")
+      .def("supports", &supports, "capability"_a,
+           "Whether the function can do one of: dma, comch_server, comch_client, mmap_export_pci, "
+           "mmap_create_from_export_pci, representors, async_sync_event_wait.")
+      .def("to_dict", &to_dict, "All properties as plain Python, fit for JSON; what is absent is None.")
+      .def("__eq__",
+           [](const DeviceInfo& one, py::handle other) -> py::object {
+             if (!py::isinstance<DeviceInfo>(other)) return py::reinterpret_borrow<py::object>(Py_NotImplemented);
+             return py::bool_(is_equal(one, other.cast<const DeviceInfo&>()));
+           })
+      .def("__hash__", [](const DeviceInfo& info) { return py::hash(py::make_tuple(info.name(), info.pci_addr())); })
+      .def("__repr__", [](const DeviceInfo& info) {
+        return selector_text("pydoca.DeviceInfo({!r}, side={!r}, pci_addr={!r})", info);
+      });
+}
+
+py::object make_mmap(py::object device, py::object memory, const py::object& access, py::object user_data,
+                     py::object free_callback) {
+  auto mmap = std::make_unique<MmapObject>();
+  mmap->add_device(std::move(device));
+  if (!access.is_none()) mmap->set_permissions(to_access(access));
+  mmap->set_user_data(std::move(user_data));
+  mmap->set_memrange(std::move(memory));
+  mmap->start();
+  mmap->set_free_callback(std::move(free_callback));
+  return py::cast(std::move(mmap));
+}
+
+py::object import_mmap(py::object device, const py::buffer& blob, py::object user_data) {
+  const auto held = HeldBuffer::of(blob);
+  const std::span bytes(static_cast<const std::byte*>(held->data()), held->size());
+  auto mmap = std::make_unique<MmapObject>(std::move(device), bytes, std::move(user_data));
+  return py::cast(std::move(mmap));
+}
+
+void bind_life(py::classh<DeviceObject>& type) {
+  type.def("close", &DeviceObject::close,
+           "Takes this opening back; closing again does nothing. Raises InUseError when it was the last opening and "
+           "memory maps, contexts or representors are on the device.")
+      .def_property_readonly("is_open", &DeviceObject::is_open)
+      .def_property_readonly(
+          "removed", [](const DeviceObject& self) { return self.is_open() && self.shared()->removed(); },
+          "Whether the function has been pulled out; its operations fail.")
+      .def("__eq__",
+           [](const DeviceObject& self, py::handle other) -> py::object {
+             if (!py::isinstance<DeviceObject>(other)) return py::reinterpret_borrow<py::object>(Py_NotImplemented);
+             return py::bool_(self.shared() == other.cast<const DeviceObject&>().shared());
+           })
+      .def("__hash__", [](const DeviceObject& self) { return std::hash<Device*>()(self.shared().get()); })
+      .def("__repr__", [](const DeviceObject& self) {
+        return selector_text(
+            self.is_open() ? "pydoca.open_device({!r}, side={!r})" : "<pydoca.Device {0!r} ({2}), closed>",
+            self.shared()->info());
+      });
+}
+
+void bind_device_methods(py::classh<DeviceObject>& type) {
+  const auto info = [](const DeviceObject& self) -> const DeviceInfo& { return self.shared()->info(); };
+  type.def_property_readonly("info", [info](const DeviceObject& self) { return info(self); })
+      .def_property_readonly("name", [info](const DeviceObject& self) { return info(self).name(); })
+      .def_property_readonly("pci_addr", [info](const DeviceObject& self) { return info(self).pci_addr(); })
+      .def_property_readonly("side", [info](const DeviceObject& self) { return info(self).properties().side; })
+      .def("mmap", &make_mmap, "memory"_a, py::kw_only(), "access"_a = py::none(), "user_data"_a = py::none(),
+           "free_callback"_a = py::none(),
+           "A started memory map of anything with the buffer protocol. access defaults to local_read_write, and to "
+           "local_read_only for read-only memory. Raises InvalidValueError.")
+      .def("import_mmap", &import_mmap, "blob"_a, py::kw_only(), "user_data"_a = py::none(),
+           "A map of the memory that blob, made by export_pci() on the other side, describes. It keeps the exporter's "
+           "addresses. Raises InvalidValueError and UnsupportedVersionError for a bad blob, NotPermittedError (the "
+           "wrong device or side), NotConnectedError (the exporter is gone), BadStateError (the export was "
+           "withdrawn), NotSupportedError.");
+}
+
+}  // namespace
+
+DeviceObject::~DeviceObject() {
+  try {
+    close();
+  } catch (const Error&) {
+    // What is still on the device keeps it open.
+  }
+}
+
+const std::shared_ptr<Device>& DeviceObject::get() const {
+  if (closed_) {
+    throw Error(Status::bad_state, "device " + device_->info().name() + " is closed; open it again");
+  }
+  return device_;
+}
+
+void DeviceObject::close() {
+  if (closed_) return;
+  device_->close();
+  closed_ = true;
+}
+
+void bind_device(py::module_& module) {
+  py::classh<DeviceInfo> info(module, "DeviceInfo",
+                              "A function as an enumeration saw it; it does not change, whatever becomes of the "
+                              "function.");
+  bind_properties(info);
+  bind_absent_properties(info);
+  bind_device_info(info);
+  py::classh<DeviceObject> device(module, "Device",
+                                  "A local function, opened. Opening one twice gives two objects that are equal, each "
+                                  "to be closed.");
+  bind_life(device);
+  bind_scope(device);
+  bind_device_methods(device);
+  module.def(
+      "devices", [](const py::object& side) { return visible_devices(to_side(side)); }, py::kw_only(),
+      "side"_a = py::none(),
+      "A snapshot of the functions that this process may see. Raises NotFoundError when there is none.");
+  module.def(
+      "open_device",
+      [](py::object selector, const py::object& side, std::optional<std::string> capability) {
+        return std::make_unique<DeviceObject>(
+            Device::open(find_requested({std::move(selector), to_side(side), std::move(capability)})));
+      },
+      "selector"_a = py::none(), py::kw_only(), "side"_a = py::none(), "capability"_a = py::none(),
+      "Opens the function that selector (PCI address, name, ibdev name, interface, DeviceInfo, or a predicate of "
+      "DeviceInfo) names, or the first one; side and capability narrow the choice. Raises NotFoundError, "
+      "NotSupportedError (it lacks the capability) and InvalidValueError (selector fits several).");
+}
+
+}  // namespace pydoca::bindings

@@ -1,0 +1,200 @@
+#include <pydoca/dma.hpp>
+
+#include "bindings.hpp"
+#include "buf_object.hpp"
+#include "collectable.hpp"
+#include "context_object.hpp"
+#include "convert.hpp"
+#include "mmap_object.hpp"
+#include "task_object.hpp"
+
+#include <pybind11/stl.h>
+
+#include <array>
+#include <string>
+#include <utility>
+
+namespace pydoca::bindings {
+
+namespace py = pybind11;
+using namespace py::literals;
+
+namespace {
+
+class DmaObject;
+
+/// What is to be copied from or to: a Buf, or None.
+Buf* element_of(const py::object& buf) {
+  if (!buf.is_none() && !py::isinstance<BufObject>(buf)) {
+    throw py::type_error(py::str("a pydoca.Buf is needed, not {}")
+                             .format(py::type::handle_of(buf).attr("__name__"))
+                             .cast<std::string>());
+  }
+  return buf.is_none() ? nullptr : &buf.cast<BufObject&>().get();
+}
+
+class DmaTaskObject final : public TaskObject {
+ public:
+  DmaTaskObject(py::object context, DmaMemcpyTask& slot, py::object src, py::object dst)
+      : TaskObject(std::move(context), slot), src_(std::move(src)), dst_(std::move(dst)) {}
+
+  const py::object& src() const noexcept { return src_; }
+  const py::object& dst() const noexcept { return dst_; }
+  void set_src(py::object buf) { set(src_, std::move(buf), "set src"); }
+  void set_dst(py::object buf) { set(dst_, std::move(buf), "set dst"); }
+
+  std::string describe() const override {
+    return "dma memcpy" + (length_ != 0 ? " of " + std::to_string(length_) + " bytes" : "");
+  }
+  std::string advice(Status status) const override;
+
+  int traverse(visitproc visit, void* arg) const override {
+    const int stop = visit_refs(std::array{src_, dst_}, visit, arg);
+    return stop != 0 ? stop : TaskObject::traverse(visit, arg);
+  }
+  void clear() override {
+    // In flight it is no garbage, and without a flight the engine does not use the bufs.
+    forget_operands();
+    TaskObject::clear();
+  }
+
+ protected:
+  void set_operands() override;
+  void forget_operands() noexcept override {
+    const py::object src = std::exchange(src_, py::none());
+    const py::object dst = std::exchange(dst_, py::none());
+  }
+
+ private:
+  void set(py::object& member, py::object buf, const char* what) {
+    require_idle(what);
+    static_cast<void>(element_of(buf));
+    member = std::move(buf);
+  }
+  DmaMemcpyTask& memcpy_slot() const { return static_cast<DmaMemcpyTask&>(*slot()); }
+  std::string sizes() const;
+
+  py::object src_;
+  py::object dst_;
+  std::uint64_t length_ = 0;
+};
+
+void DmaTaskObject::set_operands() {
+  Buf* const src = element_of(src_);
+  Buf* const dst = element_of(dst_);
+  length_ = src != nullptr ? src->list_data_len() : 0;
+  static_cast<void>(memcpy_slot().set_src(src));
+  static_cast<void>(memcpy_slot().set_dst(dst));
+}
+
+std::string DmaTaskObject::sizes() const {
+  const Buf* const src = element_of(src_);
+  const Buf* const dst = element_of(dst_);
+  const DeviceInfo& info = context().context().device()->info();
+  if (src == nullptr || dst == nullptr) {
+    return "source and destination must both be given";
+  }
+  return "the source has " + std::to_string(src->list_data_len()) + " bytes of data in " +
+         std::to_string(src->num_elements()) + " element(s), the destination " + std::to_string(dst->list_tailroom()) +
+         " bytes of tailroom in " + std::to_string(dst->num_elements()) + "; " + info.name() + " takes 1.." +
+         std::to_string(Dma::max_buf_size(info)) + " bytes and lists of up to " +
+         std::to_string(Dma::max_buf_list_len(info)) +
+         ", of memory maps that it was added to, given by their first element";
+}
+
+std::string DmaTaskObject::advice(Status status) const {
+  switch (status) {
+    case Status::invalid_value:
+      return sizes();
+    case Status::in_use:
+      return "another task is filling the destination; wait for its completion";
+    case Status::io_failed:
+      return "the device could not reach the memory, or the sizes do not fit; its context stops: wait until it is IDLE "
+             "and start it again";
+    default:
+      return TaskObject::advice(status);
+  }
+}
+
+class DmaObject final : public ContextObject {
+ public:
+  DmaObject(py::object engine, const py::object& device, std::uint32_t num_tasks, ContextOptions options)
+      : ContextObject(std::move(engine), device, create(device, num_tasks), std::move(options)) {}
+
+  py::object memcpy(py::object src, py::object dst, py::object user_data, bool submit);
+
+ private:
+  static std::shared_ptr<Dma> create(const py::object& device, std::uint32_t num_tasks) {
+    auto dma = Dma::create(to_device(device).get());
+    dma->set_memcpy_conf(TaskObject::on_complete, TaskObject::on_complete, num_tasks);
+    return dma;
+  }
+  [[noreturn]] void refuse(Status status) const;
+};
+
+void DmaObject::refuse(Status status) const {
+  if (status == Status::no_memory) {
+    raise(status,
+          "dma memcpy: every one of the context's tasks is taken; wait for one and drop or free() it, or give the "
+          "context a larger num_tasks");
+  }
+  raise(status, "dma memcpy: the context is not running; start it first");
+}
+
+py::object DmaObject::memcpy(py::object src, py::object dst, py::object user_data, bool submit) {
+  engine().require_thread("dma memcpy");
+  Buf* const src_buf = element_of(src);
+  Buf* const dst_buf = element_of(dst);
+  DmaMemcpyTask* slot = nullptr;
+  const Status status = static_cast<Dma&>(context()).memcpy(src_buf, dst_buf, 0, slot);
+  if (status != Status::success) [[unlikely]] {
+    refuse(status);
+  }
+  auto task = std::make_unique<DmaTaskObject>(self(), *slot, std::move(src), std::move(dst));
+  task->set_user_data(std::move(user_data));
+  DmaTaskObject& made = *task;
+  py::object object = TaskObject::publish(std::move(task));
+  if (submit) made.submit(SubmitFlags::flush, true);
+  return object;
+}
+
+void bind_memcpy_task(py::module_& module) {
+  py::classh<DmaTaskObject, TaskObject>(
+      module, "DmaMemcpyTask",
+      "Copies src's data, in list order, to dst's tailrooms; on success dst's data_len\n"
+      "grows by the copied length. On failure part of dst may have been written.")
+      .def_property("src", &DmaTaskObject::src, &DmaTaskObject::set_src,
+                    "A Buf; None once the task is freed. Setting raises InUseError in flight.")
+      .def_property("dst", &DmaTaskObject::dst, &DmaTaskObject::set_dst);
+}
+
+template <typename Class>
+void bind_capabilities(Class& type) {
+  type.def_static("is_supported", &Dma::is_supported, "info"_a, "Whether the device has a copy engine.")
+      .def_static("max_buf_size", &Dma::max_buf_size, "info"_a, "Bytes per task.")
+      .def_static("max_buf_list_len", &Dma::max_buf_list_len, "info"_a, "Elements of a list; 1: no lists.")
+      .def_static("max_num_tasks", &Dma::max_num_tasks, "info"_a, "The largest num_tasks.");
+}
+
+}  // namespace
+
+void bind_dma(py::module_& module) {
+  bind_memcpy_task(module);
+  py::classh<DmaObject, ContextObject> type(module, "Dma", "The copy engine of a device.");
+  const auto create = [](py::object pe, const py::object& dev, std::uint32_t num_tasks, py::object on_completion,
+                         py::object on_error, py::object on_state_changed, py::object user_data) {
+    return std::make_unique<DmaObject>(std::move(pe), dev, num_tasks,
+                                       ContextOptions{std::move(on_completion), std::move(on_error),
+                                                      std::move(on_state_changed), std::move(user_data)});
+  };
+  type.def(py::init(create), "pe"_a, "dev"_a, py::kw_only(), "num_tasks"_a = 32, "on_completion"_a = py::none(),
+           "on_error"_a = py::none(), "on_state_changed"_a = py::none(), "user_data"_a = py::none())
+      .def("memcpy", &DmaObject::memcpy, "src"_a, "dst"_a, py::kw_only(), "user_data"_a = py::none(), "submit"_a = true,
+           "Takes a task, and submits it unless submit is false. Raises NoMemoryError when all num_tasks are taken,\n"
+           "BadStateError unless the context runs, InvalidValueError for bufs that cannot be copied, AgainError when "
+           "the\n"
+           "queue is full.");
+  bind_capabilities(type);
+}
+
+}  // namespace pydoca::bindings

@@ -1,0 +1,125 @@
+#include <pydoca/mmap.hpp>
+
+#include "bindings.hpp"
+#include "collectable.hpp"
+#include "mmap_object.hpp"
+#include "parse.hpp"
+#include "scope.hpp"
+
+#include <pybind11/stl.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+namespace pydoca::bindings {
+
+namespace py = pybind11;
+using namespace py::literals;
+
+namespace {
+
+void set_slots(PyHeapTypeObject* type) {
+  collectable<MmapObject>().value(type);
+  set_view_slots<MmapObject>(type);
+  type->ht_type.tp_finalize = [](PyObject* self) {
+    if (py::detail::is_holder_constructed(self)) py::handle(self).cast<MmapObject&>().finalize();
+  };
+}
+
+std::unique_ptr<MmapObject> make(py::object memory, const py::iterable& devices, const py::object& access,
+                                 py::object user_data, py::object free_callback,
+                                 std::optional<std::uint32_t> max_num_devices) {
+  auto self = std::make_unique<MmapObject>();
+  if (max_num_devices) self->get()->set_max_num_devices(*max_num_devices);
+  for (const py::handle device : devices) self->add_device(py::reinterpret_borrow<py::object>(device));
+  if (!access.is_none()) self->set_permissions(to_access(access));
+  if (!memory.is_none()) self->set_memrange(std::move(memory));
+  self->set_user_data(std::move(user_data));
+  self->set_free_callback(std::move(free_callback));
+  return self;
+}
+
+py::str repr(const MmapObject& self) {
+  const Mmap& mmap = self.look();
+  const char* state = self.is_closed()        ? "closed"
+                      : mmap.is_from_export() ? "imported"
+                      : mmap.is_started()     ? "started"
+                                              : "stopped";
+  return py::str("<pydoca.Mmap of {} bytes at {:#x}, {}, {}>")
+      .format(mmap.len(), mmap.addr(), to_text(mmap.permissions()), state);
+}
+
+void bind_configuration(py::classh<MmapObject>& type) {
+  type.def(py::init(&make), "memory"_a = py::none(), py::kw_only(), "devices"_a = py::tuple(), "access"_a = py::none(),
+           "user_data"_a = py::none(), "free_callback"_a = py::none(), "max_num_devices"_a = py::none(),
+           "A map that is configured and not started. free_callback(memory) runs at the end of a map that was ever "
+           "started, once nothing refers to the memory any more.")
+      .def("add_device", &MmapObject::add_device, "device"_a,
+           "Raises AlreadyExistError, NoMemoryError (above max_num_devices), BadStateError (started), "
+           "NotPermittedError (imported).")
+      .def("remove_device", &MmapObject::remove_device, "device"_a, "Raises NotFoundError, and as add_device().")
+      .def("set_memrange", &MmapObject::set_memrange, "memory"_a,
+           "Any object with the buffer protocol, C-contiguous; once for life (NotPermittedError). The memory stays "
+           "until "
+           "map and views have gone. Raises InvalidValueError for an empty one.")
+      .def(
+          "set_permissions",
+          [](MmapObject& self, const py::object& access) { self.set_permissions(to_access(access)); }, "access"_a,
+          "Raises InvalidValueError for pci_read_only with pci_read_write, and for write permission on read-only "
+          "memory; BadStateError when started.");
+}
+
+void bind_life(py::classh<MmapObject>& type) {
+  type.def("start", &MmapObject::start,
+           "Registers the range on every device. Raises InvalidValueError without range or device, BadStateError when "
+           "started, NotPermittedError on an imported map.")
+      .def("stop", &MmapObject::stop,
+           "Withdraws exports and waits for peers' accesses, for a second at most. Raises NotPermittedError while bufs "
+           "live, AgainError while a peer's access has not ended. Stopping a stopped map does nothing.")
+      .def("close", &MmapObject::close,
+           "Stops, and lets go of the memory. Closing again does nothing. Raises as stop().")
+      .def("export_pci", &MmapObject::export_pci, "device"_a = py::none(),
+           "Describes the range, in less than 512 bytes, for the other side of device's PCIe link; without device, "
+           "that of the only one. Raises NotPermittedError (not started, no PCI permission, imported), NotFoundError "
+           "(device not added), NotSupportedError.")
+      .def("__repr__", &repr);
+}
+
+void bind_properties(py::classh<MmapObject>& type) {
+  const auto look = [&](const char* name, auto read, const char* doc = "") {
+    type.def_property_readonly(name, [read](const MmapObject& self) { return (self.look().*read)(); }, doc);
+  };
+  look("addr", &Mmap::addr, "In the owner's address space; 0 without a range.");
+  look("len", &Mmap::len, "In bytes.");
+  look("access", &Mmap::permissions);
+  look("is_started", &Mmap::is_started);
+  look("is_exported", &Mmap::is_exported);
+  look("is_from_export", &Mmap::is_from_export);
+  look("num_bufs", &Mmap::num_bufs, "The bufs that point into the map now.");
+  look("max_num_devices", &Mmap::max_num_devices);
+  type.def("__len__", [](const MmapObject& self) { return self.look().len(); })
+      .def("__bool__", [](const MmapObject&) { return true; })
+      .def_property_readonly("devices", &MmapObject::devices)
+      .def_property_readonly("memory", &MmapObject::memory,
+                             "The object whose memory it is, as given; None if imported.")
+      .def_property("user_data", &MmapObject::user_data, &MmapObject::set_user_data,
+                    "Anything; to be set while stopped.");
+}
+
+}  // namespace
+
+void bind_mmap(py::module_& module) {
+  py::classh<MmapObject> type(
+      module, "Mmap",
+      "A range of memory that devices may reach; a buffer itself, unless imported. One thread at a "
+      "time: another's call during start, stop or close raises InUseError.",
+      py::custom_type_setup(set_slots));
+  bind_configuration(type);
+  bind_life(type);
+  bind_scope(type);
+  bind_properties(type);
+  bind_array_protocols(type);
+}
+
+}  // namespace pydoca::bindings

@@ -1,0 +1,217 @@
+#include <pydoca/progress_engine.hpp>
+
+#include "awaitable.hpp"
+#include "bindings.hpp"
+#include "collectable.hpp"
+#include "convert.hpp"
+#include "engine_object.hpp"
+#include "task_object.hpp"
+
+#include <pybind11/functional.h>
+#include <pybind11/native_enum.h>
+#include <pybind11/stl.h>
+
+#include <chrono>
+
+namespace pydoca::bindings {
+
+namespace py = pybind11;
+using namespace py::literals;
+
+namespace {
+
+using Timeout = std::optional<double>;
+
+/// Tasks that are waited for, each until the completion of what was under way at the beginning.
+class AwaitedTasks {
+ public:
+  explicit AwaitedTasks(const py::iterable& tasks) {
+    for (const py::handle& object : tasks) {
+      if (!py::isinstance<TaskObject>(object)) {
+        throw py::type_error("run_until takes a Task, an iterable of Tasks, or a predicate");
+      }
+      auto& task = object.cast<TaskObject&>();
+      task.require_submitted("run until");
+      tasks_.push_back({py::reinterpret_borrow<py::object>(object), &task, task.completions()});
+    }
+  }
+
+  bool done() {
+    while (next_ < tasks_.size() && is_done(tasks_[next_])) ++next_;
+    return next_ == tasks_.size();
+  }
+
+  void raise_first_error() const {
+    for (const Awaited& awaited : tasks_) {
+      if (const py::object error = awaited.task->outcome(); !error.is_none()) raise(error);
+    }
+  }
+
+ private:
+  struct Awaited {
+    py::object object;
+    TaskObject* task;
+    std::uint64_t before;
+  };
+
+  static bool is_done(const Awaited& awaited) {
+    return !awaited.task->in_flight() || awaited.task->completions() != awaited.before;
+  }
+
+  std::vector<Awaited> tasks_;
+  std::size_t next_ = 0;
+};
+
+void run_until_tasks(EngineObject& self, const py::iterable& tasks, Timeout timeout) {
+  AwaitedTasks awaited(tasks);
+  block_until(self, [&] { return awaited.done(); }, timeout, "run until the tasks are done");
+  awaited.raise_first_error();
+}
+
+void run_until(EngineObject& self, const py::object& what, Timeout timeout) {
+  if (py::isinstance<TaskObject>(what)) {
+    what.cast<TaskObject&>().wait(timeout);
+  } else if (PyCallable_Check(what.ptr()) != 0) {
+    const auto is_true = [&] { return py::bool_(what()).cast<bool>(); };
+    block_until(self, is_true, timeout, "run until the predicate holds");
+  } else {
+    run_until_tasks(self, py::iterable(what), timeout);
+  }
+}
+
+std::uint64_t wait(EngineObject& self, Timeout timeout) {
+  const std::uint64_t before = self.advanced();
+  block_until(self, [&] { return self.advanced() != before; }, timeout, "wait for the engine");
+  return self.advanced() - before;
+}
+
+void bind_mode(py::module_& module) {
+  py::native_enum<EventMode>(module, "EventMode", "enum.IntEnum", "How the notification handle is used.")
+      .value("PROGRESS_SELECTIVE", EventMode::progress_selective, "Clear the notification after each wake-up.")
+      .value("PROGRESS_ALL", EventMode::progress_all, "Requesting clears it.")
+      .finalize();
+}
+
+template <typename Class>
+void bind_progress(Class& type) {
+  type.def("progress", &EngineObject::progress,
+           "Delivers at most one completion or event, calling its callbacks; whether there was one. Never blocks.")
+      .def("drain", &EngineObject::drain, "max"_a = 256, "Delivers up to max of them and returns how many.")
+      .def("run_until", run_until, "what"_a, "timeout"_a = py::none(),
+           "Progresses until a task, or every task of an iterable, has completed, or until a predicate is true. Raises "
+           "the\n"
+           "first failed task's error when all have completed. timeout in seconds, None for no limit (TimeOutError).")
+      .def("wait", wait, "timeout"_a = py::none(),
+           "Sleeps until something can be progressed, does it, and returns how much it was (1 or more).\n"
+           "timeout in seconds, None for no limit; raises TimeOutError.")
+      .def(
+          "gather",
+          [](const py::object& self, const py::object& tasks) { return bridge_module().attr("gather")(self, tasks); },
+          "tasks"_a,
+          "Awaits all tasks and returns them as a list; raises the first failed one's error, when all have completed.")
+      .def(
+          "as_completed",
+          [](const py::object& self, const py::object& tasks) {
+            return bridge_module().attr("as_completed")(self, tasks);
+          },
+          "tasks"_a, "Iterates (async for) over the tasks in the order of their completion.");
+}
+
+template <typename Class>
+void bind_notification(Class& type) {
+  const auto handle = [](const EngineObject& self) {
+    self.require_open("notification handle");
+    return self.engine().notification_handle();
+  };
+  const auto request = [](EngineObject& self) {
+    self.require_open("request_notification");
+    self.engine().request_notification();
+  };
+  const auto clear = [](EngineObject& self) {
+    self.require_open("clear_notification");
+    self.engine().clear_notification();
+    self.disarmed();
+  };
+  const auto set_mode = [](EngineObject& self, EventMode mode) {
+    self.require_progressable("set event_mode");
+    self.engine().set_event_mode(mode);
+  };
+  type.def("fileno", handle, "For select, epoll and event loops: readable once armed and something is pending.")
+      .def_property_readonly("notification_handle", handle)
+      .def("request_notification", request, "Arms the handle; with something pending it is readable at once.")
+      .def("clear_notification", clear, "Disarms the handle and makes it unreadable.")
+      .def_property("event_mode", [](const EngineObject& self) { return self.engine().event_mode(); }, set_mode);
+}
+
+template <typename Class>
+void bind_life(Class& type) {
+  type.def("release_thread", &EngineObject::release_thread,
+           "Lets another thread, or another event loop, take the engine over. Raises InUseError with tasks in flight.")
+      .def("close", &EngineObject::close,
+           "Releases it for good; idempotent. Raises InUseError while contexts are open.")
+      .def_property_readonly("closed", &EngineObject::is_closed)
+      .def("__enter__",
+           [](const py::object& self) {
+             self.cast<EngineObject&>().require_open("with");
+             return self;
+           })
+      .def(
+          "__exit__", [](EngineObject& self, const py::args&) { self.leave(); },
+          "Stops and closes the contexts that are still open, newest first, then closes the engine.")
+      .def("__aenter__", [](const py::object& self) { return bridge_module().attr("enter_engine")(self); })
+      .def("__aexit__",
+           [](const py::object& self, const py::args&) { return bridge_module().attr("leave_engine")(self); });
+}
+
+template <typename Class>
+void bind_inside(Class& type) {
+  using std::chrono::nanoseconds;
+  type.def_property_readonly("_bridge", &EngineObject::bridge)
+      .def("_contexts", &EngineObject::contexts)
+      .def("_require_open", &EngineObject::require_open, "what"_a)
+      .def("_is_forked", &EngineObject::is_forked)
+      .def(
+          "_turn",
+          [](EngineObject& self, std::size_t max, std::int64_t ns) { return self.drain_for(max, nanoseconds(ns)); },
+          "max"_a, "ns"_a, "What one turn of an event loop takes.")
+      .def(
+          "_progress_until",
+          [](EngineObject& self, const TaskObject& task, std::int64_t ns) {
+            return self.progress_until(task, nanoseconds(ns));
+          },
+          "task"_a, "ns"_a)
+      .def(
+          "_arm",
+          [](EngineObject& self) {
+            self.engine().request_notification();
+            return !self.engine().has_pending();
+          },
+          "False: something is there already.")
+      .def("_disarm", [](EngineObject& self) {
+        // A forked child shares the handle with its parent, whose wake-up it would take.
+        self.require_thread("clear the notification");
+        self.engine().clear_notification();
+      });
+}
+
+}  // namespace
+
+void bind_progress_engine(py::module_& module) {
+  bind_mode(module);
+  py::classh<EngineObject> type(
+      module, "ProgressEngine",
+      "Delivers the completions and events of the contexts on it, only within its own calls, in the\n"
+      "one thread that uses it; or in an event loop, to which it belongs from the first await on.",
+      collectable<EngineObject>());
+  type.def(py::init<>());
+  bind_progress(type);
+  bind_notification(type);
+  bind_life(type);
+  bind_inside(type);
+  py::module_::import("atexit").attr("register")(py::cpp_function(&EngineObject::end_all));
+  type.def_property_readonly("num_inflight_tasks",
+                             [](const EngineObject& self) { return self.engine().num_inflight_tasks(); })
+      .def_property_readonly("num_contexts", [](const EngineObject& self) { return self.engine().num_contexts(); });
+}
+
+}  // namespace pydoca::bindings

@@ -1,0 +1,97 @@
+#include <pydoca/task.hpp>
+
+#include "bindings.hpp"
+#include "collectable.hpp"
+#include "convert.hpp"
+#include "task_object.hpp"
+
+#include <pybind11/native_enum.h>
+#include <pybind11/stl.h>
+
+namespace pydoca::bindings {
+
+namespace py = pybind11;
+using namespace py::literals;
+
+namespace {
+
+void bind_state(py::module_& module) {
+  py::native_enum<Task::State>(module, "TaskState", "enum.IntEnum", "Who has a task.")
+      .value("FREE", Task::State::free)
+      .value("IDLE", Task::State::idle)
+      .value("SUBMITTED", Task::State::submitted)
+      .finalize();
+}
+
+template <typename Class>
+void bind_submission(Class& type) {
+  type.def(
+          "submit", [](TaskObject& self, SubmitFlags flags) { self.submit(flags, false); },
+          "flags"_a = SubmitFlags::flush,
+          "Hands the task over without a look at its fields: a fault in them fails it later, and stops its context.\n"
+          "Raises BadStateError unless the context runs and the task is idle, AgainError when the queue is full.")
+      .def(
+          "try_submit", [](TaskObject& self, SubmitFlags flags) { self.submit(flags, true); },
+          "flags"_a = SubmitFlags::flush, "The same, but raises InvalidValueError for what would fail in the device.")
+      .def("free", &TaskObject::free,
+           "Gives the slot back to the context. Raises InUseError in flight, BadStateError when freed already.")
+      .def("wait", &TaskObject::wait, "timeout"_a = py::none(),
+           "Progresses until the task has completed. timeout in seconds, None for no limit; raises TimeOutError, the\n"
+           "task's own error, and what callbacks raised meanwhile (an ExceptionGroup).")
+      .def("result", &TaskObject::result,
+           "None, or raises the error of the last completion; InProgressError before the first one.")
+      .def(
+          "__await__", [](const py::object& self) { return bridge_module().attr("await_task")(self); },
+          "Waits for the completion; None, or the task's error. When cancelled, CancelledError comes once the device "
+          "has\n"
+          "let go of the memory.")
+      .def("add_done_callback", &TaskObject::add_done_callback, "fn"_a,
+           "Has fn(task) called by the next completion, once; at once when the task is done.")
+      .def("remove_done_callback", &TaskObject::remove_done_callback, "fn"_a,
+           "Takes fn back; returns how many times it was there.");
+}
+
+template <typename Class>
+void bind_properties(Class& type) {
+  const auto set_user_data = [](TaskObject& self, py::object data) { self.set_user_data(std::move(data)); };
+  type.def_property_readonly(
+          "status", [](const TaskObject& self) { return to_status(self.status()); },
+          "Of the last completion; IN_PROGRESS while in flight.")
+      .def_property_readonly("state", &TaskObject::state, "FREE once freed, or once its context has stopped.")
+      .def_property_readonly("done", &TaskObject::done, "Whether it has completed, and is not in flight again.")
+      .def_property("user_data", &TaskObject::user_data, set_user_data, "Anything; handed to the callbacks.")
+      .def_property_readonly("context", &TaskObject::context_ref)
+      .def_property_readonly("_engine", [](const TaskObject& self) { return self.context().engine_ref(); })
+      .def_property_readonly("_completions", &TaskObject::completions)
+      .def("_outcome", &TaskObject::outcome, "The error of the last completion, or None.")
+      .def(
+          "_exception_of",
+          [](TaskObject& self, std::uint32_t status) { return self.exception_of(static_cast<Status>(status)); },
+          "status"_a)
+      .def("_require_submitted", &TaskObject::require_submitted, "what"_a)
+      .def(
+          "_add_waiter", [](TaskObject& self, py::object future) { self.waiters().add(std::move(future)); }, "future"_a)
+      .def(
+          "_discard_waiter", [](TaskObject& self, const py::object& future) { self.waiters().discard(future); },
+          "future"_a);
+}
+
+std::string repr(const TaskObject& task) {
+  const char* const state = task.in_flight() ? "in flight" : task.done() ? "done" : "not submitted";
+  return "<pydoca task: " + task.describe() + ", " + state + ">";
+}
+
+}  // namespace
+
+void bind_task(py::module_& module) {
+  bind_state(module);
+  py::classh<TaskObject> type(module, "Task",
+                              "A unit of work for a device: awaitable, or waited for without a loop, and reusable.\n"
+                              "While the device has it, it and its bufs are kept alive, whatever is dropped.",
+                              collectable<TaskObject>());
+  bind_submission(type);
+  bind_properties(type);
+  type.def("__repr__", repr);
+}
+
+}  // namespace pydoca::bindings

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+namespace pydoca::bindings {
+
+/// Visits a reference for Python's cycle collector; for use in traverse() of what collectable() is given.
+inline int visit_ref(const pybind11::object& object, visitproc visit, void* arg) {
+  return object ? visit(object.ptr(), arg) : 0;
+}
+
+template <typename Range>
+int visit_refs(const Range& objects, visitproc visit, void* arg) {
+  for (const pybind11::object& object : objects) {
+    if (const int stop = visit_ref(object, visit, arg)) {
+      return stop;
+    }
+  }
+  return 0;
+}
+
+/// Lets the cycle collector see what T's instances, and those of bound subclasses, refer to: T has traverse(visit, arg)
+/// and clear(), virtual where subclasses have more.
+template <typename T>
+pybind11::custom_type_setup collectable() {
+  return pybind11::custom_type_setup([](PyHeapTypeObject* heap_type) {
+    PyTypeObject& type = heap_type->ht_type;
+    type.tp_flags |= Py_TPFLAGS_HAVE_GC;
+    type.tp_traverse = [](PyObject* self, visitproc visit, void* arg) {
+      Py_VISIT(Py_TYPE(self));
+      return pybind11::detail::is_holder_constructed(self)
+                 ? pybind11::cast<T&>(pybind11::handle(self)).traverse(visit, arg)
+                 : 0;
+    };
+    type.tp_clear = [](PyObject* self) {
+      if (pybind11::detail::is_holder_constructed(self)) {
+        pybind11::cast<T&>(pybind11::handle(self)).clear();
+      }
+      return 0;
+    };
+  });
+}
+
+}  // namespace pydoca::bindings

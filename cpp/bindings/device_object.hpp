@@ -1,0 +1,50 @@
+/// Python's Device and Representor: one opening each, given back once, by close() or at the object's end.
+#pragma once
+
+#include <pydoca/device.hpp>
+#include <pydoca/representor.hpp>
+
+#include <memory>
+#include <utility>
+
+namespace pydoca::bindings {
+
+class DeviceObject {
+ public:
+  explicit DeviceObject(std::shared_ptr<Device> device) noexcept : device_(std::move(device)) {}
+  ~DeviceObject();
+  DeviceObject(const DeviceObject&) = delete;
+  DeviceObject& operator=(const DeviceObject&) = delete;
+
+  /// Throws bad_state once closed; what is needed to build something on the device.
+  const std::shared_ptr<Device>& get() const;
+  /// The device whatever its state: for its information, and to compare.
+  const std::shared_ptr<Device>& shared() const noexcept { return device_; }
+  bool is_open() const noexcept { return !closed_; }
+  void enter() const { static_cast<void>(get()); }
+  /// Idempotent. Throws in_use when this was the last opening and something is on the device.
+  void close();
+
+ private:
+  std::shared_ptr<Device> device_;
+  bool closed_ = false;
+};
+
+class RepresentorObject {
+ public:
+  explicit RepresentorObject(std::shared_ptr<Representor> representor) noexcept
+      : representor_(std::move(representor)) {}
+
+  /// Throws bad_state once closed.
+  const std::shared_ptr<Representor>& get() const;
+  const std::shared_ptr<Representor>& shared() const noexcept { return representor_; }
+  bool is_open() const noexcept { return representor_->is_open(); }
+  void enter() const { static_cast<void>(get()); }
+  /// Idempotent. Throws in_use while a server is on it.
+  void close();
+
+ private:
+  std::shared_ptr<Representor> representor_;
+};
+
+}  // namespace pydoca::bindings

@@ -1,0 +1,116 @@
+#pragma once
+
+#include <pydoca/progress_engine.hpp>
+
+#include <pybind11/pybind11.h>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace pydoca::bindings {
+
+class ContextObject;
+class TaskObject;
+
+/// A progress engine as Python has it. Completion callbacks run within its calls with the GIL held; what they raise,
+/// and the futures they complete, wait here until the engine's batch is over. Everything needs the GIL.
+class EngineObject {
+ public:
+  EngineObject();
+  ~EngineObject();
+  EngineObject(const EngineObject&) = delete;
+  EngineObject& operator=(const EngineObject&) = delete;
+
+  ProgressEngine& engine() const noexcept { return *engine_; }
+  bool is_closed() const noexcept { return closed_; }
+  /// Whether this process was forked from the one that made the engine.
+  bool is_forked() const noexcept { return engine_->check_thread() == Status::bad_state; }
+
+  /// Throws WrongThreadError or ForkedError, saying what was attempted.
+  void require_thread(std::string_view what) const;
+  /// The same, and BadStateError when the engine is closed.
+  void require_open(std::string_view what) const;
+  /// The same, and BadStateError in a completion callback, where DOCA forbids progress.
+  void require_progressable(std::string_view what) const;
+
+  // One batch of the engine's, after which futures are set and faults raised or reported. In a completion callback the
+  // last two do nothing: there a coroutine may run, which would not know.
+  bool progress();
+  std::size_t drain(std::size_t max);
+  /// What a turn of an event loop may take: up to max completions, but not much more time than limit.
+  std::size_t drain_for(std::size_t max, std::chrono::nanoseconds limit);
+  /// progress() over and over until task has completed or limit is over; whether it has.
+  bool progress_until(const TaskObject& task, std::chrono::nanoseconds limit);
+
+  /// How much all of these have advanced.
+  std::uint64_t advanced() const noexcept { return advanced_; }
+
+  /// Sets futures and raises or reports faults, unless a batch is under way. For control calls that may call back.
+  void settle();
+  /// future gets result at the end of the batch.
+  void wake_later(pybind11::object future, pybind11::object result) {
+    woken_.emplace_back(std::move(future), std::move(result));
+  }
+  /// Calls a user's callback; what it raises waits for settle(). source (a task, a context) goes into the report.
+  template <typename... Args>
+  void call(const pybind11::object& callback, const pybind11::object& source, const Args&... args) noexcept {
+    try {
+      callback(args...);
+    } catch (pybind11::error_already_set& error) {
+      collect(error, source);
+    }
+  }
+
+  void collect(pybind11::error_already_set& error, const pybind11::object& source) noexcept;
+
+  /// The asyncio bridge, made on the first call.
+  pybind11::object bridge();
+  /// Tells the bridge, if there is one, that the handle is not armed any more.
+  void disarmed();
+  void release_thread();
+  /// Throws in_use while contexts are not closed. Idempotent.
+  void close();
+  /// For with: stops and closes the contexts, newest first, then the engine.
+  void leave();
+  /// For the interpreter's end, of every engine of this thread: waits until the devices have let go of memory, for a
+  /// bounded time.
+  static void end_all() noexcept;
+
+  void add_context(ContextObject& context) { contexts_.push_back(&context); }
+  void remove_context(ContextObject& context) noexcept { std::erase(contexts_, &context); }
+  /// Open contexts, oldest first.
+  pybind11::list contexts() const;
+
+  int traverse(visitproc visit, void* arg) const;
+  void clear() { bridge_ = pybind11::object(); }
+
+ private:
+  struct Fault {
+    pybind11::object error;
+    pybind11::object source;
+  };
+
+  std::size_t drain_batch(std::size_t max);
+  void set_futures();
+  void report_faults();
+  bool report(const Fault& fault);
+
+  std::shared_ptr<ProgressEngine> engine_;
+  pybind11::object bridge_;
+  std::vector<ContextObject*> contexts_;
+  std::vector<std::pair<pybind11::object, pybind11::object>> woken_;
+  std::vector<Fault> faults_;
+  std::uint64_t advanced_ = 0;
+  bool progressing_ = false;
+  bool closed_ = false;
+};
+
+/// The ProgressEngine that object is; a TypeError for anything else.
+EngineObject& to_engine(const pybind11::object& object);
+
+}  // namespace pydoca::bindings

@@ -1,0 +1,94 @@
+#include "find_device.hpp"
+
+#include <pydoca/status.hpp>
+
+#include "convert.hpp"
+#include "parse.hpp"
+
+#include <array>
+#include <cstdlib>
+#include <string_view>
+#include <utility>
+
+namespace pydoca::bindings {
+
+namespace py = pybind11;
+
+namespace {
+
+using Query = bool (*)(const backend::Capabilities&);
+
+constexpr std::array<std::pair<std::string_view, Query>, 7> queries{{
+    {"dma", [](const backend::Capabilities& can) { return can.dma.has_value(); }},
+    {"comch_server", [](const backend::Capabilities& can) { return can.comch.has_value() && can.comch->server; }},
+    {"comch_client", [](const backend::Capabilities& can) { return can.comch.has_value() && can.comch->client; }},
+    {"mmap_export_pci", [](const backend::Capabilities& can) { return can.mmap_export_pci; }},
+    {"mmap_create_from_export_pci", [](const backend::Capabilities& can) { return can.mmap_create_from_export_pci; }},
+    {"representors", [](const backend::Capabilities& can) { return can.rep_filter_all; }},
+    {"async_sync_event_wait", [](const backend::Capabilities& can) { return can.async_sync_event_wait; }},
+}};
+
+Query find_query(const std::string& capability) {
+  std::vector<std::string_view> known;
+  for (const auto& [name, query] : queries) {
+    if (name == capability) return query;
+    known.push_back(name);
+  }
+  refuse_word("capability", capability, known);
+}
+
+/// The topology that PYDOCA_TOPOLOGY names comes into force at the first look, unless the program has chosen one.
+void load_environment() {
+  const char* const file = std::getenv("PYDOCA_TOPOLOGY");
+  if (file != nullptr && *file != '\0') py::module_::import("pydoca.sim").attr("_load_environment")();
+}
+
+DeviceInfo find_by_predicate(const py::object& predicate, std::optional<Side> side) {
+  return find_device([&](const DeviceInfo& info) { return py::bool_(predicate(info)).cast<bool>(); }, side);
+}
+
+DeviceInfo select(const py::object& selector, std::optional<Side> side) {
+  if (py::isinstance<py::str>(selector)) return find_device(selector.cast<std::string>(), side);
+  if (py::isinstance<DeviceInfo>(selector)) {
+    auto info = selector.cast<DeviceInfo>();
+    if (!side || info.properties().side == *side) return info;
+    raise(Status::not_found, py::str("{} is on side {}, not {}")
+                                 .format(info.name(), to_str(to_text(info.properties().side)), to_str(to_text(*side)))
+                                 .cast<std::string>());
+  }
+  if (PyCallable_Check(selector.ptr()) != 0) return find_by_predicate(selector, side);
+  throw py::type_error(py::str("a device is selected by a str, a DeviceInfo or a callable, not by {}")
+                           .format(py::type::handle_of(selector).attr("__name__"))
+                           .cast<std::string>());
+}
+
+}  // namespace
+
+std::vector<DeviceInfo> visible_devices(std::optional<Side> side) {
+  load_environment();
+  std::vector<DeviceInfo> infos = devices();
+  if (side) std::erase_if(infos, [&](const DeviceInfo& info) { return info.properties().side != *side; });
+  return infos;
+}
+
+DeviceInfo find_requested(const DeviceRequest& request) {
+  const Query query = request.capability ? find_query(*request.capability) : nullptr;
+  load_environment();
+  if (request.selector.is_none()) {
+    return find_device([&](const DeviceInfo& info) { return query == nullptr || query(info.capabilities()); },
+                       request.side);
+  }
+  DeviceInfo info = select(request.selector, request.side);
+  if (query != nullptr && !query(info.capabilities())) {
+    raise(Status::not_supported, py::str("{} ({}) has no capability {!r}")
+                                     .format(info.name(), info.pci_addr(), *request.capability)
+                                     .cast<std::string>());
+  }
+  return info;
+}
+
+bool supports(const DeviceInfo& info, const std::string& capability) {
+  return find_query(capability)(info.capabilities());
+}
+
+}  // namespace pydoca::bindings

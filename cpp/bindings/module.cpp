@@ -1,0 +1,23 @@
+#include "bindings.hpp"
+
+PYBIND11_MODULE(_core, module) {
+  module.doc() = "The engine as Python sees it. Private: everything public is a name of pydoca.";
+  module.attr("__version__") = PYDOCA_VERSION;
+  pydoca::bindings::bind_status(module);
+  pydoca::bindings::bind_log(module);
+  pydoca::bindings::bind_types(module);
+  pydoca::bindings::bind_capabilities(module);
+  pydoca::bindings::bind_device(module);
+  pydoca::bindings::bind_representor(module);
+  pydoca::bindings::bind_memory(module);
+  pydoca::bindings::bind_mmap(module);
+  pydoca::bindings::bind_buf(module);
+  pydoca::bindings::bind_buf_inventory(module);
+  pydoca::bindings::bind_awaitable(module);
+  pydoca::bindings::bind_task(module);
+  pydoca::bindings::bind_context(module);
+  pydoca::bindings::bind_progress_engine(module);
+  pydoca::bindings::bind_dma(module);
+  pydoca::bindings::bind_comch(module);
+  pydoca::bindings::bind_sim(module);
+}

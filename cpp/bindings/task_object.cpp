@@ -1,0 +1,236 @@
+#include "task_object.hpp"
+
+#include "collectable.hpp"
+#include "convert.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace pydoca::bindings {
+
+namespace py = pybind11;
+
+namespace {
+
+/// The contextvars of a submission, entered for a callback.
+class EnteredVariables {
+ public:
+  explicit EnteredVariables(py::object variables) : variables_(std::move(variables)) {
+    if (variables_ && PyContext_Enter(variables_.ptr()) != 0) throw py::error_already_set();
+  }
+  ~EnteredVariables() {
+    if (variables_ && PyContext_Exit(variables_.ptr()) != 0) PyErr_WriteUnraisable(variables_.ptr());
+  }
+  EnteredVariables(const EnteredVariables&) = delete;
+  EnteredVariables& operator=(const EnteredVariables&) = delete;
+
+ private:
+  py::object variables_;
+};
+
+bool is_dev_mode() { return py::module_::import("sys").attr("flags").attr("dev_mode").cast<bool>(); }
+
+void raise_if_any(const py::object& error) {
+  if (!error.is_none()) raise(error);
+}
+
+}  // namespace
+
+TaskObject::TaskObject(py::object context, Task& slot)
+    : context_ref_(std::move(context)), context_(&context_ref_.cast<ContextObject&>()), slot_(&slot) {
+  slot.set_user_data(reinterpret_cast<std::uintptr_t>(this));
+  context_->add_task(*this);
+}
+
+TaskObject::~TaskObject() {
+  if (slot_ != nullptr) {
+    context_->remove_task(*this);
+    slot_->free();
+  }
+}
+
+void TaskObject::submit(SubmitFlags flags, bool checked) {
+  if (slot_ == nullptr || engine().engine().check_thread() != Status::success) [[unlikely]] {
+    refuse_submission(checked);
+  }
+  if (!in_flight_) {
+    set_operands();
+  }
+  const Status status = checked ? slot_->try_submit(flags) : slot_->submit(flags);
+  if (status != Status::success) [[unlikely]] {
+    raise(status, (checked ? "try_submit " : "submit ") + describe() + ": " + advice(status));
+  }
+  in_flight_ = self();
+  const ContextOptions& options = context_->options();
+  const bool calls_back = !done_callbacks_.empty() || !options.on_completion.is_none() || !options.on_error.is_none();
+  variables_ = calls_back ? py::reinterpret_steal<py::object>(PyContext_CopyCurrent()) : py::object();
+}
+
+void TaskObject::refuse_submission(bool checked) const {
+  const std::string what = (checked ? "try_submit " : "submit ") + describe();
+  engine().require_thread(what);
+  raise(Status::bad_state, what + ": the task is freed, by free() or by the stop of its context; make a new one");
+}
+
+void TaskObject::on_complete(Task&, std::uint64_t task_user_data, std::uint64_t) {
+  auto& task = *reinterpret_cast<TaskObject*>(static_cast<std::uintptr_t>(task_user_data));
+  const py::object self = std::move(task.in_flight_);
+  if (self.ref_count() == 1) [[unlikely]] {
+    task.warn_if_unseen();
+  }
+  try {
+    task.complete(task.slot_->status());
+  } catch (py::error_already_set& error) {
+    task.engine().collect(error, self);
+  }
+}
+
+void TaskObject::warn_if_unseen() const noexcept {
+  const ContextOptions& options = context_->options();
+  const bool seen =
+      may_be_dropped() || !done_callbacks_.empty() || !options.on_completion.is_none() || !options.on_error.is_none();
+  if (seen || !is_dev_mode()) {
+    return;
+  }
+  constexpr const char* text = "%s was dropped in flight: nobody will see its outcome";
+  if (PyErr_WarnFormat(PyExc_ResourceWarning, 1, text, describe().c_str()) != 0) {
+    PyErr_WriteUnraisable(self_.ptr());
+  }
+}
+
+void TaskObject::complete(Status status) {
+  status_ = status;
+  ++completions_;
+  waiters_.wake(engine(), py::int_(static_cast<std::uint32_t>(status)));
+  call_back(self(), status);
+  // The context may be stopping, and the callbacks may have submitted the task again.
+  if (!in_flight_ && context_->context().state() == ContextState::stopping) {
+    release_slot();
+  }
+}
+
+void TaskObject::call_back(const py::object& self, Status status) {
+  const ContextOptions& options = context_->options();
+  const py::object callback = status == Status::success ? options.on_completion : options.on_error;
+  const std::vector<py::object> done_callbacks = std::exchange(done_callbacks_, {});
+  if (callback.is_none() && done_callbacks.empty()) {
+    return;
+  }
+  const EnteredVariables variables(std::exchange(variables_, {}));
+  if (!callback.is_none()) {
+    engine().call(callback, self, self, user_data_, context_->user_data());
+  }
+  for (const py::object& done_callback : done_callbacks) engine().call(done_callback, self, self);
+}
+
+void TaskObject::free() {
+  engine().require_thread("free " + describe());
+  if (slot_ == nullptr) {
+    raise(Status::bad_state, "free " + describe() + ": it is freed already, by free() or by the stop of its context");
+  }
+  if (in_flight_) {
+    raise(Status::in_use, "free " + describe() + ": it is in flight; wait for its completion");
+  }
+  release_slot();
+  engine().settle();
+}
+
+void TaskObject::release_slot() noexcept {
+  if (slot_ != nullptr && slot_->free() == Status::success) {
+    slot_ = nullptr;
+    context_->remove_task(*this);
+    forget_operands();
+  }
+}
+
+void TaskObject::require_submitted(std::string_view what) const {
+  if (!in_flight_ && completions_ == 0) {
+    raise(Status::bad_state, std::string(what) + " " + describe() + ": it was never submitted; submit it first");
+  }
+}
+
+void TaskObject::require_idle(std::string_view what) const {
+  if (in_flight_) {
+    raise(Status::in_use, std::string(what) + " of " + describe() + ": it is in flight; wait for its completion");
+  }
+  if (slot_ == nullptr) {
+    raise(Status::bad_state, std::string(what) + " of " + describe() + ": it is freed; make a new task");
+  }
+}
+
+void TaskObject::wait(std::optional<double> timeout) {
+  require_submitted("wait for");
+  if (in_flight_) {
+    const std::uint64_t before = completions_;
+    block_until(engine(), [&] { return completions_ != before; }, timeout, "wait for " + describe());
+  }
+  raise_if_any(outcome());
+}
+
+void TaskObject::result() {
+  require_submitted("result of");
+  if (in_flight_) {
+    raise(Status::in_progress, "result of " + describe() + ": it is in flight; await it or wait() for it");
+  }
+  raise_if_any(outcome());
+}
+
+py::object TaskObject::exception_of(Status status) {
+  if (status == Status::success) {
+    return py::none();
+  }
+  py::object error = to_exception(status, describe() + " failed: " + advice(status));
+  error.attr("task") = self();
+  return error;
+}
+
+std::string TaskObject::advice(Status status) const {
+  const std::string state(context_->context().state() == ContextState::running ? "running" : "not running");
+  switch (status) {
+    case Status::bad_state:
+      return in_flight_ ? "it is in flight; wait for its completion" : "its context is " + state + "; start it first";
+    case Status::again:
+      return "the queue is full; progress, then try again";
+    case Status::shutdown:
+      return "it was flushed, as its context stopped before the device began it";
+    default:
+      return std::string(error_descr(status));
+  }
+}
+
+void TaskObject::add_done_callback(py::object callback) {
+  if (done()) {
+    callback(self());
+  } else {
+    if (in_flight_ && !variables_) variables_ = py::reinterpret_steal<py::object>(PyContext_CopyCurrent());
+    done_callbacks_.push_back(std::move(callback));
+  }
+}
+
+std::size_t TaskObject::remove_done_callback(const py::object& callback) {
+  std::vector<py::object> kept;
+  for (const py::object& other : done_callbacks_) {
+    if (!other.equal(callback)) kept.push_back(other);
+  }
+  const std::size_t removed = done_callbacks_.size() - kept.size();
+  done_callbacks_ = std::move(kept);
+  return removed;
+}
+
+int TaskObject::traverse(visitproc visit, void* arg) const {
+  // Not in_flight_: that reference is the engine's, and keeps this object from being garbage.
+  for (const py::object* object : {&context_ref_, &user_data_, &variables_}) {
+    if (const int stop = visit_ref(*object, visit, arg)) return stop;
+  }
+  const int stop = visit_refs(done_callbacks_, visit, arg);
+  return stop != 0 ? stop : waiters_.traverse(visit, arg);
+}
+
+void TaskObject::clear() {
+  const py::object user_data = std::exchange(user_data_, py::none());
+  const py::object variables = std::exchange(variables_, {});
+  const std::vector<py::object> done_callbacks = std::exchange(done_callbacks_, {});
+  waiters_.clear();
+}
+
+}  // namespace pydoca::bindings

@@ -1,0 +1,120 @@
+#pragma once
+
+#include <pydoca/task.hpp>
+
+#include "awaitable.hpp"
+#include "context_object.hpp"
+
+#include <pybind11/pybind11.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace pydoca::bindings {
+
+/// A task as Python has it: a slot of its context's pool, found by the engine's callback through the task's user data
+/// word. While the engine has the task it has a reference to this object too, so that whatever Python drops, memory
+/// stays. The slot goes back when the object dies, by free(), or when the context stops; the outcome stays readable.
+class TaskObject {
+ public:
+  explicit TaskObject(pybind11::object context, Task& slot);
+  virtual ~TaskObject();
+  TaskObject(const TaskObject&) = delete;
+  TaskObject& operator=(const TaskObject&) = delete;
+
+  /// Python's object for a new task.
+  template <typename T>
+  static pybind11::object publish(std::unique_ptr<T> task) {
+    TaskObject& made = *task;
+    pybind11::object object = pybind11::cast(std::move(task));
+    made.self_ = object;
+    return object;
+  }
+
+  /// What the engine calls for every task that is a TaskObject's: for set_conf of the libraries.
+  static void on_complete(Task& task, std::uint64_t task_user_data, std::uint64_t context_user_data);
+
+  /// Throws the data path's status as an exception that names the task; checked: validates first (try_submit).
+  void submit(SubmitFlags flags, bool checked);
+  /// Throws in_use while in flight, bad_state when freed already.
+  void free();
+  /// Progresses until the submission under way has completed; throws its error.
+  void wait(std::optional<double> timeout);
+  /// Throws the error of the last completion; in_progress while in flight, bad_state when never submitted.
+  void result();
+  /// The same as an exception or None, of the last completion also while in flight again.
+  pybind11::object outcome() { return exception_of(status_); }
+  /// The exception of a failed completion, with this task in it; None for success.
+  pybind11::object exception_of(Status status);
+
+  ContextObject& context() const noexcept { return *context_; }
+  EngineObject& engine() const noexcept { return context_->engine(); }
+  const pybind11::object& context_ref() const noexcept { return context_ref_; }
+  pybind11::object self() const { return pybind11::reinterpret_borrow<pybind11::object>(self_); }
+  bool in_flight() const noexcept { return static_cast<bool>(in_flight_); }
+  /// Completed at least once and not in flight.
+  bool done() const noexcept { return completions_ != 0 && !in_flight_; }
+  bool is_freed() const noexcept { return slot_ == nullptr; }
+  std::uint64_t completions() const noexcept { return completions_; }
+  Status status() const noexcept { return in_flight_ ? Status::in_progress : status_; }
+  Task::State state() const noexcept { return slot_ != nullptr ? slot_->state() : Task::State::free; }
+  Task* slot() const noexcept { return slot_; }
+
+  const pybind11::object& user_data() const noexcept { return user_data_; }
+  void set_user_data(pybind11::object data) { user_data_ = std::move(data); }
+  /// Called with the task by the next completion; at once when the task is done.
+  void add_done_callback(pybind11::object callback);
+  /// Returns how many equal to callback were removed.
+  std::size_t remove_done_callback(const pybind11::object& callback);
+  Waiters& waiters() noexcept { return waiters_; }
+
+  /// Gives the slot back, if it is the caller's.
+  void release_slot() noexcept;
+  void require_submitted(std::string_view what) const;
+
+  virtual int traverse(visitproc visit, void* arg) const;
+  virtual void clear();
+
+  /// What the task is, for messages: "dma memcpy of 4096 bytes".
+  virtual std::string describe() const = 0;
+  /// What to do about a status, for messages; may be empty.
+  virtual std::string advice(Status status) const;
+  /// Whether a failure shows elsewhere too, so that nothing goes unseen when it is dropped in flight.
+  virtual bool may_be_dropped() const noexcept { return false; }
+
+ protected:
+  /// Gives the slot its operands, before every submission; throws when there is something wrong with them.
+  virtual void set_operands() {}
+  /// Drops what the operation needs no longer once there is no slot.
+  virtual void forget_operands() noexcept = 0;
+  void require_idle(std::string_view what) const;
+
+ private:
+  friend class ContextObject;
+
+  [[noreturn]] void refuse_submission(bool checked) const;
+  void complete(Status status);
+  /// In Python's development mode, for a task that nothing in Python refers to any more.
+  void warn_if_unseen() const noexcept;
+  void call_back(const pybind11::object& self, Status status);
+
+  pybind11::object context_ref_;
+  ContextObject* context_;
+  Task* slot_;
+  pybind11::handle self_;       ///< Python's object for this, not a reference
+  pybind11::object in_flight_;  ///< the engine's reference to it, from submission to completion
+  pybind11::object user_data_ = pybind11::none();
+  pybind11::object variables_;  ///< contextvars as of the submission, for callbacks
+  std::vector<pybind11::object> done_callbacks_;
+  Waiters waiters_;
+  std::uint64_t completions_ = 0;
+  Status status_ = Status::success;
+  TaskObject* previous_ = nullptr;  ///< in the context's list
+  TaskObject* next_ = nullptr;
+};
+
+}  // namespace pydoca::bindings

@@ -1,0 +1,105 @@
+/// Bytes as Python sees them, both ways: the buffer protocol, __array_interface__ and DLPack out, any buffer in.
+#pragma once
+
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <utility>
+
+namespace pydoca::bindings {
+
+/// Bytes that a view shows. Each view has a share of the owner.
+struct Bytes {
+  void* data = nullptr;
+  std::size_t size = 0;
+  bool readonly = false;
+  std::shared_ptr<const void> owner;
+};
+
+/// The memory of a Python object with the buffer protocol, held until the last owner lets go: that needs no GIL, and
+/// does nothing once the interpreter is gone.
+class HeldBuffer {
+ public:
+  /// A TypeError without the buffer protocol, invalid_value unless C-contiguous.
+  static std::shared_ptr<const HeldBuffer> of(pybind11::handle object);
+
+  HeldBuffer(const HeldBuffer&) = delete;
+  HeldBuffer& operator=(const HeldBuffer&) = delete;
+
+  void* data() const noexcept { return view_.buf; }
+  std::size_t size() const noexcept { return static_cast<std::size_t>(view_.len); }
+  bool readonly() const noexcept { return view_.readonly != 0; }
+
+ private:
+  explicit HeldBuffer(pybind11::handle object);
+  ~HeldBuffer() = default;
+  static void let_go(HeldBuffer* held) noexcept;
+
+  Py_buffer view_{};
+};
+
+/// Fills view for exporter; for bf_getbuffer. Returns -1 with a Python error set.
+int fill_view(PyObject* exporter, Py_buffer* view, int flags, Bytes bytes);
+/// For bf_releasebuffer, of what fill_view() filled.
+void release_view(PyObject* exporter, Py_buffer* view) noexcept;
+/// Sets the Python error that stands for the exception being handled.
+void set_python_error() noexcept;
+
+pybind11::dict array_interface(const Bytes& bytes);
+
+/// What DLPack's consumer asks for.
+struct DlpackRequest {
+  pybind11::object stream;                         ///< must be None: this memory is the CPU's
+  std::optional<std::pair<int, int>> max_version;  ///< none: the unversioned capsule
+  std::optional<std::pair<int, int>> device;       ///< (1, 0), the CPU, is what there is
+  bool copy = false;
+};
+/// A capsule; a BufferError for what cannot be given (read-only memory needs a versioned capsule).
+pybind11::capsule dlpack_capsule(Bytes bytes, const DlpackRequest& request);
+
+template <class T>
+int get_view(PyObject* self, Py_buffer* view, int flags) {
+  try {
+    return fill_view(self, view, flags, bytes_of(pybind11::handle(self).cast<T&>()));
+  } catch (...) {
+    view->obj = nullptr;
+    set_python_error();
+    return -1;
+  }
+}
+
+/// The attributes of a class with bytes_of(const T&) that array libraries look for. An address that was handed out as a
+/// number, by __array_interface__, must hold as long as the object: pin(T&, owner) sees to it.
+template <class Class>
+void bind_array_protocols(Class& type) {
+  using T = Class::type;
+  using namespace pybind11::literals;
+  type.def_property_readonly("__array_interface__", [](T& self) {
+    const Bytes bytes = bytes_of(self);
+    pin(self, bytes.owner);
+    return array_interface(bytes);
+  });
+  type.def("__dlpack_device__", [](const T&) { return std::pair<int, int>(1, 0); });
+  type.def(
+      "__dlpack__",
+      [](const T& self, pybind11::object stream, std::optional<std::pair<int, int>> max_version,
+         std::optional<std::pair<int, int>> device, std::optional<bool> copy) {
+        return dlpack_capsule(bytes_of(self), {std::move(stream), max_version, device, copy.value_or(false)});
+      },
+      pybind11::kw_only(), "stream"_a = pybind11::none(), "max_version"_a = pybind11::none(),
+      "dl_device"_a = pybind11::none(), "copy"_a = pybind11::none(),
+      "The bytes as a DLPack tensor of uint8 on the CPU, which keeps the memory alive.");
+}
+
+/// For custom_type_setup: the buffer protocol of a class with bytes_of(const T&).
+template <class T>
+void set_view_slots(PyHeapTypeObject* type) {
+  type->as_buffer.bf_getbuffer = get_view<T>;
+  type->as_buffer.bf_releasebuffer = release_view;
+  type->ht_type.tp_as_buffer = &type->as_buffer;
+}
+
+}  // namespace pydoca::bindings

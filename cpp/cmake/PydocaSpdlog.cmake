@@ -1,0 +1,26 @@
+# pydoca_spdlog: spdlog as headers only, with the fmt that its headers come with. Private to log.cpp.
+find_path(PYDOCA_SPDLOG_INCLUDE_DIR spdlog/spdlog.h DOC "Directory that holds spdlog/spdlog.h")
+if(NOT PYDOCA_SPDLOG_INCLUDE_DIR)
+  message(FATAL_ERROR
+    "pydoca needs spdlog's headers (spdlog/spdlog.h), and they are not installed.\n"
+    "  Debian/Ubuntu: apt-get install libspdlog-dev\n"
+    "  Fedora:        dnf install spdlog-devel\n"
+    "  elsewhere:     set PYDOCA_SPDLOG_INCLUDE_DIR to the directory that holds spdlog/spdlog.h")
+endif()
+
+add_library(pydoca_spdlog INTERFACE)
+target_include_directories(pydoca_spdlog SYSTEM INTERFACE ${PYDOCA_SPDLOG_INCLUDE_DIR})
+target_compile_definitions(pydoca_spdlog INTERFACE SPDLOG_HEADER_ONLY)
+
+# Distributions strip the bundled fmt and use their own package of it.
+if(NOT EXISTS "${PYDOCA_SPDLOG_INCLUDE_DIR}/spdlog/fmt/bundled/core.h"
+   AND NOT EXISTS "${PYDOCA_SPDLOG_INCLUDE_DIR}/spdlog/fmt/bundled/base.h")
+  find_path(PYDOCA_FMT_INCLUDE_DIR fmt/core.h DOC "Directory that holds fmt/core.h")
+  if(NOT PYDOCA_FMT_INCLUDE_DIR)
+    message(FATAL_ERROR
+      "spdlog in ${PYDOCA_SPDLOG_INCLUDE_DIR} uses fmt's own headers (fmt/core.h), and they are not installed.\n"
+      "  Debian/Ubuntu: apt-get install libfmt-dev")
+  endif()
+  target_include_directories(pydoca_spdlog SYSTEM INTERFACE ${PYDOCA_FMT_INCLUDE_DIR})
+  target_compile_definitions(pydoca_spdlog INTERFACE SPDLOG_FMT_EXTERNAL FMT_HEADER_ONLY)
+endif()

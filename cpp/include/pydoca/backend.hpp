@@ -1,0 +1,315 @@
+#pragma once
+
+/// What a backend offers to the engine. Its words are the verbs': a memory region is memory as one device sees it, a
+/// queue takes operations and gives completions, a channel carries messages. Nothing above this page knows a backend,
+/// nothing below it knows a progress engine, a context or a task.
+
+#include "pydoca/memory.hpp"
+#include "pydoca/status.hpp"
+#include "pydoca/types.hpp"
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace pydoca::detail {
+class ReadyList;
+}
+
+namespace pydoca::backend {
+
+// ---- What a device is -----------------------------------------------------------------------------------------
+
+struct DmaCapabilities {
+  std::uint64_t max_buf_size = 0;  ///< bytes per task
+  std::uint32_t max_buf_list_len = 0;
+  std::uint32_t max_num_tasks = 0;
+};
+
+struct ComchCapabilities {
+  bool server = false;
+  bool client = false;
+  std::uint32_t max_name_len = 0;  ///< including the terminating NUL
+  std::uint32_t max_msg_size = 0;  ///< bytes
+  std::uint32_t max_recv_queue_size = 0;
+  std::uint32_t max_clients = 0;
+  std::uint32_t max_send_tasks = 0;
+};
+
+/// An absent engine is an empty optional; queries on it answer not_supported.
+struct Capabilities {
+  std::optional<DmaCapabilities> dma;
+  std::optional<ComchCapabilities> comch;
+  bool mmap_export_pci = false;
+  bool mmap_create_from_export_pci = false;
+  bool mmap_export_rdma = false;
+  bool rep_filter_all = false;
+  bool rep_filter_net = false;
+  bool rep_filter_emulated = false;
+  bool hotplug_manager = false;
+  bool async_sync_event_wait = false;  ///< Sync-event wait tasks: BlueField-3, ConnectX-7 and newer.
+};
+
+/// One function as enumeration saw it.
+struct DeviceProperties {
+  std::string backend;   ///< "sim", "verbs"
+  std::string name;      ///< unique within a backend and side: "pf0", "p0", "rxe0"
+  std::string pci_addr;  ///< "0000:03:00.0"
+  PciFuncType func_type = PciFuncType::pf;
+  Side side = Side::host;
+  std::string iface_name;
+  std::string ibdev_name;
+  std::string vuid;
+  std::string profile;                                  ///< "bluefield3", ...
+  std::optional<std::array<std::uint8_t, 6>> mac_addr;  ///< absent on an InfiniBand port
+  std::optional<std::array<std::uint8_t, 4>> ipv4_addr;
+  std::optional<std::array<std::uint8_t, 16>> ipv6_addr;
+  std::optional<std::uint16_t> lid;       ///< InfiniBand link layer only
+  std::optional<std::uint32_t> sf_index;  ///< SFs only
+  std::uint64_t active_rate = 0;          ///< bits/s
+  std::uint16_t vhca_id = 0;
+  Capabilities capabilities;
+};
+
+/// A function of the other side (or an SF) as the DPU sees it.
+struct RepresentorProperties {
+  std::string name;      ///< "pf0hpf", ...
+  std::string pci_addr;  ///< the represented function's address on its own side
+  PciFuncType func_type = PciFuncType::pf;
+  std::string vuid;
+  std::string iface_name;
+  std::uint16_t vhca_id = 0;
+  bool is_hotplug = false;
+  bool is_emulated = false;
+};
+
+// ---- Telling the engine that there is something to poll --------------------------------------------------------
+
+/// A node in a progress engine's list of things with something to deliver. The engine owns it; a backend is lent one
+/// with each queue and rings it. Rings are hints: ringing too often costs time, not correctness.
+class Doorbell {
+ public:
+  Doorbell() = default;
+  Doorbell(const Doorbell&) = delete;
+  Doorbell& operator=(const Doorbell&) = delete;
+
+  /// poll() would return something. Only on the engine's own thread.
+  void ring() noexcept {
+    if (!listed_) {
+      list();
+    }
+  }
+  /// The same from any thread; wakes an armed engine. The ringer must have published what poll() will find.
+  void ring_from_any_thread() noexcept;
+  /// assist() could do a piece of work now. Only on the engine's own thread. Never keeps an engine from sleeping.
+  void offer_assist() noexcept;
+
+ protected:
+  virtual ~Doorbell();
+
+  /// Delivers at most one completion or event. Returns whether anything advanced; clears more when nothing is left.
+  virtual bool progress_one(bool& more) noexcept = 0;
+  /// Lends the polling core to the device for one piece of work. Returns false when there was none.
+  virtual bool assist() noexcept { return false; }
+
+  /// Joins or leaves an engine's list. After leave() no other thread may ring.
+  void join(detail::ReadyList& ready) noexcept { ready_ = &ready; }
+  void leave() noexcept;
+
+ private:
+  friend class pydoca::detail::ReadyList;
+
+  void list() noexcept;
+
+  detail::ReadyList* ready_ = nullptr;
+  Doorbell* next_ = nullptr;
+  Doorbell* prev_ = nullptr;
+  bool listed_ = false;
+  bool assisting_ = false;
+  Doorbell* next_assist_ = nullptr;
+  Doorbell* prev_assist_ = nullptr;
+  std::atomic<bool> posted_{false};
+  Doorbell* next_posted_ = nullptr;
+};
+
+// ---- Memory -----------------------------------------------------------------------------------------------------
+
+/// An upper limit of simultaneously open devices in a process; a device's ordinal is below it.
+inline constexpr std::size_t max_open_devices = 32;
+
+/// Memory as one device sees it, registered or imported.
+class MemoryRegion {
+ public:
+  virtual ~MemoryRegion() = default;
+
+  /// Makes the region known to the other side and describes it in a blob of < 512 bytes. access holds exactly one PCI
+  /// flag. Throws not_supported.
+  virtual std::vector<std::byte> export_pci(Access access);
+
+  /// Withdraws every export and waits for remote accesses under way. again: a peer's access has not ended in time; the
+  /// exports are dead all the same, and calling once more waits once more. Destroying without success leaks the
+  /// region's memory rather than let a peer write into memory that has a new owner.
+  virtual Status withdraw() noexcept { return Status::success; }
+};
+
+struct MemoryRange {
+  std::byte* addr = nullptr;
+  std::size_t len = 0;
+  std::optional<MemoryLocation> location;  ///< set when the range lies in pydoca memory
+};
+
+struct ImportedRegion {
+  std::unique_ptr<MemoryRegion> region;
+  std::uint64_t addr = 0;  ///< in the exporter's address space
+  std::uint64_t len = 0;
+  Access access{};
+};
+
+/// One element of a scatter-gather list; a Buf is one. Addresses are those of the memory map's owner.
+struct Segment {
+  MemoryRegion* const* regions = nullptr;  ///< indexed by the device's ordinal; null where the device was not added
+  std::uint64_t head = 0;
+  std::uint64_t len = 0;
+  std::uint64_t data = 0;
+  std::uint64_t data_len = 0;
+  Segment* next = nullptr;
+
+  std::uint64_t tail() const noexcept { return data + data_len; }
+  std::uint64_t tailroom() const noexcept { return head + len - tail(); }
+};
+
+// ---- Queues -----------------------------------------------------------------------------------------------------
+
+/// An operation, embedded in the task that asked for it; the queue has it from post() until poll() returns it.
+struct Operation {
+  Operation* next = nullptr;  ///< the queue's, while it has the operation
+  Status status = Status::success;
+};
+
+/// Copies the data sections of src, in list order, to the tailrooms of dst. The queue does not touch data_len.
+struct CopyOperation : Operation {
+  const Segment* src = nullptr;
+  Segment* dst = nullptr;
+  std::uint64_t length = 0;  ///< sum of src's data_len, as of submission
+
+  // The queue's own while it has the operation: pieces claimed and finished by the cores that copy.
+  std::atomic<std::uint32_t> claimed{0};
+  std::atomic<std::uint32_t> finished{0};
+  std::atomic<Status> worst{Status::success};
+  void* queue = nullptr;
+};
+
+/// Belongs to one thread, as its engine does. After an operation has failed the queue is broken: it flushes what it has
+/// and all that is posted later, with status shutdown.
+class Queue {
+ public:
+  virtual ~Queue() = default;
+
+  /// One finished operation, or null. more tells whether another one is waiting.
+  virtual Operation* poll(bool& more) noexcept = 0;
+  /// Does one piece of an operation on the calling core; false when there was none to do.
+  virtual bool assist() noexcept { return false; }
+  /// Posts what was accepted without flush.
+  virtual void flush() noexcept {}
+  /// Ends every operation not yet begun with status shutdown; those under way finish. All reach poll().
+  virtual void abort() noexcept = 0;
+};
+
+class CopyQueue : public Queue {
+ public:
+  /// again: the queue is full. The operation comes back through poll(), never before post() returns.
+  virtual Status post(CopyOperation& operation, bool flush) noexcept = 0;
+};
+
+struct QueueOptions {
+  std::uint32_t depth = 0;  ///< operations that may be outstanding
+};
+
+// ---- Messages ---------------------------------------------------------------------------------------------------
+
+struct ChannelOptions {
+  std::uint32_t max_msg_size = 0;     ///< bytes
+  std::uint32_t recv_queue_size = 0;  ///< messages that may wait at the receiver
+};
+
+/// A reliable, ordered stream of messages between a client and a server.
+class Channel {
+ public:
+  virtual ~Channel() = default;
+
+  /// Pollable. Readable: receive() or establish() may advance. Writable: send() may be tried again.
+  virtual int fd() const noexcept = 0;
+  /// Carries the opening exchange on. again: the peer has not answered. success: messages can flow.
+  /// Anything else is final (connection_aborted: refused); refusal() says why.
+  virtual Status establish() noexcept = 0;
+  virtual std::string_view refusal() const noexcept = 0;
+  /// again: wait until fd() is writable. connection_reset: the peer is gone. The message is copied.
+  virtual Status send(std::span<const std::byte> message) noexcept = 0;
+  /// again: nothing there. connection_reset: the peer is gone and everything it sent was received.
+  virtual Status receive(std::span<std::byte> buffer, std::size_t& length) noexcept = 0;
+  /// The smaller of both sides' limits, once established.
+  virtual std::uint32_t max_msg_size() const noexcept = 0;
+};
+
+class Listener {
+ public:
+  virtual ~Listener() = default;
+  virtual int fd() const noexcept = 0;
+  /// The next incoming channel, not yet established, or null. admit: whether there is room for another client; when
+  /// not, its establish() refuses the peer with status full.
+  virtual std::unique_ptr<Channel> accept(bool admit) noexcept = 0;
+};
+
+/// Finds a server that may not be there yet.
+class Dialer {
+ public:
+  virtual ~Dialer() = default;
+  /// Readable when attempt() is worth calling again.
+  virtual int fd() const noexcept = 0;
+  /// A channel to establish, or null while there is no server.
+  virtual std::unique_ptr<Channel> attempt() noexcept = 0;
+};
+
+// ---- Devices ----------------------------------------------------------------------------------------------------
+
+/// An open function. What a device cannot do throws not_supported, as these defaults do.
+class Device {
+ public:
+  virtual ~Device() = default;
+
+  /// Surprise removal: every operation fails from now on.
+  virtual bool removed() const noexcept { return false; }
+  virtual std::vector<RepresentorProperties> representors(RepFilter filter);
+  virtual std::unique_ptr<MemoryRegion> register_memory(const MemoryRange& range, Access access);
+  /// Throws invalid_value, unsupported_version, not_permitted, not_connected (the owner is gone), bad_state
+  /// (withdrawn).
+  virtual ImportedRegion import_pci(std::span<const std::byte> blob);
+  virtual std::unique_ptr<CopyQueue> create_copy_queue(const QueueOptions& options, Doorbell& doorbell);
+  /// Throws already_exist when the representor has a server of that name.
+  virtual std::unique_ptr<Listener> listen(const RepresentorProperties& representor, std::string_view service,
+                                           const ChannelOptions& options);
+  virtual std::unique_ptr<Dialer> dial(std::string_view service, const ChannelOptions& options);
+};
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  virtual std::string_view name() const noexcept = 0;
+  /// Why nothing can be enumerated, or empty.
+  virtual std::string unavailable() const { return {}; }
+  virtual std::vector<DeviceProperties> enumerate() = 0;
+  /// Throws not_found when the function has gone since enumeration. ordinal < max_open_devices.
+  virtual std::unique_ptr<Device> open(const DeviceProperties& properties, std::size_t ordinal) = 0;
+};
+
+/// The built-in backends, in order of enumeration.
+std::span<Backend* const> backends();
+
+}  // namespace pydoca::backend

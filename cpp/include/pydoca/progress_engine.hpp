@@ -1,0 +1,92 @@
+#pragma once
+
+#include "pydoca/backend.hpp"
+#include "pydoca/context.hpp"
+#include "pydoca/status.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace pydoca {
+
+/// enum doca_pe_event_mode. Selective: clear_notification() is needed after each wake-up. All: request_notification()
+/// clears.
+enum class EventMode : std::uint8_t { progress_selective = 0, progress_all = 1 };
+
+/// Delivers the completions and events of the contexts connected to it (DOCA Core: doca_pe), only when asked to, only
+/// in its thread: the first one that uses it after creation or release_thread(). What a progress costs depends on what
+/// completed, not on the number of contexts.
+class ProgressEngine : public std::enable_shared_from_this<ProgressEngine> {
+ public:
+  static std::shared_ptr<ProgressEngine> create();
+  ~ProgressEngine();
+  ProgressEngine(const ProgressEngine&) = delete;
+  ProgressEngine& operator=(const ProgressEngine&) = delete;
+
+  /// For life. Throws not_permitted when the context has an engine already, bad_state unless it is idle.
+  void connect(const std::shared_ptr<Context>& context);
+  /// Releases the object for good; idempotent. Throws in_use while a connected context is not closed.
+  void close();
+
+  /// Handles at most one completion, event or state step; 1 when something advanced, 0 when there was nothing. Lends
+  /// the core to the device when nothing is complete. 0 in a wrong thread or a callback, with an error in the log.
+  std::uint8_t progress() noexcept;
+  /// Up to max completions, without lending the core; returns how many advanced.
+  std::size_t drain(std::size_t max) noexcept;
+
+  /// Pollable (epoll, select, asyncio): readable once armed and something is pending. Owned by the engine.
+  int notification_handle() const noexcept { return epoll_fd_; }
+  /// Arms the handle for the next completion; with one pending, the handle is readable at once.
+  void request_notification() noexcept;
+  void clear_notification() noexcept;
+  void set_event_mode(EventMode mode);  ///< bad_state in a callback
+  EventMode event_mode() const noexcept { return event_mode_; }
+  /// Whether progress() would advance something now, apart from what waits in file descriptors.
+  bool has_pending() const noexcept;
+
+  /// Blocks the calling thread until the handle is readable, at most timeout_ms (< 0: no limit) and until a signal
+  /// arrives. Progress first; arms and disarms by itself. Returns false on time-out or signal.
+  bool wait(int timeout_ms) noexcept;
+
+  std::size_t num_inflight_tasks() const noexcept { return inflight_; }
+  std::size_t num_contexts() const noexcept { return num_contexts_; }
+
+  /// Claims the engine for the calling thread when it is nobody's. not_permitted in another thread, bad_state after
+  /// fork.
+  Status check_thread() noexcept;
+  /// Why check_thread() failed, naming both threads.
+  std::string describe_thread() const;
+  /// Lets another thread take over. Throws in_use with tasks in flight.
+  void release_thread();
+
+  // For contexts with file descriptors: node is put on the ready list when fd shows events (EPOLLIN ...).
+  void watch(int fd, std::uint32_t events, backend::Doorbell& node);
+  void rewatch(int fd, std::uint32_t events, backend::Doorbell& node) noexcept;
+  void unwatch(int fd) noexcept;
+  /// Nodes of a library, apart from its context, join this list.
+  detail::ReadyList& ready_list() noexcept { return *ready_; }
+
+ private:
+  friend class Context;
+  ProgressEngine();
+
+  bool progress_ready() noexcept;
+  bool collect_fds() noexcept;
+
+  std::unique_ptr<detail::ReadyList> ready_;
+  int epoll_fd_ = -1;
+  std::size_t inflight_ = 0;
+  std::size_t num_contexts_ = 0;
+  std::size_t num_fds_ = 0;
+  std::uint32_t turns_since_fds_ = 0;
+  std::uint64_t owner_ = 0;  ///< token of the thread; 0: nobody's
+  long owner_tid_ = 0;
+  std::uint32_t forks_ = 0;
+  EventMode event_mode_ = EventMode::progress_selective;
+  bool progressing_ = false;
+  bool closed_ = false;
+};
+
+}  // namespace pydoca

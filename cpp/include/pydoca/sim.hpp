@@ -1,0 +1,54 @@
+#pragma once
+
+#include "pydoca/backend.hpp"
+#include "pydoca/types.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// Controls of the simulated fabric.
+namespace pydoca::sim {
+
+/// One simulated function. parent names the DPU function whose representor list holds it (host functions and SFs).
+struct Function {
+  backend::DeviceProperties properties;
+  std::string parent;
+  std::string representor;  ///< name of its representor; empty: none
+  bool is_emulated = false;
+  bool is_hotplug = false;
+};
+
+struct Topology {
+  std::vector<Function> functions;
+};
+
+/// The DOCA Core guide's machine: host functions pf0 0b:00.0, pf1 0b:00.1, pf0vf0 0b:00.2, pf0vf1 0b:00.3, pf1vf0
+/// 0b:00.4; on the DPU p0 03:00.0 and p1 03:00.1 with SFs p0s0 and p1s0, and seven representors.
+Topology default_topology(std::string_view profile = "bluefield3");
+/// "bluefield2" or "bluefield3": the engines and limits of a function of that card on that side. Throws invalid_value,
+/// listing the profiles.
+backend::Capabilities profile_capabilities(std::string_view profile, Side side);
+std::vector<std::string_view> profiles();
+
+/// Replaces the topology of this process; devices that are open stay as they are. Throws invalid_value for duplicate
+/// names or addresses, a bad PCI address or an unknown parent.
+void set_topology(Topology topology);
+/// Good until the next set_topology().
+const Topology& topology();
+
+/// The fabric that this process joins: PYDOCA_FABRIC, else "default". Processes in one fabric see one another.
+/// 1..64 characters of [A-Za-z0-9._-] (invalid_value). Affects devices opened later.
+void set_fabric(std::string_view name);
+std::string fabric();
+
+/// Surprise removal, in this process: the function leaves enumerations, and operations of open devices fail from now
+/// on. Throws not_found.
+void remove_device(std::string_view name);
+/// Brings it back for later openings.
+void restore_device(std::string_view name);
+
+}  // namespace pydoca::sim

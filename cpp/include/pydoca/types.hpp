@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace pydoca {
+
+/// What may be done to a memory map's range, and by whom (doca-core: enum doca_access_flag). A bit mask.
+/// The local device may always read. PCI flags speak of the other side of the PCIe link, RDMA flags of a network peer.
+enum class Access : std::uint32_t {
+  local_read_only = 0,
+  local_read_write = 1,
+  rdma_read = 2,
+  rdma_write = 4,
+  rdma_atomic = 8,
+  pci_read_only = 16,
+  pci_read_write = 32,  ///< Excludes pci_read_only.
+  pci_relaxed_ordering = 64,
+};
+
+inline constexpr std::uint32_t access_mask = 127;
+
+constexpr Access operator|(Access a, Access b) noexcept {
+  return static_cast<Access>(static_cast<std::uint32_t>(a) | static_cast<std::uint32_t>(b));
+}
+constexpr Access operator&(Access a, Access b) noexcept {
+  return static_cast<Access>(static_cast<std::uint32_t>(a) & static_cast<std::uint32_t>(b));
+}
+/// Whether mask holds any bit of flags.
+constexpr bool allows(Access mask, Access flags) noexcept { return (mask & flags) != Access{}; }
+
+enum class PciFuncType : std::uint8_t { pf = 0, vf = 1, sf = 2 };
+
+/// Which representors a list holds (enum doca_devinfo_rep_filter). A bit mask; all is the absence of a filter.
+enum class RepFilter : std::uint32_t { all = 0, net = 2, emulated = 4 };
+
+/// The side of the PCIe link on which a function appears.
+enum class Side : std::uint8_t { host, dpu };
+
+/// The long form "DDDD:BB:DD.F" of a PCI address in either form, lower case; nothing for another form.
+std::optional<std::string> parse_pci_addr(std::string_view address);
+/// The same; throws invalid_value for another form.
+std::string canonical_pci_addr(std::string_view address);
+
+/// enum doca_task_submit_flag. A bit mask.
+enum class SubmitFlags : std::uint32_t {
+  none = 0,              ///< The task may stay unposted until the next flush.
+  flush = 1,             ///< Post this task and every unposted one before it.
+  optimize_reports = 2,  ///< The completion may be reported together with a later one.
+};
+
+constexpr SubmitFlags operator|(SubmitFlags a, SubmitFlags b) noexcept {
+  return static_cast<SubmitFlags>(static_cast<std::uint32_t>(a) | static_cast<std::uint32_t>(b));
+}
+constexpr bool has(SubmitFlags mask, SubmitFlags flag) noexcept {
+  return (static_cast<std::uint32_t>(mask) & static_cast<std::uint32_t>(flag)) != 0;
+}
+
+}  // namespace pydoca

@@ -1,0 +1,40 @@
+#include "pydoca/backend.hpp"
+
+#include "detail/concat.hpp"
+
+namespace pydoca::backend {
+
+namespace {
+
+[[noreturn]] void refuse(std::string_view what) {
+  throw Error(Status::not_supported, detail::concat("this device cannot ", what));
+}
+
+}  // namespace
+
+std::vector<std::byte> MemoryRegion::export_pci(Access /*access*/) { refuse("export memory over PCIe"); }
+
+std::vector<RepresentorProperties> Device::representors(RepFilter /*filter*/) {
+  refuse("list representors; only a physical function of the DPU has them");
+}
+
+std::unique_ptr<MemoryRegion> Device::register_memory(const MemoryRange& /*range*/, Access /*access*/) {
+  refuse("register memory");
+}
+
+ImportedRegion Device::import_pci(std::span<const std::byte> /*blob*/) { refuse("import memory over PCIe"); }
+
+std::unique_ptr<CopyQueue> Device::create_copy_queue(const QueueOptions& /*options*/, Doorbell& /*doorbell*/) {
+  refuse("copy memory: it has no DMA engine");
+}
+
+std::unique_ptr<Listener> Device::listen(const RepresentorProperties& /*representor*/, std::string_view /*service*/,
+                                         const ChannelOptions& /*options*/) {
+  refuse("serve comch clients");
+}
+
+std::unique_ptr<Dialer> Device::dial(std::string_view /*service*/, const ChannelOptions& /*options*/) {
+  refuse("reach a comch server");
+}
+
+}  // namespace pydoca::backend

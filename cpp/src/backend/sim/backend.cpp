@@ -1,0 +1,26 @@
+#include "backend/sim/backend.hpp"
+
+#include "backend/sim/device.hpp"
+#include "backend/sim/topology.hpp"
+
+namespace pydoca::sim {
+
+namespace {
+
+class Backend final : public backend::Backend {
+ public:
+  std::string_view name() const noexcept override { return "sim"; }
+  std::vector<backend::DeviceProperties> enumerate() override { return present_functions(); }
+  std::unique_ptr<backend::Device> open(const backend::DeviceProperties& properties, std::size_t ordinal) override {
+    return std::make_unique<Device>(find_present(properties), fabric(), ordinal);
+  }
+};
+
+}  // namespace
+
+backend::Backend& create() {
+  static auto* const backend = new Backend;  // never destroyed: device infos refer to it
+  return *backend;
+}
+
+}  // namespace pydoca::sim

@@ -1,0 +1,155 @@
+#include "backend/sim/blob.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <string_view>
+
+namespace pydoca::sim {
+
+namespace {
+
+// Layout, little-endian:
+//   0  8 magic        24 16 nonce        56 8 base      76  4 owner pid     104 16 socket key
+//   8  2 version      40  8 start time   64 8 length    80 16 boot id       120 12 PCI address
+//  10  2 size         48  4 owner uid    72 4 access    96  8 fabric hash   132  4 zero
+//  12  4 flags        52  4 slot                                            136  8 checksum of all before
+//  16  8 epoch
+constexpr std::string_view magic = "PYDOCAX1";
+constexpr std::uint32_t flags_sim_pci = 0x0101;  // backend sim (1), kind PCI (1)
+constexpr std::size_t checksum_offset = 136;
+static_assert(checksum_offset + sizeof(std::uint64_t) == blob_size && blob_size < 512);
+
+/// FNV-1a. Each step is a bijection of the state, so that a change in any one byte changes the result.
+std::uint64_t checksum(std::span<const std::byte> bytes) noexcept {
+  std::uint64_t state = 0xcbf29ce484222325;
+  for (const std::byte byte : bytes) {
+    state = (state ^ std::to_integer<std::uint64_t>(byte)) * 0x100000001b3;
+  }
+  return state;
+}
+
+class Writer {
+ public:
+  explicit Writer(std::span<std::byte> bytes) noexcept : next_(bytes.begin()) {}
+
+  template <class T>
+  void number(T value) noexcept {
+    for (std::size_t i = 0; i < sizeof value; ++i) {
+      *next_++ = static_cast<std::byte>(static_cast<std::uint64_t>(value) >> (8 * i));
+    }
+  }
+  void key(const Key& value) noexcept { next_ = std::ranges::copy(value, next_).out; }
+  void text(std::span<const char> value) noexcept {
+    next_ = std::ranges::transform(value, next_, [](char c) { return static_cast<std::byte>(c); }).out;
+  }
+
+ private:
+  std::span<std::byte>::iterator next_;
+};
+
+/// Over bytes whose number was checked beforehand.
+class Reader {
+ public:
+  explicit Reader(std::span<const std::byte> bytes) noexcept : next_(bytes.begin()) {}
+
+  template <class T>
+  T number() noexcept {
+    std::uint64_t value = 0;
+    for (std::size_t i = 0; i < sizeof(T); ++i) {
+      value |= std::to_integer<std::uint64_t>(*next_++) << (8 * i);
+    }
+    return static_cast<T>(value);
+  }
+  void key(Key& value) noexcept {
+    std::ranges::generate(value, [this] { return *next_++; });
+  }
+  void text(std::span<char> value) noexcept {
+    std::ranges::generate(value, [this] { return static_cast<char>(*next_++); });
+  }
+
+ private:
+  std::span<const std::byte>::iterator next_;
+};
+
+bool is_magic(std::span<const std::byte> bytes) noexcept {
+  return std::ranges::equal(bytes, magic, {}, {}, [](char c) { return static_cast<std::byte>(c); });
+}
+
+bool is_consistent(const Blob& blob) noexcept {
+  const bool one_flag = blob.access == Access::pci_read_only || blob.access == Access::pci_read_write;
+  return one_flag && blob.length != 0 && blob.base <= std::numeric_limits<std::uint64_t>::max() - blob.length;
+}
+
+/// The fields between flags and checksum; false when the padding is not zero.
+bool read_fields(Reader reader, Blob& blob) noexcept {
+  blob.epoch = reader.number<std::uint64_t>();
+  reader.key(blob.nonce);
+  blob.owner_start_time = reader.number<std::uint64_t>();
+  blob.owner_uid = reader.number<std::uint32_t>();
+  blob.slot = reader.number<std::uint32_t>();
+  blob.base = reader.number<std::uint64_t>();
+  blob.length = reader.number<std::uint64_t>();
+  blob.access = static_cast<Access>(reader.number<std::uint32_t>());
+  blob.owner_pid = reader.number<std::uint32_t>();
+  reader.key(blob.boot_id);
+  blob.fabric_hash = reader.number<std::uint64_t>();
+  reader.key(blob.socket_key);
+  reader.text(blob.pci_addr);
+  return reader.number<std::uint32_t>() == 0;
+}
+
+}  // namespace
+
+std::array<std::byte, blob_size> encode(const Blob& blob) noexcept {
+  std::array<std::byte, blob_size> bytes{};
+  Writer writer(bytes);
+  writer.text(magic);
+  writer.number(blob_version);
+  writer.number(static_cast<std::uint16_t>(blob_size));
+  writer.number(flags_sim_pci);
+  writer.number(blob.epoch);
+  writer.key(blob.nonce);
+  writer.number(blob.owner_start_time);
+  writer.number(blob.owner_uid);
+  writer.number(blob.slot);
+  writer.number(blob.base);
+  writer.number(blob.length);
+  writer.number(static_cast<std::uint32_t>(blob.access));
+  writer.number(blob.owner_pid);
+  writer.key(blob.boot_id);
+  writer.number(blob.fabric_hash);
+  writer.key(blob.socket_key);
+  writer.text(blob.pci_addr);
+  writer.number(std::uint32_t{0});
+  writer.number(checksum(std::span(bytes).first(checksum_offset)));
+  return bytes;
+}
+
+Status parse(std::span<const std::byte> bytes, Blob& blob) noexcept {
+  constexpr std::size_t version_end = 10;
+  if (bytes.size() < version_end || !is_magic(bytes.first(magic.size()))) {
+    return Status::invalid_value;
+  }
+  // Another version may have any size, so that this comes first.
+  if (Reader(bytes.subspan(magic.size())).number<std::uint16_t>() != blob_version) {
+    return Status::unsupported_version;
+  }
+  if (bytes.size() != blob_size ||
+      Reader(bytes.subspan(checksum_offset)).number<std::uint64_t>() != checksum(bytes.first(checksum_offset))) {
+    return Status::invalid_value;
+  }
+  Reader reader(bytes.subspan(version_end));
+  if (reader.number<std::uint16_t>() != blob_size || reader.number<std::uint32_t>() != flags_sim_pci) {
+    return Status::invalid_value;
+  }
+  Blob fields;
+  if (!read_fields(reader, fields) || !is_consistent(fields)) {
+    return Status::invalid_value;
+  }
+  blob = fields;
+  return Status::success;
+}
+
+std::uint64_t fabric_hash(std::string_view fabric) noexcept { return checksum(std::as_bytes(std::span(fabric))); }
+
+}  // namespace pydoca::sim

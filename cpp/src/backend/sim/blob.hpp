@@ -1,0 +1,48 @@
+#pragma once
+
+#include "pydoca/status.hpp"
+#include "pydoca/types.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace pydoca::sim {
+
+using Key = std::array<std::byte, 16>;
+
+/// What an export's blob says: where its owner is to be found, and which of its exports is meant. A locator, not a
+/// capability: the owner checks whoever asks, and its answer, not the blob, says what may be reached.
+struct Blob {
+  std::uint64_t epoch = 0;             ///< of the slot; an export that has ended leaves it behind
+  Key nonce{};                         ///< the export's
+  std::uint64_t owner_start_time = 0;  ///< clock ticks since boot
+  std::uint32_t owner_uid = 0;
+  std::uint32_t owner_pid = 0;
+  std::uint32_t slot = 0;  ///< of the owner's table of exports
+  std::uint64_t base = 0;  ///< in the owner's address space
+  std::uint64_t length = 0;
+  Access access{};  ///< pci_read_only or pci_read_write
+  Key boot_id{};
+  std::uint64_t fabric_hash = 0;
+  Key socket_key{};                 ///< where the owner listens
+  std::array<char, 12> pci_addr{};  ///< of the exporting function, long form
+
+  bool operator==(const Blob&) const = default;
+};
+
+inline constexpr std::size_t blob_size = 144;
+inline constexpr std::uint16_t blob_version = 1;
+
+std::array<std::byte, blob_size> encode(const Blob& blob) noexcept;
+
+/// Reads what encode() wrote and nothing else: any changed, missing or further byte is refused. unsupported_version for
+/// another version's blob, invalid_value otherwise. Reads each byte at most twice, allocates nothing.
+Status parse(std::span<const std::byte> bytes, Blob& blob) noexcept;
+
+/// Tells fabrics apart within a blob.
+std::uint64_t fabric_hash(std::string_view fabric) noexcept;
+
+}  // namespace pydoca::sim

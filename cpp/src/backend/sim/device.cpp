@@ -1,0 +1,96 @@
+#include "backend/sim/device.hpp"
+
+#include "backend/sim/channel.hpp"
+#include "backend/sim/copy_queue.hpp"
+#include "backend/sim/importer.hpp"
+#include "backend/sim/local_region.hpp"
+#include "detail/concat.hpp"
+
+namespace pydoca::sim {
+
+namespace {
+
+CopyLimits limits_of(const backend::Capabilities& capabilities, std::size_t ordinal) {
+  const backend::DmaCapabilities dma = capabilities.dma.value_or(backend::DmaCapabilities{});
+  return {.ordinal = ordinal, .max_size = dma.max_buf_size, .max_list_len = dma.max_buf_list_len};
+}
+
+bool can_filter(const backend::Capabilities& capabilities, RepFilter filter) noexcept {
+  const auto mask = static_cast<std::uint32_t>(filter);
+  const bool net = (mask & static_cast<std::uint32_t>(RepFilter::net)) != 0;
+  const bool emulated = (mask & static_cast<std::uint32_t>(RepFilter::emulated)) != 0;
+  if (filter == RepFilter::all) {
+    return capabilities.rep_filter_all;
+  }
+  return (!net || capabilities.rep_filter_net) && (!emulated || capabilities.rep_filter_emulated);
+}
+
+}  // namespace
+
+Device::Device(PresentFunction present, std::string fabric, std::size_t ordinal)
+    : present_(std::move(present)),
+      fabric_(std::move(fabric)),
+      ordinal_(ordinal),
+      engine_(limits_of(capabilities(), ordinal), *present_.removed) {}
+
+void Device::require_present(std::string_view what) const {
+  if (removed()) {
+    throw Error(Status::driver,
+                detail::concat(what, ": ", properties().name, " was removed; open it again when it is back"));
+  }
+}
+
+std::vector<backend::RepresentorProperties> Device::representors(RepFilter filter) {
+  require_present("list representors");
+  const auto mask = static_cast<std::uint32_t>(filter);
+  if ((mask & ~(static_cast<std::uint32_t>(RepFilter::net) | static_cast<std::uint32_t>(RepFilter::emulated))) != 0) {
+    throw Error(Status::invalid_value, detail::concat("list representors: ", mask, " is no filter"));
+  }
+  if (!can_filter(capabilities(), filter)) {
+    throw Error(Status::not_supported, detail::concat("list representors: ", properties().name, " cannot, with filter ",
+                                                      mask, "; use a physical function of the DPU"));
+  }
+  return representors_of(properties().name, filter);
+}
+
+std::unique_ptr<backend::MemoryRegion> Device::register_memory(const backend::MemoryRange& range, Access access) {
+  require_present("register memory");
+  return std::make_unique<LocalRegion>(*this, range, access);
+}
+
+backend::ImportedRegion Device::import_pci(std::span<const std::byte> blob) {
+  require_present("import memory");
+  if (!capabilities().mmap_create_from_export_pci) {
+    throw Error(Status::not_supported, detail::concat("import memory: ", properties().name,
+                                                      " cannot; only functions on the DPU import from the host"));
+  }
+  return import_region(*this, blob);
+}
+
+std::unique_ptr<backend::CopyQueue> Device::create_copy_queue(const backend::QueueOptions& options,
+                                                              backend::Doorbell& doorbell) {
+  require_present("create a DMA queue");
+  if (!capabilities().dma.has_value()) {
+    return backend::Device::create_copy_queue(options, doorbell);
+  }
+  return std::make_unique<CopyQueue>(engine_, options, doorbell);
+}
+
+std::unique_ptr<backend::Listener> Device::listen(const backend::RepresentorProperties& representor,
+                                                  std::string_view service, const backend::ChannelOptions& options) {
+  require_present("serve comch clients");
+  if (!capabilities().comch.has_value() || !capabilities().comch->server) {
+    return backend::Device::listen(representor, service, options);
+  }
+  return sim::listen(fabric_, representor.pci_addr, service, options);
+}
+
+std::unique_ptr<backend::Dialer> Device::dial(std::string_view service, const backend::ChannelOptions& options) {
+  require_present("reach a comch server");
+  if (!capabilities().comch.has_value() || !capabilities().comch->client) {
+    return backend::Device::dial(service, options);
+  }
+  return sim::dial(fabric_, properties().pci_addr, service, options);
+}
+
+}  // namespace pydoca::sim

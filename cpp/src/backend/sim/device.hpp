@@ -1,0 +1,42 @@
+#pragma once
+
+#include "pydoca/backend.hpp"
+
+#include "backend/sim/copy_engine.hpp"
+#include "backend/sim/topology.hpp"
+
+#include <string>
+
+namespace pydoca::sim {
+
+/// An open function of the simulated card.
+class Device final : public backend::Device {
+ public:
+  Device(PresentFunction present, std::string fabric, std::size_t ordinal);
+
+  const backend::DeviceProperties& properties() const noexcept { return present_.function.properties; }
+  const backend::Capabilities& capabilities() const noexcept { return properties().capabilities; }
+  const std::string& fabric() const noexcept { return fabric_; }
+  std::size_t ordinal() const noexcept { return ordinal_; }
+
+  bool removed() const noexcept override { return present_.removed->load(std::memory_order_relaxed); }
+  std::vector<backend::RepresentorProperties> representors(RepFilter filter) override;
+  std::unique_ptr<backend::MemoryRegion> register_memory(const backend::MemoryRange& range, Access access) override;
+  backend::ImportedRegion import_pci(std::span<const std::byte> blob) override;
+  std::unique_ptr<backend::CopyQueue> create_copy_queue(const backend::QueueOptions& options,
+                                                        backend::Doorbell& doorbell) override;
+  std::unique_ptr<backend::Listener> listen(const backend::RepresentorProperties& representor, std::string_view service,
+                                            const backend::ChannelOptions& options) override;
+  std::unique_ptr<backend::Dialer> dial(std::string_view service, const backend::ChannelOptions& options) override;
+
+ private:
+  /// Throws driver when the function has been pulled out.
+  void require_present(std::string_view what) const;
+
+  const PresentFunction present_;
+  const std::string fabric_;
+  const std::size_t ordinal_;
+  CopyEngine engine_;
+};
+
+}  // namespace pydoca::sim

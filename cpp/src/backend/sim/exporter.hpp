@@ -1,0 +1,82 @@
+#pragma once
+
+#include "pydoca/backend.hpp"
+
+#include "backend/sim/blob.hpp"
+#include "backend/sim/fd_message.hpp"
+#include "backend/sim/gate_page.hpp"
+#include "backend/sim/import_protocol.hpp"
+#include "backend/sim/service.hpp"
+#include "backend/sim/tracer.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace pydoca::sim {
+
+/// This process's exports, and who has imported them. Any thread may call; the service's thread answers importers.
+class Exporter {
+ public:
+  struct Export {
+    std::uint32_t slot = 0;
+    std::uint64_t epoch = 0;
+    Key nonce{};
+  };
+
+  /// After fork() the child has an exporter of its own, without exports.
+  static Exporter& instance();
+  bool is_current() const noexcept { return service_.is_current(); }
+
+  /// Where importers in this fabric reach this process. Throws operating_system.
+  Key listen(const std::string& fabric);
+  /// access: pci_read_only or pci_read_write. Read-only pydoca memory is sealed against new writable mappings.
+  Export add(const backend::MemoryRange& range, Access access);
+  /// Ends the export at once, then waits for accesses under way. again: one has not ended within the time-out.
+  Status withdraw(const Export& what) noexcept;
+  /// The same without waiting; the export keeps its memory until every importer is out of it.
+  void abandon(const Export& what) noexcept;
+
+ private:
+  class Listener;
+  class Importer;
+
+  struct Grant {
+    Service::Id connection = 0;
+    std::unique_ptr<GatePage> page;
+    pid_t importer = 0;
+    bool foreign = false;
+  };
+  struct Entry {
+    std::uint64_t epoch = 1;
+    bool live = false;
+    Key nonce{};
+    Access access{};
+    backend::MemoryRange range;
+    std::vector<Grant> grants;
+  };
+  struct Address {
+    std::string fabric;
+    Key key{};
+  };
+
+  explicit Exporter(Service& service, Exporter* previous) : service_(service), previous_(previous) {}
+
+  // Under the service's lock:
+  std::uint32_t free_slot();
+  void end(Entry& entry) noexcept;
+  bool retire(Entry& entry) noexcept;
+  void revoke(const Grant& grant) noexcept;
+  ImportReply judge(const ImportRequest& request) const noexcept;
+  ImportReply grant(const ImportRequest& request, Service::Id connection, pid_t importer, ReceivedFds& files);
+  void forget(Service::Id connection) noexcept;
+
+  Service& service_;
+  Exporter* const previous_;  ///< of the process that forked this one; kept reachable and never used
+  std::vector<Entry> entries_;
+  std::vector<Address> addresses_;
+  Tracer tracer_;
+};
+
+}  // namespace pydoca::sim

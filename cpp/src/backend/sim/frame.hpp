@@ -1,0 +1,22 @@
+#pragma once
+
+#include "pydoca/status.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+/// The packets of a channel's socket: a kind, then a payload.
+namespace pydoca::sim {
+
+enum class FrameKind : std::uint32_t { hello = 1, answer = 2, message = 3 };
+
+/// again: the socket is full. connection_reset: the peer is gone. no_memory, operating_system: the kernel's trouble.
+Status send_frame(int fd, FrameKind kind, std::span<const std::byte> payload) noexcept;
+
+/// again: nothing there. connection_reset: the peer is gone and all it sent was received. connection_aborted: the
+/// packet is no frame of this kind, is longer than payload or carried descriptors (which never reach this process); the
+/// socket is of no more use.
+Status receive_frame(int fd, FrameKind kind, std::span<std::byte> payload, std::size_t& length) noexcept;
+
+}  // namespace pydoca::sim

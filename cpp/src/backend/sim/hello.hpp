@@ -1,0 +1,41 @@
+#pragma once
+
+#include "pydoca/backend.hpp"
+#include "pydoca/status.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+/// The opening exchange of a channel: the client's hello and the server's answer. Both begin with a magic number and a
+/// version, which never change their places. Texts of what was decoded point into what it was decoded from.
+namespace pydoca::sim {
+
+inline constexpr std::uint32_t channel_version = 1;
+inline constexpr std::size_t max_hello_text = 255;  ///< bytes of each text
+using HelloFrame = std::array<std::byte, 1024>;
+
+struct Hello {
+  backend::ChannelOptions options;
+  std::string_view fabric;
+  std::string_view pci_addr;  ///< of the function that the client is on
+  std::string_view service;
+};
+
+struct Answer {
+  Status status = Status::success;  ///< success: admitted
+  backend::ChannelOptions options;
+  std::string_view reason;
+};
+
+/// The encoded part of frame. Longer texts are cut, so check them before.
+std::span<const std::byte> encode(const Hello& hello, HelloFrame& frame) noexcept;
+std::span<const std::byte> encode(const Answer& answer, HelloFrame& frame) noexcept;
+
+/// Total: any bytes give success, unsupported_version or invalid_value.
+Status decode(std::span<const std::byte> bytes, Hello& hello) noexcept;
+Status decode(std::span<const std::byte> bytes, Answer& answer) noexcept;
+
+}  // namespace pydoca::sim

@@ -1,0 +1,109 @@
+#include "backend/sim/imported_region.hpp"
+
+#include "pydoca/status.hpp"
+
+#include "detail/concat.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <limits>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+
+namespace pydoca::sim {
+
+namespace {
+
+/// A connection on which nothing more is said: its end is the message.
+class OwnerWatch final : public Service::Connection {
+ public:
+  explicit OwnerWatch(std::shared_ptr<GatePage> page) noexcept : page_(std::move(page)) {}
+
+  bool readable(Service& /*service*/, Service::Id /*id*/, int fd) noexcept override {
+    std::array<std::byte, 64> unexpected;
+    return ::recv(fd, unexpected.data(), unexpected.size(), MSG_DONTWAIT) > 0 || errno == EAGAIN;
+  }
+  void ended(Service& /*service*/, Service::Id /*id*/) noexcept override { page_->gate().close(); }
+
+ private:
+  std::shared_ptr<GatePage> page_;
+};
+
+/// Huge pages can be mapped from multiples of their size only, which is what the file reports as its block size.
+std::uint64_t alignment_of(int file) noexcept {
+  struct stat info{};
+  constexpr std::uint64_t page = 4096;
+  return ::fstat(file, &info) == 0 ? std::max(page, static_cast<std::uint64_t>(info.st_blksize)) : page;
+}
+
+}  // namespace
+
+ImportedRegion::ImportedRegion(std::uint64_t base, std::uint64_t length, bool writable, std::shared_ptr<GatePage> page)
+    : page_(std::move(page)) {
+  kind_ = Kind::foreign;
+  readable_ = true;
+  writable_ = writable;
+  base_ = base;
+  len_ = length;
+  gate_ = &page_->gate();
+}
+
+ImportedRegion::~ImportedRegion() {
+  // A forked child has no part in its parent's connections.
+  if (service_ != nullptr && service_->is_current()) {
+    const Service::Lock lock = service_->lock();
+    service_->remove(connection_);
+  }
+  if (mapping_ != nullptr) {
+    ::munmap(mapping_, mapping_size_);
+  }
+}
+
+void ImportedRegion::map(int file, std::uint64_t offset) {
+  if (offset > std::numeric_limits<std::uint64_t>::max() - len_) {
+    throw Error(Status::not_permitted, "import memory: the owner's offset is no offset");
+  }
+  require_sealed(file, offset + len_);
+  const std::uint64_t alignment = alignment_of(file);
+  const std::uint64_t lead = offset % alignment;
+  // The kernel rounds up by itself when it maps huge pages, but not when it unmaps them.
+  const std::uint64_t size = (len_ + lead + alignment - 1) / alignment * alignment;
+  const int protection = writable_ ? PROT_READ | PROT_WRITE : PROT_READ;
+  void* const address =
+      ::mmap(nullptr, size, protection, MAP_SHARED | MAP_POPULATE, file, static_cast<off_t>(offset - lead));
+  if (address == MAP_FAILED) {
+    throw Error(Status::no_memory,
+                detail::concat("import memory: cannot map ", len_, " bytes: ", std::strerror(errno)));
+  }
+  kind_ = Kind::mapped;
+  mapping_ = address;
+  mapping_size_ = size;
+  local_ = static_cast<std::byte*>(address) + lead;
+}
+
+void ImportedRegion::reach(pid_t owner) {
+  std::byte probe{};
+  const iovec here{.iov_base = &probe, .iov_len = 1};
+  const iovec there{.iov_base = reinterpret_cast<void*>(base_), .iov_len = 1};
+  if (owner <= 0 || ::process_vm_readv(owner, &here, 1, &there, 1, 0) != 1) {
+    const bool gone = owner > 0 && errno == ESRCH;
+    throw Error(gone ? Status::not_connected : Status::not_permitted,
+                detail::concat("import memory: the system does not let this process read memory of process ", owner,
+                               owner > 0 ? detail::concat(" (", std::strerror(errno), ")") : " (another PID namespace)",
+                               "; allocate it with pydoca.alloc, or permit ptrace"));
+  }
+  owner_pid_ = owner;
+}
+
+void ImportedRegion::watch(detail::Fd connection) {
+  Service& service = Service::instance();
+  const Service::Lock lock = service.lock();
+  connection_ = service.add(std::move(connection), std::make_unique<OwnerWatch>(page_));
+  service_ = &service;
+}
+
+}  // namespace pydoca::sim

@@ -1,0 +1,41 @@
+#pragma once
+
+#include "backend/sim/device.hpp"
+#include "backend/sim/exporter.hpp"
+#include "backend/sim/region.hpp"
+
+#include <array>
+#include <string>
+#include <vector>
+
+namespace pydoca::sim {
+
+/// This process's memory, as one device may reach it and export it.
+class LocalRegion final : public Region {
+ public:
+  /// Faults the range in. Throws invalid_value when part of it is not mapped, not_permitted when it is read-only and
+  /// access allows writing, no_memory.
+  LocalRegion(const Device& device, const backend::MemoryRange& range, Access access);
+  ~LocalRegion() override;
+
+  std::vector<std::byte> export_pci(Access access) override;
+  Status withdraw() noexcept override;
+
+ private:
+  struct Exported {
+    Exporter::Export where;
+    Access access{};
+    std::array<std::byte, blob_size> blob{};
+  };
+
+  Blob describe(Access access) const;
+
+  const backend::MemoryRange range_;
+  const std::string pci_addr_;
+  const std::string fabric_;
+  const bool can_export_;
+  Exporter* exporter_ = nullptr;
+  std::vector<Exported> exports_;
+};
+
+}  // namespace pydoca::sim

@@ -1,0 +1,12 @@
+#pragma once
+
+#include <cstddef>
+
+namespace pydoca::sim {
+
+/// Faults [addr, addr + len) in, as registering memory on a card would, and finds out whether it is there at all.
+/// Throws invalid_value when part of it is not mapped or has nothing behind it, not_permitted when writable is asked of
+/// read-only memory, no_memory.
+void prefault(std::byte* addr, std::size_t len, bool writable);
+
+}  // namespace pydoca::sim

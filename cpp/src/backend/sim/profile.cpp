@@ -1,0 +1,58 @@
+#include "pydoca/sim.hpp"
+
+#include "detail/concat.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace pydoca::sim {
+
+namespace {
+
+struct Profile {
+  std::string_view name;
+  std::uint32_t max_comch_clients;
+  bool async_sync_event_wait;
+};
+
+constexpr std::array<Profile, 2> known_profiles{{{"bluefield2", 512, false}, {"bluefield3", 2048, true}}};
+
+const Profile& find_profile(std::string_view name) {
+  const auto* const found = std::ranges::find(known_profiles, name, &Profile::name);
+  if (found == known_profiles.end()) {
+    throw Error(Status::invalid_value,
+                detail::concat("\"", name, "\" is no profile; there are: bluefield2, bluefield3"));
+  }
+  return *found;
+}
+
+}  // namespace
+
+std::vector<std::string_view> profiles() {
+  std::vector<std::string_view> names;
+  for (const Profile& profile : known_profiles) {
+    names.push_back(profile.name);
+  }
+  return names;
+}
+
+backend::Capabilities profile_capabilities(std::string_view name, Side side) {
+  const Profile& profile = find_profile(name);
+  const bool dpu = side == Side::dpu;
+  backend::Capabilities capabilities;
+  capabilities.dma = {.max_buf_size = std::uint64_t{2} << 20, .max_buf_list_len = 64, .max_num_tasks = 65536};
+  capabilities.comch = {.server = dpu,
+                        .client = !dpu,
+                        .max_name_len = 120,
+                        .max_msg_size = 4080,
+                        .max_recv_queue_size = 8192,
+                        .max_clients = profile.max_comch_clients,
+                        .max_send_tasks = 8192};
+  capabilities.mmap_export_pci = !dpu;
+  capabilities.mmap_create_from_export_pci = dpu;
+  capabilities.rep_filter_all = capabilities.rep_filter_net = capabilities.rep_filter_emulated = dpu;
+  capabilities.async_sync_event_wait = profile.async_sync_event_wait;
+  return capabilities;
+}
+
+}  // namespace pydoca::sim

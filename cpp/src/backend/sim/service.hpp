@@ -1,0 +1,67 @@
+#pragma once
+
+#include "detail/fd.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+
+namespace pydoca::sim {
+
+/// The thread that answers for this process's memory: it waits for all connections between owners and importers. One a
+/// process, started on first use, never joined. After fork() the child has none of its parent's connections, and starts
+/// a service of its own when it needs one.
+class Service {
+ public:
+  using Id = std::uint64_t;  ///< of a connection; never used twice
+  using Lock = std::unique_lock<std::mutex>;
+
+  /// Called by the service's thread, which then holds the service's lock.
+  class Connection {
+   public:
+    virtual ~Connection() = default;
+    /// There is something to read or accept. False ends the connection.
+    virtual bool readable(Service& service, Id id, int fd) noexcept = 0;
+    /// The peer has gone, or readable() gave up; the connection is out of the service already.
+    virtual void ended(Service& service, Id id) noexcept = 0;
+  };
+
+  /// Throws operating_system when the thread or its descriptors cannot be had.
+  static Service& instance();
+  /// Whether this is still the process's service: not after fork() in the child.
+  bool is_current() const noexcept { return current().load(std::memory_order_acquire) == this; }
+
+  /// Guards the connections and whatever their owners share with them.
+  Lock lock() { return Lock(mutex_); }
+
+  // Under the lock:
+  /// Throws operating_system.
+  Id add(detail::Fd fd, std::unique_ptr<Connection> connection);
+  /// Closes without calling ended(); an unknown id is fine.
+  void remove(Id id) noexcept;
+
+ private:
+  struct Entry {
+    detail::Fd fd;
+    std::unique_ptr<Connection> connection;
+  };
+
+  Service();
+  static std::atomic<Service*>& current() noexcept;
+  static void before_fork() noexcept;
+  static void after_fork_in_parent() noexcept;
+  static void after_fork_in_child() noexcept;
+  void start_thread();
+  void run() noexcept;
+  void serve(Id id, std::uint32_t events) noexcept;
+
+  std::mutex mutex_;
+  std::map<Id, Entry> connections_;
+  Id next_id_ = 1;
+  detail::Fd epoll_;
+  Service* inherited_ = nullptr;  ///< the parent's, kept reachable and never used
+};
+
+}  // namespace pydoca::sim

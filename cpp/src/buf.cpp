@@ -1,0 +1,122 @@
+#include "pydoca/buf.hpp"
+
+#include "pydoca/buf_inventory.hpp"
+
+#include <limits>
+
+namespace pydoca {
+
+Status Buf::set_data(std::uint64_t data, std::uint64_t data_len) noexcept {
+  if (in_flight_ != 0) {
+    return Status::in_use;
+  }
+  if (data < Segment::head || data - Segment::head > Segment::len || data_len > Segment::len - (data - Segment::head)) {
+    return Status::invalid_value;
+  }
+  Segment::data = data;
+  Segment::data_len = data_len;
+  return Status::success;
+}
+
+Status Buf::inc_refcount(std::uint16_t* previous) noexcept {
+  if (!is_head_) {
+    return Status::not_permitted;
+  }
+  if (refcount_ == std::numeric_limits<std::uint16_t>::max()) {
+    return Status::too_big;
+  }
+  if (previous != nullptr) {
+    *previous = refcount_;
+  }
+  ++refcount_;
+  return Status::success;
+}
+
+Status Buf::dec_refcount(std::uint16_t* previous) noexcept {
+  if (!is_head_ || (refcount_ == 1 && in_flight_ != 0)) {
+    return Status::not_permitted;
+  }
+  if (refcount_ == 0) {
+    return Status::bad_state;
+  }
+  if (previous != nullptr) {
+    *previous = refcount_;
+  }
+  if (--refcount_ == 0) {
+    for (Buf* element = this; element != nullptr;) {
+      Buf* following = element->next();
+      element->inventory_->put_back(*element);
+      element = following;
+    }
+  }
+  return Status::success;
+}
+
+Status Buf::chain(Buf& other) noexcept {
+  if (!is_head_ || !other.is_head_ || &other == this || other.refcount_ != 1) {
+    return Status::not_permitted;
+  }
+  if (in_flight_ != 0 || other.in_flight_ != 0) {
+    return Status::in_use;
+  }
+  tail_->Segment::next = &other;
+  tail_ = other.tail_;
+  list_len_ += other.list_len_;
+  other.is_head_ = false;
+  return Status::success;
+}
+
+Status Buf::unchain(Buf& element) noexcept {
+  if (!is_head_) {
+    return Status::not_permitted;
+  }
+  if (in_flight_ != 0) {
+    return Status::in_use;
+  }
+  std::uint32_t before = 1;
+  Buf* previous = this;
+  while (previous != nullptr && previous->next() != &element) {
+    previous = previous->next();
+    ++before;
+  }
+  if (previous == nullptr) {
+    return Status::invalid_value;
+  }
+  element.is_head_ = true;
+  element.refcount_ = 1;
+  element.tail_ = tail_;
+  element.list_len_ = list_len_ - before;
+  previous->Segment::next = nullptr;
+  tail_ = previous;
+  list_len_ = before;
+  return Status::success;
+}
+
+Buf& Buf::last() noexcept {
+  if (is_head_) {
+    return *tail_;
+  }
+  Buf* element = this;
+  while (element->next() != nullptr) {
+    element = element->next();
+  }
+  return *element;
+}
+
+Status Buf::list_len(std::uint32_t& count) const noexcept {
+  if (!is_head_) {
+    return Status::not_permitted;
+  }
+  count = list_len_;
+  return Status::success;
+}
+
+std::uint64_t Buf::list_tailroom() const noexcept {
+  std::uint64_t sum = 0;
+  for (const Segment* element = this; element != nullptr; element = element->next) {
+    sum += element->tailroom();
+  }
+  return sum;
+}
+
+}  // namespace pydoca

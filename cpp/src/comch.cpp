@@ -1,0 +1,211 @@
+#include "pydoca/comch.hpp"
+
+#include "pydoca/log.hpp"
+
+#include "detail/concat.hpp"
+#include "detail/slot_pool.hpp"
+
+#include <algorithm>
+#include <exception>
+
+namespace pydoca::comch {
+
+namespace {
+
+using detail::concat;
+
+const backend::ComchCapabilities& capabilities(const DeviceInfo& info) {
+  if (!info.capabilities().comch) {
+    throw Error(Status::not_supported, concat("comch: ", info.name(), " has no communication channel"));
+  }
+  return *info.capabilities().comch;
+}
+
+std::string checked_name(const DeviceInfo& info, std::string_view name) {
+  const std::uint32_t limit = capabilities(info).max_name_len;
+  if (name.empty() || name.size() >= limit || name.find('\0') != std::string_view::npos) {
+    // The name up to a NUL: a message ends there.
+    throw Error(Status::invalid_value, concat("comch: the name \"", name.substr(0, name.find('\0')), "\": it has ",
+                                              name.size(), " bytes; it must have 1..", limit - 1, " and no NUL"));
+  }
+  return std::string(name);
+}
+
+void require_in_range(std::string_view what, std::uint32_t value, std::uint32_t limit) {
+  if (value == 0 || value > limit) {
+    throw Error(Status::invalid_value, concat(what, ": ", value, " is not in 1..", limit));
+  }
+}
+
+}  // namespace
+
+SendTask::SendTask(Endpoint& endpoint) noexcept : Task(endpoint) {}
+
+Endpoint& SendTask::endpoint() const noexcept { return static_cast<Endpoint&>(context()); }
+
+Status SendTask::set_message(std::span<const std::byte> message) noexcept {
+  if (state() == State::submitted) {
+    return Status::in_use;
+  }
+  if (connection_ == nullptr || message.size() > connection_->max_msg_size()) {
+    return Status::invalid_value;
+  }
+  message_ = message;
+  return Status::success;
+}
+
+Status SendTask::validate() const noexcept {
+  return message_.size() <= connection_->max_msg_size() ? Status::success : Status::invalid_value;
+}
+
+Status SendTask::post(bool /*flush*/) noexcept {
+  connection_->send(*this);
+  return Status::success;
+}
+
+void SendTask::finish(Status /*status*/) noexcept {
+  if (counted_) {
+    counted_ = false;
+    connection_->task_done();
+  }
+}
+
+Task::Callback SendTask::callback(Status status) const noexcept {
+  return status == Status::success ? endpoint().on_success_ : endpoint().on_error_;
+}
+
+void SendTask::recycle() noexcept {
+  connection_.reset();
+  endpoint().tasks_->put(*this);
+}
+
+void SendQueue::push(SendTask& task) noexcept {
+  task.next_ = nullptr;
+  (tail_ != nullptr ? tail_->next_ : head_) = &task;
+  tail_ = &task;
+}
+
+SendTask* SendQueue::pop() noexcept {
+  SendTask* task = head_;
+  if (task != nullptr) {
+    head_ = task->next_;
+    tail_ = head_ != nullptr ? tail_ : nullptr;
+  }
+  return task;
+}
+
+std::uint32_t Endpoint::max_name_len(const DeviceInfo& info) { return capabilities(info).max_name_len; }
+std::uint32_t Endpoint::max_msg_size(const DeviceInfo& info) { return capabilities(info).max_msg_size; }
+std::uint32_t Endpoint::max_recv_queue_size(const DeviceInfo& info) { return capabilities(info).max_recv_queue_size; }
+std::uint32_t Endpoint::max_clients(const DeviceInfo& info) { return capabilities(info).max_clients; }
+std::uint32_t Endpoint::max_send_tasks(const DeviceInfo& info) { return capabilities(info).max_send_tasks; }
+
+Endpoint::Endpoint(std::shared_ptr<Device> device, std::string_view name)
+    : Context(std::move(device)), name_(checked_name(this->device()->info(), name)) {
+  const backend::ComchCapabilities& limits = capabilities(this->device()->info());
+  options_ = {.max_msg_size = limits.max_msg_size,
+              .recv_queue_size = std::min(default_recv_queue_size, limits.max_recv_queue_size)};
+}
+
+Endpoint::~Endpoint() = default;
+
+void Endpoint::set_send_conf(Task::Callback on_success, Task::Callback on_error, std::uint32_t num_tasks) {
+  require_idle("set send conf of");
+  if (on_success == nullptr || on_error == nullptr) {
+    throw Error(Status::invalid_value, "set send conf: both callbacks must be given; they may be the same function");
+  }
+  require_in_range("set send conf: number of tasks", num_tasks, max_send_tasks(device()->info()));
+  on_success_ = on_success;
+  on_error_ = on_error;
+  num_tasks_ = num_tasks;
+}
+
+void Endpoint::set_message_received(MessageReceived callback) {
+  require_idle("set message callback of");
+  if (callback == nullptr) {
+    throw Error(Status::invalid_value, "set message callback: it must not be null");
+  }
+  message_received_ = callback;
+}
+
+void Endpoint::set_max_msg_size(std::uint32_t bytes) {
+  require_idle("set maximum message size of");
+  require_in_range("set maximum message size", bytes, max_msg_size(device()->info()));
+  options_.max_msg_size = bytes;
+}
+
+void Endpoint::set_recv_queue_size(std::uint32_t messages) {
+  require_idle("set receive queue size of");
+  require_in_range("set receive queue size", messages, max_recv_queue_size(device()->info()));
+  options_.recv_queue_size = messages;
+}
+
+Status Endpoint::send(Connection& connection, std::span<const std::byte> message, std::uint64_t user_data,
+                      SendTask*& task) noexcept {
+  if (state() != ContextState::running) {
+    return Status::bad_state;
+  }
+  if (!connection.is_connected()) {
+    return Status::not_connected;
+  }
+  if (connection.endpoint_ != this || message.size() > connection.max_msg_size()) {
+    return Status::invalid_value;
+  }
+  SendTask* taken = tasks_->take();
+  if (taken == nullptr) {
+    return Status::no_memory;
+  }
+  task_taken(*taken);
+  taken->connection_ = connection.shared_from_this();
+  taken->message_ = message;
+  taken->set_user_data(user_data);
+  task = taken;
+  return Status::success;
+}
+
+void Endpoint::begin_common() {
+  const auto require = [this](bool given, std::string_view what, std::string_view call) {
+    if (!given) {
+      throw Error(Status::invalid_value, concat("start ", kind(), " \"", name_, "\": ", what, " is missing; ", call));
+    }
+  };
+  require(num_tasks_ != 0, "the send task's configuration", "call set_send_conf");
+  require(message_received_ != nullptr, "the message callback", "call set_message_received");
+  tasks_ = std::make_unique<detail::SlotPool<SendTask>>(num_tasks_, *this);
+  buffer_ = std::make_unique<std::byte[]>(options_.max_msg_size);
+}
+
+void Endpoint::end_common() noexcept {
+  done_.clear();
+  tasks_.reset();
+  buffer_.reset();
+}
+
+bool Endpoint::poll_one(bool& more) noexcept {
+  SendTask* task = done_.pop();
+  if (task == nullptr) {
+    return poll_peers(more);
+  }
+  more = true;
+  complete(*task, task->outcome_, task->outcome_ == Status::driver);
+  return true;
+}
+
+std::shared_ptr<Connection> Endpoint::connect(std::unique_ptr<backend::Channel> channel) noexcept {
+  try {
+    const std::shared_ptr<Connection> connection(new Connection(*this, std::move(channel)));
+    connection->open();
+    return connection;
+  } catch (const std::exception& error) {
+    log::engine(log::Level::error, kind(), error.what());
+    return nullptr;
+  }
+}
+
+void Endpoint::done(SendTask& task, Status status) noexcept {
+  task.outcome_ = status;
+  done_.push(task);
+  ring();
+}
+
+}  // namespace pydoca::comch

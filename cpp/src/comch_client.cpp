@@ -1,0 +1,149 @@
+#include "pydoca/comch.hpp"
+#include "pydoca/log.hpp"
+#include "pydoca/progress_engine.hpp"
+
+#include "detail/concat.hpp"
+
+#include <sys/epoll.h>
+
+namespace pydoca::comch {
+
+namespace {
+
+using detail::concat;
+
+/// As much of a server's reason as is kept, in memory that is there by then.
+constexpr std::size_t max_refusal = 255;
+
+}  // namespace
+
+bool Client::is_supported(const DeviceInfo& info) noexcept {
+  return info.capabilities().comch && info.capabilities().comch->client;
+}
+
+std::shared_ptr<Client> Client::create(std::shared_ptr<Device> device, std::string_view name) {
+  return std::shared_ptr<Client>(new Client(std::move(device), name));
+}
+
+Client::Client(std::shared_ptr<Device> device, std::string_view name) : Endpoint(std::move(device), name) {
+  if (!is_supported(this->device()->info())) {
+    throw Error(Status::not_supported, concat("create comch.client: ", this->device()->info().name(),
+                                              " cannot be a client; use a function of the host"));
+  }
+}
+
+Client::~Client() {
+  abandon();
+  end();  // in a forked child, too: a handle that outlives this must not point here
+}
+
+const std::shared_ptr<Connection>& Client::connection() const {
+  if (state() != ContextState::running) {
+    throw Error(Status::bad_state, concat("connection of comch.client \"", name(), "\": the client does not run"));
+  }
+  return connection_;
+}
+
+Status Client::begin() {
+  begin_common();
+  refusal_.clear();
+  refusal_.reserve(max_refusal);
+  dialer_ = device()->backend().dial(name(), channel_options());
+  ring();
+  return Status::in_progress;
+}
+
+void Client::quiesce() noexcept {
+  unwatch_dialer();
+  dialer_.reset();
+  if (connection_ == nullptr) {
+    return;
+  }
+  connection_->begin_close(Status::shutdown);
+  if (connection_->phase_ == Connection::Phase::establishing) {
+    connection_->end(Connection::Phase::failed);
+    connection_.reset();
+  }
+}
+
+void Client::end() noexcept {
+  unwatch_dialer();
+  dialer_.reset();
+  if (connection_ != nullptr) {
+    connection_->end(Connection::Phase::closed);
+    connection_.reset();
+  }
+  end_common();
+}
+
+bool Client::poll_peers(bool& more) noexcept {
+  if (dialer_ == nullptr || connection_ != nullptr) {
+    return false;
+  }
+  std::unique_ptr<backend::Channel> channel = dialer_->attempt();
+  if (channel == nullptr) {
+    watch_dialer();
+    return false;
+  }
+  unwatch_dialer();
+  connection_ = connect(std::move(channel));
+  if (connection_ == nullptr) {
+    fail(Status::no_memory);
+  }
+  more = true;
+  return true;
+}
+
+void Client::established(Connection& /*connection*/) noexcept {
+  dialer_.reset();
+  started();
+}
+
+void Client::lost(Connection& connection, Status status) noexcept {
+  log::engine(log::Level::info, kind(), [&] { return concat("the server of \"", name(), "\" is gone: ", status); });
+  connection.begin_close(status);
+  fail(status);
+}
+
+void Client::unestablished(Connection& connection, Status status, std::string_view why) noexcept {
+  connection.end(Connection::Phase::failed);
+  connection_.reset();
+  if (status != Status::connection_reset) {
+    refusal_ = why.substr(0, max_refusal);
+    log::engine(log::Level::error, kind(), [&] {
+      return concat("the server of \"", name(), "\" refused this client: ", why.empty() ? error_descr(status) : why);
+    });
+    fail(status);
+  } else if (dialer_->fd() >= 0) {
+    watch_dialer();  // that server went; the next one will say when it is there
+  } else {
+    ring();
+  }
+}
+
+void Client::closed(Connection& /*connection*/) noexcept {
+  connection_.reset();
+  settle();
+}
+
+void Client::watch_dialer() noexcept {
+  if (dialer_watched_) {
+    return;
+  }
+  try {
+    progress_engine()->watch(dialer_->fd(), EPOLLIN, *this);
+    dialer_watched_ = true;
+  } catch (const Error& error) {
+    log::engine(log::Level::error, kind(), error.what());
+    fail(error.status());
+  }
+}
+
+void Client::unwatch_dialer() noexcept {
+  if (dialer_watched_) {
+    progress_engine()->unwatch(dialer_->fd());
+    dialer_watched_ = false;
+  }
+}
+
+}  // namespace pydoca::comch

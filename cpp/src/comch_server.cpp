@@ -1,0 +1,186 @@
+#include "pydoca/comch.hpp"
+#include "pydoca/log.hpp"
+#include "pydoca/progress_engine.hpp"
+
+#include "detail/concat.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <sys/epoll.h>
+#include <utility>
+
+namespace pydoca::comch {
+
+namespace {
+
+using detail::concat;
+
+std::shared_ptr<Representor> checked_representor(std::shared_ptr<Representor> representor, const Device& device) {
+  if (!Server::is_supported(device.info())) {
+    throw Error(Status::not_supported, concat("create comch.server: ", device.info().name(),
+                                              " cannot be a server; use a physical function of the DPU"));
+  }
+  if (representor == nullptr) {
+    throw Error(Status::invalid_value, "create comch.server: the representor is null");
+  }
+  if (representor->device().get() != &device) {
+    throw Error(Status::invalid_value,
+                concat("create comch.server: representor ", representor->properties().name, " was opened on ",
+                       representor->device()->info().name(), ", not on ", device.info().name()));
+  }
+  return representor;
+}
+
+}  // namespace
+
+bool Server::is_supported(const DeviceInfo& info) noexcept {
+  return info.capabilities().comch && info.capabilities().comch->server;
+}
+
+std::shared_ptr<Server> Server::create(std::shared_ptr<Device> device, std::shared_ptr<Representor> representor,
+                                       std::string_view name) {
+  return std::shared_ptr<Server>(new Server(std::move(device), std::move(representor), name));
+}
+
+Server::Server(std::shared_ptr<Device> device, std::shared_ptr<Representor> representor, std::string_view name)
+    : Endpoint(std::move(device), name), representor_(checked_representor(std::move(representor), *this->device())) {
+  representor_->add_user();
+  uses_representor_ = true;
+}
+
+Server::~Server() {
+  abandon();
+  end();  // in a forked child, too: a handle that outlives this must not point here
+  release();
+}
+
+void Server::release() noexcept {
+  if (std::exchange(uses_representor_, false)) {
+    representor_->remove_user();
+  }
+}
+
+void Server::set_connection_changed(ConnectionChanged connected, ConnectionChanged disconnected) {
+  require_idle("set connection callbacks of");
+  if (connected == nullptr || disconnected == nullptr) {
+    throw Error(Status::invalid_value, "set connection callbacks: both must be given; they may be the same function");
+  }
+  connected_ = connected;
+  disconnected_ = disconnected;
+}
+
+void Server::disconnect(Connection& connection) {
+  if (state() != ContextState::running) {
+    throw Error(Status::bad_state, concat("disconnect a client of \"", name(), "\": the server does not run"));
+  }
+  if (progress_engine()->check_thread() != Status::success) {
+    throw Error(progress_engine()->check_thread(),
+                concat("disconnect a client of \"", name(), "\": ", progress_engine()->describe_thread()));
+  }
+  if (!connection.is_connected()) {
+    throw Error(Status::not_connected, concat("disconnect a client of \"", name(), "\": it is not connected"));
+  }
+  if (connection.endpoint() != this) {
+    throw Error(Status::invalid_value, concat("disconnect a client of \"", name(), "\": it is another context's"));
+  }
+  connection.begin_close(Status::shutdown);
+}
+
+std::vector<std::shared_ptr<Connection>> Server::connections() const {
+  std::vector<std::shared_ptr<Connection>> connected;
+  std::ranges::copy_if(connections_, std::back_inserter(connected),
+                       [](const std::shared_ptr<Connection>& connection) { return connection->is_connected(); });
+  return connected;
+}
+
+Status Server::begin() {
+  begin_common();
+  if (connected_ == nullptr) {
+    throw Error(Status::invalid_value, concat("start comch.server \"", name(),
+                                              "\": the connection callbacks are missing; call set_connection_changed"));
+  }
+  connections_.reserve(max_clients(device()->info()));
+  listener_ = device()->backend().listen(representor_->properties(), name(), channel_options());
+  progress_engine()->watch(listener_->fd(), EPOLLIN, *this);
+  return Status::success;
+}
+
+void Server::stop_listening() noexcept {
+  if (listener_ != nullptr) {
+    progress_engine()->unwatch(listener_->fd());
+    listener_.reset();
+  }
+}
+
+void Server::quiesce() noexcept {
+  stop_listening();
+  std::erase_if(connections_, [](const std::shared_ptr<Connection>& connection) {
+    connection->begin_close(Status::shutdown);
+    const bool reported = connection->phase_ == Connection::Phase::closing;
+    if (!reported) {
+      connection->end(Connection::Phase::failed);
+    }
+    return !reported;
+  });
+}
+
+void Server::end() noexcept {
+  stop_listening();
+  for (const auto& connection : connections_) {
+    connection->end(Connection::Phase::closed);
+  }
+  connections_.clear();
+  end_common();
+}
+
+bool Server::poll_peers(bool& more) noexcept {
+  if (listener_ == nullptr) {
+    return false;
+  }
+  const bool admit = connections_.size() < max_clients(device()->info());
+  std::unique_ptr<backend::Channel> channel = listener_->accept(admit);
+  if (channel == nullptr) {
+    return false;
+  }
+  more = true;
+  if (!admit) {
+    static_cast<void>(channel->establish());
+    log::engine(log::Level::warning, kind(), [&] {
+      return concat("\"", name(), "\" refused a client: it has ", connections_.size(), ", as many as it takes");
+    });
+  } else if (auto connection = connect(std::move(channel))) {
+    connections_.push_back(std::move(connection));
+  }
+  return true;
+}
+
+void Server::established(Connection& connection) noexcept { connected_(connection, true, user_data()); }
+
+void Server::lost(Connection& connection, Status status) noexcept {
+  if (status != Status::connection_reset) {
+    log::engine(log::Level::warning, kind(),
+                [&] { return concat("\"", name(), "\" drops a client that broke the channel's rules: ", status); });
+  }
+  connection.begin_close(status);
+}
+
+void Server::unestablished(Connection& connection, Status status, std::string_view why) noexcept {
+  log::engine(log::Level::warning, kind(),
+              [&] { return concat("\"", name(), "\" refused a client: ", why.empty() ? error_descr(status) : why); });
+  erase(connection);
+  connected_(connection, false, user_data());
+  connection.end(Connection::Phase::failed);
+  settle();
+}
+
+void Server::closed(Connection& connection) noexcept {
+  erase(connection);
+  disconnected_(connection, true, user_data());
+  settle();
+}
+
+void Server::erase(Connection& connection) noexcept {
+  std::erase_if(connections_, [&](const std::shared_ptr<Connection>& held) { return held.get() == &connection; });
+}
+
+}  // namespace pydoca::comch

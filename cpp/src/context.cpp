@@ -1,0 +1,176 @@
+#include "pydoca/context.hpp"
+
+#include "pydoca/progress_engine.hpp"
+
+#include "detail/concat.hpp"
+#include "detail/thread_token.hpp"
+
+namespace pydoca {
+
+namespace {
+
+constexpr std::string_view name_of(ContextState state) noexcept {
+  constexpr std::string_view names[] = {"idle", "starting", "running", "stopping"};
+  return names[static_cast<std::size_t>(state)];
+}
+
+}  // namespace
+
+Context::Context(std::shared_ptr<Device> device) : device_(std::move(device)) {}
+
+Context::~Context() {
+  leave();
+  if (engine_ != nullptr && !closed_) {
+    --engine_->num_contexts_;
+  }
+}
+
+Status Context::start() {
+  if (engine_ == nullptr) {
+    throw Error(Status::not_connected, detail::concat("start ", kind(), ": connect it to a progress engine first"));
+  }
+  require_idle("start");
+  if (engine_->check_thread() != Status::success) {
+    throw Error(engine_->check_thread(), detail::concat("start ", kind(), ": ", engine_->describe_thread()));
+  }
+  failure_ = Status::success;
+  live_ = true;
+  Status status = Status::success;
+  try {
+    status = begin();
+  } catch (...) {
+    live_ = false;
+    end();
+    throw;
+  }
+  enter(status == Status::success ? ContextState::running : ContextState::starting);
+  return status;
+}
+
+Status Context::stop() {
+  if (state_ == ContextState::idle) {
+    return Status::success;
+  }
+  if (engine_->check_thread() != Status::success) {
+    throw Error(engine_->check_thread(), detail::concat("stop ", kind(), ": ", engine_->describe_thread()));
+  }
+  if (state_ != ContextState::stopping) {
+    begin_stopping();
+  }
+  if (state_ == ContextState::stopping && can_settle() && !engine_->progressing_) {
+    become_idle();
+  }
+  if (state_ == ContextState::idle) {
+    return Status::success;
+  }
+  settle();
+  return Status::in_progress;
+}
+
+void Context::close() {
+  if (closed_) {
+    return;
+  }
+  if (state_ != ContextState::idle) {
+    throw Error(Status::in_use, detail::concat("close ", kind(), ": it is ", name_of(state_),
+                                               "; stop it and progress until it is idle"));
+  }
+  closed_ = true;
+  release();
+  device_.release();
+  leave();
+  if (engine_ != nullptr) {
+    --engine_->num_contexts_;
+  }
+}
+
+void Context::require_idle(std::string_view what) const {
+  if (closed_) {
+    throw Error(Status::bad_state, detail::concat(what, " ", kind(), ": it is closed"));
+  }
+  if (state_ != ContextState::idle) {
+    throw Error(Status::bad_state, detail::concat(what, " ", kind(), ": it is ", name_of(state_), "; stop it first"));
+  }
+}
+
+void Context::enter(ContextState next) noexcept {
+  const ContextState previous = state_;
+  state_ = next;
+  if (state_changed_ != nullptr && previous != next) {
+    state_changed_(user_data_, *this, previous, next);
+  }
+}
+
+void Context::started() noexcept {
+  if (state_ == ContextState::starting) {
+    enter(ContextState::running);
+  }
+}
+
+void Context::fail(Status status) noexcept {
+  if (state_ != ContextState::running && state_ != ContextState::starting) {
+    return;
+  }
+  failure_ = status;
+  begin_stopping();
+  settle();
+}
+
+void Context::begin_stopping() noexcept {
+  enter(ContextState::stopping);
+  // The state callback may have stopped the context again, and that may have taken it to idle.
+  if (state_ == ContextState::stopping) {
+    quiesce();
+  }
+}
+
+bool Context::can_settle() const noexcept { return inflight_ == 0 && allocated_ == 0 && quiesced(); }
+
+void Context::become_idle() noexcept {
+  live_ = false;
+  end();
+  enter(ContextState::idle);
+}
+
+void Context::abandon() noexcept {
+  if (!live_) {
+    return;
+  }
+  live_ = false;
+  // A forked child has no threads that would give back what is in flight.
+  if (engine_->forks_ == detail::fork_count()) {
+    end();
+  }
+  *engine_inflight_ -= inflight_;
+}
+
+Status Context::submit(Task& task, SubmitFlags flags) noexcept {
+  if (state_ != ContextState::running || task.state_ != Task::State::idle) [[unlikely]] {
+    return Status::bad_state;
+  }
+  if (engine_->owner_ != detail::thread_token()) [[unlikely]] {
+    return engine_->check_thread() == Status::success ? submit(task, flags) : Status::not_permitted;
+  }
+  const Status status = task.post(has(flags, SubmitFlags::flush));
+  if (status == Status::success) [[likely]] {
+    task.state_ = Task::State::submitted;
+    task.status_ = Status::in_progress;
+    ++inflight_;
+    ++*engine_inflight_;
+  }
+  return status;
+}
+
+bool Context::progress_one(bool& more) noexcept {
+  if (live_ && poll_one(more)) {
+    return true;
+  }
+  if (state_ == ContextState::stopping && can_settle()) {
+    become_idle();
+    more = false;
+    return true;
+  }
+  return false;
+}
+
+}  // namespace pydoca

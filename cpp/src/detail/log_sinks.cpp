@@ -1,0 +1,150 @@
+#include "detail/log_sinks.hpp"
+
+#include "pydoca/status.hpp"
+
+#include "detail/concat.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <pthread.h>
+#include <string_view>
+#include <utility>
+
+namespace pydoca::log {
+
+namespace {
+
+// Made while the program loads: a fork in the middle of a first use would leave it half made in the child.
+// NOLINTNEXTLINE(bugprone-throwing-static-initialization): without memory at load the program cannot run anyway
+[[maybe_unused]] const Sinks& at_load = Sinks::all();
+
+[[noreturn]] void refuse_relaxing(std::string_view limit, Level now, Level asked) {
+  throw Error(Status::not_permitted,
+              pydoca::detail::concat("cannot relax the strict ", limit, " log limit from ", level_name(now), " to ",
+                                     level_name(asked), "; open another sink for that"));
+}
+
+}  // namespace
+
+Sinks& Sinks::all() {
+  static Sinks& sinks = *new Sinks;
+  return sinks;
+}
+
+// A child made while another thread holds the mutex could never log again.
+Sinks::Sinks() {
+  ::pthread_atfork([] { all().mutex_.lock(); }, [] { all().mutex_.unlock(); }, [] { all().mutex_.unlock(); });
+}
+
+void Sinks::add(const std::shared_ptr<Sink>& sink) {
+  std::shared_ptr<const List> old;
+  const std::scoped_lock lock(mutex_);
+  sink->lower_ = sink->family_ == Family::engine ? global_sdk() : global_lower();
+  sink->upper_ = global_upper();
+  List list = *list_;
+  list.push_back(sink);
+  old = replace(std::move(list));
+}
+
+void Sinks::remove(const Sink& sink) {
+  std::shared_ptr<const List> old;  // outlives the lock: it may destroy the sink and a callback's state
+  const std::scoped_lock lock(mutex_);
+  List list = *list_;
+  std::erase_if(list, [&](const auto& other) { return other.get() == &sink; });
+  old = replace(std::move(list));
+}
+
+void Sinks::set_lower(Sink& sink, Level level) {
+  const std::scoped_lock lock(mutex_);
+  if (sink.lower_strict_ && level > sink.lower_) refuse_relaxing("lower", sink.lower_, level);
+  sink.lower_ = level;
+  publish();
+}
+
+void Sinks::set_upper(Sink& sink, Level level) {
+  const std::scoped_lock lock(mutex_);
+  if (sink.upper_strict_ && level < sink.upper_) refuse_relaxing("upper", sink.upper_, level);
+  sink.upper_ = level;
+}
+
+void Sinks::set_strict(bool Sink::* limit, Sink& sink) {
+  const std::scoped_lock lock(mutex_);
+  sink.*limit = true;
+}
+
+void Sinks::set_all_lower(Level level) {
+  const std::scoped_lock lock(mutex_);
+  global_lower_ = level;
+  limit_all(Family::application, level);
+}
+
+void Sinks::set_all_sdk(Level level) {
+  const std::scoped_lock lock(mutex_);
+  global_sdk_ = level;
+  limit_all(Family::engine, level);
+}
+
+void Sinks::set_all_upper(Level level) {
+  const std::scoped_lock lock(mutex_);
+  global_upper_ = level;
+  for (const auto& sink : *list_) {
+    const bool allowed = !sink->upper_strict_ || level >= sink->upper_;
+    if (sink->family_ == Family::application && allowed) sink->upper_ = level;
+  }
+}
+
+void Sinks::limit_all(Family family, Level level) {
+  for (const auto& sink : *list_) {
+    const bool allowed = !sink->lower_strict_ || level <= sink->lower_;
+    if (sink->family_ == family && allowed) sink->lower_ = level;
+  }
+  publish();
+}
+
+void Sinks::deliver(const Record& record) {
+  const auto sinks = list();  // a name, as the loop would not keep a temporary alive
+  for (const auto& sink : *sinks) {
+    if (sink->family_ == record.family && sink->shows(record.level)) sink->write(record);
+  }
+}
+
+void Sinks::add_source(const std::string& name) {
+  const std::scoped_lock lock(mutex_);
+  sources_.insert(name);
+}
+
+void Sinks::remove_source(const std::string& name) {
+  const std::scoped_lock lock(mutex_);
+  sources_.erase(sources_.find(name));
+}
+
+std::vector<std::string> Sinks::sources() {
+  const std::scoped_lock lock(mutex_);
+  std::vector<std::string> result;
+  std::unique_copy(sources_.begin(), sources_.end(), std::back_inserter(result));
+  return result;
+}
+
+std::shared_ptr<const Sinks::List> Sinks::list() {
+  const std::scoped_lock lock(mutex_);
+  return list_;
+}
+
+std::shared_ptr<const Sinks::List> Sinks::replace(List list) {
+  auto old = std::exchange(list_, std::make_shared<const List>(std::move(list)));
+  publish();
+  return old;
+}
+
+void Sinks::publish() {
+  std::uint32_t most[2]{};
+  for (const auto& sink : *list_) {
+    auto& verbosity = most[static_cast<std::size_t>(sink->family_)];
+    verbosity = std::max(verbosity, static_cast<std::uint32_t>(sink->lower_.load()));
+  }
+  for (std::size_t family = 0; family < 2; ++family) detail::verbosity[family].store(most[family]);
+}
+
+}  // namespace pydoca::log

@@ -1,0 +1,134 @@
+#include "detail/ready_list.hpp"
+
+#include "detail/concat.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <sys/eventfd.h>
+
+namespace pydoca::detail {
+
+using backend::Doorbell;
+
+ReadyList::ReadyList() : event_fd_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
+  if (!event_fd_) {
+    throw Error(Status::operating_system, concat("create progress engine: eventfd: ", std::strerror(errno),
+                                                 "; raise the limit of open files (ulimit -n)"));
+  }
+}
+
+void ReadyList::offer_assist(Doorbell& node) noexcept {
+  if (node.assisting_) {
+    return;
+  }
+  node.assisting_ = true;
+  node.prev_assist_ = nullptr;
+  node.next_assist_ = assist_;
+  if (assist_ != nullptr) {
+    assist_->prev_assist_ = &node;
+  }
+  assist_ = &node;
+}
+
+bool ReadyList::assist() noexcept {
+  while (assist_ != nullptr) {
+    if (assist_->assist()) {
+      return true;
+    }
+    unlink_assist(*assist_);
+  }
+  return false;
+}
+
+void ReadyList::unlink_assist(Doorbell& node) noexcept {
+  (node.prev_assist_ != nullptr ? node.prev_assist_->next_assist_ : assist_) = node.next_assist_;
+  if (node.next_assist_ != nullptr) {
+    node.next_assist_->prev_assist_ = node.prev_assist_;
+  }
+  node.assisting_ = false;
+}
+
+void ReadyList::remove(Doorbell& node) noexcept {
+  collect_posted();
+  if (node.listed_) {
+    unlink(node);
+  }
+  if (node.assisting_) {
+    unlink_assist(node);
+  }
+}
+
+void ReadyList::post(Doorbell& node) noexcept {
+  // A node that is posted already will be looked at after what the caller published: the collector's exchange below
+  // reads from this one.
+  if (node.posted_.exchange(true, std::memory_order_acq_rel)) {
+    return;
+  }
+  Doorbell* top = posted_.load(std::memory_order_relaxed);
+  do {
+    node.next_posted_ = top;
+  } while (!posted_.compare_exchange_weak(top, &node, std::memory_order_seq_cst, std::memory_order_relaxed));
+  wake_if_armed();
+}
+
+void ReadyList::collect_posted() noexcept {
+  Doorbell* node = posted_.exchange(nullptr, std::memory_order_acquire);
+  while (node != nullptr) {
+    Doorbell* next = node->next_posted_;
+    node->posted_.exchange(false, std::memory_order_acq_rel);
+    node->ring();
+    node = next;
+  }
+}
+
+void ReadyList::wake_if_armed() noexcept {
+  if (armed_.load(std::memory_order_seq_cst) && armed_.exchange(false, std::memory_order_seq_cst)) {
+    ::eventfd_write(event_fd_.get(), 1);
+  }
+}
+
+void ReadyList::arm() noexcept {
+  armed_.store(true, std::memory_order_seq_cst);
+  if (!empty()) {
+    wake_if_armed();
+  }
+}
+
+void ReadyList::disarm() noexcept {
+  armed_.store(false, std::memory_order_relaxed);
+  eventfd_t count = 0;
+  ::eventfd_read(event_fd_.get(), &count);
+}
+
+}  // namespace pydoca::detail
+
+namespace pydoca::backend {
+
+Doorbell::~Doorbell() { leave(); }
+
+void Doorbell::list() noexcept {
+  if (ready_ != nullptr) {
+    ready_->push(*this);
+  }
+}
+
+void Doorbell::ring_from_any_thread() noexcept {
+  if (ready_ != nullptr) {
+    ready_->post(*this);
+  }
+}
+
+void Doorbell::offer_assist() noexcept {
+  if (ready_ != nullptr) {
+    ready_->offer_assist(*this);
+  }
+}
+
+void Doorbell::leave() noexcept {
+  if (ready_ != nullptr) {
+    ready_->remove(*this);
+    ready_ = nullptr;
+  }
+}
+
+}  // namespace pydoca::backend

@@ -1,0 +1,86 @@
+#pragma once
+
+#include "pydoca/backend.hpp"
+
+#include "detail/fd.hpp"
+
+#include <atomic>
+
+namespace pydoca::detail {
+
+/// What a progress engine has to look at: nodes rung by its own thread in a plain list, nodes rung by others in a
+/// lock-free stack that the owner takes over, and the wake-up of an engine that sleeps.
+/// The wake-up is Dekker's pattern: a ringer posts, then looks whether the engine is armed; the engine arms, then looks
+/// whether something is posted; sequentially consistent on both sides, so one of them sees the other.
+class ReadyList {
+ public:
+  ReadyList();
+  ~ReadyList() = default;
+  ReadyList(const ReadyList&) = delete;
+  ReadyList& operator=(const ReadyList&) = delete;
+
+  int event_fd() const noexcept { return event_fd_.get(); }
+
+  // The owner's thread.
+  void push(backend::Doorbell& node) noexcept {
+    node.listed_ = true;
+    node.next_ = nullptr;
+    node.prev_ = tail_;
+    (tail_ != nullptr ? tail_->next_ : head_) = &node;
+    tail_ = &node;
+    if (armed_.load(std::memory_order_relaxed)) [[unlikely]] {
+      wake_if_armed();
+    }
+  }
+  /// The first node, taken off the list, or null. What others posted joins the list first, so that busy nodes starve
+  /// none.
+  backend::Doorbell* pop() noexcept {
+    if (posted_.load(std::memory_order_relaxed) != nullptr) {
+      collect_posted();
+    }
+    backend::Doorbell* const node = head_;
+    if (node != nullptr) {
+      unlink(*node);
+    }
+    return node;
+  }
+  /// Lets a node that was popped deliver one thing, and lists it again when it has more.
+  bool progress(backend::Doorbell& node) noexcept {
+    bool more = false;
+    const bool advanced = node.progress_one(more);
+    // Without more the node may be gone: its owner may have ended it in the callback. More of nothing would spin.
+    if (advanced && more && !node.listed_) {
+      push(node);
+    }
+    return advanced;
+  }
+  void offer_assist(backend::Doorbell& node) noexcept;
+  /// Lets the first node that offered do a piece of work; false when none had one.
+  bool assist() noexcept;
+  void remove(backend::Doorbell& node) noexcept;
+  bool empty() const noexcept { return head_ == nullptr && posted_.load(std::memory_order_seq_cst) == nullptr; }
+  void arm() noexcept;
+  void disarm() noexcept;
+
+  // Any thread.
+  void post(backend::Doorbell& node) noexcept;
+
+ private:
+  void collect_posted() noexcept;
+  void unlink(backend::Doorbell& node) noexcept {
+    (node.prev_ != nullptr ? node.prev_->next_ : head_) = node.next_;
+    (node.next_ != nullptr ? node.next_->prev_ : tail_) = node.prev_;
+    node.listed_ = false;
+  }
+  void unlink_assist(backend::Doorbell& node) noexcept;
+  void wake_if_armed() noexcept;
+
+  backend::Doorbell* head_ = nullptr;
+  backend::Doorbell* tail_ = nullptr;
+  backend::Doorbell* assist_ = nullptr;
+  alignas(64) std::atomic<backend::Doorbell*> posted_{nullptr};
+  std::atomic<bool> armed_{false};
+  Fd event_fd_;
+};
+
+}  // namespace pydoca::detail

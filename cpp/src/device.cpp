@@ -1,0 +1,279 @@
+#include "pydoca/device.hpp"
+
+#include "pydoca/representor.hpp"
+
+#include "detail/concat.hpp"
+
+#include <algorithm>
+#include <bitset>
+#include <cstdlib>
+#include <mutex>
+#include <utility>
+
+namespace pydoca {
+
+namespace {
+
+constexpr std::string_view name_of(Side side) noexcept { return side == Side::host ? "host" : "dpu"; }
+
+/// What is open in this process. Never destroyed: devices may outlive static destructors.
+struct OpenDevices {
+  struct Entry {
+    std::weak_ptr<Device> device;
+    Device* identity;  // tells an entry's own device from a later one, when the weak pointer has expired
+  };
+
+  std::mutex mutex;
+  std::vector<Entry> entries;
+  std::bitset<backend::max_open_devices> ordinals;
+
+  static OpenDevices& instance() {
+    static auto* const devices = new OpenDevices;
+    return *devices;
+  }
+
+  /// held keeps what was looked at until the caller has unlocked: the last reference's destructor locks.
+  std::shared_ptr<Device> find(const DeviceInfo& info, std::vector<std::shared_ptr<Device>>& held) const {
+    for (const Entry& entry : entries) {
+      const auto& device = held.emplace_back(entry.device.lock());
+      if (device != nullptr && &device->info().backend() == &info.backend() && device->info().name() == info.name() &&
+          device->info().properties().side == info.properties().side && !device->removed()) {
+        return device;
+      }
+    }
+    return nullptr;
+  }
+
+  std::size_t free_ordinal() const {
+    std::size_t ordinal = 0;
+    while (ordinal < ordinals.size() && ordinals.test(ordinal)) {
+      ++ordinal;
+    }
+    return ordinal;
+  }
+
+  void forget(const Device& device) {
+    if (std::erase_if(entries, [&](const Entry& entry) { return entry.identity == &device; }) != 0) {
+      ordinals.reset(device.ordinal());
+    }
+  }
+};
+
+std::optional<Side> visible_side() {
+  const char* const text = std::getenv("PYDOCA_SIDE");
+  if (text == nullptr || *text == '\0') {
+    return std::nullopt;
+  }
+  for (const Side side : {Side::host, Side::dpu}) {
+    if (name_of(side) == text) {
+      return side;
+    }
+  }
+  throw Error(Status::invalid_value,
+              detail::concat("PYDOCA_SIDE is \"", text, "\"; set it to \"host\" or \"dpu\", or unset it"));
+}
+
+std::string describe(std::span<const DeviceInfo> infos) {
+  std::string text;
+  for (const DeviceInfo& info : infos) {
+    text += detail::concat(text.empty() ? "" : ", ", info.name(), " (", info.pci_addr(), ", ",
+                           name_of(info.properties().side), ")");
+  }
+  return text.empty() ? "none" : text;
+}
+
+std::vector<DeviceInfo> devices_on(std::optional<Side> side) {
+  std::vector<DeviceInfo> infos = devices();
+  if (side.has_value()) {
+    std::erase_if(infos, [&](const DeviceInfo& info) { return info.properties().side != *side; });
+  }
+  return infos;
+}
+
+std::string side_note(std::optional<Side> side) {
+  std::string note = side.has_value() ? detail::concat(" on side ", name_of(*side)) : "";
+  if (const auto visible = visible_side()) {
+    note += detail::concat(" (PYDOCA_SIDE=", name_of(*visible), " limits the choice)");
+  }
+  return note;
+}
+
+std::vector<DeviceInfo> matches_by_address(std::span<const DeviceInfo> infos, const std::string& address) {
+  std::vector<DeviceInfo> found;
+  std::ranges::copy_if(infos, std::back_inserter(found),
+                       [&](const DeviceInfo& info) { return info.pci_addr() == address; });
+  // An SF shares its parent's address, which names the parent when it is there.
+  const auto is_sf = [](const DeviceInfo& info) { return info.properties().func_type == PciFuncType::sf; };
+  if (!std::ranges::all_of(found, is_sf)) {
+    std::erase_if(found, is_sf);
+  }
+  return found;
+}
+
+std::vector<DeviceInfo> matches(std::span<const DeviceInfo> infos, std::string_view selector) {
+  if (const auto address = parse_pci_addr(selector)) {
+    return matches_by_address(infos, *address);
+  }
+  std::vector<DeviceInfo> found;
+  std::ranges::copy_if(infos, std::back_inserter(found), [&](const DeviceInfo& info) {
+    const auto& properties = info.properties();
+    return !selector.empty() &&
+           (properties.name == selector || properties.ibdev_name == selector || properties.iface_name == selector);
+  });
+  return found;
+}
+
+template <class T>
+T value_or_throw(const std::optional<T>& value, Status status, const DeviceInfo& info, std::string_view what) {
+  if (!value.has_value()) {
+    throw Error(status, detail::concat(info.name(), " (", info.pci_addr(), ") has no ", what));
+  }
+  return *value;
+}
+
+}  // namespace
+
+DeviceInfo::DeviceInfo(backend::Backend& backend, backend::DeviceProperties properties)
+    : backend_(&backend), properties_(std::make_shared<const backend::DeviceProperties>(std::move(properties))) {}
+
+bool DeviceInfo::is_equal_pci_addr(std::string_view address) const { return canonical_pci_addr(address) == pci_addr(); }
+
+std::array<std::uint8_t, 6> DeviceInfo::mac_addr() const {
+  return value_or_throw(properties_->mac_addr, Status::not_supported, *this, "MAC address: its port is InfiniBand");
+}
+
+std::array<std::uint8_t, 4> DeviceInfo::ipv4_addr() const {
+  return value_or_throw(properties_->ipv4_addr, Status::not_found, *this, "IPv4 address");
+}
+
+std::array<std::uint8_t, 16> DeviceInfo::ipv6_addr() const {
+  return value_or_throw(properties_->ipv6_addr, Status::not_found, *this, "IPv6 address");
+}
+
+std::uint16_t DeviceInfo::lid() const {
+  return value_or_throw(properties_->lid, Status::not_supported, *this, "LID: its port is not InfiniBand");
+}
+
+std::uint32_t DeviceInfo::sf_index() const {
+  return value_or_throw(properties_->sf_index, Status::not_supported, *this, "SF index: it is not an SF");
+}
+
+std::vector<DeviceInfo> devices() {
+  const std::optional<Side> side = visible_side();
+  std::vector<DeviceInfo> infos;
+  for (backend::Backend* const backend : backend::backends()) {
+    if (!backend->unavailable().empty()) {
+      continue;
+    }
+    for (backend::DeviceProperties& properties : backend->enumerate()) {
+      if (!side.has_value() || properties.side == *side) {
+        infos.emplace_back(*backend, std::move(properties));
+      }
+    }
+  }
+  if (infos.empty()) {
+    throw Error(Status::not_found, detail::concat("there is no device", side_note(std::nullopt)));
+  }
+  return infos;
+}
+
+DeviceInfo find_device(std::string_view selector, std::optional<Side> side) {
+  const std::vector<DeviceInfo> infos = devices_on(side);
+  std::vector<DeviceInfo> found = matches(infos, selector);
+  if (found.empty()) {
+    throw Error(Status::not_found, detail::concat("no device is called \"", selector, "\"", side_note(side),
+                                                  "; there are: ", describe(infos)));
+  }
+  if (found.size() > 1) {
+    throw Error(Status::invalid_value, detail::concat("\"", selector, "\" names ", found.size(), " devices: ",
+                                                      describe(found), "; use a name, or say which side"));
+  }
+  return found.front();
+}
+
+DeviceInfo find_device(const std::function<bool(const DeviceInfo&)>& accept, std::optional<Side> side) {
+  const std::vector<DeviceInfo> infos = devices_on(side);
+  const auto found = std::ranges::find_if(infos, accept);
+  if (found == infos.end()) {
+    throw Error(Status::not_found, detail::concat("no device fits", side_note(side), "; there are: ", describe(infos)));
+  }
+  return *found;
+}
+
+Device::Device(DeviceInfo info, std::unique_ptr<backend::Device> device, std::size_t ordinal) noexcept
+    : info_(std::move(info)), backend_(std::move(device)), ordinal_(ordinal) {}
+
+std::shared_ptr<Device> Device::open(const DeviceInfo& info) {
+  OpenDevices& open_devices = OpenDevices::instance();
+  std::vector<std::shared_ptr<Device>> held;
+  const std::lock_guard lock(open_devices.mutex);
+  if (auto device = open_devices.find(info, held)) {
+    device->open_count_.fetch_add(1, std::memory_order_relaxed);
+    return device;
+  }
+  const std::size_t ordinal = open_devices.free_ordinal();
+  if (ordinal == backend::max_open_devices) {
+    throw Error(Status::initialization, detail::concat("open ", info.name(), ": ", backend::max_open_devices,
+                                                       " devices are open, and that is the limit; close one"));
+  }
+  held.emplace_back(new Device(info, info.backend().open(info.properties(), ordinal), ordinal));
+  open_devices.entries.push_back({held.back(), held.back().get()});
+  open_devices.ordinals.set(ordinal);
+  return held.back();
+}
+
+Device::~Device() {
+  OpenDevices& open_devices = OpenDevices::instance();
+  const std::lock_guard lock(open_devices.mutex);
+  open_devices.forget(*this);
+}
+
+void Device::close() {
+  OpenDevices& open_devices = OpenDevices::instance();
+  const std::lock_guard lock(open_devices.mutex);
+  if (!is_open()) {
+    throw Error(Status::bad_state, detail::concat("close ", info_.name(), ": it is closed already"));
+  }
+  if (open_count_ == 1 && num_users() != 0) {
+    throw Error(Status::in_use,
+                detail::concat("close ", info_.name(), ": ", num_users(),
+                               " memory map(s), context(s) or representor(s) use it; close them first"));
+  }
+  if (--open_count_ == 0) {
+    open_devices.forget(*this);
+    backend_.reset();
+  }
+}
+
+std::vector<backend::RepresentorProperties> Device::representors(RepFilter filter) const {
+  if (!is_open()) {
+    throw Error(Status::bad_state, detail::concat("list representors of ", info_.name(), ": it is closed"));
+  }
+  return backend_->representors(filter);
+}
+
+std::shared_ptr<Representor> Device::open_representor(const backend::RepresentorProperties& properties) {
+  return std::make_shared<Representor>(shared_from_this(), properties);
+}
+
+DeviceUse::DeviceUse(std::shared_ptr<Device> device) : device_(std::move(device)) {
+  if (device_ == nullptr) {
+    throw Error(Status::invalid_value, "a device is needed, and none was given");
+  }
+  const std::lock_guard lock(OpenDevices::instance().mutex);
+  if (!device_->is_open()) {
+    throw Error(Status::bad_state, detail::concat("device ", device_->info().name(), " is closed; open it again"));
+  }
+  device_->users_.fetch_add(1, std::memory_order_relaxed);
+}
+
+DeviceUse::~DeviceUse() { release(); }
+
+void DeviceUse::release() noexcept {
+  if (device_ != nullptr && !std::exchange(released_, true)) {
+    // release, so that whoever sees the count fall also sees what the user did to the device
+    device_->users_.fetch_sub(1, std::memory_order_release);
+  }
+}
+
+}  // namespace pydoca

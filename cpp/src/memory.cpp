@@ -1,0 +1,190 @@
+#include "pydoca/memory.hpp"
+
+#include "pydoca/status.hpp"
+
+#include "detail/concat.hpp"
+#include "detail/fd.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <fstream>
+#include <limits>
+#include <map>
+#include <mutex>
+#include <shared_mutex>
+#include <string>
+#include <sys/mman.h>
+#include <unistd.h>
+
+namespace pydoca {
+
+namespace {
+
+constexpr unsigned huge_page_bits = 21;  // 2 MiB
+constexpr std::size_t huge_page = std::size_t{1} << huge_page_bits;
+constexpr unsigned huge_page_flags = MFD_HUGETLB | huge_page_bits << 26;  // MFD_HUGE_2MB stands in kernel headers only
+
+/// Where pydoca memory lies, by start address. Never destroyed: memory may outlive static destructors.
+struct Intervals {
+  std::shared_mutex mutex;
+  std::map<std::uintptr_t, std::weak_ptr<Memory>> by_start;
+
+  static Intervals& instance() {
+    static auto* const intervals = new Intervals;
+    return *intervals;
+  }
+};
+
+std::uintptr_t address_of(const void* pointer) noexcept { return reinterpret_cast<std::uintptr_t>(pointer); }
+
+[[noreturn]] void refuse(std::size_t size, std::string_view why) {
+  throw Error(Status::no_memory, detail::concat("allocate ", size, " bytes: ", why));
+}
+
+/// Bytes that can be had without the kernel's killing somebody; the largest number when it does not tell.
+std::uint64_t available_bytes() {
+  std::ifstream meminfo("/proc/meminfo");
+  std::string key;
+  std::uint64_t kibibytes = 0;
+  std::string unit;
+  while (meminfo >> key >> kibibytes) {
+    if (key == "MemAvailable:") {
+      return kibibytes * 1024;
+    }
+    std::getline(meminfo, unit);
+  }
+  return std::numeric_limits<std::uint64_t>::max();
+}
+
+std::size_t rounded(std::size_t size, bool huge_pages) {
+  const std::size_t page = huge_pages ? huge_page : static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  if (size > static_cast<std::size_t>(std::numeric_limits<off_t>::max()) - page) {
+    refuse(size, "no file can be that large");
+  }
+  return (size + page - 1) / page * page;
+}
+
+detail::Fd create_file(std::size_t size, std::size_t mapped, bool huge_pages) {
+  const unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING | (huge_pages ? huge_page_flags : 0U);
+  detail::Fd fd(::memfd_create("pydoca", flags));
+  if (!fd || ::ftruncate(fd.get(), static_cast<off_t>(mapped)) != 0) {
+    refuse(size, std::strerror(errno));
+  }
+  // Whoever maps the file must be able to rely on its size, or an access could end in SIGBUS.
+  if (::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) != 0) {
+    refuse(size, detail::concat("the file cannot be sealed: ", std::strerror(errno)));
+  }
+  return fd;
+}
+
+void touch(std::byte* data, std::size_t size) noexcept {
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  for (std::size_t offset = 0; offset < size; offset += page) {
+    *static_cast<volatile std::byte*>(data + offset) = std::byte{0};
+  }
+}
+
+/// Faults every page in; false when the system has none left.
+bool populate(std::byte* data, std::size_t size) noexcept {
+#ifdef MADV_POPULATE_WRITE
+  constexpr int populate_write = MADV_POPULATE_WRITE;
+#else
+  constexpr int populate_write = 23;  // Linux 5.14; headers may be older than the kernel
+#endif
+  if (::madvise(data, size, populate_write) == 0) {
+    return true;
+  }
+  if (errno != EINVAL) {
+    return false;
+  }
+  touch(data, size);
+  return true;
+}
+
+std::byte* map_file(int fd, std::size_t size, std::size_t mapped, bool huge_pages) {
+  void* const address = ::mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  if (address == MAP_FAILED) {
+    refuse(size, huge_pages ? "the system has too few 2 MiB pages reserved (/proc/sys/vm/nr_hugepages)"
+                            : std::strerror(errno));
+  }
+  auto* const data = static_cast<std::byte*>(address);
+  if (!huge_pages) {
+    ::madvise(data, mapped, MADV_HUGEPAGE);  // a wish: fewer page-table entries to walk while copying
+  }
+  if (!populate(data, mapped)) {
+    const int error = errno;
+    ::munmap(data, mapped);
+    refuse(size, detail::concat("the pages cannot be had: ", std::strerror(error)));
+  }
+  return data;
+}
+
+}  // namespace
+
+std::shared_ptr<Memory> Memory::allocate(std::size_t size, Options options) {
+  if (size == 0) {
+    throw Error(Status::invalid_value, "allocate 0 bytes: ask for at least one");
+  }
+  const std::size_t mapped = rounded(size, options.huge_pages);
+  // Huge pages come out of a reservation of their own.
+  if (const std::uint64_t available = available_bytes(); !options.huge_pages && mapped > available) {
+    refuse(size, detail::concat("the system has ", available, " available"));
+  }
+  detail::Fd fd = create_file(size, mapped, options.huge_pages);
+  std::byte* const data = map_file(fd.get(), size, mapped, options.huge_pages);
+  std::shared_ptr<Memory> memory(new Memory(fd.release(), data, size, mapped));
+  Intervals& intervals = Intervals::instance();
+  const std::unique_lock lock(intervals.mutex);
+  intervals.by_start[address_of(data)] = memory;
+  return memory;
+}
+
+Memory::Memory(int fd, std::byte* data, std::size_t size, std::size_t mapped) noexcept
+    : fd_(fd), data_(data), size_(size), mapped_(mapped) {}
+
+Memory::~Memory() {
+  Intervals& intervals = Intervals::instance();
+  {
+    // Before unmapping: afterwards another thread's memory may lie at the same address.
+    const std::unique_lock lock(intervals.mutex);
+    intervals.by_start.erase(address_of(data_));
+  }
+  ::munmap(data_, mapped_);
+  ::close(fd_);
+}
+
+void Memory::seal_future_writes() {
+  if (::fcntl(fd_, F_ADD_SEALS, F_SEAL_FUTURE_WRITE) != 0) {
+    throw Error(Status::operating_system, detail::concat("seal memory of ", size_, " bytes: ", std::strerror(errno)));
+  }
+}
+
+bool Memory::future_writes_sealed() const noexcept {
+  const int seals = ::fcntl(fd_, F_GET_SEALS);
+  return seals >= 0 && (seals & F_SEAL_FUTURE_WRITE) != 0;
+}
+
+std::optional<MemoryLocation> find_memory(const void* addr, std::size_t size) {
+  const std::uintptr_t start = address_of(addr);
+  Intervals& intervals = Intervals::instance();
+  std::shared_ptr<Memory> memory;
+  {
+    const std::shared_lock lock(intervals.mutex);
+    auto next = intervals.by_start.upper_bound(start);
+    if (next == intervals.by_start.begin()) {
+      return std::nullopt;
+    }
+    memory = std::prev(next)->second.lock();
+  }
+  if (memory == nullptr) {
+    return std::nullopt;
+  }
+  const std::uint64_t offset = start - address_of(memory->data());
+  if (size > memory->size() || offset > memory->size() - size) {
+    return std::nullopt;
+  }
+  return MemoryLocation{std::move(memory), offset};
+}
+
+}  // namespace pydoca

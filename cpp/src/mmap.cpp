@@ -1,0 +1,234 @@
+#include "pydoca/mmap.hpp"
+
+#include "pydoca/log.hpp"
+
+#include "detail/concat.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <mutex>
+
+namespace pydoca {
+
+namespace {
+
+/// Keeps memory that a peer may still write to, for the rest of the process's life: giving it to a new owner is worse.
+void quarantine(std::shared_ptr<const void> memory) {
+  static auto* const kept = new std::vector<std::shared_ptr<const void>>;
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  kept->push_back(std::move(memory));
+}
+
+[[noreturn]] void refuse(Status status, const char* what, const char* why) {
+  throw Error(status, detail::concat(what, ": ", why));
+}
+
+}  // namespace
+
+std::shared_ptr<Mmap> Mmap::create() { return std::shared_ptr<Mmap>(new Mmap); }
+
+std::shared_ptr<Mmap> Mmap::create_from_export(std::shared_ptr<Device> device, std::span<const std::byte> blob,
+                                               std::uint64_t user_data) {
+  DeviceUse use(std::move(device));
+  if (!use->info().capabilities().mmap_create_from_export_pci) {
+    throw Error(Status::not_supported, detail::concat("create mmap from export: ", use->info().name(),
+                                                      " cannot import; use a function on the DPU"));
+  }
+  backend::ImportedRegion imported = use->backend().import_pci(blob);
+  auto mmap = create();
+  mmap->regions_by_ordinal_[use->ordinal()] = imported.region.get();
+  mmap->regions_.push_back(std::move(imported.region));
+  mmap->devices_.push_back(std::move(use));
+  mmap->addr_ = imported.addr;
+  mmap->len_ = imported.len;
+  mmap->access_ = imported.access;
+  mmap->user_data_ = user_data;
+  mmap->imported_ = mmap->started_ = true;
+  return mmap;
+}
+
+Mmap::~Mmap() {
+  try {
+    close();
+  } catch (const Error& error) {
+    log::engine(log::Level::warning, "mmap", error.what());
+    quarantine(std::move(owner_));
+  }
+}
+
+void Mmap::close() {
+  if (closed_) {
+    return;
+  }
+  stop();
+  closed_ = true;
+  devices_.clear();
+  if (ever_started_ && free_callback_) {
+    free_callback_(reinterpret_cast<void*>(addr_), len_);
+  }
+  free_callback_ = nullptr;
+  owner_.reset();
+}
+
+void Mmap::require_configurable(const char* what) const {
+  if (imported_) {
+    refuse(Status::not_permitted, what, "the map was made from an export, and its exporter configured it");
+  }
+  if (closed_) {
+    refuse(Status::bad_state, what, "the map is closed");
+  }
+  if (started_) {
+    refuse(Status::bad_state, what, "the map is started; stop it first");
+  }
+}
+
+void Mmap::require_no_bufs(const char* what) const {
+  if (num_bufs() != 0) {
+    throw Error(Status::not_permitted,
+                detail::concat(what, ": ", num_bufs(), " buf(s) still point into the map; release them first"));
+  }
+}
+
+void Mmap::add_device(std::shared_ptr<Device> device) {
+  require_configurable("add device");
+  DeviceUse use(std::move(device));
+  if (std::ranges::any_of(devices_, [&](const DeviceUse& other) { return &*other == &*use; })) {
+    throw Error(Status::already_exist, detail::concat("add device ", use->info().name(), ": the map has it"));
+  }
+  if (devices_.size() >= max_num_devices_) {
+    throw Error(Status::no_memory, detail::concat("add device ", use->info().name(), ": the map holds at most ",
+                                                  max_num_devices_, " devices (set_max_num_devices)"));
+  }
+  devices_.push_back(std::move(use));
+}
+
+void Mmap::remove_device(const Device& device) {
+  require_configurable("remove device");
+  const auto found = std::ranges::find_if(devices_, [&](const DeviceUse& use) { return &*use == &device; });
+  if (found == devices_.end()) {
+    throw Error(Status::not_found, detail::concat("remove device ", device.info().name(), ": it was never added"));
+  }
+  std::vector<DeviceUse> kept;
+  for (DeviceUse& use : devices_) {
+    if (&*use != &device) {
+      kept.push_back(std::move(use));
+    }
+  }
+  devices_.swap(kept);
+}
+
+void Mmap::set_memrange(void* addr, std::size_t len, std::shared_ptr<const void> owner) {
+  require_configurable("set memrange");
+  if (len_ != 0) {
+    refuse(Status::not_permitted, "set memrange", "the map has a range, and keeps it for life; make another map");
+  }
+  const auto start = reinterpret_cast<std::uint64_t>(addr);
+  if (addr == nullptr || len == 0 || len > std::numeric_limits<std::uint64_t>::max() - start) {
+    throw Error(Status::invalid_value, detail::concat("set memrange: address ", detail::hex(start), ", length ", len,
+                                                      " is no range; neither may be 0, and their sum must not wrap"));
+  }
+  addr_ = start;
+  len_ = len;
+  owner_ = std::move(owner);
+}
+
+void Mmap::set_permissions(Access access) {
+  require_configurable("set permissions");
+  const auto mask = static_cast<std::uint32_t>(access);
+  if ((mask & ~access_mask) != 0) {
+    throw Error(Status::invalid_value, detail::concat("set permissions: undefined bits in ", detail::hex(mask)));
+  }
+  if (allows(access, Access::pci_read_only) && allows(access, Access::pci_read_write)) {
+    refuse(Status::invalid_value, "set permissions", "pci_read_only and pci_read_write exclude each other");
+  }
+  access_ = access;
+}
+
+void Mmap::set_free_callback(FreeCallback callback) {
+  require_configurable("set free callback");
+  free_callback_ = std::move(callback);
+}
+
+void Mmap::set_user_data(std::uint64_t data) {
+  require_configurable("set user data");
+  user_data_ = data;
+}
+
+void Mmap::set_max_num_devices(std::uint32_t count) {
+  require_configurable("set max num devices");
+  if (ever_started_) {
+    refuse(Status::not_permitted, "set max num devices", "only before the first start");
+  }
+  if (count == 0 || count > backend::max_open_devices || count < devices_.size()) {
+    throw Error(Status::invalid_value,
+                detail::concat("set max num devices: ", count, " is not in ", devices_.empty() ? 1 : devices_.size(),
+                               "..", backend::max_open_devices));
+  }
+  max_num_devices_ = count;
+}
+
+void Mmap::start() {
+  require_configurable("start mmap");
+  if (len_ == 0 || devices_.empty()) {
+    refuse(Status::invalid_value, "start mmap", len_ == 0 ? "set a range first (set_memrange)" : "add a device first");
+  }
+  const backend::MemoryRange range{reinterpret_cast<std::byte*>(addr_), len_,
+                                   find_memory(reinterpret_cast<void*>(addr_), len_)};
+  std::vector<std::unique_ptr<backend::MemoryRegion>> regions;
+  for (const DeviceUse& device : devices_) {
+    regions.push_back(device->backend().register_memory(range, access_));
+  }
+  regions_ = std::move(regions);
+  for (std::size_t i = 0; i < devices_.size(); ++i) {
+    regions_by_ordinal_[devices_[i]->ordinal()] = regions_[i].get();
+  }
+  started_ = ever_started_ = true;
+}
+
+void Mmap::stop() {
+  if (!started_) {
+    return;
+  }
+  require_no_bufs("stop mmap");
+  withdraw_regions();
+  regions_by_ordinal_.fill(nullptr);
+  regions_.clear();
+  started_ = exported_ = false;
+}
+
+void Mmap::withdraw_regions() {
+  bool busy = false;
+  for (const auto& region : regions_) {
+    busy |= region->withdraw() != Status::success;
+  }
+  if (busy) {
+    refuse(Status::again, "stop mmap", "a peer is still accessing the memory; its export is dead, stop again");
+  }
+}
+
+std::vector<std::byte> Mmap::export_pci(const Device& device) {
+  if (imported_ || !started_) {
+    refuse(Status::not_permitted, "export mmap",
+           imported_ ? "the map was made from an export; only its exporter can export it" : "start the map first");
+  }
+  const Access flag = access_ & (Access::pci_read_only | Access::pci_read_write);
+  if (flag == Access{}) {
+    refuse(Status::not_permitted, "export mmap", "its permissions hold neither pci_read_only nor pci_read_write");
+  }
+  backend::MemoryRegion* region = regions_by_ordinal_[device.ordinal()];
+  const bool added = std::ranges::any_of(devices_, [&](const DeviceUse& use) { return &*use == &device; });
+  if (!added || region == nullptr) {
+    throw Error(Status::not_found,
+                detail::concat("export mmap: device ", device.info().name(), " was not added to it"));
+  }
+  if (!device.info().capabilities().mmap_export_pci) {
+    throw Error(Status::not_supported, detail::concat("export mmap: ", device.info().name(),
+                                                      " cannot export over PCIe; use a function on the host"));
+  }
+  std::vector<std::byte> blob = region->export_pci(flag);
+  exported_ = true;
+  return blob;
+}
+
+}  // namespace pydoca

@@ -1,0 +1,206 @@
+#include "pydoca/progress_engine.hpp"
+
+#include "pydoca/log.hpp"
+
+#include "detail/concat.hpp"
+#include "detail/ready_list.hpp"
+#include "detail/thread_token.hpp"
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <poll.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+#include <utility>
+
+namespace pydoca {
+
+namespace {
+
+/// File descriptors cost a system call to look at, so a busy engine looks at them once in so many completions.
+constexpr std::uint32_t turns_between_fds = 64;
+
+}  // namespace
+
+std::shared_ptr<ProgressEngine> ProgressEngine::create() { return std::shared_ptr<ProgressEngine>(new ProgressEngine); }
+
+ProgressEngine::ProgressEngine() : ready_(std::make_unique<detail::ReadyList>()), forks_(detail::fork_count()) {
+  epoll_fd_ = ::epoll_create1(EPOLL_CLOEXEC);
+  epoll_event event{.events = EPOLLIN, .data = {.ptr = nullptr}};
+  if (epoll_fd_ < 0 || ::epoll_ctl(epoll_fd_, EPOLL_CTL_ADD, ready_->event_fd(), &event) != 0) {
+    const int error = errno;
+    if (epoll_fd_ >= 0) {
+      ::close(epoll_fd_);
+    }
+    throw Error(Status::operating_system, detail::concat("create progress engine: epoll: ", std::strerror(error)));
+  }
+}
+
+ProgressEngine::~ProgressEngine() { ::close(epoll_fd_); }
+
+void ProgressEngine::connect(const std::shared_ptr<Context>& context) {
+  if (context == nullptr) {
+    throw Error(Status::invalid_value, "connect: the context is null");
+  }
+  if (closed_) {
+    throw Error(Status::bad_state, "connect: the progress engine is closed");
+  }
+  context->require_idle("connect");
+  if (context->engine_ != nullptr) {
+    throw Error(Status::not_permitted,
+                detail::concat("connect ", context->kind(), ": it has a progress engine, and keeps it for life"));
+  }
+  context->engine_ = shared_from_this();
+  context->engine_inflight_ = &inflight_;
+  context->join(*ready_);
+  ++num_contexts_;
+}
+
+void ProgressEngine::close() {
+  if (num_contexts_ != 0) {
+    throw Error(Status::in_use, detail::concat("close progress engine: ", num_contexts_,
+                                               " connected context(s) are not closed; close them first"));
+  }
+  closed_ = true;
+}
+
+inline bool ProgressEngine::progress_ready() noexcept {
+  if (num_fds_ != 0 && ++turns_since_fds_ >= turns_between_fds) {
+    collect_fds();
+  }
+  // Once a call: a descriptor whose node takes nothing from it would keep this going for ever.
+  bool may_collect = num_fds_ != 0;
+  for (;;) {
+    if (backend::Doorbell* node = ready_->pop()) {
+      if (ready_->progress(*node)) {
+        return true;
+      }
+    } else if (!std::exchange(may_collect, false) || !collect_fds()) {
+      return false;
+    }
+  }
+}
+
+std::uint8_t ProgressEngine::progress() noexcept {
+  if (progressing_ || check_thread() != Status::success) [[unlikely]] {
+    log::engine(log::Level::error, "pe", progressing_ ? "progress called in a callback" : "progress in a wrong thread");
+    return 0;
+  }
+  progressing_ = true;
+  const bool advanced = progress_ready() || ready_->assist();
+  progressing_ = false;
+  return advanced ? 1 : 0;
+}
+
+std::size_t ProgressEngine::drain(std::size_t max) noexcept {
+  if (progressing_ || check_thread() != Status::success) [[unlikely]] {
+    return 0;
+  }
+  progressing_ = true;
+  std::size_t count = 0;
+  while (count < max && progress_ready()) {
+    ++count;
+  }
+  progressing_ = false;
+  return count;
+}
+
+bool ProgressEngine::collect_fds() noexcept {
+  turns_since_fds_ = 0;
+  std::array<epoll_event, 32> events;
+  const int count = ::epoll_wait(epoll_fd_, events.data(), static_cast<int>(events.size()), 0);
+  bool found = false;
+  for (int i = 0; i < count; ++i) {
+    // The event fd itself carries no pointer: it says only that the lists have something, and they are looked at
+    // anyway.
+    if (auto* node = static_cast<backend::Doorbell*>(events[static_cast<std::size_t>(i)].data.ptr)) {
+      node->ring();
+      found = true;
+    }
+  }
+  return found;
+}
+
+void ProgressEngine::request_notification() noexcept {
+  if (event_mode_ == EventMode::progress_all) {
+    ready_->disarm();
+  }
+  ready_->arm();
+}
+
+void ProgressEngine::clear_notification() noexcept { ready_->disarm(); }
+
+void ProgressEngine::set_event_mode(EventMode mode) {
+  if (progressing_) {
+    throw Error(Status::bad_state, "set_event_mode: not in a callback");
+  }
+  event_mode_ = mode;
+}
+
+bool ProgressEngine::has_pending() const noexcept { return !ready_->empty(); }
+
+bool ProgressEngine::wait(int timeout_ms) noexcept {
+  request_notification();
+  pollfd event{.fd = epoll_fd_, .events = POLLIN, .revents = 0};
+  const int ready = ::poll(&event, 1, timeout_ms);
+  clear_notification();
+  return ready > 0;
+}
+
+Status ProgressEngine::check_thread() noexcept {
+  const std::uint64_t token = detail::thread_token();
+  if (owner_ == token) [[likely]] {
+    return Status::success;
+  }
+  if (forks_ != detail::fork_count()) {
+    return Status::bad_state;
+  }
+  if (owner_ != 0) {
+    return Status::not_permitted;
+  }
+  owner_ = token;
+  owner_tid_ = ::gettid();
+  return Status::success;
+}
+
+std::string ProgressEngine::describe_thread() const {
+  if (forks_ != detail::fork_count()) {
+    return detail::concat("the progress engine belongs to the process that forked this one (pid ", ::getpid(),
+                          "); make a new one after fork");
+  }
+  return detail::concat("the progress engine belongs to thread ", owner_tid_, ", this is thread ", ::gettid(),
+                        "; use it there, or release it there first (release_thread)");
+}
+
+void ProgressEngine::release_thread() {
+  if (check_thread() != Status::success) {
+    throw Error(check_thread(), detail::concat("release_thread: ", describe_thread()));
+  }
+  if (inflight_ != 0 || progressing_) {
+    throw Error(Status::in_use, detail::concat("release_thread: ", inflight_, " task(s) are in flight"));
+  }
+  owner_ = 0;
+}
+
+void ProgressEngine::watch(int fd, std::uint32_t events, backend::Doorbell& node) {
+  epoll_event event{.events = events, .data = {.ptr = &node}};
+  if (::epoll_ctl(epoll_fd_, EPOLL_CTL_ADD, fd, &event) != 0) {
+    throw Error(Status::operating_system, detail::concat("watch descriptor ", fd, ": ", std::strerror(errno)));
+  }
+  ++num_fds_;
+}
+
+void ProgressEngine::rewatch(int fd, std::uint32_t events, backend::Doorbell& node) noexcept {
+  epoll_event event{.events = events, .data = {.ptr = &node}};
+  ::epoll_ctl(epoll_fd_, EPOLL_CTL_MOD, fd, &event);
+}
+
+void ProgressEngine::unwatch(int fd) noexcept {
+  // A forked child shares the parent's epoll set and must not take anything out of it.
+  if (forks_ == detail::fork_count() && ::epoll_ctl(epoll_fd_, EPOLL_CTL_DEL, fd, nullptr) == 0) {
+    --num_fds_;
+  }
+}
+
+}  // namespace pydoca

@@ -1,0 +1,476 @@
+"""Brings progress engines into event loops: what the engine delivers completes futures.
+
+A `Bridge` binds one engine to the loop that awaits it first. It watches the engine's notification handle, and after
+a wake-up looks at the engine once per turn of the loop for a short time before it arms the handle again. Nothing
+here needs a timer to go on, a thread, or the loop's thread-safe calls.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import warnings
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Generator, Iterable
+from contextlib import AsyncExitStack, suppress
+from types import coroutine
+from typing import Any, Protocol
+
+from pydoca import _log
+from pydoca._core import Awaitable, Context, ContextState, ProgressEngine, Task
+from pydoca._errors import BadStateError, DocaError, InvalidValueError, TimeOutError
+
+_TURN_MAX = 256  # completions that one turn of the loop takes
+_TURN_NS = 200_000  # and about the time that it takes for them
+_BUDGET_NS = 100_000  # of work per turn that an await may do at once instead of waiting for it
+_WINDOW_MIN_NS = 25_000
+_WINDOW_MAX_NS = 200_000
+_DRAIN_TIMEOUT = 1.0  # seconds for which a cancelled await waits for the device to let go of memory
+_SHUTDOWN_TIMEOUT = 1.0  # seconds for which a loop's end waits for the same
+_CLOSE_TIMEOUT = 5.0  # seconds for which leaving a context waits
+
+
+class Waitable(Protocol):
+    """Whatever keeps a list of futures and sets them all when something happens."""
+
+    def _add_waiter(self, future: asyncio.Future[Any]) -> None: ...
+    def _discard_waiter(self, future: asyncio.Future[Any]) -> None: ...
+
+
+class Completion(Waitable, Protocol):
+    """One whose futures are set by each completion, which it counts."""
+
+    @property
+    def _completions(self) -> int: ...
+
+
+@coroutine
+def _next_turn() -> Generator[None]:
+    yield
+
+
+def _expire(future: asyncio.Future[Any]) -> None:
+    if not future.done():
+        future.set_result(None)
+
+
+class Bridge:
+    """One engine in an event loop: polling (`_turn` is due in the loop's next turn) or armed (`_ready` is due)."""
+
+    def __init__(self, engine: ProgressEngine) -> None:
+        self._engine = engine
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._fd = -1
+        self._due: asyncio.Handle | None = None  # _turn, when polling
+        self._last_hit = 0  # when something was delivered or polling began; ns
+        self._window = _WINDOW_MIN_NS  # of polling without a hit, then arm
+        self._hits = 0  # since polling began
+        self._misses = 0  # windows in a row without a hit
+        self._budget_end = 0  # of this turn of the loop; 0: nothing was used
+        self._shutdown: Any = None
+
+    def bind(self) -> asyncio.AbstractEventLoop:
+        """Returns the running loop, to which the engine belongs from now on."""
+        loop = asyncio.get_running_loop()
+        if self._loop is not loop:
+            self._bind(loop)
+        return loop
+
+    def _bind(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._engine._require_open("await")
+        if self._loop is not None and not self._loop.is_closed():
+            raise BadStateError(
+                f"await: the progress engine belongs to another event loop, {self._loop!r}; close that loop, or call "
+                "release_thread() when no task is in flight, or make one progress engine per loop"
+            )
+        self._forget()
+        self._fd = self._engine.fileno()
+        loop.add_reader(self._fd, self._ready)
+        self._loop = loop
+        self._watch_shutdown()
+        self.kick()
+
+    def unbind(self) -> None:
+        """Leaves the loop, which may be closed already."""
+        if self._loop is not None and not self._loop.is_closed():
+            self._loop.remove_reader(self._fd)
+        self._forget()
+
+    def _forget(self) -> None:
+        self._loop = None
+        if self._due is not None:
+            self._due.cancel()
+            self._due = None
+        self._budget_end = 0
+        shutdown, self._shutdown = self._shutdown, None
+        if shutdown is not None:
+            self._step(shutdown.aclose())
+
+    # A loop that shuts down closes the asynchronous generators begun in it: that tells us while it can still be left.
+
+    def _watch_shutdown(self) -> None:
+        self._shutdown = self._until_shutdown()
+        with warnings.catch_warnings():
+            # In a loop that is shutting down already there is nothing left to watch.
+            warnings.simplefilter("ignore", ResourceWarning)
+            self._step(self._shutdown.__anext__())
+
+    @staticmethod
+    def _step(awaitable: Any) -> None:
+        with suppress(StopIteration):
+            awaitable.send(None)
+
+    async def _until_shutdown(self) -> AsyncIterator[None]:
+        try:
+            yield
+        finally:
+            if self._shutdown is not None:
+                self._shutdown = None
+                self._leave_loop()
+
+    def _leave_loop(self) -> None:
+        engine = self._engine
+        try:
+            if engine.num_inflight_tasks:
+                engine.run_until(lambda: engine.num_inflight_tasks == 0, _SHUTDOWN_TIMEOUT)
+        except TimeOutError as error:
+            text = f"an event loop is closed with {engine.num_inflight_tasks} task(s) in flight: {error}"
+            warnings.warn(text, ResourceWarning, stacklevel=2, source=engine)
+        finally:
+            self.unbind()
+
+    # Progress.
+
+    def kick(self) -> None:
+        """Has the loop look at the engine in its next turn: for when the handle may not be armed."""
+        if self._due is None and self._loop is not None and not self._loop.is_closed():
+            self._begin_polling()
+            self._due = self._loop.call_soon(self._turn)
+
+    def _begin_polling(self) -> None:
+        self._last_hit = time.monotonic_ns()
+        self._hits = 0
+
+    def _ready(self) -> None:
+        self._engine._disarm()
+        if self._due is None:
+            self._begin_polling()
+            self._turn()
+
+    def _turn(self) -> None:
+        self._due = None
+        self._budget_end = 0
+        again = True
+        try:
+            delivered = self._engine._turn(_TURN_MAX, _TURN_NS)
+            again = delivered == _TURN_MAX or self._within_window(delivered) or not self._engine._arm()
+        except DocaError:
+            self._forget()  # a forked child's engine, say: nothing of it will ever be delivered here
+            raise
+        finally:
+            # Also after KeyboardInterrupt in a callback: nothing that was delivered is lost, and the loop may go on.
+            if again and self._due is None and self._loop is not None:
+                self._due = self._loop.call_soon(self._turn)
+        if not again:
+            _log.drain()
+
+    def _within_window(self, delivered: int) -> bool:
+        now = time.monotonic_ns()
+        if delivered:
+            self._last_hit = now
+            self._hits += delivered
+            self._misses = 0
+            self._window = min(max(2 * self._window, _WINDOW_MIN_NS), _WINDOW_MAX_NS)
+            return True
+        if now - self._last_hit < self._window:
+            return True
+        self._misses += self._hits == 0
+        if self._misses == 3:
+            self._misses = 0
+            self._window = self._window // 2 if self._window > _WINDOW_MIN_NS else 0
+        return False
+
+    def look(self) -> None:
+        """Takes what is there now, as a turn of the loop would."""
+        self._engine._turn(_TURN_MAX, _TURN_NS)
+
+    def budget(self) -> int:
+        """How much time is left, in ns, for doing things at once; the loop's next turn gives it back."""
+        now = time.monotonic_ns()
+        if self._budget_end == 0:
+            self._budget_end = now + _BUDGET_NS
+            self.kick()
+        return self._budget_end - now
+
+    def report(self, error: BaseException, source: object) -> bool:
+        """Hands what a user's callback raised to the loop; False when there is no loop to hand it to."""
+        if self._loop is None or self._loop.is_closed():
+            return False
+        key = "task" if isinstance(source, Task) else "context"
+        self._loop.call_exception_handler({"message": "A callback of pydoca raised", "exception": error, key: source})
+        return True
+
+    # Waiting.
+
+    def waiter(self, waitable: Waitable) -> asyncio.Future[Any]:
+        """A future for one waiter; who is cancelled cancels nobody else's."""
+        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        waitable._add_waiter(future)
+        return future
+
+    async def completion(self, task: Completion) -> Any:
+        """The result of the next completion. A cancellation is raised once the device has let go of the memory."""
+        before = task._completions
+        future = self.waiter(task)
+        try:
+            return await future
+        except asyncio.CancelledError as cancelled:
+            # A completion may have come between the request and its delivery; then it stays in the task.
+            if task._completions == before:
+                await self._drain(task, before, cancelled)
+            raise
+        finally:
+            task._discard_waiter(future)
+
+    async def _drain(self, task: Completion, before: int, cancelled: BaseException) -> None:
+        loop = self.bind()
+        future = self.waiter(task)
+        timer = loop.call_later(_DRAIN_TIMEOUT, _expire, future)
+        try:
+            await future
+        except asyncio.CancelledError:
+            pass  # the second: give up
+        finally:
+            timer.cancel()
+            task._discard_waiter(future)
+        if task._completions == before:
+            text = f"cancelled while the device has memory, which stays with it until it lets go: {task!r}"
+            cancelled.add_note(text)
+            loop.call_soon(warnings.warn, text, ResourceWarning)
+
+    async def settle(self, settled: Awaitable, timeout: float) -> asyncio.CancelledError | None:
+        """Waits until settled is ready, also when cancelled, once; returns that for the caller to raise."""
+        loop = self.bind()
+        end = loop.time() + timeout
+        cancelled = None
+        while not settled._ready() and loop.time() < end:
+            future = self.waiter(settled)
+            timer = loop.call_at(end, _expire, future)
+            try:
+                await future
+            except asyncio.CancelledError as error:
+                if cancelled is not None:
+                    break
+                cancelled = error
+            finally:
+                timer.cancel()
+                settled._discard_waiter(future)
+        return cancelled
+
+
+def await_task(task: Task) -> Generator[Any, None, None]:
+    return _await_task(task).__await__()
+
+
+async def _await_task(task: Task) -> None:
+    task._require_submitted("await")
+    if task.done and asyncio._get_running_loop() is None:
+        return task.result()
+    bridge: Bridge = task._engine._bridge
+    bridge.bind()
+    left = bridge.budget()
+    if task.done or (left > 0 and task._engine._progress_until(task, left)):
+        error = task._outcome()
+        if bridge.budget() <= 0:
+            await _next_turn()
+    else:
+        error = task._exception_of(await bridge.completion(task))
+    return _raise_if_any(error)
+
+
+def _raise_if_any(error: BaseException | None) -> None:
+    if error is not None:
+        try:
+            raise error
+        finally:
+            del error  # which refers to this frame
+
+
+def await_event(event: Awaitable) -> Generator[Any, None, Any]:
+    return _await_event(event).__await__()
+
+
+async def _await_event(event: Awaitable) -> Any:
+    bridge: Bridge = event._engine._bridge
+    bridge.bind()
+    try:
+        if not event._ready():
+            bridge.look()
+        if event._ready() and bridge.budget() <= 0:
+            await _next_turn()
+        while not event._ready():
+            future = bridge.waiter(event)
+            try:
+                await future
+            finally:
+                event._discard_waiter(future)
+        return event._take()
+    finally:
+        event._give_up()
+
+
+async def enter_engine(engine: ProgressEngine) -> ProgressEngine:
+    engine._bridge.bind()
+    return engine
+
+
+async def leave_engine(engine: ProgressEngine) -> None:
+    async with AsyncExitStack() as stack:
+        stack.callback(engine.close)
+        if not engine._is_forked():
+            for context in engine._contexts():
+                stack.push_async_callback(leave_context, context)
+
+
+async def enter_context(context: Context) -> Any:
+    context.progress_engine._bridge.bind()
+    if context.state is ContextState.IDLE:
+        context.start()
+    try:
+        return await context._settled()
+    except BaseException:
+        await leave_context(context)
+        raise
+
+
+async def leave_context(context: Context) -> None:
+    """Stops, waits until IDLE and closes, also when cancelled meanwhile: the cancellation is raised afterwards."""
+    engine = context.progress_engine
+    if context.closed or engine._is_forked():
+        return context.close()
+    bridge: Bridge = engine._bridge
+    bridge.bind()
+    context.stop()
+    cancelled = None
+    if context.state is not ContextState.IDLE:
+        bridge.look()
+        cancelled = await bridge.settle(context._settled(), _CLOSE_TIMEOUT)
+    if context.state is not ContextState.IDLE:
+        raise TimeOutError(
+            f"close {context!r}: {context.num_inflight_tasks} task(s) have not come back; the device keeps their memory"
+        ) from cancelled
+    context.close()
+    if cancelled is not None:
+        raise cancelled
+    return None
+
+
+class _Signal:
+    """Something that happens, now and again, to tasks."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._completions = 0
+        self._waiters: list[asyncio.Future[Any]] = []
+
+    def __repr__(self) -> str:
+        return self._text
+
+    def fire(self) -> None:
+        self._completions += 1
+        waiters, self._waiters = self._waiters, []
+        for future in waiters:
+            _expire(future)
+
+    def _add_waiter(self, future: asyncio.Future[Any]) -> None:
+        self._waiters.append(future)
+
+    def _discard_waiter(self, future: asyncio.Future[Any]) -> None:
+        if future in self._waiters:
+            self._waiters.remove(future)
+
+
+class _Countdown:
+    """Fires when every one of some tasks has completed; calls each with them one by one."""
+
+    def __init__(self, tasks: list[Task], each: Callable[[Task], object]) -> None:
+        self.all_done = _Signal(f"{len(tasks)} tasks")
+        self.left = len(tasks)
+        self._tasks = tasks
+        self._each = each
+        for task in tasks:
+            task.add_done_callback(self._one_done)
+
+    def _one_done(self, task: Task) -> None:
+        self.left -= 1
+        self._each(task)
+        if self.left == 0:
+            self.all_done.fire()
+
+    def cancel(self) -> None:
+        for task in self._tasks:
+            task.remove_done_callback(self._one_done)
+
+
+def _checked(engine: ProgressEngine, tasks: Iterable[Task], what: str) -> list[Task]:
+    checked = list(tasks)
+    for task in checked:
+        task._require_submitted(what)
+        if task._engine is not engine:
+            raise InvalidValueError(f"{what}: {task!r} belongs to another progress engine")
+    return checked
+
+
+async def gather(engine: ProgressEngine, tasks: Iterable[Task]) -> list[Task]:
+    bridge: Bridge = engine._bridge
+    bridge.bind()
+    gathered = _checked(engine, tasks, "gather")
+    countdown = _Countdown(gathered, lambda task: None)
+    try:
+        while countdown.left and bridge.budget() > 0:
+            bridge.look()
+        if countdown.left:
+            await bridge.completion(countdown.all_done)
+        elif bridge.budget() <= 0:
+            await _next_turn()
+    finally:
+        countdown.cancel()
+    for task in gathered:
+        _raise_if_any(task._outcome())
+    return gathered
+
+
+async def as_completed(engine: ProgressEngine, tasks: Iterable[Task]) -> AsyncIterator[Task]:
+    bridge: Bridge = engine._bridge
+    bridge.bind()
+    arrived: deque[Task] = deque()
+    arrival = _Signal("a task's completion")
+
+    def arrive(task: Task) -> None:
+        arrived.append(task)
+        arrival.fire()
+
+    countdown = _Countdown(_checked(engine, tasks, "as_completed"), arrive)
+    try:
+        while countdown.left or arrived:
+            if not arrived:
+                bridge.look()
+            if not arrived:
+                await _next_arrival(bridge, arrival, countdown)
+            elif bridge.budget() <= 0:
+                await _next_turn()
+            yield arrived.popleft()
+    finally:
+        countdown.cancel()
+
+
+async def _next_arrival(bridge: Bridge, arrival: _Signal, countdown: _Countdown) -> None:
+    future = bridge.waiter(arrival)
+    try:
+        await future
+    except asyncio.CancelledError as cancelled:
+        if countdown.left:
+            await bridge._drain(countdown.all_done, 0, cancelled)
+        raise
+    finally:
+        arrival._discard_waiter(future)

@@ -1,0 +1,34 @@
+"""The command `pydoca`: what devices there are, what they can do, and a copy from a host process to a DPU process."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+from pydoca.cli._arguments import parse
+from pydoca.cli._errors import describe, exit_code
+
+__all__ = ["main"]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs one command and returns its exit code: 0, 1 after an error, 130 after Ctrl-C; 2 for a wrong command line."""
+    arguments = parse(sys.argv[1:] if argv is None else argv)
+    try:
+        code = arguments.run(arguments)
+        sys.stdout.flush()
+        return int(code)
+    except (Exception, KeyboardInterrupt) as error:
+        if arguments.debug or os.environ.get("PYDOCA_DEBUG"):
+            raise
+        if type(error) is BrokenPipeError and error.filename is None:
+            _forget_output()
+        else:
+            print(f"pydoca: {describe(error)}", file=sys.stderr)
+        return exit_code(error)
+
+
+def _forget_output() -> None:
+    """Whoever read standard output has gone: the interpreter must not complain of it when it flushes at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

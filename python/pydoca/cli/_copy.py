@@ -1,0 +1,84 @@
+"""`pydoca copy`: one half of a copy, or both."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import socket
+from typing import Any
+
+from pydoca.cli import _copy_dpu, _copy_host
+from pydoca.cli._concurrent import run as run_loop
+from pydoca.cli._errors import CommandError, exit_code, one_line
+from pydoca.cli._output import print_json
+from pydoca.cli._processes import run_both
+from pydoca.cli._report import FrontEnd, Reporter, Terminal
+
+_DEFAULT_NAME = "copy"
+
+
+def run(arguments: argparse.Namespace) -> int:
+    if arguments.front_end is not None:
+        return _run_for_front_end(arguments)
+    reporter = Terminal(arguments.quiet)
+    try:
+        result = _run_half(arguments, reporter) if arguments.side else _run_both(arguments, reporter)
+    finally:
+        reporter.close()
+    if arguments.json:
+        print_json(result)
+    elif not arguments.quiet:
+        print(one_line(_summary(result)))
+    return 0
+
+
+def _run_half(
+    arguments: argparse.Namespace, reporter: Reporter, front_end: socket.socket | None = None
+) -> dict[str, Any]:
+    if arguments.name is None:
+        arguments.name = _DEFAULT_NAME
+    half = _copy_host if arguments.side == "host" else _copy_dpu
+    return run_loop(half.run(arguments, reporter), front_end)
+
+
+def _run_for_front_end(arguments: argparse.Namespace) -> int:
+    """Errors go to the front end too, which knows both halves' and shows the cause."""
+    with socket.socket(fileno=arguments.front_end) as connection:
+        reporter = FrontEnd(connection)
+        try:
+            reporter.done(_run_half(arguments, reporter, connection))
+        except Exception as error:
+            reporter.failed(error)
+            if arguments.debug:
+                raise
+            return exit_code(error)
+        return 0
+
+
+def _run_both(arguments: argparse.Namespace, reporter: Reporter) -> dict[str, Any]:
+    side = os.environ.get("PYDOCA_SIDE")
+    if side:
+        raise CommandError(f"PYDOCA_SIDE={side} shows one side only, and this copy needs both: unset it, or use --side")
+    _require_two_files(*arguments.paths)
+    with _copy_host.open_host_device(arguments.device) as device:
+        arguments.device = device.pci_addr
+    if arguments.rep is None:
+        arguments.rep = arguments.device
+    with _copy_dpu.open_dpu_device(arguments.dpu_device, arguments.rep) as device:
+        arguments.dpu_device = device.name  # an address is not always one function's
+    return run_loop(run_both(arguments, reporter))
+
+
+def _require_two_files(source: str, destination: str) -> None:
+    if os.path.isdir(destination):
+        destination = os.path.join(destination, os.path.basename(source))
+    if os.path.exists(source) and os.path.exists(destination) and os.path.samefile(source, destination):
+        raise CommandError(f"{source} and {destination} are the same file")
+
+
+def _summary(result: dict[str, Any]) -> str:
+    text = f"{result['bytes']} bytes, SHA-256 {result['sha256']}"
+    if "destination" not in result:
+        return f"{result['source']}: {text}"
+    rate = f"{result['seconds']:.3f} s, {result['gigabytes_per_second']:.2f} GB/s"
+    return f"{result['destination']}: {text}, {rate}, {result['pieces']} DMA tasks"

@@ -1,0 +1,125 @@
+"""The host's half: lends a file, window by window, and compares what the DPU has read."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import os
+from collections import deque
+from contextlib import AsyncExitStack
+from typing import Any
+
+import pydoca
+from pydoca import comch
+from pydoca.cli._concurrent import together
+from pydoca.cli._errors import CommandError, PeerError
+from pydoca.cli._messages import Commit, Committed, Offer, Report, Returned, Window
+from pydoca.cli._peer import Peer
+from pydoca.cli._report import Reporter
+from pydoca.cli._source import Source
+
+# Registering memory brings it in, so a file of any size is lent in parts, the next one while one is being read.
+WINDOW_SIZE = 64 << 20
+_WINDOWS_AHEAD = 2
+
+
+async def run(arguments: argparse.Namespace, reporter: Reporter) -> dict[str, Any]:
+    async with AsyncExitStack() as stack:
+        source = stack.enter_context(Source(arguments.paths[0]))
+        device = stack.enter_context(open_host_device(arguments.device))
+        engine = await stack.enter_async_context(pydoca.ProgressEngine())
+        link = await _connect(stack, engine, device, arguments, reporter)
+        peer = await stack.enter_async_context(Peer(link, "the DPU process"))
+        half = _HostHalf(source, device, peer)
+        try:
+            await peer.while_there(half.lend())
+        except PeerError:
+            source.require_whole()  # the better explanation, where it is the cause
+            raise
+        return {
+            "source": source.path,
+            "bytes": source.size,
+            "sha256": half.sha256,
+            "host_device": device.pci_addr,
+            "host_pid": os.getpid(),
+        }
+
+
+def open_host_device(selector: str | None) -> pydoca.Device:
+    return pydoca.open_device(selector, side="host", capability=None if selector else "comch_client")
+
+
+async def _connect(
+    stack: AsyncExitStack,
+    engine: pydoca.ProgressEngine,
+    device: pydoca.Device,
+    arguments: argparse.Namespace,
+    reporter: Reporter,
+) -> comch.Connection:
+    reporter.waiting(f"waiting for the DPU's half at {arguments.name!r} on {device.pci_addr}")
+    try:
+        async with asyncio.timeout(arguments.timeout):
+            return await stack.enter_async_context(comch.Client(engine, device, arguments.name))
+    except TimeoutError:
+        raise CommandError(
+            f"no DPU process offers {arguments.name!r} to {device.pci_addr}, for {arguments.timeout:g} s: start "
+            f"`pydoca copy --side dpu --name {arguments.name} DST`, or wait longer with --timeout"
+        ) from None
+
+
+class _HostHalf:
+    def __init__(self, source: Source, device: pydoca.Device, peer: Peer) -> None:
+        self._source = source
+        self._device = device
+        self._peer = peer
+        self._lent: deque[tuple[int, pydoca.Mmap]] = deque()
+        self.sha256 = ""
+
+    async def lend(self) -> None:
+        try:
+            await self._peer.send(Offer(self._source.name, self._source.size))
+            self.sha256, report = await together(asyncio.to_thread(self._source.sha256), self._lend_windows())
+            self._compare(report)
+            await self._peer.send(Commit())
+            await self._peer.receive(Committed)
+        finally:
+            self._source.stop()
+            self._take_all_back()
+
+    async def _lend_windows(self) -> Report:
+        for offset in range(0, self._source.size, WINDOW_SIZE):
+            if len(self._lent) == _WINDOWS_AHEAD:
+                await self._take_back()
+            await self._lend_window(offset, min(WINDOW_SIZE, self._source.size - offset))
+        while self._lent:
+            await self._take_back()
+        return await self._peer.receive(Report)
+
+    async def _lend_window(self, offset: int, size: int) -> None:
+        self._source.require_whole()
+        mmap = self._device.mmap(self._source.view(offset, size), access="pci_read_only")
+        self._lent.append((offset, mmap))
+        await self._peer.send(Window.of(offset, size, mmap.addr, mmap.export_pci()))
+
+    async def _take_back(self) -> None:
+        """In the order in which they were lent."""
+        returned = await self._peer.receive(Returned)
+        offset, mmap = self._lent[0]
+        if returned.offset != offset:
+            raise pydoca.InvalidValueError(f"the DPU process returned {returned.offset} where {offset} was due")
+        mmap.close()
+        self._lent.popleft()
+
+    def _take_all_back(self) -> None:
+        while self._lent:  # only after an error, which another one must not hide
+            with contextlib.suppress(pydoca.DocaError):
+                self._lent.pop()[1].close()
+
+    def _compare(self, report: Report) -> None:
+        self._source.require_whole()
+        if (report.size, report.sha256) != (self._source.size, self.sha256):
+            raise CommandError(
+                f"{self._source.path}: the DPU read {report.size} bytes with SHA-256 {report.sha256}, the file has "
+                f"{self._source.size} with {self.sha256}; was it written to meanwhile? The copy is discarded"
+            )

@@ -1,0 +1,60 @@
+"""`pydoca devices`: the functions of this machine, and the representors behind them."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+import pydoca
+from pydoca.cli._output import print_json, print_table, rate_text
+
+_HEADS = ("NAME", "PCI ADDRESS", "TYPE", "SIDE", "BACKEND", "PROFILE", "INTERFACE", "IBDEV", "RATE")
+_REPRESENTOR_HEADS = ("DEVICE", "REPRESENTOR", "PCI ADDRESS", "TYPE", "INTERFACE")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    infos = pydoca.devices(side=arguments.side)
+    representors = {info: _representors(info) for info in infos} if arguments.representors else None
+    if arguments.json:
+        print_json([_document(info, representors) for info in infos])
+    else:
+        print_table(_HEADS, [_row(info) for info in infos])
+        if representors is not None:
+            _print_representors(representors)
+    return 0
+
+
+def _representors(info: pydoca.DeviceInfo) -> list[pydoca.RepresentorInfo]:
+    """None where the device has no right to see any, as on the host."""
+    if not info.supports("representors"):
+        return []
+    with pydoca.open_device(info) as device:
+        return device.representors()
+
+
+def _document(
+    info: pydoca.DeviceInfo, representors: dict[pydoca.DeviceInfo, list[pydoca.RepresentorInfo]] | None
+) -> dict[str, Any]:
+    document = dict(info.to_dict())
+    if representors is not None:
+        document["representors"] = [representor.to_dict() for representor in representors[info]]
+    return document
+
+
+def _row(info: pydoca.DeviceInfo) -> list[str]:
+    kind, side = info.func_type.name, info.side.name.lower()
+    rate = rate_text(info.active_rate)
+    return [info.name, info.pci_addr, kind, side, info.backend, info.profile, info.iface_name, info.ibdev_name, rate]
+
+
+def _print_representors(representors: dict[pydoca.DeviceInfo, list[pydoca.RepresentorInfo]]) -> None:
+    rows = [
+        [info.name, rep.name, rep.pci_addr, rep.func_type.name, rep.iface_name]
+        for info, reps in representors.items()
+        for rep in reps
+    ]
+    print()
+    if rows:
+        print_table(_REPRESENTOR_HEADS, rows)
+    else:
+        print("no representors: only DPU devices have them")

@@ -1,0 +1,50 @@
+"""What the commands raise, and how any error becomes one line and an exit code."""
+
+from __future__ import annotations
+
+import signal
+
+from pydoca import DocaError
+
+
+class CommandError(Exception):
+    """A failure that its message explains completely."""
+
+    exit_code = 1
+
+
+class PeerError(CommandError):
+    """The other process failed or went away; the cause is there."""
+
+
+class Interrupted(CommandError):
+    """A signal asked the command to end."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__("interrupted" if number == signal.SIGINT else f"ended by {signal.Signals(number).name}")
+        self.exit_code = 128 + number
+
+
+def describe(error: BaseException) -> str:
+    """The error in one line, without characters that could drive a terminal."""
+    return one_line(_explain(error))
+
+
+def exit_code(error: BaseException) -> int:
+    if isinstance(error, KeyboardInterrupt):
+        return 128 + signal.SIGINT
+    return error.exit_code if isinstance(error, CommandError) else 1
+
+
+def one_line(text: str) -> str:
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+
+
+def _explain(error: BaseException) -> str:
+    if isinstance(error, KeyboardInterrupt):
+        return "interrupted"
+    if isinstance(error, CommandError | DocaError):
+        return str(error)
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}" if error.filename is not None else error.strerror
+    return f"unexpected {type(error).__name__}: {error} (PYDOCA_DEBUG=1 shows where)"

@@ -1,0 +1,182 @@
+"""What the two halves of a copy say to each other: one JSON object in each message, every field checked.
+
+host                                    DPU
+Offer(name, size)              ->
+Window(offset, size, ...)      ->       imports it, reads it by DMA      (windows cover the file in order,
+                               <-       Returned(offset)                  a few at a time)
+                               <-       Report(size, sha256)
+Commit()                       ->       puts DST in place
+                               <-       Committed()
+Failure(message)               either way, at any time, instead of what was due
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import dataclasses
+import json
+import os
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from pydoca import InvalidValueError
+from pydoca.cli._errors import one_line
+
+VERSION = 1
+_MAX_SIZE = (1 << 63) - 1
+_MAX_ADDRESS = (1 << 64) - 1
+_MAX_BLOB = 1024  # bytes in base64
+_MAX_NAME = 255
+_MAX_FAILURE = 500
+_SHA256 = re.compile(r"[0-9a-f]{64}", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Offer:
+    """The host lends a file of so many bytes."""
+
+    name: str  # without a folder; surrogates stand for bytes that are not UTF-8
+    size: int
+    version: int = VERSION
+
+    def __post_init__(self) -> None:
+        _check_number("version", self.version, VERSION, VERSION)
+        _check_number("size", self.size, 0, _MAX_SIZE)
+        _check_text("name", self.name, _MAX_NAME)
+        if self.name in ("", ".", "..") or "/" in self.name or "\0" in self.name or not _is_of_bytes(self.name):
+            raise InvalidValueError(f"the name {self.name!r} is no file's name")
+
+
+@dataclass(frozen=True)
+class Window:
+    """A part of the file, ready to be imported."""
+
+    offset: int  # in the file
+    size: int
+    address: int  # the host's
+    blob: str  # of export_pci, in base64
+
+    def __post_init__(self) -> None:
+        _check_number("offset", self.offset, 0, _MAX_SIZE)
+        _check_number("size", self.size, 1, _MAX_SIZE)
+        _check_number("address", self.address, 0, _MAX_ADDRESS)
+        _check_text("blob", self.blob, _MAX_BLOB)
+
+    @classmethod
+    def of(cls, offset: int, size: int, address: int, blob: bytes) -> Window:
+        return cls(offset, size, address, base64.b64encode(blob).decode("ascii"))
+
+    def decoded_blob(self) -> bytes:
+        try:
+            return base64.b64decode(self.blob, validate=True)
+        except (binascii.Error, ValueError) as error:
+            raise InvalidValueError(f"the blob is not base64: {error}") from None
+
+
+@dataclass(frozen=True)
+class Returned:
+    """The DPU is done with the window at this offset."""
+
+    offset: int
+
+    def __post_init__(self) -> None:
+        _check_number("offset", self.offset, 0, _MAX_SIZE)
+
+
+@dataclass(frozen=True)
+class Report:
+    """What the DPU has read."""
+
+    size: int
+    sha256: str
+
+    def __post_init__(self) -> None:
+        _check_number("size", self.size, 0, _MAX_SIZE)
+        _check_text("sha256", self.sha256, 64)
+        if not _SHA256.fullmatch(self.sha256):
+            raise InvalidValueError(f"{self.sha256!r} is no SHA-256")
+
+
+@dataclass(frozen=True)
+class Commit:
+    """The host agrees to the report."""
+
+
+@dataclass(frozen=True)
+class Committed:
+    """DST is in place."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """The sender gives up."""
+
+    message: str
+
+    def __post_init__(self) -> None:
+        _check_text("message", self.message, _MAX_FAILURE)
+
+    @classmethod
+    def of(cls, message: str) -> Failure:
+        return cls(one_line(message)[:_MAX_FAILURE])
+
+
+Message = Offer | Window | Returned | Report | Commit | Committed | Failure
+_CLASSES: dict[str, type[Message]] = {
+    kind.__name__.lower(): kind for kind in (Offer, Window, Returned, Report, Commit, Committed, Failure)
+}
+
+
+def encode(message: Message) -> bytes:
+    fields = {"type": type(message).__name__.lower(), **dataclasses.asdict(message)}
+    return json.dumps(fields, separators=(",", ":")).encode("ascii")
+
+
+def decode(data: bytes) -> Message:
+    """The message that data holds; raises InvalidValueError for anything that encode() does not make."""
+    fields = _parse(data)
+    kind = fields.pop("type", None)
+    cls = _CLASSES.get(kind) if isinstance(kind, str) else None
+    if cls is None:
+        raise InvalidValueError(f"a message of type {_shown(kind)}; there are: {', '.join(_CLASSES)}")
+    wanted = {field.name for field in dataclasses.fields(cls)}
+    if fields.keys() != wanted:
+        raise InvalidValueError(
+            f"a message of type {kind!r} has the fields {sorted(wanted)}, not {_shown(list(fields))}"
+        )
+    return cls(**fields)
+
+
+def _parse(data: bytes) -> dict[str, Any]:
+    try:
+        fields = json.loads(data.decode("ascii"))
+    except (ValueError, RecursionError):
+        raise InvalidValueError(f"a message of {len(data)} bytes that is not JSON: {_shown(data)}") from None
+    if not isinstance(fields, dict):
+        raise InvalidValueError(f"a message that is no JSON object: {_shown(data)}")
+    return fields
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _check_number(field: str, value: object, least: int, most: int) -> None:
+    if type(value) is not int or not least <= value <= most:
+        raise InvalidValueError(f"the field {field} is {_shown(value)}; it is a number from {least} to {most}")
+
+
+def _check_text(field: str, value: object, longest: int) -> None:
+    if type(value) is not str or len(value) > longest:
+        raise InvalidValueError(f"the field {field} is {_shown(value)}; it is a text of at most {longest} characters")
+
+
+def _is_of_bytes(name: str) -> bool:
+    """Whether the system's calls take it: not every surrogate stands for a byte."""
+    try:
+        return len(os.fsencode(name)) <= _MAX_NAME
+    except UnicodeEncodeError:
+        return False

@@ -1,0 +1,125 @@
+"""The other half of a copy, at the end of a comch connection."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Coroutine
+from types import TracebackType
+from typing import Any, TypeVar
+
+from pydoca import DocaError, InvalidValueError, comch
+from pydoca.cli._errors import PeerError, describe, one_line
+from pydoca.cli._messages import Failure, Message, decode, encode
+
+_T = TypeVar("_T")
+_M = TypeVar("_M")
+
+# Seconds. What has arrived when the connection ends may still be worked on; a device's error may be the other half's
+# doing, which then says so; a last word must not hold up the end.
+_LAST_WORK = 0.1
+_LAST_CAUSE = 0.2
+_LAST_WORD = 0.2
+
+
+class Peer:
+    """Sends and receives messages, and knows at any time whether the other half is still there. An async context."""
+
+    def __init__(self, link: comch.Connection, who: str) -> None:
+        self._link = link
+        self._who = who  # "the host process"
+        self._inbox: asyncio.Queue[Message | Exception] = asyncio.Queue()
+        self._reader: asyncio.Task[Exception] | None = None
+
+    async def __aenter__(self) -> Peer:
+        self._reader = asyncio.create_task(self._read())
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        assert self._reader is not None
+        if error is not None and not isinstance(error, PeerError):
+            await self._tell(error)
+        self._reader.cancel()
+        await asyncio.wait({self._reader})
+
+    async def send(self, message: Message) -> None:
+        try:
+            await self._link.send(encode(message))
+        except InvalidValueError:
+            raise
+        except DocaError as error:
+            raise await self._cause() or self._lost() from error
+
+    async def receive(self, kind: type[_M]) -> _M:
+        """The next message, which has to be of this kind. Raises PeerError when the other half failed or is gone."""
+        message = await self._inbox.get()
+        if isinstance(message, Exception):
+            self._inbox.put_nowait(message)  # for whoever asks next
+            raise message
+        if not isinstance(message, kind):
+            got, due = type(message).__name__.lower(), kind.__name__.lower()
+            raise InvalidValueError(f"{self._who} sent a message of type {got!r} where {due!r} was due")
+        return message
+
+    async def while_there(self, work: Coroutine[Any, Any, _T]) -> _T:
+        """Does the work; cancels it, and raises the other half's error, when the other half fails or goes away."""
+        assert self._reader is not None
+        task = asyncio.create_task(work)
+        try:
+            await asyncio.wait({task, self._reader}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({task}, timeout=_LAST_WORK)
+        finally:
+            finished = task.done()
+            task.cancel()
+            await asyncio.wait({task})
+        error = None if task.cancelled() else task.exception()
+        if not finished:
+            raise self._reader.result()
+        if _may_be_the_peers(error) and (cause := await self._cause()):
+            raise cause from error
+        return task.result()
+
+    async def wait_for_end(self, timeout: float) -> None:
+        """Waits until the other half has hung up."""
+        assert self._reader is not None
+        await asyncio.wait({self._reader}, timeout=timeout)
+
+    async def _cause(self) -> Exception | None:
+        """What the other half says, when it says so now, of an error that may be its doing."""
+        assert self._reader is not None
+        await asyncio.wait({self._reader}, timeout=_LAST_CAUSE)
+        return self._reader.result() if self._reader.done() else None
+
+    async def _read(self) -> Exception:
+        """Fills the inbox until the end, which it puts there and returns."""
+        end: Exception | None = None
+        while end is None:
+            try:
+                message = decode(await self._link.recv())
+            except InvalidValueError as error:
+                end = InvalidValueError(f"{self._who} does not speak as this one does: {error}")
+            except DocaError:
+                end = self._lost()
+            else:
+                if isinstance(message, Failure):
+                    end = PeerError(f"{self._who} gave up: {one_line(message.message)}")
+                else:
+                    self._inbox.put_nowait(message)
+        self._inbox.put_nowait(end)
+        return end
+
+    async def _tell(self, error: BaseException) -> None:
+        text = "interrupted" if isinstance(error, asyncio.CancelledError) else describe(error)
+        with contextlib.suppress(DocaError, TimeoutError):
+            async with asyncio.timeout(_LAST_WORD):
+                await self._link.send(encode(Failure.of(text)))
+
+    def _lost(self) -> PeerError:
+        return PeerError(f"{self._who} ended before the copy was complete")
+
+
+def _may_be_the_peers(error: BaseException | None) -> bool:
+    """Tells whether a device's error can come of the other half's end, which takes its memory along."""
+    return isinstance(error, DocaError) and not isinstance(error, InvalidValueError)

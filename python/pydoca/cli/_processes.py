@@ -1,0 +1,164 @@
+"""The front end of a copy: starts the two halves as processes, watches them, and leaves none behind."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import json
+import os
+import secrets
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from pydoca.cli._errors import CommandError
+from pydoca.cli._report import Reporter
+
+# Seconds that a half has to see by itself that the other one failed, and then to end when it is asked to.
+_NOTICE = 0.3
+_END = 1.0
+_LONGEST_LINE = 1 << 20
+
+
+@dataclass
+class _Outcome:
+    """How a half ended: with a result, or a message that says why not."""
+
+    result: dict[str, Any] | None = None
+    message: str = ""
+    is_told: bool = False  # the other half is the cause
+
+
+async def run_both(arguments: argparse.Namespace, reporter: Reporter) -> dict[str, Any]:
+    """The result of both halves in one; raises the error of the half that is the cause."""
+    name = f"copy-{secrets.token_hex(16)}"
+    halves: list[_Half] = []
+    try:
+        for side in ("dpu", "host"):
+            halves.append(_Half(side, name, arguments))
+        return _merge(await _watch(halves, reporter))
+    finally:
+        await _end(halves)
+
+
+class _Half:
+    """One of the processes, with the socket by which it reports, and which it takes for the front end's life."""
+
+    def __init__(self, side: str, name: str, arguments: argparse.Namespace) -> None:
+        self.side = side
+        self._connection, theirs = socket.socketpair()
+        with theirs, _signals_held_back():
+            self._process = subprocess.Popen(
+                _command(side, name, theirs.fileno(), arguments),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                pass_fds=[theirs.fileno()],
+                env={**os.environ, "PYDOCA_SIDE": side},
+            )
+        self.exit = asyncio.create_task(self._wait())
+
+    async def outcome(self, reporter: Reporter) -> _Outcome:
+        outcome: _Outcome | None = None
+        events, writer = await asyncio.open_connection(sock=self._connection, limit=_LONGEST_LINE)
+        with contextlib.closing(writer):
+            async for line in events:
+                outcome = self._take(json.loads(line), reporter) or outcome
+            code = await self.exit
+        return outcome or _Outcome(message=f"the {self._shown} process {_how_it_ended(code)}")
+
+    def send_signal(self, number: int) -> None:
+        self._process.send_signal(number)
+
+    async def _wait(self) -> int:
+        """The exit code. asyncio's own way to it takes a thread, which loses it when a signal is sent just then."""
+        loop = asyncio.get_running_loop()
+        ended = asyncio.Event()
+        handle = os.pidfd_open(self._process.pid)
+        loop.add_reader(handle, ended.set)
+        try:
+            await ended.wait()
+        finally:
+            loop.remove_reader(handle)
+            os.close(handle)
+        return self._process.wait()
+
+    @property
+    def _shown(self) -> str:
+        return "DPU" if self.side == "dpu" else "host"
+
+    def _take(self, event: dict[str, Any], reporter: Reporter) -> _Outcome | None:
+        if event["event"] == "progress":
+            reporter.progress(event["done"], event["total"])
+            return None
+        if event["event"] == "done":
+            return _Outcome(result=event["result"])
+        message = f"the {self._shown} process was {event['message']}" if event["is_interrupt"] else event["message"]
+        return _Outcome(message=message, is_told=event["is_told"])
+
+
+def _command(side: str, name: str, front_end: int, arguments: argparse.Namespace) -> list[str]:
+    options = {"--device": arguments.device}
+    if side == "dpu":
+        options = {
+            "--dpu-device": arguments.dpu_device,
+            "--rep": arguments.rep,
+            "--piece-size": arguments.piece_size,
+            "--in-flight": arguments.in_flight,
+        }
+    options |= {"--side": side, "--name": name, "--timeout": arguments.timeout, "--front-end": front_end}
+    given = [text for option, value in options.items() if value is not None for text in (option, str(value))]
+    path = arguments.paths[1 if side == "dpu" else 0]
+    # -P: what happens to lie in the current directory is not imported.
+    debug = ["--debug"] if arguments.debug else []
+    return [sys.executable, "-P", "-m", "pydoca", "copy", *given, *debug, "--", path]
+
+
+@contextlib.contextmanager
+def _signals_held_back() -> Iterator[None]:
+    """A process started meanwhile gets its first signal when it is ready for it, not while it imports modules."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT, signal.SIGTERM])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+async def _watch(halves: list[_Half], reporter: Reporter) -> list[_Outcome]:
+    """Waits for both; a half that outlives the other one's failure is ended."""
+    tasks = [asyncio.create_task(half.outcome(reporter)) for half in halves]
+    done, pending = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    if pending and any(task.result().result is None for task in done):
+        _, pending = await asyncio.wait(pending, timeout=_NOTICE)
+        await _end(halves)
+        for task in pending:
+            (await task).is_told = True
+    return list(await asyncio.gather(*tasks))
+
+
+async def _end(halves: list[_Half]) -> None:
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        running = [half for half in halves if not half.exit.done()]
+        for half in running:
+            half.send_signal(number)
+        if running:
+            await asyncio.wait([half.exit for half in running], timeout=_END)
+
+
+def _merge(outcomes: list[_Outcome]) -> dict[str, Any]:
+    dpu, host = outcomes
+    if dpu.result is None or host.result is None:
+        failed = [outcome for outcome in (host, dpu) if outcome.result is None]
+        cause = next((outcome for outcome in failed if not outcome.is_told), failed[0])
+        raise CommandError(cause.message)
+    return {**host.result, **dpu.result}
+
+
+def _how_it_ended(code: int) -> str:
+    if code < 0:
+        return f"was killed by {signal.Signals(-code).name}"
+    return f"ended without a word, with exit code {code}"

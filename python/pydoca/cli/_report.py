@@ -1,0 +1,88 @@
+"""Where a copy tells how it goes: to the person at the terminal, or to the front end that started this half."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+import sys
+import time
+from typing import Any, Protocol
+
+from pydoca.cli._errors import Interrupted, PeerError, describe
+
+_INTERVAL = 0.05  # seconds between two reports of progress
+
+
+class Reporter(Protocol):
+    def waiting(self, what: str) -> None: ...
+    def progress(self, done: int, total: int) -> None: ...
+    def close(self) -> None: ...
+
+
+class Terminal:
+    """A line while waiting and a bar while copying, on a terminal's standard error; nothing elsewhere."""
+
+    def __init__(self, quiet: bool) -> None:
+        self._silent = quiet or not sys.stderr.isatty()
+        self._bar: Any = None
+
+    def waiting(self, what: str) -> None:
+        if not self._silent:
+            print(f"pydoca: {what}", file=sys.stderr)
+
+    def progress(self, done: int, total: int) -> None:
+        if self._silent:
+            return
+        if self._bar is None:
+            self._bar = _create_bar(total)
+        self._bar.update(done - self._bar.n)
+
+    def close(self) -> None:
+        if self._bar is not None:
+            self._bar.close()
+            self._bar = None
+
+
+class FrontEnd:
+    """One JSON object a line, into the socket by which the front end holds this half."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._socket = connection
+        self._last = 0.0
+
+    def waiting(self, what: str) -> None:
+        pass
+
+    def progress(self, done: int, total: int) -> None:
+        now = time.monotonic()
+        if done == total or now - self._last >= _INTERVAL:
+            self._last = now
+            self._write(event="progress", done=done, total=total)
+
+    def done(self, result: dict[str, Any]) -> None:
+        self._write(event="done", result=result)
+
+    def failed(self, error: BaseException) -> None:
+        told = isinstance(error, PeerError)
+        self._write(event="failed", message=describe(error), is_told=told, is_interrupt=isinstance(error, Interrupted))
+
+    def close(self) -> None:
+        pass
+
+    def _write(self, **event: Any) -> None:
+        with contextlib.suppress(OSError):  # it is gone: this half ends by the end of the socket
+            self._socket.sendall(json.dumps(event).encode() + b"\n")
+
+
+def _create_bar(total: int) -> Any:
+    import threading
+
+    from tqdm import tqdm
+
+    tqdm.monitor_interval = 0  # no thread to look after the bar
+    tqdm.set_lock(threading.RLock())  # its own lock is one between processes, which it would make here
+    is_known = os.get_terminal_size(sys.stderr.fileno()).columns > 0
+    width: Any = {"dynamic_ncols": True} if is_known else {"ncols": 80, "nrows": 24}
+    return tqdm(total=total, unit="B", unit_scale=True, file=sys.stderr, **width)

@@ -1,0 +1,184 @@
+"""The copy itself: the host's memory comes by DMA into a ring of slots, and from there in order to the destination.
+
+Three things go on at a time: the device fills slots, a thread hashes and writes full ones, and the next windows arrive.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AsyncExitStack, suppress
+from dataclasses import dataclass
+
+import pydoca
+from pydoca.cli._concurrent import together
+from pydoca.cli._destination import Destination
+from pydoca.cli._errors import CommandError
+from pydoca.cli._messages import Returned, Window
+from pydoca.cli._peer import Peer
+
+# Measured: 4 MiB in all stay in the cache until they are hashed and written; the largest pieces cost a third more time.
+DEFAULT_PIECE_SIZE = 512 << 10
+DEFAULT_IN_FLIGHT = 8
+_MAX_RING = 1 << 30
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a copy is cut up. Bytes."""
+
+    piece_size: int
+    in_flight: int
+
+    @classmethod
+    def of(cls, info: pydoca.DeviceInfo, piece_size: int | None, in_flight: int | None) -> Plan:
+        """What was asked for, or else what suits the device; raises when the device cannot do it."""
+        limit = pydoca.Dma.max_buf_size(info)
+        piece_size = min(limit, DEFAULT_PIECE_SIZE) if piece_size is None else piece_size
+        in_flight = DEFAULT_IN_FLIGHT if in_flight is None else in_flight
+        if piece_size > limit:
+            raise CommandError(f"--piece-size {piece_size}: {info.name} copies at most {limit} bytes in one task")
+        if in_flight > (most := pydoca.Dma.max_num_tasks(info)):
+            raise CommandError(f"--in-flight {in_flight}: {info.name} takes at most {most} tasks at a time")
+        if piece_size * in_flight > _MAX_RING:
+            raise CommandError(
+                f"--piece-size {piece_size} with --in-flight {in_flight} needs more than {_MAX_RING} bytes of memory: "
+                "make one of them smaller"
+            )
+        return cls(piece_size, in_flight)
+
+    def fitted(self, size: int) -> Plan:
+        """The same plan without memory that so few bytes cannot use."""
+        piece_size = min(self.piece_size, max(size, 1))
+        return Plan(piece_size, min(self.in_flight, max(1, -(-size // piece_size))))
+
+
+@dataclass(frozen=True)
+class _Piece:
+    remote: pydoca.Mmap
+    address: int  # the host's
+    size: int
+    window: Window
+    is_last: bool  # of its window
+
+
+@dataclass(frozen=True)
+class _Started:
+    piece: _Piece
+    slot: int
+    task: pydoca.Task
+
+
+class Transfer:
+    """Reads size bytes from the peer's windows and writes them to the destination. One use."""
+
+    def __init__(self, peer: Peer, device: pydoca.Device, plan: Plan, size: int, destination: Destination) -> None:
+        self._peer = peer
+        self._device = device
+        self._plan = plan
+        self._size = size
+        self._destination = destination
+        self._sha256 = hashlib.sha256()
+        self._memory = pydoca.alloc(plan.piece_size * plan.in_flight)
+        self._free: asyncio.Queue[int] = asyncio.Queue()
+        self._started: asyncio.Queue[_Started | None] = asyncio.Queue()
+        self._windows: dict[int, pydoca.Mmap] = {}  # imported, by offset
+        self.pieces = 0
+        self.bytes_done = 0
+
+    @property
+    def sha256(self) -> str:
+        return self._sha256.hexdigest()
+
+    async def run(self, engine: pydoca.ProgressEngine, progress: Callable[[int], None]) -> None:
+        for slot in range(self._plan.in_flight):
+            self._free.put_nowait(slot)
+        async with AsyncExitStack() as stack:
+            stack.callback(self._close_windows)
+            local = stack.enter_context(self._device.mmap(self._memory))
+            inventory = stack.enter_context(pydoca.BufInventory(2 * self._plan.in_flight))
+            dma = await stack.enter_async_context(pydoca.Dma(engine, self._device, num_tasks=self._plan.in_flight))
+            thread = stack.enter_context(ThreadPoolExecutor(1, "pydoca-writer"))
+            stack.callback(self._destination.interrupt)  # after an error: the thread must not go on waiting
+            await together(self._start_tasks(dma, inventory, local), self._finish_tasks(thread, progress))
+
+    async def _start_tasks(self, dma: pydoca.Dma, inventory: pydoca.BufInventory, local: pydoca.Mmap) -> None:
+        async for piece in self._pieces():
+            slot = await self._free.get()
+            # Without names for the bufs: one that lives on in this frame keeps its window from closing.
+            task = dma.memcpy(
+                inventory.get_by_data(piece.remote, piece.address, piece.size),
+                inventory.get_by_addr(local, local.addr + slot * self._plan.piece_size, piece.size),
+            )
+            self._started.put_nowait(_Started(piece, slot, task))
+        self._started.put_nowait(None)
+
+    async def _finish_tasks(self, thread: ThreadPoolExecutor, progress: Callable[[int], None]) -> None:
+        """Queues one piece behind the one that is being written, so that the thread does not wait for this loop."""
+        loop = asyncio.get_running_loop()
+        writes: deque[tuple[asyncio.Future[None], _Started]] = deque()
+        try:
+            while (started := await self._started.get()) is not None:
+                await self._finish(started)
+                writes.append((loop.run_in_executor(thread, self._consume, started), started))
+                if len(writes) == min(2, self._plan.in_flight):
+                    await self._written(*writes.popleft(), progress)
+            while writes:
+                await self._written(*writes.popleft(), progress)
+        finally:
+            for write, _ in writes:  # after an error: they would only fail as well
+                write.cancel()
+
+    async def _finish(self, started: _Started) -> None:
+        await started.task
+        started.task.free()
+        if started.piece.is_last:
+            self._windows.pop(started.piece.window.offset).close()
+            await self._peer.send(Returned(started.piece.window.offset))
+
+    async def _written(self, write: asyncio.Future[None], started: _Started, progress: Callable[[int], None]) -> None:
+        await write
+        self._free.put_nowait(started.slot)
+        self.pieces += 1
+        self.bytes_done += started.piece.size
+        progress(self.bytes_done)
+
+    def _consume(self, started: _Started) -> None:
+        """In the thread."""
+        begin = started.slot * self._plan.piece_size
+        with memoryview(self._memory) as memory, memory[begin : begin + started.piece.size] as data:
+            self._sha256.update(data)
+            self._destination.write(data)
+
+    async def _pieces(self) -> AsyncIterator[_Piece]:
+        offset = 0
+        while offset < self._size:
+            window = await self._peer.receive(Window)
+            remote = self._import(window, offset)
+            for begin in range(0, window.size, self._plan.piece_size):
+                size = min(self._plan.piece_size, window.size - begin)
+                yield _Piece(remote, window.address + begin, size, window, begin + size == window.size)
+            offset += window.size
+
+    def _import(self, window: Window, offset: int) -> pydoca.Mmap:
+        if window.offset != offset or window.size > self._size - offset:
+            raise pydoca.InvalidValueError(
+                f"the host process lends bytes {window.offset} to {window.offset + window.size} of its {self._size}, "
+                f"where those from {offset} are due"
+            )
+        remote = self._device.import_mmap(window.decoded_blob())
+        self._windows[offset] = remote
+        if (remote.addr, remote.len) != (window.address, window.size):
+            raise pydoca.InvalidValueError(
+                f"the host process lends {window.size} bytes at {window.address:#x}, but its blob is for {remote.len} "
+                f"at {remote.addr:#x}"
+            )
+        return remote
+
+    def _close_windows(self) -> None:
+        for remote in self._windows.values():  # only after an error, which another one must not hide
+            with suppress(pydoca.DocaError):
+                remote.close()

@@ -1,0 +1,146 @@
+"""Controls of the simulated fabric: which functions there are, which fabric is joined, and what is pulled out.
+
+A topology is a mapping, or a TOML file, of this form; a key that is left out has the default that is shown::
+
+    profile = "bluefield3"            # of functions that name none: see profiles()
+
+    [[function]]
+    name = "pf0"                      # must be given, unique
+    pci_addr = "0b:00.0"              # must be given; SFs have their parent's
+    side = "host"                     # must be given: "host" or "dpu"
+    func_type = "pf"                  # or "vf", "sf"
+    parent = ""                       # the DPU's function whose representor list has it
+    representor = ""                  # the name of its representor
+    mac_addr = "02:50:44:00:00:00"    # numbered; absent where there is a lid
+    vhca_id = 0                       # numbered
+
+    [function.capabilities]           # where it differs from its profile; false: none
+    dma = {max_buf_size = 1048576}
+
+Further keys are iface_name, ibdev_name, vuid, profile, active_rate [bit/s], ipv4_addr, ipv6_addr, lid, sf_index,
+is_emulated and is_hotplug. The environment's PYDOCA_TOPOLOGY names a file that comes into force at the first look
+at devices, unless the program has loaded another topology by then.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from pydoca import _core
+from pydoca._errors import InvalidValueError
+
+__all__ = [
+    "default_topology",
+    "fabric",
+    "load_topology",
+    "profiles",
+    "remove_device",
+    "restore_device",
+    "set_fabric",
+    "topology",
+]
+
+_RATES = {"bluefield2": 200_000_000_000, "bluefield3": 400_000_000_000}
+
+_chosen = False
+
+
+class _Named(Protocol):
+    @property
+    def name(self) -> str: ...
+
+
+def load_topology(source: str | os.PathLike[str] | Mapping[str, Any]) -> None:
+    """Replaces the topology of this process, by that of a TOML file or of a mapping. Devices that are open stay.
+
+    Raises OSError when the file cannot be read, and InvalidValueError for what is not TOML, for unknown keys, and
+    for values that do not fit.
+    """
+    global _chosen
+    if isinstance(source, Mapping):
+        _core.sim_set_topology(_functions(source))
+    else:
+        _load_file(os.fspath(source))
+    _chosen = True
+
+
+def topology() -> dict[str, Any]:
+    """The topology in force, in the form that `load_topology` takes; absent properties are None."""
+    _load_environment()
+    return {"function": _core.sim_topology()}
+
+
+def default_topology(profile: str = "bluefield3") -> dict[str, Any]:
+    """The DOCA Core guide's machine, with cards of a profile, in the form that `load_topology` takes."""
+    return {"function": _core.sim_default_topology(profile)}
+
+
+def profiles() -> list[str]:
+    """The cards whose engines and limits are known."""
+    return _core.sim_profiles()
+
+
+def set_fabric(name: str) -> None:
+    """Chooses the fabric for devices opened later: processes in one fabric see one another.
+
+    Raises InvalidValueError unless name is 1 to 64 characters of letters, digits, ``.``, ``_`` and ``-``.
+    """
+    _core.sim_set_fabric(name)
+
+
+def fabric() -> str:
+    """The fabric that devices opened now join: the environment's PYDOCA_FABRIC, else "default"."""
+    return _core.sim_fabric()
+
+
+def remove_device(device: str | _Named) -> None:
+    """Pulls a function out, in this process: it is enumerated no more, and operations of open devices fail.
+
+    Raises NotFoundError when there is none of that name.
+    """
+    _load_environment()
+    _core.sim_remove_device(device if isinstance(device, str) else device.name)
+
+
+def restore_device(device: str | _Named) -> None:
+    """Plugs it in again, for later openings. Raises NotFoundError when the topology has none of that name."""
+    _load_environment()
+    _core.sim_restore_device(device if isinstance(device, str) else device.name)
+
+
+def _load_environment() -> None:
+    if not _chosen and (file := os.environ.get("PYDOCA_TOPOLOGY")):
+        try:
+            load_topology(file)
+        except OSError as error:
+            raise InvalidValueError(f"the environment's PYDOCA_TOPOLOGY: {error}") from error
+
+
+def _load_file(path: str) -> None:
+    import tomllib  # only those who have such a file need it
+
+    with open(path, "rb") as file:
+        try:
+            _core.sim_set_topology(_functions(tomllib.load(file)))
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError, InvalidValueError) as error:
+            raise InvalidValueError(f"{path}: {error}") from None
+
+
+def _functions(table: Mapping[str, Any]) -> list[dict[str, Any]]:
+    _core.require_known("topology: key", list(table), ["profile", "function"])
+    profile, functions = table.get("profile", "bluefield3"), table.get("function", [])
+    if not isinstance(functions, list) or not all(isinstance(function, Mapping) for function in functions):
+        raise InvalidValueError("topology: function must be a list of tables: write [[function]] before each")
+    return [_complete(dict(function), profile, index) for index, function in enumerate(functions)]
+
+
+def _complete(function: dict[str, Any], profile: object, index: int) -> dict[str, Any]:
+    function.setdefault("profile", profile)
+    function.setdefault("active_rate", _RATES.get(str(function["profile"]), 0))
+    function.setdefault("vhca_id", index)
+    function.setdefault("vuid", f"SIM-{function.get('name')}")
+    if function.get("lid") is None:
+        function.setdefault("mac_addr", f"02:50:44:00:{index >> 8 & 255:02x}:{index & 255:02x}")
+    return function

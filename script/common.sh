@@ -1,0 +1,121 @@
+# Sourced by the scripts of this directory: what they install, build and print in common.
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+venv=$root/.venv
+cd "$root"
+
+export PIP_DISABLE_PIP_VERSION_CHECK=1
+export CMAKE_BUILD_PARALLEL_LEVEL=${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)}
+
+build_packages=(g++ cmake ninja-build python3 python3-dev python3-venv libspdlog-dev)
+test_packages=(libgtest-dev libgmock-dev libbenchmark-dev util-linux)
+python_sources=(python tests/py script examples benchmarks)
+
+heading() { printf '\n==> [%s] %s\n' "$(date +%T)" "$*"; }
+
+fail() {
+  printf 'error: %s\n' "$*" >&2
+  exit 1
+}
+
+as_root() {
+  if ((EUID == 0)); then "$@"; else sudo "$@"; fi
+}
+
+# Prints the path of every C++ file of the project, each ended by a NUL.
+cxx_sources() { find cpp tests/cpp benchmarks examples -name '*.[ch]pp' -print0 | sort -z; }
+
+# Prints those of the named packages that dpkg does not have.
+missing_packages() {
+  local package
+  for package in "$@"; do
+    [[ $(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null) == installed ]] || echo "$package"
+  done
+}
+
+# Asks for root only when a package is missing.
+install_packages() {
+  if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
+    echo "not Debian or Ubuntu: taking it that the equivalents of these are installed: $*"
+    return
+  fi
+  local missing
+  mapfile -t missing < <(missing_packages "$@")
+  ((${#missing[@]})) || return 0
+  ((EUID == 0)) || command -v sudo >/dev/null ||
+    fail "packages are missing, and there is no sudo to install them with; as root, run: apt-get install ${missing[*]}"
+  heading "Installing ${missing[*]}"
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq update </dev/null
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq install --no-install-recommends -y "${missing[@]}" </dev/null
+}
+
+# Prints the first Python that is new enough: $PYTHON, then the usual names.
+find_python() {
+  local candidate
+  for candidate in ${PYTHON:+"$PYTHON"} python3 python3.14 python3.13 python3.12 python3.11 /usr/bin/python3; do
+    if "$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+      echo "$candidate"
+      return
+    fi
+  done
+  fail "pydoca needs Python 3.11 or newer, and none was found: install one, or set PYTHON to it"
+}
+
+create_venv() {
+  "$venv/bin/python" -c 'import pip' 2>/dev/null && return
+  local python
+  python=$(find_python)
+  heading "Creating .venv with $("$python" --version)"
+  "$python" -m venv --clear "$venv"
+}
+
+# Prints what pyproject.toml asks for: the build's requirements and those of the named extras.
+requirements() {
+  "$venv/bin/python" - "$@" <<'PYTHON'
+import sys
+import tomllib
+
+with open("pyproject.toml", "rb") as file:
+    project = tomllib.load(file)
+extras = project["project"]["optional-dependencies"]
+lines = [*project["build-system"]["requires"], *project["project"]["dependencies"]]
+print(*lines, *(line for extra in sys.argv[1:] for line in extras[extra]), sep="\n")
+PYTHON
+}
+
+# install_requirements [<extra>...]: pip runs only when the list has changed, so a second run needs no network.
+install_requirements() {
+  local wanted extras="$*"
+  local stamp=$venv/requirements-${extras// /-}.txt
+  mapfile -t wanted < <(requirements "$@")
+  [[ -f $stamp && $(<"$stamp") == "$(printf '%s\n' "${wanted[@]}")" ]] && return
+  heading "Installing Python packages: ${wanted[*]}"
+  "$venv/bin/pip" install --quiet "${wanted[@]}"
+  printf '%s\n' "${wanted[@]}" >"$stamp"
+}
+
+# One hash over everything that the installed package is made of.
+sources_hash() {
+  find pyproject.toml CMakeLists.txt cpp python -type f -not -name '*.py[co]' -print0 |
+    sort -z | xargs -0 sha256sum | sha256sum
+}
+
+# Builds in build/python, which stays, so that only what changed is compiled again.
+install_package() {
+  local hash stamp=$venv/package.sha256
+  hash=$(sources_hash)
+  [[ -f $stamp && $(<"$stamp") == "$hash" ]] && return
+  heading "Building and installing pydoca"
+  rm -f "$stamp"
+  "$venv/bin/pip" install --quiet --no-build-isolation --no-deps \
+    --config-settings=build-dir=build/python --config-settings=cmake.define.PYDOCA_WARNINGS_AS_ERRORS=ON .
+  echo "$hash" >"$stamp"
+}
+
+# set_up [<extra>...]: afterwards the package is installed in .venv, with these extras.
+set_up() {
+  install_packages "${build_packages[@]}" $([[ " $* " == *" test "* ]] && echo "${test_packages[@]}")
+  create_venv
+  install_requirements "$@"
+  install_package
+}

@@ -1,0 +1,75 @@
+// What a child process forked from a running engine may do: destroy everything, and nothing else.
+#include "dma_rig.hpp"
+#include "expect_error.hpp"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace pydoca {
+namespace {
+
+/// All that a process has, in an order in which it may be destroyed.
+struct Everything {
+  fake::Backend backend;
+  std::shared_ptr<Device> device = backend.open_device();
+  std::shared_ptr<ProgressEngine> pe = ProgressEngine::create();
+  MappedBytes src{device, std::size_t{4} << 20};
+  MappedBytes dst{device, std::size_t{4} << 20};
+  Bufs bufs{16};
+  DmaRig rig{device, pe, 16};
+};
+
+int exit_code_of(pid_t child) {
+  int status = 0;
+  EXPECT_EQ(::waitpid(child, &status, 0), child);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+// Workers hold no lock that the child needs, and the child waits for none of them: ctest's time limit is the watchdog.
+TEST(Fork, AChildDestroysARunningEngineWithoutWaitingForItsWorkers) {
+  for (int round = 0; round < 20; ++round) {
+    std::optional<Everything> all;
+    all.emplace();
+    ASSERT_EQ(all->rig.dma->start(), Status::success);
+    std::vector<Buf*> held;
+    for (std::size_t i = 0; i < 4; ++i) {
+      held.push_back(all->bufs.by_data(all->src, i << 20, 1U << 20));
+      held.push_back(all->bufs.by_addr(all->dst, i << 20, 1U << 20));
+      all->rig.submitted(held[2 * i], held[2 * i + 1], i);
+    }
+    // Odd rounds fork while the workers sleep.
+    if (round % 2 == 1) {
+      all->rig.progress_until(4);
+    }
+    const pid_t child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      all.reset();
+      ::_exit(0);
+    }
+    EXPECT_EQ(exit_code_of(child), 0);
+    all->rig.progress_until(4);
+    for (Buf* const buf : held) {
+      EXPECT_EQ(buf->dec_refcount(), Status::success);
+    }
+    EXPECT_EQ(all->rig.dma->stop(), Status::success);
+  }
+}
+
+TEST(Fork, AChildCannotStartOnAnInheritedDevice) {
+  Everything all;
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    const auto pe = ProgressEngine::create();
+    DmaRig rig(all.device, pe, 1);
+    ::_exit(thrown_by([&] { rig.dma->start(); }) == Status::bad_state ? 0 : 1);
+  }
+  EXPECT_EQ(exit_code_of(child), 0);
+}
+
+}  // namespace
+}  // namespace pydoca

@@ -1,0 +1,302 @@
+#include "detail/ready_list.hpp"
+
+#include "detail/pause.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <thread>
+#include <vector>
+
+namespace pydoca::detail {
+namespace {
+
+/// Counts what it is asked to do; work is what other threads hand to it.
+class Node final : public backend::Doorbell {
+ public:
+  using Doorbell::join;
+  using Doorbell::leave;
+
+  std::atomic<std::uint64_t> work{0};
+  std::uint64_t done = 0;
+  int pieces = 0;  ///< what assist() may do
+  int assisted = 0;
+
+ protected:
+  bool progress_one(bool& more) noexcept override {
+    const std::uint64_t given = work.load(std::memory_order_acquire);
+    if (done == given) {
+      return false;
+    }
+    ++done;
+    more = done != given;
+    return true;
+  }
+  bool assist() noexcept override {
+    if (pieces == 0) {
+      return false;
+    }
+    --pieces;
+    ++assisted;
+    return true;
+  }
+};
+
+/// Whether fd is readable now.
+bool readable(int fd) {
+  pollfd event{.fd = fd, .events = POLLIN, .revents = 0};
+  return ::poll(&event, 1, 0) == 1;
+}
+
+/// Sleeps without time-out until fd is readable, and empties it.
+eventfd_t sleep_on(int fd) {
+  pollfd event{.fd = fd, .events = POLLIN, .revents = 0};
+  EXPECT_EQ(::poll(&event, 1, -1), 1);
+  eventfd_t count = 0;
+  EXPECT_EQ(::eventfd_read(fd, &count), 0);
+  return count;
+}
+
+class ReadyListTest : public testing::Test {
+ protected:
+  ReadyListTest() {
+    for (Node& node : nodes) {
+      node.join(list);
+    }
+  }
+
+  ReadyList list;
+  std::array<Node, 3> nodes;
+};
+
+TEST_F(ReadyListTest, PopsInOrderOfRinging) {
+  for (const int index : {2, 0, 1}) {
+    nodes[static_cast<std::size_t>(index)].ring();
+  }
+  EXPECT_EQ(list.pop(), &nodes[2]);
+  EXPECT_EQ(list.pop(), &nodes[0]);
+  EXPECT_EQ(list.pop(), &nodes[1]);
+  EXPECT_EQ(list.pop(), nullptr);
+}
+
+TEST_F(ReadyListTest, ListsANodeOnceHoweverOftenItRings) {
+  for (int i = 0; i < 3; ++i) {
+    nodes[0].ring();
+    nodes[0].ring_from_any_thread();
+  }
+  EXPECT_EQ(list.pop(), &nodes[0]);
+  // The ring from another thread was collected while the node was listed, or lists it once more; never more often.
+  list.pop();
+  EXPECT_EQ(list.pop(), nullptr);
+  EXPECT_TRUE(list.empty());
+}
+
+TEST_F(ReadyListTest, GoesRoundAmongNodesWithMore) {
+  for (Node& node : nodes) {
+    node.work = 4;
+    node.ring();
+  }
+  for (std::uint64_t turn = 1; turn <= 4; ++turn) {
+    for (Node& node : nodes) {
+      ASSERT_TRUE(list.progress(*list.pop()));
+      EXPECT_EQ(node.done, turn);
+    }
+  }
+  EXPECT_TRUE(list.empty());
+}
+
+TEST_F(ReadyListTest, DropsANodeThatHasNothing) {
+  nodes[0].ring();
+  EXPECT_FALSE(list.progress(*list.pop()));
+  EXPECT_TRUE(list.empty());
+}
+
+TEST_F(ReadyListTest, BusyNodesDoNotStarveAPostedOne) {
+  nodes[0].work = 1000;
+  nodes[0].ring();
+  nodes[1].work = 1;
+  nodes[1].ring_from_any_thread();
+  for (int i = 0; i < 4; ++i) {
+    list.progress(*list.pop());
+  }
+  EXPECT_EQ(nodes[1].done, 1U);
+}
+
+TEST_F(ReadyListTest, RemovesAListedNode) {
+  nodes[0].ring();
+  nodes[1].ring();
+  nodes[2].ring();
+  nodes[1].leave();
+  EXPECT_EQ(list.pop(), &nodes[0]);
+  EXPECT_EQ(list.pop(), &nodes[2]);
+  EXPECT_EQ(list.pop(), nullptr);
+}
+
+TEST_F(ReadyListTest, RemovesAPostedNode) {
+  nodes[0].ring_from_any_thread();
+  nodes[1].ring_from_any_thread();
+  nodes[1].leave();
+  EXPECT_EQ(list.pop(), &nodes[0]);
+  EXPECT_EQ(list.pop(), nullptr);
+}
+
+TEST_F(ReadyListTest, ForgetsANodeThatDies) {
+  {
+    Node node;
+    node.join(list);
+    node.ring();
+    node.offer_assist();
+  }
+  EXPECT_EQ(list.pop(), nullptr);
+  EXPECT_FALSE(list.assist());
+}
+
+TEST_F(ReadyListTest, IgnoresRingsOfANodeThatNeverJoined) {
+  Node node;
+  node.ring();
+  node.ring_from_any_thread();
+  node.offer_assist();
+  EXPECT_TRUE(list.empty());
+}
+
+TEST_F(ReadyListTest, AssistsUntilNobodyHasAPiece) {
+  for (Node& node : nodes) {
+    node.pieces = 2;
+    node.offer_assist();
+    node.offer_assist();
+  }
+  for (int i = 0; i < 6; ++i) {
+    EXPECT_TRUE(list.assist());
+  }
+  EXPECT_FALSE(list.assist());
+  for (const Node& node : nodes) {
+    EXPECT_EQ(node.assisted, 2);
+  }
+}
+
+TEST_F(ReadyListTest, AnOfferOfAssistanceKeepsNobodyAwake) {
+  nodes[0].pieces = 1;
+  nodes[0].offer_assist();
+  list.arm();
+  EXPECT_TRUE(list.empty());
+  EXPECT_FALSE(readable(list.event_fd()));
+}
+
+TEST_F(ReadyListTest, ArmedAndRungIsReadableWhicheverCameFirst) {
+  nodes[0].ring();
+  list.arm();
+  EXPECT_TRUE(readable(list.event_fd()));
+  list.disarm();
+  EXPECT_FALSE(readable(list.event_fd()));
+  list.pop();
+
+  list.arm();
+  EXPECT_FALSE(readable(list.event_fd()));
+  nodes[0].ring();
+  EXPECT_TRUE(readable(list.event_fd()));
+  list.disarm();
+  list.pop();
+
+  nodes[0].ring_from_any_thread();
+  EXPECT_FALSE(readable(list.event_fd()));
+  list.arm();
+  EXPECT_TRUE(readable(list.event_fd()));
+}
+
+TEST_F(ReadyListTest, WritesTheEventOnceAnArm) {
+  list.arm();
+  nodes[0].ring_from_any_thread();
+  nodes[1].ring_from_any_thread();
+  nodes[2].ring();
+  EXPECT_EQ(sleep_on(list.event_fd()), 1U);
+  EXPECT_FALSE(readable(list.event_fd()));
+}
+
+TEST_F(ReadyListTest, WritesNoEventUnlessArmed) {
+  nodes[0].ring();
+  nodes[1].ring_from_any_thread();
+  EXPECT_FALSE(readable(list.event_fd()));
+}
+
+/// The owner's loop under test: progress until nothing is left, arm, sleep without time-out.
+/// A lost wake-up leaves it asleep for ever, and ctest's time limit ends the test.
+void progress_until(ReadyList& list, std::span<Node> nodes, std::uint64_t total) {
+  std::uint64_t seen = 0;
+  while (seen < total) {
+    while (backend::Doorbell* node = list.pop()) {
+      seen += list.progress(*node) ? 1U : 0U;
+    }
+    if (seen < total) {
+      list.arm();
+      EXPECT_EQ(sleep_on(list.event_fd()), 1U) << "one write an arm";
+    }
+  }
+  std::uint64_t done = 0;
+  for (const Node& node : nodes) {
+    done += node.done;
+  }
+  EXPECT_EQ(done, total);
+}
+
+TEST_F(ReadyListTest, NoWakeUpIsLostInPingPong) {
+  constexpr std::uint64_t rounds = 20'000;
+  Node& node = nodes[0];
+  std::atomic<std::uint64_t> answered{0};
+  std::jthread poster([&] {
+    for (std::uint64_t round = 1; round <= rounds; ++round) {
+      node.work.store(round, std::memory_order_release);
+      node.ring_from_any_thread();
+      while (answered.load(std::memory_order_acquire) != round) {
+        std::this_thread::yield();
+      }
+    }
+  });
+  for (std::uint64_t round = 1; round <= rounds; ++round) {
+    while (node.done < round) {
+      list.arm();
+      ASSERT_EQ(sleep_on(list.event_fd()), 1U);
+      while (backend::Doorbell* rung = list.pop()) {
+        list.progress(*rung);
+      }
+    }
+    answered.store(round, std::memory_order_release);
+  }
+}
+
+TEST_F(ReadyListTest, NoWakeUpIsLostAmongManyPosters) {
+  constexpr std::uint64_t each = 20'000;
+  std::vector<std::jthread> posters;
+  for (auto& node : nodes) {
+    posters.emplace_back([&node] {
+      for (std::uint64_t count = 0; count < each; ++count) {
+        node.work.fetch_add(1, std::memory_order_release);
+        node.ring_from_any_thread();
+        // Pauses of changing length let the owner fall asleep at every point of the posting.
+        for (std::uint64_t spin = 0; spin < (count * 7) % 64; ++spin) {
+          pause();
+        }
+      }
+    });
+  }
+  progress_until(list, nodes, each * nodes.size());
+}
+
+TEST_F(ReadyListTest, NoWakeUpIsLostWhenPostersShareANode) {
+  constexpr std::uint64_t each = 20'000;
+  std::vector<std::jthread> posters;
+  for (int i = 0; i < 2; ++i) {
+    posters.emplace_back([this] {
+      for (std::uint64_t count = 0; count < each; ++count) {
+        nodes[0].work.fetch_add(1, std::memory_order_release);
+        nodes[0].ring_from_any_thread();
+      }
+    });
+  }
+  progress_until(list, nodes, each * 2);
+}
+
+}  // namespace
+}  // namespace pydoca::detail

@@ -1,0 +1,255 @@
+"""What several test files share."""
+
+import asyncio
+import contextlib
+import gc
+import os
+import secrets
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+# Seconds. The project's own limit for noticing the end of the other process is one; machines under load get more.
+PATIENCE = 5.0
+
+
+class Commands:
+    """Runs `pydoca` in a fabric of its own, by whose name it recognises every process that belongs to a test."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.fabric = f"test-{secrets.token_hex(8)}"
+        runtime = directory / "run"
+        runtime.mkdir(mode=0o700)
+        self.env = {**os.environ, "PYDOCA_FABRIC": self.fabric, "XDG_RUNTIME_DIR": str(runtime)}
+        for name in ("PYDOCA_SIDE", "PYDOCA_DEBUG"):
+            self.env.pop(name, None)
+
+    @staticmethod
+    def wait_until(condition: Callable[[], Any], what: str, timeout: float = 20.0) -> Any:
+        """The condition's value as soon as it is true; bounded."""
+        end = time.monotonic() + timeout
+        while not (value := condition()):
+            if time.monotonic() > end:
+                pytest.fail(f"waited {timeout:g} s in vain for {what}")
+            time.sleep(0.005)
+        return value
+
+    def line(self, *arguments: object) -> list[str]:
+        return [sys.executable, "-P", "-m", "pydoca", *map(str, arguments)]
+
+    def start(self, *arguments: object, prefix: Sequence[str] = (), **options: Any) -> "subprocess.Popen[str]":
+        options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "env": self.env, **options}
+        return subprocess.Popen([*prefix, *self.line(*arguments)], cwd=self.directory, **options)
+
+    def run(self, *arguments: object, timeout: float = 50.0, **options: Any) -> "subprocess.CompletedProcess[str]":
+        process = self.start(*arguments, **options)
+        try:
+            output, errors = process.communicate(timeout=timeout)
+        finally:
+            process.kill()
+        return subprocess.CompletedProcess(process.args, process.returncode, output, errors)
+
+    def processes(self) -> dict[int, str]:
+        """Those that live: process identifier and command line."""
+        mark = f"PYDOCA_FABRIC={self.fabric}".encode()
+        found = {}
+        for entry in Path("/proc").iterdir():
+            if entry.name.isdecimal() and int(entry.name) != os.getpid():
+                try:
+                    if mark in (entry / "environ").read_bytes().split(b"\0"):
+                        found[int(entry.name)] = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+                except OSError:
+                    pass  # it ended just now, or is somebody else's
+        return found
+
+    def process_of(self, side: str) -> int:
+        """The process that is this side's half of a copy, as soon as there is one."""
+
+        def find() -> int | None:
+            return next((pid for pid, line in self.processes().items() if f"--side {side} " in line), None)
+
+        return self.wait_until(find, f"the process of side {side}")
+
+    def require_no_process(self) -> None:
+        self.wait_until(lambda: not self.processes(), f"the end of {self.processes()}", PATIENCE)
+
+
+@pytest.fixture
+def commands(tmp_path: Path) -> Iterator[Commands]:
+    """Afterwards no process of the test is left, and with the processes went their sockets and memory."""
+    commands = Commands(tmp_path)
+    yield commands
+    commands.require_no_process()
+    assert not list(tmp_path.rglob(".*.pydoca")), "a temporary file is left"
+
+
+class Rig:
+    """A device of the DPU with a progress engine, a running Dma, and copies to make with it."""
+
+    def __init__(self, size: int = 64, **options: Any) -> None:
+        import pydoca
+
+        self.device = pydoca.open_device("03:00.0", side="dpu")
+        self.pe = pydoca.ProgressEngine()
+        self.dma = pydoca.Dma(self.pe, self.device, **{"num_tasks": 256, **options})
+        self.inventory = pydoca.BufInventory(1024)
+        self.data = pydoca.alloc(size)
+        memoryview(self.data).cast("B")[:] = bytes(range(256)) * (size // 256) + bytes(range(size % 256))
+        self.source = self.device.mmap(self.data)
+        self.dma.start()
+
+    def bufs(self, size: int | None = None) -> tuple[Any, Any, Any]:
+        """A source, a destination of its own, and the destination's memory."""
+        import pydoca
+
+        target = pydoca.alloc(size or len(self.data))
+        src = self.inventory.get_by_data(self.source, None, size)
+        return src, self.inventory.get_by_addr(self.device.mmap(target)), target
+
+    def copy(self, **options: Any) -> Any:
+        """A task that was submitted, and that the device has done or is about to do."""
+        src, dst, _ = self.bufs()
+        return self.dma.memcpy(src, dst, **options)
+
+    def held(self, **options: Any) -> Any:
+        """A task in flight, until `release` lets the device see it."""
+        import pydoca
+
+        task = self.copy(submit=False, **options)
+        task.submit(pydoca.SubmitFlags.NONE)
+        return task
+
+    def release(self) -> None:
+        self.dma.flush_tasks()
+
+    def close(self) -> None:
+        """Gives everything back, in whatever state the test left it, so that the next one opens its own device."""
+        import pydoca
+
+        for give_back in (
+            self.release,
+            lambda: self.pe.__exit__(None, None, None),
+            self.source.close,
+            self.device.close,
+        ):
+            with contextlib.suppress(pydoca.DocaError, RuntimeError, AttributeError, ExceptionGroup):
+                give_back()
+
+    @staticmethod
+    async def turns(count: int = 3) -> None:
+        """Lets a running event loop go round."""
+        for _ in range(count):
+            await asyncio.sleep(0)
+
+
+@pytest.fixture
+def make_rig() -> Iterator[Callable[..., Rig]]:
+    """Makes rigs, and gives back what they hold after the test; with kept=False the test sees to that itself."""
+    rigs: list[Rig] = []
+
+    def make(*arguments: Any, kept: bool = True, **options: Any) -> Rig:
+        rig = Rig(*arguments, **options)
+        if kept:
+            rigs.append(rig)
+        return rig
+
+    yield make
+    for rig in rigs:
+        rig.close()
+    rigs.clear()
+    gc.collect()
+
+
+@pytest.fixture
+def rig(make_rig: Callable[..., Rig]) -> Rig:
+    return make_rig()
+
+
+def uvloop_factory() -> asyncio.AbstractEventLoop:
+    uvloop = pytest.importorskip("uvloop", reason="uvloop is not installed")
+    return uvloop.new_event_loop()
+
+
+LOOPS = {"asyncio": asyncio.new_event_loop, "uvloop": uvloop_factory}
+
+
+@pytest.fixture(params=LOOPS)
+def new_loop(request: pytest.FixtureRequest) -> Callable[[], asyncio.AbstractEventLoop]:
+    """Makes event loops of every kind."""
+    return LOOPS[request.param]
+
+
+@pytest.fixture(params=[*LOOPS, "asyncio-debug"])
+def run(request: pytest.FixtureRequest) -> Callable[[Coroutine[Any, Any, Any]], Any]:
+    """What `asyncio.run` is, with every kind of loop."""
+    name, _, debug = request.param.partition("-")
+
+    def run(coroutine: Coroutine[Any, Any, Any]) -> Any:
+        with asyncio.Runner(debug=bool(debug), loop_factory=LOOPS[name]) as runner:
+            return runner.run(coroutine)
+
+    return run
+
+
+class Ends:
+    """Devices of both sides, and a name under which nobody else meets."""
+
+    def __init__(self) -> None:
+        import pydoca
+
+        self.host = pydoca.open_device("0b:00.0", side="host")
+        self.dpu = pydoca.open_device("03:00.0", side="dpu")
+        self.rep = self.dpu.open_representor("0b:00.0")
+        self.name = f"test-{secrets.token_hex(6)}"
+
+    def close(self) -> None:
+        self.rep.close()
+        self.dpu.close()
+        self.host.close()
+
+    def server(self, pe: Any, **options: Any) -> Any:
+        from pydoca import comch
+
+        return comch.Server(pe, self.dpu, self.rep, self.name, **options)
+
+    def client(self, pe: Any, **options: Any) -> Any:
+        from pydoca import comch
+
+        return comch.Client(pe, self.host, self.name, **options)
+
+    @contextlib.asynccontextmanager
+    async def linked(self, client: Any = None, **options: Any) -> AsyncIterator[Any]:
+        """A server, its end of a connection, and the client's end; one engine for both."""
+        import pydoca
+
+        async with (
+            pydoca.ProgressEngine() as pe,
+            self.server(pe, **options) as server,
+            self.client(pe, **(client or {})) as link,
+        ):
+            yield server, await server.accept(), link
+
+    @contextlib.contextmanager
+    def linked_without_loop(self, client: Any = None, **options: Any) -> Iterator[Any]:
+        import pydoca
+
+        with (
+            pydoca.ProgressEngine() as pe,
+            self.server(pe, **options) as server,
+            self.client(pe, **(client or {})) as link,
+        ):
+            yield server, server.accept().wait(timeout=10), link
+
+
+@pytest.fixture
+def ends() -> Iterator[Ends]:
+    ends = Ends()
+    yield ends
+    gc.collect()  # of contexts that a test has dropped
+    ends.close()

@@ -1,0 +1,207 @@
+"""What becomes of tasks whose awaits are cancelled."""
+
+import asyncio
+import warnings
+from collections.abc import Coroutine
+from typing import Any
+
+import pytest
+
+import pydoca
+
+BIG = 1 << 20  # bytes: large enough for the device's own threads
+
+
+def test_a_cancelled_await_ends_when_the_device_has_let_go(run, rig):
+    async def main():
+        task = rig.held()
+        waiting = asyncio.ensure_future(task)
+        await rig.turns()
+        waiting.cancel("enough")
+        await rig.turns(20)
+        assert not waiting.done()
+        rig.release()
+        with pytest.raises(asyncio.CancelledError, match="enough"):
+            await waiting
+        assert task.done
+        assert task.result() is None
+
+    run(main())
+
+
+def test_a_completion_wins_over_a_cancel(run, rig):
+    async def main():
+        task = rig.held()
+        waiting = asyncio.ensure_future(task)
+        await rig.turns()
+        rig.release()
+        rig.pe.drain()
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+        assert task.result() is None
+
+    run(main())
+
+
+def test_a_completion_between_the_request_and_its_delivery(run, rig):
+    async def main():
+        task = rig.held()
+        waiting = asyncio.ensure_future(task)
+        await rig.turns()
+        waiting.cancel()
+        rig.release()
+        rig.pe.drain()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+        assert task.result() is None
+
+    run(main())
+
+
+def test_who_is_cancelled_cancels_nobody_else(run, rig):
+    async def main():
+        task = rig.held()
+        one, other = asyncio.ensure_future(task), asyncio.ensure_future(task)
+        await rig.turns()
+        one.cancel()
+        await rig.turns()
+        rig.release()
+        assert await other is None
+        with pytest.raises(asyncio.CancelledError):
+            await one
+
+    run(main())
+
+
+def test_a_second_cancel_gives_up_and_leaves_the_memory_to_the_device(run, rig):
+    async def main():
+        src, dst, target = rig.bufs()
+        task = rig.dma.memcpy(src, dst, submit=False)
+        task.submit(pydoca.SubmitFlags.NONE)
+        waiting = asyncio.ensure_future(task)
+        await rig.turns()
+        waiting.cancel()
+        await rig.turns()
+        waiting.cancel()
+        with warnings.catch_warnings(record=True) as warned:
+            warnings.simplefilter("always")
+            with pytest.raises(asyncio.CancelledError) as raised:
+                await waiting
+            await rig.turns()
+        assert "stays with it" in raised.value.__notes__[0]
+        assert [warning.category for warning in warned] == [ResourceWarning]
+        assert not task.done
+        with pytest.raises(pydoca.InUseError):
+            src.set_data(src.head, 1)
+        rig.release()
+        await task
+        assert bytes(target) == bytes(rig.data)
+
+    run(main())
+
+
+def test_a_device_that_does_not_let_go_is_given_up_after_a_time(run, rig, monkeypatch):
+    from pydoca import _aio
+
+    monkeypatch.setattr(_aio, "_DRAIN_TIMEOUT", 0.02)
+
+    async def main():
+        task = rig.held()
+        with warnings.catch_warnings(record=True) as warned:
+            warnings.simplefilter("always")
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(0.01):
+                    await task
+            await rig.turns()
+        assert [warning.category for warning in warned] == [ResourceWarning]
+        rig.release()
+        await task
+
+    run(main())
+
+
+def test_a_shielded_wait_times_out_and_the_task_goes_on(run, rig):
+    async def main():
+        task = rig.held()
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(asyncio.shield(task), 0.01)
+        assert not task.done
+        rig.release()
+        await task
+
+    run(main())
+
+
+class Suspensions:
+    """Drives a coroutine, counts what it suspends for, and cancels its task at one of them."""
+
+    def __init__(self, coroutine: Coroutine[Any, Any, Any], cancel_at: int | None) -> None:
+        self.coroutine = coroutine
+        self.cancel_at = cancel_at
+        self.count = 0
+
+    def __await__(self):
+        value, error = None, None
+        while True:
+            try:
+                future = self.coroutine.send(value) if error is None else self.coroutine.throw(error)
+            except StopIteration as stop:
+                return stop.value
+            if self.count == self.cancel_at:
+                asyncio.get_running_loop().call_soon(asyncio.current_task().cancel)
+            self.count += 1
+            value, error = None, None
+            try:
+                # A future that was marked as waited for must be handed on marked, as Task expects it.
+                value = yield future
+            except BaseException as thrown:
+                error = thrown
+
+
+def test_cancelling_at_every_suspension_of_a_scenario(run, make_rig):
+    async def scenario(rig, targets):
+        async with pydoca.Dma(rig.pe, rig.device) as dma:
+            for _ in range(2):
+                src, dst, target = rig.bufs()
+                targets.append(target)
+                await dma.memcpy(src, dst)
+                await asyncio.sleep(0)
+            src, dst, target = rig.bufs()
+            targets.append(target)
+            task = dma.memcpy(src, dst)
+            await asyncio.sleep(0)
+            await rig.pe.gather([task, rig.copy()])
+            async for done in rig.pe.as_completed([rig.copy() for _ in range(3)]):
+                done.result()
+
+    async def once(cancel_at):
+        rig = make_rig(size=BIG, num_tasks=16)
+        targets = []
+        driven = Suspensions(scenario(rig, targets), cancel_at)
+
+        async def drive():
+            await driven
+
+        outcome = await asyncio.gather(asyncio.create_task(drive()), return_exceptions=True)
+        # Nothing that the scenario was given is with the device any more, and nothing changes it from now on.
+        digests = [bytes(target) for target in targets]
+        assert rig.pe.num_contexts == 1
+        await rig.pe.gather([rig.copy()])
+        await rig.turns(10)
+        assert [bytes(target) for target in targets] == digests
+        async with rig.pe:
+            pass
+        return driven.count, outcome[0]
+
+    async def main():
+        count, outcome = await once(None)
+        assert outcome is None
+        cancelled = 0
+        for index in range(count):
+            _, outcome = await once(index)
+            assert outcome is None or isinstance(outcome, asyncio.CancelledError)
+            cancelled += outcome is not None
+        assert cancelled > 0
+
+    run(main())

@@ -1,0 +1,150 @@
+"""The command `pydoca`: what there is, what it can do, and how it answers a wrong command line."""
+
+import json
+import os
+import subprocess
+
+import pytest
+
+import pydoca
+
+
+def require_one_line(text: str, *parts: str) -> None:
+    assert text.startswith("pydoca: "), text
+    assert text.endswith("\n")
+    assert text.count("\n") == 1, text
+    for part in parts:
+        assert part in text
+
+
+def test_version_is_the_packages(commands):
+    run = commands.run("--version")
+    assert (run.returncode, run.stdout, run.stderr) == (0, f"pydoca {pydoca.__version__}\n", "")
+
+
+def test_help_names_every_command(commands):
+    run = commands.run("--help")
+    assert run.returncode == 0
+    for command in ("devices", "caps", "copy"):
+        assert command in run.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "part"),
+    [
+        ([], "COMMAND"),
+        (["list"], "'list'"),
+        (["devices", "--side", "left"], "'left'"),
+        (["caps"], "DEVICE"),
+        (["copy", "a"], "SRC and DST"),
+        (["copy", "a", "b", "c"], "3 paths"),
+        (["copy", "--side", "host", "a", "b"], "SRC, and no DST"),
+        (["copy", "--side", "dpu", "a", "b"], "DST, and no SRC"),
+        (["copy", "a", "b", "--name", "n"], "--name"),
+        (["copy", "--side", "host", "a", "--piece-size", "1K"], "--side dpu"),
+        (["copy", "--side", "dpu", "a", "--device", "p0", "--dpu-device", "p1"], "give one"),
+        (["copy", "a", "b", "--piece-size", "0"], "'0' is no size"),
+        (["copy", "a", "b", "--piece-size", "1.5M"], "'1.5M' is no size"),
+        (["copy", "a", "b", "--in-flight", "0"], "starts at 1"),
+        (["copy", "a", "b", "--in-flight", "-1"], "starts at 1"),
+        (["copy", "a", "b", "--timeout", "nan"], "'nan' is no time"),
+        (["copy", "a", "b", "--timeout", "0"], "more than 0"),
+        (["copy", "a", "b", "--timeou", "1"], "--timeou"),
+    ],
+)
+def test_a_wrong_command_line_is_explained_in_one_line(commands, arguments, part):
+    run = commands.run(*arguments)
+    assert (run.returncode, run.stdout) == (2, "")
+    require_one_line(run.stderr, part, "--help")
+
+
+def test_devices_are_a_table(commands):
+    run = commands.run("devices")
+    assert (run.returncode, run.stderr) == (0, "")
+    lines = run.stdout.splitlines()
+    assert lines[0].split()[:2] == ["NAME", "PCI"]
+    assert {line.split()[0] for line in lines[1:]} == {info.name for info in pydoca.devices()}
+    column = lines[0].index("PCI ADDRESS")
+    assert all(line[column - 1] == " " and line[column : column + 5] == "0000:" for line in lines[1:])
+
+
+def test_devices_are_json(commands):
+    run = commands.run("devices", "--json")
+    assert (run.returncode, run.stderr) == (0, "")
+    document = json.loads(run.stdout)
+    assert document == [json.loads(json.dumps(info.to_dict())) for info in pydoca.devices()]
+    assert {"name", "pci_addr", "side", "func_type", "capabilities", "active_rate"} <= document[0].keys()
+
+
+@pytest.mark.parametrize("side", ["host", "dpu"])
+def test_devices_of_one_side(commands, side):
+    names = {device["name"] for device in json.loads(commands.run("devices", "--side", side, "--json").stdout)}
+    assert names == {info.name for info in pydoca.devices(side=side)}
+
+
+def test_representors_stand_with_their_device(commands):
+    text = commands.run("devices", "--representors").stdout
+    assert "REPRESENTOR" in text
+    devices = json.loads(commands.run("devices", "--representors", "--json").stdout)
+    held = {device["name"]: [rep["pci_addr"] for rep in device["representors"]] for device in devices}
+    assert "0000:0b:00.0" in held["p0"]
+    assert "0000:0b:00.1" in held["p1"]
+    assert held["pf0"] == []
+
+
+def test_a_host_shows_no_representors(commands):
+    run = commands.run("devices", "--representors", env={**commands.env, "PYDOCA_SIDE": "host"})
+    assert run.returncode == 0
+    assert "only DPU devices have them" in run.stdout
+
+
+def test_caps_are_a_table(commands):
+    run = commands.run("caps", "03:00.0")
+    assert (run.returncode, run.stderr) == (0, "")
+    rows = dict(line.split(None, 1) for line in run.stdout.splitlines()[2:])
+    assert rows["dma.max_buf_size"] == "2097152 (2 MiB)"
+    assert rows["comch.server"] == "yes"
+    assert rows["mmap_export_pci"] == "no"
+
+
+def test_caps_are_json(commands):
+    device = json.loads(commands.run("caps", "p0", "--json").stdout)
+    assert (device["name"], device["pci_addr"]) == ("p0", "0000:03:00.0")
+    assert device["capabilities"]["dma"]["max_buf_size"] == 2 << 20
+
+
+def test_an_unknown_device_is_an_error_that_lists_the_known_ones(commands):
+    run = commands.run("caps", "09:00.0")
+    assert (run.returncode, run.stdout) == (1, "")
+    require_one_line(run.stderr, "09:00.0", "p0")
+
+
+def test_a_wrong_side_in_the_environment_is_named(commands):
+    run = commands.run("devices", env={**commands.env, "PYDOCA_SIDE": "left"})
+    assert run.returncode == 1
+    require_one_line(run.stderr, "PYDOCA_SIDE", "left")
+
+
+@pytest.mark.parametrize("way", ["option", "environment"])
+def test_tracebacks_are_shown_on_request(commands, way):
+    if way == "option":
+        run = commands.run("caps", "09:00.0", "--debug")
+    else:
+        run = commands.run("caps", "09:00.0", env={**commands.env, "PYDOCA_DEBUG": "1"})
+    assert run.returncode == 1
+    assert "Traceback" in run.stderr
+
+
+def test_a_reader_that_goes_early_is_no_noise(commands):
+    reader, writer = os.pipe()
+    os.close(reader)
+    run = commands.run("devices", stdout=writer)
+    os.close(writer)
+    assert run.stderr == ""
+    assert run.returncode == 1
+
+
+def test_the_script_is_installed(commands):
+    script = os.path.join(os.path.dirname(commands.line()[0]), "pydoca")
+    run = subprocess.run([script, "--version"], capture_output=True, text=True, timeout=30, env=commands.env)
+    assert run.stdout == f"pydoca {pydoca.__version__}\n"

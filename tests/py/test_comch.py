@@ -1,0 +1,251 @@
+"""How servers and clients meet and part, both in this process."""
+
+import asyncio
+import contextlib
+
+import pytest
+
+import pydoca
+from pydoca import comch
+
+LIMIT = 4080  # bytes of a message
+
+
+async def send_all(link, what):
+    for message in what:
+        await link.send(message)
+
+
+async def turns(count=20):
+    for _ in range(count):
+        await asyncio.sleep(0)
+
+
+def test_a_client_waits_for_its_server(run, ends):
+    async def main():
+        async with pydoca.ProgressEngine() as pe:
+            client = ends.client(pe)
+            entering = asyncio.create_task(client.__aenter__())
+            await asyncio.sleep(0.02)
+            assert client.state is pydoca.ContextState.STARTING
+            with pytest.raises(pydoca.BadStateError):
+                _ = client.connection
+            async with ends.server(pe) as server:
+                link = await entering
+                assert link is client.connection
+                assert (await server.accept()).server is server
+                await client.__aexit__(None, None, None)
+
+    run(main())
+
+
+def test_a_server_that_never_comes_is_a_timeout(run, ends):
+    async def main():
+        async with pydoca.ProgressEngine() as pe:
+            client = ends.client(pe)
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(0.05), client:
+                    pytest.fail("there is no server")
+            assert client.closed
+            assert client.state is pydoca.ContextState.IDLE
+
+    run(main())
+
+
+def test_messages_of_a_server_that_hung_up_at_once_are_received(run, ends):
+    async def main():
+        async with pydoca.ProgressEngine() as pe:
+
+            def refuse(link, successful, data):
+                link.send(b"busy")
+                link.close()
+
+            async with ends.server(pe, on_connect=refuse), ends.client(pe) as link:
+                assert [message async for message in link] == [b"busy"]
+
+    run(main())
+
+
+def test_links_that_nobody_accepted_wait_in_order(run, ends):
+    async def main():
+        async with pydoca.ProgressEngine() as pe, ends.server(pe) as server, contextlib.AsyncExitStack() as stack:
+            for number in range(5):
+                link = await stack.enter_async_context(ends.client(pe))
+                await link.send(str(number).encode())
+            assert len(server.connections) == 5
+            got = [await (await server.accept()).recv() for _ in range(5)]
+            assert got == [b"0", b"1", b"2", b"3", b"4"]
+
+    run(main())
+
+
+def test_a_link_that_ended_before_it_was_accepted_keeps_its_messages(run, ends):
+    async def main():
+        async with pydoca.ProgressEngine() as pe, ends.server(pe) as server:
+            for what in ([], [b"last words"]):
+                async with ends.client(pe) as link:
+                    await send_all(link, what)
+            link = await server.accept()
+            assert [message async for message in link] == [b"last words"]
+
+    run(main())
+
+
+def test_serving_several_clients_until_the_server_stops(run, ends):
+    async def echo(link):
+        with link:
+            async for message in link:
+                await link.send(message.upper())
+
+    async def serve(server):
+        echoes = [asyncio.create_task(echo(link)) async for link in server]
+        await asyncio.gather(*echoes)
+        return len(echoes)
+
+    async def main():
+        async with pydoca.ProgressEngine() as pe, ends.server(pe) as server:
+            serving = asyncio.create_task(serve(server))
+            async with contextlib.AsyncExitStack() as stack:
+                links = [await stack.enter_async_context(ends.client(pe)) for _ in range(4)]
+                for number, link in enumerate(links):
+                    await link.send(f"client {number}".encode())
+                    assert await link.recv() == f"CLIENT {number}".encode()
+            server.stop()
+            assert await serving == 4
+
+    run(main())
+
+
+def test_several_servers_on_one_engine(run, ends):
+    async def main():
+        async with pydoca.ProgressEngine() as pe, contextlib.AsyncExitStack() as stack:
+            for number in range(3):
+                name = f"{ends.name}-{number}"
+                server = await stack.enter_async_context(comch.Server(pe, ends.dpu, ends.rep, name))
+                link = await stack.enter_async_context(comch.Client(pe, ends.host, name))
+                await link.send(name.encode())
+                assert await (await server.accept()).recv() == name.encode()
+
+    run(main())
+
+
+def test_accept_serves_in_order_and_cancelling_loses_nothing(run, ends):
+    async def main():
+        async with pydoca.ProgressEngine() as pe, ends.server(pe) as server:
+            first, second = asyncio.ensure_future(server.accept()), asyncio.ensure_future(server.accept())
+            await turns()
+            async with ends.client(pe):
+                first.cancel()
+                await turns()
+                link = await (second if first.cancelled() else first)
+                assert link.is_connected
+
+    run(main())
+
+
+def test_accept_ends_with_the_server(run, ends):
+    async def main():
+        async with pydoca.ProgressEngine() as pe:
+            server = ends.server(pe)
+            with pytest.raises(pydoca.BadStateError, match="start it first"):
+                server.accept()
+            async with server:
+                waiting = asyncio.ensure_future(server.accept())
+                await turns()
+                server.stop()
+                with pytest.raises(pydoca.ShutdownError):
+                    await waiting
+                assert [link async for link in server] == []
+
+    run(main())
+
+
+def test_leaving_a_server_disconnects_everybody(run, ends):
+    async def main():
+        async with pydoca.ProgressEngine() as pe:
+            client = ends.client(pe)
+            async with ends.server(pe) as server:
+                link = await client.__aenter__()
+                served = await server.accept()
+            assert not served.is_connected
+            with pytest.raises(ConnectionResetError):
+                await link.recv()
+            assert client.failure is pydoca.Status.CONNECTION_RESET
+            await client.__aexit__(None, None, None)
+
+    run(main())
+
+
+def test_client_and_server_can_be_started_again(run, ends):
+    async def main():
+        async with pydoca.ProgressEngine() as pe:
+            server, client = ends.server(pe), ends.client(pe)
+            for number in range(3):
+                server.start()
+                client.start()
+                served = await server.accept()
+                await served.send(str(number).encode())
+                assert await client.connection.recv() == str(number).encode()
+                server.stop()
+                while client.state is not pydoca.ContextState.IDLE or server.state is not pydoca.ContextState.IDLE:
+                    await asyncio.sleep(0)
+
+    run(main())
+
+
+def test_a_name_in_use(ends):
+    with pydoca.ProgressEngine() as pe, ends.server(pe):
+        other = ends.server(pe)
+        with pytest.raises(pydoca.AlreadyExistError, match=ends.name):
+            other.start()
+        assert other.state is pydoca.ContextState.IDLE
+
+
+@pytest.mark.parametrize("name", ["", "x" * 120, "nul\0inside"])
+def test_impossible_names(ends, name):
+    with pydoca.ProgressEngine() as pe, pytest.raises(pydoca.InvalidValueError, match="name"):
+        comch.Client(pe, ends.host, name)
+
+
+def test_the_wrong_side(ends):
+    assert comch.Server.is_supported(ends.dpu.info)
+    assert not comch.Server.is_supported(ends.host.info)
+    assert comch.Client.is_supported(ends.host.info)
+    assert not comch.Client.is_supported(ends.dpu.info)
+    with pydoca.ProgressEngine() as pe:
+        with pytest.raises(pydoca.NotSupportedError, match="pf0"):
+            comch.Server(pe, ends.host, ends.rep, ends.name)
+        with pytest.raises(pydoca.NotSupportedError, match="p0"):
+            comch.Client(pe, ends.dpu, ends.name)
+        with (
+            pydoca.open_device("03:00.1", side="dpu") as other,
+            pytest.raises(pydoca.InvalidValueError, match="opened on"),
+        ):
+            comch.Server(pe, other, ends.rep, ends.name)
+
+
+def test_wrong_types(ends):
+    with pydoca.ProgressEngine() as pe:
+        for make in (
+            lambda: comch.Client("pe", ends.host, ends.name),
+            lambda: comch.Client(pe, "0b:00.0", ends.name),
+            lambda: comch.Server(pe, ends.dpu, "0b:00.0", ends.name),
+            lambda: comch.Client(pe, ends.host, 5),
+        ):
+            with pytest.raises(TypeError):
+                make()
+
+
+@pytest.mark.parametrize(
+    "options", [{"max_msg_size": 0}, {"max_msg_size": LIMIT + 1}, {"recv_queue_size": 0}, {"num_send_tasks": 0}]
+)
+def test_limits_that_the_device_does_not_have(ends, options):
+    with pydoca.ProgressEngine() as pe, pytest.raises(pydoca.InvalidValueError, match=r"not in 1\.\."):
+        ends.client(pe, **options)
+
+
+def test_a_server_in_use_keeps_its_representor(ends):
+    with pydoca.ProgressEngine() as pe, ends.server(pe) as server:
+        assert server.representor is ends.rep
+        with pytest.raises(pydoca.InUseError):
+            ends.rep.close()

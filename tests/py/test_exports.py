@@ -1,0 +1,187 @@
+"""Memory of one process, reached by another: pydoca's own and foreign memory."""
+
+import os
+import secrets
+import signal
+import subprocess
+import sys
+
+import pytest
+
+import pydoca
+
+EXPORTER = """
+import sys, pydoca
+kind, access, size = sys.argv[1], sys.argv[2], int(sys.argv[3])
+memory = pydoca.alloc(size) if kind == "alloc" else bytearray(size)
+memoryview(memory)[:] = bytes(i % 251 for i in range(size))
+device = pydoca.open_device("0b:00.0", side="host")
+mmap = device.mmap(memory, access=access)
+print(mmap.export_pci().hex(), mmap.addr, flush=True)
+for line in sys.stdin:
+    exec(line)
+    print("done", flush=True)
+"""
+
+SIZE = 300_000
+PATTERN = bytes(i % 251 for i in range(SIZE))
+
+
+class Exporter:
+    """A host process that has exported memory, and executes lines."""
+
+    def __init__(self, kind, access, env):
+        command = [sys.executable, "-c", EXPORTER, kind, access, str(SIZE)]
+        self.process = subprocess.Popen(command, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        blob, addr = self.process.stdout.readline().split()
+        self.blob, self.addr = bytes.fromhex(blob), int(addr)
+
+    def execute(self, line):
+        self.process.stdin.write(line + "\n")
+        self.process.stdin.flush()
+        assert self.process.stdout.readline() == "done\n"
+
+    def end(self):
+        self.process.stdin.close()
+        self.process.wait(20)
+        self.process.stdout.close()
+
+
+@pytest.fixture
+def fabric():
+    """The environment of a fabric of its own, which this process joins."""
+    before = pydoca.sim.fabric()
+    name = f"test-{secrets.token_hex(8)}"
+    pydoca.sim.set_fabric(name)
+    yield {**os.environ, "PYDOCA_FABRIC": name}
+    pydoca.sim.set_fabric(before)
+
+
+@pytest.fixture(params=["alloc", "foreign"])
+def kind(request):
+    return request.param
+
+
+@pytest.fixture
+def export(fabric, kind):
+    exporters = []
+
+    def export(access="pci_read_only"):
+        exporters.append(Exporter(kind, access, fabric))
+        return exporters[-1]
+
+    yield export
+    for exporter in exporters:
+        exporter.process.kill()
+        exporter.process.wait(20)
+        exporter.process.stdin.close()
+        exporter.process.stdout.close()
+
+
+class Copier:
+    """A DPU's Dma that copies between an imported map and local memory, a device's limit at a time."""
+
+    def __init__(self):
+        self.device = pydoca.open_device("03:00.0", side="dpu")
+        self.pe = pydoca.ProgressEngine()
+        self.dma = pydoca.Dma(self.pe, self.device)
+        self.dma.start()
+        self.inventory = pydoca.BufInventory(8)
+
+    def copy(self, source, target):
+        src = self.inventory.get_by_data(source)
+        self.dma.memcpy(src, self.inventory.get_by_addr(target)).wait(20)
+
+    def read(self, remote):
+        local = pydoca.alloc(len(remote))
+        self.copy(remote, self.device.mmap(local))
+        return bytes(local)
+
+    def write(self, data, remote):
+        self.copy(self.device.mmap(data), remote)
+
+    def close(self):
+        self.dma.stop()
+        self.dma.close()
+        self.pe.close()
+
+
+@pytest.fixture
+def copier(fabric):
+    copier = Copier()
+    yield copier
+    copier.close()
+
+
+def test_the_importer_reads(export, copier):
+    exporter = export()
+    with copier.device.import_mmap(exporter.blob) as remote:
+        assert (remote.addr, len(remote)) == (exporter.addr, SIZE)
+        assert copier.read(remote) == PATTERN
+        exporter.execute("memoryview(memory)[0] = 200")
+        assert copier.read(remote)[:2] == b"\xc8\x01"
+
+
+def test_the_importer_writes_where_it_may(export, copier):
+    exporter = export("pci_read_write|local_read_write")
+    with copier.device.import_mmap(exporter.blob) as remote:
+        copier.write(PATTERN[::-1], remote)
+    exporter.execute("assert bytes(memory) == bytes(i % 251 for i in range(size))[::-1]")
+    exporter.end()
+
+
+def test_the_importer_does_not_write_where_it_may_not(export, copier):
+    exporter = export("pci_read_only")
+    remote = copier.device.import_mmap(exporter.blob)
+    with pytest.raises((pydoca.IoFailedError, pydoca.NotPermittedError)):
+        copier.write(PATTERN[::-1], remote)
+    exporter.execute("assert bytes(memory) == bytes(i % 251 for i in range(size))")
+
+
+@pytest.mark.parametrize("end", ["mmap.stop()", "mmap.close()"])
+def test_a_withdrawn_export_gives_no_bytes(export, copier, end):
+    exporter = export()
+    remote = copier.device.import_mmap(exporter.blob)
+    assert copier.read(remote) == PATTERN
+    exporter.execute(end)
+    exporter.execute("memoryview(memory)[:] = bytes(size)")
+    with pytest.raises(pydoca.DocaError):
+        copier.read(remote)
+    with pytest.raises((pydoca.BadStateError, pydoca.NotConnectedError)):
+        copier.device.import_mmap(exporter.blob)
+    remote.close()
+
+
+def test_a_dead_exporter_is_an_error(export, copier):
+    exporter = export()
+    remote = copier.device.import_mmap(exporter.blob)
+    exporter.process.send_signal(signal.SIGKILL)
+    exporter.process.wait(20)
+    with pytest.raises(pydoca.DocaError):
+        copier.device.import_mmap(exporter.blob)
+    remote.close()
+
+
+def test_a_restarted_export_needs_its_new_blob(export, copier):
+    exporter = export()
+    exporter.execute("mmap.stop(); mmap.start(); blob = mmap.export_pci()")
+    with pytest.raises((pydoca.BadStateError, pydoca.NotConnectedError, pydoca.InvalidValueError)):
+        copier.device.import_mmap(exporter.blob)
+
+
+def test_another_fabric_has_no_such_exporter(export, copier):
+    exporter = export()
+    pydoca.sim.set_fabric(f"test-{secrets.token_hex(8)}")
+    with pydoca.open_device("p1") as elsewhere, pytest.raises(pydoca.DocaError):
+        elsewhere.import_mmap(exporter.blob)
+
+
+def test_importers_leave_nothing(export, copier):
+    exporter = export()
+    copier.device.import_mmap(exporter.blob).close()  # whatever is made once, is made now
+    before = sorted(os.listdir("/proc/self/fd"))
+    for _ in range(3):
+        with copier.device.import_mmap(exporter.blob) as remote:
+            assert copier.read(remote) == PATTERN
+    del remote
+    assert sorted(os.listdir("/proc/self/fd")) == before

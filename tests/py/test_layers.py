@@ -1,0 +1,242 @@
+"""Who may include or import whom. Each failure names the rule and every line that breaks it."""
+
+import ast
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PUBLIC = ROOT / "cpp/include/pydoca"
+SRC = ROOT / "cpp/src"
+BACKENDS = SRC / "backend"
+BINDINGS = ROOT / "cpp/bindings"
+PACKAGE = ROOT / "python/pydoca"
+
+# A public header includes only headers that stand in an earlier row; headers of one row do not know one another.
+ORDER = [
+    ["status"],
+    ["types"],
+    ["memory"],
+    ["log"],
+    ["backend"],
+    ["device"],
+    ["representor"],
+    ["mmap"],
+    ["buf"],
+    ["buf_inventory", "buf_pool", "buf_array"],
+    ["task"],
+    ["context"],
+    ["progress_engine"],
+    ["dma", "sha", "compress", "sync_event", "comch", "rdma"],
+    ["graph"],
+    ["workq"],
+    ["sim"],
+]
+ROW = {header: row for row, headers in enumerate(ORDER) for header in headers}
+INTERFACE = [f"pydoca/{header}.hpp" for header in ROW if ROW[header] <= ROW["backend"]]
+VENDOR_FOLDERS = {"infiniband": "verbs", "rdma": "verbs"}
+TOP_MODULES = {"cli", "qualify"}
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]')
+
+
+def cxx_files(*folders: Path) -> list[Path]:
+    return sorted(path for folder in folders for path in folder.rglob("*.[ch]pp"))
+
+
+def includes(path: Path) -> Iterator[tuple[str, str]]:
+    """Yields each included name with its place, as file:line."""
+    for number, line in enumerate(path.read_text().splitlines(), start=1):
+        if match := INCLUDE.match(line):
+            yield match[1], f"{path.relative_to(ROOT)}:{number}"
+
+
+def project_name(path: Path, name: str) -> str:
+    """Returns name as seen from cpp/src or cpp/include, also when it was written relative to path's folder."""
+    beside = (path.parent / name).resolve()
+    for base in (SRC, PUBLIC.parent):
+        if beside.is_file() and beside.is_relative_to(base):
+            return str(beside.relative_to(base))
+    return name
+
+
+def is_of_project(name: str) -> bool:
+    return any((base / name).is_file() for base in (SRC, PUBLIC.parent, BINDINGS))
+
+
+def is_standard(name: str) -> bool:
+    """Tells whether name is a header of the C++ library: neither a folder nor a suffix."""
+    return "/" not in name and "." not in name
+
+
+def fail_if_any(rule: str, faults: list[str]) -> None:
+    if faults:
+        pytest.fail(f"broken: {rule}\n  " + "\n  ".join(faults), pytrace=False)
+
+
+def test_every_public_header_has_its_place_in_the_order():
+    unknown = sorted({path.stem for path in PUBLIC.glob("*.hpp")} - ROW.keys())
+    fail_if_any("a public header stands in ORDER of this file", unknown)
+
+
+def test_public_headers_include_only_the_standard_library_and_headers_to_their_left():
+    faults = []
+    for path in cxx_files(PUBLIC):
+        for name, place in includes(path):
+            stem = Path(name).stem
+            earlier = name.startswith("pydoca/") and ROW.get(stem, len(ORDER)) < ROW.get(path.stem, -1)
+            if not (is_standard(name) or earlier):
+                faults.append(f"{place}: {name}")
+    fail_if_any("a public header includes the standard library and public headers to its left, nothing else", faults)
+
+
+def test_only_the_list_of_backends_includes_backends():
+    faults = [
+        f"{place}: {name}"
+        for path in cxx_files(SRC)
+        if not path.is_relative_to(BACKENDS) and path != SRC / "backends.cpp"
+        for name, place in includes(path)
+        if project_name(path, name).startswith("backend/")
+    ]
+    fail_if_any("only cpp/src/backends.cpp includes anything of cpp/src/backend", faults)
+
+
+def may_backend_include(backend: str, name: str) -> bool:
+    """A backend may see the interface, the controls that carry its own name, detail/ and its own folder."""
+    own = (f"backend/{backend}/", "detail/")
+    return name in INTERFACE or name == f"pydoca/{backend}.hpp" or name.startswith(own)
+
+
+def test_a_backend_includes_the_interface_detail_and_its_own_folder():
+    faults = []
+    for path in cxx_files(BACKENDS):
+        backend = path.relative_to(BACKENDS).parts[0]
+        for written, place in includes(path):
+            name = project_name(path, written)
+            if is_of_project(name) and not may_backend_include(backend, name):
+                faults.append(f"{place}: {name}")
+    fail_if_any("a backend includes backend.hpp, what stands below it, detail/ and its own folder", faults)
+
+
+def test_vendor_headers_stand_in_their_backend_only():
+    faults = []
+    for path in cxx_files(ROOT / "cpp"):
+        for name, place in includes(path):
+            owner = VENDOR_FOLDERS.get(name.split("/")[0])
+            if owner and "/" in name and not path.is_relative_to(BACKENDS / owner):
+                faults.append(f"{place}: {name}")
+    fail_if_any("<infiniband/...> and <rdma/...> stand in cpp/src/backend/verbs only", faults)
+
+
+def test_detail_stands_below_everything_else_of_the_engine():
+    faults = [
+        f"{place}: {name}"
+        for path in cxx_files(SRC / "detail")
+        for name, place in includes(path)
+        if name.startswith("pydoca/") and name not in INTERFACE
+    ]
+    fail_if_any("cpp/src/detail includes no public header above backend.hpp", faults)
+
+
+def test_spdlog_is_private_to_the_log():
+    faults = [
+        f"{place}: {name}"
+        for path in cxx_files(ROOT / "cpp")
+        if path != SRC / "log.cpp"
+        for name, place in includes(path)
+        if name.startswith(("spdlog/", "fmt/"))
+    ]
+    fail_if_any("spdlog is included in cpp/src/log.cpp only", faults)
+
+
+def test_the_engine_knows_no_python():
+    words = re.compile(r"pybind11|Python\.h|\bPy[A-Z_]\w*|\bGIL\b|\bgil_", re.ASCII)
+    faults = [
+        f"{path.relative_to(ROOT)}:{number}: {line.strip()}"
+        for path in cxx_files(PUBLIC, SRC)
+        for number, line in enumerate(path.read_text().splitlines(), start=1)
+        if words.search(line)
+    ]
+    fail_if_any("the engine knows no Python, not even in a name", faults)
+
+
+def test_the_bindings_see_public_headers_only():
+    faults = [
+        f"{place}: {name}"
+        for path in cxx_files(BINDINGS)
+        for name, place in includes(path)
+        if name.startswith(("detail/", "backend/", "..")) or (SRC / name).is_file()
+    ]
+    fail_if_any("cpp/bindings includes public headers of the engine only", faults)
+
+
+def imported_modules(path: Path) -> Iterator[tuple[str, str]]:
+    """Yields the full name of each module or name that path imports, also inside functions, with its place."""
+    package = path.relative_to(PACKAGE.parent).parent.parts
+    for node in ast.walk(ast.parse(path.read_text())):
+        place = f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 0)}"
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, place) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = package[: len(package) - node.level + 1] if node.level else ()
+            base = ".".join([*above, *([node.module] if node.module else [])])
+            yield from ((f"{base}.{alias.name}", place) for alias in node.names)
+
+
+def test_nothing_imports_the_command_line_or_the_qualification():
+    faults = []
+    for path in sorted(PACKAGE.rglob("*.py")):
+        own_top = path.relative_to(PACKAGE).with_suffix("").parts[0]
+        for name, place in imported_modules(path):
+            top = name.removeprefix("pydoca.").split(".")[0] if name.startswith("pydoca.") else ""
+            if top in TOP_MODULES and own_top not in {top, "__main__"}:
+                faults.append(f"{place}: {name}")
+    fail_if_any("nothing imports pydoca.cli or pydoca.qualify", faults)
+
+
+def test_private_modules_do_not_import_the_package_that_is_built_from_them():
+    faults = []
+    for path in sorted(PACKAGE.glob("_*.py")):
+        if path.name == "__init__.py":
+            continue
+        siblings = {"_core", *(other.stem for other in PACKAGE.iterdir())}
+        for name, place in imported_modules(path):
+            if name == "pydoca" or (name.startswith("pydoca.") and name.split(".")[1] not in siblings):
+                faults.append(f"{place}: {name}")
+    fail_if_any("a private module imports its siblings by name, not names of the package above it", faults)
+
+
+def test_private_modules_import_one_another_downwards():
+    siblings = {f"pydoca.{path.stem}": path.stem for path in PACKAGE.glob("_*.py") if path.name != "__init__.py"}
+    below: dict[str, set[str]] = {stem: set() for stem in siblings.values()}
+    for stem in below:
+        for name, _ in imported_modules(PACKAGE / f"{stem}.py"):
+            module = ".".join(name.split(".")[:2])
+            below[stem] |= {siblings[module]} if module in siblings else set()
+    while leaves := {stem for stem, needed in below.items() if not needed}:
+        below = {stem: needed - leaves for stem, needed in below.items() if stem not in leaves}
+    fail_if_any("private modules import one another downwards, never in a circle", sorted(below))
+
+
+PROBE = """
+import json, sys
+before = set(sys.modules)
+import pydoca
+loaded = sorted({name.split(".")[0] for name in set(sys.modules) - before})
+with open("/proc/self/status") as status:
+    threads = next(int(line.split()[1]) for line in status if line.startswith("Threads:"))
+print(json.dumps({"loaded": loaded, "threads": threads}))
+"""
+
+
+def test_importing_pydoca_starts_no_thread_and_imports_nothing_heavy():
+    run = subprocess.run([sys.executable, "-c", PROBE], capture_output=True, text=True, check=True, timeout=30)
+    seen = json.loads(run.stdout)
+    heavy = {"numpy", "asyncio", "pytest", "uvloop", "IPython"} & set(seen["loaded"])
+    fail_if_any("import pydoca imports neither NumPy nor asyncio nor pytest", sorted(heavy))
+    fail_if_any("import pydoca starts no thread", [] if seen["threads"] == 1 else [f"{seen['threads']} threads run"])

@@ -1,0 +1,223 @@
+"""Whatever is dropped in whatever order: memory stays while something shows it, and goes afterwards."""
+
+import gc
+import itertools
+import subprocess
+import sys
+import weakref
+
+import numpy as np
+import pytest
+
+import pydoca
+
+
+class Array(np.ndarray):
+    """An array that can be watched."""
+
+
+def make_array(size=64):
+    return np.arange(size, dtype=np.uint8).view(Array)
+
+
+@pytest.fixture(autouse=True)
+def eager_collector():
+    before = gc.get_threshold()
+    gc.freeze()  # what was there before would cost time in every collection
+    gc.set_threshold(1)
+    yield
+    gc.set_threshold(*before)
+    gc.unfreeze()
+    gc.collect()
+
+
+@pytest.fixture
+def device():
+    with pydoca.open_device("p0") as device:
+        yield device
+
+
+OWNERS = ["array", "device", "mmap", "inventory", "buf", "view"]
+
+
+def make_owners():
+    """Each of OWNERS needs those before it."""
+    names = {}
+    names["array"] = make_array()
+    names["device"] = pydoca.open_device("p0")
+    names["mmap"] = names["device"].mmap(names["array"])
+    names["inventory"] = pydoca.BufInventory(2)
+    names["buf"] = names["inventory"].get_by_data(names["mmap"])
+    names["view"] = memoryview(names["buf"])
+    return names
+
+
+@pytest.mark.parametrize("first", OWNERS)
+def test_dropped_in_any_order(first):
+    for rest in itertools.permutations(set(OWNERS) - {first}):
+        drop_in_order((first, *rest))
+
+
+def drop_in_order(order):
+    names = make_owners()
+    watched = weakref.ref(names["array"])
+    for step, name in enumerate(order):
+        del names[name]
+        if set(names) & {"array", "mmap", "buf", "view"}:
+            assert watched() is not None, f"gone after {order[: step + 1]}"
+        if "view" in names:
+            assert names["view"][63] == 63
+        if "buf" in names:
+            assert bytes(names["buf"])[63] == 63
+    assert watched() is None, f"left after {order}"
+
+
+def test_an_array_in_a_map_has_its_references_back(device):
+    array = make_array()
+    before = sys.getrefcount(array)
+    mmap = device.mmap(array)
+    assert sys.getrefcount(array) > before
+    views = [
+        memoryview(mmap),
+        np.asarray(mmap),
+        np.from_dlpack(mmap),
+        mmap.__dlpack__(),
+        mmap.__dlpack__(max_version=(1, 0)),
+    ]
+    mmap.close()
+    assert sys.getrefcount(array) > before
+    assert views[1][63] == 63
+    del mmap
+    del views
+    assert sys.getrefcount(array) == before
+
+
+@pytest.mark.parametrize("kind", [memoryview, np.asarray, np.from_dlpack, lambda buf: buf.__dlpack__()])
+def test_a_view_of_a_buf_keeps_the_memory_and_not_the_descriptor(device, kind):
+    array = make_array()
+    watched = weakref.ref(array)
+    inventory = pydoca.BufInventory(1)
+    mmap = device.mmap(array)
+    buf = inventory.get_by_data(mmap)
+    view = kind(buf)
+    del array
+    buf.close()
+    mmap.close()
+    inventory.close()
+    del buf, mmap, inventory
+    assert watched() is not None
+    if not isinstance(view, memoryview | np.ndarray):
+        assert "dltensor" in repr(view)
+    else:
+        assert view[63] == 63
+    del view
+    assert watched() is None
+
+
+def test_python_objects_have_their_references_back(device):
+    inventory = pydoca.BufInventory(4)
+    mmap = device.mmap(bytearray(64))
+    before = [sys.getrefcount(thing) for thing in (inventory, mmap, device)]
+    head = inventory.get_by_data(mmap)
+    head.chain(inventory.get_by_data(mmap))
+    copy = inventory.dup(head)
+    tail = head.next
+    head.unchain(tail)
+    assert sys.getrefcount(inventory) > before[0]
+    del head, copy, tail
+    assert [sys.getrefcount(thing) for thing in (inventory, mmap, device)] == before
+    assert (inventory.num_free_elements, mmap.num_bufs) == (4, 0)
+
+
+def test_lists_come_apart_in_any_order(device):
+    for order in itertools.permutations(range(4)):
+        inventory = pydoca.BufInventory(4)
+        mmap = device.mmap(bytearray(64))
+        bufs = {i: inventory.get_by_data(mmap, mmap.addr + 16 * i, 16) for i in range(4)}
+        for i in (1, 2, 3):
+            bufs[0].chain(bufs[i])
+        bufs[0].unchain(bufs[2])
+        for i in order:
+            del bufs[i]
+            assert all(buf.data_len == 16 for buf in bufs.values())
+        assert inventory.num_free_elements == 4
+        inventory.close()
+        mmap.close()
+
+
+def test_a_map_in_a_cycle_is_collected(device):
+    array = make_array()
+    watched = weakref.ref(array)
+    mmap = device.mmap(array)
+    mmap.stop()
+    mmap.user_data = [mmap]
+    del mmap, array
+    gc.collect()
+    assert watched() is None
+
+
+def test_a_free_callback_that_refers_to_its_map_is_no_leak(device):
+    array = make_array()
+    watched = weakref.ref(array)
+
+    def make(memory):
+        mmap = device.mmap(memory, free_callback=lambda given: mmap)
+
+    make(array)
+    del array
+    gc.collect()
+    assert watched() is None
+
+
+def test_an_iterator_over_a_list_outlives_its_head(device):
+    inventory = pydoca.BufInventory(2)
+    mmap = device.mmap(bytearray(64))
+    head = inventory.get_by_data(mmap)
+    head.chain(inventory.get_by_data(mmap))
+    elements = iter(head)
+    del head
+    assert [element.data_len for element in elements] == [64, 64]
+
+
+def test_failed_calls_hold_nothing(device):
+    array = make_array()
+    before = sys.getrefcount(array)
+    for call in (
+        lambda: device.mmap(array, access="pci"),
+        lambda: device.mmap(array, access=48),
+        lambda: device.mmap(array[::2]),
+        lambda: pydoca.Mmap(array, devices=[None]),
+        lambda: pydoca.Mmap(array, max_num_devices=99),
+    ):
+        with pytest.raises((pydoca.InvalidValueError, TypeError)):
+            call()
+    assert sys.getrefcount(array) == before
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        "",
+        "m.stop()",
+        "v = memoryview(m)",
+        "b = i.get_by_data(m); v = memoryview(b)",
+        "b = i.get_by_data(m); b.chain(i.get_by_data(m)); n = b.next",
+        "import sys; sys.modules['kept'] = [d, m, i, i.get_by_data(m)]",
+        "x = [m, d]; x.append(x)",
+        "f = d.mmap(bytearray(8), free_callback=print)",
+    ],
+)
+def test_the_interpreter_ends_in_any_state(state):
+    program = f"""
+import gc
+gc.set_threshold(1)
+import pydoca
+d = pydoca.open_device("pf0")
+m = d.mmap(bytearray(64), access="pci_read_only")
+i = pydoca.BufInventory(4)
+blob = m.export_pci()
+o = pydoca.open_device("p0").import_mmap(blob)
+{state}
+"""
+    result = subprocess.run([sys.executable, "-X", "dev", "-c", program], capture_output=True, text=True, timeout=50)
+    assert (result.returncode, result.stderr) == (0, "")

@@ -1,0 +1,447 @@
+"""Memory maps: configuration, states, permissions, memory of every kind, and the free callback."""
+
+import array
+import gc
+import mmap as system_mmap
+
+import numpy as np
+import pytest
+
+import pydoca
+from pydoca import Access
+
+BAD_STATE, NOT_PERMITTED, INVALID = pydoca.BadStateError, pydoca.NotPermittedError, pydoca.InvalidValueError
+
+
+@pytest.fixture
+def p0():
+    with pydoca.open_device("p0") as device:
+        yield device
+
+
+@pytest.fixture
+def pf0():
+    with pydoca.open_device("pf0") as device:
+        yield device
+
+
+@pytest.fixture
+def export(pf0):
+    with pf0.mmap(pydoca.alloc(64), access="pci_read_write") as exported:
+        yield exported
+
+
+def test_a_map_is_made_added_and_started_in_one_call(p0):
+    memory = bytearray(64)
+    with p0.mmap(memory, user_data="mine") as mmap:
+        assert mmap.is_started
+        assert (len(mmap), mmap.len) == (64, 64)
+        assert mmap.access == Access.LOCAL_READ_WRITE
+        assert (mmap.user_data, mmap.memory, mmap.devices) == ("mine", memory, [p0])
+        assert not mmap.is_exported
+        assert not mmap.is_from_export
+        assert mmap.num_bufs == 0
+        assert "started" in repr(mmap)
+
+
+def test_a_map_is_configured_then_started(p0, pf0):
+    mmap = pydoca.Mmap(bytearray(64), devices=[p0, pf0], access="local_read_write|pci_read_only", max_num_devices=2)
+    assert not mmap.is_started
+    assert mmap.devices == [p0, pf0]
+    assert mmap.access == Access.LOCAL_READ_WRITE | Access.PCI_READ_ONLY
+    with mmap:
+        assert mmap.is_started
+    assert not mmap.is_started
+    assert "closed" in repr(mmap)
+
+
+def test_an_empty_map(p0):
+    mmap = pydoca.Mmap()
+    assert (mmap.addr, len(mmap), mmap.devices, mmap.memory, mmap.max_num_devices) == (0, 0, [], None, 8)
+    assert mmap
+    with pytest.raises(INVALID, match="range"):
+        mmap.start()
+    mmap.set_memrange(bytearray(8))
+    with pytest.raises(INVALID, match="device"):
+        mmap.start()
+    mmap.add_device(p0)
+    mmap.start()
+    mmap.close()
+
+
+def test_start_stop_start(p0):
+    mmap = p0.mmap(bytearray(8))
+    with pytest.raises(BAD_STATE):
+        mmap.start()
+    mmap.stop()
+    mmap.stop()
+    mmap.set_permissions(Access.LOCAL_READ_ONLY)
+    mmap.start()
+    assert mmap.is_started
+    assert mmap.access == Access.LOCAL_READ_ONLY
+    mmap.close()
+
+
+def test_configuration_is_refused_while_started(p0, pf0):
+    with p0.mmap(bytearray(8)) as mmap:
+        for change in (
+            lambda: mmap.add_device(pf0),
+            lambda: mmap.remove_device(p0),
+            lambda: mmap.set_memrange(bytearray(8)),
+            lambda: mmap.set_permissions("local_read_only"),
+            lambda: setattr(mmap, "user_data", 1),
+        ):
+            with pytest.raises(BAD_STATE, match="started"):
+                change()
+        mmap.stop()
+        mmap.user_data = 1
+        assert mmap.user_data == 1
+
+
+def test_a_range_is_for_life(p0):
+    mmap = p0.mmap(bytearray(8))
+    mmap.stop()
+    with pytest.raises(NOT_PERMITTED, match="range"):
+        mmap.set_memrange(bytearray(8))
+    assert len(mmap) == 8
+    mmap.close()
+
+
+def test_devices_come_and_go(p0, pf0):
+    mmap = pydoca.Mmap(bytearray(8), max_num_devices=1)
+    with pytest.raises(pydoca.NotFoundError, match="p0"):
+        mmap.remove_device(p0)
+    mmap.add_device(p0)
+    with pytest.raises(pydoca.AlreadyExistError, match="p0"):
+        mmap.add_device(p0)
+    with pytest.raises(pydoca.NoMemoryError, match="at most 1"):
+        mmap.add_device(pf0)
+    mmap.remove_device(p0)
+    mmap.add_device(pf0)
+    assert mmap.devices == [pf0]
+    with pytest.raises(TypeError, match=r"pydoca\.Device .* not str"):
+        mmap.add_device("p0")
+    with pytest.raises(INVALID, match="33"):
+        pydoca.Mmap(max_num_devices=33)
+    mmap.close()
+
+
+@pytest.mark.parametrize(
+    "memory",
+    [
+        bytearray(24),
+        array.array("Q", range(3)),
+        np.arange(3.0),
+        np.arange(6, dtype=np.int32).reshape(2, 3),
+        memoryview(bytearray(24)).cast("Q"),
+        system_mmap.mmap(-1, 24),
+    ],
+    ids=lambda memory: type(memory).__name__,
+)
+def test_any_writable_buffer_can_be_mapped(p0, memory):
+    with p0.mmap(memory) as mmap:
+        assert len(mmap) == 24
+        assert bytes(mmap) == bytes(memory)
+        memoryview(mmap)[0] = 5
+        assert bytes(memory)[0] == 5
+
+
+def test_read_only_memory_has_no_write_permission(p0):
+    frozen = np.arange(8, dtype=np.uint8)
+    frozen.setflags(write=False)
+    for memory in (bytes(8), frozen):
+        with p0.mmap(memory) as mmap:
+            assert mmap.access == Access.LOCAL_READ_ONLY
+            assert memoryview(mmap).readonly
+        with p0.mmap(memory, access="pci_read_only") as mmap:
+            assert mmap.access == Access.PCI_READ_ONLY
+
+
+@pytest.mark.parametrize("access", ["local_read_write", "pci_read_write", "rdma_write", "rdma_atomic|pci_read_only"])
+def test_write_permission_on_read_only_memory_is_refused(p0, access):
+    with pytest.raises(INVALID, match=r"read-only.*bytearray"):
+        p0.mmap(b"12345678", access=access)
+    mmap = pydoca.Mmap(b"12345678")
+    with pytest.raises(INVALID, match="read-only"):
+        mmap.set_permissions(access)
+    with pytest.raises(INVALID, match="read-only"):
+        pydoca.Mmap(b"12345678", access=access)
+    with pytest.raises(INVALID, match="read-only"):
+        pydoca.Mmap(access=access).set_memrange(b"12345678")
+
+
+def test_refused_memory_is_let_go(p0):
+    mmap = pydoca.Mmap(access="local_read_write")
+    with pytest.raises(INVALID):
+        mmap.set_memrange(bytes(8))
+    memory = bytearray(8)
+    mmap.set_memrange(memory)
+    with pytest.raises(NOT_PERMITTED):
+        mmap.set_memrange(bytearray(8))
+    with pytest.raises(BufferError):
+        memory.append(1)
+    mmap.close()
+    memory.append(1)
+
+
+@pytest.mark.parametrize(
+    ("memory", "error", "says"),
+    [
+        (bytearray(), INVALID, "length 0"),
+        (np.arange(8)[::2], INVALID, "ascontiguousarray"),
+        (np.asfortranarray(np.ones((2, 3))), INVALID, "contiguous"),
+        ([1, 2], TypeError, "buffer protocol.*'list' has not"),
+        ("text", TypeError, "'str' has not"),
+        (7, TypeError, "'int' has not"),
+    ],
+)
+def test_memory_that_cannot_be_mapped(p0, memory, error, says):
+    with pytest.raises(error, match=says):
+        p0.mmap(memory)
+
+
+@pytest.mark.parametrize(
+    ("access", "expected"),
+    [
+        ("pci_read_write", Access.PCI_READ_WRITE),
+        (" local_read_write | pci_read_only ", Access.LOCAL_READ_WRITE | Access.PCI_READ_ONLY),
+        (Access.RDMA_READ | Access.RDMA_WRITE, 6),
+        (33, Access.LOCAL_READ_WRITE | Access.PCI_READ_WRITE),
+        (0, Access.LOCAL_READ_ONLY),
+        ("local_read_only", 0),
+    ],
+)
+def test_access_is_a_flag_a_number_or_text(p0, access, expected):
+    with p0.mmap(bytearray(8), access=access) as mmap:
+        assert mmap.access == expected
+        assert isinstance(mmap.access, Access)
+
+
+@pytest.mark.parametrize(
+    ("access", "error", "says"),
+    [
+        ("pci_readonly", INVALID, "did you mean 'pci_read_only'"),
+        ("local_read_write|", INVALID, "access '' does not exist"),
+        ("", INVALID, "use one of: local_read_only"),
+        ("PCI", INVALID, "use one of|did you mean"),
+        (128, INVALID, "0x80 has undefined bits"),
+        (-1, INVALID, "access must be .* not -1"),
+        (1 << 70, INVALID, "access must be"),
+        (48, INVALID, "exclude each other"),
+        (True, TypeError, "access must be"),
+        (1.0, TypeError, "access must be"),
+        (object(), TypeError, "not object"),
+    ],
+)
+def test_impossible_access_is_refused(p0, access, error, says):
+    with pytest.raises(error, match=says):
+        p0.mmap(bytearray(8), access=access)
+
+
+def test_the_buffer_protocol_holds_the_memory(p0):
+    memory = bytearray(8)
+    mmap = p0.mmap(memory)
+    with pytest.raises(BufferError):
+        memory.append(1)
+    mmap.stop()
+    with pytest.raises(BufferError):
+        memory.append(1)
+    mmap.close()
+    memory.append(1)
+
+
+def test_live_bufs_keep_a_map_started(p0):
+    inventory = pydoca.BufInventory(1)
+    with p0.mmap(bytearray(8)) as mmap:
+        buf = inventory.get_by_addr(mmap)
+        assert mmap.num_bufs == 1
+        for end in (mmap.stop, mmap.close):
+            with pytest.raises(NOT_PERMITTED, match="1 buf"):
+                end()
+        assert mmap.is_started
+        del buf
+        assert mmap.num_bufs == 0
+
+
+def test_closing_is_idempotent_and_final(p0):
+    mmap = p0.mmap(bytearray(8))
+    mmap.close()
+    mmap.close()
+    assert (mmap.devices, mmap.memory) == ([], None)
+    for use in (mmap.start, lambda: mmap.add_device(p0), lambda: memoryview(mmap), mmap.__enter__):
+        with pytest.raises(BAD_STATE, match="closed"):
+            use()
+    p0.mmap(bytearray(8)).close()
+
+
+class TestExport:
+    def test_needs_permission_a_started_map_and_a_capable_device(self, pf0, p0):
+        mmap = pydoca.Mmap(bytearray(8), devices=[pf0])
+        with pytest.raises(NOT_PERMITTED, match="start"):
+            mmap.export_pci()
+        mmap.start()
+        with pytest.raises(NOT_PERMITTED, match="pci_read_only"):
+            mmap.export_pci()
+        mmap.stop()
+        mmap.set_permissions("pci_read_only")
+        mmap.start()
+        with pytest.raises(pydoca.NotFoundError, match="p0"):
+            mmap.export_pci(p0)
+        assert not mmap.is_exported
+        blob = mmap.export_pci(pf0)
+        assert mmap.is_exported
+        assert isinstance(blob, bytes)
+        assert 0 < len(blob) < 512
+        mmap.stop()
+        assert not mmap.is_exported
+        mmap.close()
+        with p0.mmap(bytearray(8), access="pci_read_only") as of_dpu, pytest.raises(pydoca.NotSupportedError):
+            of_dpu.export_pci()
+
+    def test_asks_for_the_device_where_there_are_several(self, pf0, p0):
+        with pydoca.Mmap(bytearray(8), devices=[pf0, p0], access="pci_read_only") as mmap:
+            with pytest.raises(INVALID, match="2 devices"):
+                mmap.export_pci()
+            with pytest.raises(TypeError, match="not str"):
+                mmap.export_pci("pf0")
+            assert mmap.export_pci(pf0)
+
+    @pytest.mark.parametrize("allocate", [pydoca.alloc, bytearray])
+    def test_is_imported_by_the_other_side(self, pf0, p0, allocate):
+        memory = allocate(64)
+        exported = pf0.mmap(memory, access="pci_read_write")
+        imported = p0.import_mmap(exported.export_pci(), user_data="there")
+        assert imported.is_from_export
+        assert imported.is_started
+        assert (imported.addr, len(imported)) == (exported.addr, 64)
+        assert Access.PCI_READ_WRITE in imported.access
+        assert (imported.user_data, imported.devices) == ("there", [p0])
+        assert "imported" in repr(imported)
+
+    def test_an_imported_map_is_not_configurable(self, export, p0, pf0):
+        with p0.import_mmap(export.export_pci()) as imported:
+            for change in (
+                lambda: imported.add_device(pf0),
+                lambda: imported.remove_device(p0),
+                lambda: imported.set_memrange(bytearray(8)),
+                lambda: imported.set_permissions("local_read_only"),
+                lambda: setattr(imported, "user_data", 1),
+                lambda: imported.export_pci(),
+                imported.start,
+            ):
+                with pytest.raises(NOT_PERMITTED, match="export"):
+                    change()
+
+    def test_imported_memory_is_not_the_cpus(self, export, p0):
+        with p0.import_mmap(export.export_pci()) as imported:
+            buf = pydoca.BufInventory(1).get_by_data(imported)
+            for exporter in (imported, buf):
+                with pytest.raises(BufferError, match="tasks only"):
+                    memoryview(exporter)
+                with pytest.raises(BufferError, match="tasks only"):
+                    _ = exporter.__array_interface__
+                with pytest.raises(BufferError, match="tasks only"):
+                    exporter.__dlpack__()
+            del exporter, buf
+
+    def test_the_wrong_device_is_refused(self, export, pf0):
+        with pytest.raises(pydoca.NotSupportedError, match="pf0"):
+            pf0.import_mmap(export.export_pci())
+        with pydoca.open_device("p1") as p1, pytest.raises(NOT_PERMITTED):
+            p1.import_mmap(export.export_pci())
+
+    def test_a_withdrawn_export_is_refused(self, export, p0):
+        blob = export.export_pci()
+        export.stop()
+        with pytest.raises((BAD_STATE, pydoca.NotConnectedError)):
+            p0.import_mmap(blob)
+
+    def test_a_damaged_blob_is_refused(self, export, p0):
+        blob = export.export_pci()
+        refusals = (INVALID, pydoca.UnsupportedVersionError)
+        for length in range(len(blob)):
+            with pytest.raises(refusals):
+                p0.import_mmap(blob[:length])
+        with pytest.raises(refusals):
+            p0.import_mmap(blob + b"\0")
+        for bit in range(8 * len(blob)):
+            damaged = bytearray(blob)
+            damaged[bit // 8] ^= 1 << bit % 8
+            with pytest.raises(refusals):
+                p0.import_mmap(damaged)
+        with pytest.raises(TypeError):
+            p0.import_mmap("text")
+        p0.import_mmap(memoryview(blob)).close()
+
+
+class TestFreeCallback:
+    def test_runs_once_with_the_memory_when_all_is_let_go(self, p0):
+        calls = []
+        memory = bytearray(8)
+
+        def freed(given):
+            given.append(1)  # nothing holds its buffer any more
+            calls.append(given)
+
+        mmap = p0.mmap(memory, free_callback=freed)
+        mmap.stop()
+        assert calls == []
+        mmap.close()
+        mmap.close()
+        del mmap
+        assert len(calls) == 1
+        assert calls[0] is memory
+
+    def test_runs_when_the_map_is_dropped(self, p0):
+        calls = []
+        mmap = p0.mmap(bytearray(8), free_callback=calls.append)
+        del mmap
+        assert calls == [bytearray(8)]
+
+    def test_waits_for_the_last_buf(self, p0):
+        calls = []
+        buf = pydoca.BufInventory(1).get_by_addr(p0.mmap(bytearray(8), free_callback=calls.append))
+        gc.collect()
+        assert calls == []
+        del buf
+        assert calls == [bytearray(8)]
+
+    def test_does_not_run_for_a_map_that_was_never_started(self, p0):
+        calls = []
+        pydoca.Mmap(bytearray(8), devices=[p0], free_callback=calls.append).close()
+        assert calls == []
+
+    def test_what_it_raises_comes_out_of_close(self, p0):
+        def freed(memory):
+            raise ZeroDivisionError
+
+        mmap = p0.mmap(bytearray(8), free_callback=freed)
+        with pytest.raises(ZeroDivisionError):
+            mmap.close()
+        mmap.close()
+
+    @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+    def test_what_it_raises_in_a_dropped_map_is_reported(self, p0, monkeypatch):
+        import sys
+
+        seen = []
+        monkeypatch.setattr(sys, "unraisablehook", lambda report: seen.append(report.exc_type))
+
+        def freed(memory):
+            raise ZeroDivisionError
+
+        mmap = p0.mmap(bytearray(8), free_callback=freed)
+        del mmap
+        assert seen == [ZeroDivisionError]
+
+    def test_runs_for_a_map_in_a_cycle(self, p0):
+        calls = []
+
+        def make():
+            mmap = p0.mmap(bytearray(8), free_callback=lambda memory: calls.append((memory, mmap is not None)))
+
+        gc.collect()
+        make()
+        assert calls == []
+        gc.collect()
+        assert calls == [(bytearray(8), True)]

@@ -1,0 +1,311 @@
+"""One engine, one thread, one process: what others get, and how they end."""
+
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+import pydoca
+
+SETUP = """
+import asyncio, gc, os, signal, sys, threading, time
+import pydoca
+
+signal.alarm(20)  # a child that hangs dies of it, which the parent reports
+size = 1 << 20
+device = pydoca.open_device("03:00.0", side="dpu")
+pe = pydoca.ProgressEngine()
+dma = pydoca.Dma(pe, device, num_tasks=64)
+inventory = pydoca.BufInventory(256)
+source = device.mmap(pydoca.alloc(size))
+dma.start()
+
+def copy(**options):
+    target = device.mmap(pydoca.alloc(size))
+    return dma.memcpy(inventory.get_by_data(source), inventory.get_by_addr(target), **options)
+
+def wait_for_child(child):
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    assert status == 0, f"the child ended with {status}"
+
+def refused(error, *calls):
+    for call in calls:
+        try:
+            call()
+        except error as raised:
+            print(raised)
+        else:
+            sys.exit(f"{call} was not refused")
+"""
+
+
+def run_script(script: str, expect: int = 0) -> str:
+    command = [sys.executable, "-X", "dev", "-W", "ignore::DeprecationWarning", "-c", SETUP + script]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=50, check=False)
+    assert ended.returncode == expect, ended.stdout + ended.stderr
+    assert not ended.stderr, ended.stderr
+    return ended.stdout
+
+
+def in_another_thread(call):
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(call).result()
+
+
+def test_another_thread_is_refused_and_both_are_named(rig):
+    task = rig.copy()
+    src, dst, _ = rig.bufs()
+    calls = [
+        rig.pe.progress,
+        rig.pe.drain,
+        rig.pe.wait,
+        rig.pe.fileno,
+        rig.pe.request_notification,
+        rig.pe.release_thread,
+        rig.pe.close,
+        rig.dma.start,
+        rig.dma.stop,
+        rig.dma.close,
+        rig.dma.flush_tasks,
+        task.submit,
+        task.wait,
+        task.free,
+        lambda: rig.dma.memcpy(src, dst),
+        lambda: pydoca.Dma(rig.pe, rig.device),
+    ]
+
+    def other():
+        for call in calls:
+            with pytest.raises(pydoca.WrongThreadError) as raised:
+                call()
+            assert f"thread {owner}" in str(raised.value)
+            assert f"thread {threading.get_native_id()}" in str(raised.value)
+
+    owner = threading.get_native_id()
+    in_another_thread(other)
+    task.wait(5)
+
+
+def test_a_loop_in_another_thread_is_refused(rig):
+    import asyncio
+
+    task = rig.copy()
+
+    async def main():
+        with pytest.raises(pydoca.WrongThreadError):
+            await task
+        with pytest.raises(pydoca.WrongThreadError):
+            async with rig.pe:
+                pass
+
+    in_another_thread(lambda: asyncio.run(main()))
+    task.wait(5)
+
+
+def test_dropping_things_in_another_thread_is_fine(rig):
+    tasks = [rig.copy() for _ in range(20)]
+    rig.pe.run_until(tasks, 5)
+    rig.copy(submit=False)
+    in_another_thread(tasks.clear)
+    assert rig.inventory.num_free_elements == 1024
+    rig.copy().wait(5)
+
+
+def test_other_threads_run_while_one_waits(rig):
+    task = rig.held()
+    counted = []
+
+    def count():
+        for number in range(100_000):
+            counted.append(number)
+
+    other = threading.Thread(target=count)
+    other.start()
+    rig.pe.run_until(lambda: len(counted) == 100_000, 30)
+    other.join()
+    rig.release()
+    task.wait(5)
+
+
+def test_an_engine_for_each_thread(make_rig):
+    def work():
+        rig = make_rig(size=100_000)
+        for _ in range(20):
+            rig.pe.run_until([rig.copy() for _ in range(8)], 20)
+        with rig.pe:
+            return rig.pe.num_inflight_tasks
+
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(lambda _: work(), range(8))) == [0] * 8
+
+
+# ---- fork
+
+
+def test_a_forked_child_is_refused():
+    out = run_script("""
+task = copy(submit=False)
+src, dst = task.src, task.dst
+child = os.fork()
+if child == 0:
+    async def wait():
+        await flying
+    refused(
+        pydoca.ForkedError, pe.progress, pe.drain, pe.wait, pe.fileno, pe.request_notification, pe.release_thread,
+        dma.start, dma.stop, dma.flush_tasks, task.submit, task.try_submit, task.free, pe.__enter__,
+        lambda: dma.memcpy(src, dst), lambda: pydoca.Dma(pe, device),
+    )
+    os._exit(0)
+wait_for_child(child)
+task.submit()
+task.wait()
+""")
+    assert out == "" or "fork" in out
+
+
+def test_a_forked_child_cannot_await():
+    run_script("""
+flying = copy(submit=False)
+flying.submit(pydoca.SubmitFlags.NONE)
+async def wait():
+    await flying
+child = os.fork()
+if child == 0:
+    refused(pydoca.ForkedError, lambda: asyncio.run(wait()))
+    os._exit(0)
+wait_for_child(child)
+dma.flush_tasks()
+asyncio.run(wait())
+""")
+
+
+STATES = {
+    "idle": "",
+    "done": "copy().wait()",
+    "in flight": "tasks = [copy() for _ in range(16)]",
+    "held": "task = copy(submit=False); task.submit(pydoca.SubmitFlags.NONE)",
+    "stopping": "task = copy(submit=False); task.submit(pydoca.SubmitFlags.NONE); dma.stop()",
+    "stopped": "copy().wait(); dma.stop()",
+    "closed": "copy().wait(); dma.stop(); dma.close(); pe.close()",
+    "armed": "pe.request_notification()",
+    "awaited": "asyncio.run(asyncio.wait_for(copy(), 10))",
+}
+ENDS = {
+    "os._exit": "os._exit(0)",
+    "sys.exit": "sys.exit(0)",
+    "exception": "raise SystemExit",
+    "falling off the end": "",
+    "dropping everything": "del pe, dma, device, source, inventory; globals().pop('task', 0); gc.collect()",
+    "close": "dma.close(); pe.close()",
+}
+
+
+@pytest.mark.parametrize("state", STATES)
+@pytest.mark.parametrize("end", ENDS)
+def test_a_forked_child_ends_cleanly_and_the_parent_goes_on(state, end):
+    run_script(f"""
+{STATES[state]}
+child = os.fork()
+if child == 0:
+    {ENDS[end] or "pass"}
+else:
+    wait_for_child(child)
+    if not pe.closed:
+        if dma.state is pydoca.ContextState.STOPPING:
+            pe.run_until(lambda: dma.state is pydoca.ContextState.IDLE, 10)
+        if dma.state is pydoca.ContextState.IDLE:
+            dma.start()
+        dma.flush_tasks()
+        copy().wait(10)
+        pe.run_until(lambda: pe.num_inflight_tasks == 0, 10)
+""")
+
+
+def test_a_forked_child_leaves_with_blocks_in_silence():
+    run_script("""
+with pe, dma:
+    child = os.fork()
+    if child == 0:
+        sys.exit(0)
+    wait_for_child(child)
+    copy().wait(10)
+""")
+
+
+def test_a_forked_child_that_fails_in_a_with_block_shows_its_own_error():
+    out = run_script("""
+read, write = os.pipe()
+with pe, dma:
+    child = os.fork()
+    if child == 0:
+        os.dup2(write, 2)
+        raise ZeroDivisionError("the child's own")
+os.close(write)
+text = os.read(read, 1 << 20).decode()
+assert "the child's own" in text and "Forked" not in text, text
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1
+""")
+    assert out == ""
+
+
+def test_a_forked_child_makes_an_engine_of_its_own():
+    run_script("""
+child = os.fork()
+if child == 0:
+    with pydoca.ProgressEngine() as own:
+        assert own.progress() is False
+    os._exit(0)
+wait_for_child(child)
+""")
+
+
+# ---- the interpreter's end
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_the_interpreter_ends_in_every_state(state):
+    run_script(STATES[state])
+
+
+def test_the_interpreter_ends_with_callbacks_still_to_come():
+    out = run_script("""
+def on_completion(*_):
+    print("done")
+dma = pydoca.Dma(pe, device, num_tasks=64, on_completion=on_completion, on_error=on_completion)
+dma.start()
+for _ in range(4):
+    copy()
+""")
+    assert out == "done\n" * 4
+
+
+def test_the_interpreter_ends_in_a_thread_that_waits():
+    run_script("""
+pe.release_thread()
+task = []
+def wait():
+    task.append(copy(submit=False))
+    task[0].submit(pydoca.SubmitFlags.NONE)
+    task[0].wait()
+threading.Thread(target=wait, daemon=True).start()
+while not task or not task[0].state:
+    time.sleep(0.001)
+time.sleep(0.01)
+""")
+
+
+def test_a_task_dropped_in_flight_is_warned_of_in_development_mode():
+    run_script("""
+import warnings
+with warnings.catch_warnings(record=True) as warned:
+    warnings.simplefilter("always")
+    kept = copy()
+    copy()
+    seen = copy()
+    seen.add_done_callback(lambda task: None)
+    del seen
+    pe.run_until(lambda: pe.num_inflight_tasks == 0, 10)
+assert [str(warning.message).split(" was ")[0] for warning in warned] == ["dma memcpy of 1048576 bytes"], warned
+""")

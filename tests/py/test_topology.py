@@ -1,0 +1,214 @@
+"""Topologies from files and mappings, fabrics, profiles, and the environment's part in them."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+import pydoca
+from pydoca import sim
+
+FILE = """
+profile = "bluefield2"
+
+[[function]]
+name = "uplink"
+pci_addr = "05:00.0"
+side = "dpu"
+ipv4_addr = "192.168.1.7"
+ipv6_addr = "fe80::7"
+
+[[function]]
+name = "port"
+pci_addr = "0c:00.0"
+side = "host"
+profile = "bluefield3"
+parent = "uplink"
+representor = "port_rep"
+lid = 9
+capabilities = {dma = false, comch = {max_clients = 3}}
+
+[[function]]
+name = "slice"
+pci_addr = "05:00.0"
+side = "dpu"
+func_type = "sf"
+sf_index = 4
+mac_addr = "02:aa:00:00:00:01"
+"""
+
+
+@pytest.fixture(autouse=True)
+def guides_machine():
+    yield
+    sim.load_topology(sim.default_topology())
+    sim.set_fabric("default")
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(text):
+        path = tmp_path / "topology.toml"
+        path.write_text(text)
+        return path
+
+    return write
+
+
+def function(**properties):
+    return {"function": [{"name": "x", "pci_addr": "01:00.0", "side": "dpu", **properties}]}
+
+
+def test_a_file_describes_another_machine(write):
+    sim.load_topology(write(FILE))
+    assert [info.name for info in pydoca.devices()] == ["uplink", "port", "slice"]
+    uplink, port, sf = pydoca.devices()
+    assert (uplink.profile, port.profile) == ("bluefield2", "bluefield3")
+    assert (uplink.ipv4_addr, uplink.ipv6_addr, sf.mac_addr) == ("192.168.1.7", "fe80::7", "02:aa:00:00:00:01")
+    assert (port.lid, sf.sf_index, sf.func_type) == (9, 4, pydoca.PciFuncType.SF)
+    assert len({info.vhca_id for info in pydoca.devices()}) == 3
+    with pytest.raises(pydoca.NotSupportedError, match="InfiniBand"):
+        _ = port.mac_addr
+    with pydoca.open_device("05:00.0") as device:
+        assert [info.name for info in device.representors()] == ["port_rep"]
+
+
+def test_capabilities_differ_from_the_profile_where_the_file_says_so(write):
+    sim.load_topology(str(write(FILE)))
+    port = pydoca.DeviceInfo("port").capabilities
+    assert port.dma is None
+    assert (port.comch.max_clients, port.comch.client) == (3, True)
+    assert pydoca.DeviceInfo("uplink").capabilities.comch.max_clients == 512
+    assert not pydoca.DeviceInfo("slice").capabilities.rep_filter_all
+    assert not pydoca.DeviceInfo("uplink").supports("async_sync_event_wait")
+
+
+def test_what_topology_gives_can_be_loaded_again(write):
+    sim.load_topology(write(FILE))
+    before, infos = sim.topology(), [info.to_dict() for info in pydoca.devices()]
+    sim.load_topology(before)
+    assert sim.topology() == before
+    assert [info.to_dict() for info in pydoca.devices()] == infos
+
+
+@pytest.mark.parametrize("profile", sim.profiles())
+def test_the_guides_machine_with_each_card(profile):
+    sim.load_topology(sim.default_topology(profile))
+    assert {info.profile for info in pydoca.devices()} == {profile}
+    assert len(pydoca.devices()) == 9
+
+
+@pytest.mark.parametrize(
+    ("topology", "says"),
+    [
+        ({"functions": []}, "key 'functions' .* did you mean 'function'"),
+        ({"function": {"name": "x"}}, r"\[\[function\]\]"),
+        ({"function": ["x"]}, r"\[\[function\]\]"),
+        ({"function": [{"name": "x"}]}, "function 1 needs a pci_addr"),
+        (function(pci_adr="1"), "function 1: key 'pci_adr' .* did you mean 'pci_addr'"),
+        (function(colour="red"), "function 1: key 'colour' does not exist; use one of: name, pci_addr"),
+        (function(pci_addr="3"), "PCI address"),
+        (function(side="left"), "side 'left' .* host, dpu"),
+        (function(func_type="qf"), "function type 'qf'"),
+        (function(profile="bluefield9"), "bluefield9.* bluefield2, bluefield3"),
+        (function(profile=["bluefield3"]), "profile must be text"),
+        (function(vhca_id=70000), r'function "x": vhca_id must be a whole number in 0..65535, not 70000'),
+        (function(vhca_id=-1), "not -1"),
+        (function(vhca_id=True), "not True"),
+        (function(vhca_id=1.5), "not 1.5"),
+        (function(is_emulated=1), "is_emulated must be true or false"),
+        (function(mac_addr="02:aa"), "MAC address"),
+        (function(ipv4_addr="1.2.3"), "IPv4 address"),
+        (function(ipv6_addr="10.0.0.1"), "IPv6 address"),
+        (function(vuid=7), "vuid must be text, not 7"),
+        (function(name=""), "needs a name"),
+        (function(parent="p9"), "p9"),
+        (function(capabilities=3), "capabilities must be a table"),
+        (function(capabilities={"dna": False}), "capabilities: key 'dna' .* did you mean 'dma'"),
+        (function(capabilities={"dma": {"max_buf": 1}}), "dma: key 'max_buf' .* did you mean 'max_buf_size'"),
+        ({"function": function()["function"] * 2}, "twice"),
+        ({"function": [*function()["function"], *function(name="y")["function"]]}, 'address of "x"'),
+    ],
+)
+def test_what_does_not_fit_is_named_and_changes_nothing(topology, says):
+    before = sim.topology()
+    with pytest.raises(pydoca.InvalidValueError, match=says):
+        sim.load_topology(topology)
+    assert sim.topology() == before
+
+
+def test_errors_of_a_file_name_it(write):
+    for text, says in (("[[function]\n", "line 1"), ("[[function]]\nnam = 'x'\n", "did you mean 'name'")):
+        path = write(text)
+        with pytest.raises(pydoca.InvalidValueError, match=f"topology.toml: .*{says}"):
+            sim.load_topology(path)
+    path.write_bytes(b"\xff\xfe")
+    with pytest.raises(pydoca.InvalidValueError, match=r"topology\.toml"):
+        sim.load_topology(path)
+    with pytest.raises(FileNotFoundError):
+        sim.load_topology(path.with_name("absent.toml"))
+
+
+def test_open_devices_outlive_the_topology(write):
+    device = pydoca.open_device("p0")
+    sim.load_topology(write(FILE))
+    mmap = device.mmap(bytearray(16))
+    assert mmap.is_started
+    mmap.close()
+    device.close()
+    with pytest.raises(pydoca.NotFoundError):
+        pydoca.open_device("p0")
+
+
+def test_an_empty_machine_has_no_devices():
+    sim.load_topology({})
+    with pytest.raises(pydoca.NotFoundError, match="no device"):
+        pydoca.devices()
+
+
+def test_the_fabric_has_a_name():
+    sim.set_fabric("a.b-c_9")
+    assert sim.fabric() == "a.b-c_9"
+    for name in ("", "x" * 65, "a/b", "a b", "é"):
+        with pytest.raises(pydoca.InvalidValueError, match="fabric"):
+            sim.set_fabric(name)
+    assert sim.fabric() == "a.b-c_9"
+
+
+def test_only_known_functions_are_removed_and_restored():
+    with pytest.raises(pydoca.NotFoundError, match="p7"):
+        sim.remove_device("p7")
+    with pytest.raises(pydoca.NotFoundError, match="p7"):
+        sim.restore_device("p7")
+
+
+def run(program, **environment):
+    return subprocess.run(
+        [sys.executable, "-c", program], env=os.environ | environment, capture_output=True, text=True, timeout=50
+    )
+
+
+def test_the_environment_names_a_topology(write):
+    program = "import pydoca; print([info.name for info in pydoca.devices()], pydoca.open_device().name)"
+    result = run(program, PYDOCA_TOPOLOGY=str(write(FILE)))
+    assert (result.stdout, result.stderr) == ("['uplink', 'port', 'slice'] uplink\n", "")
+
+
+def test_the_environments_topology_is_read_at_the_first_look():
+    result = run("import pydoca; pydoca.alloc(1); print('fine')", PYDOCA_TOPOLOGY="/absent.toml")
+    assert (result.stdout, result.stderr) == ("fine\n", "")
+    result = run("import pydoca; pydoca.devices()", PYDOCA_TOPOLOGY="/absent.toml")
+    assert "InvalidValueError: the environment's PYDOCA_TOPOLOGY: " in result.stderr
+    assert "/absent.toml" in result.stderr
+
+
+def test_a_topology_that_the_program_loads_wins(write):
+    program = "import pydoca.sim as s, pydoca; s.load_topology(s.default_topology()); print(len(pydoca.devices()))"
+    result = run(program, PYDOCA_TOPOLOGY=str(write(FILE)))
+    assert (result.stdout, result.stderr) == ("9\n", "")
+
+
+def test_the_environment_names_the_fabric():
+    result = run("from pydoca import sim; print(sim.fabric())", PYDOCA_FABRIC="lab")
+    assert (result.stdout, result.stderr) == ("lab\n", "")
