@@ -5,6 +5,7 @@ import contextlib
 import gc
 import os
 import secrets
+import signal
 import subprocess
 import sys
 import time
@@ -16,6 +17,10 @@ import pytest
 
 # Seconds. The project's own limit for noticing the end of the other process is one; machines under load get more.
 PATIENCE = 5.0
+
+# Who starts the tests in the background may have Ctrl-C ignored, and every child would inherit that.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 class Commands:
