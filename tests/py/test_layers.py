@@ -21,6 +21,7 @@ PACKAGE = ROOT / "python/pydoca"
 ORDER = [
     ["status"],
     ["types"],
+    ["interrupt"],
     ["memory"],
     ["log"],
     ["backend"],
