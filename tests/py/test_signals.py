@@ -1,5 +1,6 @@
 """Ctrl-C in every call that blocks."""
 
+import contextlib
 import os
 import secrets
 import signal
@@ -167,7 +168,8 @@ def run_with_peers(script):
     try:
         _, errors = process.communicate(timeout=50)
     finally:
-        os.killpg(process.pid, signal.SIGKILL)  # with the peers, which may be stopped
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)  # with the peers, which may be stopped
     assert process.returncode == 0, errors
 
 
