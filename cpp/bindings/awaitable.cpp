@@ -1,6 +1,7 @@
 #include "awaitable.hpp"
 
 #include "bindings.hpp"
+#include "blocking_call.hpp"
 #include "collectable.hpp"
 #include "convert.hpp"
 #include "engine_object.hpp"
@@ -12,7 +13,6 @@
 #include <chrono>
 #include <ctime>
 #include <poll.h>
-#include <unistd.h>
 
 namespace pydoca::bindings {
 
@@ -37,24 +37,6 @@ const py::object& log_drain() {
 
 void run_signal_handlers() {
   if (PyErr_CheckSignals() != 0) throw py::error_already_set();
-}
-
-bool is_finalizing() {
-#if PY_VERSION_HEX >= 0x030D0000
-  return Py_IsFinalizing() != 0;
-#else
-  return _Py_IsFinalizing() != 0;
-#endif
-}
-
-/// Calls what may block without the GIL. A daemon thread that finds the interpreter at its end stays here: taking the
-/// GIL then would end the thread under the feet of C++, which aborts the process.
-template <typename Call>
-void without_gil(Call call) {
-  PyThreadState* const state = PyEval_SaveThread();
-  call();
-  while (is_finalizing()) ::pause();
-  PyEval_RestoreThread(state);
 }
 
 /// One blocking wait: what it waits for, until when, and when it last let Python's signals and threads in.
@@ -88,7 +70,7 @@ class Wait {
 
  private:
   void breathe() {
-    without_gil([] {});
+    call_blocking([] {});
     run_signal_handlers();
     breath_ = now_ = Clock::now();
   }
@@ -109,7 +91,7 @@ class Wait {
     const auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(time).count();
     const timespec limit{.tv_sec = ns / 1'000'000'000, .tv_nsec = ns % 1'000'000'000};
     pollfd handle{.fd = engine_.engine().notification_handle(), .events = POLLIN, .revents = 0};
-    without_gil([&] { ::ppoll(&handle, 1, &limit, nullptr); });
+    call_blocking([&] { ::ppoll(&handle, 1, &limit, nullptr); });
   }
 
   EngineObject& engine_;

@@ -57,6 +57,10 @@ void bind_properties(Class& type) {
       .def_property_readonly(
           "num_inflight_tasks", [](const ContextObject& self) { return self.context().num_inflight_tasks(); },
           "Submitted and not completed.")
+      .def_property_readonly("faulted", &ContextObject::is_faulted,
+                             "Whether a task was given up in flight, the device having kept its memory: submissions "
+                             "are refused until the\n"
+                             "context was stopped and is IDLE.")
       .def("flush_tasks", &ContextObject::flush_tasks, "Posts the tasks that were submitted without FLUSH.")
       .def_property_readonly("device", &ContextObject::device_ref)
       .def_property_readonly("progress_engine", &ContextObject::engine_ref)
@@ -69,7 +73,7 @@ std::string repr(const ContextObject& self) {
   const py::object state = py::cast(self.context().state());
   const std::string name = self.is_closed() ? "closed" : state.attr("name").cast<std::string>();
   return "<pydoca " + std::string(self.context().kind()) + " context on " + self.context().device()->info().name() +
-         ", " + name + ">";
+         ", " + name + (self.is_faulted() ? ", faulted>" : ">");
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include <array>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace pydoca::bindings {
 
@@ -59,6 +60,7 @@ class DmaTaskObject final : public TaskObject {
   }
 
  protected:
+  std::vector<const Buf*> lent_bufs() const override;
   void set_operands() override;
   void forget_operands() noexcept override {
     const py::object src = std::exchange(src_, py::none());
@@ -78,6 +80,14 @@ class DmaTaskObject final : public TaskObject {
   py::object dst_;
   std::uint64_t length_ = 0;
 };
+
+std::vector<const Buf*> DmaTaskObject::lent_bufs() const {
+  std::vector<const Buf*> lists;
+  for (const Buf* const list : {element_of(src_), element_of(dst_)}) {
+    if (list != nullptr) lists.push_back(list);
+  }
+  return lists;
+}
 
 void DmaTaskObject::set_operands() {
   Buf* const src = element_of(src_);

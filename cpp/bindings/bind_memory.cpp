@@ -1,6 +1,7 @@
 #include <pydoca/memory.hpp>
 
 #include "bindings.hpp"
+#include "blocking_call.hpp"
 #include "convert.hpp"
 #include "scope.hpp"
 #include "view.hpp"
@@ -43,8 +44,9 @@ Bytes bytes_of(const MemoryObject& self) {
 void pin(MemoryObject& self, const std::shared_ptr<const void>& /*owner*/) { self.pin(); }
 
 std::unique_ptr<MemoryObject> allocate(std::size_t size, bool huge_pages) {
-  const py::gil_scoped_release no_gil;  // faulting the pages in takes time
-  return std::make_unique<MemoryObject>(Memory::allocate(size, {.huge_pages = huge_pages}));
+  std::shared_ptr<Memory> memory;
+  call_blocking([&] { memory = Memory::allocate(size, {.huge_pages = huge_pages}); });  // it faults the pages in
+  return std::make_unique<MemoryObject>(std::move(memory));
 }
 
 std::size_t to_size(const py::int_& size) {

@@ -5,6 +5,7 @@
 #include "collectable.hpp"
 #include "convert.hpp"
 #include "engine_object.hpp"
+#include "quarantine.hpp"
 #include "task_object.hpp"
 
 #include <pybind11/functional.h>
@@ -85,6 +86,13 @@ std::uint64_t wait(EngineObject& self, Timeout timeout) {
   return self.advanced() - before;
 }
 
+void submit_threadsafe(const EngineObject& self, TaskObject& task) {
+  if (&task.engine() != &self) {
+    raise(Status::invalid_value, "submit_threadsafe " + task.describe() + ": it is another progress engine's task");
+  }
+  task.submit_threadsafe();
+}
+
 void bind_mode(py::module_& module) {
   py::native_enum<EventMode>(module, "EventMode", "enum.IntEnum", "How the notification handle is used.")
       .value("PROGRESS_SELECTIVE", EventMode::progress_selective, "Clear the notification after each wake-up.")
@@ -104,6 +112,12 @@ void bind_progress(Class& type) {
       .def("wait", wait, "timeout"_a = py::none(),
            "Sleeps until something can be progressed, does it, and returns how much it was (1 or more).\n"
            "timeout in seconds, None for no limit; raises TimeOutError.")
+      .def("submit_threadsafe", submit_threadsafe, "task"_a,
+           "From any thread: hands over a task that was made with submit=False, and that the engine's own next "
+           "progress\n"
+           "submits, as try_submit does; it is woken for that. A submission that fails is the task's failed "
+           "completion.\n"
+           "Raises BadStateError for a task in flight or freed, InvalidValueError for another engine's.")
       .def(
           "gather",
           [](const py::object& self, const py::object& tasks) { return bridge_module().attr("gather")(self, tasks); },
@@ -203,12 +217,18 @@ void bind_progress_engine(py::module_& module) {
       "Delivers the completions and events of the contexts on it, only within its own calls, in the\n"
       "one thread that uses it; or in an event loop, to which it belongs from the first await on.",
       collectable<EngineObject>());
-  type.def(py::init<>());
+  type.def(py::init<double>(), py::kw_only(), "drain_timeout"_a = 1.0,
+           "drain_timeout: seconds for which a cancelled await waits for the device to let go of memory, before its "
+           "task is\ngiven up.");
   bind_progress(type);
   bind_notification(type);
   bind_life(type);
   bind_inside(type);
   py::module_::import("atexit").attr("register")(py::cpp_function(&EngineObject::end_all));
+  type.def_property("drain_timeout", &EngineObject::drain_timeout, &EngineObject::set_drain_timeout)
+      .def_property_readonly(
+          "num_quarantined_tasks", [](const EngineObject& self) { return Quarantine::instance().num_tasks(self); },
+          "Given up in flight, and still with the device: their memory may not be used.");
   type.def_property_readonly("num_inflight_tasks",
                              [](const EngineObject& self) { return self.engine().num_inflight_tasks(); })
       .def_property_readonly("num_contexts", [](const EngineObject& self) { return self.engine().num_contexts(); });

@@ -44,7 +44,10 @@ void bind_submission(Class& type) {
           "__await__", [](const py::object& self) { return bridge_module().attr("await_task")(self); },
           "Waits for the completion; None, or the task's error. When cancelled, CancelledError comes once the device "
           "has\n"
-          "let go of the memory.")
+          "let go of the memory. After the engine's drain_timeout, or a second cancel, the task is given up instead: "
+          "its "
+          "\n"
+          "memory stays in quarantine (BufferInUseError) and its context is faulted.")
       .def("add_done_callback", &TaskObject::add_done_callback, "fn"_a,
            "Has fn(task) called by the next completion, once; at once when the task is done.")
       .def("remove_done_callback", &TaskObject::remove_done_callback, "fn"_a,
@@ -68,6 +71,7 @@ void bind_properties(Class& type) {
           "_exception_of",
           [](TaskObject& self, std::uint32_t status) { return self.exception_of(static_cast<Status>(status)); },
           "status"_a)
+      .def("_quarantine", &TaskObject::quarantine)
       .def("_require_submitted", &TaskObject::require_submitted, "what"_a)
       .def(
           "_add_waiter", [](TaskObject& self, py::object future) { self.waiters().add(std::move(future)); }, "future"_a)

@@ -138,6 +138,9 @@ void ContextObject::tell_state(ContextState previous, ContextState next) {
   if (next == ContextState::stopping) {
     release_idle_tasks();
   }
+  if (next == ContextState::idle) {
+    faulted_ = false;  // everything has come back
+  }
   state_entered(next);
   state_waiters_.wake(*engine_, py::none());
   if (!options_.on_state_changed.is_none()) {

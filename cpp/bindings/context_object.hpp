@@ -62,6 +62,9 @@ class ContextObject {
   void leave();
 
   Waiters& state_waiters() noexcept { return state_waiters_; }
+  /// A task was given up: nothing more is submitted until the context was stopped and is idle.
+  void fault() noexcept { faulted_ = true; }
+  bool is_faulted() const noexcept { return faulted_; }
   void add_task(TaskObject& task) noexcept;
   void remove_task(TaskObject& task) noexcept;
 
@@ -86,6 +89,7 @@ class ContextObject {
   Waiters state_waiters_;
   TaskObject* tasks_ = nullptr;  ///< those that have a slot
   bool closed_ = false;
+  bool faulted_ = false;
 };
 
 /// What a context's with gives, when the context is neither starting nor stopping.

@@ -47,6 +47,10 @@ py::object to_status(Status status) {
 
 void raise(Status status, std::string_view message) { raise(to_exception(status, message)); }
 
+void raise_named(const char* name, const std::string& message) {
+  raise(py::object(py::module_::import("pydoca._errors").attr(name)(to_str(message))));
+}
+
 void raise(const py::object& exception) {
   PyErr_SetObject(py::type::handle_of(exception).ptr(), exception.ptr());
   throw py::error_already_set();

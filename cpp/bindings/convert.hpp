@@ -5,6 +5,7 @@
 
 #include <pybind11/pybind11.h>
 
+#include <string>
 #include <string_view>
 
 namespace pydoca::bindings {
@@ -21,6 +22,9 @@ namespace pydoca::bindings {
 
 /// The member of pydoca.Status.
 [[nodiscard]] pybind11::object to_status(Status status);
+
+/// Throws the exception class of pydoca._errors that is called name, for those that share their status with another.
+[[noreturn]] void raise_named(const char* name, const std::string& message);
 
 /// Throws a Python exception that was made already.
 [[noreturn]] void raise(const pybind11::object& exception);

@@ -18,10 +18,6 @@ using Clock = std::chrono::steady_clock;
 
 namespace {
 
-[[noreturn]] void raise_named(const char* name, const std::string& message) {
-  raise(py::object(py::module_::import("pydoca._errors").attr(name)(message)));
-}
-
 /// Every engine of this process, those inherited by fork too.
 std::vector<EngineObject*>& engines() {
   static std::vector<EngineObject*> all;
@@ -50,7 +46,10 @@ class Batch {
 
 }  // namespace
 
-EngineObject::EngineObject() : engine_(ProgressEngine::create()) { engines().push_back(this); }
+EngineObject::EngineObject(double drain_timeout) : engine_(ProgressEngine::create()) {
+  set_drain_timeout(drain_timeout);
+  engines().push_back(this);
+}
 
 EngineObject::~EngineObject() { std::erase(engines(), this); }
 
@@ -60,6 +59,13 @@ void EngineObject::require_thread(std::string_view what) const {
     const std::string message = std::string(what) + ": " + engine_->describe_thread();
     raise_named(status == Status::bad_state ? "ForkedError" : "WrongThreadError", message);
   }
+}
+
+void EngineObject::set_drain_timeout(double seconds) {
+  if (!(seconds >= 0)) {
+    raise(Status::invalid_value, "drain_timeout is in seconds, 0 or more");
+  }
+  drain_timeout_ = seconds;
 }
 
 void EngineObject::require_open(std::string_view what) const {

@@ -21,7 +21,7 @@ class TaskObject;
 /// and the futures they complete, wait here until the engine's batch is over. Everything needs the GIL.
 class EngineObject {
  public:
-  EngineObject();
+  explicit EngineObject(double drain_timeout);
   ~EngineObject();
   EngineObject(const EngineObject&) = delete;
   EngineObject& operator=(const EngineObject&) = delete;
@@ -49,6 +49,11 @@ class EngineObject {
 
   /// How much all of these have advanced.
   std::uint64_t advanced() const noexcept { return advanced_; }
+
+  /// How long a cancelled await waits for the device to let go of memory; seconds.
+  double drain_timeout() const noexcept { return drain_timeout_; }
+  /// Throws invalid_value unless 0 or more.
+  void set_drain_timeout(double seconds);
 
   /// Sets futures and raises or reports faults, unless a batch is under way. For control calls that may call back.
   void settle();
@@ -106,6 +111,7 @@ class EngineObject {
   std::vector<std::pair<pybind11::object, pybind11::object>> woken_;
   std::vector<Fault> faults_;
   std::uint64_t advanced_ = 0;
+  double drain_timeout_ = 0;
   bool progressing_ = false;
   bool closed_ = false;
 };

@@ -3,6 +3,7 @@
 #include <pydoca/status.hpp>
 
 #include "awaitable.hpp"
+#include "blocking_call.hpp"
 #include "collectable.hpp"
 #include "convert.hpp"
 #include "parse.hpp"
@@ -34,23 +35,17 @@ const DeviceObject& to_device(py::handle object) {
 }
 
 /// Without the GIL: other threads run, and are told to stay away from this map.
-class MmapObject::WaitingCall {
- public:
-  explicit WaitingCall(MmapObject& mmap) noexcept : mmap_(mmap) {
-    mmap_.waiting_ = true;
-    no_gil_.emplace();
+template <typename Call>
+void MmapObject::wait_for(Call call) {
+  waiting_ = true;
+  try {
+    call_blocking(call, finalizing_ ? Signals::pending : Signals::handled);
+  } catch (...) {
+    waiting_ = false;
+    throw;
   }
-  ~WaitingCall() {
-    no_gil_.reset();
-    mmap_.waiting_ = false;
-  }
-  WaitingCall(const WaitingCall&) = delete;
-  WaitingCall& operator=(const WaitingCall&) = delete;
-
- private:
-  MmapObject& mmap_;
-  std::optional<py::gil_scoped_release> no_gil_;
-};
+  waiting_ = false;
+}
 
 MmapObject::MmapObject() : mmap_(Mmap::create()) {}
 
@@ -58,15 +53,16 @@ MmapObject::MmapObject(py::object device, std::span<const std::byte> blob, py::o
     : user_data_(std::move(user_data)) {
   const std::shared_ptr<Device> opened = to_device(device).get();
   const std::vector<std::byte> copy(blob.begin(), blob.end());  // another thread may change the caller's
-  {
-    const py::gil_scoped_release no_gil;
-    mmap_ = Mmap::create_from_export(opened, copy);
-  }
+  call_blocking([&] { mmap_ = Mmap::create_from_export(opened, copy); });
   devices_.push_back(std::move(device));
   drain_log();
 }
 
-MmapObject::~MmapObject() { finalize(); }
+MmapObject::~MmapObject() {
+  finalize();
+  // A peer is still inside: the engine waits once more, then keeps the memory. Nothing of Python goes with the map.
+  if (!closed_ && mmap_ != nullptr) call_blocking([this] { mmap_.reset(); }, Signals::pending);
+}
 
 const std::shared_ptr<Mmap>& MmapObject::get() const {
   if (waiting_) {
@@ -122,20 +118,14 @@ void MmapObject::set_user_data(py::object data) {
 
 void MmapObject::start() {
   const std::shared_ptr<Mmap>& mmap = get();
-  {
-    const WaitingCall waiting(*this);
-    mmap->start();
-  }
+  wait_for([&] { mmap->start(); });
   ever_started_ = true;
   drain_log();
 }
 
 void MmapObject::stop() {
   const std::shared_ptr<Mmap>& mmap = get();
-  {
-    const WaitingCall waiting(*this);
-    mmap->stop();
-  }
+  wait_for([&] { mmap->stop(); });
   drain_log();
 }
 
@@ -147,10 +137,7 @@ void MmapObject::enter() {
 void MmapObject::close() {
   if (closed_) return;
   const std::shared_ptr<Mmap>& mmap = get();
-  {
-    const WaitingCall waiting(*this);
-    mmap->close();
-  }
+  wait_for([&] { mmap->close(); });
   closed_ = true;
   let_go();
 }
@@ -166,6 +153,7 @@ void MmapObject::let_go() {
 void MmapObject::finalize() noexcept {
   if (closed_) return;
   const py::error_scope error;
+  finalizing_ = true;
   try {
     close();
   } catch (py::error_already_set& raised) {
@@ -173,6 +161,7 @@ void MmapObject::finalize() noexcept {
   } catch (const Error&) {
     // A peer is still inside: the engine keeps the memory, so nothing is told that it is free.
   }
+  finalizing_ = false;
 }
 
 py::bytes MmapObject::export_pci(const py::object& device) const {

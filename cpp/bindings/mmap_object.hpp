@@ -69,9 +69,9 @@ class MmapObject {
   void clear();
 
  private:
-  class WaitingCall;
-
   void require_writable(Access access) const;
+  template <typename Call>
+  void wait_for(Call call);
   void let_go();
 
   std::shared_ptr<Mmap> mmap_;
@@ -84,6 +84,7 @@ class MmapObject {
   bool access_chosen_ = false;
   bool ever_started_ = false;
   bool waiting_ = false;
+  bool finalizing_ = false;
   bool closed_ = false;
 };
 

@@ -1,8 +1,10 @@
 #include "bindings.hpp"
+#include "blocking_call.hpp"
 
 PYBIND11_MODULE(_core, module) {
   module.doc() = "The engine as Python sees it. Private: everything public is a name of pydoca.";
   module.attr("__version__") = PYDOCA_VERSION;
+  pydoca::bindings::install_interrupt_check();
   pydoca::bindings::bind_status(module);
   pydoca::bindings::bind_log(module);
   pydoca::bindings::bind_types(module);

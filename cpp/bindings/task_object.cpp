@@ -2,6 +2,7 @@
 
 #include "collectable.hpp"
 #include "convert.hpp"
+#include "quarantine.hpp"
 
 #include <algorithm>
 #include <array>
@@ -30,6 +31,15 @@ class EnteredVariables {
 
 bool is_dev_mode() { return py::module_::import("sys").attr("flags").attr("dev_mode").cast<bool>(); }
 
+[[noreturn]] void refuse_quarantined(const std::string& what, const Buf& buf, const TaskObject& holder) {
+  const py::str text = py::str(
+                           "{}: the memory of the buf of {} bytes at {:#x} is in quarantine: a {} that was "
+                           "cancelled and given up still has it; wait for that task, or stop its context and "
+                           "progress until it is IDLE, or use other memory")
+                           .format(what, buf.len(), buf.head(), holder.describe());
+  raise_named("BufferInUseError", text.cast<std::string>());
+}
+
 void raise_if_any(const py::object& error) {
   if (!error.is_none()) raise(error);
 }
@@ -43,6 +53,9 @@ TaskObject::TaskObject(py::object context, Task& slot)
 }
 
 TaskObject::~TaskObject() {
+  if (quarantined_) {
+    Quarantine::instance().remove(*this);
+  }
   if (slot_ != nullptr) {
     context_->remove_task(*this);
     slot_->free();
@@ -56,10 +69,37 @@ void TaskObject::submit(SubmitFlags flags, bool checked) {
   if (!in_flight_) {
     set_operands();
   }
+  if (context_->is_faulted() || !Quarantine::instance().empty()) [[unlikely]] {
+    require_no_fault((checked ? "try_submit " : "submit ") + describe());
+  }
   const Status status = checked ? slot_->try_submit(flags) : slot_->submit(flags);
   if (status != Status::success) [[unlikely]] {
     raise(status, (checked ? "try_submit " : "submit ") + describe() + ": " + advice(status));
   }
+  take_off();
+}
+
+void TaskObject::submit_threadsafe() {
+  const std::string what = "submit_threadsafe " + describe();
+  if (engine().engine().is_inherited()) {
+    raise_named("ForkedError", what + ": " + engine().engine().describe_thread());
+  }
+  if (slot_ == nullptr || in_flight_) {
+    raise(Status::bad_state,
+          what + (in_flight_ ? ": it is in flight; wait for its completion" : ": the task is freed; make a new one"));
+  }
+  set_operands();
+  require_no_fault(what);
+  // Before the other thread can see the task: it needs the GIL to complete it, but not to take it.
+  take_off();
+  const Status status = engine().engine().submit_threadsafe(*slot_);
+  if (status != Status::success) {
+    in_flight_ = py::object();
+    raise(status, what + ": " + advice(status));
+  }
+}
+
+void TaskObject::take_off() {
   in_flight_ = self();
   const ContextOptions& options = context_->options();
   const bool calls_back = !done_callbacks_.empty() || !options.on_completion.is_none() || !options.on_error.is_none();
@@ -70,6 +110,33 @@ void TaskObject::refuse_submission(bool checked) const {
   const std::string what = (checked ? "try_submit " : "submit ") + describe();
   engine().require_thread(what);
   raise(Status::bad_state, what + ": the task is freed, by free() or by the stop of its context; make a new one");
+}
+
+void TaskObject::require_no_fault(const std::string& what) const {
+  if (context_->is_faulted()) {
+    raise(Status::bad_state,
+          what +
+              ": its context is faulted, as a cancelled task was given up while the device had its memory; stop the "
+              "context, progress until it is IDLE, and start it again");
+  }
+  for (const Buf* list : lent_bufs()) {
+    for (const Buf* buf = list; buf != nullptr; buf = buf->next()) {
+      const TaskObject* const holder = Quarantine::instance().holder_of(*buf);
+      if (holder != nullptr && holder != this) refuse_quarantined(what, *buf, *holder);
+    }
+  }
+}
+
+bool TaskObject::quarantine() {
+  const std::vector<const Buf*> lent = in_flight_ ? lent_bufs() : std::vector<const Buf*>();
+  if (lent.empty()) {
+    return false;
+  }
+  if (!std::exchange(quarantined_, true)) {
+    Quarantine::instance().add(*this, lent);
+    context_->fault();
+  }
+  return true;
 }
 
 void TaskObject::on_complete(Task&, std::uint64_t task_user_data, std::uint64_t) {
@@ -101,6 +168,9 @@ void TaskObject::warn_if_unseen() const noexcept {
 void TaskObject::complete(Status status) {
   status_ = status;
   ++completions_;
+  if (std::exchange(quarantined_, false)) [[unlikely]] {
+    Quarantine::instance().remove(*this);
+  }
   waiters_.wake(engine(), py::int_(static_cast<std::uint32_t>(status)));
   call_back(self(), status);
   // The context may be stopping, and the callbacks may have submitted the task again.

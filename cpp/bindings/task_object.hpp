@@ -1,5 +1,6 @@
 #pragma once
 
+#include <pydoca/buf.hpp>
 #include <pydoca/task.hpp>
 
 #include "awaitable.hpp"
@@ -40,6 +41,9 @@ class TaskObject {
 
   /// Throws the data path's status as an exception that names the task; checked: validates first (try_submit).
   void submit(SubmitFlags flags, bool checked);
+  /// From any thread: has the engine submit it in its own. Throws bad_state when it is in flight or freed, and what
+  /// submit() throws for its operands; everything else is the completion's to tell.
+  void submit_threadsafe();
   /// Throws in_use while in flight, bad_state when freed already.
   void free();
   /// Progresses until the submission under way has completed; throws its error.
@@ -72,6 +76,10 @@ class TaskObject {
   std::size_t remove_done_callback(const pybind11::object& callback);
   Waiters& waiters() noexcept { return waiters_; }
 
+  /// Nobody waits for the flight any more, and the device may go on: what it lends is quarantined until its completion,
+  /// and its context is faulted. Whether there was such memory.
+  bool quarantine();
+
   /// Gives the slot back, if it is the caller's.
   void release_slot() noexcept;
   void require_submitted(std::string_view what) const;
@@ -87,6 +95,8 @@ class TaskObject {
   virtual bool may_be_dropped() const noexcept { return false; }
 
  protected:
+  /// The lists of bufs that the operation is lent, those of the application's memory.
+  virtual std::vector<const Buf*> lent_bufs() const { return {}; }
   /// Gives the slot its operands, before every submission; throws when there is something wrong with them.
   virtual void set_operands() {}
   /// Drops what the operation needs no longer once there is no slot.
@@ -97,6 +107,9 @@ class TaskObject {
   friend class ContextObject;
 
   [[noreturn]] void refuse_submission(bool checked) const;
+  /// The engine has the task from now on.
+  void take_off();
+  void require_no_fault(const std::string& what) const;
   void complete(Status status);
   /// In Python's development mode, for a task that nothing in Python refers to any more.
   void warn_if_unseen() const noexcept;
@@ -113,6 +126,7 @@ class TaskObject {
   Waiters waiters_;
   std::uint64_t completions_ = 0;
   Status status_ = Status::success;
+  bool quarantined_ = false;
   TaskObject* previous_ = nullptr;  ///< in the context's list
   TaskObject* next_ = nullptr;
 };

@@ -137,6 +137,7 @@ void Context::abandon() noexcept {
     return;
   }
   live_ = false;
+  engine_->take_back(*this);
   // A forked child has no threads that would give back what is in flight.
   if (engine_->forks_ == detail::fork_count()) {
     end();
@@ -145,7 +146,8 @@ void Context::abandon() noexcept {
 }
 
 Status Context::submit(Task& task, SubmitFlags flags) noexcept {
-  if (state_ != ContextState::running || task.state_ != Task::State::idle) [[unlikely]] {
+  if (state_ != ContextState::running || task.state_ != Task::State::idle ||
+      task.handed_over_.load(std::memory_order_relaxed)) [[unlikely]] {
     return Status::bad_state;
   }
   if (engine_->owner_ != detail::thread_token()) [[unlikely]] {
@@ -159,6 +161,13 @@ Status Context::submit(Task& task, SubmitFlags flags) noexcept {
     ++*engine_inflight_;
   }
   return status;
+}
+
+void Context::reject(Task& task, Status status) noexcept {
+  task.status_ = status;
+  if (const Task::Callback callback = task.callback(status)) {
+    callback(task, task.user_data_, user_data_);
+  }
 }
 
 bool Context::progress_one(bool& more) noexcept {

@@ -3,10 +3,13 @@
 #include "pydoca/representor.hpp"
 
 #include "detail/concat.hpp"
+#include "detail/thread_token.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <bitset>
 #include <cstdlib>
+#include <memory>
 #include <mutex>
 #include <utility>
 
@@ -16,7 +19,8 @@ namespace {
 
 constexpr std::string_view name_of(Side side) noexcept { return side == Side::host ? "host" : "dpu"; }
 
-/// What is open in this process. Never destroyed: devices may outlive static destructors.
+/// What is open in this process; a forked child begins anew, with what it inherited left alone. Never destroyed:
+/// devices may outlive static destructors.
 struct OpenDevices {
   struct Entry {
     std::weak_ptr<Device> device;
@@ -27,9 +31,25 @@ struct OpenDevices {
   std::vector<Entry> entries;
   std::bitset<backend::max_open_devices> ordinals;
 
+  const std::uint32_t forks = detail::fork_count();
+  OpenDevices* const inherited;  // kept reachable; its lock may be another thread's of the parent
+
+  /// Ordinals of inherited devices stay taken: memory maps that are inherited too know them.
+  explicit OpenDevices(OpenDevices* parents) : inherited(parents) {
+    if (parents != nullptr) {
+      ordinals = parents->ordinals;
+    }
+  }
+
   static OpenDevices& instance() {
-    static auto* const devices = new OpenDevices;
-    return *devices;
+    static std::atomic<OpenDevices*> current{nullptr};
+    OpenDevices* devices = current.load(std::memory_order_acquire);
+    if (devices != nullptr && devices->forks == detail::fork_count()) {
+      return *devices;
+    }
+    auto fresh = std::make_unique<OpenDevices>(devices);
+    return current.compare_exchange_strong(devices, fresh.get(), std::memory_order_acq_rel) ? *fresh.release()
+                                                                                            : *devices;
   }
 
   /// held keeps what was looked at until the caller has unlocked: the last reference's destructor locks.

@@ -1,10 +1,12 @@
 #include "pydoca/memory.hpp"
 
+#include "pydoca/interrupt.hpp"
 #include "pydoca/status.hpp"
 
 #include "detail/concat.hpp"
 #include "detail/fd.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
@@ -86,7 +88,7 @@ void touch(std::byte* data, std::size_t size) noexcept {
 }
 
 /// Faults every page in; false when the system has none left.
-bool populate(std::byte* data, std::size_t size) noexcept {
+bool populate_piece(std::byte* data, std::size_t size) noexcept {
 #ifdef MADV_POPULATE_WRITE
   constexpr int populate_write = MADV_POPULATE_WRITE;
 #else
@@ -102,6 +104,20 @@ bool populate(std::byte* data, std::size_t size) noexcept {
   return true;
 }
 
+/// success; no_memory, with errno; again: a signal ended it.
+Status populate(std::byte* data, std::size_t size) noexcept {
+  constexpr std::size_t piece = 4 * huge_page;  // some milliseconds
+  for (std::size_t offset = 0; offset < size; offset += piece) {
+    if (offset != 0 && interrupted()) {
+      return Status::again;
+    }
+    if (!populate_piece(data + offset, std::min(piece, size - offset))) {
+      return Status::no_memory;
+    }
+  }
+  return Status::success;
+}
+
 std::byte* map_file(int fd, std::size_t size, std::size_t mapped, bool huge_pages) {
   void* const address = ::mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   if (address == MAP_FAILED) {
@@ -112,9 +128,13 @@ std::byte* map_file(int fd, std::size_t size, std::size_t mapped, bool huge_page
   if (!huge_pages) {
     ::madvise(data, mapped, MADV_HUGEPAGE);  // a wish: fewer page-table entries to walk while copying
   }
-  if (!populate(data, mapped)) {
+  const Status status = populate(data, mapped);
+  if (status != Status::success) {
     const int error = errno;
     ::munmap(data, mapped);
+    if (status == Status::again) {
+      throw Error(status, detail::concat("allocate ", size, " bytes: a signal ended it; do it again"));
+    }
     refuse(size, detail::concat("the pages cannot be had: ", std::strerror(error)));
   }
   return data;

@@ -7,6 +7,7 @@
 #include "detail/thread_token.hpp"
 
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <poll.h>
@@ -23,9 +24,79 @@ constexpr std::uint32_t turns_between_fds = 64;
 
 }  // namespace
 
+/// Tasks that other threads handed over: a lock-free stack, which the owner takes as a whole and turns round.
+class ProgressEngine::Inbox final : public backend::Doorbell {
+ public:
+  explicit Inbox(detail::ReadyList& ready) noexcept { join(ready); }
+  ~Inbox() override { leave(); }
+  Inbox(const Inbox&) = delete;
+  Inbox& operator=(const Inbox&) = delete;
+
+  /// From any thread.
+  void push(Task& task) noexcept {
+    Task* top = top_.load(std::memory_order_relaxed);
+    do {
+      task.next_handed_over_ = top;
+    } while (!top_.compare_exchange_weak(top, &task, std::memory_order_release, std::memory_order_relaxed));
+    ring_from_any_thread();
+  }
+
+  void take_back(const Context& context) noexcept {
+    collect();
+    for (Task** link = &first_; *link != nullptr;) {
+      Task& task = **link;
+      if (task.context_ == &context) {
+        *link = task.next_handed_over_;
+        task.handed_over_.store(false, std::memory_order_relaxed);
+      } else {
+        link = &task.next_handed_over_;
+      }
+    }
+  }
+
+ private:
+  /// Appends what has come, the oldest first.
+  void collect() noexcept {
+    Task* newer = top_.exchange(nullptr, std::memory_order_acquire);
+    Task* oldest = nullptr;
+    while (newer != nullptr) {
+      Task* const older = std::exchange(newer->next_handed_over_, oldest);
+      oldest = std::exchange(newer, older);
+    }
+    Task** end = &first_;
+    while (*end != nullptr) {
+      end = &(*end)->next_handed_over_;
+    }
+    *end = oldest;
+  }
+
+  bool progress_one(bool& more) noexcept override {
+    if (first_ == nullptr) {
+      collect();
+    }
+    if (first_ == nullptr) {
+      return false;
+    }
+    Task& task = *std::exchange(first_, first_->next_handed_over_);
+    more = first_ != nullptr || top_.load(std::memory_order_relaxed) != nullptr;
+    task.handed_over_.store(false, std::memory_order_relaxed);
+    const Status status = task.try_submit();
+    if (status != Status::success) {
+      task.context_->reject(task, status);
+    }
+    return true;
+  }
+
+  std::atomic<Task*> top_{nullptr};
+  Task* first_ = nullptr;  ///< those that were collected
+};
+
 std::shared_ptr<ProgressEngine> ProgressEngine::create() { return std::shared_ptr<ProgressEngine>(new ProgressEngine); }
 
-ProgressEngine::ProgressEngine() : ready_(std::make_unique<detail::ReadyList>()), forks_(detail::fork_count()) {
+ProgressEngine::ProgressEngine()
+    : ready_(std::make_unique<detail::ReadyList>()),
+      inbox_(std::make_unique<Inbox>(*ready_)),
+      forks_(detail::fork_count()) {
   epoll_fd_ = ::epoll_create1(EPOLL_CLOEXEC);
   epoll_event event{.events = EPOLLIN, .data = {.ptr = nullptr}};
   if (epoll_fd_ < 0 || ::epoll_ctl(epoll_fd_, EPOLL_CTL_ADD, ready_->event_fd(), &event) != 0) {
@@ -147,6 +218,21 @@ bool ProgressEngine::wait(int timeout_ms) noexcept {
   clear_notification();
   return ready > 0;
 }
+
+Status ProgressEngine::submit_threadsafe(Task& task) noexcept {
+  if (task.context_->progress_engine().get() != this) {
+    return Status::invalid_value;
+  }
+  if (is_inherited() || task.handed_over_.exchange(true, std::memory_order_relaxed)) {
+    return Status::bad_state;
+  }
+  inbox_->push(task);
+  return Status::success;
+}
+
+void ProgressEngine::take_back(const Context& context) noexcept { inbox_->take_back(context); }
+
+bool ProgressEngine::is_inherited() const noexcept { return forks_ != detail::fork_count(); }
 
 Status ProgressEngine::check_thread() noexcept {
   const std::uint64_t token = detail::thread_token();

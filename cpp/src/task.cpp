@@ -20,6 +20,9 @@ Status Task::free() noexcept {
   if (state_ != State::idle) {
     return state_ == State::submitted ? Status::in_use : Status::bad_state;
   }
+  if (handed_over_.load(std::memory_order_relaxed)) [[unlikely]] {
+    return Status::in_use;
+  }
   state_ = State::free;
   recycle();
   context_->task_freed();

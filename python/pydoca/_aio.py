@@ -25,7 +25,6 @@ _TURN_NS = 200_000  # and about the time that it takes for them
 _BUDGET_NS = 100_000  # of work per turn that an await may do at once instead of waiting for it
 _WINDOW_MIN_NS = 25_000
 _WINDOW_MAX_NS = 200_000
-_DRAIN_TIMEOUT = 1.0  # seconds for which a cancelled await waits for the device to let go of memory
 _SHUTDOWN_TIMEOUT = 1.0  # seconds for which a loop's end waits for the same
 _CLOSE_TIMEOUT = 5.0  # seconds for which leaving a context waits
 
@@ -42,6 +41,7 @@ class Completion(Waitable, Protocol):
 
     @property
     def _completions(self) -> int: ...
+    def _quarantine(self) -> bool: ...
 
 
 @coroutine
@@ -235,7 +235,7 @@ class Bridge:
     async def _drain(self, task: Completion, before: int, cancelled: BaseException) -> None:
         loop = self.bind()
         future = self.waiter(task)
-        timer = loop.call_later(_DRAIN_TIMEOUT, _expire, future)
+        timer = loop.call_later(self._engine.drain_timeout, _expire, future)
         try:
             await future
         except asyncio.CancelledError:
@@ -245,6 +245,8 @@ class Bridge:
             task._discard_waiter(future)
         if task._completions == before:
             text = f"cancelled while the device has memory, which stays with it until it lets go: {task!r}"
+            if task._quarantine():
+                text += "; its context is faulted: stop it, progress until it is IDLE, and start it again"
             cancelled.add_note(text)
             loop.call_soon(warnings.warn, text, ResourceWarning)
 
@@ -368,13 +370,17 @@ async def leave_context(context: Context) -> None:
 class _Signal:
     """Something that happens, now and again, to tasks."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, tasks: list[Task] | None = None) -> None:
         self._text = text
+        self._tasks = tasks or []
         self._completions = 0
         self._waiters: list[asyncio.Future[Any]] = []
 
     def __repr__(self) -> str:
         return self._text
+
+    def _quarantine(self) -> bool:
+        return sum(task._quarantine() for task in self._tasks) != 0  # of every one
 
     def fire(self) -> None:
         self._completions += 1
@@ -394,7 +400,7 @@ class _Countdown:
     """Fires when every one of some tasks has completed; calls each with them one by one."""
 
     def __init__(self, tasks: list[Task], each: Callable[[Task], object]) -> None:
-        self.all_done = _Signal(f"{len(tasks)} tasks")
+        self.all_done = _Signal(f"{len(tasks)} tasks", tasks)
         self.left = len(tasks)
         self._tasks = tasks
         self._each = each

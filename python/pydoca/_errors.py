@@ -111,6 +111,10 @@ class InUseError(DocaError, RuntimeError, status=Status.IN_USE):
     """Something else still uses the object."""
 
 
+class BufferInUseError(InUseError):
+    """The buf's memory is in quarantine: a cancelled task was given up while the device had it."""
+
+
 class NotSupportedError(DocaError, NotImplementedError, status=Status.NOT_SUPPORTED):
     """The device or this build cannot do this."""
 

@@ -1,3 +1,4 @@
+#include "pydoca/interrupt.hpp"
 #include "pydoca/sim.hpp"
 
 #include "backend/sim/blob.hpp"
@@ -6,6 +7,7 @@
 #include "backend/sim/gate_page.hpp"
 #include "backend/sim/import_protocol.hpp"
 #include "backend/sim/imported_region.hpp"
+#include "detail/wait_limit.hpp"
 #include "expect_error.hpp"
 #include "export_peer.hpp"
 
@@ -16,6 +18,7 @@
 #include <csignal>
 #include <cstring>
 #include <fcntl.h>
+#include <memory>
 #include <string>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -249,6 +252,67 @@ TEST_P(ExportKinds, WithdrawEndsWhenTheImporterLeavesMeanwhile) {
   EXPECT_EQ(status, Status::success);
 }
 
+/// Interrupts every wait.
+class Interrupted {
+ public:
+  Interrupted() {
+    questions() = 0;
+    set_interrupt_check([]() noexcept {
+      ++questions();
+      return true;
+    });
+  }
+  ~Interrupted() { set_interrupt_check(nullptr); }
+  Interrupted(const Interrupted&) = delete;
+  Interrupted& operator=(const Interrupted&) = delete;
+
+  static int& questions() {
+    static int count = 0;
+    return count;
+  }
+};
+
+TEST_P(ExportKinds, ASignalEndsTheWaitForWhoIsInside) {
+  PeerProcess importer("Peer.DISABLED_Serve");
+  ExportedMemory exported(GetParam(), size, Access::pci_read_write);
+  ASSERT_EQ(status_of(import(importer, exported)), Status::success);
+  ASSERT_EQ(ask(importer, peer_op::enter).a, 1U);
+  {
+    const Interrupted signal;
+    EXPECT_EQ(exported.withdraw(), Status::again);
+    EXPECT_EQ(signal.questions(), 1);
+  }
+  EXPECT_EQ(ask(importer, peer_op::enter).a, 0U) << "the export is dead all the same";
+  ask(importer, peer_op::leave);
+  EXPECT_EQ(exported.withdraw(), Status::success);
+}
+
+TEST_P(ExportKinds, ASignalEndsTheWaitForASilentOwner) {
+  PeerProcess owner("Peer.DISABLED_Serve");
+  const std::string blob = make(owner, GetParam(), Access::pci_read_only);
+  ASSERT_EQ(::kill(owner.pid(), SIGSTOP), 0);
+  {
+    const Interrupted signal;
+    EXPECT_EQ(thrown_by([&] { ImportedMemory imported(bytes_of(blob)); }), Status::again);
+    EXPECT_GE(signal.questions(), 1);
+  }
+  ASSERT_EQ(::kill(owner.pid(), SIGCONT), 0);
+  ImportedMemory imported(bytes_of(blob));
+  std::byte value{};
+  EXPECT_EQ(imported.read(0, value), Status::success);
+}
+
+TEST_P(ExportKinds, AllExportsOfARegionDieAtOnce) {
+  PeerProcess importer("Peer.DISABLED_Serve");
+  ExportedMemory exported(GetParam(), size, Access::pci_read_write);
+  ImportedMemory other(exported.region().export_pci(Access::pci_read_only));
+  ASSERT_EQ(status_of(import(importer, exported)), Status::success);
+  ASSERT_EQ(ask(importer, peer_op::enter).a, 1U);
+  const Interrupted signal;
+  EXPECT_EQ(exported.withdraw(), Status::again);
+  EXPECT_TRUE(other.gate().is_closed());
+}
+
 TEST_P(ExportKinds, AnImporterKilledInsideIsNotWaitedFor) {
   PeerProcess importer("Peer.DISABLED_Serve");
   ExportedMemory exported(GetParam(), size, Access::pci_read_write);
@@ -369,8 +433,11 @@ struct Hostile {
     EXPECT_EQ(sim::parse(bytes, blob), Status::success);
     Status status = Status::unknown;
     const std::string_view key(reinterpret_cast<const char*>(blob.socket_key.data()), blob.socket_key.size());
-    socket = sim::connect_within(sim::fabric_address(sim::fabric(), "memory", key), std::chrono::seconds(5), status);
+    detail::WaitLimit limit(std::chrono::seconds(5));
+    socket = sim::connect_within(sim::fabric_address(sim::fabric(), "memory", key), limit, status);
     EXPECT_EQ(status, Status::success);
+    constexpr timeval patience{.tv_sec = 10, .tv_usec = 0};
+    EXPECT_EQ(::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience), 0);
     request = {.epoch = blob.epoch, .nonce = blob.nonce, .slot = blob.slot, .access = blob.access};
   }
 
@@ -585,6 +652,18 @@ TEST_F(Exports, MemoryThatIsNotThereIsNotRegistered) {
   EXPECT_EQ(refused(pages, 3 * 4096, Access::local_read_only), Status::invalid_value);
   EXPECT_EQ(refused(pages, 4096, Access::local_read_write), Status::success);
   ::munmap(pages, 3 * 4096);
+}
+
+TEST_F(Exports, ASignalEndsARegistration) {
+  const auto device = Device::open(find_device("pf0"));
+  const std::unique_ptr<std::byte[]> bytes(new std::byte[std::size_t{32} << 20]);
+  const backend::MemoryRange range{bytes.get(), std::size_t{32} << 20, std::nullopt};
+  const auto register_it = [&] { return device->backend().register_memory(range, Access::local_read_write); };
+  {
+    const Interrupted signal;
+    EXPECT_EQ(thrown_by(register_it), Status::again);
+  }
+  EXPECT_NE(register_it(), nullptr);
 }
 
 TEST_F(Exports, AFileThatEndsEarlierIsNotRegistered) {

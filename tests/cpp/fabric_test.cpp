@@ -137,7 +137,8 @@ TEST_F(FabricSocket, NobodyThereIsNotFound) {
   Status status{};
   EXPECT_FALSE(connect_to(address_, status));
   EXPECT_EQ(status, Status::not_found);
-  EXPECT_FALSE(connect_within(address_, std::chrono::milliseconds(10), status));
+  detail::WaitLimit limit(std::chrono::milliseconds(10));
+  EXPECT_FALSE(connect_within(address_, limit, status));
   EXPECT_EQ(status, Status::not_found);
 }
 
@@ -148,7 +149,8 @@ TEST_F(FabricSocket, AFullBacklogIsAgainOrATimeOut) {
   EXPECT_EQ(status, Status::success);
   EXPECT_FALSE(connect_to(address_, status));
   EXPECT_EQ(status, Status::again);
-  EXPECT_FALSE(connect_within(address_, std::chrono::milliseconds(10), status));
+  detail::WaitLimit limit(std::chrono::milliseconds(10));
+  EXPECT_FALSE(connect_within(address_, limit, status));
   EXPECT_EQ(status, Status::time_out);
 }
 

@@ -71,5 +71,29 @@ TEST(Fork, AChildCannotStartOnAnInheritedDevice) {
   EXPECT_EQ(exit_code_of(child), 0);
 }
 
+TEST(Fork, AChildOpensADeviceOfItsOwn) {
+  Everything all;
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    const auto device = all.backend.open_device();
+    const bool own = device != all.device && device->ordinal() != all.device->ordinal();
+    const auto pe = ProgressEngine::create();
+    DmaRig rig(device, pe, 1);
+    MappedBytes src{device, 64};
+    MappedBytes dst{device, 64};
+    Bufs bufs{2};
+    src.bytes[5] = std::byte{7};
+    rig.dma->start();
+    rig.submitted(bufs.by_data(src, 0, 64), bufs.by_addr(dst, 0, 64));
+    rig.progress_until(1);
+    const bool opened_again = all.backend.open_device() == device;
+    ::_exit(own && opened_again && rig.completions[0].status == Status::success && dst.bytes[5] == std::byte{7} ? 0
+                                                                                                                : 1);
+  }
+  EXPECT_EQ(exit_code_of(child), 0);
+  EXPECT_EQ(all.backend.open_device(), all.device);
+}
+
 }  // namespace
 }  // namespace pydoca

@@ -1,3 +1,4 @@
+#include <pydoca/interrupt.hpp>
 #include <pydoca/memory.hpp>
 
 #include "expect_error.hpp"
@@ -115,6 +116,14 @@ TEST(FindMemory, RefusesWhatSticksOut) {
   EXPECT_FALSE(find_memory(memory->data() - 1, 2).has_value());
   const int local = 0;
   EXPECT_FALSE(find_memory(&local, sizeof local).has_value());
+}
+
+TEST(Memory, ASignalEndsAnAllocation) {
+  constexpr std::size_t large = std::size_t{32} << 20;
+  set_interrupt_check([]() noexcept { return true; });
+  EXPECT_EQ(thrown_by([] { Memory::allocate(large); }), Status::again);
+  set_interrupt_check(nullptr);
+  EXPECT_EQ(Memory::allocate(large)->size(), large);
 }
 
 TEST(FindMemory, ForgetsWhatHasGone) {

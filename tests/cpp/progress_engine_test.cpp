@@ -200,16 +200,108 @@ TEST_F(ProgressEngineTest, IsHandedToAnotherThread) {
   EXPECT_EQ(pe->check_thread(), Status::success);
 }
 
+TEST_F(ProgressEngineTest, SubmitsWhatAnotherThreadHandsOver) {
+  Buf* const src = bufs.by_data(src_memory, 0, 64);
+  Buf* const dst = bufs.by_addr(dst_memory, 0, 64);
+  held = {src, dst};
+  DmaMemcpyTask& task = rig.task(src, dst, 7);
+  pe->request_notification();
+  EXPECT_FALSE(readable(*pe));
+  std::jthread([&] {
+    EXPECT_EQ(pe->submit_threadsafe(task), Status::success);
+    EXPECT_EQ(pe->submit_threadsafe(task), Status::bad_state) << "it was handed over already";
+  }).join();
+  EXPECT_TRUE(readable(*pe));
+  EXPECT_EQ(task.submit(), Status::bad_state);
+  EXPECT_EQ(task.free(), Status::in_use);
+  EXPECT_EQ(pe->num_inflight_tasks(), 0U);
+  EXPECT_EQ(pe->progress(), 1);
+  EXPECT_EQ(pe->num_inflight_tasks(), 1U);
+  rig.progress_until(1);
+  EXPECT_EQ(rig.completions[0], (DmaRig::Completion{7, Status::success, false}));
+}
+
+TEST_F(ProgressEngineTest, TellsOfAHandedOverSubmissionThatFailsInItsCompletion) {
+  EXPECT_EQ(pe->submit_threadsafe(rig.task(nullptr, nullptr, 1)), Status::success);
+  EXPECT_EQ(pe->progress(), 1);
+  ASSERT_EQ(rig.completions.size(), 1U);
+  EXPECT_EQ(rig.completions[0], (DmaRig::Completion{1, Status::invalid_value, true}));
+  EXPECT_EQ(rig.dma->state(), ContextState::running) << "the device never saw it";
+  EXPECT_EQ(pe->progress(), 0);
+}
+
+TEST_F(ProgressEngineTest, AContextStopsOnlyOnceWhatWasHandedOverHasCompleted) {
+  EXPECT_EQ(pe->submit_threadsafe(rig.task(nullptr, nullptr, 1)), Status::success);
+  EXPECT_EQ(rig.dma->stop(), Status::in_progress);
+  rig.progress_until_idle();
+  ASSERT_EQ(rig.completions.size(), 1U);
+  EXPECT_TRUE(rig.completions[0].by_error_callback);
+}
+
+TEST_F(ProgressEngineTest, ForgetsWhatWasHandedOverOfADestroyedContext) {
+  {
+    DmaRig other(device, pe, 2);
+    other.dma->start();
+    EXPECT_EQ(pe->submit_threadsafe(other.task(nullptr, nullptr)), Status::success);
+    EXPECT_EQ(pe->submit_threadsafe(rig.task(nullptr, nullptr, 1)), Status::success);
+    EXPECT_EQ(pe->submit_threadsafe(other.task(nullptr, nullptr)), Status::success);
+  }
+  while (pe->progress() != 0) {
+  }
+  EXPECT_EQ(rig.completions.size(), 1U);
+}
+
+TEST_F(ProgressEngineTest, TakesOnlyTasksOfItsOwn) {
+  const auto other = ProgressEngine::create();
+  DmaMemcpyTask& task = rig.task(nullptr, nullptr);
+  EXPECT_EQ(other->submit_threadsafe(task), Status::invalid_value);
+  EXPECT_EQ(task.free(), Status::success);
+}
+
+/// Each thread hands over its tasks one by one, while the owner sleeps whenever there is nothing to do. A wake-up that
+/// is lost makes this wait for ever, of which ctest's time limit tells.
+TEST_F(ProgressEngineTest, LosesNothingThatSeveralThreadsHandOver) {
+  constexpr std::uint64_t threads = 2;
+  constexpr std::uint64_t each = 200;
+  const Epoll epoll(*pe);
+  std::vector<DmaMemcpyTask*> tasks;
+  for (std::uint64_t i = 0; i < threads * each; ++i) {
+    held.push_back(bufs.by_data(src_memory, i * 64, 64));
+    held.push_back(bufs.by_addr(dst_memory, i * 64, 64));
+    tasks.push_back(&rig.task(held[2 * i], held[2 * i + 1], i));
+  }
+  std::vector<std::jthread> producers;
+  for (std::uint64_t thread = 0; thread < threads; ++thread) {
+    producers.emplace_back([&, thread] {
+      for (std::uint64_t i = 0; i < each; ++i) {
+        EXPECT_EQ(pe->submit_threadsafe(*tasks[thread * each + i]), Status::success);
+      }
+    });
+  }
+  while (rig.completions.size() < threads * each) {
+    if (pe->progress() == 0) {
+      pe->request_notification();
+      epoll.wait();
+      pe->clear_notification();
+    }
+  }
+  std::array<std::uint64_t, threads> next{0, each};
+  for (const DmaRig::Completion& completion : rig.completions) {
+    EXPECT_EQ(completion.status, Status::success);
+    EXPECT_EQ(completion.user_data, next.at(completion.user_data / each)++) << "tasks of one thread keep their order";
+  }
+}
+
 TEST_F(ProgressEngineTest, IsOfNoUseInAForkedChild) {
   submit_small(1, 0);
   DmaMemcpyTask& task = rig.task(nullptr, nullptr);
   const pid_t child = ::fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
-    const bool refused = pe->check_thread() == Status::bad_state && pe->progress() == 0 && pe->drain(1) == 0 &&
-                         task.submit() == Status::not_permitted &&
-                         pe->describe_thread().find("fork") != std::string::npos &&
-                         thrown_by([&] { rig.dma->stop(); }) == Status::bad_state;
+    const bool refused =
+        pe->check_thread() == Status::bad_state && pe->progress() == 0 && pe->drain(1) == 0 &&
+        task.submit() == Status::not_permitted && pe->describe_thread().find("fork") != std::string::npos &&
+        pe->submit_threadsafe(task) == Status::bad_state && thrown_by([&] { rig.dma->stop(); }) == Status::bad_state;
     ::_exit(refused ? 0 : 1);
   }
   EXPECT_EQ(exit_code_of(child), 0);

@@ -101,12 +101,134 @@ def test_a_second_cancel_gives_up_and_leaves_the_memory_to_the_device(run, rig):
     run(main())
 
 
-def test_a_device_that_does_not_let_go_is_given_up_after_a_time(run, rig, monkeypatch):
-    from pydoca import _aio
+async def turns():
+    for _ in range(3):
+        await asyncio.sleep(0)
 
-    monkeypatch.setattr(_aio, "_DRAIN_TIMEOUT", 0.02)
 
+async def give_up(task):
+    """Cancels an await twice."""
+    waiting = asyncio.ensure_future(task)
+    for _ in range(2):
+        await turns()
+        waiting.cancel()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        with pytest.raises(asyncio.CancelledError) as raised:
+            await waiting
+        await turns()
+    return raised.value
+
+
+def test_a_context_whose_task_was_given_up_is_faulted_until_it_was_idle(run, rig):
     async def main():
+        assert not rig.dma.faulted
+        error = await give_up(rig.held())
+        assert "faulted: stop it" in error.__notes__[0]
+        assert rig.dma.faulted
+        assert "RUNNING, faulted>" in repr(rig.dma)
+        with pytest.raises(pydoca.BadStateError, match=r"faulted.*stop the context.*start it again"):
+            rig.copy()
+        other = rig.copy(submit=False)
+        for submit in (other.submit, other.try_submit):
+            with pytest.raises(pydoca.BadStateError, match="faulted"):
+                submit()
+        rig.release()
+        rig.dma.stop()
+        while rig.dma.state is not pydoca.ContextState.IDLE:
+            await asyncio.sleep(0)
+        assert not rig.dma.faulted
+        assert "faulted" not in repr(rig.dma)
+        rig.dma.start()
+        await rig.copy()
+
+    run(main())
+
+
+def test_a_fault_outlives_the_completion_of_its_task(run, rig):
+    async def main():
+        task = rig.held()
+        await give_up(task)
+        rig.release()
+        await task
+        assert rig.dma.faulted
+        assert rig.pe.num_quarantined_tasks == 0
+        with pytest.raises(pydoca.BadStateError, match="faulted"):
+            task.submit()
+
+    run(main())
+
+
+def test_quarantined_memory_is_refused_to_every_context(run, rig):
+    async def main():
+        src, dst, target = rig.bufs()
+        task = rig.dma.memcpy(src, dst, submit=False)
+        task.submit(pydoca.SubmitFlags.NONE)
+        await give_up(task)
+        assert rig.pe.num_quarantined_tasks == 1
+        async with pydoca.ProgressEngine() as pe, pydoca.Dma(pe, rig.device) as other:
+            assert pe.num_quarantined_tasks == 0
+            free = rig.device.mmap(pydoca.alloc(64))
+            again = rig.device.mmap(target)  # another map of the same memory
+            refused = [
+                (rig.inventory.get_by_data(free), rig.inventory.get_by_addr(again)),
+                (rig.inventory.get_by_data(again), rig.inventory.get_by_addr(free)),
+                (rig.inventory.get_by_data(rig.source), rig.inventory.get_by_addr(free)),
+                (rig.inventory.get_by_data(free), rig.inventory.get_by_addr(again, again.addr + 63, 1)),
+            ]
+            for one, two in refused:
+                with pytest.raises(pydoca.BufferInUseError, match=r"buf of .* at 0x.*wait for that task, or stop"):
+                    other.memcpy(one, two)
+            spare = rig.device.mmap(pydoca.alloc(64))
+            await other.memcpy(rig.inventory.get_by_data(free), rig.inventory.get_by_addr(spare))
+            rig.release()
+            await task
+            assert rig.pe.num_quarantined_tasks == 0
+            await other.memcpy(*refused[1])
+
+    run(main())
+    assert issubclass(pydoca.BufferInUseError, pydoca.InUseError)
+
+
+def test_cancelling_a_gather_for_good_gives_up_what_is_in_flight(run, rig):
+    async def main():
+        tasks = [rig.held() for _ in range(3)]
+        error = await give_up(rig.pe.gather(tasks))
+        assert "faulted" in error.__notes__[0]
+        assert rig.pe.num_quarantined_tasks == 3
+        rig.release()
+        await rig.pe.gather(tasks)
+        assert rig.pe.num_quarantined_tasks == 0
+
+    run(main())
+
+
+def test_a_task_that_is_done_is_not_given_up(run, rig):
+    async def main():
+        task = rig.copy()
+        await task
+        assert not task._quarantine()
+        assert not rig.dma.faulted
+
+    run(main())
+
+
+def test_the_time_to_drain_is_the_engines():
+    assert pydoca.ProgressEngine().drain_timeout == 1.0
+    pe = pydoca.ProgressEngine(drain_timeout=0.25)
+    assert pe.drain_timeout == 0.25
+    pe.drain_timeout = 0
+    assert pe.drain_timeout == 0
+    for wrong in (-1, float("nan")):
+        with pytest.raises(pydoca.InvalidValueError, match="drain_timeout"):
+            pydoca.ProgressEngine(drain_timeout=wrong)
+        with pytest.raises(pydoca.InvalidValueError, match="drain_timeout"):
+            pe.drain_timeout = wrong
+
+
+def test_a_device_that_does_not_let_go_is_given_up_after_a_time(run, rig):
+    async def main():
+        rig.pe.drain_timeout = 0.02
         task = rig.held()
         with warnings.catch_warnings(record=True) as warned:
             warnings.simplefilter("always")
@@ -115,6 +237,7 @@ def test_a_device_that_does_not_let_go_is_given_up_after_a_time(run, rig, monkey
                     await task
             await rig.turns()
         assert [warning.category for warning in warned] == [ResourceWarning]
+        assert rig.dma.faulted
         rig.release()
         await task
 

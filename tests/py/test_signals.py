@@ -1,5 +1,8 @@
 """Ctrl-C in every call that blocks."""
 
+import contextlib
+import os
+import secrets
 import signal
 import subprocess
 import sys
@@ -85,6 +88,178 @@ def test_an_interrupt_is_noticed_at_once(call):
     assert ended.returncode == 0, ended.stdout + ended.stderr
     # 20 ms is what is promised; a loaded machine gets the rest.
     assert 0 <= float(ended.stdout) < 0.2
+
+
+PEER = """
+import sys, pydoca
+
+if len(sys.argv) == 1:  # an owner, which exports and then does as the test wants
+    memory = pydoca.open_device("0b:00.0", side="host").mmap(bytearray(4096), access="pci_read_only")
+    print(memory.export_pci().hex(), flush=True)
+    sys.stdin.read()
+device = pydoca.open_device("03:00.0", side="dpu")
+pe = pydoca.ProgressEngine()
+dma = pydoca.Dma(pe, device)
+dma.start()
+inventory = pydoca.BufInventory(2)
+remote = device.import_mmap(bytes.fromhex(sys.argv[1]))
+dst = inventory.get_by_addr(device.mmap(pydoca.alloc(len(remote))))
+task = dma.memcpy(inventory.get_by_data(remote), dst, submit=False)
+print("imported", flush=True)
+while True:
+    dst.reset_data_len()
+    task.submit()
+    task.wait()
+"""
+
+PEERS = """
+import ctypes, subprocess
+
+def start(*arguments):
+    command = [sys.executable, "-c", PEER, *arguments]
+    peer = subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    )
+    return peer, peer.stdout.readline().strip()
+
+def stop(peer):
+    peer.send_signal(signal.SIGSTOP)
+    os.waitpid(peer.pid, os.WUNTRACED)
+
+def num_inside():
+    with open("/proc/self/maps") as maps:
+        gate = next(int(line.split("-")[0], 16) for line in maps if "pydoca-gate" in line)
+    return ctypes.c_uint32.from_address(gate + 4).value
+
+def stopped_inside(exported):
+    peer, line = start(exported.export_pci().hex())
+    assert line == "imported"
+    for _ in range(10_000):
+        stop(peer)
+        if num_inside():
+            return peer
+        peer.send_signal(signal.SIGCONT)
+    sys.exit("the peer was never inside")
+
+def drop():
+    global exported
+    del exported
+
+def interrupted(call):
+    threading.Thread(target=send, daemon=True).start()
+    try:
+        call()
+        time.sleep(0)  # where a handler runs that could not run before
+    except KeyboardInterrupt:
+        delay = time.monotonic() - sent
+        assert 0 <= delay < 0.2, delay
+    else:
+        sys.exit("not interrupted")
+
+host = pydoca.open_device("0b:00.0", side="host")
+"""
+
+
+def run_with_peers(script):
+    program = SETUP + f"PEER = {PEER!r}\n" + PEERS + script
+    environment = {**os.environ, "PYDOCA_FABRIC": f"test-{secrets.token_hex(8)}"}
+    command = [sys.executable, "-c", program]
+    process = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    try:
+        _, errors = process.communicate(timeout=50)
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)  # with the peers, which may be stopped
+    assert process.returncode == 0, errors
+
+
+@pytest.mark.parametrize("kind", ["pydoca.alloc(1 << 21)", "bytearray(1 << 21)"])
+@pytest.mark.parametrize("call", ["exported.stop()", "exported.close()"])
+def test_an_interrupt_ends_the_wait_for_a_peer_inside_and_the_call_can_be_repeated(call, kind):
+    script = f"""
+exported = host.mmap({kind}, access="pci_read_write|local_read_write")
+peer = stopped_inside(exported)
+interrupted(lambda: {call})
+assert exported.is_started
+try:
+    {call}
+except pydoca.AgainError:
+    pass
+else:
+    sys.exit("the peer is still inside")
+peer.send_signal(signal.SIGCONT)
+{call}
+assert not exported.is_started
+"""
+    run_with_peers(script)
+
+
+def test_an_interrupt_ends_the_wait_of_a_destructor():
+    script = """
+exported = host.mmap(bytearray(1 << 21), access="pci_read_write|local_read_write")
+peer = stopped_inside(exported)
+interrupted(drop)
+"""
+    run_with_peers(script)
+
+
+def test_other_threads_run_while_a_stop_waits():
+    script = """
+exported = host.mmap(pydoca.alloc(1 << 21), access="pci_read_write|local_read_write")
+peer = stopped_inside(exported)
+turns = []
+def count():
+    while not turns or turns[-1] is not None:
+        turns.append(time.monotonic())
+        time.sleep(0.01)
+thread = threading.Thread(target=count, daemon=True)
+thread.start()
+begin = time.monotonic()
+try:
+    exported.stop()
+except pydoca.AgainError:
+    assert sum(begin < turn < time.monotonic() for turn in turns) > 5, turns
+else:
+    sys.exit("the peer is still inside")
+"""
+    run_with_peers(script)
+
+
+def test_an_interrupt_ends_the_wait_for_a_silent_owner():
+    script = """
+owner, blob = start()
+stop(owner)
+interrupted(lambda: device.import_mmap(bytes.fromhex(blob)))
+owner.send_signal(signal.SIGCONT)
+with device.import_mmap(bytes.fromhex(blob)) as remote:
+    assert len(remote) == 4096
+"""
+    run_with_peers(script)
+
+
+def test_what_a_handler_raises_is_what_the_caller_of_a_blocking_call_sees():
+    script = """
+class Alarm(Exception):
+    pass
+
+def ring(*_):
+    raise Alarm
+
+owner, blob = start()
+stop(owner)
+signal.signal(signal.SIGALRM, ring)
+signal.setitimer(signal.ITIMER_REAL, 0.05)
+try:
+    device.import_mmap(bytes.fromhex(blob))
+except Alarm:
+    pass
+else:
+    sys.exit("the alarm was not heard")
+signal.signal(signal.SIGALRM, lambda *_: owner.send_signal(signal.SIGCONT))
+signal.setitimer(signal.ITIMER_REAL, 0.05)
+device.import_mmap(bytes.fromhex(blob)).close()  # a handler that raises nothing ends nothing
+"""
+    run_with_peers(script)
 
 
 def test_a_signal_handler_runs_during_a_wait_which_goes_on(rig):

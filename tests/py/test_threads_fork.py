@@ -1,5 +1,6 @@
 """One engine, one thread, one process: what others get, and how they end."""
 
+import asyncio
 import subprocess
 import sys
 import threading
@@ -141,6 +142,84 @@ def test_an_engine_for_each_thread(make_rig):
         assert list(pool.map(lambda _: work(), range(8))) == [0] * 8
 
 
+def test_a_task_that_another_thread_submits_is_awaited(run, rig):
+    async def main():
+        src, dst, target = rig.bufs()
+        task = rig.dma.memcpy(src, dst, submit=False)
+        await asyncio.sleep(0.01)  # the engine is armed, and the loop sleeps
+        loop = asyncio.get_running_loop()
+        with ThreadPoolExecutor(1) as pool:
+            await loop.run_in_executor(pool, rig.pe.submit_threadsafe, task)
+        await asyncio.wait_for(asyncio.shield(task), 10)
+        assert bytes(target) == bytes(rig.data)
+
+    run(main())
+
+
+def test_a_submission_of_another_thread_wakes_a_loop_that_sleeps(run, rig):
+    async def main():
+        done = asyncio.Event()
+        task = rig.copy(submit=False)
+        task.add_done_callback(lambda task: done.set())
+        async with rig.pe:
+            thread = threading.Timer(0.05, rig.pe.submit_threadsafe, [task])
+            thread.start()
+            await asyncio.wait_for(done.wait(), 10)
+            thread.join()
+            assert task.result() is None
+
+    run(main())
+
+
+def test_a_submission_of_another_thread_ends_a_wait(rig):
+    task = rig.copy(submit=False)
+    thread = threading.Timer(0.05, rig.pe.submit_threadsafe, [task])
+    thread.start()
+    rig.pe.run_until(lambda: task.done, 10)
+    thread.join()
+
+
+def test_a_task_that_was_handed_over_is_the_engines(rig):
+    task = rig.copy(submit=False)
+    in_another_thread(lambda: rig.pe.submit_threadsafe(task))
+    assert task.status is pydoca.Status.IN_PROGRESS
+    for call in (task.submit, lambda: rig.pe.submit_threadsafe(task)):
+        with pytest.raises(pydoca.BadStateError, match="in flight"):
+            call()
+    with pytest.raises(pydoca.InUseError):
+        task.free()
+    del call
+    task.wait(10)
+    task.dst.reset_data_len()
+    rig.pe.submit_threadsafe(task)  # from the engine's own thread, too
+    task.wait(10)
+
+
+def test_a_handed_over_submission_that_fails_is_a_failed_completion(rig):
+    src, dst, _ = rig.bufs()
+    dst.set_data(dst.head, dst.len)  # no tailroom is left
+    errors = []
+    task = rig.dma.memcpy(src, dst, submit=False)
+    task.add_done_callback(errors.append)
+    in_another_thread(lambda: rig.pe.submit_threadsafe(task))
+    with pytest.raises(pydoca.InvalidValueError, match="tailroom"):
+        task.wait(10)
+    assert errors == [task]
+    assert rig.dma.state is pydoca.ContextState.RUNNING
+    rig.copy().wait(10)
+
+
+def test_what_cannot_be_handed_over(rig, make_rig):
+    task = rig.copy(submit=False)
+    with pytest.raises(pydoca.InvalidValueError, match="another progress engine"):
+        make_rig().pe.submit_threadsafe(task)
+    task.free()
+    with pytest.raises(pydoca.BadStateError, match="freed"):
+        rig.pe.submit_threadsafe(task)
+    with pytest.raises(TypeError):
+        rig.pe.submit_threadsafe(None)
+
+
 # ---- fork
 
 
@@ -155,6 +234,7 @@ if child == 0:
     refused(
         pydoca.ForkedError, pe.progress, pe.drain, pe.wait, pe.fileno, pe.request_notification, pe.release_thread,
         dma.start, dma.stop, dma.flush_tasks, task.submit, task.try_submit, task.free, pe.__enter__,
+        lambda: pe.submit_threadsafe(task),
         lambda: dma.memcpy(src, dst), lambda: pydoca.Dma(pe, device),
     )
     os._exit(0)
@@ -259,6 +339,27 @@ if child == 0:
         assert own.progress() is False
     os._exit(0)
 wait_for_child(child)
+""")
+
+
+def test_a_forked_child_opens_a_device_of_its_own():
+    run_script("""
+child = os.fork()
+if child == 0:
+    own = pydoca.open_device("03:00.0", side="dpu")
+    assert own != device
+    assert own == pydoca.open_device("03:00.0", side="dpu")
+    memory = pydoca.alloc(size)
+    memoryview(memory)[:5] = b"child"
+    with pydoca.ProgressEngine() as engine, pydoca.Dma(engine, own) as copier, own.mmap(memory) as src:
+        target = pydoca.alloc(size)
+        with own.mmap(target) as dst:
+            copier.memcpy(inventory.get_by_data(src), inventory.get_by_addr(dst)).wait(10)
+        assert bytes(memoryview(target)[:5]) == b"child"
+    refused(pydoca.BadStateError, lambda: pydoca.Dma(pydoca.ProgressEngine(), device).start())
+    os._exit(0)
+wait_for_child(child)
+copy().wait(10)
 """)
 
 

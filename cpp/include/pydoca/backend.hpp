@@ -153,9 +153,10 @@ class MemoryRegion {
   /// flag. Throws not_supported.
   virtual std::vector<std::byte> export_pci(Access access);
 
-  /// Withdraws every export and waits for remote accesses under way. again: a peer's access has not ended in time; the
-  /// exports are dead all the same, and calling once more waits once more. Destroying without success leaks the
-  /// region's memory rather than let a peer write into memory that has a new owner.
+  /// Withdraws every export and waits for remote accesses under way. again: a peer's access has not ended in time, or a
+  /// signal ended the wait (interrupted()); the exports are dead all the same, and calling once more waits once more.
+  /// Destroying without success leaks the region's memory rather than let a peer write into memory that has a new
+  /// owner.
   virtual Status withdraw() noexcept { return Status::success; }
 };
 
@@ -289,7 +290,7 @@ class Device {
   virtual std::vector<RepresentorProperties> representors(RepFilter filter);
   virtual std::unique_ptr<MemoryRegion> register_memory(const MemoryRange& range, Access access);
   /// Throws invalid_value, unsupported_version, not_permitted, not_connected (the owner is gone), bad_state
-  /// (withdrawn).
+  /// (withdrawn), time_out, and again when a signal ended the wait for the owner.
   virtual ImportedRegion import_pci(std::span<const std::byte> blob);
   virtual std::unique_ptr<CopyQueue> create_copy_queue(const QueueOptions& options, Doorbell& doorbell);
   /// Throws already_exist when the representor has a server of that name.

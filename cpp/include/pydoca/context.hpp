@@ -122,6 +122,8 @@ class Context : public std::enable_shared_from_this<Context>, public backend::Do
   bool can_settle() const noexcept;
   void become_idle() noexcept;
   Status submit(Task& task, SubmitFlags flags) noexcept;
+  /// Completes a task that could not be submitted when it was its turn, and so was never in flight.
+  void reject(Task& task, Status status) noexcept;
   void task_freed() noexcept {
     --allocated_;
     settle();

@@ -50,7 +50,8 @@ class DeviceInfo {
 /// ("host" or "dpu"). Throws not_found when there is none, invalid_value for another PYDOCA_SIDE.
 std::vector<DeviceInfo> devices();
 
-/// A local function, opened (struct doca_dev). Opening one twice gives the same object, with a count of two.
+/// A local function, opened (struct doca_dev). Opening one twice gives the same object, with a count of two; a forked
+/// child gets one of its own, and can only destroy those that it inherited.
 class Device : public std::enable_shared_from_this<Device> {
  public:
   /// Throws not_found when it has gone, initialization above backend::max_open_devices.

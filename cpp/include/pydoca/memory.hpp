@@ -15,7 +15,7 @@ class Memory {
     bool huge_pages = false;  ///< 2 MiB pages; throws no_memory when the system has none reserved.
   };
 
-  /// size in bytes, > 0 (invalid_value). Throws no_memory when the system refuses.
+  /// size in bytes, > 0 (invalid_value). Throws no_memory when the system refuses, again when a signal ended it.
   static std::shared_ptr<Memory> allocate(std::size_t size, Options options);
   static std::shared_ptr<Memory> allocate(std::size_t size) { return allocate(size, Options{}); }
 

@@ -26,7 +26,8 @@ class Mmap : public std::enable_shared_from_this<Mmap> {
   static std::shared_ptr<Mmap> create();
   /// A map of the memory that blob, made by export_pci() on the other side, describes. Throws invalid_value and
   /// unsupported_version for a bad blob, not_permitted (the wrong device or side), not_connected (the exporter is
-  /// gone), bad_state (the export was withdrawn), not_supported (device without the capability).
+  /// gone), time_out (it does not answer), again (a signal ended the wait for it: nothing is imported), bad_state (the
+  /// export was withdrawn), not_supported (device without the capability).
   static std::shared_ptr<Mmap> create_from_export(std::shared_ptr<Device> device, std::span<const std::byte> blob,
                                                   std::uint64_t user_data = 0);
 
@@ -35,7 +36,7 @@ class Mmap : public std::enable_shared_from_this<Mmap> {
   Mmap& operator=(const Mmap&) = delete;
 
   /// Stops and releases everything, then runs the free callback if the map was ever started. Idempotent. Throws
-  /// not_permitted while bufs live, again while a peer's access has not ended.
+  /// not_permitted while bufs live, again as stop() does.
   void close();
 
   // Configuration. bad_state while started unless said otherwise, invalid_value for nonsense.
@@ -49,10 +50,11 @@ class Mmap : public std::enable_shared_from_this<Mmap> {
   void set_user_data(std::uint64_t data);
   void set_max_num_devices(std::uint32_t count);  ///< not_permitted after the first start
 
-  /// Registers the range on every device. Throws invalid_value without range or device, bad_state when started.
+  /// Registers the range on every device. Throws invalid_value without range or device, bad_state when started, again
+  /// when a signal ended it.
   void start();
   /// Withdraws exports and waits for peers' accesses. Throws not_permitted while bufs live, again while a peer's access
-  /// has not ended (its export is dead all the same). Stopping a stopped map does nothing.
+  /// has not ended, in time or before a signal (its export is dead all the same). Stopping a stopped map does nothing.
   void stop();
 
   /// Describes the range for the other side of device's PCIe link; < 512 bytes. Throws not_permitted (not started, no

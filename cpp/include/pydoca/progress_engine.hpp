@@ -50,6 +50,15 @@ class ProgressEngine : public std::enable_shared_from_this<ProgressEngine> {
   /// arrives. Progress first; arms and disarms by itself. Returns false on time-out or signal.
   bool wait(int timeout_ms) noexcept;
 
+  /// The one call for every thread: has the next progress submit task, which must be idle and stays the engine's from
+  /// now to its completion. Validates as Task::try_submit does; a submission that fails is a failed completion, of this
+  /// task alone. Tasks of one thread keep their order. Wakes an armed engine. bad_state when the task was handed over
+  /// already, and after fork; invalid_value when it is another engine's.
+  [[nodiscard]] Status submit_threadsafe(Task& task) noexcept;
+
+  /// Whether this process was forked from the engine's. From any thread.
+  bool is_inherited() const noexcept;
+
   std::size_t num_inflight_tasks() const noexcept { return inflight_; }
   std::size_t num_contexts() const noexcept { return num_contexts_; }
 
@@ -70,12 +79,16 @@ class ProgressEngine : public std::enable_shared_from_this<ProgressEngine> {
 
  private:
   friend class Context;
+  class Inbox;
   ProgressEngine();
+  /// Forgets what was handed over of a context that is being destroyed.
+  void take_back(const Context& context) noexcept;
 
   bool progress_ready() noexcept;
   bool collect_fds() noexcept;
 
   std::unique_ptr<detail::ReadyList> ready_;
+  std::unique_ptr<Inbox> inbox_;
   int epoll_fd_ = -1;
   std::size_t inflight_ = 0;
   std::size_t num_contexts_ = 0;

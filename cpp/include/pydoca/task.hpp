@@ -3,11 +3,13 @@
 #include "pydoca/status.hpp"
 #include "pydoca/types.hpp"
 
+#include <atomic>
 #include <cstdint>
 
 namespace pydoca {
 
 class Context;
+class ProgressEngine;
 
 /// A unit of work, a slot of its context's pool (DOCA Core: struct doca_task). Taken from the context, submitted,
 /// completed by a callback from ProgressEngine::progress(), then submitted again or freed. Between a successful submit
@@ -31,7 +33,8 @@ class Task {
   [[nodiscard]] Status submit(SubmitFlags flags = SubmitFlags::flush) noexcept;
   /// The same after validating the fields: invalid_value for what would fail in the device.
   [[nodiscard]] Status try_submit(SubmitFlags flags = SubmitFlags::flush) noexcept;
-  /// Gives the slot back; in_use between submit and completion. The context reaches idle when every slot is back.
+  /// Gives the slot back; in_use between submit (or ProgressEngine::submit_threadsafe) and completion. The context
+  /// reaches idle when every slot is back.
   Status free() noexcept;
 
   State state() const noexcept { return state_; }
@@ -57,11 +60,14 @@ class Task {
 
  private:
   friend class Context;
+  friend class ProgressEngine;
 
   Context* context_;
   std::uint64_t user_data_ = 0;
   Status status_ = Status::success;
   State state_ = State::free;
+  std::atomic<bool> handed_over_{false};  ///< to submit_threadsafe, and not submitted yet
+  Task* next_handed_over_ = nullptr;
 };
 
 }  // namespace pydoca

@@ -3,6 +3,7 @@
 #include "backend/sim/fabric.hpp"
 #include "backend/sim/process.hpp"
 #include "detail/concat.hpp"
+#include "detail/wait_limit.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -14,7 +15,6 @@ namespace pydoca::sim {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds withdraw_timeout(1000);
 constexpr std::chrono::microseconds longest_pause(500);
 constexpr int backlog = 64;
@@ -189,7 +189,7 @@ bool Exporter::retire(Entry& entry) noexcept {
 }
 
 Status Exporter::withdraw(const Export& what) noexcept {
-  const Clock::time_point deadline = Clock::now() + withdraw_timeout;
+  detail::WaitLimit limit(withdraw_timeout);
   std::chrono::microseconds pause(20);
   Service::Lock lock = service_.lock();
   if (entries_[what.slot].live && entries_[what.slot].epoch == what.epoch) {
@@ -197,10 +197,10 @@ Status Exporter::withdraw(const Export& what) noexcept {
   }
   // A slot in use by another export is proof that this one ended.
   while (!entries_[what.slot].live && !retire(entries_[what.slot])) {
-    if (Clock::now() >= deadline) {
+    lock.unlock();
+    if (limit.check() != Status::success) {
       return Status::again;
     }
-    lock.unlock();
     std::this_thread::sleep_for(pause);  // leaving a gate rings no bell: that is what makes it cheap
     pause = std::min(2 * pause, longest_pause);
     lock.lock();

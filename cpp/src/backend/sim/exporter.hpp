@@ -33,7 +33,8 @@ class Exporter {
   Key listen(const std::string& fabric);
   /// access: pci_read_only or pci_read_write. Read-only pydoca memory is sealed against new writable mappings.
   Export add(const backend::MemoryRange& range, Access access);
-  /// Ends the export at once, then waits for accesses under way. again: one has not ended within the time-out.
+  /// Ends the export at once, then waits for accesses under way. again: one has not ended within the time-out, or
+  /// before a signal that ended the wait.
   Status withdraw(const Export& what) noexcept;
   /// The same without waiting; the export keeps its memory until every importer is out of it.
   void abandon(const Export& what) noexcept;

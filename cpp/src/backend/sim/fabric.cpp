@@ -153,6 +153,17 @@ Fd connected(Fd fd, const Address& address, Status& status) noexcept {
   return status == Status::success ? std::move(fd) : Fd();
 }
 
+/// Blocks in each call, for a slice at most.
+Fd sliced_socket() noexcept {
+  Fd fd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  constexpr timeval slice{.tv_sec = 0, .tv_usec = std::chrono::microseconds(interrupt_slice).count()};
+  if (fd && (::setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &slice, sizeof slice) != 0 ||
+             ::setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &slice, sizeof slice) != 0)) {
+    fd.reset();
+  }
+  return fd;
+}
+
 }  // namespace
 
 std::string fabric_path(std::string_view fabric) {
@@ -222,18 +233,15 @@ Fd connect_to(const Address& address, Status& status) noexcept {
   return connected(Fd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)), address, status);
 }
 
-Fd connect_within(const Address& address, std::chrono::milliseconds timeout, Status& status) noexcept {
-  Fd fd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
-  // A zero would mean for ever.
-  const auto us = std::max<std::int64_t>(1000, std::chrono::microseconds(timeout).count());
-  const timeval limit{.tv_sec = us / 1'000'000, .tv_usec = us % 1'000'000};
-  if (fd) {
-    ::setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
-    ::setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
-  }
-  fd = connected(std::move(fd), address, status);
+Fd connect_within(const Address& address, detail::WaitLimit& limit, Status& status) noexcept {
+  Status waiting = Status::success;
+  Fd fd;
+  do {
+    fd = connected(sliced_socket(), address, status);
+    waiting = status == Status::again ? limit.check() : Status::success;
+  } while (status == Status::again && waiting == Status::success);
   if (status == Status::again) {
-    status = Status::time_out;
+    status = waiting;
   }
   return fd;
 }

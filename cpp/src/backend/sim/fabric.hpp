@@ -3,8 +3,8 @@
 #include "pydoca/status.hpp"
 
 #include "detail/fd.hpp"
+#include "detail/wait_limit.hpp"
 
-#include <chrono>
 #include <string>
 #include <string_view>
 #include <sys/socket.h>
@@ -46,9 +46,9 @@ detail::Fd accept_peer(int listener, Status& status) noexcept;
 /// Connects without waiting. status: success; not_found: nobody listens; again: the listener's backlog is full;
 /// not_permitted: another user's process listens; operating_system: out of descriptors, say. Empty unless success.
 detail::Fd connect_to(const Address& address, Status& status) noexcept;
-/// For requests that block for a bounded time: waits while the listener's backlog is full. time_out, else as
-/// connect_to(). The socket's own sends and receives block for at most the same timeout.
-detail::Fd connect_within(const Address& address, std::chrono::milliseconds timeout, Status& status) noexcept;
+/// For requests that block for a bounded time: waits while the listener's backlog is full. time_out; again: the limit's
+/// signal; else as connect_to(). The socket's own sends and receives block for a slice (interrupt_slice) at most.
+detail::Fd connect_within(const Address& address, detail::WaitLimit& limit, Status& status) noexcept;
 
 /// Whether the process at the other end ran as this user when it connected or listened.
 bool peer_allowed(int fd) noexcept;

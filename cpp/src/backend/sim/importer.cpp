@@ -7,6 +7,7 @@
 #include "backend/sim/imported_region.hpp"
 #include "backend/sim/process.hpp"
 #include "detail/concat.hpp"
+#include "detail/wait_limit.hpp"
 
 #include <cerrno>
 #include <chrono>
@@ -68,17 +69,25 @@ void require_parent(const Device& device, const Blob& blob) {
   }
 }
 
-detail::Fd connect_owner(const Device& device, const Blob& blob) {
+[[noreturn]] void refuse_silence(Status status, const Blob& blob) {
+  if (status == Status::again) {
+    refuse(status, "a signal ended the wait for its owner, process ", blob.owner_pid, "; import it again");
+  }
+  refuse(Status::time_out, "its owner, process ", blob.owner_pid, ", does not answer");
+}
+
+detail::Fd connect_owner(const Device& device, const Blob& blob, detail::WaitLimit& limit) {
   const std::string_view key(reinterpret_cast<const char*>(blob.socket_key.data()), blob.socket_key.size());
   Status status = Status::success;
-  detail::Fd fd = connect_within(fabric_address(device.fabric(), "memory", key), owner_timeout, status);
+  detail::Fd fd = connect_within(fabric_address(device.fabric(), "memory", key), limit, status);
   switch (status) {
     case Status::success:
       return fd;
     case Status::not_found:
       refuse(Status::not_connected, "its owner, process ", blob.owner_pid, ", is gone");
     case Status::time_out:
-      refuse(status, "its owner, process ", blob.owner_pid, ", does not answer");
+    case Status::again:
+      refuse_silence(status, blob);
     case Status::not_permitted:
       refuse(status, "another user's process answers for process ", blob.owner_pid);
     default:
@@ -86,15 +95,27 @@ detail::Fd connect_owner(const Device& device, const Blob& blob) {
   }
 }
 
-ImportReply exchange(int fd, const Blob& blob, ReceivedFds& files) {
+/// Repeats what answers again, which means that a slice has passed.
+template <class Call>
+Status repeat(Call call, const Blob& blob, detail::WaitLimit& limit) {
+  Status status = call();
+  while (status == Status::again) {
+    if (const Status waiting = limit.check(); waiting != Status::success) {
+      refuse_silence(waiting, blob);
+    }
+    status = call();
+  }
+  return status;
+}
+
+ImportReply exchange(int fd, const Blob& blob, ReceivedFds& files, detail::WaitLimit& limit) {
   const ImportRequest request{.epoch = blob.epoch, .nonce = blob.nonce, .slot = blob.slot, .access = blob.access};
   ImportReply reply;
-  Status status = send_message(fd, std::as_bytes(std::span(&request, 1)), {});
+  const auto send = [&] { return send_message(fd, std::as_bytes(std::span(&request, 1)), {}); };
+  const auto receive = [&] { return receive_message(fd, std::as_writable_bytes(std::span(&reply, 1)), files); };
+  Status status = repeat(send, blob, limit);
   if (status == Status::success) {
-    status = receive_message(fd, std::as_writable_bytes(std::span(&reply, 1)), files);
-  }
-  if (status == Status::again) {
-    refuse(Status::time_out, "its owner, process ", blob.owner_pid, ", does not answer");
+    status = repeat(receive, blob, limit);
   }
   if (status != Status::success || reply.protocol != import_protocol) {
     refuse(Status::not_connected, "its owner, process ", blob.owner_pid, ", is gone or answers nonsense");
@@ -132,9 +153,10 @@ backend::ImportedRegion import_region(const Device& device, std::span<const std:
   const Blob blob = read(bytes);
   require_same_place(device, blob);
   require_parent(device, blob);
-  detail::Fd fd = connect_owner(device, blob);
+  detail::WaitLimit limit(owner_timeout);
+  detail::Fd fd = connect_owner(device, blob, limit);
   ReceivedFds files;
-  const ImportReply reply = exchange(fd.get(), blob, files);
+  const ImportReply reply = exchange(fd.get(), blob, files, limit);
   require_granted(reply, blob);
   require_expected(reply, blob, files.count);
   const bool writable = blob.access == Access::pci_read_write;

@@ -86,9 +86,11 @@ Status LocalRegion::withdraw() noexcept {
   if (exporter_ == nullptr || !exporter_->is_current()) {
     return Status::success;
   }
-  while (!exports_.empty() && exporter_->withdraw(exports_.back().where) == Status::success) {
-    exports_.pop_back();
+  for (const Exported& exported : exports_) {
+    exporter_->abandon(exported.where);  // all are dead before the first is waited for
   }
+  std::erase_if(exports_,
+                [this](const Exported& exported) { return exporter_->withdraw(exported.where) == Status::success; });
   return exports_.empty() ? Status::success : Status::again;
 }
 

@@ -1,5 +1,6 @@
 #include "backend/sim/prefault.hpp"
 
+#include "pydoca/interrupt.hpp"
 #include "pydoca/status.hpp"
 
 #include "detail/concat.hpp"
@@ -65,8 +66,11 @@ Span pages_of(const std::byte* addr, std::size_t len) noexcept {
   return {start / page * page, start + len};
 }
 
+/// Faulting pages in takes about 0.2 s a GiB; a signal does not wait so long.
+constexpr std::size_t piece = std::size_t{8} << 20;
+
 /// 0 or an errno.
-int populate(Span span, int advice) noexcept {
+int populate_piece(Span span, int advice) noexcept {
   constexpr int attempts = 100;  // signals and contention interrupt it
   for (int i = 0; i < attempts; ++i) {
     if (::madvise(reinterpret_cast<void*>(span.begin), span.end - span.begin, advice) == 0) {
@@ -77,6 +81,19 @@ int populate(Span span, int advice) noexcept {
     }
   }
   return errno;
+}
+
+/// 0 or an errno. Throws again when a signal ended it.
+int populate(Span span, int advice) {
+  int error = 0;
+  for (Span part = span; error == 0 && part.begin < span.end; part.begin = part.end) {
+    part.end = part.begin + std::min<std::size_t>(piece, span.end - part.begin);
+    error = populate_piece(part, advice);
+    if (part.end != span.end && interrupted()) {
+      throw Error(Status::again, "register memory: a signal ended it; do it again");
+    }
+  }
+  return error;
 }
 
 [[noreturn]] void explain(Span span, int error, bool writable) {
