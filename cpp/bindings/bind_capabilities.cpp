@@ -36,6 +36,10 @@ void bind_capabilities(py::module_& module) {
       module, "ComchCapabilities",
       "Which ends of a comch a function can be, and limits: lengths in bytes (of the name with its NUL), queues and "
       "clients in numbers.");
+  bind_fields<backend::SyncEventCapabilities>(
+      module, "SyncEventCapabilities",
+      "To where a function's sync events can be exported and from where imported, whether it has wait tasks, and how "
+      "many tasks of each kind a context may have.");
   bind_fields<backend::Capabilities>(module, "Capabilities",
                                      "What a function can do; an engine that is not there is None.");
 }

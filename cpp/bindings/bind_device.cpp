@@ -6,6 +6,7 @@
 #include "find_device.hpp"
 #include "mmap_object.hpp"
 #include "scope.hpp"
+#include "sync_event_object.hpp"
 
 #include <optional>
 #include <string>
@@ -84,7 +85,9 @@ void bind_device_info(py::classh<DeviceInfo>& type) {
            "Compares with an address in the long or the short form; raises InvalidValueError for another form.")
       .def("supports", &supports, "capability"_a,
            "Whether the function can do one of: dma, comch_server, comch_client, mmap_export_pci, "
-           "mmap_create_from_export_pci, representors, async_sync_event_wait.")
+           "mmap_create_from_export_pci, representors, sync_event, sync_event_export_to_remote_pci, "
+           "sync_event_create_from_export, sync_event_export_to_remote_net, sync_event_remote_net_create_from_export, "
+           "async_sync_event_wait.")
       .def("to_dict", &to_dict, "All properties as plain Python, fit for JSON; what is absent is None.")
       .def("__eq__",
            [](const DeviceInfo& one, py::handle other) -> py::object {
@@ -114,6 +117,25 @@ py::object import_mmap(py::object device, const py::buffer& blob, py::object use
   const std::span bytes(static_cast<const std::byte*>(held->data()), held->size());
   auto mmap = std::make_unique<MmapObject>(std::move(device), bytes, std::move(user_data));
   return py::cast(std::move(mmap));
+}
+
+template <class Imported>
+std::unique_ptr<Imported> import_event(py::object device, const py::object& blob) {
+  return std::make_unique<Imported>(std::move(device), blob);
+}
+
+void bind_imports(py::classh<DeviceObject>& type) {
+  type.def("import_mmap", &import_mmap, "blob"_a, py::kw_only(), "user_data"_a = py::none(),
+           "A map of the memory that blob, made by export_pci() on the other side, describes. It keeps the exporter's "
+           "addresses. Raises InvalidValueError and UnsupportedVersionError for a bad blob, NotPermittedError (the "
+           "wrong device or side), NotConnectedError (the exporter is gone), BadStateError (the export was "
+           "withdrawn), NotSupportedError.")
+      .def("import_sync_event", &import_event<SyncEventObject>, "blob"_a,
+           "The event that blob, made by SyncEvent.export_to_remote_pci() on the other side, describes; not started. "
+           "Raises as import_mmap() does (doca_sync_event_create_from_export).")
+      .def("import_sync_event_remote_net", &import_event<SyncEventRemoteNetObject>, "blob"_a,
+           "The same for a blob of SyncEvent.export_to_remote_net() "
+           "(doca_sync_event_remote_net_create_from_export).");
 }
 
 void bind_life(py::classh<DeviceObject>& type) {
@@ -146,12 +168,7 @@ void bind_device_methods(py::classh<DeviceObject>& type) {
       .def("mmap", &make_mmap, "memory"_a, py::kw_only(), "access"_a = py::none(), "user_data"_a = py::none(),
            "free_callback"_a = py::none(),
            "A started memory map of anything with the buffer protocol. access defaults to local_read_write, and to "
-           "local_read_only for read-only memory. Raises InvalidValueError.")
-      .def("import_mmap", &import_mmap, "blob"_a, py::kw_only(), "user_data"_a = py::none(),
-           "A map of the memory that blob, made by export_pci() on the other side, describes. It keeps the exporter's "
-           "addresses. Raises InvalidValueError and UnsupportedVersionError for a bad blob, NotPermittedError (the "
-           "wrong device or side), NotConnectedError (the exporter is gone), BadStateError (the export was "
-           "withdrawn), NotSupportedError.");
+           "local_read_only for read-only memory. Raises InvalidValueError.");
 }
 
 }  // namespace
@@ -190,6 +207,7 @@ void bind_device(py::module_& module) {
   bind_life(device);
   bind_scope(device);
   bind_device_methods(device);
+  bind_imports(device);
   module.def(
       "devices", [](const py::object& side) { return visible_devices(to_side(side)); }, py::kw_only(),
       "side"_a = py::none(),

@@ -6,6 +6,7 @@
 #include "context_object.hpp"
 #include "convert.hpp"
 #include "mmap_object.hpp"
+#include "raw_method.hpp"
 #include "task_object.hpp"
 
 #include <pybind11/stl.h>
@@ -36,13 +37,18 @@ Buf* element_of(const py::object& buf) {
 
 class DmaTaskObject final : public TaskObject {
  public:
-  DmaTaskObject(py::object context, DmaMemcpyTask& slot, py::object src, py::object dst)
-      : TaskObject(std::move(context), slot), src_(std::move(src)), dst_(std::move(dst)) {}
+  DmaTaskObject(py::object context, DmaMemcpyTask& slot) : TaskObject(std::move(context), slot) {}
 
   const py::object& src() const noexcept { return src_; }
   const py::object& dst() const noexcept { return dst_; }
   void set_src(py::object buf) { set(src_, std::move(buf), "set src"); }
   void set_dst(py::object buf) { set(dst_, std::move(buf), "set dst"); }
+
+  /// Of a task that nobody else has.
+  void prepare(py::object src, py::object dst) noexcept {
+    src_ = std::move(src);
+    dst_ = std::move(dst);
+  }
 
   std::string describe() const override {
     return "dma memcpy" + (length_ != 0 ? " of " + std::to_string(length_) + " bytes" : "");
@@ -60,6 +66,7 @@ class DmaTaskObject final : public TaskObject {
   }
 
  protected:
+  std::size_t kind() const noexcept override { return 0; }
   std::vector<const Buf*> lent_bufs() const override;
   void set_operands() override;
   void forget_operands() noexcept override {
@@ -76,8 +83,8 @@ class DmaTaskObject final : public TaskObject {
   DmaMemcpyTask& memcpy_slot() const { return static_cast<DmaMemcpyTask&>(*slot()); }
   std::string sizes() const;
 
-  py::object src_;
-  py::object dst_;
+  py::object src_ = py::none();
+  py::object dst_ = py::none();
   std::uint64_t length_ = 0;
 };
 
@@ -131,7 +138,8 @@ class DmaObject final : public ContextObject {
   DmaObject(py::object engine, const py::object& device, std::uint32_t num_tasks, ContextOptions options)
       : ContextObject(std::move(engine), device, create(device, num_tasks), std::move(options)) {}
 
-  py::object memcpy(py::object src, py::object dst, py::object user_data, bool submit);
+  /// self is Python's object for this.
+  py::object memcpy(py::handle self, py::object src, py::object dst, py::object user_data, bool submit);
 
  private:
   static std::shared_ptr<Dma> create(const py::object& device, std::uint32_t num_tasks) {
@@ -139,6 +147,7 @@ class DmaObject final : public ContextObject {
     dma->set_memcpy_conf(TaskObject::on_complete, TaskObject::on_complete, num_tasks);
     return dma;
   }
+  py::object new_task(py::handle self);
   [[noreturn]] void refuse(Status status) const;
 };
 
@@ -151,21 +160,28 @@ void DmaObject::refuse(Status status) const {
   raise(status, "dma memcpy: the context is not running; start it first");
 }
 
-py::object DmaObject::memcpy(py::object src, py::object dst, py::object user_data, bool submit) {
+py::object DmaObject::memcpy(py::handle self, py::object src, py::object dst, py::object user_data, bool submit) {
   engine().require_thread("dma memcpy");
-  Buf* const src_buf = element_of(src);
-  Buf* const dst_buf = element_of(dst);
+  static_cast<void>(element_of(src));
+  static_cast<void>(element_of(dst));
+  py::object object = take_spare(self, 0);
+  if (!object) [[unlikely]] {
+    object = new_task(self);
+  }
+  auto& task = object_of<DmaTaskObject>(object.ptr());
+  task.prepare(std::move(src), std::move(dst));
+  task.set_user_data(std::move(user_data));
+  if (submit) task.submit(SubmitFlags::flush, true);
+  return object;
+}
+
+py::object DmaObject::new_task(py::handle self) {
   DmaMemcpyTask* slot = nullptr;
-  const Status status = static_cast<Dma&>(context()).memcpy(src_buf, dst_buf, 0, slot);
+  const Status status = static_cast<Dma&>(context()).memcpy(nullptr, nullptr, 0, slot);
   if (status != Status::success) [[unlikely]] {
     refuse(status);
   }
-  auto task = std::make_unique<DmaTaskObject>(self(), *slot, std::move(src), std::move(dst));
-  task->set_user_data(std::move(user_data));
-  DmaTaskObject& made = *task;
-  py::object object = TaskObject::publish(std::move(task));
-  if (submit) made.submit(SubmitFlags::flush, true);
-  return object;
+  return TaskObject::publish(std::make_unique<DmaTaskObject>(py::reinterpret_borrow<py::object>(self), *slot));
 }
 
 void bind_memcpy_task(py::module_& module) {
@@ -199,11 +215,17 @@ void bind_dma(py::module_& module) {
   };
   type.def(py::init(create), "pe"_a, "dev"_a, py::kw_only(), "num_tasks"_a = 32, "on_completion"_a = py::none(),
            "on_error"_a = py::none(), "on_state_changed"_a = py::none(), "user_data"_a = py::none())
-      .def("memcpy", &DmaObject::memcpy, "src"_a, "dst"_a, py::kw_only(), "user_data"_a = py::none(), "submit"_a = true,
-           "Takes a task, and submits it unless submit is false. Raises NoMemoryError when all num_tasks are taken,\n"
-           "BadStateError unless the context runs, InvalidValueError for bufs that cannot be copied, AgainError when "
-           "the\n"
-           "queue is full.");
+      .def(
+          "memcpy",
+          [](const py::object& self, py::object src, py::object dst, py::object user_data, bool submit) {
+            return object_of<DmaObject>(self.ptr())
+                .memcpy(self, std::move(src), std::move(dst), std::move(user_data), submit);
+          },
+          "src"_a, "dst"_a, py::kw_only(), "user_data"_a = py::none(), "submit"_a = true,
+          "Takes a task, and submits it unless submit is false. Raises NoMemoryError when all num_tasks are taken,\n"
+          "BadStateError unless the context runs, InvalidValueError for bufs that cannot be copied, AgainError when "
+          "the\n"
+          "queue is full.");
   bind_capabilities(type);
 }
 

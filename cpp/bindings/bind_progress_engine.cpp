@@ -184,28 +184,22 @@ void bind_inside(Class& type) {
       .def("_contexts", &EngineObject::contexts)
       .def("_require_open", &EngineObject::require_open, "what"_a)
       .def("_is_forked", &EngineObject::is_forked)
-      .def(
-          "_turn",
-          [](EngineObject& self, std::size_t max, std::int64_t ns) { return self.drain_for(max, nanoseconds(ns)); },
-          "max"_a, "ns"_a, "What one turn of an event loop takes.")
+      .def("_look", &EngineObject::look, "Takes what is there now, as a turn of the loop would.")
+      .def("_turn", &EngineObject::turn, "woken"_a,
+           "One turn of an event loop, woken by the handle or not; whether it is to come again in the next one.\n"
+           "Otherwise the handle is armed.")
       .def(
           "_progress_until",
           [](EngineObject& self, const TaskObject& task, std::int64_t ns) {
-            return self.progress_until(task, nanoseconds(ns));
+            return self.progress_until(task, EngineObject::Clock::now() + nanoseconds(ns));
           },
           "task"_a, "ns"_a)
+      .def("_entered_loop", &EngineObject::entered_loop)
+      .def("_left_loop", &EngineObject::left_loop)
       .def(
-          "_arm",
-          [](EngineObject& self) {
-            self.engine().request_notification();
-            return !self.engine().has_pending();
-          },
-          "False: something is there already.")
-      .def("_disarm", [](EngineObject& self) {
-        // A forked child shares the handle with its parent, whose wake-up it would take.
-        self.require_thread("clear the notification");
-        self.engine().clear_notification();
-      });
+          "_budget",
+          [](EngineObject& self) { return nanoseconds(self.budget_end() - EngineObject::Clock::now()).count(); },
+          "How much time is left, in ns, for doing things at once; the loop's next turn gives it back.");
 }
 
 }  // namespace
@@ -217,15 +211,22 @@ void bind_progress_engine(py::module_& module) {
       "Delivers the completions and events of the contexts on it, only within its own calls, in the\n"
       "one thread that uses it; or in an event loop, to which it belongs from the first await on.",
       collectable<EngineObject>());
-  type.def(py::init<double>(), py::kw_only(), "drain_timeout"_a = 1.0,
+  type.def(py::init([](double drain_timeout, const std::optional<std::string>& latency) {
+             return std::make_unique<EngineObject>(drain_timeout, parse_latency(latency));
+           }),
+           py::kw_only(), "drain_timeout"_a = 1.0, "latency"_a = py::none(),
            "drain_timeout: seconds for which a cancelled await waits for the device to let go of memory, before its "
-           "task is\ngiven up.");
+           "task is\ngiven up.\n"
+           "latency: what an event loop trades for speed. \"balanced\" looks at the engine before it sleeps for as long "
+           "as that\nhas paid lately, at most 200 us; \"low\" always so long; \"power\" sleeps at once. None: what the "
+           "environment's\nPYDOCA_LATENCY says, else balanced.");
   bind_progress(type);
   bind_notification(type);
   bind_life(type);
   bind_inside(type);
   py::module_::import("atexit").attr("register")(py::cpp_function(&EngineObject::end_all));
-  type.def_property("drain_timeout", &EngineObject::drain_timeout, &EngineObject::set_drain_timeout)
+  type.def_property_readonly("latency", [](const EngineObject& self) { return name_of(self.latency()); })
+      .def_property("drain_timeout", &EngineObject::drain_timeout, &EngineObject::set_drain_timeout)
       .def_property_readonly(
           "num_quarantined_tasks", [](const EngineObject& self) { return Quarantine::instance().num_tasks(self); },
           "Given up in flight, and still with the device: their memory may not be used.");

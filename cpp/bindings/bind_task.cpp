@@ -3,10 +3,14 @@
 #include "bindings.hpp"
 #include "collectable.hpp"
 #include "convert.hpp"
+#include "raw_method.hpp"
+#include "task_awaiter.hpp"
 #include "task_object.hpp"
 
 #include <pybind11/native_enum.h>
 #include <pybind11/stl.h>
+
+#include <array>
 
 namespace pydoca::bindings {
 
@@ -23,31 +27,43 @@ void bind_state(py::module_& module) {
       .finalize();
 }
 
+template <bool checked>
+PyObject* submit(PyObject* self, PyObject* const* args, Py_ssize_t num_args, PyObject* keywords) {
+  static constexpr std::array names{"flags"};
+  static constexpr Parameters parameters{checked ? "try_submit" : "submit", names, 0, 1};
+  return guarded([&] {
+    const auto [flags] = arguments<1>(parameters, args, num_args, keywords);
+    object_of<TaskObject>(self).submit(flags == nullptr ? SubmitFlags::flush : py::handle(flags).cast<SubmitFlags>(),
+                                       checked);
+    return Py_NewRef(Py_None);
+  });
+}
+
+std::span<PyMethodDef> submissions() {
+  static std::array methods{
+      raw_method(
+          "submit", &submit<false>,
+          "submit($self, /, flags=pydoca.SubmitFlags.FLUSH)\n--\n\nHands the task over without a look at its "
+          "fields: a fault in them fails it later, and stops its context.\nRaises BadStateError unless the context "
+          "runs and the task is idle, AgainError when the queue is full."),
+      raw_method(
+          "try_submit", &submit<true>,
+          "try_submit($self, /, flags=pydoca.SubmitFlags.FLUSH)\n--\n\nThe same, but raises InvalidValueError for "
+          "what would fail in the device."),
+  };
+  return methods;
+}
+
 template <typename Class>
 void bind_submission(Class& type) {
-  type.def(
-          "submit", [](TaskObject& self, SubmitFlags flags) { self.submit(flags, false); },
-          "flags"_a = SubmitFlags::flush,
-          "Hands the task over without a look at its fields: a fault in them fails it later, and stops its context.\n"
-          "Raises BadStateError unless the context runs and the task is idle, AgainError when the queue is full.")
-      .def(
-          "try_submit", [](TaskObject& self, SubmitFlags flags) { self.submit(flags, true); },
-          "flags"_a = SubmitFlags::flush, "The same, but raises InvalidValueError for what would fail in the device.")
-      .def("free", &TaskObject::free,
+  type.def("free", &TaskObject::free,
            "Gives the slot back to the context. Raises InUseError in flight, BadStateError when freed already.")
       .def("wait", &TaskObject::wait, "timeout"_a = py::none(),
-           "Progresses until the task has completed. timeout in seconds, None for no limit; raises TimeOutError, the\n"
+           "Progresses until the task has completed, and returns what result() does. timeout in seconds, None for no "
+           "limit; raises TimeOutError, the\n"
            "task's own error, and what callbacks raised meanwhile (an ExceptionGroup).")
       .def("result", &TaskObject::result,
-           "None, or raises the error of the last completion; InProgressError before the first one.")
-      .def(
-          "__await__", [](const py::object& self) { return bridge_module().attr("await_task")(self); },
-          "Waits for the completion; None, or the task's error. When cancelled, CancelledError comes once the device "
-          "has\n"
-          "let go of the memory. After the engine's drain_timeout, or a second cancel, the task is given up instead: "
-          "its "
-          "\n"
-          "memory stays in quarantine (BufferInUseError) and its context is faulted.")
+           "The value of the last completion (None for most), or raises its error; InProgressError before the first.")
       .def("add_done_callback", &TaskObject::add_done_callback, "fn"_a,
            "Has fn(task) called by the next completion, once; at once when the task is done.")
       .def("remove_done_callback", &TaskObject::remove_done_callback, "fn"_a,
@@ -66,6 +82,9 @@ void bind_properties(Class& type) {
       .def_property_readonly("context", &TaskObject::context_ref)
       .def_property_readonly("_engine", [](const TaskObject& self) { return self.context().engine_ref(); })
       .def_property_readonly("_completions", &TaskObject::completions)
+      .def_property_readonly("_value", &TaskObject::value)
+      .def_property_readonly("_lends_memory", &TaskObject::lends_memory)
+      .def("_abandon", &TaskObject::abandon, "Nobody may see the outcome, and that is as wanted.")
       .def("_outcome", &TaskObject::outcome, "The error of the last completion, or None.")
       .def(
           "_exception_of",
@@ -85,15 +104,28 @@ std::string repr(const TaskObject& task) {
   return "<pydoca task: " + task.describe() + ", " + state + ">";
 }
 
+void set_slots(PyHeapTypeObject* type) {
+  collectable<TaskObject>().value(type);
+  set_await_slot(type);
+  type->ht_type.tp_dealloc = &TaskObject::dealloc;
+}
+
 }  // namespace
 
 void bind_task(py::module_& module) {
   bind_state(module);
-  py::classh<TaskObject> type(module, "Task",
-                              "A unit of work for a device: awaitable, or waited for without a loop, and reusable.\n"
-                              "While the device has it, it and its bufs are kept alive, whatever is dropped.",
-                              collectable<TaskObject>());
+  py::classh<TaskObject> type(
+      module, "Task",
+      "A unit of work for a device: awaitable, or waited for without a loop, and reusable.\n"
+      "While the device has it, it and its bufs are kept alive, whatever is dropped.\n"
+      "await waits for the completion: its value, or the task's error. When cancelled, "
+      "CancelledError comes once the device\n"
+      "has let go of the memory. After the engine's drain_timeout, or a second cancel, the task "
+      "is given up instead: its\nmemory stays in quarantine (BufferInUseError) and its context "
+      "is faulted.",
+      py::custom_type_setup(set_slots));
   bind_submission(type);
+  add_methods(type, submissions());
   bind_properties(type);
   type.def("__repr__", repr);
 }

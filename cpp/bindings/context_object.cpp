@@ -27,6 +27,7 @@ ContextObject::ContextObject(py::object engine, py::object device, std::shared_p
 
 ContextObject::~ContextObject() {
   context_->set_state_changed(nullptr);
+  drop_spares();
   engine_->remove_context(*this);
 }
 
@@ -116,7 +117,33 @@ void ContextObject::remove_task(TaskObject& task) noexcept {
   task.previous_ = task.next_ = nullptr;
 }
 
+void ContextObject::keep_spare(TaskObject& task, std::size_t kind) noexcept {
+  task.next_spare_ = std::exchange(spares_[kind], &task);
+}
+
+py::object ContextObject::take_spare(py::handle context, std::size_t kind) noexcept {
+  TaskObject* const task = spares_[kind];
+  if (task == nullptr) {
+    return {};
+  }
+  spares_[kind] = std::exchange(task->next_spare_, nullptr);
+  return task->become_used(py::reinterpret_borrow<py::object>(context));
+}
+
+void ContextObject::drop_spares() noexcept {
+  for (TaskObject*& first : spares_) {
+    while (first != nullptr) {
+      TaskObject& task = *first;
+      first = std::exchange(task.next_spare_, nullptr);
+      // Without a slot it is no spare any more, and ends with this reference.
+      task.release_slot();
+      const py::object last = task.become_used({});
+    }
+  }
+}
+
 void ContextObject::release_idle_tasks() noexcept {
+  drop_spares();
   for (TaskObject* task = tasks_; task != nullptr;) {
     TaskObject* next = task->next_;
     // One whose completion is being delivered gives its slot back at the end of that.

@@ -7,6 +7,8 @@
 
 #include <pybind11/pybind11.h>
 
+#include <array>
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
@@ -62,6 +64,13 @@ class ContextObject {
   void leave();
 
   Waiters& state_waiters() noexcept { return state_waiters_; }
+  /// Kinds of tasks that one context has, at most.
+  static constexpr std::size_t num_task_kinds = 5;
+  /// Idle tasks to whose Python objects nothing refers stay, slot and all, for the next ones: making such an object
+  /// costs more than a short operation. take_spare() gives null when there is none; context is this one's object.
+  void keep_spare(TaskObject& task, std::size_t kind) noexcept;
+  pybind11::object take_spare(pybind11::handle context, std::size_t kind) noexcept;
+
   /// A task was given up: nothing more is submitted until the context was stopped and is idle.
   void fault() noexcept { faulted_ = true; }
   bool is_faulted() const noexcept { return faulted_; }
@@ -79,6 +88,7 @@ class ContextObject {
   static void state_changed(std::uint64_t user_data, Context& context, ContextState previous, ContextState next);
   void tell_state(ContextState previous, ContextState next);
   void release_idle_tasks() noexcept;
+  void drop_spares() noexcept;
   void require_open(std::string_view what) const;
 
   pybind11::object engine_ref_;
@@ -88,6 +98,7 @@ class ContextObject {
   ContextOptions options_;
   Waiters state_waiters_;
   TaskObject* tasks_ = nullptr;  ///< those that have a slot
+  std::array<TaskObject*, num_task_kinds> spares_{};
   bool closed_ = false;
   bool faulted_ = false;
 };

@@ -7,6 +7,8 @@
 #include "task_object.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstdlib>
 #include <exception>
 #include <string>
 #include <vector>
@@ -14,9 +16,17 @@
 namespace pydoca::bindings {
 
 namespace py = pybind11;
-using Clock = std::chrono::steady_clock;
 
 namespace {
+
+constexpr std::array<std::string_view, 3> latency_names{"low", "balanced", "power"};
+
+/// After so long a turn of the loop is due, however much could be done at once.
+constexpr std::chrono::microseconds budget{100};
+constexpr std::chrono::microseconds longest_polling{200};
+/// What one turn of an event loop takes: so many completions, and about the time that they need.
+constexpr std::size_t turn_max = 256;
+constexpr std::chrono::microseconds turn_time{200};
 
 /// Every engine of this process, those inherited by fork too.
 std::vector<EngineObject*>& engines() {
@@ -28,6 +38,14 @@ void warn_of_closed_loop(std::size_t lost) noexcept {
   constexpr const char* text =
       "%zu completion(s) had waiters in an event loop that is closed; the tasks have the outcome";
   if (PyErr_WarnFormat(PyExc_ResourceWarning, 1, text, lost) != 0) PyErr_WriteUnraisable(nullptr);
+}
+
+/// What asyncio keeps in a thread's state for the loop that runs there: another object for every run of another loop.
+/// Asking asyncio itself costs a system call up to Python 3.11. Null, without an error, when nothing is found.
+PyObject* running_loop_mark() noexcept {
+  static PyObject* const key = PyUnicode_InternFromString("__asyncio_running_event_loop__");
+  PyObject* const state = PyThreadState_GetDict();
+  return state != nullptr && key != nullptr ? PyDict_GetItemWithError(state, key) : nullptr;
 }
 
 bool is_interrupt(const py::object& error) { return PyObject_IsInstance(error.ptr(), PyExc_Exception) == 0; }
@@ -46,7 +64,24 @@ class Batch {
 
 }  // namespace
 
-EngineObject::EngineObject(double drain_timeout) : engine_(ProgressEngine::create()) {
+Latency parse_latency(const std::optional<std::string>& name) {
+  const char* const from_environment = std::getenv("PYDOCA_LATENCY");
+  const std::string word = name.value_or(from_environment != nullptr ? from_environment : "balanced");
+  const auto* const found = std::ranges::find(latency_names, word);
+  if (found == latency_names.end()) {
+    raise(Status::invalid_value, std::string(name ? "latency" : "PYDOCA_LATENCY") + " is \"" + word +
+                                     "\"; there are: low, balanced, power");
+  }
+  return static_cast<Latency>(found - latency_names.begin());
+}
+
+std::string_view name_of(Latency latency) noexcept { return latency_names[static_cast<std::size_t>(latency)]; }
+
+EngineObject::EngineObject(double drain_timeout, Latency latency)
+    : engine_(ProgressEngine::create()),
+      latency_(latency),
+      spinning_(latency == Latency::power ? Patience::Duration::zero() : budget, latency == Latency::low),
+      polling_(latency == Latency::power ? Patience::Duration::zero() : longest_polling, latency == Latency::low) {
   set_drain_timeout(drain_timeout);
   engines().push_back(this);
 }
@@ -108,32 +143,121 @@ std::size_t EngineObject::drain(std::size_t max) {
   return count;
 }
 
-std::size_t EngineObject::drain_for(std::size_t max, std::chrono::nanoseconds limit) {
+std::size_t EngineObject::look() {
   constexpr std::size_t piece = 32;
   require_open("drain");
   if (progressing_) {
     return 0;
   }
-  const auto end = Clock::now() + limit;
+  const auto end = Clock::now() + turn_time;
   std::size_t count = 0;
-  for (bool more = true; more && count < max;) {
-    const std::size_t asked = std::min(piece, max - count);
-    const std::size_t got = drain_batch(asked);
+  for (bool more = true; more && count < turn_max;) {
+    const std::size_t got = drain_batch(piece);
     count += got;
-    more = got == asked && Clock::now() < end;
+    more = got == piece && Clock::now() < end;
   }
   settle();
   return count;
 }
 
-bool EngineObject::progress_until(const TaskObject& task, std::chrono::nanoseconds limit) {
-  require_open("progress");
-  const std::uint64_t before = task.completions();
-  const auto end = Clock::now() + limit;
-  while (!progressing_ && task.completions() == before && Clock::now() < end) {
-    progress();
+bool EngineObject::turn(bool woken) {
+  if (woken) {
+    disarm();
   }
-  return task.completions() != before;
+  renew_budget();
+  const std::size_t delivered = look();
+  if (delivered >= turn_max || goes_on(delivered)) {
+    return true;
+  }
+  engine_->request_notification();
+  return engine_->has_pending();
+}
+
+void EngineObject::disarm() noexcept {
+  // A forked child shares the handle with its parent, whose wake-up it would take.
+  if (!is_forked()) engine_->clear_notification();
+}
+
+/// After something came: those who waited for it run first, and may want more. Then as long as looking pays.
+bool EngineObject::goes_on(std::size_t delivered) noexcept {
+  const Clock::time_point now = Clock::now();
+  if (delivered != 0 && is_polling_ && polling_length_ != Patience::Duration::zero()) {
+    polling_.hit();
+  }
+  if (delivered != 0 || !is_polling_) {
+    is_polling_ = true;
+    polling_length_ = polling_.next();
+    polling_end_ = now + polling_length_;
+  }
+  if (delivered != 0 || now < polling_end_) {
+    return true;
+  }
+  if (polling_length_ != Patience::Duration::zero()) {
+    polling_.miss();
+  }
+  is_polling_ = false;
+  return false;
+}
+
+/// A few looks at what may be there; whether anything advanced.
+bool EngineObject::advance() {
+  constexpr int looks = 32;
+  bool advanced = false;
+  {
+    const Batch batch(progressing_);
+    // What advances may take long, so that one will do.
+    for (int look = 0; !advanced && look < looks; ++look) advanced = engine_->progress() != 0;
+  }
+  advanced_ += advanced ? 1 : 0;
+  settle();
+  return advanced;
+}
+
+bool EngineObject::progress_until(const TaskObject& task, Clock::time_point end) {
+  require_open("progress");
+  if (progressing_) {
+    return false;
+  }
+  const std::uint64_t before = task.completions();
+  while (task.completions() == before && advance()) {
+    if (Clock::now() >= end) return task.completions() != before;
+  }
+  return task.completions() != before || spin_until(task, before, end);
+}
+
+/// As long as looking at an engine that has nothing pays.
+bool EngineObject::spin_until(const TaskObject& task, std::uint64_t before, Clock::time_point end) {
+  const Patience::Duration length = spinning_.next();
+  if (length == Patience::Duration::zero()) {
+    return false;
+  }
+  const Clock::time_point stop = std::min(end, Clock::now() + length);
+  bool advanced = false;
+  while (task.completions() == before && Clock::now() < stop) advanced |= advance();
+  const bool completed = task.completions() != before;
+  if (completed) {
+    spinning_.hit();
+  } else if (!advanced) {
+    spinning_.miss();
+  }
+  return completed;
+}
+
+bool EngineObject::is_in_loop() const noexcept { return loop_mark_ && running_loop_mark() == loop_mark_.ptr(); }
+
+void EngineObject::entered_loop() { loop_mark_ = py::reinterpret_borrow<py::object>(running_loop_mark()); }
+
+void EngineObject::left_loop() noexcept {
+  const py::object mark = std::exchange(loop_mark_, {});
+  renew_budget();
+}
+
+EngineObject::Clock::time_point EngineObject::budget_end() {
+  if (budget_end_ == Clock::time_point()) {
+    budget_end_ = Clock::now() + budget;
+    bridge().attr("kick")();
+  }
+  return budget_end_;
 }
 
 void EngineObject::settle() {
@@ -271,6 +395,9 @@ EngineObject& to_engine(const py::object& object) {
   return object.cast<EngineObject&>();
 }
 
-int EngineObject::traverse(visitproc visit, void* arg) const { return visit_ref(bridge_, visit, arg); }
+int EngineObject::traverse(visitproc visit, void* arg) const {
+  const int stop = visit_ref(bridge_, visit, arg);
+  return stop != 0 ? stop : visit_ref(loop_mark_, visit, arg);
+}
 
 }  // namespace pydoca::bindings

@@ -2,12 +2,16 @@
 
 #include <pydoca/progress_engine.hpp>
 
+#include "patience.hpp"
+
 #include <pybind11/pybind11.h>
 
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -17,11 +21,24 @@ namespace pydoca::bindings {
 class ContextObject;
 class TaskObject;
 
+/// What an engine in an event loop trades for speed.
+enum class Latency : std::uint8_t {
+  low,       ///< always looks for a while before it sleeps
+  balanced,  ///< looks as long as that pays
+  power,     ///< sleeps at once
+};
+/// name, else the environment's PYDOCA_LATENCY, else balanced. Throws InvalidValueError for another word.
+Latency parse_latency(const std::optional<std::string>& name);
+std::string_view name_of(Latency latency) noexcept;
+
+
 /// A progress engine as Python has it. Completion callbacks run within its calls with the GIL held; what they raise,
 /// and the futures they complete, wait here until the engine's batch is over. Everything needs the GIL.
 class EngineObject {
  public:
-  explicit EngineObject(double drain_timeout);
+  using Clock = std::chrono::steady_clock;
+
+  EngineObject(double drain_timeout, Latency latency);
   ~EngineObject();
   EngineObject(const EngineObject&) = delete;
   EngineObject& operator=(const EngineObject&) = delete;
@@ -42,15 +59,30 @@ class EngineObject {
   // last two do nothing: there a coroutine may run, which would not know.
   bool progress();
   std::size_t drain(std::size_t max);
-  /// What a turn of an event loop may take: up to max completions, but not much more time than limit.
-  std::size_t drain_for(std::size_t max, std::chrono::nanoseconds limit);
-  /// progress() over and over until task has completed or limit is over; whether it has.
-  bool progress_until(const TaskObject& task, std::chrono::nanoseconds limit);
+  /// Takes what is there now, as much as fits into a turn of an event loop.
+  std::size_t look();
+  /// A turn of an event loop: renews its budget, takes what is there, and arms the handle once looking does not pay any
+  /// more. Whether the loop is to call again in its next turn.
+  bool turn(bool woken);
+  /// progress() over and over until task has completed, or end or patience is over; whether it has.
+  bool progress_until(const TaskObject& task, Clock::time_point end);
+
+  // What an event loop's turn may do at once instead of waiting for it. The time begins with the turn's first await.
+  /// Whether the loop that runs in this thread is the one to which the bridge bound the engine. May say no to the right
+  /// one, never yes to another.
+  bool is_in_loop() const noexcept;
+  void entered_loop();
+  void left_loop() noexcept;
+  /// The end of this turn's time; the first call of a turn has the bridge look at the engine in the next one.
+  Clock::time_point budget_end();
+  /// A turn has begun.
+  void renew_budget() noexcept { budget_end_ = {}; }
 
   /// How much all of these have advanced.
   std::uint64_t advanced() const noexcept { return advanced_; }
 
   /// How long a cancelled await waits for the device to let go of memory; seconds.
+  Latency latency() const noexcept { return latency_; }
   double drain_timeout() const noexcept { return drain_timeout_; }
   /// Throws invalid_value unless 0 or more.
   void set_drain_timeout(double seconds);
@@ -92,7 +124,10 @@ class EngineObject {
   pybind11::list contexts() const;
 
   int traverse(visitproc visit, void* arg) const;
-  void clear() { bridge_ = pybind11::object(); }
+  void clear() {
+    loop_mark_ = pybind11::object();
+    bridge_ = pybind11::object();
+  }
 
  private:
   struct Fault {
@@ -107,10 +142,23 @@ class EngineObject {
 
   std::shared_ptr<ProgressEngine> engine_;
   pybind11::object bridge_;
+  pybind11::object loop_mark_;  ///< what stands for the bound loop in its thread's state
+  Clock::time_point budget_end_;
   std::vector<ContextObject*> contexts_;
   std::vector<std::pair<pybind11::object, pybind11::object>> woken_;
   std::vector<Fault> faults_;
   std::uint64_t advanced_ = 0;
+  bool advance();
+  bool goes_on(std::size_t delivered) noexcept;
+  void disarm() noexcept;
+  bool spin_until(const TaskObject& task, std::uint64_t before, Clock::time_point end);
+
+  Latency latency_;
+  Patience spinning_;  ///< within one await
+  Patience polling_;   ///< between two sleeps of the loop
+  bool is_polling_ = false;
+  Patience::Duration polling_length_{};
+  Clock::time_point polling_end_;
   double drain_timeout_ = 0;
   bool progressing_ = false;
   bool closed_ = false;

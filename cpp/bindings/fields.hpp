@@ -36,9 +36,20 @@ void each_field(std::type_identity<backend::ComchCapabilities>, const Visit& vis
 }
 
 template <class Visit>
+void each_field(std::type_identity<backend::SyncEventCapabilities>, const Visit& visit) {
+  visit("export_to_remote_pci", &backend::SyncEventCapabilities::export_to_remote_pci);
+  visit("create_from_export", &backend::SyncEventCapabilities::create_from_export);
+  visit("export_to_remote_net", &backend::SyncEventCapabilities::export_to_remote_net);
+  visit("remote_net_create_from_export", &backend::SyncEventCapabilities::remote_net_create_from_export);
+  visit("async_wait", &backend::SyncEventCapabilities::async_wait);
+  visit("max_num_tasks", &backend::SyncEventCapabilities::max_num_tasks);
+}
+
+template <class Visit>
 void each_field(std::type_identity<backend::Capabilities>, const Visit& visit) {
   visit("dma", &backend::Capabilities::dma);
   visit("comch", &backend::Capabilities::comch);
+  visit("sync_event", &backend::Capabilities::sync_event);
   visit("mmap_export_pci", &backend::Capabilities::mmap_export_pci);
   visit("mmap_create_from_export_pci", &backend::Capabilities::mmap_create_from_export_pci);
   visit("mmap_export_rdma", &backend::Capabilities::mmap_export_rdma);
@@ -46,7 +57,6 @@ void each_field(std::type_identity<backend::Capabilities>, const Visit& visit) {
   visit("rep_filter_net", &backend::Capabilities::rep_filter_net);
   visit("rep_filter_emulated", &backend::Capabilities::rep_filter_emulated);
   visit("hotplug_manager", &backend::Capabilities::hotplug_manager);
-  visit("async_sync_event_wait", &backend::Capabilities::async_sync_event_wait);
 }
 
 template <class Visit>

@@ -18,14 +18,27 @@ namespace {
 
 using Query = bool (*)(const backend::Capabilities&);
 
-constexpr std::array<std::pair<std::string_view, Query>, 7> queries{{
+/// A capability of sync events.
+template <bool backend::SyncEventCapabilities::* field>
+bool has_sync_event(const backend::Capabilities& can) {
+  return can.sync_event.has_value() && (*can.sync_event).*field;
+}
+
+using SyncEventCan = backend::SyncEventCapabilities;
+
+constexpr std::array<std::pair<std::string_view, Query>, 12> queries{{
     {"dma", [](const backend::Capabilities& can) { return can.dma.has_value(); }},
     {"comch_server", [](const backend::Capabilities& can) { return can.comch.has_value() && can.comch->server; }},
     {"comch_client", [](const backend::Capabilities& can) { return can.comch.has_value() && can.comch->client; }},
     {"mmap_export_pci", [](const backend::Capabilities& can) { return can.mmap_export_pci; }},
     {"mmap_create_from_export_pci", [](const backend::Capabilities& can) { return can.mmap_create_from_export_pci; }},
     {"representors", [](const backend::Capabilities& can) { return can.rep_filter_all; }},
-    {"async_sync_event_wait", [](const backend::Capabilities& can) { return can.async_sync_event_wait; }},
+    {"sync_event", [](const backend::Capabilities& can) { return can.sync_event.has_value(); }},
+    {"sync_event_export_to_remote_pci", has_sync_event<&SyncEventCan::export_to_remote_pci>},
+    {"sync_event_create_from_export", has_sync_event<&SyncEventCan::create_from_export>},
+    {"sync_event_export_to_remote_net", has_sync_event<&SyncEventCan::export_to_remote_net>},
+    {"sync_event_remote_net_create_from_export", has_sync_event<&SyncEventCan::remote_net_create_from_export>},
+    {"async_sync_event_wait", has_sync_event<&SyncEventCan::async_wait>},
 }};
 
 Query find_query(const std::string& capability) {

@@ -25,7 +25,8 @@ std::vector<DeviceInfo> visible_devices(std::optional<Side> side);
 DeviceInfo find_requested(const DeviceRequest& request);
 
 /// Throws invalid_value for a name that is none of "dma", "comch_server", "comch_client", "mmap_export_pci",
-/// "mmap_create_from_export_pci", "representors" and "async_sync_event_wait".
+/// "mmap_create_from_export_pci", "representors", "sync_event", "sync_event_..." and
+/// "async_sync_event_wait".
 bool supports(const DeviceInfo& info, const std::string& capability);
 
 }  // namespace pydoca::bindings

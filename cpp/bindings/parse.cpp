@@ -39,6 +39,14 @@ constexpr std::array filter_names{Named{"all", RepFilter::all}, Named{"net", Rep
 constexpr std::array func_type_names{Named{"pf", PciFuncType::pf}, Named{"vf", PciFuncType::vf},
                                      Named{"sf", PciFuncType::sf}};
 
+constexpr std::array location_names{
+    Named{"cpu", SyncEventLocation::cpu},
+    Named{"remote_pci", SyncEventLocation::remote_pci},
+    Named{"remote_net", SyncEventLocation::remote_net},
+    Named{"dpa", SyncEventLocation::dpa},
+    Named{"gpu", SyncEventLocation::gpu},
+};
+
 template <class Names>
 auto find(const Names& names, std::string_view what, std::string_view word) {
   std::vector<std::string_view> known;
@@ -154,6 +162,13 @@ RepFilter to_rep_filter(py::handle value) {
 PciFuncType to_func_type(std::string_view text) { return find(func_type_names, "function type", text); }
 
 std::string_view to_text(PciFuncType type) noexcept { return name_of(func_type_names, type); }
+
+SyncEventLocation to_location(py::handle value, std::string_view what) {
+  return to_enum<SyncEventLocation>(value, what,
+                                    [&](const std::string& text) { return find(location_names, what, text); });
+}
+
+std::string_view to_text(SyncEventLocation location) noexcept { return name_of(location_names, location); }
 
 std::string to_text(const MacAddr& address) {
   constexpr std::string_view digits = "0123456789abcdef";

@@ -2,6 +2,7 @@
 /// does not know, with the nearest name that it does.
 #pragma once
 
+#include <pydoca/sync_event.hpp>
 #include <pydoca/types.hpp>
 
 #include <pybind11/pybind11.h>
@@ -37,6 +38,10 @@ RepFilter to_rep_filter(pybind11::handle value);
 /// "pf", "vf" or "sf".
 PciFuncType to_func_type(std::string_view text);
 std::string_view to_text(PciFuncType type) noexcept;
+
+/// A SyncEventLocation, or its name, such as "remote_pci"; what names it in the error.
+SyncEventLocation to_location(pybind11::handle value, std::string_view what);
+std::string_view to_text(SyncEventLocation location) noexcept;
 
 using MacAddr = std::array<std::uint8_t, 6>;
 using Ipv4Addr = std::array<std::uint8_t, 4>;

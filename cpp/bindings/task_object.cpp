@@ -3,6 +3,7 @@
 #include "collectable.hpp"
 #include "convert.hpp"
 #include "quarantine.hpp"
+#include "raw_method.hpp"
 
 #include <algorithm>
 #include <array>
@@ -40,10 +41,6 @@ bool is_dev_mode() { return py::module_::import("sys").attr("flags").attr("dev_m
   raise_named("BufferInUseError", text.cast<std::string>());
 }
 
-void raise_if_any(const py::object& error) {
-  if (!error.is_none()) raise(error);
-}
-
 }  // namespace
 
 TaskObject::TaskObject(py::object context, Task& slot)
@@ -60,6 +57,42 @@ TaskObject::~TaskObject() {
     context_->remove_task(*this);
     slot_->free();
   }
+}
+
+void TaskObject::dealloc(PyObject* self) {
+  PyObject_GC_UnTrack(self);
+  const auto& instance = *reinterpret_cast<const py::detail::instance*>(self);
+  // A subclass of Python's has more to give up than this knows of.
+  auto* const task =
+      Py_TYPE(self)->tp_dealloc == &TaskObject::dealloc ? static_cast<TaskObject*>(first_value(self)) : nullptr;
+  if (task == nullptr || instance.weakrefs != nullptr || !task->become_spare()) {
+    py::detail::pybind11_object_dealloc(self);
+  }
+}
+
+bool TaskObject::become_spare() noexcept {
+  const std::size_t kind = this->kind();
+  if (kind == ContextObject::num_task_kinds || slot_ == nullptr || !context_ref_ || context_ref_.ref_count() == 1) {
+    return false;
+  }
+  clear();
+  // What was dropped just now may have run code that stopped the context.
+  if (slot_ == nullptr || context_->context().state() != ContextState::running) {
+    return false;
+  }
+  completions_ = 0;
+  status_ = Status::success;
+  abandoned_ = false;
+  context_->keep_spare(*this, kind);
+  context_ref_ = py::object();
+  return true;
+}
+
+py::object TaskObject::become_used(py::object context) noexcept {
+  context_ref_ = std::move(context);
+  _Py_NewReference(self_.ptr());
+  PyObject_GC_Track(self_.ptr());
+  return py::reinterpret_steal<py::object>(self_);
 }
 
 void TaskObject::submit(SubmitFlags flags, bool checked) {
@@ -154,8 +187,8 @@ void TaskObject::on_complete(Task&, std::uint64_t task_user_data, std::uint64_t)
 
 void TaskObject::warn_if_unseen() const noexcept {
   const ContextOptions& options = context_->options();
-  const bool seen =
-      may_be_dropped() || !done_callbacks_.empty() || !options.on_completion.is_none() || !options.on_error.is_none();
+  const bool seen = abandoned_ || may_be_dropped() || !done_callbacks_.empty() || !options.on_completion.is_none() ||
+                    !options.on_error.is_none();
   if (seen || !is_dev_mode()) {
     return;
   }
@@ -168,24 +201,30 @@ void TaskObject::warn_if_unseen() const noexcept {
 void TaskObject::complete(Status status) {
   status_ = status;
   ++completions_;
+  completed(status);
   if (std::exchange(quarantined_, false)) [[unlikely]] {
     Quarantine::instance().remove(*this);
   }
-  waiters_.wake(engine(), py::int_(static_cast<std::uint32_t>(status)));
-  call_back(self(), status);
+  if (!waiters_.empty()) {
+    const py::object value = status == Status::success ? this->value() : py::none();
+    waiters_.wake(engine(), py::make_tuple(static_cast<std::uint32_t>(status), value));
+  }
+  call_back(status);
   // The context may be stopping, and the callbacks may have submitted the task again.
   if (!in_flight_ && context_->context().state() == ContextState::stopping) {
     release_slot();
   }
 }
 
-void TaskObject::call_back(const py::object& self, Status status) {
+void TaskObject::call_back(Status status) {
   const ContextOptions& options = context_->options();
-  const py::object callback = status == Status::success ? options.on_completion : options.on_error;
-  const std::vector<py::object> done_callbacks = std::exchange(done_callbacks_, {});
-  if (callback.is_none() && done_callbacks.empty()) {
+  const py::object& wanted = status == Status::success ? options.on_completion : options.on_error;
+  if (wanted.is_none() && done_callbacks_.empty()) {
     return;
   }
+  const py::object callback = wanted;
+  const py::object self = this->self();
+  const std::vector<py::object> done_callbacks = std::exchange(done_callbacks_, {});
   const EnteredVariables variables(std::exchange(variables_, {}));
   if (!callback.is_none()) {
     engine().call(callback, self, self, user_data_, context_->user_data());
@@ -214,7 +253,7 @@ void TaskObject::release_slot() noexcept {
 }
 
 void TaskObject::require_submitted(std::string_view what) const {
-  if (!in_flight_ && completions_ == 0) {
+  if (!was_submitted()) {
     raise(Status::bad_state, std::string(what) + " " + describe() + ": it was never submitted; submit it first");
   }
 }
@@ -228,21 +267,28 @@ void TaskObject::require_idle(std::string_view what) const {
   }
 }
 
-void TaskObject::wait(std::optional<double> timeout) {
+py::object TaskObject::wait(std::optional<double> timeout) {
   require_submitted("wait for");
   if (in_flight_) {
     const std::uint64_t before = completions_;
     block_until(engine(), [&] { return completions_ != before; }, timeout, "wait for " + describe());
   }
-  raise_if_any(outcome());
+  return value_or_error();
 }
 
-void TaskObject::result() {
+py::object TaskObject::result() {
   require_submitted("result of");
   if (in_flight_) {
     raise(Status::in_progress, "result of " + describe() + ": it is in flight; await it or wait() for it");
   }
-  raise_if_any(outcome());
+  return value_or_error();
+}
+
+py::object TaskObject::value_or_error() {
+  if (status_ != Status::success) [[unlikely]] {
+    raise(exception_of(status_));
+  }
+  return value();
 }
 
 py::object TaskObject::exception_of(Status status) {

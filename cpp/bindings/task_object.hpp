@@ -35,6 +35,8 @@ class TaskObject {
     made.self_ = object;
     return object;
   }
+  /// For the class, as its tp_dealloc: an idle task's object may stay with the context, as a spare one.
+  static void dealloc(PyObject* self);
 
   /// What the engine calls for every task that is a TaskObject's: for set_conf of the libraries.
   static void on_complete(Task& task, std::uint64_t task_user_data, std::uint64_t context_user_data);
@@ -46,12 +48,17 @@ class TaskObject {
   void submit_threadsafe();
   /// Throws in_use while in flight, bad_state when freed already.
   void free();
-  /// Progresses until the submission under way has completed; throws its error.
-  void wait(std::optional<double> timeout);
-  /// Throws the error of the last completion; in_progress while in flight, bad_state when never submitted.
-  void result();
+  /// Progresses until the submission under way has completed; gives its value or throws its error.
+  pybind11::object wait(std::optional<double> timeout);
+  /// The value of the last completion, or throws its error; in_progress while in flight, bad_state when never
+  /// submitted.
+  pybind11::object result();
+  /// What a successful completion has brought; None where it brings nothing.
+  virtual pybind11::object value() const { return pybind11::none(); }
   /// The same as an exception or None, of the last completion also while in flight again.
   pybind11::object outcome() { return exception_of(status_); }
+  /// The value of the last completion, or throws its error.
+  pybind11::object value_or_error();
   /// The exception of a failed completion, with this task in it; None for success.
   pybind11::object exception_of(Status status);
 
@@ -64,6 +71,7 @@ class TaskObject {
   bool done() const noexcept { return completions_ != 0 && !in_flight_; }
   bool is_freed() const noexcept { return slot_ == nullptr; }
   std::uint64_t completions() const noexcept { return completions_; }
+  bool was_submitted() const noexcept { return in_flight() || completions_ != 0; }
   Status status() const noexcept { return in_flight_ ? Status::in_progress : status_; }
   Task::State state() const noexcept { return slot_ != nullptr ? slot_->state() : Task::State::free; }
   Task* slot() const noexcept { return slot_; }
@@ -93,8 +101,16 @@ class TaskObject {
   virtual std::string advice(Status status) const;
   /// Whether a failure shows elsewhere too, so that nothing goes unseen when it is dropped in flight.
   virtual bool may_be_dropped() const noexcept { return false; }
+  /// Whether a flight uses memory of Python's, so that giving up waits for its end.
+  virtual bool lends_memory() const noexcept { return true; }
+  /// Somebody who waited has given up: that nobody sees the outcome is as wanted.
+  void abandon() noexcept { abandoned_ = true; }
 
  protected:
+  /// Which of the context's lists of spare tasks is for such as this one; ContextObject::num_task_kinds: none.
+  virtual std::size_t kind() const noexcept { return ContextObject::num_task_kinds; }
+  /// The slot has completed, and may be given back before anybody looks.
+  virtual void completed(Status /*status*/) {}
   /// The lists of bufs that the operation is lent, those of the application's memory.
   virtual std::vector<const Buf*> lent_bufs() const { return {}; }
   /// Gives the slot its operands, before every submission; throws when there is something wrong with them.
@@ -106,6 +122,11 @@ class TaskObject {
  private:
   friend class ContextObject;
 
+  /// Leaves this object, to which nobody refers, to the context; false when it must end.
+  bool become_spare() noexcept;
+  /// The reverse.
+  pybind11::object become_used(pybind11::object context) noexcept;
+
   [[noreturn]] void refuse_submission(bool checked) const;
   /// The engine has the task from now on.
   void take_off();
@@ -113,7 +134,7 @@ class TaskObject {
   void complete(Status status);
   /// In Python's development mode, for a task that nothing in Python refers to any more.
   void warn_if_unseen() const noexcept;
-  void call_back(const pybind11::object& self, Status status);
+  void call_back(Status status);
 
   pybind11::object context_ref_;
   ContextObject* context_;
@@ -126,6 +147,8 @@ class TaskObject {
   Waiters waiters_;
   std::uint64_t completions_ = 0;
   Status status_ = Status::success;
+  bool abandoned_ = false;
+  TaskObject* next_spare_ = nullptr;
   bool quarantined_ = false;
   TaskObject* previous_ = nullptr;  ///< in the context's list
   TaskObject* next_ = nullptr;

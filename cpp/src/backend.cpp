@@ -28,6 +28,12 @@ std::unique_ptr<CopyQueue> Device::create_copy_queue(const QueueOptions& /*optio
   refuse("copy memory: it has no DMA engine");
 }
 
+std::unique_ptr<Counter> Device::create_counter(const MemoryRange* /*memory*/) { refuse("make sync events"); }
+
+std::unique_ptr<Counter> Device::import_counter(std::span<const std::byte> /*blob*/, CounterScope /*scope*/) {
+  refuse("import sync events");
+}
+
 std::unique_ptr<Listener> Device::listen(const RepresentorProperties& /*representor*/, std::string_view /*service*/,
                                          const ChannelOptions& /*options*/) {
   refuse("serve comch clients");

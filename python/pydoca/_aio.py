@@ -8,7 +8,6 @@ here needs a timer to go on, a thread, or the loop's thread-safe calls.
 from __future__ import annotations
 
 import asyncio
-import time
 import warnings
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Generator, Iterable
@@ -17,14 +16,9 @@ from types import coroutine
 from typing import Any, Protocol
 
 from pydoca import _log
-from pydoca._core import Awaitable, Context, ContextState, ProgressEngine, Task
+from pydoca._core import Awaitable, Context, ContextState, ProgressEngine, SyncEventContext, Task
 from pydoca._errors import BadStateError, DocaError, InvalidValueError, TimeOutError
 
-_TURN_MAX = 256  # completions that one turn of the loop takes
-_TURN_NS = 200_000  # and about the time that it takes for them
-_BUDGET_NS = 100_000  # of work per turn that an await may do at once instead of waiting for it
-_WINDOW_MIN_NS = 25_000
-_WINDOW_MAX_NS = 200_000
 _SHUTDOWN_TIMEOUT = 1.0  # seconds for which a loop's end waits for the same
 _CLOSE_TIMEOUT = 5.0  # seconds for which leaving a context waits
 
@@ -41,6 +35,9 @@ class Completion(Waitable, Protocol):
 
     @property
     def _completions(self) -> int: ...
+    @property
+    def _lends_memory(self) -> bool: ...
+    def _abandon(self) -> None: ...
     def _quarantine(self) -> bool: ...
 
 
@@ -62,11 +59,6 @@ class Bridge:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._fd = -1
         self._due: asyncio.Handle | None = None  # _turn, when polling
-        self._last_hit = 0  # when something was delivered or polling began; ns
-        self._window = _WINDOW_MIN_NS  # of polling without a hit, then arm
-        self._hits = 0  # since polling began
-        self._misses = 0  # windows in a row without a hit
-        self._budget_end = 0  # of this turn of the loop; 0: nothing was used
         self._shutdown: Any = None
 
     def bind(self) -> asyncio.AbstractEventLoop:
@@ -74,6 +66,7 @@ class Bridge:
         loop = asyncio.get_running_loop()
         if self._loop is not loop:
             self._bind(loop)
+        self._engine._entered_loop()
         return loop
 
     def _bind(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -101,7 +94,7 @@ class Bridge:
         if self._due is not None:
             self._due.cancel()
             self._due = None
-        self._budget_end = 0
+        self._engine._left_loop()
         shutdown, self._shutdown = self._shutdown, None
         if shutdown is not None:
             self._step(shutdown.aclose())
@@ -144,26 +137,17 @@ class Bridge:
     def kick(self) -> None:
         """Has the loop look at the engine in its next turn: for when the handle may not be armed."""
         if self._due is None and self._loop is not None and not self._loop.is_closed():
-            self._begin_polling()
             self._due = self._loop.call_soon(self._turn)
 
-    def _begin_polling(self) -> None:
-        self._last_hit = time.monotonic_ns()
-        self._hits = 0
-
     def _ready(self) -> None:
-        self._engine._disarm()
         if self._due is None:
-            self._begin_polling()
-            self._turn()
+            self._turn(woken=True)
 
-    def _turn(self) -> None:
+    def _turn(self, woken: bool = False) -> None:
         self._due = None
-        self._budget_end = 0
         again = True
         try:
-            delivered = self._engine._turn(_TURN_MAX, _TURN_NS)
-            again = delivered == _TURN_MAX or self._within_window(delivered) or not self._engine._arm()
+            again = self._engine._turn(woken)
         except DocaError:
             self._forget()  # a forked child's engine, say: nothing of it will ever be delivered here
             raise
@@ -174,33 +158,13 @@ class Bridge:
         if not again:
             _log.drain()
 
-    def _within_window(self, delivered: int) -> bool:
-        now = time.monotonic_ns()
-        if delivered:
-            self._last_hit = now
-            self._hits += delivered
-            self._misses = 0
-            self._window = min(max(2 * self._window, _WINDOW_MIN_NS), _WINDOW_MAX_NS)
-            return True
-        if now - self._last_hit < self._window:
-            return True
-        self._misses += self._hits == 0
-        if self._misses == 3:
-            self._misses = 0
-            self._window = self._window // 2 if self._window > _WINDOW_MIN_NS else 0
-        return False
-
     def look(self) -> None:
         """Takes what is there now, as a turn of the loop would."""
-        self._engine._turn(_TURN_MAX, _TURN_NS)
+        self._engine._look()
 
     def budget(self) -> int:
         """How much time is left, in ns, for doing things at once; the loop's next turn gives it back."""
-        now = time.monotonic_ns()
-        if self._budget_end == 0:
-            self._budget_end = now + _BUDGET_NS
-            self.kick()
-        return self._budget_end - now
+        return self._engine._budget()
 
     def report(self, error: BaseException, source: object) -> bool:
         """Hands what a user's callback raised to the loop; False when there is no loop to hand it to."""
@@ -227,10 +191,16 @@ class Bridge:
         except asyncio.CancelledError as cancelled:
             # A completion may have come between the request and its delivery; then it stays in the task.
             if task._completions == before:
-                await self._drain(task, before, cancelled)
+                await self._give_up(task, before, cancelled)
             raise
         finally:
             task._discard_waiter(future)
+
+    async def _give_up(self, task: Completion, before: int, cancelled: BaseException) -> None:
+        if task._lends_memory:
+            await self._drain(task, before, cancelled)
+        else:
+            task._abandon()
 
     async def _drain(self, task: Completion, before: int, cancelled: BaseException) -> None:
         loop = self.bind()
@@ -270,24 +240,23 @@ class Bridge:
         return cancelled
 
 
-def await_task(task: Task) -> Generator[Any, None, None]:
-    return _await_task(task).__await__()
-
-
-async def _await_task(task: Task) -> None:
-    task._require_submitted("await")
-    if task.done and asyncio._get_running_loop() is None:
-        return task.result()
+async def await_task(task: Task, tried: bool) -> Any:
+    """What the awaiter of a task calls unless it was done at once; tried: within the turn's budget."""
     bridge: Bridge = task._engine._bridge
-    bridge.bind()
-    left = bridge.budget()
-    if task.done or (left > 0 and task._engine._progress_until(task, left)):
-        error = task._outcome()
+    if not tried:
+        task._require_submitted("await")
+        if task.done and asyncio._get_running_loop() is None:
+            return task.result()
+        bridge.bind()
+    if task.done or (not tried and task._engine._progress_until(task, bridge.budget())):
+        error, value = task._outcome(), task._value
         if bridge.budget() <= 0:
             await _next_turn()
     else:
-        error = task._exception_of(await bridge.completion(task))
-    return _raise_if_any(error)
+        status, value = await bridge.completion(task)
+        error = task._exception_of(status)
+    _raise_if_any(error)
+    return value
 
 
 def _raise_if_any(error: BaseException | None) -> None:
@@ -382,6 +351,14 @@ class _Signal:
     def _quarantine(self) -> bool:
         return sum(task._quarantine() for task in self._tasks) != 0  # of every one
 
+    @property
+    def _lends_memory(self) -> bool:
+        return any(task._lends_memory for task in self._tasks if not task.done)
+
+    def _abandon(self) -> None:
+        for task in self._tasks:
+            task._abandon()
+
     def fire(self) -> None:
         self._completions += 1
         waiters, self._waiters = self._waiters, []
@@ -425,6 +402,19 @@ def _checked(engine: ProgressEngine, tasks: Iterable[Task], what: str) -> list[T
         if task._engine is not engine:
             raise InvalidValueError(f"{what}: {task!r} belongs to another progress engine")
     return checked
+
+
+async def poll_until(context: SyncEventContext, predicate: Callable[[int], object], interval: float) -> int:
+    task = context.get(submit=False)
+    while True:
+        task.try_submit()
+        value: int = await task
+        if predicate(value):
+            return value
+        if interval > 0:
+            await asyncio.sleep(interval)
+        else:
+            await _next_turn()
 
 
 async def gather(engine: ProgressEngine, tasks: Iterable[Task]) -> list[Task]:
@@ -476,7 +466,7 @@ async def _next_arrival(bridge: Bridge, arrival: _Signal, countdown: _Countdown)
         await future
     except asyncio.CancelledError as cancelled:
         if countdown.left:
-            await bridge._drain(countdown.all_done, 0, cancelled)
+            await bridge._give_up(countdown.all_done, 0, cancelled)
         raise
     finally:
         arrival._discard_waiter(future)

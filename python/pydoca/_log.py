@@ -72,6 +72,11 @@ def to_level(value: LogLevel | int | str) -> LogLevel:
         raise InvalidValueError(f"log level {value!r} does not exist; use one of {known}") from None
 
 
+def to_logging(level: LogLevel) -> int:
+    """logging's number for the level; for DISABLE one that no message has."""
+    return _TO_LOGGING.get(level, logging.CRITICAL + 1)
+
+
 def set_log_level(level: LogLevel | int | str) -> None:
     """Sets the most verbose level at which applications' messages reach Python's logging."""
     _core.log_set_lower_limit(to_level(level))

@@ -189,8 +189,8 @@ TEST(Profile, SetsLimitsAndEngines) {
   EXPECT_TRUE(dpu.comch->server && !dpu.comch->client);
   EXPECT_TRUE(host.mmap_export_pci && !host.mmap_create_from_export_pci && !host.rep_filter_all);
   EXPECT_TRUE(!dpu.mmap_export_pci && dpu.mmap_create_from_export_pci && dpu.rep_filter_all);
-  EXPECT_TRUE(host.async_sync_event_wait);
-  EXPECT_FALSE(dpu.async_sync_event_wait);
+  EXPECT_TRUE(host.sync_event->async_wait);
+  EXPECT_FALSE(dpu.sync_event->async_wait);
 }
 
 TEST(Profile, AnUnknownOneListsTheOthers) {

@@ -4,7 +4,7 @@
 #include "backend/sim/blob.hpp"
 #include "backend/sim/fabric.hpp"
 #include "backend/sim/fd_message.hpp"
-#include "backend/sim/gate_page.hpp"
+#include "backend/sim/shared_page.hpp"
 #include "backend/sim/import_protocol.hpp"
 #include "backend/sim/imported_region.hpp"
 #include "detail/wait_limit.hpp"
@@ -537,12 +537,12 @@ TEST_F(Exports, AChattyImporterIsStillWaitedFor) {
   ExportedMemory exported(Kind::pydoca, size, Access::pci_read_write);
   Hostile hostile(exported.blob());
   ASSERT_EQ(hostile.ask(), Status::success);
-  const auto page = sim::GatePage::map(hostile.files.fds[0].get());
-  ASSERT_TRUE(page->gate().enter());
+  const auto page = sim::SharedPage<sim::Gate>::map(hostile.files.fds[0].get());
+  ASSERT_TRUE((*page)->enter());
   EXPECT_EQ(::send(hostile.socket.get(), "nonsense", 8, MSG_NOSIGNAL), 8);
   EXPECT_EQ(::send(hostile.socket.get(), "more", 4, MSG_NOSIGNAL), 4);
   EXPECT_EQ(exported.withdraw(), Status::again);
-  page->gate().leave();
+  (*page)->leave();
   EXPECT_EQ(exported.withdraw(), Status::success);
 }
 
@@ -552,7 +552,7 @@ TEST_F(Exports, AMessageWithTooManyDescriptorsLeavesNoneOpen) {
   const detail::Fd sender(ends[0]);
   const detail::Fd receiver(ends[1]);
   const std::size_t before = count_fds();
-  for (const std::size_t count : {3U, 8U, 9U, 100U, 253U}) {
+  for (const std::size_t count : {sim::max_message_fds + 1, std::size_t{8}, std::size_t{9}, std::size_t{100}, std::size_t{253}}) {
     std::vector<int> fds(count, 0);
     std::vector<std::byte> control(CMSG_SPACE(fds.size() * sizeof(int)));
     char byte = 'x';
@@ -584,7 +584,7 @@ detail::Fd file_of(std::size_t length, int seals) {
 
 TEST_F(Exports, FilesThatCouldShrinkAreRefused) {
   const detail::Fd gate = file_of(4096, F_SEAL_SHRINK | F_SEAL_GROW);
-  sim::ImportedRegion region(0x1000, 8192, false, sim::GatePage::map(gate.get()));
+  sim::ImportedRegion region(0x1000, 8192, false, sim::SharedPage<sim::Gate>::map(gate.get()));
   EXPECT_EQ(thrown_by([&] { region.map(file_of(8192, 0).get(), 0); }), Status::not_permitted);
   EXPECT_EQ(thrown_by([&] { region.map(file_of(8192, F_SEAL_SHRINK).get(), 0); }), Status::not_permitted);
   EXPECT_EQ(thrown_by([&] { region.map(file_of(8192, F_SEAL_SHRINK | F_SEAL_GROW).get(), 4096); }),
@@ -594,8 +594,8 @@ TEST_F(Exports, FilesThatCouldShrinkAreRefused) {
   EXPECT_EQ(thrown_by([&] { region.map(0, 0); }), Status::not_permitted);
   region.map(file_of(8192, F_SEAL_SHRINK | F_SEAL_GROW).get(), 0);
   EXPECT_EQ(region.kind(), sim::Region::Kind::mapped);
-  EXPECT_EQ(thrown_by([] { sim::GatePage::map(file_of(4096, 0).get()); }), Status::not_permitted);
-  EXPECT_EQ(thrown_by([] { sim::GatePage::map(file_of(16, F_SEAL_SHRINK | F_SEAL_GROW).get()); }),
+  EXPECT_EQ(thrown_by([] { sim::SharedPage<sim::Gate>::map(file_of(4096, 0).get()); }), Status::not_permitted);
+  EXPECT_EQ(thrown_by([] { sim::SharedPage<sim::Gate>::map(file_of(16, F_SEAL_SHRINK | F_SEAL_GROW).get()); }),
             Status::not_permitted);
 }
 

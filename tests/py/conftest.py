@@ -81,6 +81,16 @@ class Commands:
 
         return self.wait_until(find, f"the process of side {side}")
 
+    def wait_for_loop(self, process: "subprocess.Popen[str]") -> None:
+        """Until the command's event loop runs: then it has said what a SIGTERM is to do."""
+
+        def handles_sigterm() -> bool:
+            status = Path(f"/proc/{process.pid}/status").read_text()
+            caught = int(next(line for line in status.splitlines() if line.startswith("SigCgt")).split()[1], 16)
+            return bool(caught & 1 << (signal.SIGTERM - 1))
+
+        self.wait_until(handles_sigterm, "the command's event loop")
+
     def require_no_process(self) -> None:
         self.wait_until(lambda: not self.processes(), f"the end of {self.processes()}", PATIENCE)
 

@@ -205,18 +205,11 @@ def test_the_other_side_never_comes(commands, source, target, side, other):
 )
 def test_waiting_ends_by_a_signal(commands, source, target, side, number):
     half = commands.start("copy", "--side", side, "--name", "lonely", source if side == "host" else target)
-    commands.wait_until(lambda: handles_sigterm(half.pid), "the event loop of the half")
+    commands.wait_for_loop(half)
     half.send_signal(number)
     _, errors = half.communicate(timeout=LIMIT)
     assert half.returncode == 128 + number
     assert errors == ("pydoca: interrupted\n" if number == signal.SIGINT else "pydoca: ended by SIGTERM\n")
-
-
-def handles_sigterm(pid: int) -> bool:
-    """Whether the process has said what a SIGTERM is to do: then its event loop runs."""
-    status = Path(f"/proc/{pid}/status").read_text()
-    caught = int(next(line for line in status.splitlines() if line.startswith("SigCgt")).split()[1], 16)
-    return bool(caught & 1 << (signal.SIGTERM - 1))
 
 
 # ---- in the middle of a copy
@@ -230,6 +223,7 @@ class Held:
 
     def __init__(self, commands, tmp_path: Path, by_hand: bool) -> None:
         self.commands = commands
+        self._bytes_read, self._still_since = 0, 0.0
         self.fifo = tmp_path / "fifo"
         self.source = make_file(tmp_path / "held", self.SIZE)
         os.mkfifo(self.fifo)
@@ -245,9 +239,11 @@ class Held:
         commands.wait_until(self._has_read_all, "the host's digest")
 
     def _has_read_all(self) -> bool:
-        """Whether the host has read the whole file for its own digest."""
-        counters = Path(f"/proc/{self.pids['host']}/io").read_text()
-        return int(counters.split()[1]) >= self.SIZE
+        """Whether the host has read the whole file for its own digest: it reads no more (modules count too)."""
+        count = int(Path(f"/proc/{self.pids['host']}/io").read_text().split()[1])
+        if count != self._bytes_read:
+            self._bytes_read, self._still_since = count, time.monotonic()
+        return count >= self.SIZE and time.monotonic() - self._still_since > 0.2
 
     def read_on(self) -> None:
         """Until the writer closes the FIFO, or the copy fails."""

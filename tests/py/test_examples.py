@@ -30,6 +30,34 @@ def test_host_and_dpu_in_either_order(commands, order):
     assert ends["dpu.py"] == (f"{TEXT}\n", "", 0)
 
 
+@pytest.mark.parametrize("mode", [[], ["--async"]], ids=["synchronous", "asynchronous"])
+@pytest.mark.parametrize("first", ["sync_event_local.py", "sync_event_remote.py"])
+def test_two_processes_signal_each_other_in_either_order(commands, first, mode):
+    names = sorted(["sync_event_local.py", "sync_event_remote.py"], key=lambda name: name != first)
+    processes = {name: start(commands, name, *mode) for name in names}
+    ends = {name: (*process.communicate(timeout=30), process.returncode) for name, process in processes.items()}
+    assert ends["sync_event_local.py"] == ("the DPU answered 20\n", "", 0)
+    assert ends["sync_event_remote.py"] == ("the host signalled 10\n", "", 0)
+
+
+def test_one_event_has_several_subscribers(commands):
+    process = start(commands, "sync_event_subscribers.py", "2", "50")
+    output, errors = process.communicate(timeout=40)
+    assert (process.returncode, errors) == (0, "")
+    assert output == "2 subscribers acknowledged 50 rounds: 100 in all\n"
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 3, 20])
+def test_events_pace_a_pipeline(commands, rounds):
+    size = 64 << 10
+    process = start(commands, "sync_event_pipeline.py", str(rounds), str(size))
+    output, errors = process.communicate(timeout=40)
+    assert (process.returncode, errors) == (0, "")
+    digest = hashlib.sha256(b"".join(k.to_bytes(8, "little") * (size // 8) for k in range(1, rounds + 1))).hexdigest()
+    assert output.startswith(f"{rounds} buffers, {rounds * size} bytes in ")
+    assert output.endswith(f"SHA-256 {digest}\n")
+
+
 def test_the_copy_of_the_readme(commands):
     readme = (EXAMPLES.parent / "README.md").read_text()
     code = readme.split("```python\n")[1].split("```")[0]

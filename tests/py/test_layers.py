@@ -34,6 +34,7 @@ ORDER = [
     ["context"],
     ["progress_engine"],
     ["dma", "sha", "compress", "sync_event", "comch", "rdma"],
+    ["sync_event_context"],
     ["graph"],
     ["workq"],
     ["sim"],

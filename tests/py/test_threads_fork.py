@@ -323,8 +323,8 @@ with pe, dma:
         os.dup2(write, 2)
         raise ZeroDivisionError("the child's own")
 os.close(write)
-with os.fdopen(read) as pipe:
-    text = pipe.read()
+with os.fdopen(read) as file:
+    text = file.read()
 assert "the child's own" in text and "Forked" not in text, text
 assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1
 """)

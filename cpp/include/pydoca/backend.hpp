@@ -43,10 +43,20 @@ struct ComchCapabilities {
   std::uint32_t max_send_tasks = 0;
 };
 
+struct SyncEventCapabilities {
+  bool export_to_remote_pci = false;
+  bool create_from_export = false;
+  bool export_to_remote_net = false;
+  bool remote_net_create_from_export = false;
+  bool async_wait = false;          ///< wait tasks: BlueField-3, ConnectX-7 and newer
+  std::uint32_t max_num_tasks = 0;  ///< of each kind
+};
+
 /// An absent engine is an empty optional; queries on it answer not_supported.
 struct Capabilities {
   std::optional<DmaCapabilities> dma;
   std::optional<ComchCapabilities> comch;
+  std::optional<SyncEventCapabilities> sync_event;
   bool mmap_export_pci = false;
   bool mmap_create_from_export_pci = false;
   bool mmap_export_rdma = false;
@@ -54,7 +64,6 @@ struct Capabilities {
   bool rep_filter_net = false;
   bool rep_filter_emulated = false;
   bool hotplug_manager = false;
-  bool async_sync_event_wait = false;  ///< Sync-event wait tasks: BlueField-3, ConnectX-7 and newer.
 };
 
 /// One function as enumeration saw it.
@@ -110,6 +119,10 @@ class Doorbell {
   void ring_from_any_thread() noexcept;
   /// assist() could do a piece of work now. Only on the engine's own thread. Never keeps an engine from sleeping.
   void offer_assist() noexcept;
+  /// Has the engine call look() while it polls, for what rings nobody while an engine is awake. Ends by itself: before
+  /// the engine sleeps, it calls prepare_sleep(), and asks no more. Only on the engine's own thread.
+  void keep_looking() noexcept;
+  void stop_looking() noexcept;
 
  protected:
   virtual ~Doorbell();
@@ -118,6 +131,10 @@ class Doorbell {
   virtual bool progress_one(bool& more) noexcept = 0;
   /// Lends the polling core to the device for one piece of work. Returns false when there was none.
   virtual bool assist() noexcept { return false; }
+  /// Whether there is something to deliver; called often, so cheap.
+  virtual bool look() noexcept { return false; }
+  /// From now on a change must wake the engine; rings when there is something to deliver already.
+  virtual void prepare_sleep() noexcept {}
 
   /// Joins or leaves an engine's list. After leave() no other thread may ring.
   void join(detail::ReadyList& ready) noexcept { ready_ = &ready; }
@@ -133,8 +150,11 @@ class Doorbell {
   Doorbell* prev_ = nullptr;
   bool listed_ = false;
   bool assisting_ = false;
+  bool looking_ = false;
   Doorbell* next_assist_ = nullptr;
   Doorbell* prev_assist_ = nullptr;
+  Doorbell* next_looking_ = nullptr;
+  Doorbell* prev_looking_ = nullptr;
   std::atomic<bool> posted_{false};
   Doorbell* next_posted_ = nullptr;
 };
@@ -233,6 +253,39 @@ struct QueueOptions {
   std::uint32_t depth = 0;  ///< operations that may be outstanding
 };
 
+// ---- Counters ---------------------------------------------------------------------------------------------------
+
+/// Across what a counter was exported.
+enum class CounterScope : std::uint8_t { remote_pci, remote_net };
+
+/// A 64-bit counter that several processes may reach. Whoever changes it through one of these wakes those who sleep
+/// on it: arm, then look again, before sleeping. load(), store(), fetch_add() and failure() from any thread.
+class Counter {
+ public:
+  virtual ~Counter() = default;
+
+  virtual std::uint64_t load() const noexcept = 0;
+  /// The same, then looks for sleepers. bad_state: its owner has withdrawn it. connection_reset: its owner has died.
+  virtual Status store(std::uint64_t value) noexcept = 0;
+  virtual Status fetch_add(std::uint64_t increment, std::uint64_t& previous) noexcept = 0;
+
+  /// success while the counter is what its owner and importers share; else what store() would answer. At an owner,
+  /// connection_reset once for each importer that died.
+  virtual Status failure() noexcept = 0;
+  /// Whether the memory may change without anybody being woken, as memory of the user's may.
+  virtual bool may_change_silently() const noexcept = 0;
+
+  /// From now on a change makes wake_fd() readable (edge-triggered). What changed before must be looked for afterwards.
+  virtual void arm() noexcept = 0;
+  virtual int wake_fd() const noexcept = 0;
+
+  /// Describes the counter, in < 512 bytes. Throw not_supported; not for an imported one.
+  virtual std::vector<std::byte> export_to_remote_pci() = 0;
+  virtual std::vector<std::byte> export_to_remote_net() = 0;
+  /// Ends every export. again: a peer's access has not ended.
+  virtual Status withdraw() noexcept { return Status::success; }
+};
+
 // ---- Messages ---------------------------------------------------------------------------------------------------
 
 struct ChannelOptions {
@@ -293,6 +346,11 @@ class Device {
   /// (withdrawn), time_out, and again when a signal ended the wait for the owner.
   virtual ImportedRegion import_pci(std::span<const std::byte> blob);
   virtual std::unique_ptr<CopyQueue> create_copy_queue(const QueueOptions& options, Doorbell& doorbell);
+  /// In 8 aligned bytes of this process, which keep their value, or in memory of its own, starting at 0. Throws
+  /// invalid_value when the memory is not there.
+  virtual std::unique_ptr<Counter> create_counter(const MemoryRange* memory);
+  /// Throws as import_pci() does.
+  virtual std::unique_ptr<Counter> import_counter(std::span<const std::byte> blob, CounterScope scope);
   /// Throws already_exist when the representor has a server of that name.
   virtual std::unique_ptr<Listener> listen(const RepresentorProperties& representor, std::string_view service,
                                            const ChannelOptions& options);

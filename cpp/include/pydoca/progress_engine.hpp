@@ -85,6 +85,7 @@ class ProgressEngine : public std::enable_shared_from_this<ProgressEngine> {
   void take_back(const Context& context) noexcept;
 
   bool progress_ready() noexcept;
+  bool look() noexcept;
   bool collect_fds() noexcept;
 
   std::unique_ptr<detail::ReadyList> ready_;
@@ -93,7 +94,7 @@ class ProgressEngine : public std::enable_shared_from_this<ProgressEngine> {
   std::size_t inflight_ = 0;
   std::size_t num_contexts_ = 0;
   std::size_t num_fds_ = 0;
-  std::uint32_t turns_since_fds_ = 0;
+  std::uint32_t cost_since_fds_ = 0;
   std::uint64_t owner_ = 0;  ///< token of the thread; 0: nobody's
   long owner_tid_ = 0;
   std::uint32_t forks_ = 0;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <fcntl.h>
 #include <unistd.h>
 #include <utility>
 
@@ -19,6 +20,9 @@ class Fd {
     }
     return *this;
   }
+
+  /// Another descriptor of the same file; empty when the process is out of them.
+  static Fd duplicate_of(int fd) noexcept { return Fd(::fcntl(fd, F_DUPFD_CLOEXEC, 0)); }
 
   int get() const noexcept { return fd_; }
   explicit operator bool() const noexcept { return fd_ >= 0; }

@@ -48,6 +48,43 @@ void ReadyList::unlink_assist(Doorbell& node) noexcept {
   node.assisting_ = false;
 }
 
+void ReadyList::keep_looking(Doorbell& node) noexcept {
+  if (node.looking_) {
+    return;
+  }
+  node.looking_ = true;
+  node.prev_looking_ = nullptr;
+  node.next_looking_ = looking_;
+  if (looking_ != nullptr) {
+    looking_->prev_looking_ = &node;
+  }
+  looking_ = &node;
+}
+
+void ReadyList::stop_looking(Doorbell& node) noexcept {
+  if (!node.looking_) {
+    return;
+  }
+  (node.prev_looking_ != nullptr ? node.prev_looking_->next_looking_ : looking_) = node.next_looking_;
+  if (node.next_looking_ != nullptr) {
+    node.next_looking_->prev_looking_ = node.prev_looking_;
+  }
+  node.looking_ = false;
+}
+
+bool ReadyList::look() noexcept {
+  bool found = false;
+  for (Doorbell* node = looking_; node != nullptr;) {
+    Doorbell* const next = node->next_looking_;  // a node may stop looking meanwhile
+    if (node->look()) {
+      node->ring();
+      found = true;
+    }
+    node = next;
+  }
+  return found;
+}
+
 void ReadyList::remove(Doorbell& node) noexcept {
   collect_posted();
   if (node.listed_) {
@@ -56,6 +93,7 @@ void ReadyList::remove(Doorbell& node) noexcept {
   if (node.assisting_) {
     unlink_assist(node);
   }
+  stop_looking(node);
 }
 
 void ReadyList::post(Doorbell& node) noexcept {
@@ -88,6 +126,10 @@ void ReadyList::wake_if_armed() noexcept {
 }
 
 void ReadyList::arm() noexcept {
+  while (Doorbell* const node = looking_) {
+    stop_looking(*node);
+    node->prepare_sleep();
+  }
   armed_.store(true, std::memory_order_seq_cst);
   if (!empty()) {
     wake_if_armed();
@@ -121,6 +163,18 @@ void Doorbell::ring_from_any_thread() noexcept {
 void Doorbell::offer_assist() noexcept {
   if (ready_ != nullptr) {
     ready_->offer_assist(*this);
+  }
+}
+
+void Doorbell::keep_looking() noexcept {
+  if (ready_ != nullptr) {
+    ready_->keep_looking(*this);
+  }
+}
+
+void Doorbell::stop_looking() noexcept {
+  if (ready_ != nullptr) {
+    ready_->stop_looking(*this);
   }
 }
 

@@ -57,6 +57,11 @@ class ReadyList {
   void offer_assist(backend::Doorbell& node) noexcept;
   /// Lets the first node that offered do a piece of work; false when none had one.
   bool assist() noexcept;
+  void keep_looking(backend::Doorbell& node) noexcept;
+  void stop_looking(backend::Doorbell& node) noexcept;
+  bool is_looking() const noexcept { return looking_ != nullptr; }
+  /// Lists the nodes that see something; false when none does.
+  bool look() noexcept;
   void remove(backend::Doorbell& node) noexcept;
   bool empty() const noexcept { return head_ == nullptr && posted_.load(std::memory_order_seq_cst) == nullptr; }
   void arm() noexcept;
@@ -78,6 +83,7 @@ class ReadyList {
   backend::Doorbell* head_ = nullptr;
   backend::Doorbell* tail_ = nullptr;
   backend::Doorbell* assist_ = nullptr;
+  backend::Doorbell* looking_ = nullptr;
   alignas(64) std::atomic<backend::Doorbell*> posted_{nullptr};
   std::atomic<bool> armed_{false};
   Fd event_fd_;

@@ -12,24 +12,33 @@ class WaitLimit {
  public:
   using Clock = std::chrono::steady_clock;
 
-  explicit WaitLimit(std::chrono::milliseconds timeout) noexcept : end_(Clock::now() + timeout) {}
+  /// nanoseconds::max(): for ever. A wait that may be short puts the first question off; otherwise it is asked at once:
+  /// a signal that has ended one wait ends those that follow in the same call.
+  explicit WaitLimit(std::chrono::nanoseconds timeout, std::chrono::nanoseconds first_question = {}) noexcept
+      : begin_(Clock::now()),
+        end_(timeout >= Clock::time_point::max() - begin_ ? Clock::time_point::max() : begin_ + timeout),
+        question_(begin_ + first_question) {}
 
   /// success: go on waiting, for interrupt_slice at most; time_out; again: a signal wants the thread. Hold no lock: the
   /// application is asked.
   Status check() noexcept {
-    const Clock::time_point now = Clock::now();
-    if (now >= question_) {
-      question_ = now + interrupt_slice;
+    now_ = Clock::now();
+    if (now_ >= question_) {
+      question_ = now_ + interrupt_slice;
       if (interrupted()) {
         return Status::again;
       }
     }
-    return now >= end_ ? Status::time_out : Status::success;
+    return now_ >= end_ ? Status::time_out : Status::success;
   }
+  /// How long the wait had lasted at the last check.
+  Clock::duration waited() const noexcept { return now_ - begin_; }
 
  private:
+  Clock::time_point begin_;
   Clock::time_point end_;
-  Clock::time_point question_{};  ///< at once: a signal that has ended one wait ends those that follow in the same call
+  Clock::time_point question_;
+  Clock::time_point now_ = begin_;
 };
 
 }  // namespace pydoca::detail

@@ -3,25 +3,40 @@
 from __future__ import annotations
 
 import argparse
-import math
-import re
 from collections.abc import Callable, Sequence
 from typing import NoReturn
 
 import pydoca
-
-_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
-_SIZE = re.compile(r"(\d+)\s*([KMG]?)(?:I?B)?", re.IGNORECASE | re.ASCII)
+from pydoca.cli._errors import CommandError, one_line
+from pydoca.cli._flag_file import read_flags
+from pydoca.cli._values import count, log_level, seconds, size
 
 # Options of copy that only one of its sides has a use for.
 _ONLY_FOR_DPU = ("dpu_device", "rep", "piece_size", "in_flight")
+
+# What a file of flags for sync-event may hold.
+_PROGRAM_FLAGS = (
+    "pci-addr",
+    "rep-pci-addr",
+    "async",
+    "async_num_tasks",
+    "atomic",
+    "output",
+    "name",
+    "timeout",
+    "debug",
+)
+_FILE_SECTIONS = {
+    "doca_general_flags": ("log-level", "sdk-log-level"),
+    "doca_program_flags": _PROGRAM_FLAGS,
+}
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
     """The arguments, with the command's function as `run`. A wrong command line ends the process with code 2."""
     parser = _Parser(
         prog="pydoca",
-        description="Devices of this machine's BlueField, real or simulated, and a copy between its two sides.",
+        description="Devices of this machine's BlueField, real or simulated, and what its two sides do together.",
     )
     parser.add_argument("--version", action="version", version=f"pydoca {pydoca.__version__}")
     parser.set_defaults(debug=False)
@@ -29,15 +44,21 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     _add_devices(commands)
     _add_caps(commands)
     copy = _add_copy(commands)
+    _add_sync_event(commands)
     arguments = parser.parse_args(argv)
     if arguments.run is _run_copy:
         _check_copy(copy, arguments)
+    if arguments.run is _run_sync_event:
+        arguments = _complete_sync_event(parser, argv, arguments)
     return arguments
 
 
 class _Parser(argparse.ArgumentParser):
+    source = ""  # the file that the flags at hand come from
+
     def error(self, message: str) -> NoReturn:
-        self.exit(2, f"pydoca: {message}; see {self.prog} --help\n")
+        where = f"{self.source}: " if self.source else ""
+        self.exit(2, f"pydoca: {one_line(where + message)}; see {self.prog} --help\n")
 
 
 def _add_command(
@@ -49,13 +70,17 @@ def _add_command(
 ) -> _Parser:
     parser = commands.add_parser(name, description=description, help=description, usage=usage, allow_abbrev=False)
     parser.set_defaults(run=run)
-    parser.add_argument("--json", action="store_true", help="write one JSON document instead of text")
     parser.add_argument("--debug", action="store_true", help="show the traceback of an error (so does PYDOCA_DEBUG=1)")
     return parser
 
 
+def _add_json(parser: _Parser) -> None:
+    parser.add_argument("--json", action="store_true", help="write one JSON document instead of text")
+
+
 def _add_devices(commands: argparse._SubParsersAction[_Parser]) -> None:
     parser = _add_command(commands, "devices", _run_devices, "List the devices of this machine.")
+    _add_json(parser)
     parser.add_argument("--side", choices=["host", "dpu"], help="only devices of this side of the PCIe link")
     parser.add_argument(
         "--representors", action="store_true", help="also list the representors that each DPU device holds"
@@ -64,6 +89,7 @@ def _add_devices(commands: argparse._SubParsersAction[_Parser]) -> None:
 
 def _add_caps(commands: argparse._SubParsersAction[_Parser]) -> None:
     parser = _add_command(commands, "caps", _run_caps, "Show what a device can do, and its limits.")
+    _add_json(parser)
     parser.add_argument("device", metavar="DEVICE", help="PCI address, name, ibdev name or interface")
 
 
@@ -77,6 +103,7 @@ def _add_copy(commands: argparse._SubParsersAction[_Parser]) -> _Parser:
         "       pydoca copy --side dpu [options] DST\n"
         "       pydoca copy --side host [options] SRC",
     )
+    _add_json(parser)
     parser.add_argument("paths", nargs="+", metavar="PATH", help="SRC is a regular file, DST a file or a directory")
     parser.add_argument("--side", choices=["host", "dpu"], help="run this half only; start the other one elsewhere")
     parser.add_argument("--name", help="the service by which the two halves find each other (default: copy)")
@@ -84,11 +111,18 @@ def _add_copy(commands: argparse._SubParsersAction[_Parser]) -> _Parser:
     parser.add_argument("--dpu-device", help="the DPU device")
     parser.add_argument("--rep", help="the representor of the host function, on the DPU device")
     parser.add_argument(
-        "--piece-size", type=_size, metavar="SIZE", help="bytes of one DMA task, as 65536, 64K or 2M (default: 512K)"
+        "--piece-size",
+        type=size,
+        metavar="SIZE",
+        help="bytes of one DMA task, as 65536, 64K or 2M (default: 512K)",
     )
-    parser.add_argument("--in-flight", type=_count, metavar="N", help="DMA tasks under way at a time (default: 8)")
+    parser.add_argument("--in-flight", type=count, metavar="N", help="DMA tasks under way at a time (default: 8)")
     parser.add_argument(
-        "--timeout", type=_seconds, metavar="S", default=10.0, help="seconds to wait for the other half (default: 10)"
+        "--timeout",
+        type=seconds,
+        metavar="S",
+        default=10.0,
+        help="seconds to wait for the other half (default: 10)",
     )
     parser.add_argument("--quiet", action="store_true", help="write nothing but errors")
     parser.add_argument("--front-end", type=int, metavar="FD", help=argparse.SUPPRESS)
@@ -109,27 +143,67 @@ def _check_copy(parser: _Parser, arguments: argparse.Namespace) -> None:
             parser.error(f"--{option.replace('_', '-')} goes with --side dpu: the DPU's half decides it")
 
 
-def _size(text: str) -> int:
-    match = _SIZE.fullmatch(text.strip())
-    if match is None or int(match[1]) == 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is no size: write bytes, or a number with K, M or G, as in 64K")
-    return int(match[1]) * _UNITS[match[2].upper()]
+def _add_sync_event(commands: argparse._SubParsersAction[_Parser]) -> None:
+    description = "A host process and a DPU process signal each other by sync events: DOCA's sample, in two commands."
+    parser = commands.add_parser("sync-event", description=description, help=description, allow_abbrev=False)
+    parts = parser.add_subparsers(title="parts", metavar="PART", required=True)
+    _add_sync_event_part(parts, "local", "Create the events (on the host unless told), signal, wait for the answer.")
+    _add_sync_event_part(parts, "remote", "Import the events (on the DPU unless told), wait for the signal, answer it.")
 
 
-def _count(text: str) -> int:
-    if not (text.isascii() and text.isdecimal()) or int(text) == 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of tasks: it starts at 1")
-    return int(text)
+def _add_sync_event_part(parts: argparse._SubParsersAction[_Parser], name: str, description: str) -> None:
+    parser = _add_command(parts, name, _run_sync_event, description)
+    parser.set_defaults(part=name, parser=parser)
+    parser.add_argument("-d", "--pci-addr", metavar="DEVICE", help="the device, by PCI address or by name")
+    parser.add_argument("-r", "--rep-pci-addr", metavar="REP", help="the host function's representor (DPU side only)")
+    parser.add_argument("--async", dest="is_async", action="store_true", help="asynchronous mode: operations are tasks")
+    parser.add_argument(
+        "--async_num_tasks", type=count, metavar="N", help="with --async: tasks of each kind (default: 1)"
+    )
+    parser.add_argument("--atomic", action="store_true", help="publish by update_add instead of update_set")
+    _add_general_flags(parser)
+    parser.add_argument("--output", choices=["text", "json"], default="text", help="how the result is written")
+    parser.add_argument("--name", default="sync-event", help="where the two meet (default: sync-event)")
+    parser.add_argument(
+        "--timeout", type=seconds, metavar="S", default=30.0, help="seconds to wait for the other (default: 30)"
+    )
 
 
-def _seconds(text: str) -> float:
+def _add_general_flags(parser: _Parser) -> None:
+    """Those of every program that has DOCA's argument parser."""
+    levels = "10 (none), 20 (critical), 30 (errors), 40 (warnings), 50 (info), 60 (debug), 70 (trace)"
+    parser.add_argument(
+        "-l", "--log-level", type=log_level, metavar="N", help=f"what it tells on standard error: {levels}"
+    )
+    parser.add_argument("--sdk-log-level", type=log_level, metavar="N", help="what the engine tells there")
+    parser.add_argument(
+        "-j",
+        "--json",
+        dest="flag_file",
+        metavar="FILE",
+        help="flags from a JSON file; the command line wins",
+    )
+    parser.add_argument("-v", "--version", action="version", version=f"pydoca {pydoca.__version__}")
+
+
+def _complete_sync_event(parser: _Parser, argv: Sequence[str], arguments: argparse.Namespace) -> argparse.Namespace:
+    if arguments.flag_file is not None:
+        _take_defaults(arguments.parser, arguments.flag_file)
+        arguments = parser.parse_args(argv)
+    if arguments.async_num_tasks is not None and not arguments.is_async:
+        arguments.parser.error("--async_num_tasks goes with --async: synchronous mode has no tasks")
+    return arguments
+
+
+def _take_defaults(parser: _Parser, path: str) -> None:
+    """What a file says holds where the command line says nothing."""
     try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not (math.isfinite(value) and value > 0):
-        raise argparse.ArgumentTypeError(f"{text!r} is no time: write seconds, more than 0")
-    return value
+        flags = read_flags(path, _FILE_SECTIONS)
+    except CommandError as error:
+        parser.error(str(error))
+    parser.source = path
+    parser.set_defaults(**vars(parser.parse_args(flags)))
+    parser.source = ""
 
 
 # Commands are imported when they run: `pydoca --version` needs none of them, `pydoca devices` no asyncio.
@@ -147,5 +221,11 @@ def _run_caps(arguments: argparse.Namespace) -> int:
 
 def _run_copy(arguments: argparse.Namespace) -> int:
     from pydoca.cli._copy import run
+
+    return run(arguments)
+
+
+def _run_sync_event(arguments: argparse.Namespace) -> int:
+    from pydoca.cli._sync_event import run
 
     return run(arguments)

@@ -66,4 +66,4 @@ class _End(Generic[_T]):
         return self.task.result()
 
     def _raise_reason(self) -> NoReturn:
-        raise self._reason or CommandError("the copy was cancelled")
+        raise self._reason or CommandError("the work was cancelled")

@@ -10,6 +10,7 @@ from typing import Any
 from pydoca.cli import _copy_dpu, _copy_host
 from pydoca.cli._concurrent import run as run_loop
 from pydoca.cli._errors import CommandError, exit_code, one_line
+from pydoca.cli._link import open_dpu_device, open_host_device
 from pydoca.cli._output import print_json
 from pydoca.cli._processes import run_both
 from pydoca.cli._report import FrontEnd, Reporter, Terminal
@@ -60,11 +61,11 @@ def _run_both(arguments: argparse.Namespace, reporter: Reporter) -> dict[str, An
     if side:
         raise CommandError(f"PYDOCA_SIDE={side} shows one side only, and this copy needs both: unset it, or use --side")
     _require_two_files(*arguments.paths)
-    with _copy_host.open_host_device(arguments.device) as device:
+    with open_host_device(arguments.device) as device:
         arguments.device = device.pci_addr
     if arguments.rep is None:
         arguments.rep = arguments.device
-    with _copy_dpu.open_dpu_device(arguments.dpu_device, arguments.rep) as device:
+    with open_dpu_device(arguments.dpu_device, arguments.rep) as device:
         arguments.dpu_device = device.name  # an address is not always one function's
     return run_loop(run_both(arguments, reporter))
 

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
-import contextlib
 import os
 import time
 from contextlib import AsyncExitStack
 from typing import Any
 
 import pydoca
-from pydoca import comch
 from pydoca.cli import _destination
-from pydoca.cli._errors import CommandError
-from pydoca.cli._messages import Commit, Committed, Failure, Offer, Report, encode
+from pydoca.cli._link import Meeting, accept, open_dpu_device, open_representor
+from pydoca.cli._messages import Commit, Committed, Offer, Report
 from pydoca.cli._peer import Peer
 from pydoca.cli._report import Reporter
 from pydoca.cli._transfer import Plan, Transfer
@@ -28,61 +25,16 @@ async def run(arguments: argparse.Namespace, reporter: Reporter) -> dict[str, An
     async with AsyncExitStack() as stack:
         device = stack.enter_context(open_dpu_device(arguments.dpu_device or arguments.device, arguments.rep))
         plan = Plan.of(device.info, arguments.piece_size, arguments.in_flight)
-        rep = stack.enter_context(device.open_representor(arguments.rep or _first_representor(device)))
+        rep = stack.enter_context(open_representor(device, arguments.rep))
         engine = await stack.enter_async_context(pydoca.ProgressEngine())
-        server = await stack.enter_async_context(comch.Server(engine, device, rep, arguments.name))
-        reporter.waiting(f"waiting for the host's half at {arguments.name!r} on {rep.pci_addr}")
-        link = await _accept(server, rep, arguments)
-        stack.push_async_callback(_cancel, asyncio.create_task(_refuse_others(server)))
-        peer = await stack.enter_async_context(Peer(link, "the host process"))
+        other = f"pydoca copy --side host --name {arguments.name} SRC"
+        meeting = Meeting(arguments.name, arguments.timeout, other)
+        link = await accept(stack, engine, device, rep, meeting, reporter)
+        peer = await stack.enter_async_context(Peer(link, "the host process", "copy"))
         half = _DpuHalf(peer, engine, device, plan, reporter)
         result = await peer.while_there(half.receive(path))
         await peer.wait_for_end(_HANG_UP)
         return {**result, "dpu_device": device.pci_addr, "representor": rep.pci_addr, "dpu_pid": os.getpid()}
-
-
-def open_dpu_device(selector: str | None, rep: str | None) -> pydoca.Device:
-    """The device that is named, or the first one that holds the representor, or the first one that can serve."""
-    if selector is not None or rep is None:
-        return pydoca.open_device(selector, side="dpu", capability=None if selector else "comch_server")
-    for info in pydoca.devices(side="dpu"):
-        if not (info.supports("comch_server") and info.supports("representors")):
-            continue
-        device = pydoca.open_device(info)
-        with contextlib.suppress(pydoca.NotFoundError), device.open_representor(rep):
-            return device
-        device.close()
-    raise CommandError(f"--rep {rep}: no DPU device holds this representor; see pydoca devices --representors")
-
-
-def _first_representor(device: pydoca.Device) -> str:
-    representors = device.representors()
-    if not representors:
-        raise CommandError(f"{device.name} holds no representor; see pydoca devices --representors")
-    return str(representors[0].pci_addr)
-
-
-async def _accept(server: comch.Server, rep: pydoca.Representor, arguments: argparse.Namespace) -> comch.Connection:
-    try:
-        async with asyncio.timeout(arguments.timeout):
-            return await server.accept()
-    except TimeoutError:
-        raise CommandError(
-            f"no host process came to {arguments.name!r} on {rep.pci_addr}, for {arguments.timeout:g} s: start "
-            f"`pydoca copy --side host --name {arguments.name} SRC`, or wait longer with --timeout"
-        ) from None
-
-
-async def _refuse_others(server: comch.Server) -> None:
-    busy = encode(Failure.of("busy with another host process; give every copy a --name of its own"))
-    async for link in server:
-        with contextlib.suppress(pydoca.DocaError):
-            await link.send(busy)
-
-
-async def _cancel(task: asyncio.Task[None]) -> None:
-    task.cancel()
-    await asyncio.wait({task})
 
 
 class _DpuHalf:

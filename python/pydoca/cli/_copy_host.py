@@ -11,9 +11,9 @@ from contextlib import AsyncExitStack
 from typing import Any
 
 import pydoca
-from pydoca import comch
 from pydoca.cli._concurrent import together
 from pydoca.cli._errors import CommandError, PeerError
+from pydoca.cli._link import Meeting, connect, open_host_device
 from pydoca.cli._messages import Commit, Committed, Offer, Report, Returned, Window
 from pydoca.cli._peer import Peer
 from pydoca.cli._report import Reporter
@@ -29,8 +29,9 @@ async def run(arguments: argparse.Namespace, reporter: Reporter) -> dict[str, An
         source = stack.enter_context(Source(arguments.paths[0]))
         device = stack.enter_context(open_host_device(arguments.device))
         engine = await stack.enter_async_context(pydoca.ProgressEngine())
-        link = await _connect(stack, engine, device, arguments, reporter)
-        peer = await stack.enter_async_context(Peer(link, "the DPU process"))
+        other = f"pydoca copy --side dpu --name {arguments.name} DST"
+        link = await connect(stack, engine, device, Meeting(arguments.name, arguments.timeout, other), reporter)
+        peer = await stack.enter_async_context(Peer(link, "the DPU process", "copy"))
         half = _HostHalf(source, device, peer)
         try:
             await peer.while_there(half.lend())
@@ -44,28 +45,6 @@ async def run(arguments: argparse.Namespace, reporter: Reporter) -> dict[str, An
             "host_device": device.pci_addr,
             "host_pid": os.getpid(),
         }
-
-
-def open_host_device(selector: str | None) -> pydoca.Device:
-    return pydoca.open_device(selector, side="host", capability=None if selector else "comch_client")
-
-
-async def _connect(
-    stack: AsyncExitStack,
-    engine: pydoca.ProgressEngine,
-    device: pydoca.Device,
-    arguments: argparse.Namespace,
-    reporter: Reporter,
-) -> comch.Connection:
-    reporter.waiting(f"waiting for the DPU's half at {arguments.name!r} on {device.pci_addr}")
-    try:
-        async with asyncio.timeout(arguments.timeout):
-            return await stack.enter_async_context(comch.Client(engine, device, arguments.name))
-    except TimeoutError:
-        raise CommandError(
-            f"no DPU process offers {arguments.name!r} to {device.pci_addr}, for {arguments.timeout:g} s: start "
-            f"`pydoca copy --side dpu --name {arguments.name} DST`, or wait longer with --timeout"
-        ) from None
 
 
 class _HostHalf:

@@ -1,12 +1,20 @@
-"""What the two halves of a copy say to each other: one JSON object in each message, every field checked.
+"""What the two halves of a command say to each other: one JSON object in each message, every field checked.
 
-host                                    DPU
+copy: host                              DPU
 Offer(name, size)              ->
 Window(offset, size, ...)      ->       imports it, reads it by DMA      (windows cover the file in order,
                                <-       Returned(offset)                  a few at a time)
                                <-       Report(size, sha256)
 Commit()                       ->       puts DST in place
                                <-       Committed()
+
+sync-event: local                       remote
+Part("local")                 <->       Part("remote")
+Events(signal, answer)         ->       imports both
+                               <-       Imported()
+(the signal, and the answer to it, are the sync events' own)
+                               <-       Closed()                         local may stop them
+
 Failure(message)               either way, at any time, instead of what was due
 """
 
@@ -19,7 +27,7 @@ import json
 import os
 import re
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
 from pydoca import InvalidValueError
 from pydoca.cli._errors import one_line
@@ -69,10 +77,7 @@ class Window:
         return cls(offset, size, address, base64.b64encode(blob).decode("ascii"))
 
     def decoded_blob(self) -> bytes:
-        try:
-            return base64.b64decode(self.blob, validate=True)
-        except (binascii.Error, ValueError) as error:
-            raise InvalidValueError(f"the blob is not base64: {error}") from None
+        return _decoded(self.blob)
 
 
 @dataclass(frozen=True)
@@ -110,6 +115,48 @@ class Committed:
 
 
 @dataclass(frozen=True)
+class Part:
+    """Which part of a handshake the sender plays."""
+
+    name: str
+    version: int = VERSION
+
+    def __post_init__(self) -> None:
+        _check_number("version", self.version, VERSION, VERSION)
+        if self.name not in ("local", "remote"):
+            raise InvalidValueError(f"the part {_shown(self.name)} is neither local nor remote")
+
+
+@dataclass(frozen=True)
+class Events:
+    """Sync events to import, one for each direction."""
+
+    signal: str  # of export_to_remote_pci, in base64
+    answer: str
+
+    def __post_init__(self) -> None:
+        _check_text("signal", self.signal, _MAX_BLOB)
+        _check_text("answer", self.answer, _MAX_BLOB)
+
+    @classmethod
+    def of(cls, signal: bytes, answer: bytes) -> Events:
+        return cls(base64.b64encode(signal).decode("ascii"), base64.b64encode(answer).decode("ascii"))
+
+    def decoded_blobs(self) -> tuple[bytes, bytes]:
+        return _decoded(self.signal), _decoded(self.answer)
+
+
+@dataclass(frozen=True)
+class Imported:
+    """The events may be used."""
+
+
+@dataclass(frozen=True)
+class Closed:
+    """The sender uses the events no more."""
+
+
+@dataclass(frozen=True)
 class Failure:
     """The sender gives up."""
 
@@ -123,10 +170,8 @@ class Failure:
         return cls(one_line(message)[:_MAX_FAILURE])
 
 
-Message = Offer | Window | Returned | Report | Commit | Committed | Failure
-_CLASSES: dict[str, type[Message]] = {
-    kind.__name__.lower(): kind for kind in (Offer, Window, Returned, Report, Commit, Committed, Failure)
-}
+Message = Offer | Window | Returned | Report | Commit | Committed | Part | Events | Imported | Closed | Failure
+_CLASSES: dict[str, type[Message]] = {kind.__name__.lower(): kind for kind in get_args(Message)}
 
 
 def encode(message: Message) -> bytes:
@@ -157,6 +202,13 @@ def _parse(data: bytes) -> dict[str, Any]:
     if not isinstance(fields, dict):
         raise InvalidValueError(f"a message that is no JSON object: {_shown(data)}")
     return fields
+
+
+def _decoded(blob: str) -> bytes:
+    try:
+        return base64.b64decode(blob, validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise InvalidValueError(f"the blob is not base64: {error}") from None
 
 
 def _shown(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""The other half of a copy, at the end of a comch connection."""
+"""The other half of a command, at the end of a comch connection."""
 
 from __future__ import annotations
 
@@ -25,9 +25,10 @@ _LAST_WORD = 0.2
 class Peer:
     """Sends and receives messages, and knows at any time whether the other half is still there. An async context."""
 
-    def __init__(self, link: comch.Connection, who: str) -> None:
+    def __init__(self, link: comch.Connection, who: str, work: str) -> None:
         self._link = link
         self._who = who  # "the host process"
+        self._work = work  # "copy": what the two do
         self._inbox: asyncio.Queue[Message | Exception] = asyncio.Queue()
         self._reader: asyncio.Task[Exception] | None = None
 
@@ -117,7 +118,7 @@ class Peer:
                 await self._link.send(encode(Failure.of(text)))
 
     def _lost(self) -> PeerError:
-        return PeerError(f"{self._who} ended before the copy was complete")
+        return PeerError(f"{self._who} ended before the {self._work} was complete")
 
 
 def _may_be_the_peers(error: BaseException | None) -> bool:

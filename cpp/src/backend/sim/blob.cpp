@@ -15,7 +15,7 @@ namespace {
 //  12  4 flags        52  4 slot                                            136  8 checksum of all before
 //  16  8 epoch
 constexpr std::string_view magic = "PYDOCAX1";
-constexpr std::uint32_t flags_sim_pci = 0x0101;  // backend sim (1), kind PCI (1)
+constexpr std::uint32_t flags_sim = 0x0100;  // backend sim (1); the lowest byte is the kind
 constexpr std::size_t checksum_offset = 136;
 static_assert(checksum_offset + sizeof(std::uint64_t) == blob_size && blob_size < 512);
 
@@ -80,6 +80,11 @@ bool is_consistent(const Blob& blob) noexcept {
   return one_flag && blob.length != 0 && blob.base <= std::numeric_limits<std::uint64_t>::max() - blob.length;
 }
 
+bool read_kind(std::uint32_t flags, BlobKind& kind) noexcept {
+  kind = static_cast<BlobKind>(flags & 0xff);
+  return (flags & ~std::uint32_t{0xff}) == flags_sim && kind >= BlobKind::memory && kind <= BlobKind::net_counter;
+}
+
 /// The fields between flags and checksum; false when the padding is not zero.
 bool read_fields(Reader reader, Blob& blob) noexcept {
   blob.epoch = reader.number<std::uint64_t>();
@@ -106,7 +111,7 @@ std::array<std::byte, blob_size> encode(const Blob& blob) noexcept {
   writer.text(magic);
   writer.number(blob_version);
   writer.number(static_cast<std::uint16_t>(blob_size));
-  writer.number(flags_sim_pci);
+  writer.number(flags_sim | static_cast<std::uint32_t>(blob.kind));
   writer.number(blob.epoch);
   writer.key(blob.nonce);
   writer.number(blob.owner_start_time);
@@ -139,10 +144,10 @@ Status parse(std::span<const std::byte> bytes, Blob& blob) noexcept {
     return Status::invalid_value;
   }
   Reader reader(bytes.subspan(version_end));
-  if (reader.number<std::uint16_t>() != blob_size || reader.number<std::uint32_t>() != flags_sim_pci) {
+  Blob fields;
+  if (reader.number<std::uint16_t>() != blob_size || !read_kind(reader.number<std::uint32_t>(), fields.kind)) {
     return Status::invalid_value;
   }
-  Blob fields;
   if (!read_fields(reader, fields) || !is_consistent(fields)) {
     return Status::invalid_value;
   }

@@ -13,9 +13,13 @@ namespace pydoca::sim {
 
 using Key = std::array<std::byte, 16>;
 
+/// What an export is of. The numbers are the blob's.
+enum class BlobKind : std::uint8_t { memory = 1, pci_counter = 2, net_counter = 3 };
+
 /// What an export's blob says: where its owner is to be found, and which of its exports is meant. A locator, not a
 /// capability: the owner checks whoever asks, and its answer, not the blob, says what may be reached.
 struct Blob {
+  BlobKind kind = BlobKind::memory;
   std::uint64_t epoch = 0;             ///< of the slot; an export that has ended leaves it behind
   Key nonce{};                         ///< the export's
   std::uint64_t owner_start_time = 0;  ///< clock ticks since boot

@@ -3,11 +3,10 @@
 #include "backend/sim/copy_queue.hpp"
 #include "detail/copy_bytes.hpp"
 #include "detail/pause.hpp"
+#include "detail/signals_blocked.hpp"
 
 #include <algorithm>
 #include <chrono>
-#include <pthread.h>
-#include <signal.h>
 #include <utility>
 
 namespace pydoca::sim {
@@ -37,22 +36,6 @@ std::uint64_t piece_length(const backend::CopyOperation& operation, std::uint32_
   return std::min(size, operation.length - index * size);
 }
 
-/// Signals are for the threads of the application.
-class SignalsBlocked {
- public:
-  SignalsBlocked() noexcept {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  SignalsBlocked(const SignalsBlocked&) = delete;
-  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
-
- private:
-  sigset_t before_{};
-};
-
 }  // namespace
 
 CopyEngine::CopyEngine(const CopyLimits& limits, const std::atomic<bool>& removed)
@@ -73,7 +56,7 @@ bool CopyEngine::start() {
     throw Error(Status::bad_state, "start copying: the device was opened before this process was forked; open it here");
   }
   const std::lock_guard lock(mutex_);
-  const SignalsBlocked blocked;
+  const detail::SignalsBlocked blocked;
   const unsigned count = std::clamp(std::thread::hardware_concurrency(), 2U, max_workers + 1) - 1;
   try {
     while (workers_.size() < count) {

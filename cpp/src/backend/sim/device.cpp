@@ -2,6 +2,7 @@
 
 #include "backend/sim/channel.hpp"
 #include "backend/sim/copy_queue.hpp"
+#include "backend/sim/counter.hpp"
 #include "backend/sim/importer.hpp"
 #include "backend/sim/local_region.hpp"
 #include "detail/concat.hpp"
@@ -74,6 +75,17 @@ std::unique_ptr<backend::CopyQueue> Device::create_copy_queue(const backend::Que
     return backend::Device::create_copy_queue(options, doorbell);
   }
   return std::make_unique<CopyQueue>(engine_, options, doorbell);
+}
+
+std::unique_ptr<backend::Counter> Device::create_counter(const backend::MemoryRange* memory) {
+  require_present("create a counter");
+  return sim::create_counter(*this, memory);
+}
+
+std::unique_ptr<backend::Counter> Device::import_counter(std::span<const std::byte> blob,
+                                                         backend::CounterScope scope) {
+  require_present("import a counter");
+  return sim::import_counter(*this, blob, scope);
 }
 
 std::unique_ptr<backend::Listener> Device::listen(const backend::RepresentorProperties& representor,

@@ -16,6 +16,8 @@ class Device final : public backend::Device {
 
   const backend::DeviceProperties& properties() const noexcept { return present_.function.properties; }
   const backend::Capabilities& capabilities() const noexcept { return properties().capabilities; }
+  /// The DPU function through which the other side sees this one; empty on the DPU.
+  const std::string& parent() const noexcept { return present_.function.parent; }
   const std::string& fabric() const noexcept { return fabric_; }
   std::size_t ordinal() const noexcept { return ordinal_; }
 
@@ -25,6 +27,9 @@ class Device final : public backend::Device {
   backend::ImportedRegion import_pci(std::span<const std::byte> blob) override;
   std::unique_ptr<backend::CopyQueue> create_copy_queue(const backend::QueueOptions& options,
                                                         backend::Doorbell& doorbell) override;
+  std::unique_ptr<backend::Counter> create_counter(const backend::MemoryRange* memory) override;
+  std::unique_ptr<backend::Counter> import_counter(std::span<const std::byte> blob,
+                                                   backend::CounterScope scope) override;
   std::unique_ptr<backend::Listener> listen(const backend::RepresentorProperties& representor, std::string_view service,
                                             const backend::ChannelOptions& options) override;
   std::unique_ptr<backend::Dialer> dial(std::string_view service, const backend::ChannelOptions& options) override;

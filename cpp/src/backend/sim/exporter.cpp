@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <fcntl.h>
 #include <thread>
 
 namespace pydoca::sim {
@@ -26,7 +25,7 @@ bool can_be_mapped(const backend::MemoryRange& range, Access access) noexcept {
 }
 
 detail::Fd duplicate(int fd) {
-  detail::Fd copy(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
+  detail::Fd copy = detail::Fd::duplicate_of(fd);
   if (!copy) {
     throw Error(Status::operating_system, "export memory: out of file descriptors");
   }
@@ -142,7 +141,8 @@ std::uint32_t Exporter::free_slot() {
   return slot;
 }
 
-Exporter::Export Exporter::add(const backend::MemoryRange& range, Access access) {
+Exporter::Export Exporter::add(const backend::MemoryRange& range, Access access,
+                               std::shared_ptr<Companion> companion) {
   if (access == Access::pci_read_only && range.location.has_value()) {
     range.location->memory->seal_future_writes();
   }
@@ -154,6 +154,7 @@ Exporter::Export Exporter::add(const backend::MemoryRange& range, Access access)
   entry.nonce = nonce;
   entry.access = access;
   entry.range = range;
+  entry.companion = std::move(companion);
   return {.slot = slot, .epoch = entry.epoch, .nonce = nonce};
 }
 
@@ -161,7 +162,10 @@ void Exporter::end(Entry& entry) noexcept {
   entry.live = false;
   ++entry.epoch;
   for (const Grant& grant : entry.grants) {
-    grant.page->gate().close();
+    (*grant.gate)->close(Gate::withdrawn);
+  }
+  if (entry.companion != nullptr) {
+    entry.companion->withdrawn();
   }
 }
 
@@ -174,7 +178,7 @@ void Exporter::revoke(const Grant& grant) noexcept {
 /// Lets go of the importers that are outside; true when nobody is left, and the memory with them.
 bool Exporter::retire(Entry& entry) noexcept {
   std::erase_if(entry.grants, [this](const Grant& grant) {
-    const bool outside = grant.page->gate().is_empty();
+    const bool outside = (*grant.gate)->is_empty();
     if (outside) {
       revoke(grant);
       service_.remove(grant.connection);
@@ -185,6 +189,7 @@ bool Exporter::retire(Entry& entry) noexcept {
     return false;
   }
   entry.range = {};
+  entry.companion.reset();
   return true;
 }
 
@@ -244,11 +249,16 @@ ImportReply Exporter::grant(const ImportRequest& request, Service::Id connection
   const bool mapped = can_be_mapped(entry.range, entry.access);
   ReceivedFds sent;
   Grant grant{
-      .connection = connection, .page = GatePage::create(sent.fds[0]), .importer = importer, .foreign = !mapped};
+      .connection = connection, .gate = SharedPage<Gate>::create(sent.fds[0]), .importer = importer, .foreign = !mapped};
   sent.count = 1;
   if (mapped) {
     sent.fds[sent.count++] = duplicate(entry.range.location->memory->fd());
     reply.offset = entry.range.location->offset;
+  }
+  if (entry.companion != nullptr) {
+    for (const int file : entry.companion->files()) {
+      sent.fds[sent.count++] = duplicate(file);
+    }
   }
   entry.grants.reserve(entry.grants.size() + 1);
   if (!mapped && (reply.status = tracer_.allow(importer)) != Status::success) {
@@ -268,11 +278,15 @@ void Exporter::forget(Service::Id connection) noexcept {
       const bool gone = grant.connection == connection;
       if (gone) {
         revoke(grant);
+        if (entry.companion != nullptr && !(*grant.gate)->said_goodbye()) {
+          entry.companion->importer_died();
+        }
       }
       return gone;
     });
     if (!entry.live && entry.grants.empty()) {
       entry.range = {};
+      entry.companion.reset();
     }
   }
 }

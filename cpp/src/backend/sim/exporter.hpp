@@ -4,9 +4,10 @@
 
 #include "backend/sim/blob.hpp"
 #include "backend/sim/fd_message.hpp"
-#include "backend/sim/gate_page.hpp"
+#include "backend/sim/gate.hpp"
 #include "backend/sim/import_protocol.hpp"
 #include "backend/sim/service.hpp"
+#include "backend/sim/shared_page.hpp"
 #include "backend/sim/tracer.hpp"
 
 #include <cstdint>
@@ -19,6 +20,15 @@ namespace pydoca::sim {
 /// This process's exports, and who has imported them. Any thread may call; the service's thread answers importers.
 class Exporter {
  public:
+  /// What goes with memory that holds a counter: further files for importers, and who hears of their end.
+  class Companion {
+   public:
+    virtual ~Companion() = default;
+    virtual std::vector<int> files() const = 0;
+    // Under the service's lock, from any thread:
+    virtual void importer_died() noexcept = 0;
+    virtual void withdrawn() noexcept = 0;
+  };
   struct Export {
     std::uint32_t slot = 0;
     std::uint64_t epoch = 0;
@@ -32,7 +42,7 @@ class Exporter {
   /// Where importers in this fabric reach this process. Throws operating_system.
   Key listen(const std::string& fabric);
   /// access: pci_read_only or pci_read_write. Read-only pydoca memory is sealed against new writable mappings.
-  Export add(const backend::MemoryRange& range, Access access);
+  Export add(const backend::MemoryRange& range, Access access, std::shared_ptr<Companion> companion = nullptr);
   /// Ends the export at once, then waits for accesses under way. again: one has not ended within the time-out, or
   /// before a signal that ended the wait.
   Status withdraw(const Export& what) noexcept;
@@ -45,7 +55,7 @@ class Exporter {
 
   struct Grant {
     Service::Id connection = 0;
-    std::unique_ptr<GatePage> page;
+    std::unique_ptr<SharedPage<Gate>> gate;
     pid_t importer = 0;
     bool foreign = false;
   };
@@ -55,6 +65,7 @@ class Exporter {
     Key nonce{};
     Access access{};
     backend::MemoryRange range;
+    std::shared_ptr<Companion> companion;
     std::vector<Grant> grants;
   };
   struct Address {

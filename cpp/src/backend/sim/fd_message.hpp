@@ -11,7 +11,7 @@
 /// Messages of fixed size that carry file descriptors.
 namespace pydoca::sim {
 
-inline constexpr std::size_t max_message_fds = 2;
+inline constexpr std::size_t max_message_fds = 5;
 
 struct ReceivedFds {
   std::array<detail::Fd, max_message_fds> fds;

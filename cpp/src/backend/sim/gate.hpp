@@ -22,15 +22,26 @@ class Gate {
   }
   void leave() noexcept { inside_.fetch_sub(1, std::memory_order_release); }
 
-  /// The owner, once; or the importer itself when it has seen the owner die.
-  void close() noexcept { closed_.store(1, std::memory_order_seq_cst); }
-  bool is_closed() const noexcept { return closed_.load(std::memory_order_acquire) != 0; }
+  enum Reason : std::uint32_t { open = 0, withdrawn = 1, owner_died = 2 };
+
+  /// The owner, once; or the importer itself when it has seen the owner die. The first reason stays.
+  void close(Reason reason = withdrawn) noexcept {
+    std::uint32_t none = open;
+    closed_.compare_exchange_strong(none, reason, std::memory_order_seq_cst);
+  }
+  Reason reason() const noexcept { return static_cast<Reason>(closed_.load(std::memory_order_acquire)); }
+  bool is_closed() const noexcept { return reason() != open; }
   /// After close(): whether no access is under way.
   bool is_empty() const noexcept { return inside_.load(std::memory_order_seq_cst) == 0; }
+
+  /// The importer says that it leaves for good: the end of its connection is no accident.
+  void say_goodbye() noexcept { goodbye_.store(1, std::memory_order_release); }
+  bool said_goodbye() const noexcept { return goodbye_.load(std::memory_order_acquire) != 0; }
 
  private:
   std::atomic<std::uint32_t> closed_{0};
   std::atomic<std::uint32_t> inside_{0};
+  std::atomic<std::uint32_t> goodbye_{0};
 };
 
 static_assert(std::atomic<std::uint32_t>::is_always_lock_free && std::is_standard_layout_v<Gate>);

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 #include <limits>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -21,16 +22,23 @@ namespace {
 /// A connection on which nothing more is said: its end is the message.
 class OwnerWatch final : public Service::Connection {
  public:
-  explicit OwnerWatch(std::shared_ptr<GatePage> page) noexcept : page_(std::move(page)) {}
+  OwnerWatch(std::shared_ptr<SharedPage<Gate>> gate, detail::Fd wakes) noexcept
+      : gate_(std::move(gate)), wakes_(std::move(wakes)) {}
 
   bool readable(Service& /*service*/, Service::Id /*id*/, int fd) noexcept override {
     std::array<std::byte, 64> unexpected;
     return ::recv(fd, unexpected.data(), unexpected.size(), MSG_DONTWAIT) > 0 || errno == EAGAIN;
   }
-  void ended(Service& /*service*/, Service::Id /*id*/) noexcept override { page_->gate().close(); }
+  void ended(Service& /*service*/, Service::Id /*id*/) noexcept override {
+    (*gate_)->close(Gate::owner_died);
+    if (wakes_) {
+      ::eventfd_write(wakes_.get(), 1);
+    }
+  }
 
  private:
-  std::shared_ptr<GatePage> page_;
+  std::shared_ptr<SharedPage<Gate>> gate_;
+  detail::Fd wakes_;
 };
 
 /// Huge pages can be mapped from multiples of their size only, which is what the file reports as its block size.
@@ -42,19 +50,21 @@ std::uint64_t alignment_of(int file) noexcept {
 
 }  // namespace
 
-ImportedRegion::ImportedRegion(std::uint64_t base, std::uint64_t length, bool writable, std::shared_ptr<GatePage> page)
-    : page_(std::move(page)) {
+ImportedRegion::ImportedRegion(std::uint64_t base, std::uint64_t length, bool writable,
+                               std::shared_ptr<SharedPage<Gate>> gate)
+    : shared_gate_(std::move(gate)) {
   kind_ = Kind::foreign;
   readable_ = true;
   writable_ = writable;
   base_ = base;
   len_ = length;
-  gate_ = &page_->gate();
+  gate_ = &**shared_gate_;
 }
 
 ImportedRegion::~ImportedRegion() {
   // A forked child has no part in its parent's connections.
   if (service_ != nullptr && service_->is_current()) {
+    gate_->say_goodbye();
     const Service::Lock lock = service_->lock();
     service_->remove(connection_);
   }
@@ -65,7 +75,7 @@ ImportedRegion::~ImportedRegion() {
 
 void ImportedRegion::map(int file, std::uint64_t offset) {
   if (offset > std::numeric_limits<std::uint64_t>::max() - len_) {
-    throw Error(Status::not_permitted, "import memory: the owner's offset is no offset");
+    throw Error(Status::not_permitted, "import: the owner's offset is no offset");
   }
   require_sealed(file, offset + len_);
   const std::uint64_t alignment = alignment_of(file);
@@ -77,7 +87,7 @@ void ImportedRegion::map(int file, std::uint64_t offset) {
       ::mmap(nullptr, size, protection, MAP_SHARED | MAP_POPULATE, file, static_cast<off_t>(offset - lead));
   if (address == MAP_FAILED) {
     throw Error(Status::no_memory,
-                detail::concat("import memory: cannot map ", len_, " bytes: ", std::strerror(errno)));
+                detail::concat("import: cannot map ", len_, " bytes: ", std::strerror(errno)));
   }
   kind_ = Kind::mapped;
   mapping_ = address;
@@ -92,17 +102,17 @@ void ImportedRegion::reach(pid_t owner) {
   if (owner <= 0 || ::process_vm_readv(owner, &here, 1, &there, 1, 0) != 1) {
     const bool gone = owner > 0 && errno == ESRCH;
     throw Error(gone ? Status::not_connected : Status::not_permitted,
-                detail::concat("import memory: the system does not let this process read memory of process ", owner,
+                detail::concat("import: the system does not let this process read memory of process ", owner,
                                owner > 0 ? detail::concat(" (", std::strerror(errno), ")") : " (another PID namespace)",
                                "; allocate it with pydoca.alloc, or permit ptrace"));
   }
   owner_pid_ = owner;
 }
 
-void ImportedRegion::watch(detail::Fd connection) {
+void ImportedRegion::watch(detail::Fd connection, detail::Fd wakes) {
   Service& service = Service::instance();
   const Service::Lock lock = service.lock();
-  connection_ = service.add(std::move(connection), std::make_unique<OwnerWatch>(page_));
+  connection_ = service.add(std::move(connection), std::make_unique<OwnerWatch>(shared_gate_, std::move(wakes)));
   service_ = &service;
 }
 

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "backend/sim/gate_page.hpp"
 #include "backend/sim/region.hpp"
 #include "backend/sim/service.hpp"
+#include "backend/sim/shared_page.hpp"
 #include "detail/fd.hpp"
 
 #include <memory>
@@ -12,7 +12,7 @@ namespace pydoca::sim {
 /// Another process's memory. Its gate closes when the owner withdraws it or dies.
 class ImportedRegion final : public Region {
  public:
-  ImportedRegion(std::uint64_t base, std::uint64_t length, bool writable, std::shared_ptr<GatePage> page);
+  ImportedRegion(std::uint64_t base, std::uint64_t length, bool writable, std::shared_ptr<SharedPage<Gate>> gate);
   ~ImportedRegion() override;
 
   /// Maps the owner's file, in which the memory starts at offset. Throws not_permitted when it is not sealed or too
@@ -20,11 +20,12 @@ class ImportedRegion final : public Region {
   void map(int file, std::uint64_t offset);
   /// Reaches into the owner's process. Throws not_permitted when the system does not let us, not_connected.
   void reach(pid_t owner);
-  /// Keeps the connection and closes the gate when it ends. Throws operating_system.
-  void watch(detail::Fd connection);
+  /// Keeps the connection and closes the gate when it ends; then wakes, an event file if given, is written to. Throws
+  /// operating_system.
+  void watch(detail::Fd connection, detail::Fd wakes = {});
 
  private:
-  std::shared_ptr<GatePage> page_;
+  std::shared_ptr<SharedPage<Gate>> shared_gate_;
   void* mapping_ = nullptr;
   std::size_t mapping_size_ = 0;
   Service* service_ = nullptr;

@@ -12,9 +12,6 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 namespace pydoca::sim {
@@ -25,15 +22,30 @@ constexpr std::chrono::milliseconds owner_timeout(2000);
 
 template <class... Pieces>
 [[noreturn]] void refuse(Status status, const Pieces&... why) {
-  throw Error(status, detail::concat("import memory: ", why...));
+  throw Error(status, detail::concat("import: ", why...));
 }
 
 std::string_view pci_addr_of(const Blob& blob) noexcept { return {blob.pci_addr.data(), blob.pci_addr.size()}; }
 
-Blob read(std::span<const std::byte> bytes) {
+constexpr std::string_view name_of(BlobKind kind) noexcept {
+  switch (kind) {
+    case BlobKind::memory:
+      return "a memory map";
+    case BlobKind::pci_counter:
+      return "a sync event, for the other side of a PCIe link";
+    case BlobKind::net_counter:
+      break;
+  }
+  return "a sync event, for a network peer";
+}
+
+Blob read(std::span<const std::byte> bytes, BlobKind kind) {
   Blob blob;
   switch (parse(bytes, blob)) {
     case Status::success:
+      if (blob.kind != kind) {
+        refuse(Status::invalid_value, "the blob is of ", name_of(blob.kind), ", and ", name_of(kind), " is expected");
+      }
       return blob;
     case Status::unsupported_version:
       refuse(Status::unsupported_version, "the blob is of another version of pydoca; use the same one on both sides");
@@ -66,6 +78,16 @@ void require_parent(const Device& device, const Blob& blob) {
     refuse(Status::not_permitted, "it was exported through ", exporter->properties.name, " (", address, "), which ",
            exporter->parent.empty() ? "no device" : exporter->parent, " can reach and ", device.properties().name,
            " cannot");
+  }
+}
+
+/// Whichever side exported it.
+void require_link(const Device& device, const Blob& blob) {
+  if (device.properties().side == Side::dpu) {
+    require_parent(device, blob);
+  } else if (address_of(device.parent()) != pci_addr_of(blob)) {
+    refuse(Status::not_permitted, "it was exported through ", pci_addr_of(blob), ", and ", device.properties().name,
+           device.parent().empty() ? " is linked to no function of the DPU" : " is linked to ", device.parent());
   }
 }
 
@@ -140,35 +162,87 @@ void require_granted(const ImportReply& reply, const Blob& blob) {
   }
 }
 
+/// The gate, the memory that can be mapped, what goes with a counter.
+std::size_t expected_files(const ImportReply& reply, BlobKind kind) noexcept {
+  const std::size_t memory = reply.mapped != 0 ? 2 : 1;
+  return kind == BlobKind::memory ? memory : memory + 3;
+}
+
 void require_expected(const ImportReply& reply, const Blob& blob, std::size_t num_files) {
-  const std::size_t expected = reply.mapped != 0 ? 2 : 1;
-  if (num_files != expected || reply.mapped > 1 || reply.base != blob.base || reply.length != blob.length) {
+  if (num_files != expected_files(reply, blob.kind) || (blob.kind != BlobKind::memory && reply.mapped == 0) || reply.mapped > 1 || reply.base != blob.base || reply.length != blob.length) {
     refuse(Status::not_connected, "process ", blob.owner_pid, " answers something else than the blob promises");
   }
+}
+
+/// What the owner of a blob gave for it.
+struct Granted {
+  detail::Fd connection;
+  ImportReply reply;
+  ReceivedFds files;
+};
+
+Granted request(const Device& device, const Blob& blob) {
+  Granted granted;
+  detail::WaitLimit limit(owner_timeout);
+  granted.connection = connect_owner(device, blob, limit);
+  granted.reply = exchange(granted.connection.get(), blob, granted.files, limit);
+  require_granted(granted.reply, blob);
+  require_expected(granted.reply, blob, granted.files.count);
+  return granted;
+}
+
+std::unique_ptr<ImportedRegion> make_region(const Blob& blob, const Granted& granted) {
+  const bool writable = blob.access == Access::pci_read_write;
+  std::shared_ptr<SharedPage<Gate>> gate = SharedPage<Gate>::map(granted.files.fds[0].get());
+  auto region = std::make_unique<ImportedRegion>(blob.base, blob.length, writable, std::move(gate));
+  if (granted.reply.mapped != 0) {
+    region->map(granted.files.fds[1].get(), granted.reply.offset);
+  } else {
+    region->reach(peer_pid(granted.connection.get()));
+  }
+  return region;
+}
+
+detail::Fd duplicate(const detail::Fd& file) {
+  detail::Fd copy = detail::Fd::duplicate_of(file.get());
+  if (!copy) {
+    refuse(Status::operating_system, "out of file descriptors; raise the limit (ulimit -n)");
+  }
+  return copy;
 }
 
 }  // namespace
 
 backend::ImportedRegion import_region(const Device& device, std::span<const std::byte> bytes) {
-  const Blob blob = read(bytes);
+  const Blob blob = read(bytes, BlobKind::memory);
   require_same_place(device, blob);
   require_parent(device, blob);
-  detail::WaitLimit limit(owner_timeout);
-  detail::Fd fd = connect_owner(device, blob, limit);
-  ReceivedFds files;
-  const ImportReply reply = exchange(fd.get(), blob, files, limit);
-  require_granted(reply, blob);
-  require_expected(reply, blob, files.count);
-  const bool writable = blob.access == Access::pci_read_write;
-  std::shared_ptr<GatePage> page = GatePage::map(files.fds[0].get());
-  auto region = std::make_unique<ImportedRegion>(blob.base, blob.length, writable, page);
-  if (reply.mapped != 0) {
-    region->map(files.fds[1].get(), reply.offset);
-  } else {
-    region->reach(peer_pid(fd.get()));
-  }
-  region->watch(std::move(fd));
+  Granted granted = request(device, blob);
+  std::unique_ptr<ImportedRegion> region = make_region(blob, granted);
+  region->watch(std::move(granted.connection));
   return {.region = std::move(region), .addr = blob.base, .len = blob.length, .access = blob.access};
+}
+
+ImportedCounterMemory import_counter_memory(const Device& device, std::span<const std::byte> bytes, BlobKind kind) {
+  const Blob blob = read(bytes, kind);
+  require_same_place(device, blob);
+  if (kind == BlobKind::pci_counter) {
+    require_link(device, blob);
+  }
+  if (blob.length != sizeof(std::uint64_t) || blob.access != Access::pci_read_write ||
+      blob.base % sizeof(std::uint64_t) != 0) {
+    refuse(Status::invalid_value, "no sync event is ", blob.length, " bytes long, misaligned or read-only");
+  }
+  Granted granted = request(device, blob);
+  if (granted.reply.offset % sizeof(std::uint64_t) != 0) {
+    refuse(Status::not_connected, "process ", blob.owner_pid, " answers nonsense");
+  }
+  auto& files = granted.files.fds;
+  ImportedCounterMemory memory{.region = make_region(blob, granted),
+                               .addr = blob.base,
+                               .files = {std::move(files[2]), std::move(files[3]), std::move(files[4])}};
+  memory.region->watch(std::move(granted.connection), duplicate(memory.files[2]));
+  return memory;
 }
 
 }  // namespace pydoca::sim

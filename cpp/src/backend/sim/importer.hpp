@@ -2,8 +2,12 @@
 
 #include "pydoca/backend.hpp"
 
+#include "backend/sim/blob.hpp"
 #include "backend/sim/device.hpp"
+#include "backend/sim/imported_region.hpp"
 
+#include <array>
+#include <memory>
 #include <span>
 
 namespace pydoca::sim {
@@ -11,5 +15,14 @@ namespace pydoca::sim {
 /// Asks the blob's owner for the memory it describes. Throws as backend::Device::import_pci does; time_out when the
 /// owner does not answer, again when a signal ended the wait for it.
 backend::ImportedRegion import_region(const Device& device, std::span<const std::byte> blob);
+
+/// A counter's memory with the files that its owner's companion sent.
+struct ImportedCounterMemory {
+  std::unique_ptr<ImportedRegion> region;
+  std::uint64_t addr = 0;  ///< of the counter, in the region
+  std::array<detail::Fd, 3> files;
+};
+/// The same for a counter, kind pci_counter or net_counter. files[2] is written to when the owner dies.
+ImportedCounterMemory import_counter_memory(const Device& device, std::span<const std::byte> blob, BlobKind kind);
 
 }  // namespace pydoca::sim

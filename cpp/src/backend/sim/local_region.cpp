@@ -41,8 +41,9 @@ LocalRegion::~LocalRegion() {
 }
 
 /// All but the place in the exporter's table.
-Blob LocalRegion::describe(Access access) const {
+Blob LocalRegion::describe(BlobKind kind, Access access) const {
   Blob blob;
+  blob.kind = kind;
   blob.owner_start_time = start_time();
   blob.owner_uid = ::geteuid();
   blob.owner_pid = static_cast<std::uint32_t>(::getpid());
@@ -63,22 +64,28 @@ std::vector<std::byte> LocalRegion::export_pci(Access access) {
   if (access != Access::pci_read_only && access != Access::pci_read_write) {
     throw Error(Status::invalid_value, "export memory: access must be pci_read_only or pci_read_write");
   }
+  return export_as(BlobKind::memory, access, nullptr);
+}
+
+std::vector<std::byte> LocalRegion::export_as(BlobKind kind, Access access,
+                                              std::shared_ptr<Exporter::Companion> companion) {
   Exporter& exporter = Exporter::instance();
   if (exporter_ != &exporter) {  // what a forked child's parent exported stays the parent's
     exports_.clear();
     exporter_ = &exporter;
   }
-  const auto known = std::ranges::find(exports_, access, &Exported::access);
+  const auto known = std::ranges::find_if(
+      exports_, [&](const Exported& other) { return other.kind == kind && other.access == access; });
   if (known != exports_.end()) {
     return {known->blob.begin(), known->blob.end()};
   }
-  Blob blob = describe(access);
+  Blob blob = describe(kind, access);
   exports_.reserve(exports_.size() + 1);
-  const Exporter::Export where = exporter.add(range_, access);
+  const Exporter::Export where = exporter.add(range_, access, std::move(companion));
   blob.slot = where.slot;
   blob.epoch = where.epoch;
   blob.nonce = where.nonce;
-  exports_.push_back({where, access, encode(blob)});
+  exports_.push_back({where, kind, access, encode(blob)});
   return {exports_.back().blob.begin(), exports_.back().blob.end()};
 }
 

@@ -5,6 +5,7 @@
 #include "backend/sim/region.hpp"
 
 #include <array>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -19,16 +20,19 @@ class LocalRegion final : public Region {
   ~LocalRegion() override;
 
   std::vector<std::byte> export_pci(Access access) override;
+  /// The same for any device and kind; companion goes with it.
+  std::vector<std::byte> export_as(BlobKind kind, Access access, std::shared_ptr<Exporter::Companion> companion);
   Status withdraw() noexcept override;
 
  private:
   struct Exported {
     Exporter::Export where;
+    BlobKind kind{};
     Access access{};
     std::array<std::byte, blob_size> blob{};
   };
 
-  Blob describe(Access access) const;
+  Blob describe(BlobKind kind, Access access) const;
 
   const backend::MemoryRange range_;
   const std::string pci_addr_;

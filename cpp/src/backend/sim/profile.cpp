@@ -12,7 +12,7 @@ namespace {
 struct Profile {
   std::string_view name;
   std::uint32_t max_comch_clients;
-  bool async_sync_event_wait;
+  bool async_wait;
 };
 
 constexpr std::array<Profile, 2> known_profiles{{{"bluefield2", 512, false}, {"bluefield3", 2048, true}}};
@@ -51,7 +51,12 @@ backend::Capabilities profile_capabilities(std::string_view name, Side side) {
   capabilities.mmap_export_pci = !dpu;
   capabilities.mmap_create_from_export_pci = dpu;
   capabilities.rep_filter_all = capabilities.rep_filter_net = capabilities.rep_filter_emulated = dpu;
-  capabilities.async_sync_event_wait = profile.async_sync_event_wait;
+  capabilities.sync_event = {.export_to_remote_pci = true,
+                             .create_from_export = true,
+                             .export_to_remote_net = true,
+                             .remote_net_create_from_export = true,
+                             .async_wait = profile.async_wait,
+                             .max_num_tasks = 65536};
   return capabilities;
 }
 

@@ -3,12 +3,12 @@
 #include "pydoca/status.hpp"
 
 #include "detail/concat.hpp"
+#include "detail/signals_blocked.hpp"
 
 #include <array>
 #include <cerrno>
 #include <cstring>
 #include <pthread.h>
-#include <signal.h>
 #include <sys/epoll.h>
 #include <system_error>
 #include <thread>
@@ -16,22 +16,6 @@
 namespace pydoca::sim {
 
 namespace {
-
-/// Blocks every signal for the calling thread and those it starts: signals are for the application's threads.
-class SignalsBlocked {
- public:
-  SignalsBlocked() noexcept {
-    sigset_t all;
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &previous_);
-  }
-  ~SignalsBlocked() { ::pthread_sigmask(SIG_SETMASK, &previous_, nullptr); }
-  SignalsBlocked(const SignalsBlocked&) = delete;
-  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
-
- private:
-  sigset_t previous_{};
-};
 
 /// The service that fork() took over from the parent: unused, but reachable from a child's, as leak checkers want it.
 std::atomic<Service*>& parents() noexcept {
@@ -77,7 +61,7 @@ Service::Service() : epoll_(::epoll_create1(EPOLL_CLOEXEC)) {
 }
 
 void Service::start_thread() {
-  const SignalsBlocked blocked;
+  const detail::SignalsBlocked blocked;
   try {
     std::thread thread([this] { run(); });
     ::pthread_setname_np(thread.native_handle(), "pydoca-memory");

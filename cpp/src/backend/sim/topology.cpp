@@ -194,4 +194,11 @@ std::optional<Function> host_function_at(std::string_view pci_addr) {
   return found == functions.end() ? std::nullopt : std::optional(*found);
 }
 
+std::string address_of(std::string_view name) {
+  Machine& machine = Machine::instance();
+  const std::lock_guard lock(machine.mutex);
+  const Function* const function = find_by_name(*machine.topology, name);
+  return function == nullptr ? std::string() : function->properties.pci_addr;
+}
+
 }  // namespace pydoca::sim

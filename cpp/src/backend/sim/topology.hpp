@@ -5,6 +5,7 @@
 #include <atomic>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -26,5 +27,7 @@ PresentFunction find_present(const backend::DeviceProperties& properties);
 std::vector<backend::RepresentorProperties> representors_of(std::string_view parent, RepFilter filter);
 /// The host's function with this address (long form), if there is one.
 std::optional<Function> host_function_at(std::string_view pci_addr);
+/// The long PCI address of the function called name; empty when there is none.
+std::string address_of(std::string_view name);
 
 }  // namespace pydoca::sim

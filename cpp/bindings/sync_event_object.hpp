@@ -1,0 +1,100 @@
+/// Python's SyncEvent and SyncEventRemoteNet.
+#pragma once
+
+#include <pydoca/sync_event.hpp>
+
+#include <pybind11/pybind11.h>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace pydoca::bindings {
+
+/// What a wait compares with.
+struct WaitFor {
+  using Function = Status (SyncEvent::*)(std::uint64_t, std::uint64_t, WaitMode, std::chrono::nanoseconds) noexcept;
+
+  Function function;
+  const char* name;  ///< the method's, for messages
+  WaitMode mode;
+};
+
+/// A sync event as Python has it. The synchronous operations may come from any thread; a wait that takes time goes on
+/// without the GIL.
+class SyncEventObject {
+ public:
+  struct Options {
+    SyncEventLocation publisher;
+    SyncEventLocation subscriber;
+    pybind11::object memory;  ///< a writable buffer of 8 aligned bytes, or None
+    pybind11::object buf;     ///< a Buf, or None
+  };
+
+  SyncEventObject(pybind11::object device, const Options& options);
+  /// Imported.
+  SyncEventObject(pybind11::object device, const pybind11::object& blob);
+
+  SyncEvent& event() const noexcept { return *event_; }
+  const pybind11::object& device_ref() const noexcept { return device_; }
+  bool is_closed() const noexcept { return closed_; }
+
+  void start();
+  void stop();
+  /// Idempotent. Throws in_use while another thread waits.
+  void close();
+  /// For with: starts it, unless that was done.
+  void enter();
+
+  pybind11::bytes export_to_remote_pci(const pybind11::object& device) const;
+  pybind11::bytes export_to_remote_net() const;
+
+  /// The mode is fixed for life, by the first context that could be made.
+  void require_no_context() const;
+  void made_context() noexcept { has_context_ = true; }
+
+  // These throw the operation's failure.
+  std::uint64_t get() const;
+  void update_set(std::uint64_t value);
+  std::uint64_t update_add(std::uint64_t increment);
+  void wait(const WaitFor& what, std::uint64_t value, std::uint64_t mask, std::chrono::nanoseconds timeout);
+
+  /// "started", ...
+  std::string_view state() const noexcept;
+
+ private:
+  void add_locations(const Options& options);
+  void set_memory(const pybind11::object& memory);
+  [[noreturn]] void refuse(std::string_view operation, Status status) const;
+  std::string advice(Status status) const;
+
+  pybind11::object device_;
+  pybind11::object buf_;  ///< in which it lives, with the buf's inventory and map, or None
+  std::shared_ptr<SyncEvent> event_;
+  std::size_t waits_ = 0;  ///< of threads that wait without the GIL
+  bool has_context_ = false;
+  bool stopped_ = false;
+  bool closed_ = false;
+};
+
+/// The network peer's handle, an operand of tasks.
+class SyncEventRemoteNetObject {
+ public:
+  SyncEventRemoteNetObject(pybind11::object device, const pybind11::object& blob);
+
+  SyncEventRemoteNet& get() const noexcept { return *handle_; }
+  const pybind11::object& device_ref() const noexcept { return device_; }
+  bool is_closed() const noexcept { return handle_->counter() == nullptr; }
+  void enter() const;
+  void close() noexcept { handle_->close(); }
+
+ private:
+  pybind11::object device_;
+  std::shared_ptr<SyncEventRemoteNet> handle_;
+};
+
+}  // namespace pydoca::bindings

@@ -1,0 +1,142 @@
+#pragma once
+
+#include "pydoca/context.hpp"
+#include "pydoca/status.hpp"
+#include "pydoca/sync_event.hpp"
+#include "pydoca/task.hpp"
+
+#include <array>
+#include <cstdint>
+#include <memory>
+
+namespace pydoca::detail {
+class EventTimer;
+template <typename T>
+class SlotPool;
+template <typename T>
+class WaitTable;
+}  // namespace pydoca::detail
+
+namespace pydoca {
+
+/// What a task of an asynchronous sync event does (DOCA Core: doca_sync_event_task_get, _notify_set, _notify_add,
+/// _wait_eq, _wait_neq).
+enum class SyncEventOperation : std::uint8_t { get, notify_set, notify_add, wait_eq, wait_neq };
+inline constexpr std::size_t num_sync_event_operations = 5;
+
+/// "wait_eq" ...
+[[nodiscard]] std::string_view name_of(SyncEventOperation operation) noexcept;
+/// Whether a wait task takes mask: 0, or 1, 2, 4 or 8 adjacent bytes of 0xFF.
+[[nodiscard]] bool is_wait_mask(std::uint64_t mask) noexcept;
+
+/// One operation on an event. A wait is looked at whenever its engine progresses, and wakes an engine that sleeps; it
+/// completes when the engine sees the value, so that a value that was there only between two looks may be missed.
+class SyncEventTask final : public Task {
+ public:
+  SyncEventOperation operation() const noexcept { return operation_; }
+  /// set_val, inc_val or wait_val.
+  std::uint64_t value() const noexcept { return value_; }
+  std::uint64_t mask() const noexcept { return mask_; }
+  /// get: the value. notify_add: the value before. wait: the value that ended it. Valid after success.
+  std::uint64_t result() const noexcept { return result_; }
+  // Not while submitted (in_use).
+  Status set_value(std::uint64_t value) noexcept;
+  Status set_mask(std::uint64_t mask) noexcept;
+  /// Where else to store the result of get and notify_add, as DOCA does; null: nowhere.
+  Status set_result_address(std::uint64_t* address) noexcept;
+
+ private:
+  friend class SyncEventContext;
+  friend class detail::SlotPool<SyncEventTask>;
+  friend class detail::WaitTable<SyncEventTask>;
+
+  SyncEventTask(SyncEventContext& context, SyncEventOperation& operation) noexcept;
+  SyncEventContext& event() const noexcept;
+  bool is_equality() const noexcept { return operation_ == SyncEventOperation::wait_eq; }
+  std::uint8_t group() const noexcept { return group_; }
+  Status validate() const noexcept override;
+  Status post(bool flush) noexcept override;
+  void finish(Status status) noexcept override;
+  Callback callback(Status status) const noexcept override;
+  void recycle() noexcept override;
+
+  SyncEventOperation operation_;
+  std::uint8_t group_ = 0;  ///< the wait table's number of mask_
+  std::uint64_t value_ = 0;
+  std::uint64_t mask_ = 0;
+  std::uint64_t result_ = 0;
+  std::uint64_t* address_ = nullptr;
+  Status outcome_ = Status::success;
+  // The pool's and the wait table's, or the list of those done.
+  SyncEventTask* next_free_ = nullptr;
+  SyncEventTask* next_ = nullptr;
+  SyncEventTask* prev_ = nullptr;
+};
+
+/// A sync event in its asynchronous mode, from SyncEvent::as_context(). Starts at once; stopping flushes pending waits
+/// with shutdown. A failed wait (the peer died: connection_reset; the owner stopped the event: bad_state) leaves the
+/// context running.
+class SyncEventContext final : public Context {
+ public:
+  ~SyncEventContext() override;
+
+  /// Whether the device has tasks of this kind: waits need a BlueField-3, a ConnectX-7 or newer.
+  static bool is_supported(const DeviceInfo& info, SyncEventOperation operation) noexcept;
+  static std::uint32_t max_num_tasks(const DeviceInfo& info);
+
+  /// doca_sync_event_task_<T>_set_conf; while idle (not_permitted otherwise, as DOCA says), repeatable. Throws
+  /// not_supported for a wait on a device without it, invalid_value for num_tasks outside 1..max_num_tasks and missing
+  /// callbacks.
+  void set_conf(SyncEventOperation operation, Task::Callback on_success, Task::Callback on_error,
+                std::uint32_t num_tasks);
+
+  /// A task, not yet submitted. no_memory when all of its kind are out or none were configured, bad_state unless
+  /// running. mask is for waits.
+  [[nodiscard]] Status allocate(SyncEventOperation operation, std::uint64_t value, std::uint64_t mask,
+                                std::uint64_t user_data, SyncEventTask*& task) noexcept;
+
+  const std::shared_ptr<SyncEvent>& event() const noexcept { return event_; }
+  std::string_view kind() const noexcept override { return "sync event"; }
+
+ private:
+  friend class SyncEvent;
+  friend class SyncEventTask;
+  using Waits = detail::WaitTable<SyncEventTask>;
+  struct Conf {
+    Task::Callback on_success = nullptr;
+    Task::Callback on_error = nullptr;
+    std::uint32_t num_tasks = 0;
+    std::unique_ptr<detail::SlotPool<SyncEventTask>> tasks;
+  };
+
+  explicit SyncEventContext(std::shared_ptr<SyncEvent> event);
+  Conf& conf(SyncEventOperation operation) noexcept { return confs_[static_cast<std::size_t>(operation)]; }
+  backend::Counter& counter() const noexcept { return *event_->counter_; }
+
+  Status begin() override;
+  void quiesce() noexcept override;
+  void end() noexcept override;
+  void release() noexcept override;
+  bool poll_one(bool& more) noexcept override;
+  bool look() noexcept override;
+  void prepare_sleep() noexcept override;
+
+  void watch_counter();
+  void post(SyncEventTask& task) noexcept;
+  void post_wait(SyncEventTask& task) noexcept;
+  void append_done(SyncEventTask& task, Status outcome) noexcept;
+  void collect() noexcept;
+  void collect_or_fail() noexcept;
+  void fail_waits(Status status) noexcept;
+
+  std::shared_ptr<SyncEvent> event_;
+  std::array<Conf, num_sync_event_operations> confs_;
+  std::unique_ptr<Waits> waits_;
+  std::unique_ptr<detail::EventTimer> timer_;
+  SyncEventTask* done_ = nullptr;
+  SyncEventTask** done_end_ = &done_;
+  std::uint64_t last_ = 0;        ///< the value that pending waits were compared with
+  std::uint32_t vain_looks_ = 0;  ///< since the value last changed
+};
+
+}  // namespace pydoca

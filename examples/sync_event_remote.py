@@ -1,0 +1,48 @@
+"""The DPU's half of a handshake: waits for the host's sync event, answers by another. Start in any order with
+sync_event_local.py.
+
+With --async, every operation is a task that is awaited.
+"""
+
+import asyncio
+import sys
+from contextlib import closing
+
+import pydoca
+
+SIGNAL, ANSWER = 10, 20
+
+
+async def synchronous(link: pydoca.comch.Connection, signal: pydoca.SyncEvent, answer: pydoca.SyncEvent) -> int:
+    with signal, answer:
+        await link.send(b"imported")
+        signal.wait_eq(SIGNAL)
+        answer.update_set(ANSWER)
+        return signal.get()
+
+
+async def asynchronous(link: pydoca.comch.Connection, signal: pydoca.SyncEvent, answer: pydoca.SyncEvent) -> int:
+    pe = link.server.progress_engine
+    async with signal.as_context(pe, num_tasks=1) as subscriber, answer.as_context(pe, num_tasks=1) as publisher:
+        await link.send(b"imported")
+        seen = await subscriber.wait_eq(SIGNAL)
+        await publisher.notify_set(ANSWER)
+        return seen
+
+
+async def run(mode) -> None:
+    with pydoca.open_device("03:00.0", side="dpu") as dev, dev.open_representor("0b:00.0") as rep:
+        async with pydoca.ProgressEngine() as pe, pydoca.comch.Server(pe, dev, rep, "sync-event") as server:
+            link = await server.accept()
+            with (
+                closing(dev.import_sync_event(await link.recv())) as signal,
+                closing(dev.import_sync_event(await link.recv())) as answer,
+            ):
+                print("the host signalled", await mode(link, signal, answer))
+            await link.send(b"done")
+            async for _ in link:  # until the host hangs up
+                pass
+
+
+if __name__ == "__main__":
+    asyncio.run(run(asynchronous if "--async" in sys.argv else synchronous))

@@ -1,0 +1,21 @@
+"""Messages of the command and of the engine on standard error."""
+
+from __future__ import annotations
+
+import logging
+
+import pydoca
+from pydoca import LogLevel
+from pydoca._log import to_logging
+
+
+def show_logs(level: LogLevel | None, sdk_level: LogLevel | None) -> None:
+    """Shows what the command says up to level, and the engine up to sdk_level; nothing where that is None."""
+    engine, command = logging.getLogger("pydoca"), logging.getLogger("pydoca.app")
+    engine.setLevel(to_logging(sdk_level or LogLevel.DISABLE))
+    command.setLevel(to_logging(level or LogLevel.DISABLE))
+    if sdk_level is not None:
+        pydoca.set_sdk_log_level(sdk_level)
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    engine.addHandler(handler)

@@ -1,0 +1,180 @@
+"""`pydoca sync-event local` and `pydoca sync-event remote`: two processes that signal each other by sync events.
+
+There is one event for each direction. local makes both, hands their blobs over comch, publishes the signal and waits
+for the answer; remote imports both, waits for the signal and publishes the answer. Which side each runs on is free.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import time
+from contextlib import AsyncExitStack
+from typing import Any
+
+import pydoca
+from pydoca.cli import _link
+from pydoca.cli._concurrent import run as run_loop
+from pydoca.cli._counter import Counter, start
+from pydoca.cli._errors import CommandError
+from pydoca.cli._log_output import show_logs
+from pydoca.cli._messages import Closed, Events, Imported, Part
+from pydoca.cli._output import print_json
+from pydoca.cli._peer import Peer
+from pydoca.cli._report import Terminal
+
+# The events begin at 0, so that adding comes to the same as setting.
+SIGNAL = 10
+ANSWER = 20
+_HANG_UP = 1.0  # seconds that the local part has for it
+
+_OTHER = {"local": "remote", "remote": "local"}
+_USUAL_SIDE = {"local": pydoca.Side.HOST, "remote": pydoca.Side.DPU}
+_log = logging.getLogger("pydoca.app.sync_event")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    if arguments.log_level is not None or arguments.sdk_log_level is not None:
+        show_logs(arguments.log_level, arguments.sdk_log_level)
+    result = run_loop(_handshake(arguments))
+    if arguments.output == "json":
+        print_json(result)
+    else:
+        _print_text(result)
+    return 0
+
+
+async def _handshake(arguments: argparse.Namespace) -> dict[str, Any]:
+    async with AsyncExitStack() as stack:
+        device = stack.enter_context(_open_device(arguments))
+        _require_tasks(device.info, arguments)
+        engine = await stack.enter_async_context(pydoca.ProgressEngine())
+        peer = await _meet(stack, engine, device, arguments)
+        play = _play_local if arguments.part == "local" else _play_remote
+        result = await peer.while_there(play(peer, engine, device, arguments))
+        if arguments.part == "remote":
+            await peer.wait_for_end(_HANG_UP)
+        return {**_setting(device, arguments), **result}
+
+
+def _open_device(arguments: argparse.Namespace) -> pydoca.Device:
+    """Of the part's usual side, unless a representor or the device that is named says otherwise."""
+    selector, rep = arguments.pci_addr, arguments.rep_pci_addr
+    if rep is not None or (selector is None and _USUAL_SIDE[arguments.part] == pydoca.Side.DPU):
+        return _link.open_dpu_device(selector, rep)
+    if selector is None:
+        return _link.open_host_device(None)
+    try:
+        return pydoca.open_device(selector, side=_USUAL_SIDE[arguments.part])
+    except pydoca.NotFoundError:
+        return pydoca.open_device(selector)
+
+
+def _require_tasks(info: pydoca.DeviceInfo, arguments: argparse.Namespace) -> None:
+    if arguments.async_num_tasks is None:
+        arguments.async_num_tasks = 1
+    if arguments.async_num_tasks > (most := pydoca.SyncEventContext.max_num_tasks(info)):
+        raise CommandError(
+            f"--async_num_tasks {arguments.async_num_tasks}: {info.name} takes at most {most} tasks of a kind"
+        )
+
+
+async def _meet(
+    stack: AsyncExitStack, engine: pydoca.ProgressEngine, device: pydoca.Device, arguments: argparse.Namespace
+) -> Peer:
+    meeting = _link.Meeting(arguments.name, arguments.timeout, _command_of_other(device, arguments))
+    reporter = Terminal(quiet=False)
+    _log.info("meeting the %s part at %r", _OTHER[arguments.part], arguments.name)
+    if device.side == pydoca.Side.DPU:
+        rep = stack.enter_context(_link.open_representor(device, arguments.rep_pci_addr))
+        arguments.rep_pci_addr = rep.pci_addr
+        link = await _link.accept(stack, engine, device, rep, meeting, reporter)
+    else:
+        link = await _link.connect(stack, engine, device, meeting, reporter)
+    peer = await stack.enter_async_context(Peer(link, f"the {_OTHER[arguments.part]} process", "handshake"))
+    await peer.send(Part(arguments.part))
+    if (other := (await peer.receive(Part)).name) == arguments.part:
+        raise CommandError(f"both processes are {other!r}: one has to be {_OTHER[other]!r}")
+    return peer
+
+
+def _command_of_other(device: pydoca.Device, arguments: argparse.Namespace) -> str:
+    name = f" --name {arguments.name}" if arguments.name != "sync-event" else ""
+    if device.side == _USUAL_SIDE[arguments.part]:
+        return f"pydoca sync-event {_OTHER[arguments.part]}{name}"
+    return f"pydoca sync-event {_OTHER[arguments.part]} -d DEVICE{name}"  # the other side's
+
+
+async def _play_local(
+    peer: Peer, engine: pydoca.ProgressEngine, device: pydoca.Device, arguments: argparse.Namespace
+) -> dict[str, Any]:
+    events = (pydoca.SyncEvent(device, subscriber="remote_pci"), pydoca.SyncEvent(device, publisher="remote_pci"))
+    async with AsyncExitStack() as stack:
+        signal, answer = [await start(stack, engine, event, arguments) for event in events]
+        await peer.send(Events.of(*(event.export_to_remote_pci() for event in events)))
+        await peer.receive(Imported)
+        begin = time.perf_counter()
+        before = await _publish(signal, SIGNAL)
+        seen = await _wait(answer, ANSWER)
+        seconds = time.perf_counter() - begin
+        await peer.receive(Closed)
+    return {**_outcome(signal, SIGNAL, before, seen, answer.waited_with), "round_trip_seconds": round(seconds, 9)}
+
+
+async def _play_remote(
+    peer: Peer, engine: pydoca.ProgressEngine, device: pydoca.Device, arguments: argparse.Namespace
+) -> dict[str, Any]:
+    blobs = (await peer.receive(Events)).decoded_blobs()
+    async with AsyncExitStack() as stack:
+        events = [device.import_sync_event(blob) for blob in blobs]
+        signal, answer = [await start(stack, engine, event, arguments) for event in events]
+        await peer.send(Imported())
+        seen = await _wait(signal, SIGNAL)
+        before = await _publish(answer, ANSWER)
+    await peer.send(Closed())
+    return _outcome(answer, ANSWER, before, seen, signal.waited_with)
+
+
+async def _publish(counter: Counter, value: int) -> int | None:
+    before = await counter.publish(value)
+    _log.info("published %d", value)
+    return before
+
+
+async def _wait(counter: Counter, value: int) -> int:
+    _log.info("waiting for %d with %s", value, counter.waited_with)
+    return await counter.wait(value)
+
+
+def _setting(device: pydoca.Device, arguments: argparse.Namespace) -> dict[str, Any]:
+    return {
+        "part": arguments.part,
+        "side": device.side.name.lower(),
+        "device": device.pci_addr,
+        "representor": arguments.rep_pci_addr,
+        "mode": "asynchronous" if arguments.is_async else "synchronous",
+        "pid": os.getpid(),
+    }
+
+
+def _outcome(published: Counter, value: int, before: int | None, seen: int, waited_with: str) -> dict[str, Any]:
+    return {
+        "published": value,
+        "published_with": published.published_with,
+        "before": before,
+        "seen": seen,
+        "waited_with": waited_with,
+    }
+
+
+def _print_text(result: dict[str, Any]) -> None:
+    part, before = result["part"], result["before"]
+    published = f"{part}: published {result['published']} with {result['published_with']}"
+    if before is not None:
+        published += f", over {before}"
+    seen = f"{part}: saw {result['seen']} of the {_OTHER[part]} process with {result['waited_with']}"
+    if part == "remote":
+        print(seen, published, sep="\n")
+    else:
+        print(published, f"{seen}, {result['round_trip_seconds'] * 1e6:.0f} us later", sep="\n")

@@ -1,0 +1,43 @@
+"""What the values of options may be; for argparse's type."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import re
+
+from pydoca import InvalidValueError, LogLevel
+from pydoca._log import to_level
+
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+_SIZE = re.compile(r"(\d+)\s*([KMG]?)(?:I?B)?", re.IGNORECASE | re.ASCII)
+
+
+def size(text: str) -> int:
+    match = _SIZE.fullmatch(text.strip())
+    if match is None or int(match[1]) == 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is no size: write bytes, or a number with K, M or G, as in 64K")
+    return int(match[1]) * _UNITS[match[2].upper()]
+
+
+def count(text: str) -> int:
+    if not (text.isascii() and text.isdecimal()) or int(text) == 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of tasks: it starts at 1")
+    return int(text)
+
+
+def seconds(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not (math.isfinite(value) and value > 0):
+        raise argparse.ArgumentTypeError(f"{text!r} is no time: write seconds, more than 0")
+    return value
+
+
+def log_level(text: str) -> LogLevel:
+    try:
+        return to_level(text)
+    except InvalidValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None

@@ -1,0 +1,475 @@
+"""Sync events as contexts: their operations as tasks."""
+
+import asyncio
+import gc
+import time
+
+import pytest
+
+import pydoca
+from pydoca import sim
+
+TOP = 2**64 - 1
+ENOUGH = 20.0  # seconds: for what must come
+OPERATIONS = ["get", "notify_set", "notify_add", "wait_eq", "wait_neq"]
+WAITS = ["wait_eq", "wait_neq"]
+
+
+@pytest.fixture
+def host():
+    with pydoca.open_device("0b:00.0", side="host") as device:
+        yield device
+
+
+class Running:
+    """An event with a running context, and its engine."""
+
+    def __init__(self, device, **options):
+        self.event = pydoca.SyncEvent(device)
+        self.pe = pydoca.ProgressEngine()
+        self.ctx = self.event.as_context(self.pe, **options)
+        self.ctx.start()
+
+    def call(self, operation, value=1, **options):
+        return getattr(self.ctx, operation)(*([] if operation == "get" else [value]), **options)
+
+
+@pytest.fixture
+def make_running(host):
+    made = []
+
+    def make(**options):
+        made.append(Running(host, **options))
+        return made[-1]
+
+    yield make
+    for running in made:
+        running.pe.__exit__(None, None, None)
+        running.event.close()
+    gc.collect()
+
+
+@pytest.fixture
+def running(make_running):
+    return make_running()
+
+
+# ---- operations
+
+
+def test_the_operations(run, host):
+    async def main():
+        event = pydoca.SyncEvent(host)
+        async with pydoca.ProgressEngine() as pe, event.as_context(pe) as ctx:
+            assert ctx.event is event
+            assert await ctx.get() == 0
+            assert await ctx.notify_set(7) is None
+            assert await ctx.notify_add(3) == 7
+            assert await ctx.wait_eq(10) == 10
+            assert await ctx.wait_neq(0) == 10
+            assert await ctx.wait_eq(0xA, 0xFF) == 10
+            assert await ctx.notify_add(TOP) == 10
+            assert await ctx.get() == 9
+
+    run(main())
+
+
+def test_the_operations_without_a_loop(running):
+    ctx = running.ctx
+    assert ctx.notify_set(7).wait(ENOUGH) is None
+    task = ctx.notify_add(3)
+    assert task.wait(ENOUGH) == 7
+    assert task.result() == 7
+    assert ctx.wait_eq(10).wait(ENOUGH) == 10
+    with pytest.raises(pydoca.TimeOutError, match="value == 11"):
+        ctx.wait_eq(11).wait(0.01)
+    running.pe.run_until([ctx.get(), ctx.get()], ENOUGH)
+
+
+@pytest.mark.parametrize("operation", WAITS)
+def test_a_wait_that_takes_time(run, running, operation):
+    async def main():
+        value = 3 if operation == "wait_eq" else 0
+        waiting = asyncio.ensure_future(running.call(operation, value))
+        await asyncio.sleep(0.01)
+        assert not waiting.done()
+        await running.ctx.notify_set(3)
+        assert await asyncio.wait_for(waiting, ENOUGH) == 3
+
+    run(main())
+
+
+def test_many_waits_for_many_values(run, make_running):
+    running = make_running(num_tasks={"wait_eq": 200, "notify_set": 1})
+
+    async def main():
+        waiting = [asyncio.ensure_future(running.ctx.wait_eq(i)) for i in range(1, 200)]
+        await asyncio.sleep(0)
+        for i in range(1, 200):
+            await running.ctx.notify_set(i)
+            assert await asyncio.wait_for(waiting[i - 1], ENOUGH) == i
+
+    run(main())
+
+
+def test_a_task_is_used_again(run, running):
+    async def main():
+        task = running.ctx.notify_add(2, submit=False)
+        assert (task.operation, task.operand) == ("notify_add", 2)
+        for i in range(5):
+            task.submit()
+            assert await task == 2 * i
+            assert await task == 2 * i
+        task.operand = 1
+        task.try_submit()
+        assert await task == 10
+
+    run(main())
+
+
+def test_values_and_user_data(running):
+    task = running.ctx.wait_neq(5, 0xFF00, user_data="mine", submit=False)
+    assert (task.operation, task.operand, task.mask, task.user_data) == ("wait_neq", 5, 0xFF00, "mine")
+    assert "5" in repr(task)
+    task.mask = 0xFF
+    assert task.mask == 0xFF
+    task.free()
+    with pytest.raises(pydoca.BadStateError):
+        task.submit()
+
+
+@pytest.mark.parametrize("operation", OPERATIONS[1:])
+@pytest.mark.parametrize(
+    ("value", "error"), [(-1, ValueError), (2**64, ValueError), (1.5, TypeError), (None, TypeError)]
+)
+def test_bad_values(running, operation, value, error):
+    with pytest.raises(error):
+        running.call(operation, value)
+    assert running.ctx.num_inflight_tasks == 0
+
+
+def test_bad_masks(running):
+    for mask in (0, 0xFF, 0xFF00, 0xFFFF, 0xFFFFFFFF, TOP, 0xFF << 56):
+        running.ctx.wait_neq(1 << 63 | 1, mask).wait(ENOUGH)
+    for mask in (1, 0xFFF, 0xFFFFFF, 0xFF00FF):
+        with pytest.raises(pydoca.InvalidValueError, match=hex(mask)):
+            running.ctx.wait_eq(1, mask)
+    with pytest.raises(TypeError):
+        running.ctx.get(1)
+    with pytest.raises(TypeError):
+        running.ctx.wait_eq()
+
+
+def test_a_bad_mask_fails_in_the_device_when_it_was_not_looked_at(running):
+    task = running.ctx.wait_eq(1, 0xFFF, submit=False)
+    task.submit()
+    with pytest.raises(pydoca.IoFailedError):
+        task.wait(ENOUGH)
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_the_pool_has_num_tasks(make_running, operation):
+    running = make_running(num_tasks=2)
+    tasks = [running.call(operation, submit=False) for _ in range(2)]
+    with pytest.raises(pydoca.NoMemoryError, match=operation):
+        running.call(operation)
+    tasks.pop()
+    tasks.append(running.call(operation, submit=False))
+    tasks[0].free()
+    running.call(operation, submit=False)
+
+
+def test_kinds_that_were_not_asked_for(make_running):
+    running = make_running(num_tasks={"get": 1})
+    assert running.ctx.get().wait(ENOUGH) == 0
+    with pytest.raises(pydoca.NoMemoryError, match="num_tasks"):
+        running.ctx.notify_set(1)
+
+
+@pytest.mark.parametrize("num_tasks", [0, 2**40, -1, {"get": 0}, {"wait_gt": 1}])
+def test_bad_numbers_of_tasks(host, num_tasks):
+    with pydoca.ProgressEngine() as pe:
+        event = pydoca.SyncEvent(host)
+        with pytest.raises(pydoca.InvalidValueError):
+            event.as_context(pe, num_tasks)
+        event.as_context(pe).close()
+        event.close()
+
+
+def test_callbacks(running, host):
+    seen = []
+    with pydoca.ProgressEngine() as pe:
+        event = pydoca.SyncEvent(host)
+        ctx = event.as_context(
+            pe,
+            on_completion=lambda task, mine, its: seen.append((task.result(), mine, its)),
+            on_error=lambda task, *_: seen.append(task.status),
+            on_state_changed=lambda its, context, previous, state: seen.append(state.name),
+            user_data="its",
+        )
+        with ctx:
+            ctx.notify_add(4, user_data="mine").wait(ENOUGH)
+            ctx.wait_eq(9)
+    assert seen == ["RUNNING", (0, "mine", "its"), "STOPPING", pydoca.Status.SHUTDOWN, "IDLE"]
+
+
+# ---- modes and states
+
+
+@pytest.mark.parametrize("call", ["get", "start", "stop"])
+def test_synchronous_calls_on_an_asynchronous_event(running, call):
+    with pytest.raises(pydoca.BadStateError):
+        getattr(running.event, call)()
+    assert "asynchronous" in repr(running.event)
+
+
+def test_a_context_of_a_started_event(host):
+    with pydoca.ProgressEngine() as pe, pydoca.SyncEvent(host) as event, pytest.raises(pydoca.BadStateError):
+        event.as_context(pe)
+
+
+def test_a_second_context(running):
+    with pytest.raises(pydoca.NotPermittedError, match="already"):
+        running.event.as_context(running.pe)
+
+
+def test_closing_the_event_under_its_context(running):
+    with pytest.raises(pydoca.InUseError):
+        running.event.close()
+    assert running.ctx.get().wait(ENOUGH) == 0
+
+
+def test_tasks_need_a_running_context(host):
+    with pydoca.ProgressEngine() as pe:
+        ctx = pydoca.SyncEvent(host).as_context(pe)
+        with pytest.raises(pydoca.BadStateError, match="start"):
+            ctx.get()
+        with ctx:
+            task = ctx.get(submit=False)
+        with pytest.raises(pydoca.BadStateError):
+            task.submit()
+        with pytest.raises(pydoca.BadStateError):
+            ctx.wait_eq(1)
+
+
+def test_stopping_flushes_waits(run, host):
+    async def main():
+        event = pydoca.SyncEvent(host)
+        async with pydoca.ProgressEngine() as pe:
+            async with event.as_context(pe) as ctx:
+                waiting = asyncio.ensure_future(ctx.wait_eq(1))
+                await asyncio.sleep(0.01)
+            with pytest.raises(pydoca.ShutdownError):
+                await waiting
+        event.close()
+
+    run(main())
+
+
+def test_spare_tasks_do_not_keep_their_context(host):
+    with pydoca.ProgressEngine() as pe:
+        event = pydoca.SyncEvent(host)
+        ctx = event.as_context(pe)
+        ctx.start()
+        for _ in range(10):
+            ctx.get().wait(ENOUGH)
+        assert ctx.stop() is pydoca.Status.SUCCESS
+        ctx.close()
+        del ctx, event
+        gc.collect()
+    host.close()
+
+
+def test_what_a_dropped_task_held_is_dropped(running):
+    class Mark:
+        pass
+
+    mark = Mark()
+    running.ctx.get(user_data=mark).wait(ENOUGH)
+    count = len(gc.get_referrers(mark))
+    task = running.ctx.get()
+    assert task.user_data is None
+    task.wait(ENOUGH)
+    assert count == len(gc.get_referrers(mark))
+
+
+# ---- cancelling
+
+
+def test_cancelling_a_wait_is_immediate(run, running):
+    async def main():
+        running.pe.drain_timeout = 1000
+        task = running.ctx.wait_eq(1)
+        waiting = asyncio.ensure_future(task)
+        await asyncio.sleep(0.01)
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+        assert not task.done
+        await running.ctx.notify_set(1)
+        assert await task == 1
+
+    run(main())
+
+
+def test_a_wait_given_up_comes_back_with_the_value(run, make_running):
+    running = make_running(num_tasks=1)
+
+    async def main():
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(running.ctx.wait_eq(1), 0.01)
+        await running.ctx.notify_set(1)
+        running.pe.drain()
+        assert await asyncio.wait_for(running.ctx.wait_eq(1), ENOUGH) == 1
+
+    run(main())
+
+
+def test_cancelling_one_of_two_waiters(run, running):
+    async def main():
+        task = running.ctx.wait_eq(1)
+        one, other = asyncio.ensure_future(task), asyncio.ensure_future(task)
+        await asyncio.sleep(0.01)
+        one.cancel()
+        await asyncio.sleep(0)
+        await running.ctx.notify_set(1)
+        assert await asyncio.wait_for(other, ENOUGH) == 1
+        assert one.cancelled()
+
+    run(main())
+
+
+def test_cancelling_gather_of_waits_is_immediate(run, running):
+    async def main():
+        running.pe.drain_timeout = 1000
+        waiting = asyncio.ensure_future(running.pe.gather([running.ctx.wait_eq(1), running.ctx.wait_eq(2)]))
+        await asyncio.sleep(0.01)
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+
+    run(main())
+
+
+# ---- awaiting, in general
+
+
+def test_an_await_is_an_iterator_with_the_methods_of_one(running):
+    task = running.ctx.notify_add(5)
+    task.wait(ENOUGH)
+    awaiter = task.__await__()
+    assert iter(awaiter) is awaiter
+    with pytest.raises(StopIteration) as stopped:
+        awaiter.send(None)
+    assert stopped.value.value == 0
+    with pytest.raises(StopIteration):
+        next(task.__await__())
+    awaiter = task.__await__()
+    awaiter.close()
+    with pytest.raises(RuntimeError, match="await"):
+        awaiter.send(None)
+    with pytest.raises(KeyError, match="thrown"):
+        task.__await__().throw(KeyError("thrown"))
+    with pytest.raises(KeyError):
+        task.__await__().throw(KeyError)
+
+
+def test_awaiters_and_tasks_are_used_again_without_leaks(run, running):
+    async def main():
+        for _ in range(100):
+            await running.ctx.get()
+        gc.collect()
+        before = len(gc.get_objects())
+        for _ in range(1000):
+            await running.ctx.get()
+        gc.collect()
+        assert len(gc.get_objects()) < before + 50
+
+    run(main())
+
+
+def test_inline_awaits_give_the_loop_its_turns(run, running):
+    async def main():
+        turned = []
+
+        async def count():
+            while True:
+                turned.append(1)
+                await asyncio.sleep(0)
+
+        counting = asyncio.create_task(count())
+        end = time.monotonic() + 0.2
+        while time.monotonic() < end:
+            await running.ctx.get()
+        counting.cancel()
+        assert len(turned) > 10
+
+    run(main())
+
+
+def test_two_loops_at_once_are_refused_however_quick_the_await(new_loop, running):
+    one, other = new_loop(), new_loop()
+
+    async def get():
+        return await running.ctx.get()
+
+    try:
+        assert one.run_until_complete(get()) == 0
+        with pytest.raises(pydoca.BadStateError, match="another event loop"):
+            other.run_until_complete(get())
+        assert one.run_until_complete(get()) == 0
+    finally:
+        one.close()
+        other.close()
+
+
+def test_one_engine_in_one_loop_after_another(run, running):
+    async def main():
+        return await running.ctx.notify_add(1)
+
+    assert [run(main()) for _ in range(3)] == [0, 1, 2]
+
+
+# ---- devices without wait tasks
+
+
+@pytest.fixture
+def bluefield2():
+    before = sim.topology()
+    sim.load_topology(sim.default_topology("bluefield2"))
+    yield
+    sim.load_topology(before)
+
+
+def test_without_wait_tasks(run, bluefield2):
+    device = pydoca.open_device("03:00.0", side="dpu")
+    assert not device.info.supports("async_sync_event_wait")
+    assert not pydoca.SyncEventContext.is_supported(device.info, "wait_eq")
+    assert pydoca.SyncEventContext.is_supported(device.info, "get")
+
+    async def main():
+        event = pydoca.SyncEvent(device)
+        async with pydoca.ProgressEngine() as pe:
+            with pytest.raises(pydoca.NotSupportedError, match="poll_until"):
+                event.as_context(pe, {"wait_eq": 1})
+            async with event.as_context(pe) as ctx:
+                with pytest.raises(pydoca.NotSupportedError, match=r"poll_until\(lambda value: value == 5\)"):
+                    ctx.wait_eq(5)
+                polling = asyncio.create_task(ctx.poll_until(lambda value: value == 5))
+                slowly = asyncio.create_task(ctx.poll_until(lambda value: value > 3, interval=0.001))
+                await asyncio.sleep(0.01)
+                assert not polling.done()
+                await ctx.notify_set(5)
+                assert await asyncio.wait_for(polling, ENOUGH) == 5
+                assert await asyncio.wait_for(slowly, ENOUGH) == 5
+
+    run(main())
+    device.close()
+
+
+def test_capabilities(host):
+    for operation in OPERATIONS:
+        assert pydoca.SyncEventContext.is_supported(host.info, operation)
+    assert pydoca.SyncEventContext.max_num_tasks(host.info) == host.info.capabilities.sync_event.max_num_tasks
+    with pytest.raises(pydoca.InvalidValueError, match="wait_eq"):
+        pydoca.SyncEventContext.is_supported(host.info, "wait_eqq")
