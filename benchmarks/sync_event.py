@@ -132,9 +132,9 @@ def bare_round_trip(report: Path, name: str) -> float:
 def measure(figure: Figure, report: Path, repetitions: int) -> dict[str, Any]:
     device = pydoca.open_device("0b:00.0", side="host")
     peer = Peer()
-    pairs = [
-        (round_trip(device, peer, figure), bare_round_trip(report, figure.floor)) for _ in range(repetitions + 1)
-    ][1:]
+    pairs = [(round_trip(device, peer, figure), bare_round_trip(report, figure.floor)) for _ in range(repetitions + 1)][
+        1:
+    ]
     peer.close()
     score = statistics.median(value / floor for value, floor in pairs)
     return {

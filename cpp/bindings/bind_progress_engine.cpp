@@ -211,15 +211,16 @@ void bind_progress_engine(py::module_& module) {
       "Delivers the completions and events of the contexts on it, only within its own calls, in the\n"
       "one thread that uses it; or in an event loop, to which it belongs from the first await on.",
       collectable<EngineObject>());
-  type.def(py::init([](double drain_timeout, const std::optional<std::string>& latency) {
-             return std::make_unique<EngineObject>(drain_timeout, parse_latency(latency));
-           }),
-           py::kw_only(), "drain_timeout"_a = 1.0, "latency"_a = py::none(),
-           "drain_timeout: seconds for which a cancelled await waits for the device to let go of memory, before its "
-           "task is\ngiven up.\n"
-           "latency: what an event loop trades for speed. \"balanced\" looks at the engine before it sleeps for as long "
-           "as that\nhas paid lately, at most 200 us; \"low\" always so long; \"power\" sleeps at once. None: what the "
-           "environment's\nPYDOCA_LATENCY says, else balanced.");
+  type.def(
+      py::init([](double drain_timeout, const std::optional<std::string>& latency) {
+        return std::make_unique<EngineObject>(drain_timeout, parse_latency(latency));
+      }),
+      py::kw_only(), "drain_timeout"_a = 1.0, "latency"_a = py::none(),
+      "drain_timeout: seconds for which a cancelled await waits for the device to let go of memory, before its "
+      "task is\ngiven up.\n"
+      "latency: what an event loop trades for speed. \"balanced\" looks at the engine before it sleeps for as long "
+      "as that\nhas paid lately, at most 200 us; \"low\" always so long; \"power\" sleeps at once. None: what the "
+      "environment's\nPYDOCA_LATENCY says, else balanced.");
   bind_progress(type);
   bind_notification(type);
   bind_life(type);

@@ -85,7 +85,7 @@ std::span<PyMethodDef> operations() {
           "wait_eq($self, /, value, mask=18446744073709551615, *, user_data=None, submit=True)\n--\n\nThe same for "
           "one that completes when (the event's value & mask) == value, and gives the value that ended the wait.\n"
           "mask: 0, or 1, 2, 4 or 8 adjacent bytes of 0xFF (InvalidValueError). Giving up its await (cancelling) "
-          "takes effect at\nonce; the task stays in flight until the value comes or the context stops. Raises "
+          "takes effect at\nonce and, when nobody else waits for it, ends the task with ShutdownError. Raises "
           "NotSupportedError on devices without\n(doca_sync_event_task_wait_eq)."),
       raw_method(
           "wait_neq", &wait<SyncEventOperation::wait_neq>,

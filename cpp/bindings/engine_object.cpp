@@ -69,8 +69,8 @@ Latency parse_latency(const std::optional<std::string>& name) {
   const std::string word = name.value_or(from_environment != nullptr ? from_environment : "balanced");
   const auto* const found = std::ranges::find(latency_names, word);
   if (found == latency_names.end()) {
-    raise(Status::invalid_value, std::string(name ? "latency" : "PYDOCA_LATENCY") + " is \"" + word +
-                                     "\"; there are: low, balanced, power");
+    raise(Status::invalid_value,
+          std::string(name ? "latency" : "PYDOCA_LATENCY") + " is \"" + word + "\"; there are: low, balanced, power");
   }
   return static_cast<Latency>(found - latency_names.begin());
 }

@@ -31,7 +31,6 @@ enum class Latency : std::uint8_t {
 Latency parse_latency(const std::optional<std::string>& name);
 std::string_view name_of(Latency latency) noexcept;
 
-
 /// A progress engine as Python has it. Completion callbacks run within its calls with the GIL held; what they raise,
 /// and the futures they complete, wait here until the engine's batch is over. Everything needs the GIL.
 class EngineObject {

@@ -104,6 +104,13 @@ void SyncEventTaskObject::set_operands() {
   static_cast<void>(event_slot().set_mask(mask_));
 }
 
+void SyncEventTaskObject::abandon() {
+  TaskObject::abandon();
+  if (in_flight() && waiters().empty()) {
+    static_cast<void>(static_cast<SyncEventContext&>(event_slot().context()).cancel(event_slot()));
+  }
+}
+
 void SyncEventTaskObject::completed(Status status) {
   if (status == Status::success) result_ = event_slot().result();
 }

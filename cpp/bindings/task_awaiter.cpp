@@ -62,8 +62,7 @@ bool begin(TaskAwaiter& self, PyObject*& result) {
   if (progress == Progress::told) {
     return true;
   }
-  const py::object coroutine =
-      bridge_module().attr("await_task")(py::handle(self.task), progress == Progress::tried);
+  const py::object coroutine = bridge_module().attr("await_task")(py::handle(self.task), progress == Progress::tried);
   self.coroutine = coroutine.inc_ref().ptr();
   return false;
 }

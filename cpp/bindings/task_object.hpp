@@ -104,7 +104,7 @@ class TaskObject {
   /// Whether a flight uses memory of Python's, so that giving up waits for its end.
   virtual bool lends_memory() const noexcept { return true; }
   /// Somebody who waited has given up: that nobody sees the outcome is as wanted.
-  void abandon() noexcept { abandoned_ = true; }
+  virtual void abandon() { abandoned_ = true; }
 
  protected:
   /// Which of the context's lists of spare tasks is for such as this one; ContextObject::num_task_kinds: none.

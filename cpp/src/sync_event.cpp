@@ -101,7 +101,8 @@ void SyncEvent::require_configurable(std::string_view what) const {
 void SyncEvent::add_device(std::string_view what, std::shared_ptr<Device> device) {
   auto use = std::make_unique<DeviceUse>(device);
   if (device_ != nullptr && device_ != device) {
-    refuse(Status::invalid_value, what, "the event is on ", device_->info().name(), " already; both locations on this CPU "
+    refuse(Status::invalid_value, what, "the event is on ", device_->info().name(),
+           " already; both locations on this CPU "
            "take the same device");
   }
   if (!is_supported(device->info())) {
@@ -164,11 +165,11 @@ void SyncEvent::set_buf(Buf& buf) {
     refuse(Status::invalid_value, "set buf", "the data section must be 8 aligned bytes of a single element, and is ",
            buf.data_len(), " bytes at ", detail::hex(buf.data()));
   }
-  constexpr Access needed =
-      Access::local_read_write | Access::rdma_read | Access::rdma_write | Access::rdma_atomic;
+  constexpr Access needed = Access::local_read_write | Access::rdma_read | Access::rdma_write | Access::rdma_atomic;
   const Access access = buf.mmap()->permissions();
   if ((access & needed) != needed || buf.mmap()->is_from_export()) {
-    refuse(Status::not_permitted, "set buf", "its map must be of this process's memory, with permissions "
+    refuse(Status::not_permitted, "set buf",
+           "its map must be of this process's memory, with permissions "
            "local_read_write, rdma_read, rdma_write and rdma_atomic, and has ",
            detail::hex(static_cast<std::uint32_t>(access)));
   }
@@ -202,8 +203,8 @@ void SyncEvent::open_counter(std::string_view what) {
   if (imported_) {
     return;
   }
-  std::byte* const address = buf_ != nullptr ? reinterpret_cast<std::byte*>(buf_->data())
-                                             : reinterpret_cast<std::byte*>(word_.address);
+  std::byte* const address =
+      buf_ != nullptr ? reinterpret_cast<std::byte*>(buf_->data()) : reinterpret_cast<std::byte*>(word_.address);
   if (address == nullptr) {
     counter_ = device_->backend().create_counter(nullptr);
     return;
@@ -242,6 +243,10 @@ void SyncEvent::close() {
   if (phase() == Phase::synchronous) {
     stop();
   }
+  release();
+}
+
+void SyncEvent::release() noexcept {
   phase_.store(Phase::closed, std::memory_order_release);
   if (buf_ != nullptr) {
     static_cast<void>(std::exchange(buf_, nullptr)->dec_refcount());

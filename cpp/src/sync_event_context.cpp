@@ -32,7 +32,8 @@ constexpr std::uint8_t group_of(std::uint64_t mask) noexcept {
     return no_group;
   }
   constexpr std::array<std::uint8_t, 4> groups_before{1, 9, 16, 21};  // 8, 7, 5 places for the shorter ones
-  return static_cast<std::uint8_t>(groups_before[static_cast<std::size_t>(std::countr_zero(static_cast<unsigned>(length) / 8))] + first / 8);
+  return static_cast<std::uint8_t>(
+      groups_before[static_cast<std::size_t>(std::countr_zero(static_cast<unsigned>(length) / 8))] + first / 8);
 }
 static_assert(group_of(~std::uint64_t{0}) == 21 && group_of(0xff) == 1 && group_of(0xffffff) == no_group);
 
@@ -219,9 +220,21 @@ void SyncEventContext::end() noexcept {
   }
 }
 
-void SyncEventContext::release() noexcept { event_->phase_.store(SyncEvent::Phase::stopped, std::memory_order_release); }
+void SyncEventContext::release() noexcept {
+  event_->phase_.store(SyncEvent::Phase::stopped, std::memory_order_release);
+}
+
+Status SyncEventContext::cancel(SyncEventTask& task) noexcept {
+  if (&task.context() != this || !task.pending_) {
+    return Status::bad_state;
+  }
+  waits_->remove(task);
+  append_done(task, Status::shutdown);
+  return Status::success;
+}
 
 void SyncEventContext::append_done(SyncEventTask& task, Status outcome) noexcept {
+  task.pending_ = false;
   task.outcome_ = outcome;
   task.next_ = nullptr;
   *done_end_ = &task;
@@ -266,6 +279,7 @@ void SyncEventContext::post_wait(SyncEventTask& task) noexcept {
     return;
   }
   waits_->insert(task);
+  task.pending_ = true;
   vain_looks_ = 0;
   keep_looking();
 }
@@ -324,8 +338,8 @@ bool SyncEventContext::poll_one(bool& more) noexcept {
     done_end_ = &done_;
   }
   more = done_ != nullptr;
-  const bool lost_peer = task.outcome_ == Status::connection_reset || task.outcome_ == Status::bad_state;
-  complete(task, task.outcome_, !lost_peer);
+  // A lost peer or a cancelled wait is nothing that the device did wrong.
+  complete(task, task.outcome_, task.outcome_ == Status::driver || task.outcome_ == Status::io_failed);
   return true;
 }
 

@@ -191,6 +191,7 @@ class Bridge:
         except asyncio.CancelledError as cancelled:
             # A completion may have come between the request and its delivery; then it stays in the task.
             if task._completions == before:
+                task._discard_waiter(future)
                 await self._give_up(task, before, cancelled)
             raise
         finally:

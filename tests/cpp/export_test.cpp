@@ -4,9 +4,9 @@
 #include "backend/sim/blob.hpp"
 #include "backend/sim/fabric.hpp"
 #include "backend/sim/fd_message.hpp"
-#include "backend/sim/shared_page.hpp"
 #include "backend/sim/import_protocol.hpp"
 #include "backend/sim/imported_region.hpp"
+#include "backend/sim/shared_page.hpp"
 #include "detail/wait_limit.hpp"
 #include "expect_error.hpp"
 #include "export_peer.hpp"
@@ -552,7 +552,8 @@ TEST_F(Exports, AMessageWithTooManyDescriptorsLeavesNoneOpen) {
   const detail::Fd sender(ends[0]);
   const detail::Fd receiver(ends[1]);
   const std::size_t before = count_fds();
-  for (const std::size_t count : {sim::max_message_fds + 1, std::size_t{8}, std::size_t{9}, std::size_t{100}, std::size_t{253}}) {
+  for (const std::size_t count :
+       {sim::max_message_fds + 1, std::size_t{8}, std::size_t{9}, std::size_t{100}, std::size_t{253}}) {
     std::vector<int> fds(count, 0);
     std::vector<std::byte> control(CMSG_SPACE(fds.size() * sizeof(int)));
     char byte = 'x';

@@ -95,6 +95,21 @@ TEST_F(SyncEventContextTest, StopFlushesPendingWaits) {
   EXPECT_EQ(thrown_by([&] { rig.context->start(); }), Status::bad_state) << "an event is started once";
 }
 
+TEST_F(SyncEventContextTest, ACancelledWaitGivesItsSlotBack) {
+  EventRig rig(local_event(dpu), pe, 1);
+  for (std::uint64_t i = 1; i <= 3; ++i) {
+    SyncEventTask& wait = rig.submit(i % 2 == 0 ? wait_neq : wait_eq, i % 2 == 0 ? 0 : 1, all_bits, i);
+    EXPECT_EQ(rig.context->cancel(wait), Status::success);
+    EXPECT_EQ(rig.context->cancel(wait), Status::bad_state);
+    rig.progress_until(i);
+    EXPECT_EQ(rig.completions.back(), (Completion{i, Status::shutdown, 0}));
+  }
+  SyncEventTask& get_task = rig.submit(get);
+  EXPECT_EQ(rig.context->cancel(get_task), Status::bad_state);
+  rig.progress_until(4);
+  EXPECT_EQ(rig.context->state(), ContextState::running);
+}
+
 TEST_F(SyncEventContextTest, TheModesExcludeEachOther) {
   const auto event = local_event(dpu);
   EventRig rig(event, pe);
@@ -105,6 +120,15 @@ TEST_F(SyncEventContextTest, TheModesExcludeEachOther) {
   EXPECT_EQ(thrown_by([&] { event->start(); }), Status::bad_state);
   EXPECT_EQ(thrown_by([&] { event->stop(); }), Status::bad_state);
   EXPECT_EQ(event->as_context(), rig.context);
+}
+
+TEST_F(SyncEventContextTest, ClosingItClosesTheEvent) {
+  const auto event = local_event(dpu);
+  {
+    const EventRig rig(event, pe);
+  }
+  dpu->close();
+  event->close();
 }
 
 TEST_F(SyncEventContextTest, IsConfiguredWhileIdle) {

@@ -132,8 +132,7 @@ TEST_F(SyncEventTest, MemoryThatIsNotThereIsRefusedAtStart) {
 }
 
 TEST_F(SyncEventTest, LivesInABufWithTheRightPermissions) {
-  constexpr Access needed =
-      Access::local_read_write | Access::rdma_read | Access::rdma_write | Access::rdma_atomic;
+  constexpr Access needed = Access::local_read_write | Access::rdma_read | Access::rdma_write | Access::rdma_atomic;
   Bufs bufs(4);
   MappedBytes poor(dpu, 64);
   MappedBytes rich(dpu, 64, needed);

@@ -127,6 +127,8 @@ class SyncEvent : public std::enable_shared_from_this<SyncEvent> {
   void require_locations(std::string_view what) const;
   void add_device(std::string_view what, std::shared_ptr<Device> device);
   void require_exportable(std::string_view what) const;
+  /// Lets go of the device and the memory; close() was called, here or on the context.
+  void release() noexcept;
   /// Makes the counter, unless it was imported.
   void open_counter(std::string_view what);
   /// What happened to the counter while nobody was waiting.

@@ -67,15 +67,16 @@ class SyncEventTask final : public Task {
   std::uint64_t result_ = 0;
   std::uint64_t* address_ = nullptr;
   Status outcome_ = Status::success;
+  bool pending_ = false;  ///< in the wait table
   // The pool's and the wait table's, or the list of those done.
   SyncEventTask* next_free_ = nullptr;
   SyncEventTask* next_ = nullptr;
   SyncEventTask* prev_ = nullptr;
 };
 
-/// A sync event in its asynchronous mode, from SyncEvent::as_context(). Starts at once; stopping flushes pending waits
-/// with shutdown. A failed wait (the peer died: connection_reset; the owner stopped the event: bad_state) leaves the
-/// context running.
+/// A sync event in its asynchronous mode, from SyncEvent::as_context(); closing it closes the event. Starts at once;
+/// stopping flushes pending waits with shutdown. A failed wait (the peer died: connection_reset; the owner stopped the
+/// event: bad_state) leaves the context running.
 class SyncEventContext final : public Context {
  public:
   ~SyncEventContext() override;
@@ -94,6 +95,10 @@ class SyncEventContext final : public Context {
   /// running. mask is for waits.
   [[nodiscard]] Status allocate(SyncEventOperation operation, std::uint64_t value, std::uint64_t mask,
                                 std::uint64_t user_data, SyncEventTask*& task) noexcept;
+
+  /// Ends a wait that is pending: it completes with shutdown, and the context runs on. (DOCA has no such call.)
+  /// bad_state unless the task is a wait of this context's that has not ended.
+  Status cancel(SyncEventTask& task) noexcept;
 
   const std::shared_ptr<SyncEvent>& event() const noexcept { return event_; }
   std::string_view kind() const noexcept override { return "sync event"; }

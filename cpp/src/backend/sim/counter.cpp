@@ -52,9 +52,7 @@ class Alarm {
   void wake(CounterSide side) noexcept { ::eventfd_write(file(side), 1); }
   bool silent() const noexcept { return (*page_)->silent.load(std::memory_order_relaxed) != 0; }
   int file(CounterSide side) const noexcept { return files_[static_cast<std::size_t>(side)].get(); }
-  std::vector<int> files() const {
-    return {page_file_.get(), file(CounterSide::owner), file(CounterSide::importer)};
-  }
+  std::vector<int> files() const { return {page_file_.get(), file(CounterSide::owner), file(CounterSide::importer)}; }
 
  private:
   detail::Fd page_file_;
@@ -62,9 +60,7 @@ class Alarm {
   std::unique_ptr<SharedPage<AlarmPage>> page_;
 };
 
-std::uint64_t load_word(std::uint64_t& word) noexcept {
-  return std::atomic_ref(word).load(std::memory_order_seq_cst);
-}
+std::uint64_t load_word(std::uint64_t& word) noexcept { return std::atomic_ref(word).load(std::memory_order_seq_cst); }
 void store_word(std::uint64_t& word, std::uint64_t value) noexcept {
   std::atomic_ref(word).store(value, std::memory_order_seq_cst);
 }

@@ -82,8 +82,7 @@ std::unique_ptr<backend::Counter> Device::create_counter(const backend::MemoryRa
   return sim::create_counter(*this, memory);
 }
 
-std::unique_ptr<backend::Counter> Device::import_counter(std::span<const std::byte> blob,
-                                                         backend::CounterScope scope) {
+std::unique_ptr<backend::Counter> Device::import_counter(std::span<const std::byte> blob, backend::CounterScope scope) {
   require_present("import a counter");
   return sim::import_counter(*this, blob, scope);
 }

@@ -141,8 +141,7 @@ std::uint32_t Exporter::free_slot() {
   return slot;
 }
 
-Exporter::Export Exporter::add(const backend::MemoryRange& range, Access access,
-                               std::shared_ptr<Companion> companion) {
+Exporter::Export Exporter::add(const backend::MemoryRange& range, Access access, std::shared_ptr<Companion> companion) {
   if (access == Access::pci_read_only && range.location.has_value()) {
     range.location->memory->seal_future_writes();
   }
@@ -248,8 +247,10 @@ ImportReply Exporter::grant(const ImportRequest& request, Service::Id connection
   Entry& entry = entries_[request.slot];
   const bool mapped = can_be_mapped(entry.range, entry.access);
   ReceivedFds sent;
-  Grant grant{
-      .connection = connection, .gate = SharedPage<Gate>::create(sent.fds[0]), .importer = importer, .foreign = !mapped};
+  Grant grant{.connection = connection,
+              .gate = SharedPage<Gate>::create(sent.fds[0]),
+              .importer = importer,
+              .foreign = !mapped};
   sent.count = 1;
   if (mapped) {
     sent.fds[sent.count++] = duplicate(entry.range.location->memory->fd());

@@ -86,8 +86,7 @@ void ImportedRegion::map(int file, std::uint64_t offset) {
   void* const address =
       ::mmap(nullptr, size, protection, MAP_SHARED | MAP_POPULATE, file, static_cast<off_t>(offset - lead));
   if (address == MAP_FAILED) {
-    throw Error(Status::no_memory,
-                detail::concat("import: cannot map ", len_, " bytes: ", std::strerror(errno)));
+    throw Error(Status::no_memory, detail::concat("import: cannot map ", len_, " bytes: ", std::strerror(errno)));
   }
   kind_ = Kind::mapped;
   mapping_ = address;

@@ -169,7 +169,8 @@ std::size_t expected_files(const ImportReply& reply, BlobKind kind) noexcept {
 }
 
 void require_expected(const ImportReply& reply, const Blob& blob, std::size_t num_files) {
-  if (num_files != expected_files(reply, blob.kind) || (blob.kind != BlobKind::memory && reply.mapped == 0) || reply.mapped > 1 || reply.base != blob.base || reply.length != blob.length) {
+  if (num_files != expected_files(reply, blob.kind) || (blob.kind != BlobKind::memory && reply.mapped == 0) ||
+      reply.mapped > 1 || reply.base != blob.base || reply.length != blob.length) {
     refuse(Status::not_connected, "process ", blob.owner_pid, " answers something else than the blob promises");
   }
 }

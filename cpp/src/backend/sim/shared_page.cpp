@@ -55,8 +55,8 @@ void require_sealed(int file, std::uint64_t size) {
     throw Error(Status::not_permitted, "import: the owner sent a file that is not sealed against resizing");
   }
   if (std::cmp_less(info.st_size, size)) {
-    throw Error(Status::not_permitted, detail::concat("import: the owner sent a file of ", info.st_size,
-                                                      " bytes, and ", size, " are needed"));
+    throw Error(Status::not_permitted,
+                detail::concat("import: the owner sent a file of ", info.st_size, " bytes, and ", size, " are needed"));
   }
 }
 
