@@ -220,9 +220,7 @@ void SyncEventContext::end() noexcept {
   }
 }
 
-void SyncEventContext::release() noexcept {
-  event_->phase_.store(SyncEvent::Phase::stopped, std::memory_order_release);
-}
+void SyncEventContext::release() noexcept { event_->release(); }
 
 Status SyncEventContext::cancel(SyncEventTask& task) noexcept {
   if (&task.context() != this || !task.pending_) {

@@ -291,6 +291,8 @@ TEST_P(ExportKinds, ASignalEndsTheWaitForASilentOwner) {
   PeerProcess owner("Peer.DISABLED_Serve");
   const std::string blob = make(owner, GetParam(), Access::pci_read_only);
   ASSERT_EQ(::kill(owner.pid(), SIGSTOP), 0);
+  int stopped = 0;
+  ASSERT_EQ(::waitpid(owner.pid(), &stopped, WUNTRACED), owner.pid()) << "until it has stopped, it may answer";
   {
     const Interrupted signal;
     EXPECT_EQ(thrown_by([&] { ImportedMemory imported(bytes_of(blob)); }), Status::again);
