@@ -411,3 +411,21 @@ with warnings.catch_warnings(record=True) as warned:
     pe.run_until(lambda: pe.num_inflight_tasks == 0, 10)
 assert [str(warning.message).split(" was ")[0] for warning in warned] == ["dma memcpy of 1048576 bytes"], warned
 """)
+
+
+def test_another_interpreter_than_the_main_one_is_refused():
+    out = run_script("""
+try:
+    import _interpreters
+    interpreter = _interpreters.create("legacy")
+    failure = _interpreters.exec(interpreter, "import pydoca")
+except ImportError:
+    import _xxsubinterpreters as interpreters
+    interpreter = interpreters.create()
+    try:
+        failure = interpreters.run_string(interpreter, "import pydoca")
+    except interpreters.RunFailedError as error:
+        failure = error
+print(failure)
+""")
+    assert "main interpreter only" in out

@@ -36,6 +36,19 @@ std::uint64_t piece_length(const backend::CopyOperation& operation, std::uint32_
   return std::min(size, operation.length - index * size);
 }
 
+/// For good: in a forked child, the system may have given a thread of the child's own the name of one of the parent's,
+/// so that neither joining nor detaching is safe. Kept reachable, as leak checkers want it.
+void keep_inherited(std::vector<std::thread> threads) {
+  struct Kept {
+    std::vector<std::thread> threads;
+    Kept* next;
+  };
+  static std::atomic<Kept*> all{nullptr};
+  auto* const kept = new Kept{std::move(threads), all.load(std::memory_order_relaxed)};
+  while (!all.compare_exchange_weak(kept->next, kept, std::memory_order_release, std::memory_order_relaxed)) {
+  }
+}
+
 }  // namespace
 
 CopyEngine::CopyEngine(const CopyLimits& limits, const std::atomic<bool>& removed)
@@ -46,8 +59,11 @@ CopyEngine::~CopyEngine() {
   if (!is_inherited()) {
     wake_workers();
   }
+  if (is_inherited()) {
+    keep_inherited(std::move(workers_));
+  }
   for (std::thread& worker : workers_) {
-    is_inherited() ? worker.detach() : worker.join();
+    worker.join();
   }
 }
 
