@@ -49,7 +49,7 @@ class Pipe {
   std::array<int, 2> ends_{};
 };
 
-const Blob ready{std::byte{1}};
+Blob ready() { return {std::byte{1}}; }
 
 class SyncEventProcess : public SyncEventRigTest {
  protected:
@@ -65,7 +65,7 @@ class SyncEventProcess : public SyncEventRigTest {
   static int import_and_stay(const Pipe& down, const Pipe& up) {
     const auto handle = SyncEvent::create_from_export(open_function("p0"), down.read());
     handle->start();
-    up.write(ready);
+    up.write(ready());
     return handle->wait_eq(99, all_bits, WaitMode::yield, watchdog) == Status::success ? 0 : 1;
   }
   static std::shared_ptr<SyncEvent> imported(const Blob& blob) {
@@ -129,7 +129,7 @@ TEST_F(SyncEventProcess, AKilledImporterEndsItsOwnersWait) {
   const auto event = exported_event(device);
   event->start();
   down.write(event->export_to_remote_pci(*device));
-  ASSERT_EQ(up.read(), ready);
+  ASSERT_EQ(up.read(), ready());
   expect_reset(importer, [&] { return event->wait_eq(1, all_bits, WaitMode::busy, watchdog); });
   EXPECT_EQ(event->wait_eq(1, all_bits, WaitMode::busy, std::chrono::milliseconds(1)), Status::time_out)
       << "told once; others may come";
@@ -143,7 +143,7 @@ TEST_F(SyncEventProcess, AKilledImporterFailsItsOwnersPendingTasks) {
   const auto event = exported_event(device);
   EventRig rig(event, ProgressEngine::create());
   down.write(event->export_to_remote_pci(*device));
-  ASSERT_EQ(up.read(), ready);
+  ASSERT_EQ(up.read(), ready());
   rig.submit(wait_eq, 1);
   EXPECT_FALSE(rig.pe->wait(10)) << "asleep";
   importer.kill();

@@ -10,26 +10,28 @@ namespace pydoca::detail {
 namespace {
 
 struct Wait {
-  std::uint64_t value() const { return value_; }
-  std::uint64_t mask() const { return masks[group_]; }
+  std::uint64_t value() const { return wanted; }
+  std::uint64_t mask() const { return masks[number]; }
   bool is_equality() const { return equality; }
-  std::uint8_t group() const { return group_; }
-  bool is_satisfied_by(std::uint64_t now) const { return ((now & mask()) == value_) == equality; }
+  std::uint8_t group() const { return number; }
+  bool is_satisfied_by(std::uint64_t now) const { return ((now & mask()) == wanted) == equality; }
 
   static constexpr std::array<std::uint64_t, 3> masks{~std::uint64_t{0}, 0xff, 0};
 
-  std::uint64_t value_ = 0;
-  std::uint8_t group_ = 0;
+  std::uint64_t wanted = 0;
+  std::uint8_t number = 0;
   bool equality = true;
+  // NOLINTBEGIN(readability-identifier-naming): the table's words for them
   Wait* next_ = nullptr;
   Wait* prev_ = nullptr;
+  // NOLINTEND(readability-identifier-naming)
 };
 
 TEST(WaitTable, FindsThoseThatAValueEnds) {
   WaitTable<Wait> table(4);
-  Wait equal{.value_ = 5};
-  Wait masked{.value_ = 5, .group_ = 1};
-  Wait unequal{.value_ = 0, .equality = false};
+  Wait equal{.wanted = 5};
+  Wait masked{.wanted = 5, .number = 1};
+  Wait unequal{.wanted = 0, .equality = false};
   for (Wait* const wait : {&equal, &masked, &unequal}) {
     table.insert(*wait);
   }
@@ -49,7 +51,7 @@ TEST(WaitTable, GivesAllBack) {
   WaitTable<Wait> table(1);
   std::vector<Wait> waits(10);
   for (std::size_t i = 0; i < waits.size(); ++i) {
-    waits[i].value_ = i < 5 ? i + 1 : 0;
+    waits[i].wanted = i < 5 ? i + 1 : 0;
     waits[i].equality = i < 5;
     table.insert(waits[i]);
   }
@@ -65,7 +67,7 @@ TEST(WaitTable, GivesAllBack) {
 }
 
 TEST(WaitTable, AgreesWithALinearSearch) {
-  std::mt19937_64 random(7);
+  std::mt19937_64 random(static_cast<std::uint64_t>(testing::UnitTest::GetInstance()->random_seed()));
   WaitTable<Wait> table(64);
   std::vector<Wait> waits(64);
   std::vector<Wait*> pending;
@@ -73,9 +75,9 @@ TEST(WaitTable, AgreesWithALinearSearch) {
   for (int step = 0; step < 20'000; ++step) {
     Wait& wait = waits[random() % waits.size()];
     if (std::ranges::find(pending, &wait) == pending.end()) {
-      wait.group_ = static_cast<std::uint8_t>(random() % Wait::masks.size());
+      wait.number = static_cast<std::uint8_t>(random() % Wait::masks.size());
       wait.equality = random() % 2 == 0;
-      wait.value_ = wait.equality ? random() % 4 : now & wait.mask();
+      wait.wanted = wait.equality ? random() % 4 : now & wait.mask();
       if (!wait.is_satisfied_by(now)) {
         table.insert(wait);
         pending.push_back(&wait);
