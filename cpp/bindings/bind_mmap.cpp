@@ -23,7 +23,7 @@ void set_slots(PyHeapTypeObject* type) {
   collectable<MmapObject>().value(type);
   set_view_slots<MmapObject>(type);
   type->ht_type.tp_finalize = [](PyObject* self) {
-    if (py::detail::is_holder_constructed(self)) py::handle(self).cast<MmapObject&>().finalize();
+    if (is_whole(self)) py::handle(self).cast<MmapObject&>().finalize();
   };
 }
 
