@@ -114,6 +114,29 @@ def test_dropping_things_in_another_thread_is_fine(rig):
     rig.copy().wait(5)
 
 
+def test_a_daemon_thread_in_a_blocking_call_does_not_disturb_the_exit():
+    run_script("""
+import atexit, types
+
+class Late:
+    def __del__(self, sleep=time.sleep):
+        sleep(0.2)  # the interpreter is at its end, and the other thread gets what it asked for
+
+sys.modules["late"] = types.ModuleType("late")
+sys.modules["late"].late = Late()
+
+@atexit.register
+def keep_busy():
+    sys.setswitchinterval(100)  # the other thread asks, and does not get it yet
+    end = time.monotonic() + 0.1
+    while time.monotonic() < end:
+        pass
+
+threading.Thread(target=lambda: pydoca.ProgressEngine().wait(), daemon=True).start()
+time.sleep(0.1)
+""")
+
+
 def test_other_threads_run_while_one_waits(rig):
     task = rig.held()
     counted = []
