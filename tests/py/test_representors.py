@@ -106,6 +106,15 @@ def test_what_cannot_be_selected_is_named(p0, selector, error, says):
         p0.open_representor(selector)
 
 
+def test_a_representor_of_another_device_is_not_found(p0):
+    with pydoca.open_device("p1") as p1:
+        info = p1.representors()[0]
+    with pytest.raises(pydoca.NotFoundError, match=f"p0 has no representor {info.name} .*it has: pf0hpf"):
+        p0.open_representor(info)
+    with pydoca.open_device("pf0") as pf0, pytest.raises(pydoca.NotSupportedError):
+        pf0.open_representor(info)
+
+
 def test_closing_is_idempotent(p0):
     representor = p0.open_representor("pf0hpf")
     with pytest.raises(pydoca.InUseError, match="p0"):
