@@ -317,6 +317,10 @@ std::string TaskObject::advice(Status status) const {
 }
 
 void TaskObject::add_done_callback(py::object callback) {
+  if (PyCallable_Check(callback.ptr()) == 0) {
+    throw py::type_error("add_done_callback needs something to call, and " +
+                         std::string(Py_TYPE(callback.ptr())->tp_name) + " is not");
+  }
   if (done()) {
     callback(self());
   } else {
