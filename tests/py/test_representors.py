@@ -31,7 +31,10 @@ def test_a_physical_function_of_the_dpu_lists_those_of_its_port(p0):
 
 @pytest.mark.parametrize("name", ["pf0", "pf0vf0", "p0s0"])
 def test_other_functions_list_none(name):
-    with pydoca.open_device(name) as device, pytest.raises(pydoca.NotSupportedError):
+    with (
+        pydoca.open_device(name) as device,
+        pytest.raises(pydoca.NotSupportedError, match=f"of {name}: it has none; open a physical function of the DPU"),
+    ):
         device.representors()
 
 

@@ -48,8 +48,10 @@ std::vector<backend::RepresentorProperties> Device::representors(RepFilter filte
     throw Error(Status::invalid_value, detail::concat("list representors: ", mask, " is no filter"));
   }
   if (!can_filter(capabilities(), filter)) {
-    throw Error(Status::not_supported, detail::concat("list representors: ", properties().name, " cannot, with filter ",
-                                                      mask, "; use a physical function of the DPU"));
+    throw Error(Status::not_supported,
+                detail::concat("list representors of ", properties().name, ": ",
+                               capabilities().rep_filter_all ? "it cannot filter them like that; use the filter all"
+                                                             : "it has none; open a physical function of the DPU"));
   }
   return representors_of(properties().name, filter);
 }
@@ -82,8 +84,7 @@ std::unique_ptr<backend::Counter> Device::create_counter(const backend::MemoryRa
   return sim::create_counter(*this, memory);
 }
 
-std::unique_ptr<backend::Counter> Device::import_counter(std::span<const std::byte> blob,
-                                                         backend::CounterScope scope) {
+std::unique_ptr<backend::Counter> Device::import_counter(std::span<const std::byte> blob, backend::CounterScope scope) {
   require_present("import a counter");
   return sim::import_counter(*this, blob, scope);
 }
