@@ -63,7 +63,7 @@ class Wait {
         sleep();
       }
       if (now_ >= end_ && !done()) {
-        raise(Status::time_out, std::string(what_) + ": the time allowed has passed, and it is still under way");
+        raise(Status::time_out, std::string(what_) + ": the time allowed has passed in vain");
       }
     }
   }

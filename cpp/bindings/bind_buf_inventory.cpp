@@ -111,7 +111,7 @@ std::shared_ptr<BufObject> dup(const py::object& self, const BufObject& source) 
   return nullptr;
 }
 
-std::size_t to_count(const py::object& value) { return to_u64(value, "num_elements"); }
+std::size_t to_count(const py::object& value) { return to_u32(value, "num_elements", 1); }
 
 std::unique_ptr<InventoryObject> make(const py::object& num_elements, bool start, py::object user_data) {
   auto self = std::make_unique<InventoryObject>();

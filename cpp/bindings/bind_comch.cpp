@@ -3,6 +3,7 @@
 #include "bindings.hpp"
 #include "collectable.hpp"
 #include "endpoint_object.hpp"
+#include "parse.hpp"
 #include "send_task_object.hpp"
 
 #include <pybind11/stl.h>
@@ -14,7 +15,10 @@ using namespace py::literals;
 
 namespace {
 
-using Limit = std::optional<std::uint32_t>;
+std::optional<std::uint32_t> to_limit(const py::object& value, std::string_view what) {
+  if (value.is_none()) return std::nullopt;
+  return to_u32(value, what);
+}
 
 void bind_events(py::module_& module) {
   const py::classh<QueuedEvent, Awaitable> event(
@@ -119,35 +123,36 @@ void bind_endpoint(py::module_& module) {
 // One parameter per keyword.
 // NOLINTNEXTLINE(readability-function-size)
 std::unique_ptr<ServerObject> make_server(py::object pe, const py::object& dev, py::object rep, const std::string& name,
-                                          Limit max_msg_size, Limit recv_queue_size, std::uint32_t num_send_tasks,
-                                          py::object on_connect, py::object on_disconnect, py::object on_message,
-                                          py::object on_completion, py::object on_error, py::object on_state_changed,
-                                          py::object user_data) {
+                                          const py::object& max_msg_size, const py::object& recv_queue_size,
+                                          const py::object& num_send_tasks, py::object on_connect,
+                                          py::object on_disconnect, py::object on_message, py::object on_completion,
+                                          py::object on_error, py::object on_state_changed, py::object user_data) {
   return std::make_unique<ServerObject>(std::move(pe), dev, std::move(rep), name,
                                         EndpointOptions{{std::move(on_completion), std::move(on_error),
                                                          std::move(on_state_changed), std::move(user_data)},
                                                         std::move(on_connect),
                                                         std::move(on_disconnect),
                                                         std::move(on_message),
-                                                        max_msg_size,
-                                                        recv_queue_size,
-                                                        num_send_tasks});
+                                                        to_limit(max_msg_size, "max_msg_size"),
+                                                        to_limit(recv_queue_size, "recv_queue_size"),
+                                                        to_u32(num_send_tasks, "num_send_tasks")});
 }
 
 // NOLINTNEXTLINE(readability-function-size)
 std::unique_ptr<ClientObject> make_client(py::object pe, const py::object& dev, const std::string& name,
-                                          Limit max_msg_size, Limit recv_queue_size, std::uint32_t num_send_tasks,
-                                          py::object on_disconnect, py::object on_message, py::object on_completion,
-                                          py::object on_error, py::object on_state_changed, py::object user_data) {
+                                          const py::object& max_msg_size, const py::object& recv_queue_size,
+                                          const py::object& num_send_tasks, py::object on_disconnect,
+                                          py::object on_message, py::object on_completion, py::object on_error,
+                                          py::object on_state_changed, py::object user_data) {
   return std::make_unique<ClientObject>(std::move(pe), dev, name,
                                         EndpointOptions{{std::move(on_completion), std::move(on_error),
                                                          std::move(on_state_changed), std::move(user_data)},
                                                         py::none(),
                                                         std::move(on_disconnect),
                                                         std::move(on_message),
-                                                        max_msg_size,
-                                                        recv_queue_size,
-                                                        num_send_tasks});
+                                                        to_limit(max_msg_size, "max_msg_size"),
+                                                        to_limit(recv_queue_size, "recv_queue_size"),
+                                                        to_u32(num_send_tasks, "num_send_tasks")});
 }
 
 constexpr std::uint32_t default_send_tasks = 64;

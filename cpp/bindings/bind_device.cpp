@@ -107,8 +107,8 @@ py::object make_mmap(py::object device, py::object memory, const py::object& acc
   if (!access.is_none()) mmap->set_permissions(to_access(access));
   mmap->set_user_data(std::move(user_data));
   mmap->set_memrange(std::move(memory));
-  mmap->start();
   mmap->set_free_callback(std::move(free_callback));
+  mmap->start();
   return py::cast(std::move(mmap));
 }
 

@@ -6,6 +6,7 @@
 #include "context_object.hpp"
 #include "convert.hpp"
 #include "mmap_object.hpp"
+#include "parse.hpp"
 #include "raw_method.hpp"
 #include "task_object.hpp"
 
@@ -207,9 +208,9 @@ void bind_capabilities(Class& type) {
 void bind_dma(py::module_& module) {
   bind_memcpy_task(module);
   py::classh<DmaObject, ContextObject> type(module, "Dma", "The copy engine of a device.");
-  const auto create = [](py::object pe, const py::object& dev, std::uint32_t num_tasks, py::object on_completion,
+  const auto create = [](py::object pe, const py::object& dev, const py::object& num_tasks, py::object on_completion,
                          py::object on_error, py::object on_state_changed, py::object user_data) {
-    return std::make_unique<DmaObject>(std::move(pe), dev, num_tasks,
+    return std::make_unique<DmaObject>(std::move(pe), dev, to_u32(num_tasks, "num_tasks"),
                                        ContextOptions{std::move(on_completion), std::move(on_error),
                                                       std::move(on_state_changed), std::move(user_data)});
   };

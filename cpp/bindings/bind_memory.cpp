@@ -49,8 +49,10 @@ std::unique_ptr<MemoryObject> allocate(std::size_t size, bool huge_pages) {
   return std::make_unique<MemoryObject>(std::move(memory));
 }
 
-std::size_t to_size(const py::int_& size) {
+std::size_t to_size(const py::object& value) {
   const py::int_ most(PY_SSIZE_T_MAX);
+  const auto size = py::reinterpret_steal<py::int_>(PyNumber_Index(value.ptr()));
+  if (!size) throw py::error_already_set();
   if (size < py::int_(1) || size > most) {
     raise(Status::invalid_value, py::str("alloc({}): size must be in 1..{}").format(size, most).cast<std::string>());
   }
@@ -78,7 +80,7 @@ void bind_memory(py::module_& module) {
   bind_scope(type);
   bind_array_protocols(type);
   module.def(
-      "alloc", [](const py::int_& size, bool huge_pages) { return allocate(to_size(size), huge_pages); }, "size"_a,
+      "alloc", [](const py::object& size, bool huge_pages) { return allocate(to_size(size), huge_pages); }, "size"_a,
       py::kw_only(), "huge_pages"_a = false,
       "Allocates size bytes, in pages of 2 MiB if asked. Raises InvalidValueError for a size of 0 or less, "
       "NoMemoryError "

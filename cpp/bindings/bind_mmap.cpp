@@ -23,15 +23,14 @@ void set_slots(PyHeapTypeObject* type) {
   collectable<MmapObject>().value(type);
   set_view_slots<MmapObject>(type);
   type->ht_type.tp_finalize = [](PyObject* self) {
-    if (py::detail::is_holder_constructed(self)) py::handle(self).cast<MmapObject&>().finalize();
+    if (is_whole(self)) py::handle(self).cast<MmapObject&>().finalize();
   };
 }
 
 std::unique_ptr<MmapObject> make(py::object memory, const py::iterable& devices, const py::object& access,
-                                 py::object user_data, py::object free_callback,
-                                 std::optional<std::uint32_t> max_num_devices) {
+                                 py::object user_data, py::object free_callback, const py::object& max_num_devices) {
   auto self = std::make_unique<MmapObject>();
-  if (max_num_devices) self->get()->set_max_num_devices(*max_num_devices);
+  if (!max_num_devices.is_none()) self->get()->set_max_num_devices(to_u32(max_num_devices, "max_num_devices"));
   for (const py::handle device : devices) self->add_device(py::reinterpret_borrow<py::object>(device));
   if (!access.is_none()) self->set_permissions(to_access(access));
   if (!memory.is_none()) self->set_memrange(std::move(memory));

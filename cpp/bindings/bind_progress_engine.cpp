@@ -23,14 +23,18 @@ namespace {
 
 using Timeout = std::optional<double>;
 
+[[noreturn]] void refuse_what(py::handle what) {
+  throw py::type_error(py::str("run_until takes a Task, an iterable of Tasks, or a predicate, not {}")
+                           .format(py::type::handle_of(what).attr("__name__"))
+                           .cast<std::string>());
+}
+
 /// Tasks that are waited for, each until the completion of what was under way at the beginning.
 class AwaitedTasks {
  public:
   explicit AwaitedTasks(const py::iterable& tasks) {
     for (const py::handle& object : tasks) {
-      if (!py::isinstance<TaskObject>(object)) {
-        throw py::type_error("run_until takes a Task, an iterable of Tasks, or a predicate");
-      }
+      if (!py::isinstance<TaskObject>(object)) refuse_what(object);
       auto& task = object.cast<TaskObject&>();
       task.require_submitted("run until");
       tasks_.push_back({py::reinterpret_borrow<py::object>(object), &task, task.completions()});
@@ -75,8 +79,10 @@ void run_until(EngineObject& self, const py::object& what, Timeout timeout) {
   } else if (PyCallable_Check(what.ptr()) != 0) {
     const auto is_true = [&] { return py::bool_(what()).cast<bool>(); };
     block_until(self, is_true, timeout, "run until the predicate holds");
+  } else if (py::isinstance<py::iterable>(what)) {
+    run_until_tasks(self, py::reinterpret_borrow<py::iterable>(what), timeout);
   } else {
-    run_until_tasks(self, py::iterable(what), timeout);
+    refuse_what(what);
   }
 }
 
@@ -91,6 +97,13 @@ void submit_threadsafe(const EngineObject& self, TaskObject& task) {
     raise(Status::invalid_value, "submit_threadsafe " + task.describe() + ": it is another progress engine's task");
   }
   task.submit_threadsafe();
+}
+
+std::string repr(const EngineObject& self) {
+  if (self.is_closed()) return "<pydoca.ProgressEngine, closed>";
+  const ProgressEngine& engine = self.engine();
+  return "<pydoca.ProgressEngine of " + std::to_string(engine.num_contexts()) + " context(s), " +
+         std::to_string(engine.num_inflight_tasks()) + " task(s) in flight>";
 }
 
 void bind_mode(py::module_& module) {
@@ -233,7 +246,8 @@ void bind_progress_engine(py::module_& module) {
           "Given up in flight, and still with the device: their memory may not be used.");
   type.def_property_readonly("num_inflight_tasks",
                              [](const EngineObject& self) { return self.engine().num_inflight_tasks(); })
-      .def_property_readonly("num_contexts", [](const EngineObject& self) { return self.engine().num_contexts(); });
+      .def_property_readonly("num_contexts", [](const EngineObject& self) { return self.engine().num_contexts(); })
+      .def("__repr__", &repr);
 }
 
 }  // namespace pydoca::bindings

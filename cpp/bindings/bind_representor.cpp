@@ -69,7 +69,7 @@ std::unique_ptr<RepresentorObject> open(const DeviceObject& device, const py::ob
                              .format(py::type::handle_of(selector).attr("__name__"))
                              .cast<std::string>());
   }
-  return std::make_unique<RepresentorObject>(device.get()->open_representor(selector.cast<std::string>()));
+  return std::make_unique<RepresentorObject>(device.get()->open_representor(to_utf8(selector)));
 }
 
 }  // namespace

@@ -38,7 +38,7 @@ void from_plain(py::handle value, T& field, const std::string& where) {
 
 void from_plain(py::handle value, std::string& field, const std::string& where) {
   if (!py::isinstance<py::str>(value)) refuse(where, value, "text");
-  field = value.cast<std::string>();
+  field = to_utf8(value);
 }
 
 void from_plain(py::handle value, Side& field, const std::string& where) {

@@ -20,6 +20,10 @@ bool is_finalizing() noexcept {
 #endif
 }
 
+[[noreturn]] void stay() noexcept {
+  for (;;) ::pause();
+}
+
 /// Whether Ctrl-C was pressed, which stays to be handled. With the GIL.
 bool is_interrupt_pending() noexcept {
   const bool pending = PyOS_InterruptOccurred() != 0;
@@ -41,8 +45,12 @@ BlockingCall::~BlockingCall() {
 
 void BlockingCall::take_gil() noexcept {
   if (state_ == nullptr) return;
-  while (!at_exit_ && is_finalizing()) ::pause();
-  PyEval_RestoreThread(std::exchange(state_, nullptr));
+  try {
+    if (!at_exit_ && is_finalizing()) stay();
+    PyEval_RestoreThread(std::exchange(state_, nullptr));
+  } catch (...) {
+    stay();  // the interpreter came to its end meanwhile, and CPython ends the thread by unwinding its stack
+  }
 }
 
 void BlockingCall::end() {

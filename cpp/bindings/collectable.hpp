@@ -19,6 +19,14 @@ int visit_refs(const Range& objects, visitproc visit, void* arg) {
   return 0;
 }
 
+/// Whether self has its C++ object: not after __new__ alone, and not while pybind11 makes it, when the collector may
+/// look at it already.
+inline bool is_whole(PyObject* self) {
+  const auto* const instance = reinterpret_cast<const pybind11::detail::instance*>(self);
+  const bool laid_out = instance->simple_layout || instance->nonsimple.values_and_holders != nullptr;
+  return laid_out && pybind11::detail::is_holder_constructed(self);
+}
+
 /// Lets the cycle collector see what T's instances, and those of bound subclasses, refer to: T has traverse(visit, arg)
 /// and clear(), virtual where subclasses have more.
 template <typename T>
@@ -28,14 +36,10 @@ pybind11::custom_type_setup collectable() {
     type.tp_flags |= Py_TPFLAGS_HAVE_GC;
     type.tp_traverse = [](PyObject* self, visitproc visit, void* arg) {
       Py_VISIT(Py_TYPE(self));
-      return pybind11::detail::is_holder_constructed(self)
-                 ? pybind11::cast<T&>(pybind11::handle(self)).traverse(visit, arg)
-                 : 0;
+      return is_whole(self) ? pybind11::cast<T&>(pybind11::handle(self)).traverse(visit, arg) : 0;
     };
     type.tp_clear = [](PyObject* self) {
-      if (pybind11::detail::is_holder_constructed(self)) {
-        pybind11::cast<T&>(pybind11::handle(self)).clear();
-      }
+      if (is_whole(self)) pybind11::cast<T&>(pybind11::handle(self)).clear();
       return 0;
     };
   });

@@ -18,6 +18,9 @@ ContextObject::ContextObject(py::object engine, py::object device, std::shared_p
       engine_(&to_engine(engine_ref_)),
       context_(std::move(context)),
       options_(std::move(options)) {
+  require_callback(options_.on_completion, "on_completion");
+  require_callback(options_.on_error, "on_error");
+  require_callback(options_.on_state_changed, "on_state_changed");
   engine_->require_open("connect " + std::string(context_->kind()));
   engine_->engine().connect(context_);
   context_->set_user_data(reinterpret_cast<std::uintptr_t>(this));

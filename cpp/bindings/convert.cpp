@@ -56,6 +56,14 @@ void raise(const py::object& exception) {
   throw py::error_already_set();
 }
 
+void require_callback(const py::object& callback, const char* argument) {
+  if (!callback.is_none() && PyCallable_Check(callback.ptr()) == 0) {
+    throw py::type_error(py::str("{} must be callable, or None, not {}")
+                             .format(argument, py::type::handle_of(callback).attr("__name__"))
+                             .cast<std::string>());
+  }
+}
+
 void translate_errors() { py::register_local_exception_translator(translate); }
 
 }  // namespace pydoca::bindings

@@ -29,6 +29,9 @@ namespace pydoca::bindings {
 /// Throws a Python exception that was made already.
 [[noreturn]] void raise(const pybind11::object& exception);
 
+/// Throws TypeError, naming the argument, unless callback is None or can be called.
+void require_callback(const pybind11::object& callback, const char* argument);
+
 /// Lets pydoca::Error leave a bound function as the exception class of its status.
 void translate_errors();
 

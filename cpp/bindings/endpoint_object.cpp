@@ -12,6 +12,9 @@ EndpointObject::EndpointObject(py::object engine, py::object device, const std::
                                EndpointOptions options)
     : ContextObject(std::move(engine), std::move(device), endpoint, options.context), options_(std::move(options)) {
   options_.context = {py::none(), py::none(), py::none(), py::none()};  // the base has them
+  require_callback(options_.on_connect, "on_connect");
+  require_callback(options_.on_disconnect, "on_disconnect");
+  require_callback(options_.on_message, "on_message");
   endpoint->set_send_conf(TaskObject::on_complete, TaskObject::on_complete, options_.num_send_tasks);
   endpoint->set_message_received(message_received);
   if (options_.max_msg_size) endpoint->set_max_msg_size(*options_.max_msg_size);

@@ -50,6 +50,17 @@ PyObject* running_loop_mark() noexcept {
 
 bool is_interrupt(const py::object& error) { return PyObject_IsInstance(error.ptr(), PyExc_Exception) == 0; }
 
+/// Whether Python knows a thread of that number, apart from this one. The system may, for a moment, know one that was
+/// joined already.
+bool is_other_thread_of_python(long tid) noexcept {
+  const PyThreadState* const self = PyThreadState_Get();
+  for (PyThreadState* state = PyInterpreterState_ThreadHead(self->interp); state != nullptr;
+       state = PyThreadState_Next(state)) {
+    if (state != self && state->native_thread_id == static_cast<unsigned long>(tid)) return true;
+  }
+  return false;
+}
+
 /// While it lives, callbacks may run.
 class Batch {
  public:
@@ -89,7 +100,11 @@ EngineObject::EngineObject(double drain_timeout, Latency latency)
 EngineObject::~EngineObject() { std::erase(engines(), this); }
 
 void EngineObject::require_thread(std::string_view what) const {
-  const Status status = engine_->check_thread();
+  Status status = engine_->check_thread();
+  if (status == Status::not_permitted && !is_other_thread_of_python(engine_->owner_tid())) {
+    engine_->take_over();  // nobody else could ever use or close it
+    status = engine_->check_thread();
+  }
   if (status != Status::success) [[unlikely]] {
     const std::string message = std::string(what) + ": " + engine_->describe_thread();
     raise_named(status == Status::bad_state ? "ForkedError" : "WrongThreadError", message);

@@ -47,7 +47,7 @@ class EngineObject {
   /// Whether this process was forked from the one that made the engine.
   bool is_forked() const noexcept { return engine_->check_thread() == Status::bad_state; }
 
-  /// Throws WrongThreadError or ForkedError, saying what was attempted.
+  /// Throws WrongThreadError or ForkedError, saying what was attempted. Takes the engine of a thread that has ended.
   void require_thread(std::string_view what) const;
   /// The same, and BadStateError when the engine is closed.
   void require_open(std::string_view what) const;

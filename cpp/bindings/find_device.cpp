@@ -61,7 +61,7 @@ DeviceInfo find_by_predicate(const py::object& predicate, std::optional<Side> si
 }
 
 DeviceInfo select(const py::object& selector, std::optional<Side> side) {
-  if (py::isinstance<py::str>(selector)) return find_device(selector.cast<std::string>(), side);
+  if (py::isinstance<py::str>(selector)) return find_device(to_utf8(selector), side);
   if (py::isinstance<DeviceInfo>(selector)) {
     auto info = selector.cast<DeviceInfo>();
     if (!side || info.properties().side == *side) return info;

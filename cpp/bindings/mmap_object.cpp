@@ -116,6 +116,11 @@ void MmapObject::set_user_data(py::object data) {
   user_data_ = std::move(data);
 }
 
+void MmapObject::set_free_callback(py::object callback) {
+  require_callback(callback, "free_callback");
+  free_callback_ = std::move(callback);
+}
+
 void MmapObject::start() {
   const std::shared_ptr<Mmap>& mmap = get();
   wait_for([&] { mmap->start(); });

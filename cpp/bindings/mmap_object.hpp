@@ -42,7 +42,7 @@ class MmapObject {
   void set_memrange(pybind11::object memory);
   void set_permissions(Access access);
   void set_user_data(pybind11::object data);
-  void set_free_callback(pybind11::object callback) { free_callback_ = std::move(callback); }
+  void set_free_callback(pybind11::object callback);
   void start();
   void stop();
   /// Idempotent. The free callback runs when all has been let go of; what it raises is raised here.

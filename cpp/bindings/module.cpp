@@ -1,5 +1,6 @@
 #include "bindings.hpp"
 #include "blocking_call.hpp"
+#include "require_init.hpp"
 
 PYBIND11_MODULE(_core, module) {
   module.doc() = "The engine as Python sees it. Private: everything public is a name of pydoca.";
@@ -24,4 +25,5 @@ PYBIND11_MODULE(_core, module) {
   pydoca::bindings::bind_sync_event_context(module);
   pydoca::bindings::bind_comch(module);
   pydoca::bindings::bind_sim(module);
+  pydoca::bindings::require_init(module);
 }

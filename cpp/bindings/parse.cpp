@@ -86,7 +86,7 @@ auto find_all(const Names& names, std::string_view what, std::string_view text) 
 /// An enumerator, an int when numbers are taken, or text, for which parse is called.
 template <class Enum, class Parse>
 Enum to_enum(py::handle value, std::string_view what, const Parse& parse) {
-  if (py::isinstance<py::str>(value)) return parse(value.cast<std::string>());
+  if (py::isinstance<py::str>(value)) return parse(to_utf8(value));
   if (py::isinstance<Enum>(value)) return value.cast<Enum>();
   throw py::type_error(py::str("{} must be a str or an enumerator, not {}")
                            .format(to_str(what), py::type::handle_of(value).attr("__name__"))
@@ -107,6 +107,13 @@ std::string joined(const std::vector<std::string_view>& words) {
 
 }  // namespace
 
+std::string to_utf8(py::handle text) {
+  Py_ssize_t size = 0;
+  const char* const data = PyUnicode_AsUTF8AndSize(text.ptr(), &size);
+  if (data == nullptr) throw py::error_already_set();
+  return {data, static_cast<std::size_t>(size)};
+}
+
 void refuse_word(std::string_view what, std::string_view word, const std::vector<std::string_view>& known) {
   const py::object nearest = py::module_::import("difflib").attr("get_close_matches")(to_str(word), py::cast(known), 1);
   const std::string hint = py::len(nearest) == 0
@@ -116,6 +123,15 @@ void refuse_word(std::string_view what, std::string_view word, const std::vector
         py::str("{} {!r} does not exist; {}").format(to_str(what), to_str(word), hint).cast<std::string>());
 }
 
+namespace {
+
+[[noreturn]] void refuse_number(py::handle number, std::string_view what, std::string_view range) {
+  raise(Status::invalid_value,
+        py::str("{} must be in {}, not {}").format(to_str(what), to_str(range), number).cast<std::string>());
+}
+
+}  // namespace
+
 std::uint64_t to_u64(py::handle value, std::string_view what) {
   PyObject* const index = PyNumber_Index(value.ptr());
   if (index == nullptr) throw py::error_already_set();
@@ -123,8 +139,17 @@ std::uint64_t to_u64(py::handle value, std::string_view what) {
   const std::uint64_t result = PyLong_AsUnsignedLongLong(number.ptr());
   if (PyErr_Occurred() == nullptr) return result;
   PyErr_Clear();
-  raise(Status::invalid_value,
-        py::str("{} must be in 0..2^64-1, not {}").format(to_str(what), number).cast<std::string>());
+  refuse_number(number, what, "0..2^64-1");
+}
+
+std::uint32_t to_u32(py::handle value, std::string_view what, std::uint32_t least) {
+  PyObject* const index = PyNumber_Index(value.ptr());
+  if (index == nullptr) throw py::error_already_set();
+  const auto number = py::reinterpret_steal<py::int_>(index);
+  if (number < py::int_(least) || number > py::int_(UINT32_MAX)) {
+    refuse_number(number, what, std::to_string(least) + "..2^32-1");
+  }
+  return number.cast<std::uint32_t>();
 }
 
 Access to_access(py::handle value) {

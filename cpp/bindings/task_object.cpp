@@ -97,7 +97,7 @@ py::object TaskObject::become_used(py::object context) noexcept {
 
 void TaskObject::submit(SubmitFlags flags, bool checked) {
   if (slot_ == nullptr || engine().engine().check_thread() != Status::success) [[unlikely]] {
-    refuse_submission(checked);
+    require_slot(checked ? "try_submit " : "submit ");
   }
   if (!in_flight_) {
     set_operands();
@@ -139,10 +139,12 @@ void TaskObject::take_off() {
   variables_ = calls_back ? py::reinterpret_steal<py::object>(PyContext_CopyCurrent()) : py::object();
 }
 
-void TaskObject::refuse_submission(bool checked) const {
-  const std::string what = (checked ? "try_submit " : "submit ") + describe();
+void TaskObject::require_slot(const std::string& verb) const {
+  const std::string what = verb + describe();
   engine().require_thread(what);
-  raise(Status::bad_state, what + ": the task is freed, by free() or by the stop of its context; make a new one");
+  if (slot_ == nullptr) {
+    raise(Status::bad_state, what + ": the task is freed, by free() or by the stop of its context; make a new one");
+  }
 }
 
 void TaskObject::require_no_fault(const std::string& what) const {
@@ -315,6 +317,10 @@ std::string TaskObject::advice(Status status) const {
 }
 
 void TaskObject::add_done_callback(py::object callback) {
+  if (PyCallable_Check(callback.ptr()) == 0) {
+    throw py::type_error("add_done_callback needs something to call, and " +
+                         std::string(Py_TYPE(callback.ptr())->tp_name) + " is not");
+  }
   if (done()) {
     callback(self());
   } else {

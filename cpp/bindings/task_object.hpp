@@ -127,7 +127,7 @@ class TaskObject {
   /// The reverse.
   pybind11::object become_used(pybind11::object context) noexcept;
 
-  [[noreturn]] void refuse_submission(bool checked) const;
+  void require_slot(const std::string& verb) const;
   /// The engine has the task from now on.
   void take_off();
   void require_no_fault(const std::string& what) const;

@@ -25,8 +25,9 @@ std::string checked_name(const DeviceInfo& info, std::string_view name) {
   const std::uint32_t limit = capabilities(info).max_name_len;
   if (name.empty() || name.size() >= limit || name.find('\0') != std::string_view::npos) {
     // The name up to a NUL: a message ends there.
-    throw Error(Status::invalid_value, concat("comch: the name \"", name.substr(0, name.find('\0')), "\": it has ",
-                                              name.size(), " bytes; it must have 1..", limit - 1, " and no NUL"));
+    throw Error(Status::invalid_value,
+                concat("comch: the name \"", name.substr(0, name.find('\0')), "\": it has ", name.size(),
+                       " bytes; it must have 1..", limit - 1, " and no NUL (max_name_len counts the one at the end)"));
   }
   return std::string(name);
 }

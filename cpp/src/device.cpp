@@ -272,10 +272,6 @@ std::vector<backend::RepresentorProperties> Device::representors(RepFilter filte
   return backend_->representors(filter);
 }
 
-std::shared_ptr<Representor> Device::open_representor(const backend::RepresentorProperties& properties) {
-  return std::make_shared<Representor>(shared_from_this(), properties);
-}
-
 DeviceUse::DeviceUse(std::shared_ptr<Device> device) : device_(std::move(device)) {
   if (device_ == nullptr) {
     throw Error(Status::invalid_value, "a device is needed, and none was given");

@@ -263,6 +263,13 @@ Status ProgressEngine::check_thread() noexcept {
   return Status::success;
 }
 
+void ProgressEngine::take_over() noexcept {
+  if (forks_ == detail::fork_count()) {
+    owner_ = 0;
+    static_cast<void>(check_thread());
+  }
+}
+
 std::string ProgressEngine::describe_thread() const {
   if (forks_ != detail::fork_count()) {
     return detail::concat("the progress engine belongs to the process that forked this one (pid ", ::getpid(),

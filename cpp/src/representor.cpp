@@ -43,7 +43,19 @@ std::shared_ptr<Representor> Device::open_representor(std::string_view selector)
     throw Error(Status::invalid_value, detail::concat("\"", selector, "\" names ", found.size(), " representors of ",
                                                       info_.name(), ": ", describe(found), "; use a name"));
   }
-  return open_representor(found.front());
+  return std::make_shared<Representor>(shared_from_this(), found.front());
+}
+
+std::shared_ptr<Representor> Device::open_representor(const RepresentorProperties& properties) {
+  const std::vector<RepresentorProperties> list = representors();
+  const auto is_it = [&](const RepresentorProperties& own) {
+    return own.name == properties.name && own.pci_addr == properties.pci_addr;
+  };
+  if (std::ranges::none_of(list, is_it)) {
+    throw Error(Status::not_found, detail::concat(info_.name(), " has no representor ", properties.name, " (",
+                                                  properties.pci_addr, "); it has: ", describe(list)));
+  }
+  return std::make_shared<Representor>(shared_from_this(), properties);
 }
 
 Representor::Representor(std::shared_ptr<Device> device, backend::RepresentorProperties properties)

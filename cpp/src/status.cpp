@@ -47,6 +47,12 @@ constexpr std::array<Entry, status_count> entries{{
 
 constexpr Entry unrecognized{"DOCA_ERROR_UNRECOGNIZED", "the number is not a known status"};
 
+/// what() would end at a NUL that came with a name.
+std::string visible(std::string text) {
+  for (std::size_t at = text.find('\0'); at != std::string::npos; at = text.find('\0', at)) text.replace(at, 1, "\\0");
+  return text;
+}
+
 const Entry& entry(Status status) noexcept {
   const auto number = static_cast<std::uint32_t>(status);
   return number < status_count ? entries[number] : unrecognized;
@@ -58,6 +64,6 @@ std::string_view error_name(Status status) noexcept { return entry(status).name;
 
 std::string_view error_descr(Status status) noexcept { return entry(status).descr; }
 
-Error::Error(Status status, const std::string& message) : std::runtime_error(message), status_(status) {}
+Error::Error(Status status, const std::string& message) : std::runtime_error(visible(message)), status_(status) {}
 
 }  // namespace pydoca

@@ -399,6 +399,8 @@ class _Countdown:
 def _checked(engine: ProgressEngine, tasks: Iterable[Task], what: str) -> list[Task]:
     checked = list(tasks)
     for task in checked:
+        if not isinstance(task, Task):
+            raise TypeError(f"{what} takes an iterable of Tasks, and one item is of type {type(task).__name__}")
         task._require_submitted(what)
         if task._engine is not engine:
             raise InvalidValueError(f"{what}: {task!r} belongs to another progress engine")

@@ -101,13 +101,20 @@ def remove_device(device: str | _Named) -> None:
     Raises NotFoundError when there is none of that name.
     """
     _load_environment()
-    _core.sim_remove_device(device if isinstance(device, str) else device.name)
+    _core.sim_remove_device(_name_of(device))
 
 
 def restore_device(device: str | _Named) -> None:
     """Plugs it in again, for later openings. Raises NotFoundError when the topology has none of that name."""
     _load_environment()
-    _core.sim_restore_device(device if isinstance(device, str) else device.name)
+    _core.sim_restore_device(_name_of(device))
+
+
+def _name_of(device: str | _Named) -> str:
+    name = getattr(device, "name", device)
+    if not isinstance(name, str):
+        raise TypeError(f"a device is given by its name, a Device or a DeviceInfo, not by {type(device).__name__}")
+    return name
 
 
 def _load_environment() -> None:

@@ -238,6 +238,8 @@ def test_gather_raises_the_first_failed_tasks_error_when_all_are_done(run, make_
 def test_gather_refuses_what_is_not_its_own(run, make_rig):
     async def main():
         one, other = make_rig(), make_rig()
+        with pytest.raises(TypeError, match="gather takes an iterable of Tasks, and one item is of type int"):
+            await one.pe.gather([5])
         with pytest.raises(pydoca.InvalidValueError, match="another progress engine"):
             await one.pe.gather([other.copy()])
         with pytest.raises(pydoca.BadStateError, match="never submitted"):

@@ -157,3 +157,23 @@ def test_user_data_and_kin(ends):
         assert "connected" in repr(link)
     assert "closed" in repr(link)
     assert (served.server, link.client) == (None, None)
+
+
+@pytest.mark.parametrize("name", ["on_connect", "on_disconnect", "on_message", "on_error"])
+def test_callbacks_can_be_called(ends, name):
+    with pydoca.ProgressEngine() as pe, pytest.raises(TypeError, match=f"{name} must be callable"):
+        ends.server(pe, **{name: 5})
+
+
+@pytest.mark.parametrize("name", ["max_msg_size", "recv_queue_size", "num_send_tasks"])
+def test_impossible_limits_are_named(ends, name):
+    with pydoca.ProgressEngine() as pe, pytest.raises(pydoca.InvalidValueError, match=f"{name} must be .* not -1"):
+        ends.client(pe, **{name: -1})
+
+
+def test_the_longest_name_leaves_room_for_its_end(ends):
+    limit = ends.host.info.capabilities.comch.max_name_len
+    with pydoca.ProgressEngine() as pe:
+        pydoca.comch.Client(pe, ends.host, "n" * (limit - 1))
+        with pytest.raises(pydoca.InvalidValueError, match="max_name_len counts"):
+            pydoca.comch.Client(pe, ends.host, "n" * limit)

@@ -244,3 +244,16 @@ def test_a_context_that_its_own_user_data_refers_to_is_collected(pe, device):
     del dma
     gc.collect()
     assert pe.num_contexts == 0
+
+
+@pytest.mark.parametrize("num_tasks", [-1, 1 << 32])
+def test_an_impossible_number_of_tasks_is_named(pe, device, num_tasks):
+    with pytest.raises(pydoca.InvalidValueError, match=f"num_tasks must be in .* not {num_tasks}"):
+        pydoca.Dma(pe, device, num_tasks=num_tasks)
+
+
+@pytest.mark.parametrize("name", ["on_completion", "on_error", "on_state_changed"])
+def test_callbacks_can_be_called(pe, device, name):
+    with pytest.raises(TypeError, match=f"{name} must be callable, or None, not int"):
+        pydoca.Dma(pe, device, **{name: 5})
+    assert pe.num_contexts == 0

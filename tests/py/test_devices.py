@@ -90,6 +90,8 @@ def test_a_device_is_selected_by_its_info(p0):
         ("p0", {"side": 7.5}, TypeError, "side must be"),
         (lambda info: False, {}, pydoca.NotFoundError, "no device fits"),
         (3, {}, TypeError, "not by int"),
+        ("\ud800", {}, ValueError, "surrogates"),
+        ("p\0", {}, pydoca.NotFoundError, r'"p\\0"; there are: pf0'),
     ],
 )
 def test_what_cannot_be_selected_is_named(selector, options, error, says):

@@ -1,6 +1,9 @@
 """Whatever is dropped in whatever order: memory stays while something shows it, and goes afterwards."""
 
+import contextlib
+import copy
 import gc
+import inspect
 import itertools
 import subprocess
 import sys
@@ -10,6 +13,7 @@ import numpy as np
 import pytest
 
 import pydoca
+from pydoca import _core
 
 
 class Array(np.ndarray):
@@ -221,3 +225,43 @@ o = pydoca.open_device("p0").import_mmap(blob)
 """
     result = subprocess.run([sys.executable, "-X", "dev", "-c", program], capture_output=True, text=True, timeout=50)
     assert (result.returncode, result.stderr) == (0, "")
+
+
+# ---- objects that were never made whole
+
+CLASSES = sorted((cls for cls in vars(_core).values() if type(cls) is type(_core.Buf)), key=lambda cls: cls.__name__)
+USES = [repr, hash, len, iter, memoryview, str, lambda made: made == made]
+
+
+def uses_of(cls):
+    """Calls without arguments of all that the class has."""
+    yield from USES
+    for name in dir(cls):
+        if name not in dir(object):
+            yield lambda made, name=name: getattr(made, name)()
+
+
+@pytest.mark.parametrize("subclassed", [False, True], ids=["itself", "subclass"])
+@pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__name__)
+def test_an_object_that_init_never_saw_is_refused_by_all_its_methods(cls, subclassed):
+    made_of = type("Subclass", (cls,), {}) if subclassed else cls
+    made = made_of.__new__(made_of)
+    for use in uses_of(cls):
+        with contextlib.suppress(TypeError):
+            begun = use(made)
+            if hasattr(begun, "send"):
+                begun.send(None)  # what is awaited refuses when it begins
+    for name, attribute in inspect.getmembers_static(cls):
+        if isinstance(attribute, property):
+            with pytest.raises(TypeError, match=r"__init__\(\)"):
+                getattr(made, name)
+    del made
+
+
+@pytest.mark.parametrize("name", ["Memory", "Buf", "Task", "Dma", "DmaMemcpyTask", "SyncEvent", "SyncEventTask"])
+def test_a_half_made_object_is_no_argument_either(name):
+    made = getattr(_core, name).__new__(getattr(_core, name))
+    with pydoca.ProgressEngine() as pe, pydoca.open_device("p0") as device, pydoca.BufInventory(1) as inventory:
+        for use in (device.mmap, inventory.dup, pe.run_until, pe.submit_threadsafe, copy.copy):
+            with pytest.raises(TypeError):
+                use(made)

@@ -3,6 +3,7 @@
 import gc
 import os
 
+import numpy as np
 import pytest
 
 import pydoca
@@ -37,6 +38,10 @@ def test_impossible_sizes_are_refused(size):
 def test_sizes_are_whole_numbers(size):
     with pytest.raises(TypeError):
         pydoca.alloc(size)
+
+
+def test_what_stands_for_a_whole_number_is_one():
+    assert len(pydoca.alloc(np.int64(5))) == 5
 
 
 def test_more_than_there_is_is_refused():

@@ -121,8 +121,9 @@ def test_devices_come_and_go(p0, pf0):
     assert mmap.devices == [pf0]
     with pytest.raises(TypeError, match=r"pydoca\.Device .* not str"):
         mmap.add_device("p0")
-    with pytest.raises(INVALID, match="33"):
-        pydoca.Mmap(max_num_devices=33)
+    for number in (33, -1):
+        with pytest.raises(INVALID, match=str(number)):
+            pydoca.Mmap(max_num_devices=number)
     mmap.close()
 
 
@@ -445,3 +446,22 @@ class TestFreeCallback:
         assert calls == []
         gc.collect()
         assert calls == [(bytearray(8), True)]
+
+
+def test_a_free_callback_can_be_called(p0):
+    for make in (p0.mmap, pydoca.Mmap):
+        with pytest.raises(TypeError, match="free_callback must be callable, or None, not int"):
+            make(bytearray(4), free_callback=5)
+
+
+def test_an_error_within_with_is_not_hidden_by_a_buf_that_is_out(p0):
+    bufs = []
+
+    def fail():
+        with pydoca.BufInventory(2) as inventory, p0.mmap(bytearray(10)) as mmap:
+            bufs.append(inventory.get_by_addr(mmap))
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
+    assert not bufs[0].is_released

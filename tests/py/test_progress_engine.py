@@ -134,7 +134,7 @@ def test_a_timeout_is_a_time(timeout):
 
 @pytest.mark.parametrize("what", [1, [1], ["task"]])
 def test_run_until_refuses_what_never_ends(what):
-    with pydoca.ProgressEngine() as pe, pytest.raises(TypeError):
+    with pydoca.ProgressEngine() as pe, pytest.raises(TypeError, match="a Task, an iterable of Tasks, or a predicate"):
         pe.run_until(what)
 
 
@@ -157,7 +157,7 @@ def test_wait_sleeps_until_a_worker_of_the_device_has_finished(make_rig):
 
 
 def test_wait_gives_up_when_the_time_is_over():
-    with pydoca.ProgressEngine() as pe, pytest.raises(pydoca.TimeOutError):
+    with pydoca.ProgressEngine() as pe, pytest.raises(pydoca.TimeOutError, match="in vain"):
         pe.wait(0.01)
 
 
@@ -287,3 +287,13 @@ def test_another_thread_takes_over_what_was_released(rig):
             rig.pe.progress()
         other.submit(rig.pe.release_thread).result()
     rig.copy().wait(5)
+
+
+def test_repr_says_what_is_on_it(rig):
+    task = rig.held()
+    assert repr(rig.pe) == "<pydoca.ProgressEngine of 1 context(s), 1 task(s) in flight>"
+    rig.release()
+    task.wait(5)
+    closed = pydoca.ProgressEngine()
+    closed.close()
+    assert repr(closed) == "<pydoca.ProgressEngine, closed>"

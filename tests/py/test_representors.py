@@ -31,7 +31,10 @@ def test_a_physical_function_of_the_dpu_lists_those_of_its_port(p0):
 
 @pytest.mark.parametrize("name", ["pf0", "pf0vf0", "p0s0"])
 def test_other_functions_list_none(name):
-    with pydoca.open_device(name) as device, pytest.raises(pydoca.NotSupportedError):
+    with (
+        pydoca.open_device(name) as device,
+        pytest.raises(pydoca.NotSupportedError, match=f"of {name}: it has none; open a physical function of the DPU"),
+    ):
         device.representors()
 
 
@@ -104,6 +107,15 @@ def test_a_representor_is_selected_by_its_info(p0):
 def test_what_cannot_be_selected_is_named(p0, selector, error, says):
     with pytest.raises(error, match=says):
         p0.open_representor(selector)
+
+
+def test_a_representor_of_another_device_is_not_found(p0):
+    with pydoca.open_device("p1") as p1:
+        info = p1.representors()[0]
+    with pytest.raises(pydoca.NotFoundError, match=f"p0 has no representor {info.name} .*it has: pf0hpf"):
+        p0.open_representor(info)
+    with pydoca.open_device("pf0") as pf0, pytest.raises(pydoca.NotSupportedError):
+        pf0.open_representor(info)
 
 
 def test_closing_is_idempotent(p0):

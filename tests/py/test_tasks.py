@@ -249,3 +249,11 @@ def test_repr_says_what_and_where(rig):
     rig.release()
     task.wait(5)
     assert repr(task) == "<pydoca task: dma memcpy of 64 bytes, done>"
+
+
+def test_done_callbacks_can_be_called(rig):
+    task = rig.held()
+    with pytest.raises(TypeError, match="int"):
+        task.add_done_callback(5)
+    rig.release()
+    task.wait(5)

@@ -114,6 +114,48 @@ def test_dropping_things_in_another_thread_is_fine(rig):
     rig.copy().wait(5)
 
 
+def test_an_engine_whose_thread_has_ended_is_taken_over(make_rig):
+    rig = in_another_thread(lambda: make_rig())
+    idle, held = in_another_thread(lambda: (rig.copy(submit=False), rig.held()))
+    idle.submit()
+    rig.release()
+    rig.pe.run_until([idle, held], 10)
+    with rig.pe:
+        assert rig.pe.num_contexts == 1
+
+
+def test_a_loop_takes_over_an_engine_whose_loop_and_thread_have_ended(make_rig):
+    async def copy(rig):
+        await rig.copy()
+        return rig
+
+    rig = in_another_thread(lambda: asyncio.run(copy(make_rig())))
+    asyncio.run(copy(rig))
+
+
+def test_a_daemon_thread_in_a_blocking_call_does_not_disturb_the_exit():
+    run_script("""
+import atexit, types
+
+class Late:
+    def __del__(self, sleep=time.sleep):
+        sleep(0.2)  # the interpreter is at its end, and the other thread gets what it asked for
+
+sys.modules["late"] = types.ModuleType("late")
+sys.modules["late"].late = Late()
+
+@atexit.register
+def keep_busy():
+    sys.setswitchinterval(100)  # the other thread asks, and does not get it yet
+    end = time.monotonic() + 0.1
+    while time.monotonic() < end:
+        pass
+
+threading.Thread(target=lambda: pydoca.ProgressEngine().wait(), daemon=True).start()
+time.sleep(0.1)
+""")
+
+
 def test_other_threads_run_while_one_waits(rig):
     task = rig.held()
     counted = []

@@ -181,6 +181,9 @@ def test_only_known_functions_are_removed_and_restored():
         sim.remove_device("p7")
     with pytest.raises(pydoca.NotFoundError, match="p7"):
         sim.restore_device("p7")
+    for call in (sim.remove_device, sim.restore_device):
+        with pytest.raises(TypeError, match="not by int"):
+            call(5)
 
 
 def run(program, **environment):

@@ -77,7 +77,8 @@ class Device : public std::enable_shared_from_this<Device> {
 
   /// A snapshot (doca_devinfo_rep_create_list). Throws not_supported on the host and for a filter without capability.
   std::vector<backend::RepresentorProperties> representors(RepFilter filter = RepFilter::all) const;
-  /// By the represented function's PCI address (long or short), name or interface. Throws not_found.
+  /// By the represented function's PCI address (long or short), name or interface, or one that representors() listed.
+  /// Throws not_found.
   std::shared_ptr<Representor> open_representor(std::string_view selector);
   std::shared_ptr<Representor> open_representor(const backend::RepresentorProperties& properties);
 

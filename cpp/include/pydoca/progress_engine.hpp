@@ -69,6 +69,11 @@ class ProgressEngine : public std::enable_shared_from_this<ProgressEngine> {
   std::string describe_thread() const;
   /// Lets another thread take over. Throws in_use with tasks in flight.
   void release_thread();
+  /// The thread that it belongs to, as gettid() numbers it; 0: nobody's.
+  long owner_tid() const noexcept { return owner_ != 0 ? owner_tid_ : 0; }
+  /// Makes the calling thread the owner of another's engine, with all that is in flight. Only when that thread has
+  /// ended or will never use the engine again. Does nothing after fork.
+  void take_over() noexcept;
 
   // For contexts with file descriptors: node is put on the ready list when fd shows events (EPOLLIN ...).
   void watch(int fd, std::uint32_t events, backend::Doorbell& node);

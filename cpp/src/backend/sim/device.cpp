@@ -48,8 +48,10 @@ std::vector<backend::RepresentorProperties> Device::representors(RepFilter filte
     throw Error(Status::invalid_value, detail::concat("list representors: ", mask, " is no filter"));
   }
   if (!can_filter(capabilities(), filter)) {
-    throw Error(Status::not_supported, detail::concat("list representors: ", properties().name, " cannot, with filter ",
-                                                      mask, "; use a physical function of the DPU"));
+    throw Error(Status::not_supported,
+                detail::concat("list representors of ", properties().name, ": ",
+                               capabilities().rep_filter_all ? "it cannot filter them like that; use the filter all"
+                                                             : "it has none; open a physical function of the DPU"));
   }
   return representors_of(properties().name, filter);
 }
