@@ -56,6 +56,10 @@ void raise(const py::object& exception) {
   throw py::error_already_set();
 }
 
+bool is_docas(const py::error_already_set& error) {
+  return error.matches(py::module_::import("pydoca._errors").attr("DocaError"));
+}
+
 void require_callback(const py::object& callback, const char* argument) {
   if (!callback.is_none() && PyCallable_Check(callback.ptr()) == 0) {
     throw py::type_error(py::str("{} must be callable, or None, not {}")

@@ -29,6 +29,9 @@ namespace pydoca::bindings {
 /// Throws a Python exception that was made already.
 [[noreturn]] void raise(const pybind11::object& exception);
 
+/// Whether it is a DocaError.
+[[nodiscard]] bool is_docas(const pybind11::error_already_set& error);
+
 /// Throws TypeError, naming the argument, unless callback is None or can be called.
 void require_callback(const pybind11::object& callback, const char* argument);
 

@@ -3,6 +3,8 @@
 
 #include <pydoca/status.hpp>
 
+#include "convert.hpp"
+
 #include <pybind11/pybind11.h>
 
 namespace pydoca::bindings {
@@ -16,6 +18,8 @@ void leave(T& self, const pybind11::object& failure, const pybind11::object& /*v
     self.close();
   } catch (const Error&) {
     if (failure.is_none()) throw;
+  } catch (pybind11::error_already_set& error) {
+    if (failure.is_none() || !is_docas(error)) throw;  // a callback's own error is told
   }
 }
 

@@ -193,3 +193,18 @@ def test_a_host_lends_and_the_dpu_copies(rig):
     dst = rig.inventory.get_by_addr(rig.device.mmap(target))
     rig.dma.memcpy(rig.inventory.get_by_data(remote), dst).wait(5)
     assert bytes(target) == b"lent by the host"
+
+
+def test_an_error_within_with_is_not_hidden_by_a_task_that_has_the_buf(rig):
+    tasks = []
+
+    def fail():
+        with rig.inventory.get_by_data(rig.source) as src:
+            tasks.append(rig.dma.memcpy(src, rig.bufs()[1], submit=False))
+            tasks[0].submit(pydoca.SubmitFlags.NONE)
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
+    rig.release()
+    tasks[0].wait(5)
