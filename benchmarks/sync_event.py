@@ -98,7 +98,8 @@ class Peer:
     def invite(self, figure: Figure, event: pydoca.SyncEvent) -> None:
         order = {"way": figure.way, "core": figure.core, "rounds": figure.rounds}
         order["blob"] = event.export_to_remote_pci().hex()
-        assert self.process.stdin is not None and self.process.stdout is not None
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
         print(json.dumps(order), file=self.process.stdin, flush=True)
         if self.process.stdout.readline() != "ready\n":
             sys.exit("the peer has ended")
