@@ -44,26 +44,30 @@ FIGURES = [
 
 def play(event: pydoca.SyncEvent, first: bool, rounds: int) -> float:
     """Seconds for the rounds; the first one publishes odd numbers and waits for even ones."""
+    update_set, wait_eq = event.update_set, event.wait_eq
     begin = time.perf_counter()
-    for number in range(1, 2 * rounds, 2):
-        if first:
-            event.update_set(number)
-            event.wait_eq(number + 1)
-        else:
-            event.wait_eq(number)
-            event.update_set(number + 1)
+    if first:
+        for number in range(1, 2 * rounds, 2):
+            update_set(number)
+            wait_eq(number + 1)
+    else:
+        for number in range(1, 2 * rounds, 2):
+            wait_eq(number)
+            update_set(number + 1)
     return time.perf_counter() - begin
 
 
 async def play_awaiting(context: pydoca.SyncEventContext, first: bool, rounds: int) -> float:
+    notify_set, wait_eq = context.notify_set, context.wait_eq
     begin = time.perf_counter()
-    for number in range(1, 2 * rounds, 2):
-        if first:
-            await context.notify_set(number)
-            await context.wait_eq(number + 1)
-        else:
-            await context.wait_eq(number)
-            await context.notify_set(number + 1)
+    if first:
+        for number in range(1, 2 * rounds, 2):
+            await notify_set(number)
+            await wait_eq(number + 1)
+    else:
+        for number in range(1, 2 * rounds, 2):
+            await wait_eq(number)
+            await notify_set(number + 1)
     return time.perf_counter() - begin
 
 

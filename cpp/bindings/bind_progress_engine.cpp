@@ -207,7 +207,7 @@ void bind_inside(Class& type) {
             return self.progress_until(task, EngineObject::Clock::now() + nanoseconds(ns));
           },
           "task"_a, "ns"_a)
-      .def("_entered_loop", &EngineObject::entered_loop)
+      .def("_entered_loop", &EngineObject::entered_loop, "loop"_a)
       .def("_left_loop", &EngineObject::left_loop)
       .def(
           "_budget",

@@ -234,10 +234,12 @@ bool EngineObject::progress_until(const TaskObject& task, Clock::time_point end)
     return false;
   }
   const std::uint64_t before = task.completions();
-  while (task.completions() == before && advance()) {
-    if (Clock::now() >= end) return task.completions() != before;
+  while (advance()) {
+    if (task.completions() != before) return true;
+    unclocked_ += 4;  // what does not come at once may be long
+    if (Clock::now() >= end) return false;
   }
-  return task.completions() != before || spin_until(task, before, end);
+  return spin_until(task, before, end);
 }
 
 /// As long as looking at an engine that has nothing pays.
@@ -250,6 +252,7 @@ bool EngineObject::spin_until(const TaskObject& task, std::uint64_t before, Cloc
   bool advanced = false;
   while (task.completions() == before && Clock::now() < stop) advanced |= advance();
   const bool completed = task.completions() != before;
+  unclocked_ += 8;  // it took longer than most
   if (completed) {
     spinning_.hit();
   } else if (!advanced) {
@@ -260,11 +263,27 @@ bool EngineObject::spin_until(const TaskObject& task, std::uint64_t before, Cloc
 
 bool EngineObject::is_in_loop() const noexcept { return loop_mark_ && running_loop_mark() == loop_mark_.ptr(); }
 
-void EngineObject::entered_loop() { loop_mark_ = py::reinterpret_borrow<py::object>(running_loop_mark()); }
+void EngineObject::entered_loop(const py::object& loop) {
+  py::object mark = py::reinterpret_borrow<py::object>(running_loop_mark());
+  if (loop_mark_.ptr() != mark.ptr()) {
+    create_future_ = loop.attr("create_future");
+    loop_mark_ = std::move(mark);
+  }
+}
 
 void EngineObject::left_loop() noexcept {
   const py::object mark = std::exchange(loop_mark_, {});
+  const py::object method = std::exchange(create_future_, {});
   renew_budget();
+}
+
+bool EngineObject::is_budget_over() noexcept {
+  constexpr unsigned often = 16;
+  if (++unclocked_ < often) {
+    return false;
+  }
+  unclocked_ = 0;
+  return Clock::now() >= budget_end_;
 }
 
 EngineObject::Clock::time_point EngineObject::budget_end() {
@@ -412,7 +431,11 @@ EngineObject& to_engine(const py::object& object) {
 
 int EngineObject::traverse(visitproc visit, void* arg) const {
   const int stop = visit_ref(bridge_, visit, arg);
-  return stop != 0 ? stop : visit_ref(loop_mark_, visit, arg);
+  if (stop != 0) {
+    return stop;
+  }
+  const int mark = visit_ref(loop_mark_, visit, arg);
+  return mark != 0 ? mark : visit_ref(create_future_, visit, arg);
 }
 
 }  // namespace pydoca::bindings

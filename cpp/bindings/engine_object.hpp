@@ -70,8 +70,12 @@ class EngineObject {
   /// Whether the loop that runs in this thread is the one to which the bridge bound the engine. May say no to the right
   /// one, never yes to another.
   bool is_in_loop() const noexcept;
-  void entered_loop();
+  void entered_loop(const pybind11::object& loop);
+  /// Of the loop to which the engine belongs; only where is_in_loop().
+  pybind11::object create_future() const { return create_future_(); }
   void left_loop() noexcept;
+  /// Whether a turn of the loop is due. Reads the clock now and again only: what is done at once is short.
+  bool is_budget_over() noexcept;
   /// The end of this turn's time; the first call of a turn has the bridge look at the engine in the next one.
   Clock::time_point budget_end();
   /// A turn has begun.
@@ -125,6 +129,7 @@ class EngineObject {
   int traverse(visitproc visit, void* arg) const;
   void clear() {
     loop_mark_ = pybind11::object();
+    create_future_ = pybind11::object();
     bridge_ = pybind11::object();
   }
 
@@ -142,7 +147,9 @@ class EngineObject {
   std::shared_ptr<ProgressEngine> engine_;
   pybind11::object bridge_;
   pybind11::object loop_mark_;  ///< what stands for the bound loop in its thread's state
+  pybind11::object create_future_;  ///< the bound loop's method
   Clock::time_point budget_end_;
+  unsigned unclocked_ = 0;  ///< what was done at once since the clock was read
   std::vector<ContextObject*> contexts_;
   std::vector<std::pair<pybind11::object, pybind11::object>> woken_;
   std::vector<Fault> faults_;

@@ -1,6 +1,7 @@
 #include "task_awaiter.hpp"
 
 #include "awaitable.hpp"
+#include "convert.hpp"
 #include "engine_object.hpp"
 #include "raw_method.hpp"
 #include "task_object.hpp"
@@ -19,8 +20,10 @@ namespace {
 /// What await calls until the task is done. A plain struct, as CPython allocates it.
 struct TaskAwaiter {
   PyObject ob_base;
-  PyObject* task;       ///< null: the end was told
-  PyObject* coroutine;  ///< the bridge's, when it takes longer
+  PyObject* task;        ///< null: the end was told
+  PyObject* inner;       ///< what is awaited when it takes longer: the future's iterator, or the bridge's coroutine
+  PyObject* future;      ///< set by the task's next completion; null when inner is the coroutine
+  std::uint64_t before;  ///< the task's completions when the future was made
 
   PyObject* object() noexcept { return &ob_base; }
 };
@@ -48,22 +51,38 @@ Progress progress_at_once(TaskObject& task, PyObject*& result) {
   if (task.in_flight() && !engine.progress_until(task, end)) {
     return Progress::tried;
   }
-  if (EngineObject::Clock::now() >= end) [[unlikely]] {
+  if (engine.is_budget_over()) [[unlikely]] {
     return Progress::tried;
   }
   result = task.value_or_error().release().ptr();
   return Progress::told;
 }
 
+/// Waits for the next completion. What can be said only in Python - another loop, a cancellation - is the bridge's.
+void suspend(TaskAwaiter& self, TaskObject& task) {
+  static PyObject* const name = PyUnicode_InternFromString("__await__");
+  const py::object future = task.engine().create_future();
+  self.inner = PyObject_CallMethodNoArgs(future.ptr(), name);
+  if (self.inner == nullptr) throw py::error_already_set();
+  task.waiters().add(future);
+  self.future = Py_NewRef(future.ptr());
+  self.before = task.completions();
+}
+
+void become_coroutine(TaskAwaiter& self, const py::object& coroutine) { self.inner = Py_NewRef(coroutine.ptr()); }
+
 /// Whether the result is there already.
 bool begin(TaskAwaiter& self, PyObject*& result) {
-  auto& task = object_of<TaskObject>(self.task);
+  TaskObject& task = object_of<TaskObject>(self.task);
   const Progress progress = progress_at_once(task, result);
   if (progress == Progress::told) {
     return true;
   }
-  const py::object coroutine = bridge_module().attr("await_task")(py::handle(self.task), progress == Progress::tried);
-  self.coroutine = coroutine.inc_ref().ptr();
+  if (progress == Progress::tried && task.in_flight()) {
+    suspend(self, task);
+  } else {
+    become_coroutine(self, bridge_module().attr("await_task")(py::handle(self.task), progress == Progress::tried));
+  }
   return false;
 }
 
@@ -72,9 +91,52 @@ PySendResult end(TaskAwaiter& self, PySendResult how) noexcept {
   return how;
 }
 
+PySendResult fail(TaskAwaiter& self, PyObject*& result) noexcept {
+  set_python_error();
+  result = nullptr;
+  return end(self, PYGEN_ERROR);
+}
+
+void drop_future(TaskAwaiter& self) {
+  const auto future = py::reinterpret_steal<py::object>(std::exchange(self.future, nullptr));
+  Py_CLEAR(self.inner);
+  object_of<TaskObject>(self.task).waiters().discard(future);
+}
+
+/// The future has its result: the completion's status and value.
+PySendResult take_result(TaskAwaiter& self, PyObject*& result) {
+  const auto outcome = py::reinterpret_steal<py::tuple>(result);
+  TaskObject& task = object_of<TaskObject>(self.task);
+  drop_future(self);
+  const auto status = static_cast<Status>(outcome[0].cast<std::uint32_t>());
+  if (status != Status::success) raise(task.exception_of(status));
+  result = py::object(outcome[1]).release().ptr();
+  return end(self, PYGEN_RETURN);
+}
+
+/// The wait is cancelled, say: the bridge sees to it that the device lets go of the memory.
+PySendResult give_up(TaskAwaiter& self, PyObject*& result) {
+  const py::error_already_set error;
+  drop_future(self);
+  become_coroutine(self, bridge_module().attr("give_up")(py::handle(self.task), self.before, error.value()));
+  return PyIter_Send(self.inner, Py_None, &result);
+}
+
+/// What came of the future's iterator is the await's.
+PySendResult settle(TaskAwaiter& self, PySendResult how, PyObject*& result) noexcept {
+  if (self.future == nullptr || how == PYGEN_NEXT) {
+    return how;
+  }
+  try {
+    return how == PYGEN_RETURN ? take_result(self, result) : give_up(self, result);
+  } catch (...) {
+    return fail(self, result);
+  }
+}
+
 PySendResult send(PyObject* object, PyObject* value, PyObject** result) {
   TaskAwaiter& self = awaiter_of(object);
-  if (self.coroutine == nullptr) {
+  if (self.inner == nullptr) {
     if (self.task == nullptr) {
       PyErr_SetString(PyExc_RuntimeError, "this await of a task is over; await the task again");
       return PYGEN_ERROR;
@@ -84,12 +146,10 @@ PySendResult send(PyObject* object, PyObject* value, PyObject** result) {
         return end(self, PYGEN_RETURN);
       }
     } catch (...) {
-      set_python_error();
-      *result = nullptr;
-      return end(self, PYGEN_ERROR);
+      return fail(self, *result);
     }
   }
-  return PyIter_Send(self.coroutine, value, result);
+  return settle(self, PyIter_Send(self.inner, value, result), *result);
 }
 
 /// As an iterator's end is told: by StopIteration, with the value.
@@ -125,16 +185,28 @@ void set_thrown(PyObject* const* args, Py_ssize_t num_args) {
   }
 }
 
+PyObject* throw_into(TaskAwaiter& self, PyObject* const* args, Py_ssize_t num_args) {
+  static PyObject* const name = PyUnicode_InternFromString("throw");
+  const auto bound = py::reinterpret_steal<py::object>(PyObject_GetAttr(self.inner, name));
+  if (!bound) {
+    return nullptr;
+  }
+  PyObject* result = PyObject_Vectorcall(bound.ptr(), args, static_cast<std::size_t>(num_args), nullptr);
+  if (result != nullptr || self.future == nullptr) {
+    return result;
+  }
+  const PySendResult how = settle(self, PYGEN_ERROR, result);
+  return as_iterator(how, result);
+}
+
 PyObject* throw_method(PyObject* object, PyObject* const* args, Py_ssize_t num_args) {
   TaskAwaiter& self = awaiter_of(object);
   if (num_args < 1 || num_args > 3) {
     PyErr_SetString(PyExc_TypeError, "throw() takes one to three arguments");
     return nullptr;
   }
-  if (self.coroutine != nullptr) {
-    static PyObject* const name = PyUnicode_InternFromString("throw");
-    const auto bound = py::reinterpret_steal<py::object>(PyObject_GetAttr(self.coroutine, name));
-    return bound ? PyObject_Vectorcall(bound.ptr(), args, static_cast<std::size_t>(num_args), nullptr) : nullptr;
+  if (self.inner != nullptr) {
+    return throw_into(self, args, num_args);
   }
   set_thrown(args, num_args);
   end(self, PYGEN_ERROR);
@@ -143,21 +215,26 @@ PyObject* throw_method(PyObject* object, PyObject* const* args, Py_ssize_t num_a
 
 PyObject* close_method(PyObject* object, PyObject* /*unused*/) {
   TaskAwaiter& self = awaiter_of(object);
-  Py_CLEAR(self.task);
-  return self.coroutine != nullptr ? PyObject_CallMethod(self.coroutine, "close", nullptr) : Py_NewRef(Py_None);
+  return guarded([&] {
+    if (self.future != nullptr) drop_future(self);
+    Py_CLEAR(self.task);
+    return self.inner != nullptr ? PyObject_CallMethod(self.inner, "close", nullptr) : Py_NewRef(Py_None);
+  });
 }
 
 int traverse(PyObject* object, visitproc visit, void* arg) {
   TaskAwaiter& self = awaiter_of(object);
   Py_VISIT(self.task);
-  Py_VISIT(self.coroutine);
+  Py_VISIT(self.inner);
+  Py_VISIT(self.future);
   return 0;
 }
 
 int clear(PyObject* object) {
   TaskAwaiter& self = awaiter_of(object);
   Py_CLEAR(self.task);
-  Py_CLEAR(self.coroutine);
+  Py_CLEAR(self.inner);
+  Py_CLEAR(self.future);
   return 0;
 }
 
@@ -222,7 +299,9 @@ PyObject* await(PyObject* task) {
     return nullptr;
   }
   awaiter->task = Py_NewRef(task);
-  awaiter->coroutine = nullptr;
+  awaiter->inner = nullptr;
+  awaiter->future = nullptr;
+  awaiter->before = 0;
   PyObject_GC_Track(awaiter->object());
   return awaiter->object();
 }

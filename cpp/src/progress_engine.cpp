@@ -107,7 +107,8 @@ ProgressEngine::ProgressEngine()
     if (epoll_fd_ >= 0) {
       ::close(epoll_fd_);
     }
-    throw Error(Status::operating_system, detail::concat("create progress engine: epoll: ", std::strerror(error)));
+    throw Error(Status::operating_system, detail::concat("create progress engine: epoll: ", std::strerror(error),
+                                                         "; raise the limit of open files (ulimit -n)"));
   }
 }
 

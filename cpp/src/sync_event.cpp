@@ -328,14 +328,24 @@ Status SyncEvent::wait(Satisfied satisfied, WaitMode mode, std::chrono::nanoseco
   if (satisfied(counter_->load())) {
     return imported_ ? counter_->failure() : Status::success;
   }
-  detail::WaitLimit limit(timeout, interrupt_slice);
-  for (;;) {
-    // Giving the core away may take long, so that all else is looked at each time.
-    for (int look = mode == WaitMode::yield ? looks_per_round - 1 : 0; look < looks_per_round; ++look) {
+  // Giving the core away may take long, so that all else is looked at each time.
+  const int looks = mode == WaitMode::yield ? 1 : looks_per_round;
+  const auto comes = [&] {
+    for (int look = 0; look < looks; ++look) {
       if (satisfied(counter_->load())) {
-        return Status::success;
+        return true;
       }
       detail::pause();
+    }
+    return false;
+  };
+  if (comes()) {
+    return Status::success;  // before a clock could be read, which takes as long as a quick answer
+  }
+  detail::WaitLimit limit(timeout, interrupt_slice);
+  for (;;) {
+    if (comes()) {
+      return Status::success;
     }
     Status status = phase() == Phase::synchronous ? counter_->failure() : Status::bad_state;
     status = status == Status::success ? limit.check() : status;

@@ -66,7 +66,7 @@ class Bridge:
         loop = asyncio.get_running_loop()
         if self._loop is not loop:
             self._bind(loop)
-        self._engine._entered_loop()
+        self._engine._entered_loop(loop)
         return loop
 
     def _bind(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -258,6 +258,17 @@ async def await_task(task: Task, tried: bool) -> Any:
         error = task._exception_of(status)
     _raise_if_any(error)
     return value
+
+
+async def give_up(task: Task, before: int, error: BaseException) -> None:
+    """What the awaiter of a task calls when its wait ends with an error before the completion that it waits for."""
+    try:
+        if isinstance(error, asyncio.CancelledError) and task._completions == before:
+            bridge: Bridge = task._engine._bridge
+            await bridge._give_up(task, before, error)
+        raise error
+    finally:
+        del error  # which refers to this frame
 
 
 def _raise_if_any(error: BaseException | None) -> None:

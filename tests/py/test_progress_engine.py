@@ -1,7 +1,10 @@
 """Progress, its notification handle, blocking waits, and what callbacks raise."""
 
+import asyncio
 import math
+import queue
 import select
+import threading
 
 import pytest
 
@@ -297,3 +300,45 @@ def test_repr_says_what_is_on_it(rig):
     closed = pydoca.ProgressEngine()
     closed.close()
     assert repr(closed) == "<pydoca.ProgressEngine, closed>"
+
+
+@pytest.mark.parametrize("latency", ["low", "balanced", "power"])
+def test_every_latency_passes_a_value_back_and_forth(latency):
+    """One loop waits in a thread of its own, the other here; each sleeps and wakes."""
+
+    async def play(event, first):
+        async with pydoca.ProgressEngine(latency=latency) as pe, event.as_context(pe, num_tasks=4) as ctx:
+            assert pe.latency == latency
+            if first:
+                blobs.put(event.export_to_remote_pci())
+            for number in range(1, 200, 2):
+                if first:
+                    await ctx.notify_set(number)
+                    await asyncio.wait_for(ctx.wait_eq(number + 1), 30)
+                else:
+                    await asyncio.wait_for(ctx.wait_eq(number), 30)
+                    await ctx.notify_set(number + 1)
+
+    def answer():
+        with pydoca.open_device("03:00.0", side="dpu") as dpu:
+            asyncio.run(play(dpu.import_sync_event(blobs.get(timeout=30)), first=False))
+
+    blobs = queue.Queue()
+    other = threading.Thread(target=answer)
+    other.start()
+    with pydoca.open_device("0b:00.0", side="host") as host:
+        asyncio.run(play(pydoca.SyncEvent(host, publisher="remote_pci"), first=True))
+    other.join(timeout=30)
+    assert not other.is_alive()
+
+
+def test_latency_comes_from_the_environment_unless_it_is_given(monkeypatch):
+    assert pydoca.ProgressEngine().latency == "balanced"
+    monkeypatch.setenv("PYDOCA_LATENCY", "power")
+    assert pydoca.ProgressEngine().latency == "power"
+    assert pydoca.ProgressEngine(latency="low").latency == "low"
+    with pytest.raises(pydoca.InvalidValueError, match="fast.*low, balanced, power"):
+        pydoca.ProgressEngine(latency="fast")
+    monkeypatch.setenv("PYDOCA_LATENCY", "")
+    with pytest.raises(pydoca.InvalidValueError, match="PYDOCA_LATENCY"):
+        pydoca.ProgressEngine()

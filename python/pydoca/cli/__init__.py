@@ -17,7 +17,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = parse(sys.argv[1:] if argv is None else argv)
     try:
         code = arguments.run(arguments)
-        sys.stdout.flush()
+        if sys.stdout is not None:  # closed by the shell: >&-
+            sys.stdout.flush()
         return int(code)
     except (Exception, KeyboardInterrupt) as error:
         if arguments.debug or os.environ.get("PYDOCA_DEBUG"):

@@ -14,7 +14,7 @@ namespace pydoca::sim {
 namespace {
 
 /// "e2995c22-30db-..." as 16 bytes.
-Key parse_uuid(const std::string& text) {
+Key parse_uuid(const std::string& text, int error) {
   Key key{};
   std::size_t digits = 0;
   for (const char c : text) {
@@ -25,7 +25,10 @@ Key parse_uuid(const std::string& text) {
     }
   }
   if (digits != 2 * key.size()) {
-    throw Error(Status::operating_system, "/proc/sys/kernel/random/boot_id cannot be read; exports need /proc");
+    throw Error(Status::operating_system,
+                detail::concat("exports need /proc, and /proc/sys/kernel/random/boot_id cannot be read",
+                               error != 0 ? detail::concat(": ", std::strerror(error)) : "",
+                               error == EMFILE ? "; raise the limit of open files (ulimit -n)" : ""));
   }
   return key;
 }
@@ -33,10 +36,12 @@ Key parse_uuid(const std::string& text) {
 }  // namespace
 
 Key boot_id() {
+  errno = 0;
   std::ifstream file("/proc/sys/kernel/random/boot_id");
+  const int error = errno;
   std::string text;
   std::getline(file, text);
-  return parse_uuid(text);
+  return parse_uuid(text, error);
 }
 
 std::uint64_t start_time() {

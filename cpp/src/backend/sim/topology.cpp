@@ -58,6 +58,25 @@ void check_parent(const Topology& topology, const Function& function) {
   }
 }
 
+void check_limits(const Function& function) {
+  constexpr std::uint32_t longest_message = std::uint32_t{16} << 20;
+  const backend::Capabilities& can = function.properties.capabilities;
+  if (can.dma && (can.dma->max_buf_size == 0 || can.dma->max_buf_list_len == 0 || can.dma->max_num_tasks == 0)) {
+    refuse(function, "has a limit of 0 for dma; leave dma out where there is none");
+  }
+  if (!can.comch) {
+    return;
+  }
+  if (can.comch->max_name_len < 2 || can.comch->max_recv_queue_size == 0 || can.comch->max_clients == 0 ||
+      can.comch->max_send_tasks == 0) {
+    refuse(function, "has a comch limit of 0, or a max_name_len without room for a character and the NUL");
+  }
+  if (can.comch->max_msg_size == 0 || can.comch->max_msg_size > longest_message) {
+    refuse(function, detail::concat("has a max_msg_size of ", can.comch->max_msg_size, " bytes, which is not in 1..",
+                                    longest_message));
+  }
+}
+
 void check_pair(const Function& one, const Function& other) {
   if (one.properties.name == other.properties.name) {
     refuse(one, "is there twice; names must differ");
@@ -75,6 +94,7 @@ void check(const Topology& topology) {
   const auto& functions = topology.functions;
   for (auto one = functions.begin(); one != functions.end(); ++one) {
     check_parent(topology, *one);
+    check_limits(*one);
     for (auto other = functions.begin(); other != one; ++other) {
       check_pair(*one, *other);
     }
