@@ -144,6 +144,12 @@ def test_a_reader_that_goes_early_is_no_noise(commands):
     assert run.returncode == 1
 
 
+def test_standard_output_that_is_closed_is_nobodys(commands):
+    line = ["sh", "-c", '"$@" >&-', "sh", *commands.line("devices")]
+    run = subprocess.run(line, capture_output=True, text=True, timeout=30, env=commands.env)
+    assert (run.returncode, run.stderr) == (0, "")
+
+
 def test_the_script_is_installed(commands):
     script = os.path.join(os.path.dirname(commands.line()[0]), "pydoca")
     run = subprocess.run([script, "--version"], capture_output=True, text=True, timeout=30, env=commands.env)
