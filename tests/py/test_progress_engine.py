@@ -337,7 +337,7 @@ def test_latency_comes_from_the_environment_unless_it_is_given(monkeypatch):
     monkeypatch.setenv("PYDOCA_LATENCY", "power")
     assert pydoca.ProgressEngine().latency == "power"
     assert pydoca.ProgressEngine(latency="low").latency == "low"
-    with pytest.raises(pydoca.InvalidValueError, match="fast.*low, balanced, power"):
+    with pytest.raises(pydoca.InvalidValueError, match=r"fast.*low, balanced, power"):
         pydoca.ProgressEngine(latency="fast")
     monkeypatch.setenv("PYDOCA_LATENCY", "")
     with pytest.raises(pydoca.InvalidValueError, match="PYDOCA_LATENCY"):
