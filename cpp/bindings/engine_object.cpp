@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <exception>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace pydoca::bindings {
@@ -56,7 +57,7 @@ bool is_other_thread_of_python(long tid) noexcept {
   const PyThreadState* const self = PyThreadState_Get();
   for (PyThreadState* state = PyInterpreterState_ThreadHead(self->interp); state != nullptr;
        state = PyThreadState_Next(state)) {
-    if (state != self && state->native_thread_id == static_cast<unsigned long>(tid)) return true;
+    if (state != self && std::cmp_equal(state->native_thread_id, tid)) return true;
   }
   return false;
 }
@@ -264,7 +265,7 @@ bool EngineObject::spin_until(const TaskObject& task, std::uint64_t before, Cloc
 bool EngineObject::is_in_loop() const noexcept { return loop_mark_ && running_loop_mark() == loop_mark_.ptr(); }
 
 void EngineObject::entered_loop(const py::object& loop) {
-  py::object mark = py::reinterpret_borrow<py::object>(running_loop_mark());
+  auto mark = py::reinterpret_borrow<py::object>(running_loop_mark());
   if (loop_mark_.ptr() != mark.ptr()) {
     create_future_ = loop.attr("create_future");
     loop_mark_ = std::move(mark);

@@ -146,7 +146,7 @@ class EngineObject {
 
   std::shared_ptr<ProgressEngine> engine_;
   pybind11::object bridge_;
-  pybind11::object loop_mark_;  ///< what stands for the bound loop in its thread's state
+  pybind11::object loop_mark_;      ///< what stands for the bound loop in its thread's state
   pybind11::object create_future_;  ///< the bound loop's method
   Clock::time_point budget_end_;
   unsigned unclocked_ = 0;  ///< what was done at once since the clock was read

@@ -73,7 +73,7 @@ void become_coroutine(TaskAwaiter& self, const py::object& coroutine) { self.inn
 
 /// Whether the result is there already.
 bool begin(TaskAwaiter& self, PyObject*& result) {
-  TaskObject& task = object_of<TaskObject>(self.task);
+  auto& task = object_of<TaskObject>(self.task);
   const Progress progress = progress_at_once(task, result);
   if (progress == Progress::told) {
     return true;
@@ -106,7 +106,7 @@ void drop_future(TaskAwaiter& self) {
 /// The future has its result: the completion's status and value.
 PySendResult take_result(TaskAwaiter& self, PyObject*& result) {
   const auto outcome = py::reinterpret_steal<py::tuple>(result);
-  TaskObject& task = object_of<TaskObject>(self.task);
+  auto& task = object_of<TaskObject>(self.task);
   drop_future(self);
   const auto status = static_cast<Status>(outcome[0].cast<std::uint32_t>());
   if (status != Status::success) raise(task.exception_of(status));
