@@ -106,6 +106,8 @@ std::string repr(const EngineObject& self) {
          std::to_string(engine.num_inflight_tasks()) + " task(s) in flight>";
 }
 
+py::module_ gather_module() { return py::module_::import("pydoca._gather"); }
+
 void bind_mode(py::module_& module) {
   py::native_enum<EventMode>(module, "EventMode", "enum.IntEnum", "How the notification handle is used.")
       .value("PROGRESS_SELECTIVE", EventMode::progress_selective, "Clear the notification after each wake-up.")
@@ -133,13 +135,13 @@ void bind_progress(Class& type) {
            "Raises BadStateError for a task in flight or freed, InvalidValueError for another engine's.")
       .def(
           "gather",
-          [](const py::object& self, const py::object& tasks) { return bridge_module().attr("gather")(self, tasks); },
+          [](const py::object& self, const py::object& tasks) { return gather_module().attr("gather")(self, tasks); },
           "tasks"_a,
           "Awaits all tasks and returns them as a list; raises the first failed one's error, when all have completed.")
       .def(
           "as_completed",
           [](const py::object& self, const py::object& tasks) {
-            return bridge_module().attr("as_completed")(self, tasks);
+            return gather_module().attr("as_completed")(self, tasks);
           },
           "tasks"_a, "Iterates (async for) over the tasks in the order of their completion.");
 }

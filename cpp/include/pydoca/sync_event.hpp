@@ -125,6 +125,7 @@ class SyncEvent : public std::enable_shared_from_this<SyncEvent> {
   Phase phase() const noexcept { return phase_.load(std::memory_order_acquire); }
   void require_configurable(std::string_view what) const;
   void require_locations(std::string_view what) const;
+  void add_cpu(std::string_view what, SyncEventLocation& where, std::shared_ptr<Device> device);
   void add_device(std::string_view what, std::shared_ptr<Device> device);
   void require_exportable(std::string_view what) const;
   /// Lets go of the device and the memory; close() was called, here or on the context.
