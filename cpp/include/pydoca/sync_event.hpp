@@ -132,8 +132,6 @@ class SyncEvent : public std::enable_shared_from_this<SyncEvent> {
   void release() noexcept;
   /// Makes the counter, unless it was imported.
   void open_counter(std::string_view what);
-  /// What happened to the counter while nobody was waiting.
-  Status usable() const noexcept;
   template <class Satisfied>
   Status wait(Satisfied satisfied, WaitMode mode, std::chrono::nanoseconds timeout) noexcept;
 
