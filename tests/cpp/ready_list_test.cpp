@@ -72,6 +72,20 @@ class ReadyListTest : public testing::Test {
   std::array<Node, 3> nodes;
 };
 
+TEST_F(ReadyListTest, DisarmingTakesEveryWakeUp) {
+  for (const bool arm_again : {false, true}) {
+    list.arm();
+    nodes[0].ring_from_any_thread();
+    EXPECT_TRUE(readable(list.event_fd()));
+    EXPECT_NE(list.pop(), nullptr);
+    if (arm_again) {
+      list.arm();
+    }
+    list.disarm();
+    EXPECT_FALSE(readable(list.event_fd()));
+  }
+}
+
 TEST_F(ReadyListTest, PopsInOrderOfRinging) {
   for (const int index : {2, 0, 1}) {
     nodes[static_cast<std::size_t>(index)].ring();
