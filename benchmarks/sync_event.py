@@ -13,7 +13,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -54,6 +54,11 @@ FIGURES = [
 ]
 
 
+def numbers(rounds: int) -> Iterator[tuple[int, int]]:
+    """(1, 2), (3, 4) ..."""
+    return zip(range(1, 2 * rounds, 2), range(2, 2 * rounds + 1, 2), strict=True)
+
+
 class Side:
     """One of the two processes: the first publishes odd numbers and waits for even ones, the other the reverse."""
 
@@ -86,13 +91,13 @@ class Side:
             update_set, wait_eq = event.update_set, event.wait_eq
             begin = time.perf_counter()
             if self.is_first:
-                for number in range(1, 2 * order["rounds"], 2):
-                    update_set(number)
-                    wait_eq(number + 1)
+                for odd, even in numbers(order["rounds"]):
+                    update_set(odd)
+                    wait_eq(even)
             else:
-                for number in range(1, 2 * order["rounds"], 2):
-                    wait_eq(number)
-                    update_set(number + 1)
+                for odd, even in numbers(order["rounds"]):
+                    wait_eq(odd)
+                    update_set(even)
             return time.perf_counter() - begin
 
     async def _await(self, order: dict[str, Any], exchange: Callable[[bytes], bytes]) -> float:
@@ -102,13 +107,13 @@ class Side:
             notify_set, wait_eq = context.notify_set, context.wait_eq
             begin = time.perf_counter()
             if self.is_first:
-                for number in range(1, 2 * order["rounds"], 2):
-                    await notify_set(number)
-                    await wait_eq(number + 1)
+                for odd, even in numbers(order["rounds"]):
+                    await notify_set(odd)
+                    await wait_eq(even)
             else:
-                for number in range(1, 2 * order["rounds"], 2):
-                    await wait_eq(number)
-                    await notify_set(number + 1)
+                for odd, even in numbers(order["rounds"]):
+                    await wait_eq(odd)
+                    await notify_set(even)
             return time.perf_counter() - begin
 
     async def _answer(self, order: dict[str, Any], exchange: Callable[[bytes], bytes]) -> float:
