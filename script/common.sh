@@ -7,7 +7,7 @@ cd "$root"
 export PIP_DISABLE_PIP_VERSION_CHECK=1
 export CMAKE_BUILD_PARALLEL_LEVEL=${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)}
 
-build_packages=(g++ cmake ninja-build python3 python3-dev python3-venv libspdlog-dev)
+build_packages=(g++ cmake ninja-build python3 python3-dev python3-venv libspdlog-dev libibverbs-dev librdmacm-dev)
 test_packages=(libgtest-dev libgmock-dev libbenchmark-dev util-linux)
 python_sources=(python tests/py script examples benchmarks)
 

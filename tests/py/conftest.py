@@ -18,6 +18,9 @@ import pytest
 # Seconds. The project's own limit for noticing the end of the other process is one; machines under load get more.
 PATIENCE = 5.0
 
+# A machine's own RDMA devices are for the tests that ask for them.
+os.environ.setdefault("PYDOCA_BACKEND", "sim")
+
 # Who starts the tests in the background may have Ctrl-C ignored, and every child would inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -76,6 +76,27 @@ def test_devices_are_json(commands):
     assert {"name", "pci_addr", "side", "func_type", "capabilities", "active_rate"} <= document[0].keys()
 
 
+def test_a_backend_without_devices_says_why(commands):
+    """Or has devices: then it is not among those that have none."""
+    env = {**commands.env, "PYDOCA_BACKEND": ""}
+    document = json.loads(commands.run("devices", "--json", env=env).stdout)
+    reasons = {entry["backend"]: entry["unavailable"] for entry in document if "unavailable" in entry}
+    assert ("verbs" in reasons) != any(entry.get("name") and entry["backend"] == "verbs" for entry in document)
+    text = commands.run("devices", env=env).stdout
+    for backend, reason in reasons.items():
+        assert reason
+        assert f"{backend}: unavailable: {reason}" in text
+        run = commands.run("devices", env={**commands.env, "PYDOCA_BACKEND": backend})
+        assert run.returncode != 0
+        require_one_line(run.stderr, "there is no device", reason)
+
+
+def test_an_unknown_backend_is_refused(commands):
+    run = commands.run("devices", env={**commands.env, "PYDOCA_BACKEND": "left"})
+    assert run.returncode != 0
+    require_one_line(run.stderr, "PYDOCA_BACKEND", "sim, verbs")
+
+
 @pytest.mark.parametrize("side", ["host", "dpu"])
 def test_devices_of_one_side(commands, side):
     names = {device["name"] for device in json.loads(commands.run("devices", "--side", side, "--json").stdout)}

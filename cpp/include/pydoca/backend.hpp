@@ -106,7 +106,7 @@ struct Capabilities {
 struct DeviceProperties {
   std::string backend;   ///< "sim", "verbs"
   std::string name;      ///< unique within a backend and side: "pf0", "p0", "rxe0"
-  std::string pci_addr;  ///< "0000:03:00.0"
+  std::string pci_addr;  ///< "0000:03:00.0"; empty for a device in software, such as Soft-RoCE
   PciFuncType func_type = PciFuncType::pf;
   Side side = Side::host;
   std::string iface_name;
@@ -552,7 +552,7 @@ class Backend {
  public:
   virtual ~Backend() = default;
   virtual std::string_view name() const noexcept = 0;
-  /// Why nothing can be enumerated, or empty.
+  /// Why enumerate() finds nothing, and what to do about it; or empty.
   virtual std::string unavailable() const { return {}; }
   virtual std::vector<DeviceProperties> enumerate() = 0;
   /// Throws not_found when the function has gone since enumeration. ordinal < max_open_devices.
