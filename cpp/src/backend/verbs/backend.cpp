@@ -1,10 +1,9 @@
 #include "backend/verbs/backend.hpp"
 
-#include "pydoca/status.hpp"
-
+#include "backend/verbs/adapter.hpp"
+#include "backend/verbs/device.hpp"
 #include "backend/verbs/device_list.hpp"
 #include "backend/verbs/library.hpp"
-#include "detail/concat.hpp"
 
 namespace pydoca::verbs {
 
@@ -16,9 +15,16 @@ class Backend final : public backend::Backend {
   std::string unavailable() const override {
     return library().reason.empty() ? DeviceList().reason() : library().reason;
   }
-  std::vector<backend::DeviceProperties> enumerate() override { return {}; }
-  std::unique_ptr<backend::Device> open(const backend::DeviceProperties& properties, std::size_t /*ordinal*/) override {
-    throw Error(Status::not_found, detail::concat("open ", properties.name, ": it has gone"));
+  std::vector<backend::DeviceProperties> enumerate() override {
+    std::vector<backend::DeviceProperties> found;
+    const DeviceList list;
+    for (const ibv_device* const device : list.devices()) {
+      found.push_back(properties_of(*device));
+    }
+    return found;
+  }
+  std::unique_ptr<backend::Device> open(const backend::DeviceProperties& properties, std::size_t ordinal) override {
+    return std::make_unique<Device>(properties.name, ordinal);
   }
 };
 
