@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -86,8 +87,8 @@ class RdmaAddress {
 /// | remote_net_sync_event_get, _notify_add | dst or result: 8 bytes appended | | the event |
 /// | remote_net_sync_event_notify_set | | src list: 8 bytes | the event |
 ///
-/// Read and write without src and dst move nothing. On success data_len of what was written on this side grows; a
-/// remote buf is left as it is.
+/// Read and write without src and dst move nothing. Submission answers not_connected once the connection has ended. On
+/// success data_len of what was written on this side grows; a remote buf is left as it is.
 class alignas(64) RdmaTask final : public Task, private backend::RdmaOperation {
  public:
   using Task::status;
@@ -134,6 +135,7 @@ class alignas(64) RdmaTask final : public Task, private backend::RdmaOperation {
   Status validate() const noexcept override;
   Status validate_remote() const noexcept;
   Status post(bool flush) noexcept override;
+  Status hand_over(bool flush) noexcept;
   void finish(Status status) noexcept override;
   Callback callback(Status status) const noexcept override;
   void recycle() noexcept override;
@@ -175,7 +177,7 @@ class RdmaConnection final : public std::enable_shared_from_this<RdmaConnection>
   Rdma* rdma() const noexcept { return rdma_; }
   /// Of a connection by address: the peer's. Throws invalid_value for another.
   RdmaAddress addr() const;
-  /// What the peer's Rdma::connect() takes, < 512 bytes; empty unless exported.
+  /// What the peer's Rdma::connect() takes, < 512 bytes; empty unless made by Rdma::export_connection().
   const std::vector<std::byte>& details() const noexcept { return details_; }
   /// What the peer said with its request or its acceptance.
   const std::vector<std::byte>& private_data() const noexcept { return private_data_; }
@@ -196,7 +198,8 @@ class RdmaConnection final : public std::enable_shared_from_this<RdmaConnection>
   friend class RdmaTask;
 
   RdmaConnection(Rdma& rdma, std::uint32_t id, std::unique_ptr<backend::QueuePair> queue_pair, State state);
-  void require(State needed, std::string_view what) const;
+  [[noreturn]] void refuse(std::string_view what) const;
+  bool was_established() const noexcept;
   void begin_close(Status why) noexcept;
   /// Releases everything, reporting nothing.
   void end() noexcept;
@@ -205,14 +208,15 @@ class RdmaConnection final : public std::enable_shared_from_this<RdmaConnection>
   Rdma* rdma_;
   const std::uint32_t id_;
   State state_;
-  bool announced_ = false;  ///< established() was, or will not be, reported
+  State left_ = State::exported;  ///< where it was when closing began
+  bool announced_ = false;        ///< that it is established
   Status failure_ = Status::success;
   std::size_t outstanding_ = 0;
   std::uint64_t user_data_ = 0;
   std::unique_ptr<backend::QueuePair> queue_pair_;
   std::vector<std::byte> details_;
   std::vector<std::byte> private_data_;
-  std::unique_ptr<RdmaAddress> addr_;
+  std::optional<RdmaAddress> addr_;
 };
 
 /// Moves data between this process and peers on the network (DOCA RDMA: doca_rdma): messages, and memory that peers
@@ -259,7 +263,7 @@ class Rdma final : public Context {
   void set_conf(RdmaTaskKind kind, Task::Callback on_success, Task::Callback on_error, std::uint32_t num_tasks);
   /// request may be null where nobody listens, each of the others where nobody wants to know.
   void set_connection_state_callbacks(ConnectionRequested request, ConnectionChanged established,
-                                      ConnectionChanged failure, ConnectionChanged disconnected);
+                                      ConnectionChanged failed, ConnectionChanged disconnected);
   /// Tasks, but for receives, that may be submitted at once on a connection; rounded up to a power of 2. By default as
   /// many as are configured.
   void set_send_queue_size(std::uint32_t size);
@@ -372,6 +376,7 @@ class Rdma final : public Context {
   void make_pools();
   void watch_queue();
   void unwatch_queue() noexcept;
+  void require_thread(std::string_view what) const;
   void require_running(std::string_view what) const;
   void require_room(std::string_view what) const;
   Status allocate(RdmaTaskKind kind, RdmaConnection* connection, std::uint64_t user_data, RdmaTask*& task) noexcept;
@@ -379,9 +384,10 @@ class Rdma final : public Context {
   void erase(RdmaConnection& connection) noexcept;
 
   bool complete_one(bool& more) noexcept;
-  bool deliver_event() noexcept;
+  bool deliver_news(bool& more) noexcept;
   bool report_one() noexcept;
-  void take_request(backend::RdmaEvent& event) noexcept;
+  bool take_event() noexcept;
+  void take_request() noexcept;
   void take_established(RdmaConnection& connection) noexcept;
   void report_established(RdmaConnection& connection) noexcept;
   void report_end(RdmaConnection& connection) noexcept;
@@ -400,9 +406,10 @@ class Rdma final : public Context {
   std::unique_ptr<backend::RdmaQueue> queue_;
   std::vector<std::shared_ptr<RdmaConnection>> connections_;
   std::vector<std::uint16_t> ports_;
-  std::unique_ptr<backend::RdmaEvent> event_;
+  std::unique_ptr<backend::RdmaEvent> event_;  ///< the one being taken; too big for a stack's each look
   std::uint32_t next_id_ = 1;
   std::uint32_t vain_looks_ = 0;
+  std::uint32_t completed_since_news_ = 0;
   bool news_ = false;
   bool watched_ = false;
   bool events_watched_ = false;

@@ -31,12 +31,14 @@ bool is_magic(std::span<const std::byte> bytes) noexcept {
 
 bool is_consistent(const Blob& blob) noexcept {
   const bool one_flag = blob.access == Access::pci_read_only || blob.access == Access::pci_read_write;
-  return one_flag && blob.length != 0 && blob.base <= std::numeric_limits<std::uint64_t>::max() - blob.length;
+  const bool for_network = allows(blob.access, rdma_flags) && (blob.access & rdma_flags) == blob.access;
+  return (blob.kind == BlobKind::net_memory ? for_network : one_flag) && blob.length != 0 &&
+         blob.base <= std::numeric_limits<std::uint64_t>::max() - blob.length;
 }
 
 bool read_kind(std::uint32_t flags, BlobKind& kind) noexcept {
   kind = static_cast<BlobKind>(flags & 0xff);
-  return (flags & ~std::uint32_t{0xff}) == flags_sim && kind >= BlobKind::memory && kind <= BlobKind::net_counter;
+  return (flags & ~std::uint32_t{0xff}) == flags_sim && kind >= BlobKind::memory && kind <= BlobKind::queue_pair;
 }
 
 /// The fields between flags and checksum; false when the padding is not zero.
@@ -107,6 +109,19 @@ Status parse(std::span<const std::byte> bytes, Blob& blob) noexcept {
   }
   blob = fields;
   return Status::success;
+}
+
+bool claims_kind(std::span<const std::byte> bytes, BlobKind kind) noexcept {
+  constexpr std::size_t kind_offset = 12;
+  return bytes.size() > kind_offset && is_magic(bytes.first(magic.size())) &&
+         bytes[kind_offset] == static_cast<std::byte>(kind);
+}
+
+std::uint64_t origin_of(const Blob& blob) noexcept {
+  std::array<std::byte, sizeof blob.socket_key + sizeof blob.pci_addr> bytes;
+  const auto end = std::ranges::copy(blob.socket_key, bytes.begin()).out;
+  std::ranges::copy(std::as_bytes(std::span(blob.pci_addr)), end);
+  return checksum(bytes);
 }
 
 std::uint64_t fabric_hash(std::string_view fabric) noexcept { return checksum(std::as_bytes(std::span(fabric))); }

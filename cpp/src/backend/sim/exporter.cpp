@@ -18,10 +18,13 @@ constexpr std::chrono::milliseconds withdraw_timeout(1000);
 constexpr std::chrono::microseconds longest_pause(500);
 constexpr int backlog = 64;
 
+bool is_read_only(Access access) noexcept {
+  return !allows(access, Access::pci_read_write | Access::rdma_write | Access::rdma_atomic);
+}
+
 /// Writable files cannot be given away any more once their memory was sealed.
 bool can_be_mapped(const backend::MemoryRange& range, Access access) noexcept {
-  return range.location.has_value() &&
-         (access == Access::pci_read_only || !range.location->memory->future_writes_sealed());
+  return range.location.has_value() && (is_read_only(access) || !range.location->memory->future_writes_sealed());
 }
 
 detail::Fd duplicate(int fd) {
@@ -142,7 +145,7 @@ std::uint32_t Exporter::free_slot() {
 }
 
 Exporter::Export Exporter::add(const backend::MemoryRange& range, Access access, std::shared_ptr<Companion> companion) {
-  if (access == Access::pci_read_only && range.location.has_value()) {
+  if (is_read_only(access) && range.location.has_value()) {
     range.location->memory->seal_future_writes();
   }
   const Key nonce = random_key();

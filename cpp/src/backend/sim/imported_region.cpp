@@ -94,6 +94,12 @@ void ImportedRegion::map(int file, std::uint64_t offset) {
   local_ = static_cast<std::byte*>(address) + lead;
 }
 
+void ImportedRegion::set_network(Access access, std::uint64_t origin) noexcept {
+  readable_ = writable_ = false;
+  network_access_ = access;
+  origin_ = origin;
+}
+
 void ImportedRegion::reach(pid_t owner) {
   std::byte probe{};
   const iovec here{.iov_base = &probe, .iov_len = 1};

@@ -18,6 +18,8 @@ class ImportedRegion final : public Region {
   /// Maps the owner's file, in which the memory starts at offset. Throws not_permitted when it is not sealed or too
   /// short, no_memory.
   void map(int file, std::uint64_t offset);
+  /// Makes it a network peer's, who is reached through a queue pair only.
+  void set_network(Access access, std::uint64_t origin) noexcept;
   /// Reaches into the owner's process. Throws not_permitted when the system does not let us, not_connected.
   void reach(pid_t owner);
   /// Keeps the connection and closes the gate when it ends; then wakes, an event file if given, is written to. Throws
