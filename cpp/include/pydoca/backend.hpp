@@ -81,6 +81,7 @@ struct RdmaCapabilities {
   std::uint16_t max_num_connections = 0;
   MtuSize max_mtu = MtuSize::bytes_4096;
   std::vector<Gid> gids;                                ///< the table of the device's port; never empty
+  std::uint32_t default_gid_index = 0;                  ///< the one that reaches most peers
   std::array<std::string, num_rdma_opcodes> no_opcode;  ///< refusals, by RdmaOpcode
   std::string no_connection_manager;                    ///< refusal of connecting by address
   std::string no_dynamically_connected;                 ///< refusal of transport DC

@@ -35,6 +35,7 @@ Adapter::Adapter(const std::string& name) : name_(name), context_(open_context(n
   if (error != 0) {
     fail(error, "open ", name);
   }
+  iface_name_ = Sysfs(static_cast<const char*>(context_->device->ibdev_path), the_port).iface_name();
 }
 
 backend::Gid Adapter::gid(unsigned index) const {

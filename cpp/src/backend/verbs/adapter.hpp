@@ -19,6 +19,7 @@ class Adapter {
 
   ibv_context* context() const noexcept { return context_.get(); }
   const std::string& name() const noexcept { return name_; }
+  const std::string& iface_name() const noexcept { return iface_name_; }
   const ibv_device_attr& attributes() const noexcept { return attributes_; }
   const ibv_port_attr& port() const noexcept { return port_; }
   bool is_ethernet() const noexcept { return port_.link_layer == IBV_LINK_LAYER_ETHERNET; }
@@ -30,6 +31,7 @@ class Adapter {
   int gid_rank(unsigned index) const;
 
   const std::string name_;
+  std::string iface_name_;
   OwnedContext context_;
   ibv_device_attr attributes_{};
   ibv_port_attr port_{};

@@ -3,6 +3,7 @@
 #include "backend/verbs/copy_queue.hpp"
 #include "backend/verbs/counter.hpp"
 #include "backend/verbs/failure.hpp"
+#include "backend/verbs/rdma_queue.hpp"
 #include "backend/verbs/region.hpp"
 
 #include <cerrno>
@@ -49,6 +50,12 @@ std::unique_ptr<backend::CopyQueue> Device::create_copy_queue(const backend::Que
                                                               backend::Doorbell& doorbell) {
   require_present("create a DMA queue");
   return std::make_unique<CopyQueue>(*this, options, doorbell);
+}
+
+std::unique_ptr<backend::RdmaQueue> Device::create_rdma_queue(const backend::RdmaOptions& options,
+                                                              backend::Doorbell& doorbell) {
+  require_present("start rdma");
+  return std::make_unique<RdmaQueue>(*this, options, doorbell);
 }
 
 std::unique_ptr<backend::Counter> Device::create_counter(const backend::MemoryRange* memory) {
