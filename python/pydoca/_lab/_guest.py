@@ -95,7 +95,7 @@ class _Report:
 
 class _Guest:
     def __init__(self, job: Job, kernel: _kernel.Kernel, accel: str) -> None:
-        self._console: IO[bytes] = tempfile.TemporaryFile()
+        self._console: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed by __exit__
         pipes = [os.pipe() for _ in range(3)]
         self._read_ends = [read for read, _ in pipes]
         with open(os.memfd_create("initramfs"), "wb") as initramfs:

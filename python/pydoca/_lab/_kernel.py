@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import fcntl
+import gzip
 import lzma
 import os
 import re
 import shutil
+import struct
 import subprocess
 import tempfile
 import zlib
@@ -21,11 +23,14 @@ from pydoca._lab._errors import LabError
 # crc32_generic: rdma_rxe makes no device where the kernel has no crc32, and does not load it; newer kernels have it
 # built in.
 _MODULES = (
-    "crc32_generic virtio_pci virtio_console 9p 9pnet_virtio overlay dummy veth rdma_rxe ib_uverbs rdma_ucm".split()
+    *("crc32_generic", "virtio_pci", "virtio_console", "9p", "9pnet_virtio", "overlay"),
+    *("dummy", "veth", "rdma_rxe", "ib_uverbs", "rdma_ucm"),
 )
 _OPTIONAL = {"crc32_generic"}
 _META_PACKAGES = {"debian": "linux-image-amd64", "ubuntu": "linux-image-generic"}
 _PARTIAL = ".partial-"
+# Where the boot protocol of x86 has them.
+_SETUP_SECTORS, _PAYLOAD = 0x1F1, 0x248
 
 
 @dataclass(frozen=True)
@@ -38,14 +43,15 @@ class Kernel:
 def get(tell: Callable[[str], None]) -> Kernel:
     """The newest kernel of the cache; where there is none, the one that apt knows, downloaded now.
 
-    A cached kernel stays what it is until the user removes it: guests are the same from day to day, and need no network.
+    A cached kernel stays what it is until the user removes it: guests are the same from day to day, and start without a
+    network.
     """
     directory = _cache_directory()
     directory.mkdir(parents=True, exist_ok=True)
     with _locked(directory):
         kernels = sorted(directory.glob(f"*.{_modules_digest()}"), key=lambda path: path.stat().st_mtime)
         path = kernels[-1] if kernels else _download(directory, tell)
-    return Kernel(path.name.rpartition(".")[0], path / "vmlinuz", sorted(path.glob("*.ko")))
+    return Kernel(path.name.rpartition(".")[0], path / "vmlinux", sorted(path.glob("*.ko")))
 
 
 def _cache_directory() -> Path:
@@ -78,7 +84,7 @@ def _download(directory: Path, tell: Callable[[str], None]) -> Path:
             _run("dpkg-deb", "-x", str(package), str(work / "root"))
         ready = work / "ready"
         ready.mkdir()
-        shutil.copy(work / "root" / "boot" / f"vmlinuz-{release}", ready / "vmlinuz")
+        (ready / "vmlinux").write_bytes(_unpack((work / "root" / "boot" / f"vmlinuz-{release}").read_bytes()))
         _copy_modules(work / "root", release, ready)
         return ready.rename(directory / f"{release}.{_modules_digest()}")
     finally:
@@ -109,7 +115,7 @@ def _copy_modules(root: Path, release: str, target: Path) -> None:
         files |= dict.fromkeys(_files_of(root, release, module))
     for number, file in enumerate(files):
         name = file.name.partition(".")[0]
-        (target / f"{number:02}-{name}.ko").write_bytes(_expand(file))
+        (target / f"{number:02}-{name}.ko").write_bytes(_expand(file.read_bytes()))
 
 
 def _files_of(root: Path, release: str, module: str) -> list[Path]:
@@ -123,12 +129,23 @@ def _files_of(root: Path, release: str, module: str) -> list[Path]:
     return [Path(line.split()[1]) for line in text.splitlines() if line.startswith("insmod ")]
 
 
-def _expand(file: Path) -> bytes:
-    if file.suffix == ".xz":
-        return lzma.decompress(file.read_bytes())
-    if file.suffix == ".zst":
-        return subprocess.run(["zstd", "-dcq", file], check=True, stdout=subprocess.PIPE).stdout
-    return file.read_bytes()
+def _unpack(image: bytes) -> bytes:
+    """The kernel proper of a bootable image: an emulated CPU would take seconds to do the same at each boot."""
+    sectors = image[_SETUP_SECTORS]
+    offset, size = struct.unpack_from("<II", image, _PAYLOAD)
+    begin = (sectors + 1) * 512 + offset
+    return _expand(image[begin : begin + size - 4])  # its length in bytes stands behind it
+
+
+def _expand(data: bytes) -> bytes:
+    """What was compressed by any of the ways that distributions use, or else the data as it is."""
+    if data.startswith(b"\xfd7zXZ"):
+        return lzma.decompress(data)
+    if data.startswith(b"\x1f\x8b"):
+        return gzip.decompress(data)
+    if data.startswith(b"\x28\xb5\x2f\xfd"):
+        return subprocess.run([_tools.find("zstd"), "-dcq"], check=True, input=data, stdout=subprocess.PIPE).stdout
+    return data
 
 
 def _run(*command: str, cwd: Path | None = None) -> str:

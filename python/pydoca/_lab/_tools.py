@@ -20,6 +20,7 @@ _PROGRAMS = {
     "rdma": "iproute2",
     "setpriv": "util-linux",
 }
+_PACKAGES = {**_PROGRAMS, "zstd": "zstd"}  # zstd only where the kernel is packed with it
 _RXE_DRIVER = Path("/etc/libibverbs.d/rxe.driver")  # without it programs see no device
 _ELF_INTERPRETER = 3
 
@@ -29,7 +30,7 @@ def find(program: str) -> str:
     path = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"])
     found = shutil.which(program, path=path)
     if found is None:
-        raise LabError(f"{program} is not installed: apt-get install {_PROGRAMS[program]}")
+        raise LabError(f"{program} is not installed: apt-get install {_PACKAGES[program]}")
     return found
 
 
