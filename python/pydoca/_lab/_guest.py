@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import selectors
 import shlex
 import subprocess
@@ -16,7 +17,9 @@ from typing import IO
 from pydoca._lab import _initramfs, _kernel, _tools
 from pydoca._lab._errors import TIMED_OUT, LabError
 
-_CONSOLE_LINES = 12  # of what the guest's kernel said, shown when it ends without a word
+# What is shown of the console of a guest that ended without a word of the command: lines that tell why, or the last.
+_TELLING = re.compile(r"^rdma-lab: |Kernel panic|^qemu-system-x86_64: |^insmod: ")
+_CONSOLE_LINES = 6
 # Nobody attacks this guest; software emulation pays for mitigations several times over. Its time stamp counter is the
 # machine's, which Linux would not believe.
 _KERNEL_ARGUMENTS = "console=ttyS0 quiet panic=-1 mitigations=off tsc=reliable"
@@ -147,9 +150,9 @@ class _Guest:
     def last_words(self) -> str:
         self._process.wait()
         self._console.seek(0)
-        lines = self._console.read().decode(errors="replace").split("\n")
-        said = [text for line in lines if (text := line.strip())][-_CONSOLE_LINES:]
-        return "the RDMA lab's guest ended without a word of the command; its console: " + " | ".join(said)
+        lines = [line.strip() for line in self._console.read().decode(errors="replace").splitlines()]
+        telling = [line for line in lines if _TELLING.search(line)] or [line for line in lines if line]
+        return "the RDMA lab's guest ended by itself; its console: " + " | ".join(telling[-_CONSOLE_LINES:])
 
 
 def _script(job: Job) -> bytes:
@@ -167,7 +170,7 @@ def _script(job: Job) -> bytes:
 def _command_line(job: Job, kernel: _kernel.Kernel, accel: str, initramfs: int, write_ends: Sequence[int]) -> list[str]:
     line = [_tools.find("setpriv"), "--pdeathsig", "KILL", _tools.find("qemu-system-x86_64")]
     line += ["-no-user-config", "-nodefaults", "-nographic", "-no-reboot", "-serial", "stdio"]
-    line += ["-accel", "tcg,thread=multi" if accel == "tcg" else accel, "-cpu", "max"]
+    line += ["-accel", "tcg,thread=multi" if accel == "tcg" else accel, "-cpu", "Nehalem" if accel == "tcg" else "max"]
     line += ["-smp", str(job.cpus), "-m", str(job.memory)]
     line += ["-kernel", str(kernel.image), "-initrd", f"/proc/self/fd/{initramfs}", "-append", _KERNEL_ARGUMENTS]
     line += ["-device", "virtio-serial-pci"]  # the first virtio device: its ports are /dev/vport0p*
