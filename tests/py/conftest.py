@@ -32,6 +32,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--pydoca-peer", help="the device at the other end (default: the same one)")
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Also of the processes that tests start."""
+    os.environ["PYDOCA_BACKEND"] = "sim" if config.getoption("--pydoca-device") == "sim" else "verbs"
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if config.getoption("--pydoca-device") == "sim":
         skip = pytest.mark.skip(reason="needs a real device: script/test-rdma, or --pydoca-device NAME")
