@@ -248,7 +248,8 @@ void RdmaTask::finish(Status status) noexcept {
   }
   if (Buf* const here = local_buf(); here != nullptr && fills()) {
     here->set_filling(false);
-    if (status == Status::success) {
+    const bool placed = kind_ == RdmaTaskKind::receive && received_as == backend::ReceivedAs::write_with_imm;
+    if (status == Status::success && !placed) {
       here->append(length);
     }
   }

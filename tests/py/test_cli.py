@@ -50,6 +50,8 @@ def test_help_names_every_command(commands):
         (["copy", "a", "b", "--timeout", "nan"], "'nan' is no time"),
         (["copy", "a", "b", "--timeout", "0"], "more than 0"),
         (["copy", "a", "b", "--timeou", "1"], "--timeou"),
+        (["rdma-lab", "--pair"], "COMMAND"),
+        (["rdma-lab", "--memory", "much", "true"], "'much' is no size"),
     ],
 )
 def test_a_wrong_command_line_is_explained_in_one_line(commands, arguments, part):
