@@ -308,6 +308,7 @@ bool Rdma::complete_one(bool& more) noexcept {
     return false;
   }
   ++completed_since_news_;
+  more = more || news_;  // which rang once, and would wait for the next ring
   auto& task = static_cast<RdmaTask&>(static_cast<backend::RdmaOperation&>(*operation));
   complete(task, operation->status, is_fatal(task.kind(), operation->status));
   return true;
