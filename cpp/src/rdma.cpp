@@ -33,6 +33,7 @@ bool is_fatal(RdmaTaskKind kind, Status status) noexcept {
 
 Rdma::Rdma(std::shared_ptr<Device> device) : Context(std::move(device)) {
   static_cast<void>(max_message_size(this->device()->info()));  // throws without RDMA
+  options_.gid_index = this->device()->info().capabilities().rdma->default_gid_index;
 }
 
 std::shared_ptr<Rdma> Rdma::create(std::shared_ptr<Device> device) {

@@ -81,6 +81,7 @@ struct RdmaCapabilities {
   std::uint16_t max_num_connections = 0;
   MtuSize max_mtu = MtuSize::bytes_4096;
   std::vector<Gid> gids;                                ///< the table of the device's port; never empty
+  std::uint32_t default_gid_index = 0;                  ///< the one that reaches most peers
   std::array<std::string, num_rdma_opcodes> no_opcode;  ///< refusals, by RdmaOpcode
   std::string no_connection_manager;                    ///< refusal of connecting by address
   std::string no_dynamically_connected;                 ///< refusal of transport DC
@@ -106,7 +107,7 @@ struct Capabilities {
 struct DeviceProperties {
   std::string backend;   ///< "sim", "verbs"
   std::string name;      ///< unique within a backend and side: "pf0", "p0", "rxe0"
-  std::string pci_addr;  ///< "0000:03:00.0"
+  std::string pci_addr;  ///< "0000:03:00.0"; empty for a device in software, such as Soft-RoCE
   PciFuncType func_type = PciFuncType::pf;
   Side side = Side::host;
   std::string iface_name;
@@ -552,7 +553,7 @@ class Backend {
  public:
   virtual ~Backend() = default;
   virtual std::string_view name() const noexcept = 0;
-  /// Why nothing can be enumerated, or empty.
+  /// Why enumerate() finds nothing, and what to do about it; or empty.
   virtual std::string unavailable() const { return {}; }
   virtual std::vector<DeviceProperties> enumerate() = 0;
   /// Throws not_found when the function has gone since enumeration. ordinal < max_open_devices.

@@ -275,7 +275,7 @@ class Rdma final : public Context {
   void set_mtu(MtuSize mtu);                                        ///< default 1024 bytes
   void set_permissions(Access permissions);                         ///< RDMA flags and local_read_write; default none
   void set_grh_enabled(bool enabled);                               ///< Ethernet needs it (not_supported); default true
-  void set_gid_index(std::uint32_t index);                          ///< default 0
+  void set_gid_index(std::uint32_t index);                          ///< default: what reaches most peers
   void set_sl(std::uint32_t service_level);                         ///< 0..15; default 0
   void set_connection_request_timeout(std::uint16_t milliseconds);  ///< of connect_to_addr()
   void set_max_num_connections(std::uint16_t count);                ///< default 1
