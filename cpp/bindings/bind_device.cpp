@@ -41,7 +41,8 @@ py::str selector_text(const char* format, const DeviceInfo& info) {
 
 DeviceInfo make_info(const std::string& selector, const py::object& side, const std::optional<std::string>& pci_addr) {
   DeviceInfo info = find_requested({py::str(selector), to_side(side), std::nullopt});
-  if (pci_addr && !info.is_equal_pci_addr(*pci_addr)) {
+  // A repr's address may be empty, which is no address to compare with.
+  if (pci_addr && *pci_addr != info.pci_addr() && !info.is_equal_pci_addr(*pci_addr)) {
     raise(Status::not_found,
           py::str("{!r} is at {}, not at {}").format(selector, info.pci_addr(), *pci_addr).cast<std::string>());
   }
@@ -51,7 +52,8 @@ DeviceInfo make_info(const std::string& selector, const py::object& side, const 
 void bind_properties(py::classh<DeviceInfo>& type) {
   using backend::DeviceProperties;
   type.def_property_readonly("name", property(&DeviceProperties::name), "Unique on its side, such as \"p0\".")
-      .def_property_readonly("pci_addr", property(&DeviceProperties::pci_addr), "In the long form, 0000:03:00.0.")
+      .def_property_readonly("pci_addr", property(&DeviceProperties::pci_addr),
+                             "In the long form, 0000:03:00.0; empty for a device in software, such as Soft-RoCE.")
       .def_property_readonly("func_type", property(&DeviceProperties::func_type))
       .def_property_readonly("side", property(&DeviceProperties::side))
       .def_property_readonly("backend", property(&DeviceProperties::backend))
@@ -212,6 +214,14 @@ void bind_device(py::module_& module) {
       "devices", [](const py::object& side) { return visible_devices(to_side(side)); }, py::kw_only(),
       "side"_a = py::none(),
       "A snapshot of the functions that this process may see. Raises NotFoundError when there is none.");
+  module.def(
+      "unavailable_backends",
+      [] {
+        py::dict reasons;
+        for (const UnavailableBackend& absent : unavailable_backends()) reasons[py::str(absent.name)] = absent.reason;
+        return reasons;
+      },
+      "The backends without devices on this machine, by name: why, and what to do about it.");
   module.def(
       "open_device",
       [](py::object selector, const py::object& side, std::optional<std::string> capability) {

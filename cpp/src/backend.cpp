@@ -14,6 +14,17 @@ namespace {
 
 std::vector<std::byte> MemoryRegion::export_pci(Access /*access*/) { refuse("export memory over PCIe"); }
 
+std::vector<std::byte> MemoryRegion::export_rdma(Access /*access*/) { refuse("export memory to the network"); }
+
+void RdmaQueue::listen(std::uint16_t /*port*/) { refuse("listen to a port: it has no connection manager"); }
+
+void RdmaQueue::stop_listening(std::uint16_t /*port*/) noexcept {}
+
+std::unique_ptr<QueuePair> RdmaQueue::connect_to(const RdmaAddress& /*address*/,
+                                                 std::span<const std::byte> /*private_data*/) {
+  refuse("connect to an address: it has no connection manager; exchange the connections' blobs");
+}
+
 std::vector<RepresentorProperties> Device::representors(RepFilter /*filter*/) {
   refuse("list representors; only a physical function of the DPU has them");
 }
@@ -23,6 +34,14 @@ std::unique_ptr<MemoryRegion> Device::register_memory(const MemoryRange& /*range
 }
 
 ImportedRegion Device::import_pci(std::span<const std::byte> /*blob*/) { refuse("import memory over PCIe"); }
+
+bool Device::is_rdma_export(std::span<const std::byte> /*blob*/) const noexcept { return false; }
+
+ImportedRegion Device::import_rdma(std::span<const std::byte> /*blob*/) { refuse("import memory over the network"); }
+
+std::unique_ptr<RdmaQueue> Device::create_rdma_queue(const RdmaOptions& /*options*/, Doorbell& /*doorbell*/) {
+  refuse("do RDMA");
+}
 
 std::unique_ptr<CopyQueue> Device::create_copy_queue(const QueueOptions& /*options*/, Doorbell& /*doorbell*/) {
   refuse("copy memory: it has no DMA engine");

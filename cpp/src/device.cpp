@@ -93,10 +93,33 @@ std::optional<Side> visible_side() {
               detail::concat("PYDOCA_SIDE is \"", text, "\"; set it to \"host\" or \"dpu\", or unset it"));
 }
 
+/// Of those that exist, the ones that the environment lets this process see.
+std::vector<backend::Backend*> visible_backends() {
+  const char* const text = std::getenv("PYDOCA_BACKEND");
+  std::vector<backend::Backend*> visible;
+  std::string names;
+  for (backend::Backend* const backend : backend::backends()) {
+    if (text == nullptr || *text == '\0' || backend->name() == text) {
+      visible.push_back(backend);
+    }
+    names += detail::concat(names.empty() ? "" : ", ", backend->name());
+  }
+  if (visible.empty()) {
+    throw Error(Status::invalid_value,
+                detail::concat("PYDOCA_BACKEND is \"", text, "\"; set it to one of ", names, ", or unset it"));
+  }
+  return visible;
+}
+
+/// "0000:03:00.0", or that a virtual device has none.
+std::string_view describe_pci_addr(const DeviceInfo& info) {
+  return info.pci_addr().empty() ? "no PCI address" : std::string_view(info.pci_addr());
+}
+
 std::string describe(std::span<const DeviceInfo> infos) {
   std::string text;
   for (const DeviceInfo& info : infos) {
-    text += detail::concat(text.empty() ? "" : ", ", info.name(), " (", info.pci_addr(), ", ",
+    text += detail::concat(text.empty() ? "" : ", ", info.name(), " (", describe_pci_addr(info), ", ",
                            name_of(info.properties().side), ")");
   }
   return text.empty() ? "none" : text;
@@ -146,7 +169,7 @@ std::vector<DeviceInfo> matches(std::span<const DeviceInfo> infos, std::string_v
 template <class T>
 T value_or_throw(const std::optional<T>& value, Status status, const DeviceInfo& info, std::string_view what) {
   if (!value.has_value()) {
-    throw Error(status, detail::concat(info.name(), " (", info.pci_addr(), ") has no ", what));
+    throw Error(status, detail::concat(info.name(), " (", describe_pci_addr(info), ") has no ", what));
   }
   return *value;
 }
@@ -181,10 +204,7 @@ std::uint32_t DeviceInfo::sf_index() const {
 std::vector<DeviceInfo> devices() {
   const std::optional<Side> side = visible_side();
   std::vector<DeviceInfo> infos;
-  for (backend::Backend* const backend : backend::backends()) {
-    if (!backend->unavailable().empty()) {
-      continue;
-    }
+  for (backend::Backend* const backend : visible_backends()) {
     for (backend::DeviceProperties& properties : backend->enumerate()) {
       if (!side.has_value() || properties.side == *side) {
         infos.emplace_back(*backend, std::move(properties));
@@ -192,9 +212,23 @@ std::vector<DeviceInfo> devices() {
     }
   }
   if (infos.empty()) {
-    throw Error(Status::not_found, detail::concat("there is no device", side_note(std::nullopt)));
+    std::string why;
+    for (const UnavailableBackend& absent : unavailable_backends()) {
+      why += detail::concat("; ", absent.name, ": ", absent.reason);
+    }
+    throw Error(Status::not_found, detail::concat("there is no device", side_note(std::nullopt), why));
   }
   return infos;
+}
+
+std::vector<UnavailableBackend> unavailable_backends() {
+  std::vector<UnavailableBackend> absent;
+  for (backend::Backend* const backend : visible_backends()) {
+    if (std::string reason = backend->unavailable(); !reason.empty()) {
+      absent.push_back({std::string(backend->name()), std::move(reason)});
+    }
+  }
+  return absent;
 }
 
 DeviceInfo find_device(std::string_view selector, std::optional<Side> side) {

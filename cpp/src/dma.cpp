@@ -1,9 +1,13 @@
 #include "pydoca/dma.hpp"
 
+#include "pydoca/progress_engine.hpp"
+
 #include "detail/concat.hpp"
 #include "detail/slot_pool.hpp"
 
+#include <sys/epoll.h>
 #include <thread>
+#include <utility>
 
 namespace pydoca {
 
@@ -71,6 +75,7 @@ Status DmaMemcpyTask::post(bool flush) noexcept {
   length = CopyOperation::src != nullptr ? src_->list_data_len() : 0;
   const Status status = dma().queue_->post(*this, flush);
   if (status == Status::success) {
+    dma().expect_completion();
     if (src_ != nullptr) {
       src_->hold();
     }
@@ -158,6 +163,10 @@ Status Dma::begin() {
                 "start dma: nothing is configured; give the memcpy task's conf (set_memcpy_conf)");
   }
   queue_ = device()->backend().create_copy_queue({.depth = num_tasks_}, *this);
+  if (const int fd = queue_->fd(); fd >= 0) {
+    progress_engine()->watch(fd, EPOLLIN, *this);
+    is_polled_ = true;
+  }
   tasks_ = std::make_unique<detail::SlotPool<DmaMemcpyTask>>(num_tasks_, *this);
   return Status::success;
 }
@@ -167,6 +176,10 @@ void Dma::quiesce() noexcept { queue_->abort(); }
 void Dma::end() noexcept {
   if (queue_ != nullptr) {
     reclaim_tasks();
+  }
+  if (std::exchange(is_polled_, false)) {
+    stop_looking();
+    progress_engine()->unwatch(queue_->fd());
   }
   queue_.reset();
   tasks_.reset();
@@ -187,6 +200,9 @@ void Dma::reclaim_tasks() noexcept {
 
 bool Dma::poll_one(bool& more) noexcept {
   backend::Operation* operation = queue_->poll(more);
+  if (is_polled_) {
+    look_for(num_inflight_tasks() - (operation != nullptr ? 1 : 0));
+  }
   if (operation == nullptr) {
     return false;
   }
@@ -195,6 +211,23 @@ bool Dma::poll_one(bool& more) noexcept {
   // The callback may have submitted, or stopped the context: what more was is out of date, and asking once too often is
   // cheap.
   return true;
+}
+
+void Dma::look_for(std::size_t num_tasks) noexcept {
+  if (num_tasks != 0) {
+    keep_looking();
+  } else {
+    stop_looking();
+  }
+}
+
+bool Dma::look() noexcept { return queue_ != nullptr && queue_->look(); }
+
+void Dma::prepare_sleep() noexcept {
+  queue_->arm();
+  if (queue_->look()) {
+    ring();
+  }
 }
 
 bool Dma::assist() noexcept { return queue_ != nullptr && queue_->assist(); }

@@ -31,11 +31,13 @@ std::shared_ptr<Mmap> Mmap::create() { return std::shared_ptr<Mmap>(new Mmap); }
 std::shared_ptr<Mmap> Mmap::create_from_export(std::shared_ptr<Device> device, std::span<const std::byte> blob,
                                                std::uint64_t user_data) {
   DeviceUse use(std::move(device));
-  if (!use->info().capabilities().mmap_create_from_export_pci) {
-    throw Error(Status::not_supported, detail::concat("create mmap from export: ", use->info().name(),
-                                                      " cannot import; use a function on the DPU"));
+  const bool from_network = use->backend().is_rdma_export(blob);
+  if (!from_network && !use->info().capabilities().mmap_create_from_export_pci) {
+    throw Error(Status::not_supported,
+                detail::concat("create mmap from export: ", use->info().name(),
+                               " cannot import over PCIe; use a function on the DPU, or export over RDMA"));
   }
-  backend::ImportedRegion imported = use->backend().import_pci(blob);
+  backend::ImportedRegion imported = from_network ? use->backend().import_rdma(blob) : use->backend().import_pci(blob);
   auto mmap = create();
   mmap->regions_by_ordinal_[use->ordinal()] = imported.region.get();
   mmap->regions_.push_back(std::move(imported.region));
@@ -207,26 +209,46 @@ void Mmap::withdraw_regions() {
   }
 }
 
-std::vector<std::byte> Mmap::export_pci(const Device& device) {
+backend::MemoryRegion& Mmap::region_for_export(const Device& device) const {
   if (imported_ || !started_) {
     refuse(Status::not_permitted, "export mmap",
            imported_ ? "the map was made from an export; only its exporter can export it" : "start the map first");
   }
-  const Access flag = access_ & (Access::pci_read_only | Access::pci_read_write);
-  if (flag == Access{}) {
-    refuse(Status::not_permitted, "export mmap", "its permissions hold neither pci_read_only nor pci_read_write");
-  }
-  backend::MemoryRegion* region = regions_by_ordinal_[device.ordinal()];
+  backend::MemoryRegion* const region = regions_by_ordinal_[device.ordinal()];
   const bool added = std::ranges::any_of(devices_, [&](const DeviceUse& use) { return &*use == &device; });
   if (!added || region == nullptr) {
     throw Error(Status::not_found,
                 detail::concat("export mmap: device ", device.info().name(), " was not added to it"));
   }
+  return *region;
+}
+
+std::vector<std::byte> Mmap::export_pci(const Device& device) {
+  const Access flag = access_ & (Access::pci_read_only | Access::pci_read_write);
+  if (!imported_ && started_ && flag == Access{}) {
+    refuse(Status::not_permitted, "export mmap", "its permissions hold neither pci_read_only nor pci_read_write");
+  }
+  backend::MemoryRegion& region = region_for_export(device);
   if (!device.info().capabilities().mmap_export_pci) {
     throw Error(Status::not_supported, detail::concat("export mmap: ", device.info().name(),
                                                       " cannot export over PCIe; use a function on the host"));
   }
-  std::vector<std::byte> blob = region->export_pci(flag);
+  std::vector<std::byte> blob = region.export_pci(flag);
+  exported_ = true;
+  return blob;
+}
+
+std::vector<std::byte> Mmap::export_rdma(const Device& device) {
+  const Access flags = access_ & (Access::rdma_read | Access::rdma_write | Access::rdma_atomic);
+  if (!imported_ && started_ && flags == Access{}) {
+    refuse(Status::not_permitted, "export mmap", "its permissions hold none of rdma_read, rdma_write and rdma_atomic");
+  }
+  backend::MemoryRegion& region = region_for_export(device);
+  if (!device.info().capabilities().mmap_export_rdma) {
+    throw Error(Status::not_supported,
+                detail::concat("export mmap: ", device.info().name(), " cannot export over RDMA"));
+  }
+  std::vector<std::byte> blob = region.export_rdma(flags);
   exported_ = true;
   return blob;
 }

@@ -38,6 +38,7 @@ from pydoca._core import (
     alloc,
     devices,
     open_device,
+    unavailable_backends,
 )
 from pydoca._errors import (
     AgainError,
@@ -154,4 +155,5 @@ __all__ = [
     "set_log_level",
     "set_sdk_log_level",
     "sim",
+    "unavailable_backends",
 ]

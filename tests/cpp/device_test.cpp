@@ -38,6 +38,7 @@ class Devices : public testing::Test {
 
   static void reset() {
     ::unsetenv("PYDOCA_SIDE");
+    ::setenv("PYDOCA_BACKEND", "sim", 1);
     sim::set_topology(sim::default_topology());
   }
 };
@@ -148,6 +149,16 @@ TEST_F(Devices, ASideOfTheEnvironmentLimitsWhatIsSeen) {
   EXPECT_EQ(thrown_by([] { devices(); }), Status::invalid_value);
   ::setenv("PYDOCA_SIDE", "", 1);
   EXPECT_EQ(devices().size(), 9U);
+}
+
+TEST_F(Devices, ABackendOfTheEnvironmentLimitsWhatIsSeen) {
+  EXPECT_TRUE(unavailable_backends().empty());
+  ::setenv("PYDOCA_BACKEND", "Sim", 1);
+  EXPECT_EQ(thrown_by([] { devices(); }), Status::invalid_value);
+  EXPECT_EQ(thrown_by([] { unavailable_backends(); }), Status::invalid_value);
+  EXPECT_THAT(reason_of([] { devices(); }), HasSubstr("one of sim, verbs"));
+  ::setenv("PYDOCA_BACKEND", "", 1);
+  EXPECT_EQ(find_device("p0").properties().backend, "sim");
 }
 
 TEST_F(Devices, NoneAtAllIsAnError) {

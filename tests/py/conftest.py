@@ -6,6 +6,7 @@ import gc
 import os
 import secrets
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -15,12 +16,56 @@ from typing import Any
 
 import pytest
 
+# The guest of the RDMA lab has a CPU in software.
+SLOWNESS = 10 if os.environ.get("PYDOCA_RDMA_LAB") else 1
+
 # Seconds. The project's own limit for noticing the end of the other process is one; machines under load get more.
 PATIENCE = 5.0
+
+# A machine's own RDMA devices are for the tests that ask for them.
+os.environ.setdefault("PYDOCA_BACKEND", "sim")
 
 # Who starts the tests in the background may have Ctrl-C ignored, and every child would inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--pydoca-device", default="sim", help="what tests/py/rdma runs on: sim, or a device as rxe0")
+    parser.addoption("--pydoca-peer", help="the device at the other end (default: the same one)")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Also of the processes that tests start."""
+    os.environ["PYDOCA_BACKEND"] = "sim" if config.getoption("--pydoca-device") == "sim" else "verbs"
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--pydoca-device") == "sim":
+        skip = pytest.mark.skip(reason="needs a real device: script/test-rdma, or --pydoca-device NAME")
+        for item in items:
+            if item.get_closest_marker("verbs"):
+                item.add_marker(skip)
+
+
+@pytest.fixture
+def rdma_names(request: pytest.FixtureRequest) -> tuple[str, str]:
+    """The names of the device under test and of the one at the other end, which may be the same."""
+    name = request.config.getoption("--pydoca-device")
+    return name, request.config.getoption("--pydoca-peer") or name
+
+
+@pytest.fixture
+def patience() -> float:
+    """Seconds that a process gets to do something small and to end."""
+    return PATIENCE * 4 * SLOWNESS
+
+
+@pytest.fixture
+def unused_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
 
 
 class Commands:
@@ -38,7 +83,7 @@ class Commands:
     @staticmethod
     def wait_until(condition: Callable[[], Any], what: str, timeout: float = 20.0) -> Any:
         """The condition's value as soon as it is true; bounded."""
-        end = time.monotonic() + timeout
+        end = time.monotonic() + timeout * SLOWNESS
         while not (value := condition()):
             if time.monotonic() > end:
                 pytest.fail(f"waited {timeout:g} s in vain for {what}")
@@ -55,7 +100,7 @@ class Commands:
     def run(self, *arguments: object, timeout: float = 50.0, **options: Any) -> "subprocess.CompletedProcess[str]":
         process = self.start(*arguments, **options)
         try:
-            output, errors = process.communicate(timeout=timeout)
+            output, errors = process.communicate(timeout=timeout * SLOWNESS)
         finally:
             process.kill()
         return subprocess.CompletedProcess(process.args, process.returncode, output, errors)

@@ -50,6 +50,8 @@ def test_help_names_every_command(commands):
         (["copy", "a", "b", "--timeout", "nan"], "'nan' is no time"),
         (["copy", "a", "b", "--timeout", "0"], "more than 0"),
         (["copy", "a", "b", "--timeou", "1"], "--timeou"),
+        (["rdma-lab", "--pair"], "COMMAND"),
+        (["rdma-lab", "--memory", "much", "true"], "'much' is no size"),
     ],
 )
 def test_a_wrong_command_line_is_explained_in_one_line(commands, arguments, part):
@@ -74,6 +76,27 @@ def test_devices_are_json(commands):
     document = json.loads(run.stdout)
     assert document == [json.loads(json.dumps(info.to_dict())) for info in pydoca.devices()]
     assert {"name", "pci_addr", "side", "func_type", "capabilities", "active_rate"} <= document[0].keys()
+
+
+def test_a_backend_without_devices_says_why(commands):
+    """Or has devices: then it is not among those that have none."""
+    env = {**commands.env, "PYDOCA_BACKEND": ""}
+    document = json.loads(commands.run("devices", "--json", env=env).stdout)
+    reasons = {entry["backend"]: entry["unavailable"] for entry in document if "unavailable" in entry}
+    assert ("verbs" in reasons) != any(entry.get("name") and entry["backend"] == "verbs" for entry in document)
+    text = commands.run("devices", env=env).stdout
+    for backend, reason in reasons.items():
+        assert reason
+        assert f"{backend}: unavailable: {reason}" in text
+        run = commands.run("devices", env={**commands.env, "PYDOCA_BACKEND": backend})
+        assert run.returncode != 0
+        require_one_line(run.stderr, "there is no device", reason)
+
+
+def test_an_unknown_backend_is_refused(commands):
+    run = commands.run("devices", env={**commands.env, "PYDOCA_BACKEND": "left"})
+    assert run.returncode != 0
+    require_one_line(run.stderr, "PYDOCA_BACKEND", "sim, verbs")
 
 
 @pytest.mark.parametrize("side", ["host", "dpu"])

@@ -10,6 +10,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -52,11 +53,47 @@ struct SyncEventCapabilities {
   std::uint32_t max_num_tasks = 0;  ///< of each kind
 };
 
+using Gid = std::array<std::uint8_t, 16>;
+
+/// What a queue pair can be asked to do. The first is for all queue pairs of a context, the others name one.
+enum class RdmaOpcode : std::uint8_t {
+  receive,
+  send,
+  send_imm,
+  read,
+  write,
+  write_imm,
+  compare_swap,
+  fetch_add,
+  counter_get,  ///< on a sync event of the peer's, as the next two
+  counter_set,
+  counter_add,
+};
+inline constexpr std::size_t num_rdma_opcodes = 11;
+
+/// A refusal is the reason why something is not there ("rxe0 has no atomics"); empty: it is there.
+struct RdmaCapabilities {
+  std::uint32_t max_send_queue_size = 0;  ///< operations outstanding on one queue pair
+  std::uint32_t max_recv_queue_size = 0;  ///< receives outstanding
+  std::uint32_t max_send_buf_list_len = 0;
+  std::uint32_t max_recv_buf_list_len = 0;
+  std::uint32_t max_message_size = 0;  ///< bytes
+  std::uint16_t max_num_connections = 0;
+  MtuSize max_mtu = MtuSize::bytes_4096;
+  std::vector<Gid> gids;                                ///< the table of the device's port; never empty
+  std::uint32_t default_gid_index = 0;                  ///< the one that reaches most peers
+  std::array<std::string, num_rdma_opcodes> no_opcode;  ///< refusals, by RdmaOpcode
+  std::string no_connection_manager;                    ///< refusal of connecting by address
+  std::string no_dynamically_connected;                 ///< refusal of transport DC
+};
+
 /// An absent engine is an empty optional; queries on it answer not_supported.
 struct Capabilities {
   std::optional<DmaCapabilities> dma;
   std::optional<ComchCapabilities> comch;
   std::optional<SyncEventCapabilities> sync_event;
+  std::optional<RdmaCapabilities> rdma;
+  std::string no_rdma = "the backend has no RDMA for it";  ///< why rdma is empty, when it is
   bool mmap_export_pci = false;
   bool mmap_create_from_export_pci = false;
   bool mmap_export_rdma = false;
@@ -70,7 +107,7 @@ struct Capabilities {
 struct DeviceProperties {
   std::string backend;   ///< "sim", "verbs"
   std::string name;      ///< unique within a backend and side: "pf0", "p0", "rxe0"
-  std::string pci_addr;  ///< "0000:03:00.0"
+  std::string pci_addr;  ///< "0000:03:00.0"; empty for a device in software, such as Soft-RoCE
   PciFuncType func_type = PciFuncType::pf;
   Side side = Side::host;
   std::string iface_name;
@@ -172,6 +209,8 @@ class MemoryRegion {
   /// Makes the region known to the other side and describes it in a blob of < 512 bytes. access holds exactly one PCI
   /// flag. Throws not_supported.
   virtual std::vector<std::byte> export_pci(Access access);
+  /// The same for a network peer. access holds at least one RDMA flag, and no other.
+  virtual std::vector<std::byte> export_rdma(Access access);
 
   /// Withdraws every export and waits for remote accesses under way. again: a peer's access has not ended in time, or a
   /// signal ended the wait (interrupted()); the exports are dead all the same, and calling once more waits once more.
@@ -227,11 +266,22 @@ struct CopyOperation : Operation {
   void* queue = nullptr;
 };
 
-/// Belongs to one thread, as its engine does. After an operation has failed the queue is broken: it flushes what it has
-/// and all that is posted later, with status shutdown.
+/// Belongs to one thread, as its engine does. A device's completions are taken in batches and given one by one.
+///
+/// How an engine hears of them: what is finished in the engine's own thread rings the doorbell that the queue was
+/// lent, and so may other threads; a queue that has a descriptor is also looked at, while the engine polls, and armed
+/// before the engine sleeps.
 class Queue {
  public:
   virtual ~Queue() = default;
+
+  /// Pollable: readable when something came after arm(). -1: the doorbell tells of everything.
+  virtual int fd() const noexcept { return -1; }
+  /// Whether poll(), or next_event() of an RdmaQueue, would give something. Called often: no system call.
+  virtual bool look() noexcept { return false; }
+  /// From now on something new makes fd() readable; what came before must be looked for afterwards. The next poll()
+  /// takes it back and empties fd().
+  virtual void arm() noexcept {}
 
   /// One finished operation, or null. more tells whether another one is waiting.
   virtual Operation* poll(bool& more) noexcept = 0;
@@ -243,6 +293,8 @@ class Queue {
   virtual void abort() noexcept = 0;
 };
 
+/// After an operation has failed the queue is broken: it flushes what it has and all that is posted later, with status
+/// shutdown.
 class CopyQueue : public Queue {
  public:
   /// again: the queue is full. The operation comes back through poll(), never before post() returns.
@@ -251,6 +303,140 @@ class CopyQueue : public Queue {
 
 struct QueueOptions {
   std::uint32_t depth = 0;  ///< operations that may be outstanding
+};
+
+// ---- Queue pairs ------------------------------------------------------------------------------------------------
+
+class Counter;
+class QueuePair;
+
+/// How a message came: the numbers are doca_rdma_opcode's.
+enum class ReceivedAs : std::uint8_t { send = 0, send_with_imm = 1, write_with_imm = 2 };
+
+/// One operation of a queue pair, or one receive. Data of sends and writes are the data sections of local, in list
+/// order; received and read data go to its tailrooms, and so do the eight bytes that atomics and counters answer. The
+/// queue does not touch data_len. Both ends of what is fetched, added and compared are in the machine's byte order.
+struct RdmaOperation : Operation {
+  RdmaOpcode opcode = RdmaOpcode::receive;
+  Segment* local = nullptr;  ///< null: no bytes; else the head of a list
+  std::uint64_t length = 0;  ///< bytes to send, write or read. Once a receive or read is back: bytes that came.
+
+  // Of read, write, write_imm, compare_swap and fetch_add: memory that the peer exported, and imported here.
+  const Segment* remote = nullptr;  ///< null: no bytes
+  std::uint64_t remote_addr = 0;
+  std::uint64_t remote_len = 0;  ///< at remote_addr, within the segment; less than length is an error of the device
+  Counter* counter = nullptr;    ///< of counter_get, counter_set, counter_add: imported with CounterScope::remote_net
+
+  std::uint64_t operand = 0;  ///< what to add, or to swap in
+  std::uint64_t compare = 0;
+  std::uint32_t immediate = 0;  ///< as DOCA has it, big-endian; of a receive: what came with the message
+
+  // What a receive was filled by, once it is back with success.
+  ReceivedAs received_as = ReceivedAs::send;
+  QueuePair* queue_pair = nullptr;  ///< null once that queue pair is gone
+
+  std::array<std::uint64_t, 4> own{};  ///< the queue's, while it has the operation
+};
+
+/// One end of a reliable connection (RC). Made by an RdmaQueue, which it does not outlive; same thread. Operations
+/// begin in the order in which they were posted. After one has failed the queue pair is broken: it flushes the others
+/// and all that is posted later, with status shutdown, and RdmaEvent::disconnected follows. What fails because the peer
+/// has gone fails with connection_reset.
+///
+/// Statuses of what fails in the device: io_failed (memory that is not there, not reachable or not permitted, at either
+/// end; a message longer than the peer's receive), time_out (the peer never had a receive, for as long as
+/// rnr_retry_count says), connection_reset, driver (the device was removed).
+class QueuePair {
+ public:
+  /// Disconnects. Every operation must have come back.
+  virtual ~QueuePair() = default;
+
+  /// What the peer needs for connect(), < 512 bytes: for a queue pair of create_queue_pair().
+  virtual std::vector<std::byte> describe() = 0;
+  /// To the queue pair that blob describes; operations may be posted when it returns, whether or not the peer has
+  /// connected as well. Throws invalid_value, unsupported_version (no such blob), bad_state (it is connected),
+  /// connection_aborted (the peer has gone, does not answer, or is connected to another), again (a signal ended the
+  /// wait).
+  virtual void connect(std::span<const std::byte> blob) = 0;
+
+  // Of an incoming connection, until answered. Throw connection_aborted when the peer has gone, invalid_value for too
+  // much private data. Established or failed follows accept().
+  virtual void accept(std::span<const std::byte> private_data) = 0;
+  virtual void reject() = 0;
+
+  /// again: send_queue_size operations are outstanding. The operation comes back through the RdmaQueue's poll(), never
+  /// before post() returns. Without flush it may wait for flush() or for the next one with it.
+  virtual Status post(RdmaOperation& operation, bool flush) noexcept = 0;
+  /// Ends the connection, if there is one: this end flushes with shutdown and gives no event. The peer hears of it, or
+  /// finds out by its next operation where only RDMA-CM tells.
+  virtual void disconnect() noexcept = 0;
+
+  void* owner = nullptr;  ///< the engine's
+};
+
+/// Where a peer listens. IPv4 is kept in the last four bytes.
+struct RdmaAddress {
+  RdmaAddressType type = RdmaAddressType::ipv4;
+  Gid raw{};
+  std::uint16_t port = 0;
+
+  bool operator==(const RdmaAddress&) const = default;
+};
+
+/// What happened to a connection. Of connections made by blobs only disconnected is reported.
+struct RdmaEvent {
+  enum class Kind : std::uint8_t {
+    request,       ///< somebody connects to a port: incoming is to be accepted, rejected or destroyed
+    established,   ///< of both ends
+    failed,        ///< the connection could not be made: status says why
+    disconnected,  ///< the peer left, has died or broke the rules, or an operation failed
+  };
+  Kind kind = Kind::established;
+  QueuePair* queue_pair = nullptr;
+  std::unique_ptr<QueuePair> incoming;
+  RdmaAddress peer;  ///< of request
+  /// connection_aborted (rejected), not_found (nobody listens), time_out, connection_reset ...
+  Status status = Status::success;
+  std::array<std::byte, 256> private_data{};  ///< the peer's, with request and established
+  std::size_t private_data_len = 0;
+};
+
+struct RdmaOptions {
+  std::uint32_t send_queue_size = 0;  ///< operations outstanding, of each queue pair
+  std::uint32_t recv_queue_size = 0;  ///< receives outstanding; 0: there will be none
+  std::uint32_t max_send_segments = 1;
+  std::uint32_t max_recv_segments = 1;
+  std::uint16_t max_num_connections = 1;
+  Access permissions{};  ///< RDMA flags: what peers may do here, if the memory allows it, too
+  MtuSize mtu = MtuSize::bytes_1024;
+  std::uint32_t gid_index = 0;
+  std::uint32_t service_level = 0;
+  bool grh_enabled = true;
+  std::uint8_t rnr_retry_count = 7;  ///< 7: for ever
+  std::chrono::milliseconds connection_request_timeout{2000};
+};
+
+/// What the connections of one context have in common: their completions, the receives, which any of them may fill in
+/// the order of their posting, and the way in which they come to be. Destroy the queue pairs first.
+class RdmaQueue : public Queue {
+ public:
+  /// again: recv_queue_size receives are outstanding.
+  virtual Status post_receive(RdmaOperation& operation, bool flush) noexcept = 0;
+
+  /// To be connected by blobs. Throws no_memory, operating_system.
+  virtual std::unique_ptr<QueuePair> create_queue_pair() = 0;
+
+  // By address (RDMA-CM). Throw not_supported where the device has no connection manager.
+  /// Throws already_exist when the port is in use.
+  virtual void listen(std::uint16_t port);
+  virtual void stop_listening(std::uint16_t port) noexcept;
+  /// Established or failed follows. Throws invalid_value for an address that the device cannot reach, or too much
+  /// private data.
+  virtual std::unique_ptr<QueuePair> connect_to(const RdmaAddress& address, std::span<const std::byte> private_data);
+  /// The next one, if there is one. Events of a queue pair come after what it had to complete before them.
+  virtual bool next_event(RdmaEvent& event) noexcept = 0;
+  /// Pollable: readable while next_event() may give something. -1: fd() and the doorbell tell of it.
+  virtual int event_fd() const noexcept { return -1; }
 };
 
 // ---- Counters ---------------------------------------------------------------------------------------------------
@@ -345,6 +531,10 @@ class Device {
   /// Throws invalid_value, unsupported_version, not_permitted, not_connected (the owner is gone), bad_state
   /// (withdrawn), time_out, and again when a signal ended the wait for the owner.
   virtual ImportedRegion import_pci(std::span<const std::byte> blob);
+  /// Whether blob claims to be an export for network peers, which import_rdma() takes; import_pci() takes all others.
+  virtual bool is_rdma_export(std::span<const std::byte> blob) const noexcept;
+  /// Throws as import_pci() does.
+  virtual ImportedRegion import_rdma(std::span<const std::byte> blob);
   virtual std::unique_ptr<CopyQueue> create_copy_queue(const QueueOptions& options, Doorbell& doorbell);
   /// In 8 aligned bytes of this process, which keep their value, or in memory of its own, starting at 0. Throws
   /// invalid_value when the memory is not there.
@@ -354,6 +544,8 @@ class Device {
   /// Throws already_exist when the representor has a server of that name.
   virtual std::unique_ptr<Listener> listen(const RepresentorProperties& representor, std::string_view service,
                                            const ChannelOptions& options);
+  /// Throws invalid_value for options that the device does not take.
+  virtual std::unique_ptr<RdmaQueue> create_rdma_queue(const RdmaOptions& options, Doorbell& doorbell);
   virtual std::unique_ptr<Dialer> dial(std::string_view service, const ChannelOptions& options);
 };
 
@@ -361,7 +553,7 @@ class Backend {
  public:
   virtual ~Backend() = default;
   virtual std::string_view name() const noexcept = 0;
-  /// Why nothing can be enumerated, or empty.
+  /// Why enumerate() finds nothing, and what to do about it; or empty.
   virtual std::string unavailable() const { return {}; }
   virtual std::vector<DeviceProperties> enumerate() = 0;
   /// Throws not_found when the function has gone since enumeration. ordinal < max_open_devices.

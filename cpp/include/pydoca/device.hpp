@@ -47,8 +47,17 @@ class DeviceInfo {
 };
 
 /// A snapshot of every function that this process may see, all backends, limited by the environment's PYDOCA_SIDE
-/// ("host" or "dpu"). Throws not_found when there is none, invalid_value for another PYDOCA_SIDE.
+/// ("host" or "dpu") and PYDOCA_BACKEND ("sim" or "verbs"). Throws not_found when there is none, invalid_value for
+/// another PYDOCA_SIDE or PYDOCA_BACKEND.
 std::vector<DeviceInfo> devices();
+
+/// A backend that has no devices here.
+struct UnavailableBackend {
+  std::string name;
+  std::string reason;  ///< and what to do about it
+};
+/// Of those that PYDOCA_BACKEND lets this process see. Throws invalid_value for another PYDOCA_BACKEND.
+std::vector<UnavailableBackend> unavailable_backends();
 
 /// A local function, opened (struct doca_dev). Opening one twice gives the same object, with a count of two; a forked
 /// child gets one of its own, and can only destroy those that it inherited.

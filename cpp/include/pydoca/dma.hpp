@@ -78,12 +78,22 @@ class Dma final : public Context {
   void end() noexcept override;
   bool poll_one(bool& more) noexcept override;
   bool assist() noexcept override;
+  bool look() noexcept override;
+  void prepare_sleep() noexcept override;
+  /// A task was posted: where the queue's completions ring nobody, the engine looks for them.
+  void expect_completion() noexcept {
+    if (is_polled_) {
+      keep_looking();
+    }
+  }
+  void look_for(std::size_t num_tasks) noexcept;
   /// Takes back what a context destroyed while it runs has in flight, so that the bufs come free.
   void reclaim_tasks() noexcept;
 
   Task::Callback on_success_ = nullptr;
   Task::Callback on_error_ = nullptr;
   std::uint32_t num_tasks_ = 0;
+  bool is_polled_ = false;  ///< the queue has a descriptor of its own
   std::unique_ptr<detail::SlotPool<DmaMemcpyTask>> tasks_;
   std::unique_ptr<backend::CopyQueue> queue_;
 };

@@ -24,10 +24,10 @@ class Mmap : public std::enable_shared_from_this<Mmap> {
   static constexpr std::uint32_t default_max_num_devices = 8;
 
   static std::shared_ptr<Mmap> create();
-  /// A map of the memory that blob, made by export_pci() on the other side, describes. Throws invalid_value and
-  /// unsupported_version for a bad blob, not_permitted (the wrong device or side), not_connected (the exporter is
-  /// gone), time_out (it does not answer), again (a signal ended the wait for it: nothing is imported), bad_state (the
-  /// export was withdrawn), not_supported (device without the capability).
+  /// A map of the memory that blob, made by export_pci() on the other side or export_rdma() anywhere on the network,
+  /// describes. Throws invalid_value and unsupported_version for a bad blob, not_permitted (the wrong device or side),
+  /// not_connected (the exporter is gone), time_out (it does not answer), again (a signal ended the wait for it:
+  /// nothing is imported), bad_state (the export was withdrawn), not_supported (device without the capability).
   static std::shared_ptr<Mmap> create_from_export(std::shared_ptr<Device> device, std::span<const std::byte> blob,
                                                   std::uint64_t user_data = 0);
 
@@ -60,6 +60,9 @@ class Mmap : public std::enable_shared_from_this<Mmap> {
   /// Describes the range for the other side of device's PCIe link; < 512 bytes. Throws not_permitted (not started, no
   /// PCI permission, imported), not_found (device not added), not_supported.
   std::vector<std::byte> export_pci(const Device& device);
+  /// The same for peers on device's network, who may then read, write or change it as the map's RDMA permissions say,
+  /// over a connection to an Rdma context that permits it, too. Throws not_permitted without RDMA permission.
+  std::vector<std::byte> export_rdma(const Device& device);
 
   bool is_started() const noexcept { return started_; }
   bool is_exported() const noexcept { return exported_; }
@@ -84,6 +87,8 @@ class Mmap : public std::enable_shared_from_this<Mmap> {
   Mmap() = default;
   void require_configurable(const char* what) const;
   void withdraw_regions();
+  /// The region of an exportable map on device.
+  backend::MemoryRegion& region_for_export(const Device& device) const;
   void require_no_bufs(const char* what) const;
 
   std::vector<DeviceUse> devices_;

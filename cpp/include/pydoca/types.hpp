@@ -33,6 +33,19 @@ constexpr bool allows(Access mask, Access flags) noexcept { return (mask & flags
 
 enum class PciFuncType : std::uint8_t { pf = 0, vf = 1, sf = 2 };
 
+/// enum doca_mtu_size: bytes of a packet's payload.
+enum class MtuSize : std::uint8_t {
+  bytes_256 = 0,
+  bytes_512 = 1,
+  bytes_1024 = 2,
+  bytes_2048 = 3,
+  bytes_4096 = 4,
+  raw_ethernet = 5,  ///< reserved
+};
+
+/// enum doca_rdma_addr_type.
+enum class RdmaAddressType : std::uint8_t { ipv4 = 0, ipv6 = 1, gid = 2 };
+
 /// Which representors a list holds (enum doca_devinfo_rep_filter). A bit mask; all is the absence of a filter.
 enum class RepFilter : std::uint32_t { all = 0, net = 2, emulated = 4 };
 

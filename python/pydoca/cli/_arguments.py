@@ -45,9 +45,12 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     _add_caps(commands)
     copy = _add_copy(commands)
     _add_sync_event(commands)
+    rdma_lab = _add_rdma_lab(commands)
     arguments = parser.parse_args(argv)
     if arguments.run is _run_copy:
         _check_copy(copy, arguments)
+    if arguments.run is _run_rdma_lab:
+        _check_rdma_lab(rdma_lab, arguments)
     if arguments.run is _run_sync_event:
         arguments = _complete_sync_event(parser, argv, arguments)
     return arguments
@@ -206,6 +209,38 @@ def _take_defaults(parser: _Parser, path: str) -> None:
     parser.source = ""
 
 
+def _add_rdma_lab(commands: argparse._SubParsersAction[_Parser]) -> _Parser:
+    parser = _add_command(
+        commands,
+        "rdma-lab",
+        _run_rdma_lab,
+        "Run a command where there is a real RDMA device: a QEMU guest with Soft-RoCE, and this machine's files.",
+        usage="pydoca rdma-lab [options] COMMAND...",
+    )
+    _add_json(parser)
+    parser.add_argument("command", nargs=argparse.REMAINDER, metavar="COMMAND", help="run in the current directory")
+    parser.add_argument("--pair", action="store_true", help="two devices, rxe0 and rxe1, with a cable between them")
+    parser.add_argument(
+        "--results", metavar="DIR", help="what the command writes there stays; all else goes with the guest"
+    )
+    parser.add_argument("--memory", type=size, metavar="SIZE", default="2G", help="the guest's (default: 2G)")
+    parser.add_argument("--cpus", type=count, metavar="N", help="the guest's (default: as here, at most 4)")
+    parser.add_argument(
+        "--accel", choices=["auto", "kvm", "tcg"], default="auto", help="how QEMU runs it (default: kvm where it can)"
+    )
+    parser.add_argument(
+        "--timeout", type=seconds, metavar="S", default=600.0, help="seconds until the guest is ended (default: 600)"
+    )
+    return parser
+
+
+def _check_rdma_lab(parser: _Parser, arguments: argparse.Namespace) -> None:
+    if arguments.command[:1] == ["--"]:
+        arguments.command.pop(0)
+    if not arguments.command:
+        parser.error("rdma-lab needs the COMMAND to run")
+
+
 # Commands are imported when they run: `pydoca --version` needs none of them, `pydoca devices` no asyncio.
 def _run_devices(arguments: argparse.Namespace) -> int:
     from pydoca.cli._devices import run
@@ -227,5 +262,11 @@ def _run_copy(arguments: argparse.Namespace) -> int:
 
 def _run_sync_event(arguments: argparse.Namespace) -> int:
     from pydoca.cli._sync_event import run
+
+    return run(arguments)
+
+
+def _run_rdma_lab(arguments: argparse.Namespace) -> int:
+    from pydoca.cli._rdma_lab import run
 
     return run(arguments)

@@ -6,6 +6,7 @@ import argparse
 from typing import Any
 
 import pydoca
+from pydoca.cli._errors import one_line
 from pydoca.cli._output import print_json, print_table, rate_text
 
 _HEADS = ("NAME", "PCI ADDRESS", "TYPE", "SIDE", "BACKEND", "PROFILE", "INTERFACE", "IBDEV", "RATE")
@@ -14,13 +15,16 @@ _REPRESENTOR_HEADS = ("DEVICE", "REPRESENTOR", "PCI ADDRESS", "TYPE", "INTERFACE
 
 def run(arguments: argparse.Namespace) -> int:
     infos = pydoca.devices(side=arguments.side)
+    absent = pydoca.unavailable_backends()
     representors = {info: _representors(info) for info in infos} if arguments.representors else None
     if arguments.json:
-        print_json([_document(info, representors) for info in infos])
+        reasons = [{"backend": name, "unavailable": reason} for name, reason in absent.items()]
+        print_json([*(_document(info, representors) for info in infos), *reasons])
     else:
         print_table(_HEADS, [_row(info) for info in infos])
         if representors is not None:
             _print_representors(representors)
+        _print_absent(absent)
     return 0
 
 
@@ -44,7 +48,7 @@ def _document(
 def _row(info: pydoca.DeviceInfo) -> list[str]:
     kind, side = info.func_type.name, info.side.name.lower()
     rate = rate_text(info.active_rate)
-    return [info.name, info.pci_addr, kind, side, info.backend, info.profile, info.iface_name, info.ibdev_name, rate]
+    return [info.name, info.pci_addr or "-", kind, side, info.backend, info.profile, info.iface_name, info.ibdev_name, rate]
 
 
 def _print_representors(representors: dict[pydoca.DeviceInfo, list[pydoca.RepresentorInfo]]) -> None:
@@ -58,3 +62,10 @@ def _print_representors(representors: dict[pydoca.DeviceInfo, list[pydoca.Repres
         print_table(_REPRESENTOR_HEADS, rows)
     else:
         print("no representors: only DPU devices have them")
+
+
+def _print_absent(absent: dict[str, str]) -> None:
+    if absent:
+        print()
+    for name, reason in absent.items():
+        print(one_line(f"{name}: unavailable: {reason}"))

@@ -1,5 +1,7 @@
 #include "backend/sim/blob.hpp"
 
+#include "detail/blob_codec.hpp"
+
 #include <algorithm>
 #include <limits>
 #include <string_view>
@@ -7,6 +9,10 @@
 namespace pydoca::sim {
 
 namespace {
+
+using detail::checksum;
+using Reader = detail::BlobReader;
+using Writer = detail::BlobWriter;
 
 // Layout, little-endian:
 //   0  8 magic        24 16 nonce        56 8 base      76  4 owner pid     104 16 socket key
@@ -19,76 +25,26 @@ constexpr std::uint32_t flags_sim = 0x0100;  // backend sim (1); the lowest byte
 constexpr std::size_t checksum_offset = 136;
 static_assert(checksum_offset + sizeof(std::uint64_t) == blob_size && blob_size < 512);
 
-/// FNV-1a. Each step is a bijection of the state, so that a change in any one byte changes the result.
-std::uint64_t checksum(std::span<const std::byte> bytes) noexcept {
-  std::uint64_t state = 0xcbf29ce484222325;
-  for (const std::byte byte : bytes) {
-    state = (state ^ std::to_integer<std::uint64_t>(byte)) * 0x100000001b3;
-  }
-  return state;
-}
-
-class Writer {
- public:
-  explicit Writer(std::span<std::byte> bytes) noexcept : next_(bytes.begin()) {}
-
-  template <class T>
-  void number(T value) noexcept {
-    for (std::size_t i = 0; i < sizeof value; ++i) {
-      *next_++ = static_cast<std::byte>(static_cast<std::uint64_t>(value) >> (8 * i));
-    }
-  }
-  void key(const Key& value) noexcept { next_ = std::ranges::copy(value, next_).out; }
-  void text(std::span<const char> value) noexcept {
-    next_ = std::ranges::transform(value, next_, [](char c) { return static_cast<std::byte>(c); }).out;
-  }
-
- private:
-  std::span<std::byte>::iterator next_;
-};
-
-/// Over bytes whose number was checked beforehand.
-class Reader {
- public:
-  explicit Reader(std::span<const std::byte> bytes) noexcept : next_(bytes.begin()) {}
-
-  template <class T>
-  T number() noexcept {
-    std::uint64_t value = 0;
-    for (std::size_t i = 0; i < sizeof(T); ++i) {
-      value |= std::to_integer<std::uint64_t>(*next_++) << (8 * i);
-    }
-    return static_cast<T>(value);
-  }
-  void key(Key& value) noexcept {
-    std::ranges::generate(value, [this] { return *next_++; });
-  }
-  void text(std::span<char> value) noexcept {
-    std::ranges::generate(value, [this] { return static_cast<char>(*next_++); });
-  }
-
- private:
-  std::span<const std::byte>::iterator next_;
-};
-
 bool is_magic(std::span<const std::byte> bytes) noexcept {
   return std::ranges::equal(bytes, magic, {}, {}, [](char c) { return static_cast<std::byte>(c); });
 }
 
 bool is_consistent(const Blob& blob) noexcept {
   const bool one_flag = blob.access == Access::pci_read_only || blob.access == Access::pci_read_write;
-  return one_flag && blob.length != 0 && blob.base <= std::numeric_limits<std::uint64_t>::max() - blob.length;
+  const bool for_network = allows(blob.access, rdma_flags) && (blob.access & rdma_flags) == blob.access;
+  return (blob.kind == BlobKind::net_memory ? for_network : one_flag) && blob.length != 0 &&
+         blob.base <= std::numeric_limits<std::uint64_t>::max() - blob.length;
 }
 
 bool read_kind(std::uint32_t flags, BlobKind& kind) noexcept {
   kind = static_cast<BlobKind>(flags & 0xff);
-  return (flags & ~std::uint32_t{0xff}) == flags_sim && kind >= BlobKind::memory && kind <= BlobKind::net_counter;
+  return (flags & ~std::uint32_t{0xff}) == flags_sim && kind >= BlobKind::memory && kind <= BlobKind::queue_pair;
 }
 
 /// The fields between flags and checksum; false when the padding is not zero.
 bool read_fields(Reader reader, Blob& blob) noexcept {
   blob.epoch = reader.number<std::uint64_t>();
-  reader.key(blob.nonce);
+  reader.bytes(blob.nonce);
   blob.owner_start_time = reader.number<std::uint64_t>();
   blob.owner_uid = reader.number<std::uint32_t>();
   blob.slot = reader.number<std::uint32_t>();
@@ -96,9 +52,9 @@ bool read_fields(Reader reader, Blob& blob) noexcept {
   blob.length = reader.number<std::uint64_t>();
   blob.access = static_cast<Access>(reader.number<std::uint32_t>());
   blob.owner_pid = reader.number<std::uint32_t>();
-  reader.key(blob.boot_id);
+  reader.bytes(blob.boot_id);
   blob.fabric_hash = reader.number<std::uint64_t>();
-  reader.key(blob.socket_key);
+  reader.bytes(blob.socket_key);
   reader.text(blob.pci_addr);
   return reader.number<std::uint32_t>() == 0;
 }
@@ -113,7 +69,7 @@ std::array<std::byte, blob_size> encode(const Blob& blob) noexcept {
   writer.number(static_cast<std::uint16_t>(blob_size));
   writer.number(flags_sim | static_cast<std::uint32_t>(blob.kind));
   writer.number(blob.epoch);
-  writer.key(blob.nonce);
+  writer.bytes(blob.nonce);
   writer.number(blob.owner_start_time);
   writer.number(blob.owner_uid);
   writer.number(blob.slot);
@@ -121,9 +77,9 @@ std::array<std::byte, blob_size> encode(const Blob& blob) noexcept {
   writer.number(blob.length);
   writer.number(static_cast<std::uint32_t>(blob.access));
   writer.number(blob.owner_pid);
-  writer.key(blob.boot_id);
+  writer.bytes(blob.boot_id);
   writer.number(blob.fabric_hash);
-  writer.key(blob.socket_key);
+  writer.bytes(blob.socket_key);
   writer.text(blob.pci_addr);
   writer.number(std::uint32_t{0});
   writer.number(checksum(std::span(bytes).first(checksum_offset)));
@@ -153,6 +109,19 @@ Status parse(std::span<const std::byte> bytes, Blob& blob) noexcept {
   }
   blob = fields;
   return Status::success;
+}
+
+bool claims_kind(std::span<const std::byte> bytes, BlobKind kind) noexcept {
+  constexpr std::size_t kind_offset = 12;
+  return bytes.size() > kind_offset && is_magic(bytes.first(magic.size())) &&
+         bytes[kind_offset] == static_cast<std::byte>(kind);
+}
+
+std::uint64_t origin_of(const Blob& blob) noexcept {
+  std::array<std::byte, sizeof blob.socket_key + sizeof blob.pci_addr> bytes;
+  const auto end = std::ranges::copy(blob.socket_key, bytes.begin()).out;
+  std::ranges::copy(std::as_bytes(std::span(blob.pci_addr)), end);
+  return checksum(bytes);
 }
 
 std::uint64_t fabric_hash(std::string_view fabric) noexcept { return checksum(std::as_bytes(std::span(fabric))); }

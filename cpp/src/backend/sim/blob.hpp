@@ -14,7 +14,9 @@ namespace pydoca::sim {
 using Key = std::array<std::byte, 16>;
 
 /// What an export is of. The numbers are the blob's.
-enum class BlobKind : std::uint8_t { memory = 1, pci_counter = 2, net_counter = 3 };
+enum class BlobKind : std::uint8_t { memory = 1, pci_counter = 2, net_counter = 3, net_memory = 4, queue_pair = 5 };
+
+inline constexpr Access rdma_flags = Access::rdma_read | Access::rdma_write | Access::rdma_atomic;
 
 /// What an export's blob says: where its owner is to be found, and which of its exports is meant. A locator, not a
 /// capability: the owner checks whoever asks, and its answer, not the blob, says what may be reached.
@@ -28,7 +30,7 @@ struct Blob {
   std::uint32_t slot = 0;  ///< of the owner's table of exports
   std::uint64_t base = 0;  ///< in the owner's address space
   std::uint64_t length = 0;
-  Access access{};  ///< pci_read_only or pci_read_write
+  Access access{};  ///< pci_read_only or pci_read_write; of net_memory: RDMA flags
   Key boot_id{};
   std::uint64_t fabric_hash = 0;
   Key socket_key{};                 ///< where the owner listens
@@ -45,6 +47,12 @@ std::array<std::byte, blob_size> encode(const Blob& blob) noexcept;
 /// Reads what encode() wrote and nothing else: any changed, missing or further byte is refused. unsupported_version for
 /// another version's blob, invalid_value otherwise. Reads each byte at most twice, allocates nothing.
 Status parse(std::span<const std::byte> bytes, Blob& blob) noexcept;
+
+/// Whether the bytes begin as a blob of this kind does, sound or not.
+bool claims_kind(std::span<const std::byte> bytes, BlobKind kind) noexcept;
+
+/// Tells the functions that own memory and queue pairs apart: one process's, one function's.
+std::uint64_t origin_of(const Blob& blob) noexcept;
 
 /// Tells fabrics apart within a blob.
 std::uint64_t fabric_hash(std::string_view fabric) noexcept;

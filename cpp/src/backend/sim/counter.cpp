@@ -142,7 +142,8 @@ class LocalCounter final : public backend::Counter {
 class ImportedCounter final : public backend::Counter {
  public:
   explicit ImportedCounter(ImportedCounterMemory memory)
-      : region_(std::move(memory.region)),
+      : origin(memory.origin),
+        region_(std::move(memory.region)),
         word_(*reinterpret_cast<std::uint64_t*>(region_->at(memory.addr))),
         gate_(*region_->gate()),
         alarm_(std::move(memory.files)) {}
@@ -170,6 +171,8 @@ class ImportedCounter final : public backend::Counter {
 
   std::vector<std::byte> export_to_remote_pci() override { refuse(); }
   std::vector<std::byte> export_to_remote_net() override { refuse(); }
+
+  const std::uint64_t origin;
 
  private:
   template <class Change>
@@ -202,6 +205,11 @@ std::unique_ptr<backend::Counter> import_counter(const Device& device, std::span
                                                  backend::CounterScope scope) {
   const BlobKind kind = scope == backend::CounterScope::remote_pci ? BlobKind::pci_counter : BlobKind::net_counter;
   return std::make_unique<ImportedCounter>(import_counter_memory(device, blob, kind));
+}
+
+std::uint64_t origin_of(const backend::Counter& counter) noexcept {
+  const auto* const imported = dynamic_cast<const ImportedCounter*>(&counter);
+  return imported != nullptr ? imported->origin : 0;
 }
 
 }  // namespace pydoca::sim

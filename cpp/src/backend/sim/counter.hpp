@@ -14,4 +14,7 @@ std::unique_ptr<backend::Counter> create_counter(const Device& device, const bac
 std::unique_ptr<backend::Counter> import_counter(const Device& device, std::span<const std::byte> blob,
                                                  backend::CounterScope scope);
 
+/// Whose it is, as origin_of() its blob; 0 unless it was imported.
+std::uint64_t origin_of(const backend::Counter& counter) noexcept;
+
 }  // namespace pydoca::sim

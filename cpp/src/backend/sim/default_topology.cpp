@@ -1,5 +1,6 @@
 #include "pydoca/sim.hpp"
 
+#include "backend/sim/gids.hpp"
 #include "detail/concat.hpp"
 
 #include <array>
@@ -46,12 +47,6 @@ std::array<std::uint8_t, 6> mac_of(const Row& row, std::uint8_t index) noexcept 
   return {0x02, 0x50, 0x44, row.side == Side::host ? std::uint8_t{0x0b} : std::uint8_t{0x03}, 0x00, index};
 }
 
-/// The link-local address that belongs to a MAC address (EUI-64).
-std::array<std::uint8_t, 16> link_local(const std::array<std::uint8_t, 6>& mac) noexcept {
-  const auto first = static_cast<std::uint8_t>(mac[0] ^ 0x02U);
-  return {0xfe, 0x80, 0, 0, 0, 0, 0, 0, first, mac[1], mac[2], 0xff, 0xfe, mac[3], mac[4], mac[5]};
-}
-
 backend::Capabilities capabilities_of(const Row& row, std::string_view profile) {
   backend::Capabilities capabilities = profile_capabilities(profile, row.side);
   if (row.type != PciFuncType::pf) {  // only physical functions own representors
@@ -74,7 +69,7 @@ backend::DeviceProperties properties_of(const Row& row, std::uint8_t index, std:
   properties.mac_addr = mac_of(row, index);
   if (row.ipv4_host != 0) {
     properties.ipv4_addr = {10, 0, port_of(row), row.ipv4_host};
-    properties.ipv6_addr = link_local(*properties.mac_addr);
+    properties.ipv6_addr = gids_of(properties).front();
   }
   if (row.type == PciFuncType::sf) {
     properties.sf_index = 0;
@@ -82,6 +77,7 @@ backend::DeviceProperties properties_of(const Row& row, std::uint8_t index, std:
   properties.active_rate = profile == "bluefield2" ? 200'000'000'000 : 400'000'000'000;
   properties.vhca_id = index;
   properties.capabilities = capabilities_of(row, profile);
+  properties.capabilities.rdma->gids = gids_of(properties);
   return properties;
 }
 

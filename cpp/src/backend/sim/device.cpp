@@ -5,6 +5,7 @@
 #include "backend/sim/counter.hpp"
 #include "backend/sim/importer.hpp"
 #include "backend/sim/local_region.hpp"
+#include "backend/sim/rdma_queue.hpp"
 #include "detail/concat.hpp"
 
 namespace pydoca::sim {
@@ -67,7 +68,28 @@ backend::ImportedRegion Device::import_pci(std::span<const std::byte> blob) {
     throw Error(Status::not_supported, detail::concat("import memory: ", properties().name,
                                                       " cannot; only functions on the DPU import from the host"));
   }
-  return import_region(*this, blob);
+  return import_region(*this, blob, BlobKind::memory);
+}
+
+bool Device::is_rdma_export(std::span<const std::byte> blob) const noexcept {
+  return claims_kind(blob, BlobKind::net_memory);
+}
+
+backend::ImportedRegion Device::import_rdma(std::span<const std::byte> blob) {
+  require_present("import memory");
+  if (!capabilities().rdma.has_value()) {
+    return backend::Device::import_rdma(blob);
+  }
+  return import_region(*this, blob, BlobKind::net_memory);
+}
+
+std::unique_ptr<backend::RdmaQueue> Device::create_rdma_queue(const backend::RdmaOptions& options,
+                                                              backend::Doorbell& doorbell) {
+  require_present("create a queue for RDMA");
+  if (!capabilities().rdma.has_value()) {
+    return backend::Device::create_rdma_queue(options, doorbell);
+  }
+  return std::make_unique<RdmaQueue>(*this, options, doorbell);
 }
 
 std::unique_ptr<backend::CopyQueue> Device::create_copy_queue(const backend::QueueOptions& options,

@@ -25,6 +25,10 @@ class Device final : public backend::Device {
   std::vector<backend::RepresentorProperties> representors(RepFilter filter) override;
   std::unique_ptr<backend::MemoryRegion> register_memory(const backend::MemoryRange& range, Access access) override;
   backend::ImportedRegion import_pci(std::span<const std::byte> blob) override;
+  bool is_rdma_export(std::span<const std::byte> blob) const noexcept override;
+  backend::ImportedRegion import_rdma(std::span<const std::byte> blob) override;
+  std::unique_ptr<backend::RdmaQueue> create_rdma_queue(const backend::RdmaOptions& options,
+                                                        backend::Doorbell& doorbell) override;
   std::unique_ptr<backend::CopyQueue> create_copy_queue(const backend::QueueOptions& options,
                                                         backend::Doorbell& doorbell) override;
   std::unique_ptr<backend::Counter> create_counter(const backend::MemoryRange* memory) override;

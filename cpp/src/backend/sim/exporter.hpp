@@ -20,7 +20,8 @@ namespace pydoca::sim {
 /// This process's exports, and who has imported them. Any thread may call; the service's thread answers importers.
 class Exporter {
  public:
-  /// What goes with memory that holds a counter: further files for importers, and who hears of their end.
+  /// What goes with memory that holds a counter or a queue pair's inbox: further files for importers, and who hears of
+  /// their end.
   class Companion {
    public:
     virtual ~Companion() = default;
@@ -41,7 +42,8 @@ class Exporter {
 
   /// Where importers in this fabric reach this process. Throws operating_system.
   Key listen(const std::string& fabric);
-  /// access: pci_read_only or pci_read_write. Read-only pydoca memory is sealed against new writable mappings.
+  /// access: pci_read_only or pci_read_write, or RDMA flags. Read-only pydoca memory is sealed against new writable
+  /// mappings.
   Export add(const backend::MemoryRange& range, Access access, std::shared_ptr<Companion> companion = nullptr);
   /// Ends the export at once, then waits for accesses under way. again: one has not ended within the time-out, or
   /// before a signal that ended the wait.
@@ -82,6 +84,7 @@ class Exporter {
   void revoke(const Grant& grant) noexcept;
   ImportReply judge(const ImportRequest& request) const noexcept;
   ImportReply grant(const ImportRequest& request, Service::Id connection, pid_t importer, ReceivedFds& files);
+  WordReply change_word(const WordChange& change, Service::Id connection) noexcept;
   void forget(Service::Id connection) noexcept;
 
   Service& service_;

@@ -9,7 +9,7 @@
 /// The packets of a channel's socket: a kind, then a payload.
 namespace pydoca::sim {
 
-enum class FrameKind : std::uint32_t { hello = 1, answer = 2, message = 3 };
+enum class FrameKind : std::uint32_t { hello = 1, answer = 2, message = 3, handshake = 4 };
 
 /// again: the socket is full. connection_reset: the peer is gone. no_memory, operating_system: the kernel's trouble.
 Status send_frame(int fd, FrameKind kind, std::span<const std::byte> payload) noexcept;

@@ -34,9 +34,13 @@ constexpr std::string_view name_of(BlobKind kind) noexcept {
     case BlobKind::pci_counter:
       return "a sync event, for the other side of a PCIe link";
     case BlobKind::net_counter:
+      return "a sync event, for a network peer";
+    case BlobKind::net_memory:
+      return "a memory map, for a network peer";
+    case BlobKind::queue_pair:
       break;
   }
-  return "a sync event, for a network peer";
+  return "an RDMA connection";
 }
 
 Blob read(std::span<const std::byte> bytes, BlobKind kind) {
@@ -165,11 +169,21 @@ void require_granted(const ImportReply& reply, const Blob& blob) {
 /// The gate, the memory that can be mapped, what goes with a counter.
 std::size_t expected_files(const ImportReply& reply, BlobKind kind) noexcept {
   const std::size_t memory = reply.mapped != 0 ? 2 : 1;
-  return kind == BlobKind::memory ? memory : memory + 3;
+  switch (kind) {
+    case BlobKind::memory:
+    case BlobKind::net_memory:
+      return memory;
+    case BlobKind::queue_pair:
+      return memory + 2;
+    default:
+      return memory + 3;
+  }
 }
 
+bool may_be_foreign(BlobKind kind) noexcept { return kind == BlobKind::memory || kind == BlobKind::net_memory; }
+
 void require_expected(const ImportReply& reply, const Blob& blob, std::size_t num_files) {
-  if (num_files != expected_files(reply, blob.kind) || (blob.kind != BlobKind::memory && reply.mapped == 0) ||
+  if (num_files != expected_files(reply, blob.kind) || (!may_be_foreign(blob.kind) && reply.mapped == 0) ||
       reply.mapped > 1 || reply.base != blob.base || reply.length != blob.length) {
     refuse(Status::not_connected, "process ", blob.owner_pid, " answers something else than the blob promises");
   }
@@ -193,7 +207,7 @@ Granted request(const Device& device, const Blob& blob) {
 }
 
 std::unique_ptr<ImportedRegion> make_region(const Blob& blob, const Granted& granted) {
-  const bool writable = blob.access == Access::pci_read_write;
+  const bool writable = allows(blob.access, Access::pci_read_write | Access::rdma_write | Access::rdma_atomic);
   std::shared_ptr<SharedPage<Gate>> gate = SharedPage<Gate>::map(granted.files.fds[0].get());
   auto region = std::make_unique<ImportedRegion>(blob.base, blob.length, writable, std::move(gate));
   if (granted.reply.mapped != 0) {
@@ -214,12 +228,20 @@ detail::Fd duplicate(const detail::Fd& file) {
 
 }  // namespace
 
-backend::ImportedRegion import_region(const Device& device, std::span<const std::byte> bytes) {
-  const Blob blob = read(bytes, BlobKind::memory);
+backend::ImportedRegion import_region(const Device& device, std::span<const std::byte> bytes, BlobKind kind) {
+  const Blob blob = read(bytes, kind);
   require_same_place(device, blob);
-  require_parent(device, blob);
+  if (kind == BlobKind::memory) {
+    require_parent(device, blob);
+  }
   Granted granted = request(device, blob);
   std::unique_ptr<ImportedRegion> region = make_region(blob, granted);
+  if (kind == BlobKind::net_memory) {
+    region->set_network(blob.access, origin_of(blob));
+    if (region->kind() == Region::Kind::foreign && allows(blob.access, Access::rdma_atomic)) {
+      region->set_word_channel(request(device, blob).connection);
+    }
+  }
   region->watch(std::move(granted.connection));
   return {.region = std::move(region), .addr = blob.base, .len = blob.length, .access = blob.access};
 }
@@ -241,9 +263,24 @@ ImportedCounterMemory import_counter_memory(const Device& device, std::span<cons
   auto& files = granted.files.fds;
   ImportedCounterMemory memory{.region = make_region(blob, granted),
                                .addr = blob.base,
+                               .origin = origin_of(blob),
                                .files = {std::move(files[2]), std::move(files[3]), std::move(files[4])}};
   memory.region->watch(std::move(granted.connection), duplicate(memory.files[2]));
   return memory;
+}
+
+ImportedInbox import_inbox(const Device& device, std::span<const std::byte> bytes, detail::Fd wakes) {
+  const Blob blob = read(bytes, BlobKind::queue_pair);
+  require_same_place(device, blob);
+  Granted granted = request(device, blob);
+  auto& files = granted.files.fds;
+  ImportedInbox inbox{.region = make_region(blob, granted),
+                      .addr = blob.base,
+                      .size = blob.length,
+                      .origin = origin_of(blob),
+                      .files = {std::move(files[2]), std::move(files[3])}};
+  inbox.region->watch(std::move(granted.connection), std::move(wakes));
+  return inbox;
 }
 
 }  // namespace pydoca::sim

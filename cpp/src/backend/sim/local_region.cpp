@@ -20,7 +20,8 @@ LocalRegion::LocalRegion(const Device& device, const backend::MemoryRange& range
     : range_(range),
       pci_addr_(device.properties().pci_addr),
       fabric_(device.fabric()),
-      can_export_(device.capabilities().mmap_export_pci) {
+      can_export_(device.capabilities().mmap_export_pci),
+      can_export_rdma_(device.capabilities().mmap_export_rdma) {
   if (!range.location.has_value()) {  // pydoca memory was faulted in when it was made
     prefault(range.addr, range.len, allows(access, any_writing));
   }
@@ -65,6 +66,16 @@ std::vector<std::byte> LocalRegion::export_pci(Access access) {
     throw Error(Status::invalid_value, "export memory: access must be pci_read_only or pci_read_write");
   }
   return export_as(BlobKind::memory, access, nullptr);
+}
+
+std::vector<std::byte> LocalRegion::export_rdma(Access access) {
+  if (!can_export_rdma_) {
+    return backend::MemoryRegion::export_rdma(access);
+  }
+  if (!allows(access, rdma_flags) || (access & rdma_flags) != access) {
+    throw Error(Status::invalid_value, "export memory: access must be RDMA flags, one at least");
+  }
+  return export_as(BlobKind::net_memory, access, nullptr);
 }
 
 std::vector<std::byte> LocalRegion::export_as(BlobKind kind, Access access,

@@ -20,6 +20,7 @@ class LocalRegion final : public Region {
   ~LocalRegion() override;
 
   std::vector<std::byte> export_pci(Access access) override;
+  std::vector<std::byte> export_rdma(Access access) override;
   /// The same for any device and kind; companion goes with it.
   std::vector<std::byte> export_as(BlobKind kind, Access access, std::shared_ptr<Exporter::Companion> companion);
   Status withdraw() noexcept override;
@@ -38,6 +39,7 @@ class LocalRegion final : public Region {
   const std::string pci_addr_;
   const std::string fabric_;
   const bool can_export_;
+  const bool can_export_rdma_;
   Exporter* exporter_ = nullptr;
   std::vector<Exported> exports_;
 };

@@ -28,6 +28,11 @@ class Region : public backend::MemoryRegion {
   /// The bytes at addr in this process; not for foreign memory.
   std::byte* at(std::uint64_t addr) const noexcept { return local_ + (addr - base_); }
   pid_t owner_pid() const noexcept { return owner_pid_; }
+  /// What a queue pair may do to it from here: nothing, unless it was exported to the network. readable() and
+  /// writable() do not hold for such memory.
+  Access network_access() const noexcept { return network_access_; }
+  /// Of memory from the network: whose it is, as origin_of() a blob.
+  std::uint64_t origin() const noexcept { return origin_; }
   /// To be entered around each access; null for local memory.
   Gate* gate() const noexcept { return gate_; }
 
@@ -39,6 +44,8 @@ class Region : public backend::MemoryRegion {
   std::uint64_t len_ = 0;
   std::byte* local_ = nullptr;
   pid_t owner_pid_ = 0;
+  Access network_access_{};
+  std::uint64_t origin_ = 0;
   Gate* gate_ = nullptr;
 };
 

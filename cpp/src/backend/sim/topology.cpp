@@ -2,6 +2,7 @@
 
 #include "pydoca/types.hpp"
 
+#include "backend/sim/gids.hpp"
 #include "detail/concat.hpp"
 
 #include <algorithm>
@@ -64,6 +65,10 @@ void check_limits(const Function& function) {
   if (can.dma && (can.dma->max_buf_size == 0 || can.dma->max_buf_list_len == 0 || can.dma->max_num_tasks == 0)) {
     refuse(function, "has a limit of 0 for dma; leave dma out where there is none");
   }
+  if (can.rdma && (can.rdma->max_send_queue_size == 0 || can.rdma->max_send_buf_list_len == 0 ||
+                   can.rdma->max_recv_buf_list_len == 0 || can.rdma->max_num_connections == 0)) {
+    refuse(function, "has a limit of 0 for rdma; leave rdma out where there is none");
+  }
   if (!can.comch) {
     return;
   }
@@ -108,6 +113,9 @@ void complete(Function& function) {
   }
   properties.backend = "sim";
   properties.pci_addr = canonical_pci_addr(properties.pci_addr);
+  if (properties.capabilities.rdma.has_value()) {
+    properties.capabilities.rdma->gids = gids_of(properties);
+  }
 }
 
 backend::RepresentorProperties representor_of(const Function& function) {

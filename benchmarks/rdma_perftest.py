@@ -1,0 +1,174 @@
+"""Latency and bandwidth of RDMA operations, each as a ratio to Debian's perftest on the same device in the same run.
+
+It boots `pydoca rdma-lab` and measures there; on a machine with a device, --device NAME measures here. pydoca's own
+figures are those of rdma_exchange, which `cmake --preset release && cmake --build --preset release` in cpp/ builds;
+without it the floors are printed alone.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+EXCHANGE = ROOT / "build" / "release" / "benchmarks" / "rdma_exchange"
+PATIENCE = 120.0  # seconds, for one measurement
+PORT = 18515
+TARGET = 1.10
+SIZES = [64, 4096, 65536, 1 << 20]
+OPERATIONS = ["write", "read", "send"]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One measurement: perftest's program for it, its column in what that prints, and how often."""
+
+    operation: str
+    is_latency: bool
+    size: int
+
+    @property
+    def name(self) -> str:
+        size = f"{self.size} B" if self.size < 1024 else f"{self.size // 1024} KiB"
+        return f"{self.operation} {'latency' if self.is_latency else 'bandwidth'}, {size}"
+
+    @property
+    def unit(self) -> str:
+        return "us" if self.is_latency else "MiB/s"
+
+    @property
+    def program(self) -> str:
+        return f"ib_{self.operation}_{'lat' if self.is_latency else 'bw'}"
+
+    @property
+    def column(self) -> int:
+        """t_typical, the median; the average bandwidth. The table's first column is the size."""
+        return 4 if self.is_latency else 3
+
+    @property
+    def iterations(self) -> int:
+        return max(100, min(1000, (32 << 20) // self.size))
+
+    def ratio(self, value: float, floor: float) -> float:
+        """Above 1 where pydoca is slower."""
+        return value / floor if self.is_latency else floor / value
+
+
+@dataclass(frozen=True)
+class Devices:
+    names: tuple[str, str]  # the server's, the client's
+    gid_index: str
+
+    def floor(self, figure: Figure) -> float:
+        """What perftest's client prints."""
+        line = [figure.program, "-F", "-x", self.gid_index, "-p", str(PORT), "-s", str(figure.size)]
+        line += ["-n", str(figure.iterations)]
+        server = subprocess.Popen([*line, "-d", self.names[0]], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            wait_for_listener(server)
+            client = [*line, "-d", self.names[1], "127.0.0.1"]
+            output = subprocess.run(client, capture_output=True, text=True, timeout=PATIENCE, check=True).stdout
+            server.wait(timeout=PATIENCE)
+        finally:
+            server.kill()
+            server.wait()
+        rows = [row for row in map(str.split, output.splitlines()) if row[:1] == [str(figure.size)]]
+        return float(rows[-1][figure.column])
+
+    def value(self, figure: Figure) -> float:
+        """The same by pydoca: rdma_exchange prints the figure alone, in perftest's unit."""
+        line = [str(EXCHANGE), figure.operation, "latency" if figure.is_latency else "bandwidth", str(figure.size)]
+        line += [str(figure.iterations), *self.names, self.gid_index]
+        return float(subprocess.run(line, stdout=subprocess.PIPE, timeout=PATIENCE, check=True).stdout)
+
+
+def wait_for_listener(server: "subprocess.Popen[bytes]") -> None:
+    """Until the server takes connections. To connect and see would be taken for the client."""
+    end = time.monotonic() + PATIENCE
+    wanted = f":{PORT:04X}"
+    while True:
+        rows = [row.split() for name in ("tcp", "tcp6") for row in Path("/proc/net", name).read_text().splitlines()]
+        if any(row[1].endswith(wanted) and row[3] == "0A" for row in rows):
+            return
+        if server.poll() is not None or time.monotonic() > end:
+            raise RuntimeError(f"{server.args} does not listen")
+        time.sleep(0.02)
+
+
+def measure(figure: Figure, devices: Devices, repetitions: int) -> dict[str, object]:
+    """Floor and value in turn, so that a machine that changes its pace changes both."""
+    floors, values, ratios = [], [], []
+    for _ in range(repetitions):
+        floors.append(devices.floor(figure))
+        if EXCHANGE.exists():
+            values.append(devices.value(figure))
+            ratios.append(figure.ratio(values[-1], floors[-1]))
+    result: dict[str, object] = {"name": figure.name, "unit": figure.unit, "floor": statistics.median(floors)}
+    if ratios:
+        score = statistics.median(ratios)
+        result |= {"value": statistics.median(values), "score": round(score, 3), "rule": "<=", "target": TARGET}
+        result["ok"] = score <= TARGET
+    return result
+
+
+def line_of(result: dict[str, object]) -> str:
+    text = f"{result['name']}: perftest {result['floor']:.2f} {result['unit']}"
+    if "score" in result:
+        verdict = "ok" if result["ok"] else "OVER"
+        text += f", pydoca {result['value']:.2f}, ratio {result['score']:.2f}, target <= {TARGET:g} {verdict}"
+    return text
+
+
+def figures(arguments: argparse.Namespace) -> Iterator[Figure]:
+    for is_latency in (True, False):
+        for operation in OPERATIONS:
+            for size in arguments.sizes:
+                figure = Figure(operation, is_latency, size)
+                if arguments.filter in figure.name:
+                    yield figure
+
+
+def first_ipv4_gid(device: str) -> str:
+    gids = Path("/sys/class/infiniband", device, "ports/1/gids")
+    indices = [path.name for path in gids.iterdir() if ":ffff:" in path.read_text()]
+    return min(indices, key=int, default="0")
+
+
+def run_in_lab(arguments: argparse.Namespace) -> int:
+    """All of it in one guest: it measures on the device that it has."""
+    line = [sys.executable, "-P", "-m", "pydoca", "rdma-lab", "--timeout", "1800"]
+    line += ["--pair", "--"] if arguments.pair else ["--"]
+    line += [sys.executable, __file__, *sys.argv[1:], "--device", "rxe0"]
+    return subprocess.run(line + (["--peer", "rxe1"] if arguments.pair else [])).returncode
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--device", help="measure here, on this device")
+    parser.add_argument("--peer", help="the other end's device (default: the same one)")
+    parser.add_argument("--pair", action="store_true", help="in the lab: over a cable between two devices")
+    parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, metavar="BYTES")
+    parser.add_argument("--repetitions", type=int, default=3)
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--check", action="store_true", help="exit with 1 when over a target")
+    parser.add_argument("--filter", default="", metavar="TEXT", help="only figures with this in their name")
+    arguments = parser.parse_args()
+    if arguments.device is None and "PYDOCA_RDMA_LAB" not in os.environ:
+        return run_in_lab(arguments)
+    devices = Devices((arguments.device, arguments.peer or arguments.device), first_ipv4_gid(arguments.device))
+    all_ok = True
+    for figure in figures(arguments):
+        result = measure(figure, devices, arguments.repetitions)
+        print(json.dumps(result) if arguments.json else line_of(result), flush=True)
+        all_ok = all_ok and bool(result.get("ok", True))
+    return 1 if arguments.check and not all_ok else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,418 @@
+#pragma once
+
+#include "pydoca/backend.hpp"
+#include "pydoca/buf.hpp"
+#include "pydoca/context.hpp"
+#include "pydoca/device.hpp"
+#include "pydoca/status.hpp"
+#include "pydoca/sync_event.hpp"
+#include "pydoca/task.hpp"
+#include "pydoca/types.hpp"
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace pydoca::detail {
+template <typename T>
+class SlotPool;
+}
+
+namespace pydoca {
+
+class Rdma;
+class RdmaConnection;
+
+/// enum doca_rdma_transport_type.
+enum class RdmaTransport : std::uint8_t { rc = 0, dc = 1 };
+
+/// How a received message was sent (enum doca_rdma_opcode).
+enum class RdmaOpcode : std::uint32_t { recv_send = 0, recv_send_with_imm = 1, recv_write_with_imm = 2 };
+
+/// The tasks of an Rdma context, by DOCA's names (doca_rdma_task_<name>).
+enum class RdmaTaskKind : std::uint8_t {
+  receive,
+  send,
+  send_imm,
+  read,
+  write,
+  write_imm,
+  atomic_cmp_swp,
+  atomic_fetch_add,
+  remote_net_sync_event_get,
+  remote_net_sync_event_notify_set,
+  remote_net_sync_event_notify_add,
+};
+inline constexpr std::size_t num_rdma_task_kinds = 11;
+
+/// "atomic_cmp_swp" ...
+[[nodiscard]] std::string_view name_of(RdmaTaskKind kind) noexcept;
+
+/// Where a peer listens (DOCA Core: struct doca_rdma_addr).
+class RdmaAddress {
+ public:
+  /// Throws invalid_value for a text that is no address of that type, and for port 0. A GID is written as an IPv6
+  /// address.
+  static RdmaAddress create(RdmaAddressType type, std::string_view address, std::uint16_t port);
+  explicit RdmaAddress(const backend::RdmaAddress& address) noexcept : value_(address) {}
+
+  RdmaAddressType type() const noexcept { return value_.type; }
+  std::string address() const;
+  std::uint16_t port() const noexcept { return value_.port; }
+  const backend::RdmaAddress& value() const noexcept { return value_; }
+  bool operator==(const RdmaAddress&) const = default;
+
+ private:
+  backend::RdmaAddress value_;
+};
+
+/// What a task of an Rdma context needs is in its kind; a setter of what its kind has not answers invalid_value, and
+/// in_use while the task is submitted.
+///
+/// | kind | dst or result | src | remote |
+/// |---|---|---|---|
+/// | receive | dst list or null: the message is appended | | |
+/// | send, send_imm | | src list or null | a posted receive |
+/// | read | dst list: appended | src, one element: its data | rdma_read, of map and peer's context |
+/// | write, write_imm | dst, one element: its tailroom | src list or null | rdma_write; write_imm: and a receive |
+/// | atomic_cmp_swp, atomic_fetch_add | result: 8 bytes, the old value, appended | dst: 8 aligned bytes at its data |
+///   rdma_atomic |
+/// | remote_net_sync_event_get, _notify_add | dst or result: 8 bytes appended | | the event |
+/// | remote_net_sync_event_notify_set | | src list: 8 bytes | the event |
+///
+/// Read and write without src and dst move nothing. Submission answers not_connected once the connection has ended. On
+/// success data_len of what was written on this side grows; a remote buf is left as it is.
+class alignas(64) RdmaTask final : public Task, private backend::RdmaOperation {
+ public:
+  using Task::status;
+  RdmaTaskKind kind() const noexcept { return kind_; }
+  /// The one that it goes over; of a receive, once successful, the one that it came over. Null otherwise.
+  const std::shared_ptr<RdmaConnection>& connection() const noexcept { return connection_; }
+  Buf* src_buf() const noexcept { return src_; }
+  Buf* dst_buf() const noexcept { return dst_; }
+  Buf* result_buf() const noexcept { return result_; }
+  const std::shared_ptr<SyncEventRemoteNet>& sync_event() const noexcept { return event_; }
+  std::uint64_t cmp_data() const noexcept { return compare; }
+  std::uint64_t swap_data() const noexcept { return operand; }
+  std::uint64_t add_data() const noexcept { return operand; }
+  std::uint32_t immediate_data() const noexcept { return immediate; }  ///< big-endian, as DOCA has it
+
+  Status set_connection(const std::shared_ptr<RdmaConnection>& connection) noexcept;
+  Status set_src_buf(Buf* src) noexcept;
+  Status set_dst_buf(Buf* dst) noexcept;
+  Status set_result_buf(Buf* result) noexcept;
+  Status set_sync_event(const std::shared_ptr<SyncEventRemoteNet>& event) noexcept;
+  Status set_cmp_data(std::uint64_t value) noexcept;
+  Status set_swap_data(std::uint64_t value) noexcept;
+  Status set_add_data(std::uint64_t value) noexcept;
+  Status set_immediate_data(std::uint32_t value) noexcept;
+
+  // Once successful: of receive, read and remote_net_sync_event_get; the others of receive only.
+  std::uint64_t result_len() const noexcept { return length; }  ///< bytes
+  RdmaOpcode result_opcode() const noexcept { return static_cast<RdmaOpcode>(received_as); }
+  std::uint32_t result_immediate_data() const noexcept { return immediate; }  ///< big-endian; of the opcodes with one
+
+ private:
+  friend class Rdma;
+  friend class RdmaConnection;
+  friend class detail::SlotPool<RdmaTask>;
+
+  RdmaTask(Rdma& rdma, RdmaTaskKind& kind) noexcept;
+  Rdma& rdma() const noexcept;
+  /// The buf on this side: what is sent, or what is filled.
+  Buf* local_buf() const noexcept;
+  Buf* remote_buf() const noexcept;
+  bool fills() const noexcept;
+  void describe() noexcept;
+  void describe_remote() noexcept;
+  Status validate() const noexcept override;
+  Status validate_remote() const noexcept;
+  Status post(bool flush) noexcept override;
+  Status hand_over(bool flush) noexcept;
+  void finish(Status status) noexcept override;
+  Callback callback(Status status) const noexcept override;
+  void recycle() noexcept override;
+
+  const RdmaTaskKind kind_;
+  Buf* src_ = nullptr;
+  Buf* dst_ = nullptr;
+  Buf* result_ = nullptr;
+  std::shared_ptr<RdmaConnection> connection_;
+  std::shared_ptr<SyncEventRemoteNet> event_;
+  RdmaTask* next_free_ = nullptr;  ///< the pool's
+};
+
+/// One peer of an Rdma context (DOCA Core: struct doca_rdma_connection). From Rdma::export_connection(),
+/// connect_to_addr() or a request. Its end is reported once every task submitted on it has completed. A handle that
+/// outlives the connection is harmless.
+class RdmaConnection final : public std::enable_shared_from_this<RdmaConnection> {
+ public:
+  enum class State : std::uint8_t {
+    exported,     ///< waits for Rdma::connect()
+    requested,    ///< waits for accept() or reject()
+    connecting,   ///< waits for the peer
+    established,  ///< takes tasks
+    closing,      ///< is over; tasks are still to be delivered, then the end
+    closed,
+  };
+
+  ~RdmaConnection();
+  RdmaConnection(const RdmaConnection&) = delete;
+  RdmaConnection& operator=(const RdmaConnection&) = delete;
+
+  /// Unique within the context, for its life.
+  std::uint32_t id() const noexcept { return id_; }
+  State state() const noexcept { return state_; }
+  bool is_connected() const noexcept { return state_ == State::established; }
+  std::uint64_t user_data() const noexcept { return user_data_; }
+  void set_user_data(std::uint64_t data) noexcept { user_data_ = data; }
+  /// Null once its end was reported.
+  Rdma* rdma() const noexcept { return rdma_; }
+  /// Of a connection by address: the peer's. Throws invalid_value for another.
+  RdmaAddress addr() const;
+  /// What the peer's Rdma::connect() takes, < 512 bytes; empty unless made by Rdma::export_connection().
+  const std::vector<std::byte>& details() const noexcept { return details_; }
+  /// What the peer said with its request or its acceptance.
+  const std::vector<std::byte>& private_data() const noexcept { return private_data_; }
+  /// Why it could not be made or has ended; success while neither, and when this side ended it.
+  Status failure() const noexcept { return failure_; }
+
+  /// Of a request; established or failure is reported by progress. Throws bad_state unless requested, invalid_value for
+  /// too much private data, connection_aborted when the peer has gone.
+  void accept(std::span<const std::byte> private_data = {});
+  /// Throws bad_state unless requested.
+  void reject();
+  /// The peer's tasks fail, and it hears of it; this side's tasks come back with shutdown, then the end is reported by
+  /// progress. Throws bad_state unless established or connecting.
+  void disconnect();
+
+ private:
+  friend class Rdma;
+  friend class RdmaTask;
+
+  RdmaConnection(Rdma& rdma, std::uint32_t id, std::unique_ptr<backend::QueuePair> queue_pair, State state);
+  [[noreturn]] void refuse(std::string_view what) const;
+  bool was_established() const noexcept;
+  void begin_close(Status why) noexcept;
+  /// Releases everything, reporting nothing.
+  void end() noexcept;
+  void task_done() noexcept;
+
+  Rdma* rdma_;
+  const std::uint32_t id_;
+  State state_;
+  State left_ = State::exported;  ///< where it was when closing began
+  bool announced_ = false;        ///< that it is established
+  Status failure_ = Status::success;
+  std::size_t outstanding_ = 0;
+  std::uint64_t user_data_ = 0;
+  std::unique_ptr<backend::QueuePair> queue_pair_;
+  std::vector<std::byte> details_;
+  std::vector<std::byte> private_data_;
+  std::optional<RdmaAddress> addr_;
+};
+
+/// Moves data between this process and peers on the network (DOCA RDMA: doca_rdma): messages, and memory that peers
+/// have exported with Mmap::export_rdma(). Starts at once; connections come when it runs.
+///
+/// A task that fails in the device ends its connection and takes the context to stopping; the other tasks come back
+/// with shutdown. A peer that leaves, dies or breaks the rules ends its connection only: tasks on it come back with
+/// connection_reset, and the disconnection is reported. Stopping ends when all disconnections were reported.
+///
+/// io_failed: memory that is not there or not permitted, at either end, a message longer than the receive that takes
+/// it. time_out: the peer never had a receive (set_rnr_retry_count). connection_reset: the peer is gone. driver: the
+/// device was removed.
+class Rdma final : public Context {
+ public:
+  static constexpr std::chrono::milliseconds default_connection_request_timeout{2000};
+  static constexpr std::uint8_t retry_for_ever = 7;
+
+  using ConnectionRequested = void (*)(RdmaConnection& connection, std::uint64_t context_user_data);
+  using ConnectionChanged = void (*)(RdmaConnection& connection, std::uint64_t connection_user_data,
+                                     std::uint64_t context_user_data);
+
+  /// Throws not_supported when the device has no RDMA.
+  static std::shared_ptr<Rdma> create(std::shared_ptr<Device> device);
+  ~Rdma() override;
+
+  // Capabilities of a device; throw not_supported when it has no RDMA.
+  static bool is_supported(const DeviceInfo& info) noexcept;
+  static bool is_task_supported(const DeviceInfo& info, RdmaTaskKind kind) noexcept;
+  static bool is_transport_type_supported(const DeviceInfo& info, RdmaTransport transport) noexcept;
+  /// Whether it can listen, and connect to addresses.
+  static bool is_connection_manager_supported(const DeviceInfo& info) noexcept;
+  static std::uint32_t max_send_queue_size(const DeviceInfo& info);
+  static std::uint32_t max_recv_queue_size(const DeviceInfo& info);
+  static std::uint32_t max_send_buf_list_len(const DeviceInfo& info);
+  static std::uint32_t max_receive_dst_buf_list_len(const DeviceInfo& info, RdmaTransport transport);
+  static std::uint32_t max_message_size(const DeviceInfo& info);  ///< bytes
+  static std::uint16_t max_num_connections(const DeviceInfo& info);
+  static std::uint32_t gid_table_size(const DeviceInfo& info);
+  /// count entries from start on; throws invalid_value beyond the table.
+  static std::vector<backend::Gid> gids(const DeviceInfo& info, std::uint32_t start, std::uint32_t count);
+
+  // Configuration; bad_state unless idle, not_supported above a capability, invalid_value for nonsense. Repeatable.
+  /// doca_rdma_task_<T>_set_conf; num_tasks in 1..the queue size's capability.
+  void set_conf(RdmaTaskKind kind, Task::Callback on_success, Task::Callback on_error, std::uint32_t num_tasks);
+  /// request may be null where nobody listens, each of the others where nobody wants to know.
+  void set_connection_state_callbacks(ConnectionRequested request, ConnectionChanged established,
+                                      ConnectionChanged failed, ConnectionChanged disconnected);
+  /// Tasks, but for receives, that may be submitted at once on a connection; rounded up to a power of 2. By default as
+  /// many as are configured.
+  void set_send_queue_size(std::uint32_t size);
+  /// Always not_supported, as DOCA says: on a CPU it follows from the number of receive tasks.
+  void set_recv_queue_size(std::uint32_t size);
+  void set_max_send_buf_list_len(std::uint32_t elements);           ///< default 1
+  void set_receive_dst_buf_list_len(std::uint32_t elements);        ///< default 1
+  void set_transport_type(RdmaTransport transport);                 ///< default rc
+  void set_mtu(MtuSize mtu);                                        ///< default 1024 bytes
+  void set_permissions(Access permissions);                         ///< RDMA flags and local_read_write; default none
+  void set_grh_enabled(bool enabled);                               ///< Ethernet needs it (not_supported); default true
+  void set_gid_index(std::uint32_t index);                          ///< default: what reaches most peers
+  void set_sl(std::uint32_t service_level);                         ///< 0..15; default 0
+  void set_connection_request_timeout(std::uint16_t milliseconds);  ///< of connect_to_addr()
+  void set_max_num_connections(std::uint16_t count);                ///< default 1
+  /// How often a message is offered to a peer without a posted receive: 0..7, and 7, the default, is for ever.
+  void set_rnr_retry_count(std::uint8_t count);
+
+  // What is set; sizes as they are in effect once started.
+  std::uint32_t num_tasks(RdmaTaskKind kind) const noexcept;
+  std::uint32_t send_queue_size() const noexcept { return options_.send_queue_size; }
+  std::uint32_t recv_queue_size() const noexcept { return options_.recv_queue_size; }
+  std::uint32_t max_send_buf_list_len() const noexcept { return options_.max_send_segments; }
+  std::uint32_t receive_dst_buf_list_len() const noexcept { return options_.max_recv_segments; }
+  RdmaTransport transport_type() const noexcept { return RdmaTransport::rc; }
+  MtuSize mtu() const noexcept { return options_.mtu; }
+  Access permissions() const noexcept { return permissions_; }
+  bool grh_enabled() const noexcept { return options_.grh_enabled; }
+  std::uint32_t gid_index() const noexcept { return options_.gid_index; }
+  std::uint32_t sl() const noexcept { return options_.service_level; }
+  std::uint16_t connection_request_timeout() const noexcept {
+    return static_cast<std::uint16_t>(options_.connection_request_timeout.count());
+  }
+  std::uint16_t max_num_connections() const noexcept { return options_.max_num_connections; }
+  std::uint8_t rnr_retry_count() const noexcept { return options_.rnr_retry_count; }
+
+  // Connections; bad_state unless running.
+  /// A connection to be made by exchanging details() with the peer's, by any means (doca_rdma_export). Throws full at
+  /// max_num_connections.
+  std::shared_ptr<RdmaConnection> export_connection();
+  /// Takes tasks at once; its establishment is also reported by progress. Throws invalid_value and unsupported_version
+  /// for details that are none or damaged, bad_state unless connection is exported, connection_aborted when the peer is
+  /// gone or connected to another, again when a signal ended the wait for it.
+  void connect(std::span<const std::byte> details, RdmaConnection& connection);
+  /// Requests then come by progress; at max_num_connections they are rejected. Throws not_supported, already_exist when
+  /// the port is in use, invalid_value for port 0 or without a request callback.
+  void start_listen_to_port(std::uint16_t port);
+  /// Connections stay. Throws invalid_value when it does not listen there.
+  void stop_listen_to_port(std::uint16_t port);
+  /// Establishment or failure is reported by progress. Throws not_supported, full, invalid_value.
+  std::shared_ptr<RdmaConnection> connect_to_addr(const RdmaAddress& address, std::uint64_t connection_user_data = 0,
+                                                  std::span<const std::byte> private_data = {});
+  /// All but those closed.
+  const std::vector<std::shared_ptr<RdmaConnection>>& connections() const noexcept { return connections_; }
+
+  // Tasks, not yet submitted (doca_rdma_task_<T>_allocate_init). bad_state unless running, no_memory when all of the
+  // kind are out or none were configured, invalid_value for another context's connection, not_connected when it is not
+  // established. For the bufs see RdmaTask.
+  [[nodiscard]] Status receive(Buf* dst, std::uint64_t user_data, RdmaTask*& task) noexcept;
+  [[nodiscard]] Status send(RdmaConnection& connection, Buf* src, std::uint64_t user_data, RdmaTask*& task) noexcept;
+  [[nodiscard]] Status send_imm(RdmaConnection& connection, Buf* src, std::uint32_t immediate_data,
+                                std::uint64_t user_data, RdmaTask*& task) noexcept;
+  [[nodiscard]] Status read(RdmaConnection& connection, Buf* src, Buf* dst, std::uint64_t user_data,
+                            RdmaTask*& task) noexcept;
+  [[nodiscard]] Status write(RdmaConnection& connection, Buf* src, Buf* dst, std::uint64_t user_data,
+                             RdmaTask*& task) noexcept;
+  [[nodiscard]] Status write_imm(RdmaConnection& connection, Buf* src, Buf* dst, std::uint32_t immediate_data,
+                                 std::uint64_t user_data, RdmaTask*& task) noexcept;
+  [[nodiscard]] Status atomic_cmp_swp(RdmaConnection& connection, Buf* dst, Buf* result, std::uint64_t cmp_data,
+                                      std::uint64_t swap_data, std::uint64_t user_data, RdmaTask*& task) noexcept;
+  [[nodiscard]] Status atomic_fetch_add(RdmaConnection& connection, Buf* dst, Buf* result, std::uint64_t add_data,
+                                        std::uint64_t user_data, RdmaTask*& task) noexcept;
+  [[nodiscard]] Status remote_net_sync_event_get(RdmaConnection& connection,
+                                                 const std::shared_ptr<SyncEventRemoteNet>& event, Buf* dst,
+                                                 std::uint64_t user_data, RdmaTask*& task) noexcept;
+  [[nodiscard]] Status remote_net_sync_event_notify_set(RdmaConnection& connection,
+                                                        const std::shared_ptr<SyncEventRemoteNet>& event, Buf* src,
+                                                        std::uint64_t user_data, RdmaTask*& task) noexcept;
+  [[nodiscard]] Status remote_net_sync_event_notify_add(RdmaConnection& connection,
+                                                        const std::shared_ptr<SyncEventRemoteNet>& event, Buf* result,
+                                                        std::uint64_t add_data, std::uint64_t user_data,
+                                                        RdmaTask*& task) noexcept;
+
+  void flush_tasks() noexcept override;
+  std::string_view kind() const noexcept override { return "rdma"; }
+
+ private:
+  friend class RdmaTask;
+  friend class RdmaConnection;
+  struct Conf {
+    Task::Callback on_success = nullptr;
+    Task::Callback on_error = nullptr;
+    std::uint32_t num_tasks = 0;
+    std::unique_ptr<detail::SlotPool<RdmaTask>> tasks;
+  };
+
+  explicit Rdma(std::shared_ptr<Device> device);
+  Conf& conf(RdmaTaskKind kind) noexcept { return confs_[static_cast<std::size_t>(kind)]; }
+
+  Status begin() override;
+  void quiesce() noexcept override;
+  bool quiesced() const noexcept override { return connections_.empty(); }
+  void end() noexcept override;
+  bool poll_one(bool& more) noexcept override;
+  bool assist() noexcept override;
+  bool look() noexcept override;
+  void prepare_sleep() noexcept override;
+
+  void settle_sizes();
+  void make_pools();
+  void watch_queue();
+  void unwatch_queue() noexcept;
+  void require_thread(std::string_view what) const;
+  void require_running(std::string_view what) const;
+  void require_room(std::string_view what) const;
+  Status allocate(RdmaTaskKind kind, RdmaConnection* connection, std::uint64_t user_data, RdmaTask*& task) noexcept;
+  std::shared_ptr<RdmaConnection> add(std::unique_ptr<backend::QueuePair> queue_pair, RdmaConnection::State state);
+  void erase(RdmaConnection& connection) noexcept;
+
+  bool complete_one(bool& more) noexcept;
+  bool deliver_news(bool& more) noexcept;
+  bool report_one() noexcept;
+  bool take_event() noexcept;
+  void take_request() noexcept;
+  void take_established(RdmaConnection& connection) noexcept;
+  void report_established(RdmaConnection& connection) noexcept;
+  void report_end(RdmaConnection& connection) noexcept;
+  /// Has progress look for connections with something to report.
+  void news() noexcept;
+  void reclaim_tasks() noexcept;
+
+  std::array<Conf, num_rdma_task_kinds> confs_;
+  backend::RdmaOptions options_;
+  std::uint32_t wanted_send_queue_size_ = 0;  ///< 0: as many as are configured
+  Access permissions_{};
+  ConnectionRequested requested_ = nullptr;
+  ConnectionChanged established_ = nullptr;
+  ConnectionChanged failed_ = nullptr;
+  ConnectionChanged disconnected_ = nullptr;
+  std::unique_ptr<backend::RdmaQueue> queue_;
+  std::vector<std::shared_ptr<RdmaConnection>> connections_;
+  std::vector<std::uint16_t> ports_;
+  std::unique_ptr<backend::RdmaEvent> event_;  ///< the one being taken; too big for a stack's each look
+  std::uint32_t next_id_ = 1;
+  std::uint32_t vain_looks_ = 0;
+  std::uint32_t completed_since_news_ = 0;
+  bool news_ = false;
+  bool watched_ = false;
+  bool events_watched_ = false;
+};
+
+}  // namespace pydoca

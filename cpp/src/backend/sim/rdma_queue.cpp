@@ -1,0 +1,311 @@
+#include "backend/sim/rdma_queue.hpp"
+
+#include "pydoca/status.hpp"
+
+#include "backend/sim/connection_manager.hpp"
+#include "detail/concat.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+#include <utility>
+
+namespace pydoca::sim {
+
+namespace {
+
+using backend::RdmaOpcode;
+using backend::RdmaOperation;
+
+constexpr std::uint8_t retry_for_ever = 7;
+
+void require(bool done, std::string_view what) {
+  if (!done) {
+    throw Error(Status::operating_system, detail::concat("rdma: cannot create ", what, ": ", std::strerror(errno)));
+  }
+}
+
+}  // namespace
+
+RdmaQueue::RdmaQueue(Device& device, const backend::RdmaOptions& options, backend::Doorbell& doorbell)
+    : device_(device),
+      options_(options),
+      doorbell_(doorbell),
+      mailbox_(std::make_shared<Mailbox>(options.recv_queue_size)),
+      pairs_(options.max_num_connections),
+      receives_(options.recv_queue_size) {
+  if (options.max_num_connections > max_peers) {
+    throw Error(Status::invalid_value, detail::concat("rdma: at most ", max_peers, " connections"));
+  }
+  if (options.rnr_retry_count < retry_for_ever) {
+    make_timer();
+  }
+  manager_ = std::make_unique<ConnectionManager>(*this);
+}
+
+RdmaQueue::~RdmaQueue() = default;
+
+void RdmaQueue::make_timer() {
+  timer_ = detail::Fd(::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC));
+  require(static_cast<bool>(timer_), "a timer");
+  both_ = detail::Fd(::epoll_create1(EPOLL_CLOEXEC));
+  require(static_cast<bool>(both_), "an epoll set");
+  for (const int fd : {mailbox_->event_fd(), timer_.get()}) {
+    epoll_event event{.events = EPOLLIN, .data = {.fd = fd}};
+    require(::epoll_ctl(both_.get(), EPOLL_CTL_ADD, fd, &event) == 0, "an epoll set");
+  }
+}
+
+int RdmaQueue::fd() const noexcept { return both_ ? both_.get() : mailbox_->event_fd(); }
+
+bool RdmaQueue::look() noexcept {
+  return !finished_.empty() || !reports_.empty() || mailbox_->has_news() || (deadline_.has_value() && is_overdue()) ||
+         (device_.removed() && !removed_);
+}
+
+void RdmaQueue::arm() noexcept {
+  if (deadline_.has_value()) {
+    set_timer();
+  }
+  mailbox_->fall_asleep();
+}
+
+void RdmaQueue::set_timer() noexcept {
+  const auto left = std::max(*deadline_ - QueuePair::Clock::now(), QueuePair::Clock::duration(1));
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(left);
+  const itimerspec when{.it_interval = {},
+                        .it_value = {.tv_sec = seconds.count(), .tv_nsec = (left - seconds).count()}};
+  ::timerfd_settime(timer_.get(), 0, &when, nullptr);
+}
+
+void RdmaQueue::watch_deadline(QueuePair::Clock::time_point deadline) noexcept {
+  deadline_ = std::min(deadline, deadline_.value_or(deadline));
+}
+
+backend::Operation* RdmaQueue::poll(bool& more) noexcept {
+  if (finished_.empty()) {
+    gather_news();
+  }
+  RdmaOperation* const operation = finished_.pop();
+  if (operation == nullptr) {
+    return nullptr;
+  }
+  more = !finished_.empty();
+  if (operation->opcode == RdmaOpcode::receive) {
+    --outstanding_receives_;
+  } else {
+    static_cast<QueuePair*>(operation->queue_pair)->operation_polled();
+  }
+  return operation;
+}
+
+void RdmaQueue::gather_news() noexcept {
+  mailbox_->take_news([this](std::uint32_t number) {
+    if (number < pairs_.size() && pairs_[number] != nullptr) {
+      pairs_[number]->attend();
+    }
+  });
+  const bool overdue = deadline_.has_value() && is_overdue();
+  const bool removed = device_.removed() && !std::exchange(removed_, device_.removed());
+  if (removed) {
+    fail_receives(Status::driver);
+  }
+  // Where nothing is new, the event file may say that a peer has left.
+  if (overdue || removed || (finished_.empty() && wake_up())) {
+    attend_all();
+  }
+}
+
+bool RdmaQueue::wake_up() noexcept {
+  std::uint64_t expirations = 0;
+  if (timer_) {
+    static_cast<void>(!::read(timer_.get(), &expirations, sizeof expirations));
+  }
+  return mailbox_->wake_up();
+}
+
+void RdmaQueue::attend_all() noexcept {
+  deadline_.reset();
+  for (QueuePair* const pair : pairs_) {
+    if (pair != nullptr) {
+      pair->attend();
+    }
+  }
+}
+
+void RdmaQueue::attend_again(const QueuePair& pair) noexcept {
+  mailbox_->remind(pair.number());
+  doorbell_.ring();
+}
+
+void RdmaQueue::finish(RdmaOperation& operation, Status status) noexcept {
+  operation.status = status;
+  finished_.push(operation);
+  doorbell_.ring();
+}
+
+void RdmaQueue::flush() noexcept {
+  for (QueuePair* const pair : pairs_) {
+    if (pair != nullptr) {
+      pair->run();
+    }
+  }
+}
+
+void RdmaQueue::abort() noexcept {
+  for (QueuePair* const pair : pairs_) {
+    if (pair != nullptr) {
+      pair->disconnect();
+    }
+  }
+  fail_receives(Status::shutdown);
+}
+
+/// Those that no message has taken; all of them once nobody is connected.
+void RdmaQueue::fail_receives(Status status) noexcept {
+  ReceiveBoard& board = mailbox_->receives();
+  for (std::size_t back = receives_.size(); back > 0; --back) {
+    const std::size_t index = board.index_of(board.next_number() - back);
+    if (receives_[index] != nullptr && board.withdraw(index)) {
+      finish(*std::exchange(receives_[index], nullptr), status);
+    }
+  }
+  while (RdmaOperation* const operation = unpublished_.pop()) {
+    finish(*operation, status);
+  }
+}
+
+Status RdmaQueue::post_receive(RdmaOperation& operation, bool /*flush*/) noexcept {
+  if (outstanding_receives_ == options_.recv_queue_size) {
+    return Status::again;
+  }
+  ++outstanding_receives_;
+  if (device_.removed()) {
+    finish(operation, Status::driver);
+    return Status::success;
+  }
+  operation.queue_pair = nullptr;
+  unpublished_.push(operation);
+  publish_receives();
+  return Status::success;
+}
+
+void RdmaQueue::publish_receives() noexcept {
+  ReceiveBoard& board = mailbox_->receives();
+  bool wanted = false;
+  while (!unpublished_.empty() && receives_[board.index_of(board.next_number())] == nullptr) {
+    RdmaOperation& operation = *unpublished_.pop();
+    receives_[board.index_of(board.next_number())] = &operation;
+    wanted = board.publish(operation.length) || wanted;
+  }
+  for (QueuePair* const pair : pairs_) {
+    if (wanted && pair != nullptr) {
+      pair->tell_peer();
+    }
+  }
+}
+
+RdmaOperation* RdmaQueue::taken_receive(std::uint64_t number, std::uint32_t peer) const noexcept {
+  if (receives_.empty()) {
+    return nullptr;
+  }
+  const ReceiveBoard& board = mailbox_->receives();
+  const std::size_t index = board.index_of(number);
+  return board.is_taken_by(index, number, peer) ? receives_[index] : nullptr;
+}
+
+void RdmaQueue::retire_receive(std::uint64_t number) noexcept {
+  ReceiveBoard& board = mailbox_->receives();
+  board.close(board.index_of(number));
+  receives_[board.index_of(number)] = nullptr;
+  publish_receives();
+}
+
+void RdmaQueue::reclaim_receives(std::uint32_t peer) noexcept {
+  ReceiveBoard& board = mailbox_->receives();
+  for (std::size_t back = 1; back <= receives_.size(); ++back) {  // the latest first: they go to the front
+    const std::size_t index = board.index_of(board.next_number() - back);
+    if (receives_[index] != nullptr && board.is_taken_by(index, peer)) {
+      board.close(index);
+      unpublished_.push_front(*std::exchange(receives_[index], nullptr));
+    }
+  }
+  publish_receives();
+}
+
+std::unique_ptr<QueuePair> RdmaQueue::make_pair() {
+  const auto free = std::ranges::find(pairs_, nullptr);
+  if (free == pairs_.end()) {
+    throw Error(Status::full, detail::concat("rdma: there are ", pairs_.size(), " connections, and no room for more"));
+  }
+  auto pair = std::make_unique<QueuePair>(*this, static_cast<std::uint32_t>(free - pairs_.begin()));
+  *free = pair.get();
+  return pair;
+}
+
+void RdmaQueue::forget(QueuePair& pair) noexcept {
+  pairs_[pair.number()] = nullptr;
+  std::erase_if(reports_, [&](const Report& report) { return report.pair == &pair; });
+  finished_.for_each([&](RdmaOperation& operation) {
+    if (operation.opcode == RdmaOpcode::receive && operation.queue_pair == &pair) {
+      operation.queue_pair = nullptr;
+    }
+  });
+}
+
+template <class Accept>
+QueuePair* RdmaQueue::find_with_handshake(Accept accept) const noexcept {
+  const auto found = std::ranges::find_if(pairs_, [&](const QueuePair* pair) {
+    return pair != nullptr && pair->handshake() != nullptr && accept(*pair->handshake());
+  });
+  return found != pairs_.end() ? *found : nullptr;
+}
+
+QueuePair* RdmaQueue::find_handshake(int fd) const noexcept {
+  return find_with_handshake([fd](const Handshake& handshake) { return handshake.fd() == fd; });
+}
+
+QueuePair* RdmaQueue::find_late_handshake(QueuePair::Clock::time_point now) const noexcept {
+  return find_with_handshake([now](const Handshake& handshake) { return handshake.deadline() <= now; });
+}
+
+QueuePair::Clock::time_point RdmaQueue::next_handshake_deadline() const noexcept {
+  auto next = QueuePair::Clock::time_point::max();
+  static_cast<void>(find_with_handshake([&next](const Handshake& handshake) {
+    next = std::min(next, handshake.deadline());
+    return false;
+  }));
+  return next;
+}
+
+void RdmaQueue::report(QueuePair& pair, backend::RdmaEvent::Kind kind, Status status) noexcept {
+  reports_.push_back({&pair, kind, status});
+  doorbell_.ring();
+}
+
+bool RdmaQueue::next_event(backend::RdmaEvent& event) noexcept {
+  if (reports_.empty()) {
+    return manager_->next_event(event);
+  }
+  const Report report = reports_.front();
+  reports_.pop_front();
+  event.kind = report.kind;
+  event.queue_pair = report.pair;
+  event.status = report.status;
+  event.private_data_len = 0;
+  return true;
+}
+
+void RdmaQueue::listen(std::uint16_t port) { manager_->listen(port); }
+void RdmaQueue::stop_listening(std::uint16_t port) noexcept { manager_->stop_listening(port); }
+std::unique_ptr<backend::QueuePair> RdmaQueue::connect_to(const backend::RdmaAddress& address,
+                                                          std::span<const std::byte> private_data) {
+  return manager_->connect_to(address, private_data);
+}
+int RdmaQueue::event_fd() const noexcept { return manager_->fd(); }
+
+}  // namespace pydoca::sim

@@ -1,0 +1,46 @@
+#pragma once
+
+#include "pydoca/backend.hpp"
+
+#include "backend/verbs/owned.hpp"
+#include "backend/verbs/removal.hpp"
+
+#include <string>
+
+namespace pydoca::verbs {
+
+/// The port that is used, of devices with several.
+inline constexpr std::uint8_t the_port = 1;
+
+/// An opened RDMA device. Throws not_found, and as the library fails.
+class Adapter {
+ public:
+  explicit Adapter(const std::string& name);
+
+  ibv_context* context() const noexcept { return context_.get(); }
+  const std::string& name() const noexcept { return name_; }
+  const std::string& iface_name() const noexcept { return iface_name_; }
+  const ibv_device_attr& attributes() const noexcept { return attributes_; }
+  const ibv_port_attr& port() const noexcept { return port_; }
+  bool is_ethernet() const noexcept { return port_.link_layer == IBV_LINK_LAYER_ETHERNET; }
+  backend::Gid gid(unsigned index) const;
+  /// The one that reaches most peers: RoCE v2 with an IPv4 address, if there is one.
+  unsigned best_gid_index() const;
+
+ private:
+  int gid_rank(unsigned index) const;
+
+  const std::string name_;
+  std::string iface_name_;
+  OwnedContext context_;
+  ibv_device_attr attributes_{};
+  ibv_port_attr port_{};
+};
+
+/// What an adapter can do here.
+backend::Capabilities capabilities_of(const Adapter& adapter);
+
+/// Everything that is known of a device; without capabilities where this user may not open it.
+backend::DeviceProperties properties_of(const ibv_device& device);
+
+}  // namespace pydoca::verbs

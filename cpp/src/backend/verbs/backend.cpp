@@ -1,0 +1,38 @@
+#include "backend/verbs/backend.hpp"
+
+#include "backend/verbs/adapter.hpp"
+#include "backend/verbs/device.hpp"
+#include "backend/verbs/device_list.hpp"
+#include "backend/verbs/library.hpp"
+
+namespace pydoca::verbs {
+
+namespace {
+
+class Backend final : public backend::Backend {
+ public:
+  std::string_view name() const noexcept override { return "verbs"; }
+  std::string unavailable() const override {
+    return library().reason.empty() ? DeviceList().reason() : library().reason;
+  }
+  std::vector<backend::DeviceProperties> enumerate() override {
+    std::vector<backend::DeviceProperties> found;
+    const DeviceList list;
+    for (const ibv_device* const device : list.devices()) {
+      found.push_back(properties_of(*device));
+    }
+    return found;
+  }
+  std::unique_ptr<backend::Device> open(const backend::DeviceProperties& properties, std::size_t ordinal) override {
+    return std::make_unique<Device>(properties.name, ordinal);
+  }
+};
+
+}  // namespace
+
+backend::Backend& create() {
+  static auto* const backend = new Backend;  // never destroyed: device infos refer to it
+  return *backend;
+}
+
+}  // namespace pydoca::verbs

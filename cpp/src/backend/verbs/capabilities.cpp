@@ -1,0 +1,100 @@
+#include "backend/verbs/adapter.hpp"
+#include "backend/verbs/cm_library.hpp"
+#include "detail/concat.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <unistd.h>
+#include <vector>
+
+namespace pydoca::verbs {
+
+namespace {
+
+/// Lists longer than this make every entry of a queue larger, and drivers then have fewer of them than they say.
+constexpr int max_list_len = 16;
+constexpr int entries_per_list = 8;
+constexpr int max_connections = 4096;
+
+std::uint32_t list_len_of(const ibv_device_attr& limits) noexcept {
+  return static_cast<std::uint32_t>(std::clamp(limits.max_sge, 1, max_list_len));
+}
+
+std::uint32_t queue_size_of(const ibv_device_attr& limits) noexcept {
+  // Both ends of a queue pair complete into one queue.
+  return static_cast<std::uint32_t>(std::max(1, std::min(limits.max_qp_wr / entries_per_list, limits.max_cqe / 2 - 1)));
+}
+
+backend::DmaCapabilities dma_of(const Adapter& adapter) {
+  return {.max_buf_size = adapter.port().max_msg_sz,
+          .max_buf_list_len = list_len_of(adapter.attributes()),
+          .max_num_tasks = queue_size_of(adapter.attributes())};
+}
+
+/// Up to the last one that is set.
+std::vector<backend::Gid> gids_of(const Adapter& adapter) {
+  constexpr int enough = 256;
+  std::vector<backend::Gid> gids;
+  for (int index = 0; index < std::min(enough, adapter.port().gid_tbl_len); ++index) {
+    gids.push_back(adapter.gid(static_cast<unsigned>(index)));
+  }
+  while (gids.size() > 1 && gids.back() == backend::Gid{}) {
+    gids.pop_back();
+  }
+  gids.resize(std::max<std::size_t>(gids.size(), 1));
+  return gids;
+}
+
+std::string why_no_connection_manager() {
+  if (!cm_library().reason.empty()) {
+    return cm_library().reason;
+  }
+  constexpr const char* device = "/dev/infiniband/rdma_cm";
+  return ::access(device, R_OK | W_OK) == 0
+             ? ""
+             : detail::concat(device, ": ", std::strerror(errno), "; load the kernel's module rdma_ucm");
+}
+
+backend::RdmaCapabilities rdma_of(const Adapter& adapter) {
+  const ibv_device_attr& limits = adapter.attributes();
+  const auto at_most = [](int one, int other) { return static_cast<std::uint32_t>(std::max(1, std::min(one, other))); };
+  backend::RdmaCapabilities rdma;
+  rdma.max_send_queue_size = queue_size_of(limits);
+  rdma.max_recv_queue_size = at_most(limits.max_srq_wr, limits.max_cqe / 2);
+  rdma.max_send_buf_list_len = list_len_of(limits);
+  rdma.max_recv_buf_list_len = at_most(limits.max_srq_sge, max_list_len);
+  rdma.max_message_size = adapter.port().max_msg_sz;
+  rdma.max_num_connections = static_cast<std::uint16_t>(at_most(limits.max_qp, max_connections));
+  rdma.max_mtu = static_cast<MtuSize>(std::clamp(static_cast<int>(adapter.port().active_mtu), 1, 5) - 1);
+  rdma.gids = gids_of(adapter);
+  rdma.default_gid_index = adapter.best_gid_index();
+  rdma.no_connection_manager = why_no_connection_manager();
+  rdma.no_dynamically_connected = "transport DC is not made of standard verbs; use RC";
+  if (limits.atomic_cap == IBV_ATOMIC_NONE) {
+    using enum backend::RdmaOpcode;
+    for (const backend::RdmaOpcode opcode : {compare_swap, fetch_add, counter_add}) {
+      rdma.no_opcode[static_cast<std::size_t>(opcode)] = adapter.name() + " has no atomics";
+    }
+  }
+  return rdma;
+}
+
+}  // namespace
+
+backend::Capabilities capabilities_of(const Adapter& adapter) {
+  backend::Capabilities capabilities;
+  const bool has_atomics = adapter.attributes().atomic_cap != IBV_ATOMIC_NONE;
+  capabilities.dma = dma_of(adapter);
+  capabilities.sync_event = {.export_to_remote_pci = false,
+                             .create_from_export = false,
+                             .export_to_remote_net = has_atomics,
+                             .remote_net_create_from_export = true,
+                             .async_wait = true,
+                             .max_num_tasks = 65536};
+  capabilities.mmap_export_rdma = true;
+  capabilities.rdma = rdma_of(adapter);
+  return capabilities;
+}
+
+}  // namespace pydoca::verbs

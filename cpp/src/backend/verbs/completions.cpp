@@ -1,0 +1,81 @@
+#include "backend/verbs/completions.hpp"
+
+#include "backend/verbs/failure.hpp"
+
+#include <cerrno>
+#include <fcntl.h>
+#include <sys/epoll.h>
+
+namespace pydoca::verbs {
+
+namespace {
+
+OwnedChannel create_channel(const Device& device, const char* what) {
+  OwnedChannel channel(library().create_comp_channel(device.context()));
+  if (channel == nullptr || ::fcntl(channel->fd, F_SETFL, ::fcntl(channel->fd, F_GETFL) | O_NONBLOCK) != 0) {
+    fail(errno, what, ": create a completion channel on ", device.adapter().name());
+  }
+  return channel;
+}
+
+OwnedCompletions create_queue(const Device& device, std::uint32_t depth, ibv_comp_channel* channel, const char* what) {
+  OwnedCompletions queue(library().create_cq(device.context(), static_cast<int>(depth), nullptr, channel, 0));
+  if (queue == nullptr) {
+    fail(errno, what, ": create a completion queue of ", depth, " on ", device.adapter().name());
+  }
+  return queue;
+}
+
+}  // namespace
+
+Completions::Completions(Device& device, std::uint32_t depth, const char* what)
+    : device_(device),
+      channel_(create_channel(device, what)),
+      queue_(create_queue(device, depth, channel_.get(), what)),
+      epoll_(::epoll_create1(EPOLL_CLOEXEC)) {
+  epoll_event event{.events = EPOLLIN, .data = {.fd = channel_->fd}};
+  if (!epoll_ || ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, channel_->fd, &event) != 0) {
+    fail(errno, what, ": epoll");
+  }
+  device_.removal().watch(epoll_.get());
+}
+
+Completions::~Completions() {
+  if (unacknowledged_ != 0) {
+    library().ack_cq_events(queue_.get(), unacknowledged_);
+  }
+}
+
+std::span<const ibv_wc> Completions::poll() noexcept {
+  const int count = ibv_poll_cq(queue_.get(), static_cast<int>(completions_.size()), completions_.data());
+  return std::span(completions_).first(count > 0 ? static_cast<std::size_t>(count) : 0);
+}
+
+void Completions::arm() noexcept {
+  ibv_req_notify_cq(queue_.get(), 0);
+  armed_ = true;
+}
+
+void Completions::disarm() noexcept {
+  if (!armed_) [[likely]] {
+    return;
+  }
+  armed_ = false;
+  ibv_cq* queue = nullptr;
+  void* context = nullptr;
+  while (library().get_cq_event(channel_.get(), &queue, &context) == 0) {
+    ++unacknowledged_;
+  }
+}
+
+bool Completions::notice_removal() noexcept {
+  if (!device_.removal().notice()) {
+    return false;
+  }
+  if (std::exchange(watches_removal_, false)) {
+    device_.removal().unwatch(epoll_.get());
+  }
+  return true;
+}
+
+}  // namespace pydoca::verbs

@@ -1,0 +1,47 @@
+#pragma once
+
+#include "backend/verbs/device.hpp"
+#include "detail/fd.hpp"
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+namespace pydoca::verbs {
+
+/// A completion queue with its channel. Belongs to one thread.
+class Completions {
+ public:
+  /// Throws as the library fails.
+  Completions(Device& device, std::uint32_t depth, const char* what);
+  ~Completions();
+  Completions(const Completions&) = delete;
+  Completions& operator=(const Completions&) = delete;
+
+  ibv_cq* get() const noexcept { return queue_.get(); }
+  /// Pollable: readable when something came after arm(), and when the device may have been removed.
+  int fd() const noexcept { return epoll_.get(); }
+  /// The next ones, without a system call; nothing when there is none.
+  std::span<const ibv_wc> poll() noexcept;
+  /// From now on the next one makes fd() readable. What came before must be polled for afterwards.
+  void arm() noexcept;
+  /// Takes arm() back and empties fd(). Cheap unless armed.
+  void disarm() noexcept;
+  /// Whether the device was found to be removed, now or before. A system call, until it was.
+  bool notice_removal() noexcept;
+
+ private:
+  static constexpr std::size_t batch = 32;
+
+  Device& device_;
+  const OwnedChannel channel_;
+  const OwnedCompletions queue_;
+  const detail::Fd epoll_;
+  std::array<ibv_wc, batch> completions_{};
+  unsigned unacknowledged_ = 0;
+  bool armed_ = false;
+  bool watches_removal_ = true;
+};
+
+}  // namespace pydoca::verbs

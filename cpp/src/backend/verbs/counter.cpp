@@ -1,0 +1,116 @@
+#include "backend/verbs/counter.hpp"
+
+#include "pydoca/memory.hpp"
+
+#include "backend/verbs/device.hpp"
+#include "backend/verbs/failure.hpp"
+#include "backend/verbs/region.hpp"
+#include "detail/fd.hpp"
+
+#include <atomic>
+#include <cerrno>
+#include <sys/eventfd.h>
+
+namespace pydoca::verbs {
+
+namespace {
+
+constexpr const char* what = "create a sync event";
+
+/// 8 bytes of this process, registered. Peers on the network change them without waking anybody, so whoever waits looks
+/// at them now and again.
+class LocalCounter final : public backend::Counter {
+ public:
+  LocalCounter(Device& device, const backend::MemoryRange* memory)
+      : device_(device),
+        own_(memory == nullptr ? Memory::allocate(sizeof(std::uint64_t)) : nullptr),
+        word_(*reinterpret_cast<std::uint64_t*>(memory != nullptr ? memory->addr : own_->data())),
+        region_(register_range(device, &word_, sizeof word_, IBV_ACCESS_LOCAL_WRITE, what)),
+        wakes_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
+    if (!wakes_) {
+      fail(errno, what, ": eventfd");
+    }
+  }
+
+  std::uint64_t load() const noexcept override { return std::atomic_ref(word_).load(std::memory_order_seq_cst); }
+  Status store(std::uint64_t value) noexcept override {
+    std::atomic_ref(word_).store(value, std::memory_order_seq_cst);
+    wake();
+    return Status::success;
+  }
+  Status fetch_add(std::uint64_t increment, std::uint64_t& previous) noexcept override {
+    previous = std::atomic_ref(word_).fetch_add(increment, std::memory_order_seq_cst);
+    wake();
+    return Status::success;
+  }
+  Status failure() noexcept override { return Status::success; }
+  bool may_change_silently() const noexcept override { return true; }
+  void arm() noexcept override { armed_.store(true, std::memory_order_seq_cst); }
+  int wake_fd() const noexcept override { return wakes_.get(); }
+
+  std::vector<std::byte> export_to_remote_pci() override {
+    throw Error(Status::not_supported,
+                detail::concat("export a sync event: ", device_.adapter().name(), " cannot export over PCIe"));
+  }
+  std::vector<std::byte> export_to_remote_net() override;
+  Status withdraw() noexcept override {
+    region_.reset();  // from now on the device refuses whoever has its key
+    exported_ = false;
+    return Status::success;
+  }
+
+ private:
+  void wake() noexcept {
+    if (armed_.load(std::memory_order_seq_cst) && armed_.exchange(false, std::memory_order_seq_cst)) {
+      ::eventfd_write(wakes_.get(), 1);
+    }
+  }
+
+  Device& device_;
+  const std::shared_ptr<Memory> own_;
+  std::uint64_t& word_;
+  OwnedRegion region_;
+  const detail::Fd wakes_;
+  std::atomic<bool> armed_{false};
+  bool exported_ = false;
+};
+
+std::vector<std::byte> LocalCounter::export_to_remote_net() {
+  if (!exported_) {  // until then, nobody else has business there
+    constexpr int flags =
+        IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC;
+    region_ = register_range(device_, &word_, sizeof word_, flags, "export a sync event");
+    exported_ = true;
+  }
+  return encode(CounterBlob{.address = reinterpret_cast<std::uint64_t>(&word_),
+                            .rkey = region_->rkey,
+                            .gid = device_.adapter().gid(device_.gid_index())});
+}
+
+}  // namespace
+
+std::vector<std::byte> RemoteCounter::export_to_remote_pci() { return export_to_remote_net(); }
+
+std::vector<std::byte> RemoteCounter::export_to_remote_net() {
+  throw Error(Status::not_permitted, "export a sync event: it was imported; only its exporter can export it");
+}
+
+std::unique_ptr<backend::Counter> create_counter(Device& device, const backend::MemoryRange* memory) {
+  return std::make_unique<LocalCounter>(device, memory);
+}
+
+std::unique_ptr<backend::Counter> import_counter(std::span<const std::byte> blob, backend::CounterScope scope) {
+  if (scope == backend::CounterScope::remote_pci) {
+    throw Error(Status::not_supported, "import a sync event: a device on a network imports none over PCIe");
+  }
+  CounterBlob fields;
+  if (const Status status = parse(blob, fields); status != Status::success) {
+    throw Error(status, status == Status::unsupported_version
+                            ? "import a sync event: the blob is of another version of pydoca"
+                            : "import a sync event: the blob is no export_to_remote_net() of an RDMA device, or was "
+                              "changed");
+  }
+  return std::make_unique<RemoteCounter>(fields);
+}
+
+}  // namespace pydoca::verbs

@@ -1,0 +1,33 @@
+#pragma once
+
+#include "backend/verbs/library.hpp"
+#include "detail/thread_token.hpp"
+
+#include <memory>
+
+namespace pydoca::verbs {
+
+/// Gives an object of the library back. A forked child does not: the kernel would take it for its parent.
+template <class T, auto destroy>
+struct GiveBack {
+  std::uint32_t forks = detail::fork_count();
+
+  void operator()(T* object) const noexcept {
+    if (forks == detail::fork_count()) {
+      (library().*destroy)(object);
+    }
+  }
+};
+
+template <class T, auto destroy>
+using Owned = std::unique_ptr<T, GiveBack<T, destroy>>;
+
+using OwnedContext = Owned<ibv_context, &Library::close_device>;
+using OwnedDomain = Owned<ibv_pd, &Library::dealloc_pd>;
+using OwnedRegion = Owned<ibv_mr, &Library::dereg_mr>;
+using OwnedChannel = Owned<ibv_comp_channel, &Library::destroy_comp_channel>;
+using OwnedCompletions = Owned<ibv_cq, &Library::destroy_cq>;
+using OwnedReceives = Owned<ibv_srq, &Library::destroy_srq>;
+using OwnedPair = Owned<ibv_qp, &Library::destroy_qp>;
+
+}  // namespace pydoca::verbs

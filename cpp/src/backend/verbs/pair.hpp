@@ -1,0 +1,36 @@
+#pragma once
+
+#include "backend/verbs/blob.hpp"
+#include "backend/verbs/device.hpp"
+
+#include <cstdint>
+
+namespace pydoca::verbs {
+
+/// Packets without an answer are repeated so often. One more, which is the most that verbs take, is for ever with
+/// Soft-RoCE.
+inline constexpr std::uint8_t max_retries = 6;
+
+/// What a reliable connection is set up with, apart from the peer.
+struct PairSettings {
+  int access = 0;  ///< what the peer may do, in verbs' flags
+  unsigned gid_index = 0;
+  std::uint8_t service_level = 0;
+  std::uint8_t rnr_retry_count = 7;
+  ibv_mtu mtu = IBV_MTU_1024;
+};
+
+/// How this end of a connection is reached. Makes up the number of its first packet.
+PairBlob describe_pair(const Device& device, const ibv_qp& pair, const PairSettings& settings);
+
+/// RESET to INIT, where receives may be posted. Throws as the library fails.
+void initialize_pair(ibv_qp& pair, const PairSettings& settings);
+
+/// INIT to RTS, connected to peer. Throws as the library fails.
+void connect_pair(const Device& device, ibv_qp& pair, const PairBlob& self, const PairBlob& peer,
+                  const PairSettings& settings);
+
+/// To the state in which everything is flushed; whether the device did it.
+bool break_pair(ibv_qp& pair) noexcept;
+
+}  // namespace pydoca::verbs

@@ -1,0 +1,80 @@
+#pragma once
+
+#include "pydoca/backend.hpp"
+
+#include "backend/verbs/cm_link.hpp"
+#include "backend/verbs/operation_list.hpp"
+#include "backend/verbs/owned.hpp"
+#include "backend/verbs/pair.hpp"
+
+#include <cstdint>
+#include <memory>
+
+namespace pydoca::verbs {
+
+class RdmaQueue;
+
+/// One end of a connection, over a queue pair of the device. Only the last of the requests that go to the device
+/// together tells of its end; those before it have then ended well.
+class QueuePair final : public backend::QueuePair {
+ public:
+  explicit QueuePair(RdmaQueue& queue);
+  ~QueuePair() override;
+
+  std::vector<std::byte> describe() override;
+  void connect(std::span<const std::byte> blob) override;
+  void accept(std::span<const std::byte> private_data) override;
+  void reject() override;
+  Status post(backend::RdmaOperation& operation, bool flush) noexcept override;
+  void disconnect() noexcept override;
+
+  // For the queue:
+  std::uint32_t number() const noexcept { return pair_->qp_num; }
+  void flush() noexcept;
+  void complete(const ibv_wc& completion) noexcept;
+  /// A message for it could not be received.
+  void receive_failed() noexcept { break_down(Status::success); }
+  /// An operation, or a receive that it filled, was finished, or delivered by poll().
+  void finished() noexcept { ++undelivered_; }
+  void delivered() noexcept { --undelivered_; }
+  bool has_undelivered() const noexcept { return undelivered_ != 0; }
+  void lose_device() noexcept;
+
+  // For the connection manager:
+  ibv_qp& handle() noexcept { return *pair_; }
+  CmLink& link() noexcept { return link_; }
+  bool is_closed() const noexcept { return closed_; }
+  void established() noexcept { connected_ = true; }
+  void peer_left() noexcept { break_down(Status::connection_reset); }
+
+ private:
+  struct Chain;
+
+  OwnedPair create();
+  std::uint32_t fill_chain() noexcept;
+  void post_chain(std::uint32_t count) noexcept;
+  void finish(backend::RdmaOperation& operation, Status status) noexcept;
+  /// Has everything flushed. why becomes that of all that is not yet finished; success: what they followed is to blame.
+  void break_down(Status why) noexcept;
+  void settle() noexcept;
+  /// Whether a forked child holds it: then the device must not hear of what it does.
+  bool is_inherited() const noexcept { return pair_.get_deleter().forks != detail::fork_count(); }
+
+  RdmaQueue& queue_;
+  std::uint32_t inline_size_ = 0;
+  const OwnedPair pair_;
+  PairBlob self_;
+  CmLink link_;
+  OperationList accepted_;  ///< not yet with the device
+  OperationList posted_;
+  backend::RdmaOperation* refused_ = nullptr;  ///< fails once all before it have ended
+  std::uint32_t outstanding_ = 0;
+  std::uint32_t undelivered_ = 0;
+  Status rest_ = Status::shutdown;  ///< of what did not begin, or was flushed
+  bool connected_ = false;
+  bool broken_ = false;
+  bool closed_ = false;    ///< by this side
+  bool reported_ = false;  ///< that it is broken
+};
+
+}  // namespace pydoca::verbs

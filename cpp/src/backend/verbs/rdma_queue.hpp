@@ -1,0 +1,99 @@
+#pragma once
+
+#include "pydoca/backend.hpp"
+
+#include "backend/verbs/completions.hpp"
+#include "backend/verbs/operation_list.hpp"
+#include "backend/verbs/pair.hpp"
+#include "backend/verbs/request.hpp"
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+namespace pydoca::verbs {
+
+class ConnectionManager;
+class QueuePair;
+
+/// The queue pairs of one context: one completion queue, and one receive queue that all of them share.
+class RdmaQueue final : public backend::RdmaQueue {
+ public:
+  /// Requests that one call to the device may take.
+  static constexpr std::uint32_t max_chain = 16;
+
+  /// Throws as the library fails, and invalid_value for more than the device has.
+  RdmaQueue(Device& device, const backend::RdmaOptions& options, backend::Doorbell& doorbell);
+  ~RdmaQueue() override;
+
+  int fd() const noexcept override { return completions_.fd(); }
+  bool look() noexcept override;
+  void arm() noexcept override { completions_.arm(); }
+  backend::Operation* poll(bool& more) noexcept override;
+  void flush() noexcept override;
+  void abort() noexcept override;
+  Status post_receive(backend::RdmaOperation& operation, bool flush) noexcept override;
+  std::unique_ptr<backend::QueuePair> create_queue_pair() override;
+  void listen(std::uint16_t port) override;
+  void stop_listening(std::uint16_t port) noexcept override;
+  std::unique_ptr<backend::QueuePair> connect_to(const backend::RdmaAddress& address,
+                                                 std::span<const std::byte> private_data) override;
+  bool next_event(backend::RdmaEvent& event) noexcept override;
+  int event_fd() const noexcept override;
+
+  // For queue pairs and the connection manager:
+  Device& device() noexcept { return device_; }
+  const backend::RdmaOptions& options() const noexcept { return options_; }
+  const PairSettings& settings() const noexcept { return settings_; }
+  ibv_cq* completions() const noexcept { return completions_.get(); }
+  ibv_srq* receives() const noexcept { return shared_receives_.get(); }
+  RequestLimits limits() const noexcept;
+  /// Room for the requests of one chain.
+  std::array<ibv_send_wr, max_chain>& requests() noexcept { return requests_; }
+  ibv_sge* segments(std::uint32_t index) noexcept { return &segments_[std::size_t{index} * segments_per_request_]; }
+  std::unique_ptr<QueuePair> make_pair();
+  void forget(QueuePair& pair) noexcept;
+  void finish(backend::RdmaOperation& operation, Status status, QueuePair* pair) noexcept;
+  void report(QueuePair& pair, backend::RdmaEvent::Kind kind, Status status) noexcept;
+  bool is_removed() const noexcept { return removed_; }
+  void lose_device() noexcept;
+
+ private:
+  struct Report {
+    QueuePair* pair;
+    backend::RdmaEvent::Kind kind;
+    Status status;
+  };
+
+  void create_receives();
+  void fetch() noexcept;
+  void complete_receive(const ibv_wc& completion) noexcept;
+  void post_receive_now(backend::RdmaOperation& operation) noexcept;
+  void fail_receives(Status status) noexcept;
+  bool take_report(backend::RdmaEvent& event) noexcept;
+  QueuePair* find(std::uint32_t number) const noexcept;
+
+  Device& device_;
+  const backend::RdmaOptions options_;
+  const PairSettings settings_;
+  backend::Doorbell& doorbell_;
+  Completions completions_;
+  OwnedReceives shared_receives_;
+  const std::uint32_t segments_per_request_;
+  std::vector<ibv_sge> segments_;
+  std::array<ibv_send_wr, max_chain> requests_{};
+  std::unordered_map<std::uint32_t, QueuePair*> pairs_;  ///< by number
+  std::vector<backend::RdmaOperation*> receives_;        ///< by their id; null where it is free
+  std::vector<std::uint32_t> free_receives_;
+  OperationList unposted_receives_;
+  std::uint32_t outstanding_receives_ = 0;
+  OperationList finished_;
+  std::vector<Report> reports_;
+  std::unique_ptr<ConnectionManager> manager_;
+  std::string no_manager_;
+  bool removed_ = false;
+};
+
+}  // namespace pydoca::verbs

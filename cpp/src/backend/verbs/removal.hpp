@@ -1,0 +1,41 @@
+#pragma once
+
+#include "backend/verbs/library.hpp"
+#include "detail/fd.hpp"
+
+#include <atomic>
+#include <string>
+
+namespace pydoca::verbs {
+
+/// Notices that a device goes while it is open. A driver that can tell does so by an asynchronous event; others, such
+/// as Soft-RoCE, keep the device working and their removal waiting until the last process closes it, and only the
+/// kernel's announcements of devices tell. From any thread.
+class Removal {
+ public:
+  /// Throws operating_system.
+  explicit Removal(ibv_context& context);
+
+  /// Whether it has been noticed; costs nothing.
+  bool noticed() const noexcept { return noticed_.load(std::memory_order_relaxed); }
+  /// The same, after a look at what has come: one system call.
+  bool notice() noexcept;
+
+  /// Has an epoll set show what may be a removal, until unwatch(). Throws operating_system.
+  void watch(int epoll_fd) const;
+  void unwatch(int epoll_fd) const noexcept;
+
+ private:
+  bool read_async_events() noexcept;
+  bool read_announcements() noexcept;
+  bool is_of_device(const char* announcement) const noexcept;
+
+  ibv_context& context_;
+  const std::string sysfs_path_;
+  const std::string announcement_end_;  ///< "/infiniband_verbs/uverbs0"
+  detail::Fd announcements_;
+  detail::Fd noticed_file_;  ///< readable for ever once somebody has noticed, as the others are then empty
+  std::atomic<bool> noticed_{false};
+};
+
+}  // namespace pydoca::verbs

@@ -1,0 +1,220 @@
+#include "pydoca/rdma.hpp"
+
+#include "detail/concat.hpp"
+
+#include <bit>
+
+namespace pydoca {
+
+namespace {
+
+using detail::concat;
+
+constexpr Access rdma_flags = Access::rdma_read | Access::rdma_write | Access::rdma_atomic;
+
+const backend::RdmaCapabilities& capabilities(const DeviceInfo& info) {
+  if (!info.capabilities().rdma) {
+    throw Error(Status::not_supported,
+                concat("rdma: ", info.name(), " has none: ", std::string_view(info.capabilities().no_rdma)));
+  }
+  return *info.capabilities().rdma;
+}
+
+template <class Number>
+void require_supported(std::string_view what, Number value, Number least, Number most) {
+  if (value < least || value > most) {
+    throw Error(value < least ? Status::invalid_value : Status::not_supported,
+                concat(what, ": ", +value, " is not in ", +least, "..", +most));
+  }
+}
+
+std::uint32_t limit_of(const DeviceInfo& info, RdmaTaskKind kind) {
+  return kind == RdmaTaskKind::receive ? capabilities(info).max_recv_queue_size
+                                       : capabilities(info).max_send_queue_size;
+}
+
+}  // namespace
+
+bool Rdma::is_supported(const DeviceInfo& info) noexcept { return info.capabilities().rdma.has_value(); }
+bool Rdma::is_task_supported(const DeviceInfo& info, RdmaTaskKind kind) noexcept {
+  return is_supported(info) && info.capabilities().rdma->no_opcode[static_cast<std::size_t>(kind)].empty();
+}
+bool Rdma::is_transport_type_supported(const DeviceInfo& info, RdmaTransport transport) noexcept {
+  return is_supported(info) &&
+         (transport == RdmaTransport::rc || info.capabilities().rdma->no_dynamically_connected.empty());
+}
+bool Rdma::is_connection_manager_supported(const DeviceInfo& info) noexcept {
+  return is_supported(info) && info.capabilities().rdma->no_connection_manager.empty();
+}
+std::uint32_t Rdma::max_send_queue_size(const DeviceInfo& info) { return capabilities(info).max_send_queue_size; }
+std::uint32_t Rdma::max_recv_queue_size(const DeviceInfo& info) { return capabilities(info).max_recv_queue_size; }
+std::uint32_t Rdma::max_send_buf_list_len(const DeviceInfo& info) { return capabilities(info).max_send_buf_list_len; }
+std::uint32_t Rdma::max_receive_dst_buf_list_len(const DeviceInfo& info, RdmaTransport transport) {
+  if (!is_transport_type_supported(info, transport)) {
+    throw Error(Status::not_supported, concat("rdma: transport DC: ", capabilities(info).no_dynamically_connected));
+  }
+  return capabilities(info).max_recv_buf_list_len;
+}
+std::uint32_t Rdma::max_message_size(const DeviceInfo& info) { return capabilities(info).max_message_size; }
+std::uint16_t Rdma::max_num_connections(const DeviceInfo& info) { return capabilities(info).max_num_connections; }
+std::uint32_t Rdma::gid_table_size(const DeviceInfo& info) {
+  return static_cast<std::uint32_t>(capabilities(info).gids.size());
+}
+
+std::vector<backend::Gid> Rdma::gids(const DeviceInfo& info, std::uint32_t start, std::uint32_t count) {
+  const std::vector<backend::Gid>& all = capabilities(info).gids;
+  if (start > all.size() || count > all.size() - start) {
+    throw Error(Status::invalid_value, concat("GIDs: entries ", start, "..", std::uint64_t{start} + count, " of ",
+                                              info.name(), ": its table has ", all.size()));
+  }
+  return {all.begin() + start, all.begin() + start + count};
+}
+
+void Rdma::set_conf(RdmaTaskKind kind, Task::Callback on_success, Task::Callback on_error, std::uint32_t num_tasks) {
+  const std::string what = concat("set conf of ", name_of(kind));
+  require_idle(what);
+  if (!is_task_supported(device()->info(), kind)) {
+    const auto& refusals = capabilities(device()->info()).no_opcode;
+    throw Error(Status::not_supported, concat(what, ": ", refusals[static_cast<std::size_t>(kind)]));
+  }
+  if (on_success == nullptr || on_error == nullptr) {
+    throw Error(Status::invalid_value, concat(what, ": both callbacks must be given; they may be the same function"));
+  }
+  const std::uint32_t limit = limit_of(device()->info(), kind);
+  if (num_tasks == 0 || num_tasks > limit) {
+    throw Error(Status::invalid_value, concat(what, ": ", num_tasks, " tasks is not in 1..", limit));
+  }
+  conf(kind).on_success = on_success;
+  conf(kind).on_error = on_error;
+  conf(kind).num_tasks = num_tasks;
+}
+
+void Rdma::set_connection_state_callbacks(ConnectionRequested request, ConnectionChanged established,
+                                          ConnectionChanged failed, ConnectionChanged disconnected) {
+  require_idle("set connection callbacks of");
+  requested_ = request;
+  established_ = established;
+  failed_ = failed;
+  disconnected_ = disconnected;
+}
+
+void Rdma::set_send_queue_size(std::uint32_t size) {
+  require_idle("set send queue size of");
+  require_supported("set send queue size", size, 1U, max_send_queue_size(device()->info()));
+  wanted_send_queue_size_ = options_.send_queue_size = std::bit_ceil(size);
+}
+
+void Rdma::set_recv_queue_size(std::uint32_t size) {
+  require_idle("set receive queue size of");
+  throw Error(Status::not_supported, concat("set receive queue size to ", size,
+                                            ": only for data paths on a GPU or DPA; on a CPU it is the number of "
+                                            "receive tasks (set_conf)"));
+}
+
+void Rdma::set_max_send_buf_list_len(std::uint32_t elements) {
+  require_idle("set max send buf list length of");
+  require_supported("set max send buf list length", elements, 1U, max_send_buf_list_len(device()->info()));
+  options_.max_send_segments = elements;
+}
+
+void Rdma::set_receive_dst_buf_list_len(std::uint32_t elements) {
+  require_idle("set receive buf list length of");
+  require_supported("set receive buf list length", elements, 1U,
+                    max_receive_dst_buf_list_len(device()->info(), RdmaTransport::rc));
+  options_.max_recv_segments = elements;
+}
+
+void Rdma::set_transport_type(RdmaTransport transport) {
+  require_idle("set transport type of");
+  if (transport > RdmaTransport::dc) {
+    throw Error(Status::invalid_value,
+                concat("set transport type: ", static_cast<unsigned>(transport), " is neither RC (0) nor DC (1)"));
+  }
+  if (transport != RdmaTransport::rc) {
+    const std::string& refusal = capabilities(device()->info()).no_dynamically_connected;
+    throw Error(Status::not_supported,
+                concat("set transport type to DC: ", refusal.empty() ? "this engine connects by RC only" : refusal));
+  }
+}
+
+void Rdma::set_mtu(MtuSize mtu) {
+  require_idle("set MTU of");
+  const MtuSize most = capabilities(device()->info()).max_mtu;
+  if (mtu > MtuSize::bytes_4096) {
+    throw Error(Status::invalid_value, concat("set MTU: ", static_cast<unsigned>(mtu), " is no size for RDMA; 0..4"));
+  }
+  if (mtu > most) {
+    throw Error(Status::not_supported, concat("set MTU: ", 256U << static_cast<unsigned>(mtu), " bytes, and ",
+                                              device()->info().name(), " has ", 256U << static_cast<unsigned>(most)));
+  }
+  options_.mtu = mtu;
+}
+
+void Rdma::set_permissions(Access permissions) {
+  require_idle("set permissions of");
+  const Access known = rdma_flags | Access::local_read_write;
+  if ((permissions & known) != permissions) {
+    throw Error(Status::invalid_value,
+                concat("set permissions: ", detail::hex(static_cast<std::uint32_t>(permissions)),
+                       " has other flags than rdma_read, rdma_write, rdma_atomic and local_read_write"));
+  }
+  permissions_ = permissions;
+  options_.permissions = permissions & rdma_flags;
+}
+
+void Rdma::set_grh_enabled(bool enabled) {
+  require_idle("set GRH of");
+  if (!enabled && !device()->info().properties().lid.has_value()) {
+    throw Error(Status::not_supported,
+                concat("set GRH: ", device()->info().name(), " is on Ethernet, where every packet has one"));
+  }
+  options_.grh_enabled = enabled;
+}
+
+void Rdma::set_gid_index(std::uint32_t index) {
+  require_idle("set GID index of");
+  const std::uint32_t size = gid_table_size(device()->info());
+  if (index >= size) {
+    throw Error(Status::invalid_value, concat("set GID index: ", index, " is not in 0..", size - 1));
+  }
+  options_.gid_index = index;
+}
+
+void Rdma::set_sl(std::uint32_t service_level) {
+  require_idle("set service level of");
+  if (service_level > 15) {
+    throw Error(Status::invalid_value, concat("set service level: ", service_level, " is not in 0..15"));
+  }
+  options_.service_level = service_level;
+}
+
+void Rdma::set_connection_request_timeout(std::uint16_t milliseconds) {
+  require_idle("set connection request timeout of");
+  if (milliseconds == 0) {
+    throw Error(Status::invalid_value, "set connection request timeout: 0 ms is too short for anybody; 1..65535");
+  }
+  options_.connection_request_timeout = std::chrono::milliseconds(milliseconds);
+}
+
+void Rdma::set_max_num_connections(std::uint16_t count) {
+  require_idle("set max number of connections of");
+  const std::uint16_t most = max_num_connections(device()->info());
+  if (count == 0 || count > most) {
+    throw Error(Status::not_supported, concat("set max number of connections: ", count, " is not in 1..", most));
+  }
+  options_.max_num_connections = count;
+}
+
+void Rdma::set_rnr_retry_count(std::uint8_t count) {
+  require_idle("set RNR retry count of");
+  if (count > retry_for_ever) {
+    throw Error(Status::invalid_value, concat("set RNR retry count: ", +count, " is not in 0..7, and 7 is for ever"));
+  }
+  options_.rnr_retry_count = count;
+}
+
+std::uint32_t Rdma::num_tasks(RdmaTaskKind kind) const noexcept {
+  return confs_[static_cast<std::size_t>(kind)].num_tasks;
+}
+
+}  // namespace pydoca

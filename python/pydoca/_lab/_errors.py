@@ -1,0 +1,14 @@
+"""Why a guest cannot start, or did not end by itself."""
+
+from __future__ import annotations
+
+TIMED_OUT = 124  # as timeout(1) has it
+NOT_REPORTED = 125
+
+
+class LabError(Exception):
+    """A failure that its message explains completely; exit_code is that of the process that reports it."""
+
+    def __init__(self, message: str, exit_code: int = NOT_REPORTED) -> None:
+        super().__init__(message)
+        self.exit_code = exit_code

@@ -1,0 +1,159 @@
+"""The guest's kernel: a package of Debian or Ubuntu, downloaded once and unpacked, never installed."""
+
+from __future__ import annotations
+
+import fcntl
+import gzip
+import lzma
+import os
+import re
+import shutil
+import struct
+import subprocess
+import tempfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydoca._lab import _tools
+from pydoca._lab._errors import LabError
+
+# crc32_generic: rdma_rxe makes no device where the kernel has no crc32, and does not load it; newer kernels have it
+# built in.
+_MODULES = (
+    *("crc32_generic", "virtio_pci", "virtio_console", "9p", "9pnet_virtio", "overlay"),
+    *("dummy", "veth", "rdma_rxe", "ib_uverbs", "rdma_ucm"),
+)
+_OPTIONAL = {"crc32_generic"}
+_META_PACKAGES = {"debian": "linux-image-amd64", "ubuntu": "linux-image-generic"}
+_PARTIAL = ".partial-"
+# Where the boot protocol of x86 has them.
+_SETUP_SECTORS, _PAYLOAD = 0x1F1, 0x248
+
+
+@dataclass(frozen=True)
+class Kernel:
+    release: str
+    image: Path
+    modules: list[Path]  # in the order in which they are loaded
+
+
+def get(tell: Callable[[str], None]) -> Kernel:
+    """The newest kernel of the cache; where there is none, the one that apt knows, downloaded now.
+
+    A cached kernel stays what it is until the user removes it: guests are the same from day to day, and start without a
+    network.
+    """
+    directory = _cache_directory()
+    directory.mkdir(parents=True, exist_ok=True)
+    with _locked(directory):
+        kernels = sorted(directory.glob(f"*.{_modules_digest()}"), key=lambda path: path.stat().st_mtime)
+        path = kernels[-1] if kernels else _download(directory, tell)
+    return Kernel(path.name.rpartition(".")[0], path / "vmlinux", sorted(path.glob("*.ko")))
+
+
+def _cache_directory() -> Path:
+    base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(base).expanduser() / "pydoca" / "rdma-lab"
+
+
+def _modules_digest() -> str:
+    """Part of a cached kernel's name: it has the modules of this list, and no others."""
+    return f"{zlib.crc32(' '.join(_MODULES).encode()):08x}"
+
+
+@contextmanager
+def _locked(directory: Path) -> Iterator[None]:
+    """One process at a time; what another one left half done is removed."""
+    with (directory / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        for left in directory.glob(f"{_PARTIAL}*"):
+            shutil.rmtree(left)
+        yield
+
+
+def _download(directory: Path, tell: Callable[[str], None]) -> Path:
+    release = _newest_release()
+    work = Path(tempfile.mkdtemp(prefix=_PARTIAL, dir=directory))
+    try:
+        tell(f"downloading Linux {release} for the RDMA lab, once")
+        _run("apt-get", "download", *_packages(release), cwd=work)
+        for package in work.glob("*.deb"):
+            _run("dpkg-deb", "-x", str(package), str(work / "root"))
+        ready = work / "ready"
+        ready.mkdir()
+        (ready / "vmlinux").write_bytes(_unpack((work / "root" / "boot" / f"vmlinuz-{release}").read_bytes()))
+        _copy_modules(work / "root", release, ready)
+        return ready.rename(directory / f"{release}.{_modules_digest()}")
+    finally:
+        shutil.rmtree(work)
+
+
+def _newest_release() -> str:
+    meta = _META_PACKAGES[_tools.distribution()]
+    match = re.search(r"Depends: linux-image-(\d\S*)", _run("apt-cache", "depends", meta))
+    if match is None:
+        raise LabError(f"apt knows no kernel by the name of {meta}: apt-get update")
+    return match[1]
+
+
+def _packages(release: str) -> list[str]:
+    """Debian has one; Ubuntu keeps the modules apart, rdma_rxe among the extra ones."""
+    names = [f"linux-image-{release}", f"linux-modules-{release}", f"linux-modules-extra-{release}"]
+    known = _run("apt-cache", "--names-only", "search", f"^linux-(image|modules|modules-extra)-{re.escape(release)}$")
+    return [name for name in names if f"{name} - " in known]
+
+
+def _copy_modules(root: Path, release: str, target: Path) -> None:
+    if not (root / "lib").exists():  # modprobe and depmod look there
+        (root / "lib").symlink_to("usr/lib")
+    _run(_tools.find("depmod"), "-b", str(root), release)
+    files: dict[Path, None] = {}
+    for module in _MODULES:
+        files |= dict.fromkeys(_files_of(root, release, module))
+    for number, file in enumerate(files):
+        name = file.name.partition(".")[0]
+        (target / f"{number:02}-{name}.ko").write_bytes(_expand(file.read_bytes()))
+
+
+def _files_of(root: Path, release: str, module: str) -> list[Path]:
+    """The module's file behind those that it needs; empty where all is built in."""
+    try:
+        text = _run(_tools.find("modprobe"), "-d", str(root), "-S", release, "--show-depends", module)
+    except LabError:
+        if module in _OPTIONAL:
+            return []
+        raise
+    return [Path(line.split()[1]) for line in text.splitlines() if line.startswith("insmod ")]
+
+
+def _unpack(image: bytes) -> bytes:
+    """The kernel proper of a bootable image: an emulated CPU would take seconds to do the same at each boot."""
+    sectors = image[_SETUP_SECTORS]
+    offset, size = struct.unpack_from("<II", image, _PAYLOAD)
+    begin = (sectors + 1) * 512 + offset
+    return _expand(image[begin : begin + size - 4])  # its length in bytes stands behind it
+
+
+def _expand(data: bytes) -> bytes:
+    """What was compressed by any of the ways that distributions use, or else the data as it is."""
+    if data.startswith(b"\xfd7zXZ"):
+        return lzma.decompress(data)
+    if data.startswith(b"\x1f\x8b"):
+        return gzip.decompress(data)
+    if data.startswith(b"\x28\xb5\x2f\xfd"):
+        return subprocess.run([_tools.find("zstd"), "-dcq"], check=True, input=data, stdout=subprocess.PIPE).stdout
+    return data
+
+
+def _run(*command: str, cwd: Path | None = None) -> str:
+    """What the command prints; a LabError with its complaint where it fails."""
+    run = subprocess.run(
+        command, cwd=cwd, stdin=subprocess.DEVNULL, capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"}
+    )
+    if run.returncode != 0:
+        lines = run.stderr.strip().splitlines() or [f"exit code {run.returncode}"]
+        raise LabError(f"{' '.join(command[:2])} failed: {lines[-1]}")
+    return run.stdout

@@ -1,0 +1,86 @@
+"""What this machine must have for a guest to boot, and how it gets what is missing."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import struct
+from pathlib import Path
+
+from pydoca._lab._errors import LabError
+
+# Where each stands, and the package of Debian and Ubuntu that brings it.
+_PROGRAMS = {
+    "qemu-system-x86_64": "qemu-system-x86",
+    "busybox": "busybox-static",
+    "depmod": "kmod",
+    "modprobe": "kmod",
+    "ip": "iproute2",
+    "rdma": "iproute2",
+    "setpriv": "util-linux",
+}
+_PACKAGES = {**_PROGRAMS, "zstd": "zstd"}  # zstd only where the kernel is packed with it
+_RXE_DRIVER = Path("/etc/libibverbs.d/rxe.driver")  # without it programs see no device
+_ELF_INTERPRETER = 3
+
+
+def find(program: str) -> str:
+    """The program's path; the directories of the administrator's programs are not on every user's PATH."""
+    path = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"])
+    found = shutil.which(program, path=path)
+    if found is None:
+        raise LabError(f"{program} is not installed: apt-get install {_PACKAGES[program]}")
+    return found
+
+
+def require() -> None:
+    """Raises a LabError that names all that is missing, and the command that installs it."""
+    if platform.system() != "Linux" or platform.machine() != "x86_64":
+        raise LabError(f"the RDMA lab runs on Linux on x86-64, not on {platform.system()} on {platform.machine()}")
+    distribution()
+    missing = {package for program, package in _PROGRAMS.items() if not _is_there(program)}
+    if not _RXE_DRIVER.exists():
+        missing.add("ibverbs-providers")
+    if missing:
+        packages = " ".join(sorted(missing))
+        raise LabError(f"the RDMA lab needs packages that are not installed: apt-get install {packages}")
+
+
+def distribution() -> str:
+    """`ubuntu` or `debian`, by whose packages the guest's kernel comes."""
+    try:
+        release = platform.freedesktop_os_release()
+    except OSError:
+        release = {}
+    names = {release.get("ID", ""), *release.get("ID_LIKE", "").split()}
+    for known in ("ubuntu", "debian"):
+        if known in names:
+            return known
+    name = release.get("PRETTY_NAME") or release.get("NAME") or "something else"
+    raise LabError(f"the RDMA lab takes its guest's kernel from a package of Debian or Ubuntu, and this is {name}")
+
+
+def can_use_kvm() -> bool:
+    """Whether the CPU says that it virtualises: some machines have a /dev/kvm that opens and runs nothing."""
+    if not os.access("/dev/kvm", os.R_OK | os.W_OK):
+        return False
+    flags = next((line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("flags")), "")
+    return not {"vmx", "svm"}.isdisjoint(flags.split())
+
+
+def _is_there(program: str) -> bool:
+    try:
+        path = find(program)
+    except LabError:
+        return False
+    return program != "busybox" or _is_static(Path(path))
+
+
+def _is_static(program: Path) -> bool:
+    """Whether this ELF file runs where no library is, as in an initramfs."""
+    data = program.read_bytes()
+    (offset,) = struct.unpack_from("<Q", data, 32)
+    size, count = struct.unpack_from("<HH", data, 54)
+    kinds = [struct.unpack_from("<I", data, offset + size * index)[0] for index in range(count)]
+    return _ELF_INTERPRETER not in kinds

@@ -1,0 +1,83 @@
+"""`pydoca rdma-lab`: one command in a guest that has RDMA devices."""
+
+from __future__ import annotations
+
+import argparse
+import io
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import BinaryIO
+
+from pydoca import _lab
+from pydoca.cli._errors import CommandError
+from pydoca.cli._output import print_json
+
+_MOST_CPUS = 4
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Returns the command's own status."""
+    out, err = (io.BytesIO(), io.BytesIO()) if arguments.json else (sys.stdout.buffer, sys.stderr.buffer)
+    try:
+        outcome = _lab.run(_job(arguments), _writer(out), _writer(err), _Line().show)
+    except _lab.LabError as error:
+        raise _Failure(error) from error
+    if isinstance(out, io.BytesIO) and isinstance(err, io.BytesIO):
+        print_json(_document(arguments, outcome, out, err))
+    return outcome.status
+
+
+class _Failure(CommandError):
+    def __init__(self, error: _lab.LabError) -> None:
+        super().__init__(str(error))
+        self.exit_code = error.exit_code
+
+
+class _Line:
+    """What is under way, on one line of a terminal, gone when the command runs."""
+
+    def show(self, text: str) -> None:
+        if sys.stderr.isatty():
+            print(f"\r\x1b[K{text and f'pydoca: {text} ...'}", end="", file=sys.stderr, flush=True)
+
+
+def _job(arguments: argparse.Namespace) -> _lab.Job:
+    results = arguments.results and Path(arguments.results).absolute()
+    if results:
+        results.mkdir(parents=True, exist_ok=True)
+    return _lab.Job(
+        command=arguments.command,
+        directory=Path.cwd(),
+        environment=os.environ,
+        pair=arguments.pair,
+        results=results or None,
+        memory=arguments.memory >> 20,
+        cpus=arguments.cpus or min(os.cpu_count() or 1, _MOST_CPUS),
+        timeout=arguments.timeout,
+        accel=arguments.accel,
+    )
+
+
+def _writer(stream: BinaryIO) -> Callable[[bytes], None]:
+    def write(data: bytes) -> None:
+        stream.write(data)
+        stream.flush()
+
+    return write
+
+
+def _document(
+    arguments: argparse.Namespace, outcome: _lab.Outcome, out: io.BytesIO, err: io.BytesIO
+) -> dict[str, object]:
+    return {
+        "command": arguments.command,
+        "exit_code": outcome.status,
+        "stdout": out.getvalue().decode(errors="replace"),
+        "stderr": err.getvalue().decode(errors="replace"),
+        "kernel": outcome.kernel,
+        "accel": outcome.accel,
+        "boot_seconds": round(outcome.boot_seconds, 3),
+        "seconds": round(outcome.seconds, 3),
+    }

@@ -1,0 +1,13 @@
+#include "backend/conformance.hpp"
+
+#include "backend/verbs/verbs_subject.hpp"
+
+namespace pydoca::conformance {
+
+const auto subjects = testing::Values(Subject{"Verbs", verbs::why_absent, verbs::find_subject});
+
+INSTANTIATE_TEST_SUITE_P(Verbs, Conformance, subjects, name_of);
+INSTANTIATE_TEST_SUITE_P(Verbs, DmaConformance, subjects, name_of);
+INSTANTIATE_TEST_SUITE_P(Verbs, SyncEventConformance, subjects, name_of);
+
+}  // namespace pydoca::conformance

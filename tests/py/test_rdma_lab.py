@@ -1,0 +1,211 @@
+"""`pydoca rdma-lab`: a command in a guest, what comes back of it, and that nothing else of the guest stays."""
+
+import gzip
+import json
+import lzma
+import os
+import platform
+import re
+import signal
+import struct
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from pydoca._lab import LabError, _kernel, _tools
+
+BOOT = 120.0  # seconds that a guest gets to boot and to do something small, also on a busy machine
+
+
+@pytest.fixture(scope="module")
+def lab():
+    """Skips the test, with the reason, where no guest can start."""
+    try:
+        _tools.require()
+        _kernel.get(lambda _: None)
+    except LabError as error:
+        pytest.skip(str(error))
+
+
+def in_lab(commands, *arguments: str, **options):
+    return commands.run("rdma-lab", *arguments, timeout=BOOT, **options)
+
+
+pytestmark = pytest.mark.timeout(BOOT + 20)
+
+SEVERAL = """
+printf '%s|' "$@"; echo "of $PWD"; echo complaint >&2
+[ "$ANSWER" = "4 2" ] && [ "$(wc -c)" = 0 ] && ls /sys/class/infiniband && ulimit -l
+echo kept >"$0/kept"; echo gone >gone
+sleep 1000 & exit 7
+"""
+
+
+def test_output_and_status_of_a_command_come_back(lab, commands, tmp_path):
+    results = tmp_path / "a, b"
+    words = ["it's", "", "a  b", "é\n$HOME"]
+    env = {**commands.env, "ANSWER": "4 2"}
+    run = in_lab(commands, "--results", results, "sh", "-c", SEVERAL, results, *words, env=env)
+    assert (run.returncode, run.stderr) == (7, "complaint\n")
+    assert run.stdout == "".join(f"{word}|" for word in words) + f"of {tmp_path}\nrxe0\nunlimited\n"
+    assert (results / "kept").read_text() == "kept\n"
+    assert not (tmp_path / "gone").exists()
+
+
+def test_a_pair_of_devices_and_a_report(lab, commands):
+    """On a terminal it says meanwhile what is under way."""
+    terminal, theirs = os.openpty()
+    run = in_lab(commands, "--pair", "--json", "--", "ls", "/sys/class/infiniband", stderr=theirs)
+    os.close(theirs)
+    said = os.read(terminal, 4096).decode()
+    os.close(terminal)
+    document = json.loads(run.stdout)
+    assert (run.returncode, document["exit_code"]) == (0, 0)
+    assert (document["stdout"], document["stderr"]) == ("rxe0\nrxe1\n", "")
+    assert 0 < document["boot_seconds"] < document["seconds"]
+    assert re.fullmatch(r"\r\x1b\[Kpydoca: booting [\w ]+\.\.\.\r\x1b\[K", said)
+
+
+def test_a_command_that_does_not_exist_is_127(lab, commands):
+    run = in_lab(commands, "no-such-program")
+    assert (run.returncode, run.stdout) == (127, "")
+    assert "no-such-program" in run.stderr
+
+
+def test_a_guest_that_takes_too_long_is_ended(lab, commands):
+    run = in_lab(commands, "--timeout", "0.5", "sleep", "1000")
+    assert (run.returncode, run.stdout) == (124, "")
+    assert run.stderr == "pydoca: the RDMA lab was ended after 0.5 seconds (--timeout)\n"
+    commands.require_no_process()
+
+
+def test_a_guest_that_dies_is_an_error_with_its_last_words(lab, commands):
+    run = in_lab(commands, "sh", "-c", "echo c >/proc/sysrq-trigger")
+    assert (run.returncode, run.stdout) == (125, "")
+    assert run.stderr.count("\n") == 1
+    assert "Kernel panic" in run.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_a_signal_ends_the_guest_too(lab, commands, number):
+    process = commands.start("rdma-lab", "sh", "-c", "echo up; sleep 1000")
+    assert process.stdout.readline() == "up\n"
+    assert any("qemu" in line for line in commands.processes().values())
+    process.send_signal(number)
+    _, errors = process.communicate(timeout=10)
+    commands.require_no_process()
+    expected = (130, "pydoca: interrupted\n") if number == signal.SIGINT else (-number, "")
+    assert (process.returncode, errors) == expected
+
+
+def test_a_reader_that_goes_ends_the_guest(lab, commands):
+    process = commands.start("rdma-lab", "yes")
+    assert process.stdout.readline() == "y\n"
+    process.stdout.close()
+    with process.stderr:
+        assert process.stderr.read() == ""
+    assert process.wait(timeout=10) == 1
+    commands.require_no_process()
+
+
+def test_what_is_missing_is_named_with_the_command_that_gets_it(commands):
+    run = commands.run("rdma-lab", "true", env={**commands.env, "PATH": "/nonexistent"})
+    assert (run.returncode, run.stdout) == (125, "")
+    assert re.search(r"apt-get install busybox-static .*qemu-system-x86", run.stderr)
+
+
+@pytest.mark.parametrize(
+    ("release", "expected"),
+    [
+        ({"ID": "debian"}, "debian"),
+        ({"ID": "ubuntu", "ID_LIKE": "debian"}, "ubuntu"),
+        ({"ID": "linuxmint", "ID_LIKE": "ubuntu debian"}, "ubuntu"),
+        ({"ID": "raspbian", "ID_LIKE": "debian"}, "debian"),
+    ],
+)
+def test_the_kernel_is_that_of_debian_or_ubuntu(monkeypatch, release, expected):
+    monkeypatch.setattr(platform, "freedesktop_os_release", lambda: release)
+    assert _tools.distribution() == expected
+
+
+def test_other_distributions_are_refused_by_name(monkeypatch):
+    monkeypatch.setattr(platform, "freedesktop_os_release", lambda: {"ID": "fedora", "PRETTY_NAME": "Fedora Linux 40"})
+    with pytest.raises(LabError, match="Debian or Ubuntu, and this is Fedora Linux 40"):
+        _tools.require()
+
+
+def test_a_busybox_with_libraries_will_not_do():
+    assert not _tools._is_static(Path(sys.executable))
+
+
+UBUNTU = """\
+linux-image-6.8.0-31-generic - Signed kernel image generic
+linux-modules-6.8.0-31-generic - Linux kernel extra modules
+linux-modules-extra-6.8.0-31-generic - Linux kernel extra modules
+"""
+
+
+@pytest.mark.parametrize(
+    ("known", "kinds"),
+    [(UBUNTU, ["image", "modules", "modules-extra"]), (UBUNTU.splitlines()[0] + "\n", ["image"])],
+)
+def test_modules_may_be_in_packages_of_their_own(monkeypatch, known, kinds):
+    monkeypatch.setattr(_kernel, "_run", lambda *_: known)
+    assert _kernel._packages("6.8.0-31-generic") == [f"linux-{kind}-6.8.0-31-generic" for kind in kinds]
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress, lzma.compress])
+def test_the_kernel_is_unpacked_however_it_was_packed(pack):
+    kernel = b"\x7fELF" + bytes(1000)
+    packed = pack(kernel)
+    head = bytearray(3 * 512)
+    head[0x1F1] = 1
+    struct.pack_into("<II", head, 0x248, 512, len(packed) + 4)
+    assert _kernel._unpack(bytes(head) + packed + struct.pack("<I", len(kernel)) + b"rest") == kernel
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch) -> Path:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(_kernel, "_newest_release", lambda: "6.1")
+    monkeypatch.setattr(_kernel, "_packages", lambda _: [])
+    return tmp_path / "pydoca" / "rdma-lab"
+
+
+def test_the_kernel_is_downloaded_once_by_all_who_want_it_first(cache, monkeypatch):
+    downloads = []
+
+    def download(*command, cwd):
+        downloads.append(command)
+        time.sleep(0.05)
+        (cwd / "root" / "boot").mkdir(parents=True)
+        (cwd / "root" / "boot" / "vmlinuz-6.1").write_bytes(bytes(4096))
+
+    monkeypatch.setattr(_kernel, "_run", download)
+    monkeypatch.setattr(_kernel, "_copy_modules", lambda root, release, target: (target / "00-9p.ko").touch())
+    found = []
+    threads = [threading.Thread(target=lambda: found.append(_kernel.get(lambda _: None))) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=30)
+    assert len(found) == 4
+    assert all(kernel == found[0] for kernel in found)
+    assert (found[0].release, [path.name for path in found[0].modules]) == ("6.1", ["00-9p.ko"])
+    assert len(downloads) == 1
+
+
+def test_a_download_that_fails_or_was_killed_leaves_nothing(cache, monkeypatch):
+    monkeypatch.setattr(_kernel, "_run", lambda *_, **__: (_ for _ in ()).throw(LabError("no network")))
+    (cache / ".partial-killed").mkdir(parents=True)
+    with pytest.raises(LabError, match="no network"):
+        _kernel.get(lambda _: None)
+    assert [path.name for path in cache.iterdir()] == ["lock"]
+
+
+def test_a_command_that_fails_is_named_with_its_complaint():
+    with pytest.raises(LabError, match=r"^ls --no-such-option failed: .+"):
+        _kernel._run("ls", "--no-such-option")
