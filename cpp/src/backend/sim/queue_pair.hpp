@@ -53,10 +53,11 @@ class QueuePair final : public backend::QueuePair {
     std::uint64_t received = 0;
   };
 
-  std::size_t ordinal() const noexcept;
+  std::size_t ordinal() const noexcept { return ordinal_; }
   bool allows_peer(Access needed) const noexcept { return allows(peer_->permissions(), needed); }
 
   // again: it waits, and somebody will tell.
+  Status begin(backend::RdmaOperation& operation) noexcept;
   Status execute(backend::RdmaOperation& operation) noexcept;
   Status move(backend::RdmaOperation& operation) noexcept;
   Status move_piece(backend::RdmaOperation& operation, const Region& there) noexcept;
@@ -86,6 +87,7 @@ class QueuePair final : public backend::QueuePair {
 
   RdmaQueue& queue_;
   const std::uint32_t number_;
+  const std::size_t ordinal_;
   const std::uint32_t forks_ = detail::fork_count();
   Inbox inbox_;
   std::unique_ptr<PeerInbox> peer_;
