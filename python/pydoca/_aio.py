@@ -201,6 +201,7 @@ class Bridge:
             await self._drain(task, before, cancelled)
         else:
             task._abandon()
+            self.look()  # its slot is free for the next wait at once
 
     async def _drain(self, task: Completion, before: int, cancelled: BaseException) -> None:
         loop = self.bind()
@@ -267,7 +268,8 @@ async def give_up(task: Task, before: int, error: BaseException) -> None:
             await bridge._give_up(task, before, error)
         raise error
     finally:
-        del error  # which refers to this frame
+        # The error refers to this frame, and whoever keeps it would keep the task.
+        del error, task
 
 
 def raise_if_any(error: BaseException | None) -> None:
