@@ -479,6 +479,23 @@ def test_without_wait_tasks(run, bluefield2):
     device.close()
 
 
+async def asynchronous(value):
+    return value == 5
+
+
+@pytest.mark.parametrize("predicate", [asynchronous, lambda value: asynchronous(value)], ids=["function", "result"])
+def test_polling_takes_a_plain_function_only(run, predicate):
+    device = pydoca.open_device("03:00.0", side="dpu")
+
+    async def main():
+        async with pydoca.ProgressEngine() as pe, pydoca.SyncEvent(device).as_context(pe) as ctx:
+            with pytest.raises(TypeError, match=r"is async: the predicate must be a plain function"):
+                await asyncio.wait_for(ctx.poll_until(predicate), ENOUGH)
+
+    run(main())
+    device.close()
+
+
 def test_capabilities(host):
     for operation in OPERATIONS:
         assert pydoca.SyncEventContext.is_supported(host.info, operation)
