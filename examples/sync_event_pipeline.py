@@ -6,6 +6,7 @@ has that content, and the host may overwrite it. While the DPU copies one buffer
 usage: sync_event_pipeline.py [ROUNDS [BYTES]]     (how often a buffer is filled, and its size)
 """
 
+import argparse
 import asyncio
 import hashlib
 import multiprocessing
@@ -16,6 +17,7 @@ from contextlib import closing
 import pydoca
 
 BUFFERS = 2
+NUMBER = 8  # bytes; a buffer is filled with its number, over and over
 SPAWN = multiprocessing.get_context("spawn")  # a forked child could not use what its parent has opened
 
 
@@ -54,7 +56,7 @@ class Producer:
 
     async def produce(self, filled: pydoca.SyncEventContext, drained: pydoca.SyncEventContext) -> None:
         for k in range(1, self.rounds + 1):
-            content = k.to_bytes(8, "little") * (self.size // 8)
+            content = k.to_bytes(NUMBER, "little") * (self.size // NUMBER)
             if k > BUFFERS:
                 await drained.wait_neq(k - BUFFERS - 1)  # it was that much at least, and grows when the buffer is free
             begin = k % BUFFERS * self.size
@@ -110,9 +112,30 @@ class Consumer:
         return sha256.hexdigest(), time.perf_counter() - start
 
 
+def count_of_rounds(text: str) -> int:
+    if not text.isdecimal() or int(text) == 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of rounds: it starts at 1")
+    return int(text)
+
+
+def size_of_buffer(text: str) -> int:
+    with pydoca.open_device("03:00.0", side="dpu") as dev:
+        most = pydoca.Dma.max_buf_size(dev.info)
+    if not text.isdecimal() or not NUMBER <= int(text) <= most or int(text) % NUMBER:
+        raise argparse.ArgumentTypeError(f"{text!r} is no size: a multiple of {NUMBER} from {NUMBER} to {most} bytes")
+    return int(text)
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="Two processes, two buffers, and two sync events that pace them.")
+    parser.add_argument("rounds", nargs="?", type=count_of_rounds, default=200, help="how often a buffer is filled")
+    parser.add_argument("size", nargs="?", type=size_of_buffer, default=1 << 20, help="bytes of a buffer")
+    return parser.parse_args()
+
+
 if __name__ == "__main__":
-    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 200
-    size = int(sys.argv[2]) if len(sys.argv) > 2 else 1 << 20
+    arguments = parse()
+    rounds, size = arguments.rounds, arguments.size
     producer = Producer(rounds, size)
     digest, seconds = asyncio.run(producer.run())
     total = rounds * size

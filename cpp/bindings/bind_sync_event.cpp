@@ -191,8 +191,7 @@ void bind_properties(py::classh<SyncEventObject>& type) {
                                           ? std::string("imported")
                                           : "publisher " + std::string(to_text(event.publisher())) + ", subscriber " +
                                                 std::string(to_text(event.subscriber()));
-        return "<pydoca.SyncEvent on " + event.device()->info().name() + ", " + locations + ", " +
-               std::string(self.state()) + ">";
+        return "<pydoca.SyncEvent on " + self.place() + ", " + locations + ", " + std::string(self.state()) + ">";
       });
 }
 

@@ -102,6 +102,9 @@ void bind_event_task(py::module_& module) {
                                               "or None (notify_set).")
       .def_property_readonly("operation",
                              [](const SyncEventTaskObject& self) { return to_str(name_of(self.operation())); })
+      .def("cancel", &SyncEventTaskObject::cancel,
+           "Ends a wait in flight: the engine's next progress completes it with SHUTDOWN. Raises BadStateError for "
+           "others.")
       .def_property(
           "operand", &SyncEventTaskObject::operand,
           [](SyncEventTaskObject& self, const py::object& value) { self.set_operand(to_u64(value, "operand")); },

@@ -62,6 +62,9 @@ std::shared_ptr<SyncEventContext> make_context(const py::object& event, const py
   std::shared_ptr<SyncEventContext> context = object.event().as_context();
   if (py::isinstance<py::dict>(num_tasks)) {
     for (const auto& [name, count] : py::reinterpret_borrow<py::dict>(num_tasks)) {
+      if (!py::isinstance<py::str>(name)) {
+        throw py::type_error(py::str("num_tasks: {!r} is no name of a task").format(name).cast<std::string>());
+      }
       configure(*context, to_operation(name.cast<std::string>()), count);
     }
   } else {
@@ -111,6 +114,16 @@ void SyncEventTaskObject::abandon() {
   }
 }
 
+void SyncEventTaskObject::cancel() {
+  engine().require_thread("cancel " + describe());
+  const Status status = in_flight() && is_wait()
+                            ? static_cast<SyncEventContext&>(event_slot().context()).cancel(event_slot())
+                            : Status::bad_state;
+  if (status != Status::success) {
+    raise(status, "cancel " + describe() + ": it is no wait in flight");
+  }
+}
+
 void SyncEventTaskObject::completed(Status status) {
   if (status == Status::success) result_ = event_slot().result();
 }
@@ -136,6 +149,8 @@ std::string SyncEventTaskObject::advice(Status status) const {
              py::str("{:#x}").format(mask_).cast<std::string>();
     case Status::connection_reset:
       return "the process at the other end is gone";
+    case Status::shutdown:
+      return "it was cancelled, or flushed as its context stopped";
     case Status::bad_state:
       if (was_submitted() && !in_flight()) return "the event was stopped by its owner";
       return TaskObject::advice(status);

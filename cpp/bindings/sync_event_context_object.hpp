@@ -35,6 +35,8 @@ class SyncEventTaskObject final : public TaskObject {
   std::string describe() const override;
   std::string advice(Status status) const override;
   bool lends_memory() const noexcept override { return false; }
+  /// Throws bad_state unless a wait in flight.
+  void cancel();
   /// Cancels a pending wait when nobody else waits for it.
   void abandon() override;
 

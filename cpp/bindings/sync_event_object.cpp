@@ -181,8 +181,11 @@ void SyncEventObject::wait(const WaitFor& what, std::uint64_t value, std::uint64
 }
 
 void SyncEventObject::refuse(std::string_view operation, Status status) const {
-  raise(status,
-        std::string(operation) + " of a sync event on " + event_->device()->info().name() + ": " + advice(status));
+  raise(status, std::string(operation) + " of a sync event on " + place() + ": " + advice(status));
+}
+
+std::string SyncEventObject::place() const {
+  return event_->device() != nullptr ? event_->device()->info().name() : std::string("no CPU");
 }
 
 std::string SyncEventObject::advice(Status status) const {

@@ -65,6 +65,8 @@ class SyncEventObject {
 
   /// "started", ...
   std::string_view state() const noexcept;
+  /// The name of the device that it is on; "no CPU" when neither location has one.
+  std::string place() const;
 
  private:
   void add_locations(const Options& options);

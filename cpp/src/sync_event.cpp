@@ -71,7 +71,7 @@ std::shared_ptr<SyncEvent> SyncEvent::create_from_export(std::shared_ptr<Device>
 SyncEvent::~SyncEvent() {
   counter_.reset();
   if (buf_ != nullptr) {
-    static_cast<void>(buf_->dec_refcount());
+    buf_->unhold();
   }
 }
 
@@ -174,9 +174,7 @@ void SyncEvent::set_buf(Buf& buf) {
   if (word_.address != nullptr || buf_ != nullptr) {
     refuse(Status::already_exist, "set buf", "the event's memory is set already");
   }
-  if (buf.inc_refcount() != Status::success) {
-    refuse(Status::not_permitted, "set buf", "no further reference to it can be had");
-  }
+  buf.hold();
   buf_ = &buf;
 }
 
@@ -223,7 +221,10 @@ void SyncEvent::start() {
 
 void SyncEvent::stop() {
   if (phase() != Phase::synchronous) {
-    refuse(Status::bad_state, "stop sync event", "it was not started, or its context must be stopped");
+    refuse(Status::bad_state, "stop sync event",
+           phase() == Phase::configuring    ? "it was not started"
+           : phase() == Phase::asynchronous ? "its context must be stopped instead"
+                                            : "it is stopped already");
   }
   if (counter_->withdraw() != Status::success) {
     refuse(Status::again, "stop sync event", "a peer is still accessing it; its export is dead, stop again");
@@ -247,7 +248,7 @@ void SyncEvent::close() {
 void SyncEvent::release() noexcept {
   phase_.store(Phase::closed, std::memory_order_release);
   if (buf_ != nullptr) {
-    static_cast<void>(std::exchange(buf_, nullptr)->dec_refcount());
+    std::exchange(buf_, nullptr)->unhold();
   }
   word_ = {};
   use_.reset();

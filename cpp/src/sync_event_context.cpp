@@ -319,6 +319,8 @@ void SyncEventContext::prepare_sleep() noexcept {
   counter().arm();
   if (counter().load() != last_) {
     ring();
+  } else if (const Status failure = counter().failure(); failure != Status::success) {
+    fail_waits(failure);  // a peer's end rang when nobody waited
   } else if (timer_ != nullptr) {
     timer_->start();
   }

@@ -8,8 +8,9 @@ here needs a timer to go on, a thread, or the loop's thread-safe calls.
 from __future__ import annotations
 
 import asyncio
+import inspect
 import warnings
-from collections.abc import AsyncIterator, Callable, Generator
+from collections.abc import AsyncIterator, Callable, Coroutine, Generator
 from contextlib import AsyncExitStack, suppress
 from types import coroutine
 from typing import Any, Protocol
@@ -201,6 +202,7 @@ class Bridge:
             await self._drain(task, before, cancelled)
         else:
             task._abandon()
+            self.look()  # its slot is free for the next wait at once
 
     async def _drain(self, task: Completion, before: int, cancelled: BaseException) -> None:
         loop = self.bind()
@@ -267,7 +269,8 @@ async def give_up(task: Task, before: int, error: BaseException) -> None:
             await bridge._give_up(task, before, error)
         raise error
     finally:
-        del error  # which refers to this frame
+        # The error refers to this frame, and whoever keeps it would keep the task.
+        del error, task
 
 
 def raise_if_any(error: BaseException | None) -> None:
@@ -347,14 +350,30 @@ async def leave_context(context: Context) -> None:
     return None
 
 
-async def poll_until(context: SyncEventContext, predicate: Callable[[int], object], interval: float) -> int:
+def poll_until(
+    context: SyncEventContext, predicate: Callable[[int], object], interval: float
+) -> Coroutine[Any, Any, int]:
+    if inspect.iscoroutinefunction(predicate):
+        raise _not_plain(predicate)
+    return _poll_until(context, predicate, interval)
+
+
+async def _poll_until(context: SyncEventContext, predicate: Callable[[int], object], interval: float) -> int:
     task = context.get(submit=False)
     while True:
         task.try_submit()
         value: int = await task
-        if predicate(value):
+        met = predicate(value)
+        if inspect.iscoroutine(met):  # which is true whatever it would return
+            met.close()
+            raise _not_plain(predicate)
+        if met:
             return value
         if interval > 0:
             await asyncio.sleep(interval)
         else:
             await next_turn()
+
+
+def _not_plain(predicate: Callable[[int], object]) -> TypeError:
+    return TypeError(f"poll_until: {predicate!r} is async: the predicate must be a plain function of the value")

@@ -144,13 +144,13 @@ TEST_F(SyncEventTest, LivesInABufWithTheRightPermissions) {
     EXPECT_EQ(thrown_by([&] { event->set_buf(*poor_buf); }), Status::not_permitted);
     EXPECT_EQ(thrown_by([&] { event->set_buf(*long_buf); }), Status::invalid_value);
     event->set_buf(*buf);
-    EXPECT_EQ(buf->refcount(), 2);
+    EXPECT_EQ(buf->dec_refcount(), Status::not_permitted) << "the event lives in it";
     EXPECT_EQ(thrown_by([&] { event->set_buf(*buf); }), Status::already_exist);
     event->start();
     ASSERT_EQ(event->update_set(5), Status::success);
     EXPECT_EQ(static_cast<int>(rich.bytes[8]), 5);
   }
-  EXPECT_EQ(buf->refcount(), 1);
+  EXPECT_FALSE(buf->in_flight());
   const auto remote = exported_event(dpu);
   remote->set_buf(*buf);
   EXPECT_EQ(thrown_by([&] { remote->start(); }), Status::not_permitted) << "without pci_read_write";

@@ -68,6 +68,10 @@ def unused_port() -> int:
         return int(probe.getsockname()[1])
 
 
+def _argument(value: object) -> str:
+    return os.fsdecode(value) if isinstance(value, bytes) else str(value)
+
+
 class Commands:
     """Runs `pydoca` in a fabric of its own, by whose name it recognises every process that belongs to a test."""
 
@@ -91,7 +95,7 @@ class Commands:
         return value
 
     def line(self, *arguments: object) -> list[str]:
-        return [sys.executable, "-P", "-m", "pydoca", *map(str, arguments)]
+        return [sys.executable, "-P", "-m", "pydoca", *(_argument(value) for value in arguments)]
 
     def start(self, *arguments: object, prefix: Sequence[str] = (), **options: Any) -> "subprocess.Popen[str]":
         options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "env": self.env, **options}

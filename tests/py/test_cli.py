@@ -52,6 +52,8 @@ def test_help_names_every_command(commands):
         (["copy", "a", "b", "--timeou", "1"], "--timeou"),
         (["rdma-lab", "--pair"], "COMMAND"),
         (["rdma-lab", "--memory", "much", "true"], "'much' is no size"),
+        (["copy", "a", "b", "--rep", b"\xff"], "'\\udcff' is no name"),
+        (["caps", b"\xff\xfe"], "'\\udcff\\udcfe' is no name"),
     ],
 )
 def test_a_wrong_command_line_is_explained_in_one_line(commands, arguments, part):
@@ -165,6 +167,12 @@ def test_a_reader_that_goes_early_is_no_noise(commands):
     os.close(writer)
     assert run.stderr == ""
     assert run.returncode == 1
+
+
+def test_an_error_without_standard_error_is_not_output(commands):
+    line = ["sh", "-c", '"$@" 2>&-', "sh", *commands.line("caps", "09:00.0")]
+    run = subprocess.run(line, capture_output=True, text=True, timeout=30, env=commands.env)
+    assert (run.returncode, run.stdout, run.stderr) == (1, "", "")
 
 
 def test_standard_output_that_is_closed_is_nobodys(commands):

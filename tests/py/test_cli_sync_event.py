@@ -48,6 +48,29 @@ sys.exit(main(sys.argv[1:]))
 """
 
 
+# A host process that comes, sends so many of its part's messages, and then lives on in silence.
+SILENT = """
+import asyncio, sys
+import pydoca
+from pydoca.cli._messages import Events, Part, encode
+
+async def main(part, count):
+    device = pydoca.open_device("0b:00.0", side="host")
+    signal = pydoca.SyncEvent(device, subscriber="remote_pci")
+    answer = pydoca.SyncEvent(device, publisher="remote_pci")
+    signal.start()
+    answer.start()
+    events = Events.of(signal.export_to_remote_pci(), answer.export_to_remote_pci())
+    print("ready", flush=True)
+    async with pydoca.ProgressEngine() as engine, pydoca.comch.Client(engine, device, "sync-event") as link:
+        for message in (Part(part), events)[:count]:
+            await link.send(encode(message))
+        await asyncio.Event().wait()
+
+asyncio.run(main(sys.argv[1], int(sys.argv[2])))
+"""
+
+
 def require_error(end, *parts: str, code: int = 1) -> None:
     returncode, output, errors = end
     assert (returncode, output) == (code, ""), end
@@ -209,6 +232,8 @@ def test_a_device_without_wait_tasks_waits_without_tasks_as_any(commands, bluefi
         (["local", "--output", "xml"], "'xml'"),
         (["local", "-j"], "--json"),
         (["local", "extra"], "extra"),
+        (["local", "--name", b"\xff\xfe"], "--name: '\\udcff\\udcfe' is no name"),
+        (["remote", "-r", b"\xff"], "'\\udcff' is no name"),
     ],
 )
 def test_a_wrong_command_line_is_explained_in_one_line(commands, arguments, part):
@@ -267,6 +292,7 @@ def test_the_command_line_wins_over_a_file(commands, tmp_path, place):
         ('{"doca_program_flags": {"pci-addr": true}}', ["--pci-addr"]),
         ('{"doca_program_flags": {"pci-addr": null}}', ["pci-addr", "null"]),
         ('{"doca_program_flags": {"async_num_tasks": 0}}', ["starts at 1"]),
+        ('{"doca_program_flags": {"pci-addr": "\\ud800"}}', ["--pci-addr", "'\\ud800' is no name"]),
         ('{"doca_program_flags": {"name": ["\\u001b[0m"]}}', ["name"]),
     ],
 )
@@ -318,6 +344,29 @@ def test_what_the_devices_cannot_do(commands, arguments, parts):
 def test_the_other_part_never_comes(commands, part):
     end = end_of(commands.run("sync-event", part, "--name", "lonely", "--timeout", "0.3"))
     require_error(end, "'lonely'", f"`pydoca sync-event {OTHER[part]} --name lonely`", "--timeout", "0.3 s")
+
+
+@pytest.mark.parametrize("flags", [[], ["--async"]], ids=["synchronous", "asynchronous"])
+@pytest.mark.parametrize(("part", "count"), [("remote", 0), ("remote", 1), ("remote", 2), ("local", 0), ("local", 1)])
+def test_the_other_part_comes_and_keeps_silent(commands, part, count, flags):
+    """The timeout ends the command, not the other process, which stays."""
+    line = [sys.executable, "-P", "-c", SILENT, OTHER[part], str(count)]
+    with subprocess.Popen(
+        line, env=commands.env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as other:
+        try:
+            assert other.stdout.readline() == "ready\n"
+            end = end_of(commands.run("sync-event", part, "-d", "p0", "--timeout", "1", *flags))
+            assert other.poll() is None
+        finally:
+            other.kill()
+    require_error(end, f"the handshake with the {OTHER[part]} process was not complete after 1 s", "--timeout")
+
+
+def test_waiting_without_standard_error(commands):
+    line = ["sh", "-c", '"$@" 2>&-', "sh", *commands.line("sync-event", "local", "--timeout", "0.3")]
+    run = subprocess.run(line, capture_output=True, text=True, timeout=30, env=commands.env)
+    assert end_of(run) == (1, "", "")
 
 
 def test_two_parts_of_a_kind_do_not_go_together(commands):

@@ -58,6 +58,22 @@ def test_events_pace_a_pipeline(commands, rounds):
     assert output.endswith(f"SHA-256 {digest}\n")
 
 
+@pytest.mark.parametrize(
+    ("arguments", "part"),
+    [
+        (["0", "8"], "'0' is no number of rounds"),
+        (["many"], "'many' is no number of rounds"),
+        (["3", "12"], "'12' is no size: a multiple of 8"),
+        (["3", "0"], "'0' is no size"),
+        (["3", str(1 << 40)], "is no size"),
+    ],
+)
+def test_a_pipeline_that_cannot_be_is_refused(commands, arguments, part):
+    output, errors = (process := start(commands, "sync_event_pipeline.py", *arguments)).communicate(timeout=30)
+    assert (process.returncode, output) == (2, "")
+    assert part in errors.splitlines()[-1]
+
+
 def test_the_copy_of_the_readme(commands):
     readme = (EXAMPLES.parent / "README.md").read_text()
     code = readme.split("```python\n")[1].split("```")[0]

@@ -474,6 +474,27 @@ def test_it_lives_in_a_buf(dev, make_buf):
         assert bytes(memoryview(memory)[64:66]) == b"\x02\x01"
 
 
+def test_a_buf_stays_while_an_event_lives_in_it(dev, make_buf):
+    buf = make_buf()
+    event = pydoca.SyncEvent(dev, buf=buf)
+    for release in (buf.close, buf.dec_refcount):
+        with pytest.raises(pydoca.NotPermittedError):
+            release()
+    event.close()
+    buf.close()
+
+
+def test_an_event_without_a_cpu_says_so(dev):
+    event = pydoca.SyncEvent(dev, publisher="remote_pci", subscriber="remote_pci")
+    assert "no CPU" in repr(event)
+    for call in (event.get, lambda: event.update_set(1), lambda: event.wait_eq(1, timeout=0)):
+        with pytest.raises(pydoca.BadStateError, match="no CPU"):
+            call()
+    with pytest.raises(pydoca.InvalidValueError, match="neither location is this CPU"):
+        event.start()
+    event.close()
+
+
 @pytest.mark.parametrize("size", [4, 16])
 def test_a_buf_of_another_size(dev, make_buf, size):
     with pytest.raises(pydoca.InvalidValueError, match=str(size)):

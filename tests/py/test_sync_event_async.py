@@ -1,6 +1,7 @@
 """Sync events as contexts: their operations as tasks."""
 
 import asyncio
+import contextlib
 import gc
 import time
 
@@ -478,9 +479,75 @@ def test_without_wait_tasks(run, bluefield2):
     device.close()
 
 
+async def asynchronous(value):
+    return value == 5
+
+
+@pytest.mark.parametrize("predicate", [asynchronous, lambda value: asynchronous(value)], ids=["function", "result"])
+def test_polling_takes_a_plain_function_only(run, predicate):
+    device = pydoca.open_device("03:00.0", side="dpu")
+
+    async def main():
+        async with pydoca.ProgressEngine() as pe, pydoca.SyncEvent(device).as_context(pe) as ctx:
+            with pytest.raises(TypeError, match=r"is async: the predicate must be a plain function"):
+                await asyncio.wait_for(ctx.poll_until(predicate), ENOUGH)
+
+    run(main())
+    device.close()
+
+
 def test_capabilities(host):
     for operation in OPERATIONS:
         assert pydoca.SyncEventContext.is_supported(host.info, operation)
     assert pydoca.SyncEventContext.max_num_tasks(host.info) == host.info.capabilities.sync_event.max_num_tasks
     with pytest.raises(pydoca.InvalidValueError, match="wait_eq"):
         pydoca.SyncEventContext.is_supported(host.info, "wait_eqq")
+
+
+# ---- found by use
+
+
+def test_a_wait_that_begins_after_the_owner_has_stopped(run, host):
+    async def main():
+        dpu = pydoca.open_device("03:00.0", side="dpu")
+        owner = pydoca.SyncEvent(host, publisher="remote_pci")
+        owner.start()
+        imported = dpu.import_sync_event(owner.export_to_remote_pci())
+        async with pydoca.ProgressEngine() as pe, imported.as_context(pe, 2) as context:
+            owner.stop()
+            await asyncio.sleep(0.1)
+            with pytest.raises(pydoca.BadStateError):
+                async with asyncio.timeout(ENOUGH):
+                    await context.wait_eq(1)
+        owner.close()
+
+    run(main())
+
+
+def test_the_slot_of_a_cancelled_wait_is_free_at_once(run, make_running):
+    running = make_running(num_tasks=1)
+
+    async def main():
+        await running.ctx.get()
+        for _ in range(5):
+            with contextlib.suppress(TimeoutError):  # which, unlike pytest.raises, keeps no frame that has the task
+                async with asyncio.timeout(0.01):
+                    await running.ctx.wait_eq(1)
+
+    run(main())
+
+
+def test_a_wait_that_nobody_awaits_can_be_cancelled(running):
+    task = running.ctx.wait_eq(1)
+    task.cancel()
+    with pytest.raises(pydoca.ShutdownError, match="cancelled"):
+        task.wait(ENOUGH)
+    for other in (task, running.ctx.get()):
+        with pytest.raises(pydoca.BadStateError, match="no wait in flight"):
+            other.cancel()
+    assert running.ctx.num_inflight_tasks <= 1
+
+
+def test_num_tasks_by_something_else_than_a_name(host):
+    with pydoca.ProgressEngine() as pe, pytest.raises(TypeError, match="1 is no name"):
+        pydoca.SyncEvent(host).as_context(pe, {1: 2})

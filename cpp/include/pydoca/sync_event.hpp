@@ -65,7 +65,7 @@ class SyncEvent : public std::enable_shared_from_this<SyncEvent> {
   /// The counter lives in these 8 bytes, which keep their value and which owner keeps alive. Throws invalid_value for
   /// null and for a misaligned address.
   void set_addr(void* address, std::shared_ptr<const void> owner = nullptr);
-  /// The counter is buf's data section, of which a reference is held: a single element of 8 aligned bytes
+  /// The counter is buf's data section, which stays in use for as long: a single element of 8 aligned bytes
   /// (invalid_value) in a map whose permissions are local read-write and RDMA read, write and atomic, and PCI
   /// read-write where a location is remote_pci (not_permitted).
   void set_buf(Buf& buf);

@@ -14,11 +14,11 @@ __all__ = ["main"]
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command and returns its exit code: 0, 1 after an error, 130 after Ctrl-C; 2 for a wrong command line."""
+    _replace_closed_streams()
     arguments = parse(sys.argv[1:] if argv is None else argv)
     try:
         code = arguments.run(arguments)
-        if sys.stdout is not None:  # closed by the shell: >&-
-            sys.stdout.flush()
+        sys.stdout.flush()
         return int(code)
     except (Exception, KeyboardInterrupt) as error:
         if arguments.debug or os.environ.get("PYDOCA_DEBUG"):
@@ -28,6 +28,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         else:
             print(f"pydoca: {describe(error)}", file=sys.stderr)
         return exit_code(error)
+
+
+def _replace_closed_streams() -> None:
+    """What goes to a stream that the shell has closed, as by 2>&-, is lost; print() would write errors to output."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
 
 
 def _forget_output() -> None:

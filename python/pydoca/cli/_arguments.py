@@ -9,7 +9,7 @@ from typing import NoReturn
 import pydoca
 from pydoca.cli._errors import CommandError, one_line
 from pydoca.cli._flag_file import read_flags
-from pydoca.cli._values import count, log_level, seconds, size
+from pydoca.cli._values import count, log_level, seconds, size, utf8
 
 # Options of copy that only one of its sides has a use for.
 _ONLY_FOR_DPU = ("dpu_device", "rep", "piece_size", "in_flight")
@@ -93,7 +93,7 @@ def _add_devices(commands: argparse._SubParsersAction[_Parser]) -> None:
 def _add_caps(commands: argparse._SubParsersAction[_Parser]) -> None:
     parser = _add_command(commands, "caps", _run_caps, "Show what a device can do, and its limits.")
     _add_json(parser)
-    parser.add_argument("device", metavar="DEVICE", help="PCI address, name, ibdev name or interface")
+    parser.add_argument("device", type=utf8, metavar="DEVICE", help="PCI address, name, ibdev name or interface")
 
 
 def _add_copy(commands: argparse._SubParsersAction[_Parser]) -> _Parser:
@@ -109,10 +109,10 @@ def _add_copy(commands: argparse._SubParsersAction[_Parser]) -> _Parser:
     _add_json(parser)
     parser.add_argument("paths", nargs="+", metavar="PATH", help="SRC is a regular file, DST a file or a directory")
     parser.add_argument("--side", choices=["host", "dpu"], help="run this half only; start the other one elsewhere")
-    parser.add_argument("--name", help="the service by which the two halves find each other (default: copy)")
-    parser.add_argument("--device", help="the host function (with --side dpu: the DPU device)")
-    parser.add_argument("--dpu-device", help="the DPU device")
-    parser.add_argument("--rep", help="the representor of the host function, on the DPU device")
+    parser.add_argument("--name", type=utf8, help="the service by which the two halves find each other (default: copy)")
+    parser.add_argument("--device", type=utf8, help="the host function (with --side dpu: the DPU device)")
+    parser.add_argument("--dpu-device", type=utf8, help="the DPU device")
+    parser.add_argument("--rep", type=utf8, help="the representor of the host function, on the DPU device")
     parser.add_argument(
         "--piece-size",
         type=size,
@@ -157,8 +157,10 @@ def _add_sync_event(commands: argparse._SubParsersAction[_Parser]) -> None:
 def _add_sync_event_part(parts: argparse._SubParsersAction[_Parser], name: str, description: str) -> None:
     parser = _add_command(parts, name, _run_sync_event, description)
     parser.set_defaults(part=name, parser=parser)
-    parser.add_argument("-d", "--pci-addr", metavar="DEVICE", help="the device, by PCI address or by name")
-    parser.add_argument("-r", "--rep-pci-addr", metavar="REP", help="the host function's representor (DPU side only)")
+    parser.add_argument("-d", "--pci-addr", type=utf8, metavar="DEVICE", help="the device, by PCI address or by name")
+    parser.add_argument(
+        "-r", "--rep-pci-addr", type=utf8, metavar="REP", help="the host function's representor (DPU side only)"
+    )
     parser.add_argument("--async", dest="is_async", action="store_true", help="asynchronous mode: operations are tasks")
     parser.add_argument(
         "--async_num_tasks", type=count, metavar="N", help="with --async: tasks of each kind (default: 1)"
@@ -166,9 +168,13 @@ def _add_sync_event_part(parts: argparse._SubParsersAction[_Parser], name: str, 
     parser.add_argument("--atomic", action="store_true", help="publish by update_add instead of update_set")
     _add_general_flags(parser)
     parser.add_argument("--output", choices=["text", "json"], default="text", help="how the result is written")
-    parser.add_argument("--name", default="sync-event", help="where the two meet (default: sync-event)")
+    parser.add_argument("--name", type=utf8, default="sync-event", help="where the two meet (default: sync-event)")
     parser.add_argument(
-        "--timeout", type=seconds, metavar="S", default=30.0, help="seconds to wait for the other (default: 30)"
+        "--timeout",
+        type=seconds,
+        metavar="S",
+        default=30.0,
+        help="seconds to wait for the other, and then for the handshake with it (default: 30)",
     )
 
 

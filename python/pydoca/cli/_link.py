@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 
@@ -88,6 +89,18 @@ async def connect(
             f"no DPU process offers {meeting.name!r} to {device.pci_addr}, for {meeting.timeout:g} s: start "
             f"`{meeting.other}`, or wait longer with --timeout"
         ) from None
+
+
+@contextlib.asynccontextmanager
+async def at_most(timeout: float, work: str) -> AsyncIterator[None]:
+    """Ends what is done with a process that has come: it may live, and keep silent for ever."""
+    try:
+        async with asyncio.timeout(timeout) as limit:
+            yield
+    except TimeoutError:  # or pydoca's, which is one
+        if not limit.expired():
+            raise
+        raise CommandError(f"{work} was not complete after {timeout:g} s: wait longer with --timeout") from None
 
 
 async def _refuse_others(server: comch.Server) -> None:

@@ -51,8 +51,10 @@ async def _handshake(arguments: argparse.Namespace) -> dict[str, Any]:
         _require_tasks(device.info, arguments)
         engine = await stack.enter_async_context(pydoca.ProgressEngine())
         peer = await _meet(stack, engine, device, arguments)
-        play = _play_local if arguments.part == "local" else _play_remote
-        result = await peer.while_there(play(peer, engine, device, arguments))
+        async with _link.at_most(arguments.timeout, f"the handshake with the {_OTHER[arguments.part]} process"):
+            await _agree_on_parts(peer, arguments.part)
+            play = _play_local if arguments.part == "local" else _play_remote
+            result = await peer.while_there(play(peer, engine, device, arguments))
         if arguments.part == "remote":
             await peer.wait_for_end(_HANG_UP)
         return {**_setting(device, arguments), **result}
@@ -92,11 +94,13 @@ async def _meet(
         link = await _link.accept(stack, engine, device, rep, meeting, reporter)
     else:
         link = await _link.connect(stack, engine, device, meeting, reporter)
-    peer = await stack.enter_async_context(Peer(link, f"the {_OTHER[arguments.part]} process", "handshake"))
-    await peer.send(Part(arguments.part))
-    if (other := (await peer.receive(Part)).name) == arguments.part:
+    return await stack.enter_async_context(Peer(link, f"the {_OTHER[arguments.part]} process", "handshake"))
+
+
+async def _agree_on_parts(peer: Peer, part: str) -> None:
+    await peer.send(Part(part))
+    if (other := (await peer.receive(Part)).name) == part:
         raise CommandError(f"both processes are {other!r}: one has to be {_OTHER[other]!r}")
-    return peer
 
 
 def _command_of_other(device: pydoca.Device, arguments: argparse.Namespace) -> str:

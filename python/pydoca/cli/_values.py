@@ -36,6 +36,15 @@ def seconds(text: str) -> float:
     return value
 
 
+def utf8(value: str) -> str:
+    """Names are UTF-8. What is not comes from a command line's bytes or a JSON file's escapes as surrogates."""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise argparse.ArgumentTypeError(f"{value!r} is no name: it is not UTF-8") from None
+    return value
+
+
 def log_level(text: str) -> LogLevel:
     try:
         return to_level(text)

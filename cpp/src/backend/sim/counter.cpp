@@ -77,6 +77,7 @@ class Losses final : public Exporter::Companion {
   void importer_died() noexcept override {
     died_.fetch_add(1, std::memory_order_release);
     alarm.wake(CounterSide::owner);
+    alarm.wake(CounterSide::importer);  // it may have taken the bell, and died before it woke anybody
   }
   void withdrawn() noexcept override { alarm.wake(CounterSide::importer); }
   /// Whether one has died that nobody was told of.
