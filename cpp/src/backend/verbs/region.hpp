@@ -18,6 +18,7 @@ class Region : public backend::MemoryRegion {
   bool writable() const noexcept { return writable_; }
   std::uint32_t lkey() const noexcept { return lkey_; }
   std::uint32_t rkey() const noexcept { return rkey_; }
+  std::uint32_t mkey() const override { return rkey_; }
 
  protected:
   bool is_local_ = false;
