@@ -11,6 +11,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <chrono>
 #include <cstdlib>
@@ -101,13 +102,16 @@ class RdmaRig {
           std::uint32_t num_tasks = 16)
       : device(opened), pe(engine), rdma(Rdma::create(device)), inventory(BufInventory::create(512)) {
     for (std::size_t kind = 0; kind < num_rdma_task_kinds; ++kind) {
-      rdma->set_conf(static_cast<RdmaTaskKind>(kind), completed, completed, num_tasks);
+      if (Rdma::is_task_supported(device->info(), static_cast<RdmaTaskKind>(kind))) {
+        rdma->set_conf(static_cast<RdmaTaskKind>(kind), completed, completed, num_tasks);
+      }
     }
     rdma->set_connection_state_callbacks(request, established, failed, disconnected);
     rdma->set_permissions(any_rdma);
     rdma->set_user_data(std::bit_cast<std::uint64_t>(this));
-    rdma->set_max_send_buf_list_len(8);
-    rdma->set_receive_dst_buf_list_len(8);
+    rdma->set_max_send_buf_list_len(std::min(8U, Rdma::max_send_buf_list_len(device->info())));
+    rdma->set_receive_dst_buf_list_len(
+        std::min(8U, Rdma::max_receive_dst_buf_list_len(device->info(), RdmaTransport::rc)));
     pe->connect(rdma);
     inventory->start();
   }
