@@ -75,6 +75,7 @@ RecordHeader header_of(const RdmaOperation& operation, RecordKind kind) noexcept
 QueuePair::QueuePair(RdmaQueue& queue, std::uint32_t number)
     : queue_(queue),
       number_(number),
+      depth_(queue.options().send_queue_size),
       ordinal_(queue.device().ordinal()),
       inbox_(queue.device(), queue.mailbox(), number, queue.options().permissions) {}
 
@@ -126,11 +127,10 @@ void QueuePair::tell_peer() noexcept {
 }
 
 Status QueuePair::post(RdmaOperation& operation, bool flush) noexcept {
-  if (outstanding_ == queue_.options().send_queue_size) [[unlikely]] {
+  if (outstanding_ == depth_) [[unlikely]] {
     return Status::again;
   }
   ++outstanding_;
-  operation.own = {};
   operation.queue_pair = this;
   if (flush && waiting_.empty() && phase_ == Phase::connected) [[likely]] {
     const Status status = begin(operation);
@@ -145,6 +145,7 @@ Status QueuePair::post(RdmaOperation& operation, bool flush) noexcept {
     queue_.finish(operation, Status::shutdown);
     return Status::success;
   }
+  operation.own = {};
   waiting_.push(operation);
   if (flush) {
     run();
@@ -175,6 +176,7 @@ void QueuePair::run() noexcept {
 Status QueuePair::begin(RdmaOperation& operation) noexcept {
   if (operation.opcode != RdmaOpcode::write || operation.length == 0 || operation.length > largest_piece ||
       operation.local == nullptr || operation.local->next != nullptr) {
+    operation.own = {};
     return execute(operation);
   }
   const Region* const here = region_of(*operation.local, ordinal_);
@@ -182,6 +184,7 @@ Status QueuePair::begin(RdmaOperation& operation) noexcept {
   const bool plain = here != nullptr && here->kind() == Region::Kind::local && there != nullptr &&
                      there->kind() == Region::Kind::mapped && readable(*operation.local, ordinal_);
   if (!plain || queue_.device().removed() || peer_->is_gone() || !there->gate()->enter()) [[unlikely]] {
+    operation.own = {};
     return execute(operation);
   }
   std::memcpy(there->at(operation.remote_addr), here->at(operation.local->data), operation.length);

@@ -85,18 +85,20 @@ class QueuePair final : public backend::QueuePair {
   void lose(Status status) noexcept;
   void close_link(Status of_waiting) noexcept;
 
+  // Together what every operation touches.
   RdmaQueue& queue_;
   const std::uint32_t number_;
+  const std::uint32_t depth_;
   const std::size_t ordinal_;
-  const std::uint32_t forks_ = detail::fork_count();
-  Inbox inbox_;
   std::unique_ptr<PeerInbox> peer_;
-  std::unique_ptr<Handshake> handshake_;
-  Phase phase_ = Phase::fresh;
-  std::uint32_t outstanding_ = 0;
   OperationList waiting_;
-  Incoming incoming_;
+  std::uint32_t outstanding_ = 0;
+  Phase phase_ = Phase::fresh;
+  const std::uint32_t forks_ = detail::fork_count();
   std::optional<Clock::time_point> deadline_;
+  Incoming incoming_;
+  std::unique_ptr<Handshake> handshake_;
+  Inbox inbox_;
 };
 
 }  // namespace pydoca::sim
