@@ -213,7 +213,7 @@ class Bench {
     return {std::move(name),
             rule,
             target,
-            std::max<std::uint64_t>(depth, 16 * mi / size / (size < ki ? 8 : 1)),
+            std::max<std::uint64_t>(depth, std::min<std::uint64_t>(4096, 16 * mi / size)),
             [loop](std::uint64_t units) { loop->run(units); },
             [this, size, depth](std::uint64_t units) {
               for (std::uint64_t i = 0; i < units; ++i) {

@@ -86,16 +86,15 @@ void Rdma::watch_queue() {
     progress_engine()->watch(queue_->event_fd(), EPOLLIN, *this);
     events_watched_ = true;
   }
-  if (queue_->fd() >= 0) {
-    progress_engine()->watch(queue_->fd(), EPOLLIN, *this);
-    watched_ = true;
+  has_descriptor_ = queue_->fd() >= 0;
+  if (has_descriptor_) {
     start_looking();
   }
 }
 
 void Rdma::unwatch_queue() noexcept {
   stop_looking();
-  is_looking_ = false;
+  is_looking_ = has_descriptor_ = false;
   if (std::exchange(watched_, false)) {
     progress_engine()->unwatch(queue_->fd());
   }
@@ -285,13 +284,25 @@ bool Rdma::look() noexcept {
   return false;
 }
 
+/// A descriptor costs an engine that polls a system call now and then, so that it is watched by one that sleeps only.
 void Rdma::start_looking() noexcept {
+  if (std::exchange(watched_, false)) {
+    progress_engine()->unwatch(queue_->fd());
+  }
   is_looking_ = true;
   keep_looking();
 }
 
 void Rdma::prepare_sleep() noexcept {
   is_looking_ = false;
+  try {
+    progress_engine()->watch(queue_->fd(), EPOLLIN, *this);
+    watched_ = true;
+  } catch (const Error& error) {
+    log::engine(log::Level::error, kind(), error.what());
+    ring();  // it must not sleep, then
+    return;
+  }
   queue_->arm();
   if (queue_->look()) {
     ring();
@@ -299,7 +310,7 @@ void Rdma::prepare_sleep() noexcept {
 }
 
 bool Rdma::poll_one(bool& more) noexcept {
-  if (watched_ && !is_looking_) [[unlikely]] {
+  if (has_descriptor_ && !is_looking_) [[unlikely]] {
     start_looking();  // that ended when the engine went to sleep, and polling disarms the queue
   }
   const bool news_due = completed_since_news_ >= completions_between_news;

@@ -419,6 +419,7 @@ class Rdma final : public Context {
   std::uint32_t vain_looks_ = 0;
   std::uint32_t completed_since_news_ = 0;
   bool news_ = false;
+  bool has_descriptor_ = false;  ///< the queue; it is watched_ while the engine sleeps, and looked at otherwise
   bool watched_ = false;
   bool is_looking_ = false;
   bool events_watched_ = false;

@@ -186,7 +186,7 @@ detail::Fd ConnectionManager::connect_to_socket(const backend::RdmaAddress& addr
 bool ConnectionManager::next_event(RdmaEvent& event) noexcept {
   event.private_data_len = 0;
   event.status = Status::success;
-  while (num_handshakes_ != 0 || !listeners_.empty() || !strangers_.empty()) {
+  while (is_active()) {
     epoll_event ready{};
     if (::epoll_wait(epoll_.get(), &ready, 1, 0) != 1) {
       return false;

@@ -83,6 +83,8 @@ class ConnectionManager {
   void stop_listening(std::uint16_t port) noexcept { listeners_.erase(port); }
   std::unique_ptr<QueuePair> connect_to(const backend::RdmaAddress& address, std::span<const std::byte> private_data);
   bool next_event(backend::RdmaEvent& event) noexcept;
+  /// Whether fd() can ever be readable as things are.
+  bool is_active() const noexcept { return num_handshakes_ != 0 || !listeners_.empty() || !strangers_.empty(); }
   void handshake_began() noexcept { ++num_handshakes_; }
   void handshake_ended() noexcept { --num_handshakes_; }
 

@@ -20,13 +20,15 @@ static_assert(sizeof(InboxPage) <= ring_offset);
 
 class MailboxFiles final : public Exporter::Companion {
  public:
-  explicit MailboxFiles(std::shared_ptr<Mailbox> mailbox) noexcept : mailbox_(std::move(mailbox)) {}
+  MailboxFiles(std::shared_ptr<Mailbox> mailbox, std::uint32_t number) noexcept
+      : mailbox_(std::move(mailbox)), number_(number) {}
   std::vector<int> files() const override { return {mailbox_->file(), mailbox_->event_fd()}; }
-  void importer_died() noexcept override {}
+  void importer_died() noexcept override { mailbox_->tell(number_); }
   void withdrawn() noexcept override {}
 
  private:
   const std::shared_ptr<Mailbox> mailbox_;
+  const std::uint32_t number_;
 };
 
 std::uint64_t random_token() {
@@ -40,7 +42,7 @@ std::uint64_t random_token() {
 
 Inbox::Inbox(const Device& device, std::shared_ptr<Mailbox> mailbox, std::uint32_t peer_number, Access permissions)
     : memory_(Memory::allocate(ring_offset + ring_size)),
-      companion_(std::make_shared<MailboxFiles>(std::move(mailbox))),
+      companion_(std::make_shared<MailboxFiles>(std::move(mailbox), peer_number)),
       page_(new (memory_->data()) InboxPage),
       ring_(page_->ring, memory_->data() + ring_offset, ring_size),
       region_(device, {memory_->data(), memory_->size(), {{memory_, 0}}}, Access::local_read_write) {

@@ -18,6 +18,7 @@ namespace {
 
 using backend::RdmaOpcode;
 using backend::RdmaOperation;
+using backend::Segment;
 
 /// More than this is moved while the engine polls, piece by piece.
 constexpr std::uint64_t largest_piece = std::uint64_t{256} << 10;
@@ -172,24 +173,35 @@ void QueuePair::run() noexcept {
   }
 }
 
-/// execute() in one for a short write between memory that is mapped here, which most operations are: at half the cost.
+/// execute() in one for a short write or read between memory that is mapped here, which most operations are: at half
+/// the cost.
 Status QueuePair::begin(RdmaOperation& operation) noexcept {
-  if (operation.opcode != RdmaOpcode::write || operation.length == 0 || operation.length > largest_piece ||
-      operation.local == nullptr || operation.local->next != nullptr) {
-    operation.own = {};
-    return execute(operation);
+  const bool reads = operation.opcode == RdmaOpcode::read;
+  const Segment* const local = operation.local;
+  if ((!reads && operation.opcode != RdmaOpcode::write) || operation.length == 0 || operation.length > largest_piece ||
+      local == nullptr || local->next != nullptr) {
+    return begin_slowly(operation);
   }
-  const Region* const here = region_of(*operation.local, ordinal_);
-  const Region* const there = reachable(operation, operation.length, Access::rdma_write);
-  const bool plain = here != nullptr && here->kind() == Region::Kind::local && there != nullptr &&
-                     there->kind() == Region::Kind::mapped && readable(*operation.local, ordinal_);
-  if (!plain || queue_.device().removed() || peer_->is_gone() || !there->gate()->enter()) [[unlikely]] {
-    operation.own = {};
-    return execute(operation);
+  const Region* const here = region_of(*local, ordinal_);
+  const Region* const there = reachable(operation, operation.length, reads ? Access::rdma_read : Access::rdma_write);
+  const bool allowed = reads ? writable(*local, ordinal_) && operation.length <= local->tailroom()
+                             : readable(*local, ordinal_) && operation.length <= local->data_len;
+  if (!allowed || here->kind() != Region::Kind::local || there == nullptr || there->kind() != Region::Kind::mapped ||
+      queue_.device().removed() || peer_->is_gone() || !there->gate()->enter()) [[unlikely]] {
+    return begin_slowly(operation);
   }
-  std::memcpy(there->at(operation.remote_addr), here->at(operation.local->data), operation.length);
+  if (reads) {
+    std::memcpy(here->at(local->tail()), there->at(operation.remote_addr), operation.length);
+  } else {
+    std::memcpy(there->at(operation.remote_addr), here->at(local->data), operation.length);
+  }
   there->gate()->leave();
   return Status::success;
+}
+
+Status QueuePair::begin_slowly(RdmaOperation& operation) noexcept {
+  operation.own = {};
+  return execute(operation);
 }
 
 Status QueuePair::execute(RdmaOperation& operation) noexcept {

@@ -58,6 +58,7 @@ class QueuePair final : public backend::QueuePair {
 
   // again: it waits, and somebody will tell.
   Status begin(backend::RdmaOperation& operation) noexcept;
+  Status begin_slowly(backend::RdmaOperation& operation) noexcept;
   Status execute(backend::RdmaOperation& operation) noexcept;
   Status move(backend::RdmaOperation& operation) noexcept;
   Status move_piece(backend::RdmaOperation& operation, const Region& there) noexcept;

@@ -22,6 +22,8 @@ using backend::RdmaOpcode;
 using backend::RdmaOperation;
 
 constexpr std::uint8_t retry_for_ever = 7;
+/// Whether a connection is being made takes a system call to find out.
+constexpr std::uint32_t looks_at_manager = 256;
 
 void require(bool done, std::string_view what) {
   if (!done) {
@@ -37,34 +39,32 @@ RdmaQueue::RdmaQueue(Device& device, const backend::RdmaOptions& options, backen
       doorbell_(doorbell),
       mailbox_(std::make_shared<Mailbox>(options.recv_queue_size)),
       pairs_(options.max_num_connections),
-      receives_(options.recv_queue_size) {
+      receives_(options.recv_queue_size),
+      all_(::epoll_create1(EPOLL_CLOEXEC)) {
   if (options.max_num_connections > max_peers) {
     throw Error(Status::invalid_value, detail::concat("rdma: at most ", max_peers, " connections"));
   }
-  if (options.rnr_retry_count < retry_for_ever) {
-    make_timer();
-  }
   manager_ = std::make_unique<ConnectionManager>(*this);
+  watch_all();
 }
 
 RdmaQueue::~RdmaQueue() = default;
 
-void RdmaQueue::make_timer() {
-  timer_ = detail::Fd(::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC));
-  require(static_cast<bool>(timer_), "a timer");
-  both_ = detail::Fd(::epoll_create1(EPOLL_CLOEXEC));
-  require(static_cast<bool>(both_), "an epoll set");
-  for (const int fd : {mailbox_->event_fd(), timer_.get()}) {
+void RdmaQueue::watch_all() {
+  require(static_cast<bool>(all_), "an epoll set");
+  if (options_.rnr_retry_count < retry_for_ever) {
+    timer_ = detail::Fd(::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC));
+    require(static_cast<bool>(timer_), "a timer");
+  }
+  for (const int fd : {mailbox_->event_fd(), manager_->fd(), timer_.get()}) {
     epoll_event event{.events = EPOLLIN, .data = {.fd = fd}};
-    require(::epoll_ctl(both_.get(), EPOLL_CTL_ADD, fd, &event) == 0, "an epoll set");
+    require(fd < 0 || ::epoll_ctl(all_.get(), EPOLL_CTL_ADD, fd, &event) == 0, "an epoll set");
   }
 }
 
-int RdmaQueue::fd() const noexcept { return both_ ? both_.get() : mailbox_->event_fd(); }
-
 bool RdmaQueue::look() noexcept {
   return !finished_.empty() || !reports_.empty() || mailbox_->has_news() || (deadline_.has_value() && is_overdue()) ||
-         (device_.removed() && !removed_);
+         (device_.removed() && !removed_) || (manager_->is_active() && ++looks_ % looks_at_manager == 0);
 }
 
 void RdmaQueue::arm() noexcept {
@@ -300,6 +300,4 @@ std::unique_ptr<backend::QueuePair> RdmaQueue::connect_to(const backend::RdmaAdd
                                                           std::span<const std::byte> private_data) {
   return manager_->connect_to(address, private_data);
 }
-int RdmaQueue::event_fd() const noexcept { return manager_->fd(); }
-
 }  // namespace pydoca::sim

@@ -25,7 +25,7 @@ class RdmaQueue final : public backend::RdmaQueue {
   RdmaQueue(Device& device, const backend::RdmaOptions& options, backend::Doorbell& doorbell);
   ~RdmaQueue() override;
 
-  int fd() const noexcept override;
+  int fd() const noexcept override { return all_.get(); }
   bool look() noexcept override;
   void arm() noexcept override;
   backend::Operation* poll(bool& more) noexcept override;
@@ -38,7 +38,6 @@ class RdmaQueue final : public backend::RdmaQueue {
   std::unique_ptr<backend::QueuePair> connect_to(const backend::RdmaAddress& address,
                                                  std::span<const std::byte> private_data) override;
   bool next_event(backend::RdmaEvent& event) noexcept override;
-  int event_fd() const noexcept override;
 
   // For queue pairs and the connection manager:
   Device& device() noexcept { return device_; }
@@ -83,7 +82,7 @@ class RdmaQueue final : public backend::RdmaQueue {
   bool wake_up() noexcept;
   void attend_all() noexcept;
   bool is_overdue() const noexcept { return QueuePair::Clock::now() >= *deadline_; }
-  void make_timer();
+  void watch_all();
   void set_timer() noexcept;
 
   Device& device_;
@@ -100,7 +99,9 @@ class RdmaQueue final : public backend::RdmaQueue {
   std::optional<QueuePair::Clock::time_point> deadline_;  ///< the next one of a message without a receive
   bool removed_ = false;                                  ///< the device's removal was dealt with
   detail::Fd timer_;
-  detail::Fd both_;  ///< epoll set of the mailbox's event file and the timer, where there is one
+  detail::Fd
+      all_;  ///< epoll set of the mailbox's event file, the connection manager's, and the timer's if there is one
+  std::uint32_t looks_ = 0;
   std::unique_ptr<ConnectionManager> manager_;
 };
 
