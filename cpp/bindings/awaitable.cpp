@@ -13,6 +13,7 @@
 #include <chrono>
 #include <ctime>
 #include <poll.h>
+#include <utility>
 
 namespace pydoca::bindings {
 
@@ -26,7 +27,6 @@ namespace {
 constexpr std::chrono::microseconds spin_time{50};
 /// Python's signal handlers, and threads that want the GIL, wait no longer than this.
 constexpr std::chrono::milliseconds slice{10};
-constexpr std::chrono::milliseconds busy_slice{2};
 constexpr std::size_t batch = 64;
 
 const py::object& log_drain() {
@@ -58,7 +58,7 @@ class Wait {
       now_ = Clock::now();
       if (advanced) {
         spin_end_ = now_ + spin_time;
-        if (now_ - breath_ >= busy_slice) breathe();
+        if (sharing_.is_due(now_)) sharing_.give_way();
       } else if (now_ >= spin_end_) {
         sleep();
       }
@@ -69,12 +69,6 @@ class Wait {
   }
 
  private:
-  void breathe() {
-    call_blocking([] {});
-    run_signal_handlers();
-    breath_ = now_ = Clock::now();
-  }
-
   // Arming and disarming look at lists that threads with the GIL may change; only the sleep goes without it.
   void sleep() {
     const auto left = std::min<Clock::duration>(slice, end_ - now_);
@@ -84,7 +78,8 @@ class Wait {
       engine_.engine().clear_notification();
     }
     run_signal_handlers();
-    breath_ = now_ = Clock::now();
+    const auto fell_asleep = std::exchange(now_, Clock::now());
+    sharing_.was_away(fell_asleep, now_);
   }
 
   void sleep_for(Clock::duration time) const {
@@ -99,7 +94,7 @@ class Wait {
   Clock::time_point now_ = Clock::now();
   Clock::time_point end_ = Clock::time_point::max();
   Clock::time_point spin_end_ = now_ + spin_time;
-  Clock::time_point breath_ = now_;
+  GilSharing sharing_;
 };
 
 }  // namespace

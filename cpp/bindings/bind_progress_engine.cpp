@@ -6,13 +6,16 @@
 #include "convert.hpp"
 #include "engine_object.hpp"
 #include "quarantine.hpp"
+#include "raw_method.hpp"
 #include "task_object.hpp"
 
 #include <pybind11/functional.h>
 #include <pybind11/native_enum.h>
 #include <pybind11/stl.h>
 
+#include <array>
 #include <chrono>
+#include <span>
 
 namespace pydoca::bindings {
 
@@ -192,6 +195,23 @@ void bind_life(Class& type) {
            [](const py::object& self, const py::args&) { return bridge_module().attr("leave_engine")(self); });
 }
 
+PyObject* turn(PyObject* self, PyObject* const* args, Py_ssize_t num_args, PyObject* keywords) {
+  static constexpr std::array names{"woken"};
+  static constexpr Parameters parameters{"_turn", names, 1, 1};
+  return guarded([&] {
+    const auto [woken] = arguments<1>(parameters, args, num_args, keywords);
+    return PyBool_FromLong(object_of<EngineObject>(self).turn(PyObject_IsTrue(woken) != 0) ? 1 : 0);
+  });
+}
+
+std::span<PyMethodDef> turns() {
+  static std::array methods{raw_method(
+      "_turn", &turn,
+      "_turn($self, /, woken)\n--\n\nOne turn of an event loop, woken by the handle or not; whether it is to come "
+      "again in the next one.\nOtherwise the handle is armed.")};
+  return methods;
+}
+
 template <typename Class>
 void bind_inside(Class& type) {
   using std::chrono::nanoseconds;
@@ -200,9 +220,6 @@ void bind_inside(Class& type) {
       .def("_require_open", &EngineObject::require_open, "what"_a)
       .def("_is_forked", &EngineObject::is_forked)
       .def("_look", &EngineObject::look, "Takes what is there now, as a turn of the loop would.")
-      .def("_turn", &EngineObject::turn, "woken"_a,
-           "One turn of an event loop, woken by the handle or not; whether it is to come again in the next one.\n"
-           "Otherwise the handle is armed.")
       .def(
           "_progress_until",
           [](EngineObject& self, const TaskObject& task, std::int64_t ns) {
@@ -240,6 +257,7 @@ void bind_progress_engine(py::module_& module) {
   bind_notification(type);
   bind_life(type);
   bind_inside(type);
+  add_methods(type, turns());
   py::module_::import("atexit").attr("register")(py::cpp_function(&EngineObject::end_all));
   type.def_property_readonly("latency", [](const EngineObject& self) { return name_of(self.latency()); })
       .def_property("drain_timeout", &EngineObject::drain_timeout, &EngineObject::set_drain_timeout)

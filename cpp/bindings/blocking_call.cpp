@@ -2,6 +2,7 @@
 
 #include <pydoca/interrupt.hpp>
 
+#include <thread>
 #include <unistd.h>
 
 namespace pydoca::bindings {
@@ -29,6 +30,11 @@ bool is_interrupt_pending() noexcept {
   const bool pending = PyOS_InterruptOccurred() != 0;
   if (pending) PyErr_SetInterrupt();  // asking took it
   return pending;
+}
+
+bool has_other_threads() noexcept {
+  PyThreadState* const newest = PyInterpreterState_ThreadHead(PyThreadState_Get()->interp);
+  return PyThreadState_Next(newest) != nullptr;
 }
 
 }  // namespace
@@ -73,6 +79,12 @@ bool BlockingCall::look() noexcept {
 bool BlockingCall::check() noexcept {
   if (current != nullptr && current->state_ != nullptr) return current->look();
   return Py_IsInitialized() != 0 && PyGILState_Check() != 0 && is_interrupt_pending();
+}
+
+void GilSharing::give_way() {
+  if (has_other_threads()) call_blocking([] { std::this_thread::sleep_for(wake_up); });
+  if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+  due_ = Clock::now() + interval;
 }
 
 void install_interrupt_check() noexcept { set_interrupt_check(&BlockingCall::check); }

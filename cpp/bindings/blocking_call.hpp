@@ -3,6 +3,7 @@
 
 #include <pybind11/pybind11.h>
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <utility>
@@ -53,6 +54,30 @@ void call_blocking(Call call, Signals signals = Signals::handled) {
   }
   blocking.end();
 }
+
+/// Lets other threads have the GIL while a loop is busy. CPython gives it up only for one who has waited for a whole
+/// switch interval during which nobody let go of it: a loop that lets go often, and each time for less than a wake-up
+/// takes, keeps everybody else out for good.
+class GilSharing {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  /// Whether the others' last turn is long ago.
+  bool is_due(Clock::time_point now) const noexcept { return now >= due_; }
+  /// Sleeps for a moment, if there are others. Throws what a signal handler raised.
+  void give_way();
+  /// This thread was without the GIL for that time, which may have been enough for the others.
+  void was_away(Clock::time_point from, Clock::time_point to) noexcept {
+    if (to - from >= 2 * wake_up) due_ = to + interval;
+  }
+
+ private:
+  static constexpr std::chrono::milliseconds interval{10};
+  /// A thread that sleeps needs about so long to come and take the GIL.
+  static constexpr std::chrono::microseconds wake_up{50};
+
+  Clock::time_point due_ = Clock::now() + interval;
+};
 
 /// Lets signals end the engine's blocking calls; once, by the module.
 void install_interrupt_check() noexcept;

@@ -49,6 +49,18 @@ PyObject* running_loop_mark() noexcept {
   return state != nullptr && key != nullptr ? PyDict_GetItemWithError(state, key) : nullptr;
 }
 
+/// False with Python's error.
+bool set_unless_done(const py::object& future, const py::object& result) noexcept {
+  static PyObject* const done = PyUnicode_InternFromString("done");
+  static PyObject* const set_result = PyUnicode_InternFromString("set_result");
+  const auto is_done = py::reinterpret_steal<py::object>(PyObject_CallMethodNoArgs(future.ptr(), done));
+  if (is_done.ptr() == Py_True) {
+    return true;
+  }
+  return is_done &&
+         py::reinterpret_steal<py::object>(PyObject_CallMethodOneArg(future.ptr(), set_result, result.ptr()));
+}
+
 bool is_interrupt(const py::object& error) { return PyObject_IsInstance(error.ptr(), PyExc_Exception) == 0; }
 
 /// Whether Python knows a thread of that number, apart from this one. The system may, for a moment, know one that was
@@ -177,14 +189,20 @@ std::size_t EngineObject::look() {
 }
 
 bool EngineObject::turn(bool woken) {
+  const Clock::time_point now = Clock::now();
   if (woken) {
     disarm();
+    sharing_.was_away(armed_, now);
+  }
+  if (sharing_.is_due(now)) {
+    sharing_.give_way();
   }
   renew_budget();
   const std::size_t delivered = look();
   if (delivered >= turn_max || goes_on(delivered)) {
     return true;
   }
+  armed_ = Clock::now();
   engine_->request_notification();
   return engine_->has_pending();
 }
@@ -309,11 +327,10 @@ void EngineObject::settle() {
 
 void EngineObject::set_futures() {
   std::size_t lost = 0;
-  for (auto& [future, result] : std::exchange(woken_, {})) {
-    try {
-      if (!future.attr("done")().cast<bool>()) future.attr("set_result")(result);
-    } catch (py::error_already_set&) {
-      // Only a loop that was closed takes nothing: nobody who waited in it can be told.
+  for (const auto& [future, result] : std::exchange(woken_, {})) {
+    // Only a loop that was closed takes nothing: nobody who waited in it can be told.
+    if (!set_unless_done(future, result)) {
+      PyErr_Clear();
       ++lost;
     }
   }

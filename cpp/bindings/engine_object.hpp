@@ -2,6 +2,7 @@
 
 #include <pydoca/progress_engine.hpp>
 
+#include "blocking_call.hpp"
 #include "patience.hpp"
 
 #include <pybind11/pybind11.h>
@@ -162,6 +163,8 @@ class EngineObject {
   Latency latency_;
   Patience spinning_;  ///< within one await
   Patience polling_;   ///< between two sleeps of the loop
+  GilSharing sharing_;
+  Clock::time_point armed_;
   bool is_polling_ = false;
   Patience::Duration polling_length_{};
   Clock::time_point polling_end_;

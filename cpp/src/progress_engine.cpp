@@ -19,11 +19,12 @@ namespace pydoca {
 
 namespace {
 
-/// File descriptors cost a system call to look at, so a busy engine looks at them once in 64 completions; and one that
-/// looks at counters, whose next change is some ten nanoseconds away, once in 256 looks.
+/// File descriptors cost a system call to look at, as long as dozens of looks at a counter: a busy engine looks at them
+/// once in 256 completions; and one that looks at counters once in 4,096 looks, some tens of microseconds, which is
+/// what waking it up would take.
 constexpr std::uint32_t look_cost = 1;
-constexpr std::uint32_t completion_cost = 4;
-constexpr std::uint32_t cost_between_fds = 256;
+constexpr std::uint32_t completion_cost = 16;
+constexpr std::uint32_t cost_between_fds = 4096;
 
 }  // namespace
 
@@ -140,7 +141,7 @@ void ProgressEngine::close() {
   closed_ = true;
 }
 
-inline bool ProgressEngine::progress_ready() noexcept {
+inline bool ProgressEngine::progress_ready(bool& may_collect) noexcept {
   if (num_fds_ != 0 && cost_since_fds_ >= cost_between_fds) {
     collect_fds();
   }
@@ -152,16 +153,16 @@ inline bool ProgressEngine::progress_ready() noexcept {
         cost_since_fds_ += completion_cost;
         return true;
       }
-    } else if (!std::exchange(may_look, false) || !look()) {
+    } else if (!std::exchange(may_look, false) || !look(may_collect)) {
       return false;
     }
   }
 }
 
 /// Whether there is something after all, of what rings nobody.
-inline bool ProgressEngine::look() noexcept {
+inline bool ProgressEngine::look(bool& may_collect) noexcept {
   if (!ready_->is_looking()) {
-    return num_fds_ != 0 && collect_fds();
+    return num_fds_ != 0 && std::exchange(may_collect, false) && collect_fds();
   }
   cost_since_fds_ += look_cost;
   return ready_->look();
@@ -173,7 +174,8 @@ std::uint8_t ProgressEngine::progress() noexcept {
     return 0;
   }
   progressing_ = true;
-  const bool advanced = progress_ready() || ready_->assist();
+  bool may_collect = true;
+  const bool advanced = progress_ready(may_collect) || ready_->assist();
   progressing_ = false;
   return advanced ? 1 : 0;
 }
@@ -184,7 +186,8 @@ std::size_t ProgressEngine::drain(std::size_t max) noexcept {
   }
   progressing_ = true;
   std::size_t count = 0;
-  while (count < max && progress_ready()) {
+  bool may_collect = true;  // once: what comes meanwhile is the next call's
+  while (count < max && progress_ready(may_collect)) {
     ++count;
   }
   progressing_ = false;

@@ -185,6 +185,8 @@ def test_client_and_server_can_be_started_again(run, ends):
                 client.start()
                 served = await server.accept()
                 await served.send(str(number).encode())
+                while client.state is not pydoca.ContextState.RUNNING:
+                    await asyncio.sleep(0)
                 assert await client.connection.recv() == str(number).encode()
                 server.stop()
                 while client.state is not pydoca.ContextState.IDLE or server.state is not pydoca.ContextState.IDLE:

@@ -4,6 +4,7 @@ import asyncio
 import subprocess
 import sys
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -170,6 +171,35 @@ def test_other_threads_run_while_one_waits(rig):
     other.join()
     rig.release()
     task.wait(5)
+
+
+def test_other_threads_run_beside_a_loop_that_never_sleeps(run, rig):
+    turns = []
+    over = threading.Event()
+
+    def take_turns():
+        while not over.is_set():
+            time.sleep(0.001)
+            turns.append(time.monotonic())
+
+    async def await_at_once(seconds):
+        task = rig.copy()
+        await task
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            task.dst.reset_data_len()
+            task.submit()
+            await task
+
+    other = threading.Thread(target=take_turns)
+    other.start()
+    try:
+        run(await_at_once(2))
+    finally:
+        over.set()
+        other.join()
+    # Some two hundred are usual; a loop that keeps the GIL to itself leaves ten.
+    assert len(turns) > 20
 
 
 def test_an_engine_for_each_thread(make_rig):

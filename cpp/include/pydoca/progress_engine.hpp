@@ -89,8 +89,8 @@ class ProgressEngine : public std::enable_shared_from_this<ProgressEngine> {
   /// Forgets what was handed over of a context that is being destroyed.
   void take_back(const Context& context) noexcept;
 
-  bool progress_ready() noexcept;
-  bool look() noexcept;
+  bool progress_ready(bool& may_collect) noexcept;
+  bool look(bool& may_collect) noexcept;
   bool collect_fds() noexcept;
 
   std::unique_ptr<detail::ReadyList> ready_;

@@ -130,17 +130,24 @@ void ReadyList::arm() noexcept {
     stop_looking(*node);
     node->prepare_sleep();
   }
-  armed_.store(true, std::memory_order_seq_cst);
+  note_wake(armed_.exchange(true, std::memory_order_seq_cst));
+  is_sleeper_ = true;
   if (!empty()) {
     wake_if_armed();
   }
 }
 
 void ReadyList::disarm() noexcept {
-  armed_.store(false, std::memory_order_relaxed);
+  note_wake(armed_.exchange(false, std::memory_order_relaxed));
+  is_sleeper_ = false;
   eventfd_t count = 0;
-  ::eventfd_read(event_fd_.get(), &count);
+  if (was_woken_ && ::eventfd_read(event_fd_.get(), &count) == 0) {
+    was_woken_ = false;  // else whoever woke it has not got to writing yet
+  }
 }
+
+/// Whoever disarms an armed engine writes to the descriptor, which saves reading it for nothing.
+void ReadyList::note_wake(bool still_armed) noexcept { was_woken_ = was_woken_ || (is_sleeper_ && !still_armed); }
 
 }  // namespace pydoca::detail
 

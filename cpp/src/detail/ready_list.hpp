@@ -79,11 +79,14 @@ class ReadyList {
   }
   void unlink_assist(backend::Doorbell& node) noexcept;
   void wake_if_armed() noexcept;
+  void note_wake(bool still_armed) noexcept;
 
   backend::Doorbell* head_ = nullptr;
   backend::Doorbell* tail_ = nullptr;
   backend::Doorbell* assist_ = nullptr;
   backend::Doorbell* looking_ = nullptr;
+  bool is_sleeper_ = false;  ///< armed by the owner, whoever may have woken it since
+  bool was_woken_ = false;   ///< the descriptor was written to, or is about to be
   alignas(64) std::atomic<backend::Doorbell*> posted_{nullptr};
   std::atomic<bool> armed_{false};
   Fd event_fd_;
