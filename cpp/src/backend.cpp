@@ -16,6 +16,8 @@ std::vector<std::byte> MemoryRegion::export_pci(Access /*access*/) { refuse("exp
 
 std::vector<std::byte> MemoryRegion::export_rdma(Access /*access*/) { refuse("export memory to the network"); }
 
+std::uint32_t MemoryRegion::mkey() const { refuse("name a memory key: it is none of rdma-core"); }
+
 void RdmaQueue::listen(std::uint16_t /*port*/) { refuse("listen to a port: it has no connection manager"); }
 
 void RdmaQueue::stop_listening(std::uint16_t /*port*/) noexcept {}
@@ -34,6 +36,12 @@ std::unique_ptr<MemoryRegion> Device::register_memory(const MemoryRange& /*range
 }
 
 ImportedRegion Device::import_pci(std::span<const std::byte> /*blob*/) { refuse("import memory over PCIe"); }
+
+void* Device::protection_domain() const { refuse("give a protection domain: it is none of rdma-core"); }
+
+AdoptedDevice Backend::adopt(void* /*protection_domain*/, std::size_t /*ordinal*/) {
+  refuse("be made of a protection domain: rdma-core is not there");
+}
 
 bool Device::is_rdma_export(std::span<const std::byte> /*blob*/) const noexcept { return false; }
 

@@ -25,6 +25,7 @@ struct OpenDevices {
   struct Entry {
     std::weak_ptr<Device> device;
     Device* identity;  // tells an entry's own device from a later one, when the weak pointer has expired
+    bool adopted;      // not to be found
   };
 
   std::mutex mutex;
@@ -55,6 +56,9 @@ struct OpenDevices {
   /// held keeps what was looked at until the caller has unlocked: the last reference's destructor locks.
   std::shared_ptr<Device> find(const DeviceInfo& info, std::vector<std::shared_ptr<Device>>& held) const {
     for (const Entry& entry : entries) {
+      if (entry.adopted) {
+        continue;
+      }
       const auto& device = held.emplace_back(entry.device.lock());
       if (device != nullptr && &device->info().backend() == &info.backend() && device->info().name() == info.name() &&
           device->info().properties().side == info.properties().side && !device->removed()) {
@@ -64,10 +68,15 @@ struct OpenDevices {
     return nullptr;
   }
 
-  std::size_t free_ordinal() const {
+  /// Throws initialization when there is none.
+  std::size_t free_ordinal(std::string_view name) const {
     std::size_t ordinal = 0;
     while (ordinal < ordinals.size() && ordinals.test(ordinal)) {
       ++ordinal;
+    }
+    if (ordinal == backend::max_open_devices) {
+      throw Error(Status::initialization, detail::concat("open ", name, ": ", backend::max_open_devices,
+                                                         " devices are open, and that is the limit; close one"));
     }
     return ordinal;
   }
@@ -265,15 +274,32 @@ std::shared_ptr<Device> Device::open(const DeviceInfo& info) {
     device->open_count_.fetch_add(1, std::memory_order_relaxed);
     return device;
   }
-  const std::size_t ordinal = open_devices.free_ordinal();
-  if (ordinal == backend::max_open_devices) {
-    throw Error(Status::initialization, detail::concat("open ", info.name(), ": ", backend::max_open_devices,
-                                                       " devices are open, and that is the limit; close one"));
-  }
+  const std::size_t ordinal = open_devices.free_ordinal(info.name());
   held.emplace_back(new Device(info, info.backend().open(info.properties(), ordinal), ordinal));
-  open_devices.entries.push_back({held.back(), held.back().get()});
+  open_devices.entries.push_back({held.back(), held.back().get(), false});
   open_devices.ordinals.set(ordinal);
   return held.back();
+}
+
+std::shared_ptr<Device> Device::adopt(void* protection_domain) {
+  OpenDevices& open_devices = OpenDevices::instance();
+  const std::lock_guard lock(open_devices.mutex);
+  const std::size_t ordinal = open_devices.free_ordinal("a device of a protection domain");
+  for (backend::Backend* const backend : backend::backends()) {
+    try {
+      backend::AdoptedDevice adopted = backend->adopt(protection_domain, ordinal);
+      const std::shared_ptr<Device> device(
+          new Device(DeviceInfo(*backend, std::move(adopted.properties)), std::move(adopted.device), ordinal));
+      open_devices.entries.push_back({device, device.get(), true});
+      open_devices.ordinals.set(ordinal);
+      return device;
+    } catch (const Error& error) {
+      if (error.status() != Status::not_supported) {
+        throw;
+      }
+    }
+  }
+  throw Error(Status::not_supported, "open a device from a protection domain: rdma-core is not there");
 }
 
 Device::~Device() {

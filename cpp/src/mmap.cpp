@@ -223,6 +223,25 @@ backend::MemoryRegion& Mmap::region_for_export(const Device& device) const {
   return *region;
 }
 
+std::uint32_t Mmap::mkey(const Device& device) const {
+  const bool added = std::ranges::any_of(devices_, [&](const DeviceUse& use) { return &*use == &device; });
+  const backend::MemoryRegion* const region = added ? regions_by_ordinal_[device.ordinal()] : nullptr;
+  if (region == nullptr) {
+    throw Error(Status::not_found, detail::concat("key of a memory map: ",
+                                                  started_ ? "it has no device " : "it is not started with device ",
+                                                  device.info().name()));
+  }
+  return region->mkey();
+}
+
+std::vector<std::shared_ptr<Device>> Mmap::devices() const {
+  std::vector<std::shared_ptr<Device>> list;
+  for (const DeviceUse& use : devices_) {
+    list.push_back(use.shared());
+  }
+  return list;
+}
+
 std::vector<std::byte> Mmap::export_pci(const Device& device) {
   const Access flag = access_ & (Access::pci_read_only | Access::pci_read_write);
   if (!imported_ && started_ && flag == Access{}) {

@@ -89,12 +89,13 @@ void Rdma::watch_queue() {
   if (queue_->fd() >= 0) {
     progress_engine()->watch(queue_->fd(), EPOLLIN, *this);
     watched_ = true;
-    keep_looking();
+    start_looking();
   }
 }
 
 void Rdma::unwatch_queue() noexcept {
   stop_looking();
+  is_looking_ = false;
   if (std::exchange(watched_, false)) {
     progress_engine()->unwatch(queue_->fd());
   }
@@ -284,7 +285,13 @@ bool Rdma::look() noexcept {
   return false;
 }
 
+void Rdma::start_looking() noexcept {
+  is_looking_ = true;
+  keep_looking();
+}
+
 void Rdma::prepare_sleep() noexcept {
+  is_looking_ = false;
   queue_->arm();
   if (queue_->look()) {
     ring();
@@ -292,8 +299,8 @@ void Rdma::prepare_sleep() noexcept {
 }
 
 bool Rdma::poll_one(bool& more) noexcept {
-  if (watched_) {
-    keep_looking();  // that ended when the engine went to sleep, and polling disarms the queue
+  if (watched_ && !is_looking_) [[unlikely]] {
+    start_looking();  // that ended when the engine went to sleep, and polling disarms the queue
   }
   const bool news_due = completed_since_news_ >= completions_between_news;
   return (!news_due && complete_one(more)) || deliver_news(more) || (news_due && complete_one(more));
@@ -305,6 +312,7 @@ bool Rdma::complete_one(bool& more) noexcept {
     return false;
   }
   ++completed_since_news_;
+  more = more || news_;
   auto& task = static_cast<RdmaTask&>(static_cast<backend::RdmaOperation&>(*operation));
   complete(task, operation->status, is_fatal(task.kind(), operation->status));
   return true;

@@ -83,11 +83,6 @@ void RdmaConnection::end() noexcept {
   rdma_ = nullptr;
 }
 
-void RdmaConnection::task_done() noexcept {
-  --outstanding_;
-  if (state_ == State::closing && outstanding_ == 0) {
-    rdma_->news();
-  }
-}
+void RdmaConnection::tell_of_end() noexcept { rdma_->news(); }
 
 }  // namespace pydoca

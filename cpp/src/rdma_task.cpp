@@ -85,7 +85,13 @@ std::string_view name_of(RdmaTaskKind kind) noexcept {
   return names[static_cast<std::size_t>(kind)];
 }
 
-RdmaTask::RdmaTask(Rdma& rdma, RdmaTaskKind& kind) noexcept : Task(rdma), kind_(kind) {
+RdmaTask::RdmaTask(Rdma& rdma, RdmaTaskKind& kind) noexcept
+    : Task(rdma),
+      kind_(kind),
+      fills_(!sends(kind)),
+      local_(sends(kind)            ? &RdmaTask::src_
+             : has_result_buf(kind) ? &RdmaTask::result_
+                                    : &RdmaTask::dst_) {
   opcode = static_cast<backend::RdmaOpcode>(kind);
 }
 
@@ -114,13 +120,6 @@ Status RdmaTask::set_immediate_data(std::uint32_t value) noexcept {
   return set(*this, has_immediate(kind_), immediate, value);
 }
 
-Buf* RdmaTask::local_buf() const noexcept {
-  if (sends(kind_)) {
-    return src_;
-  }
-  return has_result_buf(kind_) ? result_ : dst_;
-}
-
 Buf* RdmaTask::remote_buf() const noexcept {
   if (kind_ == RdmaTaskKind::read) {
     return src_;
@@ -128,12 +127,10 @@ Buf* RdmaTask::remote_buf() const noexcept {
   return is_write(kind_) || is_atomic(kind_) ? dst_ : nullptr;
 }
 
-bool RdmaTask::fills() const noexcept { return !sends(kind_); }
-
 void RdmaTask::describe() noexcept {
   Buf* const here = local_buf();
   local = here != nullptr ? &here->segment() : nullptr;
-  if (sends(kind_)) {
+  if (!fills_) {
     length = here != nullptr ? here->list_data_len() : 0;
   } else if (kind_ == RdmaTaskKind::receive) {
     length = here != nullptr ? here->list_tailroom() : 0;
@@ -216,11 +213,14 @@ Status RdmaTask::post(bool flush) noexcept {
   if (status != Status::success) {
     return status;
   }
-  for (Buf* const buf : {src_, dst_, result_}) {
+  const auto hold = [](Buf* buf) {
     if (buf != nullptr) {
       buf->hold();
     }
-  }
+  };
+  hold(src_);
+  hold(dst_);
+  hold(result_);
   if (here != nullptr && fills()) {
     here->set_filling(true);
   }
@@ -241,11 +241,14 @@ Status RdmaTask::hand_over(bool flush) noexcept {
 }
 
 void RdmaTask::finish(Status status) noexcept {
-  for (Buf* const buf : {src_, dst_, result_}) {
+  const auto unhold = [](Buf* buf) {
     if (buf != nullptr) {
       buf->unhold();
     }
-  }
+  };
+  unhold(src_);
+  unhold(dst_);
+  unhold(result_);
   if (Buf* const here = local_buf(); here != nullptr && fills()) {
     here->set_filling(false);
     const bool placed = kind_ == RdmaTaskKind::receive && received_as == backend::ReceivedAs::write_with_imm;

@@ -11,8 +11,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <initializer_list>
@@ -21,13 +23,22 @@
 #include <random>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace pydoca {
 
 inline constexpr Access any_rdma = Access::rdma_read | Access::rdma_write | Access::rdma_atomic;
 
-inline std::shared_ptr<Device> open_function(const char* name) { return Device::open(find_device(name)); }
+/// A simulated function; or, of another backend, the device under test for those of the host, and its peer for others.
+inline std::shared_ptr<Device> open_function(std::string name) {
+  const char* const device = std::getenv("PYDOCA_TEST_DEVICE");
+  const char* const peer = std::getenv("PYDOCA_TEST_PEER");
+  if (device != nullptr && std::string_view(device) != "sim") {
+    name = name.starts_with("pf") || peer == nullptr ? device : peer;
+  }
+  return Device::open(find_device(name));
+}
 
 /// Whether other processes can map it, or must reach into its owner.
 enum class MemoryKind : std::uint8_t { pydoca, foreign };
@@ -85,19 +96,22 @@ class RdmaRig {
     RdmaConnection* connection = nullptr;
   };
 
-  explicit RdmaRig(const char* function, std::uint32_t num_tasks = 16)
+  explicit RdmaRig(const std::string& function, std::uint32_t num_tasks = 16)
       : RdmaRig(open_function(function), ProgressEngine::create(), num_tasks) {}
   RdmaRig(const std::shared_ptr<Device>& opened, const std::shared_ptr<ProgressEngine>& engine,
           std::uint32_t num_tasks = 16)
       : device(opened), pe(engine), rdma(Rdma::create(device)), inventory(BufInventory::create(512)) {
     for (std::size_t kind = 0; kind < num_rdma_task_kinds; ++kind) {
-      rdma->set_conf(static_cast<RdmaTaskKind>(kind), completed, completed, num_tasks);
+      if (Rdma::is_task_supported(device->info(), static_cast<RdmaTaskKind>(kind))) {
+        rdma->set_conf(static_cast<RdmaTaskKind>(kind), completed, completed, num_tasks);
+      }
     }
     rdma->set_connection_state_callbacks(request, established, failed, disconnected);
     rdma->set_permissions(any_rdma);
     rdma->set_user_data(std::bit_cast<std::uint64_t>(this));
-    rdma->set_max_send_buf_list_len(8);
-    rdma->set_receive_dst_buf_list_len(8);
+    rdma->set_max_send_buf_list_len(std::min(8U, Rdma::max_send_buf_list_len(device->info())));
+    rdma->set_receive_dst_buf_list_len(
+        std::min(8U, Rdma::max_receive_dst_buf_list_len(device->info(), RdmaTransport::rc)));
     pe->connect(rdma);
     inventory->start();
   }
@@ -115,7 +129,9 @@ class RdmaRig {
     while (rdma->state() != ContextState::idle && std::chrono::steady_clock::now() < end) {
       pe->progress();
     }
-    EXPECT_EQ(rdma->state(), ContextState::idle);
+    EXPECT_EQ(rdma->state(), ContextState::idle)
+        << rdma->num_inflight_tasks() << " tasks in flight, " << rdma->num_allocated_tasks() << " allocated, "
+        << rdma->connections().size() << " connections";
   }
 
   Buf* data(const std::shared_ptr<Mmap>& mmap, std::uint64_t addr, std::size_t len) {

@@ -35,6 +35,7 @@ ORDER = [
     ["progress_engine"],
     ["dma", "sha", "compress", "sync_event", "comch"],
     ["sync_event_context", "rdma"],
+    ["rdma_bridge"],
     ["graph"],
     ["workq"],
     ["sim"],

@@ -211,6 +211,9 @@ class MemoryRegion {
   virtual std::vector<std::byte> export_pci(Access access);
   /// The same for a network peer. access holds at least one RDMA flag, and no other.
   virtual std::vector<std::byte> export_rdma(Access access);
+  /// What rdma-core's requests name the region by: its remote key, and the local one where it is this process's.
+  /// Throws not_supported.
+  virtual std::uint32_t mkey() const;
 
   /// Withdraws every export and waits for remote accesses under way. again: a peer's access has not ended in time, or a
   /// signal ended the wait (interrupted()); the exports are dead all the same, and calling once more waits once more.
@@ -535,6 +538,8 @@ class Device {
   virtual bool is_rdma_export(std::span<const std::byte> blob) const noexcept;
   /// Throws as import_pci() does.
   virtual ImportedRegion import_rdma(std::span<const std::byte> blob);
+  /// rdma-core's struct ibv_pd. Throws not_supported.
+  virtual void* protection_domain() const;
   virtual std::unique_ptr<CopyQueue> create_copy_queue(const QueueOptions& options, Doorbell& doorbell);
   /// In 8 aligned bytes of this process, which keep their value, or in memory of its own, starting at 0. Throws
   /// invalid_value when the memory is not there.
@@ -549,6 +554,12 @@ class Device {
   virtual std::unique_ptr<Dialer> dial(std::string_view service, const ChannelOptions& options);
 };
 
+/// A device that was made of an application's protection domain.
+struct AdoptedDevice {
+  DeviceProperties properties;
+  std::unique_ptr<Device> device;
+};
+
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -558,6 +569,8 @@ class Backend {
   virtual std::vector<DeviceProperties> enumerate() = 0;
   /// Throws not_found when the function has gone since enumeration. ordinal < max_open_devices.
   virtual std::unique_ptr<Device> open(const DeviceProperties& properties, std::size_t ordinal) = 0;
+  /// Of rdma-core's struct ibv_pd, which outlives the device. Throws not_supported.
+  virtual AdoptedDevice adopt(void* protection_domain, std::size_t ordinal);
 };
 
 /// The built-in backends, in order of enumeration.

@@ -66,6 +66,10 @@ class Device : public std::enable_shared_from_this<Device> {
   /// Throws not_found when it has gone, initialization above backend::max_open_devices.
   static std::shared_ptr<Device> open(const DeviceInfo& info);
 
+  /// Of an application's protection domain (rdma_bridge.hpp); open() does not know it. Throws not_supported where no
+  /// backend takes it, initialization above backend::max_open_devices.
+  static std::shared_ptr<Device> adopt(void* protection_domain);
+
   ~Device();
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;

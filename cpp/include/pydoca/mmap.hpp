@@ -64,6 +64,10 @@ class Mmap : public std::enable_shared_from_this<Mmap> {
   /// over a connection to an Rdma context that permits it, too. Throws not_permitted without RDMA permission.
   std::vector<std::byte> export_rdma(const Device& device);
 
+  /// The memory key on device (rdma_bridge.hpp). Throws not_found unless started with it, not_supported off rdma-core.
+  std::uint32_t mkey(const Device& device) const;
+  std::vector<std::shared_ptr<Device>> devices() const;
+
   bool is_started() const noexcept { return started_; }
   bool is_exported() const noexcept { return exported_; }
   bool is_from_export() const noexcept { return imported_; }

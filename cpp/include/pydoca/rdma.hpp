@@ -127,9 +127,9 @@ class alignas(64) RdmaTask final : public Task, private backend::RdmaOperation {
   RdmaTask(Rdma& rdma, RdmaTaskKind& kind) noexcept;
   Rdma& rdma() const noexcept;
   /// The buf on this side: what is sent, or what is filled.
-  Buf* local_buf() const noexcept;
+  Buf* local_buf() const noexcept { return this->*local_; }
   Buf* remote_buf() const noexcept;
-  bool fills() const noexcept;
+  bool fills() const noexcept { return fills_; }
   void describe() noexcept;
   void describe_remote() noexcept;
   Status validate() const noexcept override;
@@ -141,6 +141,8 @@ class alignas(64) RdmaTask final : public Task, private backend::RdmaOperation {
   void recycle() noexcept override;
 
   const RdmaTaskKind kind_;
+  const bool fills_;              ///< what is on this side, rather than sends it
+  Buf* RdmaTask::* const local_;  ///< which buf that is
   Buf* src_ = nullptr;
   Buf* dst_ = nullptr;
   Buf* result_ = nullptr;
@@ -203,7 +205,12 @@ class RdmaConnection final : public std::enable_shared_from_this<RdmaConnection>
   void begin_close(Status why) noexcept;
   /// Releases everything, reporting nothing.
   void end() noexcept;
-  void task_done() noexcept;
+  void task_done() noexcept {
+    if (--outstanding_ == 0 && state_ == State::closing) [[unlikely]] {
+      tell_of_end();
+    }
+  }
+  void tell_of_end() noexcept;
 
   Rdma* rdma_;
   const std::uint32_t id_;
@@ -375,6 +382,7 @@ class Rdma final : public Context {
   void settle_sizes();
   void make_pools();
   void watch_queue();
+  void start_looking() noexcept;
   void unwatch_queue() noexcept;
   void require_thread(std::string_view what) const;
   void require_running(std::string_view what) const;
@@ -412,6 +420,7 @@ class Rdma final : public Context {
   std::uint32_t completed_since_news_ = 0;
   bool news_ = false;
   bool watched_ = false;
+  bool is_looking_ = false;
   bool events_watched_ = false;
 };
 

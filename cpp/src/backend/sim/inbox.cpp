@@ -58,6 +58,7 @@ PeerInbox::PeerInbox(const Device& device, std::span<const std::byte> blob, deta
   ImportedInbox imported = import_inbox(device, blob, std::move(wakes));
   region_ = std::move(imported.region);
   origin_ = imported.origin;
+  gate_ = region_->gate();
   mailbox_ = std::make_unique<Mailbox>(std::move(imported.files[0]), std::move(imported.files[1]));
   const auto require = [](bool sound) {
     if (!sound) {

@@ -60,8 +60,8 @@ class PeerInbox {
   MessageRing& ring() noexcept { return ring_; }
   ReceiveBoard& receives() noexcept { return mailbox_->receives(); }
   /// Around whatever is done to its ring and its receives.
-  Gate& gate() noexcept { return *region_->gate(); }
-  bool is_gone() const noexcept { return region_->gate()->is_closed(); }
+  Gate& gate() noexcept { return *gate_; }
+  bool is_gone() const noexcept { return gate_->is_closed(); }
   std::uint64_t origin() const noexcept { return origin_; }
   Access permissions() const noexcept { return permissions_; }
   std::uint32_t number() const noexcept { return number_; }
@@ -71,6 +71,7 @@ class PeerInbox {
   std::unique_ptr<ImportedRegion> region_;
   std::unique_ptr<Mailbox> mailbox_;
   std::uint64_t origin_;
+  Gate* gate_ = nullptr;
   InboxPage* page_ = nullptr;
   MessageRing ring_;
   std::uint32_t number_ = 0;

@@ -8,6 +8,7 @@
 #include "detail/concat.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <thread>
 #include <utility>
 
@@ -72,7 +73,11 @@ RecordHeader header_of(const RdmaOperation& operation, RecordKind kind) noexcept
 }  // namespace
 
 QueuePair::QueuePair(RdmaQueue& queue, std::uint32_t number)
-    : queue_(queue), number_(number), inbox_(queue.device(), queue.mailbox(), number, queue.options().permissions) {}
+    : queue_(queue),
+      number_(number),
+      depth_(queue.options().send_queue_size),
+      ordinal_(queue.device().ordinal()),
+      inbox_(queue.device(), queue.mailbox(), number, queue.options().permissions) {}
 
 QueuePair::~QueuePair() {
   if (forks_ == detail::fork_count()) {
@@ -80,8 +85,6 @@ QueuePair::~QueuePair() {
   }
   queue_.forget(*this);
 }
-
-std::size_t QueuePair::ordinal() const noexcept { return queue_.device().ordinal(); }
 
 void QueuePair::set_handshake(std::unique_ptr<Handshake> handshake) noexcept { handshake_ = std::move(handshake); }
 
@@ -124,14 +127,13 @@ void QueuePair::tell_peer() noexcept {
 }
 
 Status QueuePair::post(RdmaOperation& operation, bool flush) noexcept {
-  if (outstanding_ == queue_.options().send_queue_size) [[unlikely]] {
+  if (outstanding_ == depth_) [[unlikely]] {
     return Status::again;
   }
   ++outstanding_;
-  operation.own = {};
   operation.queue_pair = this;
   if (flush && waiting_.empty() && phase_ == Phase::connected) [[likely]] {
-    const Status status = execute(operation);
+    const Status status = begin(operation);
     if (status == Status::again) {
       waiting_.push(operation);
     } else {
@@ -143,6 +145,7 @@ Status QueuePair::post(RdmaOperation& operation, bool flush) noexcept {
     queue_.finish(operation, Status::shutdown);
     return Status::success;
   }
+  operation.own = {};
   waiting_.push(operation);
   if (flush) {
     run();
@@ -167,6 +170,26 @@ void QueuePair::run() noexcept {
     waiting_.pop();
     conclude(operation, status);
   }
+}
+
+/// execute() in one for a short write between memory that is mapped here, which most operations are: at half the cost.
+Status QueuePair::begin(RdmaOperation& operation) noexcept {
+  if (operation.opcode != RdmaOpcode::write || operation.length == 0 || operation.length > largest_piece ||
+      operation.local == nullptr || operation.local->next != nullptr) {
+    operation.own = {};
+    return execute(operation);
+  }
+  const Region* const here = region_of(*operation.local, ordinal_);
+  const Region* const there = reachable(operation, operation.length, Access::rdma_write);
+  const bool plain = here != nullptr && here->kind() == Region::Kind::local && there != nullptr &&
+                     there->kind() == Region::Kind::mapped && readable(*operation.local, ordinal_);
+  if (!plain || queue_.device().removed() || peer_->is_gone() || !there->gate()->enter()) [[unlikely]] {
+    operation.own = {};
+    return execute(operation);
+  }
+  std::memcpy(there->at(operation.remote_addr), here->at(operation.local->data), operation.length);
+  there->gate()->leave();
+  return Status::success;
 }
 
 Status QueuePair::execute(RdmaOperation& operation) noexcept {

@@ -53,10 +53,11 @@ class QueuePair final : public backend::QueuePair {
     std::uint64_t received = 0;
   };
 
-  std::size_t ordinal() const noexcept;
+  std::size_t ordinal() const noexcept { return ordinal_; }
   bool allows_peer(Access needed) const noexcept { return allows(peer_->permissions(), needed); }
 
   // again: it waits, and somebody will tell.
+  Status begin(backend::RdmaOperation& operation) noexcept;
   Status execute(backend::RdmaOperation& operation) noexcept;
   Status move(backend::RdmaOperation& operation) noexcept;
   Status move_piece(backend::RdmaOperation& operation, const Region& there) noexcept;
@@ -84,17 +85,20 @@ class QueuePair final : public backend::QueuePair {
   void lose(Status status) noexcept;
   void close_link(Status of_waiting) noexcept;
 
+  // Together what every operation touches.
   RdmaQueue& queue_;
   const std::uint32_t number_;
-  const std::uint32_t forks_ = detail::fork_count();
-  Inbox inbox_;
+  const std::uint32_t depth_;
+  const std::size_t ordinal_;
   std::unique_ptr<PeerInbox> peer_;
-  std::unique_ptr<Handshake> handshake_;
-  Phase phase_ = Phase::fresh;
-  std::uint32_t outstanding_ = 0;
   OperationList waiting_;
-  Incoming incoming_;
+  std::uint32_t outstanding_ = 0;
+  Phase phase_ = Phase::fresh;
+  const std::uint32_t forks_ = detail::fork_count();
   std::optional<Clock::time_point> deadline_;
+  Incoming incoming_;
+  std::unique_ptr<Handshake> handshake_;
+  Inbox inbox_;
 };
 
 }  // namespace pydoca::sim

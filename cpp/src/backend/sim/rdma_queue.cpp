@@ -142,12 +142,6 @@ void RdmaQueue::attend_again(const QueuePair& pair) noexcept {
   doorbell_.ring();
 }
 
-void RdmaQueue::finish(RdmaOperation& operation, Status status) noexcept {
-  operation.status = status;
-  finished_.push(operation);
-  doorbell_.ring();
-}
-
 void RdmaQueue::flush() noexcept {
   for (QueuePair* const pair : pairs_) {
     if (pair != nullptr) {

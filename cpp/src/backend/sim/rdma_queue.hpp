@@ -46,7 +46,11 @@ class RdmaQueue final : public backend::RdmaQueue {
   const std::shared_ptr<Mailbox>& mailbox() const noexcept { return mailbox_; }
   std::unique_ptr<QueuePair> make_pair();
   void forget(QueuePair& pair) noexcept;
-  void finish(backend::RdmaOperation& operation, Status status) noexcept;
+  void finish(backend::RdmaOperation& operation, Status status) noexcept {
+    operation.status = status;
+    finished_.push(operation);
+    doorbell_.ring();
+  }
   /// The operation of a receive that this peer has taken, or null.
   backend::RdmaOperation* taken_receive(std::uint64_t number, std::uint32_t peer) const noexcept;
   /// That receive is over.

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 namespace pydoca::verbs {
 
@@ -29,9 +30,14 @@ OwnedContext open_context(const std::string& name) {
 
 }  // namespace
 
-Adapter::Adapter(const std::string& name) : name_(name), context_(open_context(name)) {
-  int error = library().query_device(context(), &attributes_);
-  error = error == 0 ? library().query_port(context(), the_port, &port_) : error;
+Adapter::Adapter(const std::string& name) : Adapter(name, open_context(name)) {}
+
+Adapter::Adapter(ibv_context& borrowed)
+    : Adapter(static_cast<const char*>(borrowed.device->name), OwnedContext(&borrowed, {.borrowed = true})) {}
+
+Adapter::Adapter(const std::string& name, OwnedContext context) : name_(name), context_(std::move(context)) {
+  int error = library().query_device(context_.get(), &attributes_);
+  error = error == 0 ? library().query_port(context_.get(), the_port, &port_) : error;
   if (error != 0) {
     fail(error, "open ", name);
   }

@@ -16,6 +16,8 @@ inline constexpr std::uint8_t the_port = 1;
 class Adapter {
  public:
   explicit Adapter(const std::string& name);
+  /// The application's, which outlives it.
+  explicit Adapter(ibv_context& borrowed);
 
   ibv_context* context() const noexcept { return context_.get(); }
   const std::string& name() const noexcept { return name_; }
@@ -28,6 +30,7 @@ class Adapter {
   unsigned best_gid_index() const;
 
  private:
+  Adapter(const std::string& name, OwnedContext context);
   int gid_rank(unsigned index) const;
 
   const std::string name_;

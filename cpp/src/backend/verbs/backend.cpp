@@ -26,6 +26,13 @@ class Backend final : public backend::Backend {
   std::unique_ptr<backend::Device> open(const backend::DeviceProperties& properties, std::size_t ordinal) override {
     return std::make_unique<Device>(properties.name, ordinal);
   }
+  backend::AdoptedDevice adopt(void* protection_domain, std::size_t ordinal) override {
+    if (!library().reason.empty()) {
+      return backend::Backend::adopt(protection_domain, ordinal);
+    }
+    auto& domain = *static_cast<ibv_pd*>(protection_domain);
+    return {.properties = properties_of(*domain.context->device), .device = std::make_unique<Device>(domain, ordinal)};
+  }
 };
 
 }  // namespace

@@ -12,6 +12,8 @@ namespace pydoca::verbs {
 class Device final : public backend::Device {
  public:
   Device(const std::string& name, std::size_t ordinal);
+  /// On the application's, which outlives it.
+  Device(ibv_pd& borrowed, std::size_t ordinal);
 
   const Adapter& adapter() const noexcept { return adapter_; }
   ibv_context* context() const noexcept { return adapter_.context(); }
@@ -24,6 +26,7 @@ class Device final : public backend::Device {
   void require_present(std::string_view what);
 
   bool removed() const noexcept override { return removal_.notice(); }
+  void* protection_domain() const override { return domain(); }
   std::unique_ptr<backend::MemoryRegion> register_memory(const backend::MemoryRange& range, Access access) override;
   /// All of them: a device on a network imports nothing over PCIe, and says what is wrong with a blob.
   bool is_rdma_export(std::span<const std::byte> /*blob*/) const noexcept override { return true; }

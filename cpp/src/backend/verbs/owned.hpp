@@ -11,9 +11,10 @@ namespace pydoca::verbs {
 template <class T, auto destroy>
 struct GiveBack {
   std::uint32_t forks = detail::fork_count();
+  bool borrowed = false;  ///< it is the application's
 
   void operator()(T* object) const noexcept {
-    if (forks == detail::fork_count()) {
+    if (!borrowed && forks == detail::fork_count()) {
       (library().*destroy)(object);
     }
   }

@@ -18,6 +18,8 @@ class Region : public backend::MemoryRegion {
   bool writable() const noexcept { return writable_; }
   std::uint32_t lkey() const noexcept { return lkey_; }
   std::uint32_t rkey() const noexcept { return rkey_; }
+  /// Drivers give memory that is open to peers the same key twice, and the other no remote one.
+  std::uint32_t mkey() const override { return is_local_ ? lkey_ : rkey_; }
 
  protected:
   bool is_local_ = false;

@@ -30,14 +30,15 @@ detail::Fd hear_announcements() noexcept {
 
 }  // namespace
 
-Removal::Removal(ibv_context& context)
-    : context_(context),
+Removal::Removal(ibv_context& context, bool borrowed)
+    : async_fd_(borrowed ? -1 : context.async_fd),
+      context_(context),
       sysfs_path_(context.device->dev_path),
       announcement_end_(detail::concat("/infiniband_verbs/", static_cast<const char*>(context.device->dev_name))),
       announcements_(hear_announcements()),
       noticed_file_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
-  const int flags = ::fcntl(context.async_fd, F_GETFL);
-  if (!noticed_file_ || flags < 0 || ::fcntl(context.async_fd, F_SETFL, flags | O_NONBLOCK) != 0) {
+  const int flags = borrowed ? 0 : ::fcntl(async_fd_, F_GETFL);
+  if (!noticed_file_ || flags < 0 || (!borrowed && ::fcntl(async_fd_, F_SETFL, flags | O_NONBLOCK) != 0)) {
     fail(errno, "open ", static_cast<const char*>(context.device->name));
   }
 }
@@ -46,7 +47,7 @@ bool Removal::notice() noexcept {
   if (noticed()) {
     return true;
   }
-  std::array<pollfd, 2> files{{{.fd = context_.async_fd, .events = POLLIN, .revents = 0},
+  std::array<pollfd, 2> files{{{.fd = async_fd_, .events = POLLIN, .revents = 0},
                                {.fd = announcements_.get(), .events = POLLIN, .revents = 0}}};
   if (::poll(files.data(), files.size(), 0) <= 0) {
     return noticed();
@@ -95,7 +96,7 @@ bool Removal::is_of_device(const char* announcement) const noexcept {
 }
 
 void Removal::watch(int epoll_fd) const {
-  for (const int fd : {context_.async_fd, announcements_.get(), noticed_file_.get()}) {
+  for (const int fd : {async_fd_, announcements_.get(), noticed_file_.get()}) {
     epoll_event event{.events = EPOLLIN, .data = {.fd = fd}};
     if (fd >= 0 && ::epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &event) != 0) {
       fail(errno, "watch ", static_cast<const char*>(context_.device->name));
@@ -104,7 +105,7 @@ void Removal::watch(int epoll_fd) const {
 }
 
 void Removal::unwatch(int epoll_fd) const noexcept {
-  for (const int fd : {context_.async_fd, announcements_.get(), noticed_file_.get()}) {
+  for (const int fd : {async_fd_, announcements_.get(), noticed_file_.get()}) {
     ::epoll_ctl(epoll_fd, EPOLL_CTL_DEL, fd, nullptr);
   }
 }

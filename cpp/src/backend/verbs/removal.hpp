@@ -13,8 +13,8 @@ namespace pydoca::verbs {
 /// kernel's announcements of devices tell. From any thread.
 class Removal {
  public:
-  /// Throws operating_system.
-  explicit Removal(ibv_context& context);
+  /// Throws operating_system. Asynchronous events of a borrowed context are its owner's to read.
+  Removal(ibv_context& context, bool borrowed);
 
   /// Whether it has been noticed; costs nothing.
   bool noticed() const noexcept { return noticed_.load(std::memory_order_relaxed); }
@@ -30,6 +30,7 @@ class Removal {
   bool read_announcements() noexcept;
   bool is_of_device(const char* announcement) const noexcept;
 
+  const int async_fd_;  ///< -1: not to be read
   ibv_context& context_;
   const std::string sysfs_path_;
   const std::string announcement_end_;  ///< "/infiniband_verbs/uverbs0"

@@ -2,6 +2,8 @@
 
 #include <pydoca/device.hpp>
 
+#include "backend/rdma_conformance.hpp"
+
 namespace pydoca::conformance {
 
 Subject simulated(const char* name, const char* device, Side side) {
@@ -13,5 +15,6 @@ const auto subjects = testing::Values(simulated("Host", "pf0", Side::host), simu
 INSTANTIATE_TEST_SUITE_P(Sim, Conformance, subjects, name_of);
 INSTANTIATE_TEST_SUITE_P(Sim, DmaConformance, subjects, name_of);
 INSTANTIATE_TEST_SUITE_P(Sim, SyncEventConformance, subjects, name_of);
+INSTANTIATE_TEST_SUITE_P(Sim, RdmaConformance, subjects, name_of);
 
 }  // namespace pydoca::conformance

@@ -1,5 +1,6 @@
 #include "backend/conformance.hpp"
 
+#include "backend/rdma_conformance.hpp"
 #include "backend/verbs/verbs_subject.hpp"
 
 namespace pydoca::conformance {
@@ -9,5 +10,6 @@ const auto subjects = testing::Values(Subject{"Verbs", verbs::why_absent, verbs:
 INSTANTIATE_TEST_SUITE_P(Verbs, Conformance, subjects, name_of);
 INSTANTIATE_TEST_SUITE_P(Verbs, DmaConformance, subjects, name_of);
 INSTANTIATE_TEST_SUITE_P(Verbs, SyncEventConformance, subjects, name_of);
+INSTANTIATE_TEST_SUITE_P(Verbs, RdmaConformance, subjects, name_of);
 
 }  // namespace pydoca::conformance
