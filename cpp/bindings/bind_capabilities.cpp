@@ -2,6 +2,7 @@
 #include "fields.hpp"
 
 #include <string>
+#include <type_traits>
 
 namespace pydoca::bindings {
 
@@ -10,12 +11,21 @@ using namespace py::literals;
 
 namespace {
 
+/// What Python has no class of its own for is seen in its plain form.
+template <class T, class Field>
+void bind_field(py::classh<T>& type, const char* name, Field T::* field) {
+  if constexpr (std::is_same_v<Field, MtuSize>) {
+    type.def_property_readonly(name, [field](const T& self) { return to_plain(self.*field); });
+  } else {
+    type.def_readonly(name, field);
+  }
+}
+
 /// A read-only property for each field; equality, hash and representation by the plain form.
 template <class T>
 void bind_fields(py::module_& module, const char* name, const char* doc) {
   py::classh<T> type(module, name, doc);
-  each_field(std::type_identity<T>(),
-             [&](const char* field_name, auto field) { type.def_readonly(field_name, field); });
+  each_field(std::type_identity<T>(), [&](const char* field_name, auto field) { bind_field(type, field_name, field); });
   type.def("to_dict", [](const T& self) { return to_plain(self); }, "The same as plain Python, fit for JSON.");
   type.def("__eq__", [](const T& self, py::handle other) -> py::object {
     if (!py::isinstance<T>(other)) return py::reinterpret_borrow<py::object>(Py_NotImplemented);
@@ -40,6 +50,9 @@ void bind_capabilities(py::module_& module) {
       module, "SyncEventCapabilities",
       "To where a function's sync events can be exported and from where imported, whether it has wait tasks, and how "
       "many tasks of each kind a context may have.");
+  bind_fields<backend::RdmaCapabilities>(
+      module, "RdmaCapabilities",
+      "The limits of a device's RDMA: queues and lists in numbers, messages and packets (max_mtu) in bytes.");
   bind_fields<backend::Capabilities>(module, "Capabilities",
                                      "What a function can do; an engine that is not there is None.");
 }

@@ -128,7 +128,8 @@ std::unique_ptr<Imported> import_event(py::object device, const py::object& blob
 
 void bind_imports(py::classh<DeviceObject>& type) {
   type.def("import_mmap", &import_mmap, "blob"_a, py::kw_only(), "user_data"_a = py::none(),
-           "A map of the memory that blob, made by export_pci() on the other side, describes. It keeps the exporter's "
+           "A map of the memory that blob, made by export_pci() on the other side or export_rdma() on the "
+           "network, describes. It keeps the exporter's "
            "addresses. Raises InvalidValueError and UnsupportedVersionError for a bad blob, NotPermittedError (the "
            "wrong device or side), NotConnectedError (the exporter is gone), BadStateError (the export was "
            "withdrawn), NotSupportedError.")

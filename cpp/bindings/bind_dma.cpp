@@ -26,16 +26,6 @@ namespace {
 
 class DmaObject;
 
-/// What is to be copied from or to: a Buf, or None.
-Buf* element_of(const py::object& buf) {
-  if (!buf.is_none() && !py::isinstance<BufObject>(buf)) {
-    throw py::type_error(py::str("a pydoca.Buf is needed, not {}")
-                             .format(py::type::handle_of(buf).attr("__name__"))
-                             .cast<std::string>());
-  }
-  return buf.is_none() ? nullptr : &buf.cast<BufObject&>().get();
-}
-
 class DmaTaskObject final : public TaskObject {
  public:
   DmaTaskObject(py::object context, DmaMemcpyTask& slot) : TaskObject(std::move(context), slot) {}

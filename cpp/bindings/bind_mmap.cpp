@@ -82,6 +82,10 @@ void bind_life(py::classh<MmapObject>& type) {
            "Describes the range, in less than 512 bytes, for the other side of device's PCIe link; without device, "
            "that of the only one. Raises NotPermittedError (not started, no PCI permission, imported), NotFoundError "
            "(device not added), NotSupportedError.")
+      .def("export_rdma", &MmapObject::export_rdma, "device"_a = py::none(),
+           "The same for peers on device's network, who may then do what the map's RDMA permissions and those of an "
+           "Rdma context say. Raises NotPermittedError (not started, no RDMA permission, imported), NotFoundError, "
+           "NotSupportedError (doca_mmap_export_rdma).")
       .def("__repr__", &repr);
 }
 

@@ -2,6 +2,7 @@
 
 #include "bindings.hpp"
 #include "fields.hpp"
+#include "rdma_settings.hpp"
 
 #include <pybind11/stl.h>
 
@@ -60,6 +61,8 @@ void from_plain(py::handle value, T& field, const std::string& where) {
   from_plain(value, text, where);
   from_text(text, field);
 }
+
+void from_plain(py::handle value, MtuSize& field, const std::string& /*where*/) { field = to_mtu(value); }
 
 template <Fielded T>
 void from_plain(py::handle value, T& field, const std::string& where);

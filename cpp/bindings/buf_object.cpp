@@ -155,6 +155,15 @@ std::shared_ptr<BufObject> BufObject::last() const {
   return object_at(list_->elements.size() - 1);
 }
 
+Buf* element_of(const py::object& buf) {
+  if (!buf.is_none() && !py::isinstance<BufObject>(buf)) {
+    throw py::type_error(py::str("a pydoca.Buf is needed, not {}")
+                             .format(py::type::handle_of(buf).attr("__name__"))
+                             .cast<std::string>());
+  }
+  return buf.is_none() ? nullptr : &buf.cast<BufObject&>().get();
+}
+
 Bytes bytes_of(const BufObject& object) {
   const Buf& buf = object.get();
   Bytes bytes = object.mmap().cast<const MmapObject&>().bytes();

@@ -90,6 +90,9 @@ class BufObject : public std::enable_shared_from_this<BufObject> {
 /// Raises the exception of a buf call's failure, what having been attempted; returns for success.
 void check_buf(Status status, const Buf& buf, std::string_view what);
 
+/// What a task works on: a Buf's, or null for None; a TypeError for anything else, bad_state once released.
+Buf* element_of(const pybind11::object& buf);
+
 /// The data section, for views; throws bad_state once released, a BufferError when the memory is imported.
 Bytes bytes_of(const BufObject& buf);
 inline void pin(BufObject& buf, const std::shared_ptr<const void>& owner) { buf.pin(owner); }

@@ -65,7 +65,7 @@ class ContextObject {
 
   Waiters& state_waiters() noexcept { return state_waiters_; }
   /// Kinds of tasks that one context has, at most.
-  static constexpr std::size_t num_task_kinds = 5;
+  static constexpr std::size_t num_task_kinds = 11;
   /// Idle tasks to whose Python objects nothing refers stay, slot and all, for the next ones: making such an object
   /// costs more than a short operation. take_spare() gives null when there is none; context is this one's object.
   void keep_spare(TaskObject& task, std::size_t kind) noexcept;

@@ -46,10 +46,23 @@ void each_field(std::type_identity<backend::SyncEventCapabilities>, const Visit&
 }
 
 template <class Visit>
+void each_field(std::type_identity<backend::RdmaCapabilities>, const Visit& visit) {
+  visit("max_send_queue_size", &backend::RdmaCapabilities::max_send_queue_size);
+  visit("max_recv_queue_size", &backend::RdmaCapabilities::max_recv_queue_size);
+  visit("max_send_buf_list_len", &backend::RdmaCapabilities::max_send_buf_list_len);
+  visit("max_recv_buf_list_len", &backend::RdmaCapabilities::max_recv_buf_list_len);
+  visit("max_message_size", &backend::RdmaCapabilities::max_message_size);
+  visit("max_num_connections", &backend::RdmaCapabilities::max_num_connections);
+  visit("max_mtu", &backend::RdmaCapabilities::max_mtu);
+  visit("default_gid_index", &backend::RdmaCapabilities::default_gid_index);
+}
+
+template <class Visit>
 void each_field(std::type_identity<backend::Capabilities>, const Visit& visit) {
   visit("dma", &backend::Capabilities::dma);
   visit("comch", &backend::Capabilities::comch);
   visit("sync_event", &backend::Capabilities::sync_event);
+  visit("rdma", &backend::Capabilities::rdma);
   visit("mmap_export_pci", &backend::Capabilities::mmap_export_pci);
   visit("mmap_create_from_export_pci", &backend::Capabilities::mmap_create_from_export_pci);
   visit("mmap_export_rdma", &backend::Capabilities::mmap_export_rdma);
@@ -115,6 +128,8 @@ pybind11::object to_plain(const T& value) {
     pybind11::dict plain;
     each_field(std::type_identity<T>(), [&](const char* name, auto field) { plain[name] = to_plain(value.*field); });
     return plain;
+  } else if constexpr (std::is_same_v<T, MtuSize>) {
+    return pybind11::int_(256U << static_cast<unsigned>(value));
   } else if constexpr (HasText<T>) {
     return to_str(to_text(value));
   } else {

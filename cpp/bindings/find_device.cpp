@@ -6,6 +6,7 @@
 #include "parse.hpp"
 
 #include <array>
+#include <cstddef>
 #include <cstdlib>
 #include <string_view>
 #include <utility>
@@ -26,12 +27,21 @@ bool has_sync_event(const backend::Capabilities& can) {
 
 using SyncEventCan = backend::SyncEventCapabilities;
 
-constexpr std::array<std::pair<std::string_view, Query>, 12> queries{{
+constexpr std::array<std::pair<std::string_view, Query>, 16> queries{{
     {"dma", [](const backend::Capabilities& can) { return can.dma.has_value(); }},
     {"comch_server", [](const backend::Capabilities& can) { return can.comch.has_value() && can.comch->server; }},
     {"comch_client", [](const backend::Capabilities& can) { return can.comch.has_value() && can.comch->client; }},
     {"mmap_export_pci", [](const backend::Capabilities& can) { return can.mmap_export_pci; }},
     {"mmap_create_from_export_pci", [](const backend::Capabilities& can) { return can.mmap_create_from_export_pci; }},
+    {"mmap_export_rdma", [](const backend::Capabilities& can) { return can.mmap_export_rdma; }},
+    {"rdma", [](const backend::Capabilities& can) { return can.rdma.has_value(); }},
+    {"rdma_connection_manager",
+     [](const backend::Capabilities& can) { return can.rdma.has_value() && can.rdma->no_connection_manager.empty(); }},
+    {"rdma_atomics",
+     [](const backend::Capabilities& can) {
+       return can.rdma.has_value() &&
+              can.rdma->no_opcode[static_cast<std::size_t>(backend::RdmaOpcode::fetch_add)].empty();
+     }},
     {"representors", [](const backend::Capabilities& can) { return can.rep_filter_all; }},
     {"sync_event", [](const backend::Capabilities& can) { return can.sync_event.has_value(); }},
     {"sync_event_export_to_remote_pci", has_sync_event<&SyncEventCan::export_to_remote_pci>},

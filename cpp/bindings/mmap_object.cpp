@@ -169,16 +169,21 @@ void MmapObject::finalize() noexcept {
   finalizing_ = false;
 }
 
-py::bytes MmapObject::export_pci(const py::object& device) const {
+template <typename Export>
+py::bytes MmapObject::export_with(Export exporting, const py::object& device) const {
   const std::shared_ptr<Mmap>& mmap = get();
   if (device.is_none() && devices_.size() != 1) {
     throw Error(Status::invalid_value,
                 "export mmap: it has " + std::to_string(devices_.size()) + " devices; say for which one to export");
   }
   const DeviceObject& chosen = to_device(device.is_none() ? devices_.front() : device);
-  const std::vector<std::byte> blob = mmap->export_pci(*chosen.shared());
+  const std::vector<std::byte> blob = ((*mmap).*exporting)(*chosen.shared());
   return {reinterpret_cast<const char*>(blob.data()), blob.size()};
 }
+
+py::bytes MmapObject::export_pci(const py::object& device) const { return export_with(&Mmap::export_pci, device); }
+
+py::bytes MmapObject::export_rdma(const py::object& device) const { return export_with(&Mmap::export_rdma, device); }
 
 Bytes MmapObject::bytes() const {
   if (closed_) throw Error(Status::bad_state, "the memory map is closed");

@@ -51,6 +51,7 @@ class MmapObject {
   void enter();
   /// device: None stands for the only one.
   pybind11::bytes export_pci(const pybind11::object& device) const;
+  pybind11::bytes export_rdma(const pybind11::object& device) const;
 
   /// Throws bad_state when closed, and a BufferError when the memory is not this process's or there is none.
   Bytes bytes() const;
@@ -70,6 +71,9 @@ class MmapObject {
 
  private:
   void require_writable(Access access) const;
+  /// Calls exporting(map, device), a function of the map's.
+  template <typename Export>
+  pybind11::bytes export_with(Export exporting, const pybind11::object& device) const;
   template <typename Call>
   void wait_for(Call call);
   void let_go();

@@ -89,6 +89,7 @@ class SyncEventRemoteNetObject {
   SyncEventRemoteNetObject(pybind11::object device, const pybind11::object& blob);
 
   SyncEventRemoteNet& get() const noexcept { return *handle_; }
+  const std::shared_ptr<SyncEventRemoteNet>& shared() const noexcept { return handle_; }
   const pybind11::object& device_ref() const noexcept { return device_; }
   bool is_closed() const noexcept { return handle_->counter() == nullptr; }
   void enter() const;

@@ -9,7 +9,7 @@ from typing import NoReturn
 import pydoca
 from pydoca.cli._errors import CommandError, one_line
 from pydoca.cli._flag_file import read_flags
-from pydoca.cli._values import count, log_level, seconds, size, utf8
+from pydoca.cli._values import count, log_level, place, port, seconds, size, utf8
 
 # Options of copy that only one of its sides has a use for.
 _ONLY_FOR_DPU = ("dpu_device", "rep", "piece_size", "in_flight")
@@ -45,10 +45,13 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     _add_caps(commands)
     copy = _add_copy(commands)
     _add_sync_event(commands)
+    rdma = _add_rdma(commands)
     rdma_lab = _add_rdma_lab(commands)
     arguments = parser.parse_args(argv)
     if arguments.run is _run_copy:
         _check_copy(copy, arguments)
+    if arguments.run is _run_ping_pong:
+        _check_meeting(rdma, arguments)
     if arguments.run is _run_rdma_lab:
         _check_rdma_lab(rdma_lab, arguments)
     if arguments.run is _run_sync_event:
@@ -104,11 +107,20 @@ def _add_copy(commands: argparse._SubParsersAction[_Parser]) -> _Parser:
         "Copy a file from a host process to a DPU process by DMA. With --side, be one of the two.",
         usage="pydoca copy [options] SRC DST\n"
         "       pydoca copy --side dpu [options] DST\n"
-        "       pydoca copy --side host [options] SRC",
+        "       pydoca copy --side host [options] SRC\n"
+        "       pydoca copy --transport rdma --listen PORT [options] DST\n"
+        "       pydoca copy --transport rdma --connect ADDRESS:PORT [options] SRC",
     )
     _add_json(parser)
     parser.add_argument("paths", nargs="+", metavar="PATH", help="SRC is a regular file, DST a file or a directory")
     parser.add_argument("--side", choices=["host", "dpu"], help="run this half only; start the other one elsewhere")
+    parser.add_argument(
+        "--transport",
+        choices=["pci", "rdma"],
+        default="pci",
+        help="between the two sides, or between hosts (default: pci)",
+    )
+    _add_meeting(parser)
     parser.add_argument("--name", type=utf8, help="the service by which the two halves find each other (default: copy)")
     parser.add_argument("--device", type=utf8, help="the host function (with --side dpu: the DPU device)")
     parser.add_argument("--dpu-device", type=utf8, help="the DPU device")
@@ -132,7 +144,39 @@ def _add_copy(commands: argparse._SubParsersAction[_Parser]) -> _Parser:
     return parser
 
 
+def _add_meeting(parser: _Parser) -> None:
+    parser.add_argument("--listen", type=port, metavar="PORT", help="over RDMA: wait for the other half at this port")
+    parser.add_argument("--connect", type=place, metavar="ADDRESS:PORT", help="over RDMA: where the other half listens")
+    parser.add_argument(
+        "--backend", choices=["sim", "verbs"], help="devices of this kind only (so does PYDOCA_BACKEND)"
+    )
+
+
+def _check_meeting(parser: _Parser, arguments: argparse.Namespace) -> None:
+    if arguments.listen is not None and arguments.connect is not None:
+        parser.error("--listen and --connect are the two halves: give one of them")
+
+
+def _check_copy_over_rdma(parser: _Parser, arguments: argparse.Namespace) -> None:
+    _check_meeting(parser, arguments)
+    if arguments.listen is None and arguments.connect is None:
+        parser.error("--transport rdma needs --listen PORT, for DST, or --connect ADDRESS:PORT, for SRC")
+    if len(arguments.paths) != 1:
+        wanted = "DST, and no SRC" if arguments.connect is None else "SRC, and no DST"
+        parser.error(f"this half of a copy over RDMA needs {wanted}, not {len(arguments.paths)} paths")
+    for option in ("side", "name", "dpu_device", "rep"):
+        if getattr(arguments, option) is not None:
+            parser.error(f"--{option.replace('_', '-')} goes with --transport pci")
+    for option in ("piece_size", "in_flight"):
+        if arguments.connect is not None and getattr(arguments, option) is not None:
+            parser.error(f"--{option.replace('_', '-')} goes with --listen: the half that reads decides it")
+
+
 def _check_copy(parser: _Parser, arguments: argparse.Namespace) -> None:
+    if arguments.transport == "rdma":
+        return _check_copy_over_rdma(parser, arguments)
+    if arguments.listen is not None or arguments.connect is not None:
+        parser.error("--listen and --connect go with --transport rdma")
     wanted = {None: "SRC and DST", "host": "SRC, and no DST", "dpu": "DST, and no SRC"}[arguments.side]
     if len(arguments.paths) != (2 if arguments.side is None else 1):
         which = f"with --side {arguments.side}, " if arguments.side else ""
@@ -144,6 +188,30 @@ def _check_copy(parser: _Parser, arguments: argparse.Namespace) -> None:
     for option in _ONLY_FOR_DPU:
         if arguments.side == "host" and getattr(arguments, option) is not None:
             parser.error(f"--{option.replace('_', '-')} goes with --side dpu: the DPU's half decides it")
+    return None
+
+
+def _add_rdma(commands: argparse._SubParsersAction[_Parser]) -> _Parser:
+    description = "Measure and try RDMA."
+    parser = commands.add_parser("rdma", description=description, help=description, allow_abbrev=False)
+    parts = parser.add_subparsers(title="parts", metavar="PART", required=True)
+    ping_pong = _add_command(
+        parts,
+        "ping-pong",
+        _run_ping_pong,
+        "Send a message to and fro, and tell how long that takes: within this process, or with --listen and --connect "
+        "between two.",
+    )
+    _add_json(ping_pong)
+    _add_meeting(ping_pong)
+    ping_pong.add_argument("--device", help="PCI address, name, ibdev name or interface")
+    ping_pong.add_argument("--size", type=size, default=64, metavar="SIZE", help="bytes of a message (default: 64)")
+    ping_pong.add_argument("--count", type=count, default=1000, metavar="N", help="round trips (default: 1000)")
+    ping_pong.add_argument(
+        "--timeout", type=seconds, metavar="S", default=10.0, help="seconds to wait for the other half (default: 10)"
+    )
+    ping_pong.add_argument("--quiet", action="store_true", help="write nothing but errors")
+    return ping_pong
 
 
 def _add_sync_event(commands: argparse._SubParsersAction[_Parser]) -> None:
@@ -262,6 +330,12 @@ def _run_caps(arguments: argparse.Namespace) -> int:
 
 def _run_copy(arguments: argparse.Namespace) -> int:
     from pydoca.cli._copy import run
+
+    return run(arguments)
+
+
+def _run_ping_pong(arguments: argparse.Namespace) -> int:
+    from pydoca.cli._ping_pong import run
 
     return run(arguments)
 

@@ -7,12 +7,13 @@ import os
 import socket
 from typing import Any
 
-from pydoca.cli import _copy_dpu, _copy_host
+from pydoca.cli import _copy_dpu, _copy_host, _copy_rdma
 from pydoca.cli._concurrent import run as run_loop
 from pydoca.cli._errors import CommandError, exit_code, one_line
 from pydoca.cli._link import open_dpu_device, open_host_device
 from pydoca.cli._output import print_json
 from pydoca.cli._processes import run_both
+from pydoca.cli._rdma_link import choose_backend
 from pydoca.cli._report import FrontEnd, Reporter, Terminal
 
 _DEFAULT_NAME = "copy"
@@ -23,7 +24,7 @@ def run(arguments: argparse.Namespace) -> int:
         return _run_for_front_end(arguments)
     reporter = Terminal(arguments.quiet)
     try:
-        result = _run_half(arguments, reporter) if arguments.side else _run_both(arguments, reporter)
+        result = _run(arguments, reporter)
     finally:
         reporter.close()
     if arguments.json:
@@ -31,6 +32,13 @@ def run(arguments: argparse.Namespace) -> int:
     elif not arguments.quiet:
         print(one_line(_summary(result)))
     return 0
+
+
+def _run(arguments: argparse.Namespace, reporter: Reporter) -> dict[str, Any]:
+    if arguments.transport == "rdma":
+        choose_backend(arguments.backend)
+        return run_loop(_copy_rdma.run(arguments, reporter), None)
+    return _run_half(arguments, reporter) if arguments.side else _run_both(arguments, reporter)
 
 
 def _run_half(
@@ -82,4 +90,5 @@ def _summary(result: dict[str, Any]) -> str:
     if "destination" not in result:
         return f"{result['source']}: {text}"
     rate = f"{result['seconds']:.3f} s, {result['gigabytes_per_second']:.2f} GB/s"
-    return f"{result['destination']}: {text}, {rate}, {result['pieces']} DMA tasks"
+    kind = "DMA tasks" if "representor" in result else "reads"
+    return f"{result['destination']}: {text}, {rate}, {result['pieces']} {kind}"

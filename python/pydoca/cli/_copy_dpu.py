@@ -14,7 +14,7 @@ from pydoca.cli._link import Meeting, accept, open_dpu_device, open_representor
 from pydoca.cli._messages import Commit, Committed, Offer, Report
 from pydoca.cli._peer import Peer
 from pydoca.cli._report import Reporter
-from pydoca.cli._transfer import Plan, Transfer
+from pydoca.cli._transfer import DmaReader, Plan, Reader, Transfer
 
 _HANG_UP = 1.0  # seconds that the host has for it
 
@@ -31,23 +31,25 @@ async def run(arguments: argparse.Namespace, reporter: Reporter) -> dict[str, An
         meeting = Meeting(arguments.name, arguments.timeout, other)
         link = await accept(stack, engine, device, rep, meeting, reporter)
         peer = await stack.enter_async_context(Peer(link, "the host process", "copy"))
-        half = _DpuHalf(peer, engine, device, plan, reporter)
+        half = ReadingHalf(peer, DmaReader(engine, device), device, plan, reporter)
         result = await peer.while_there(half.receive(path))
         await peer.wait_for_end(_HANG_UP)
         return {**result, "dpu_device": device.pci_addr, "representor": rep.pci_addr, "dpu_pid": os.getpid()}
 
 
-class _DpuHalf:
+class ReadingHalf:
+    """Reads what the peer lends: by DMA, or over RDMA."""
+
     def __init__(
         self,
         peer: Peer,
-        engine: pydoca.ProgressEngine,
+        reader: Reader,
         device: pydoca.Device,
         plan: Plan,
         reporter: Reporter,
     ) -> None:
         self._peer = peer
-        self._engine = engine
+        self._reader = reader
         self._device = device
         self._plan = plan
         self._reporter = reporter
@@ -67,7 +69,7 @@ class _DpuHalf:
         transfer = Transfer(self._peer, self._device, plan, size, destination)
         self._reporter.progress(0, size)
         start = time.perf_counter()
-        await transfer.run(self._engine, lambda done: self._reporter.progress(done, size))
+        await transfer.run(self._reader, lambda done: self._reporter.progress(done, size))
         seconds = time.perf_counter() - start
         return {
             "destination": destination.path,

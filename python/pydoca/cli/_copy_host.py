@@ -32,7 +32,7 @@ async def run(arguments: argparse.Namespace, reporter: Reporter) -> dict[str, An
         other = f"pydoca copy --side dpu --name {arguments.name} DST"
         link = await connect(stack, engine, device, Meeting(arguments.name, arguments.timeout, other), reporter)
         peer = await stack.enter_async_context(Peer(link, "the DPU process", "copy"))
-        half = _HostHalf(source, device, peer)
+        half = LendingHalf(source, device, peer)
         try:
             await peer.while_there(half.lend())
         except PeerError:
@@ -47,11 +47,14 @@ async def run(arguments: argparse.Namespace, reporter: Reporter) -> dict[str, An
         }
 
 
-class _HostHalf:
-    def __init__(self, source: Source, device: pydoca.Device, peer: Peer) -> None:
+class LendingHalf:
+    """Lends the file to the peer: over PCIe, or over RDMA."""
+
+    def __init__(self, source: Source, device: pydoca.Device, peer: Peer, over_rdma: bool = False) -> None:
         self._source = source
         self._device = device
         self._peer = peer
+        self._over_rdma = over_rdma
         self._lent: deque[tuple[int, pydoca.Mmap]] = deque()
         self.sha256 = ""
 
@@ -77,16 +80,18 @@ class _HostHalf:
 
     async def _lend_window(self, offset: int, size: int) -> None:
         self._source.require_whole()
-        mmap = self._device.mmap(self._source.view(offset, size), access="pci_read_only")
+        access = "rdma_read" if self._over_rdma else "pci_read_only"
+        mmap = self._device.mmap(self._source.view(offset, size), access=access)
         self._lent.append((offset, mmap))
-        await self._peer.send(Window.of(offset, size, mmap.addr, mmap.export_pci()))
+        blob = mmap.export_rdma() if self._over_rdma else mmap.export_pci()
+        await self._peer.send(Window.of(offset, size, mmap.addr, blob))
 
     async def _take_back(self) -> None:
         """In the order in which they were lent."""
         returned = await self._peer.receive(Returned)
         offset, mmap = self._lent[0]
         if returned.offset != offset:
-            raise pydoca.InvalidValueError(f"the DPU process returned {returned.offset} where {offset} was due")
+            raise pydoca.InvalidValueError(f"the other half returned {returned.offset} where {offset} was due")
         mmap.close()
         self._lent.popleft()
 
@@ -99,6 +104,6 @@ class _HostHalf:
         self._source.require_whole()
         if (report.size, report.sha256) != (self._source.size, self.sha256):
             raise CommandError(
-                f"{self._source.path}: the DPU read {report.size} bytes with SHA-256 {report.sha256}, the file has "
-                f"{self._source.size} with {self.sha256}; was it written to meanwhile? The copy is discarded"
+                f"{self._source.path}: the other half read {report.size} bytes with SHA-256 {report.sha256}, the file "
+                f"has {self._source.size} with {self.sha256}; was it written to meanwhile? The copy is discarded"
             )

@@ -1,14 +1,14 @@
-"""The other half of a command, at the end of a comch connection."""
+"""The other half of a command, at the end of a connection."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Coroutine
+from collections.abc import Awaitable, Coroutine
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
-from pydoca import DocaError, InvalidValueError, comch
+from pydoca import DocaError, InvalidValueError
 from pydoca.cli._errors import PeerError, describe, one_line
 from pydoca.cli._messages import Failure, Message, decode, encode
 
@@ -22,10 +22,17 @@ _LAST_CAUSE = 0.2
 _LAST_WORD = 0.2
 
 
+class Link(Protocol):
+    """What carries the messages: a comch connection, or one of RDMA."""
+
+    def send(self, data: bytes) -> Awaitable[Any]: ...
+    def recv(self) -> Awaitable[bytes]: ...
+
+
 class Peer:
     """Sends and receives messages, and knows at any time whether the other half is still there. An async context."""
 
-    def __init__(self, link: comch.Connection, who: str, work: str) -> None:
+    def __init__(self, link: Link, who: str, work: str) -> None:
         self._link = link
         self._who = who  # "the host process"
         self._work = work  # "copy": what the two do

@@ -1,4 +1,4 @@
-"""The copy itself: the host's memory comes by DMA into a ring of slots, and from there in order to the destination.
+"""The copy itself: the other half's memory comes into a ring of slots, and from there in order to the destination.
 
 Three things go on at a time: the device fills slots, a thread hashes and writes full ones, and the next windows arrive.
 """
@@ -10,8 +10,9 @@ import hashlib
 from collections import deque
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AsyncExitStack, suppress
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
+from typing import Protocol
 
 import pydoca
 from pydoca.cli._concurrent import together
@@ -26,6 +27,37 @@ DEFAULT_IN_FLIGHT = 8
 _MAX_RING = 1 << 30
 
 
+Read = Callable[[pydoca.Buf, pydoca.Buf], pydoca.Task]
+
+
+class Reader(Protocol):
+    """What brings the other half's memory here."""
+
+    def reading(self, num_tasks: int) -> AbstractAsyncContextManager[Read]: ...
+
+
+class DmaReader:
+    def __init__(self, engine: pydoca.ProgressEngine, device: pydoca.Device) -> None:
+        self._engine = engine
+        self._device = device
+
+    @asynccontextmanager
+    async def reading(self, num_tasks: int) -> AsyncIterator[Read]:
+        async with pydoca.Dma(self._engine, self._device, num_tasks=num_tasks) as dma:
+            yield dma.memcpy
+
+
+class RdmaReader:
+    """Over a connection whose context has as many tasks."""
+
+    def __init__(self, connection: pydoca.RdmaConnection) -> None:
+        self._connection = connection
+
+    @asynccontextmanager
+    async def reading(self, num_tasks: int) -> AsyncIterator[Read]:
+        yield self._connection.read
+
+
 @dataclass(frozen=True)
 class Plan:
     """How a copy is cut up. Bytes."""
@@ -36,12 +68,21 @@ class Plan:
     @classmethod
     def of(cls, info: pydoca.DeviceInfo, piece_size: int | None, in_flight: int | None) -> Plan:
         """What was asked for, or else what suits the device; raises when the device cannot do it."""
-        limit = pydoca.Dma.max_buf_size(info)
+        return cls._of(info, piece_size, in_flight, pydoca.Dma.max_buf_size(info), pydoca.Dma.max_num_tasks(info))
+
+    @classmethod
+    def of_rdma(cls, info: pydoca.DeviceInfo, piece_size: int | None, in_flight: int | None) -> Plan:
+        """The same for reads over RDMA."""
+        limit, most = pydoca.Rdma.max_message_size(info), pydoca.Rdma.max_send_queue_size(info)
+        return cls._of(info, piece_size, in_flight, limit, most)
+
+    @classmethod
+    def _of(cls, info: pydoca.DeviceInfo, piece_size: int | None, in_flight: int | None, limit: int, most: int) -> Plan:
         piece_size = min(limit, DEFAULT_PIECE_SIZE) if piece_size is None else piece_size
         in_flight = DEFAULT_IN_FLIGHT if in_flight is None else in_flight
         if piece_size > limit:
             raise CommandError(f"--piece-size {piece_size}: {info.name} copies at most {limit} bytes in one task")
-        if in_flight > (most := pydoca.Dma.max_num_tasks(info)):
+        if in_flight > most:
             raise CommandError(f"--in-flight {in_flight}: {info.name} takes at most {most} tasks at a time")
         if piece_size * in_flight > _MAX_RING:
             raise CommandError(
@@ -93,23 +134,23 @@ class Transfer:
     def sha256(self) -> str:
         return self._sha256.hexdigest()
 
-    async def run(self, engine: pydoca.ProgressEngine, progress: Callable[[int], None]) -> None:
+    async def run(self, reader: Reader, progress: Callable[[int], None]) -> None:
         for slot in range(self._plan.in_flight):
             self._free.put_nowait(slot)
         async with AsyncExitStack() as stack:
             stack.callback(self._close_windows)
             local = stack.enter_context(self._device.mmap(self._memory))
             inventory = stack.enter_context(pydoca.BufInventory(2 * self._plan.in_flight))
-            dma = await stack.enter_async_context(pydoca.Dma(engine, self._device, num_tasks=self._plan.in_flight))
+            read = await stack.enter_async_context(reader.reading(self._plan.in_flight))
             thread = stack.enter_context(ThreadPoolExecutor(1, "pydoca-writer"))
             stack.callback(self._destination.interrupt)  # after an error: the thread must not go on waiting
-            await together(self._start_tasks(dma, inventory, local), self._finish_tasks(thread, progress))
+            await together(self._start_tasks(read, inventory, local), self._finish_tasks(thread, progress))
 
-    async def _start_tasks(self, dma: pydoca.Dma, inventory: pydoca.BufInventory, local: pydoca.Mmap) -> None:
+    async def _start_tasks(self, read: Read, inventory: pydoca.BufInventory, local: pydoca.Mmap) -> None:
         async for piece in self._pieces():
             slot = await self._free.get()
             # Without names for the bufs: one that lives on in this frame keeps its window from closing.
-            task = dma.memcpy(
+            task = read(
                 inventory.get_by_data(piece.remote, piece.address, piece.size),
                 inventory.get_by_addr(local, local.addr + slot * self._plan.piece_size, piece.size),
             )
@@ -166,14 +207,14 @@ class Transfer:
     def _import(self, window: Window, offset: int) -> pydoca.Mmap:
         if window.offset != offset or window.size > self._size - offset:
             raise pydoca.InvalidValueError(
-                f"the host process lends bytes {window.offset} to {window.offset + window.size} of its {self._size}, "
+                f"the other half lends bytes {window.offset} to {window.offset + window.size} of its {self._size}, "
                 f"where those from {offset} are due"
             )
         remote = self._device.import_mmap(window.decoded_blob())
         self._windows[offset] = remote
         if (remote.addr, remote.len) != (window.address, window.size):
             raise pydoca.InvalidValueError(
-                f"the host process lends {window.size} bytes at {window.address:#x}, but its blob is for {remote.len} "
+                f"the other half lends {window.size} bytes at {window.address:#x}, but its blob is for {remote.len} "
                 f"at {remote.addr:#x}"
             )
         return remote

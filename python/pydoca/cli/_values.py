@@ -26,6 +26,21 @@ def count(text: str) -> int:
     return int(text)
 
 
+def port(text: str) -> int:
+    if not (text.isascii() and text.isdecimal()) or not 1 <= int(text) <= 65535:
+        raise argparse.ArgumentTypeError(f"{text!r} is no port: they are 1 to 65535")
+    return int(text)
+
+
+def place(text: str) -> tuple[str, int]:
+    address, colon, number = text.rpartition(":")
+    if not colon or not address:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no place: write ADDRESS:PORT, as 192.0.2.1:5000 or [fe80::1]:5000"
+        )
+    return address.removeprefix("[").removesuffix("]"), port(number)
+
+
 def seconds(text: str) -> float:
     try:
         value = float(text)

@@ -1,0 +1,123 @@
+#include "rdma_settings.hpp"
+
+#include "convert.hpp"
+#include "parse.hpp"
+#include "task_object.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <limits>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace pydoca::bindings {
+
+namespace py = pybind11;
+
+namespace {
+
+template <class Number>
+Number to_number(py::handle value, std::string_view what) {
+  const std::uint64_t number = to_u64(value, what);
+  if (number > std::numeric_limits<Number>::max()) {
+    raise(Status::invalid_value, std::string(what) + " is at most " +
+                                     std::to_string(std::numeric_limits<Number>::max()) + ", and " +
+                                     std::to_string(number) + " was given");
+  }
+  return static_cast<Number>(number);
+}
+
+using Set = void (*)(Rdma& rdma, py::handle value);
+
+template <auto setter, class Number>
+void set_number(Rdma& rdma, py::handle value) {
+  (rdma.*setter)(to_number<Number>(value, "an rdma setting"));
+}
+
+constexpr std::array<std::pair<std::string_view, Set>, 13> setters{{
+    {"send_queue_size", set_number<&Rdma::set_send_queue_size, std::uint32_t>},
+    {"recv_queue_size", set_number<&Rdma::set_recv_queue_size, std::uint32_t>},
+    {"max_send_buf_list_len", set_number<&Rdma::set_max_send_buf_list_len, std::uint32_t>},
+    {"receive_dst_buf_list_len", set_number<&Rdma::set_receive_dst_buf_list_len, std::uint32_t>},
+    {"transport_type", [](Rdma& rdma, py::handle value) { rdma.set_transport_type(to_transport(value)); }},
+    {"mtu", [](Rdma& rdma, py::handle value) { rdma.set_mtu(to_mtu(value)); }},
+    {"permissions", [](Rdma& rdma, py::handle value) { rdma.set_permissions(to_access(value)); }},
+    {"grh_enabled",
+     [](Rdma& rdma, py::handle value) { rdma.set_grh_enabled(py::bool_(py::reinterpret_borrow<py::object>(value))); }},
+    {"gid_index", set_number<&Rdma::set_gid_index, std::uint32_t>},
+    {"sl", set_number<&Rdma::set_sl, std::uint32_t>},
+    {"connection_request_timeout", set_number<&Rdma::set_connection_request_timeout, std::uint16_t>},
+    {"max_num_connections", set_number<&Rdma::set_max_num_connections, std::uint16_t>},
+    {"rnr_retry_count", set_number<&Rdma::set_rnr_retry_count, std::uint8_t>},
+}};
+
+void configure(Rdma& rdma, RdmaTaskKind kind, py::handle count) {
+  rdma.set_conf(kind, TaskObject::on_complete, TaskObject::on_complete, to_number<std::uint32_t>(count, "num_tasks"));
+}
+
+}  // namespace
+
+void apply_settings(Rdma& rdma, const py::dict& settings) {
+  for (const auto& [name, value] : settings) {
+    const auto text = name.cast<std::string>();
+    const auto found = std::ranges::find(setters, text, &std::pair<std::string_view, Set>::first);
+    if (found == setters.end()) {
+      throw py::type_error("Rdma() has no setting '" + text + "'");
+    }
+    if (!value.is_none()) found->second(rdma, value);
+  }
+}
+
+void configure_tasks(Rdma& rdma, const py::object& num_tasks) {
+  if (py::isinstance<py::dict>(num_tasks)) {
+    for (const auto& [name, count] : py::reinterpret_borrow<py::dict>(num_tasks)) {
+      configure(rdma, to_rdma_task(name.cast<std::string>()), count);
+    }
+    return;
+  }
+  for (std::size_t kind = 0; kind < num_rdma_task_kinds; ++kind) {
+    const auto task = static_cast<RdmaTaskKind>(kind);
+    if (Rdma::is_task_supported(rdma.device()->info(), task)) configure(rdma, task, num_tasks);
+  }
+}
+
+RdmaTaskKind to_rdma_task(const std::string& name) {
+  std::vector<std::string_view> known;
+  for (std::size_t kind = 0; kind < num_rdma_task_kinds; ++kind) {
+    known.push_back(name_of(static_cast<RdmaTaskKind>(kind)));
+    if (known.back() == name) return static_cast<RdmaTaskKind>(kind);
+  }
+  refuse_word("rdma task", name, known);
+}
+
+RdmaTransport to_transport(py::handle value) {
+  if (!py::isinstance<py::str>(value)) return value.cast<RdmaTransport>();
+  const std::string name = to_utf8(value);
+  if (name == "rc") return RdmaTransport::rc;
+  if (name == "dc") return RdmaTransport::dc;
+  refuse_word("transport type", name, {"rc", "dc"});
+}
+
+RdmaAddressType to_address_type(const std::string& name) {
+  if (name == "ipv4") return RdmaAddressType::ipv4;
+  if (name == "ipv6") return RdmaAddressType::ipv6;
+  if (name == "gid") return RdmaAddressType::gid;
+  refuse_word("address type", name, {"ipv4", "ipv6", "gid"});
+}
+
+std::uint16_t to_port(py::handle value) { return to_number<std::uint16_t>(value, "port"); }
+
+MtuSize to_mtu(py::handle value) {
+  const std::uint64_t bytes = to_u64(value, "mtu");
+  if (bytes < 256 || bytes > 4096 || !std::has_single_bit(bytes)) {
+    raise(Status::invalid_value,
+          "mtu is 256, 512, 1024, 2048 or 4096 bytes, and " + std::to_string(bytes) + " was given");
+  }
+  return static_cast<MtuSize>(std::countr_zero(bytes) - std::countr_zero(256U));
+}
+
+std::uint32_t to_bytes(MtuSize mtu) noexcept { return 256U << static_cast<unsigned>(mtu); }
+
+}  // namespace pydoca::bindings

@@ -1,0 +1,190 @@
+#include "rdma_task_methods.hpp"
+
+#include <pydoca/rdma.hpp>
+
+#include "parse.hpp"
+#include "raw_method.hpp"
+#include "rdma_connection_object.hpp"
+#include "rdma_object.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+namespace pydoca::bindings {
+
+namespace py = pybind11;
+
+namespace {
+
+bool is_true(PyObject* value) {
+  const int truth = value == nullptr ? 1 : PyObject_IsTrue(value);
+  if (truth < 0) throw py::error_already_set();
+  return truth != 0;
+}
+
+/// What a task's method takes, in order; its parameters are called so, then come user_data and submit.
+enum class Role : std::uint8_t { src, dst, result, event, cmp_data, swap_data, add_data, immediate_data, none };
+constexpr std::size_t max_roles = 4;
+constexpr std::array role_names{"src", "dst", "result", "event", "cmp_data", "swap_data", "add_data", "immediate_data"};
+
+struct Signature {
+  const char* method = nullptr;
+  std::array<Role, max_roles> roles{Role::none, Role::none, Role::none, Role::none};
+
+  constexpr std::size_t size() const noexcept {
+    std::size_t count = 0;
+    while (count < max_roles && roles[count] != Role::none) ++count;
+    return count;
+  }
+};
+
+constexpr std::array<Signature, num_rdma_task_kinds> signatures{{
+    {"receive", {Role::dst, Role::none, Role::none, Role::none}},
+    {"send", {Role::src, Role::none, Role::none, Role::none}},
+    {"send_imm", {Role::src, Role::immediate_data, Role::none, Role::none}},
+    {"read", {Role::src, Role::dst, Role::none, Role::none}},
+    {"write", {Role::src, Role::dst, Role::none, Role::none}},
+    {"write_imm", {Role::src, Role::dst, Role::immediate_data, Role::none}},
+    {"atomic_cmp_swp", {Role::dst, Role::result, Role::cmp_data, Role::swap_data}},
+    {"atomic_fetch_add", {Role::dst, Role::result, Role::add_data, Role::none}},
+    {"remote_net_sync_event_get", {Role::event, Role::dst, Role::none, Role::none}},
+    {"remote_net_sync_event_notify_set", {Role::event, Role::src, Role::none, Role::none}},
+    {"remote_net_sync_event_notify_add", {Role::event, Role::result, Role::add_data, Role::none}},
+}};
+
+template <RdmaTaskKind kind>
+constexpr const Signature& signature_of = signatures[static_cast<std::size_t>(kind)];
+
+template <RdmaTaskKind kind>
+constexpr auto parameter_names() {
+  constexpr std::size_t size = signature_of<kind>.size();
+  std::array<const char*, size + 2> names{};
+  for (std::size_t i = 0; i < size; ++i) names[i] = role_names[static_cast<std::size_t>(signature_of<kind>.roles[i])];
+  names[size] = "user_data";
+  names[size + 1] = "submit";
+  return names;
+}
+
+void set_operand(RdmaOperands& operands, Role role, PyObject* value) {
+  switch (role) {
+    case Role::src:
+      operands.src = py::reinterpret_borrow<py::object>(value);
+      return;
+    case Role::dst:
+      operands.dst = py::reinterpret_borrow<py::object>(value);
+      return;
+    case Role::result:
+      operands.result = py::reinterpret_borrow<py::object>(value);
+      return;
+    case Role::event:
+      operands.event = py::reinterpret_borrow<py::object>(value);
+      return;
+    case Role::cmp_data:
+      operands.compare = to_u64(value, "cmp_data");
+      return;
+    case Role::swap_data:
+      operands.operand = to_u64(value, "swap_data");
+      return;
+    case Role::add_data:
+      operands.operand = to_u64(value, "add_data");
+      return;
+    case Role::immediate_data:
+      operands.immediate = to_u32(value, "immediate_data");
+      return;
+    case Role::none:
+      return;
+  }
+}
+
+/// A method of Connection, or of Rdma for a receive.
+template <RdmaTaskKind kind>
+PyObject* task(PyObject* self, PyObject* const* args, Py_ssize_t num_args, PyObject* keywords) {
+  static constexpr std::size_t size = signature_of<kind>.size();
+  static constexpr auto names = parameter_names<kind>();
+  static constexpr Parameters parameters{signature_of<kind>.method, names, size, size};
+  return guarded([&] {
+    const auto values = arguments<size + 2>(parameters, args, num_args, keywords);
+    RdmaOperands operands;
+    for (std::size_t i = 0; i < size; ++i) set_operand(operands, signature_of<kind>.roles[i], values[i]);
+    const bool submit = is_true(values[size + 1]);
+    if constexpr (kind == RdmaTaskKind::receive) {
+      return object_of<RdmaObject>(self)
+          .make_task(self, kind, std::move(operands), values[size], submit)
+          .release()
+          .ptr();
+    } else {
+      return object_of<RdmaConnectionObject>(self)
+          .make_task(kind, std::move(operands), values[size], submit)
+          .release()
+          .ptr();
+    }
+  });
+}
+
+}  // namespace
+
+std::span<PyMethodDef> receive_methods() {
+  static std::array methods{raw_method(
+      "receive", &task<RdmaTaskKind::receive>,
+      "receive($self, /, dst, *, user_data=None, submit=True)\n--\n\nTakes a task that waits for a message of any "
+      "connection, and submits it unless submit is false: what comes is appended\nto dst, a Buf, or None for empty "
+      "messages. Gives the length; result_immediate_data, result_opcode and connection say more.\nGiving up its await "
+      "takes effect at once, and leaves it posted. Raises NoMemoryError when all tasks of the kind are taken,\n"
+      "BadStateError unless the context runs, AgainError when the queue is full (doca_rdma_task_receive).")};
+  return methods;
+}
+
+std::span<PyMethodDef> message_methods() {
+  static std::array methods{
+      raw_method(
+          "send", &task<RdmaTaskKind::send>,
+          "send($self, /, src, *, user_data=None, submit=True)\n--\n\nTakes a task that sends src's data (None: "
+          "no bytes) to a receive of the peer's, and submits it unless submit is false.\nRaises NoMemoryError "
+          "when all tasks of the kind are taken, NotConnectedError, InvalidValueError for bufs that do not fit,\n"
+          "AgainError when the queue is full (doca_rdma_task_send)."),
+      raw_method("send_imm", &task<RdmaTaskKind::send_imm>,
+                 "send_imm($self, /, src, immediate_data, *, user_data=None, submit=True)\n--\n\nThe same with a "
+                 "number, 0..2**32-1, that the receive gets (doca_rdma_task_send_imm)."),
+      raw_method("read", &task<RdmaTaskKind::read>,
+                 "read($self, /, src, dst, *, user_data=None, submit=True)\n--\n\nThe same for one that appends src's "
+                 "data, memory of the peer's, to dst, and gives the length (doca_rdma_task_read)."),
+      raw_method("write", &task<RdmaTaskKind::write>,
+                 "write($self, /, src, dst, *, user_data=None, submit=True)\n--\n\nThe same for one that writes src's "
+                 "data to dst's tailroom, memory of the peer's; dst itself stays as it is (doca_rdma_task_write)."),
+      raw_method("write_imm", &task<RdmaTaskKind::write_imm>,
+                 "write_imm($self, /, src, dst, immediate_data, *, user_data=None, submit=True)\n--\n\nThe same, and a "
+                 "receive of the peer's gets the number (doca_rdma_task_write_imm)."),
+  };
+  return methods;
+}
+
+std::span<PyMethodDef> atomic_methods() {
+  static std::array methods{
+      raw_method("atomic_cmp_swp", &task<RdmaTaskKind::atomic_cmp_swp>,
+                 "atomic_cmp_swp($self, /, dst, result, cmp_data, swap_data, *, user_data=None, submit=True)\n--\n\n"
+                 "The same for one that compares the eight bytes at dst's data, memory of the peer's, with cmp_data, "
+                 "and when equal sets\nthem to swap_data. The old value is appended to result, and given "
+                 "(doca_rdma_task_atomic_cmp_swp)."),
+      raw_method("atomic_fetch_add", &task<RdmaTaskKind::atomic_fetch_add>,
+                 "atomic_fetch_add($self, /, dst, result, add_data, *, user_data=None, submit=True)\n--\n\nThe same "
+                 "for one that adds to them, modulo 2**64 (doca_rdma_task_atomic_fetch_add)."),
+      raw_method("remote_net_sync_event_get", &task<RdmaTaskKind::remote_net_sync_event_get>,
+                 "remote_net_sync_event_get($self, /, event, dst, *, user_data=None, submit=True)\n--\n\nThe same for "
+                 "one that appends the value of the peer's event, eight bytes, to dst, and gives it\n"
+                 "(doca_rdma_task_remote_net_sync_event_get)."),
+      raw_method(
+          "remote_net_sync_event_notify_set", &task<RdmaTaskKind::remote_net_sync_event_notify_set>,
+          "remote_net_sync_event_notify_set($self, /, event, src, *, user_data=None, submit=True)\n--\n\nThe "
+          "same for one that sets it to src's data, eight bytes (doca_rdma_task_remote_net_sync_event_notify_set)."),
+      raw_method(
+          "remote_net_sync_event_notify_add", &task<RdmaTaskKind::remote_net_sync_event_notify_add>,
+          "remote_net_sync_event_notify_add($self, /, event, result, add_data, *, user_data=None, "
+          "submit=True)\n--\n\nThe same for one that adds to it; the old value is appended to result, and given\n"
+          "(doca_rdma_task_remote_net_sync_event_notify_add)."),
+  };
+  return methods;
+}
+
+}  // namespace pydoca::bindings

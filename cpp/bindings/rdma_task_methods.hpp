@@ -1,0 +1,16 @@
+/// The methods of Rdma and RdmaConnection that make tasks.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <span>
+
+namespace pydoca::bindings {
+
+/// Of Rdma.
+std::span<PyMethodDef> receive_methods();
+// Of RdmaConnection.
+std::span<PyMethodDef> message_methods();
+std::span<PyMethodDef> atomic_methods();
+
+}  // namespace pydoca::bindings

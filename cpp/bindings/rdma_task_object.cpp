@@ -1,0 +1,250 @@
+#include "rdma_task_object.hpp"
+
+#include "buf_object.hpp"
+#include "collectable.hpp"
+#include "convert.hpp"
+#include "rdma_connection_object.hpp"
+#include "sync_event_object.hpp"
+
+#include <array>
+#include <bit>
+#include <cstring>
+#include <endian.h>
+#include <utility>
+
+namespace pydoca::bindings {
+
+namespace py = pybind11;
+
+namespace {
+
+bool answers_word(RdmaTaskKind kind) noexcept {
+  switch (kind) {
+    case RdmaTaskKind::atomic_cmp_swp:
+    case RdmaTaskKind::atomic_fetch_add:
+    case RdmaTaskKind::remote_net_sync_event_get:
+    case RdmaTaskKind::remote_net_sync_event_notify_add:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool is_of_event(RdmaTaskKind kind) noexcept { return kind >= RdmaTaskKind::remote_net_sync_event_get; }
+
+py::object to_int(std::uint64_t value) { return py::reinterpret_steal<py::object>(PyLong_FromUnsignedLongLong(value)); }
+
+std::string describe_list(const char* name, const Buf* list) {
+  if (list == nullptr) {
+    return std::string(name) + ": none";
+  }
+  return std::string(name) + ": " + std::to_string(list->list_data_len()) + " bytes of data and " +
+         std::to_string(list->list_tailroom()) + " of tailroom in " + std::to_string(list->num_elements()) +
+         " element(s)";
+}
+
+}  // namespace
+
+void RdmaOperands::require_types() const {
+  for (const py::object* const buf : {&src, &dst, &result}) static_cast<void>(element_of(*buf));
+  if (!event.is_none() && !py::isinstance<SyncEventRemoteNetObject>(event)) {
+    throw py::type_error("a pydoca.SyncEventRemoteNet is needed, not " +
+                         py::type::handle_of(event).attr("__name__").cast<std::string>() +
+                         "; Device.import_sync_event_remote_net() gives one");
+  }
+}
+
+RdmaTaskObject::RdmaTaskObject(py::object context, RdmaTask& slot)
+    : TaskObject(std::move(context), slot), kind_(slot.kind()) {}
+
+void RdmaTaskObject::set_buf(py::object RdmaOperands::* which, py::object buf, const char* name) {
+  require_idle(std::string("set ") + name);
+  Buf* const element = element_of(buf);
+  const Status status = which == &RdmaOperands::src   ? rdma_slot().set_src_buf(element)
+                        : which == &RdmaOperands::dst ? rdma_slot().set_dst_buf(element)
+                                                      : rdma_slot().set_result_buf(element);
+  if (status != Status::success) {
+    raise(status, std::string("set ") + name + ": " + describe() + " has none");
+  }
+  operands_.*which = std::move(buf);
+}
+
+void RdmaTaskObject::set_number(std::uint64_t RdmaOperands::* which, std::uint64_t value, const char* name) {
+  require_idle(std::string("set ") + name);
+  operands_.*which = value;
+}
+
+void RdmaTaskObject::set_immediate(std::uint32_t value) {
+  require_idle("set immediate_data");
+  operands_.immediate = value;
+}
+
+std::vector<const Buf*> RdmaTaskObject::lent_bufs() const {
+  std::vector<const Buf*> lists;
+  for (const py::object* const buf : {&operands_.src, &operands_.dst, &operands_.result}) {
+    const Buf* const list = element_of(*buf);
+    if (list != nullptr && !list->mmap()->is_from_export()) lists.push_back(list);
+  }
+  return lists;
+}
+
+const void* RdmaTaskObject::answer_place() const {
+  if (!answers_word(kind_)) {
+    return nullptr;
+  }
+  const Buf* const buf =
+      element_of(kind_ == RdmaTaskKind::remote_net_sync_event_get ? operands_.dst : operands_.result);
+  const bool here = buf != nullptr && !buf->mmap()->is_from_export();
+  return here ? std::bit_cast<const void*>(buf->data() + buf->data_len()) : nullptr;
+}
+
+void RdmaTaskObject::set_operands() {
+  Buf* const src = element_of(operands_.src);
+  RdmaTask& task = rdma_slot();
+  length_ = src != nullptr ? src->list_data_len() : 0;
+  // What the kind has not is None here, and refused there.
+  static_cast<void>(task.set_src_buf(src));
+  static_cast<void>(task.set_dst_buf(element_of(operands_.dst)));
+  if (kind_ != RdmaTaskKind::receive) {
+    set_remote_operands();
+  }
+}
+
+void RdmaTaskObject::set_remote_operands() {
+  RdmaTask& task = rdma_slot();
+  const auto& connection = operands_.connection.cast<RdmaConnectionObject&>();
+  static_cast<void>(task.set_connection(connection.shared()));
+  static_cast<void>(task.set_immediate_data(htobe32(operands_.immediate)));
+  if (kind_ < RdmaTaskKind::atomic_cmp_swp) {
+    return;
+  }
+  static_cast<void>(task.set_result_buf(element_of(operands_.result)));
+  static_cast<void>(task.set_cmp_data(operands_.compare));
+  static_cast<void>(task.set_swap_data(operands_.operand));
+  static_cast<void>(task.set_add_data(operands_.operand));
+  if (is_of_event(kind_)) {
+    const bool given = !operands_.event.is_none();
+    // Shares the Python object's handle, which lives as long as the operand does.
+    static_cast<void>(task.set_sync_event(given ? operands_.event.cast<SyncEventRemoteNetObject&>().shared()
+                                                : std::shared_ptr<SyncEventRemoteNet>()));
+  }
+  answer_place_ = answer_place();
+}
+
+void RdmaTaskObject::forget_operands() noexcept {
+  // The connection stays, for those who look at what came.
+  const RdmaOperands dropped = std::exchange(operands_, RdmaOperands{.connection = operands_.connection});
+}
+
+void RdmaTaskObject::completed(Status status) {
+  succeeded_ = status == Status::success;
+  has_answer_ = succeeded_ && answer_place_ != nullptr;
+  if (has_answer_) {
+    std::memcpy(&answer_, answer_place_, sizeof answer_);
+  }
+  if (!succeeded_) {
+    return;
+  }
+  const RdmaTask& task = rdma_slot();
+  result_len_ = task.result_len();
+  if (kind_ == RdmaTaskKind::receive) {
+    opcode_ = task.result_opcode();
+    immediate_ = be32toh(task.result_immediate_data());
+    RdmaConnectionObject* const connection =
+        task.connection() != nullptr ? RdmaConnectionObject::of(*task.connection()) : nullptr;
+    operands_.connection = connection != nullptr ? connection->self() : py::none();
+  }
+}
+
+py::object RdmaTaskObject::result_len() const {
+  const bool has =
+      kind_ == RdmaTaskKind::receive || kind_ == RdmaTaskKind::read || kind_ == RdmaTaskKind::remote_net_sync_event_get;
+  return has && succeeded_ ? to_int(result_len_) : py::none();
+}
+
+py::object RdmaTaskObject::result_opcode() const {
+  return kind_ == RdmaTaskKind::receive && succeeded_ ? py::cast(opcode_) : py::none();
+}
+
+py::object RdmaTaskObject::result_immediate_data() const {
+  const bool has = kind_ == RdmaTaskKind::receive && opcode_ != RdmaOpcode::recv_send;
+  return has && succeeded_ ? to_int(immediate_) : py::none();
+}
+
+py::object RdmaTaskObject::value() const {
+  if (answers_word(kind_)) {
+    return has_answer_ ? to_int(answer_) : py::none();
+  }
+  return result_len();
+}
+
+bool RdmaTaskObject::may_be_dropped() const noexcept {
+  // One that nobody used comes back when its context stops.
+  return kind_ == RdmaTaskKind::receive && slot() != nullptr && slot()->status() == Status::shutdown;
+}
+
+std::string RdmaTaskObject::describe() const {
+  const std::string name = "rdma " + std::string(name_of(kind_));
+  return length_ != 0 ? name + " of " + std::to_string(length_) + " bytes" : name;
+}
+
+std::string RdmaTaskObject::sizes() const {
+  const DeviceInfo& info = context().context().device()->info();
+  const auto& rdma = static_cast<const Rdma&>(context().context());
+  std::string text =
+      describe_list("src", element_of(operands_.src)) + "; " + describe_list("dst", element_of(operands_.dst));
+  if (answers_word(kind_)) {
+    text += "; " + describe_list("result", element_of(operands_.result)) +
+            "; eight bytes are answered, and an atomic's dst is eight aligned bytes at its data";
+  }
+  if (is_of_event(kind_) && operands_.event.is_none()) {
+    text += "; it takes a SyncEventRemoteNet";
+  }
+  return text + ". What is moved must fit, have at most " + std::to_string(Rdma::max_message_size(info)) +
+         " bytes, lie in memory maps that " + info.name() +
+         " was added to, in lists, given by their first element, of at most " +
+         std::to_string(rdma.max_send_buf_list_len()) +
+         " (max_send_buf_list_len; receives: " + std::to_string(rdma.receive_dst_buf_list_len()) +
+         ", receive_dst_buf_list_len)";
+}
+
+std::string RdmaTaskObject::advice(Status status) const {
+  switch (status) {
+    case Status::invalid_value:
+      return sizes();
+    case Status::in_use:
+      return "another task is filling the same buf; wait for its completion";
+    case Status::not_connected:
+      return "the connection is not established, or has ended; make another";
+    case Status::connection_reset:
+      return "the peer has left, is gone, or broke the connection";
+    case Status::io_failed:
+      return "memory at one of the ends is not there or does not permit it (the map's access and the permissions of "
+             "its owner's Rdma), or a message is longer than the receive that takes it; the connection has ended";
+    case Status::time_out:
+      return "the peer had no receive posted for as long as rnr_retry_count says; the connection has ended";
+    case Status::driver:
+      return "the device was removed";
+    case Status::shutdown:
+      return "it was flushed, as its connection ended or its context stopped";
+    default:
+      return TaskObject::advice(status);
+  }
+}
+
+int RdmaTaskObject::traverse(visitproc visit, void* arg) const {
+  const std::array refs{operands_.connection, operands_.src, operands_.dst, operands_.result, operands_.event};
+  const int stop = visit_refs(refs, visit, arg);
+  return stop != 0 ? stop : TaskObject::traverse(visit, arg);
+}
+
+void RdmaTaskObject::clear() {
+  // In flight it is no garbage, and without a flight the engine does not use the operands.
+  const RdmaOperands dropped = std::exchange(operands_, {});
+  length_ = 0;
+  answer_place_ = nullptr;
+  succeeded_ = has_answer_ = false;
+  TaskObject::clear();
+}
+
+}  // namespace pydoca::bindings

@@ -1,0 +1,31 @@
+"""Owns a sync event that a network peer signals (DOCA's remote-net handshake): waits for it, without a message.
+
+rdma_event_local.py PORT [DEVICE], then rdma_event_remote.py ADDRESS PORT [DEVICE]
+"""
+
+import asyncio
+import sys
+
+import pydoca
+
+SIGNAL = 10
+
+
+async def main(port: int, name: str | None) -> None:
+    dev = pydoca.open_device(name, capability="rdma_connection_manager")
+    permissions = "rdma_read|rdma_write|rdma_atomic"
+    async with pydoca.ProgressEngine() as pe, pydoca.Rdma(pe, dev, permissions=permissions) as rdma:
+        with pydoca.SyncEvent(dev, publisher="remote_net") as event, rdma.listen(port) as listener:
+            print("listening at", dev.info.ipv4_addr, flush=True)
+            peer = await (await listener.request()).accept()
+            inventory = pydoca.BufInventory(1)
+            await peer.send(inventory.get_by_data(dev.mmap(event.export_to_remote_net())))
+            while event.get() < SIGNAL:
+                await asyncio.sleep(0)
+            print("the peer signalled", event.get())
+            event.update_set(SIGNAL + 10)
+            await peer.ended()
+
+
+if __name__ == "__main__":
+    asyncio.run(main(int(sys.argv[1]), sys.argv[2] if len(sys.argv) > 2 else None))

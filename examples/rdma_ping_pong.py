@@ -1,0 +1,48 @@
+"""A message to and fro between two contexts of one process, and what it takes.
+
+Runs on the simulator, and with a device's name on that: rdma_ping_pong.py rxe0
+"""
+
+import asyncio
+import sys
+import time
+
+import pydoca
+
+ROUNDS = 1000
+
+
+async def main() -> None:
+    async with asyncio.TaskGroup() as group, pydoca.ProgressEngine() as pe:
+        dev = pydoca.open_device(sys.argv[1] if len(sys.argv) > 1 else None, capability="rdma")
+        async with pydoca.Rdma(pe, dev) as ours, pydoca.Rdma(pe, dev) as theirs:
+            here, there = ours.export(), theirs.export()
+            here.connect(there.details)  # which may travel to another host by any means
+            there.connect(here.details)
+
+            inventory = pydoca.BufInventory(4)
+            out, into = (dev.mmap(pydoca.alloc(64)) for _ in range(2))
+            ball = inventory.get_by_data(out)
+            echo = group.create_task(return_balls(theirs, there, inventory.get_by_addr(into)))
+
+            receives = aiter(ours.receives([inventory.get_by_addr(dev.mmap(pydoca.alloc(64)))]))
+            begin = time.perf_counter()
+            for _ in range(ROUNDS):
+                await here.send(ball)
+                await anext(receives)
+            micros = (time.perf_counter() - begin) / ROUNDS * 1e6
+            await echo
+            print(f"{dev.name}: {ROUNDS} round trips of 64 bytes, {micros:.1f} us each")
+
+
+async def return_balls(rdma: pydoca.Rdma, connection: pydoca.RdmaConnection, buf: pydoca.Buf) -> None:
+    rounds = 0
+    async for message in rdma.receives([buf]):
+        await connection.send(message.dst)
+        rounds += 1
+        if rounds == ROUNDS:
+            break
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

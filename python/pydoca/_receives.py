@@ -1,0 +1,64 @@
+"""Messages as an iteration: receives that are posted again and again."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from typing import Self
+
+from pydoca._core import Buf, ContextState, Rdma, RdmaTask
+from pydoca._errors import AgainError, BadStateError, ShutdownError
+
+
+class Receives:
+    """Receives of an `Rdma`, given in the order in which messages fill them.
+
+    Whatever has come stays for the next iteration when one is left or cancelled. It ends when the context stops.
+    """
+
+    def __init__(self, rdma: Rdma, bufs: Iterable[Buf]) -> None:
+        self._rdma = rdma
+        self._posted: deque[RdmaTask] = deque()
+        self._given: RdmaTask | None = None
+        for buf in bufs:
+            self._posted.append(rdma.receive(buf))
+        if not self._posted:
+            raise BadStateError("receives: there is no buf to receive into")
+
+    def clear(self) -> None:
+        """Lets go of all bufs, once the context has stopped."""
+        self._posted.clear()
+        self._given = None
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> RdmaTask:
+        self._post_again()
+        if not self._posted:
+            raise StopAsyncIteration
+        task = self._posted[0]
+        try:
+            await task
+        except ShutdownError:
+            self._posted.clear()
+            raise StopAsyncIteration from None
+        except Exception:
+            self._given = self._posted.popleft()
+            raise
+        self._given = self._posted.popleft()
+        return task
+
+    def _post_again(self) -> None:
+        task = self._given
+        if task is None or self._rdma.state is not ContextState.RUNNING:
+            return
+        if task.dst is not None:
+            for element in task.dst:
+                element.reset_data_len()
+        try:
+            task.submit()
+        except AgainError:
+            return  # still the one that was given: the next turn tries it again
+        self._given = None
+        self._posted.append(task)

@@ -1,0 +1,163 @@
+"""How the two halves of a command meet over RDMA: by address and port, with messages of a few kilobytes."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+
+import pydoca
+from pydoca.cli._errors import CommandError
+from pydoca.cli._report import Reporter
+
+MAX_MESSAGE = 4096
+_MESSAGES_AHEAD = 16
+_RETRY = 0.05  # seconds between two attempts to reach who does not listen yet
+GREETING = b"pydoca"
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the two meet: the listener's port, and its address for who connects."""
+
+    address: str | None
+    port: int
+    timeout: float  # seconds
+
+    def __str__(self) -> str:
+        return f"port {self.port}" if self.address is None else f"{self.address} port {self.port}"
+
+
+class RdmaLink:
+    """One end of a connection, with what comch's connections have: send and recv of bytes."""
+
+    def __init__(self, rdma: pydoca.Rdma, device: pydoca.Device) -> None:
+        self._rdma = rdma
+        self._inventory = pydoca.BufInventory(_MESSAGES_AHEAD + 1)
+        self._memory = pydoca.alloc(MAX_MESSAGE * (_MESSAGES_AHEAD + 1))
+        self._mmap = device.mmap(self._memory)
+        self._receives = rdma.receives([self._slot(index) for index in range(_MESSAGES_AHEAD)])
+        self._sending = asyncio.Lock()
+        self._next: asyncio.Task[bytes] | None = None
+        self._ended: asyncio.Task[None] | None = None
+        self.connection: pydoca.RdmaConnection | None = None
+
+    def connected(self, connection: pydoca.RdmaConnection) -> None:
+        self.connection = connection
+        self._ended = asyncio.create_task(_wait_for_end(connection))
+
+    async def send(self, data: bytes) -> None:
+        if len(data) > MAX_MESSAGE:
+            raise pydoca.InvalidValueError(f"a message of {len(data)} bytes; there is room for {MAX_MESSAGE}")
+        assert self.connection is not None
+        async with self._sending:
+            begin = MAX_MESSAGE * _MESSAGES_AHEAD
+            with memoryview(self._memory) as memory:
+                memory[begin : begin + len(data)] = data
+            await self.connection.send(self._inventory.get_by_data(self._mmap, self._mmap.addr + begin, len(data)))
+
+    async def recv(self) -> bytes:
+        """What arrived is handed out before the end is; giving up loses nothing."""
+        assert self._ended is not None
+        if self._next is None:
+            self._next = asyncio.create_task(self._receive())
+        await asyncio.wait({self._next, self._ended}, return_when=asyncio.FIRST_COMPLETED)
+        if not self._next.done():
+            raise pydoca.ConnectionResetError("receive: the other side has closed the connection, or is gone")
+        message, self._next = self._next, None
+        return message.result()
+
+    async def close(self) -> None:
+        """Also the context: the memory is free only when it has stopped."""
+        for task in (self._next, self._ended):
+            if task is not None:
+                task.cancel()
+                await asyncio.wait({task})
+        await self._rdma.__aexit__(None, None, None)
+        self._receives.clear()
+        self._mmap.close()
+
+    async def _receive(self) -> bytes:
+        async for task in self._receives:
+            return bytes(task.dst or b"")
+        raise pydoca.ConnectionResetError("receive: the context has stopped")
+
+    def _slot(self, index: int) -> pydoca.Buf:
+        return self._inventory.get_by_addr(self._mmap, self._mmap.addr + index * MAX_MESSAGE, MAX_MESSAGE)
+
+
+async def _wait_for_end(connection: pydoca.RdmaConnection) -> None:
+    await connection.ended()
+
+
+def choose_backend(name: str | None) -> None:
+    """Before the first look at the devices."""
+    if name is not None:
+        os.environ["PYDOCA_BACKEND"] = name
+
+
+def open_rdma_device(selector: str | None) -> pydoca.Device:
+    return pydoca.open_device(selector, capability="rdma_connection_manager")
+
+
+async def accept(stack: AsyncExitStack, rdma: pydoca.Rdma, place: Place, other: str, reporter: Reporter) -> RdmaLink:
+    """The listener's end of what two halves say to each other. It ends with the stack."""
+    link = RdmaLink(rdma, rdma.device)
+    stack.push_async_callback(link.close)
+    link.connected(await take_first(rdma, place, other, reporter))
+    return link
+
+
+async def connect(stack: AsyncExitStack, rdma: pydoca.Rdma, place: Place, other: str, reporter: Reporter) -> RdmaLink:
+    """The end that connects, once somebody listens. It ends with the stack."""
+    link = RdmaLink(rdma, rdma.device)
+    stack.push_async_callback(link.close)
+    link.connected(await reach(rdma, place, other, reporter))
+    return link
+
+
+async def take_first(rdma: pydoca.Rdma, place: Place, other: str, reporter: Reporter) -> pydoca.RdmaConnection:
+    """The first that comes and is a half of a command."""
+    reporter.waiting(f"waiting for the other half at {rdma.device.info.ipv4_addr} {place}")
+    try:
+        async with asyncio.timeout(place.timeout):
+            with rdma.listen(place.port) as listener:
+                return await _take(listener)
+    except TimeoutError:
+        raise CommandError(
+            f"nobody came to {place}, for {place.timeout:g} s: start `{other}`, or wait longer with --timeout"
+        ) from None
+
+
+async def _take(listener: pydoca.RdmaListener) -> pydoca.RdmaConnection:
+    while True:
+        request = await listener.request()
+        with contextlib.suppress(pydoca.DocaError):  # it has gone already
+            if request.private_data.startswith(GREETING):
+                return await request.accept()
+            request.reject()
+
+
+async def reach(
+    rdma: pydoca.Rdma, place: Place, other: str, reporter: Reporter, said: bytes = GREETING
+) -> pydoca.RdmaConnection:
+    """A connection to who listens there, or will soon."""
+    reporter.waiting(f"waiting for the other half at {place}")
+    try:
+        async with asyncio.timeout(place.timeout):
+            return await _try_again(rdma, place, said)
+    except TimeoutError:
+        raise CommandError(
+            f"nobody listens at {place}, for {place.timeout:g} s: start `{other}`, or wait longer with --timeout"
+        ) from None
+
+
+async def _try_again(rdma: pydoca.Rdma, place: Place, said: bytes) -> pydoca.RdmaConnection:
+    assert place.address is not None
+    while True:
+        try:
+            return await rdma.connect(place.address, place.port, private_data=said)
+        except (pydoca.NotFoundError, pydoca.ConnectionAbortedError, pydoca.TimeOutError):
+            await asyncio.sleep(_RETRY)

@@ -1,0 +1,249 @@
+"""What an Rdma moves: messages, memory of the peer's, its words and its events."""
+
+import asyncio
+
+import pytest
+
+import pydoca
+
+
+def test_a_message_arrives_with_its_length(pair, run):
+    async def main():
+        async with pair.linked() as (_, b, ab, ba):
+            into = pair.b.room(64)
+            task = b.receive(into)
+            assert await ab.send(pair.a.data(b"hello")) is None
+            assert await task == 5
+            assert bytes(into) == b"hello"
+            assert (task.result_len, task.result_opcode, task.result_immediate_data) == (
+                5,
+                pydoca.RdmaOpcode.RECV_SEND,
+                None,
+            )
+            assert task.connection is ba
+            assert task.kind == "receive"
+
+    run(main())
+
+
+def test_a_number_comes_with_a_message(pair, run):
+    async def main():
+        async with pair.linked() as (_, b, ab, _ba):
+            task = b.receive(pair.b.room(8))
+            await ab.send_imm(pair.a.data(b"x"), 0x12345678)
+            await task
+            assert task.result_immediate_data == 0x12345678
+            assert task.result_opcode is pydoca.RdmaOpcode.RECV_SEND_WITH_IMM
+
+    run(main())
+
+
+def test_an_empty_message_needs_no_buf(pair, run):
+    async def main():
+        async with pair.linked() as (_, b, ab, _ba):
+            task = b.receive(None)
+            await ab.send(None)
+            assert await task == 0
+
+    run(main())
+
+
+@pytest.mark.parametrize("size", [1, 4096, 1 << 20])
+def test_write_and_read_reach_the_peers_memory(pair, run, size):
+    async def main():
+        async with pair.linked() as (_, _b, ab, _ba):
+            content = bytes(i * 7 % 251 for i in range(size))
+            theirs = pydoca.alloc(size)
+            mmap = pair.b.mmap(theirs)
+            with pair.remote(mmap) as remote:
+                await ab.write(pair.a.data(content), pair.a.room(remote))
+                assert bytes(theirs) == content
+                into = pair.a.room(size)
+                assert await ab.read(pair.a.data(remote), into) == size
+                assert bytes(into) == content
+
+    run(main())
+
+
+def test_a_write_tells_the_peer_by_a_number(pair, run):
+    async def main():
+        async with pair.linked() as (_, b, ab, _ba):
+            theirs = pydoca.alloc(64)
+            with pair.remote(pair.b.mmap(theirs)) as remote:
+                into = pair.b.room(8)
+                task = b.receive(into)
+                await ab.write_imm(pair.a.data(b"data"), pair.a.room(remote), 9)
+                await task
+                assert (task.result_immediate_data, bytes(into), bytes(theirs)[:4]) == (9, b"", b"data")
+                assert task.result_opcode is pydoca.RdmaOpcode.RECV_WRITE_WITH_IMM
+
+    run(main())
+
+
+def test_atomics_give_the_old_value(pair, run):
+    async def main():
+        async with pair.linked() as (_, _b, ab, _ba):
+            theirs = pydoca.alloc(8)
+            words = memoryview(theirs).cast("Q")
+            words[0] = 40
+            with pair.remote(pair.b.mmap(theirs)) as remote:
+                assert await ab.atomic_fetch_add(pair.a.data(remote), pair.a.room(8), 2) == 40
+                assert await ab.atomic_cmp_swp(pair.a.data(remote), pair.a.room(8), 42, 7) == 42
+                assert await ab.atomic_cmp_swp(pair.a.data(remote), pair.a.room(8), 42, 9) == 7
+                assert words[0] == 7
+
+    run(main())
+
+
+def test_an_event_of_the_peers_is_set_added_to_and_read(pair, run):
+    async def main():
+        async with pair.linked() as (_, _b, ab, _ba):
+            with (
+                pydoca.SyncEvent(pair.b.device, publisher="remote_net") as event,
+                pair.a.device.import_sync_event_remote_net(event.export_to_remote_net()) as remote,
+            ):
+                await ab.remote_net_sync_event_notify_set(remote, pair.a.data((5).to_bytes(8, "little")))
+                assert event.get() == 5
+                assert await ab.remote_net_sync_event_notify_add(remote, pair.a.room(8), 3) == 5
+                assert await ab.remote_net_sync_event_get(remote, pair.a.room(8)) == 8
+                event.wait_eq(8, timeout=5)
+
+    run(main())
+
+
+def test_messages_are_an_iteration(pair, run):
+    async def main():
+        async with pair.linked() as (a, b, ab, _ba):
+            receives = b.receives([pair.b.room(16) for _ in range(3)])
+            for number in range(8):
+                await ab.send(pair.a.data(b"%d" % number))
+                async for task in receives:
+                    assert bytes(task.dst) == b"%d" % number
+                    break
+            assert a.state is pydoca.ContextState.RUNNING
+
+    run(main())
+
+
+def test_the_iteration_ends_with_its_context(pair, run):
+    async def main():
+        async with pair.linked() as (_, b, _ab, _ba):
+            receives = b.receives([pair.b.room(16)])
+            seen = asyncio.create_task(anext(receives, "ended"))
+            await asyncio.sleep(0)
+            b.stop()
+            assert await seen == "ended"
+
+    run(main())
+
+
+def test_giving_up_a_receive_loses_no_message(pair, run):
+    async def main():
+        async with pair.linked() as (_, b, ab, _ba):
+            into = pair.b.room(16)
+            task = b.receive(into)
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(0.01):
+                    await task
+            await ab.send(pair.a.data(b"late"))
+            assert await task == 4
+            assert bytes(into) == b"late"
+
+    run(main())
+
+
+def test_without_a_loop(pair):
+    with pydoca.ProgressEngine() as pe, pair.a.rdma(pe) as a, pair.b.rdma(pe) as b:
+        ab, ba = a.export(), b.export()
+        ab.connect(ba.details)
+        ba.connect(ab.details)
+        into = pair.b.room(16)
+        task = b.receive(into)
+        ab.send(pair.a.data(b"sync")).wait(10)
+        assert task.wait(10) == 4
+        assert bytes(into) == b"sync"
+
+
+def test_a_task_is_used_again(pair, run):
+    async def main():
+        async with pair.linked() as (_, _b, ab, _ba):
+            theirs = pydoca.alloc(8)
+            remote = pair.remote(pair.b.mmap(theirs))
+            task = ab.write(pair.a.data(b"one"), pair.a.room(remote))
+            await task
+            task.src = pair.a.data(b"two")
+            task.submit()
+            await task
+            assert bytes(theirs)[:3] == b"two"
+            with pytest.raises(pydoca.InvalidValueError, match="has none"):
+                task.result_buf = pair.a.room(8)
+
+    run(main())
+
+
+def test_settings_have_docas_names_and_show_what_is_in_effect(pair):
+    pe = pydoca.ProgressEngine()
+    rdma = pair.a.rdma(pe, num_tasks={"write": 20}, max_num_connections=3, rnr_retry_count=2, mtu=512, sl=1)
+    assert (rdma.max_num_connections, rdma.rnr_retry_count, rdma.mtu, rdma.sl) == (3, 2, 512, 1)
+    assert (rdma.num_tasks("write"), rdma.num_tasks("read")) == (20, 0)
+    assert rdma.permissions == pydoca.Access.RDMA_READ | pydoca.Access.RDMA_WRITE | pydoca.Access.RDMA_ATOMIC
+    with rdma:
+        assert rdma.send_queue_size == 32
+    pe.close()
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "text"),
+    [
+        ({"mtu": 1000}, pydoca.InvalidValueError, "256, 512, 1024, 2048 or 4096"),
+        ({"rnr_retry_count": 300}, pydoca.InvalidValueError, "at most 255"),
+        ({"transport_type": "dc"}, pydoca.NotSupportedError, "(?i)dc|dynamic"),
+        ({"transport_type": "ud"}, pydoca.InvalidValueError, "rc"),
+        ({"permissions": "pci_read_only"}, pydoca.InvalidValueError, "permission"),
+        ({"recv_queue_size": 4}, pydoca.NotSupportedError, "receive"),
+        ({"num_tasks": {"wirte": 1}}, pydoca.InvalidValueError, "write"),
+        ({"colour": 1}, TypeError, "colour"),
+    ],
+)
+def test_wrong_settings_are_refused(pair, options, error, text):
+    with pydoca.ProgressEngine() as pe, pytest.raises(error, match=text):
+        pair.a.rdma(pe, **options)
+
+
+def test_capabilities(pair):
+    info = pair.a.device.info
+    assert pydoca.Rdma.is_supported(info)
+    assert info.supports("rdma")
+    assert pydoca.Rdma.is_task_supported(info, "write")
+    assert pydoca.Rdma.is_transport_type_supported(info, "rc")
+    assert not pydoca.Rdma.is_transport_type_supported(info, "dc")
+    assert pydoca.Rdma.max_message_size(info) == info.capabilities.rdma.max_message_size > 0
+    assert len(pydoca.Rdma.gids(info)) == pydoca.Rdma.gid_table_size(info) > info.capabilities.rdma.default_gid_index
+    assert info.to_dict()["capabilities"]["rdma"]["max_mtu"] in (256, 512, 1024, 2048, 4096)
+
+
+def test_bufs_that_do_not_fit_are_refused_with_their_sizes(pair, run):
+    async def main():
+        async with pair.linked() as (_, _b, ab, _ba):
+            with pair.remote(pair.b.mmap(pydoca.alloc(8))) as remote:
+                with pytest.raises(pydoca.InvalidValueError, match=r"src: 9 bytes of data.*dst.* 8 of tailroom"):
+                    ab.write(pair.a.data(b"123456789"), pair.a.room(remote))
+                with pytest.raises(TypeError, match="Buf"):
+                    ab.write(b"123456789", pair.a.room(remote))
+                with pytest.raises(TypeError, match="SyncEventRemoteNet"):
+                    ab.remote_net_sync_event_get(remote, pair.a.room(8))
+
+    run(main())
+
+
+def test_tasks_run_out_with_advice(pair, run):
+    async def main():
+        async with pair.linked(num_tasks={"receive": 1}) as (_, b, ab, _ba):
+            first = b.receive(None)
+            with pytest.raises(pydoca.NoMemoryError, match="num_tasks"):
+                b.receive(None)
+            with pytest.raises(pydoca.NoMemoryError, match=r'num_tasks=\{"send"'):
+                ab.send(None)
+            del first
+
+    run(main())

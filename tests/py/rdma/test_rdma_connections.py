@@ -1,0 +1,226 @@
+"""How connections of an Rdma come to be, are turned away, and end."""
+
+import asyncio
+import gc
+import weakref
+
+import pytest
+
+import pydoca
+
+State = pydoca.RdmaConnectionState
+
+
+def test_a_peer_is_found_by_its_address(pair, run, unused_port):
+    async def main():
+        async with pydoca.ProgressEngine() as pe, pair.a.rdma(pe) as a, pair.b.rdma(pe) as b:
+
+            async def serve():
+                async for request in b.listen(unused_port):
+                    assert request.private_data[:5] == b"hello"
+                    assert ":" in request.address[0] or "." in request.address[0]
+                    return await request.accept(b"welcome")
+                return None
+
+            serving = asyncio.create_task(serve())
+            await asyncio.sleep(0)
+            ab = await a.connect(pair.b.address, unused_port, private_data=b"hello", user_data="mine")
+            ba = await serving
+            assert ab.private_data[:7] == b"welcome"
+            assert (ab.state, ba.state) == (State.ESTABLISHED, State.ESTABLISHED)
+            assert (ab.address, ab.user_data) == ((pair.b.address, unused_port), "mine")
+            assert a.connections == [ab]
+            into = pair.b.room(8)
+            task = b.receive(into)
+            await ab.send(pair.a.data(b"data"))
+            await task
+            assert (bytes(into), task.connection) == (b"data", ba)
+
+    run(main())
+
+
+def test_a_request_is_rejected(pair, run, unused_port):
+    async def main():
+        async with pydoca.ProgressEngine() as pe, pair.a.rdma(pe) as a, pair.b.rdma(pe) as b:
+            with b.listen(unused_port) as listener:
+                attempt = a.connect(pair.b.address, unused_port)
+                request = await listener.request()
+                assert request.state is State.REQUESTED
+                request.reject()
+                with pytest.raises(pydoca.ConnectionAbortedError):
+                    await attempt
+                with pytest.raises(pydoca.BadStateError):
+                    request.accept()
+            assert listener.closed
+
+    run(main())
+
+
+def test_nobody_listens(pair, run, unused_port):
+    async def main():
+        async with pydoca.ProgressEngine() as pe, pair.a.rdma(pe, connection_request_timeout=500) as a:
+            with pytest.raises((pydoca.NotFoundError, pydoca.ConnectionAbortedError, pydoca.TimeOutError)):
+                await a.connect(pair.b.address, unused_port)
+            assert a.state is pydoca.ContextState.RUNNING
+
+    run(main())
+
+
+@pytest.mark.parametrize("address", ["", "nowhere", "300.1.1.1", "::g"])
+def test_what_is_no_address_is_refused(pair, run, address):
+    async def main():
+        async with pydoca.ProgressEngine() as pe, pair.a.rdma(pe) as a:
+            with pytest.raises(pydoca.InvalidValueError):
+                a.connect(address, 5000)
+            with pytest.raises(pydoca.InvalidValueError):
+                a.connect(pair.b.address, 70000)
+            with pytest.raises(pydoca.InvalidValueError):
+                a.listen(0)
+
+    run(main())
+
+
+def test_giving_up_an_attempt_ends_it(pair, run, unused_port):
+    async def main():
+        async with pydoca.ProgressEngine() as pe, pair.a.rdma(pe) as a, pair.b.rdma(pe) as b:
+            with b.listen(unused_port):  # and nobody answers
+                with pytest.raises(TimeoutError):
+                    async with asyncio.timeout(0.05):
+                        await a.connect(pair.b.address, unused_port)
+                async with asyncio.timeout(20):
+                    while a.connections:
+                        await asyncio.sleep(0.01)
+
+    run(main())
+
+
+def test_callbacks_hear_of_everything(pair, run, unused_port):
+    async def main():
+        heard = []
+
+        def requested(connection, user_data):
+            heard.append(("request", user_data))
+            connection.user_data = "of b"
+            connection.accept()
+
+        def note(what):
+            return lambda connection, own, user_data: heard.append((what, own, user_data))
+
+        options = {"on_request": requested, "on_established": note("up"), "on_disconnect": note("down"), "user_data": 1}
+        async with pydoca.ProgressEngine() as pe, pair.a.rdma(pe) as a, pair.b.rdma(pe, **options) as b:
+            listener = b.listen(unused_port)
+            ab = await a.connect(pair.b.address, unused_port)
+            await b.connections[0].established()
+            ended = b.connections[0].ended()
+            await ab.disconnect()
+            await ended
+            with pytest.raises(pydoca.BadStateError, match="on_request"):
+                listener.request()
+        assert heard == [("request", 1), ("up", "of b", 1), ("down", "of b", 1)]
+
+    run(main())
+
+
+def test_the_end_of_one_side_is_told_to_the_other(pair, run, unused_port):
+    async def main():
+        async with pydoca.ProgressEngine() as pe, pair.a.rdma(pe) as a, pair.b.rdma(pe) as b:
+            with b.listen(unused_port) as listener:
+                attempt = a.connect(pair.b.address, unused_port)
+                ba = await (await listener.request()).accept()
+                ab = await attempt
+            await ab.disconnect()
+            await ba.ended()
+            assert (ab.state, ba.state) == (State.CLOSED, State.CLOSED)
+            assert ba.failure is pydoca.Status.CONNECTION_RESET
+            with pytest.raises(pydoca.NotConnectedError):
+                ba.send(None)
+            assert b.connections == []
+            ab.disconnect()  # once more does nothing
+            assert a.state is b.state is pydoca.ContextState.RUNNING
+
+    run(main())
+
+
+def test_a_port_is_free_again_once_its_listener_is_dropped(pair, run, unused_port):
+    async def main():
+        async with pydoca.ProgressEngine() as pe, pair.b.rdma(pe) as b:
+            listener = b.listen(unused_port)
+            with pytest.raises(pydoca.AlreadyExistError):
+                b.listen(unused_port)
+            del listener
+            with b.listen(unused_port) as again:
+                assert again.port == unused_port
+
+                async def requests():
+                    return [request async for request in again]
+
+                waiting = asyncio.create_task(requests())
+                await asyncio.sleep(0)
+                b.stop()
+                assert await waiting == []
+
+    run(main())
+
+
+def test_details_are_checked(pair, run):
+    async def main():
+        async with pydoca.ProgressEngine() as pe, pair.a.rdma(pe, max_num_connections=1) as a, pair.b.rdma(pe) as b:
+            ab = a.export()
+            with pytest.raises(pydoca.FullError):
+                a.export()
+            details = b.export().details
+            for forged in (b"", b"x" * 100, details[:-1], bytes(100)):
+                with pytest.raises((pydoca.InvalidValueError, pydoca.UnsupportedVersionError)):
+                    ab.connect(forged)
+            with pytest.raises(TypeError):
+                ab.connect("text")
+            assert len(details) < 512
+            assert ab.state is State.EXPORTED
+
+    run(main())
+
+
+def test_a_failed_task_ends_the_connection_and_stops_its_context_only(pair, run):
+    async def main():
+        async with pair.linked() as (a, b, ab, ba):
+            mmap = pair.b.mmap(pydoca.alloc(64), access="local_read_write|rdma_read")
+            with pair.remote(mmap) as remote, pytest.raises(pydoca.IoFailedError, match="permit"):
+                await ab.write(pair.a.data(b"x"), pair.a.room(remote))
+            async with asyncio.timeout(20):
+                while a.state is not pydoca.ContextState.IDLE:
+                    await asyncio.sleep(0.001)
+            await asyncio.wait_for(ba.ended(), 30)
+            assert b.state is pydoca.ContextState.RUNNING
+            a.start()
+            ab, ba = a.export(), b.export()
+            ab.connect(ba.details)
+            ba.connect(ab.details)
+            task = b.receive(None)
+            await ab.send(None)
+            assert await task == 0
+
+    run(main())
+
+
+def test_closing_brings_back_what_is_in_flight(pair, run):
+    async def main():
+        async with pair.linked() as (_, b, _ab, _ba):
+            tasks = [b.receive(pair.b.room(8)) for _ in range(10)]
+        for task in tasks:
+            with pytest.raises(pydoca.ShutdownError):
+                task.result()
+
+    run(main())
+
+
+def test_nothing_is_left_of_contexts_and_connections(pair, run):
+    dropped = []
+
+    async def main():
+        async with pair.linked() as (a, _b, ab, ba):
+            dropped.extend(map(weakref.ref, (a, ab, ba)))
+            ab.user_data = ab  # a cycle
+
+    run(main())
+    gc.collect()
+    assert [ref() for ref in dropped] == [None] * 3

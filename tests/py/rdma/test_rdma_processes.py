@@ -1,0 +1,215 @@
+"""RDMA between processes: examples and commands, and peers that die."""
+
+import asyncio
+import hashlib
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+import pydoca
+
+EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
+
+
+@pytest.fixture
+def start(commands):
+    """Starts a Python program, and kills it after the test."""
+    started = []
+
+    def start(*line, env=commands.env):
+        options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "env": env}
+        process = subprocess.Popen([sys.executable, "-P", *map(str, line)], **options)
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+@pytest.fixture
+def devices(rdma_names):
+    """The options by which programs open the devices under test."""
+    return [[] if name == "sim" else [name] for name in rdma_names]
+
+
+def address_of(server):
+    line = server.stdout.readline()
+    assert line.startswith("listening at "), server.stderr.read()
+    return line.split()[-1]
+
+
+def end_of(process, patience):
+    output, errors = process.communicate(timeout=patience)
+    assert (process.returncode, errors) == (0, "")
+    return output
+
+
+def test_ping_pong_in_one_process(start, devices, patience):
+    output = end_of(start(EXAMPLES / "rdma_ping_pong.py", *devices[0]), patience)
+    assert "1000 round trips of 64 bytes" in output
+
+
+def test_a_client_writes_into_the_servers_memory(start, devices, patience, unused_port):
+    server = start(EXAMPLES / "rdma_server.py", unused_port, *devices[0])
+    client = start(EXAMPLES / "rdma_client.py", address_of(server), unused_port, *devices[1])
+    assert end_of(client, patience) == "read back 15 bytes\nHello over RDMA\n"
+    assert end_of(server, patience) == "the client wrote Hello over RDMA and says goodbye\n"
+
+
+def test_a_peer_signals_a_sync_event(start, devices, patience, unused_port):
+    local = start(EXAMPLES / "rdma_event_local.py", unused_port, *devices[0])
+    remote = start(EXAMPLES / "rdma_event_remote.py", address_of(local), unused_port, *devices[1])
+    assert end_of(remote, patience) == "the peer answered 20\n"
+    assert end_of(local, patience) == "the peer signalled 10\n"
+
+
+def options(names, listener):
+    """Of the commands: the device, unless it is the simulator's, and the backend."""
+    name = names[0 if listener else 1]
+    return ["--backend", "sim"] if name == "sim" else ["--backend", "verbs", "--device", name]
+
+
+def address(names):
+    if names[0] == "sim":
+        return pydoca.open_device(capability="rdma_connection_manager").info.ipv4_addr
+    return pydoca.open_device(names[0]).info.ipv4_addr
+
+
+@pytest.mark.parametrize("size", [0, 1, 3_000_001])
+def test_a_file_is_copied(commands, rdma_names, patience, unused_port, tmp_path, size):
+    content = os.urandom(size)
+    (tmp_path / "file").write_bytes(content)
+    (tmp_path / "into").mkdir()
+    over = ["copy", "--transport", "rdma", "--json"]
+    reader = commands.start(*over, *options(rdma_names, True), "--listen", unused_port, "into")
+    place = f"{address(rdma_names)}:{unused_port}"
+    lender = commands.start(*over, *options(rdma_names, False), "--connect", place, "file")
+    lent, read = (json.loads(end_of(process, patience)) for process in (lender, reader))
+    digest = hashlib.sha256(content).hexdigest()
+    assert (lent["sha256"], read["sha256"], read["bytes"]) == (digest, digest, size)
+    assert (tmp_path / "into" / "file").read_bytes() == content
+
+
+@pytest.mark.parametrize("killed", ["reader", "lender"])
+def test_a_half_that_dies_ends_the_other(commands, rdma_names, patience, unused_port, tmp_path, killed):
+    os.mkfifo(tmp_path / "slow")
+    hold = os.open(tmp_path / "slow", os.O_RDWR)  # which nobody reads
+    (tmp_path / "file").write_bytes(bytes(64 << 20))
+    over = ["copy", "--transport", "rdma"]
+    place = f"{address(rdma_names)}:{unused_port}"
+    halves = {
+        "reader": commands.start(*over, *options(rdma_names, True), "--listen", unused_port, "slow"),
+        "lender": commands.start(*over, *options(rdma_names, False), "--connect", place, "file"),
+    }
+    commands.wait_until(lambda: select_readable(hold), "the first bytes")
+    victim = halves.pop(killed)
+    victim.send_signal(signal.SIGKILL)
+    victim.communicate()
+    [(_, other)] = halves.items()
+    output, errors = other.communicate(timeout=patience)
+    os.close(hold)
+    assert (other.returncode, output) == (1, "")
+    assert "ended before the copy was complete" in errors
+
+
+def select_readable(fd):
+    return select.select([fd], [], [], 0)[0]
+
+
+def test_ping_pong_between_two_commands(commands, rdma_names, patience, unused_port):
+    command = ["rdma", "ping-pong", "--json"]
+    place = f"{address(rdma_names)}:{unused_port}"
+    server = commands.start(*command, *options(rdma_names, True), "--listen", unused_port)
+    client = commands.start(*command, *options(rdma_names, False), "--connect", place, "--count", 200, "--size", "4K")
+    played, served = (json.loads(end_of(process, patience)) for process in (client, server))
+    assert (played["count"], played["size"]) == (served["count"], served["size"]) == (200, 4096)
+    assert 0 < played["round_trip_us"]["min"] <= played["round_trip_us"]["median"] <= played["round_trip_us"]["max"]
+
+
+def test_ping_pong_in_one_command(commands, rdma_names):
+    done = commands.run("rdma", "ping-pong", "--count", "100", *options(rdma_names, True))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "100 round trips of 64 bytes: median" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        (["copy", "--transport", "rdma", "a"], "--listen PORT"),
+        (["copy", "--transport", "rdma", "--listen", "1", "--connect", "a:1", "x"], "two halves"),
+        (["copy", "--transport", "rdma", "--listen", "0", "x"], "no port"),
+        (["copy", "--transport", "rdma", "--connect", "nowhere", "x"], "ADDRESS:PORT"),
+        (["copy", "--transport", "rdma", "--listen", "5000", "x", "y"], "DST, and no SRC"),
+        (["copy", "--transport", "rdma", "--listen", "5000", "--side", "dpu", "x"], "--side"),
+        (["copy", "--listen", "5000", "x"], "--transport rdma"),
+        (["rdma", "ping-pong", "--listen", "1", "--connect", "a:1"], "two halves"),
+    ],
+)
+def test_what_does_not_fit_together_is_refused(commands, line, text):
+    done = commands.run(*line)
+    assert done.returncode == 2
+    assert text in done.stderr
+
+
+def test_nobody_comes(commands, rdma_names, unused_port):
+    done = commands.run("rdma", "ping-pong", "--listen", unused_port, "--timeout", "0.2", *options(rdma_names, True))
+    assert done.returncode == 1
+    assert "nobody came" in done.stderr
+    assert "--connect" in done.stderr
+
+
+PEER = """
+    import asyncio, sys
+    import pydoca
+
+    async def main():
+        dev = pydoca.open_device({name!r} or None, capability="rdma_connection_manager")
+        async with pydoca.ProgressEngine() as pe, pydoca.Rdma(pe, dev, permissions="rdma_read|rdma_write") as rdma:
+            inventory = pydoca.BufInventory(2)
+            mmap = dev.mmap(bytearray(4096), access="local_read_write|rdma_read|rdma_write")
+            with rdma.listen({port}) as listener:
+                print("listening at", dev.info.ipv4_addr, flush=True)
+                peer = await (await listener.request()).accept()
+            await peer.send(inventory.get_by_data(dev.mmap(mmap.export_rdma())))
+            await asyncio.sleep(1000)
+
+    asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize("signal_sent", [signal.SIGKILL, signal.SIGINT])
+def test_tasks_and_waits_end_with_the_peer(pair, start, run, rdma_names, unused_port, signal_sent):
+    name = "" if rdma_names[0] == "sim" else rdma_names[0]
+    peer = start("-c", textwrap.dedent(PEER.format(name=name, port=unused_port)), env=dict(os.environ))
+    where = address_of(peer)
+
+    async def main():
+        async with pydoca.ProgressEngine() as pe, pair.a.rdma(pe) as a:
+            blob = pair.a.room(512)
+            described = a.receive(blob)
+            connection = await a.connect(where, unused_port)
+            await described
+            remote = pair.a.device.import_mmap(bytes(blob))
+            await connection.write(pair.a.data(b"x"), pair.a.room(remote))
+            peer.send_signal(signal_sent)
+
+            async def write_on():
+                while True:
+                    await connection.write(pair.a.data(b"x"), pair.a.room(remote))
+                    await asyncio.sleep(0.001)
+
+            with pytest.raises((pydoca.ConnectionResetError, pydoca.NotConnectedError, pydoca.ShutdownError)):
+                await write_on()
+            await asyncio.wait_for(connection.ended(), 20)
+            remote.close()
+
+    run(main())
