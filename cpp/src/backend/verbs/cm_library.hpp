@@ -8,6 +8,9 @@ namespace pydoca::verbs {
 
 /// librdmacm, reached as libibverbs is: connections by address.
 struct CmLibrary {
+  /// For cm_library().
+  CmLibrary();
+
   std::string reason;  ///< why it cannot be used; empty: it can
 
   decltype(&::rdma_create_event_channel) create_event_channel = nullptr;
@@ -27,10 +30,6 @@ struct CmLibrary {
   decltype(&::rdma_get_cm_event) get_cm_event = nullptr;
   decltype(&::rdma_ack_cm_event) ack_cm_event = nullptr;
   decltype(&::rdma_set_option) set_option = nullptr;
-
- private:
-  friend const CmLibrary& cm_library();
-  CmLibrary();
 };
 
 /// Loaded at the first call.
