@@ -46,7 +46,7 @@ Adapter::Adapter(const std::string& name, OwnedContext context) : name_(name), c
 
 backend::Gid Adapter::gid(unsigned index) const {
   ibv_gid gid{};
-  if (index >= static_cast<unsigned>(port_.gid_tbl_len) ||
+  if (std::cmp_greater_equal(index, port_.gid_tbl_len) ||
       library().query_gid(context(), the_port, static_cast<int>(index), &gid) != 0) {
     return {};
   }

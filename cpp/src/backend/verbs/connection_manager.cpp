@@ -305,6 +305,31 @@ bool ConnectionManager::take_request(const rdma_cm_event& raw, backend::RdmaEven
   return true;
 }
 
+namespace {
+
+/// Sends the request of a connection that has found its way; otherwise event says that it failed.
+bool request(QueuePair& pair, RdmaQueue& queue, backend::RdmaEvent& event) {
+  modify(pair, queue, IBV_QPS_INIT);
+  const std::span said(pair.link().request_data);
+  rdma_conn_param parameters = parameters_for(pair, queue, said.first(pair.link().request_data_len));
+  event.kind = backend::RdmaEvent::Kind::failed;
+  event.status = Status::connection_aborted;
+  return cm_library().connect(pair.link().id.get(), &parameters) == 0;
+}
+
+/// The peer has accepted.
+void finish(const rdma_cm_event& raw, QueuePair& pair, RdmaQueue& queue, backend::RdmaEvent& event) {
+  modify(pair, queue, IBV_QPS_RTR);
+  modify(pair, queue, IBV_QPS_RTS);
+  const bool up = cm_library().establish(pair.link().id.get()) == 0;
+  event.kind = up ? backend::RdmaEvent::Kind::established : backend::RdmaEvent::Kind::failed;
+  event.status = up ? Status::success : Status::connection_aborted;
+  take_private_data(raw.param.conn, event);
+  pair.established();
+}
+
+}  // namespace
+
 bool ConnectionManager::advance(const rdma_cm_event& raw, QueuePair& pair, backend::RdmaEvent& event) {
   using Kind = backend::RdmaEvent::Kind;
   rdma_cm_id* const id = pair.link().id.get();
@@ -313,21 +338,10 @@ bool ConnectionManager::advance(const rdma_cm_event& raw, QueuePair& pair, backe
       event.kind = Kind::failed;
       event.status = is_on_this_device(*id) ? Status::success : Status::not_found;
       return event.status != Status::success || cm_library().resolve_route(id, timeout_ms()) != 0;
-    case RDMA_CM_EVENT_ROUTE_RESOLVED: {
-      modify(pair, queue_, IBV_QPS_INIT);
-      const std::span said(pair.link().request_data);
-      rdma_conn_param parameters = parameters_for(pair, queue_, said.first(pair.link().request_data_len));
-      event.kind = Kind::failed;
-      event.status = Status::connection_aborted;
-      return cm_library().connect(id, &parameters) != 0;
-    }
+    case RDMA_CM_EVENT_ROUTE_RESOLVED:
+      return !request(pair, queue_, event);
     case RDMA_CM_EVENT_CONNECT_RESPONSE:
-      modify(pair, queue_, IBV_QPS_RTR);
-      modify(pair, queue_, IBV_QPS_RTS);
-      event.kind = cm_library().establish(id) == 0 ? Kind::established : Kind::failed;
-      event.status = event.kind == Kind::established ? Status::success : Status::connection_aborted;
-      take_private_data(raw.param.conn, event);
-      pair.established();
+      finish(raw, pair, queue_, event);
       return true;
     case RDMA_CM_EVENT_ESTABLISHED:
       event.kind = Kind::established;
