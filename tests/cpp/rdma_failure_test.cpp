@@ -6,6 +6,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <ostream>
+
 namespace pydoca {
 namespace {
 
@@ -46,6 +48,8 @@ struct Violation {
   Access map;
   Access context;
   RdmaTaskKind kind;
+
+  friend std::ostream& operator<<(std::ostream& out, const Violation& violation) { return out << violation.name; }
 };
 
 class RdmaPermission : public RdmaFailure, public testing::WithParamInterface<Violation> {};

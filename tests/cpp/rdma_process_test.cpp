@@ -18,7 +18,6 @@ namespace pydoca {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using testing::IsEmpty;
 using testing::SizeIs;
 
 /// The limit is 100 ms; machines under load get more.
@@ -383,7 +382,7 @@ TEST_F(RdmaProcess, AtomicsOfSeveralProcessesAreExact) {
 /// A peer killed at any moment under traffic in both directions: nothing hangs, and the next one is served.
 TEST_F(RdmaProcess, ServesOnWhilePeersAreKilledUnderTraffic) {
   rig->rdma->start();
-  std::minstd_rand random(1);
+  std::minstd_rand random(static_cast<unsigned>(testing::UnitTest::GetInstance()->random_seed()));
   std::size_t sent = 0;
   for (int round = 0; round < 12; ++round) {
     peer = start_peer();
