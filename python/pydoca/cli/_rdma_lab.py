@@ -20,10 +20,13 @@ _MOST_CPUS = 4
 def run(arguments: argparse.Namespace) -> int:
     """Returns the command's own status."""
     out, err = (io.BytesIO(), io.BytesIO()) if arguments.json else (sys.stdout.buffer, sys.stderr.buffer)
+    line = _Line()
     try:
-        outcome = _lab.run(_job(arguments), _writer(out), _writer(err), _Line().show)
+        outcome = _lab.run(_job(arguments), _writer(out), _writer(err), line.show)
     except _lab.LabError as error:
         raise _Failure(error) from error
+    finally:
+        line.show("")
     if isinstance(out, io.BytesIO) and isinstance(err, io.BytesIO):
         print_json(_document(arguments, outcome, out, err))
     return outcome.status
@@ -38,9 +41,13 @@ class _Failure(CommandError):
 class _Line:
     """What is under way, on one line of a terminal, gone when the command runs."""
 
+    def __init__(self) -> None:
+        self._is_shown = False
+
     def show(self, text: str) -> None:
-        if sys.stderr.isatty():
+        if sys.stderr.isatty() and (text or self._is_shown):
             print(f"\r\x1b[K{text and f'pydoca: {text} ...'}", end="", file=sys.stderr, flush=True)
+            self._is_shown = bool(text)
 
 
 def _job(arguments: argparse.Namespace) -> _lab.Job:
