@@ -24,6 +24,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::uint32_t depth = 128;  // tasks in flight, as perftest has it
+constexpr std::uint32_t reported_at_once = 32;
 constexpr Access of_peers = Access::rdma_read | Access::rdma_write;
 
 struct Order {
@@ -115,8 +116,11 @@ class Side {
     for (RdmaTask* const task : tasks_) {
       submit_next(*task);
     }
+    rdma_->flush_tasks();
     while (completed_ < order_.iterations) {
-      pe_->progress();
+      if (pe_->drain(depth) > 0) {
+        rdma_->flush_tasks();
+      }
     }
     const std::chrono::duration<double> took = Clock::now() - begin;
     link_.meet();
@@ -131,7 +135,7 @@ class Side {
       follows(round);
     }
     while (!order_.is_latency && order_.operation == "send" && received_ < order_.iterations) {
-      pe_->progress();
+      pe_->drain(depth);
     }
     link_.meet();
   }
@@ -240,7 +244,7 @@ class Side {
   void submit_next(RdmaTask& task) {
     if (to_submit_ > 0) {
       --to_submit_;
-      require(task.submit());
+      require(task.submit(to_submit_ % reported_at_once == 0 ? SubmitFlags::none : SubmitFlags::optimize_reports));
     }
   }
 
