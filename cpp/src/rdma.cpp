@@ -292,14 +292,11 @@ void Rdma::prepare_sleep() noexcept {
 }
 
 bool Rdma::poll_one(bool& more) noexcept {
-  const bool news_due = completed_since_news_ >= completions_between_news;
-  if ((!news_due && complete_one(more)) || deliver_news(more) || (news_due && complete_one(more))) {
-    return true;
-  }
   if (watched_) {
-    keep_looking();
+    keep_looking();  // that ended when the engine went to sleep, and polling disarms the queue
   }
-  return false;
+  const bool news_due = completed_since_news_ >= completions_between_news;
+  return (!news_due && complete_one(more)) || deliver_news(more) || (news_due && complete_one(more));
 }
 
 bool Rdma::complete_one(bool& more) noexcept {
@@ -308,6 +305,7 @@ bool Rdma::complete_one(bool& more) noexcept {
     return false;
   }
   ++completed_since_news_;
+  more = more || news_;  // which rang once, and would wait for the next ring
   auto& task = static_cast<RdmaTask&>(static_cast<backend::RdmaOperation&>(*operation));
   complete(task, operation->status, is_fatal(task.kind(), operation->status));
   return true;

@@ -13,6 +13,7 @@
 
 #include <bit>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <initializer_list>
@@ -21,13 +22,22 @@
 #include <random>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace pydoca {
 
 inline constexpr Access any_rdma = Access::rdma_read | Access::rdma_write | Access::rdma_atomic;
 
-inline std::shared_ptr<Device> open_function(const char* name) { return Device::open(find_device(name)); }
+/// A simulated function; or, of another backend, the device under test for those of the host, and its peer for others.
+inline std::shared_ptr<Device> open_function(std::string name) {
+  const char* const device = std::getenv("PYDOCA_TEST_DEVICE");
+  const char* const peer = std::getenv("PYDOCA_TEST_PEER");
+  if (device != nullptr && std::string_view(device) != "sim") {
+    name = name.starts_with("pf") || peer == nullptr ? device : peer;
+  }
+  return Device::open(find_device(name));
+}
 
 /// Whether other processes can map it, or must reach into its owner.
 enum class MemoryKind : std::uint8_t { pydoca, foreign };
@@ -85,7 +95,7 @@ class RdmaRig {
     RdmaConnection* connection = nullptr;
   };
 
-  explicit RdmaRig(const char* function, std::uint32_t num_tasks = 16)
+  explicit RdmaRig(const std::string& function, std::uint32_t num_tasks = 16)
       : RdmaRig(open_function(function), ProgressEngine::create(), num_tasks) {}
   RdmaRig(const std::shared_ptr<Device>& opened, const std::shared_ptr<ProgressEngine>& engine,
           std::uint32_t num_tasks = 16)
@@ -115,7 +125,9 @@ class RdmaRig {
     while (rdma->state() != ContextState::idle && std::chrono::steady_clock::now() < end) {
       pe->progress();
     }
-    EXPECT_EQ(rdma->state(), ContextState::idle);
+    EXPECT_EQ(rdma->state(), ContextState::idle)
+        << rdma->num_inflight_tasks() << " tasks in flight, " << rdma->num_allocated_tasks() << " allocated, "
+        << rdma->connections().size() << " connections";
   }
 
   Buf* data(const std::shared_ptr<Mmap>& mmap, std::uint64_t addr, std::size_t len) {

@@ -2,6 +2,7 @@
 
 #include "backend/sim/fabric.hpp"
 #include "backend/sim/process.hpp"
+#include "backend/sim/word.hpp"
 #include "detail/concat.hpp"
 #include "detail/wait_limit.hpp"
 
@@ -37,30 +38,44 @@ detail::Fd duplicate(int fd) {
 
 }  // namespace
 
-/// An importer's connection: one request, then silence until it ends.
+/// An importer's connection: one request, then silence until it ends, or atomic operations.
 class Exporter::Importer final : public Service::Connection {
  public:
   explicit Importer(Exporter& exporter) noexcept : exporter_(exporter) {}
 
   bool readable(Service& /*service*/, Service::Id id, int fd) noexcept override {
+    return answered_ ? change_word(id, fd) : take_request(id, fd);
+  }
+
+  void ended(Service& /*service*/, Service::Id id) noexcept override { exporter_.forget(id); }
+
+ private:
+  bool take_request(Service::Id id, int fd) noexcept {
     ImportRequest request;
     ReceivedFds unwanted;
     const Status status = receive_message(fd, std::as_writable_bytes(std::span(&request, 1)), unwanted);
     if (status == Status::again) {
       return true;
     }
-    if (status != Status::success || answered_ || unwanted.count != 0 || request.protocol != import_protocol) {
-      // A peer that breaks the protocol is not let go while it may be inside: its connection is what tells us of its
-      // end.
-      return answered_ && status != Status::connection_reset;
+    if (status != Status::success || unwanted.count != 0 || request.protocol != import_protocol) {
+      return false;
     }
     answered_ = true;
     return answer(request, id, fd);
   }
 
-  void ended(Service& /*service*/, Service::Id id) noexcept override { exporter_.forget(id); }
+  /// A peer that breaks the protocol is not let go while it may be inside: its connection is what tells us of its end.
+  bool change_word(Service::Id id, int fd) noexcept {
+    WordChange change;
+    ReceivedFds unwanted;
+    const Status status = receive_message(fd, std::as_writable_bytes(std::span(&change, 1)), unwanted);
+    if (status == Status::success && change.protocol == import_protocol) {
+      const WordReply reply = exporter_.change_word(change, id);
+      static_cast<void>(send_message(fd, std::as_bytes(std::span(&reply, 1)), {}));
+    }
+    return status != Status::connection_reset;
+  }
 
- private:
   bool answer(const ImportRequest& request, Service::Id id, int fd) noexcept {
     ReceivedFds files;
     ImportReply reply;
@@ -273,6 +288,24 @@ ImportReply Exporter::grant(const ImportRequest& request, Service::Id connection
   reply.length = entry.range.len;
   entry.grants.push_back(std::move(grant));
   files = std::move(sent);
+  return reply;
+}
+
+WordReply Exporter::change_word(const WordChange& change, Service::Id connection) noexcept {
+  const auto entry = std::ranges::find_if(entries_, [&](const Entry& candidate) {
+    return candidate.live &&
+           std::ranges::find(candidate.grants, connection, &Grant::connection) != candidate.grants.end();
+  });
+  WordReply reply{.status = Status::io_failed};
+  if (entry == entries_.end() || !allows(entry->access, Access::rdma_atomic) ||
+      entry->range.len < sizeof reply.before) {
+    return reply;
+  }
+  const std::uint64_t offset = change.addr - reinterpret_cast<std::uint64_t>(entry->range.addr);
+  if (change.addr % sizeof reply.before == 0 && offset <= entry->range.len - sizeof reply.before) {
+    reply.before = change_word_here(*reinterpret_cast<std::uint64_t*>(entry->range.addr + offset), change);
+    reply.status = Status::success;
+  }
   return reply;
 }
 

@@ -84,6 +84,7 @@ class Exporter {
   void revoke(const Grant& grant) noexcept;
   ImportReply judge(const ImportRequest& request) const noexcept;
   ImportReply grant(const ImportRequest& request, Service::Id connection, pid_t importer, ReceivedFds& files);
+  WordReply change_word(const WordChange& change, Service::Id connection) noexcept;
   void forget(Service::Id connection) noexcept;
 
   Service& service_;

@@ -2,13 +2,16 @@
 
 #include "pydoca/status.hpp"
 
+#include "backend/sim/fd_message.hpp"
 #include "detail/concat.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <limits>
+#include <span>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -18,6 +21,8 @@
 namespace pydoca::sim {
 
 namespace {
+
+constexpr std::chrono::milliseconds owner_timeout{2000};
 
 /// A connection on which nothing more is said: its end is the message.
 class OwnerWatch final : public Service::Connection {
@@ -112,6 +117,28 @@ void ImportedRegion::reach(pid_t owner) {
                                "; allocate it with pydoca.alloc, or permit ptrace"));
   }
   owner_pid_ = owner;
+}
+
+Status ImportedRegion::ask_owner(const WordChange& change, std::uint64_t& before) const noexcept {
+  if (!word_channel_ ||
+      send_message(word_channel_.get(), std::as_bytes(std::span(&change, 1)), {}) != Status::success) {
+    return Status::io_failed;
+  }
+  const auto end = std::chrono::steady_clock::now() + owner_timeout;
+  WordReply reply;
+  ReceivedFds unwanted;
+  Status status = Status::again;
+  while (status == Status::again && std::chrono::steady_clock::now() < end) {  // the socket waits for a slice
+    status = receive_message(word_channel_.get(), std::as_writable_bytes(std::span(&reply, 1)), unwanted);
+  }
+  if (status == Status::again) {
+    ::shutdown(word_channel_.get(), SHUT_RDWR);  // a late answer must not be taken for another's
+  }
+  if (status != Status::success || reply.protocol != import_protocol || reply.status != Status::success) {
+    return Status::io_failed;
+  }
+  before = reply.before;
+  return Status::success;
 }
 
 void ImportedRegion::watch(detail::Fd connection, detail::Fd wakes) {

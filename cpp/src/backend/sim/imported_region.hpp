@@ -1,11 +1,15 @@
 #pragma once
 
+#include "pydoca/status.hpp"
+
+#include "backend/sim/import_protocol.hpp"
 #include "backend/sim/region.hpp"
 #include "backend/sim/service.hpp"
 #include "backend/sim/shared_page.hpp"
 #include "detail/fd.hpp"
 
 #include <memory>
+#include <utility>
 
 namespace pydoca::sim {
 
@@ -22,6 +26,10 @@ class ImportedRegion final : public Region {
   void set_network(Access access, std::uint64_t origin) noexcept;
   /// Reaches into the owner's process. Throws not_permitted when the system does not let us, not_connected.
   void reach(pid_t owner);
+  /// Has a connection of its own ask the owner for atomic operations, which foreign memory needs.
+  void set_word_channel(detail::Fd channel) noexcept { word_channel_ = std::move(channel); }
+  /// io_failed: the owner refuses, is gone, or does not answer in time.
+  Status ask_owner(const WordChange& change, std::uint64_t& before) const noexcept;
   /// Keeps the connection and closes the gate when it ends; then wakes, an event file if given, is written to. Throws
   /// operating_system.
   void watch(detail::Fd connection, detail::Fd wakes = {});
@@ -30,6 +38,7 @@ class ImportedRegion final : public Region {
   std::shared_ptr<SharedPage<Gate>> shared_gate_;
   void* mapping_ = nullptr;
   std::size_t mapping_size_ = 0;
+  detail::Fd word_channel_;
   Service* service_ = nullptr;
   Service::Id connection_ = 0;
 };

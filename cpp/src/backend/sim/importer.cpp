@@ -238,6 +238,9 @@ backend::ImportedRegion import_region(const Device& device, std::span<const std:
   std::unique_ptr<ImportedRegion> region = make_region(blob, granted);
   if (kind == BlobKind::net_memory) {
     region->set_network(blob.access, origin_of(blob));
+    if (region->kind() == Region::Kind::foreign && allows(blob.access, Access::rdma_atomic)) {
+      region->set_word_channel(request(device, blob).connection);
+    }
   }
   region->watch(std::move(granted.connection));
   return {.region = std::move(region), .addr = blob.base, .len = blob.length, .access = blob.access};

@@ -8,6 +8,7 @@
 #include "detail/concat.hpp"
 
 #include <algorithm>
+#include <thread>
 #include <utility>
 
 namespace pydoca::sim {
@@ -41,6 +42,17 @@ RecordKind record_of(RdmaOpcode opcode) noexcept {
     default:
       return RecordKind::send;
   }
+}
+
+/// Why memory could not be reached: its owner has died, or has withdrawn it. A process loses its memory a moment before
+/// its connections end, and this side hears of that another moment later.
+Status cause_of(Status status, const Region& there) noexcept {
+  const Gate* const gate = there.gate();
+  const auto end = QueuePair::Clock::now() + std::chrono::milliseconds(20);
+  while (gate != nullptr && !gate->is_closed() && QueuePair::Clock::now() < end) {
+    std::this_thread::yield();
+  }
+  return gate != nullptr && gate->reason() == Gate::owner_died ? Status::connection_reset : status;
 }
 
 RecordHeader header_of(const RdmaOperation& operation, RecordKind kind) noexcept {
@@ -212,9 +224,12 @@ Status QueuePair::move_piece(RdmaOperation& operation, const Region& there) noex
   const Status status = operation.opcode == RdmaOpcode::read
                             ? scatter(there, operation.remote_addr + offset, operation.local, ordinal(), offset, size)
                             : gather(operation.local, ordinal(), offset, there, operation.remote_addr + offset, size);
+  if (status != Status::success) {
+    return cause_of(status, there);
+  }
   offset += size;
-  if (status != Status::success || offset == operation.length) {
-    return status;
+  if (offset == operation.length) {
+    return Status::success;
   }
   queue_.attend_again(*this);
   return Status::again;
@@ -233,11 +248,12 @@ Status QueuePair::change_word(const RdmaOperation& operation) noexcept {
     return Status::io_failed;
   }
   std::uint64_t before = 0;
-  const WordChange change{.swaps = operation.opcode == RdmaOpcode::compare_swap,
+  const WordChange change{.addr = operation.remote_addr,
                           .compare = operation.compare,
-                          .operand = operation.operand};
-  const Status status = change_word_at(*there, operation.remote_addr, change, before);
-  return status == Status::success ? answer(operation, before) : status;
+                          .operand = operation.operand,
+                          .swaps = operation.opcode == RdmaOpcode::compare_swap ? 1U : 0U};
+  const Status status = sim::change_word(*there, change, before);
+  return status == Status::success ? answer(operation, before) : cause_of(status, *there);
 }
 
 Status QueuePair::use_counter(const RdmaOperation& operation) noexcept {

@@ -1,21 +1,13 @@
 #include "backend/sim/word.hpp"
 
+#include "backend/sim/imported_region.hpp"
+
 #include <atomic>
 #include <unistd.h>
 
 namespace pydoca::sim {
 
 namespace {
-
-std::uint64_t change(std::uint64_t& word, const WordChange& change) noexcept {
-  const std::atomic_ref atomic(word);
-  if (!change.swaps) {
-    return atomic.fetch_add(change.operand, std::memory_order_seq_cst);
-  }
-  std::uint64_t before = change.compare;
-  atomic.compare_exchange_strong(before, change.operand, std::memory_order_seq_cst);
-  return before;
-}
 
 /// Where the word is in this process; null: nowhere.
 std::uint64_t* word_at(const Region& region, std::uint64_t addr) noexcept {
@@ -27,14 +19,26 @@ std::uint64_t* word_at(const Region& region, std::uint64_t addr) noexcept {
 
 }  // namespace
 
-Status change_word_at(const Region& region, std::uint64_t addr, const WordChange& what,
-                      std::uint64_t& before) noexcept {
-  std::uint64_t* const word = word_at(region, addr);
+std::uint64_t change_word_here(std::uint64_t& word, const WordChange& change) noexcept {
+  const std::atomic_ref atomic(word);
+  if (change.swaps == 0) {
+    return atomic.fetch_add(change.operand, std::memory_order_seq_cst);
+  }
+  std::uint64_t before = change.compare;
+  atomic.compare_exchange_strong(before, change.operand, std::memory_order_seq_cst);
+  return before;
+}
+
+Status change_word(const Region& region, const WordChange& change, std::uint64_t& before) noexcept {
+  std::uint64_t* const word = word_at(region, change.addr);
+  if (word == nullptr) {
+    return static_cast<const ImportedRegion&>(region).ask_owner(change, before);
+  }
   Gate* const gate = region.gate();
-  if (word == nullptr || (gate != nullptr && !gate->enter())) {
+  if (gate != nullptr && !gate->enter()) {
     return Status::io_failed;
   }
-  before = change(*word, what);
+  before = change_word_here(*word, change);
   if (gate != nullptr) {
     gate->leave();
   }

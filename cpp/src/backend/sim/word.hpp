@@ -2,21 +2,17 @@
 
 #include "pydoca/status.hpp"
 
+#include "backend/sim/import_protocol.hpp"
 #include "backend/sim/region.hpp"
 
 #include <cstdint>
 
 namespace pydoca::sim {
 
-/// An atomic operation on eight bytes.
-struct WordChange {
-  bool swaps = false;         ///< compare and swap; else fetch and add
-  std::uint64_t compare = 0;  ///< of a swap
-  std::uint64_t operand = 0;
-};
+/// Changes the aligned word at change.addr of a peer's memory. io_failed when its owner has withdrawn it or is gone.
+Status change_word(const Region& region, const WordChange& change, std::uint64_t& before) noexcept;
 
-/// Changes an aligned word of a peer's memory. io_failed when its owner has withdrawn it or is gone.
-Status change_word_at(const Region& region, std::uint64_t addr, const WordChange& change,
-                      std::uint64_t& before) noexcept;
+/// The same in this process; returns the value before.
+std::uint64_t change_word_here(std::uint64_t& word, const WordChange& change) noexcept;
 
 }  // namespace pydoca::sim

@@ -4,21 +4,24 @@
 #include "backend/verbs/queue_pair.hpp"
 #include "backend/verbs/rdma_queue.hpp"
 #include "backend/verbs/socket_address.hpp"
-#include "backend/verbs/sysfs.hpp"
+#include "detail/fd.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <map>
+#include <mutex>
+#include <string>
 #include <string_view>
+#include <unistd.h>
 
 namespace pydoca::verbs {
 
 namespace {
 
 constexpr int backlog = 128;
-/// Packets without an answer, and requests that wait for one, are repeated so often.
-constexpr std::uint8_t retries = 7;
 /// How long a peer without a receive asks the sender to wait: 0.64 ms. The manager's own choice is a thousand times
 /// that.
 constexpr std::uint8_t receiver_not_ready_timer = 12;
@@ -41,7 +44,7 @@ void modify(QueuePair& pair, RdmaQueue& queue, ibv_qp_state state) {
   attributes.qp_access_flags = static_cast<unsigned>(queue.settings().access);
   attributes.min_rnr_timer = receiver_not_ready_timer;
   attributes.rnr_retry = queue.settings().rnr_retry_count;
-  attributes.retry_cnt = retries;
+  attributes.retry_cnt = max_retries;
   attributes.max_rd_atomic = limit(attributes.max_rd_atomic);
   attributes.max_dest_rd_atomic = limit(attributes.max_dest_rd_atomic);
   if (const int error = library().modify_qp(&pair.handle(), &attributes, mask); error != 0) {
@@ -56,7 +59,7 @@ rdma_conn_param parameters_for(QueuePair& pair, const RdmaQueue& queue, std::spa
   parameters.responder_resources = pair.link().responder_resources;
   parameters.initiator_depth = pair.link().initiator_depth;
   parameters.flow_control = 1;
-  parameters.retry_count = retries;
+  parameters.retry_count = max_retries;
   parameters.rnr_retry_count = queue.settings().rnr_retry_count;
   parameters.srq = queue.receives() != nullptr ? 1 : 0;
   parameters.qp_num = pair.number();
@@ -104,6 +107,48 @@ Status failure_of(const rdma_cm_event& raw) noexcept {
   }
 }
 
+/// librdmacm keeps a device open that it has used once. When the device is removed, some drivers wait for that, and the
+/// user of `rdma link delete` with them; so the library is left with descriptors of nothing.
+class OpenedByLibrary {
+ public:
+  static OpenedByLibrary& instance() {
+    static auto* const opened = new OpenedByLibrary;
+    return *opened;
+  }
+  void add(const ibv_context& context) {
+    const std::lock_guard lock(mutex_);
+    files_[static_cast<const char*>(context.device->name)] = {context.cmd_fd, context.async_fd};
+  }
+  void put_to_rest(const std::string& device) {
+    const std::lock_guard lock(mutex_);
+    if (const auto found = files_.find(device); found != files_.end()) {
+      replace(found->second.commands, "/dev/infiniband/uverbs");
+      replace(found->second.events, "anon_inode:[infinibandevent]");
+      files_.erase(found);
+    }
+  }
+
+ private:
+  struct Files {
+    int commands;
+    int events;
+  };
+
+  /// Unless fd has become another file.
+  static void replace(int fd, std::string_view file) noexcept {
+    std::array<char, 64> target{};
+    const std::string link = detail::concat("/proc/self/fd/", fd);
+    const ssize_t size = ::readlink(link.c_str(), target.data(), target.size());
+    const detail::Fd nothing(::open("/dev/null", O_RDWR | O_CLOEXEC));
+    if (size > 0 && nothing && std::string_view(target.data(), static_cast<std::size_t>(size)).starts_with(file)) {
+      ::dup3(nothing.get(), fd, O_CLOEXEC);
+    }
+  }
+
+  std::mutex mutex_;
+  std::map<std::string, Files> files_;
+};
+
 }  // namespace
 
 ConnectionManager::ConnectionManager(RdmaQueue& queue) : queue_(queue) {
@@ -117,7 +162,13 @@ ConnectionManager::ConnectionManager(RdmaQueue& queue) : queue_(queue) {
   }
 }
 
-ConnectionManager::~ConnectionManager() = default;
+ConnectionManager::~ConnectionManager() {
+  listening_.clear();
+  channel_.reset();
+  if (queue_.is_removed()) {
+    OpenedByLibrary::instance().put_to_rest(queue_.device().adapter().name());
+  }
+}
 
 int ConnectionManager::timeout_ms() const noexcept {
   return static_cast<int>(queue_.options().connection_request_timeout.count());
@@ -138,6 +189,7 @@ void ConnectionManager::listen(std::uint16_t port) {
   if (cm_library().bind_addr(id.get(), address.get()) != 0 || cm_library().listen(id.get(), backlog) != 0) {
     fail(errno, "listen to port ", port, " on ", device.adapter().name());
   }
+  static_cast<void>(is_on_this_device(*id));
   listening_.push_back({port, std::move(id)});
 }
 
@@ -209,8 +261,12 @@ bool ConnectionManager::next_event(backend::RdmaEvent& event) noexcept {
   return false;
 }
 
-bool ConnectionManager::is_on_this_device(const rdma_cm_id& id) const noexcept {
-  return id.verbs != nullptr && queue_.device().adapter().name() == static_cast<const char*>(id.verbs->device->name);
+bool ConnectionManager::is_on_this_device(const rdma_cm_id& id) const {
+  if (id.verbs == nullptr || queue_.device().adapter().name() != static_cast<const char*>(id.verbs->device->name)) {
+    return false;
+  }
+  OpenedByLibrary::instance().add(*id.verbs);
+  return true;
 }
 
 bool ConnectionManager::handle(const rdma_cm_event& raw, backend::RdmaEvent& event) {

@@ -6,7 +6,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -44,7 +43,7 @@ class ConnectionManager {
   bool handle(const rdma_cm_event& raw, backend::RdmaEvent& event);
   bool take_request(const rdma_cm_event& raw, backend::RdmaEvent& event);
   bool advance(const rdma_cm_event& raw, QueuePair& pair, backend::RdmaEvent& event);
-  bool is_on_this_device(const rdma_cm_id& id) const noexcept;
+  bool is_on_this_device(const rdma_cm_id& id) const;
   int timeout_ms() const noexcept;
 
   RdmaQueue& queue_;

@@ -10,9 +10,9 @@ namespace pydoca::verbs {
 
 namespace {
 
-/// The time-out of an answer is 4.096 us * 2^14 = 67 ms, and seven tries are made.
-constexpr std::uint8_t answer_timeout = 14;
-constexpr std::uint8_t answer_retries = 7;
+/// The time-out of an answer is 4.096 us * 2^17 = 0.5 s, so that a peer has four seconds to connect as well, or is
+/// lost.
+constexpr std::uint8_t answer_timeout = 17;
 /// How long a peer without a receive asks the sender to wait: 0.64 ms.
 constexpr std::uint8_t receiver_not_ready_timer = 12;
 
@@ -74,7 +74,7 @@ void connect_pair(const Device& device, ibv_qp& pair, const PairBlob& self, cons
   attributes.qp_state = IBV_QPS_RTS;
   attributes.sq_psn = self.first_packet;
   attributes.timeout = answer_timeout;
-  attributes.retry_cnt = answer_retries;
+  attributes.retry_cnt = max_retries;
   attributes.rnr_retry = settings.rnr_retry_count;
   attributes.max_rd_atomic = std::min(self.max_reads, peer.max_reads);
   modify(pair, attributes,

@@ -7,6 +7,10 @@
 
 namespace pydoca::verbs {
 
+/// Packets without an answer are repeated so often. One more, which is the most that verbs take, is for ever with
+/// Soft-RoCE.
+inline constexpr std::uint8_t max_retries = 6;
+
 /// What a reliable connection is set up with, apart from the peer.
 struct PairSettings {
   int access = 0;  ///< what the peer may do, in verbs' flags

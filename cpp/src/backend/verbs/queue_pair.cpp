@@ -193,24 +193,23 @@ void QueuePair::post_chain(std::uint32_t count) noexcept {
 
 void QueuePair::complete(const ibv_wc& completion) noexcept {
   const auto* const last = reinterpret_cast<const RdmaOperation*>(completion.wr_id);
-  const bool flushed = completion.status == IBV_WC_WR_FLUSH_ERR;
-  Status status = flushed ? rest_ : status_of(completion.status);
-  if (!flushed && status != Status::success) {
-    broken_ = true;
-    status = rest_ == Status::connection_reset || rest_ == Status::driver ? rest_ : status;
-    // Whoever follows a peer's end shares its fate; whoever follows a mistake was flushed for it.
-    rest_ = status == Status::connection_reset || status == Status::driver ? status : rest_;
+  const bool failed = completion.status != IBV_WC_SUCCESS;
+  // Only the first failure is one of its own; whoever comes after it, flushed or not, was ended by it.
+  const bool follows = failed && (broken_ || completion.status == IBV_WC_WR_FLUSH_ERR);
+  const Status status = follows ? rest_ : status_of(completion.status);
+  if (status == Status::connection_reset || status == Status::driver) {
+    rest_ = status;  // and shares its fate, when that is the peer's or the device's
   }
   while (!posted_.empty()) {
     RdmaOperation& operation = posted_.pop();
     const bool is_last = &operation == last;
-    // Before one that was flushed, all were: only good ends go without saying.
-    finish(operation, is_last || flushed ? status : Status::success);
+    // Only good ends go without saying; but of those before a flushed one, nobody knows.
+    finish(operation, is_last || follows ? status : Status::success);
     if (is_last) {
       break;
     }
   }
-  broken_ = broken_ || flushed;
+  broken_ = broken_ || failed;
   settle();
 }
 

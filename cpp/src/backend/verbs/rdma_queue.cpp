@@ -185,7 +185,7 @@ void RdmaQueue::complete_receive(const ibv_wc& completion) noexcept {
   }
   const bool written = completion.opcode == IBV_WC_RECV_RDMA_WITH_IMM;
   const bool has_immediate = (completion.wc_flags & IBV_WC_WITH_IMM) != 0;
-  operation->length = written ? 0 : completion.byte_len;
+  operation->length = completion.byte_len;
   operation->immediate = has_immediate ? completion.imm_data : 0;
   operation->received_as = written         ? backend::ReceivedAs::write_with_imm
                            : has_immediate ? backend::ReceivedAs::send_with_imm

@@ -1,0 +1,291 @@
+#include "backend/verbs/verbs_subject.hpp"
+#include "expect_error.hpp"
+#include "rdma_rig.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdlib>
+#include <string>
+#include <sys/socket.h>
+#include <thread>
+
+namespace pydoca::verbs {
+namespace {
+
+using ::testing::Each;
+using ::testing::Field;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+using State = RdmaConnection::State;
+
+constexpr std::uint16_t port = 18515;
+
+std::vector<std::byte> bytes_of(std::string_view text) {
+  const auto bytes = std::as_bytes(std::span(text));
+  return {bytes.begin(), bytes.end()};
+}
+
+/// Two contexts in one process: on the device under test and on its peer, which may be the same one.
+class VerbsRdma : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (const std::string reason = why_absent(); !reason.empty()) {
+      GTEST_SKIP() << reason;
+    }
+    ::setenv("PYDOCA_BACKEND", "verbs", 1);
+    const char* const peer = std::getenv("PYDOCA_TEST_PEER");
+    a = std::make_unique<RdmaRig>(Device::open(find_subject()), ProgressEngine::create());
+    const DeviceInfo other = peer != nullptr && *peer != '\0' ? find_device(peer) : find_subject();
+    b = std::make_unique<RdmaRig>(Device::open(other), ProgressEngine::create());
+  }
+
+  bool run(const std::function<bool()>& done) { return run_until({a.get(), b.get()}, done, std::chrono::seconds(50)); }
+  bool run(std::size_t of_a, std::size_t of_b) {
+    return run([&] { return a->completions.size() >= of_a && b->completions.size() >= of_b; });
+  }
+  void start() const {
+    ASSERT_EQ(a->rdma->start(), Status::success);
+    ASSERT_EQ(b->rdma->start(), Status::success);
+  }
+  void connect_by_details() {
+    ab = a->rdma->export_connection();
+    ba = b->rdma->export_connection();
+    a->rdma->connect(ba->details(), *ab);
+    b->rdma->connect(ab->details(), *ba);
+  }
+  RdmaAddress address(std::uint16_t to = port) const {
+    const std::array<std::uint8_t, 4> ip = b->device->info().ipv4_addr();
+    std::string text;
+    for (const std::uint8_t byte : ip) {
+      text += (text.empty() ? "" : ".") + std::to_string(byte);
+    }
+    return RdmaAddress::create(RdmaAddressType::ipv4, text, to);
+  }
+  void connect_by_address() {
+    start();
+    b->rdma->start_listen_to_port(port);
+    b->on_request = [](RdmaConnection& connection) { connection.accept(bytes_of("welcome")); };
+    ab = a->rdma->connect_to_addr(address(), 7, bytes_of("hello"));
+    ASSERT_TRUE(run([&] { return a->ups.size() == 1 && b->ups.size() == 1; }));
+    ba = b->requests.at(0);
+  }
+  std::shared_ptr<Mmap> imported(const NetMemory& memory) const {
+    return Mmap::create_from_export(a->device, memory.blob);
+  }
+
+  std::unique_ptr<RdmaRig> a;
+  std::unique_ptr<RdmaRig> b;
+  std::shared_ptr<RdmaConnection> ab;
+  std::shared_ptr<RdmaConnection> ba;
+};
+
+// ---- By address
+
+TEST_F(VerbsRdma, ARequestIsAcceptedAndCarriesDataBothWays) {
+  connect_by_address();
+  EXPECT_EQ(ba->private_data(), bytes_of("hello"));
+  EXPECT_EQ(ab->private_data(), bytes_of("welcome"));
+  EXPECT_EQ(ab->user_data(), 7U);
+  b->submit(&Rdma::receive, nullptr);
+  a->submit(&Rdma::send_imm, *ab, nullptr, 5U);
+  a->submit(&Rdma::receive, nullptr);
+  b->submit(&Rdma::send, *ba, nullptr);
+  ASSERT_TRUE(run(2, 2));
+  EXPECT_THAT(a->completions, Each(Field(&RdmaRig::Completion::status, Status::success)));
+  EXPECT_THAT(b->completions, Each(Field(&RdmaRig::Completion::status, Status::success)));
+}
+
+TEST_F(VerbsRdma, EverythingGoesOverAConnectionByAddress) {
+  connect_by_address();
+  NetMemory here(a->device, 8192);
+  NetMemory there(b->device, 8192);
+  here.fill(1);
+  there.word(4096) = 40;
+  const auto far = imported(there);
+  a->submit(&Rdma::write, *ab, a->data(here, 0, 3000), a->room(far, there.addr(), 3000));
+  a->submit(&Rdma::atomic_fetch_add, *ab, a->data(far, there.addr(4096), 8), a->room(here, 4096, 8), 2U);
+  a->submit(&Rdma::read, *ab, a->data(far, there.addr(4096), 8), a->room(here, 4104, 8));
+  ASSERT_TRUE(run(3, 0));
+  EXPECT_THAT(a->completions, Each(Field(&RdmaRig::Completion::status, Status::success)));
+  EXPECT_TRUE(std::equal(here.bytes.begin(), here.bytes.begin() + 3000, there.bytes.begin()));
+  EXPECT_EQ(here.word(4096), 40U);
+  EXPECT_EQ(here.word(4104), 42U);
+}
+
+TEST_F(VerbsRdma, DisconnectingIsHeardAtBothEndsAndFlushes) {
+  connect_by_address();
+  b->submit(&Rdma::send, *ba, nullptr);  // for which there is no receive
+  a->submit(&Rdma::send, *ab, nullptr);
+  ab->disconnect();
+  ASSERT_TRUE(run([&] { return a->downs.size() == 1 && b->downs.size() == 1; }));
+  EXPECT_EQ(a->completions.at(0).status, Status::shutdown);
+  EXPECT_EQ(b->completions.at(0).status, Status::connection_reset);
+  EXPECT_EQ(a->rdma->state(), ContextState::running);
+  EXPECT_EQ(b->rdma->state(), ContextState::running);
+  EXPECT_THAT(a->rdma->connections(), IsEmpty());
+}
+
+TEST_F(VerbsRdma, ARequestMayBeAnsweredLaterAndRejected) {
+  start();
+  b->rdma->start_listen_to_port(port);
+  ab = a->rdma->connect_to_addr(address());
+  ASSERT_TRUE(run([&] { return b->requests.size() == 1; }));
+  b->requests[0]->reject();
+  ASSERT_TRUE(run([&] { return a->failures.size() == 1 && b->rdma->connections().empty(); }));
+  EXPECT_EQ(ab->failure(), Status::connection_aborted);
+  EXPECT_EQ(a->rdma->state(), ContextState::running);
+}
+
+TEST_F(VerbsRdma, NobodyListensThere) {
+  start();
+  ab = a->rdma->connect_to_addr(address());
+  ASSERT_TRUE(run([&] { return a->failures.size() == 1; }));
+  EXPECT_EQ(ab->failure(), Status::not_found);
+}
+
+TEST_F(VerbsRdma, PortsAreTakenOnceAndGivenBack) {
+  start();
+  b->rdma->start_listen_to_port(port);
+  RdmaRig c(b->device, ProgressEngine::create());
+  c.rdma->start();
+  EXPECT_EQ(thrown_by([&] { c.rdma->start_listen_to_port(port); }), Status::already_exist);
+  b->rdma->stop_listen_to_port(port);
+  c.rdma->start_listen_to_port(port);
+  EXPECT_EQ(thrown_by([&] { a->rdma->connect_to_addr(address(), 0, std::vector<std::byte>(57)); }),
+            Status::invalid_value);
+}
+
+TEST_F(VerbsRdma, StoppingEndsEveryConnectionAndRunsAgain) {
+  connect_by_address();
+  b->submit(&Rdma::receive, nullptr);
+  b->rdma->stop();
+  ASSERT_TRUE(run([&] { return b->rdma->state() == ContextState::idle && a->downs.size() == 1; }));
+  EXPECT_EQ(b->completions.at(0).status, Status::shutdown);
+  ASSERT_EQ(b->rdma->start(), Status::success);
+  b->rdma->start_listen_to_port(port);
+  ab = a->rdma->connect_to_addr(address());
+  ASSERT_TRUE(run([&] { return a->ups.size() == 2; }));
+}
+
+// ---- Failures
+
+TEST_F(VerbsRdma, MemoryThatWasWithdrawnFailsTheTaskAndTheContext) {
+  start();
+  connect_by_details();
+  NetMemory here(a->device, 64);
+  const auto there = std::make_unique<NetMemory>(b->device, 64);
+  const auto far = imported(*there);
+  there->mmap->stop();
+  a->submit(&Rdma::write, *ab, a->data(here, 0, 64), a->room(far, far->addr(), 64));
+  a->submit(&Rdma::write, *ab, a->data(here, 0, 64), a->room(far, far->addr(), 64));
+  ASSERT_TRUE(run([&] { return a->rdma->state() == ContextState::idle; }));
+  EXPECT_EQ(a->completions.at(0).status, Status::io_failed);
+  EXPECT_EQ(a->completions.at(1).status, Status::shutdown);
+  EXPECT_THAT(a->downs, SizeIs(1));
+  ASSERT_EQ(a->rdma->start(), Status::success);
+  b->rdma->stop();
+  ASSERT_TRUE(run([&] { return b->rdma->state() == ContextState::idle; }));
+  ASSERT_EQ(b->rdma->start(), Status::success);
+  connect_by_details();
+  b->submit(&Rdma::receive, nullptr);
+  a->submit(&Rdma::send, *ab, nullptr);
+  ASSERT_TRUE(run(3, 1));
+  EXPECT_EQ(a->completions.at(2).status, Status::success) << "the process can use the device again";
+}
+
+TEST_F(VerbsRdma, APermissionIsNeededOfMapAndContext) {
+  b->rdma->set_permissions(Access::rdma_read);
+  start();
+  connect_by_details();
+  NetMemory here(a->device, 64);
+  const NetMemory there(b->device, 64);
+  const auto far = imported(there);
+  a->submit(&Rdma::read, *ab, a->data(far, far->addr(), 64), a->room(here, 0, 64));
+  ASSERT_TRUE(run(1, 0));
+  EXPECT_EQ(a->completions.at(0).status, Status::success);
+  a->submit(&Rdma::write, *ab, a->data(here, 0, 64), a->room(far, far->addr(), 64));
+  ASSERT_TRUE(run(2, 0));
+  EXPECT_EQ(a->completions.at(1).status, Status::io_failed);
+}
+
+TEST_F(VerbsRdma, APeerThatNeverReceives) {
+  a->rdma->set_rnr_retry_count(1);
+  start();
+  connect_by_details();
+  a->submit(&Rdma::send, *ab, nullptr);
+  ASSERT_TRUE(run(1, 0));
+  EXPECT_EQ(a->completions.at(0).status, Status::time_out);
+}
+
+TEST_F(VerbsRdma, AReceiveTooSmallFailsAtBothEnds) {
+  start();
+  connect_by_details();
+  NetMemory here(a->device, 64);
+  NetMemory there(b->device, 64);
+  b->submit(&Rdma::receive, b->room(there, 0, 63));
+  a->submit(&Rdma::send, *ab, a->data(here, 0, 64));
+  ASSERT_TRUE(run(1, 1));
+  EXPECT_EQ(a->completions.at(0).status, Status::io_failed);
+  EXPECT_EQ(b->completions.at(0).status, Status::io_failed);
+  ASSERT_TRUE(run([&] { return b->downs.size() == 1; }));
+}
+
+TEST_F(VerbsRdma, ALostPeersTasksFailWithConnectionReset) {
+  start();
+  connect_by_details();
+  b->submit(&Rdma::receive, nullptr);
+  a->submit(&Rdma::send, *ab, nullptr);
+  ASSERT_TRUE(run(1, 1));
+  ba->disconnect();  // of which only its next task tells the other end
+  a->submit(&Rdma::send, *ab, nullptr);
+  a->submit(&Rdma::send, *ab, nullptr);
+  ASSERT_TRUE(run(3, 1));
+  EXPECT_EQ(a->completions.at(1).status, Status::connection_reset);
+  EXPECT_EQ(a->completions.at(2).status, Status::connection_reset);
+  ASSERT_TRUE(run([&] { return a->downs.size() == 1; }));
+  EXPECT_EQ(a->rdma->state(), ContextState::running);
+}
+
+// ---- Removal
+
+/// Only in the lab, where nobody else uses the device.
+bool may_remove(const std::string& device) {
+  return std::getenv("PYDOCA_RDMA_LAB") != nullptr && device.starts_with("rxe");
+}
+
+int run_command(const std::string& command) { return std::system(command.c_str()); }  // NOLINT(concurrency-mt-unsafe)
+
+TEST_F(VerbsRdma, ARemovedDeviceFailsWhatIsThereAndComesBack) {
+  const std::string name = a->device->info().name();
+  const std::string iface = a->device->info().properties().iface_name;
+  if (!may_remove(name)) {
+    GTEST_SKIP() << name << " is not the lab's to remove";
+  }
+  b = std::make_unique<RdmaRig>(a->device, ProgressEngine::create());
+  start();
+  connect_by_details();
+  b->submit(&Rdma::receive, nullptr);
+  a->submit(&Rdma::send, *ab, nullptr);
+  ASSERT_TRUE(run(1, 1));
+  b->submit(&Rdma::receive, nullptr);
+  // The command ends when the last process has closed the device.
+  std::thread removal([&] { EXPECT_EQ(run_command("rdma link delete " + name), 0); });
+  const auto removed = [&] { return b->completions.size() == 2 && a->downs.size() == 1 && b->downs.size() == 1; };
+  EXPECT_TRUE(run(removed)) << "asleep, so that the removal itself must wake the engines";
+  EXPECT_EQ(b->completions.back().status, Status::driver);
+  EXPECT_TRUE(a->device->removed());
+  EXPECT_EQ(thrown_by([&] { NetMemory(a->device, 64); }), Status::driver);
+  ab.reset();
+  ba.reset();
+  a.reset();
+  b.reset();
+  removal.join();
+  ASSERT_EQ(run_command("rdma link add " + name + " type rxe netdev " + iface), 0);
+  RdmaRig again(Device::open(find_device(name)), ProgressEngine::create());
+  EXPECT_EQ(again.rdma->start(), Status::success);
+}
+
+}  // namespace
+}  // namespace pydoca::verbs
