@@ -63,7 +63,7 @@ Status check(std::span<const std::byte> bytes, Kind kind) noexcept {
       reader.number<std::uint32_t>() != static_cast<std::uint32_t>(kind)) {
     return Status::invalid_value;
   }
-  const std::uint64_t sum = BlobReader(bytes.last(tail_size)).number<std::uint64_t>();
+  const auto sum = BlobReader(bytes.last(tail_size)).number<std::uint64_t>();
   return sum == detail::checksum(bytes.first(size - tail_size)) ? Status::success : Status::invalid_value;
 }
 

@@ -10,11 +10,11 @@ Subject simulated(const char* name, const char* device, Side side) {
   return {name, [] { return std::string(); }, [device, side] { return find_device(device, side); }};
 }
 
-const auto subjects = testing::Values(simulated("Host", "pf0", Side::host), simulated("Dpu", "p0", Side::dpu));
+auto subjects() { return testing::Values(simulated("Host", "pf0", Side::host), simulated("Dpu", "p0", Side::dpu)); }
 
-INSTANTIATE_TEST_SUITE_P(Sim, Conformance, subjects, name_of);
-INSTANTIATE_TEST_SUITE_P(Sim, DmaConformance, subjects, name_of);
-INSTANTIATE_TEST_SUITE_P(Sim, SyncEventConformance, subjects, name_of);
-INSTANTIATE_TEST_SUITE_P(Sim, RdmaConformance, subjects, name_of);
+INSTANTIATE_TEST_SUITE_P(Sim, Conformance, subjects(), name_of);
+INSTANTIATE_TEST_SUITE_P(Sim, DmaConformance, subjects(), name_of);
+INSTANTIATE_TEST_SUITE_P(Sim, SyncEventConformance, subjects(), name_of);
+INSTANTIATE_TEST_SUITE_P(Sim, RdmaConformance, subjects(), name_of);
 
 }  // namespace pydoca::conformance

@@ -5,11 +5,11 @@
 
 namespace pydoca::conformance {
 
-const auto subjects = testing::Values(Subject{"Verbs", verbs::why_absent, verbs::find_subject});
+auto subjects() { return testing::Values(Subject{"Verbs", verbs::why_absent, verbs::find_subject}); }
 
-INSTANTIATE_TEST_SUITE_P(Verbs, Conformance, subjects, name_of);
-INSTANTIATE_TEST_SUITE_P(Verbs, DmaConformance, subjects, name_of);
-INSTANTIATE_TEST_SUITE_P(Verbs, SyncEventConformance, subjects, name_of);
-INSTANTIATE_TEST_SUITE_P(Verbs, RdmaConformance, subjects, name_of);
+INSTANTIATE_TEST_SUITE_P(Verbs, Conformance, subjects(), name_of);
+INSTANTIATE_TEST_SUITE_P(Verbs, DmaConformance, subjects(), name_of);
+INSTANTIATE_TEST_SUITE_P(Verbs, SyncEventConformance, subjects(), name_of);
+INSTANTIATE_TEST_SUITE_P(Verbs, RdmaConformance, subjects(), name_of);
 
 }  // namespace pydoca::conformance

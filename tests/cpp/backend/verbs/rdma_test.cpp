@@ -255,7 +255,8 @@ bool may_remove(const std::string& device) {
   return std::getenv("PYDOCA_RDMA_LAB") != nullptr && device.starts_with("rxe");
 }
 
-int run_command(const std::string& command) { return std::system(command.c_str()); }  // NOLINT(concurrency-mt-unsafe)
+// NOLINTNEXTLINE(bugprone-command-processor,concurrency-mt-unsafe)
+int run_command(const std::string& command) { return std::system(command.c_str()); }
 
 TEST_F(VerbsRdma, ARemovedDeviceFailsWhatIsThereAndComesBack) {
   const std::string name = a->device->info().name();
