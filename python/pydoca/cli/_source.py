@@ -24,7 +24,8 @@ class Source:
         self._fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         try:
             self.size = self._checked_size()
-            self._map = mmap.mmap(self._fd, self.size, mmap.MAP_SHARED, mmap.PROT_READ) if self.size else None
+            # Private, as up to Linux 6.1 an RDMA device refuses shared memory that cannot be written.
+            self._map = mmap.mmap(self._fd, self.size, mmap.MAP_PRIVATE, mmap.PROT_READ) if self.size else None
         except BaseException:
             os.close(self._fd)
             raise
