@@ -101,6 +101,7 @@ TEST(ReceiveBoard, GivesEachReceiveOnceToManyTakersThatSleep) {
           return;  // the end
         }
         times[mine->room].fetch_add(1);
+        rig.board.close(rig.board.index_of(mine->number));
         taken.release();
       }
     });
@@ -108,8 +109,8 @@ TEST(ReceiveBoard, GivesEachReceiveOnceToManyTakersThatSleep) {
   std::uint64_t posted = 0;
   for (std::uint64_t outstanding = 0; posted < rounds + takers; ++posted) {
     if (++outstanding > num_slots) {
-      // Whoever posts must know that the slot is free: here, when the receive before it was taken.
-      while (rig.slots[rig.board.index_of(posted)].state.load() % 65536 == 0) {
+      // Whoever posts must know that the slot is free: here, when the receive before it is over.
+      while (rig.slots[rig.board.index_of(posted)].state.load() != ~std::uint64_t{0}) {
         ASSERT_TRUE(taken.try_acquire_for(soon));
       }
     }
