@@ -97,7 +97,7 @@ void bind_rdma_task(py::module_& module) {
 void bind_waits(py::module_& module) {
   py::classh<EstablishedConnection, Awaitable>(module, "EstablishedConnection", "A connection, once it is established.")
       .def_property_readonly("connection", &EstablishedConnection::connection, "Before it is, too.");
-  py::classh<EndedConnection, Awaitable>(module, "EndedConnection", "The end of a connection.");
+  const py::classh<EndedConnection, Awaitable> ended(module, "EndedConnection", "The end of a connection.");
   py::classh<RequestedConnection, QueuedEvent>(module, "RequestedConnection",
                                                "The next connection that somebody asks for.");
 }
@@ -165,7 +165,7 @@ void bind_connection(py::module_& module) {
   add_methods(type, message_methods());
   add_methods(type, atomic_methods());
   type.def("__repr__", [](const RdmaConnectionObject& self) {
-    const std::string state = py::cast(self.connection().state()).attr("name").cast<std::string>();
+    const auto state = py::cast(self.connection().state()).attr("name").cast<std::string>();
     return "<pydoca " + self.describe() + ", " + state + ">";
   });
 }

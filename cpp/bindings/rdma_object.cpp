@@ -194,7 +194,7 @@ void RdmaObject::remove(RdmaConnection& connection, const py::object& callback) 
     return;
   }
   const py::object object = ended->self();
-  const py::object wanted = callback;
+  const auto wanted = py::reinterpret_borrow<py::object>(callback);  // the user may set another meanwhile
   ended->end();
   std::erase_if(connections_, [&](const py::object& other) { return other.is(object); });
   tell(wanted, object);
@@ -324,7 +324,7 @@ void RdmaListenerObject::enter() const {
 
 int RdmaListenerObject::traverse(visitproc visit, void* arg) const { return visit_ref(rdma_ref_, visit, arg); }
 
-RequestedConnection::RequestedConnection(py::object listener, RdmaObject& rdma, bool iterating)
+RequestedConnection::RequestedConnection(const py::object& listener, RdmaObject& rdma, bool iterating)
     : QueuedEvent(listener, rdma.engine(), rdma.takers_),
       listener_(listener.cast<RdmaListenerObject&>()),
       rdma_(rdma),

@@ -123,7 +123,7 @@ class RdmaListenerObject {
 /// The next connection that somebody asks for.
 class RequestedConnection final : public QueuedEvent {
  public:
-  RequestedConnection(pybind11::object listener, RdmaObject& rdma, bool iterating);
+  RequestedConnection(const pybind11::object& listener, RdmaObject& rdma, bool iterating);
   std::string_view what() const override { return "listen"; }
 
  protected:

@@ -54,14 +54,15 @@ constexpr std::array<Signature, num_rdma_task_kinds> signatures{{
     {"remote_net_sync_event_notify_add", {Role::event, Role::result, Role::add_data, Role::none}},
 }};
 
-template <RdmaTaskKind kind>
-constexpr const Signature& signature_of = signatures[static_cast<std::size_t>(kind)];
+constexpr const Signature& signature_of(RdmaTaskKind kind) noexcept {
+  return signatures[static_cast<std::size_t>(kind)];
+}
 
 template <RdmaTaskKind kind>
 constexpr auto parameter_names() {
-  constexpr std::size_t size = signature_of<kind>.size();
+  constexpr std::size_t size = signature_of(kind).size();
   std::array<const char*, size + 2> names{};
-  for (std::size_t i = 0; i < size; ++i) names[i] = role_names[static_cast<std::size_t>(signature_of<kind>.roles[i])];
+  for (std::size_t i = 0; i < size; ++i) names[i] = role_names[static_cast<std::size_t>(signature_of(kind).roles[i])];
   names[size] = "user_data";
   names[size + 1] = "submit";
   return names;
@@ -101,13 +102,13 @@ void set_operand(RdmaOperands& operands, Role role, PyObject* value) {
 /// A method of Connection, or of Rdma for a receive.
 template <RdmaTaskKind kind>
 PyObject* task(PyObject* self, PyObject* const* args, Py_ssize_t num_args, PyObject* keywords) {
-  static constexpr std::size_t size = signature_of<kind>.size();
+  static constexpr std::size_t size = signature_of(kind).size();
   static constexpr auto names = parameter_names<kind>();
-  static constexpr Parameters parameters{signature_of<kind>.method, names, size, size};
+  static constexpr Parameters parameters{signature_of(kind).method, names, size, size};
   return guarded([&] {
     const auto values = arguments<size + 2>(parameters, args, num_args, keywords);
     RdmaOperands operands;
-    for (std::size_t i = 0; i < size; ++i) set_operand(operands, signature_of<kind>.roles[i], values[i]);
+    for (std::size_t i = 0; i < size; ++i) set_operand(operands, signature_of(kind).roles[i], values[i]);
     const bool submit = is_true(values[size + 1]);
     if constexpr (kind == RdmaTaskKind::receive) {
       return object_of<RdmaObject>(self)
