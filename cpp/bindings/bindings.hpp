@@ -24,6 +24,7 @@ void bind_dma(pybind11::module_& module);
 void bind_sync_event(pybind11::module_& module);
 void bind_sync_event_context(pybind11::module_& module);
 void bind_rdma(pybind11::module_& module);
+void bind_rdma_bridge(pybind11::module_& module);
 void bind_comch(pybind11::module_& module);
 void bind_sim(pybind11::module_& module);
 

@@ -25,6 +25,7 @@ PYBIND11_MODULE(_core, module) {
   pydoca::bindings::bind_sync_event_context(module);
   pydoca::bindings::bind_comch(module);
   pydoca::bindings::bind_rdma(module);
+  pydoca::bindings::bind_rdma_bridge(module);
   pydoca::bindings::bind_sim(module);
   pydoca::bindings::require_init(module);
 }

@@ -1,7 +1,7 @@
 """NVIDIA DOCA Core's programming model for Python, on a simulated BlueField or any RDMA NIC."""
 
 import pydoca._main_interpreter  # noqa: F401  first of all: it refuses where the rest would hang
-from pydoca import comch, sim
+from pydoca import comch, rdma_bridge, sim
 from pydoca._core import (
     Access,
     Awaitable,
@@ -168,6 +168,7 @@ __all__ = [
     "comch",
     "devices",
     "open_device",
+    "rdma_bridge",
     "set_log_level",
     "set_sdk_log_level",
     "sim",
