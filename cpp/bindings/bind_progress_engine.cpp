@@ -200,7 +200,7 @@ PyObject* turn(PyObject* self, PyObject* const* args, Py_ssize_t num_args, PyObj
   static constexpr Parameters parameters{"_turn", names, 1, 1};
   return guarded([&] {
     const auto [woken] = arguments<1>(parameters, args, num_args, keywords);
-    return PyBool_FromLong(object_of<EngineObject>(self).turn(PyObject_IsTrue(woken) != 0) ? 1 : 0);
+    return PyBool_FromLong(object_of<EngineObject>(self).turn().take(PyObject_IsTrue(woken) != 0) ? 1 : 0);
   });
 }
 
@@ -214,23 +214,29 @@ std::span<PyMethodDef> turns() {
 
 template <typename Class>
 void bind_inside(Class& type) {
-  using std::chrono::nanoseconds;
   type.def_property_readonly("_bridge", &EngineObject::bridge)
       .def("_contexts", &EngineObject::contexts)
       .def("_require_open", &EngineObject::require_open, "what"_a)
       .def("_is_forked", &EngineObject::is_forked)
-      .def("_look", &EngineObject::look, "Takes what is there now, as a turn of the loop would.")
+      .def(
+          "_look", [](EngineObject& self) { return self.look(SIZE_MAX); },
+          "Takes what is there now, as a turn of the loop would.")
       .def(
           "_progress_until",
-          [](EngineObject& self, const TaskObject& task, std::int64_t ns) {
-            return self.progress_until(task, EngineObject::Clock::now() + nanoseconds(ns));
+          [](EngineObject& self, const TaskObject& task) {
+            self.turn().begin();
+            return self.turn().progress_until(task);
           },
-          "task"_a, "ns"_a)
-      .def("_entered_loop", &EngineObject::entered_loop, "loop"_a)
-      .def("_left_loop", &EngineObject::left_loop)
+          "task"_a, "Whether task has completed within what is left of the turn's budget.")
+      .def(
+          "_entered_loop", [](EngineObject& self, const py::object& loop) { self.turn().loop().enter(loop); }, "loop"_a)
+      .def("_left_loop", [](EngineObject& self) { self.turn().left_loop(); })
       .def(
           "_budget",
-          [](EngineObject& self) { return nanoseconds(self.budget_end() - EngineObject::Clock::now()).count(); },
+          [](EngineObject& self) {
+            self.turn().begin();
+            return self.turn().left().count();
+          },
           "How much time is left, in ns, for doing things at once; the loop's next turn gives it back.");
 }
 
@@ -259,7 +265,7 @@ void bind_progress_engine(py::module_& module) {
   bind_inside(type);
   add_methods(type, turns());
   py::module_::import("atexit").attr("register")(py::cpp_function(&EngineObject::end_all));
-  type.def_property_readonly("latency", [](const EngineObject& self) { return name_of(self.latency()); })
+  type.def_property_readonly("latency", [](const EngineObject& self) { return name_of(self.turn().latency()); })
       .def_property("drain_timeout", &EngineObject::drain_timeout, &EngineObject::set_drain_timeout)
       .def_property_readonly(
           "num_quarantined_tasks", [](const EngineObject& self) { return Quarantine::instance().num_tasks(self); },

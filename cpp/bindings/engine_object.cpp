@@ -20,14 +20,8 @@ namespace py = pybind11;
 
 namespace {
 
-constexpr std::array<std::string_view, 3> latency_names{"low", "balanced", "power"};
-
-/// After so long a turn of the loop is due, however much could be done at once.
-constexpr std::chrono::microseconds budget{100};
-constexpr std::chrono::microseconds longest_polling{200};
-/// What one turn of an event loop takes: so many completions, and about the time that they need.
-constexpr std::size_t turn_max = 256;
-constexpr std::chrono::microseconds turn_time{200};
+/// About the time that as many completions as an event loop takes in one turn need.
+constexpr std::chrono::microseconds longest_look{200};
 
 /// Every engine of this process, those inherited by fork too.
 std::vector<EngineObject*>& engines() {
@@ -39,14 +33,6 @@ void warn_of_closed_loop(std::size_t lost) noexcept {
   constexpr const char* text =
       "%zu completion(s) had waiters in an event loop that is closed; the tasks have the outcome";
   if (PyErr_WarnFormat(PyExc_ResourceWarning, 1, text, lost) != 0) PyErr_WriteUnraisable(nullptr);
-}
-
-/// What asyncio keeps in a thread's state for the loop that runs there: another object for every run of another loop.
-/// Asking asyncio itself costs a system call up to Python 3.11. Null, without an error, when nothing is found.
-PyObject* running_loop_mark() noexcept {
-  static PyObject* const key = PyUnicode_InternFromString("__asyncio_running_event_loop__");
-  PyObject* const state = PyThreadState_GetDict();
-  return state != nullptr && key != nullptr ? PyDict_GetItemWithError(state, key) : nullptr;
 }
 
 /// False with Python's error.
@@ -88,24 +74,8 @@ class Batch {
 
 }  // namespace
 
-Latency parse_latency(const std::optional<std::string>& name) {
-  const char* const from_environment = std::getenv("PYDOCA_LATENCY");
-  const std::string word = name.value_or(from_environment != nullptr ? from_environment : "balanced");
-  const auto* const found = std::ranges::find(latency_names, word);
-  if (found == latency_names.end()) {
-    raise(Status::invalid_value,
-          std::string(name ? "latency" : "PYDOCA_LATENCY") + " is \"" + word + "\"; there are: low, balanced, power");
-  }
-  return static_cast<Latency>(found - latency_names.begin());
-}
-
-std::string_view name_of(Latency latency) noexcept { return latency_names[static_cast<std::size_t>(latency)]; }
-
 EngineObject::EngineObject(double drain_timeout, Latency latency)
-    : engine_(ProgressEngine::create()),
-      latency_(latency),
-      spinning_(latency == Latency::power ? Patience::Duration::zero() : budget, latency == Latency::low),
-      polling_(latency == Latency::power ? Patience::Duration::zero() : longest_polling, latency == Latency::low) {
+    : engine_(ProgressEngine::create()), turn_(*this, latency) {
   set_drain_timeout(drain_timeout);
   engines().push_back(this);
 }
@@ -171,66 +141,21 @@ std::size_t EngineObject::drain(std::size_t max) {
   return count;
 }
 
-std::size_t EngineObject::look() {
+std::size_t EngineObject::look(std::size_t max) {
   constexpr std::size_t piece = 32;
   require_open("drain");
   if (progressing_) {
     return 0;
   }
-  const auto end = Clock::now() + turn_time;
+  const auto end = Clock::now() + longest_look;
   std::size_t count = 0;
-  for (bool more = true; more && count < turn_max;) {
+  for (bool more = true; more && count < max;) {
     const std::size_t got = drain_batch(piece);
     count += got;
     more = got == piece && Clock::now() < end;
   }
   settle();
   return count;
-}
-
-bool EngineObject::turn(bool woken) {
-  const Clock::time_point now = Clock::now();
-  if (woken) {
-    disarm();
-    sharing_.was_away(armed_, now);
-  }
-  if (sharing_.is_due(now)) {
-    sharing_.give_way();
-  }
-  renew_budget();
-  const std::size_t delivered = look();
-  if (delivered >= turn_max || goes_on(delivered)) {
-    return true;
-  }
-  armed_ = Clock::now();
-  engine_->request_notification();
-  return engine_->has_pending();
-}
-
-void EngineObject::disarm() noexcept {
-  // A forked child shares the handle with its parent, whose wake-up it would take.
-  if (!is_forked()) engine_->clear_notification();
-}
-
-/// After something came: those who waited for it run first, and may want more. Then as long as looking pays.
-bool EngineObject::goes_on(std::size_t delivered) noexcept {
-  const Clock::time_point now = Clock::now();
-  if (delivered != 0 && is_polling_ && polling_length_ != Patience::Duration::zero()) {
-    polling_.hit();
-  }
-  if (delivered != 0 || !is_polling_) {
-    is_polling_ = true;
-    polling_length_ = polling_.next();
-    polling_end_ = now + polling_length_;
-  }
-  if (delivered != 0 || now < polling_end_) {
-    return true;
-  }
-  if (polling_length_ != Patience::Duration::zero()) {
-    polling_.miss();
-  }
-  is_polling_ = false;
-  return false;
 }
 
 /// A few looks at what may be there; whether anything advanced.
@@ -245,72 +170,6 @@ bool EngineObject::advance() {
   advanced_ += advanced ? 1 : 0;
   settle();
   return advanced;
-}
-
-bool EngineObject::progress_until(const TaskObject& task, Clock::time_point end) {
-  require_open("progress");
-  if (progressing_) {
-    return false;
-  }
-  const std::uint64_t before = task.completions();
-  while (advance()) {
-    if (task.completions() != before) return true;
-    unclocked_ += 4;  // what does not come at once may be long
-    if (Clock::now() >= end) return false;
-  }
-  return spin_until(task, before, end);
-}
-
-/// As long as looking at an engine that has nothing pays.
-bool EngineObject::spin_until(const TaskObject& task, std::uint64_t before, Clock::time_point end) {
-  const Patience::Duration length = spinning_.next();
-  if (length == Patience::Duration::zero()) {
-    return false;
-  }
-  const Clock::time_point stop = std::min(end, Clock::now() + length);
-  bool advanced = false;
-  while (task.completions() == before && Clock::now() < stop) advanced |= advance();
-  const bool completed = task.completions() != before;
-  unclocked_ += 8;  // it took longer than most
-  if (completed) {
-    spinning_.hit();
-  } else if (!advanced) {
-    spinning_.miss();
-  }
-  return completed;
-}
-
-bool EngineObject::is_in_loop() const noexcept { return loop_mark_ && running_loop_mark() == loop_mark_.ptr(); }
-
-void EngineObject::entered_loop(const py::object& loop) {
-  auto mark = py::reinterpret_borrow<py::object>(running_loop_mark());
-  if (loop_mark_.ptr() != mark.ptr()) {
-    create_future_ = loop.attr("create_future");
-    loop_mark_ = std::move(mark);
-  }
-}
-
-void EngineObject::left_loop() noexcept {
-  const py::object mark = std::exchange(loop_mark_, {});
-  const py::object method = std::exchange(create_future_, {});
-  renew_budget();
-}
-
-bool EngineObject::is_budget_over() noexcept {
-  constexpr unsigned often = 16;
-  if (++unclocked_ < often) {
-    return false;
-  }
-  unclocked_ = 0;
-  return Clock::now() >= budget_end_;
-}
-
-EngineObject::Clock::time_point EngineObject::budget_end() {
-  if (budget_end_ == Clock::time_point()) {
-    budget_end_ = Clock::now() + budget;
-    bridge().attr("kick")();
-  }
-  return budget_end_;
 }
 
 void EngineObject::settle() {
@@ -365,6 +224,8 @@ void EngineObject::report_faults() {
   }
   if (raised) raise(raised);
 }
+
+py::object EngineObject::own_turn() { return bridge().attr("_due"); }
 
 py::object EngineObject::bridge() {
   if (!bridge_) {
@@ -452,8 +313,7 @@ int EngineObject::traverse(visitproc visit, void* arg) const {
   if (stop != 0) {
     return stop;
   }
-  const int mark = visit_ref(loop_mark_, visit, arg);
-  return mark != 0 ? mark : visit_ref(create_future_, visit, arg);
+  return turn_.traverse(visit, arg);
 }
 
 }  // namespace pydoca::bindings

@@ -2,8 +2,7 @@
 
 #include <pydoca/progress_engine.hpp>
 
-#include "blocking_call.hpp"
-#include "patience.hpp"
+#include "loop_turn.hpp"
 
 #include <pybind11/pybind11.h>
 
@@ -21,16 +20,6 @@ namespace pydoca::bindings {
 
 class ContextObject;
 class TaskObject;
-
-/// What an engine in an event loop trades for speed.
-enum class Latency : std::uint8_t {
-  low,       ///< always looks for a while before it sleeps
-  balanced,  ///< looks as long as that pays
-  power,     ///< sleeps at once
-};
-/// name, else the environment's PYDOCA_LATENCY, else balanced. Throws InvalidValueError for another word.
-Latency parse_latency(const std::optional<std::string>& name);
-std::string_view name_of(Latency latency) noexcept;
 
 /// A progress engine as Python has it. Completion callbacks run within its calls with the GIL held; what they raise,
 /// and the futures they complete, wait here until the engine's batch is over. Everything needs the GIL.
@@ -59,34 +48,19 @@ class EngineObject {
   // last two do nothing: there a coroutine may run, which would not know.
   bool progress();
   std::size_t drain(std::size_t max);
-  /// Takes what is there now, as much as fits into a turn of an event loop.
-  std::size_t look();
-  /// A turn of an event loop: renews its budget, takes what is there, and arms the handle once looking does not pay any
-  /// more. Whether the loop is to call again in its next turn.
-  bool turn(bool woken);
-  /// progress() over and over until task has completed, or end or patience is over; whether it has.
-  bool progress_until(const TaskObject& task, Clock::time_point end);
-
-  // What an event loop's turn may do at once instead of waiting for it. The time begins with the turn's first await.
-  /// Whether the loop that runs in this thread is the one to which the bridge bound the engine. May say no to the right
-  /// one, never yes to another.
-  bool is_in_loop() const noexcept;
-  void entered_loop(const pybind11::object& loop);
-  /// Of the loop to which the engine belongs; only where is_in_loop().
-  pybind11::object create_future() const { return create_future_(); }
-  void left_loop() noexcept;
-  /// Whether a turn of the loop is due. Reads the clock now and again only: what is done at once is short.
-  bool is_budget_over() noexcept;
-  /// The end of this turn's time; the first call of a turn has the bridge look at the engine in the next one.
-  Clock::time_point budget_end();
-  /// A turn has begun.
-  void renew_budget() noexcept { budget_end_ = {}; }
+  /// Takes what is there now, at most max completions and for a fraction of a millisecond.
+  std::size_t look(std::size_t max);
+  /// A few looks at what may be there; whether anything advanced.
+  bool advance();
+  bool is_progressing() const noexcept { return progressing_; }
+  /// In the event loop to which the engine belongs.
+  LoopTurn& turn() noexcept { return turn_; }
+  const LoopTurn& turn() const noexcept { return turn_; }
 
   /// How much all of these have advanced.
   std::uint64_t advanced() const noexcept { return advanced_; }
 
   /// How long a cancelled await waits for the device to let go of memory; seconds.
-  Latency latency() const noexcept { return latency_; }
   double drain_timeout() const noexcept { return drain_timeout_; }
   /// Throws invalid_value unless 0 or more.
   void set_drain_timeout(double seconds);
@@ -111,6 +85,8 @@ class EngineObject {
 
   /// The asyncio bridge, made on the first call.
   pybind11::object bridge();
+  /// The loop's handle for its next call of turn().take(), or None.
+  pybind11::object own_turn();
   /// Tells the bridge, if there is one, that the handle is not armed any more.
   void disarmed();
   void release_thread();
@@ -129,8 +105,7 @@ class EngineObject {
 
   int traverse(visitproc visit, void* arg) const;
   void clear() {
-    loop_mark_ = pybind11::object();
-    create_future_ = pybind11::object();
+    turn_.clear();
     bridge_ = pybind11::object();
   }
 
@@ -146,28 +121,12 @@ class EngineObject {
   bool report(const Fault& fault);
 
   std::shared_ptr<ProgressEngine> engine_;
+  LoopTurn turn_;
   pybind11::object bridge_;
-  pybind11::object loop_mark_;      ///< what stands for the bound loop in its thread's state
-  pybind11::object create_future_;  ///< the bound loop's method
-  Clock::time_point budget_end_;
-  unsigned unclocked_ = 0;  ///< what was done at once since the clock was read
   std::vector<ContextObject*> contexts_;
   std::vector<std::pair<pybind11::object, pybind11::object>> woken_;
   std::vector<Fault> faults_;
   std::uint64_t advanced_ = 0;
-  bool advance();
-  bool goes_on(std::size_t delivered) noexcept;
-  void disarm() noexcept;
-  bool spin_until(const TaskObject& task, std::uint64_t before, Clock::time_point end);
-
-  Latency latency_;
-  Patience spinning_;  ///< within one await
-  Patience polling_;   ///< between two sleeps of the loop
-  GilSharing sharing_;
-  Clock::time_point armed_;
-  bool is_polling_ = false;
-  Patience::Duration polling_length_{};
-  Clock::time_point polling_end_;
   double drain_timeout_ = 0;
   bool progressing_ = false;
   bool closed_ = false;

@@ -43,15 +43,15 @@ enum class Progress : std::uint8_t { untried, tried, told };
 
 /// told: result is the task's. tried: in vain, or a turn of the loop is due first. Throws the task's error.
 Progress progress_at_once(TaskObject& task, PyObject*& result) {
-  EngineObject& engine = task.engine();
-  if (!task.was_submitted() || !engine.is_in_loop()) {
+  LoopTurn& turn = task.engine().turn();
+  if (!task.was_submitted() || !turn.loop().is_running()) {
     return Progress::untried;
   }
-  const auto end = engine.budget_end();
-  if (task.in_flight() && !engine.progress_until(task, end)) {
+  turn.begin();
+  if (task.in_flight() && !turn.progress_until(task) && !turn.sleep_until(task)) {
     return Progress::tried;
   }
-  if (engine.is_budget_over()) [[unlikely]] {
+  if (turn.is_over()) [[unlikely]] {
     return Progress::tried;
   }
   result = task.value_or_error().release().ptr();
@@ -61,7 +61,7 @@ Progress progress_at_once(TaskObject& task, PyObject*& result) {
 /// Waits for the next completion. What can be said only in Python - another loop, a cancellation - is the bridge's.
 void suspend(TaskAwaiter& self, TaskObject& task) {
   static PyObject* const name = PyUnicode_InternFromString("__await__");
-  const py::object future = task.engine().create_future();
+  const py::object future = task.engine().turn().loop().create_future();
   self.inner = PyObject_CallMethodNoArgs(future.ptr(), name);
   if (self.inner == nullptr) throw py::error_already_set();
   task.waiters().add(future);

@@ -250,7 +250,7 @@ async def await_task(task: Task, tried: bool) -> Any:
         if task.done and asyncio._get_running_loop() is None:
             return task.result()
         bridge.bind()
-    if task.done or (not tried and task._engine._progress_until(task, bridge.budget())):
+    if task.done or (not tried and task._engine._progress_until(task)):
         error, value = task._outcome(), task._value
         if bridge.budget() <= 0:
             await next_turn()

@@ -1,0 +1,243 @@
+"""An await that sleeps in its loop's place leaves nothing undone that the loop would have done."""
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+import threading
+
+import pytest
+
+import pydoca
+
+ENOUGH = 20  # seconds: for what must come
+
+
+class Events:
+    """A context to wait on, and the same event for others to set."""
+
+    def __init__(self, device, stack):
+        self.event = pydoca.SyncEvent(device, publisher="remote_pci")
+        stack.callback(self.event.close)
+        self.pe = stack.enter_context(pydoca.ProgressEngine(latency="power"))
+        self.ctx = self.event.as_context(self.pe)
+        self.ctx.start()
+        dpu = stack.enter_context(pydoca.open_device("03:00.0", side="dpu"))
+        self.other_end = stack.enter_context(dpu.import_sync_event(self.event.export_to_remote_pci()))
+
+    def set(self, value=1):
+        self.other_end.update_set(value)
+
+
+@pytest.fixture
+def events():
+    with contextlib.ExitStack() as stack:
+        yield Events(stack.enter_context(pydoca.open_device("0b:00.0", side="host")), stack)
+
+
+def after(seconds, call, *args):
+    timer = threading.Timer(seconds, call, args)
+    timer.start()
+    return timer
+
+
+async def asleep(events, setter):
+    """Waits for what setter leads to, from an await that has nothing else beside it."""
+    async with asyncio.timeout(ENOUGH):
+        await events.ctx.wait_eq(0)
+        await setter()
+        assert await events.ctx.wait_eq(1) == 1
+
+
+@pytest.mark.parametrize("seconds", [0.002, 0.1])
+def test_a_thread_wakes_it(run, events, seconds):
+    async def setter():
+        after(seconds, events.set)
+
+    run(asleep(events, setter))
+
+
+@pytest.mark.parametrize("seconds", [0, 0.002, 0.1])
+def test_a_timer_of_the_loop_is_kept(run, events, seconds):
+    async def setter():
+        asyncio.get_running_loop().call_later(seconds, events.set)
+
+    run(asleep(events, setter))
+
+
+def test_a_callback_of_the_loop_is_called(run, events):
+    async def setter():
+        asyncio.get_running_loop().call_soon(events.set)
+
+    run(asleep(events, setter))
+
+
+@pytest.mark.parametrize("seconds", [0.002, 0.1])
+def test_a_callback_from_a_thread_is_called(run, events, seconds):
+    async def setter():
+        after(seconds, asyncio.get_running_loop().call_soon_threadsafe, events.set)
+
+    run(asleep(events, setter))
+
+
+@pytest.mark.parametrize("seconds", [0.002, 0.1])
+def test_a_descriptor_is_watched(run, events, seconds):
+    reader, writer = os.pipe()
+    loop = None
+
+    def read():
+        loop.remove_reader(reader)
+        events.set()
+
+    async def setter():
+        nonlocal loop
+        loop = asyncio.get_running_loop()
+        loop.add_reader(reader, read)
+        after(seconds, os.write, writer, b"x")
+
+    run(asleep(events, setter))
+    os.close(reader)
+    os.close(writer)
+
+
+@pytest.mark.parametrize("seconds", [0, 0.002, 0.1])
+def test_another_coroutine_goes_on(run, events, seconds):
+    async def set_later():
+        await asyncio.sleep(seconds)
+        events.set()
+
+    others = []
+
+    async def setter():
+        others.append(asyncio.create_task(set_later()))
+
+    run(asleep(events, setter))
+
+
+def test_another_await_of_the_same_engine_goes_on(run, events):
+    async def set_after(value):
+        await events.ctx.wait_eq(value)
+        events.set(value + 1)
+
+    async def main():
+        async with asyncio.timeout(ENOUGH):
+            other = asyncio.create_task(set_after(5))
+            await asyncio.sleep(0)
+            after(0.01, events.set, 5)
+            assert await events.ctx.wait_eq(6) == 6
+            await other
+
+    run(main())
+
+
+def test_a_cancellation_by_a_timer_ends_it(run, events):
+    async def main():
+        await events.ctx.wait_eq(0)
+        for seconds in (0.001, 0.05):
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await events.ctx.wait_eq(1)
+        assert await events.ctx.get() == 0
+
+    run(main())
+
+
+def test_signal_handlers_run(run, events):
+    def handle(_number, _frame):
+        events.set()
+
+    async def setter():
+        after(0.02, os.kill, os.getpid(), signal.SIGUSR1)
+
+    previous = signal.signal(signal.SIGUSR1, handle)
+    try:
+        run(asleep(events, setter))
+    finally:
+        signal.signal(signal.SIGUSR1, previous)
+
+
+def test_a_loop_that_is_stopped_ends(new_loop, events):
+    loop = new_loop()
+    ended = []
+
+    async def main():
+        await events.ctx.wait_eq(0)
+        loop.call_later(0.02, loop.stop)
+        ended.append(await events.ctx.wait_eq(1))
+
+    task = loop.create_task(main())
+    loop.run_forever()
+    assert not ended
+    events.set()
+    loop.run_until_complete(task)
+    assert ended == [1]
+    loop.close()
+
+
+def test_a_coroutine_that_is_driven_by_hand_comes_back(run, events):
+    async def wait():
+        return await events.ctx.wait_eq(1)
+
+    def step(coroutine):
+        return coroutine.send(None)
+
+    async def main():
+        await events.ctx.wait_eq(0)
+        coroutine = wait()
+        assert asyncio.isfuture(step(coroutine))
+        coroutine.close()
+        coroutine = wait()
+        assert asyncio.isfuture(coroutine.send(None))
+        coroutine.close()
+
+    run(main())
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="Python 3.12 brought eager tasks")
+def test_an_eager_task_comes_back(run, events):
+    async def main():
+        asyncio.get_running_loop().set_task_factory(asyncio.eager_task_factory)
+        await events.ctx.wait_eq(0)
+        waiter = asyncio.create_task(wait())
+        events.set()
+        assert await waiter == 1
+
+    async def wait():
+        return await events.ctx.wait_eq(1)
+
+    run(main())
+
+
+def test_it_saves_turns_of_the_loop(events):
+    """In asyncio's own loop, whose turns are counted here by its calls of select()."""
+    rounds = 200
+
+    def answer():
+        for value in range(1, 2 * rounds, 2):
+            events.other_end.wait_eq(value, timeout=ENOUGH)
+            events.set(value + 1)
+
+    async def main(turns):
+        select = loop._selector.select
+
+        def counted(timeout=None):
+            turns.append(timeout)
+            return select(timeout)
+
+        loop._selector.select = counted
+        begin = len(turns)
+        for value in range(1, 2 * rounds, 2):
+            await events.ctx.notify_set(value)
+            await events.ctx.wait_eq(value + 1)
+        return len(turns) - begin
+
+    loop = asyncio.SelectorEventLoop()
+    loop.set_debug(False)
+    answering = threading.Thread(target=answer)
+    answering.start()
+    try:
+        assert loop.run_until_complete(main([])) < rounds
+    finally:
+        answering.join()
+        loop.close()
