@@ -38,7 +38,7 @@ bool is_closed(const py::object& pd) {
 /// Since 3.12 Python takes that back for some values only; but it is in bits that are 0 in a pointer.
 void* to_place(PyObject* no_object) {
   Py_DECREF(no_object);
-  auto* const word = std::bit_cast<std::uintptr_t*>(no_object);
+  auto* const word = reinterpret_cast<std::uintptr_t*>(no_object);
   *word &= ~std::uintptr_t{alignof(void*) - 1};
   return word;
 }
