@@ -183,6 +183,15 @@ T value_or_throw(const std::optional<T>& value, Status status, const DeviceInfo&
   return *value;
 }
 
+/// Which backends of this build are absent, and why; empty when none is.
+std::string absent_note() {
+  std::string why;
+  for (const UnavailableBackend& absent : unavailable_backends()) {
+    why += detail::concat("; ", absent.name, ": ", absent.reason);
+  }
+  return why;
+}
+
 }  // namespace
 
 DeviceInfo::DeviceInfo(backend::Backend& backend, backend::DeviceProperties properties)
@@ -221,11 +230,7 @@ std::vector<DeviceInfo> devices() {
     }
   }
   if (infos.empty()) {
-    std::string why;
-    for (const UnavailableBackend& absent : unavailable_backends()) {
-      why += detail::concat("; ", absent.name, ": ", absent.reason);
-    }
-    throw Error(Status::not_found, detail::concat("there is no device", side_note(std::nullopt), why));
+    throw Error(Status::not_found, detail::concat("there is no device", side_note(std::nullopt), absent_note()));
   }
   return infos;
 }
@@ -299,7 +304,8 @@ std::shared_ptr<Device> Device::adopt(void* protection_domain) {
       }
     }
   }
-  throw Error(Status::not_supported, "open a device from a protection domain: rdma-core is not there");
+  throw Error(Status::not_supported,
+              detail::concat("open a device from a protection domain: rdma-core is not used here", absent_note()));
 }
 
 Device::~Device() {

@@ -2,13 +2,18 @@
 
 import contextlib
 import gc
-from collections.abc import AsyncIterator, Iterator
+import importlib.machinery
+import platform
+import subprocess
+from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import pydoca
 
+SYSTEM_PYTHON = "/usr/bin/python3"  # for which distributions build pyverbs
 ANY_ACCESS = "local_read_write|rdma_read|rdma_write|rdma_atomic"
 
 
@@ -85,3 +90,41 @@ def pair(rdma_names: tuple[str, str]) -> Iterator[Pair]:
     yield pair
     gc.collect()  # of what a test has dropped
     pair.close()
+
+
+@pytest.fixture
+def start_program(commands: Any) -> Iterator[Callable[..., "subprocess.Popen[str]"]]:
+    """Starts a program, and kills it after the test."""
+    started = []
+
+    def start(*line: object, env: dict[str, str] = commands.env) -> "subprocess.Popen[str]":
+        options: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "env": env}
+        process = subprocess.Popen([*map(str, line)], **options)
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+@pytest.fixture(scope="session")
+def system_pyverbs() -> Path:
+    """The distribution's pyverbs."""
+    line = [SYSTEM_PYTHON, "-c", "import pyverbs; print(*pyverbs.__path__)"]
+    try:
+        return Path(subprocess.run(line, capture_output=True, text=True, timeout=100, check=True).stdout.strip())
+    except (OSError, subprocess.CalledProcessError) as error:
+        pytest.fail(f"pyverbs is not installed for {SYSTEM_PYTHON}: apt-get install python3-pyverbs ({error})")
+
+
+@pytest.fixture
+def pyverbs_path(system_pyverbs: Path, tmp_path: Path) -> Path:
+    """A directory for sys.path, in which pyverbs is without the distribution's other packages."""
+    if not any((system_pyverbs / f"pd{suffix}").exists() for suffix in importlib.machinery.EXTENSION_SUFFIXES):
+        pytest.skip(f"{system_pyverbs} is of another Python than {platform.python_version()}, which these tests run on")
+    path = tmp_path / "packages"
+    path.mkdir()
+    (path / "pyverbs").symlink_to(system_pyverbs)
+    return path

@@ -6,9 +6,9 @@ import json
 import os
 import select
 import signal
-import subprocess
 import sys
 import textwrap
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -19,20 +19,9 @@ EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 
 
 @pytest.fixture
-def start(commands):
+def start(start_program):
     """Starts a Python program, and kills it after the test."""
-    started = []
-
-    def start(*line, env=commands.env):
-        options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "env": env}
-        process = subprocess.Popen([sys.executable, "-P", *map(str, line)], **options)
-        started.append(process)
-        return process
-
-    yield start
-    for process in started:
-        process.kill()
-        process.communicate()
+    return partial(start_program, sys.executable, "-P")
 
 
 @pytest.fixture
@@ -70,6 +59,13 @@ def test_a_peer_signals_a_sync_event(start, devices, patience, unused_port):
     remote = start(EXAMPLES / "rdma_event_remote.py", address_of(local), unused_port, *devices[1])
     assert end_of(remote, patience) == "the peer answered 20\n"
     assert end_of(local, patience) == "the peer signalled 10\n"
+
+
+@pytest.mark.verbs
+def test_a_program_of_pyverbs_shares_its_domain(start, devices, patience, pyverbs_path, commands):
+    env = {**commands.env, "PYTHONPATH": str(pyverbs_path)}
+    output = end_of(start(EXAMPLES / "rdma_bridge.py", *devices[0], env=env), patience)
+    assert output == "pydoca's memory: Hello from a queue pair of pyverbs\n"
 
 
 def options(names, listener):

@@ -3,15 +3,37 @@
 #include "backend/verbs/symbols.hpp"
 #include "detail/concat.hpp"
 
+#include <cerrno>
 #include <cstring>
+#include <string>
 
 namespace pydoca::verbs {
+
+namespace {
+
+/// Empty: registered memory stays what it is when the process forks. To be called before any is registered, except
+/// where the kernel copies pinned pages at fork.
+std::string protect_from_fork(const Library& library) {
+  // rdma-core 44 refuses to begin late there as well, where nothing is to be done.
+  if (library.is_fork_initialized != nullptr && library.is_fork_initialized() == IBV_FORK_UNNEEDED) {
+    return {};
+  }
+  const int error = library.fork_init();
+  if (error == 0) {
+    return {};
+  }
+  return detail::concat("libibverbs cannot protect registered memory from fork: ", std::strerror(error),
+                        error == EINVAL ? "; look for devices before the program registers memory by itself" : "");
+}
+
+}  // namespace
 
 Library::Library() {
   constexpr const char* v0 = "IBVERBS_1.0";
   constexpr const char* v1 = "IBVERBS_1.1";
   Symbols symbols("libibverbs.so.1");
   symbols.require(fork_init, "ibv_fork_init", v1);
+  symbols.take(is_fork_initialized, "ibv_is_fork_initialized", "IBVERBS_1.13");
   symbols.require(get_device_list, "ibv_get_device_list", v1);
   symbols.require(free_device_list, "ibv_free_device_list", v1);
   symbols.require(get_device_guid, "ibv_get_device_guid", v1);
@@ -41,9 +63,8 @@ Library::Library() {
   symbols.require(destroy_qp, "ibv_destroy_qp", v1);
   symbols.require(wc_status_str, "ibv_wc_status_str", v1);
   reason = symbols.reason();
-  // Before anything is registered. Where the kernel copies pinned pages at fork, this does nothing.
-  if (const int error = reason.empty() ? fork_init() : 0; error != 0) {
-    reason = detail::concat("libibverbs cannot protect registered memory from fork: ", std::strerror(error));
+  if (reason.empty()) {
+    reason = protect_from_fork(*this);
   }
 }
 

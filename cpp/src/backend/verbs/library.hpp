@@ -12,6 +12,7 @@ struct Library {
   std::string reason;  ///< why it cannot be used; empty: it can
 
   decltype(&::ibv_fork_init) fork_init = nullptr;
+  decltype(&::ibv_is_fork_initialized) is_fork_initialized = nullptr;  ///< null before rdma-core 35
   decltype(&::ibv_get_device_list) get_device_list = nullptr;
   decltype(&::ibv_free_device_list) free_device_list = nullptr;
   decltype(&::ibv_get_device_guid) get_device_guid = nullptr;
