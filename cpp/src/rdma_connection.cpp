@@ -42,7 +42,14 @@ void RdmaConnection::accept(std::span<const std::byte> private_data) {
     refuse("accept");
   }
   rdma_->require_thread("accept a connection");
-  queue_pair_->accept(private_data);
+  try {
+    queue_pair_->accept(private_data);
+  } catch (const Error& error) {
+    if (error.status() == Status::connection_aborted) {
+      begin_close(Status::connection_aborted);  // nobody is there to be rejected
+    }
+    throw;
+  }
   state_ = State::connecting;
 }
 

@@ -187,7 +187,7 @@ class RdmaConnection final : public std::enable_shared_from_this<RdmaConnection>
   Status failure() const noexcept { return failure_; }
 
   /// Of a request; established or failure is reported by progress. Throws bad_state unless requested, invalid_value for
-  /// too much private data, connection_aborted when the peer has gone.
+  /// too much private data, connection_aborted when the peer has gone: then the request is over, and nothing reported.
   void accept(std::span<const std::byte> private_data = {});
   /// Throws bad_state unless requested.
   void reject();
