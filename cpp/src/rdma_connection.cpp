@@ -38,6 +38,9 @@ RdmaAddress RdmaConnection::addr() const {
 }
 
 void RdmaConnection::accept(std::span<const std::byte> private_data) {
+  if (left_ == State::requested && failure_ != Status::success) {
+    throw Error(Status::connection_aborted, concat("accept connection ", id_, ": the peer has gone"));
+  }
   if (state_ != State::requested) {
     refuse("accept");
   }

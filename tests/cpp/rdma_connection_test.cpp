@@ -309,6 +309,7 @@ TEST_F(RdmaByAddress, ARequestThatNobodyAnswersTimesOut) {
     EXPECT_EQ(thrown_by([&] { b->requests[0]->accept(); }), Status::connection_aborted);
   }
   ASSERT_TRUE(run([&] { return b->rdma->connections().empty(); })) << "the request is gone with who made it";
+  EXPECT_EQ(thrown_by([&] { b->requests[0]->accept(); }), Status::connection_aborted);
 }
 
 TEST_F(RdmaByAddress, ARequestThatWasGivenUpLeavesRoomForAnother) {

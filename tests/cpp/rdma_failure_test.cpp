@@ -121,6 +121,7 @@ TEST_F(RdmaFailure, MemoryThatWasWithdrawn) {
   if (is_simulated()) {  // elsewhere whoever has the key need not ask the owner
     EXPECT_EQ(thrown_by([&] { Mmap::create_from_export(a->device, remote->blob); }), Status::bad_state);
   }
+  expect_runs_again();
   a->free_bufs();
 }
 
@@ -134,6 +135,7 @@ TEST_F(RdmaFailure, MemoryOfAnotherThanThePeer) {
   const auto map = Mmap::create_from_export(a->device, remote.blob);
   a->submit(&Rdma::write, *ab, a->data(*local, 0, 64), a->room(map, remote.addr(), 64));
   expect_fatal(Status::io_failed);
+  expect_runs_again();
   a->free_bufs();
 }
 
@@ -143,6 +145,7 @@ TEST_F(RdmaFailure, ADestinationTooSmall) {
   const auto map = imported(remote);
   a->submit(&Rdma::write, *ab, a->data(*local, 0, 64), a->room(map, remote.addr(), 63));
   expect_fatal(Status::io_failed);
+  expect_runs_again();
   a->free_bufs();
 }
 
@@ -199,6 +202,7 @@ TEST_F(RdmaFailure, LocalMemoryThatMayNotBeWritten) {
   // What was imported from the network is no memory of this side.
   a->submit(&Rdma::read, *ab, a->data(map, remote.addr(), 8), a->room(map, remote.addr(8), 8));
   expect_fatal(Status::io_failed);
+  expect_runs_again();
   a->free_bufs();
 }
 
@@ -286,6 +290,7 @@ TEST_F(RdmaFailure, ASyncEventOfAnotherThanThePeer) {
   const auto handle = SyncEventRemoteNet::create_from_export(a->device, event->export_to_remote_net());
   a->submit(&Rdma::remote_net_sync_event_get, *ab, handle, a->room(*local, 0, 8));
   expect_fatal(Status::io_failed);
+  expect_runs_again();
   handle->close();
   event->close();
 }
@@ -300,6 +305,7 @@ TEST_F(RdmaFailure, AStoppedSyncEvent) {
   event->close();
   a->submit(&Rdma::remote_net_sync_event_notify_add, *ab, handle, a->room(*local, 0, 8), std::uint64_t{1});
   expect_fatal(Status::io_failed);
+  expect_runs_again();
   handle->close();
 }
 
