@@ -25,8 +25,9 @@ std::optional<AsyncEvents::News> news_of(const ibv_async_event& event) noexcept 
     case IBV_EVENT_SRQ_ERR:
       return AsyncEvents::News{.kind = Kind::queue_failed, .queue = event.element.srq};
     case IBV_EVENT_PORT_ERR:
-      return event.element.port_num == the_port ? std::optional(AsyncEvents::News{.kind = Kind::port_down})
-                                                : std::nullopt;
+      return std::cmp_equal(event.element.port_num, the_port)
+                 ? std::optional(AsyncEvents::News{.kind = Kind::port_down})
+                 : std::nullopt;
     default:
       return std::nullopt;  // IBV_EVENT_DEVICE_FATAL is a removal
   }

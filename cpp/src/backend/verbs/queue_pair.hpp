@@ -37,6 +37,7 @@ class QueuePair final : public backend::QueuePair {
   /// An operation, or a receive that it filled, was finished, or delivered by poll().
   void finished() noexcept { ++undelivered_; }
   void delivered() noexcept { --undelivered_; }
+  bool is_connected() const noexcept { return connected_ && !closed_; }
   bool has_undelivered() const noexcept { return undelivered_ != 0; }
   void lose_device() noexcept;
   /// The same, when no completions come any more.

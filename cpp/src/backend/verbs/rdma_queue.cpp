@@ -317,7 +317,11 @@ void RdmaQueue::take_async_events() noexcept {
 void RdmaQueue::take(const AsyncEvents::News& news) noexcept {
   using Kind = AsyncEvents::Kind;
   if (news.kind == Kind::port_down) {
-    for_each_pair([](QueuePair& pair) { pair.peer_left(); });
+    for_each_pair([](QueuePair& pair) {
+      if (pair.is_connected()) {
+        pair.peer_left();
+      }
+    });
   } else if (news.kind == Kind::queue_failed) {
     if (news.queue == completions_.get() || news.queue == shared_receives_.get()) {
       lose_queue();

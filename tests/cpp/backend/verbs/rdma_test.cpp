@@ -310,6 +310,37 @@ INSTANTIATE_TEST_SUITE_P(
                     Told{"Request", IBV_EVENT_QP_REQ_ERR, Status::connection_reset, Status::connection_reset}),
     [](const auto& told) { return std::string(told.param.name); });
 
+TEST_F(VerbsRdma, APortThatIsToldToBeDownLeavesAloneWhatIsNotConnected) {
+  a->rdma->set_max_num_connections(2);
+  start();
+  connect_by_details();
+  ASSERT_TRUE(run([&] { return a->ups.size() == 1; }));
+  const auto waiting = a->rdma->export_connection();
+  ibv_async_event event{};
+  event.event_type = IBV_EVENT_PORT_ERR;
+  event.element.port_num = 2;
+  tell(*a, event);
+  for (int i = 0; i < 100; ++i) {
+    a->pe->progress();
+  }
+  EXPECT_TRUE(ab->is_connected()) << "another port's";
+  event.element.port_num = 1;
+  tell(*a, event);
+  ASSERT_TRUE(run([&] { return a->downs.size() == 1; }));
+  EXPECT_EQ(a->downs[0], ab);
+  if (ba->is_connected()) {
+    ba->disconnect();  // of one device both ends hear of it
+  }
+  ASSERT_TRUE(run([&] { return b->rdma->connections().empty(); }));
+  ba = b->rdma->export_connection();
+  a->rdma->connect(ba->details(), *waiting);
+  b->rdma->connect(waiting->details(), *ba);
+  b->submit(&Rdma::receive, nullptr);
+  a->submit(&Rdma::send, *waiting, nullptr);
+  ASSERT_TRUE(run(1, 1));
+  EXPECT_EQ(a->completions[0].status, Status::success);
+}
+
 TEST_F(VerbsRdma, WhatIsToldOfPairsThatAreGoneConcernsNobody) {
   start();
   connect_by_details();
