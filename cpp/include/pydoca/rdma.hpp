@@ -236,7 +236,8 @@ class RdmaConnection final : public std::enable_shared_from_this<RdmaConnection>
 /// Connections by address hear at once that the peer has left or died. Connections made by exchanging details hear of
 /// it at once in the simulator; a real device has no goodbye for them, so an end that only waits or receives learns
 /// nothing until its next task on the connection fails (connection_reset, after the device's retries: some 4 s), its
-/// driver tells of an error by itself, or the port goes down.
+/// driver tells of an error by itself, or the port goes down. The system may take the memory of a process that dies
+/// before its connections: a real device then fails what reaches into it with io_failed, as for memory withdrawn.
 ///
 /// io_failed: memory that is not there or not permitted, at either end, a message longer than the receive that takes
 /// it. time_out: the peer never had a receive (set_rnr_retry_count). connection_reset: the peer is gone. driver: the

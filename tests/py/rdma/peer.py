@@ -1,11 +1,12 @@
 """The other end of a connection, in a process of its own that can be killed.
 
-usage: peer.py DEVICE listen PORT accept|hold|leave
+usage: peer.py DEVICE listen PORT accept|hold|leave|late
        peer.py DEVICE connect PORT ADDRESS
        peer.py DEVICE details
 
 It says a line when it has come so far, then serves its memory until it is killed. Its first message is the memory's
-blob. hold answers no request; leave disconnects and dies in the same moment.
+blob. hold answers no request; leave disconnects and dies in the same moment; late maps its memory when connected, so
+that the system takes it away first.
 """
 
 import asyncio
@@ -53,13 +54,18 @@ async def main(device: str, role: str, *options: str) -> None:
     permissions = "rdma_read|rdma_write"
     settings: dict[str, Any] = {"permissions": permissions, "connection_request_timeout": 60000}
     async with pydoca.ProgressEngine() as pe, pydoca.Rdma(pe, dev, **settings) as rdma:
-        mmap = dev.mmap(bytearray(SIZE), access=f"local_read_write|{permissions}")
+
+        def lend() -> pydoca.Mmap:
+            return dev.mmap(bytearray(SIZE), access=f"local_read_write|{permissions}")
+
+        mmap = None if options[-1:] == ("late",) else lend()
         inventory = pydoca.BufInventory(2)
         if role == "listen":
             connection = await listen(rdma, dev.info.ipv4_addr, *options)
         else:
             connection = await (connect(rdma, *options) if role == "connect" else exchange(rdma))
         assert connection is not None
+        mmap = mmap or lend()
         await connection.send(inventory.get_by_data(dev.mmap(mmap.export_rdma())))
         say("connected")
         if options[-1:] == ("leave",):

@@ -97,11 +97,21 @@ class Survivor:
     def reads(self, connection, remote, count=8):
         return [connection.read(self.end.data(remote), self.end.room(SIZE)) for _ in range(count)]
 
-    async def require_gone(self, tasks):
+    async def keep_going(self, submit, connection, remote, ends=GONE):
+        """The tasks under way when the first of them has failed."""
+        tasks = submit(connection, remote)
+        with contextlib.suppress(*ends):
+            async with asyncio.timeout(self.patience):
+                while True:
+                    tasks = [*tasks[1:], *submit(connection, remote, 1)]
+                    await tasks[0]
+        return tasks
+
+    async def require_gone(self, tasks, ends=GONE):
         """Every task ends, with success at first, then in a way that tells of the loss; returns how many did."""
-        ends = await asyncio.wait_for(asyncio.gather(*map(outcome, tasks), return_exceptions=True), self.patience)
-        lost = [end for end in ends if isinstance(end, BaseException)]
-        assert all(isinstance(end, GONE) for end in lost), lost
+        results = await asyncio.wait_for(asyncio.gather(*map(outcome, tasks), return_exceptions=True), self.patience)
+        lost = [result for result in results if isinstance(result, BaseException)]
+        assert all(isinstance(result, ends) for result in lost), lost
         return len(lost)
 
     async def require_loss(self, connection):
@@ -209,16 +219,32 @@ def test_transfers_in_flight_come_back(survive, kind, link):
     async def test(survivor):
         peer, connection, remote = await getattr(survivor, link)()
         submit = getattr(survivor, kind)
-        tasks = submit(connection, remote)
-        await tasks[0]  # the others are under way
+        under_way = asyncio.create_task(survivor.keep_going(submit, connection, remote))
+        await asyncio.sleep(0.05)
         peer.process.kill()
-        with contextlib.suppress(*GONE):
-            async with asyncio.timeout(survivor.patience):
-                while True:  # and some begin while the peer dies
-                    tasks = [*tasks[1:], *submit(connection, remote, 1)]
-                    await tasks[0]
-        assert await survivor.require_gone(tasks) > 0
+        assert await survivor.require_gone(await under_way) > 0
         await survivor.require_loss(connection)
+
+    survive(test, num_tasks=64)
+
+
+def test_memory_that_goes_before_its_connection(survive):
+    """A device takes that for a mistake of this side, and the context stops; it can be started again."""
+    ends = (*GONE, pydoca.IoFailedError)
+
+    async def test(survivor):
+        peer, connection, remote = await survivor.linked("late")
+        under_way = asyncio.create_task(survivor.keep_going(survivor.writes, connection, remote, ends))
+        await asyncio.sleep(0.05)
+        peer.process.kill()
+        assert await survivor.require_gone(await under_way, ends) > 0
+        async with asyncio.timeout(survivor.patience):
+            await connection.ended()
+            while survivor.rdma.state is pydoca.ContextState.STOPPING:
+                await asyncio.sleep(0.01)
+        if survivor.rdma.state is pydoca.ContextState.IDLE:
+            survivor.rdma.start()
+        await survivor.require_use()
 
     survive(test, num_tasks=64)
 
