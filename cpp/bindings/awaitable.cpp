@@ -133,6 +133,8 @@ void block_until(EngineObject& engine, const std::function<bool()>& done, std::o
   drain_log();
 }
 
+py::object step_of_iteration(const py::object& awaitable) { return bridge_module().attr("take_event")(awaitable); }
+
 py::object Awaitable::wait(std::optional<double> timeout) {
   try {
     block_until(engine(), [this] { return ready(); }, timeout, what());

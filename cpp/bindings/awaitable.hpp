@@ -59,6 +59,10 @@ class Awaitable {
   pybind11::object wait(std::optional<double> timeout);
 };
 
+/// What __anext__ gives: a coroutine that awaits it. anext(iterator, default) asks for __await__ at every step, and
+/// must find the wait that it has begun.
+[[nodiscard]] pybind11::object step_of_iteration(const pybind11::object& awaitable);
+
 /// Progresses the engine in this thread until done(): spins briefly, then sleeps without the GIL, in slices after which
 /// Python's signal handlers run. Throws TimeOutError after timeout seconds (InvalidValueError when it is not a time),
 /// what callbacks and signal handlers raised, and what EngineObject::require_progressable() throws.

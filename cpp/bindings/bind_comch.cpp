@@ -1,5 +1,6 @@
 #include <pydoca/comch.hpp>
 
+#include "awaitable.hpp"
 #include "bindings.hpp"
 #include "collectable.hpp"
 #include "endpoint_object.hpp"
@@ -69,7 +70,7 @@ void bind_messages(Class& type) {
           "arrived was received. Raises BadStateError when messages go to on_message.")
       .def("__aiter__", [](py::object self) { return self; })
       .def(
-          "__anext__", [](ConnectionObject& self) { return self.receive(true); },
+          "__anext__", [](ConnectionObject& self) { return step_of_iteration(self.receive(true)); },
           "The same as recv(), but the end of the connection ends the iteration.");
 }
 
@@ -175,7 +176,7 @@ void bind_server(py::module_& module) {
           "order. Raises BadStateError unless running, ShutdownError when the server stops meanwhile.")
       .def("__aiter__", [](py::object self) { return self; })
       .def(
-          "__anext__", [](ServerObject& self) { return self.accept(true); },
+          "__anext__", [](ServerObject& self) { return step_of_iteration(self.accept(true)); },
           "The same as accept(), but the server's stop ends the iteration.")
       .def_property_readonly("connections", &ServerObject::connections, "Those that are connected, accepted or not.")
       .def_property_readonly("representor", &ServerObject::representor)

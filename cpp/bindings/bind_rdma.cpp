@@ -1,5 +1,6 @@
 #include <pydoca/rdma.hpp>
 
+#include "awaitable.hpp"
 #include "bindings.hpp"
 #include "collectable.hpp"
 #include "convert.hpp"
@@ -182,7 +183,7 @@ void bind_listener(py::module_& module) {
           "With several ports it\nis the next one of any. Raises ShutdownError when the port is closed meanwhile.")
       .def("__aiter__", [](py::object self) { return self; })
       .def(
-          "__anext__", [](RdmaListenerObject& self) { return self.request(true); },
+          "__anext__", [](RdmaListenerObject& self) { return step_of_iteration(self.request(true)); },
           "The same as request(), but the end of listening ends the iteration.")
       .def("close", &RdmaListenerObject::close,
            "Stops listening; connections stay. Idempotent (doca_rdma_stop_listen_to_port).")

@@ -38,11 +38,21 @@ RdmaAddress RdmaConnection::addr() const {
 }
 
 void RdmaConnection::accept(std::span<const std::byte> private_data) {
+  if (left_ == State::requested && failure_ != Status::success) {
+    throw Error(Status::connection_aborted, concat("accept connection ", id_, ": the peer has gone"));
+  }
   if (state_ != State::requested) {
     refuse("accept");
   }
   rdma_->require_thread("accept a connection");
-  queue_pair_->accept(private_data);
+  try {
+    queue_pair_->accept(private_data);
+  } catch (const Error& error) {
+    if (error.status() == Status::connection_aborted) {
+      begin_close(Status::connection_aborted);  // nobody is there to be rejected
+    }
+    throw;
+  }
   state_ = State::connecting;
 }
 

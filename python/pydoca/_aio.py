@@ -282,10 +282,10 @@ def raise_if_any(error: BaseException | None) -> None:
 
 
 def await_event(event: Awaitable) -> Generator[Any, None, Any]:
-    return _await_event(event).__await__()
+    return take_event(event).__await__()
 
 
-async def _await_event(event: Awaitable) -> Any:
+async def take_event(event: Awaitable) -> Any:
     bridge: Bridge = event._engine._bridge
     bridge.bind()
     try:

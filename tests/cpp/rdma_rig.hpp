@@ -31,14 +31,32 @@ namespace pydoca {
 
 inline constexpr Access any_rdma = Access::rdma_read | Access::rdma_write | Access::rdma_atomic;
 
+/// Whether the devices under test are the simulator's. Elsewhere nobody hears by himself that a connection by details
+/// has ended, or that its peer has another one; connections by address say goodbye everywhere.
+inline bool is_simulated() {
+  const char* const device = std::getenv("PYDOCA_TEST_DEVICE");
+  return device == nullptr || std::string_view(device) == "sim";
+}
+
 /// A simulated function; or, of another backend, the device under test for those of the host, and its peer for others.
 inline std::shared_ptr<Device> open_function(std::string name) {
-  const char* const device = std::getenv("PYDOCA_TEST_DEVICE");
   const char* const peer = std::getenv("PYDOCA_TEST_PEER");
-  if (device != nullptr && std::string_view(device) != "sim") {
-    name = name.starts_with("pf") || peer == nullptr ? device : peer;
+  if (!is_simulated()) {
+    name = name.starts_with("pf") || peer == nullptr ? std::getenv("PYDOCA_TEST_DEVICE") : peer;
   }
   return Device::open(find_device(name));
+}
+
+/// Where a context on that device is reached. Not every device has an IPv4 address.
+inline RdmaAddress address_of(const Device& device, std::uint16_t port) {
+  const backend::RdmaCapabilities& rdma = *device.info().capabilities().rdma;
+  backend::RdmaAddress raw{.type = RdmaAddressType::gid, .raw = rdma.gids.at(rdma.default_gid_index), .port = port};
+  if (const auto& ipv4 = device.info().properties().ipv4_addr; ipv4.has_value()) {
+    raw.type = RdmaAddressType::ipv4;
+    raw.raw = {};
+    std::ranges::copy(*ipv4, raw.raw.begin() + 12);
+  }
+  return RdmaAddress(raw);
 }
 
 /// Whether other processes can map it, or must reach into its owner.
@@ -220,9 +238,18 @@ class RdmaRig {
   std::vector<Buf*> bufs_;
 };
 
+/// Connects one rig's context with another's by exchanging details.
+inline void connect_by_details(RdmaRig& one, RdmaRig& other, std::shared_ptr<RdmaConnection>& there,
+                               std::shared_ptr<RdmaConnection>& back) {
+  there = one.rdma->export_connection();
+  back = other.rdma->export_connection();
+  one.rdma->connect(back->details(), *there);
+  other.rdma->connect(there->details(), *back);
+}
+
 /// Progress of every rig's engine until done(), asleep whenever there is nothing to do: a lost wake-up fails the test.
 inline bool run_until(std::initializer_list<RdmaRig*> rigs, const std::function<bool()>& done,
-                      std::chrono::seconds limit = std::chrono::seconds(20)) {
+                      std::chrono::seconds limit = std::chrono::seconds(is_simulated() ? 20 : 60)) {
   using Clock = std::chrono::steady_clock;
   const auto end = Clock::now() + limit;
   while (!done()) {
@@ -256,6 +283,9 @@ class RdmaFabricTest : public testing::Test {
   RdmaFabricTest() {
     sim::set_fabric("test-" + std::to_string(::getpid()));
     std::make_unique<NetMemory>(open_function("pf0"), 64).reset();  // what serves this process's exports stays
+    for (const char* const name : {"pf0", "p1"}) {
+      open_by_address(name);
+    }
     descriptors_ = count_descriptors();
   }
   ~RdmaFabricTest() override {
@@ -268,23 +298,54 @@ class RdmaFabricTest : public testing::Test {
   }
 
  private:
+  /// librdmacm keeps a device open that it has used once.
+  static void open_by_address(const std::string& name) {
+    RdmaRig rig(name);
+    if (!is_simulated() && Rdma::is_connection_manager_supported(rig.device->info())) {
+      rig.rdma->start();
+      rig.rdma->start_listen_to_port(unused_port);
+    }
+  }
+
+  static constexpr std::uint16_t unused_port = 13580;
   std::size_t descriptors_ = 0;
 };
 
-/// Two contexts in one process, on functions of both sides, connected by exchanging details.
+/// Two contexts in one process, on functions of both sides.
 class RdmaTest : public RdmaFabricTest {
  protected:
+  static constexpr std::uint16_t port = 13579;
+
   void start() {
     ASSERT_EQ(a->rdma->start(), Status::success);
     ASSERT_EQ(b->rdma->start(), Status::success);
   }
+  /// By exchanging details.
   void connect() {
     start();
-    ab = a->rdma->export_connection();
-    ba = b->rdma->export_connection();
-    a->rdma->connect(ba->details(), *ab);
-    b->rdma->connect(ab->details(), *ba);
+    connect_again();
     ASSERT_TRUE(run([this] { return a->ups.size() == 1 && b->ups.size() == 1; }));
+  }
+  void connect_again() { connect_by_details(*a, *b, ab, ba); }
+  /// In a way in which each end hears at once that the other has left.
+  void connect_in_touch() {
+    if (is_simulated()) {
+      connect();
+      return;
+    }
+    start();
+    b->on_request = [](RdmaConnection& connection) { connection.accept(); };
+    b->rdma->start_listen_to_port(port);
+    ab = a->rdma->connect_to_addr(address_of(*b->device, port));
+    ASSERT_TRUE(run([this] { return a->ups.size() == 1 && b->ups.size() == 1; }));
+    ba = b->ups[0];
+  }
+  bool is_one_device() const { return a->device->info().name() == b->device->info().name(); }
+  /// The end of connection by its own hand, where nothing tells it that the other end has left.
+  static void leave_unless_told(RdmaConnection& connection) {
+    if (!is_simulated() && connection.is_connected()) {
+      connection.disconnect();
+    }
   }
   bool run(const std::function<bool()>& done) { return run_until({a.get(), b.get()}, done); }
   /// Runs until so many tasks have completed.

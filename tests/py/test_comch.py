@@ -91,6 +91,26 @@ def test_a_link_that_ended_before_it_was_accepted_keeps_its_messages(run, ends):
     run(main())
 
 
+def test_a_step_of_an_iteration_may_have_a_default(run, ends):
+    async def step(iterator):
+        return await anext(iterator, "the end")
+
+    async def main():
+        async with pydoca.ProgressEngine() as pe, ends.server(pe) as server:
+            accepting = asyncio.create_task(step(server))
+            async with ends.client(pe) as link:
+                arrived = await accepting
+                receiving = asyncio.create_task(step(arrived))
+                await asyncio.sleep(0.01)
+                await link.send(b"text")
+                assert await receiving == b"text"
+                receiving = asyncio.create_task(step(arrived))
+                await asyncio.sleep(0.01)
+            assert await receiving == "the end"
+
+    run(main())
+
+
 def test_serving_several_clients_until_the_server_stops(run, ends):
     async def echo(link):
         with link:

@@ -415,8 +415,8 @@ struct RdmaOptions {
   std::uint32_t gid_index = 0;
   std::uint32_t service_level = 0;
   bool grh_enabled = true;
-  std::uint8_t rnr_retry_count = 7;  ///< 7: for ever
-  std::chrono::milliseconds connection_request_timeout{2000};
+  std::uint8_t rnr_retry_count = 7;                            ///< 7: for ever
+  std::chrono::milliseconds connection_request_timeout{2000};  ///< of connect_to(), until the peer has answered
 };
 
 /// What the connections of one context have in common: their completions, the receives, which any of them may fill in

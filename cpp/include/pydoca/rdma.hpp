@@ -187,7 +187,7 @@ class RdmaConnection final : public std::enable_shared_from_this<RdmaConnection>
   Status failure() const noexcept { return failure_; }
 
   /// Of a request; established or failure is reported by progress. Throws bad_state unless requested, invalid_value for
-  /// too much private data, connection_aborted when the peer has gone.
+  /// too much private data, connection_aborted when the peer has gone: then the request is over, and nothing reported.
   void accept(std::span<const std::byte> private_data = {});
   /// Throws bad_state unless requested.
   void reject();
@@ -232,6 +232,12 @@ class RdmaConnection final : public std::enable_shared_from_this<RdmaConnection>
 /// A task that fails in the device ends its connection and takes the context to stopping; the other tasks come back
 /// with shutdown. A peer that leaves, dies or breaks the rules ends its connection only: tasks on it come back with
 /// connection_reset, and the disconnection is reported. Stopping ends when all disconnections were reported.
+///
+/// Connections by address hear at once that the peer has left or died. Connections made by exchanging details hear of
+/// it at once in the simulator; a real device has no goodbye for them, so an end that only waits or receives learns
+/// nothing until its next task on the connection fails (connection_reset, after the device's retries: some 4 s), its
+/// driver tells of an error by itself, or the port goes down. The system may take the memory of a process that dies
+/// before its connections: a real device then fails what reaches into it with io_failed, as for memory withdrawn.
 ///
 /// io_failed: memory that is not there or not permitted, at either end, a message longer than the receive that takes
 /// it. time_out: the peer never had a receive (set_rnr_retry_count). connection_reset: the peer is gone. driver: the
@@ -284,7 +290,7 @@ class Rdma final : public Context {
   void set_grh_enabled(bool enabled);                               ///< Ethernet needs it (not_supported); default true
   void set_gid_index(std::uint32_t index);                          ///< default: what reaches most peers
   void set_sl(std::uint32_t service_level);                         ///< 0..15; default 0
-  void set_connection_request_timeout(std::uint16_t milliseconds);  ///< of connect_to_addr()
+  void set_connection_request_timeout(std::uint16_t milliseconds);  ///< of connect_to_addr(), until the peer's answer
   void set_max_num_connections(std::uint16_t count);                ///< default 1
   /// How often a message is offered to a peer without a posted receive: 0..7, and 7, the default, is for ever.
   void set_rnr_retry_count(std::uint8_t count);
@@ -315,7 +321,8 @@ class Rdma final : public Context {
   /// for details that are none or damaged, bad_state unless connection is exported, connection_aborted when the peer is
   /// gone or connected to another, again when a signal ended the wait for it.
   void connect(std::span<const std::byte> details, RdmaConnection& connection);
-  /// Requests then come by progress; at max_num_connections they are rejected. Throws not_supported, already_exist when
+  /// Requests then come by progress; at max_num_connections they are rejected. A real device does not tell that who
+  /// requested has gone: the request stays, and counts, until it is answered. Throws not_supported, already_exist when
   /// the port is in use, invalid_value for port 0 or without a request callback.
   void start_listen_to_port(std::uint16_t port);
   /// Connections stay. Throws invalid_value when it does not listen there.

@@ -137,6 +137,24 @@ def test_the_iteration_ends_with_its_context(pair, run):
     run(main())
 
 
+def test_a_step_of_the_iteration_may_have_a_default(pair, run):
+    async def main():
+        async with pair.linked() as (_, b, ab, _ba):
+            receives = b.receives([pair.b.room(16)])
+            for text in (b"first", b"second"):
+                step = asyncio.ensure_future(as_coroutine(anext(receives, None)))
+                await asyncio.sleep(0.01)
+                await ab.send(pair.a.data(text))
+                async with asyncio.timeout(20):
+                    assert bytes((await step).dst) == text
+
+    run(main())
+
+
+async def as_coroutine(awaitable):
+    return await awaitable
+
+
 def test_giving_up_a_receive_loses_no_message(pair, run):
     async def main():
         async with pair.linked() as (_, b, ab, _ba):

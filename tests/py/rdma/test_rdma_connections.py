@@ -162,6 +162,33 @@ def test_a_port_is_free_again_once_its_listener_is_dropped(pair, run, unused_por
     run(main())
 
 
+def test_a_step_of_listening_may_have_a_default(pair, run, unused_port):
+    async def main():
+        async with pydoca.ProgressEngine() as pe, pair.a.rdma(pe) as a, pair.b.rdma(pe) as b:
+            listener = b.listen(unused_port)
+
+            async def step():
+                return await anext(listener, "nobody")
+
+            waiting = asyncio.create_task(step())
+            await asyncio.sleep(0.01)
+            attempt = a.connect(pair.b.address, unused_port)
+            async with asyncio.timeout(20):
+                await (await waiting).accept()
+                await attempt
+            given_up = asyncio.create_task(step())
+            await asyncio.sleep(0.01)
+            given_up.cancel()
+            waiting = asyncio.create_task(step())
+            await asyncio.sleep(0.01)
+            listener.close()
+            async with asyncio.timeout(20):
+                assert await waiting == "nobody"
+            assert given_up.cancelled()
+
+    run(main())
+
+
 def test_details_are_checked(pair, run):
     async def main():
         async with pydoca.ProgressEngine() as pe, pair.a.rdma(pe, max_num_connections=1) as a, pair.b.rdma(pe) as b:

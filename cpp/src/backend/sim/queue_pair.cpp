@@ -50,7 +50,7 @@ RecordKind record_of(RdmaOpcode opcode) noexcept {
 /// its connections end, and this side hears of that another moment later.
 Status cause_of(Status status, const Region& there) noexcept {
   const Gate* const gate = there.gate();
-  const auto end = QueuePair::Clock::now() + std::chrono::milliseconds(20);
+  const auto end = QueuePair::Clock::now() + std::chrono::milliseconds(200);
   while (gate != nullptr && !gate->is_closed() && QueuePair::Clock::now() < end) {
     std::this_thread::yield();
   }

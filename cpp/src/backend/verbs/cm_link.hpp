@@ -4,6 +4,7 @@
 #include "detail/thread_token.hpp"
 
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -38,8 +39,11 @@ struct CmLink {
   static constexpr std::size_t max_request_data = 56;
   static constexpr std::size_t max_answer_data = 196;
 
+  using Clock = std::chrono::steady_clock;
+
   OwnedId id;
-  bool incoming = false;  ///< to be answered
+  Clock::time_point deadline = Clock::time_point::max();  ///< of an attempt to connect
+  bool incoming = false;                                  ///< to be answered
   std::uint8_t responder_resources = 0;
   std::uint8_t initiator_depth = 0;
   std::array<std::byte, max_request_data> request_data{};

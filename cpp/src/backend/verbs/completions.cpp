@@ -33,11 +33,15 @@ Completions::Completions(Device& device, std::uint32_t depth, const char* what)
       channel_(create_channel(device, what)),
       queue_(create_queue(device, depth, channel_.get(), what)),
       epoll_(::epoll_create1(EPOLL_CLOEXEC)) {
-  epoll_event event{.events = EPOLLIN, .data = {.fd = channel_->fd}};
-  if (!epoll_ || ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, channel_->fd, &event) != 0) {
+  watch(channel_->fd, what);
+  device_.removal().watch(epoll_.get());
+}
+
+void Completions::watch(int fd, const char* what) const {
+  epoll_event event{.events = EPOLLIN, .data = {.fd = fd}};
+  if (!epoll_ || ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) != 0) {
     fail(errno, what, ": epoll");
   }
-  device_.removal().watch(epoll_.get());
 }
 
 Completions::~Completions() {

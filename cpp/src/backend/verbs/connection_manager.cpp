@@ -15,6 +15,8 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 namespace pydoca::verbs {
@@ -151,7 +153,10 @@ class OpenedByLibrary {
 
 }  // namespace
 
-ConnectionManager::ConnectionManager(RdmaQueue& queue) : queue_(queue) {
+ConnectionManager::ConnectionManager(RdmaQueue& queue)
+    : queue_(queue),
+      epoll_(::epoll_create1(EPOLL_CLOEXEC)),
+      timer_(::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC)) {
   if (!cm_library().reason.empty()) {
     throw Error(Status::not_supported, cm_library().reason);
   }
@@ -160,6 +165,8 @@ ConnectionManager::ConnectionManager(RdmaQueue& queue) : queue_(queue) {
     throw Error(Status::not_supported, detail::concat("connections by address: ", std::strerror(errno),
                                                       "; load the kernel's module rdma_ucm"));
   }
+  watch(channel_->fd);
+  watch(timer_.get());
 }
 
 ConnectionManager::~ConnectionManager() {
@@ -167,6 +174,13 @@ ConnectionManager::~ConnectionManager() {
   channel_.reset();
   if (queue_.is_removed()) {
     OpenedByLibrary::instance().put_to_rest(queue_.device().adapter().name());
+  }
+}
+
+void ConnectionManager::watch(int fd) const {
+  epoll_event event{.events = EPOLLIN, .data = {.fd = fd}};
+  if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) != 0) {
+    fail(errno, "connections by address: epoll");
   }
 }
 
@@ -217,6 +231,8 @@ std::unique_ptr<backend::QueuePair> ConnectionManager::connect_to(const backend:
                 detail::concat("connect to an address: ", device.adapter().name(),
                                " cannot reach it: ", std::strerror(errno), "; give one of the network of ", iface));
   }
+  link.deadline = Clock::now() + queue_.options().connection_request_timeout;
+  set_timer();
   return pair;
 }
 
@@ -238,7 +254,46 @@ void accept_request(QueuePair& pair, RdmaQueue& queue, std::span<const std::byte
 
 // ---- Events --------------------------------------------------------------------------------------------------------
 
-bool ConnectionManager::next_event(backend::RdmaEvent& event) noexcept {
+bool ConnectionManager::next_event(backend::RdmaEvent& event) noexcept { return next_message(event) || expire(event); }
+
+bool ConnectionManager::expire(backend::RdmaEvent& event) noexcept {
+  if (timer_end_ == Clock::time_point::max() || Clock::now() < timer_end_) {
+    return false;
+  }
+  QueuePair* late = nullptr;
+  queue_.for_each_pair([&](QueuePair& pair) {
+    if (!pair.is_closed() && pair.link().deadline <= Clock::now()) {
+      late = &pair;
+    }
+  });
+  if (late != nullptr) {
+    late->link().deadline = Clock::time_point::max();
+    event.kind = backend::RdmaEvent::Kind::failed;
+    event.status = Status::time_out;
+    event.queue_pair = late;
+    event.private_data_len = 0;
+  }
+  set_timer();
+  return late != nullptr;
+}
+
+void ConnectionManager::set_timer() noexcept {
+  timer_end_ = Clock::time_point::max();
+  queue_.for_each_pair([&](QueuePair& pair) {
+    if (!pair.is_closed()) {
+      timer_end_ = std::min(timer_end_, pair.link().deadline);
+    }
+  });
+  itimerspec when{};
+  if (timer_end_ != Clock::time_point::max()) {
+    const auto left = std::max(timer_end_ - Clock::now(), Clock::duration(1));
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(left);
+    when.it_value = {.tv_sec = seconds.count(), .tv_nsec = (left - seconds).count()};
+  }
+  ::timerfd_settime(timer_.get(), 0, &when, nullptr);
+}
+
+bool ConnectionManager::next_message(backend::RdmaEvent& event) noexcept {
   rdma_cm_event* raw = nullptr;
   while (cm_library().get_cm_event(channel_.get(), &raw) == 0) {
     bool is_news = false;
@@ -319,6 +374,7 @@ bool request(QueuePair& pair, RdmaQueue& queue, backend::RdmaEvent& event) {
 
 /// The peer has accepted.
 void finish(const rdma_cm_event& raw, QueuePair& pair, RdmaQueue& queue, backend::RdmaEvent& event) {
+  pair.link().deadline = CmLink::Clock::time_point::max();
   modify(pair, queue, IBV_QPS_RTR);
   modify(pair, queue, IBV_QPS_RTS);
   const bool up = cm_library().establish(pair.link().id.get()) == 0;

@@ -3,6 +3,7 @@
 #include "pydoca/backend.hpp"
 
 #include "backend/verbs/cm_link.hpp"
+#include "detail/fd.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -25,7 +26,7 @@ class ConnectionManager {
   ConnectionManager& operator=(const ConnectionManager&) = delete;
 
   /// Readable while next_event() may give something.
-  int fd() const noexcept { return channel_->fd; }
+  int fd() const noexcept { return epoll_.get(); }
   bool next_event(backend::RdmaEvent& event) noexcept;
   void listen(std::uint16_t port);
   void stop_listening(std::uint16_t port) noexcept;
@@ -38,7 +39,14 @@ class ConnectionManager {
     OwnedId id;
   };
 
+  using Clock = CmLink::Clock;
+
   OwnedId create_id();
+  void watch(int fd) const;
+  bool next_message(backend::RdmaEvent& event) noexcept;
+  /// Whether an attempt has taken too long, from the first look for a way to the peer's answer.
+  bool expire(backend::RdmaEvent& event) noexcept;
+  void set_timer() noexcept;
   /// Whether event is one for the context.
   bool handle(const rdma_cm_event& raw, backend::RdmaEvent& event);
   bool take_request(const rdma_cm_event& raw, backend::RdmaEvent& event);
@@ -48,6 +56,9 @@ class ConnectionManager {
 
   RdmaQueue& queue_;
   OwnedEventChannel channel_;
+  const detail::Fd epoll_;
+  const detail::Fd timer_;  ///< of the first deadline, about
+  Clock::time_point timer_end_ = Clock::time_point::max();
   std::vector<Listening> listening_;
 };
 

@@ -27,14 +27,14 @@ Device::Device(const std::string& name, std::size_t ordinal)
       ordinal_(ordinal),
       gid_index_(adapter_.best_gid_index()),
       domain_(create_domain(adapter_)),
-      removal_(*adapter_.context(), false) {}
+      removal_(*adapter_.context(), false, async_events_) {}
 
 Device::Device(ibv_pd& borrowed, std::size_t ordinal)
     : adapter_(*borrowed.context),
       ordinal_(ordinal),
       gid_index_(adapter_.best_gid_index()),
       domain_(&borrowed, {.borrowed = true}),
-      removal_(*adapter_.context(), true) {}
+      removal_(*adapter_.context(), true, async_events_) {}
 
 void Device::require_present(std::string_view what) {
   if (removed()) {

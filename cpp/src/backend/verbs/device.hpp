@@ -22,6 +22,7 @@ class Device final : public backend::Device {
   /// The index that is used unless the user chose another.
   unsigned gid_index() const noexcept { return gid_index_; }
   Removal& removal() noexcept { return removal_; }
+  AsyncEvents& async_events() noexcept { return async_events_; }
   /// Throws driver when the device has been removed.
   void require_present(std::string_view what);
 
@@ -44,6 +45,7 @@ class Device final : public backend::Device {
   const std::size_t ordinal_;
   const unsigned gid_index_;
   const OwnedDomain domain_;
+  AsyncEvents async_events_;
   mutable Removal removal_;
 };
 

@@ -209,6 +209,7 @@ void QueuePair::complete(const ibv_wc& completion) noexcept {
       break;
     }
   }
+  blamed_ = blamed_ || (failed && !follows);
   broken_ = broken_ || failed;
   settle();
 }
@@ -231,13 +232,21 @@ void QueuePair::break_down(Status why) noexcept {
 
 void QueuePair::lose_device() noexcept { break_down(Status::driver); }
 
+void QueuePair::abandon() noexcept {
+  lose_device();
+  while (!posted_.empty()) {
+    finish(posted_.pop(), rest_);
+  }
+  settle();
+}
+
 /// Once the device has given back everything: fails what it will not get, and says that the connection is over.
 void QueuePair::settle() noexcept {
   if (!posted_.empty() || (!broken_ && refused_ == nullptr)) {
     return;
   }
   if (RdmaOperation* const culprit = std::exchange(refused_, nullptr)) {
-    finish(*culprit, rest_ == Status::shutdown && !closed_ ? Status::io_failed : rest_);
+    finish(*culprit, rest_ == Status::shutdown && !closed_ && !blamed_ ? Status::io_failed : rest_);
   }
   if (!std::exchange(broken_, true)) {
     break_pair(*pair_);

@@ -32,13 +32,16 @@ class QueuePair final : public backend::QueuePair {
   std::uint32_t number() const noexcept { return pair_->qp_num; }
   void flush() noexcept;
   void complete(const ibv_wc& completion) noexcept;
-  /// A message for it could not be received.
-  void receive_failed() noexcept { break_down(Status::success); }
+  /// A message for it could not be received, or the device has given it up.
+  void failed() noexcept { break_down(Status::success); }
   /// An operation, or a receive that it filled, was finished, or delivered by poll().
   void finished() noexcept { ++undelivered_; }
   void delivered() noexcept { --undelivered_; }
+  bool is_connected() const noexcept { return connected_ && !closed_; }
   bool has_undelivered() const noexcept { return undelivered_ != 0; }
   void lose_device() noexcept;
+  /// The same, when no completions come any more.
+  void abandon() noexcept;
 
   // For the connection manager:
   ibv_qp& handle() noexcept { return *pair_; }
@@ -72,6 +75,7 @@ class QueuePair final : public backend::QueuePair {
   std::uint32_t undelivered_ = 0;
   Status rest_ = Status::shutdown;  ///< of what did not begin, or was flushed
   bool connected_ = false;
+  bool blamed_ = false;  ///< an operation, for the pair's end
   bool broken_ = false;
   bool closed_ = false;    ///< by this side
   bool reported_ = false;  ///< that it is broken

@@ -53,8 +53,10 @@ RdmaQueue::RdmaQueue(Device& device, const backend::RdmaOptions& options, backen
       settings_(settings_for(device, options)),
       doorbell_(doorbell),
       completions_(device, depth_for(device, options), what),
+      async_events_(device.async_events()),
       segments_per_request_(std::max({1U, options.max_send_segments, options.max_recv_segments})),
       segments_(std::size_t{max_chain} * segments_per_request_) {
+  completions_.watch(async_events_.fd(), what);
   if (options.recv_queue_size != 0) {
     create_receives();
   }
@@ -92,7 +94,12 @@ RequestLimits RdmaQueue::limits() const noexcept {
 
 std::unique_ptr<QueuePair> RdmaQueue::make_pair() {
   device_.require_present("create a connection");
+  if (lost_) {
+    throw Error(Status::driver, detail::concat("create a connection: ", device_.adapter().name(),
+                                               " has given up a queue; stop the context, and start it again"));
+  }
   auto pair = std::make_unique<QueuePair>(*this);
+  take_async_events();  // of one that had this number before
   pairs_[pair->number()] = pair.get();
   return pair;
 }
@@ -148,9 +155,9 @@ void RdmaQueue::post_receive_now(RdmaOperation& operation) noexcept {
   RequestLimits limits = this->limits();
   limits.max_segments = options_.max_recv_segments;
   const bool valid = fill_receive(operation, limits, request, segments(0));
-  if (removed_ || !valid) [[unlikely]] {
+  if (lost_ || !valid) [[unlikely]] {
     --outstanding_receives_;
-    finish(operation, removed_ ? Status::driver : Status::io_failed, nullptr);
+    finish(operation, lost_ ? Status::driver : Status::io_failed, nullptr);
     return;
   }
   const std::uint32_t place = free_receives_.back();
@@ -179,7 +186,7 @@ void RdmaQueue::complete_receive(const ibv_wc& completion) noexcept {
     const bool flushed = completion.status == IBV_WC_WR_FLUSH_ERR;
     finish(*operation, flushed ? Status::connection_reset : Status::io_failed, pair);
     if (pair != nullptr) {
-      pair->receive_failed();
+      pair->failed();
     }
     return;
   }
@@ -223,13 +230,13 @@ bool RdmaQueue::look() noexcept {
   if (finished_.empty()) {
     fetch();
   }
-  return !finished_.empty() || !reports_.empty();
+  return !finished_.empty() || !reports_.empty() || !async_events_.empty();
 }
 
 backend::Operation* RdmaQueue::poll(bool& more) noexcept {
   completions_.disarm();
-  if (!look() && !removed_ && completions_.notice_removal()) {
-    lose_device();
+  if (finished_.empty()) {
+    fetch();
   }
   if (finished_.empty()) {
     return nullptr;
@@ -255,23 +262,33 @@ void RdmaQueue::flush() noexcept {
 void RdmaQueue::abort() noexcept {
   flush();
   fetch();
-  fail_receives(removed_ ? Status::driver : Status::shutdown);
+  fail_receives(lost_ ? Status::driver : Status::shutdown);
 }
 
 void RdmaQueue::lose_device() noexcept {
   if (std::exchange(removed_, true)) {
     return;
   }
-  for (const auto& [number, pair] : pairs_) {
-    pair->lose_device();
-  }
+  lost_ = true;
+  for_each_pair([](QueuePair& pair) { pair.lose_device(); });
   fetch();
+  fail_receives(Status::driver);
+}
+
+void RdmaQueue::lose_queue() noexcept {
+  lost_ = true;
+  fetch();
+  for_each_pair([](QueuePair& pair) { pair.abandon(); });
   fail_receives(Status::driver);
 }
 
 // ---- Events --------------------------------------------------------------------------------------------------------
 
 bool RdmaQueue::next_event(backend::RdmaEvent& event) noexcept {
+  if (!removed_ && completions_.notice_removal()) {
+    lose_device();
+  }
+  take_async_events();
   return take_report(event) || (manager_ != nullptr && manager_->next_event(event));
 }
 
@@ -286,6 +303,32 @@ bool RdmaQueue::take_report(backend::RdmaEvent& event) noexcept {
   event.private_data_len = 0;
   reports_.erase(found);
   return true;
+}
+
+void RdmaQueue::take_async_events() noexcept {
+  if (async_events_.empty()) [[likely]] {
+    return;
+  }
+  for (const AsyncEvents::News& news : async_events_.take()) {
+    take(news);
+  }
+}
+
+void RdmaQueue::take(const AsyncEvents::News& news) noexcept {
+  using Kind = AsyncEvents::Kind;
+  if (news.kind == Kind::port_down) {
+    for_each_pair([](QueuePair& pair) {
+      if (pair.is_connected()) {
+        pair.peer_left();
+      }
+    });
+  } else if (news.kind == Kind::queue_failed) {
+    if (news.queue == completions_.get() || news.queue == shared_receives_.get()) {
+      lose_queue();
+    }
+  } else if (QueuePair* const pair = find(news.pair)) {
+    news.kind == Kind::peer_erred ? pair->peer_left() : pair->failed();
+  }
 }
 
 int RdmaQueue::event_fd() const noexcept { return manager_ != nullptr ? manager_->fd() : -1; }

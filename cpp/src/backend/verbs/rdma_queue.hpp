@@ -2,6 +2,7 @@
 
 #include "pydoca/backend.hpp"
 
+#include "backend/verbs/async_events.hpp"
 #include "backend/verbs/completions.hpp"
 #include "backend/verbs/operation_list.hpp"
 #include "backend/verbs/pair.hpp"
@@ -57,6 +58,13 @@ class RdmaQueue final : public backend::RdmaQueue {
   void forget(QueuePair& pair) noexcept;
   void finish(backend::RdmaOperation& operation, Status status, QueuePair* pair) noexcept;
   void report(QueuePair& pair, backend::RdmaEvent::Kind kind, Status status) noexcept;
+  /// Calls visit for each queue pair.
+  template <class Visit>
+  void for_each_pair(Visit visit) const {
+    for (const auto& [number, pair] : pairs_) {
+      visit(*pair);
+    }
+  }
   bool is_removed() const noexcept { return removed_; }
   void lose_device() noexcept;
 
@@ -72,7 +80,11 @@ class RdmaQueue final : public backend::RdmaQueue {
   void complete_receive(const ibv_wc& completion) noexcept;
   void post_receive_now(backend::RdmaOperation& operation) noexcept;
   void fail_receives(Status status) noexcept;
+  /// Of completions or receives: what the device has will not come back by itself.
+  void lose_queue() noexcept;
   bool take_report(backend::RdmaEvent& event) noexcept;
+  void take_async_events() noexcept;
+  void take(const AsyncEvents::News& news) noexcept;
   QueuePair* find(std::uint32_t number) const noexcept;
 
   Device& device_;
@@ -80,6 +92,7 @@ class RdmaQueue final : public backend::RdmaQueue {
   const PairSettings settings_;
   backend::Doorbell& doorbell_;
   Completions completions_;
+  AsyncEvents::Inbox async_events_;
   OwnedReceives shared_receives_;
   const std::uint32_t segments_per_request_;
   std::vector<ibv_sge> segments_;
@@ -94,6 +107,7 @@ class RdmaQueue final : public backend::RdmaQueue {
   std::unique_ptr<ConnectionManager> manager_;
   std::string no_manager_;
   bool removed_ = false;
+  bool lost_ = false;  ///< the device or a queue
 };
 
 }  // namespace pydoca::verbs

@@ -30,9 +30,10 @@ detail::Fd hear_announcements() noexcept {
 
 }  // namespace
 
-Removal::Removal(ibv_context& context, bool borrowed)
+Removal::Removal(ibv_context& context, bool borrowed, AsyncEvents& events)
     : async_fd_(borrowed ? -1 : context.async_fd),
       context_(context),
+      events_(events),
       sysfs_path_(context.device->dev_path),
       announcement_end_(detail::concat("/infiniband_verbs/", static_cast<const char*>(context.device->dev_name))),
       announcements_(hear_announcements()),
@@ -64,6 +65,7 @@ bool Removal::read_async_events() noexcept {
   ibv_async_event event{};
   while (library().get_async_event(&context_, &event) == 0) {
     gone |= event.event_type == IBV_EVENT_DEVICE_FATAL;
+    events_.deliver(event);
     library().ack_async_event(&event);
   }
   return gone || errno == EIO || errno == ENODEV;

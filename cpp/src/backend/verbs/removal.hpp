@@ -1,5 +1,6 @@
 #pragma once
 
+#include "backend/verbs/async_events.hpp"
 #include "backend/verbs/library.hpp"
 #include "detail/fd.hpp"
 
@@ -10,11 +11,11 @@ namespace pydoca::verbs {
 
 /// Notices that a device goes while it is open. A driver that can tell does so by an asynchronous event; others, such
 /// as Soft-RoCE, keep the device working and their removal waiting until the last process closes it, and only the
-/// kernel's announcements of devices tell. From any thread.
+/// kernel's announcements of devices tell. What else asynchronous events say goes to AsyncEvents. From any thread.
 class Removal {
  public:
   /// Throws operating_system. Asynchronous events of a borrowed context are its owner's to read.
-  Removal(ibv_context& context, bool borrowed);
+  Removal(ibv_context& context, bool borrowed, AsyncEvents& events);
 
   /// Whether it has been noticed; costs nothing.
   bool noticed() const noexcept { return noticed_.load(std::memory_order_relaxed); }
@@ -32,6 +33,7 @@ class Removal {
 
   const int async_fd_;  ///< -1: not to be read
   ibv_context& context_;
+  AsyncEvents& events_;
   const std::string sysfs_path_;
   const std::string announcement_end_;  ///< "/infiniband_verbs/uverbs0"
   detail::Fd announcements_;
