@@ -41,9 +41,10 @@ class Figure:
 
 
 WRITE = "rdma write 64 KiB, 8 in flight"
+READ = "rdma read 64 KiB, 8 in flight"
 FIGURES = [
     Figure("await write 64 KiB, 8 in flight, against the engine", "write", IN_FLIGHT, WRITE, False, 1.5),
-    Figure("await read 64 KiB, 8 in flight, against the engine's write", "read", IN_FLIGHT, WRITE, False, 1.5),
+    Figure("await read 64 KiB, 8 in flight, against the engine", "read", IN_FLIGHT, READ, False, 1.5),
     Figure("await write 64 KiB, 1 in flight, against memcpy", "write", 1, WRITE, True, None),
     Figure("await read 64 KiB, 1 in flight, against memcpy", "read", 1, WRITE, True, None),
     Figure("await send 64 KiB and its receive, against memcpy", "send", IN_FLIGHT, WRITE, True, None, 2_000),

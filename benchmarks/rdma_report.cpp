@@ -202,6 +202,8 @@ class Bench {
                          60, 64, 32));
     all.push_back(figure("rdma write 64 KiB, 8 in flight, against memcpy", RdmaTaskKind::write,
                          Rule::cost_ratio_at_most, 1.1, 64 * ki, 8));
+    all.push_back(figure("rdma read 64 KiB, 8 in flight, against memcpy", RdmaTaskKind::read, Rule::cost_ratio_at_most,
+                         1.1, 64 * ki, 8));
     all.push_back(figure("rdma write 2 MiB, 8 in flight, against memcpy", RdmaTaskKind::write, Rule::cost_ratio_at_most,
                          1.1, 2 * mi, 8));
     return all;
