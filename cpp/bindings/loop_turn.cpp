@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <utility>
 
 namespace pydoca::bindings {
 
@@ -62,9 +63,8 @@ LoopTurn::LoopTurn(EngineObject& engine, Latency latency)
 
 bool LoopTurn::take(bool woken) {
   const Clock::time_point now = Clock::now();
+  disarm();
   if (woken) {
-    // A forked child shares the handle with its parent, whose wake-up it would take.
-    if (!engine_.is_forked()) engine_.engine().clear_notification();
     sharing_.was_away(armed_, now);
   }
   if (sharing_.is_due(now)) {
@@ -76,8 +76,15 @@ bool LoopTurn::take(bool woken) {
     return true;
   }
   armed_ = Clock::now();
+  is_armed_ = true;
   engine_.engine().request_notification();
   return engine_.engine().has_pending();
+}
+
+/// Who looks by himself needs no wake-up, and the loop would be called for one that nobody has taken.
+void LoopTurn::disarm() noexcept {
+  // A forked child shares the handle with its parent, whose wake-up it would take.
+  if (std::exchange(is_armed_, false) && !engine_.is_forked()) engine_.engine().clear_notification();
 }
 
 /// After something came: those who waited for it run first, and may want more. Then as long as looking pays.
@@ -106,6 +113,7 @@ void LoopTurn::begin() {
     const Clock::time_point now = Clock::now();
     end_ = now + budget;
     latest_end_ = now + longest_turn;
+    disarm();
     engine_.bridge().attr("kick")();
   }
 }

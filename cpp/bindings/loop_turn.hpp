@@ -65,6 +65,7 @@ class LoopTurn {
   void clear() noexcept { loop_.clear(); }
 
  private:
+  void disarm() noexcept;
   bool goes_on(std::size_t delivered) noexcept;
   bool spin_until(const TaskObject& task, std::uint64_t before);
   bool sleep(const StockLoop& loop, Clock::time_point until);
@@ -83,6 +84,7 @@ class LoopTurn {
   bool is_polling_ = false;
   Patience::Duration polling_length_{};
   Clock::time_point polling_end_;
+  bool is_armed_ = false;  ///< by take()
   Clock::time_point armed_;
   GilSharing sharing_;
 };

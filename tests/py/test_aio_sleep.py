@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import itertools
 import os
 import signal
 import sys
@@ -209,8 +210,25 @@ def test_an_eager_task_comes_back(run, events):
     run(main())
 
 
-def test_it_saves_turns_of_the_loop(events):
-    """In asyncio's own loop, whose turns are counted here by its calls of select()."""
+@pytest.fixture
+def turns():
+    """asyncio's own loop, and what counts its turns: its calls of select()."""
+    loop = asyncio.SelectorEventLoop()
+    loop.set_debug(False)
+    select = loop._selector.select
+    calls = itertools.count()
+
+    def counted(timeout=None):
+        next(calls)
+        return select(timeout)
+
+    loop._selector.select = counted
+    yield loop, calls
+    loop.close()
+
+
+def test_it_saves_turns_of_the_loop(events, turns):
+    loop, calls = turns
     rounds = 200
 
     def answer():
@@ -218,26 +236,29 @@ def test_it_saves_turns_of_the_loop(events):
             events.other_end.wait_eq(value, timeout=ENOUGH)
             events.set(value + 1)
 
-    async def main(turns):
-        select = loop._selector.select
-
-        def counted(timeout=None):
-            turns.append(timeout)
-            return select(timeout)
-
-        loop._selector.select = counted
-        begin = len(turns)
+    async def main():
+        begin = next(calls)
         for value in range(1, 2 * rounds, 2):
             await events.ctx.notify_set(value)
             await events.ctx.wait_eq(value + 1)
-        return len(turns) - begin
+        return next(calls) - begin
 
-    loop = asyncio.SelectorEventLoop()
-    loop.set_debug(False)
     answering = threading.Thread(target=answer)
     answering.start()
     try:
-        assert loop.run_until_complete(main([])) < rounds
+        assert loop.run_until_complete(main()) < rounds
     finally:
         answering.join()
-        loop.close()
+
+
+def test_awaits_that_are_done_at_once_take_few_turns(events, turns):
+    loop, calls = turns
+
+    async def main():
+        begin, at = next(calls), loop.time()
+        for _ in range(50_000):
+            await events.ctx.wait_eq(0)
+        return next(calls) - begin, loop.time() - at
+
+    num_turns, seconds = loop.run_until_complete(main())
+    assert num_turns < 10 + seconds * 1000  # one in 10 ms, and without more than one in 0.1 ms
