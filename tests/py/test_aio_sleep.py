@@ -18,10 +18,10 @@ ENOUGH = 20  # seconds: for what must come
 class Events:
     """A context to wait on, and the same event for others to set."""
 
-    def __init__(self, device, stack):
+    def __init__(self, device, stack, latency):
         self.event = pydoca.SyncEvent(device, publisher="remote_pci")
         stack.callback(self.event.close)
-        self.pe = stack.enter_context(pydoca.ProgressEngine(latency="power"))
+        self.pe = stack.enter_context(pydoca.ProgressEngine(latency=latency))
         self.ctx = self.event.as_context(self.pe)
         self.ctx.start()
         dpu = stack.enter_context(pydoca.open_device("03:00.0", side="dpu"))
@@ -32,9 +32,14 @@ class Events:
 
 
 @pytest.fixture
-def events():
+def latency():
+    return "power"
+
+
+@pytest.fixture
+def events(latency):
     with contextlib.ExitStack() as stack:
-        yield Events(stack.enter_context(pydoca.open_device("0b:00.0", side="host")), stack)
+        yield Events(stack.enter_context(pydoca.open_device("0b:00.0", side="host")), stack, latency)
 
 
 def after(seconds, call, *args):
@@ -251,10 +256,13 @@ def test_it_saves_turns_of_the_loop(events, turns):
         answering.join()
 
 
+@pytest.mark.parametrize("latency", ["power", "balanced", "low"])
 def test_awaits_that_are_done_at_once_take_few_turns(events, turns):
     loop, calls = turns
 
     async def main():
+        await events.ctx.wait_eq(0)
+        await asyncio.sleep(0.01)  # the engine's handle is armed by now
         begin, at = next(calls), loop.time()
         for _ in range(50_000):
             await events.ctx.wait_eq(0)
