@@ -58,6 +58,11 @@ Progress progress_at_once(TaskObject& task, PyObject*& result) {
   return Progress::told;
 }
 
+/// Only who suspends may become part of a cycle.
+void track(TaskAwaiter& self) noexcept {
+  if (PyObject_GC_IsTracked(self.object()) == 0) PyObject_GC_Track(self.object());
+}
+
 /// Waits for the next completion. What can be said only in Python - another loop, a cancellation - is the bridge's.
 void suspend(TaskAwaiter& self, TaskObject& task) {
   static PyObject* const name = PyUnicode_InternFromString("__await__");
@@ -67,9 +72,13 @@ void suspend(TaskAwaiter& self, TaskObject& task) {
   task.waiters().add(future);
   self.future = Py_NewRef(future.ptr());
   self.before = task.completions();
+  track(self);
 }
 
-void become_coroutine(TaskAwaiter& self, const py::object& coroutine) { self.inner = Py_NewRef(coroutine.ptr()); }
+void become_coroutine(TaskAwaiter& self, const py::object& coroutine) {
+  self.inner = Py_NewRef(coroutine.ptr());
+  track(self);
+}
 
 /// Whether the result is there already.
 bool begin(TaskAwaiter& self, PyObject*& result) {
@@ -302,7 +311,6 @@ PyObject* await(PyObject* task) {
   awaiter->inner = nullptr;
   awaiter->future = nullptr;
   awaiter->before = 0;
-  PyObject_GC_Track(awaiter->object());
   return awaiter->object();
 }
 

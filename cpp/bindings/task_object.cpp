@@ -349,6 +349,10 @@ int TaskObject::traverse(visitproc visit, void* arg) const {
 }
 
 void TaskObject::clear() {
+  if (user_data_.is_none() && !variables_ && done_callbacks_.empty()) [[likely]] {
+    waiters_.clear();
+    return;
+  }
   const py::object user_data = std::exchange(user_data_, py::none());
   const py::object variables = std::exchange(variables_, {});
   const std::vector<py::object> done_callbacks = std::exchange(done_callbacks_, {});
