@@ -16,6 +16,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 
 namespace pydoca::benchmarks {
 namespace {
@@ -78,7 +79,7 @@ class Engine {
     require(inventory_->get_by_data(mmap_, mmap_->addr(), size, src));
     require(inventory_->get_by_addr(remote_, remote_->addr() + size, size, dst));
     require(contexts_[0]->write(*ends[0], src, dst, 0, task_));
-    ends_ = ends;
+    ends_ = std::move(ends);
   }
   static void completed(Task&, std::uint64_t, std::uint64_t self) { ++std::bit_cast<Engine*>(self)->completed_; }
   [[noreturn]] static void failed(Task&, std::uint64_t, std::uint64_t) { std::abort(); }
