@@ -82,7 +82,8 @@ void bind_rdma_task(py::module_& module) {
   py::classh<RdmaTaskObject, TaskObject> type(
       module, "RdmaTask",
       "One operation of an Rdma context. Gives the length (receive, read), the old or present value (atomics, sync "
-      "events) or None.\nWhen it fails in the device, its connection ends and its context stops; when the peer is gone "
+      "events) or None.\nWhen it fails in the device, its connection ends and, but for a receive, its context stops; "
+      "when the peer is gone "
       "(ConnectionResetError), its\nconnection only.");
   bind_bufs(type);
   bind_numbers(type);
@@ -239,7 +240,11 @@ void bind_connections(Class& type) {
           },
           "bufs"_a,
           "Posts a receive into each, and gives an iterator: async for task in rdma.receives(bufs) gives them in the "
-          "order in which\nmessages fill them, and posts each again, emptied, when the next one is asked for.");
+          "order in which\nmessages fill them, and posts each again, emptied, when the next one is asked for. Raises "
+          "InvalidValueError "
+          "without a buf,\nInUseError for one that is given twice, NoMemoryError when there are more than tasks; "
+          "nothing "
+          "is posted then.");
 }
 
 template <typename Class>

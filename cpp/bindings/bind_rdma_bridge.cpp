@@ -52,10 +52,22 @@ void* to_domain_of_pyverbs(const py::object& pd) {
   return std::bit_cast<void*>(static_cast<std::uintptr_t>(to_u64(py::reinterpret_steal<py::object>(value), "pd")));
 }
 
+/// Nobody can tell whether a struct is there; but at some places none can be.
+void* to_address(std::uint64_t value) {
+  constexpr std::uint64_t first_page = 4096;
+  constexpr std::uint64_t first_of_kernel = std::uint64_t{1} << 57;
+  const bool possible = value >= first_page && value < first_of_kernel && value % alignof(void*) == 0;
+  if (value != 0 && !possible) {
+    raise(Status::invalid_value,
+          "pd: there is no protection domain at " + std::to_string(value) + "; give the address of a struct ibv_pd");
+  }
+  return std::bit_cast<void*>(static_cast<std::uintptr_t>(value));
+}
+
 /// The address of a struct ibv_pd: an int, a capsule of that name, or pyverbs' object for it.
 void* to_domain(const py::object& pd) {
   if (is_of_pyverbs(pd, "pyverbs.pd", "PD")) return to_domain_of_pyverbs(pd);
-  if (PyIndex_Check(pd.ptr()) != 0) return std::bit_cast<void*>(static_cast<std::uintptr_t>(to_u64(pd, "pd")));
+  if (PyIndex_Check(pd.ptr()) != 0 && !PyBool_Check(pd.ptr())) return to_address(to_u64(pd, "pd"));
   if (PyCapsule_CheckExact(pd.ptr()) == 0) {
     throw py::type_error(py::str("pd must be an int, a capsule named ibv_pd or a PD of pyverbs, not {}")
                              .format(py::type::of(pd).attr("__name__")));

@@ -85,7 +85,8 @@ class Bridge:
 
     def unbind(self) -> None:
         """Leaves the loop, which may be closed already."""
-        if self._loop is not None and not self._loop.is_closed():
+        # A forked child shares the loop's epoll set with its parent, whose engine must stay in it.
+        if self._loop is not None and not self._loop.is_closed() and not self._engine._is_forked():
             self._loop.remove_reader(self._fd)
         self._forget()
 

@@ -7,7 +7,12 @@ from collections.abc import Iterable
 from typing import Self
 
 from pydoca._core import Buf, ContextState, Rdma, RdmaTask
-from pydoca._errors import AgainError, BadStateError, ShutdownError
+from pydoca._errors import AgainError, InUseError, InvalidValueError, ShutdownError
+
+
+def free_all(tasks: Iterable[RdmaTask]) -> None:
+    for task in tasks:
+        task.free()
 
 
 class Receives:
@@ -20,10 +25,34 @@ class Receives:
         self._rdma = rdma
         self._posted: deque[RdmaTask] = deque()
         self._given: RdmaTask | None = None
-        for buf in bufs:
-            self._posted.append(rdma.receive(buf))
-        if not self._posted:
-            raise BadStateError("receives: there is no buf to receive into")
+        self._post(self._tasks_for(bufs))
+
+    def _tasks_for(self, bufs: Iterable[Buf]) -> list[RdmaTask]:
+        """One for each, or none at all: what is posted cannot be taken back."""
+        tasks: list[RdmaTask] = []
+        seen: set[int] = set()
+        try:
+            for buf in bufs:
+                if buf is not None and id(buf) in seen:
+                    raise InUseError(f"receives: {buf!r} is given twice; each message needs a buf of its own")
+                seen.add(id(buf))
+                tasks.append(self._rdma.receive(buf, submit=False))
+            if not tasks:
+                raise InvalidValueError("receives: there is no buf to receive into")
+        except BaseException:
+            free_all(tasks)
+            raise
+        return tasks
+
+    def _post(self, tasks: list[RdmaTask]) -> None:
+        waiting = deque(tasks)
+        try:
+            while waiting:
+                waiting[0].try_submit()
+                self._posted.append(waiting.popleft())
+        except BaseException:
+            free_all(waiting)
+            raise
 
     def clear(self) -> None:
         """Lets go of all bufs, once the context has stopped."""

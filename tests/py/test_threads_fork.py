@@ -386,6 +386,30 @@ with pe, dma:
 """)
 
 
+def test_a_forked_child_that_leaves_an_event_loop_leaves_the_parents_alone():
+    run_script("""
+event = pydoca.SyncEvent(device, publisher="remote_pci")
+async def main():
+    async with pydoca.ProgressEngine() as own, event.as_context(own) as ctx:
+        with pydoca.open_device("0b:00.0", side="host") as host:
+            with host.import_sync_event(event.export_to_remote_pci()) as other_end:
+                await ctx.wait_eq(0)
+                await asyncio.sleep(0.1)  # the loop has slept on the engine's handle
+                child = os.fork()
+                if child == 0:
+                    sys.exit(0)
+                wait_for_child(child)
+                threading.Timer(0.1, other_end.update_set, [1]).start()
+                wait = ctx.wait_eq(1)
+                await asyncio.wait_for(asyncio.ensure_future(as_coroutine(wait)), 10)
+
+async def as_coroutine(awaited):
+    return await awaited
+
+asyncio.run(main())
+""")
+
+
 def test_a_forked_child_that_fails_in_a_with_block_shows_its_own_error():
     out = run_script("""
 read, write = os.pipe()

@@ -134,13 +134,18 @@ async def _listen(
     place = Place(None, arguments.listen, arguments.timeout)
     other = f"pydoca rdma ping-pong --connect {device.info.ipv4_addr}:{arguments.listen}"
     connection = await take_first(rdma, place, other, reporter)
-    said = connection.private_data[len(GREETING) :]
-    size, count = int.from_bytes(said[:8], "big"), int.from_bytes(said[8:16], "big")
+    size, count = wanted_by(connection.private_data)
     if not 1 <= size <= _MAX_SIZE:
         raise CommandError(f"the other half wants messages of {size} bytes; at most {_MAX_SIZE} are taken")
     await _while_connected(connection, _Player(rdma, size).serve(connection, count))
     await connection.ended()
     return {"device": device.name, "size": size, "count": count}
+
+
+def wanted_by(private_data: bytes) -> tuple[int, int]:
+    """The size and count that the other half says, of which a device may have cut off the zeros at the end."""
+    said = private_data[len(GREETING) :].ljust(16, b"\0")
+    return int.from_bytes(said[:8], "big"), int.from_bytes(said[8:16], "big")
 
 
 async def _while_connected(connection: pydoca.RdmaConnection, work: Any) -> Any:

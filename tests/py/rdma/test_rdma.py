@@ -38,6 +38,25 @@ def test_a_number_comes_with_a_message(pair, run):
     run(main())
 
 
+def test_receives_are_posted_all_or_none(pair, run):
+    async def main():
+        async with pair.linked() as (_, b, _ab, _ba):
+            rooms = [pair.b.room(16) for _ in range(b.num_tasks("receive") + 1)]
+            for bufs, error in [
+                (rooms, pydoca.NoMemoryError),
+                ([rooms[0], 5], TypeError),
+                ([rooms[0], rooms[0]], pydoca.InUseError),
+                ([], pydoca.InvalidValueError),
+            ]:
+                with pytest.raises(error):
+                    b.receives(bufs)
+                assert b.num_inflight_tasks == 0
+            b.receives(rooms[:-1])
+            assert b.num_inflight_tasks == len(rooms) - 1
+
+    run(main())
+
+
 def test_an_empty_message_needs_no_buf(pair, run):
     async def main():
         async with pair.linked() as (_, b, ab, _ba):

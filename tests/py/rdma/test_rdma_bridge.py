@@ -10,6 +10,24 @@ import pydoca
 from pydoca import rdma_bridge
 
 
+@pytest.mark.parametrize("pd", [1, 64, 4099, 1 << 63])
+def test_where_no_domain_can_be_is_refused(pd):
+    with pytest.raises(pydoca.InvalidValueError, match=str(pd)):
+        rdma_bridge.open_dev_from_pd(pd)
+
+
+def test_a_truth_value_is_no_domain():
+    with pytest.raises(TypeError, match="bool"):
+        rdma_bridge.open_dev_from_pd(True)
+
+
+def test_without_an_rdma_device_there_are_no_domains(rdma_names):
+    if rdma_names[0] != "sim":
+        pytest.skip("there is a device, and nobody can tell whether a domain is at an address")
+    with pytest.raises(pydoca.NotSupportedError, match="rdma-core"):
+        rdma_bridge.open_dev_from_pd(1 << 20)
+
+
 class Verbs:
     """A program that uses pyverbs: a domain, and in it a queue pair that is connected to another one."""
 

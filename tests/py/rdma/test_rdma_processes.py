@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import pydoca
+from pydoca.cli._ping_pong import wanted_by
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 
@@ -209,3 +210,9 @@ def test_tasks_and_waits_end_with_the_peer(pair, start, run, rdma_names, unused_
             remote.close()
 
     run(main())
+
+
+@pytest.mark.parametrize("count", [1, 100, 256, 65536])
+def test_ping_pong_reads_what_a_device_has_cut_the_zeros_of(count):
+    said = b"pydoca" + (4096).to_bytes(8, "big") + count.to_bytes(8, "big")
+    assert wanted_by(said.rstrip(b"\0")) == (4096, count)
