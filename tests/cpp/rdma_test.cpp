@@ -71,6 +71,21 @@ TEST_F(RdmaTasks, WholeMemoryIsMovedInPieces) {
   expect_same(0, 0, size);
 }
 
+TEST_F(RdmaTasks, AnEnginesCallMovesAPieceOrTwo) {
+  if (!is_simulated()) {
+    GTEST_SKIP() << "a real device moves it by itself";
+  }
+  constexpr std::size_t piece = std::size_t{256} << 10;
+  a->submit(&Rdma::write, *ab, a->data(*local, 0, size), far_room(0, size));
+  std::size_t calls = 0;
+  while (a->completions.empty() && calls < 1000) {
+    a->pe->progress();
+    ++calls;
+  }
+  EXPECT_GE(calls, size / piece / 2);
+  expect_same(0, 0, size);
+}
+
 TEST_F(RdmaTasks, ListsAreGatheredAndScattered) {
   Buf* const src = a->data(*local, 0, 1000);
   ASSERT_EQ(src->chain(*a->data(*local, 5000, 3000)), Status::success);

@@ -67,6 +67,24 @@ def test_an_empty_message_needs_no_buf(pair, run):
     run(main())
 
 
+def test_the_loop_goes_on_while_much_is_moved(pair, run):
+    size = 64 << 20
+
+    async def main():
+        async with pair.linked() as (_, _b, ab, _ba):
+            with pair.remote(pair.b.mmap(pydoca.alloc(size))) as remote:
+                write = ab.write(pair.a.data(pydoca.alloc(size)), pair.a.room(remote))
+                turns = 0
+                while not write.done:
+                    await asyncio.sleep(0)
+                    turns += 1
+                await write
+                del write  # and its bufs
+        assert turns > 5
+
+    run(main())
+
+
 @pytest.mark.parametrize("size", [1, 4096, 1 << 20])
 def test_write_and_read_reach_the_peers_memory(pair, run, size):
     async def main():

@@ -88,7 +88,9 @@ void RdmaQueue::watch_deadline(QueuePair::Clock::time_point deadline) noexcept {
 
 backend::Operation* RdmaQueue::poll(bool& more) noexcept {
   if (finished_.empty()) {
+    is_gathering_ = true;
     gather_news();
+    is_gathering_ = false;
   }
   RdmaOperation* const operation = finished_.pop();
   if (operation == nullptr) {
@@ -139,7 +141,11 @@ void RdmaQueue::attend_all() noexcept {
 
 void RdmaQueue::attend_again(const QueuePair& pair) noexcept {
   mailbox_->remind(pair.number());
-  doorbell_.ring();
+  // Who rings from within poll() is called again at once, and an engine's call would last as long as there is work; the
+  // next look sees the mailbox.
+  if (!is_gathering_) {
+    doorbell_.ring();
+  }
 }
 
 void RdmaQueue::flush() noexcept {

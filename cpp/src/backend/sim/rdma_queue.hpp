@@ -102,6 +102,7 @@ class RdmaQueue final : public backend::RdmaQueue {
   detail::Fd
       all_;  ///< epoll set of the mailbox's event file, the connection manager's, and the timer's if there is one
   std::uint32_t looks_ = 0;
+  bool is_gathering_ = false;  ///< within poll()
   std::unique_ptr<ConnectionManager> manager_;
 };
 
