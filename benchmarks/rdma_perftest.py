@@ -15,6 +15,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from rdma_figure import Measurement
+
 ROOT = Path(__file__).resolve().parent.parent
 EXCHANGE = ROOT / "build" / "release" / "benchmarks" / "rdma_exchange"
 PATIENCE = 120.0  # seconds, for one measurement
@@ -25,21 +27,8 @@ OPERATIONS = ["write", "read", "send"]
 
 
 @dataclass(frozen=True)
-class Figure:
+class Figure(Measurement):
     """One measurement: perftest's program for it, its column in what that prints, and how often."""
-
-    operation: str
-    is_latency: bool
-    size: int
-
-    @property
-    def name(self) -> str:
-        size = f"{self.size} B" if self.size < 1024 else f"{self.size // 1024} KiB"
-        return f"{self.operation} {'latency' if self.is_latency else 'bandwidth'}, {size}"
-
-    @property
-    def unit(self) -> str:
-        return "us" if self.is_latency else "MiB/s"
 
     @property
     def program(self) -> str:

@@ -19,6 +19,8 @@ from collections.abc import Awaitable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from rdma_figure import Measurement
+
 import pydoca
 
 if importlib.util.find_spec("pyverbs") is None:
@@ -37,20 +39,7 @@ TARGET = 1.0
 
 
 @dataclass(frozen=True)
-class Figure:
-    operation: str
-    is_latency: bool
-    size: int
-
-    @property
-    def name(self) -> str:
-        size = f"{self.size} B" if self.size < 1024 else f"{self.size // 1024} KiB"
-        return f"{self.operation} {'latency' if self.is_latency else 'bandwidth'}, {size}"
-
-    @property
-    def unit(self) -> str:
-        return "us" if self.is_latency else "MiB/s"
-
+class Figure(Measurement):
     def value(self, seconds: float) -> float:
         """Of one operation's seconds."""
         return seconds * 1e6 if self.is_latency else self.size / seconds / (1 << 20)
