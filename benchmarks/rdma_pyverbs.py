@@ -278,7 +278,7 @@ class Peer:
 
     def __init__(self, end: End, library: str, name: str) -> None:
         self.end = end
-        line = [sys.executable, "-P", __file__, "--serve", library, "--device", name]
+        line = [sys.executable, __file__, "--serve", library, "--device", name]
         self.process = subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.tell(end.introduce())
         end.meet(self.hear())
@@ -357,7 +357,7 @@ async def run(arguments: argparse.Namespace) -> bool:
 
 def run_in_lab() -> int:
     line = [sys.executable, "-P", "-m", "pydoca", "rdma-lab", "--timeout", "1200", "--"]
-    return subprocess.run([*line, sys.executable, "-P", __file__, *sys.argv[1:], "--device", "rxe0"]).returncode
+    return subprocess.run([*line, sys.executable, __file__, *sys.argv[1:], "--device", "rxe0"]).returncode
 
 
 def main() -> int:
