@@ -68,7 +68,7 @@ def test_an_empty_message_needs_no_buf(pair, run):
 
 
 def test_the_loop_goes_on_while_much_is_moved(pair, run):
-    size = 64 << 20
+    size = 8 << 20
 
     async def main():
         async with pair.linked() as (_, _b, ab, _ba):
