@@ -131,6 +131,9 @@ class RdmaRig {
     rdma->set_max_send_buf_list_len(std::min(8U, Rdma::max_send_buf_list_len(device->info())));
     rdma->set_receive_dst_buf_list_len(
         std::min(8U, Rdma::max_receive_dst_buf_list_len(device->info(), RdmaTransport::rc)));
+    if (!is_simulated()) {
+      rdma->set_connection_request_timeout(20'000);  // ms: a guest's processor is software, its machine may be loaded
+    }
     pe->connect(rdma);
     inventory->start();
   }

@@ -48,6 +48,14 @@ add_pair() {
   in_root ip link set lab1 up
   add_device 0
   add_device 1
+  introduce 0 1
+  introduce 1 0
+}
+
+# introduce NUMBER OTHER: so that nobody has to ask where the other one is. A first request for a connection that goes
+# out before the answer has come is lost, and the kernel sends it again only after many seconds.
+introduce() {
+  in_root ip neigh replace "10.9.0.$(($2 + 1))" lladdr "$(cat "/sys/class/net/lab$2/address")" dev "lab$1" nud permanent
 }
 
 # In a name space of processes: with its first one all that it started ends, and so do its pipes.

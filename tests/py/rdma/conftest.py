@@ -33,8 +33,9 @@ class End:
         self.inventory = pydoca.BufInventory(256)
 
     def rdma(self, pe: pydoca.ProgressEngine, **options: Any) -> pydoca.Rdma:
-        options = {"permissions": "rdma_read|rdma_write|rdma_atomic", "max_num_connections": 4, **options}
-        return pydoca.Rdma(pe, self.device, **options)
+        usual: dict[str, Any] = {"permissions": "rdma_read|rdma_write|rdma_atomic", "max_num_connections": 4}
+        usual["connection_request_timeout"] = 20_000  # ms: a guest's processor is software, its machine may be loaded
+        return pydoca.Rdma(pe, self.device, **{**usual, **options})
 
     def mmap(self, memory: Any, access: str = ANY_ACCESS) -> pydoca.Mmap:
         return self.device.mmap(memory, access=access)
