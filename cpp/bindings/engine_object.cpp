@@ -7,8 +7,6 @@
 #include "task_object.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cstdlib>
 #include <exception>
 #include <string>
 #include <utility>

@@ -229,9 +229,10 @@ class RdmaConnection final : public std::enable_shared_from_this<RdmaConnection>
 /// Moves data between this process and peers on the network (DOCA RDMA: doca_rdma): messages, and memory that peers
 /// have exported with Mmap::export_rdma(). Starts at once; connections come when it runs.
 ///
-/// A task that fails in the device ends its connection and takes the context to stopping; the other tasks come back
-/// with shutdown. A peer that leaves, dies or breaks the rules ends its connection only: tasks on it come back with
-/// connection_reset, and the disconnection is reported. Stopping ends when all disconnections were reported.
+/// A task that fails in the device ends its connection and, but for a receive, takes the context to stopping; the other
+/// tasks come back with shutdown. A peer that leaves, dies or breaks the rules ends its connection only: tasks on it
+/// come back with connection_reset, and the disconnection is reported. Stopping ends when all disconnections were
+/// reported.
 ///
 /// Connections by address hear at once that the peer has left or died. Connections made by exchanging details hear of
 /// it at once in the simulator; a real device has no goodbye for them, so an end that only waits or receives learns

@@ -10,6 +10,7 @@
 
 #include <array>
 #include <cstdlib>
+#include <stdexcept>
 #include <string>
 #include <sys/socket.h>
 #include <thread>
@@ -71,7 +72,9 @@ class VerbsRdma : public testing::Test {
     b->rdma->start_listen_to_port(port);
     b->on_request = [](RdmaConnection& connection) { connection.accept(bytes_of("welcome")); };
     ab = a->rdma->connect_to_addr(address(), 7, bytes_of("hello"));
-    ASSERT_TRUE(run([&] { return a->ups.size() == 1 && b->ups.size() == 1; }));
+    if (!run([&] { return a->ups.size() == 1 && b->ups.size() == 1; })) {
+      throw std::runtime_error("the connection did not come about");  // an assertion would end this function only
+    }
     ba = b->requests.at(0);
   }
   std::shared_ptr<Mmap> imported(const NetMemory& memory) const {
