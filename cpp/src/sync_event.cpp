@@ -308,7 +308,7 @@ Status SyncEvent::get(std::uint64_t& value) const noexcept {
     return Status::bad_state;
   }
   value = counter_->load();
-  return imported_ ? counter_->failure() : Status::success;
+  return imported_ ? counter_->failure(0) : Status::success;
 }
 
 Status SyncEvent::update_set(std::uint64_t value) noexcept {
@@ -325,10 +325,11 @@ Status SyncEvent::wait(Satisfied satisfied, WaitMode mode, std::chrono::nanoseco
     return Status::bad_state;
   }
   if (satisfied(counter_->load())) {
-    return imported_ ? counter_->failure() : Status::success;
+    return imported_ ? counter_->failure(0) : Status::success;
   }
   // Giving the core away may take long, so that all else is looked at each time.
   const int looks = mode == WaitMode::yield ? 1 : looks_per_round;
+  const std::uint32_t told = counter_->losses_told();
   const auto comes = [&] {
     for (int look = 0; look < looks; ++look) {
       if (satisfied(counter_->load())) {
@@ -346,7 +347,7 @@ Status SyncEvent::wait(Satisfied satisfied, WaitMode mode, std::chrono::nanoseco
     if (comes()) {
       return Status::success;
     }
-    Status status = phase() == Phase::synchronous ? counter_->failure() : Status::bad_state;
+    Status status = phase() == Phase::synchronous ? counter_->failure(told) : Status::bad_state;
     status = status == Status::success ? limit.check() : status;
     if (status != Status::success) {
       // The last thing that a peer did before its end may be what was waited for.

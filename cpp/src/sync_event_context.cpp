@@ -248,7 +248,7 @@ void SyncEventContext::post(SyncEventTask& task) noexcept {
   switch (task.operation_) {
     case SyncEventOperation::get:
       task.result_ = counter().load();
-      append_done(task, event_->is_from_export() ? counter().failure() : Status::success);
+      append_done(task, event_->is_from_export() ? counter().failure(0) : Status::success);
       return;
     case SyncEventOperation::notify_set:
       append_done(task, counter().store(task.value_));
@@ -319,7 +319,7 @@ void SyncEventContext::prepare_sleep() noexcept {
   counter().arm();
   if (counter().load() != last_) {
     ring();
-  } else if (const Status failure = counter().failure(); failure != Status::success) {
+  } else if (const Status failure = counter().failure(counter().losses_told()); failure != Status::success) {
     fail_waits(failure);  // a peer's end rang when nobody waited
   } else if (timer_ != nullptr) {
     timer_->start();
@@ -350,7 +350,7 @@ void SyncEventContext::collect_or_fail() noexcept {
     stop_looking();
     return;
   }
-  const Status failure = device()->removed() ? Status::driver : counter().failure();
+  const Status failure = device()->removed() ? Status::driver : counter().failure(counter().losses_told());
   if (failure != Status::success) {
     fail_waits(failure);
     return;

@@ -3,14 +3,17 @@
 #include "process_rig.hpp"
 #include "sync_event_rig.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <sys/ioctl.h>
 #include <thread>
 #include <unistd.h>
+#include <vector>
 
 namespace pydoca {
 namespace {
@@ -134,6 +137,36 @@ TEST_F(SyncEventProcess, AKilledImporterEndsItsOwnersWait) {
   expect_reset(importer, [&] { return event->wait_eq(1, all_bits, WaitMode::busy, watchdog); });
   EXPECT_EQ(event->wait_eq(1, all_bits, WaitMode::busy, std::chrono::milliseconds(1)), Status::time_out)
       << "told once; others may come";
+}
+
+TEST_F(SyncEventProcess, AKilledImporterEndsEveryWaitOfItsOwner) {
+  const Pipe down;
+  const Pipe up;
+  ChildProcess importer([&] { return import_and_stay(down, up); });
+  const auto device = open_function("pf0");
+  const auto event = exported_event(device);
+  event->start();
+  down.write(event->export_to_remote_pci(*device));
+  ASSERT_EQ(up.read(), ready());
+  std::array<Status, 4> statuses{};
+  std::atomic<std::size_t> begun{0};
+  std::vector<std::thread> waiters;
+  for (Status& status : statuses) {
+    waiters.emplace_back([&] {
+      const WaitMode mode = begun.fetch_add(1) % 2 == 0 ? WaitMode::busy : WaitMode::yield;
+      status = event->wait_eq(1, all_bits, mode, watchdog);
+    });
+  }
+  while (begun.load() < statuses.size()) {
+    std::this_thread::yield();
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(100) * slack);
+  importer.kill();
+  for (std::thread& waiter : waiters) {
+    waiter.join();
+  }
+  EXPECT_THAT(statuses, testing::Each(Status::connection_reset));
+  EXPECT_EQ(event->wait_eq(1, all_bits, WaitMode::busy, std::chrono::milliseconds(1)), Status::time_out);
 }
 
 TEST_F(SyncEventProcess, AKilledImporterFailsItsOwnersPendingTasks) {

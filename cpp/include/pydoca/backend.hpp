@@ -448,7 +448,8 @@ class RdmaQueue : public Queue {
 enum class CounterScope : std::uint8_t { remote_pci, remote_net };
 
 /// A 64-bit counter that several processes may reach. Whoever changes it through one of these wakes those who sleep
-/// on it: arm, then look again, before sleeping. load(), store(), fetch_add() and failure() from any thread.
+/// on it: arm, then look again, before sleeping. load(), store(), fetch_add(), losses_told() and failure() from any
+/// thread.
 class Counter {
  public:
   virtual ~Counter() = default;
@@ -458,9 +459,12 @@ class Counter {
   virtual Status store(std::uint64_t value) noexcept = 0;
   virtual Status fetch_add(std::uint64_t increment, std::uint64_t& previous) noexcept = 0;
 
+  /// How many importers' deaths somebody was told of, at an owner. What a wait found here when it began is its told.
+  virtual std::uint32_t losses_told() const noexcept { return 0; }
   /// success while the counter is what its owner and importers share; else what store() would answer. At an owner,
-  /// connection_reset once for each importer that died.
-  virtual Status failure() noexcept = 0;
+  /// connection_reset when more importers have died than told: every wait that was pending learns of a death, or the
+  /// first one after it.
+  virtual Status failure(std::uint32_t told) noexcept = 0;
   /// Whether the memory may change without anybody being woken, as memory of the user's may.
   virtual bool may_change_silently() const noexcept = 0;
 

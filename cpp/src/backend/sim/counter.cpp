@@ -80,15 +80,21 @@ class Losses final : public Exporter::Companion {
     alarm.wake(CounterSide::importer);  // it may have taken the bell, and died before it woke anybody
   }
   void withdrawn() noexcept override { alarm.wake(CounterSide::importer); }
-  /// Whether one has died that nobody was told of.
-  bool take() noexcept {
-    return died_.load(std::memory_order_relaxed) != 0 && died_.exchange(0, std::memory_order_acquire) != 0;
+  std::uint32_t told() const noexcept { return told_.load(std::memory_order_acquire); }
+  /// Whether more have died than told; from now on somebody was told of them.
+  bool tell(std::uint32_t told) noexcept {
+    const std::uint32_t died = died_.load(std::memory_order_acquire);
+    std::uint32_t others = told_.load(std::memory_order_relaxed);
+    while (others < died && !told_.compare_exchange_weak(others, died, std::memory_order_release)) {
+    }
+    return died != told;
   }
 
   Alarm alarm;
 
  private:
   std::atomic<std::uint32_t> died_{0};
+  std::atomic<std::uint32_t> told_{0};
 };
 
 /// A counter in memory of this process.
@@ -111,7 +117,10 @@ class LocalCounter final : public backend::Counter {
     losses_->alarm.ring();
     return Status::success;
   }
-  Status failure() noexcept override { return losses_->take() ? Status::connection_reset : Status::success; }
+  std::uint32_t losses_told() const noexcept override { return losses_->told(); }
+  Status failure(std::uint32_t told) noexcept override {
+    return losses_->tell(told) ? Status::connection_reset : Status::success;
+  }
   bool may_change_silently() const noexcept override { return own_ == nullptr; }
   void arm() noexcept override { losses_->alarm.arm(CounterSide::owner); }
   int wake_fd() const noexcept override { return losses_->alarm.file(CounterSide::owner); }
@@ -156,7 +165,7 @@ class ImportedCounter final : public backend::Counter {
   Status fetch_add(std::uint64_t increment, std::uint64_t& previous) noexcept override {
     return pass([&] { previous = add_word(word_, increment); });
   }
-  Status failure() noexcept override {
+  Status failure(std::uint32_t /*told*/) noexcept override {
     switch (gate_.reason()) {
       case Gate::open:
         return Status::success;
@@ -179,7 +188,7 @@ class ImportedCounter final : public backend::Counter {
   template <class Change>
   Status pass(Change change) noexcept {
     if (!gate_.enter()) [[unlikely]] {
-      return failure();
+      return failure(0);
     }
     change();
     gate_.leave();

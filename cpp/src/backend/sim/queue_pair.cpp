@@ -312,7 +312,7 @@ Status QueuePair::use_counter(const RdmaOperation& operation) noexcept {
     status = operation.counter->fetch_add(operation.operand, word);
   } else {
     word = operation.counter->load();
-    status = operation.counter->failure();
+    status = operation.counter->failure(0);
   }
   if (status == Status::bad_state) {
     return Status::io_failed;  // withdrawn: memory that is not there

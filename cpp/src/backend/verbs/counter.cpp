@@ -43,7 +43,7 @@ class LocalCounter final : public backend::Counter {
     wake();
     return Status::success;
   }
-  Status failure() noexcept override { return Status::success; }
+  Status failure(std::uint32_t /*told*/) noexcept override { return Status::success; }
   bool may_change_silently() const noexcept override { return true; }
   void arm() noexcept override { armed_.store(true, std::memory_order_seq_cst); }
   int wake_fd() const noexcept override { return wakes_.get(); }

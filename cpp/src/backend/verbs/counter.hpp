@@ -24,7 +24,7 @@ class RemoteCounter final : public backend::Counter {
   Status fetch_add(std::uint64_t /*increment*/, std::uint64_t& /*previous*/) noexcept override {
     return Status::not_supported;
   }
-  Status failure() noexcept override { return Status::not_supported; }
+  Status failure(std::uint32_t /*told*/) noexcept override { return Status::not_supported; }
   bool may_change_silently() const noexcept override { return true; }
   void arm() noexcept override {}
   int wake_fd() const noexcept override { return -1; }
