@@ -13,7 +13,8 @@ import pytest
 
 import pydoca
 
-SETUP = """
+LATE = 75  # the exit status of a script that was interrupted, but later than it should
+SETUP = f"""
 import asyncio, os, signal, sys, threading, time
 import pydoca
 
@@ -41,6 +42,7 @@ async def in_loop(call):
     await held_for(0)
     call()
 
+LATE = {LATE}
 sent = 0.0
 def send():
     global sent
@@ -48,14 +50,19 @@ def send():
     sent = time.monotonic()
     os.kill(os.getpid(), signal.SIGINT)
 
-def measure(call):
+def interrupted(call):
     threading.Thread(target=send, daemon=True).start()
     try:
         call()
+        time.sleep(0)  # where a handler runs that could not run before
     except KeyboardInterrupt:
-        print(time.monotonic() - sent)
-        os._exit(0)
-    os._exit(1)
+        if time.monotonic() - sent > 0.2:
+            os._exit(LATE)
+    except pydoca.AgainError:
+        os._exit(1 if sent else LATE)
+    else:
+        os.write(2, b"not interrupted")
+        os._exit(1 if sent else LATE)  # late: the wait was over before anybody interrupted it
 """
 
 CALLS = {
@@ -81,13 +88,39 @@ def leave():
 """
 
 
+def run(script):
+    """Runs a script in a fabric of its own. Again when it was late, which a loaded machine may be; not for ever."""
+    for _ in range(4):
+        environment = {**os.environ, "PYDOCA_FABRIC": f"test-{secrets.token_hex(8)}"}
+        command = [sys.executable, "-c", SETUP + script]
+        process = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True, start_new_session=True)
+        try:
+            _, errors = process.communicate(timeout=50)
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)  # with its peers, which may be stopped
+        if process.returncode != LATE:
+            break
+    assert process.returncode == 0, errors
+
+
 @pytest.mark.parametrize("call", CALLS)
 def test_an_interrupt_is_noticed_at_once(call):
-    script = SETUP + EXTRA + f"measure(lambda: {CALLS[call]})\n"
-    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=50, check=False)
-    assert ended.returncode == 0, ended.stdout + ended.stderr
-    # 20 ms is what is promised; a loaded machine gets the rest.
-    assert 0 <= float(ended.stdout) < 0.2
+    # os._exit: a context that has a task in flight would be waited for at the interpreter's end
+    run(EXTRA + f"interrupted(lambda: {CALLS[call]})\nos._exit(0)\n")
+
+
+@pytest.mark.parametrize("mode", ["", "_yield"])
+@pytest.mark.parametrize("timeout", ["None", "60"])
+def test_an_interrupt_ends_the_wait_for_an_event_which_can_be_waited_for_again(mode, timeout):
+    script = f"""
+event = pydoca.SyncEvent(device)
+event.start()
+interrupted(lambda: event.wait_eq{mode}(1, timeout={timeout}))
+event.update_set(1)
+event.wait_eq{mode}(1, timeout={timeout})
+"""
+    run(script)
 
 
 PEER = """
@@ -145,32 +178,12 @@ def drop():
     global exported
     del exported
 
-def interrupted(call):
-    threading.Thread(target=send, daemon=True).start()
-    try:
-        call()
-        time.sleep(0)  # where a handler runs that could not run before
-    except KeyboardInterrupt:
-        delay = time.monotonic() - sent
-        assert 0 <= delay < 0.2, delay
-    else:
-        sys.exit("not interrupted")
-
 host = pydoca.open_device("0b:00.0", side="host")
 """
 
 
 def run_with_peers(script):
-    program = SETUP + f"PEER = {PEER!r}\n" + PEERS + script
-    environment = {**os.environ, "PYDOCA_FABRIC": f"test-{secrets.token_hex(8)}"}
-    command = [sys.executable, "-c", program]
-    process = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True, start_new_session=True)
-    try:
-        _, errors = process.communicate(timeout=50)
-    finally:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)  # with the peers, which may be stopped
-    assert process.returncode == 0, errors
+    run(f"PEER = {PEER!r}\n" + PEERS + script)
 
 
 @pytest.mark.parametrize("kind", ["pydoca.alloc(1 << 21)", "bytearray(1 << 21)"])
