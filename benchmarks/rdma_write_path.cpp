@@ -41,15 +41,13 @@ class Engine {
         mmap_(mapped(device_, memory_->data(), 2 * size, memory_, Access::local_read_write | Access::rdma_write)),
         inventory_(BufInventory::create(2)) {
     inventory_->start();
-    for (auto& rdma : contexts_) {
-      rdma = Rdma::create(device_);
-      rdma->set_conf(RdmaTaskKind::write, completed, failed, 1);
-      rdma->set_permissions(Access::rdma_write);
-      rdma->set_gid_index(order.gid_index);
-      rdma->set_user_data(address_of(this));
-      pe_->connect(rdma);
-      require(rdma->start());
-    }
+    rdma_->set_conf(RdmaTaskKind::write, completed, failed, 1);
+    rdma_->set_permissions(Access::rdma_write);
+    rdma_->set_gid_index(order.gid_index);
+    rdma_->set_max_num_connections(2);
+    rdma_->set_user_data(address_of(this));
+    pe_->connect(rdma_);
+    require(rdma_->start());
     connect();
   }
   ~Engine() { task_->free(); }
@@ -65,11 +63,10 @@ class Engine {
 
  private:
   void connect() {
-    std::array<std::shared_ptr<RdmaConnection>, 2> ends{contexts_[0]->export_connection(),
-                                                        contexts_[1]->export_connection()};
+    std::array<std::shared_ptr<RdmaConnection>, 2> ends{rdma_->export_connection(), rdma_->export_connection()};
     const auto other = ends[1]->details();
-    contexts_[1]->connect(ends[0]->details(), *ends[1]);
-    contexts_[0]->connect(other, *ends[0]);
+    rdma_->connect(ends[0]->details(), *ends[1]);
+    rdma_->connect(other, *ends[0]);
     while (!ends[0]->is_connected() || !ends[1]->is_connected()) {
       pe_->progress();
     }
@@ -78,7 +75,7 @@ class Engine {
     Buf* dst = nullptr;
     require(inventory_->get_by_data(mmap_, mmap_->addr(), size, src));
     require(inventory_->get_by_addr(remote_, remote_->addr() + size, size, dst));
-    require(contexts_[0]->write(*ends[0], src, dst, 0, task_));
+    require(rdma_->write(*ends[0], src, dst, 0, task_));
     ends_ = std::move(ends);
   }
   static void completed(Task&, std::uint64_t, std::uint64_t self) { ++std::bit_cast<Engine*>(self)->completed_; }
@@ -89,7 +86,7 @@ class Engine {
   std::shared_ptr<Mmap> mmap_;
   std::shared_ptr<BufInventory> inventory_;
   std::shared_ptr<ProgressEngine> pe_ = ProgressEngine::create();
-  std::array<std::shared_ptr<Rdma>, 2> contexts_;
+  std::shared_ptr<Rdma> rdma_ = Rdma::create(device_);
   std::array<std::shared_ptr<RdmaConnection>, 2> ends_;
   std::shared_ptr<Mmap> remote_;
   RdmaTask* task_ = nullptr;

@@ -148,21 +148,24 @@ inline bool ProgressEngine::progress_ready(bool& may_collect) noexcept {
   // Once a call: a descriptor whose node takes nothing from it would keep this going for ever.
   bool may_look = true;
   for (;;) {
-    if (backend::Doorbell* node = ready_->pop()) {
-      if (ready_->progress(*node)) {
-        cost_since_fds_ += completion_cost;
-        return true;
-      }
-    } else if (!std::exchange(may_look, false) || !look(may_collect)) {
+    backend::Doorbell* node = ready_->pop();
+    if (node == nullptr && std::exchange(may_look, false)) {
+      node = look(may_collect);
+    }
+    if (node == nullptr) {
       return false;
+    }
+    if (ready_->progress(*node)) {
+      cost_since_fds_ += completion_cost;
+      return true;
     }
   }
 }
 
-/// Whether there is something after all, of what rings nobody.
-inline bool ProgressEngine::look(bool& may_collect) noexcept {
+/// A node that has something after all, of those that ring nobody; or null.
+inline backend::Doorbell* ProgressEngine::look(bool& may_collect) noexcept {
   if (!ready_->is_looking()) {
-    return num_fds_ != 0 && std::exchange(may_collect, false) && collect_fds();
+    return num_fds_ != 0 && std::exchange(may_collect, false) && collect_fds() ? ready_->pop() : nullptr;
   }
   cost_since_fds_ += look_cost;
   return ready_->look();

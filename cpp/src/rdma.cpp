@@ -25,8 +25,8 @@ constexpr std::uint32_t completions_between_news = 64;
 
 /// What the device did wrong, or was asked to; not what a peer did, nor what follows from another task's failure.
 bool is_fatal(RdmaTaskKind kind, Status status) noexcept {
-  return status == Status::driver || (kind != RdmaTaskKind::receive && status != Status::success &&
-                                      status != Status::shutdown && status != Status::connection_reset);
+  return status == Status::driver ||
+         (kind != RdmaTaskKind::receive && status != Status::shutdown && status != Status::connection_reset);
 }
 
 }  // namespace
@@ -325,7 +325,8 @@ bool Rdma::complete_one(bool& more) noexcept {
   ++completed_since_news_;
   more = more || news_;  // which rang once, and would wait for the next ring
   auto& task = static_cast<RdmaTask&>(static_cast<backend::RdmaOperation&>(*operation));
-  complete(task, operation->status, is_fatal(task.kind(), operation->status));
+  const Status status = operation->status;
+  complete(task, status, status != Status::success && is_fatal(task.kind(), status));
   return true;
 }
 

@@ -120,6 +120,18 @@ Status RdmaTask::set_immediate_data(std::uint32_t value) noexcept {
   return set(*this, has_immediate(kind_), immediate, value);
 }
 
+template <class Visit>
+void RdmaTask::for_each_buf(Visit visit) const noexcept {
+  const auto visit_one = [&](Buf* buf) {
+    if (buf != nullptr) {
+      visit(*buf);
+    }
+  };
+  visit_one(src_);
+  visit_one(dst_);
+  visit_one(result_);
+}
+
 Buf* RdmaTask::remote_buf() const noexcept {
   if (kind_ == RdmaTaskKind::read) {
     return src_;
@@ -127,36 +139,50 @@ Buf* RdmaTask::remote_buf() const noexcept {
   return is_write(kind_) || is_atomic(kind_) ? dst_ : nullptr;
 }
 
-void RdmaTask::describe() noexcept {
-  Buf* const here = local_buf();
+/// For the queue: the bytes on this side, and where they belong at the peer.
+void RdmaTask::describe(Buf* here) noexcept {
   local = here != nullptr ? &here->segment() : nullptr;
-  if (!fills_) {
-    length = here != nullptr ? here->list_data_len() : 0;
-  } else if (kind_ == RdmaTaskKind::receive) {
-    length = here != nullptr ? here->list_tailroom() : 0;
-  } else {
-    length = word_size;
+  switch (kind_) {
+    case RdmaTaskKind::receive:
+      length = here != nullptr ? here->list_tailroom() : 0;
+      return;
+    case RdmaTaskKind::send:
+    case RdmaTaskKind::send_imm:
+      length = here != nullptr ? here->list_data_len() : 0;
+      return;
+    case RdmaTaskKind::write:
+    case RdmaTaskKind::write_imm:
+      length = here != nullptr ? here->list_data_len() : 0;
+      describe_remote(dst_);
+      return;
+    case RdmaTaskKind::read:
+      describe_remote(src_);
+      length = remote_len;
+      return;
+    case RdmaTaskKind::atomic_cmp_swp:
+    case RdmaTaskKind::atomic_fetch_add:
+      length = word_size;
+      describe_remote(dst_);
+      return;
+    case RdmaTaskKind::remote_net_sync_event_notify_set:
+      length = here != nullptr ? here->list_data_len() : 0;
+      break;
+    default:
+      length = word_size;
   }
-  if (is_of_event(kind_)) {
-    counter = event_ != nullptr ? event_->counter() : nullptr;
-  } else if (kind_ >= RdmaTaskKind::read) {
-    describe_remote();
-  }
+  counter = event_ != nullptr ? event_->counter() : nullptr;
 }
 
-void RdmaTask::describe_remote() noexcept {
-  Buf* const there = remote_buf();
-  remote = there != nullptr ? &there->segment() : nullptr;
-  remote_addr = remote_len = 0;
-  if (kind_ == RdmaTaskKind::read) {
-    length = there != nullptr ? there->data_len() : 0;
+/// A read takes the buf's data, a write follows it, and an atomic may go as far as the buf does.
+void RdmaTask::describe_remote(Buf* there) noexcept {
+  if (there == nullptr) {
+    remote = nullptr;
+    remote_addr = remote_len = 0;
+    return;
   }
-  if (there != nullptr) {
-    remote_addr = is_write(kind_) ? remote->tail() : remote->data;
-    remote_len = is_atomic(kind_)  ? there->head() + there->len() - there->data()
-                 : is_write(kind_) ? remote->tailroom()
-                                   : length;
-  }
+  remote = &there->segment();
+  remote_addr = is_write(kind_) ? remote->tail() : remote->data;
+  remote_len = kind_ == RdmaTaskKind::read ? remote->data_len : remote->head + remote->len - remote_addr;
 }
 
 Status RdmaTask::validate() const noexcept {
@@ -202,54 +228,39 @@ Status RdmaTask::validate_remote() const noexcept {
 
 Status RdmaTask::post(bool flush) noexcept {
   Buf* const here = local_buf();
-  if (here != nullptr && !here->is_first()) {
-    return Status::invalid_value;
+  if (here != nullptr && (!here->is_first() || (fills_ && here->is_filling()))) [[unlikely]] {
+    return here->is_first() ? Status::in_use : Status::invalid_value;
   }
-  if (here != nullptr && fills() && here->is_filling()) {
-    return Status::in_use;
-  }
-  describe();
+  describe(here);
   const Status status = hand_over(flush);
-  if (status != Status::success) {
+  if (status != Status::success) [[unlikely]] {
     return status;
   }
-  const auto hold = [](Buf* buf) {
-    if (buf != nullptr) {
-      buf->hold();
-    }
-  };
-  hold(src_);
-  hold(dst_);
-  hold(result_);
-  if (here != nullptr && fills()) {
+  for_each_buf([](Buf& buf) { buf.hold(); });
+  if (here != nullptr && fills_) {
     here->set_filling(true);
   }
   return Status::success;
 }
 
-Status RdmaTask::hand_over(bool flush) noexcept {
+inline Status RdmaTask::hand_over(bool flush) noexcept {
   if (kind_ == RdmaTaskKind::receive) {
     connection_.reset();
     return rdma().queue_->post_receive(*this, flush);
   }
-  if (connection_ == nullptr || !connection_->is_connected()) {
+  if (connection_ == nullptr || !connection_->is_connected()) [[unlikely]] {
     return connection_ == nullptr ? Status::invalid_value : Status::not_connected;
   }
   const Status status = connection_->queue_pair_->post(*this, flush);
-  connection_->outstanding_ += status == Status::success ? 1 : 0;
+  if (status == Status::success) [[likely]] {
+    ++connection_->outstanding_;
+  }
   return status;
 }
 
 void RdmaTask::finish(Status status) noexcept {
-  const auto unhold = [](Buf* buf) {
-    if (buf != nullptr) {
-      buf->unhold();
-    }
-  };
-  unhold(src_);
-  unhold(dst_);
-  unhold(result_);
-  if (Buf* const here = local_buf(); here != nullptr && fills()) {
+  for_each_buf([](Buf& buf) { buf.unhold(); });
+  if (Buf* const here = local_buf(); fills_ && here != nullptr) {
     here->set_filling(false);
     const bool placed = kind_ == RdmaTaskKind::receive && received_as == backend::ReceivedAs::write_with_imm;
     if (status == Status::success && !placed) {

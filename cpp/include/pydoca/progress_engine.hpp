@@ -90,7 +90,7 @@ class ProgressEngine : public std::enable_shared_from_this<ProgressEngine> {
   void take_back(const Context& context) noexcept;
 
   bool progress_ready(bool& may_collect) noexcept;
-  bool look(bool& may_collect) noexcept;
+  backend::Doorbell* look(bool& may_collect) noexcept;
   bool collect_fds() noexcept;
 
   std::unique_ptr<detail::ReadyList> ready_;

@@ -129,9 +129,11 @@ class alignas(64) RdmaTask final : public Task, private backend::RdmaOperation {
   /// The buf on this side: what is sent, or what is filled.
   Buf* local_buf() const noexcept { return this->*local_; }
   Buf* remote_buf() const noexcept;
+  template <class Visit>
+  void for_each_buf(Visit visit) const noexcept;
   bool fills() const noexcept { return fills_; }
-  void describe() noexcept;
-  void describe_remote() noexcept;
+  void describe(Buf* here) noexcept;
+  void describe_remote(Buf* there) noexcept;
   Status validate() const noexcept override;
   Status validate_remote() const noexcept;
   Status post(bool flush) noexcept override;

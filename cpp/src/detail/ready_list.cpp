@@ -72,17 +72,23 @@ void ReadyList::stop_looking(Doorbell& node) noexcept {
   node.looking_ = false;
 }
 
-bool ReadyList::look() noexcept {
-  bool found = false;
+Doorbell* ReadyList::look() noexcept {
+  Doorbell* first = nullptr;
   for (Doorbell* node = looking_; node != nullptr;) {
     Doorbell* const next = node->next_looking_;  // a node may stop looking meanwhile
     if (node->look()) {
-      node->ring();
-      found = true;
+      if (first != nullptr) {
+        node->ring();
+      } else {
+        first = node;
+      }
     }
     node = next;
   }
-  return found;
+  if (first != nullptr && first->listed_) {
+    unlink(*first);
+  }
+  return first;
 }
 
 void ReadyList::remove(Doorbell& node) noexcept {

@@ -60,8 +60,8 @@ class ReadyList {
   void keep_looking(backend::Doorbell& node) noexcept;
   void stop_looking(backend::Doorbell& node) noexcept;
   bool is_looking() const noexcept { return looking_ != nullptr; }
-  /// Lists the nodes that see something; false when none does.
-  bool look() noexcept;
+  /// The first node that sees something, off the list, or null; others that do are listed.
+  backend::Doorbell* look() noexcept;
   void remove(backend::Doorbell& node) noexcept;
   bool empty() const noexcept { return head_ == nullptr && posted_.load(std::memory_order_seq_cst) == nullptr; }
   void arm() noexcept;

@@ -50,20 +50,12 @@ Completions::~Completions() {
   }
 }
 
-std::span<const ibv_wc> Completions::poll() noexcept {
-  const int count = ibv_poll_cq(queue_.get(), static_cast<int>(completions_.size()), completions_.data());
-  return std::span(completions_).first(count > 0 ? static_cast<std::size_t>(count) : 0);
-}
-
 void Completions::arm() noexcept {
   ibv_req_notify_cq(queue_.get(), 0);
   armed_ = true;
 }
 
-void Completions::disarm() noexcept {
-  if (!armed_) [[likely]] {
-    return;
-  }
+void Completions::empty_channel() noexcept {
   armed_ = false;
   ibv_cq* queue = nullptr;
   void* context = nullptr;

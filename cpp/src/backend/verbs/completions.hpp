@@ -25,16 +25,25 @@ class Completions {
   /// Has fd() tell of another descriptor, too. Throws operating_system.
   void watch(int fd, const char* what) const;
   /// The next ones, without a system call; nothing when there is none.
-  std::span<const ibv_wc> poll() noexcept;
+  std::span<const ibv_wc> poll() noexcept {
+    const int count = ibv_poll_cq(queue_.get(), static_cast<int>(batch), completions_.data());
+    return std::span(completions_).first(count > 0 ? static_cast<std::size_t>(count) : 0);
+  }
   /// From now on the next one makes fd() readable. What came before must be polled for afterwards.
   void arm() noexcept;
   /// Takes arm() back and empties fd(). Cheap unless armed.
-  void disarm() noexcept;
+  void disarm() noexcept {
+    if (armed_) [[unlikely]] {
+      empty_channel();
+    }
+  }
   /// Whether the device was found to be removed, now or before. A system call, until it was.
   bool notice_removal() noexcept;
 
  private:
   static constexpr std::size_t batch = 32;
+
+  void empty_channel() noexcept;
 
   Device& device_;
   const OwnedChannel channel_;

@@ -36,7 +36,7 @@ Status status_of(ibv_wc_status status) noexcept {
 
 }  // namespace
 
-QueuePair::QueuePair(RdmaQueue& queue) : queue_(queue), pair_(create()) {
+QueuePair::QueuePair(RdmaQueue& queue) : queue_(queue), pair_(create()), limits_(limits()) {
   self_ = describe_pair(queue.device(), *pair_, queue.settings());
 }
 
@@ -71,6 +71,13 @@ OwnedPair QueuePair::create() {
   }
   inline_size_ = attributes.cap.max_inline_data;
   return pair;
+}
+
+RequestLimits QueuePair::limits() const noexcept {
+  return {.ordinal = queue_.device().ordinal(),
+          .max_segments = queue_.options().max_send_segments,
+          .max_inline_size = inline_size_,
+          .max_size = queue_.device().adapter().port().max_msg_sz};
 }
 
 std::vector<std::byte> QueuePair::describe() { return encode(self_); }
@@ -121,7 +128,11 @@ Status QueuePair::post(RdmaOperation& operation, bool flush) noexcept {
     return Status::again;
   }
   ++outstanding_;
-  operation.own[0] = reinterpret_cast<std::uint64_t>(this);
+  if (flush && accepted_.empty() && can_post() && !queue_.device().removal().noticed()) [[likely]] {
+    post_chain(take(operation, 0) ? 1 : 0);
+    settle();
+    return Status::success;
+  }
   accepted_.push(operation);
   if (flush) {
     this->flush();
@@ -130,7 +141,7 @@ Status QueuePair::post(RdmaOperation& operation, bool flush) noexcept {
 }
 
 void QueuePair::flush() noexcept {
-  while (!accepted_.empty() && !broken_ && refused_ == nullptr) {
+  while (!accepted_.empty() && can_post()) {
     if (queue_.device().removal().noticed()) [[unlikely]] {
       queue_.lose_device();
       return;
@@ -140,22 +151,23 @@ void QueuePair::flush() noexcept {
   settle();
 }
 
+bool QueuePair::take(RdmaOperation& operation, std::uint32_t index) noexcept {
+  if (!fill_request(operation, limits_, queue_.requests()[index], queue_.segments(index))) [[unlikely]] {
+    refused_ = &operation;
+    return false;
+  }
+  posted_.push(operation);
+  return true;
+}
+
 /// Moves what the device will take from accepted to posted.
 std::uint32_t QueuePair::fill_chain() noexcept {
-  RequestLimits limits = queue_.limits();
-  limits.max_inline_size = inline_size_;
   auto& requests = queue_.requests();
   std::uint32_t count = 0;
-  while (count != RdmaQueue::max_chain && !accepted_.empty()) {
-    RdmaOperation& operation = accepted_.pop();
-    if (!fill_request(operation, limits, requests[count], queue_.segments(count))) [[unlikely]] {
-      refused_ = &operation;
-      break;
-    }
+  while (count != RdmaQueue::max_chain && !accepted_.empty() && take(accepted_.pop(), count)) {
     if (count != 0) {
       requests[count - 1].next = &requests[count];
     }
-    posted_.push(operation);
     ++count;
   }
   return count;
@@ -169,49 +181,62 @@ void QueuePair::post_chain(std::uint32_t count) noexcept {
   requests[count - 1].send_flags |= IBV_SEND_SIGNALED;
   ibv_send_wr* bad = nullptr;
   if (ibv_post_send(pair_.get(), requests.data(), &bad) != 0) [[unlikely]] {
-    // What the device has taken will be flushed, the rest is not its business.
-    const auto taken = static_cast<std::uint32_t>(bad - requests.data());
-    OperationList all = std::exchange(posted_, {});
-    std::uint32_t before = 0;
-    all.for_each([&](RdmaOperation&) { ++before; });
-    for (before -= count - taken; before != 0; --before) {
-      posted_.push(all.pop());
-    }
-    while (!all.empty()) {
-      RdmaOperation& operation = all.pop();
-      if (refused_ == nullptr) {
-        refused_ = &operation;
-      } else {
-        accepted_.push(operation);
-      }
-    }
+    take_back(count, static_cast<std::uint32_t>(bad - requests.data()));
     break_down(Status::success);
+  }
+}
+
+/// Of the last count posted, the device has taken so many, which it will flush; the rest is not its business.
+void QueuePair::take_back(std::uint32_t count, std::uint32_t taken) noexcept {
+  OperationList all = std::exchange(posted_, {});
+  std::uint32_t before = 0;
+  all.for_each([&](RdmaOperation&) { ++before; });
+  for (before -= count - taken; before != 0; --before) {
+    posted_.push(all.pop());
+  }
+  while (!all.empty()) {
+    RdmaOperation& operation = all.pop();
+    if (refused_ == nullptr) {
+      refused_ = &operation;
+    } else {
+      accepted_.push(operation);
+    }
   }
 }
 
 // ---- Ending --------------------------------------------------------------------------------------------------------
 
 void QueuePair::complete(const ibv_wc& completion) noexcept {
-  const auto* const last = reinterpret_cast<const RdmaOperation*>(completion.wr_id);
-  const bool failed = completion.status != IBV_WC_SUCCESS;
+  if (completion.status != IBV_WC_SUCCESS) [[unlikely]] {
+    complete_failed(completion);
+  } else {
+    finish_through(completion, Status::success, Status::success);
+  }
+  settle();
+}
+
+void QueuePair::complete_failed(const ibv_wc& completion) noexcept {
   // Only the first failure is one of its own; whoever comes after it, flushed or not, was ended by it.
-  const bool follows = failed && (broken_ || completion.status == IBV_WC_WR_FLUSH_ERR);
+  const bool follows = broken_ || completion.status == IBV_WC_WR_FLUSH_ERR;
   const Status status = follows ? rest_ : status_of(completion.status);
   if (status == Status::connection_reset || status == Status::driver) {
     rest_ = status;  // and shares its fate, when that is the peer's or the device's
   }
-  while (!posted_.empty()) {
+  // Only good ends go without saying; but of those before a flushed one, nobody knows.
+  finish_through(completion, follows ? status : Status::success, status);
+  blamed_ = blamed_ || !follows;
+  broken_ = true;
+}
+
+/// What was posted before the operation that completed, and that one.
+void QueuePair::finish_through(const ibv_wc& completion, Status before, Status status) noexcept {
+  const auto* const last = reinterpret_cast<const RdmaOperation*>(completion.wr_id);
+  for (bool is_last = false; !is_last && !posted_.empty();) {
     RdmaOperation& operation = posted_.pop();
-    const bool is_last = &operation == last;
-    // Only good ends go without saying; but of those before a flushed one, nobody knows.
-    finish(operation, is_last || follows ? status : Status::success);
-    if (is_last) {
-      break;
-    }
+    is_last = &operation == last;
+    --outstanding_;
+    queue_.completed(operation, is_last ? status : before, this);
   }
-  blamed_ = blamed_ || (failed && !follows);
-  broken_ = broken_ || failed;
-  settle();
 }
 
 void QueuePair::finish(RdmaOperation& operation, Status status) noexcept {
@@ -240,11 +265,7 @@ void QueuePair::abandon() noexcept {
   settle();
 }
 
-/// Once the device has given back everything: fails what it will not get, and says that the connection is over.
-void QueuePair::settle() noexcept {
-  if (!posted_.empty() || (!broken_ && refused_ == nullptr)) {
-    return;
-  }
+void QueuePair::close_down() noexcept {
   if (RdmaOperation* const culprit = std::exchange(refused_, nullptr)) {
     finish(*culprit, rest_ == Status::shutdown && !closed_ && !blamed_ ? Status::io_failed : rest_);
   }

@@ -6,6 +6,7 @@
 #include "backend/verbs/operation_list.hpp"
 #include "backend/verbs/owned.hpp"
 #include "backend/verbs/pair.hpp"
+#include "backend/verbs/request.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -51,21 +52,34 @@ class QueuePair final : public backend::QueuePair {
   void peer_left() noexcept { break_down(Status::connection_reset); }
 
  private:
-  struct Chain;
-
   OwnedPair create();
+  RequestLimits limits() const noexcept;
+  bool can_post() const noexcept { return !broken_ && refused_ == nullptr; }
+  /// Moves one that was accepted to those with the device, as request number index of a chain; false when the device
+  /// must not have it.
+  bool take(backend::RdmaOperation& operation, std::uint32_t index) noexcept;
   std::uint32_t fill_chain() noexcept;
   void post_chain(std::uint32_t count) noexcept;
+  void take_back(std::uint32_t count, std::uint32_t taken) noexcept;
+  void complete_failed(const ibv_wc& completion) noexcept;
+  void finish_through(const ibv_wc& completion, Status before, Status status) noexcept;
   void finish(backend::RdmaOperation& operation, Status status) noexcept;
   /// Has everything flushed. why becomes that of all that is not yet finished; success: what they followed is to blame.
   void break_down(Status why) noexcept;
-  void settle() noexcept;
+  /// Once the device has given back everything: fails what it will not get, and says that the connection is over.
+  void settle() noexcept {
+    if (!can_post() && posted_.empty()) [[unlikely]] {
+      close_down();
+    }
+  }
+  void close_down() noexcept;
   /// Whether a forked child holds it: then the device must not hear of what it does.
   bool is_inherited() const noexcept { return pair_.get_deleter().forks != detail::fork_count(); }
 
   RdmaQueue& queue_;
   std::uint32_t inline_size_ = 0;
   const OwnedPair pair_;
+  const RequestLimits limits_;
   PairBlob self_;
   CmLink link_;
   OperationList accepted_;  ///< not yet with the device

@@ -83,13 +83,6 @@ void RdmaQueue::create_receives() {
   std::iota(free_receives_.begin(), free_receives_.end(), 0U);
 }
 
-RequestLimits RdmaQueue::limits() const noexcept {
-  return {.ordinal = device_.ordinal(),
-          .max_segments = options_.max_send_segments,
-          .max_inline_size = 0,
-          .max_size = device_.adapter().port().max_msg_sz};
-}
-
 // ---- Queue pairs ---------------------------------------------------------------------------------------------------
 
 std::unique_ptr<QueuePair> RdmaQueue::make_pair() {
@@ -108,6 +101,7 @@ std::unique_ptr<backend::QueuePair> RdmaQueue::create_queue_pair() { return make
 
 void RdmaQueue::forget(QueuePair& pair) noexcept {
   pairs_.erase(pair.number());
+  last_found_ = nullptr;
   std::erase_if(reports_, [&](const Report& report) { return report.pair == &pair; });
   finished_.for_each([&](RdmaOperation& operation) {
     if (operation.queue_pair == &pair) {
@@ -116,19 +110,21 @@ void RdmaQueue::forget(QueuePair& pair) noexcept {
   });
 }
 
-QueuePair* RdmaQueue::find(std::uint32_t number) const noexcept {
-  const auto found = pairs_.find(number);
-  return found == pairs_.end() ? nullptr : found->second;
+QueuePair* RdmaQueue::find(std::uint32_t number) noexcept {
+  if (last_found_ == nullptr || last_found_->number() != number) {
+    const auto found = pairs_.find(number);
+    last_found_ = found == pairs_.end() ? nullptr : found->second;
+  }
+  return last_found_;
 }
 
-void RdmaQueue::finish(RdmaOperation& operation, Status status, QueuePair* pair) noexcept {
+void RdmaQueue::completed(RdmaOperation& operation, Status status, QueuePair* pair) noexcept {
   operation.status = status;
   operation.queue_pair = pair;
   if (pair != nullptr) {
     pair->finished();
   }
   finished_.push(operation);
-  doorbell_.ring();
 }
 
 void RdmaQueue::report(QueuePair& pair, backend::RdmaEvent::Kind kind, Status status) noexcept {
@@ -152,8 +148,7 @@ Status RdmaQueue::post_receive(RdmaOperation& operation, bool flush) noexcept {
 
 void RdmaQueue::post_receive_now(RdmaOperation& operation) noexcept {
   ibv_recv_wr request{};
-  RequestLimits limits = this->limits();
-  limits.max_segments = options_.max_recv_segments;
+  const RequestLimits limits{.ordinal = device_.ordinal(), .max_segments = options_.max_recv_segments};
   const bool valid = fill_receive(operation, limits, request, segments(0));
   if (lost_ || !valid) [[unlikely]] {
     --outstanding_receives_;
@@ -184,7 +179,7 @@ void RdmaQueue::complete_receive(const ibv_wc& completion) noexcept {
   QueuePair* const pair = find(completion.qp_num);
   if (completion.status != IBV_WC_SUCCESS) [[unlikely]] {
     const bool flushed = completion.status == IBV_WC_WR_FLUSH_ERR;
-    finish(*operation, flushed ? Status::connection_reset : Status::io_failed, pair);
+    completed(*operation, flushed ? Status::connection_reset : Status::io_failed, pair);
     if (pair != nullptr) {
       pair->failed();
     }
@@ -197,7 +192,7 @@ void RdmaQueue::complete_receive(const ibv_wc& completion) noexcept {
   operation->received_as = written         ? backend::ReceivedAs::write_with_imm
                            : has_immediate ? backend::ReceivedAs::send_with_imm
                                            : backend::ReceivedAs::send;
-  finish(*operation, Status::success, pair);
+  completed(*operation, Status::success, pair);
 }
 
 void RdmaQueue::fail_receives(Status status) noexcept {
@@ -223,6 +218,13 @@ void RdmaQueue::fetch() noexcept {
     } else if (QueuePair* const pair = find(completion.qp_num)) {
       pair->complete(completion);
     }
+  }
+}
+
+void RdmaQueue::fetch_and_tell() noexcept {
+  fetch();
+  if (!finished_.empty()) {
+    doorbell_.ring();
   }
 }
 
@@ -261,7 +263,7 @@ void RdmaQueue::flush() noexcept {
 /// The connections were ended before. A device says of shared receives only that somebody filled them.
 void RdmaQueue::abort() noexcept {
   flush();
-  fetch();
+  fetch_and_tell();
   fail_receives(lost_ ? Status::driver : Status::shutdown);
 }
 
@@ -271,13 +273,13 @@ void RdmaQueue::lose_device() noexcept {
   }
   lost_ = true;
   for_each_pair([](QueuePair& pair) { pair.lose_device(); });
-  fetch();
+  fetch_and_tell();
   fail_receives(Status::driver);
 }
 
 void RdmaQueue::lose_queue() noexcept {
   lost_ = true;
-  fetch();
+  fetch_and_tell();
   for_each_pair([](QueuePair& pair) { pair.abandon(); });
   fail_receives(Status::driver);
 }

@@ -50,13 +50,18 @@ class RdmaQueue final : public backend::RdmaQueue {
   const PairSettings& settings() const noexcept { return settings_; }
   ibv_cq* completions() const noexcept { return completions_.get(); }
   ibv_srq* receives() const noexcept { return shared_receives_.get(); }
-  RequestLimits limits() const noexcept;
   /// Room for the requests of one chain.
   std::array<ibv_send_wr, max_chain>& requests() noexcept { return requests_; }
   ibv_sge* segments(std::uint32_t index) noexcept { return &segments_[std::size_t{index} * segments_per_request_]; }
   std::unique_ptr<QueuePair> make_pair();
   void forget(QueuePair& pair) noexcept;
-  void finish(backend::RdmaOperation& operation, Status status, QueuePair* pair) noexcept;
+  /// poll() has it; who calls that is told.
+  void finish(backend::RdmaOperation& operation, Status status, QueuePair* pair) noexcept {
+    completed(operation, status, pair);
+    doorbell_.ring();
+  }
+  /// The same during fetch(), whose caller tells.
+  void completed(backend::RdmaOperation& operation, Status status, QueuePair* pair) noexcept;
   void report(QueuePair& pair, backend::RdmaEvent::Kind kind, Status status) noexcept;
   /// Calls visit for each queue pair.
   template <class Visit>
@@ -76,7 +81,9 @@ class RdmaQueue final : public backend::RdmaQueue {
   };
 
   void create_receives();
+  /// Takes what has completed, for poll().
   void fetch() noexcept;
+  void fetch_and_tell() noexcept;
   void complete_receive(const ibv_wc& completion) noexcept;
   void post_receive_now(backend::RdmaOperation& operation) noexcept;
   void fail_receives(Status status) noexcept;
@@ -85,7 +92,7 @@ class RdmaQueue final : public backend::RdmaQueue {
   bool take_report(backend::RdmaEvent& event) noexcept;
   void take_async_events() noexcept;
   void take(const AsyncEvents::News& news) noexcept;
-  QueuePair* find(std::uint32_t number) const noexcept;
+  QueuePair* find(std::uint32_t number) noexcept;
 
   Device& device_;
   const backend::RdmaOptions options_;
@@ -98,6 +105,7 @@ class RdmaQueue final : public backend::RdmaQueue {
   std::vector<ibv_sge> segments_;
   std::array<ibv_send_wr, max_chain> requests_{};
   std::unordered_map<std::uint32_t, QueuePair*> pairs_;  ///< by number
+  QueuePair* last_found_ = nullptr;                      ///< it will often be the next
   std::vector<backend::RdmaOperation*> receives_;        ///< by their id; null where it is free
   std::vector<std::uint32_t> free_receives_;
   OperationList unposted_receives_;

@@ -17,9 +17,9 @@ struct RequestLimits {
   std::uint64_t max_size = 0;
 };
 
-/// Translates an operation, whose address is its id. list has room for max_segments. False for what must not reach the
-/// device: memory that it does not have, or that may not be written, lists that are too long, a peer's buf that is too
-/// small.
+/// Translates an operation, whose address is its id; without a successor, and not signalled. list has room for
+/// max_segments. False for what must not reach the device: memory that it does not have, or that may not be written,
+/// lists that are too long, a peer's buf that is too small.
 bool fill_request(const backend::RdmaOperation& operation, const RequestLimits& limits, ibv_send_wr& request,
                   ibv_sge* list) noexcept;
 /// The same of a receive, without its id.
