@@ -38,6 +38,7 @@ Status Context::start() {
   Status status = Status::success;
   try {
     status = begin();
+    device_->backend().watch_removal(*this);
   } catch (...) {
     live_ = false;
     end();
@@ -128,6 +129,7 @@ bool Context::can_settle() const noexcept { return inflight_ == 0 && allocated_ 
 
 void Context::become_idle() noexcept {
   live_ = false;
+  device_->backend().unwatch_removal(*this);
   end();
   enter(ContextState::idle);
 }
@@ -140,6 +142,7 @@ void Context::abandon() noexcept {
   engine_->take_back(*this);
   // A forked child has no threads that would give back what is in flight.
   if (engine_->forks_ == detail::fork_count()) {
+    device_->backend().unwatch_removal(*this);
     end();
   }
   *engine_inflight_ -= inflight_;

@@ -348,6 +348,7 @@ Status SyncEvent::wait(Satisfied satisfied, WaitMode mode, std::chrono::nanoseco
       return Status::success;
     }
     Status status = phase() == Phase::synchronous ? counter_->failure(told) : Status::bad_state;
+    status = device_->removed() ? Status::driver : status;
     status = status == Status::success ? limit.check() : status;
     if (status != Status::success) {
       // The last thing that a peer did before its end may be what was waited for.

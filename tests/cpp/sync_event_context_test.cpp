@@ -273,5 +273,20 @@ TEST_F(SyncEventContextTest, AHotRemovedDeviceFailsItsTasks) {
   sim::restore_device("p1");
 }
 
+TEST_F(SyncEventContextTest, AHotRemovedDeviceWakesWhoSleeps) {
+  EventRig rig(local_event(open_function("p1")), pe);
+  rig.submit(wait_eq, 1, all_bits, 1);
+  EXPECT_FALSE(rig.pe->wait(10)) << "asleep";
+  std::thread remover([] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    sim::remove_device("p1");
+  });
+  rig.sleep_until(1);
+  remover.join();
+  EXPECT_EQ(rig.completions[0].status, Status::driver);
+  EXPECT_EQ(rig.context->failure(), Status::driver);
+  sim::restore_device("p1");
+}
+
 }  // namespace
 }  // namespace pydoca

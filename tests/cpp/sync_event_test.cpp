@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <chrono>
 #include <limits>
 #include <thread>
 #include <vector>
@@ -300,6 +301,19 @@ TEST_F(SyncEventTest, KeepsItsDeviceFromClosing) {
   EXPECT_EQ(thrown_by([&] { dpu->close(); }), Status::in_use);
   event->close();
   dpu->close();
+}
+
+TEST_F(SyncEventTest, AHotRemovedDeviceEndsWaits) {
+  const auto event = local_event(open_function("p1"));
+  event->start();
+  std::thread remover([] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    sim::remove_device("p1");
+  });
+  EXPECT_EQ(event->wait_eq(1, all_bits, WaitMode::busy, std::chrono::seconds(30)), Status::driver);
+  remover.join();
+  EXPECT_EQ(event->wait_eq(1, all_bits, WaitMode::yield, std::chrono::seconds(30)), Status::driver);
+  sim::restore_device("p1");
 }
 
 }  // namespace

@@ -533,6 +533,9 @@ class Device {
 
   /// Surprise removal: every operation fails from now on.
   virtual bool removed() const noexcept { return false; }
+  /// Rings from any thread when that happens, until unwatch_removal(). Nothing where queues' descriptors tell of it.
+  virtual void watch_removal(Doorbell& /*doorbell*/) {}
+  virtual void unwatch_removal(Doorbell& /*doorbell*/) noexcept {}
   virtual std::vector<RepresentorProperties> representors(RepFilter filter);
   virtual std::unique_ptr<MemoryRegion> register_memory(const MemoryRange& range, Access access);
   /// Throws invalid_value, unsupported_version, not_permitted, not_connected (the owner is gone), bad_state

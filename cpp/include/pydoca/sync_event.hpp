@@ -98,7 +98,8 @@ class SyncEvent : public std::enable_shared_from_this<SyncEvent> {
   /// Wraps modulo 2^64; previous receives the value before.
   [[nodiscard]] Status update_add(std::uint64_t increment, std::uint64_t& previous) noexcept;
   /// Until (value of the event & mask) > value. time_out; again when interrupted; connection_reset also for the death
-  /// of a process that has imported the event, which one wait reports.
+  /// of a process that has imported the event, which all waits of that time report, or the next one; driver when the
+  /// device is removed.
   [[nodiscard]] Status wait_gt(std::uint64_t value, std::uint64_t mask, WaitMode mode,
                                std::chrono::nanoseconds timeout = forever) noexcept;
   [[nodiscard]] Status wait_eq(std::uint64_t value, std::uint64_t mask, WaitMode mode,

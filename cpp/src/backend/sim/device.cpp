@@ -33,7 +33,7 @@ Device::Device(PresentFunction present, std::string fabric, std::size_t ordinal)
     : present_(std::move(present)),
       fabric_(std::move(fabric)),
       ordinal_(ordinal),
-      engine_(limits_of(capabilities(), ordinal), *present_.removed) {}
+      engine_(limits_of(capabilities(), ordinal), present_.removal->happened()) {}
 
 void Device::require_present(std::string_view what) const {
   if (removed()) {

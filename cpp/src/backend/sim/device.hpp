@@ -21,7 +21,9 @@ class Device final : public backend::Device {
   const std::string& fabric() const noexcept { return fabric_; }
   std::size_t ordinal() const noexcept { return ordinal_; }
 
-  bool removed() const noexcept override { return present_.removed->load(std::memory_order_relaxed); }
+  bool removed() const noexcept override { return present_.removal->happened().load(std::memory_order_relaxed); }
+  void watch_removal(backend::Doorbell& doorbell) override { present_.removal->watch(doorbell); }
+  void unwatch_removal(backend::Doorbell& doorbell) noexcept override { present_.removal->unwatch(doorbell); }
   std::vector<backend::RepresentorProperties> representors(RepFilter filter) override;
   std::unique_ptr<backend::MemoryRegion> register_memory(const backend::MemoryRange& range, Access access) override;
   backend::ImportedRegion import_pci(std::span<const std::byte> blob) override;

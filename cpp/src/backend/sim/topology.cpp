@@ -13,28 +13,26 @@ namespace pydoca::sim {
 
 namespace {
 
-using Removed = std::shared_ptr<std::atomic<bool>>;
-
 /// Never destroyed: devices may outlive static destructors.
 struct Machine {
   std::mutex mutex;
   std::shared_ptr<const Topology> topology = std::make_shared<const Topology>(default_topology());
-  std::map<std::string, Removed, std::less<>> removed;  // by function name; absent: never asked for
+  std::map<std::string, std::shared_ptr<Removal>, std::less<>> removals;  // by function name; absent: never asked for
 
   static Machine& instance() {
     static auto* const machine = new Machine;
     return *machine;
   }
 
-  Removed& removed_flag(const std::string& name) {
-    Removed& flag = removed[name];
-    if (flag == nullptr) {
-      flag = std::make_shared<std::atomic<bool>>(false);
+  std::shared_ptr<Removal>& removal_of(const std::string& name) {
+    std::shared_ptr<Removal>& removal = removals[name];
+    if (removal == nullptr) {
+      removal = std::make_shared<Removal>();
     }
-    return flag;
+    return removal;
   }
 
-  bool is_present(const Function& function) { return !removed_flag(function.properties.name)->load(); }
+  bool is_present(const Function& function) { return !removal_of(function.properties.name)->happened(); }
 };
 
 [[noreturn]] void refuse(const Function& function, std::string_view why) {
@@ -144,7 +142,7 @@ void set_topology(Topology topology) {
   Machine& machine = Machine::instance();
   const std::lock_guard lock(machine.mutex);
   machine.topology = std::make_shared<const Topology>(std::move(topology));
-  machine.removed.clear();
+  machine.removals.clear();
 }
 
 const Topology& topology() {
@@ -160,7 +158,7 @@ void remove_device(std::string_view name) {
   if (function == nullptr || !machine.is_present(*function)) {
     throw Error(Status::not_found, detail::concat("remove device \"", name, "\": there is no such function"));
   }
-  machine.removed_flag(function->properties.name)->store(true);
+  machine.removal_of(function->properties.name)->happen();
 }
 
 void restore_device(std::string_view name) {
@@ -171,7 +169,7 @@ void restore_device(std::string_view name) {
     throw Error(Status::not_found, detail::concat("restore device \"", name, "\": the topology has no such function"));
   }
   if (!machine.is_present(*function)) {
-    machine.removed.erase(function->properties.name);  // a new flag: devices opened before stay dead
+    machine.removals.erase(function->properties.name);  // devices opened before stay dead
   }
 }
 
@@ -196,7 +194,7 @@ PresentFunction find_present(const backend::DeviceProperties& properties) {
     throw Error(Status::not_found, detail::concat("open ", properties.name, " (", properties.pci_addr,
                                                   "): the function has gone; enumerate again"));
   }
-  return {*function, machine.removed_flag(properties.name)};
+  return {*function, machine.removal_of(properties.name)};
 }
 
 std::vector<backend::RepresentorProperties> representors_of(std::string_view parent, RepFilter filter) {

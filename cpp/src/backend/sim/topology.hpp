@@ -2,7 +2,8 @@
 
 #include "pydoca/sim.hpp"
 
-#include <atomic>
+#include "backend/sim/removal.hpp"
+
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,8 +15,7 @@ namespace pydoca::sim {
 /// A function that is there now: enumeration shows it, a device can be opened on it.
 struct PresentFunction {
   Function function;
-  /// Becomes true when the function is pulled out.
-  std::shared_ptr<const std::atomic<bool>> removed;
+  std::shared_ptr<Removal> removal;
 };
 
 /// In the topology's order.
