@@ -140,7 +140,9 @@ void bind_connection_properties(Class& type) {
           "Whether it takes tasks.")
       .def_property_readonly(
           "failure", [](const RdmaConnectionObject& self) { return to_status(self.connection().failure()); },
-          "Why it could not be made or has ended; SUCCESS while neither, and when this side ended it.")
+          "Why it could not be made or has ended: the status of the task that broke it, say. SUCCESS while neither, "
+          "and "
+          "when this side\nended it by disconnect() or stop().")
       .def_property_readonly(
           "details", [](const RdmaConnectionObject& self) { return bytes_of(self.connection().details()); },
           "What the peer's connect() takes, in less than 512 bytes; empty unless made by Rdma.export().")

@@ -107,8 +107,9 @@ void Rdma::quiesce() noexcept {
   for (const std::uint16_t port : std::exchange(ports_, {})) {
     queue_->stop_listening(port);
   }
+  const Status why = failure() == Status::driver ? Status::driver : Status::success;
   for (const auto& connection : connections_) {
-    connection->begin_close(Status::success);
+    connection->begin_close(why);
   }
   queue_->abort();
 }
@@ -325,7 +326,11 @@ bool Rdma::complete_one(bool& more) noexcept {
   ++completed_since_news_;
   more = more || news_;  // which rang once, and would wait for the next ring
   auto& task = static_cast<RdmaTask&>(static_cast<backend::RdmaOperation&>(*operation));
-  complete(task, operation->status, is_fatal(task.kind(), operation->status));
+  const bool fatal = is_fatal(task.kind(), operation->status);
+  if (fatal && task.connection() != nullptr) [[unlikely]] {
+    task.connection()->begin_close(operation->status);  // before the context's stop closes it without a reason
+  }
+  complete(task, operation->status, fatal);
   return true;
 }
 

@@ -183,7 +183,8 @@ class RdmaConnection final : public std::enable_shared_from_this<RdmaConnection>
   const std::vector<std::byte>& details() const noexcept { return details_; }
   /// What the peer said with its request or its acceptance.
   const std::vector<std::byte>& private_data() const noexcept { return private_data_; }
-  /// Why it could not be made or has ended; success while neither, and when this side ended it.
+  /// Why it could not be made or has ended: the status of the task that broke it, say. success while neither, and when
+  /// this side ended it by disconnect() or stop().
   Status failure() const noexcept { return failure_; }
 
   /// Of a request; established or failure is reported by progress. Throws bad_state unless requested, invalid_value for

@@ -81,6 +81,7 @@ class RdmaConformance : public Conformance {
     ASSERT_FALSE(a->completions.empty());
     EXPECT_EQ(a->completions[0].status, status);
     EXPECT_EQ(a->downs.size(), 1U);
+    EXPECT_EQ(ab->failure(), status);
     if (ba->is_connected()) {
       ba->disconnect();  // only some transports tell it
     }
