@@ -152,6 +152,12 @@ void RdmaObject::drop_requests() {
   }
 }
 
+void RdmaObject::forget_withdrawn() {
+  std::erase_if(requests_, [](const py::object& request) {
+    return request.cast<RdmaConnectionObject&>().connection().state() != RdmaConnection::State::requested;
+  });
+}
+
 void RdmaObject::requested(RdmaConnection& connection, std::uint64_t context_user_data) {
   RdmaObject& self = of(context_user_data);
   self.guard([&] { self.take_request(self.add(connection.shared_from_this())); });
@@ -331,6 +337,7 @@ RequestedConnection::RequestedConnection(const py::object& listener, RdmaObject&
       iterating_(iterating) {}
 
 std::size_t RequestedConnection::available() {
+  rdma_.forget_withdrawn();
   return listener_.is_closed() ? WaitingLine::unlimited : rdma_.requests_.size();
 }
 

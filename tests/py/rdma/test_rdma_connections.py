@@ -189,6 +189,30 @@ def test_a_step_of_listening_may_have_a_default(pair, run, unused_port):
     run(main())
 
 
+def test_a_request_that_was_given_up_is_not_handed_out(pair, run, unused_port, rdma_names):
+    if rdma_names[1] != "sim":
+        pytest.skip("librdmacm tells that who requested has gone only when the request is answered")
+
+    async def main():
+        async with pydoca.ProgressEngine() as pe, pair.a.rdma(pe) as a, pair.b.rdma(pe) as b:
+            listener = b.listen(unused_port)
+            given_up = a.connect(pair.b.address, unused_port, private_data=b"given up")
+            async with asyncio.timeout(20):
+                while not b.connections:
+                    await asyncio.sleep(0)
+                given_up.connection.disconnect()
+                while b.connections:
+                    await asyncio.sleep(0)
+                attempt = a.connect(pair.b.address, unused_port, private_data=b"wanted")
+                async for request in listener:
+                    assert request.private_data.rstrip(b"\0") == b"wanted"
+                    await request.accept()
+                    break
+                await attempt
+
+    run(main())
+
+
 def test_details_are_checked(pair, run):
     async def main():
         async with pydoca.ProgressEngine() as pe, pair.a.rdma(pe, max_num_connections=1) as a, pair.b.rdma(pe) as b:
