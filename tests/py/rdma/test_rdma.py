@@ -188,6 +188,26 @@ def test_a_step_of_the_iteration_may_have_a_default(pair, run):
     run(main())
 
 
+def test_steps_of_the_iteration_are_taken_one_at_a_time(pair, run):
+    async def main():
+        async with pair.linked() as (_, b, ab, _ba):
+            receives = b.receives([pair.b.room(16) for _ in range(2)])
+            step = asyncio.create_task(as_coroutine(anext(receives)))
+            await asyncio.sleep(0)
+            with pytest.raises(pydoca.InUseError, match="one at a time"):
+                await anext(receives)
+            await ab.send(pair.a.data(b"first"))
+            assert bytes((await step).dst) == b"first"
+            given_up = asyncio.create_task(as_coroutine(anext(receives)))
+            await asyncio.sleep(0)
+            given_up.cancel()
+            await asyncio.wait({given_up})
+            await ab.send(pair.a.data(b"second"))
+            assert bytes((await anext(receives)).dst) == b"second"
+
+    run(main())
+
+
 async def as_coroutine(awaitable):
     return await awaitable
 
