@@ -19,7 +19,7 @@ namespace {
 RdmaAddress to_address(const std::string& address, std::uint16_t port, const py::object& type) {
   const RdmaAddressType guessed =
       address.find(':') != std::string::npos ? RdmaAddressType::ipv6 : RdmaAddressType::ipv4;
-  return RdmaAddress::create(type.is_none() ? guessed : to_address_type(type.cast<std::string>()), address, port);
+  return RdmaAddress::create(type.is_none() ? guessed : to_address_type(type), address, port);
 }
 
 /// Without operands, which come before each submission.

@@ -293,9 +293,9 @@ class Rdma final : public Context {
   void set_gid_index(std::uint32_t index);                          ///< default: what reaches most peers
   void set_sl(std::uint32_t service_level);                         ///< 0..15; default 0
   void set_connection_request_timeout(std::uint16_t milliseconds);  ///< of connect_to_addr(), until the peer's answer
-  void set_max_num_connections(std::uint16_t count);                ///< default 1
+  void set_max_num_connections(std::uint32_t count);                ///< default 1
   /// How often a message is offered to a peer without a posted receive: 0..7, and 7, the default, is for ever.
-  void set_rnr_retry_count(std::uint8_t count);
+  void set_rnr_retry_count(std::uint32_t count);
 
   // What is set; sizes as they are in effect once started.
   std::uint32_t num_tasks(RdmaTaskKind kind) const noexcept;

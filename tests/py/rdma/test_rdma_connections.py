@@ -235,11 +235,12 @@ def test_a_failed_task_ends_the_connection_and_stops_its_context_only(pair, run,
     async def main():
         async with pair.linked() as (a, b, ab, ba):
             mmap = pair.b.mmap(pydoca.alloc(64), access="local_read_write|rdma_read")
-            with pair.remote(mmap) as remote, pytest.raises(pydoca.IoFailedError, match="permit"):
+            with pair.remote(mmap) as remote, pytest.raises(pydoca.IoFailedError, match="not permit rdma_write"):
                 await ab.write(pair.a.data(b"x"), pair.a.room(remote))
             async with asyncio.timeout(20):
                 while a.state is not pydoca.ContextState.IDLE:
                     await asyncio.sleep(0.001)
+            assert ab.failure is pydoca.Status.IO_FAILED
             if rdma_names[1] != "sim":
                 ba.disconnect()  # such a device hears of the end by its next task only
             await asyncio.wait_for(ba.ended(), 30)
