@@ -189,6 +189,16 @@ def test_a_step_of_listening_may_have_a_default(pair, run, unused_port):
     run(main())
 
 
+def test_a_listener_shows_its_port(pair, run, unused_port):
+    async def main():
+        async with pydoca.ProgressEngine() as pe, pair.b.rdma(pe) as b:
+            with b.listen(unused_port) as listener:
+                assert repr(listener) == f"<pydoca rdma listener, port {unused_port}>"
+            assert repr(listener).endswith("closed>")
+
+    run(main())
+
+
 def test_a_request_that_was_given_up_is_not_handed_out(pair, run, unused_port, rdma_names):
     if rdma_names[1] != "sim":
         pytest.skip("librdmacm tells that who requested has gone only when the request is answered")
