@@ -26,7 +26,7 @@ template <class T>
 void bind_fields(py::module_& module, const char* name, const char* doc) {
   py::classh<T> type(module, name, doc);
   each_field(std::type_identity<T>(), [&](const char* field_name, auto field) { bind_field(type, field_name, field); });
-  type.def("to_dict", [](const T& self) { return to_plain(self); }, "The same as plain Python, fit for JSON.");
+  type.def("to_dict", [](const T& self) { return to_plain(self); }, "Its fields as plain Python, fit for JSON.");
   type.def("__eq__", [](const T& self, py::handle other) -> py::object {
     if (!py::isinstance<T>(other)) return py::reinterpret_borrow<py::object>(Py_NotImplemented);
     return py::bool_(to_plain(self).equal(to_plain(other.cast<const T&>())));

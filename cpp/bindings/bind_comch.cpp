@@ -71,7 +71,7 @@ void bind_messages(Class& type) {
       .def("__aiter__", [](py::object self) { return self; })
       .def(
           "__anext__", [](ConnectionObject& self) { return step_of_iteration(self.receive(true)); },
-          "The same as recv(), but the end of the connection ends the iteration.");
+          "The next message, as recv() gives it; the end of the connection ends the iteration.");
 }
 
 template <typename Class>
@@ -177,7 +177,7 @@ void bind_server(py::module_& module) {
       .def("__aiter__", [](py::object self) { return self; })
       .def(
           "__anext__", [](ServerObject& self) { return step_of_iteration(self.accept(true)); },
-          "The same as accept(), but the server's stop ends the iteration.")
+          "The next client, as accept() gives it; the server's stop ends the iteration.")
       .def_property_readonly("connections", &ServerObject::connections, "Those that are connected, accepted or not.")
       .def_property_readonly("representor", &ServerObject::representor)
       .def_static("is_supported", &comch::Server::is_supported, "info"_a, "Whether the device can be a server.");

@@ -50,7 +50,9 @@ void bind_life(Class& type) {
 template <typename Class>
 void bind_properties(Class& type) {
   const auto set_user_data = [](ContextObject& self, py::object data) { self.set_user_data(std::move(data)); };
-  type.def_property_readonly("state", [](const ContextObject& self) { return self.context().state(); })
+  type.def_property_readonly(
+          "state", [](const ContextObject& self) { return self.context().state(); },
+          "IDLE, STARTING, RUNNING or STOPPING.")
       .def_property_readonly(
           "failure", [](const ContextObject& self) { return to_status(self.context().failure()); },
           "Why it last stopped by itself; SUCCESS when it did not.")
@@ -62,9 +64,9 @@ void bind_properties(Class& type) {
                              "are refused until the\n"
                              "context was stopped and is IDLE.")
       .def("flush_tasks", &ContextObject::flush_tasks, "Posts the tasks that were submitted without FLUSH.")
-      .def_property_readonly("device", &ContextObject::device_ref)
-      .def_property_readonly("progress_engine", &ContextObject::engine_ref)
-      .def_property_readonly("closed", &ContextObject::is_closed)
+      .def_property_readonly("device", &ContextObject::device_ref, "The one that it was made on.")
+      .def_property_readonly("progress_engine", &ContextObject::engine_ref, "What completes its tasks.")
+      .def_property_readonly("closed", &ContextObject::is_closed, "Whether it was released for good.")
       .def_property("user_data", &ContextObject::user_data, set_user_data, "Anything; handed to the callbacks.")
       .def("_settled", [](const py::object& self) { return std::make_unique<SettledState>(self); });
 }

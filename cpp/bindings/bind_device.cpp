@@ -137,8 +137,8 @@ void bind_imports(py::classh<DeviceObject>& type) {
            "The event that blob, made by SyncEvent.export_to_remote_pci() on the other side, describes; not started. "
            "Raises as import_mmap() does (doca_sync_event_create_from_export).")
       .def("import_sync_event_remote_net", &import_event<SyncEventRemoteNetObject>, "blob"_a,
-           "The same for a blob of SyncEvent.export_to_remote_net() "
-           "(doca_sync_event_remote_net_create_from_export).");
+           "The event of a network peer that blob, made by SyncEvent.export_to_remote_net(), describes. Raises as "
+           "import_mmap() does (doca_sync_event_remote_net_create_from_export).");
 }
 
 void bind_life(py::classh<DeviceObject>& type) {

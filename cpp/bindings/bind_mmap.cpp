@@ -83,27 +83,28 @@ void bind_life(py::classh<MmapObject>& type) {
            "that of the only one. Raises NotPermittedError (not started, no PCI permission, imported), NotFoundError "
            "(device not added), NotSupportedError.")
       .def("export_rdma", &MmapObject::export_rdma, "device"_a = py::none(),
-           "The same for peers on device's network, who may then do what the map's RDMA permissions and those of an "
-           "Rdma context say. Raises NotPermittedError (not started, no RDMA permission, imported), NotFoundError, "
+           "Describes the range, in less than 512 bytes, for peers on device's network, who may then do what the map's "
+           "RDMA permissions and those of an Rdma context say; without device, for those of the only one's. Raises "
+           "NotPermittedError (not started, no RDMA permission, imported), NotFoundError, "
            "NotSupportedError (doca_mmap_export_rdma).")
       .def("__repr__", &repr);
 }
 
 void bind_properties(py::classh<MmapObject>& type) {
-  const auto look = [&](const char* name, auto read, const char* doc = "") {
+  const auto look = [&](const char* name, auto read, const char* doc) {
     type.def_property_readonly(name, [read](const MmapObject& self) { return (self.look().*read)(); }, doc);
   };
   look("addr", &Mmap::addr, "In the owner's address space; 0 without a range.");
   look("len", &Mmap::len, "In bytes.");
-  look("access", &Mmap::permissions);
-  look("is_started", &Mmap::is_started);
-  look("is_exported", &Mmap::is_exported);
-  look("is_from_export", &Mmap::is_from_export);
+  look("access", &Mmap::permissions, "What devices and peers may do to it.");
+  look("is_started", &Mmap::is_started, "Whether devices reach it.");
+  look("is_exported", &Mmap::is_exported, "Whether a blob of it was made since it was started.");
+  look("is_from_export", &Mmap::is_from_export, "Whether the memory is a peer's.");
   look("num_bufs", &Mmap::num_bufs, "The bufs that point into the map now.");
-  look("max_num_devices", &Mmap::max_num_devices);
+  look("max_num_devices", &Mmap::max_num_devices, "Devices that it has room for.");
   type.def("__len__", [](const MmapObject& self) { return self.look().len(); })
       .def("__bool__", [](const MmapObject&) { return true; })
-      .def_property_readonly("devices", &MmapObject::devices)
+      .def_property_readonly("devices", &MmapObject::devices, "Those that were added.")
       .def_property_readonly("memory", &MmapObject::memory,
                              "The object whose memory it is, as given; None if imported.")
       .def_property("user_data", &MmapObject::user_data, &MmapObject::set_user_data,

@@ -169,7 +169,7 @@ void bind_notification(Class& type) {
     self.engine().set_event_mode(mode);
   };
   type.def("fileno", handle, "For select, epoll and event loops: readable once armed and something is pending.")
-      .def_property_readonly("notification_handle", handle)
+      .def_property_readonly("notification_handle", handle, "What fileno() gives (doca_pe_get_notification_handle).")
       .def("request_notification", request, "Arms the handle; with something pending it is readable at once.")
       .def("clear_notification", clear, "Disarms the handle and makes it unreadable.")
       .def_property("event_mode", [](const EngineObject& self) { return self.engine().event_mode(); }, set_mode);
@@ -181,7 +181,7 @@ void bind_life(Class& type) {
            "Lets another thread, or another event loop, take the engine over. Raises InUseError with tasks in flight.")
       .def("close", &EngineObject::close,
            "Releases it for good; idempotent. Raises InUseError while contexts are open.")
-      .def_property_readonly("closed", &EngineObject::is_closed)
+      .def_property_readonly("closed", &EngineObject::is_closed, "Whether it was released for good.")
       .def("__enter__",
            [](const py::object& self) {
              self.cast<EngineObject&>().require_open("with");

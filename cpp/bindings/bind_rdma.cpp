@@ -54,9 +54,14 @@ void bind_bufs(Class& type) {
         [which, name](RdmaTaskObject& self, py::object value) { self.set_buf(which, std::move(value), name); }, doc);
   };
   buf("src", &RdmaOperands::src,
-      "A Buf; None where the kind has none, and once the task is freed. Setting raises InUseError in flight.");
-  buf("dst", &RdmaOperands::dst, "The same.");
-  buf("result_buf", &RdmaOperands::result, "The same.");
+      "The Buf whose data goes; None where the kind has none, and once the task is freed. Setting raises InUseError in "
+      "flight.");
+  buf("dst", &RdmaOperands::dst,
+      "The Buf that is filled, or that an atomic changes; None where the kind has none, and once the task is freed.\n"
+      "Setting raises InUseError in flight.");
+  buf("result_buf", &RdmaOperands::result,
+      "The Buf that the old value is appended to, of atomics and remote_net_sync_event_notify_add; None of others, and "
+      "once\nthe task is freed. Setting raises InUseError in flight.");
 }
 
 template <typename Class>
@@ -87,7 +92,9 @@ void bind_rdma_task(py::module_& module) {
       "(ConnectionResetError), its\nconnection only.");
   bind_bufs(type);
   bind_numbers(type);
-  type.def_property_readonly("kind", [](const RdmaTaskObject& self) { return to_str(name_of(self.task_kind())); })
+  type.def_property_readonly(
+          "kind", [](const RdmaTaskObject& self) { return to_str(name_of(self.task_kind())); },
+          "Its name in num_tasks: receive, send, ...")
       .def_property_readonly("connection", &RdmaTaskObject::connection,
                              "The one that it goes over, or that the message came over; None before that.")
       .def_property_readonly("result_len", &RdmaTaskObject::result_len, "Bytes that came (receive, read).")
@@ -112,8 +119,10 @@ void bind_connecting(Class& type) {
            "none or damaged, BadStateError when it is connected,\nConnectionAbortedError when the peer is gone or "
            "connected to another (doca_rdma_connect).")
       .def("accept", &RdmaConnectionObject::accept, "private_data"_a = py::bytes(),
-           "Of a request: takes it. Gives an awaitable of the connection, once established. Raises BadStateError for "
-           "what is no request,\nConnectionAbortedError when the peer has gone (doca_rdma_connection_accept).")
+           "Of a request: takes it. private_data: up to 196 bytes, which the peer sees with the answer. Gives an "
+           "awaitable of the\nconnection, once established. Raises BadStateError for what is no request, "
+           "ConnectionAbortedError when the peer has\ngone, InvalidValueError for more private data "
+           "(doca_rdma_connection_accept).")
       .def("reject", &RdmaConnectionObject::reject, "Of a request: turns the peer away (doca_rdma_connection_reject).")
       .def("disconnect", &RdmaConnectionObject::disconnect,
            "Ends it; tasks come back with ShutdownError. Gives an awaitable of the end, which who does not care may "
@@ -134,13 +143,17 @@ template <typename Class>
 void bind_connection_properties(Class& type) {
   type.def_property_readonly(
           "id", [](const RdmaConnectionObject& self) { return self.connection().id(); }, "Unique within the context.")
-      .def_property_readonly("state", [](const RdmaConnectionObject& self) { return self.connection().state(); })
+      .def_property_readonly(
+          "state", [](const RdmaConnectionObject& self) { return self.connection().state(); },
+          "What it waits for, or that it takes tasks.")
       .def_property_readonly(
           "is_connected", [](const RdmaConnectionObject& self) { return self.connection().is_connected(); },
           "Whether it takes tasks.")
       .def_property_readonly(
           "failure", [](const RdmaConnectionObject& self) { return to_status(self.connection().failure()); },
-          "Why it could not be made or has ended; SUCCESS while neither, and when this side ended it.")
+          "Why it could not be made or has ended: the status of the task that broke it, say. SUCCESS while neither, "
+          "and "
+          "when this side\nended it by disconnect() or stop().")
       .def_property_readonly(
           "details", [](const RdmaConnectionObject& self) { return bytes_of(self.connection().details()); },
           "What the peer's connect() takes, in less than 512 bytes; empty unless made by Rdma.export().")
@@ -185,7 +198,7 @@ void bind_listener(py::module_& module) {
       .def("__aiter__", [](py::object self) { return self; })
       .def(
           "__anext__", [](RdmaListenerObject& self) { return step_of_iteration(self.request(true)); },
-          "The same as request(), but the end of listening ends the iteration.")
+          "The next connection that somebody asks for, as request() gives it; the end of listening ends the iteration.")
       .def("close", &RdmaListenerObject::close,
            "Stops listening; connections stay. Idempotent (doca_rdma_stop_listen_to_port).")
       .def("__enter__",
@@ -194,8 +207,12 @@ void bind_listener(py::module_& module) {
              return self;
            })
       .def("__exit__", [](RdmaListenerObject& self, const py::args&) { self.close(); })
-      .def_property_readonly("port", &RdmaListenerObject::port)
-      .def_property_readonly("closed", &RdmaListenerObject::is_closed);
+      .def_property_readonly("port", &RdmaListenerObject::port, "1..65535.")
+      .def_property_readonly("closed", &RdmaListenerObject::is_closed,
+                             "Whether it has ended, by close() or with its context.")
+      .def("__repr__", [](const RdmaListenerObject& self) {
+        return "<pydoca rdma listener, port " + std::to_string(self.port()) + (self.is_closed() ? ", closed>" : ">");
+      });
 }
 
 // One parameter per keyword.
@@ -224,9 +241,10 @@ void bind_connections(Class& type) {
           "address"_a, "port"_a, py::kw_only(), "address_type"_a = py::none(), "private_data"_a = py::bytes(),
           "user_data"_a = py::none(),
           "Awaitable: a connection to the peer that listens there (RDMA-CM). address_type: ipv4, ipv6 or gid; None: "
-          "as address looks.\nGiving up its await ends the attempt. Raises NotFoundError (nobody listens), "
-          "ConnectionAbortedError (rejected), TimeOutError,\nFullError, NotSupportedError, InvalidValueError "
-          "(doca_rdma_connect_to_addr).")
+          "as address looks.\nprivate_data: up to 56 bytes, which the peer sees with the request. Giving up its await "
+          "ends the attempt. Raises\nNotFoundError (nobody listens), ConnectionAbortedError (rejected), "
+          "ConnectionResetError (the peer went before it had answered),\nTimeOutError, FullError, NotSupportedError, "
+          "InvalidValueError (doca_rdma_connect_to_addr).")
       .def(
           "listen", [](RdmaObject& self, const py::object& port) { return self.listen(to_port(port)); }, "port"_a,
           "Listens (RDMA-CM): async for connection in rdma.listen(port) gives requests, to be accepted or rejected; "
@@ -249,27 +267,47 @@ void bind_connections(Class& type) {
 
 template <typename Class>
 void bind_settings(Class& type) {
-  const auto setting = [&](const char* name, auto read) {
-    type.def_property_readonly(name, [read](const RdmaObject& self) { return read(self.rdma()); });
+  const auto setting = [&](const char* name, auto read, const char* doc) {
+    type.def_property_readonly(name, [read](const RdmaObject& self) { return read(self.rdma()); }, doc);
   };
-  setting("send_queue_size", [](const Rdma& rdma) { return rdma.send_queue_size(); });
-  setting("recv_queue_size", [](const Rdma& rdma) { return rdma.recv_queue_size(); });
-  setting("max_send_buf_list_len", [](const Rdma& rdma) { return rdma.max_send_buf_list_len(); });
-  setting("receive_dst_buf_list_len", [](const Rdma& rdma) { return rdma.receive_dst_buf_list_len(); });
-  setting("transport_type", [](const Rdma& rdma) { return rdma.transport_type(); });
-  setting("permissions", [](const Rdma& rdma) { return rdma.permissions(); });
-  setting("grh_enabled", [](const Rdma& rdma) { return rdma.grh_enabled(); });
-  setting("gid_index", [](const Rdma& rdma) { return rdma.gid_index(); });
-  setting("sl", [](const Rdma& rdma) { return rdma.sl(); });
-  setting("connection_request_timeout", [](const Rdma& rdma) { return rdma.connection_request_timeout(); });
-  setting("max_num_connections", [](const Rdma& rdma) { return rdma.max_num_connections(); });
-  setting("rnr_retry_count", [](const Rdma& rdma) { return rdma.rnr_retry_count(); });
+  setting(
+      "send_queue_size", [](const Rdma& rdma) { return rdma.send_queue_size(); },
+      "Tasks, but for receives, that may be submitted at once on a connection.");
+  setting(
+      "recv_queue_size", [](const Rdma& rdma) { return rdma.recv_queue_size(); },
+      "Receives that may be submitted at once; 0 until the context has started.");
+  setting(
+      "max_send_buf_list_len", [](const Rdma& rdma) { return rdma.max_send_buf_list_len(); },
+      "Elements of a buf list that is sent or written.");
+  setting(
+      "receive_dst_buf_list_len", [](const Rdma& rdma) { return rdma.receive_dst_buf_list_len(); },
+      "Elements of a buf list that a message is received into.");
+  setting("transport_type", [](const Rdma& rdma) { return rdma.transport_type(); }, "How it connects.");
+  setting(
+      "permissions", [](const Rdma& rdma) { return rdma.permissions(); },
+      "What peers may do to memory here that is exported to them.");
+  setting(
+      "grh_enabled", [](const Rdma& rdma) { return rdma.grh_enabled(); },
+      "Whether packets have a global routing header.");
+  setting(
+      "gid_index", [](const Rdma& rdma) { return rdma.gid_index(); },
+      "Which entry of the device's GID table packets leave by.");
+  setting("sl", [](const Rdma& rdma) { return rdma.sl(); }, "The service level, 0..15.");
+  setting(
+      "connection_request_timeout", [](const Rdma& rdma) { return rdma.connection_request_timeout(); },
+      "Milliseconds that connect() waits for the peer's answer.");
+  setting(
+      "max_num_connections", [](const Rdma& rdma) { return rdma.max_num_connections(); },
+      "Connections that it has room for.");
+  setting(
+      "rnr_retry_count", [](const Rdma& rdma) { return rdma.rnr_retry_count(); },
+      "How often a message is offered to a peer without a posted receive: 0..7, and 7 is for ever.");
   type.def_property_readonly(
           "mtu", [](const RdmaObject& self) { return to_bytes(self.rdma().mtu()); }, "Bytes.")
       .def(
           "num_tasks",
           [](const RdmaObject& self, const std::string& kind) { return self.rdma().num_tasks(to_rdma_task(kind)); },
-          "kind"_a);
+          "kind"_a, "Tasks of this kind (receive, send, ...) that it has.");
 }
 
 template <typename Class>
@@ -289,16 +327,16 @@ void bind_capabilities(Class& type) {
           "info"_a, "transport"_a, "rc or dc.")
       .def_static("is_connection_manager_supported", &Rdma::is_connection_manager_supported, "info"_a,
                   "Whether it can listen, and connect to addresses.")
-      .def_static("max_send_queue_size", &Rdma::max_send_queue_size, "info"_a)
-      .def_static("max_recv_queue_size", &Rdma::max_recv_queue_size, "info"_a)
+      .def_static("max_send_queue_size", &Rdma::max_send_queue_size, "info"_a, "The most that send_queue_size can be.")
+      .def_static("max_recv_queue_size", &Rdma::max_recv_queue_size, "info"_a, "The most receives of a context.")
       .def_static(
           "max_receive_dst_buf_list_len",
           [](const DeviceInfo& info, const py::object& transport) {
             return Rdma::max_receive_dst_buf_list_len(info, to_transport(transport));
           },
-          "info"_a, "transport"_a = "rc")
+          "info"_a, "transport"_a = "rc", "The most that receive_dst_buf_list_len can be.")
       .def_static("max_message_size", &Rdma::max_message_size, "info"_a, "Bytes.")
-      .def_static("gid_table_size", &Rdma::gid_table_size, "info"_a)
+      .def_static("gid_table_size", &Rdma::gid_table_size, "info"_a, "Entries of the device's GID table.")
       .def_static(
           "gids",
           [](const DeviceInfo& info, std::uint32_t start, const py::object& count) {

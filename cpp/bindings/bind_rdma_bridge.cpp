@@ -107,9 +107,11 @@ void bind_rdma_bridge(py::module_& module) {
   module.def("rdma_bridge_get_buf_mkey", &get_buf_mkey, "buf"_a, "dev"_a,
              "The key of buf's memory on the device, for local and remote access. Raises NotFoundError, "
              "NotSupportedError\n(doca_rdma_bridge_get_buf_mkey).");
-  module.def("rdma_bridge_get_mmap_mkey_from_pd", &get_mmap_mkey_from_pd, "mmap"_a, "pd"_a,
-             "The same of a whole map, by the protection domain of one of its devices "
-             "(doca_rdma_bridge_get_mmap_mkey_from_pd).");
+  module.def(
+      "rdma_bridge_get_mmap_mkey_from_pd", &get_mmap_mkey_from_pd, "mmap"_a, "pd"_a,
+      "The key of a map's memory on the device with that protection domain, for local and remote access. Raises as "
+      "rdma_bridge_get_buf_mkey() does "
+      "(doca_rdma_bridge_get_mmap_mkey_from_pd).");
 }
 
 }  // namespace pydoca::bindings

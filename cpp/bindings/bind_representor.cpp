@@ -28,7 +28,7 @@ void bind_info(py::module_& module) {
   type.def("is_equal_pci_addr", &is_equal_pci_addr, "addr"_a,
            "Compares with an address in the long or the short form; raises InvalidValueError for another form.")
       .def(
-          "to_dict", [](const Info& info) { return to_plain(info); }, "The same as plain Python, fit for JSON.")
+          "to_dict", [](const Info& info) { return to_plain(info); }, "Its fields as plain Python, fit for JSON.")
       .def("__eq__",
            [](const Info& one, py::handle other) -> py::object {
              if (!py::isinstance<Info>(other)) return py::reinterpret_borrow<py::object>(Py_NotImplemented);

@@ -109,9 +109,9 @@ std::span<PyMethodDef> operations() {
                      "ConnectionResetError, once each, when a process that has\nimported the event is gone "
                      "(doca_sync_event_wait_gt)."),
       wait_method<1>("wait_eq($self, /, value, mask=18446744073709551615, *, timeout=None)\n--\n\n"
-                     "The same until (the event's value & mask) == value (doca_sync_event_wait_eq)."),
+                     "Waits as wait_gt() does, until (the event's value & mask) == value (doca_sync_event_wait_eq)."),
       wait_method<2>("wait_neq($self, /, value, mask=18446744073709551615, *, timeout=None)\n--\n\n"
-                     "The same until (the event's value & mask) != value (doca_sync_event_wait_neq)."),
+                     "Waits as wait_gt() does, until (the event's value & mask) != value (doca_sync_event_wait_neq)."),
       wait_method<3>("wait_gt_yield($self, /, value, mask=18446744073709551615, *, timeout=None)\n--\n\n"
                      "wait_gt() that gives its core away between looks (doca_sync_event_wait_gt_yield)."),
       wait_method<4>("wait_eq_yield($self, /, value, mask=18446744073709551615, *, timeout=None)\n--\n\n"
@@ -171,20 +171,28 @@ void bind_exports(py::classh<SyncEventObject>& type) {
            "Raises\nBadStateError unless started, NotPermittedError (imported, no remote_pci location, another device "
            "than its own),\nNotSupportedError (the device, or memory that another process cannot map: use "
            "pydoca.alloc).")
-      .def("export_to_remote_net", &SyncEventObject::export_to_remote_net,
-           "The same for a network peer (import_sync_event_remote_net); the publisher must be remote_net.");
+      .def(
+          "export_to_remote_net", &SyncEventObject::export_to_remote_net,
+          "Describes it, in less than 512 bytes, for a network peer (import_sync_event_remote_net); the publisher must "
+          "be remote_net.\nRaises as export_to_remote_pci() does.");
 }
 
 void bind_properties(py::classh<SyncEventObject>& type) {
-  type.def_property_readonly("device", &SyncEventObject::device_ref)
-      .def_property_readonly("publisher", [](const SyncEventObject& self) { return self.event().publisher(); })
-      .def_property_readonly("subscriber", [](const SyncEventObject& self) { return self.event().subscriber(); })
+  type.def_property_readonly("device", &SyncEventObject::device_ref,
+                             "The one whose CPU has the event, or that it was imported on.")
+      .def_property_readonly(
+          "publisher", [](const SyncEventObject& self) { return self.event().publisher(); },
+          "Where it is signalled from.")
+      .def_property_readonly(
+          "subscriber", [](const SyncEventObject& self) { return self.event().subscriber(); },
+          "Where it is waited for.")
       .def_property_readonly(
           "is_started", [](const SyncEventObject& self) { return self.event().is_started(); },
           "For synchronous operations.")
-      .def_property_readonly("is_from_export",
-                             [](const SyncEventObject& self) { return self.event().is_from_export(); })
-      .def_property_readonly("closed", &SyncEventObject::is_closed)
+      .def_property_readonly(
+          "is_from_export", [](const SyncEventObject& self) { return self.event().is_from_export(); },
+          "Whether another process owns it.")
+      .def_property_readonly("closed", &SyncEventObject::is_closed, "Whether it was released for good.")
       .def("__repr__", [](const SyncEventObject& self) {
         const SyncEvent& event = self.event();
         const std::string locations = event.is_from_export()
@@ -200,10 +208,14 @@ void bind_queries(py::classh<SyncEventObject>& type) {
     type.def_static(name, [supported](const DeviceInfo& info) { return supported(info); }, "info"_a, doc);
   };
   query("is_supported", &SyncEvent::is_supported, "Whether the device has sync events.");
-  query("is_export_to_remote_pci_supported", &SyncEvent::is_export_to_remote_pci_supported, "");
-  query("is_create_from_export_supported", &SyncEvent::is_create_from_export_supported, "");
-  query("is_export_to_remote_net_supported", &SyncEvent::is_export_to_remote_net_supported, "");
-  query("is_remote_net_create_from_export_supported", &SyncEvent::is_remote_net_create_from_export_supported, "");
+  query("is_export_to_remote_pci_supported", &SyncEvent::is_export_to_remote_pci_supported,
+        "Whether it exports them over PCIe.");
+  query("is_create_from_export_supported", &SyncEvent::is_create_from_export_supported,
+        "Whether it imports them over PCIe.");
+  query("is_export_to_remote_net_supported", &SyncEvent::is_export_to_remote_net_supported,
+        "Whether it exports them to network peers.");
+  query("is_remote_net_create_from_export_supported", &SyncEvent::is_remote_net_create_from_export_supported,
+        "Whether it imports those of network peers.");
   query("is_export_to_dpa_supported", &SyncEvent::is_export_to_dpa_supported, "Never here.");
   query("is_export_to_gpu_supported", &SyncEvent::is_export_to_gpu_supported, "Never here.");
 }
@@ -212,8 +224,8 @@ void bind_remote_net(py::module_& module) {
   py::classh<SyncEventRemoteNetObject> type(module, "SyncEventRemoteNet",
                                             "An event of a network peer: an operand of RDMA tasks.");
   type.def("close", &SyncEventRemoteNetObject::close, "Releases it; idempotent.")
-      .def_property_readonly("device", &SyncEventRemoteNetObject::device_ref)
-      .def_property_readonly("closed", &SyncEventRemoteNetObject::is_closed)
+      .def_property_readonly("device", &SyncEventRemoteNetObject::device_ref, "The one that it was imported on.")
+      .def_property_readonly("closed", &SyncEventRemoteNetObject::is_closed, "Whether it was released.")
       .def("__repr__", [](const SyncEventRemoteNetObject& self) {
         return "<pydoca.SyncEventRemoteNet on " + self.get().device()->info().name() +
                (self.is_closed() ? ", closed>" : ">");

@@ -73,24 +73,24 @@ std::span<PyMethodDef> operations() {
           "get($self, /, *, user_data=None, submit=True)\n--\n\nTakes a task that gives the value, and submits it "
           "unless submit is false. Raises NoMemoryError when all tasks of the kind are\ntaken, BadStateError unless "
           "the context runs (doca_sync_event_task_get)."),
-      raw_method(
-          "notify_set", &notify<SyncEventOperation::notify_set>,
-          "notify_set($self, /, value, *, user_data=None, submit=True)\n--\n\nThe same for one that stores value, "
-          "0..2**64-1 (InvalidValueError), and gives None (doca_sync_event_task_notify_set)."),
+      raw_method("notify_set", &notify<SyncEventOperation::notify_set>,
+                 "notify_set($self, /, value, *, user_data=None, submit=True)\n--\n\nTakes a task that stores value, "
+                 "0..2**64-1 (InvalidValueError), and gives None. Submits and raises as get() does\n"
+                 "(doca_sync_event_task_notify_set)."),
       raw_method("notify_add", &notify<SyncEventOperation::notify_add>,
-                 "notify_add($self, /, value, *, user_data=None, submit=True)\n--\n\nThe same for one that adds value "
-                 "atomically, modulo 2**64, and gives the value before (doca_sync_event_task_notify_add)."),
+                 "notify_add($self, /, value, *, user_data=None, submit=True)\n--\n\nTakes a task that adds value "
+                 "atomically, modulo 2**64, and gives the value before. Submits and raises as get() does\n"
+                 "(doca_sync_event_task_notify_add)."),
       raw_method(
           "wait_eq", &wait<SyncEventOperation::wait_eq>,
-          "wait_eq($self, /, value, mask=18446744073709551615, *, user_data=None, submit=True)\n--\n\nThe same for "
-          "one that completes when (the event's value & mask) == value, and gives the value that ended the wait.\n"
+          "wait_eq($self, /, value, mask=18446744073709551615, *, user_data=None, submit=True)\n--\n\nTakes a task "
+          "that completes when (the event's value & mask) == value, and gives the value that ended the wait.\n"
           "mask: 0, or 1, 2, 4 or 8 adjacent bytes of 0xFF (InvalidValueError). Giving up its await (cancelling) "
-          "takes effect at\nonce and, when nobody else waits for it, ends the task with ShutdownError. Raises "
-          "NotSupportedError on devices without\n(doca_sync_event_task_wait_eq)."),
-      raw_method(
-          "wait_neq", &wait<SyncEventOperation::wait_neq>,
-          "wait_neq($self, /, value, mask=18446744073709551615, *, user_data=None, submit=True)\n--\n\nThe same for "
-          "(the event's value & mask) != value (doca_sync_event_task_wait_neq)."),
+          "takes effect at\nonce and, when nobody else waits for it, ends the task with ShutdownError. Submits "
+          "and raises as get() does, and\nNotSupportedError on devices without (doca_sync_event_task_wait_eq)."),
+      raw_method("wait_neq", &wait<SyncEventOperation::wait_neq>,
+                 "wait_neq($self, /, value, mask=18446744073709551615, *, user_data=None, submit=True)\n--\n\nWaits as "
+                 "wait_eq() does, until (the event's value & mask) != value (doca_sync_event_task_wait_neq)."),
   };
   return methods;
 }

@@ -46,10 +46,9 @@ std::span<PyMethodDef> submissions() {
           "submit($self, /, flags=pydoca.SubmitFlags.FLUSH)\n--\n\nHands the task over without a look at its "
           "fields: a fault in them fails it later, and stops its context.\nRaises BadStateError unless the context "
           "runs and the task is idle, AgainError when the queue is full."),
-      raw_method(
-          "try_submit", &submit<true>,
-          "try_submit($self, /, flags=pydoca.SubmitFlags.FLUSH)\n--\n\nThe same, but raises InvalidValueError for "
-          "what would fail in the device."),
+      raw_method("try_submit", &submit<true>,
+                 "try_submit($self, /, flags=pydoca.SubmitFlags.FLUSH)\n--\n\nHands the task over as "
+                 "submit() does, but raises InvalidValueError for what would fail in the device."),
   };
   return methods;
 }

@@ -88,9 +88,7 @@ template <class Enum, class Parse>
 Enum to_enum(py::handle value, std::string_view what, const Parse& parse) {
   if (py::isinstance<py::str>(value)) return parse(to_utf8(value));
   if (py::isinstance<Enum>(value)) return value.cast<Enum>();
-  throw py::type_error(py::str("{} must be a str or an enumerator, not {}")
-                           .format(to_str(what), py::type::handle_of(value).attr("__name__"))
-                           .template cast<std::string>());
+  refuse_type(what, "a str or an enumerator", value);
 }
 
 [[noreturn]] void refuse_address(std::string_view kind, std::string_view text, std::string_view example) {
@@ -106,6 +104,24 @@ std::string joined(const std::vector<std::string_view>& words) {
 }
 
 }  // namespace
+
+void refuse_type(std::string_view what, std::string_view wanted, py::handle value) {
+  throw py::type_error(py::str("{} must be {}, not {}")
+                           .format(to_str(what), to_str(wanted), py::type::handle_of(value).attr("__name__"))
+                           .cast<std::string>());
+}
+
+std::string to_task_name(py::handle name) {
+  if (!py::isinstance<py::str>(name)) {
+    throw py::type_error(py::str("num_tasks: {!r} is no name of a task").format(name).cast<std::string>());
+  }
+  return to_utf8(name);
+}
+
+bool to_bool(py::handle value, std::string_view what) {
+  if (PyBool_Check(value.ptr()) == 0) refuse_type(what, "a bool", value);
+  return value.is(py::bool_(true));
+}
 
 std::string to_utf8(py::handle text) {
   Py_ssize_t size = 0;
@@ -130,24 +146,28 @@ namespace {
         py::str("{} must be in {}, not {}").format(to_str(what), to_str(range), number).cast<std::string>());
 }
 
+py::int_ to_index(py::handle value, std::string_view what) {
+  if (PyIndex_Check(value.ptr()) == 0) refuse_type(what, "an int", value);
+  PyObject* const index = PyNumber_Index(value.ptr());
+  if (index == nullptr) throw py::error_already_set();
+  return py::reinterpret_steal<py::int_>(index);
+}
+
 }  // namespace
 
 std::uint64_t to_u64(py::handle value, std::string_view what) {
-  PyObject* const index = PyNumber_Index(value.ptr());
-  if (index == nullptr) throw py::error_already_set();
-  const auto number = py::reinterpret_steal<py::int_>(index);
+  const py::int_ number = to_index(value, what);
   const std::uint64_t result = PyLong_AsUnsignedLongLong(number.ptr());
   if (PyErr_Occurred() == nullptr) return result;
   PyErr_Clear();
   refuse_number(number, what, "0..2^64-1");
 }
 
-std::uint32_t to_u32(py::handle value, std::string_view what, std::uint32_t least) {
-  PyObject* const index = PyNumber_Index(value.ptr());
-  if (index == nullptr) throw py::error_already_set();
-  const auto number = py::reinterpret_steal<py::int_>(index);
-  if (number < py::int_(least) || number > py::int_(UINT32_MAX)) {
-    refuse_number(number, what, std::to_string(least) + "..2^32-1");
+std::uint32_t to_u32(py::handle value, std::string_view what, std::uint32_t least, std::uint32_t most) {
+  if (PyBool_Check(value.ptr()) != 0) refuse_type(what, "an int", value);
+  const py::int_ number = to_index(value, what);
+  if (number < py::int_(least) || number > py::int_(most)) {
+    refuse_number(number, what, std::to_string(least) + ".." + (most == UINT32_MAX ? "2^32-1" : std::to_string(most)));
   }
   return number.cast<std::uint32_t>();
 }

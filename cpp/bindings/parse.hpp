@@ -20,14 +20,24 @@ namespace pydoca::bindings {
 /// Throws invalid_value: what (such as "access") is called word, which is none of known.
 [[noreturn]] void refuse_word(std::string_view what, std::string_view word, const std::vector<std::string_view>& known);
 
+/// Throws TypeError: what must be wanted (such as "a str"), and value is something else.
+[[noreturn]] void refuse_type(std::string_view what, std::string_view wanted, pybind11::handle value);
+
 /// A str as UTF-8; UnicodeEncodeError, which is a ValueError, for what has no UTF-8.
 std::string to_utf8(pybind11::handle text);
+
+/// A key of num_tasks; TypeError unless it is a str.
+std::string to_task_name(pybind11::handle name);
+
+/// A bool; TypeError for what is merely true or false. what names it in the error.
+bool to_bool(pybind11::handle value, std::string_view what);
 
 /// An integer (anything with __index__) in 0..2^64-1; what names it in the error.
 std::uint64_t to_u64(pybind11::handle value, std::string_view what);
 
-/// The same in least..2^32-1.
-std::uint32_t to_u32(pybind11::handle value, std::string_view what, std::uint32_t least = 0);
+/// A count or number in least..most, and no bool, which is neither: TypeError.
+std::uint32_t to_u32(pybind11::handle value, std::string_view what, std::uint32_t least = 0,
+                     std::uint32_t most = UINT32_MAX);
 
 /// An Access, an int, or text such as "local_read_write|pci_read_only"; a TypeError for anything else.
 Access to_access(pybind11::handle value);

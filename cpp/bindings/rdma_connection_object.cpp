@@ -119,6 +119,8 @@ void RdmaConnectionObject::raise_failure() const {
       raise(Status::shutdown, what + "this side ended it before it was established");
     case Status::connection_aborted:
       raise(failure, what + "the peer has rejected it, or has gone");
+    case Status::connection_reset:
+      raise(failure, what + "the peer went before it had answered");
     case Status::not_found:
       raise(failure, what + "nobody listens there: is the other side started, and is the port its own?");
     case Status::time_out:

@@ -19,7 +19,7 @@ namespace {
 RdmaAddress to_address(const std::string& address, std::uint16_t port, const py::object& type) {
   const RdmaAddressType guessed =
       address.find(':') != std::string::npos ? RdmaAddressType::ipv6 : RdmaAddressType::ipv4;
-  return RdmaAddress::create(type.is_none() ? guessed : to_address_type(type.cast<std::string>()), address, port);
+  return RdmaAddress::create(type.is_none() ? guessed : to_address_type(type), address, port);
 }
 
 /// Without operands, which come before each submission.
@@ -150,6 +150,12 @@ void RdmaObject::drop_requests() {
     auto& connection = request.cast<RdmaConnectionObject&>();
     if (connection.connection().state() == RdmaConnection::State::requested) connection.shared()->reject();
   }
+}
+
+void RdmaObject::forget_withdrawn() {
+  std::erase_if(requests_, [](const py::object& request) {
+    return request.cast<RdmaConnectionObject&>().connection().state() != RdmaConnection::State::requested;
+  });
 }
 
 void RdmaObject::requested(RdmaConnection& connection, std::uint64_t context_user_data) {
@@ -331,6 +337,7 @@ RequestedConnection::RequestedConnection(const py::object& listener, RdmaObject&
       iterating_(iterating) {}
 
 std::size_t RequestedConnection::available() {
+  rdma_.forget_withdrawn();
   return listener_.is_closed() ? WaitingLine::unlimited : rdma_.requests_.size();
 }
 

@@ -81,6 +81,8 @@ class RdmaObject final : public ContextObject {
   void forget_closed();
   pybind11::object new_task(pybind11::handle self, RdmaTaskKind kind, const RdmaOperands& operands);
   [[noreturn]] void refuse(Status status, RdmaTaskKind kind) const;
+  /// Requests whose makers have given up, or that were answered out of turn.
+  void forget_withdrawn();
   /// Turns everybody away whom no listener will take.
   void drop_requests();
 

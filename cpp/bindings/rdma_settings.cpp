@@ -18,22 +18,11 @@ namespace py = pybind11;
 
 namespace {
 
-template <class Number>
-Number to_number(py::handle value, std::string_view what) {
-  const std::uint64_t number = to_u64(value, what);
-  if (number > std::numeric_limits<Number>::max()) {
-    raise(Status::invalid_value, std::string(what) + " is at most " +
-                                     std::to_string(std::numeric_limits<Number>::max()) + ", and " +
-                                     std::to_string(number) + " was given");
-  }
-  return static_cast<Number>(number);
-}
-
-using Set = void (*)(Rdma& rdma, py::handle value);
+using Set = void (*)(Rdma& rdma, py::handle value, std::string_view name);
 
 template <auto setter, class Number>
-void set_number(Rdma& rdma, py::handle value) {
-  (rdma.*setter)(to_number<Number>(value, "an rdma setting"));
+void set_number(Rdma& rdma, py::handle value, std::string_view name) {
+  (rdma.*setter)(static_cast<Number>(to_u32(value, name, 0, std::numeric_limits<Number>::max())));
 }
 
 constexpr std::array<std::pair<std::string_view, Set>, 13> setters{{
@@ -41,20 +30,21 @@ constexpr std::array<std::pair<std::string_view, Set>, 13> setters{{
     {"recv_queue_size", set_number<&Rdma::set_recv_queue_size, std::uint32_t>},
     {"max_send_buf_list_len", set_number<&Rdma::set_max_send_buf_list_len, std::uint32_t>},
     {"receive_dst_buf_list_len", set_number<&Rdma::set_receive_dst_buf_list_len, std::uint32_t>},
-    {"transport_type", [](Rdma& rdma, py::handle value) { rdma.set_transport_type(to_transport(value)); }},
-    {"mtu", [](Rdma& rdma, py::handle value) { rdma.set_mtu(to_mtu(value)); }},
-    {"permissions", [](Rdma& rdma, py::handle value) { rdma.set_permissions(to_access(value)); }},
+    {"transport_type",
+     [](Rdma& rdma, py::handle value, std::string_view) { rdma.set_transport_type(to_transport(value)); }},
+    {"mtu", [](Rdma& rdma, py::handle value, std::string_view) { rdma.set_mtu(to_mtu(value)); }},
+    {"permissions", [](Rdma& rdma, py::handle value, std::string_view) { rdma.set_permissions(to_access(value)); }},
     {"grh_enabled",
-     [](Rdma& rdma, py::handle value) { rdma.set_grh_enabled(py::bool_(py::reinterpret_borrow<py::object>(value))); }},
+     [](Rdma& rdma, py::handle value, std::string_view name) { rdma.set_grh_enabled(to_bool(value, name)); }},
     {"gid_index", set_number<&Rdma::set_gid_index, std::uint32_t>},
     {"sl", set_number<&Rdma::set_sl, std::uint32_t>},
     {"connection_request_timeout", set_number<&Rdma::set_connection_request_timeout, std::uint16_t>},
-    {"max_num_connections", set_number<&Rdma::set_max_num_connections, std::uint16_t>},
-    {"rnr_retry_count", set_number<&Rdma::set_rnr_retry_count, std::uint8_t>},
+    {"max_num_connections", set_number<&Rdma::set_max_num_connections, std::uint32_t>},
+    {"rnr_retry_count", set_number<&Rdma::set_rnr_retry_count, std::uint32_t>},
 }};
 
 void configure(Rdma& rdma, RdmaTaskKind kind, py::handle count) {
-  rdma.set_conf(kind, TaskObject::on_complete, TaskObject::on_complete, to_number<std::uint32_t>(count, "num_tasks"));
+  rdma.set_conf(kind, TaskObject::on_complete, TaskObject::on_complete, to_u32(count, "num_tasks"));
 }
 
 }  // namespace
@@ -66,14 +56,14 @@ void apply_settings(Rdma& rdma, const py::dict& settings) {
     if (found == setters.end()) {
       throw py::type_error("Rdma() has no setting '" + text + "'");
     }
-    if (!value.is_none()) found->second(rdma, value);
+    if (!value.is_none()) found->second(rdma, value, found->first);
   }
 }
 
 void configure_tasks(Rdma& rdma, const py::object& num_tasks) {
   if (py::isinstance<py::dict>(num_tasks)) {
     for (const auto& [name, count] : py::reinterpret_borrow<py::dict>(num_tasks)) {
-      configure(rdma, to_rdma_task(name.cast<std::string>()), count);
+      configure(rdma, to_rdma_task(to_task_name(name)), count);
     }
     return;
   }
@@ -93,21 +83,24 @@ RdmaTaskKind to_rdma_task(const std::string& name) {
 }
 
 RdmaTransport to_transport(py::handle value) {
-  if (!py::isinstance<py::str>(value)) return value.cast<RdmaTransport>();
+  if (py::isinstance<RdmaTransport>(value)) return value.cast<RdmaTransport>();
+  if (!py::isinstance<py::str>(value)) refuse_type("transport_type", "a str or an enumerator", value);
   const std::string name = to_utf8(value);
   if (name == "rc") return RdmaTransport::rc;
   if (name == "dc") return RdmaTransport::dc;
   refuse_word("transport type", name, {"rc", "dc"});
 }
 
-RdmaAddressType to_address_type(const std::string& name) {
+RdmaAddressType to_address_type(py::handle value) {
+  if (!py::isinstance<py::str>(value)) refuse_type("address_type", "a str", value);
+  const std::string name = to_utf8(value);
   if (name == "ipv4") return RdmaAddressType::ipv4;
   if (name == "ipv6") return RdmaAddressType::ipv6;
   if (name == "gid") return RdmaAddressType::gid;
   refuse_word("address type", name, {"ipv4", "ipv6", "gid"});
 }
 
-std::uint16_t to_port(py::handle value) { return to_number<std::uint16_t>(value, "port"); }
+std::uint16_t to_port(py::handle value) { return static_cast<std::uint16_t>(to_u32(value, "port", 1, UINT16_MAX)); }
 
 MtuSize to_mtu(py::handle value) {
   const std::uint64_t bytes = to_u64(value, "mtu");

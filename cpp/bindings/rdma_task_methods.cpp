@@ -146,17 +146,20 @@ std::span<PyMethodDef> message_methods() {
           "when all tasks of the kind are taken, NotConnectedError, InvalidValueError for bufs that do not fit,\n"
           "AgainError when the queue is full (doca_rdma_task_send)."),
       raw_method("send_imm", &task<RdmaTaskKind::send_imm>,
-                 "send_imm($self, /, src, immediate_data, *, user_data=None, submit=True)\n--\n\nThe same with a "
-                 "number, 0..2**32-1, that the receive gets (doca_rdma_task_send_imm)."),
+                 "send_imm($self, /, src, immediate_data, *, user_data=None, submit=True)\n--\n\nSends src's data as "
+                 "send() does, with a number, 0..2**32-1, that the receive gets (doca_rdma_task_send_imm)."),
       raw_method("read", &task<RdmaTaskKind::read>,
-                 "read($self, /, src, dst, *, user_data=None, submit=True)\n--\n\nThe same for one that appends src's "
-                 "data, memory of the peer's, to dst, and gives the length (doca_rdma_task_read)."),
-      raw_method("write", &task<RdmaTaskKind::write>,
-                 "write($self, /, src, dst, *, user_data=None, submit=True)\n--\n\nThe same for one that writes src's "
-                 "data to dst's tailroom, memory of the peer's; dst itself stays as it is (doca_rdma_task_write)."),
+                 "read($self, /, src, dst, *, user_data=None, submit=True)\n--\n\nTakes a task that appends src's "
+                 "data, memory of the peer's, to dst, and gives the length. Submits and raises as send() does "
+                 "(doca_rdma_task_read)."),
+      raw_method(
+          "write", &task<RdmaTaskKind::write>,
+          "write($self, /, src, dst, *, user_data=None, submit=True)\n--\n\nTakes a task that writes src's "
+          "data to dst's tailroom, memory of the peer's; dst itself stays as it is. Submits and raises\nas send() "
+          "does (doca_rdma_task_write)."),
       raw_method("write_imm", &task<RdmaTaskKind::write_imm>,
-                 "write_imm($self, /, src, dst, immediate_data, *, user_data=None, submit=True)\n--\n\nThe same, and a "
-                 "receive of the peer's gets the number (doca_rdma_task_write_imm)."),
+                 "write_imm($self, /, src, dst, immediate_data, *, user_data=None, submit=True)\n--\n\nWrites as "
+                 "write() does; then a receive of the peer's gets the number, 0..2**32-1 (doca_rdma_task_write_imm)."),
   };
   return methods;
 }
@@ -165,25 +168,29 @@ std::span<PyMethodDef> atomic_methods() {
   static std::array methods{
       raw_method("atomic_cmp_swp", &task<RdmaTaskKind::atomic_cmp_swp>,
                  "atomic_cmp_swp($self, /, dst, result, cmp_data, swap_data, *, user_data=None, submit=True)\n--\n\n"
-                 "The same for one that compares the eight bytes at dst's data, memory of the peer's, with cmp_data, "
-                 "and when equal sets\nthem to swap_data. The old value is appended to result, and given "
-                 "(doca_rdma_task_atomic_cmp_swp)."),
-      raw_method("atomic_fetch_add", &task<RdmaTaskKind::atomic_fetch_add>,
-                 "atomic_fetch_add($self, /, dst, result, add_data, *, user_data=None, submit=True)\n--\n\nThe same "
-                 "for one that adds to them, modulo 2**64 (doca_rdma_task_atomic_fetch_add)."),
+                 "Takes a task that compares the eight bytes at dst's data, memory of the peer's, with cmp_data, and "
+                 "when equal sets\nthem to swap_data. The old value is appended to result, and given. Submits and "
+                 "raises as send() does\n(doca_rdma_task_atomic_cmp_swp)."),
+      raw_method(
+          "atomic_fetch_add", &task<RdmaTaskKind::atomic_fetch_add>,
+          "atomic_fetch_add($self, /, dst, result, add_data, *, user_data=None, submit=True)\n--\n\nTakes a task "
+          "that adds add_data to the eight bytes at dst's data, memory of the peer's, modulo 2**64. The old "
+          "value is\nappended to result, and given. Submits and raises as send() does "
+          "(doca_rdma_task_atomic_fetch_add)."),
       raw_method("remote_net_sync_event_get", &task<RdmaTaskKind::remote_net_sync_event_get>,
-                 "remote_net_sync_event_get($self, /, event, dst, *, user_data=None, submit=True)\n--\n\nThe same for "
-                 "one that appends the value of the peer's event, eight bytes, to dst, and gives it\n"
-                 "(doca_rdma_task_remote_net_sync_event_get)."),
+                 "remote_net_sync_event_get($self, /, event, dst, *, user_data=None, submit=True)\n--\n\nTakes a task "
+                 "that appends the value of the peer's event, eight bytes, to dst, and gives it. Submits and raises as "
+                 "send()\ndoes (doca_rdma_task_remote_net_sync_event_get)."),
       raw_method(
           "remote_net_sync_event_notify_set", &task<RdmaTaskKind::remote_net_sync_event_notify_set>,
-          "remote_net_sync_event_notify_set($self, /, event, src, *, user_data=None, submit=True)\n--\n\nThe "
-          "same for one that sets it to src's data, eight bytes (doca_rdma_task_remote_net_sync_event_notify_set)."),
+          "remote_net_sync_event_notify_set($self, /, event, src, *, user_data=None, submit=True)\n--\n\nTakes a "
+          "task that sets the peer's event to src's data, eight bytes. Submits and raises as send() does\n"
+          "(doca_rdma_task_remote_net_sync_event_notify_set)."),
       raw_method(
           "remote_net_sync_event_notify_add", &task<RdmaTaskKind::remote_net_sync_event_notify_add>,
           "remote_net_sync_event_notify_add($self, /, event, result, add_data, *, user_data=None, "
-          "submit=True)\n--\n\nThe same for one that adds to it; the old value is appended to result, and given\n"
-          "(doca_rdma_task_remote_net_sync_event_notify_add)."),
+          "submit=True)\n--\n\nTakes a task that adds add_data to the peer's event; the old value is appended to "
+          "result, and given.\nSubmits and raises as send() does (doca_rdma_task_remote_net_sync_event_notify_add)."),
   };
   return methods;
 }

@@ -43,6 +43,12 @@ std::string describe_list(const char* name, const Buf* list) {
          " element(s)";
 }
 
+/// What a peer's memory may lack.
+std::string lacks(std::string_view permission) {
+  return "the peer's memory is withdrawn, too short, or does not permit " + std::string(permission) +
+         " (its map's access, and the permissions of its Rdma); the connection has ended";
+}
+
 }  // namespace
 
 void RdmaOperands::require_types() const {
@@ -208,6 +214,29 @@ std::string RdmaTaskObject::sizes() const {
          ", receive_dst_buf_list_len)";
 }
 
+/// Why memory at one of the ends could not be used.
+std::string RdmaTaskObject::why_memory_failed() const {
+  switch (kind_) {
+    case RdmaTaskKind::receive:
+      return "dst's memory does not permit local_read_write, or the message is longer than dst, which ends the "
+             "connection";
+    case RdmaTaskKind::send:
+    case RdmaTaskKind::send_imm:
+      return "the message is longer than the receive that takes it, or src was imported; the connection has ended";
+    case RdmaTaskKind::read:
+      return "dst's memory does not permit local_read_write, or " + lacks("rdma_read");
+    case RdmaTaskKind::write:
+    case RdmaTaskKind::write_imm:
+      return "src was imported, or " + lacks("rdma_write");
+    case RdmaTaskKind::atomic_cmp_swp:
+    case RdmaTaskKind::atomic_fetch_add:
+      return "the result's memory does not permit local_read_write, or " + lacks("rdma_atomic");
+    default:
+      return "the event was stopped, is not of this peer, or the permissions of its Rdma do not suffice: rdma_read to "
+             "get, rdma_write to set, rdma_atomic to add; the connection has ended";
+  }
+}
+
 std::string RdmaTaskObject::advice(Status status) const {
   switch (status) {
     case Status::invalid_value:
@@ -219,8 +248,7 @@ std::string RdmaTaskObject::advice(Status status) const {
     case Status::connection_reset:
       return "the peer has left, is gone, or broke the connection";
     case Status::io_failed:
-      return "memory at one of the ends is not there or does not permit it (the map's access and the permissions of "
-             "its owner's Rdma), or a message is longer than the receive that takes it; the connection has ended";
+      return why_memory_failed();
     case Status::time_out:
       return "the peer had no receive posted for as long as rnr_retry_count says; the connection has ended";
     case Status::driver:

@@ -70,6 +70,7 @@ class RdmaTaskObject final : public TaskObject {
   /// Where the eight bytes will be that the task answers; null when that is not this process's memory.
   const void* answer_place() const;
   std::string sizes() const;
+  std::string why_memory_failed() const;
 
   const RdmaTaskKind kind_;
   RdmaOperands operands_;

@@ -6,7 +6,6 @@
 #include "raw_method.hpp"
 #include "sync_event_object.hpp"
 
-#include <algorithm>
 #include <array>
 #include <string_view>
 #include <utility>
@@ -37,17 +36,12 @@ std::string no_waits(const DeviceInfo& info, const std::string& wanted) {
          wanted + ") looks with get tasks instead";
 }
 
-std::uint32_t to_count(py::handle value) {
-  const std::uint64_t count = to_u64(value, "num_tasks");
-  return static_cast<std::uint32_t>(std::min<std::uint64_t>(count, UINT32_MAX));
-}
-
 void configure(SyncEventContext& context, SyncEventOperation operation, py::handle count) {
   const DeviceInfo& info = context.device()->info();
   if (!SyncEventContext::is_supported(info, operation)) {
     raise(Status::not_supported, "num_tasks: " + std::string(name_of(operation)) + ": " + no_waits(info, "..."));
   }
-  context.set_conf(operation, TaskObject::on_complete, TaskObject::on_complete, to_count(count));
+  context.set_conf(operation, TaskObject::on_complete, TaskObject::on_complete, to_u32(count, "num_tasks"));
 }
 
 void configure_all(SyncEventContext& context, py::handle count) {
@@ -62,10 +56,7 @@ std::shared_ptr<SyncEventContext> make_context(const py::object& event, const py
   std::shared_ptr<SyncEventContext> context = object.event().as_context();
   if (py::isinstance<py::dict>(num_tasks)) {
     for (const auto& [name, count] : py::reinterpret_borrow<py::dict>(num_tasks)) {
-      if (!py::isinstance<py::str>(name)) {
-        throw py::type_error(py::str("num_tasks: {!r} is no name of a task").format(name).cast<std::string>());
-      }
-      configure(*context, to_operation(name.cast<std::string>()), count);
+      configure(*context, to_operation(to_task_name(name)), count);
     }
   } else {
     configure_all(*context, num_tasks);

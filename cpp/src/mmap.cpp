@@ -212,7 +212,9 @@ void Mmap::withdraw_regions() {
 backend::MemoryRegion& Mmap::region_for_export(const Device& device) const {
   if (imported_ || !started_) {
     refuse(Status::not_permitted, "export mmap",
-           imported_ ? "the map was made from an export; only its exporter can export it" : "start the map first");
+           imported_ ? "the map was made from an export; only its exporter can export it"
+           : closed_ ? "the map is closed; make another"
+                     : "start the map first");
   }
   backend::MemoryRegion* const region = regions_by_ordinal_[device.ordinal()];
   const bool added = std::ranges::any_of(devices_, [&](const DeviceUse& use) { return &*use == &device; });

@@ -107,8 +107,9 @@ void Rdma::quiesce() noexcept {
   for (const std::uint16_t port : std::exchange(ports_, {})) {
     queue_->stop_listening(port);
   }
+  const Status why = failure() == Status::driver ? Status::driver : Status::success;
   for (const auto& connection : connections_) {
-    connection->begin_close(Status::success);
+    connection->begin_close(why);
   }
   queue_->abort();
 }
@@ -326,7 +327,11 @@ bool Rdma::complete_one(bool& more) noexcept {
   more = more || news_;  // which rang once, and would wait for the next ring
   auto& task = static_cast<RdmaTask&>(static_cast<backend::RdmaOperation&>(*operation));
   const Status status = operation->status;
-  complete(task, status, status != Status::success && is_fatal(task.kind(), status));
+  const bool fatal = status != Status::success && is_fatal(task.kind(), status);
+  if (fatal && task.connection() != nullptr) [[unlikely]] {
+    task.connection()->begin_close(status);  // before the context's stop closes it without a reason
+  }
+  complete(task, status, fatal);
   return true;
 }
 

@@ -196,21 +196,21 @@ void Rdma::set_connection_request_timeout(std::uint16_t milliseconds) {
   options_.connection_request_timeout = std::chrono::milliseconds(milliseconds);
 }
 
-void Rdma::set_max_num_connections(std::uint16_t count) {
+void Rdma::set_max_num_connections(std::uint32_t count) {
   require_idle("set max number of connections of");
   const std::uint16_t most = max_num_connections(device()->info());
   if (count == 0 || count > most) {
     throw Error(Status::not_supported, concat("set max number of connections: ", count, " is not in 1..", most));
   }
-  options_.max_num_connections = count;
+  options_.max_num_connections = static_cast<std::uint16_t>(count);
 }
 
-void Rdma::set_rnr_retry_count(std::uint8_t count) {
+void Rdma::set_rnr_retry_count(std::uint32_t count) {
   require_idle("set RNR retry count of");
   if (count > retry_for_ever) {
-    throw Error(Status::invalid_value, concat("set RNR retry count: ", +count, " is not in 0..7, and 7 is for ever"));
+    throw Error(Status::invalid_value, concat("set RNR retry count: ", count, " is not in 0..7, and 7 is for ever"));
   }
-  options_.rnr_retry_count = count;
+  options_.rnr_retry_count = static_cast<std::uint8_t>(count);
 }
 
 std::uint32_t Rdma::num_tasks(RdmaTaskKind kind) const noexcept {

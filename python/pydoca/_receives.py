@@ -18,13 +18,15 @@ def free_all(tasks: Iterable[RdmaTask]) -> None:
 class Receives:
     """Receives of an `Rdma`, given in the order in which messages fill them.
 
-    Whatever has come stays for the next iteration when one is left or cancelled. It ends when the context stops.
+    Whatever has come stays for the next iteration when one is left or cancelled. It ends when the context stops. One
+    step at a time: as long as one waits, another raises `InUseError`.
     """
 
     def __init__(self, rdma: Rdma, bufs: Iterable[Buf]) -> None:
         self._rdma = rdma
         self._posted: deque[RdmaTask] = deque()
         self._given: RdmaTask | None = None
+        self._waits = False
         self._post(self._tasks_for(bufs))
 
     def _tasks_for(self, bufs: Iterable[Buf]) -> list[RdmaTask]:
@@ -63,10 +65,13 @@ class Receives:
         return self
 
     async def __anext__(self) -> RdmaTask:
+        if self._waits:
+            raise InUseError("receives: another step of this iteration waits for a message; await one at a time")
         self._post_again()
         if not self._posted:
             raise StopAsyncIteration
         task = self._posted[0]
+        self._waits = True
         try:
             await task
         except ShutdownError:
@@ -75,6 +80,8 @@ class Receives:
         except Exception:
             self._given = self._posted.popleft()
             raise
+        finally:
+            self._waits = False
         self._given = self._posted.popleft()
         return task
 

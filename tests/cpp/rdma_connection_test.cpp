@@ -254,7 +254,7 @@ TEST_F(RdmaByAddress, ARequestIsAcceptedAndCarriesDataBothWays) {
   EXPECT_EQ(ab->user_data(), 7U);
   EXPECT_EQ(ab->addr(), address());
   if (is_simulated()) {
-    EXPECT_EQ(ba->addr().type(), RdmaAddressType::ipv6) << "the first GID of pf0";
+    EXPECT_EQ(ba->addr().address(), address_of(*a->device, port).address()) << "by IPv4, as b was reached";
   }
   b->submit(&Rdma::receive, nullptr);
   a->submit(&Rdma::send, *ab, nullptr);
@@ -273,6 +273,7 @@ TEST_F(RdmaByAddress, EveryAddressOfTheDeviceIsOne) {
   const RdmaAddress local({.type = RdmaAddressType::gid, .raw = Rdma::gids(b->device->info(), 0, 1)[0], .port = port});
   ab = a->rdma->connect_to_addr(RdmaAddress::create(RdmaAddressType::ipv6, local.address(), port));
   ASSERT_TRUE(run([&] { return a->ups.size() == 1; }));
+  EXPECT_EQ(b->requests[0]->addr().type(), RdmaAddressType::ipv6) << "the first GID of pf0";
 }
 
 TEST_F(RdmaByAddress, ARequestMayBeAnsweredLaterAndRejected) {

@@ -26,6 +26,7 @@ class RdmaFailure : public RdmaTest {
     ASSERT_THAT(a->completions, testing::Not(IsEmpty()));
     EXPECT_EQ(a->completions[0].status, status);
     EXPECT_EQ(a->rdma->failure(), status);
+    EXPECT_EQ(ab->failure(), status);
     EXPECT_THAT(a->downs, SizeIs(1));
     EXPECT_EQ(b->rdma->state(), ContextState::running) << "a peer's fault";
   }
@@ -275,6 +276,7 @@ TEST_F(RdmaFailure, ARemovedDeviceFailsWhatIsThereAndTheContext) {
   ASSERT_THAT(a->completions, SizeIs(2));
   EXPECT_EQ(a->completions[0].status, Status::driver);
   EXPECT_EQ(a->rdma->failure(), Status::driver);
+  EXPECT_EQ(ab->failure(), Status::driver);
   ASSERT_TRUE(run([&] { return b->downs.size() == 1; }));
 }
 

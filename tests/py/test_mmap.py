@@ -272,6 +272,9 @@ def test_closing_is_idempotent_and_final(p0):
     for use in (mmap.start, lambda: mmap.add_device(p0), lambda: memoryview(mmap), mmap.__enter__):
         with pytest.raises(BAD_STATE, match="closed"):
             use()
+    for export in (mmap.export_pci, mmap.export_rdma):
+        with pytest.raises(NOT_PERMITTED, match="closed"):
+            export(p0)
     p0.mmap(bytearray(8)).close()
 
 
@@ -350,6 +353,8 @@ class TestExport:
             pf0.import_mmap(export.export_pci())
         with pydoca.open_device("p1") as p1, pytest.raises(NOT_PERMITTED):
             p1.import_mmap(export.export_pci())
+        with pytest.raises(INVALID, match="7 bytes are no export"):
+            pf0.import_mmap(b"garbage")
 
     def test_a_withdrawn_export_is_refused(self, export, p0):
         blob = export.export_pci()

@@ -541,7 +541,7 @@ class Device {
   /// Throws invalid_value, unsupported_version, not_permitted, not_connected (the owner is gone), bad_state
   /// (withdrawn), time_out, and again when a signal ended the wait for the owner.
   virtual ImportedRegion import_pci(std::span<const std::byte> blob);
-  /// Whether blob claims to be an export for network peers, which import_rdma() takes; import_pci() takes all others.
+  /// Whether import_rdma() takes blob, as what claims to be an export for network peers; import_pci() takes all others.
   virtual bool is_rdma_export(std::span<const std::byte> blob) const noexcept;
   /// Throws as import_pci() does.
   virtual ImportedRegion import_rdma(std::span<const std::byte> blob);

@@ -185,7 +185,8 @@ class RdmaConnection final : public std::enable_shared_from_this<RdmaConnection>
   const std::vector<std::byte>& details() const noexcept { return details_; }
   /// What the peer said with its request or its acceptance.
   const std::vector<std::byte>& private_data() const noexcept { return private_data_; }
-  /// Why it could not be made or has ended; success while neither, and when this side ended it.
+  /// Why it could not be made or has ended: the status of the task that broke it, say. success while neither, and when
+  /// this side ended it by disconnect() or stop().
   Status failure() const noexcept { return failure_; }
 
   /// Of a request; established or failure is reported by progress. Throws bad_state unless requested, invalid_value for
@@ -294,9 +295,9 @@ class Rdma final : public Context {
   void set_gid_index(std::uint32_t index);                          ///< default: what reaches most peers
   void set_sl(std::uint32_t service_level);                         ///< 0..15; default 0
   void set_connection_request_timeout(std::uint16_t milliseconds);  ///< of connect_to_addr(), until the peer's answer
-  void set_max_num_connections(std::uint16_t count);                ///< default 1
+  void set_max_num_connections(std::uint32_t count);                ///< default 1
   /// How often a message is offered to a peer without a posted receive: 0..7, and 7, the default, is for ever.
-  void set_rnr_retry_count(std::uint8_t count);
+  void set_rnr_retry_count(std::uint32_t count);
 
   // What is set; sizes as they are in effect once started.
   std::uint32_t num_tasks(RdmaTaskKind kind) const noexcept;

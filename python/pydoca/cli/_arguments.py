@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Callable, Sequence
 from typing import NoReturn
 
@@ -10,6 +11,10 @@ import pydoca
 from pydoca.cli._errors import CommandError, one_line
 from pydoca.cli._flag_file import read_flags
 from pydoca.cli._values import count, log_level, place, port, seconds, size, utf8
+
+# What a guest of the lab boots with, and how many processors its machine can have.
+_LEAST_MEMORY = 256 << 20
+_MOST_CPUS = 255
 
 # Options of copy that only one of its sides has a use for.
 _ONLY_FOR_DPU = ("dpu_device", "rep", "piece_size", "in_flight")
@@ -205,8 +210,13 @@ def _add_rdma(commands: argparse._SubParsersAction[_Parser]) -> _Parser:
     _add_json(ping_pong)
     _add_meeting(ping_pong)
     ping_pong.add_argument("--device", help="PCI address, name, ibdev name or interface")
-    ping_pong.add_argument("--size", type=size, default=64, metavar="SIZE", help="bytes of a message (default: 64)")
-    ping_pong.add_argument("--count", type=count, default=1000, metavar="N", help="round trips (default: 1000)")
+    whose = "with --listen, as the other half says"
+    ping_pong.add_argument(
+        "--size", type=size, default=64, metavar="SIZE", help=f"bytes of a message (default: 64; {whose})"
+    )
+    ping_pong.add_argument(
+        "--count", type=count, default=1000, metavar="N", help=f"round trips (default: 1000; {whose})"
+    )
     ping_pong.add_argument(
         "--timeout", type=seconds, metavar="S", default=10.0, help="seconds to wait for the other half (default: 10)"
     )
@@ -313,6 +323,12 @@ def _check_rdma_lab(parser: _Parser, arguments: argparse.Namespace) -> None:
         arguments.command.pop(0)
     if not arguments.command:
         parser.error("rdma-lab needs the COMMAND to run")
+    most = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    if not _LEAST_MEMORY <= arguments.memory <= most:
+        limits = f"{_LEAST_MEMORY >> 20}M to {most >> 20}M, which this machine has"
+        parser.error(f"--memory {arguments.memory >> 20}M: a guest can have {limits}")
+    if arguments.cpus is not None and arguments.cpus > _MOST_CPUS:
+        parser.error(f"--cpus {arguments.cpus}: a guest can have 1 to {_MOST_CPUS}")
 
 
 # Commands are imported when they run: `pydoca --version` needs none of them, `pydoca devices` no asyncio.

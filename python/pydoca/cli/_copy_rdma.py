@@ -32,7 +32,7 @@ async def _lend(arguments: argparse.Namespace, reporter: Reporter) -> dict[str, 
         engine = await stack.enter_async_context(pydoca.ProgressEngine())
         rdma = await stack.enter_async_context(pydoca.Rdma(engine, device, permissions="rdma_read"))
         address, port = arguments.connect
-        place = Place(address, port, arguments.timeout)
+        place = Place("copy", address, port, arguments.timeout)
         other = f"pydoca copy --transport rdma --listen {port} DST"
         link = await connect(stack, rdma, place, other, reporter)
         peer = await stack.enter_async_context(Peer(link, "the process that listens", "copy"))
@@ -60,7 +60,7 @@ async def _read(arguments: argparse.Namespace, reporter: Reporter) -> dict[str, 
         engine = await stack.enter_async_context(pydoca.ProgressEngine())
         num_tasks: Any = {"read": plan.in_flight, "send": 8, "receive": 32}
         rdma = await stack.enter_async_context(pydoca.Rdma(engine, device, num_tasks=num_tasks))
-        place = Place(None, arguments.listen, arguments.timeout)
+        place = Place("copy", None, arguments.listen, arguments.timeout)
         other = f"pydoca copy --transport rdma --connect {device.info.ipv4_addr}:{arguments.listen} SRC"
         link = await accept(stack, rdma, place, other, reporter)
         assert link.connection is not None

@@ -13,9 +13,10 @@ import pydoca
 from pydoca.cli._concurrent import run as run_loop
 from pydoca.cli._errors import CommandError
 from pydoca.cli._output import print_json
-from pydoca.cli._rdma_link import GREETING, Place, choose_backend, open_rdma_device, reach, take_first
+from pydoca.cli._rdma_link import Place, choose_backend, open_rdma_device, reach, take_first
 from pydoca.cli._report import Reporter, Terminal
 
+_COMMAND = "rdma ping-pong"
 _MAX_SIZE = 1 << 30
 _SAMPLES_AT_ONCE = 64  # round trips between two looks at the bar
 
@@ -114,8 +115,8 @@ async def _connect(
 ) -> dict[str, Any]:
     player = _Player(await _start(stack, engine, device), arguments.size)
     address, port = arguments.connect
-    place = Place(address, port, arguments.timeout)
-    said = GREETING + arguments.size.to_bytes(8, "big") + arguments.count.to_bytes(8, "big")
+    place = Place(_COMMAND, address, port, arguments.timeout)
+    said = arguments.size.to_bytes(8, "big") + arguments.count.to_bytes(8, "big")
     other = f"pydoca rdma ping-pong --listen {port}"
     connection = await reach(player.rdma, place, other, reporter, said)
     times = await _while_connected(connection, player.play(connection, arguments.count, reporter))
@@ -131,10 +132,10 @@ async def _listen(
 ) -> dict[str, Any]:
     """Size and count are the other half's to say."""
     rdma = await _start(stack, engine, device)
-    place = Place(None, arguments.listen, arguments.timeout)
+    place = Place(_COMMAND, None, arguments.listen, arguments.timeout)
     other = f"pydoca rdma ping-pong --connect {device.info.ipv4_addr}:{arguments.listen}"
     connection = await take_first(rdma, place, other, reporter)
-    size, count = wanted_by(connection.private_data)
+    size, count = wanted_by(connection.private_data.removeprefix(place.greeting))
     if not 1 <= size <= _MAX_SIZE:
         raise CommandError(f"the other half wants messages of {size} bytes; at most {_MAX_SIZE} are taken")
     await _while_connected(connection, _Player(rdma, size).serve(connection, count))
@@ -142,9 +143,9 @@ async def _listen(
     return {"device": device.name, "size": size, "count": count}
 
 
-def wanted_by(private_data: bytes) -> tuple[int, int]:
+def wanted_by(said: bytes) -> tuple[int, int]:
     """The size and count that the other half says, of which a device may have cut off the zeros at the end."""
-    said = private_data[len(GREETING) :].ljust(16, b"\0")
+    said = said.ljust(16, b"\0")
     return int.from_bytes(said[:8], "big"), int.from_bytes(said[8:16], "big")
 
 

@@ -15,16 +15,21 @@ from pydoca.cli._report import Reporter
 MAX_MESSAGE = 4096
 _MESSAGES_AHEAD = 16
 _RETRY = 0.05  # seconds between two attempts to reach who does not listen yet
-GREETING = b"pydoca"
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where the two meet: the listener's port, and its address for who connects."""
+    """Where the two halves of a command meet: the listener's port, and its address for who connects."""
 
+    command: str  # as it is written after "pydoca"
     address: str | None
     port: int
     timeout: float  # seconds
+
+    @property
+    def greeting(self) -> bytes:
+        """What a request begins with; who says something else is the half of another command."""
+        return f"pydoca {self.command}".encode()
 
     def __str__(self) -> str:
         return f"port {self.port}" if self.address is None else f"{self.address} port {self.port}"
@@ -124,40 +129,51 @@ async def take_first(rdma: pydoca.Rdma, place: Place, other: str, reporter: Repo
     try:
         async with asyncio.timeout(place.timeout):
             with rdma.listen(place.port) as listener:
-                return await _take(listener)
+                return await _take(listener, place.greeting)
     except TimeoutError:
         raise CommandError(
             f"nobody came to {place}, for {place.timeout:g} s: start `{other}`, or wait longer with --timeout"
         ) from None
 
 
-async def _take(listener: pydoca.RdmaListener) -> pydoca.RdmaConnection:
+async def _take(listener: pydoca.RdmaListener, greeting: bytes) -> pydoca.RdmaConnection:
     while True:
         request = await listener.request()
         with contextlib.suppress(pydoca.DocaError):  # it has gone already
-            if request.private_data.startswith(GREETING):
+            if request.private_data.startswith(greeting):
                 return await request.accept()
             request.reject()
 
 
 async def reach(
-    rdma: pydoca.Rdma, place: Place, other: str, reporter: Reporter, said: bytes = GREETING
+    rdma: pydoca.Rdma, place: Place, other: str, reporter: Reporter, said: bytes = b""
 ) -> pydoca.RdmaConnection:
-    """A connection to who listens there, or will soon."""
+    """A connection to who listens there, or will soon; said goes with the greeting."""
     reporter.waiting(f"waiting for the other half at {place}")
+    attempts = _Attempts(rdma, place, place.greeting + said)
     try:
         async with asyncio.timeout(place.timeout):
-            return await _try_again(rdma, place, said)
+            return await attempts.succeed()
     except TimeoutError:
         raise CommandError(
-            f"nobody listens at {place}, for {place.timeout:g} s: start `{other}`, or wait longer with --timeout"
+            f"{attempts.trouble} at {place}, for {place.timeout:g} s: start `{other}`, or wait longer with --timeout"
         ) from None
 
 
-async def _try_again(rdma: pydoca.Rdma, place: Place, said: bytes) -> pydoca.RdmaConnection:
-    assert place.address is not None
-    while True:
-        try:
-            return await rdma.connect(place.address, place.port, private_data=said)
-        except (pydoca.NotFoundError, pydoca.ConnectionAbortedError, pydoca.TimeOutError):
+class _Attempts:
+    def __init__(self, rdma: pydoca.Rdma, place: Place, said: bytes) -> None:
+        self._rdma = rdma
+        self._place = place
+        self._said = said
+        self.trouble = "nobody listens"
+
+    async def succeed(self) -> pydoca.RdmaConnection:
+        assert self._place.address is not None
+        while True:
+            try:
+                return await self._rdma.connect(self._place.address, self._place.port, private_data=self._said)
+            except pydoca.ConnectionAbortedError:
+                self.trouble = f"`pydoca {self._place.command}` is not what listens"
+            except (pydoca.NotFoundError, pydoca.TimeOutError):
+                self.trouble = "nobody listens"
             await asyncio.sleep(_RETRY)

@@ -22,7 +22,7 @@ def size(text: str) -> int:
 
 def count(text: str) -> int:
     if not (text.isascii() and text.isdecimal()) or int(text) == 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of tasks: it starts at 1")
+        raise argparse.ArgumentTypeError(f"{text!r} is no count: write a whole number, which starts at 1")
     return int(text)
 
 

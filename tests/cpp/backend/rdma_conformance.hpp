@@ -81,6 +81,7 @@ class RdmaConformance : public Conformance {
     ASSERT_FALSE(a->completions.empty());
     EXPECT_EQ(a->completions[0].status, status);
     EXPECT_EQ(a->downs.size(), 1U);
+    EXPECT_EQ(ab->failure(), status);
     if (ba->is_connected()) {
       ba->disconnect();  // only some transports tell it
     }
@@ -280,6 +281,24 @@ TEST_P(RdmaConformance, AReceiveTooSmallFailsAtBothEnds) {
   ASSERT_TRUE(run(1, 1));
   EXPECT_EQ(b->completions[0].status, Status::io_failed);
   expect_fatal(Status::io_failed);
+}
+
+TEST_P(RdmaConformance, AReceiveThatMayNotBeWrittenTakesNoMessage) {
+  connect();
+  const auto sealed = Mmap::create();
+  sealed->add_device(device);
+  sealed->set_memrange(remote->bytes.data(), 64);
+  sealed->set_permissions(Access::local_read_only);
+  sealed->start();
+  b->submit(&Rdma::receive, b->room(sealed, sealed->addr(), 64));
+  a->submit(&Rdma::send, *ab, a->data(*local, 0, 64));
+  ASSERT_TRUE(run(0, 1));
+  EXPECT_EQ(b->completions[0].status, Status::io_failed);
+  b->submit(&Rdma::receive, b->room(*remote, 0, 64));
+  ASSERT_TRUE(run(1, 2));
+  EXPECT_EQ(a->completions[0].status, Status::success);
+  EXPECT_EQ(b->completions[1].status, Status::success);
+  b->free_bufs();
 }
 
 TEST_P(RdmaConformance, APeerThatNeverReceivesFailsTheSend) {

@@ -188,6 +188,26 @@ def test_a_step_of_the_iteration_may_have_a_default(pair, run):
     run(main())
 
 
+def test_steps_of_the_iteration_are_taken_one_at_a_time(pair, run):
+    async def main():
+        async with pair.linked() as (_, b, ab, _ba):
+            receives = b.receives([pair.b.room(16) for _ in range(2)])
+            step = asyncio.create_task(as_coroutine(anext(receives)))
+            await asyncio.sleep(0)
+            with pytest.raises(pydoca.InUseError, match="one at a time"):
+                await anext(receives)
+            await ab.send(pair.a.data(b"first"))
+            assert bytes((await step).dst) == b"first"
+            given_up = asyncio.create_task(as_coroutine(anext(receives)))
+            await asyncio.sleep(0)
+            given_up.cancel()
+            await asyncio.wait({given_up})
+            await ab.send(pair.a.data(b"second"))
+            assert bytes((await anext(receives)).dst) == b"second"
+
+    run(main())
+
+
 async def as_coroutine(awaitable):
     return await awaitable
 
@@ -251,18 +271,50 @@ def test_settings_have_docas_names_and_show_what_is_in_effect(pair):
     ("options", "error", "text"),
     [
         ({"mtu": 1000}, pydoca.InvalidValueError, "256, 512, 1024, 2048 or 4096"),
-        ({"rnr_retry_count": 300}, pydoca.InvalidValueError, "at most 255"),
+        ({"rnr_retry_count": 300}, pydoca.InvalidValueError, r"300 is not in 0\.\.7"),
+        ({"sl": -1}, pydoca.InvalidValueError, "sl must be in 0.*not -1"),
+        ({"connection_request_timeout": 70_000}, pydoca.InvalidValueError, r"request_timeout must be in 0\.\.65535"),
         ({"transport_type": "dc"}, pydoca.NotSupportedError, "(?i)dc|dynamic"),
         ({"transport_type": "ud"}, pydoca.InvalidValueError, "rc"),
         ({"permissions": "pci_read_only"}, pydoca.InvalidValueError, "permission"),
         ({"recv_queue_size": 4}, pydoca.NotSupportedError, "receive"),
         ({"num_tasks": {"wirte": 1}}, pydoca.InvalidValueError, "write"),
         ({"colour": 1}, TypeError, "colour"),
+        ({"transport_type": 1}, TypeError, "transport_type must be a str or an enumerator, not int"),
+        ({"grh_enabled": "no"}, TypeError, "grh_enabled must be a bool, not str"),
+        ({"sl": True}, TypeError, "sl must be an int, not bool"),
+        ({"num_tasks": True}, TypeError, "num_tasks must be an int, not bool"),
+        ({"num_tasks": {"write": "2"}}, TypeError, "num_tasks must be an int, not str"),
+        ({"num_tasks": {1: 2}}, TypeError, "num_tasks: 1 is no name of a task"),
     ],
 )
 def test_wrong_settings_are_refused(pair, options, error, text):
     with pydoca.ProgressEngine() as pe, pytest.raises(error, match=text):
         pair.a.rdma(pe, **options)
+
+
+def test_wrong_types_in_calls_are_refused(pair, run):
+    async def main():
+        async with pydoca.ProgressEngine() as pe, pair.a.rdma(pe) as a:
+            with pytest.raises(TypeError, match="port must be an int, not bool"):
+                a.listen(True)
+            with pytest.raises(TypeError, match="address_type must be a str, not int"):
+                a.connect("10.0.0.1", 5000, address_type=4)
+            with pytest.raises(pydoca.InvalidValueError, match=r"port must be in 1\.\.65535, not 0"):
+                a.listen(0)
+
+    run(main())
+
+
+@pytest.mark.parametrize(
+    "owner", [pydoca.Context, pydoca.Rdma, pydoca.RdmaConnection, pydoca.RdmaListener, pydoca.RdmaTask, pydoca.Mmap]
+)
+def test_every_property_and_method_is_explained(owner):
+    docs = {name: getattr(owner, name).__doc__ or "" for name in vars(owner) if not name.startswith("_")}
+    for name, doc in docs.items():
+        own = [line for line in doc.splitlines() if line and "->" not in line]  # the signature is pybind11's
+        assert own, name
+        assert not own[0].startswith("The same"), name
 
 
 def test_capabilities(pair):

@@ -189,6 +189,40 @@ def test_a_step_of_listening_may_have_a_default(pair, run, unused_port):
     run(main())
 
 
+def test_a_listener_shows_its_port(pair, run, unused_port):
+    async def main():
+        async with pydoca.ProgressEngine() as pe, pair.b.rdma(pe) as b:
+            with b.listen(unused_port) as listener:
+                assert repr(listener) == f"<pydoca rdma listener, port {unused_port}>"
+            assert repr(listener).endswith("closed>")
+
+    run(main())
+
+
+def test_a_request_that_was_given_up_is_not_handed_out(pair, run, unused_port, rdma_names):
+    if rdma_names[1] != "sim":
+        pytest.skip("librdmacm tells that who requested has gone only when the request is answered")
+
+    async def main():
+        async with pydoca.ProgressEngine() as pe, pair.a.rdma(pe) as a, pair.b.rdma(pe) as b:
+            listener = b.listen(unused_port)
+            given_up = a.connect(pair.b.address, unused_port, private_data=b"given up")
+            async with asyncio.timeout(20):
+                while not b.connections:
+                    await asyncio.sleep(0)
+                given_up.connection.disconnect()
+                while b.connections:
+                    await asyncio.sleep(0)
+                attempt = a.connect(pair.b.address, unused_port, private_data=b"wanted")
+                async for request in listener:
+                    assert request.private_data.rstrip(b"\0") == b"wanted"
+                    await request.accept()
+                    break
+                await attempt
+
+    run(main())
+
+
 def test_details_are_checked(pair, run):
     async def main():
         async with pydoca.ProgressEngine() as pe, pair.a.rdma(pe, max_num_connections=1) as a, pair.b.rdma(pe) as b:
@@ -211,11 +245,12 @@ def test_a_failed_task_ends_the_connection_and_stops_its_context_only(pair, run,
     async def main():
         async with pair.linked() as (a, b, ab, ba):
             mmap = pair.b.mmap(pydoca.alloc(64), access="local_read_write|rdma_read")
-            with pair.remote(mmap) as remote, pytest.raises(pydoca.IoFailedError, match="permit"):
+            with pair.remote(mmap) as remote, pytest.raises(pydoca.IoFailedError, match="not permit rdma_write"):
                 await ab.write(pair.a.data(b"x"), pair.a.room(remote))
             async with asyncio.timeout(20):
                 while a.state is not pydoca.ContextState.IDLE:
                     await asyncio.sleep(0.001)
+            assert ab.failure is pydoca.Status.IO_FAILED
             if rdma_names[1] != "sim":
                 ba.disconnect()  # such a device hears of the end by its next task only
             await asyncio.wait_for(ba.ended(), 30)

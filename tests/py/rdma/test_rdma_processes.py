@@ -8,13 +8,17 @@ import select
 import signal
 import sys
 import textwrap
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import pytest
 
 import pydoca
+from pydoca.cli._errors import CommandError
 from pydoca.cli._ping_pong import wanted_by
+from pydoca.cli._rdma_link import Place, reach, take_first
+from pydoca.cli._report import Terminal
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 
@@ -164,6 +168,20 @@ def test_nobody_comes(commands, rdma_names, unused_port):
     assert "--connect" in done.stderr
 
 
+def test_halves_of_different_commands_do_not_meet(pair, run, unused_port):
+    async def main():
+        async with pydoca.ProgressEngine() as pe, pair.a.rdma(pe) as a, pair.b.rdma(pe) as b:
+            reporter = Terminal(quiet=True)
+            to_copy, to_ping = (Place(name, pair.b.address, unused_port, 2.0) for name in ("copy", "rdma ping-pong"))
+            taken = asyncio.create_task(take_first(b, replace(to_copy, timeout=30.0), "", reporter))
+            with pytest.raises(CommandError, match="`pydoca rdma ping-pong` is not what listens at"):
+                await reach(a, to_ping, "", reporter)
+            await reach(a, replace(to_copy, timeout=30.0), "", reporter)
+            assert (await taken).private_data == b"pydoca copy"
+
+    run(main())
+
+
 PEER = """
     import asyncio, sys
     import pydoca
@@ -214,5 +232,5 @@ def test_tasks_and_waits_end_with_the_peer(pair, start, run, rdma_names, unused_
 
 @pytest.mark.parametrize("count", [1, 100, 256, 65536])
 def test_ping_pong_reads_what_a_device_has_cut_the_zeros_of(count):
-    said = b"pydoca" + (4096).to_bytes(8, "big") + count.to_bytes(8, "big")
+    said = (4096).to_bytes(8, "big") + count.to_bytes(8, "big")
     assert wanted_by(said.rstrip(b"\0")) == (4096, count)

@@ -38,9 +38,18 @@ backend::Gid gid_of(const backend::RdmaAddress& address) noexcept {
   return mapped_gid({address.raw[12], address.raw[13], address.raw[14], address.raw[15]});
 }
 
+bool is_mapped(const backend::Gid& gid) noexcept { return gid == mapped_gid({gid[12], gid[13], gid[14], gid[15]}); }
+
+/// Who is reached by IPv4 sees this side's IPv4 address, whichever GID packets leave by.
+const backend::Gid& source_for(const backend::RdmaAddress& peer, const std::vector<backend::Gid>& gids,
+                               std::uint32_t index) {
+  const auto mapped = is_mapped(gid_of(peer)) ? std::ranges::find_if(gids, is_mapped) : gids.end();
+  return mapped != gids.end() ? *mapped : gids.at(index);
+}
+
 backend::RdmaAddress address_from(const backend::Gid& gid, std::uint32_t port) noexcept {
   backend::RdmaAddress address{.type = RdmaAddressType::ipv6, .raw = gid, .port = static_cast<std::uint16_t>(port)};
-  if (gid == mapped_gid({gid[12], gid[13], gid[14], gid[15]})) {
+  if (is_mapped(gid)) {
     address.type = RdmaAddressType::ipv4;
     std::fill_n(address.raw.begin(), 12, std::uint8_t{0});
   }
@@ -161,7 +170,7 @@ std::unique_ptr<QueuePair> ConnectionManager::connect_to(const backend::RdmaAddr
   set_private_data(request, private_data, max_request_data);
   std::unique_ptr<QueuePair> pair = queue_.make_pair();
   set_blob(request, *pair);
-  request.from = device.capabilities().rdma->gids.at(queue_.options().gid_index);
+  request.from = source_for(address, device.capabilities().rdma->gids, queue_.options().gid_index);
   request.port = 0xc000 + pair->number();
   Status status = Status::success;
   detail::Fd socket = connect_to_socket(address, status);

@@ -72,7 +72,9 @@ backend::ImportedRegion Device::import_pci(std::span<const std::byte> blob) {
 }
 
 bool Device::is_rdma_export(std::span<const std::byte> blob) const noexcept {
-  return claims_kind(blob, BlobKind::net_memory);
+  // Where nothing comes over PCIe, import_rdma() says what is wrong with what is no export at all.
+  return claims_kind(blob, BlobKind::net_memory) ||
+         (!capabilities().mmap_create_from_export_pci && !claims_kind(blob, BlobKind::memory));
 }
 
 backend::ImportedRegion Device::import_rdma(std::span<const std::byte> blob) {

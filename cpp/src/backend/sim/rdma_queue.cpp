@@ -3,6 +3,7 @@
 #include "pydoca/status.hpp"
 
 #include "backend/sim/connection_manager.hpp"
+#include "backend/sim/segment_copy.hpp"
 #include "detail/concat.hpp"
 
 #include <algorithm>
@@ -184,11 +185,16 @@ Status RdmaQueue::post_receive(RdmaOperation& operation, bool /*flush*/) noexcep
     return Status::again;
   }
   ++outstanding_receives_;
+  operation.queue_pair = nullptr;
   if (device_.removed()) {
     finish(operation, Status::driver);
     return Status::success;
   }
-  operation.queue_pair = nullptr;
+  // Not when a message has come: that one's sender would have been told that it arrived.
+  if (!can_scatter(operation.local, operation.length, device_.ordinal(), options_.max_recv_segments)) {
+    finish(operation, Status::io_failed);
+    return Status::success;
+  }
   unpublished_.push(operation);
   publish_receives();
   return Status::success;
