@@ -14,6 +14,7 @@
 #include <pybind11/native_enum.h>
 #include <pybind11/stl.h>
 
+#include <functional>
 #include <memory>
 #include <utility>
 
@@ -265,49 +266,44 @@ void bind_connections(Class& type) {
           "is posted then.");
 }
 
+template <typename Class, typename Read>
+void bind_setting(Class& type, const char* name, Read read, const char* doc) {
+  type.def_property_readonly(name, [read](const RdmaObject& self) { return std::invoke(read, self.rdma()); }, doc);
+}
+
+template <typename Class>
+void bind_sizes(Class& type) {
+  bind_setting(type, "send_queue_size", &Rdma::send_queue_size,
+               "Tasks, but for receives, that may be submitted at once on a connection.");
+  bind_setting(type, "recv_queue_size", &Rdma::recv_queue_size,
+               "Receives that may be submitted at once; 0 until the context has started.");
+  bind_setting(
+      type, "max_send_buf_list_len", [](const Rdma& rdma) { return rdma.max_send_buf_list_len(); },
+      "Elements of a buf list that is sent or written.");
+  bind_setting(type, "receive_dst_buf_list_len", &Rdma::receive_dst_buf_list_len,
+               "Elements of a buf list that a message is received into.");
+  type.def(
+      "num_tasks",
+      [](const RdmaObject& self, const std::string& kind) { return self.rdma().num_tasks(to_rdma_task(kind)); },
+      "kind"_a, "Tasks of this kind (receive, send, ...) that it has.");
+}
+
 template <typename Class>
 void bind_settings(Class& type) {
-  const auto setting = [&](const char* name, auto read, const char* doc) {
-    type.def_property_readonly(name, [read](const RdmaObject& self) { return read(self.rdma()); }, doc);
-  };
-  setting(
-      "send_queue_size", [](const Rdma& rdma) { return rdma.send_queue_size(); },
-      "Tasks, but for receives, that may be submitted at once on a connection.");
-  setting(
-      "recv_queue_size", [](const Rdma& rdma) { return rdma.recv_queue_size(); },
-      "Receives that may be submitted at once; 0 until the context has started.");
-  setting(
-      "max_send_buf_list_len", [](const Rdma& rdma) { return rdma.max_send_buf_list_len(); },
-      "Elements of a buf list that is sent or written.");
-  setting(
-      "receive_dst_buf_list_len", [](const Rdma& rdma) { return rdma.receive_dst_buf_list_len(); },
-      "Elements of a buf list that a message is received into.");
-  setting("transport_type", [](const Rdma& rdma) { return rdma.transport_type(); }, "How it connects.");
-  setting(
-      "permissions", [](const Rdma& rdma) { return rdma.permissions(); },
-      "What peers may do to memory here that is exported to them.");
-  setting(
-      "grh_enabled", [](const Rdma& rdma) { return rdma.grh_enabled(); },
-      "Whether packets have a global routing header.");
-  setting(
-      "gid_index", [](const Rdma& rdma) { return rdma.gid_index(); },
-      "Which entry of the device's GID table packets leave by.");
-  setting("sl", [](const Rdma& rdma) { return rdma.sl(); }, "The service level, 0..15.");
-  setting(
-      "connection_request_timeout", [](const Rdma& rdma) { return rdma.connection_request_timeout(); },
-      "Milliseconds that connect() waits for the peer's answer.");
-  setting(
-      "max_num_connections", [](const Rdma& rdma) { return rdma.max_num_connections(); },
+  bind_sizes(type);
+  bind_setting(type, "transport_type", &Rdma::transport_type, "How it connects.");
+  bind_setting(type, "permissions", &Rdma::permissions, "What peers may do to memory here that is exported to them.");
+  bind_setting(type, "grh_enabled", &Rdma::grh_enabled, "Whether packets have a global routing header.");
+  bind_setting(type, "gid_index", &Rdma::gid_index, "Which entry of the device's GID table packets leave by.");
+  bind_setting(type, "sl", &Rdma::sl, "The service level, 0..15.");
+  bind_setting(type, "connection_request_timeout", &Rdma::connection_request_timeout,
+               "Milliseconds that connect() waits for the peer's answer.");
+  bind_setting(
+      type, "max_num_connections", [](const Rdma& rdma) { return rdma.max_num_connections(); },
       "Connections that it has room for.");
-  setting(
-      "rnr_retry_count", [](const Rdma& rdma) { return rdma.rnr_retry_count(); },
-      "How often a message is offered to a peer without a posted receive: 0..7, and 7 is for ever.");
-  type.def_property_readonly(
-          "mtu", [](const RdmaObject& self) { return to_bytes(self.rdma().mtu()); }, "Bytes.")
-      .def(
-          "num_tasks",
-          [](const RdmaObject& self, const std::string& kind) { return self.rdma().num_tasks(to_rdma_task(kind)); },
-          "kind"_a, "Tasks of this kind (receive, send, ...) that it has.");
+  bind_setting(type, "rnr_retry_count", &Rdma::rnr_retry_count,
+               "How often a message is offered to a peer without a posted receive: 0..7, and 7 is for ever.");
+  type.def_property_readonly("mtu", [](const RdmaObject& self) { return to_bytes(self.rdma().mtu()); }, "Bytes.");
 }
 
 template <typename Class>
