@@ -105,9 +105,10 @@ class Pydoca:
             await task
 
     async def play(self, size: int, rounds: int) -> None:
-        src = self.data(self.mmap, 0, size)
+        task = self.connection.send(self.data(self.mmap, 0, size), submit=False)
         for _ in range(rounds):
-            await self.connection.send(src)
+            task.submit()
+            await task
             await anext(self.receives)
 
     async def measure(self, figure: Figure, rounds: int) -> float:
@@ -122,12 +123,15 @@ class Pydoca:
         return (time.perf_counter() - begin) / rounds
 
     async def answer(self, figure: Figure, rounds: int) -> None:
+        task = self.connection.send(self.data(self.mmap, 0, figure.size if figure.is_latency else 0), submit=False)
         for _ in range(rounds):
-            message = await anext(self.receives)
+            await anext(self.receives)
             if figure.is_latency:
-                await self.connection.send(message.dst)
+                task.submit()
+                await task
         if not figure.is_latency:
-            await self.connection.send(None)
+            task.submit()
+            await task
 
 
 class Pyverbs:
