@@ -390,6 +390,7 @@ def test_a_forked_child_that_leaves_an_event_loop_leaves_the_parents_alone():
     run_script("""
 event = pydoca.SyncEvent(device, publisher="remote_pci")
 async def main():
+    asyncio.get_running_loop().slow_callback_duration = 60  # the child is waited for without the loop
     async with pydoca.ProgressEngine() as own, event.as_context(own) as ctx:
         with pydoca.open_device("0b:00.0", side="host") as host:
             with host.import_sync_event(event.export_to_remote_pci()) as other_end:
