@@ -185,10 +185,19 @@ void Endpoint::end_common() noexcept {
 bool Endpoint::poll_one(bool& more) noexcept {
   SendTask* task = done_.pop();
   if (task == nullptr) {
-    return poll_peers(more);
+    return stop_if_removed() || poll_peers(more);
   }
   more = true;
   complete(*task, task->outcome_, task->outcome_ == Status::driver);
+  return true;
+}
+
+/// Who only waits for messages hears of it, too.
+bool Endpoint::stop_if_removed() noexcept {
+  if (!device()->removed() || (state() != ContextState::running && state() != ContextState::starting)) [[likely]] {
+    return false;
+  }
+  fail(Status::driver);
   return true;
 }
 

@@ -361,6 +361,19 @@ TEST_F(ComchSend, OnARemovedDeviceStopsTheContext) {
   sim::restore_device("pf0");
 }
 
+TEST_F(Comch, ARemovedDeviceStopsWhoOnlyListens) {
+  ServerSide server;
+  server.start();
+  ClientSide client;
+  client.start();
+  meet(server, client);
+  sim::remove_device("pf0");
+  ASSERT_TRUE(run_until({client.engine.get()}, [&] { return client.is(ContextState::idle); }));
+  EXPECT_EQ(client.context->failure(), Status::driver);
+  ASSERT_TRUE(run_until({server.engine.get()}, [&] { return server.events.disconnected == 1; }));
+  sim::restore_device("pf0");
+}
+
 TEST_F(Comch, DestroyingRunningContextsLeavesHandlesHarmless) {
   std::shared_ptr<Connection> theirs;
   std::shared_ptr<Connection> mine;

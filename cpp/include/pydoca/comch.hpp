@@ -213,6 +213,7 @@ class Endpoint : public Context {
   void begin_common();
   void end_common() noexcept;
   bool poll_one(bool& more) noexcept final;
+  bool stop_if_removed() noexcept;
   virtual bool poll_peers(bool& more) noexcept = 0;
 
   /// Null, with a message in the log, when it cannot be had.
