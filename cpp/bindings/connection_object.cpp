@@ -74,8 +74,15 @@ bool ConnectionObject::ended_here() const noexcept {
   return closed_here_ || (endpoint_ != nullptr && endpoint_->was_stopped());
 }
 
+bool ConnectionObject::lost_device() const noexcept {
+  return lost_device_ || (endpoint_ != nullptr && endpoint_->context().failure() == Status::driver);
+}
+
 void ConnectionObject::raise_ended(std::string_view what) const {
   const std::string message = std::string(what) + " (" + description_ + "): ";
+  if (lost_device()) {
+    raise(Status::driver, message + "the device was removed");
+  }
   raise(Status::connection_reset, message + (ended_here() ? "this side has closed the connection"
                                                           : "the other side has closed the connection, or is gone"));
 }
@@ -174,6 +181,7 @@ void ConnectionObject::wake_receivers() { receivers_.wake(engine(), available())
 
 void ConnectionObject::end() {
   closed_here_ = ended_here();
+  lost_device_ = lost_device();
   endpoint_ = nullptr;
   wake_receivers();
   const py::object endpoint = std::exchange(endpoint_ref_, py::none());

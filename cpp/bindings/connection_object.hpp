@@ -72,6 +72,7 @@ class ConnectionObject {
   friend class ReceivedMessage;
 
   bool ended_here() const noexcept;
+  bool lost_device() const noexcept;
   [[noreturn]] void raise_ended(std::string_view what) const;
   [[noreturn]] void refuse_send(Status status) const;
   std::size_t available() const noexcept;
@@ -88,6 +89,7 @@ class ConnectionObject {
   WaitingLine receivers_;
   pybind11::object user_data_ = pybind11::none();
   bool closed_here_ = false;
+  bool lost_device_ = false;
 };
 
 /// Throws error_already_set, as what is called by the engine must, when memory is short.

@@ -251,8 +251,6 @@ std::string RdmaTaskObject::advice(Status status) const {
       return why_memory_failed();
     case Status::time_out:
       return "the peer had no receive posted for as long as rnr_retry_count says; the connection has ended";
-    case Status::driver:
-      return "the device was removed";
     case Status::shutdown:
       return "it was flushed, as its connection ended or its context stopped";
     default:

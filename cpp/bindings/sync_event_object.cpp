@@ -197,6 +197,8 @@ std::string SyncEventObject::advice(Status status) const {
                                       : "a process that had imported it is gone; waiting again waits for the others";
     case Status::again:
       return "a signal ended it; call again";
+    case Status::driver:
+      return "the device was removed; open it again when it is back";
     case Status::bad_state:
       if (event_->is_started()) return "its owner has stopped it; import another";
       return "it is " + std::string(state()) +

@@ -311,6 +311,8 @@ std::string TaskObject::advice(Status status) const {
       return "the queue is full; progress, then try again";
     case Status::shutdown:
       return "it was flushed, as its context stopped before the device began it";
+    case Status::driver:
+      return "the device was removed; open it again when it is back";
     default:
       return std::string(error_descr(status));
   }
