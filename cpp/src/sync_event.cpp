@@ -348,13 +348,16 @@ Status SyncEvent::wait(Satisfied satisfied, WaitMode mode, std::chrono::nanoseco
       return Status::success;
     }
     Status status = phase() == Phase::synchronous ? counter_->failure(told) : Status::bad_state;
-    status = device_->removed() ? Status::driver : status;
     status = status == Status::success ? limit.check() : status;
+    const bool is_long = limit.waited() > spin_time;
+    if (status == Status::success && is_long && device_->removed()) {
+      status = Status::driver;
+    }
     if (status != Status::success) {
       // The last thing that a peer did before its end may be what was waited for.
       return satisfied(counter_->load()) && status != Status::bad_state ? Status::success : status;
     }
-    if (mode == WaitMode::yield || limit.waited() > spin_time) {
+    if (mode == WaitMode::yield || is_long) {
       ::sched_yield();
     }
   }
