@@ -257,8 +257,9 @@ void bind_progress_engine(py::module_& module) {
       "drain_timeout: seconds for which a cancelled await waits for the device to let go of memory, before its "
       "task is\ngiven up.\n"
       "latency: what an event loop trades for speed. \"balanced\" looks at the engine before it sleeps for as long "
-      "as that\nhas paid lately, at most 200 us; \"low\" always so long; \"power\" sleeps at once. None: what the "
-      "environment's\nPYDOCA_LATENCY says, else balanced.");
+      "as that\nhas paid lately, at most 200 us; \"low\" always so long, and an await up to 2 ms while the loop has "
+      "nothing else to do;\n\"power\" sleeps at once. None: what the environment's PYDOCA_LATENCY says, else "
+      "balanced.");
   bind_progress(type);
   bind_notification(type);
   bind_life(type);

@@ -13,20 +13,27 @@ namespace pydoca::bindings {
 
 namespace {
 
+using namespace std::chrono_literals;
+
 constexpr std::array<std::string_view, 3> latency_names{"low", "balanced", "power"};
 
 constexpr std::chrono::microseconds budget{100};
 /// However often the budget is given back: the loop's own turn does more, as to hand on the log.
 constexpr std::chrono::milliseconds longest_turn{10};
-constexpr std::chrono::microseconds longest_polling{200};
+constexpr std::chrono::microseconds polling{200};
+/// An await looks for so long where latency is low and the loop has nothing else to do.
+constexpr std::chrono::milliseconds longest_at_low_latency{2};
 /// What one turn of an event loop takes at most.
 constexpr std::size_t turn_max = 256;
 /// The clock is read once in so many things that are done at once.
 constexpr unsigned often = 16;
 
-Patience::Duration unless_power(Latency latency, std::chrono::microseconds longest) noexcept {
-  return latency == Latency::power ? Patience::Duration::zero() : Patience::Duration(longest);
+Patience::Duration longest_spinning(Latency latency) noexcept {
+  return latency == Latency::low ? longest_at_low_latency
+                                 : Patience::Duration(latency == Latency::power ? 0us : budget);
 }
+
+Patience::Duration longest_polling(Latency latency) noexcept { return latency == Latency::power ? 0us : polling; }
 
 /// While it lives, the engine's handle tells of what comes.
 class Armed {
@@ -58,8 +65,8 @@ std::string_view name_of(Latency latency) noexcept { return latency_names[static
 LoopTurn::LoopTurn(EngineObject& engine, Latency latency)
     : engine_(engine),
       latency_(latency),
-      spinning_(unless_power(latency, budget), latency == Latency::low),
-      polling_(unless_power(latency, longest_polling), latency == Latency::low) {}
+      spinning_(longest_spinning(latency), latency == Latency::low),
+      polling_(longest_polling(latency), latency == Latency::low) {}
 
 bool LoopTurn::take(bool woken) {
   const Clock::time_point now = Clock::now();

@@ -319,6 +319,20 @@ Status SyncEvent::update_add(std::uint64_t increment, std::uint64_t& previous) n
   return phase() == Phase::synchronous ? counter_->fetch_add(increment, previous) : Status::bad_state;
 }
 
+namespace {
+
+/// What ends a wait before its value comes, or success. A removal is looked for in long waits only.
+Status interruption(backend::Counter& counter, std::uint32_t told, const Device& device,
+                    detail::WaitLimit& limit) noexcept {
+  if (const Status failure = counter.failure(told); failure != Status::success) {
+    return failure;
+  }
+  const Status status = limit.check();
+  return status == Status::success && limit.waited() > spin_time && device.removed() ? Status::driver : status;
+}
+
+}  // namespace
+
 template <class Satisfied>
 Status SyncEvent::wait(Satisfied satisfied, WaitMode mode, std::chrono::nanoseconds timeout) noexcept {
   if (phase() != Phase::synchronous) {
@@ -347,17 +361,13 @@ Status SyncEvent::wait(Satisfied satisfied, WaitMode mode, std::chrono::nanoseco
     if (comes()) {
       return Status::success;
     }
-    Status status = phase() == Phase::synchronous ? counter_->failure(told) : Status::bad_state;
-    status = status == Status::success ? limit.check() : status;
-    const bool is_long = limit.waited() > spin_time;
-    if (status == Status::success && is_long && device_->removed()) {
-      status = Status::driver;
-    }
+    const Status status =
+        phase() == Phase::synchronous ? interruption(*counter_, told, *device_, limit) : Status::bad_state;
     if (status != Status::success) {
       // The last thing that a peer did before its end may be what was waited for.
       return satisfied(counter_->load()) && status != Status::bad_state ? Status::success : status;
     }
-    if (mode == WaitMode::yield || is_long) {
+    if (mode == WaitMode::yield || limit.waited() > spin_time) {
       ::sched_yield();
     }
   }
