@@ -72,6 +72,15 @@ class SyncEventProcess : public SyncEventRigTest {
     up.write(ready());
     return handle->wait_eq(99, all_bits, WaitMode::yield, watchdog) == Status::success ? 0 : 1;
   }
+  /// An event of the host's, once the child of import_and_stay() has it.
+  static std::shared_ptr<SyncEvent> lent_to_importer(const Pipe& down, const Pipe& up) {
+    const auto device = open_function("pf0");
+    const auto event = exported_event(device);
+    event->start();
+    down.write(event->export_to_remote_pci(*device));
+    EXPECT_EQ(up.read(), ready());
+    return event;
+  }
   static std::shared_ptr<SyncEvent> imported(const Blob& blob) {
     return SyncEvent::create_from_export(open_function("p0"), blob);
   }
@@ -129,11 +138,7 @@ TEST_F(SyncEventProcess, AKilledImporterEndsItsOwnersWait) {
   const Pipe down;
   const Pipe up;
   ChildProcess importer([&] { return import_and_stay(down, up); });
-  const auto device = open_function("pf0");
-  const auto event = exported_event(device);
-  event->start();
-  down.write(event->export_to_remote_pci(*device));
-  ASSERT_EQ(up.read(), ready());
+  const auto event = lent_to_importer(down, up);
   expect_reset(importer, [&] { return event->wait_eq(1, all_bits, WaitMode::busy, watchdog); });
   EXPECT_EQ(event->wait_eq(1, all_bits, WaitMode::busy, std::chrono::milliseconds(1)), Status::time_out)
       << "told once; others may come";
@@ -143,11 +148,7 @@ TEST_F(SyncEventProcess, AKilledImporterEndsEveryWaitOfItsOwner) {
   const Pipe down;
   const Pipe up;
   ChildProcess importer([&] { return import_and_stay(down, up); });
-  const auto device = open_function("pf0");
-  const auto event = exported_event(device);
-  event->start();
-  down.write(event->export_to_remote_pci(*device));
-  ASSERT_EQ(up.read(), ready());
+  const auto event = lent_to_importer(down, up);
   std::array<Status, 4> statuses{};
   std::atomic<std::size_t> begun{0};
   std::vector<std::thread> waiters;
