@@ -7,7 +7,10 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <poll.h>
+#include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
 
 namespace pydoca {
 namespace {
@@ -286,6 +289,24 @@ TEST_F(SyncEventContextTest, AHotRemovedDeviceWakesWhoSleeps) {
   EXPECT_EQ(rig.completions[0].status, Status::driver);
   EXPECT_EQ(rig.context->failure(), Status::driver);
   sim::restore_device("p1");
+}
+
+TEST_F(SyncEventContextTest, ARemovalInAForkedChildIsTheChildsOwn) {
+  EventRig rig(local_event(open_function("p1")), pe);
+  rig.submit(wait_eq, 1, all_bits, 1);
+  EXPECT_FALSE(rig.pe->wait(10)) << "asleep";
+  rig.pe->request_notification();
+  const pid_t child = ::fork();
+  if (child == 0) {
+    sim::remove_device("p1");
+    ::_exit(0);
+  }
+  ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+  pollfd handle{.fd = rig.pe->notification_handle(), .events = POLLIN, .revents = 0};
+  EXPECT_EQ(::poll(&handle, 1, 0), 0);
+  rig.pe->clear_notification();
+  rig.submit(notify_set, 1, 0, 2);
+  rig.progress_until(2);
 }
 
 }  // namespace

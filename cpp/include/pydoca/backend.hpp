@@ -459,7 +459,7 @@ class Counter {
   virtual Status store(std::uint64_t value) noexcept = 0;
   virtual Status fetch_add(std::uint64_t increment, std::uint64_t& previous) noexcept = 0;
 
-  /// How many importers' deaths somebody was told of, at an owner. What a wait found here when it began is its told.
+  /// How many importers' deaths somebody was told of, at an owner. A wait notes it as it begins, for failure().
   virtual std::uint32_t losses_told() const noexcept { return 0; }
   /// success while the counter is what its owner and importers share; else what store() would answer. At an owner,
   /// connection_reset when more importers have died than told: every wait that was pending learns of a death, or the

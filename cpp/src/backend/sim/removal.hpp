@@ -2,7 +2,10 @@
 
 #include "pydoca/backend.hpp"
 
+#include "detail/thread_token.hpp"
+
 #include <atomic>
+#include <cstdint>
 #include <mutex>
 #include <vector>
 
@@ -15,28 +18,36 @@ class Removal {
   void happen() noexcept {
     happened_.store(true, std::memory_order_release);
     const std::lock_guard lock(mutex_);
-    for (backend::Doorbell* const doorbell : watchers_) {
-      doorbell->ring_from_any_thread();
+    for (const Watcher& watcher : watchers_) {
+      if (watcher.forks == detail::fork_count()) {
+        watcher.doorbell->ring_from_any_thread();
+      }
     }
   }
 
   /// Rings at once when it has happened before.
   void watch(backend::Doorbell& doorbell) {
     const std::lock_guard lock(mutex_);
-    watchers_.push_back(&doorbell);
+    watchers_.push_back({&doorbell, detail::fork_count()});
     if (happened_.load(std::memory_order_acquire)) {
       doorbell.ring_from_any_thread();
     }
   }
   void unwatch(backend::Doorbell& doorbell) noexcept {
     const std::lock_guard lock(mutex_);
-    std::erase(watchers_, &doorbell);
+    std::erase_if(watchers_, [&](const Watcher& watcher) { return watcher.doorbell == &doorbell; });
   }
 
  private:
+  /// Of the process that watches: a forked child leaves its parent's alone, and may have destroyed its copy.
+  struct Watcher {
+    backend::Doorbell* doorbell;
+    std::uint32_t forks;
+  };
+
   std::atomic<bool> happened_{false};
   std::mutex mutex_;
-  std::vector<backend::Doorbell*> watchers_;
+  std::vector<Watcher> watchers_;
 };
 
 }  // namespace pydoca::sim
