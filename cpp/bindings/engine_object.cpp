@@ -158,12 +158,11 @@ std::size_t EngineObject::look(std::size_t max) {
 
 /// A few looks at what may be there; whether anything advanced.
 bool EngineObject::advance() {
-  constexpr int looks = 32;
+  constexpr std::uint32_t looks = 32;
   bool advanced = false;
   {
     const Batch batch(progressing_);
-    // What advances may take long, so that one will do.
-    for (int look = 0; !advanced && look < looks; ++look) advanced = engine_->progress() != 0;
+    advanced = engine_->spin(looks) != 0;
   }
   advanced_ += advanced ? 1 : 0;
   settle();

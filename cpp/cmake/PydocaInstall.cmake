@@ -1,6 +1,9 @@
 # `cmake --install` gives a tree in which find_package(pydoca) works.
 include(CMakePackageConfigHelpers)
 
+# What is installed is for every linker, also one that cannot optimise across files.
+target_compile_options(pydoca PRIVATE $<$<AND:$<CXX_COMPILER_ID:GNU>,$<CONFIG:Release>>:-ffat-lto-objects>)
+
 set(pydoca_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/pydoca)
 install(TARGETS pydoca EXPORT pydocaTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY include/pydoca DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.hpp")

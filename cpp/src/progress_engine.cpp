@@ -171,14 +171,17 @@ inline backend::Doorbell* ProgressEngine::look(bool& may_collect) noexcept {
   return ready_->look();
 }
 
-std::uint8_t ProgressEngine::progress() noexcept {
+std::uint8_t ProgressEngine::spin(std::uint32_t max) noexcept {
   if (progressing_ || check_thread() != Status::success) [[unlikely]] {
     log::engine(log::Level::error, "pe", progressing_ ? "progress called in a callback" : "progress in a wrong thread");
     return 0;
   }
   progressing_ = true;
-  bool may_collect = true;
-  const bool advanced = progress_ready(may_collect) || ready_->assist();
+  bool advanced = false;
+  for (std::uint32_t look = 0; !advanced && look < max; ++look) {
+    bool may_collect = true;
+    advanced = progress_ready(may_collect) || ready_->assist();
+  }
   progressing_ = false;
   return advanced ? 1 : 0;
 }

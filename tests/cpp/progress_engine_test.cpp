@@ -66,6 +66,16 @@ TEST_F(ProgressEngineTest, HandlesAtMostOneCompletionACall) {
   EXPECT_EQ(pe->progress(), 0);
 }
 
+TEST_F(ProgressEngineTest, SpinsUntilOneThingAdvances) {
+  submit_small(0, 0);
+  submit_small(1, 64);
+  EXPECT_EQ(pe->spin(0), 0);
+  EXPECT_EQ(pe->spin(100), 1);
+  EXPECT_EQ(rig.completions.size(), 1U);
+  EXPECT_EQ(pe->spin(100), 1);
+  EXPECT_EQ(pe->spin(100), 0);
+}
+
 TEST_F(ProgressEngineTest, DrainsUpToALimit) {
   for (std::uint64_t i = 0; i < 10; ++i) {
     submit_small(i, i * 64);

@@ -32,7 +32,9 @@ class ProgressEngine : public std::enable_shared_from_this<ProgressEngine> {
 
   /// Handles at most one completion, event or state step; 1 when something advanced, 0 when there was nothing. Lends
   /// the core to the device when nothing is complete. 0 in a wrong thread or a callback, with an error in the log.
-  std::uint8_t progress() noexcept;
+  std::uint8_t progress() noexcept { return spin(1); }
+  /// progress() until something advances, max times at most: for who waits without sleeping.
+  std::uint8_t spin(std::uint32_t max) noexcept;
   /// Up to max completions, without lending the core; returns how many advanced.
   std::size_t drain(std::size_t max) noexcept;
 
