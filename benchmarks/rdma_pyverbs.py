@@ -94,10 +94,11 @@ class Pydoca:
 
     async def move(self, tasks: deque[pydoca.RdmaTask], rounds: int) -> None:
         """All the tasks in flight, and each submitted again when it is done."""
+        reads = tasks[0].kind == "read"
         for _ in range(rounds - len(tasks)):
             task = tasks.popleft()
             await task
-            if task.kind == "read":
+            if reads:  # which append to what their bufs hold
                 task.dst.reset_data_len()
             task.submit()
             tasks.append(task)

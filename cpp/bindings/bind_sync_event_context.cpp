@@ -59,8 +59,11 @@ PyObject* wait(PyObject* self, PyObject* const* args, Py_ssize_t num_args, PyObj
                                          1, 2};
   return guarded([&] {
     const auto [value, mask, user_data, submit] = arguments<4>(parameters, args, num_args, keywords);
-    SyncEventRequest request{
-        .operation = operation, .operand = to_u64(value, "value"), .user_data = user_data, .submit = is_true(submit)};
+    SyncEventRequest request{.operation = operation,
+                             .operand = to_u64(value, "value"),
+                             .number = value,
+                             .user_data = user_data,
+                             .submit = is_true(submit)};
     if (mask != nullptr) request.mask = to_u64(mask, "mask");
     return make_task(self, request);
   });

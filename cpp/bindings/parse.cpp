@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <arpa/inet.h>
 #include <charconv>
+#include <optional>
 #include <type_traits>
 
 namespace pydoca::bindings {
@@ -153,13 +154,25 @@ py::int_ to_index(py::handle value, std::string_view what) {
   return py::reinterpret_steal<py::int_>(index);
 }
 
+/// Null, with nothing set, for what is no int of that range.
+std::optional<std::uint64_t> find_u64(py::handle value) {
+  const std::uint64_t result = PyLong_AsUnsignedLongLong(value.ptr());
+  if (result != ~std::uint64_t{0} || PyErr_Occurred() == nullptr) [[likely]] {
+    return result;
+  }
+  PyErr_Clear();
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::uint64_t to_u64(py::handle value, std::string_view what) {
+  // Nearly always an int, which needs no conversion to one.
+  if (const auto result = find_u64(value)) [[likely]] {
+    return *result;
+  }
   const py::int_ number = to_index(value, what);
-  const std::uint64_t result = PyLong_AsUnsignedLongLong(number.ptr());
-  if (PyErr_Occurred() == nullptr) return result;
-  PyErr_Clear();
+  if (const auto result = find_u64(number)) return *result;
   refuse_number(number, what, "0..2^64-1");
 }
 

@@ -23,20 +23,24 @@ inline void* first_value(PyObject* self) noexcept {
   return made ? *instance->nonsimple.values_and_holders : nullptr;
 }
 
-/// The C++ object of an instance of a bound class T or one derived from it: what cast<T&>() gives, at a fraction of its
-/// cost. Throws TypeError when __init__ was never called.
+/// cast<T&>(), which knows of classes made in Python and of several C++ objects in one. Throws TypeError when __init__
+/// was never called.
+template <class T>
+[[gnu::noinline]] T& cast_object_of(PyObject* self) {
+  if (!pybind11::detail::is_holder_constructed(self)) {
+    throw pybind11::type_error(std::string(Py_TYPE(self)->tp_name) + ".__init__() was never called");
+  }
+  return pybind11::handle(self).cast<T&>();
+}
+
+/// The C++ object of an instance of a bound class T or one derived from it, as cast_object_of() at a fraction of its
+/// cost.
 template <class T>
 T& object_of(PyObject* self) {
   static const auto* const bound = reinterpret_cast<PyTypeObject*>(pybind11::type::of<T>().ptr());
   // A subclass made in Python has another tp_dealloc, and may have several C++ objects.
   void* const value = Py_TYPE(self)->tp_dealloc == bound->tp_dealloc ? first_value(self) : nullptr;
-  if (value != nullptr) [[likely]] {
-    return *static_cast<T*>(value);
-  }
-  if (!pybind11::detail::is_holder_constructed(self)) {
-    throw pybind11::type_error(std::string(Py_TYPE(self)->tp_name) + ".__init__() was never called");
-  }
-  return pybind11::handle(self).cast<T&>();
+  return value != nullptr ? *static_cast<T*>(value) : cast_object_of<T>(self);
 }
 
 /// What a method takes: names in order, of which the first num_required must be given and those from num_positional on

@@ -17,15 +17,14 @@ namespace py = pybind11;
 
 namespace {
 
+constexpr std::uint64_t all_bits = ~std::uint64_t{0};
 constexpr std::array operations{SyncEventOperation::get, SyncEventOperation::notify_set, SyncEventOperation::notify_add,
                                 SyncEventOperation::wait_eq, SyncEventOperation::wait_neq};
 static_assert(operations.size() == num_sync_event_operations && operations.size() <= ContextObject::num_task_kinds);
 
-bool is_wait(SyncEventOperation operation) noexcept { return operation >= SyncEventOperation::wait_eq; }
-
 /// What a wait waits for, in Python.
 std::string condition(const SyncEventRequest& request) {
-  const bool masked = request.mask != ~std::uint64_t{0};
+  const bool masked = request.mask != all_bits;
   return std::string(masked ? "value & " + std::to_string(request.mask) : "value") +
          (request.operation == SyncEventOperation::wait_eq ? " == " : " != ") + std::to_string(request.operand);
 }
@@ -78,19 +77,24 @@ SyncEventOperation to_operation(const std::string& name) {
 SyncEventTaskObject::SyncEventTaskObject(py::object context, SyncEventTask& slot)
     : TaskObject(std::move(context), slot), operation_(slot.operation()) {}
 
-void SyncEventTaskObject::prepare(std::uint64_t operand, std::uint64_t mask) noexcept {
-  operand_ = operand;
-  mask_ = mask;
+void SyncEventTaskObject::prepare(const SyncEventRequest& request) noexcept {
+  operand_ = request.operand;
+  mask_ = is_wait() ? request.mask : 0;
+  const bool is_known = operation_ == SyncEventOperation::wait_eq && mask_ == all_bits && request.number &&
+                        PyLong_CheckExact(request.number.ptr()) != 0;
+  awaited_ = is_known ? py::reinterpret_borrow<py::object>(request.number) : py::object();
 }
 
 void SyncEventTaskObject::set_operand(std::uint64_t value) {
   require_idle("set operand");
   operand_ = value;
+  awaited_ = py::object();
 }
 
 void SyncEventTaskObject::set_mask(std::uint64_t mask) {
   require_idle("set mask");
   mask_ = mask;
+  awaited_ = py::object();
 }
 
 void SyncEventTaskObject::set_operands() {
@@ -123,6 +127,7 @@ py::object SyncEventTaskObject::value() const {
   if (operation_ == SyncEventOperation::notify_set) {
     return py::none();
   }
+  if (awaited_) return awaited_;
   return py::reinterpret_steal<py::object>(PyLong_FromUnsignedLongLong(result_));
 }
 
@@ -165,7 +170,7 @@ py::object SyncEventContextObject::make_task(py::handle self, const SyncEventReq
     object = new_task(self, request);
   }
   auto& task = object_of<SyncEventTaskObject>(object.ptr());
-  task.prepare(request.operand, is_wait(request.operation) ? request.mask : 0);
+  task.prepare(request);
   if (request.user_data) task.set_user_data(py::reinterpret_borrow<py::object>(request.user_data));
   if (request.submit) task.submit(SubmitFlags::flush, true);
   return object;

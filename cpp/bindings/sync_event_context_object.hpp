@@ -18,6 +18,16 @@ namespace pydoca::bindings {
 
 class SyncEventContextObject;
 
+/// What a call asks for.
+struct SyncEventRequest {
+  SyncEventOperation operation;
+  std::uint64_t operand = 0;
+  std::uint64_t mask = ~std::uint64_t{0};
+  pybind11::handle number{};     ///< the operand as Python has it; null where that is not needed
+  pybind11::handle user_data{};  ///< null: None
+  bool submit = true;
+};
+
 class SyncEventTaskObject final : public TaskObject {
  public:
   SyncEventTaskObject(pybind11::object context, SyncEventTask& slot);
@@ -29,7 +39,7 @@ class SyncEventTaskObject final : public TaskObject {
   void set_operand(std::uint64_t value);
   void set_mask(std::uint64_t mask);
   /// Of a task that nobody else has.
-  void prepare(std::uint64_t operand, std::uint64_t mask) noexcept;
+  void prepare(const SyncEventRequest& request) noexcept;
 
   pybind11::object value() const override;
   std::string describe() const override;
@@ -54,15 +64,7 @@ class SyncEventTaskObject final : public TaskObject {
   std::uint64_t operand_ = 0;
   std::uint64_t mask_ = 0;
   std::uint64_t result_ = 0;
-};
-
-/// What a call asks for.
-struct SyncEventRequest {
-  SyncEventOperation operation;
-  std::uint64_t operand = 0;
-  std::uint64_t mask = ~std::uint64_t{0};
-  pybind11::handle user_data{};  ///< null: None
-  bool submit = true;
+  pybind11::object awaited_;  ///< the int that a wait for it ends with; null: another, or not known
 };
 
 class SyncEventContextObject final : public ContextObject {

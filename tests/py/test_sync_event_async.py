@@ -128,6 +128,22 @@ def test_a_task_is_used_again(run, running):
     run(main())
 
 
+def test_a_wait_gives_the_value_that_ended_it(run, running):
+    async def main():
+        await running.ctx.notify_set(0x1FF01)
+        task = running.ctx.wait_eq(0x1FF01)
+        assert await task == 0x1FF01
+        task.mask = 0xFF
+        task.operand = 1
+        task.submit()
+        assert await task == 0x1FF01
+        assert await running.ctx.wait_eq(0xFF00, 0xFF00) == 0x1FF01
+        await running.ctx.notify_set(1)
+        assert type(await running.ctx.wait_eq(True)) is int
+
+    run(main())
+
+
 def test_values_and_user_data(running):
     task = running.ctx.wait_neq(5, 0xFF00, user_data="mine", submit=False)
     assert (task.operation, task.operand, task.mask, task.user_data) == ("wait_neq", 5, 0xFF00, "mine")
