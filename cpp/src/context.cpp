@@ -148,24 +148,6 @@ void Context::abandon() noexcept {
   *engine_inflight_ -= inflight_;
 }
 
-Status Context::submit(Task& task, SubmitFlags flags) noexcept {
-  if (state_ != ContextState::running || task.state_ != Task::State::idle ||
-      task.handed_over_.load(std::memory_order_relaxed)) [[unlikely]] {
-    return Status::bad_state;
-  }
-  if (engine_->owner_ != detail::thread_token()) [[unlikely]] {
-    return engine_->check_thread() == Status::success ? submit(task, flags) : Status::not_permitted;
-  }
-  const Status status = task.post(has(flags, SubmitFlags::flush));
-  if (status == Status::success) [[likely]] {
-    task.state_ = Task::State::submitted;
-    task.status_ = Status::in_progress;
-    ++inflight_;
-    ++*engine_inflight_;
-  }
-  return status;
-}
-
 void Context::reject(Task& task, Status status) noexcept {
   task.status_ = status;
   if (const Task::Callback callback = task.callback(status)) {
@@ -173,16 +155,15 @@ void Context::reject(Task& task, Status status) noexcept {
   }
 }
 
-bool Context::progress_one(bool& more) noexcept {
-  if (live_ && poll_one(more)) {
-    return true;
+bool Context::progress_one(bool& more) noexcept { return (live_ && poll_one(more)) || finish_stopping(more); }
+
+bool Context::finish_stopping(bool& more) noexcept {
+  if (state_ != ContextState::stopping || !can_settle()) {
+    return false;
   }
-  if (state_ == ContextState::stopping && can_settle()) {
-    become_idle();
-    more = false;
-    return true;
-  }
-  return false;
+  become_idle();
+  more = false;
+  return true;
 }
 
 }  // namespace pydoca

@@ -100,6 +100,7 @@ std::shared_ptr<ProgressEngine> ProgressEngine::create() { return std::shared_pt
 ProgressEngine::ProgressEngine()
     : ready_(std::make_unique<detail::ReadyList>()),
       inbox_(std::make_unique<Inbox>(*ready_)),
+      owner_(detail::no_thread),
       forks_(detail::fork_count()) {
   epoll_fd_ = ::epoll_create1(EPOLL_CLOEXEC);
   epoll_event event{.events = EPOLLIN, .data = {.ptr = nullptr}};
@@ -145,30 +146,17 @@ inline bool ProgressEngine::progress_ready(bool& may_collect) noexcept {
   if (num_fds_ != 0 && cost_since_fds_ >= cost_between_fds) {
     collect_fds();
   }
-  // Once a call: a descriptor whose node takes nothing from it would keep this going for ever.
-  bool may_look = true;
-  for (;;) {
-    backend::Doorbell* node = ready_->pop();
-    if (node == nullptr && std::exchange(may_look, false)) {
-      node = look(may_collect);
-    }
-    if (node == nullptr) {
-      return false;
-    }
-    if (ready_->progress(*node)) {
-      cost_since_fds_ += completion_cost;
-      return true;
-    }
-  }
+  const bool advanced = ready_->progress() || look(may_collect);
+  cost_since_fds_ += advanced ? completion_cost : look_cost;
+  return advanced;
 }
 
-/// A node that has something after all, of those that ring nobody; or null.
-inline backend::Doorbell* ProgressEngine::look(bool& may_collect) noexcept {
-  if (!ready_->is_looking()) {
-    return num_fds_ != 0 && std::exchange(may_collect, false) && collect_fds() ? ready_->pop() : nullptr;
+/// Lets a node deliver something after all, of those that ring nobody.
+inline bool ProgressEngine::look(bool& may_collect) noexcept {
+  if (ready_->is_looking()) [[likely]] {
+    return ready_->look();
   }
-  cost_since_fds_ += look_cost;
-  return ready_->look();
+  return num_fds_ != 0 && std::exchange(may_collect, false) && collect_fds() && ready_->progress();
 }
 
 std::uint8_t ProgressEngine::spin(std::uint32_t max) noexcept {
@@ -258,24 +246,23 @@ void ProgressEngine::take_back(const Context& context) noexcept { inbox_->take_b
 bool ProgressEngine::is_inherited() const noexcept { return forks_ != detail::fork_count(); }
 
 Status ProgressEngine::check_thread() noexcept {
-  const std::uint64_t token = detail::thread_token();
-  if (owner_ == token) [[likely]] {
+  if (detail::is_this_thread(owner_)) [[likely]] {
     return Status::success;
   }
   if (forks_ != detail::fork_count()) {
     return Status::bad_state;
   }
-  if (owner_ != 0) {
+  if (owner_ != detail::no_thread) {
     return Status::not_permitted;
   }
-  owner_ = token;
+  owner_ = detail::thread_token();
   owner_tid_ = ::gettid();
   return Status::success;
 }
 
 void ProgressEngine::take_over() noexcept {
   if (forks_ == detail::fork_count()) {
-    owner_ = 0;
+    owner_ = detail::no_thread;
     static_cast<void>(check_thread());
   }
 }
@@ -296,7 +283,8 @@ void ProgressEngine::release_thread() {
   if (inflight_ != 0 || progressing_) {
     throw Error(Status::in_use, detail::concat("release_thread: ", inflight_, " task(s) are in flight"));
   }
-  owner_ = 0;
+  owner_ = detail::no_thread;
+  owner_tid_ = 0;
 }
 
 void ProgressEngine::watch(int fd, std::uint32_t events, backend::Doorbell& node) {

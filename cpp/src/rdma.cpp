@@ -9,27 +9,11 @@
 #include <algorithm>
 #include <bit>
 #include <sys/epoll.h>
-#include <thread>
 #include <utility>
 
 namespace pydoca {
 
-namespace {
-
 using detail::concat;
-
-/// A queue with nothing new for so many looks is left to its descriptor: a thousand of them must not slow the others.
-constexpr std::uint32_t max_vain_looks = 4096;
-/// So often does a context whose tasks complete all the time look for connections' news.
-constexpr std::uint32_t completions_between_news = 64;
-
-/// What the device did wrong, or was asked to; not what a peer did, nor what follows from another task's failure.
-bool is_fatal(RdmaTaskKind kind, Status status) noexcept {
-  return status == Status::driver ||
-         (kind != RdmaTaskKind::receive && status != Status::shutdown && status != Status::connection_reset);
-}
-
-}  // namespace
 
 Rdma::Rdma(std::shared_ptr<Device> device) : Context(std::move(device)) {
   static_cast<void>(max_message_size(this->device()->info()));  // throws without RDMA
@@ -66,7 +50,8 @@ void Rdma::make_pools() {
   for (std::size_t i = 0; i < confs_.size(); ++i) {
     if (confs_[i].num_tasks != 0) {
       auto kind = static_cast<RdmaTaskKind>(i);
-      confs_[i].tasks = std::make_unique<detail::SlotPool<RdmaTask>>(confs_[i].num_tasks, *this, kind);
+      Conf& conf = confs_[i];
+      conf.tasks = std::make_unique<detail::SlotPool<RdmaTask>>(conf.num_tasks, *this, kind, conf.on_success, conf.on_error);
     }
   }
 }
@@ -86,15 +71,14 @@ void Rdma::watch_queue() {
     progress_engine()->watch(queue_->event_fd(), EPOLLIN, *this);
     events_watched_ = true;
   }
-  has_descriptor_ = queue_->fd() >= 0;
-  if (has_descriptor_) {
+  if (queue_->fd() >= 0) {
     start_looking();
   }
 }
 
 void Rdma::unwatch_queue() noexcept {
   stop_looking();
-  is_looking_ = has_descriptor_ = false;
+  dozes_ = false;
   if (std::exchange(watched_, false)) {
     progress_engine()->unwatch(queue_->fd());
   }
@@ -129,22 +113,6 @@ void Rdma::end() noexcept {
     conf.tasks.reset();
   }
   news_ = false;
-}
-
-void Rdma::reclaim_tasks() noexcept {
-  for (const auto& connection : connections_) {
-    connection->begin_close(Status::success);
-  }
-  queue_->abort();
-  for (std::size_t left = num_inflight_tasks(); left > 0;) {
-    bool more = false;
-    if (backend::Operation* const operation = queue_->poll(more)) {
-      static_cast<RdmaTask&>(static_cast<backend::RdmaOperation&>(*operation)).finish(operation->status);
-      --left;
-    } else if (!queue_->assist()) {
-      std::this_thread::yield();
-    }
-  }
 }
 
 void Rdma::require_thread(std::string_view what) const {
@@ -272,30 +240,17 @@ void Rdma::flush_tasks() noexcept {
 
 bool Rdma::assist() noexcept { return queue_ != nullptr && queue_->assist(); }
 
-bool Rdma::look() noexcept {
-  if (queue_->look()) {
-    vain_looks_ = 0;
-    return true;
-  }
-  if (++vain_looks_ == max_vain_looks) {
-    vain_looks_ = 0;
-    stop_looking();
-    prepare_sleep();
-  }
-  return false;
-}
-
 /// A descriptor costs an engine that polls a system call now and then, so that it is watched by one that sleeps only.
 void Rdma::start_looking() noexcept {
   if (std::exchange(watched_, false)) {
     progress_engine()->unwatch(queue_->fd());
   }
-  is_looking_ = true;
+  dozes_ = false;
   keep_looking();
 }
 
 void Rdma::prepare_sleep() noexcept {
-  is_looking_ = false;
+  dozes_ = true;
   try {
     progress_engine()->watch(queue_->fd(), EPOLLIN, *this);
     watched_ = true;
@@ -308,31 +263,6 @@ void Rdma::prepare_sleep() noexcept {
   if (queue_->look()) {
     ring();
   }
-}
-
-bool Rdma::poll_one(bool& more) noexcept {
-  if (has_descriptor_ && !is_looking_) [[unlikely]] {
-    start_looking();  // that ended when the engine went to sleep, and polling disarms the queue
-  }
-  const bool news_due = completed_since_news_ >= completions_between_news;
-  return (!news_due && complete_one(more)) || deliver_news(more) || (news_due && complete_one(more));
-}
-
-bool Rdma::complete_one(bool& more) noexcept {
-  backend::Operation* const operation = queue_->poll(more);
-  if (operation == nullptr) {
-    return false;
-  }
-  ++completed_since_news_;
-  more = more || news_;  // which rang once, and would wait for the next ring
-  auto& task = static_cast<RdmaTask&>(static_cast<backend::RdmaOperation&>(*operation));
-  const Status status = operation->status;
-  const bool fatal = status != Status::success && is_fatal(task.kind(), status);
-  if (fatal && task.connection() != nullptr) [[unlikely]] {
-    task.connection()->begin_close(status);  // before the context's stop closes it without a reason
-  }
-  complete(task, status, fatal);
-  return true;
 }
 
 bool Rdma::deliver_news(bool& more) noexcept {

@@ -2,6 +2,7 @@
 
 #include "detail/slot_pool.hpp"
 
+#include <thread>
 #include <utility>
 
 namespace pydoca {
@@ -9,6 +10,16 @@ namespace pydoca {
 namespace {
 
 constexpr std::uint64_t word_size = sizeof(std::uint64_t);
+/// A queue with nothing new for so many looks is left to its descriptor: a thousand of them must not slow the others.
+constexpr std::uint32_t max_vain_looks = 4096;
+/// So often does a context whose tasks complete all the time look for connections' news.
+constexpr std::uint32_t completions_between_news = 64;
+
+/// What the device did wrong, or was asked to; not what a peer did, nor what follows from another task's failure.
+bool is_fatal(RdmaTaskKind kind, Status status) noexcept {
+  return status == Status::driver ||
+         (kind != RdmaTaskKind::receive && status != Status::shutdown && status != Status::connection_reset);
+}
 
 bool sends(RdmaTaskKind kind) noexcept {
   switch (kind) {
@@ -37,14 +48,15 @@ bool has_result_buf(RdmaTaskKind kind) noexcept {
   return is_atomic(kind) || kind == RdmaTaskKind::remote_net_sync_event_notify_add;
 }
 
+bool is_write(RdmaTaskKind kind) noexcept { return kind == RdmaTaskKind::write || kind == RdmaTaskKind::write_imm; }
+
+bool has_remote_dst_buf(RdmaTaskKind kind) noexcept { return is_write(kind) || is_atomic(kind); }
+
 bool has_src_buf(RdmaTaskKind kind) noexcept { return sends(kind) || kind == RdmaTaskKind::read; }
 
 bool has_dst_buf(RdmaTaskKind kind) noexcept {
-  return !has_result_buf(kind) ? !sends(kind) || kind == RdmaTaskKind::write || kind == RdmaTaskKind::write_imm
-                               : is_atomic(kind);
+  return has_remote_dst_buf(kind) || !(has_result_buf(kind) || sends(kind));
 }
-
-bool is_write(RdmaTaskKind kind) noexcept { return kind == RdmaTaskKind::write || kind == RdmaTaskKind::write_imm; }
 
 /// Whether the device has every element's memory.
 bool reaches(const backend::Segment* segment, std::size_t ordinal) noexcept {
@@ -85,13 +97,8 @@ std::string_view name_of(RdmaTaskKind kind) noexcept {
   return names[static_cast<std::size_t>(kind)];
 }
 
-RdmaTask::RdmaTask(Rdma& rdma, RdmaTaskKind& kind) noexcept
-    : Task(rdma),
-      kind_(kind),
-      fills_(!sends(kind)),
-      local_(sends(kind)            ? &RdmaTask::src_
-             : has_result_buf(kind) ? &RdmaTask::result_
-                                    : &RdmaTask::dst_) {
+RdmaTask::RdmaTask(Rdma& rdma, RdmaTaskKind& kind, Callback& on_success, Callback& on_error) noexcept
+    : Task(rdma), kind_(kind), fills_(!sends(kind)), on_success_(on_success), on_error_(on_error) {
   opcode = static_cast<backend::RdmaOpcode>(kind);
 }
 
@@ -100,9 +107,20 @@ Rdma& RdmaTask::rdma() const noexcept { return static_cast<Rdma&>(context()); }
 Status RdmaTask::set_connection(const std::shared_ptr<RdmaConnection>& connection) noexcept {
   return set(*this, kind_ != RdmaTaskKind::receive && connection != nullptr, connection_, connection);
 }
-Status RdmaTask::set_src_buf(Buf* src) noexcept { return set(*this, has_src_buf(kind_), src_, src); }
-Status RdmaTask::set_dst_buf(Buf* dst) noexcept { return set(*this, has_dst_buf(kind_), dst_, dst); }
-Status RdmaTask::set_result_buf(Buf* result) noexcept { return set(*this, has_result_buf(kind_), result_, result); }
+Status RdmaTask::set_src_buf(Buf* src) noexcept {
+  return set(*this, has_src_buf(kind_), kind_ == RdmaTaskKind::read ? there_ : here_, src);
+}
+Status RdmaTask::set_dst_buf(Buf* dst) noexcept {
+  return set(*this, has_dst_buf(kind_), has_remote_dst_buf(kind_) ? there_ : here_, dst);
+}
+Status RdmaTask::set_result_buf(Buf* result) noexcept { return set(*this, has_result_buf(kind_), here_, result); }
+Buf* RdmaTask::src_buf() const noexcept {
+  return !has_src_buf(kind_) ? nullptr : kind_ == RdmaTaskKind::read ? there_ : here_;
+}
+Buf* RdmaTask::dst_buf() const noexcept {
+  return !has_dst_buf(kind_) ? nullptr : has_remote_dst_buf(kind_) ? there_ : here_;
+}
+Buf* RdmaTask::result_buf() const noexcept { return has_result_buf(kind_) ? here_ : nullptr; }
 Status RdmaTask::set_sync_event(const std::shared_ptr<SyncEventRemoteNet>& event) noexcept {
   return set(*this, is_of_event(kind_), event_, event);
 }
@@ -120,131 +138,100 @@ Status RdmaTask::set_immediate_data(std::uint32_t value) noexcept {
   return set(*this, has_immediate(kind_), immediate, value);
 }
 
-template <class Visit>
-void RdmaTask::for_each_buf(Visit visit) const noexcept {
-  const auto visit_one = [&](Buf* buf) {
-    if (buf != nullptr) {
-      visit(*buf);
-    }
-  };
-  visit_one(src_);
-  visit_one(dst_);
-  visit_one(result_);
-}
-
-Buf* RdmaTask::remote_buf() const noexcept {
-  if (kind_ == RdmaTaskKind::read) {
-    return src_;
-  }
-  return is_write(kind_) || is_atomic(kind_) ? dst_ : nullptr;
-}
-
 /// For the queue: the bytes on this side, and where they belong at the peer.
-void RdmaTask::describe(Buf* here) noexcept {
-  local = here != nullptr ? &here->segment() : nullptr;
-  switch (kind_) {
-    case RdmaTaskKind::receive:
-      length = here != nullptr ? here->list_tailroom() : 0;
-      return;
-    case RdmaTaskKind::send:
-    case RdmaTaskKind::send_imm:
-      length = here != nullptr ? here->list_data_len() : 0;
-      return;
-    case RdmaTaskKind::write:
-    case RdmaTaskKind::write_imm:
-      length = here != nullptr ? here->list_data_len() : 0;
-      describe_remote(dst_);
-      return;
-    case RdmaTaskKind::read:
-      describe_remote(src_);
-      length = remote_len;
-      return;
-    case RdmaTaskKind::atomic_cmp_swp:
-    case RdmaTaskKind::atomic_fetch_add:
-      length = word_size;
-      describe_remote(dst_);
-      return;
-    case RdmaTaskKind::remote_net_sync_event_notify_set:
-      length = here != nullptr ? here->list_data_len() : 0;
-      break;
-    default:
-      length = word_size;
+inline void RdmaTask::describe() noexcept {
+  local = here_ != nullptr ? &here_->segment() : nullptr;
+  if (!fills_) {
+    length = here_ != nullptr ? here_->list_data_len() : 0;
+  } else if (kind_ == RdmaTaskKind::receive) {
+    length = here_ != nullptr ? here_->list_tailroom() : 0;
+  } else {
+    length = word_size;
   }
-  counter = event_ != nullptr ? event_->counter() : nullptr;
+  if (is_of_event(kind_)) {
+    counter = event_ != nullptr ? event_->counter() : nullptr;
+  } else if (kind_ >= RdmaTaskKind::read) {
+    describe_remote();
+  }
 }
 
 /// A read takes the buf's data, a write follows it, and an atomic may go as far as the buf does.
-void RdmaTask::describe_remote(Buf* there) noexcept {
-  if (there == nullptr) {
+inline void RdmaTask::describe_remote() noexcept {
+  if (there_ == nullptr) {
     remote = nullptr;
     remote_addr = remote_len = 0;
-    return;
+  } else {
+    remote = &there_->segment();
+    remote_addr = fills_ ? remote->data : remote->tail();
+    remote_len = remote->head + remote->len - remote_addr;
   }
-  remote = &there->segment();
-  remote_addr = is_write(kind_) ? remote->tail() : remote->data;
-  remote_len = kind_ == RdmaTaskKind::read ? remote->data_len : remote->head + remote->len - remote_addr;
+  if (kind_ == RdmaTaskKind::read) {
+    length = remote_len = there_ != nullptr ? there_->data_len() : 0;
+  }
 }
 
 Status RdmaTask::validate() const noexcept {
-  const Buf* const here = local_buf();
   const bool receives = kind_ == RdmaTaskKind::receive;
   if (!receives && (connection_ == nullptr || connection_->rdma() != &rdma())) {
     return Status::invalid_value;
   }
-  if (here == nullptr) {
+  if (here_ == nullptr) {
     const bool may_lack = kind_ <= RdmaTaskKind::write_imm;
     return may_lack ? validate_remote() : Status::invalid_value;
   }
   const std::uint32_t limit = receives ? rdma().receive_dst_buf_list_len() : rdma().max_send_buf_list_len();
   const bool fits =
-      here->is_first() && here->num_elements() <= limit && reaches(&local_buf()->segment(), rdma().device()->ordinal());
-  const bool full = kind_ > RdmaTaskKind::write_imm && fills() && here->tailroom() < word_size;
+      here_->is_first() && here_->num_elements() <= limit && reaches(&here_->segment(), rdma().device()->ordinal());
+  const bool full = kind_ > RdmaTaskKind::write_imm && fills_ && here_->tailroom() < word_size;
   return fits && !full ? validate_remote() : Status::invalid_value;
 }
 
 Status RdmaTask::validate_remote() const noexcept {
-  const Buf* const here = local_buf();
   if (is_of_event(kind_)) {
-    const bool sized = !sends(kind_) || here->list_data_len() == word_size;
+    const bool sized = fills_ || here_->list_data_len() == word_size;
     return sized && event_ != nullptr && event_->counter() != nullptr ? Status::success : Status::invalid_value;
   }
-  const Buf* const there = remote_buf();
-  std::uint64_t size = sends(kind_) && here != nullptr ? here->list_data_len() : 0;
+  Buf* const there = there_;
+  std::uint64_t size = !fills_ && here_ != nullptr ? here_->list_data_len() : 0;
   if (kind_ == RdmaTaskKind::read && there != nullptr) {
     size = there->data_len();
   }
   bool valid = size <= Rdma::max_message_size(rdma().device()->info());
   if (kind_ == RdmaTaskKind::read) {
-    valid = valid && size <= (here != nullptr ? here->list_tailroom() : 0);
+    valid = valid && size <= (here_ != nullptr ? here_->list_tailroom() : 0);
   } else if (is_write(kind_)) {
     valid = valid && size <= (there != nullptr ? there->tailroom() : 0);
   } else if (is_atomic(kind_)) {
     valid =
         there != nullptr && there->head() + there->len() - there->data() >= word_size && there->data() % word_size == 0;
   }
-  const bool reachable = there == nullptr || reaches(&remote_buf()->segment(), rdma().device()->ordinal());
+  const bool reachable = there == nullptr || reaches(&there->segment(), rdma().device()->ordinal());
   return valid && reachable ? Status::success : Status::invalid_value;
 }
 
 Status RdmaTask::post(bool flush) noexcept {
-  Buf* const here = local_buf();
-  if (here != nullptr && (!here->is_first() || (fills_ && here->is_filling()))) [[unlikely]] {
-    return here->is_first() ? Status::in_use : Status::invalid_value;
+  if (here_ != nullptr && (!here_->is_first() || (fills_ && here_->is_filling()))) [[unlikely]] {
+    return here_->is_first() ? Status::in_use : Status::invalid_value;
   }
-  describe(here);
+  describe();
   const Status status = hand_over(flush);
   if (status != Status::success) [[unlikely]] {
     return status;
   }
-  for_each_buf([](Buf& buf) { buf.hold(); });
-  if (here != nullptr && fills_) {
-    here->set_filling(true);
+  if (there_ != nullptr) {
+    there_->hold();
+  }
+  if (here_ != nullptr) {
+    here_->hold();
+    if (fills_) {
+      here_->set_filling(true);
+    }
   }
   return Status::success;
 }
 
 inline Status RdmaTask::hand_over(bool flush) noexcept {
-  if (kind_ == RdmaTaskKind::receive) {
+  if (kind_ == RdmaTaskKind::receive) [[unlikely]] {
     connection_.reset();
     return rdma().queue_->post_receive(*this, flush);
   }
@@ -259,12 +246,13 @@ inline Status RdmaTask::hand_over(bool flush) noexcept {
 }
 
 void RdmaTask::finish(Status status) noexcept {
-  for_each_buf([](Buf& buf) { buf.unhold(); });
-  if (Buf* const here = local_buf(); fills_ && here != nullptr) {
-    here->set_filling(false);
-    const bool placed = kind_ == RdmaTaskKind::receive && received_as == backend::ReceivedAs::write_with_imm;
-    if (status == Status::success && !placed) {
-      here->append(length);
+  if (there_ != nullptr) {
+    there_->unhold();
+  }
+  if (here_ != nullptr) {
+    here_->unhold();
+    if (fills_) {
+      take_filled(status);
     }
   }
   if (kind_ != RdmaTaskKind::receive) {
@@ -274,22 +262,93 @@ void RdmaTask::finish(Status status) noexcept {
   }
 }
 
+void RdmaTask::take_filled(Status status) noexcept {
+  here_->set_filling(false);
+  const bool placed = kind_ == RdmaTaskKind::receive && received_as == backend::ReceivedAs::write_with_imm;
+  if (status == Status::success && !placed) {
+    here_->append(length);
+  }
+}
+
 Task::Callback RdmaTask::callback(Status status) const noexcept {
-  const Rdma::Conf& conf = rdma().conf(kind_);
-  return status == Status::success ? conf.on_success : conf.on_error;
+  return status == Status::success ? on_success_ : on_error_;
 }
 
 void RdmaTask::recycle() noexcept {
   connection_.reset();
   event_.reset();
-  src_ = dst_ = result_ = nullptr;
+  here_ = there_ = nullptr;
   rdma().conf(kind_).tasks->put(*this);
 }
+
+// ---- Completion ----------------------------------------------------------------------------------------------------
+
+inline bool Rdma::complete_one(bool& more) noexcept {
+  backend::Operation* const operation = queue_->poll(more);
+  if (operation == nullptr) {
+    return false;
+  }
+  ++completed_since_news_;
+  vain_looks_ = 0;
+  more = more || news_;  // which rang once, and would wait for the next ring
+  auto& task = static_cast<RdmaTask&>(static_cast<backend::RdmaOperation&>(*operation));
+  const Status status = operation->status;
+  const bool fatal = status != Status::success && is_fatal(task.kind(), status);
+  if (fatal && task.connection() != nullptr) [[unlikely]] {
+    task.connection()->begin_close(status);  // before the context's stop closes it without a reason
+  }
+  complete_as(task, status, fatal);
+  return true;
+}
+
+inline bool Rdma::complete_or_report(bool& more) noexcept {
+  const bool news_due = completed_since_news_ >= completions_between_news;
+  return (news_due && deliver_news(more)) || complete_one(more);
+}
+
+bool Rdma::poll_one(bool& more) noexcept {
+  if (dozes_) [[unlikely]] {
+    start_looking();  // that ended when the engine went to sleep, and polling disarms the queue
+  }
+  return complete_or_report(more) || deliver_news(more);
+}
+
+bool Rdma::progress_one(bool& more) noexcept { return (is_live() && poll_one(more)) || finish_stopping(more); }
+
+bool Rdma::deliver_seen(bool& more) noexcept {
+  if (complete_or_report(more) || (queue_->look_for_event() && deliver_news(more))) {
+    return true;  // and this may be gone
+  }
+  if (++vain_looks_ == max_vain_looks) {
+    vain_looks_ = 0;
+    stop_looking();
+    prepare_sleep();
+  }
+  return false;
+}
+
+void Rdma::reclaim_tasks() noexcept {
+  for (const auto& connection : connections_) {
+    connection->begin_close(Status::success);
+  }
+  queue_->abort();
+  for (std::size_t left = num_inflight_tasks(); left > 0;) {
+    bool more = false;
+    if (backend::Operation* const operation = queue_->poll(more)) {
+      static_cast<RdmaTask&>(static_cast<backend::RdmaOperation&>(*operation)).finish(operation->status);
+      --left;
+    } else if (!queue_->assist()) {
+      std::this_thread::yield();
+    }
+  }
+}
+
+// ---- Allocation ----------------------------------------------------------------------------------------------------
 
 Status Rdma::receive(Buf* dst, std::uint64_t user_data, RdmaTask*& task) noexcept {
   const Status status = allocate(RdmaTaskKind::receive, nullptr, user_data, task);
   if (status == Status::success) {
-    task->dst_ = dst;
+    task->here_ = dst;
   }
   return status;
 }
@@ -297,7 +356,7 @@ Status Rdma::receive(Buf* dst, std::uint64_t user_data, RdmaTask*& task) noexcep
 Status Rdma::send(RdmaConnection& connection, Buf* src, std::uint64_t user_data, RdmaTask*& task) noexcept {
   const Status status = allocate(RdmaTaskKind::send, &connection, user_data, task);
   if (status == Status::success) {
-    task->src_ = src;
+    task->here_ = src;
   }
   return status;
 }
@@ -306,7 +365,7 @@ Status Rdma::send_imm(RdmaConnection& connection, Buf* src, std::uint32_t immedi
                       RdmaTask*& task) noexcept {
   const Status status = allocate(RdmaTaskKind::send_imm, &connection, user_data, task);
   if (status == Status::success) {
-    task->src_ = src;
+    task->here_ = src;
     task->immediate = immediate_data;
   }
   return status;
@@ -315,8 +374,8 @@ Status Rdma::send_imm(RdmaConnection& connection, Buf* src, std::uint32_t immedi
 Status Rdma::read(RdmaConnection& connection, Buf* src, Buf* dst, std::uint64_t user_data, RdmaTask*& task) noexcept {
   const Status status = allocate(RdmaTaskKind::read, &connection, user_data, task);
   if (status == Status::success) {
-    task->src_ = src;
-    task->dst_ = dst;
+    task->there_ = src;
+    task->here_ = dst;
   }
   return status;
 }
@@ -324,8 +383,8 @@ Status Rdma::read(RdmaConnection& connection, Buf* src, Buf* dst, std::uint64_t 
 Status Rdma::write(RdmaConnection& connection, Buf* src, Buf* dst, std::uint64_t user_data, RdmaTask*& task) noexcept {
   const Status status = allocate(RdmaTaskKind::write, &connection, user_data, task);
   if (status == Status::success) {
-    task->src_ = src;
-    task->dst_ = dst;
+    task->here_ = src;
+    task->there_ = dst;
   }
   return status;
 }
@@ -334,8 +393,8 @@ Status Rdma::write_imm(RdmaConnection& connection, Buf* src, Buf* dst, std::uint
                        std::uint64_t user_data, RdmaTask*& task) noexcept {
   const Status status = allocate(RdmaTaskKind::write_imm, &connection, user_data, task);
   if (status == Status::success) {
-    task->src_ = src;
-    task->dst_ = dst;
+    task->here_ = src;
+    task->there_ = dst;
     task->immediate = immediate_data;
   }
   return status;
@@ -345,8 +404,8 @@ Status Rdma::atomic_cmp_swp(RdmaConnection& connection, Buf* dst, Buf* result, s
                             std::uint64_t swap_data, std::uint64_t user_data, RdmaTask*& task) noexcept {
   const Status status = allocate(RdmaTaskKind::atomic_cmp_swp, &connection, user_data, task);
   if (status == Status::success) {
-    task->dst_ = dst;
-    task->result_ = result;
+    task->there_ = dst;
+    task->here_ = result;
     task->compare = cmp_data;
     task->operand = swap_data;
   }
@@ -357,8 +416,8 @@ Status Rdma::atomic_fetch_add(RdmaConnection& connection, Buf* dst, Buf* result,
                               std::uint64_t user_data, RdmaTask*& task) noexcept {
   const Status status = allocate(RdmaTaskKind::atomic_fetch_add, &connection, user_data, task);
   if (status == Status::success) {
-    task->dst_ = dst;
-    task->result_ = result;
+    task->there_ = dst;
+    task->here_ = result;
     task->operand = add_data;
   }
   return status;
@@ -369,7 +428,7 @@ Status Rdma::remote_net_sync_event_get(RdmaConnection& connection, const std::sh
   const Status status = allocate(RdmaTaskKind::remote_net_sync_event_get, &connection, user_data, task);
   if (status == Status::success) {
     task->event_ = event;
-    task->dst_ = dst;
+    task->here_ = dst;
   }
   return status;
 }
@@ -380,7 +439,7 @@ Status Rdma::remote_net_sync_event_notify_set(RdmaConnection& connection,
   const Status status = allocate(RdmaTaskKind::remote_net_sync_event_notify_set, &connection, user_data, task);
   if (status == Status::success) {
     task->event_ = event;
-    task->src_ = src;
+    task->here_ = src;
   }
   return status;
 }
@@ -392,7 +451,7 @@ Status Rdma::remote_net_sync_event_notify_add(RdmaConnection& connection,
   const Status status = allocate(RdmaTaskKind::remote_net_sync_event_notify_add, &connection, user_data, task);
   if (status == Status::success) {
     task->event_ = event;
-    task->result_ = result;
+    task->here_ = result;
     task->operand = add_data;
   }
   return status;

@@ -1,10 +1,30 @@
 #include "pydoca/task.hpp"
 
 #include "pydoca/context.hpp"
+#include "pydoca/progress_engine.hpp"
+
+#include "detail/thread_token.hpp"
 
 namespace pydoca {
 
-Status Task::submit(SubmitFlags flags) noexcept { return context_->submit(*this, flags); }
+Status Task::submit(SubmitFlags flags) noexcept {
+  Context& context = *context_;
+  if (context.state_ != ContextState::running || state_ != State::idle ||
+      handed_over_.load(std::memory_order_relaxed)) [[unlikely]] {
+    return Status::bad_state;
+  }
+  if (!detail::is_this_thread(context.engine_->owner_)) [[unlikely]] {
+    return context.engine_->check_thread() == Status::success ? submit(flags) : Status::not_permitted;
+  }
+  const Status status = post(has(flags, SubmitFlags::flush));
+  if (status == Status::success) [[likely]] {
+    state_ = State::submitted;
+    status_ = Status::in_progress;
+    ++context.inflight_;
+    ++*context.engine_inflight_;
+  }
+  return status;
+}
 
 Status Task::try_submit(SubmitFlags flags) noexcept {
   if (state_ == State::idle) {
@@ -13,7 +33,7 @@ Status Task::try_submit(SubmitFlags flags) noexcept {
       return valid;
     }
   }
-  return context_->submit(*this, flags);
+  return submit(flags);
 }
 
 Status Task::free() noexcept {

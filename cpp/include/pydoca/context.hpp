@@ -6,6 +6,7 @@
 #include "pydoca/task.hpp"
 #include "pydoca/types.hpp"
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -79,8 +80,10 @@ class Context : public std::enable_shared_from_this<Context>, public backend::Do
   /// A fatal failure: to stopping.
   void fail(Status status) noexcept;
   /// Delivers a finished operation of task, with its callback; a failure is fatal to a running context when fatal.
-  /// Inline, as the bookkeeping of pools below: it runs for every task.
-  void complete(Task& task, Status status, bool fatal = true) noexcept {
+  void complete(Task& task, Status status, bool fatal = true) noexcept { complete_as(task, status, fatal); }
+  /// The same, without virtual calls where T is final. Inline, as the bookkeeping of pools below: it runs for every task.
+  template <std::derived_from<Task> T>
+  void complete_as(T& task, Status status, bool fatal) noexcept {
     --inflight_;
     --*engine_inflight_;
     task.state_ = Task::State::idle;
@@ -111,7 +114,11 @@ class Context : public std::enable_shared_from_this<Context>, public backend::Do
     ++allocated_;
   }
 
-  bool progress_one(bool& more) noexcept final;
+  bool progress_one(bool& more) noexcept override;
+  // What that consists of, for a library that is final and so can do it without a virtual call.
+  bool is_live() const noexcept { return live_; }
+  /// The last step of a stop, when that is all there is left to do.
+  bool finish_stopping(bool& more) noexcept;
 
  private:
   friend class ProgressEngine;
@@ -121,7 +128,6 @@ class Context : public std::enable_shared_from_this<Context>, public backend::Do
   void begin_stopping() noexcept;
   bool can_settle() const noexcept;
   void become_idle() noexcept;
-  Status submit(Task& task, SubmitFlags flags) noexcept;
   /// Completes a task that could not be submitted when it was its turn, and so was never in flight.
   void reject(Task& task, Status status) noexcept;
   void task_freed() noexcept {

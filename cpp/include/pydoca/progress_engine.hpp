@@ -72,7 +72,7 @@ class ProgressEngine : public std::enable_shared_from_this<ProgressEngine> {
   /// Lets another thread take over. Throws in_use with tasks in flight.
   void release_thread();
   /// The thread that it belongs to, as gettid() numbers it; 0: nobody's.
-  long owner_tid() const noexcept { return owner_ != 0 ? owner_tid_ : 0; }
+  long owner_tid() const noexcept { return owner_tid_; }
   /// Makes the calling thread the owner of another's engine, with all that is in flight. Only when that thread has
   /// ended or will never use the engine again. Does nothing after fork.
   void take_over() noexcept;
@@ -86,13 +86,14 @@ class ProgressEngine : public std::enable_shared_from_this<ProgressEngine> {
 
  private:
   friend class Context;
+  friend class Task;
   class Inbox;
   ProgressEngine();
   /// Forgets what was handed over of a context that is being destroyed.
   void take_back(const Context& context) noexcept;
 
   bool progress_ready(bool& may_collect) noexcept;
-  backend::Doorbell* look(bool& may_collect) noexcept;
+  bool look(bool& may_collect) noexcept;
   bool collect_fds() noexcept;
 
   std::unique_ptr<detail::ReadyList> ready_;
@@ -102,8 +103,8 @@ class ProgressEngine : public std::enable_shared_from_this<ProgressEngine> {
   std::size_t num_contexts_ = 0;
   std::size_t num_fds_ = 0;
   std::uint32_t cost_since_fds_ = 0;
-  std::uint64_t owner_ = 0;  ///< token of the thread; 0: nobody's
-  long owner_tid_ = 0;
+  std::uint64_t owner_;  ///< token of the thread; no_thread: nobody's
+  long owner_tid_ = 0;  ///< 0: nobody's
   std::uint32_t forks_ = 0;
   EventMode event_mode_ = EventMode::progress_selective;
   bool progressing_ = false;

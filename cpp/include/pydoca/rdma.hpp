@@ -95,9 +95,9 @@ class alignas(64) RdmaTask final : public Task, private backend::RdmaOperation {
   RdmaTaskKind kind() const noexcept { return kind_; }
   /// The one that it goes over; of a receive, once successful, the one that it came over. Null otherwise.
   const std::shared_ptr<RdmaConnection>& connection() const noexcept { return connection_; }
-  Buf* src_buf() const noexcept { return src_; }
-  Buf* dst_buf() const noexcept { return dst_; }
-  Buf* result_buf() const noexcept { return result_; }
+  Buf* src_buf() const noexcept;
+  Buf* dst_buf() const noexcept;
+  Buf* result_buf() const noexcept;
   const std::shared_ptr<SyncEventRemoteNet>& sync_event() const noexcept { return event_; }
   std::uint64_t cmp_data() const noexcept { return compare; }
   std::uint64_t swap_data() const noexcept { return operand; }
@@ -120,20 +120,16 @@ class alignas(64) RdmaTask final : public Task, private backend::RdmaOperation {
   std::uint32_t result_immediate_data() const noexcept { return immediate; }  ///< big-endian; of the opcodes with one
 
  private:
+  friend class Context;
   friend class Rdma;
   friend class RdmaConnection;
   friend class detail::SlotPool<RdmaTask>;
 
-  RdmaTask(Rdma& rdma, RdmaTaskKind& kind) noexcept;
+  RdmaTask(Rdma& rdma, RdmaTaskKind& kind, Callback& on_success, Callback& on_error) noexcept;
   Rdma& rdma() const noexcept;
-  /// The buf on this side: what is sent, or what is filled.
-  Buf* local_buf() const noexcept { return this->*local_; }
-  Buf* remote_buf() const noexcept;
-  template <class Visit>
-  void for_each_buf(Visit visit) const noexcept;
-  bool fills() const noexcept { return fills_; }
-  void describe(Buf* here) noexcept;
-  void describe_remote(Buf* there) noexcept;
+  void describe() noexcept;
+  void describe_remote() noexcept;
+  void take_filled(Status status) noexcept;
   Status validate() const noexcept override;
   Status validate_remote() const noexcept;
   Status post(bool flush) noexcept override;
@@ -143,11 +139,11 @@ class alignas(64) RdmaTask final : public Task, private backend::RdmaOperation {
   void recycle() noexcept override;
 
   const RdmaTaskKind kind_;
-  const bool fills_;              ///< what is on this side, rather than sends it
-  Buf* RdmaTask::* const local_;  ///< which buf that is
-  Buf* src_ = nullptr;
-  Buf* dst_ = nullptr;
-  Buf* result_ = nullptr;
+  const bool fills_;     ///< what is on this side, rather than sends it
+  Buf* here_ = nullptr;  ///< what is sent, or filled: src, dst or result, as the kind has it
+  Buf* there_ = nullptr;  ///< the peer's memory: of read src, else dst
+  const Callback on_success_;
+  const Callback on_error_;
   std::shared_ptr<RdmaConnection> connection_;
   std::shared_ptr<SyncEventRemoteNet> event_;
   RdmaTask* next_free_ = nullptr;  ///< the pool's
@@ -386,8 +382,9 @@ class Rdma final : public Context {
   bool quiesced() const noexcept override { return connections_.empty(); }
   void end() noexcept override;
   bool poll_one(bool& more) noexcept override;
+  bool progress_one(bool& more) noexcept override;
   bool assist() noexcept override;
-  bool look() noexcept override;
+  bool deliver_seen(bool& more) noexcept override;
   void prepare_sleep() noexcept override;
 
   void settle_sizes();
@@ -403,6 +400,7 @@ class Rdma final : public Context {
   void erase(RdmaConnection& connection) noexcept;
 
   bool complete_one(bool& more) noexcept;
+  bool complete_or_report(bool& more) noexcept;
   bool deliver_news(bool& more) noexcept;
   bool report_one() noexcept;
   bool take_event() noexcept;
@@ -430,9 +428,8 @@ class Rdma final : public Context {
   std::uint32_t vain_looks_ = 0;
   std::uint32_t completed_since_news_ = 0;
   bool news_ = false;
-  bool has_descriptor_ = false;  ///< the queue; it is watched_ while the engine sleeps, and looked at otherwise
-  bool watched_ = false;
-  bool is_looking_ = false;
+  bool watched_ = false;  ///< the queue's descriptor: while the engine sleeps
+  bool dozes_ = false;    ///< the queue has a descriptor, and is not looked at
   bool events_watched_ = false;
 };
 

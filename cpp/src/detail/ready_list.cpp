@@ -53,42 +53,25 @@ void ReadyList::keep_looking(Doorbell& node) noexcept {
     return;
   }
   node.looking_ = true;
-  node.prev_looking_ = nullptr;
-  node.next_looking_ = looking_;
-  if (looking_ != nullptr) {
-    looking_->prev_looking_ = &node;
+  if (looking_ == nullptr) {
+    looking_ = node.next_looking_ = node.prev_looking_ = &node;
+    return;
   }
-  looking_ = &node;
+  node.next_looking_ = looking_;
+  node.prev_looking_ = looking_->prev_looking_;
+  node.prev_looking_->next_looking_ = node.next_looking_->prev_looking_ = &node;
 }
 
 void ReadyList::stop_looking(Doorbell& node) noexcept {
   if (!node.looking_) {
     return;
   }
-  (node.prev_looking_ != nullptr ? node.prev_looking_->next_looking_ : looking_) = node.next_looking_;
-  if (node.next_looking_ != nullptr) {
-    node.next_looking_->prev_looking_ = node.prev_looking_;
-  }
   node.looking_ = false;
-}
-
-Doorbell* ReadyList::look() noexcept {
-  Doorbell* first = nullptr;
-  for (Doorbell* node = looking_; node != nullptr;) {
-    Doorbell* const next = node->next_looking_;  // a node may stop looking meanwhile
-    if (node->look()) {
-      if (first != nullptr) {
-        node->ring();
-      } else {
-        first = node;
-      }
-    }
-    node = next;
+  node.prev_looking_->next_looking_ = node.next_looking_;
+  node.next_looking_->prev_looking_ = node.prev_looking_;
+  if (looking_ == &node) {
+    looking_ = node.next_looking_ != &node ? node.next_looking_ : nullptr;
   }
-  if (first != nullptr && first->listed_) {
-    unlink(*first);
-  }
-  return first;
 }
 
 void ReadyList::remove(Doorbell& node) noexcept {

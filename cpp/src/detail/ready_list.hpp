@@ -48,11 +48,17 @@ class ReadyList {
   bool progress(backend::Doorbell& node) noexcept {
     bool more = false;
     const bool advanced = node.progress_one(more);
-    // Without more the node may be gone: its owner may have ended it in the callback. More of nothing would spin.
-    if (advanced && more && !node.listed_) {
-      push(node);
-    }
+    relist(node, advanced && more);
     return advanced;
+  }
+  /// The same with the listed nodes, until one has delivered something.
+  bool progress() noexcept {
+    for (backend::Doorbell* node = pop(); node != nullptr; node = pop()) {
+      if (progress(*node)) {
+        return true;
+      }
+    }
+    return false;
   }
   void offer_assist(backend::Doorbell& node) noexcept;
   /// Lets the first node that offered do a piece of work; false when none had one.
@@ -60,8 +66,24 @@ class ReadyList {
   void keep_looking(backend::Doorbell& node) noexcept;
   void stop_looking(backend::Doorbell& node) noexcept;
   bool is_looking() const noexcept { return looking_ != nullptr; }
-  /// The first node that sees something, off the list, or null; others that do are listed.
-  backend::Doorbell* look() noexcept;
+  /// Lets those that keep looking deliver what they see, until one has; the one after it comes first the next time.
+  bool look() noexcept {
+    for (const backend::Doorbell* const last = looking_ != nullptr ? looking_->prev_looking_ : nullptr;
+         looking_ != nullptr;) {
+      backend::Doorbell& node = *looking_;
+      looking_ = node.next_looking_;
+      const bool is_last = &node == last;  // it may stop looking meanwhile
+      bool more = false;
+      if (node.deliver_seen(more)) {
+        relist(node, more);
+        return true;
+      }
+      if (is_last) {
+        break;
+      }
+    }
+    return false;
+  }
   void remove(backend::Doorbell& node) noexcept;
   bool empty() const noexcept { return head_ == nullptr && posted_.load(std::memory_order_seq_cst) == nullptr; }
   void arm() noexcept;
@@ -71,6 +93,12 @@ class ReadyList {
   void post(backend::Doorbell& node) noexcept;
 
  private:
+  void relist(backend::Doorbell& node, bool more) noexcept {
+    // Without more the node may be gone: its owner may have ended it in the callback. More of nothing would spin.
+    if (more && !node.listed_) {
+      push(node);
+    }
+  }
   void collect_posted() noexcept;
   void unlink(backend::Doorbell& node) noexcept {
     (node.prev_ != nullptr ? node.prev_->next_ : head_) = node.next_;
@@ -84,7 +112,7 @@ class ReadyList {
   backend::Doorbell* head_ = nullptr;
   backend::Doorbell* tail_ = nullptr;
   backend::Doorbell* assist_ = nullptr;
-  backend::Doorbell* looking_ = nullptr;
+  backend::Doorbell* looking_ = nullptr;  ///< the next to look, in a ring
   bool is_sleeper_ = false;  ///< armed by the owner, whoever may have woken it since
   bool was_woken_ = false;   ///< the descriptor was written to, or is about to be
   alignas(64) std::atomic<backend::Doorbell*> posted_{nullptr};

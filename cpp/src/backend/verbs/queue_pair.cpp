@@ -151,8 +151,8 @@ void QueuePair::flush() noexcept {
   settle();
 }
 
-bool QueuePair::take(RdmaOperation& operation, std::uint32_t index) noexcept {
-  if (!fill_request(operation, limits_, queue_.requests()[index], queue_.segments(index))) [[unlikely]] {
+inline bool QueuePair::take(RdmaOperation& operation, std::uint32_t index) noexcept {
+  if (!fill_request(operation, limits_, queue_.requests()[index])) [[unlikely]] {
     refused_ = &operation;
     return false;
   }
@@ -173,7 +173,7 @@ std::uint32_t QueuePair::fill_chain() noexcept {
   return count;
 }
 
-void QueuePair::post_chain(std::uint32_t count) noexcept {
+inline void QueuePair::post_chain(std::uint32_t count) noexcept {
   if (count == 0) {
     return;
   }
@@ -206,15 +206,6 @@ void QueuePair::take_back(std::uint32_t count, std::uint32_t taken) noexcept {
 
 // ---- Ending --------------------------------------------------------------------------------------------------------
 
-void QueuePair::complete(const ibv_wc& completion) noexcept {
-  if (completion.status != IBV_WC_SUCCESS) [[unlikely]] {
-    complete_failed(completion);
-  } else {
-    finish_through(completion, Status::success, Status::success);
-  }
-  settle();
-}
-
 void QueuePair::complete_failed(const ibv_wc& completion) noexcept {
   // Only the first failure is one of its own; whoever comes after it, flushed or not, was ended by it.
   const bool follows = broken_ || completion.status == IBV_WC_WR_FLUSH_ERR;
@@ -228,19 +219,9 @@ void QueuePair::complete_failed(const ibv_wc& completion) noexcept {
   broken_ = true;
 }
 
-/// What was posted before the operation that completed, and that one.
-void QueuePair::finish_through(const ibv_wc& completion, Status before, Status status) noexcept {
-  const auto* const last = reinterpret_cast<const RdmaOperation*>(completion.wr_id);
-  for (bool is_last = false; !is_last && !posted_.empty();) {
-    RdmaOperation& operation = posted_.pop();
-    is_last = &operation == last;
-    --outstanding_;
-    queue_.completed(operation, is_last ? status : before, this);
-  }
-}
-
 void QueuePair::finish(RdmaOperation& operation, Status status) noexcept {
   --outstanding_;
+  ++undelivered_;
   queue_.finish(operation, status, this);
 }
 

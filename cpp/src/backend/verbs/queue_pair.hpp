@@ -6,14 +6,13 @@
 #include "backend/verbs/operation_list.hpp"
 #include "backend/verbs/owned.hpp"
 #include "backend/verbs/pair.hpp"
+#include "backend/verbs/rdma_queue.hpp"
 #include "backend/verbs/request.hpp"
 
 #include <cstdint>
 #include <memory>
 
 namespace pydoca::verbs {
-
-class RdmaQueue;
 
 /// One end of a connection, over a queue pair of the device. Only the last of the requests that go to the device
 /// together tells of its end; those before it have then ended well.
@@ -32,10 +31,17 @@ class QueuePair final : public backend::QueuePair {
   // For the queue:
   std::uint32_t number() const noexcept { return pair_->qp_num; }
   void flush() noexcept;
-  void complete(const ibv_wc& completion) noexcept;
+  void complete(const ibv_wc& completion) noexcept {
+    if (completion.status != IBV_WC_SUCCESS) [[unlikely]] {
+      complete_failed(completion);
+    } else {
+      finish_through(completion, Status::success, Status::success);
+    }
+    settle();
+  }
   /// A message for it could not be received, or the device has given it up.
   void failed() noexcept { break_down(Status::success); }
-  /// An operation, or a receive that it filled, was finished, or delivered by poll().
+  /// A receive that it filled was finished; that, or an operation, was delivered by poll().
   void finished() noexcept { ++undelivered_; }
   void delivered() noexcept { --undelivered_; }
   bool is_connected() const noexcept { return connected_ && !closed_; }
@@ -62,7 +68,17 @@ class QueuePair final : public backend::QueuePair {
   void post_chain(std::uint32_t count) noexcept;
   void take_back(std::uint32_t count, std::uint32_t taken) noexcept;
   void complete_failed(const ibv_wc& completion) noexcept;
-  void finish_through(const ibv_wc& completion, Status before, Status status) noexcept;
+  /// What was posted before the operation that completed, and that one.
+  void finish_through(const ibv_wc& completion, Status before, Status status) noexcept {
+    const auto* const last = reinterpret_cast<const backend::RdmaOperation*>(completion.wr_id);
+    for (bool is_last = false; !is_last && !posted_.empty();) {
+      backend::RdmaOperation& operation = posted_.pop();
+      is_last = &operation == last;
+      --outstanding_;
+      ++undelivered_;
+      queue_.completed(operation, is_last ? status : before, this);
+    }
+  }
   void finish(backend::RdmaOperation& operation, Status status) noexcept;
   /// Has everything flushed. why becomes that of all that is not yet finished; success: what they followed is to blame.
   void break_down(Status why) noexcept;

@@ -54,8 +54,10 @@ RdmaQueue::RdmaQueue(Device& device, const backend::RdmaOptions& options, backen
       doorbell_(doorbell),
       completions_(device, depth_for(device, options), what),
       async_events_(device.async_events()),
-      segments_per_request_(std::max({1U, options.max_send_segments, options.max_recv_segments})),
-      segments_(std::size_t{max_chain} * segments_per_request_) {
+      segments_(std::size_t{max_chain} * std::max({1U, options.max_send_segments, options.max_recv_segments})) {
+  for (std::size_t i = 0; i < max_chain; ++i) {
+    requests_[i].sg_list = &segments_[i * segments_.size() / max_chain];
+  }
   completions_.watch(async_events_.fd(), what);
   if (options.recv_queue_size != 0) {
     create_receives();
@@ -110,21 +112,12 @@ void RdmaQueue::forget(QueuePair& pair) noexcept {
   });
 }
 
-QueuePair* RdmaQueue::find(std::uint32_t number) noexcept {
-  if (last_found_ == nullptr || last_found_->number() != number) {
+inline QueuePair* RdmaQueue::find(std::uint32_t number) noexcept {
+  if (last_found_ == nullptr || last_found_->number() != number) [[unlikely]] {
     const auto found = pairs_.find(number);
     last_found_ = found == pairs_.end() ? nullptr : found->second;
   }
   return last_found_;
-}
-
-void RdmaQueue::completed(RdmaOperation& operation, Status status, QueuePair* pair) noexcept {
-  operation.status = status;
-  operation.queue_pair = pair;
-  if (pair != nullptr) {
-    pair->finished();
-  }
-  finished_.push(operation);
 }
 
 void RdmaQueue::report(QueuePair& pair, backend::RdmaEvent::Kind kind, Status status) noexcept {
@@ -149,7 +142,7 @@ Status RdmaQueue::post_receive(RdmaOperation& operation, bool flush) noexcept {
 void RdmaQueue::post_receive_now(RdmaOperation& operation) noexcept {
   ibv_recv_wr request{};
   const RequestLimits limits{.ordinal = device_.ordinal(), .max_segments = options_.max_recv_segments};
-  const bool valid = fill_receive(operation, limits, request, segments(0));
+  const bool valid = fill_receive(operation, limits, request, segments_.data());
   if (lost_ || !valid) [[unlikely]] {
     --outstanding_receives_;
     finish(operation, lost_ ? Status::driver : Status::io_failed, nullptr);
@@ -177,6 +170,9 @@ void RdmaQueue::complete_receive(const ibv_wc& completion) noexcept {
   free_receives_.push_back(place);
   --outstanding_receives_;
   QueuePair* const pair = find(completion.qp_num);
+  if (pair != nullptr) {
+    pair->finished();
+  }
   if (completion.status != IBV_WC_SUCCESS) [[unlikely]] {
     const bool flushed = completion.status == IBV_WC_WR_FLUSH_ERR;
     completed(*operation, flushed ? Status::connection_reset : Status::io_failed, pair);
@@ -211,7 +207,7 @@ void RdmaQueue::fail_receives(Status status) noexcept {
 
 // ---- Completions ---------------------------------------------------------------------------------------------------
 
-void RdmaQueue::fetch() noexcept {
+inline void RdmaQueue::fetch() noexcept {
   for (const ibv_wc& completion : completions_.poll()) {
     if ((completion.wr_id & 1) != 0) {
       complete_receive(completion);
@@ -232,7 +228,7 @@ bool RdmaQueue::look() noexcept {
   if (finished_.empty()) {
     fetch();
   }
-  return !finished_.empty() || !reports_.empty() || !async_events_.empty();
+  return !finished_.empty() || look_for_event();
 }
 
 backend::Operation* RdmaQueue::poll(bool& more) noexcept {

@@ -42,6 +42,7 @@ class RdmaQueue final : public backend::RdmaQueue {
   std::unique_ptr<backend::QueuePair> connect_to(const backend::RdmaAddress& address,
                                                  std::span<const std::byte> private_data) override;
   bool next_event(backend::RdmaEvent& event) noexcept override;
+  bool look_for_event() noexcept override { return !reports_.empty() || !async_events_.empty(); }
   int event_fd() const noexcept override;
 
   // For queue pairs and the connection manager:
@@ -50,18 +51,21 @@ class RdmaQueue final : public backend::RdmaQueue {
   const PairSettings& settings() const noexcept { return settings_; }
   ibv_cq* completions() const noexcept { return completions_.get(); }
   ibv_srq* receives() const noexcept { return shared_receives_.get(); }
-  /// Room for the requests of one chain.
+  /// Room for the requests of one chain, each with its list.
   std::array<ibv_send_wr, max_chain>& requests() noexcept { return requests_; }
-  ibv_sge* segments(std::uint32_t index) noexcept { return &segments_[std::size_t{index} * segments_per_request_]; }
   std::unique_ptr<QueuePair> make_pair();
   void forget(QueuePair& pair) noexcept;
   /// poll() has it; who calls that is told.
-  void finish(backend::RdmaOperation& operation, Status status, QueuePair* pair) noexcept {
+  void finish(backend::RdmaOperation& operation, Status status, backend::QueuePair* pair) noexcept {
     completed(operation, status, pair);
     doorbell_.ring();
   }
   /// The same during fetch(), whose caller tells.
-  void completed(backend::RdmaOperation& operation, Status status, QueuePair* pair) noexcept;
+  void completed(backend::RdmaOperation& operation, Status status, backend::QueuePair* pair) noexcept {
+    operation.status = status;
+    operation.queue_pair = pair;
+    finished_.push(operation);
+  }
   void report(QueuePair& pair, backend::RdmaEvent::Kind kind, Status status) noexcept;
   /// Calls visit for each queue pair.
   template <class Visit>
@@ -101,8 +105,7 @@ class RdmaQueue final : public backend::RdmaQueue {
   Completions completions_;
   AsyncEvents::Inbox async_events_;
   OwnedReceives shared_receives_;
-  const std::uint32_t segments_per_request_;
-  std::vector<ibv_sge> segments_;
+  std::vector<ibv_sge> segments_;  ///< of requests_, one list after the other; the first is also a receive's
   std::array<ibv_send_wr, max_chain> requests_{};
   std::unordered_map<std::uint32_t, QueuePair*> pairs_;  ///< by number
   QueuePair* last_found_ = nullptr;                      ///< it will often be the next
