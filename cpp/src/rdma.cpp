@@ -13,7 +13,14 @@
 
 namespace pydoca {
 
+namespace {
+
 using detail::concat;
+
+/// A queue with nothing new for so many looks is left to its descriptor: a thousand of them must not slow the others.
+constexpr std::uint32_t max_vain_looks = 4096;
+
+}  // namespace
 
 Rdma::Rdma(std::shared_ptr<Device> device) : Context(std::move(device)) {
   static_cast<void>(max_message_size(this->device()->info()));  // throws without RDMA
@@ -51,7 +58,8 @@ void Rdma::make_pools() {
     if (confs_[i].num_tasks != 0) {
       auto kind = static_cast<RdmaTaskKind>(i);
       Conf& conf = confs_[i];
-      conf.tasks = std::make_unique<detail::SlotPool<RdmaTask>>(conf.num_tasks, *this, kind, conf.on_success, conf.on_error);
+      conf.tasks =
+          std::make_unique<detail::SlotPool<RdmaTask>>(conf.num_tasks, *this, kind, conf.on_success, conf.on_error);
     }
   }
 }
@@ -239,6 +247,19 @@ void Rdma::flush_tasks() noexcept {
 }
 
 bool Rdma::assist() noexcept { return queue_ != nullptr && queue_->assist(); }
+
+bool Rdma::look() noexcept {
+  if (queue_->look()) {
+    vain_looks_ = 0;
+    return true;
+  }
+  if (++vain_looks_ == max_vain_looks) {
+    vain_looks_ = 0;
+    stop_looking();
+    prepare_sleep();
+  }
+  return false;
+}
 
 /// A descriptor costs an engine that polls a system call now and then, so that it is watched by one that sleeps only.
 void Rdma::start_looking() noexcept {

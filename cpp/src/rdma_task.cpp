@@ -10,8 +10,6 @@ namespace pydoca {
 namespace {
 
 constexpr std::uint64_t word_size = sizeof(std::uint64_t);
-/// A queue with nothing new for so many looks is left to its descriptor: a thousand of them must not slow the others.
-constexpr std::uint32_t max_vain_looks = 4096;
 /// So often does a context whose tasks complete all the time look for connections' news.
 constexpr std::uint32_t completions_between_news = 64;
 
@@ -191,21 +189,20 @@ Status RdmaTask::validate_remote() const noexcept {
     const bool sized = fills_ || here_->list_data_len() == word_size;
     return sized && event_ != nullptr && event_->counter() != nullptr ? Status::success : Status::invalid_value;
   }
-  Buf* const there = there_;
   std::uint64_t size = !fills_ && here_ != nullptr ? here_->list_data_len() : 0;
-  if (kind_ == RdmaTaskKind::read && there != nullptr) {
-    size = there->data_len();
+  if (kind_ == RdmaTaskKind::read && there_ != nullptr) {
+    size = there_->data_len();
   }
   bool valid = size <= Rdma::max_message_size(rdma().device()->info());
   if (kind_ == RdmaTaskKind::read) {
     valid = valid && size <= (here_ != nullptr ? here_->list_tailroom() : 0);
   } else if (is_write(kind_)) {
-    valid = valid && size <= (there != nullptr ? there->tailroom() : 0);
+    valid = valid && size <= (there_ != nullptr ? there_->tailroom() : 0);
   } else if (is_atomic(kind_)) {
     valid =
-        there != nullptr && there->head() + there->len() - there->data() >= word_size && there->data() % word_size == 0;
+        there_ != nullptr && there_->head() + there_->len() - there_->data() >= word_size && there_->data() % word_size == 0;
   }
-  const bool reachable = there == nullptr || reaches(&there->segment(), rdma().device()->ordinal());
+  const bool reachable = there_ == nullptr || reaches(&there_->segment(), rdma().device()->ordinal());
   return valid && reachable ? Status::success : Status::invalid_value;
 }
 
@@ -245,33 +242,12 @@ inline Status RdmaTask::hand_over(bool flush) noexcept {
   return status;
 }
 
-void RdmaTask::finish(Status status) noexcept {
-  if (there_ != nullptr) {
-    there_->unhold();
-  }
-  if (here_ != nullptr) {
-    here_->unhold();
-    if (fills_) {
-      take_filled(status);
-    }
-  }
-  if (kind_ != RdmaTaskKind::receive) {
-    connection_->task_done();
-  } else if (status == Status::success && queue_pair != nullptr) {
-    connection_ = static_cast<RdmaConnection*>(queue_pair->owner)->shared_from_this();
-  }
-}
-
 void RdmaTask::take_filled(Status status) noexcept {
   here_->set_filling(false);
   const bool placed = kind_ == RdmaTaskKind::receive && received_as == backend::ReceivedAs::write_with_imm;
   if (status == Status::success && !placed) {
     here_->append(length);
   }
-}
-
-Task::Callback RdmaTask::callback(Status status) const noexcept {
-  return status == Status::success ? on_success_ : on_error_;
 }
 
 void RdmaTask::recycle() noexcept {
@@ -289,7 +265,6 @@ inline bool Rdma::complete_one(bool& more) noexcept {
     return false;
   }
   ++completed_since_news_;
-  vain_looks_ = 0;
   more = more || news_;  // which rang once, and would wait for the next ring
   auto& task = static_cast<RdmaTask&>(static_cast<backend::RdmaOperation&>(*operation));
   const Status status = operation->status;
@@ -301,31 +276,15 @@ inline bool Rdma::complete_one(bool& more) noexcept {
   return true;
 }
 
-inline bool Rdma::complete_or_report(bool& more) noexcept {
-  const bool news_due = completed_since_news_ >= completions_between_news;
-  return (news_due && deliver_news(more)) || complete_one(more);
-}
-
 bool Rdma::poll_one(bool& more) noexcept {
   if (dozes_) [[unlikely]] {
     start_looking();  // that ended when the engine went to sleep, and polling disarms the queue
   }
-  return complete_or_report(more) || deliver_news(more);
+  const bool news_due = completed_since_news_ >= completions_between_news;
+  return (news_due && deliver_news(more)) || complete_one(more) || deliver_news(more);
 }
 
 bool Rdma::progress_one(bool& more) noexcept { return (is_live() && poll_one(more)) || finish_stopping(more); }
-
-bool Rdma::deliver_seen(bool& more) noexcept {
-  if (complete_or_report(more) || (queue_->look_for_event() && deliver_news(more))) {
-    return true;  // and this may be gone
-  }
-  if (++vain_looks_ == max_vain_looks) {
-    vain_looks_ = 0;
-    stop_looking();
-    prepare_sleep();
-  }
-  return false;
-}
 
 void Rdma::reclaim_tasks() noexcept {
   for (const auto& connection : connections_) {

@@ -9,8 +9,8 @@ namespace pydoca {
 
 Status Task::submit(SubmitFlags flags) noexcept {
   Context& context = *context_;
-  if (context.state_ != ContextState::running || state_ != State::idle ||
-      handed_over_.load(std::memory_order_relaxed)) [[unlikely]] {
+  if (context.state_ != ContextState::running || state_ != State::idle || handed_over_.load(std::memory_order_relaxed))
+      [[unlikely]] {
     return Status::bad_state;
   }
   if (!detail::is_this_thread(context.engine_->owner_)) [[unlikely]] {

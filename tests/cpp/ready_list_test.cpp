@@ -24,6 +24,7 @@ class Node final : public backend::Doorbell {
   std::uint64_t done = 0;
   int pieces = 0;  ///< what assist() may do
   int assisted = 0;
+  bool gives_up = false;  ///< stops looking when it sees nothing
 
  protected:
   bool progress_one(bool& more) noexcept override {
@@ -34,6 +35,13 @@ class Node final : public backend::Doorbell {
     ++done;
     more = done != given;
     return true;
+  }
+  bool look() noexcept override {
+    const bool sees = done != work.load(std::memory_order_acquire);
+    if (!sees && gives_up) {
+      stop_looking();
+    }
+    return sees;
   }
   bool assist() noexcept override {
     if (pieces == 0) {
@@ -174,6 +182,57 @@ TEST_F(ReadyListTest, IgnoresRingsOfANodeThatNeverJoined) {
   node.ring_from_any_thread();
   node.offer_assist();
   EXPECT_TRUE(list.empty());
+}
+
+TEST_F(ReadyListTest, ThoseThatLookDeliverInTurns) {
+  for (Node& node : nodes) {
+    node.keep_looking();
+    node.work = 2;
+  }
+  for (std::uint64_t turn = 0; turn < 6; ++turn) {
+    EXPECT_TRUE(list.look());
+    EXPECT_EQ(nodes[0].done + nodes[1].done + nodes[2].done, turn + 1);
+    while (list.pop() != nullptr) {  // what has more is listed
+    }
+    if (turn % 3 == 2) {
+      EXPECT_EQ(nodes[0].done, nodes[1].done);
+      EXPECT_EQ(nodes[1].done, nodes[2].done);
+    }
+  }
+  EXPECT_FALSE(list.look());
+}
+
+TEST_F(ReadyListTest, ALookThatDeliversListsWhatHasMore) {
+  nodes[0].keep_looking();
+  nodes[0].work = 2;
+  EXPECT_TRUE(list.look());
+  EXPECT_EQ(list.pop(), &nodes[0]);
+}
+
+TEST_F(ReadyListTest, WhoStopsLookingIsLeftOut) {
+  for (Node& node : nodes) {
+    node.keep_looking();
+    node.work = 1;
+  }
+  nodes[1].stop_looking();
+  EXPECT_TRUE(list.look());
+  EXPECT_TRUE(list.look());
+  EXPECT_FALSE(list.look());
+  EXPECT_EQ(nodes[1].done, 0U);
+  nodes[0].stop_looking();
+  nodes[2].stop_looking();
+  EXPECT_FALSE(list.is_looking());
+}
+
+TEST_F(ReadyListTest, ANodeMayStopWhileItLooks) {
+  for (const bool last_too : {false, true}) {
+    for (Node& node : nodes) {
+      node.keep_looking();
+      node.gives_up = last_too || &node != &nodes[2];
+    }
+    EXPECT_FALSE(list.look());
+    EXPECT_EQ(list.is_looking(), !last_too);
+  }
 }
 
 TEST_F(ReadyListTest, AssistsUntilNobodyHasAPiece) {

@@ -170,8 +170,6 @@ class Doorbell {
   virtual bool assist() noexcept { return false; }
   /// Whether there is something to deliver; called often, so cheap.
   virtual bool look() noexcept { return false; }
-  /// Delivers what look() sees, as progress_one() does.
-  virtual bool deliver_seen(bool& more) noexcept { return look() && progress_one(more); }
   /// From now on a change must wake the engine; rings when there is something to deliver already.
   virtual void prepare_sleep() noexcept {}
 
@@ -440,8 +438,6 @@ class RdmaQueue : public Queue {
   virtual std::unique_ptr<QueuePair> connect_to(const RdmaAddress& address, std::span<const std::byte> private_data);
   /// The next one, if there is one. Events of a queue pair come after what it had to complete before them.
   virtual bool next_event(RdmaEvent& event) noexcept = 0;
-  /// Whether it would give something, as far as that is known without a system call.
-  virtual bool look_for_event() noexcept { return look(); }
   /// Pollable: readable while next_event() may give something. -1: fd() and the doorbell tell of it.
   virtual int event_fd() const noexcept { return -1; }
 };

@@ -81,7 +81,8 @@ class Context : public std::enable_shared_from_this<Context>, public backend::Do
   void fail(Status status) noexcept;
   /// Delivers a finished operation of task, with its callback; a failure is fatal to a running context when fatal.
   void complete(Task& task, Status status, bool fatal = true) noexcept { complete_as(task, status, fatal); }
-  /// The same, without virtual calls where T is final. Inline, as the bookkeeping of pools below: it runs for every task.
+  /// The same, without virtual calls where T is final. Inline, as the bookkeeping of pools below: it runs for every
+  /// task.
   template <std::derived_from<Task> T>
   void complete_as(T& task, Status status, bool fatal) noexcept {
     --inflight_;

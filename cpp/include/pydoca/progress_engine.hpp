@@ -104,7 +104,7 @@ class ProgressEngine : public std::enable_shared_from_this<ProgressEngine> {
   std::size_t num_fds_ = 0;
   std::uint32_t cost_since_fds_ = 0;
   std::uint64_t owner_;  ///< token of the thread; no_thread: nobody's
-  long owner_tid_ = 0;  ///< 0: nobody's
+  long owner_tid_ = 0;   ///< 0: nobody's
   std::uint32_t forks_ = 0;
   EventMode event_mode_ = EventMode::progress_selective;
   bool progressing_ = false;

@@ -135,12 +135,14 @@ class alignas(64) RdmaTask final : public Task, private backend::RdmaOperation {
   Status post(bool flush) noexcept override;
   Status hand_over(bool flush) noexcept;
   void finish(Status status) noexcept override;
-  Callback callback(Status status) const noexcept override;
+  Callback callback(Status status) const noexcept override {
+    return status == Status::success ? on_success_ : on_error_;
+  }
   void recycle() noexcept override;
 
   const RdmaTaskKind kind_;
-  const bool fills_;     ///< what is on this side, rather than sends it
-  Buf* here_ = nullptr;  ///< what is sent, or filled: src, dst or result, as the kind has it
+  const bool fills_;      ///< what is on this side, rather than sends it
+  Buf* here_ = nullptr;   ///< what is sent, or filled: src, dst or result, as the kind has it
   Buf* there_ = nullptr;  ///< the peer's memory: of read src, else dst
   const Callback on_success_;
   const Callback on_error_;
@@ -224,6 +226,24 @@ class RdmaConnection final : public std::enable_shared_from_this<RdmaConnection>
   std::vector<std::byte> private_data_;
   std::optional<RdmaAddress> addr_;
 };
+
+// Inline, as it runs for every task.
+inline void RdmaTask::finish(Status status) noexcept {
+  if (there_ != nullptr) {
+    there_->unhold();
+  }
+  if (here_ != nullptr) {
+    here_->unhold();
+    if (fills_) {
+      take_filled(status);
+    }
+  }
+  if (kind_ != RdmaTaskKind::receive) {
+    connection_->task_done();
+  } else if (status == Status::success && queue_pair != nullptr) {
+    connection_ = static_cast<RdmaConnection*>(queue_pair->owner)->shared_from_this();
+  }
+}
 
 /// Moves data between this process and peers on the network (DOCA RDMA: doca_rdma): messages, and memory that peers
 /// have exported with Mmap::export_rdma(). Starts at once; connections come when it runs.
@@ -384,7 +404,7 @@ class Rdma final : public Context {
   bool poll_one(bool& more) noexcept override;
   bool progress_one(bool& more) noexcept override;
   bool assist() noexcept override;
-  bool deliver_seen(bool& more) noexcept override;
+  bool look() noexcept override;
   void prepare_sleep() noexcept override;
 
   void settle_sizes();
@@ -400,7 +420,6 @@ class Rdma final : public Context {
   void erase(RdmaConnection& connection) noexcept;
 
   bool complete_one(bool& more) noexcept;
-  bool complete_or_report(bool& more) noexcept;
   bool deliver_news(bool& more) noexcept;
   bool report_one() noexcept;
   bool take_event() noexcept;

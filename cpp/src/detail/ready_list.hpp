@@ -48,7 +48,10 @@ class ReadyList {
   bool progress(backend::Doorbell& node) noexcept {
     bool more = false;
     const bool advanced = node.progress_one(more);
-    relist(node, advanced && more);
+    // Without more the node may be gone: its owner may have ended it in the callback. More of nothing would spin.
+    if (advanced && more && !node.listed_) {
+      push(node);
+    }
     return advanced;
   }
   /// The same with the listed nodes, until one has delivered something.
@@ -68,18 +71,13 @@ class ReadyList {
   bool is_looking() const noexcept { return looking_ != nullptr; }
   /// Lets those that keep looking deliver what they see, until one has; the one after it comes first the next time.
   bool look() noexcept {
-    for (const backend::Doorbell* const last = looking_ != nullptr ? looking_->prev_looking_ : nullptr;
-         looking_ != nullptr;) {
+    const backend::Doorbell* const last = looking_ != nullptr ? looking_->prev_looking_ : nullptr;
+    for (bool was_last = false; looking_ != nullptr && !was_last;) {
       backend::Doorbell& node = *looking_;
       looking_ = node.next_looking_;
-      const bool is_last = &node == last;  // it may stop looking meanwhile
-      bool more = false;
-      if (node.deliver_seen(more)) {
-        relist(node, more);
+      was_last = &node == last;
+      if (node.look() && progress(node)) {
         return true;
-      }
-      if (is_last) {
-        break;
       }
     }
     return false;
@@ -93,12 +91,6 @@ class ReadyList {
   void post(backend::Doorbell& node) noexcept;
 
  private:
-  void relist(backend::Doorbell& node, bool more) noexcept {
-    // Without more the node may be gone: its owner may have ended it in the callback. More of nothing would spin.
-    if (more && !node.listed_) {
-      push(node);
-    }
-  }
   void collect_posted() noexcept;
   void unlink(backend::Doorbell& node) noexcept {
     (node.prev_ != nullptr ? node.prev_->next_ : head_) = node.next_;
@@ -113,8 +105,8 @@ class ReadyList {
   backend::Doorbell* tail_ = nullptr;
   backend::Doorbell* assist_ = nullptr;
   backend::Doorbell* looking_ = nullptr;  ///< the next to look, in a ring
-  bool is_sleeper_ = false;  ///< armed by the owner, whoever may have woken it since
-  bool was_woken_ = false;   ///< the descriptor was written to, or is about to be
+  bool is_sleeper_ = false;               ///< armed by the owner, whoever may have woken it since
+  bool was_woken_ = false;                ///< the descriptor was written to, or is about to be
   alignas(64) std::atomic<backend::Doorbell*> posted_{nullptr};
   std::atomic<bool> armed_{false};
   Fd event_fd_;

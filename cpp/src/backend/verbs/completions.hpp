@@ -27,7 +27,7 @@ class Completions {
   /// The next ones, without a system call; nothing when there is none.
   std::span<const ibv_wc> poll() noexcept {
     const int count = ibv_poll_cq(queue_.get(), static_cast<int>(batch), completions_.data());
-    return std::span(completions_).first(count > 0 ? static_cast<std::size_t>(count) : 0);
+    return {completions_.data(), count > 0 ? static_cast<std::size_t>(count) : 0};
   }
   /// From now on the next one makes fd() readable. What came before must be polled for afterwards.
   void arm() noexcept;

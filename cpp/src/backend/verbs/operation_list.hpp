@@ -10,14 +10,13 @@ class OperationList {
   bool empty() const noexcept { return head_ == nullptr; }
   void push(backend::RdmaOperation& operation) noexcept {
     operation.next = nullptr;
-    (tail_ != nullptr ? tail_->next : head_) = &operation;
+    (head_ != nullptr ? tail_->next : head_) = &operation;
     tail_ = &operation;
   }
   /// The first; not of an empty list.
   backend::RdmaOperation& pop() noexcept {
     backend::Operation& first = *head_;
     head_ = first.next;
-    tail_ = head_ != nullptr ? tail_ : nullptr;
     return static_cast<backend::RdmaOperation&>(first);
   }
   template <class Visit>
@@ -29,7 +28,7 @@ class OperationList {
 
  private:
   backend::Operation* head_ = nullptr;
-  backend::Operation* tail_ = nullptr;
+  backend::Operation* tail_ = nullptr;  ///< unless empty
 };
 
 }  // namespace pydoca::verbs

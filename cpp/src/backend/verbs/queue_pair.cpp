@@ -129,8 +129,11 @@ Status QueuePair::post(RdmaOperation& operation, bool flush) noexcept {
   }
   ++outstanding_;
   if (flush && accepted_.empty() && can_post() && !queue_.device().removal().noticed()) [[likely]] {
-    post_chain(take(operation, 0) ? 1 : 0);
-    settle();
+    if (take(operation, 0)) [[likely]] {
+      post_chain(1);
+    } else {
+      settle();
+    }
     return Status::success;
   }
   accepted_.push(operation);

@@ -228,7 +228,7 @@ bool RdmaQueue::look() noexcept {
   if (finished_.empty()) {
     fetch();
   }
-  return !finished_.empty() || look_for_event();
+  return !finished_.empty() || !reports_.empty() || !async_events_.empty();
 }
 
 backend::Operation* RdmaQueue::poll(bool& more) noexcept {

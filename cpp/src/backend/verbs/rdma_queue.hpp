@@ -42,7 +42,6 @@ class RdmaQueue final : public backend::RdmaQueue {
   std::unique_ptr<backend::QueuePair> connect_to(const backend::RdmaAddress& address,
                                                  std::span<const std::byte> private_data) override;
   bool next_event(backend::RdmaEvent& event) noexcept override;
-  bool look_for_event() noexcept override { return !reports_.empty() || !async_events_.empty(); }
   int event_fd() const noexcept override;
 
   // For queue pairs and the connection manager:
