@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
@@ -129,20 +128,22 @@ async def take_first(rdma: pydoca.Rdma, place: Place, other: str, reporter: Repo
     try:
         async with asyncio.timeout(place.timeout):
             with rdma.listen(place.port) as listener:
-                return await _take(listener, place.greeting)
+                return await _take(listener, place.greeting, reporter)
     except TimeoutError:
         raise CommandError(
             f"nobody came to {place}, for {place.timeout:g} s: start `{other}`, or wait longer with --timeout"
         ) from None
 
 
-async def _take(listener: pydoca.RdmaListener, greeting: bytes) -> pydoca.RdmaConnection:
+async def _take(listener: pydoca.RdmaListener, greeting: bytes, reporter: Reporter) -> pydoca.RdmaConnection:
     while True:
         request = await listener.request()
-        with contextlib.suppress(pydoca.DocaError):  # it has gone already
+        try:
             if request.private_data.startswith(greeting):
                 return await request.accept()
             request.reject()
+        except pydoca.DocaError as error:
+            reporter.waiting(f"who came has gone already ({error}); waiting for the next one")
 
 
 async def reach(
