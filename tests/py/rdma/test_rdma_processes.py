@@ -186,6 +186,8 @@ def test_ping_pong_in_one_command(commands, rdma_names):
         (["copy", "--transport", "rdma", "--listen", "5000", "--side", "dpu", "x"], "--side"),
         (["copy", "--listen", "5000", "x"], "--transport rdma"),
         (["rdma", "ping-pong", "--listen", "1", "--connect", "a:1"], "two halves"),
+        (["rdma", "ping-pong", "--listen", "1", "--size", "64"], "--size goes with --connect: the half that connects"),
+        (["rdma", "ping-pong", "--listen", "1", "--count", "9"], "--count goes with --connect: the half that connects"),
     ],
 )
 def test_what_does_not_fit_together_is_refused(commands, line, text):
