@@ -151,7 +151,9 @@ def _add_copy(commands: argparse._SubParsersAction[_Parser]) -> _Parser:
 
 def _add_meeting(parser: _Parser) -> None:
     parser.add_argument("--listen", type=port, metavar="PORT", help="over RDMA: wait for the other half at this port")
-    parser.add_argument("--connect", type=place, metavar="ADDRESS:PORT", help="over RDMA: where the other half listens")
+    parser.add_argument(
+        "--connect", type=place, metavar="ADDRESS:PORT", help="over RDMA: where the other half listens; also NAME:PORT"
+    )
     parser.add_argument(
         "--backend", choices=["sim", "verbs"], help="devices of this kind only (so does PYDOCA_BACKEND)"
     )

@@ -8,6 +8,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 
 import pydoca
+from pydoca._names import connect_in_turn, look_up
 from pydoca.cli._errors import CommandError
 from pydoca.cli._report import Reporter
 
@@ -151,7 +152,9 @@ async def reach(
 ) -> pydoca.RdmaConnection:
     """A connection to who listens there, or will soon; said goes with the greeting."""
     reporter.waiting(f"waiting for the other half at {place}")
-    attempts = _Attempts(rdma, place, place.greeting + said)
+    assert place.address is not None
+    addresses = await asyncio.get_running_loop().run_in_executor(None, look_up, rdma.device, place.address)
+    attempts = _Attempts(rdma, place, addresses, place.greeting + said)
     try:
         async with asyncio.timeout(place.timeout):
             return await attempts.succeed()
@@ -162,17 +165,17 @@ async def reach(
 
 
 class _Attempts:
-    def __init__(self, rdma: pydoca.Rdma, place: Place, said: bytes) -> None:
+    def __init__(self, rdma: pydoca.Rdma, place: Place, addresses: list[str], said: bytes) -> None:
         self._rdma = rdma
         self._place = place
+        self._addresses = addresses
         self._said = said
         self.trouble = "nobody listens"
 
     async def succeed(self) -> pydoca.RdmaConnection:
-        assert self._place.address is not None
         while True:
             try:
-                return await self._rdma.connect(self._place.address, self._place.port, private_data=self._said)
+                return await connect_in_turn(self._rdma, self._addresses, self._place.port, private_data=self._said)
             except pydoca.ConnectionAbortedError:
                 self.trouble = f"`pydoca {self._place.command}` is not what listens"
             except (pydoca.NotFoundError, pydoca.TimeOutError):

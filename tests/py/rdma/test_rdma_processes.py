@@ -169,6 +169,21 @@ def test_ping_pong_between_two_commands(commands, rdma_names, patience, unused_p
     assert 0 < played["round_trip_us"]["min"] <= played["round_trip_us"]["median"] <= played["round_trip_us"]["max"]
 
 
+def test_two_commands_meet_at_localhost(commands, rdma_names, patience, unused_port):
+    command = ["rdma", "ping-pong", "--json", *options(rdma_names, True)]
+    server = commands.start(*command, "--listen", unused_port)
+    client = commands.start(*command, "--connect", f"localhost:{unused_port}", "--count", 10)
+    played, served = (json.loads(end_of(process, patience)) for process in (client, server))
+    assert played["count"] == served["count"] == 10
+
+
+def test_a_command_does_not_wait_for_a_name_that_is_none(commands, rdma_names):
+    line = ["rdma", "ping-pong", *options(rdma_names, True), "--timeout", 1000, "--connect", "two..dots:5000"]
+    done = commands.run(*line)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert 'connect to "two..dots"' in done.stderr
+
+
 def test_ping_pong_in_one_command(commands, rdma_names):
     done = commands.run("rdma", "ping-pong", "--count", "100", *options(rdma_names, True))
     assert (done.returncode, done.stderr) == (0, "")
