@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ipaddress
 import socket
 import time
@@ -61,13 +62,14 @@ def _own_address(info: DeviceInfo, version: int) -> str:
 
 
 async def connect_in_turn(rdma: Rdma, addresses: list[str], port: int, **options: Any) -> RdmaConnection:
-    """A connection to the first of them where somebody listens; the last one's error when there is none."""
-    for address in addresses[:-1]:
-        try:
-            return await rdma.connect(address, port, **options)
-        except _UNREACHED:
-            continue
-    return await rdma.connect(addresses[-1], port, **options)
+    """A connection to the first of them where somebody listens; the first one's error when there is none."""
+    try:
+        return await rdma.connect(addresses[0], port, **options)
+    except _UNREACHED:
+        for address in addresses[1:]:
+            with contextlib.suppress(*_UNREACHED):
+                return await rdma.connect(address, port, **options)
+        raise
 
 
 class ConnectionByName:
@@ -109,12 +111,13 @@ class ConnectionByName:
         return self._connection
 
     def _wait_in_turn(self, addresses: list[str], end: float | None) -> RdmaConnection:
-        for address in addresses[:-1]:
-            try:
-                return self._attempt(address).wait(_left(end))
-            except _UNREACHED:
-                continue
-        return self._attempt(addresses[-1]).wait(_left(end))
+        try:
+            return self._attempt(addresses[0]).wait(_left(end))
+        except _UNREACHED:
+            for address in addresses[1:]:
+                with contextlib.suppress(*_UNREACHED):
+                    return self._attempt(address).wait(_left(end))
+            raise
 
     def _attempt(self, address: str) -> EstablishedConnection:
         attempt = self._rdma.connect(address, self._port, **self._options)
