@@ -43,7 +43,10 @@ class Look {
 
   /// Empty when nothing is wrong.
   std::string violation() const {
-    for (const auto check : {&Look::connection, &Look::local, &Look::event, &Look::length, &Look::room, &Look::word}) {
+    if (is_elsewhere()) {
+      return "the connection is another context's, or has ended";
+    }
+    for (const auto check : {&Look::local, &Look::event, &Look::length, &Look::room, &Look::word}) {
       if (std::string found = (this->*check)(); !found.empty()) return found;
     }
     const bool has_remote = kind_ == RdmaTaskKind::read || is_write() || is_atomic();
@@ -69,9 +72,8 @@ class Look {
     return fills ? dst_ : src_;
   }
 
-  std::string connection() const {
-    const bool foreign = !receives() && operands_.connection.cast<RdmaConnectionObject&>().shared()->rdma() != &rdma_;
-    return foreign ? "the connection is another context's, or has ended" : "";
+  bool is_elsewhere() const {
+    return !receives() && operands_.connection.cast<RdmaConnectionObject&>().shared()->rdma() != &rdma_;
   }
 
   std::string local() const {
