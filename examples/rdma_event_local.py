@@ -17,7 +17,12 @@ async def main(port: int, name: str | None) -> None:
     async with pydoca.ProgressEngine() as pe, pydoca.Rdma(pe, dev, permissions=permissions) as rdma:
         with pydoca.SyncEvent(dev, publisher="remote_net") as event, rdma.listen(port) as listener:
             print("listening at", dev.info.ipv4_addr, flush=True)
-            peer = await (await listener.request()).accept()
+            async for request in listener:
+                try:
+                    peer = await request.accept()
+                    break
+                except ConnectionError as error:
+                    print("a peer has gone before it was accepted:", error, flush=True)
             inventory = pydoca.BufInventory(1)
             await peer.send(inventory.get_by_data(dev.mmap(event.export_to_remote_net())))
             while event.get() < SIGNAL:

@@ -19,7 +19,12 @@ async def main(port: int, name: str | None) -> None:
 
         with rdma.listen(port) as listener:
             print("listening at", dev.info.ipv4_addr, flush=True)
-            client = await (await listener.request()).accept()
+            async for request in listener:
+                try:
+                    client = await request.accept()
+                    break
+                except ConnectionError as error:
+                    print("a client has gone before it was accepted:", error, flush=True)
         await client.send(inventory.get_by_data(out))
         receive = rdma.receive(into)
         await receive

@@ -69,11 +69,13 @@ void bind_sections(py::classh<BufObject>& type) {
           "reset_data_len",
           [](BufObject& self) { check_buf(self.get().reset_data_len(), self.get(), "reset_data_len"); },
           "Empties the data section where it stands: needed before a destination is used again.")
-      .def_property_readonly("mmap", &BufObject::mmap);
+      .def_property_readonly("mmap", &BufObject::mmap, "The Mmap that it points into; BadStateError once released.");
 }
 
 void bind_references(py::classh<BufObject>& type) {
-  type.def_property_readonly("refcount", [](const BufObject& self) { return self.get().refcount(); })
+  type.def_property_readonly(
+          "refcount", [](const BufObject& self) { return self.get().refcount(); },
+          "References to it, 1 from the inventory; the last one releases it. BadStateError once released.")
       .def("inc_refcount", &BufObject::inc_refcount,
            "Returns the count before. Raises NotPermittedError on an inner element, TooBigError at 65535.")
       .def("dec_refcount", &BufObject::dec_refcount,
@@ -81,25 +83,26 @@ void bind_references(py::classh<BufObject>& type) {
            "element and, for the last reference, while a task has the buf; BadStateError once released.")
       .def("close", &BufObject::close,
            "Releases the buf, with its list, whatever the count; again does nothing. Raises as dec_refcount().")
-      .def_property_readonly("is_released", &BufObject::is_released)
+      .def_property_readonly("is_released", &BufObject::is_released,
+                             "Whether it went back to its inventory; then all else raises BadStateError.")
       .def("__repr__", &repr);
 }
 
 void bind_list(py::classh<BufObject>& type) {
-  const auto read = [&](const char* name, auto member) {
-    type.def_property_readonly(name, [member](const BufObject& self) { return (self.get().*member)(); });
+  const auto read = [&](const char* name, auto member, const char* doc) {
+    type.def_property_readonly(name, [member](const BufObject& self) { return (self.get().*member)(); }, doc);
   };
-  read("is_first", &Buf::is_first);
-  read("is_last", &Buf::is_last);
-  read("is_in_list", &Buf::is_in_list);
+  read("is_first", &Buf::is_first, "Whether it is a list's head, or in no list.");
+  read("is_last", &Buf::is_last, "Whether no element follows.");
+  read("is_in_list", &Buf::is_in_list, "Whether it is chained to others.");
   type.def("chain", &BufObject::chain, "other"_a,
            "Appends other's list, whose head becomes an inner element. Raises NotPermittedError unless both are heads, "
            "apart, and other's count is 1; InUseError while a task has one.")
       .def("unchain", &BufObject::unchain, "element"_a,
            "Cuts the list before element, which becomes a head with count 1. Raises InvalidValueError unless it is a "
            "later element of this list, NotPermittedError unless this is a head.")
-      .def_property_readonly("next", &BufObject::next)
-      .def_property_readonly("last", &BufObject::last)
+      .def_property_readonly("next", &BufObject::next, "The element that follows, None after the last.")
+      .def_property_readonly("last", &BufObject::last, "The last element of the list; itself when in none.")
       .def_property_readonly("list_len", &list_len, "Raises NotPermittedError on an inner element.")
       .def("__iter__", &iterate, "The elements of the list, from this one on.");
 }

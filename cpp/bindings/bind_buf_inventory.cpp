@@ -3,6 +3,7 @@
 #include "bindings.hpp"
 #include "buf_object.hpp"
 #include "convert.hpp"
+#include "known_inventories.hpp"
 #include "mmap_object.hpp"
 #include "parse.hpp"
 #include "scope.hpp"
@@ -118,6 +119,7 @@ std::unique_ptr<InventoryObject> make(const py::object& num_elements, bool start
   self->inventory = BufInventory::create(to_count(num_elements));
   self->user_data = std::move(user_data);
   if (start) self->inventory->start();
+  remember(self->inventory);
   return self;
 }
 
@@ -152,10 +154,15 @@ void bind_life(py::classh<InventoryObject>& type) {
 }
 
 void bind_properties(py::classh<InventoryObject>& type) {
-  type.def_property_readonly("num_elements", [](const InventoryObject& self) { return self.inventory->num_elements(); })
-      .def_property_readonly("num_free_elements",
-                             [](const InventoryObject& self) { return self.inventory->num_free_elements(); })
-      .def_property_readonly("is_started", [](const InventoryObject& self) { return self.inventory->is_started(); })
+  type.def_property_readonly(
+          "num_elements", [](const InventoryObject& self) { return self.inventory->num_elements(); },
+          "How many bufs can be out at a time; 0 once closed.")
+      .def_property_readonly(
+          "num_free_elements", [](const InventoryObject& self) { return self.inventory->num_free_elements(); },
+          "How many of them are not.")
+      .def_property_readonly(
+          "is_started", [](const InventoryObject& self) { return self.inventory->is_started(); },
+          "Whether it gives bufs.")
       .def_readwrite("user_data", &InventoryObject::user_data, "Anything.")
       .def("__repr__", [](const InventoryObject& self) {
         const BufInventory& inventory = *self.inventory;

@@ -13,11 +13,11 @@ namespace {
 
 /// What Python has no class of its own for is seen in its plain form.
 template <class T, class Field>
-void bind_field(py::classh<T>& type, const char* name, Field T::* field) {
+void bind_field(py::classh<T>& type, const char* name, Field T::* field, const char* doc) {
   if constexpr (std::is_same_v<Field, MtuSize>) {
-    type.def_property_readonly(name, [field](const T& self) { return to_plain(self.*field); });
+    type.def_property_readonly(name, [field](const T& self) { return to_plain(self.*field); }, doc);
   } else {
-    type.def_readonly(name, field);
+    type.def_readonly(name, field, doc);
   }
 }
 
@@ -25,7 +25,9 @@ void bind_field(py::classh<T>& type, const char* name, Field T::* field) {
 template <class T>
 void bind_fields(py::module_& module, const char* name, const char* doc) {
   py::classh<T> type(module, name, doc);
-  each_field(std::type_identity<T>(), [&](const char* field_name, auto field) { bind_field(type, field_name, field); });
+  each_field(std::type_identity<T>(), [&](const char* field_name, auto field, const char* field_doc) {
+    bind_field(type, field_name, field, field_doc);
+  });
   type.def("to_dict", [](const T& self) { return to_plain(self); }, "Its fields as plain Python, fit for JSON.");
   type.def("__eq__", [](const T& self, py::handle other) -> py::object {
     if (!py::isinstance<T>(other)) return py::reinterpret_borrow<py::object>(Py_NotImplemented);

@@ -37,7 +37,7 @@ void bind_send_task(py::module_& module) {
                                          "when the message is on its way, not when\n"
                                          "it is received. Fails with ConnectionResetError when the other side is gone, "
                                          "ShutdownError when this side closed.")
-      .def_property_readonly("connection", &SendTaskObject::connection)
+      .def_property_readonly("connection", &SendTaskObject::connection, "The Connection that it goes over.")
       .def_property("message", &SendTaskObject::message, &SendTaskObject::set_message,
                     "The bytes; None once the task is freed. Setting, for another submission, raises InUseError in\n"
                     "flight and InvalidValueError for too long a message.");
@@ -48,11 +48,12 @@ void bind_counters(Class& type) {
   const auto counter = [](comch::Counter which) {
     return [which](ConnectionObject& self) { return self.counter(which); };
   };
-  type.def_property_readonly("sent_messages", counter(comch::Counter::sent_messages))
-      .def_property_readonly("sent_bytes", counter(comch::Counter::sent_bytes))
+  type.def_property_readonly("sent_messages", counter(comch::Counter::sent_messages),
+                             "Messages that this side has sent.")
+      .def_property_readonly("sent_bytes", counter(comch::Counter::sent_bytes), "Bytes of those.")
       .def_property_readonly("recv_messages", counter(comch::Counter::recv_messages),
                              "Those that have arrived, received or not.")
-      .def_property_readonly("recv_bytes", counter(comch::Counter::recv_bytes));
+      .def_property_readonly("recv_bytes", counter(comch::Counter::recv_bytes), "Bytes of those.");
 }
 
 template <typename Class>
@@ -112,13 +113,15 @@ void bind_connection(py::module_& module) {
 
 void bind_endpoint(py::module_& module) {
   py::classh<EndpointObject, ContextObject>(module, "Endpoint", "What a comch server and a client have in common.")
-      .def_property_readonly("name", [](const EndpointObject& self) { return self.endpoint().name(); })
+      .def_property_readonly(
+          "name", [](const EndpointObject& self) { return self.endpoint().name(); }, "The server's name.")
       .def_property_readonly(
           "max_msg_size", [](const EndpointObject& self) { return self.endpoint().max_msg_size(); }, "Bytes.")
       .def_property_readonly(
           "recv_queue_size", [](const EndpointObject& self) { return self.endpoint().recv_queue_size(); },
           "Messages that may wait here, per connection, before the sender has to.")
-      .def_property_readonly("num_send_tasks", &EndpointObject::num_send_tasks);
+      .def_property_readonly("num_send_tasks", &EndpointObject::num_send_tasks,
+                             "Sends that can be under way at a time, on all connections.");
 }
 
 // One parameter per keyword.
@@ -179,7 +182,7 @@ void bind_server(py::module_& module) {
           "__anext__", [](ServerObject& self) { return step_of_iteration(self.accept(true)); },
           "The next client, as accept() gives it; the server's stop ends the iteration.")
       .def_property_readonly("connections", &ServerObject::connections, "Those that are connected, accepted or not.")
-      .def_property_readonly("representor", &ServerObject::representor)
+      .def_property_readonly("representor", &ServerObject::representor, "The Representor of the clients' side.")
       .def_static("is_supported", &comch::Server::is_supported, "info"_a, "Whether the device can be a server.");
 }
 

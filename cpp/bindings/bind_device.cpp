@@ -54,16 +54,20 @@ void bind_properties(py::classh<DeviceInfo>& type) {
   type.def_property_readonly("name", property(&DeviceProperties::name), "Unique on its side, such as \"p0\".")
       .def_property_readonly("pci_addr", property(&DeviceProperties::pci_addr),
                              "In the long form, 0000:03:00.0; empty for a device in software, such as Soft-RoCE.")
-      .def_property_readonly("func_type", property(&DeviceProperties::func_type))
-      .def_property_readonly("side", property(&DeviceProperties::side))
-      .def_property_readonly("backend", property(&DeviceProperties::backend))
+      .def_property_readonly("func_type", property(&DeviceProperties::func_type), "PF, VF or SF.")
+      .def_property_readonly("side", property(&DeviceProperties::side),
+                             "The side of the PCIe link that it is on: HOST or DPU.")
+      .def_property_readonly("backend", property(&DeviceProperties::backend), "\"sim\" or \"verbs\".")
       .def_property_readonly("profile", property(&DeviceProperties::profile), "The card, such as \"bluefield3\".")
-      .def_property_readonly("iface_name", property(&DeviceProperties::iface_name))
-      .def_property_readonly("ibdev_name", property(&DeviceProperties::ibdev_name))
-      .def_property_readonly("vuid", property(&DeviceProperties::vuid))
-      .def_property_readonly("vhca_id", property(&DeviceProperties::vhca_id))
+      .def_property_readonly("iface_name", property(&DeviceProperties::iface_name),
+                             "Its network interface; empty when it has none.")
+      .def_property_readonly("ibdev_name", property(&DeviceProperties::ibdev_name),
+                             "Its RDMA device; empty when it has none.")
+      .def_property_readonly("vuid", property(&DeviceProperties::vuid), "Unique among all functions; may be empty.")
+      .def_property_readonly("vhca_id", property(&DeviceProperties::vhca_id), "The number by which its card knows it.")
       .def_property_readonly("active_rate", property(&DeviceProperties::active_rate), "In bit/s.")
-      .def_property_readonly("capabilities", property(&DeviceProperties::capabilities));
+      .def_property_readonly("capabilities", property(&DeviceProperties::capabilities),
+                             "What it can do, and its limits: a Capabilities.");
 }
 
 void bind_absent_properties(py::classh<DeviceInfo>& type) {
@@ -145,7 +149,7 @@ void bind_life(py::classh<DeviceObject>& type) {
   type.def("close", &DeviceObject::close,
            "Takes this opening back; closing again does nothing. Raises InUseError when it was the last opening and "
            "memory maps, contexts or representors are on the device.")
-      .def_property_readonly("is_open", &DeviceObject::is_open)
+      .def_property_readonly("is_open", &DeviceObject::is_open, "False once this opening was closed.")
       .def_property_readonly(
           "removed", [](const DeviceObject& self) { return self.is_open() && self.shared()->removed(); },
           "Whether the function has been pulled out; its operations fail.")
@@ -164,10 +168,16 @@ void bind_life(py::classh<DeviceObject>& type) {
 
 void bind_device_methods(py::classh<DeviceObject>& type) {
   const auto info = [](const DeviceObject& self) -> const DeviceInfo& { return self.shared()->info(); };
-  type.def_property_readonly("info", [info](const DeviceObject& self) { return info(self); })
-      .def_property_readonly("name", [info](const DeviceObject& self) { return info(self).name(); })
-      .def_property_readonly("pci_addr", [info](const DeviceObject& self) { return info(self).pci_addr(); })
-      .def_property_readonly("side", [info](const DeviceObject& self) { return info(self).properties().side; })
+  type.def_property_readonly(
+          "info", [info](const DeviceObject& self) { return info(self); }, "Its DeviceInfo, as of the opening.")
+      .def_property_readonly(
+          "name", [info](const DeviceObject& self) { return info(self).name(); }, "Unique on its side, such as \"p0\".")
+      .def_property_readonly(
+          "pci_addr", [info](const DeviceObject& self) { return info(self).pci_addr(); },
+          "In the long form, 0000:03:00.0; empty for a device in software, such as Soft-RoCE.")
+      .def_property_readonly(
+          "side", [info](const DeviceObject& self) { return info(self).properties().side; },
+          "The side of the PCIe link that it is on: HOST or DPU.")
       .def("mmap", &make_mmap, "memory"_a, py::kw_only(), "access"_a = py::none(), "user_data"_a = py::none(),
            "free_callback"_a = py::none(),
            "A started memory map of anything with the buffer protocol. access defaults to local_read_write, and to "
@@ -175,6 +185,13 @@ void bind_device_methods(py::classh<DeviceObject>& type) {
 }
 
 }  // namespace
+
+std::string describe_driver_failure(const Device& device) {
+  return device.removed() ? "the device was removed; open it again when it is back"
+                          : "the driver of " + device.info().name() +
+                                " reported a fatal error, of the operation or of a queue of its context, and the "
+                                "device is still there; stop the context and start it again, or open the device anew";
+}
 
 DeviceObject::~DeviceObject() {
   try {

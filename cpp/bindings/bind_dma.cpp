@@ -182,7 +182,8 @@ void bind_memcpy_task(py::module_& module) {
       "grows by the copied length. On failure part of dst may have been written.")
       .def_property("src", &DmaTaskObject::src, &DmaTaskObject::set_src,
                     "A Buf; None once the task is freed. Setting raises InUseError in flight.")
-      .def_property("dst", &DmaTaskObject::dst, &DmaTaskObject::set_dst);
+      .def_property("dst", &DmaTaskObject::dst, &DmaTaskObject::set_dst,
+                    "The Buf that is filled; None once the task is freed. Setting raises InUseError in flight.");
 }
 
 template <typename Class>

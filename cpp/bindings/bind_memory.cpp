@@ -68,7 +68,8 @@ void bind_memory(py::module_& module) {
       "zero-filled. A writable buffer. It goes with the last map, view or object that has it.",
       py::custom_type_setup(set_view_slots<MemoryObject>));
   type.def_property_readonly(
-          "addr", [](const MemoryObject& self) { return reinterpret_cast<std::uintptr_t>(self.get()->data()); })
+          "addr", [](const MemoryObject& self) { return reinterpret_cast<std::uintptr_t>(self.get()->data()); },
+          "The address of its first byte, in this process.")
       .def("__len__", [](const MemoryObject& self) { return self.get()->size(); })
       .def("close", &MemoryObject::close,
            "Lets go of the memory; maps and views keep theirs. Closing again does nothing.")

@@ -172,7 +172,9 @@ void bind_notification(Class& type) {
       .def_property_readonly("notification_handle", handle, "What fileno() gives (doca_pe_get_notification_handle).")
       .def("request_notification", request, "Arms the handle; with something pending it is readable at once.")
       .def("clear_notification", clear, "Disarms the handle and makes it unreadable.")
-      .def_property("event_mode", [](const EngineObject& self) { return self.engine().event_mode(); }, set_mode);
+      .def_property(
+          "event_mode", [](const EngineObject& self) { return self.engine().event_mode(); }, set_mode,
+          "How fileno() is used: an EventMode. Setting raises BadStateError in a callback.");
 }
 
 template <typename Class>
@@ -266,14 +268,20 @@ void bind_progress_engine(py::module_& module) {
   bind_inside(type);
   add_methods(type, turns());
   py::module_::import("atexit").attr("register")(py::cpp_function(&EngineObject::end_all));
-  type.def_property_readonly("latency", [](const EngineObject& self) { return name_of(self.turn().latency()); })
-      .def_property("drain_timeout", &EngineObject::drain_timeout, &EngineObject::set_drain_timeout)
+  type.def_property_readonly(
+          "latency", [](const EngineObject& self) { return name_of(self.turn().latency()); },
+          "\"low\", \"balanced\" or \"power\": what an event loop trades for speed.")
+      .def_property("drain_timeout", &EngineObject::drain_timeout, &EngineObject::set_drain_timeout,
+                    "Seconds, 0 or more, that a cancelled await waits for the device before its task is given up.")
       .def_property_readonly(
           "num_quarantined_tasks", [](const EngineObject& self) { return Quarantine::instance().num_tasks(self); },
           "Given up in flight, and still with the device: their memory may not be used.");
-  type.def_property_readonly("num_inflight_tasks",
-                             [](const EngineObject& self) { return self.engine().num_inflight_tasks(); })
-      .def_property_readonly("num_contexts", [](const EngineObject& self) { return self.engine().num_contexts(); })
+  type.def_property_readonly(
+          "num_inflight_tasks", [](const EngineObject& self) { return self.engine().num_inflight_tasks(); },
+          "Tasks that were submitted and have not completed.")
+      .def_property_readonly(
+          "num_contexts", [](const EngineObject& self) { return self.engine().num_contexts(); },
+          "Contexts that are connected to it.")
       .def("__repr__", &repr);
 }
 

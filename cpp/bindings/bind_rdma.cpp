@@ -228,24 +228,36 @@ std::unique_ptr<RdmaObject> make(py::object pe, const py::object& dev, const py:
       ContextOptions{std::move(on_completion), std::move(on_error), std::move(on_state_changed), std::move(user_data)});
 }
 
+/// Names are the system's to look up: what Python gives for them does so.
+bool is_name(const std::string& address, const py::object& type) {
+  const bool may_be = type.is_none() || to_address_type(type) != RdmaAddressType::gid;
+  return may_be && py::module_::import("pydoca._names").attr("is_name")(address).cast<bool>();
+}
+
+py::object connect(const py::object& self, const std::string& address, const py::object& port,
+                   const py::object& address_type, const py::object& private_data, py::object user_data) {
+  if (is_name(address, address_type)) {
+    const py::dict options("private_data"_a = private_data, "user_data"_a = user_data);
+    return py::module_::import("pydoca._names")
+        .attr("ConnectionByName")(self, address, to_port(port), address_type, options);
+  }
+  return self.cast<RdmaObject&>().connect(address, to_port(port), address_type, private_data, std::move(user_data));
+}
+
 template <typename Class>
 void bind_connections(Class& type) {
   type.def("export", &RdmaObject::export_connection,
            "A connection whose details are to be exchanged with the peer's, by any means. Raises FullError at "
            "max_num_connections (doca_rdma_export).")
-      .def(
-          "connect",
-          [](RdmaObject& self, const std::string& address, const py::object& port, const py::object& address_type,
-             const py::object& private_data, py::object user_data) {
-            return self.connect(address, to_port(port), address_type, private_data, std::move(user_data));
-          },
-          "address"_a, "port"_a, py::kw_only(), "address_type"_a = py::none(), "private_data"_a = py::bytes(),
-          "user_data"_a = py::none(),
-          "Awaitable: a connection to the peer that listens there (RDMA-CM). address_type: ipv4, ipv6 or gid; None: "
-          "as address looks.\nprivate_data: up to 56 bytes, which the peer sees with the request. Giving up its await "
-          "ends the attempt. Raises\nNotFoundError (nobody listens), ConnectionAbortedError (rejected), "
-          "ConnectionResetError (the peer went before it had answered),\nTimeOutError, FullError, NotSupportedError, "
-          "InvalidValueError (doca_rdma_connect_to_addr).")
+      .def("connect", &connect, "address"_a, "port"_a, py::kw_only(), "address_type"_a = py::none(),
+           "private_data"_a = py::bytes(), "user_data"_a = py::none(),
+           "Awaitable: a connection to the peer that listens there (RDMA-CM). address_type: ipv4, ipv6 or gid; None: "
+           "as address looks.\nprivate_data: up to 56 bytes, which the peer sees with the request. Giving up its await "
+           "ends the attempt.\naddress: in digits, or a host's name, which is looked up when awaited, and whose "
+           "addresses are tried in turn, IPv4 first;\nlocalhost is wherever this machine's devices listen.\nRaises "
+           "NotFoundError (nobody listens, unknown name), ConnectionAbortedError (rejected), ConnectionResetError (the "
+           "peer went before\nit had answered), TimeOutError, FullError, NotSupportedError, InvalidValueError "
+           "(doca_rdma_connect_to_addr).")
       .def(
           "listen", [](RdmaObject& self, const py::object& port) { return self.listen(to_port(port)); }, "port"_a,
           "Listens (RDMA-CM): async for connection in rdma.listen(port) gives requests, to be accepted or rejected; "

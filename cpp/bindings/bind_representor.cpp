@@ -24,7 +24,8 @@ bool is_equal_pci_addr(const Info& info, const std::string& addr) { return canon
 void bind_info(py::module_& module) {
   py::classh<Info> type(module, "RepresentorInfo",
                         "A function of the other side, or an SF, as the DPU saw it; pci_addr is its address there.");
-  each_field(std::type_identity<Info>(), [&](const char* name, auto field) { type.def_readonly(name, field); });
+  each_field(std::type_identity<Info>(),
+             [&](const char* name, auto field, const char* doc) { type.def_readonly(name, field, doc); });
   type.def("is_equal_pci_addr", &is_equal_pci_addr, "addr"_a,
            "Compares with an address in the long or the short form; raises InvalidValueError for another form.")
       .def(
@@ -40,18 +41,19 @@ void bind_info(py::module_& module) {
 
 void bind_properties(py::classh<RepresentorObject>& type) {
   const auto info = [](const RepresentorObject& self) -> const Info& { return self.shared()->properties(); };
-  type.def_property_readonly("info", [info](const RepresentorObject& self) { return info(self); });
-  each_field(std::type_identity<Info>(), [&](const char* name, auto field) {
-    type.def_property_readonly(name, [info, field](const RepresentorObject& self) { return info(self).*field; });
+  type.def_property_readonly(
+      "info", [info](const RepresentorObject& self) { return info(self); }, "A RepresentorInfo, as of the opening.");
+  each_field(std::type_identity<Info>(), [&](const char* name, auto field, const char* doc) {
+    type.def_property_readonly(name, [info, field](const RepresentorObject& self) { return info(self).*field; }, doc);
   });
   type.def(
       "is_equal_pci_addr",
       [info](const RepresentorObject& self, const std::string& addr) { return is_equal_pci_addr(info(self), addr); },
-      "addr"_a);
+      "addr"_a, "Compares with an address in the long or the short form; raises InvalidValueError for another form.");
 }
 
 void bind_life(py::classh<RepresentorObject>& type) {
-  type.def_property_readonly("is_open", &RepresentorObject::is_open)
+  type.def_property_readonly("is_open", &RepresentorObject::is_open, "False once closed.")
       .def("close", &RepresentorObject::close,
            "Closing again does nothing. Raises InUseError while a server is on the representor.")
       .def("__repr__", [](const RepresentorObject& self) {

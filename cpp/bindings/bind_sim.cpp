@@ -79,7 +79,7 @@ void from_plain(py::handle value, std::optional<T>& field, const std::string& wh
 
 template <class T>
 void collect_names(std::vector<std::string_view>& names) {
-  each_field(std::type_identity<T>(), [&](const char* name, auto) { names.emplace_back(name); });
+  each_field(std::type_identity<T>(), [&](const char* name, auto, auto...) { names.emplace_back(name); });
 }
 
 void check_keys(const py::dict& table, const std::vector<std::string_view>& known, const std::string& where) {
@@ -96,7 +96,7 @@ py::dict to_table(py::handle value, const std::string& where) {
 
 template <class T>
 void read_fields(const py::dict& table, T& value, const std::string& where) {
-  each_field(std::type_identity<T>(), [&](const char* name, auto field) {
+  each_field(std::type_identity<T>(), [&](const char* name, auto field, auto...) {
     if (table.contains(name)) from_plain(table[name], value.*field, where + ": " + name);
   });
 }

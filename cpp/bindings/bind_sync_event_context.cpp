@@ -103,8 +103,9 @@ void bind_event_task(py::module_& module) {
                                               "One operation on a sync event in its asynchronous mode. Gives the value "
                                               "(get), the value before (notify_add),\nthe value that ended it (a wait) "
                                               "or None (notify_set).")
-      .def_property_readonly("operation",
-                             [](const SyncEventTaskObject& self) { return to_str(name_of(self.operation())); })
+      .def_property_readonly(
+          "operation", [](const SyncEventTaskObject& self) { return to_str(name_of(self.operation())); },
+          "Its name in num_tasks: get, notify_set, ..., wait_neq.")
       .def("cancel", &SyncEventTaskObject::cancel,
            "Ends a wait in flight: the engine's next progress completes it with SHUTDOWN. Raises BadStateError for "
            "others.")
@@ -112,8 +113,11 @@ void bind_event_task(py::module_& module) {
           "operand", &SyncEventTaskObject::operand,
           [](SyncEventTaskObject& self, const py::object& value) { self.set_operand(to_u64(value, "operand")); },
           "What is stored, added or waited for. Setting, for another submission, raises InUseError in flight.")
-      .def_property("mask", &SyncEventTaskObject::mask,
-                    [](SyncEventTaskObject& self, const py::object& mask) { self.set_mask(to_u64(mask, "mask")); });
+      .def_property(
+          "mask", &SyncEventTaskObject::mask,
+          [](SyncEventTaskObject& self, const py::object& mask) { self.set_mask(to_u64(mask, "mask")); },
+          "Of a wait: the bits that are compared, 1, 2, 4 or 8 adjacent bytes of 0xFF, or 0 for all. Setting raises "
+          "InUseError in flight.");
 }
 
 void bind_as_context(py::module_& module) {
@@ -140,7 +144,7 @@ void bind_sync_event_context(py::module_& module) {
       "A sync event whose operations are tasks. A wait that fails, because a process at the other end is gone or the "
       "owner\nstopped the event, leaves it running.");
   add_methods(type, operations());
-  type.def_property_readonly("event", &SyncEventContextObject::event_ref)
+  type.def_property_readonly("event", &SyncEventContextObject::event_ref, "The SyncEvent that it works on.")
       .def(
           "poll_until",
           [](const py::object& self, const py::object& predicate, double interval) {

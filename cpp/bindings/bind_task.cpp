@@ -78,7 +78,7 @@ void bind_properties(Class& type) {
       .def_property_readonly("state", &TaskObject::state, "FREE once freed, or once its context has stopped.")
       .def_property_readonly("done", &TaskObject::done, "Whether it has completed, and is not in flight again.")
       .def_property("user_data", &TaskObject::user_data, set_user_data, "Anything; handed to the callbacks.")
-      .def_property_readonly("context", &TaskObject::context_ref)
+      .def_property_readonly("context", &TaskObject::context_ref, "The Context whose task it is.")
       .def_property_readonly("_engine", [](const TaskObject& self) { return self.context().engine_ref(); })
       .def_property_readonly("_completions", &TaskObject::completions)
       .def_property_readonly("_value", &TaskObject::value)

@@ -5,9 +5,13 @@
 #include <pydoca/representor.hpp>
 
 #include <memory>
+#include <string>
 #include <utility>
 
 namespace pydoca::bindings {
+
+/// What Status::driver means for what is on this device: that it was removed, or what else its driver may have told.
+std::string describe_driver_failure(const Device& device);
 
 class DeviceObject {
  public:

@@ -6,6 +6,7 @@
 #include "blocking_call.hpp"
 #include "collectable.hpp"
 #include "convert.hpp"
+#include "known_inventories.hpp"
 #include "parse.hpp"
 
 #include <algorithm>
@@ -128,9 +129,19 @@ void MmapObject::start() {
   drain_log();
 }
 
+template <typename Call>
+void MmapObject::end_with(Call call) {
+  try {
+    wait_for(call);
+  } catch (const Error& error) {
+    if (error.status() != Status::not_permitted) throw;
+    throw Error(error.status(), error.what() + describe_bufs_of(*mmap_));
+  }
+}
+
 void MmapObject::stop() {
   const std::shared_ptr<Mmap>& mmap = get();
-  wait_for([&] { mmap->stop(); });
+  end_with([&] { mmap->stop(); });
   drain_log();
 }
 
@@ -142,7 +153,7 @@ void MmapObject::enter() {
 void MmapObject::close() {
   if (closed_) return;
   const std::shared_ptr<Mmap>& mmap = get();
-  wait_for([&] { mmap->close(); });
+  end_with([&] { mmap->close(); });
   closed_ = true;
   let_go();
 }

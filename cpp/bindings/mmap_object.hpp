@@ -76,6 +76,9 @@ class MmapObject {
   pybind11::bytes export_with(Export exporting, const pybind11::object& device) const;
   template <typename Call>
   void wait_for(Call call);
+  /// As wait_for; what fails as bufs are out says which.
+  template <typename Call>
+  void end_with(Call call);
   void let_go();
 
   std::shared_ptr<Mmap> mmap_;

@@ -4,6 +4,7 @@
 #include "collectable.hpp"
 #include "convert.hpp"
 #include "rdma_connection_object.hpp"
+#include "rdma_task_limits.hpp"
 #include "sync_event_object.hpp"
 
 #include <array>
@@ -33,15 +34,6 @@ bool answers_word(RdmaTaskKind kind) noexcept {
 bool is_of_event(RdmaTaskKind kind) noexcept { return kind >= RdmaTaskKind::remote_net_sync_event_get; }
 
 py::object to_int(std::uint64_t value) { return py::reinterpret_steal<py::object>(PyLong_FromUnsignedLongLong(value)); }
-
-std::string describe_list(const char* name, const Buf* list) {
-  if (list == nullptr) {
-    return std::string(name) + ": none";
-  }
-  return std::string(name) + ": " + std::to_string(list->list_data_len()) + " bytes of data and " +
-         std::to_string(list->list_tailroom()) + " of tailroom in " + std::to_string(list->num_elements()) +
-         " element(s)";
-}
 
 /// What a peer's memory may lack.
 std::string lacks(std::string_view permission) {
@@ -194,26 +186,6 @@ std::string RdmaTaskObject::describe() const {
   return length_ != 0 ? name + " of " + std::to_string(length_) + " bytes" : name;
 }
 
-std::string RdmaTaskObject::sizes() const {
-  const DeviceInfo& info = context().context().device()->info();
-  const auto& rdma = static_cast<const Rdma&>(context().context());
-  std::string text =
-      describe_list("src", element_of(operands_.src)) + "; " + describe_list("dst", element_of(operands_.dst));
-  if (answers_word(kind_)) {
-    text += "; " + describe_list("result", element_of(operands_.result)) +
-            "; eight bytes are answered, and an atomic's dst is eight aligned bytes at its data";
-  }
-  if (is_of_event(kind_) && operands_.event.is_none()) {
-    text += "; it takes a SyncEventRemoteNet";
-  }
-  return text + ". What is moved must fit, have at most " + std::to_string(Rdma::max_message_size(info)) +
-         " bytes, lie in memory maps that " + info.name() +
-         " was added to, in lists, given by their first element, of at most " +
-         std::to_string(rdma.max_send_buf_list_len()) +
-         " (max_send_buf_list_len; receives: " + std::to_string(rdma.receive_dst_buf_list_len()) +
-         ", receive_dst_buf_list_len)";
-}
-
 /// Why memory at one of the ends could not be used.
 std::string RdmaTaskObject::why_memory_failed() const {
   switch (kind_) {
@@ -240,7 +212,7 @@ std::string RdmaTaskObject::why_memory_failed() const {
 std::string RdmaTaskObject::advice(Status status) const {
   switch (status) {
     case Status::invalid_value:
-      return sizes();
+      return describe_violation(static_cast<const Rdma&>(context().context()), kind_, operands_);
     case Status::in_use:
       return "another task is filling the same buf; wait for its completion";
     case Status::not_connected:

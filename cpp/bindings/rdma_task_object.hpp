@@ -69,7 +69,6 @@ class RdmaTaskObject final : public TaskObject {
   void set_remote_operands();
   /// Where the eight bytes will be that the task answers; null when that is not this process's memory.
   const void* answer_place() const;
-  std::string sizes() const;
   std::string why_memory_failed() const;
 
   const RdmaTaskKind kind_;

@@ -6,6 +6,7 @@
 #include "blocking_call.hpp"
 #include "buf_object.hpp"
 #include "convert.hpp"
+#include "device_object.hpp"
 #include "mmap_object.hpp"
 #include "view.hpp"
 
@@ -198,7 +199,8 @@ std::string SyncEventObject::advice(Status status) const {
     case Status::again:
       return "a signal ended it; call again";
     case Status::driver:
-      return "the device was removed; open it again when it is back";
+      return event_->device() != nullptr ? describe_driver_failure(*event_->device())
+                                         : std::string(error_descr(status));
     case Status::bad_state:
       if (event_->is_started()) return "its owner has stopped it; import another";
       return "it is " + std::string(state()) +

@@ -2,6 +2,7 @@
 
 #include "collectable.hpp"
 #include "convert.hpp"
+#include "device_object.hpp"
 #include "quarantine.hpp"
 #include "raw_method.hpp"
 
@@ -312,7 +313,7 @@ std::string TaskObject::advice(Status status) const {
     case Status::shutdown:
       return "it was flushed, as its context stopped before the device began it";
     case Status::driver:
-      return "the device was removed; open it again when it is back";
+      return describe_driver_failure(*context_->context().device());
     default:
       return std::string(error_descr(status));
   }

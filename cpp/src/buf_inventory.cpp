@@ -19,12 +19,12 @@ void BufInventory::add_slab(std::size_t count) {
   }
   try {
     slabs_.reserve(slabs_.size() + 1);
-    slabs_.push_back(std::unique_ptr<Buf[]>(new Buf[count]));
+    slabs_.push_back({std::unique_ptr<Buf[]>(new Buf[count]), count});
   } catch (const std::bad_alloc&) {
     throw Error(Status::no_memory, detail::concat("buf inventory: no memory for ", count, " descriptors"));
   }
   for (std::size_t i = count; i-- > 0;) {
-    Buf& buf = slabs_.back()[i];
+    Buf& buf = slabs_.back().bufs[i];
     buf.inventory_ = this;
     buf.Segment::next = free_;
     free_ = &buf;
@@ -58,6 +58,16 @@ void BufInventory::expand(std::size_t num_elements) {
     throw Error(Status::bad_state, "expand buf inventory: start it first");
   }
   add_slab(num_elements);
+}
+
+std::vector<const Buf*> BufInventory::bufs_of(const Mmap& map) const {
+  std::vector<const Buf*> found;
+  for (const Slab& slab : slabs_) {
+    for (std::size_t i = 0; i < slab.count; ++i) {
+      if (slab.bufs[i].mmap_.get() == &map) found.push_back(&slab.bufs[i]);
+    }
+  }
+  return found;
 }
 
 Buf* BufInventory::take() noexcept {

@@ -9,6 +9,7 @@ from typing import Any, Literal, Self, SupportsIndex, TypeAlias
 from typing_extensions import Buffer
 
 from pydoca._errors import DocaError, Status
+from pydoca._names import ConnectionByName
 from pydoca._receives import Receives
 
 __version__: str
@@ -701,7 +702,7 @@ class Rdma(Context):
         address_type: Literal["ipv4", "ipv6", "gid"] | None = ...,
         private_data: Buffer = ...,
         user_data: Any = ...,
-    ) -> EstablishedConnection: ...
+    ) -> EstablishedConnection | ConnectionByName: ...
     def listen(self, port: SupportsIndex) -> RdmaListener: ...
     @property
     def connections(self) -> list[RdmaConnection]: ...

@@ -98,14 +98,15 @@ def fabric() -> str:
 def remove_device(device: str | _Named) -> None:
     """Pulls a function out, in this process: it is enumerated no more, and operations of open devices fail.
 
-    Raises NotFoundError when there is none of that name.
+    device: its name, its PCI address (which names no SF), a Device or a DeviceInfo. Raises NotFoundError when there is
+    none.
     """
     _load_environment()
     _core.sim_remove_device(_name_of(device))
 
 
 def restore_device(device: str | _Named) -> None:
-    """Plugs it in again, for later openings. Raises NotFoundError when the topology has none of that name."""
+    """Plugs it in again, for later openings. device as for remove_device; NotFoundError when the topology has none."""
     _load_environment()
     _core.sim_restore_device(_name_of(device))
 
@@ -113,7 +114,9 @@ def restore_device(device: str | _Named) -> None:
 def _name_of(device: str | _Named) -> str:
     name = getattr(device, "name", device)
     if not isinstance(name, str):
-        raise TypeError(f"a device is given by its name, a Device or a DeviceInfo, not by {type(device).__name__}")
+        raise TypeError(
+            f"a device is given by its name or address, a Device or a DeviceInfo, not by {type(device).__name__}"
+        )
     return name
 
 

@@ -345,33 +345,34 @@ TEST_F(ComchSend, StoppingLastsUntilTheTasksAreFreed) {
   ASSERT_TRUE(run_until({client.engine.get()}, [&] { return client.is(ContextState::idle); }));
 }
 
-TEST_F(ComchSend, OnARemovedDeviceStopsTheContext) {
-  ServerSide server;
-  server.start();
-  ClientSide client;
-  client.start();
-  meet(server, client);
-  sim::remove_device("pf0");
-  EXPECT_EQ(client.send(pattern(3)), Status::success);
-  ASSERT_TRUE(run_until({client.engine.get()}, [&] { return client.is(ContextState::idle); }));
-  EXPECT_EQ(client.events.sent, std::vector{Status::driver});
-  EXPECT_EQ(client.context->failure(), Status::driver);
-  ASSERT_TRUE(run_until({server.engine.get()}, [&] { return server.events.disconnected == 1; }));
-  EXPECT_EQ(thrown_by([&] { client.context->start(); }), Status::driver);
-  sim::restore_device("pf0");
+/// Two that had met when the client's device was removed.
+class ComchRemoval : public Comch {
+ protected:
+  ComchRemoval() {
+    server_.start();
+    client_.start();
+    meet(server_, client_);
+    sim::remove_device("pf0");
+  }
+  ~ComchRemoval() override { sim::restore_device("pf0"); }
+
+  ServerSide server_;
+  ClientSide client_;
+};
+
+TEST_F(ComchRemoval, FailsASendAndStopsTheContext) {
+  EXPECT_EQ(client_.send(pattern(3)), Status::success);
+  ASSERT_TRUE(run_until({client_.engine.get()}, [&] { return client_.is(ContextState::idle); }));
+  EXPECT_EQ(client_.events.sent, std::vector{Status::driver});
+  EXPECT_EQ(client_.context->failure(), Status::driver);
+  ASSERT_TRUE(run_until({server_.engine.get()}, [&] { return server_.events.disconnected == 1; }));
+  EXPECT_EQ(thrown_by([&] { client_.context->start(); }), Status::driver);
 }
 
-TEST_F(Comch, ARemovedDeviceStopsWhoOnlyListens) {
-  ServerSide server;
-  server.start();
-  ClientSide client;
-  client.start();
-  meet(server, client);
-  sim::remove_device("pf0");
-  ASSERT_TRUE(run_until({client.engine.get()}, [&] { return client.is(ContextState::idle); }));
-  EXPECT_EQ(client.context->failure(), Status::driver);
-  ASSERT_TRUE(run_until({server.engine.get()}, [&] { return server.events.disconnected == 1; }));
-  sim::restore_device("pf0");
+TEST_F(ComchRemoval, StopsWhoOnlyListens) {
+  ASSERT_TRUE(run_until({client_.engine.get()}, [&] { return client_.is(ContextState::idle); }));
+  EXPECT_EQ(client_.context->failure(), Status::driver);
+  ASSERT_TRUE(run_until({server_.engine.get()}, [&] { return server_.events.disconnected == 1; }));
 }
 
 TEST_F(Comch, DestroyingRunningContextsLeavesHandlesHarmless) {

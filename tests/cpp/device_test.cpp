@@ -388,6 +388,15 @@ TEST_F(Devices, ARestoredOneOpensAnewAndTheOldObjectStaysDead) {
   EXPECT_NE(fresh->ordinal(), old->ordinal());
 }
 
+TEST_F(Devices, AnAddressNamesTheRemovedOne) {
+  sim::remove_device("03:00.0");
+  EXPECT_EQ(thrown_by([] { find_device("p0"); }), Status::not_found);
+  EXPECT_EQ(find_device("p0s0").pci_addr(), "0000:03:00.0");  // the SF stays
+  sim::restore_device("0000:03:00.0");
+  EXPECT_EQ(find_device("p0").name(), "p0");
+  EXPECT_EQ(thrown_by([] { sim::remove_device("7f:00.0"); }), Status::not_found);
+}
+
 TEST_F(Devices, RemovalKnowsItsNames) {
   EXPECT_EQ(thrown_by([] { sim::remove_device("nope"); }), Status::not_found);
   EXPECT_EQ(thrown_by([] { sim::restore_device("nope"); }), Status::not_found);

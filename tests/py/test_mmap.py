@@ -264,6 +264,37 @@ def test_live_bufs_keep_a_map_started(p0):
         assert mmap.num_bufs == 0
 
 
+def test_a_map_that_cannot_end_says_which_bufs_it_waits_for(p0):
+    few, many = pydoca.BufInventory(1), pydoca.BufInventory(8)
+    with p0.mmap(bytearray(64)) as mmap:
+        held = few.get_by_addr(mmap, mmap.addr + 8, 16)
+        with pytest.raises(pydoca.NotPermittedError) as error:
+            mmap.close()
+        place = f"16 bytes at {mmap.addr + 8:#x} of a BufInventory of 1 elements"
+        assert str(error.value).startswith(
+            f"stop mmap: 1 buf(s) still point into the map; release them first: {place}; "
+        )
+        assert "drop whatever has them, a name or a task" in str(error.value)
+        more = [many.get_by_data(mmap) for _ in range(4)]
+        with pytest.raises(pydoca.NotPermittedError, match="of 8 elements and 2 more; close") as error:
+            mmap.stop()
+        assert place in str(error.value)
+        del held
+        more.clear()
+    assert not mmap.is_started
+
+
+def test_inventories_that_have_gone_are_forgotten(p0):
+    for _ in range(100):
+        pydoca.BufInventory(1)
+    mmap = p0.mmap(bytearray(64))
+    held = pydoca.BufInventory(3).get_by_addr(mmap)  # which keeps its inventory
+    with pytest.raises(pydoca.NotPermittedError, match=r"64 bytes at .* of a BufInventory of 3 elements;"):
+        mmap.close()
+    held.close()
+    mmap.close()
+
+
 def test_closing_is_idempotent_and_final(p0):
     mmap = p0.mmap(bytearray(8))
     mmap.close()

@@ -429,3 +429,32 @@ def test_two_fabrics_do_not_meet(start, own):
             device.import_sync_event(owner.blob)
     finally:
         pydoca.sim.set_fabric(before)
+
+
+def test_an_import_that_fails_at_the_importer_is_no_death(start, own):
+    owner = own(publisher="remote_pci", subscriber="cpu")
+    peer = start(
+        "dpu",
+        None,
+        """
+        import os, resource
+        blob = bytes.fromhex(sys.stdin.readline())
+        free = os.dup(0)
+        os.close(free)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (free + 2, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+        try:
+            device.import_sync_event(blob)  # there is room for the connection, but not for what comes through it
+        except pydoca.DocaError as error:
+            say(f"{type(error).__name__}: {error}")
+        sys.stdin.read()
+        """,
+    )
+    peer.process.stdin.write(owner.blob.hex() + "\n")
+    peer.process.stdin.flush()
+    assert "answers nonsense" in peer.line()  # cut off on the way, so the owner had granted it
+    with pytest.raises(pydoca.TimeOutError):
+        owner.wait(7, timeout=0.3)
+    peer.kill()
+    with pytest.raises(pydoca.TimeOutError):
+        owner.wait(7, timeout=0.3)
+    assert owner.get() == 0

@@ -180,11 +180,21 @@ def test_the_fabric_has_a_name():
     assert sim.fabric() == "a.b-c_9"
 
 
-def test_only_known_functions_are_removed_and_restored():
-    with pytest.raises(pydoca.NotFoundError, match="p7"):
-        sim.remove_device("p7")
-    with pytest.raises(pydoca.NotFoundError, match="p7"):
-        sim.restore_device("p7")
+@pytest.mark.parametrize("selector", ["p0", "03:00.0", "0000:03:00.0"])
+def test_a_function_is_removed_and_restored_by_name_and_by_address(selector):
+    sim.remove_device(selector)
+    with pytest.raises(pydoca.NotFoundError, match="p0"):
+        pydoca.open_device("p0")
+    assert pydoca.open_device("03:00.0").name == "p0s0"  # the SF stays
+    sim.restore_device(selector)
+    assert pydoca.open_device("03:00.0").name == "p0"
+
+
+@pytest.mark.parametrize("unknown", ["p7", "7f:00.0"])
+def test_only_known_functions_are_removed_and_restored(unknown):
+    for call in (sim.remove_device, sim.restore_device):
+        with pytest.raises(pydoca.NotFoundError, match=unknown):
+            call(unknown)
     for call in (sim.remove_device, sim.restore_device):
         with pytest.raises(TypeError, match="not by int"):
             call(5)

@@ -44,6 +44,9 @@ class BufInventory : public std::enable_shared_from_this<BufInventory> {
   /// A copy of every element of source's list, sections as they are. not_permitted unless source is a head.
   Status dup(const Buf& source, Buf*& buf) noexcept;
 
+  /// Those of map's that are out. Allocates: for messages.
+  std::vector<const Buf*> bufs_of(const Mmap& map) const;
+
   bool is_started() const noexcept { return started_; }
   std::size_t num_elements() const noexcept { return num_elements_; }
   std::size_t num_free_elements() const noexcept { return num_free_; }
@@ -57,7 +60,12 @@ class BufInventory : public std::enable_shared_from_this<BufInventory> {
   Buf* take() noexcept;
   void put_back(Buf& buf) noexcept;
 
-  std::vector<std::unique_ptr<Buf[]>> slabs_;
+  struct Slab {
+    std::unique_ptr<Buf[]> bufs;
+    std::size_t count;
+  };
+
+  std::vector<Slab> slabs_;
   std::shared_ptr<BufInventory> self_;  ///< while a buf is out: the descriptors live here
   Buf* free_ = nullptr;
   std::size_t num_elements_ = 0;

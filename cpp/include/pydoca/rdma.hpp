@@ -261,7 +261,7 @@ inline void RdmaTask::finish(Status status) noexcept {
 ///
 /// io_failed: memory that is not there or not permitted, at either end, a message longer than the receive that takes
 /// it. time_out: the peer never had a receive (set_rnr_retry_count). connection_reset: the peer is gone. driver: the
-/// device was removed.
+/// device was removed (Device::removed), or its driver reported a fatal error.
 class Rdma final : public Context {
  public:
   static constexpr std::chrono::milliseconds default_connection_request_timeout{2000};

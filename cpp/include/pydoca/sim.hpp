@@ -46,9 +46,9 @@ void set_fabric(std::string_view name);
 std::string fabric();
 
 /// Surprise removal, in this process: the function leaves enumerations, and operations of open devices fail from now
-/// on. Throws not_found.
-void remove_device(std::string_view name);
-/// Brings it back for later openings.
-void restore_device(std::string_view name);
+/// on. selector: a name, or a PCI address, which is that of no SF. Throws not_found.
+void remove_device(std::string_view selector);
+/// Brings it back for later openings. Throws not_found.
+void restore_device(std::string_view selector);
 
 }  // namespace pydoca::sim

@@ -56,7 +56,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     if arguments.run is _run_copy:
         _check_copy(copy, arguments)
     if arguments.run is _run_ping_pong:
-        _check_meeting(rdma, arguments)
+        _check_ping_pong(rdma, arguments)
     if arguments.run is _run_rdma_lab:
         _check_rdma_lab(rdma_lab, arguments)
     if arguments.run is _run_sync_event:
@@ -151,7 +151,9 @@ def _add_copy(commands: argparse._SubParsersAction[_Parser]) -> _Parser:
 
 def _add_meeting(parser: _Parser) -> None:
     parser.add_argument("--listen", type=port, metavar="PORT", help="over RDMA: wait for the other half at this port")
-    parser.add_argument("--connect", type=place, metavar="ADDRESS:PORT", help="over RDMA: where the other half listens")
+    parser.add_argument(
+        "--connect", type=place, metavar="ADDRESS:PORT", help="over RDMA: where the other half listens; also NAME:PORT"
+    )
     parser.add_argument(
         "--backend", choices=["sim", "verbs"], help="devices of this kind only (so does PYDOCA_BACKEND)"
     )
@@ -160,6 +162,15 @@ def _add_meeting(parser: _Parser) -> None:
 def _check_meeting(parser: _Parser, arguments: argparse.Namespace) -> None:
     if arguments.listen is not None and arguments.connect is not None:
         parser.error("--listen and --connect are the two halves: give one of them")
+
+
+def _check_ping_pong(parser: _Parser, arguments: argparse.Namespace) -> None:
+    _check_meeting(parser, arguments)
+    for option, default in (("size", 64), ("count", 1000)):
+        if getattr(arguments, option) is None:
+            setattr(arguments, option, default)
+        elif arguments.listen is not None:
+            parser.error(f"--{option} goes with --connect: the half that connects decides it")
 
 
 def _check_copy_over_rdma(parser: _Parser, arguments: argparse.Namespace) -> None:
@@ -210,13 +221,9 @@ def _add_rdma(commands: argparse._SubParsersAction[_Parser]) -> _Parser:
     _add_json(ping_pong)
     _add_meeting(ping_pong)
     ping_pong.add_argument("--device", help="PCI address, name, ibdev name or interface")
-    whose = "with --listen, as the other half says"
-    ping_pong.add_argument(
-        "--size", type=size, default=64, metavar="SIZE", help=f"bytes of a message (default: 64; {whose})"
-    )
-    ping_pong.add_argument(
-        "--count", type=count, default=1000, metavar="N", help=f"round trips (default: 1000; {whose})"
-    )
+    whose = "not with --listen: the other half decides"
+    ping_pong.add_argument("--size", type=size, metavar="SIZE", help=f"bytes of a message (default: 64; {whose})")
+    ping_pong.add_argument("--count", type=count, metavar="N", help=f"round trips (default: 1000; {whose})")
     ping_pong.add_argument(
         "--timeout", type=seconds, metavar="S", default=10.0, help="seconds to wait for the other half (default: 10)"
     )

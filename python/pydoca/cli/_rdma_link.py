@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 
 import pydoca
+from pydoca._names import connect_in_turn, look_up
 from pydoca.cli._errors import CommandError
 from pydoca.cli._report import Reporter
 
@@ -129,20 +129,22 @@ async def take_first(rdma: pydoca.Rdma, place: Place, other: str, reporter: Repo
     try:
         async with asyncio.timeout(place.timeout):
             with rdma.listen(place.port) as listener:
-                return await _take(listener, place.greeting)
+                return await _take(listener, place.greeting, reporter)
     except TimeoutError:
         raise CommandError(
             f"nobody came to {place}, for {place.timeout:g} s: start `{other}`, or wait longer with --timeout"
         ) from None
 
 
-async def _take(listener: pydoca.RdmaListener, greeting: bytes) -> pydoca.RdmaConnection:
+async def _take(listener: pydoca.RdmaListener, greeting: bytes, reporter: Reporter) -> pydoca.RdmaConnection:
     while True:
         request = await listener.request()
-        with contextlib.suppress(pydoca.DocaError):  # it has gone already
+        try:
             if request.private_data.startswith(greeting):
                 return await request.accept()
             request.reject()
+        except pydoca.DocaError as error:
+            reporter.waiting(f"who came has gone already ({error}); waiting for the next one")
 
 
 async def reach(
@@ -150,7 +152,9 @@ async def reach(
 ) -> pydoca.RdmaConnection:
     """A connection to who listens there, or will soon; said goes with the greeting."""
     reporter.waiting(f"waiting for the other half at {place}")
-    attempts = _Attempts(rdma, place, place.greeting + said)
+    assert place.address is not None
+    addresses = await asyncio.get_running_loop().run_in_executor(None, look_up, rdma.device, place.address)
+    attempts = _Attempts(rdma, place, addresses, place.greeting + said)
     try:
         async with asyncio.timeout(place.timeout):
             return await attempts.succeed()
@@ -161,17 +165,17 @@ async def reach(
 
 
 class _Attempts:
-    def __init__(self, rdma: pydoca.Rdma, place: Place, said: bytes) -> None:
+    def __init__(self, rdma: pydoca.Rdma, place: Place, addresses: list[str], said: bytes) -> None:
         self._rdma = rdma
         self._place = place
+        self._addresses = addresses
         self._said = said
         self.trouble = "nobody listens"
 
     async def succeed(self) -> pydoca.RdmaConnection:
-        assert self._place.address is not None
         while True:
             try:
-                return await self._rdma.connect(self._place.address, self._place.port, private_data=self._said)
+                return await connect_in_turn(self._rdma, self._addresses, self._place.port, private_data=self._said)
             except pydoca.ConnectionAbortedError:
                 self.trouble = f"`pydoca {self._place.command}` is not what listens"
             except (pydoca.NotFoundError, pydoca.TimeOutError):

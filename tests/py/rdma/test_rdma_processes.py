@@ -11,13 +11,14 @@ import textwrap
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import pydoca
 from pydoca.cli._errors import CommandError
 from pydoca.cli._ping_pong import wanted_by
-from pydoca.cli._rdma_link import Place, reach, take_first
+from pydoca.cli._rdma_link import Place, _take, reach, take_first
 from pydoca.cli._report import Terminal
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
@@ -64,6 +65,38 @@ def test_a_peer_signals_a_sync_event(start, devices, patience, unused_port):
     remote = start(EXAMPLES / "rdma_event_remote.py", address_of(local), unused_port, *devices[1])
     assert end_of(remote, patience) == "the peer answered 20\n"
     assert end_of(local, patience) == "the peer signalled 10\n"
+
+
+HASTY = """
+    import asyncio, sys
+    import pydoca
+
+    async def main(address, port, name=None):
+        dev = pydoca.open_device(name, capability="rdma_connection_manager")
+        async with pydoca.ProgressEngine() as pe, pydoca.Rdma(pe, dev) as rdma:
+            try:
+                await asyncio.wait_for(rdma.connect(address, int(port)), 0.5)
+            except TimeoutError:
+                print("gave up")
+
+    asyncio.run(main(*sys.argv[1:]))
+"""
+
+
+def test_a_server_goes_on_when_a_client_has_gone_before_it_was_accepted(
+    start, devices, rdma_names, patience, unused_port
+):
+    server = start(EXAMPLES / "rdma_server.py", unused_port, *devices[0])
+    place = (address_of(server), unused_port)
+    server.send_signal(signal.SIGSTOP)
+    assert end_of(start("-c", textwrap.dedent(HASTY), *place, *devices[1]), patience) == "gave up\n"
+    client = start(EXAMPLES / "rdma_client.py", *place, *devices[1])
+    server.send_signal(signal.SIGCONT)
+    assert end_of(client, patience) == "read back 15 bytes\nHello over RDMA\n"
+    *gone, last = end_of(server, patience).splitlines()
+    assert last == "the client wrote Hello over RDMA and says goodbye"
+    assert all(line.startswith("a client has gone before it was accepted: ") for line in gone)
+    assert gone or rdma_names[0] == "sim"  # whose listener forgets such a request by itself
 
 
 @pytest.mark.verbs
@@ -136,6 +169,21 @@ def test_ping_pong_between_two_commands(commands, rdma_names, patience, unused_p
     assert 0 < played["round_trip_us"]["min"] <= played["round_trip_us"]["median"] <= played["round_trip_us"]["max"]
 
 
+def test_two_commands_meet_at_localhost(commands, rdma_names, patience, unused_port):
+    command = ["rdma", "ping-pong", "--json", *options(rdma_names, True)]
+    server = commands.start(*command, "--listen", unused_port)
+    client = commands.start(*command, "--connect", f"localhost:{unused_port}", "--count", 10)
+    played, served = (json.loads(end_of(process, patience)) for process in (client, server))
+    assert played["count"] == served["count"] == 10
+
+
+def test_a_command_does_not_wait_for_a_name_that_is_none(commands, rdma_names):
+    line = ["rdma", "ping-pong", *options(rdma_names, True), "--timeout", 1000, "--connect", "two..dots:5000"]
+    done = commands.run(*line)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert 'connect to "two..dots"' in done.stderr
+
+
 def test_ping_pong_in_one_command(commands, rdma_names):
     done = commands.run("rdma", "ping-pong", "--count", "100", *options(rdma_names, True))
     assert (done.returncode, done.stderr) == (0, "")
@@ -153,12 +201,44 @@ def test_ping_pong_in_one_command(commands, rdma_names):
         (["copy", "--transport", "rdma", "--listen", "5000", "--side", "dpu", "x"], "--side"),
         (["copy", "--listen", "5000", "x"], "--transport rdma"),
         (["rdma", "ping-pong", "--listen", "1", "--connect", "a:1"], "two halves"),
+        (["rdma", "ping-pong", "--listen", "1", "--size", "64"], "--size goes with --connect: the half that connects"),
+        (["rdma", "ping-pong", "--listen", "1", "--count", "9"], "--count goes with --connect: the half that connects"),
     ],
 )
 def test_what_does_not_fit_together_is_refused(commands, line, text):
     done = commands.run(*line)
     assert done.returncode == 2
     assert text in done.stderr
+
+
+def test_a_half_that_has_gone_already_is_told_of(pair, run, unused_port):
+    class Told(Terminal):
+        def waiting(self, what):
+            told.append(what)
+
+    class Gone:
+        private_data = b"pydoca copy"
+
+        def accept(self):
+            raise pydoca.ConnectionAbortedError("the peer has gone")
+
+    class Listener:
+        async def request(self):
+            return requests.pop()
+
+    async def main():
+        async with pydoca.ProgressEngine() as pe, pair.a.rdma(pe) as a, pair.b.rdma(pe) as b:
+            with b.listen(unused_port) as listener:
+                attempt = a.connect(pair.b.address, unused_port, private_data=b"pydoca copy")
+                requests[:] = [await listener.request(), Gone()]
+                taken = await _take(Listener(), b"pydoca copy", Told(quiet=True))
+                assert (await attempt).is_connected
+                assert taken.is_connected
+
+    told: list[str] = []
+    requests: list[Any] = []
+    run(main())
+    assert told == ["who came has gone already (the peer has gone); waiting for the next one"]
 
 
 def test_nobody_comes(commands, rdma_names, unused_port):

@@ -74,7 +74,10 @@ class Losses final : public Exporter::Companion {
   explicit Losses(bool silent) : alarm(silent) {}
 
   std::vector<int> files() const override { return alarm.files(); }
-  void importer_died() noexcept override {
+  void importer_died(bool had_imported) noexcept override {
+    if (!had_imported) {
+      return;
+    }
     died_.fetch_add(1, std::memory_order_release);
     alarm.wake(CounterSide::owner);
     alarm.wake(CounterSide::importer);  // it may have taken the bell, and died before it woke anybody

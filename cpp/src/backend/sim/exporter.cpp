@@ -316,7 +316,7 @@ void Exporter::forget(Service::Id connection) noexcept {
       if (gone) {
         revoke(grant);
         if (entry.companion != nullptr && !(*grant.gate)->said_goodbye()) {
-          entry.companion->importer_died();
+          entry.companion->importer_died((*grant.gate)->said_hello());
         }
       }
       return gone;

@@ -27,7 +27,8 @@ class Exporter {
     virtual ~Companion() = default;
     virtual std::vector<int> files() const = 0;
     // Under the service's lock, from any thread:
-    virtual void importer_died() noexcept = 0;
+    /// It left without a goodbye; had_imported: and not because its import failed on its side.
+    virtual void importer_died(bool had_imported) noexcept = 0;
     virtual void withdrawn() noexcept = 0;
   };
   struct Export {

@@ -34,6 +34,9 @@ class Gate {
   /// After close(): whether no access is under way.
   bool is_empty() const noexcept { return inside_.load(std::memory_order_seq_cst) == 0; }
 
+  /// The importer says that its import succeeded.
+  void say_hello() noexcept { hello_.store(1, std::memory_order_release); }
+  bool said_hello() const noexcept { return hello_.load(std::memory_order_acquire) != 0; }
   /// The importer says that it leaves for good: the end of its connection is no accident.
   void say_goodbye() noexcept { goodbye_.store(1, std::memory_order_release); }
   bool said_goodbye() const noexcept { return goodbye_.load(std::memory_order_acquire) != 0; }
@@ -41,6 +44,7 @@ class Gate {
  private:
   std::atomic<std::uint32_t> closed_{0};
   std::atomic<std::uint32_t> inside_{0};
+  std::atomic<std::uint32_t> hello_{0};
   std::atomic<std::uint32_t> goodbye_{0};
 };
 

@@ -146,6 +146,7 @@ void ImportedRegion::watch(detail::Fd connection, detail::Fd wakes) {
   const Service::Lock lock = service.lock();
   connection_ = service.add(std::move(connection), std::make_unique<OwnerWatch>(shared_gate_, std::move(wakes)));
   service_ = &service;
+  gate_->say_hello();
 }
 
 }  // namespace pydoca::sim

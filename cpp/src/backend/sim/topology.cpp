@@ -47,6 +47,18 @@ const Function* find_by_name(const Topology& topology, std::string_view name) {
 
 bool is_sf(const Function& function) noexcept { return function.properties.func_type == PciFuncType::sf; }
 
+/// By name or address; an SF's address is that of the function that carries it, which is the one meant.
+const Function* find_function(const Topology& topology, std::string_view selector) {
+  const auto address = parse_pci_addr(selector);
+  if (!address.has_value()) {
+    return find_by_name(topology, selector);
+  }
+  const auto found = std::ranges::find_if(topology.functions, [&](const Function& other) {
+    return other.properties.pci_addr == *address && !is_sf(other);
+  });
+  return found == topology.functions.end() ? nullptr : &*found;
+}
+
 void check_parent(const Topology& topology, const Function& function) {
   if (function.parent.empty()) {
     return;
@@ -151,22 +163,23 @@ const Topology& topology() {
   return *machine.topology;
 }
 
-void remove_device(std::string_view name) {
+void remove_device(std::string_view selector) {
   Machine& machine = Machine::instance();
   const std::lock_guard lock(machine.mutex);
-  const Function* const function = find_by_name(*machine.topology, name);
+  const Function* const function = find_function(*machine.topology, selector);
   if (function == nullptr || !machine.is_present(*function)) {
-    throw Error(Status::not_found, detail::concat("remove device \"", name, "\": there is no such function"));
+    throw Error(Status::not_found, detail::concat("remove device \"", selector, "\": there is no such function"));
   }
   machine.removal_of(function->properties.name)->happen();
 }
 
-void restore_device(std::string_view name) {
+void restore_device(std::string_view selector) {
   Machine& machine = Machine::instance();
   const std::lock_guard lock(machine.mutex);
-  const Function* const function = find_by_name(*machine.topology, name);
+  const Function* const function = find_function(*machine.topology, selector);
   if (function == nullptr) {
-    throw Error(Status::not_found, detail::concat("restore device \"", name, "\": the topology has no such function"));
+    throw Error(Status::not_found,
+                detail::concat("restore device \"", selector, "\": the topology has no such function"));
   }
   if (!machine.is_present(*function)) {
     machine.removals.erase(function->properties.name);  // devices opened before stay dead

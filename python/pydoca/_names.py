@@ -1,0 +1,135 @@
+"""Peers by name: what `Rdma.connect` gives where the address is a host's name."""
+
+from __future__ import annotations
+
+import contextlib
+import ipaddress
+import socket
+import time
+from collections.abc import Generator, Iterator
+from typing import Any
+
+from pydoca._core import Device, DeviceInfo, EstablishedConnection, Rdma, RdmaConnection
+from pydoca._core import devices as visible_devices
+from pydoca._errors import InvalidValueError, NotFoundError, NotSupportedError, OperatingSystemError, TimeOutError
+
+_FAMILIES = {None: socket.AF_UNSPEC, "ipv4": socket.AF_INET, "ipv6": socket.AF_INET6}
+
+# After these the next address of a name may do.
+_UNREACHED = (NotFoundError, TimeOutError, NotSupportedError, OperatingSystemError, InvalidValueError)
+
+
+def is_name(address: str) -> bool:
+    """Whether it is to be looked up: it has no colon, as IPv6 addresses and GIDs, and more than digits and dots."""
+    return ":" not in address and not set(address) <= set("0123456789.")
+
+
+def look_up(device: Device, name: str, address_type: str | None = None) -> list[str]:
+    """Where a peer of that name may listen, in the order of trying; what is no name is that address itself.
+
+    IPv4 comes first, as devices listen there by default. This machine (localhost, or its own name) is where its
+    devices are: the given one, then the others of its kind and side. Raises NotFoundError for an unknown name.
+    """
+    if not is_name(name):
+        return [name]
+    try:
+        found = socket.getaddrinfo(name, None, family=_FAMILIES[address_type], type=socket.SOCK_STREAM)
+    except OSError as error:
+        raise NotFoundError(f'connect to "{name}": the name is not known: {error.strerror}') from None
+    except ValueError:  # as for parts that are empty, or longer than 63 characters
+        raise InvalidValueError(f'connect to "{name}": that is neither an address nor a name of a host') from None
+    hosts = sorted({ipaddress.ip_address(str(entry[4][0])): None for entry in found}, key=lambda host: host.version)
+    addresses = [address for host in hosts for address in _addresses_of(device, host)]
+    if not addresses:
+        raise NotFoundError(f'connect to "{name}": that is this machine, where no device has an address of that kind')
+    return list(dict.fromkeys(addresses))
+
+
+def _addresses_of(device: Device, host: ipaddress.IPv4Address | ipaddress.IPv6Address) -> Iterator[str]:
+    if not host.is_loopback:
+        yield str(host)
+        return
+    for info in (device.info, *visible_devices(side=device.side)):
+        try:
+            if info.backend == device.info.backend:
+                yield _own_address(info, host.version)
+        except NotFoundError:
+            continue  # it has none
+
+
+def _own_address(info: DeviceInfo, version: int) -> str:
+    return info.ipv4_addr if version == 4 else info.ipv6_addr
+
+
+async def connect_in_turn(rdma: Rdma, addresses: list[str], port: int, **options: Any) -> RdmaConnection:
+    """A connection to the first of them where somebody listens; the first one's error when there is none."""
+    try:
+        return await rdma.connect(addresses[0], port, **options)
+    except _UNREACHED:
+        for address in addresses[1:]:
+            with contextlib.suppress(*_UNREACHED):
+                return await rdma.connect(address, port, **options)
+        raise
+
+
+class ConnectionByName:
+    """A connection to the peer of that name, once it is established: awaitable, or by wait().
+
+    Nothing begins before that. The name is looked up, by the system, and its addresses are tried in turn; wait() looks
+    it up without regard to its timeout.
+    """
+
+    def __init__(self, rdma: Rdma, name: str, port: int, address_type: str | None, options: dict[str, Any]) -> None:
+        self._rdma = rdma
+        self._name = name
+        self._port = port
+        self._address_type = address_type
+        self._options = options
+        self._connection: RdmaConnection | None = None
+
+    @property
+    def connection(self) -> RdmaConnection | None:
+        """The one that was established, None before."""
+        return self._connection
+
+    def __await__(self) -> Generator[Any, None, RdmaConnection]:
+        return self._connect().__await__()
+
+    def wait(self, timeout: float | None = None) -> RdmaConnection:
+        """As await, and without an event loop. timeout: in seconds, None for no limit; TimeOutError after that."""
+        if self._connection is None:
+            end = None if timeout is None else time.monotonic() + timeout
+            self._connection = self._wait_in_turn(self._look_up(), end)
+        return self._connection
+
+    async def _connect(self) -> RdmaConnection:
+        import asyncio
+
+        if self._connection is None:
+            addresses = await asyncio.get_running_loop().run_in_executor(None, self._look_up)
+            self._connection = await connect_in_turn(self._rdma, addresses, self._port, **self._options)
+        return self._connection
+
+    def _wait_in_turn(self, addresses: list[str], end: float | None) -> RdmaConnection:
+        try:
+            return self._attempt(addresses[0]).wait(_left(end))
+        except _UNREACHED:
+            for address in addresses[1:]:
+                with contextlib.suppress(*_UNREACHED):
+                    return self._attempt(address).wait(_left(end))
+            raise
+
+    def _attempt(self, address: str) -> EstablishedConnection:
+        attempt = self._rdma.connect(address, self._port, **self._options)
+        assert not isinstance(attempt, ConnectionByName)
+        return attempt
+
+    def _look_up(self) -> list[str]:
+        return look_up(self._rdma.device, self._name, self._address_type)
+
+    def __repr__(self) -> str:
+        return f"<pydoca connection to {self._name!r}, port {self._port}>"
+
+
+def _left(end: float | None) -> float | None:
+    return None if end is None else max(0.0, end - time.monotonic())
