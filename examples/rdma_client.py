@@ -20,7 +20,7 @@ async def main(address: str, port: int, name: str | None) -> None:
 
         described = rdma.receive(blob)
         with await rdma.connect(address, port) as server:
-            await described
+            await server.while_connected(described)
             with dev.import_mmap(bytes(blob)) as remote:
                 await server.write(text, inventory.get_by_addr(remote))
                 print("read back", await server.read(inventory.get_by_data(remote, None, len(TEXT)), back), "bytes")

@@ -26,7 +26,9 @@ async def main(port: int, name: str | None) -> None:
             inventory = pydoca.BufInventory(1)
             await peer.send(inventory.get_by_data(dev.mmap(event.export_to_remote_net())))
             while event.get() < SIGNAL:
-                await asyncio.sleep(0)
+                if not peer.is_connected:
+                    raise ConnectionResetError("the peer has gone before it had signalled")
+                await asyncio.sleep(0.0001)
             print("the peer signalled", event.get())
             event.update_set(SIGNAL + 10)
             await peer.ended()

@@ -21,7 +21,7 @@ async def main(address: str, port: int, name: str | None) -> None:
 
         described = rdma.receive(blob)
         with await rdma.connect(address, port) as peer:
-            await described
+            await peer.while_connected(described)
             with dev.import_sync_event_remote_net(bytes(blob)) as event:
                 await peer.remote_net_sync_event_notify_set(event, value)
                 get = peer.remote_net_sync_event_get(event, seen)

@@ -20,12 +20,13 @@ async def main() -> None:
             here.connect(there.details)  # which may travel to another host by any means
             there.connect(here.details)
 
-            inventory = pydoca.BufInventory(4)
-            out, into = (dev.mmap(pydoca.alloc(64)) for _ in range(2))
-            ball = inventory.get_by_data(out)
-            echo = group.create_task(return_balls(theirs, there, inventory.get_by_addr(into)))
+            # Two bufs a side: a message that finds no receive posted waits for as long as the device's retries take.
+            inventory = pydoca.BufInventory(5)
+            first, second, third, fourth = (inventory.get_by_addr(dev.mmap(pydoca.alloc(64))) for _ in range(4))
+            ball = inventory.get_by_data(dev.mmap(pydoca.alloc(64)))
+            echo = group.create_task(return_balls(theirs, there, [first, second]))
 
-            receives = aiter(ours.receives([inventory.get_by_addr(dev.mmap(pydoca.alloc(64)))]))
+            receives = aiter(ours.receives([third, fourth]))
             begin = time.perf_counter()
             for _ in range(ROUNDS):
                 await here.send(ball)
@@ -35,9 +36,9 @@ async def main() -> None:
             print(f"{dev.name}: {ROUNDS} round trips of 64 bytes, {micros:.1f} us each")
 
 
-async def return_balls(rdma: pydoca.Rdma, connection: pydoca.RdmaConnection, buf: pydoca.Buf) -> None:
+async def return_balls(rdma: pydoca.Rdma, connection: pydoca.RdmaConnection, bufs: list[pydoca.Buf]) -> None:
     rounds = 0
-    async for message in rdma.receives([buf]):
+    async for message in rdma.receives(bufs):
         await connection.send(message.dst)
         rounds += 1
         if rounds == ROUNDS:

@@ -26,8 +26,7 @@ async def main(port: int, name: str | None) -> None:
                 except ConnectionError as error:
                     print("a client has gone before it was accepted:", error, flush=True)
         await client.send(inventory.get_by_data(out))
-        receive = rdma.receive(into)
-        await receive
+        await client.while_connected(rdma.receive(into))
         print("the client wrote", bytes(memoryview(lent)).rstrip(b"\0").decode(), "and says", bytes(into).decode())
         await client.ended()
 

@@ -127,11 +127,20 @@ void bind_connecting(Class& type) {
       .def("reject", &RdmaConnectionObject::reject, "Of a request: turns the peer away (doca_rdma_connection_reject).")
       .def("disconnect", &RdmaConnectionObject::disconnect,
            "Ends it; tasks come back with ShutdownError. Gives an awaitable of the end, which who does not care may "
-           "drop. Idempotent\n(doca_rdma_connection_disconnect).")
+           "drop. Idempotent; one\nthat was exported only is given up at once (doca_rdma_connection_disconnect).")
       .def(
           "established", [](RdmaConnectionObject& self) { return self.established(); },
           "Awaitable: the connection, once it is established, or why it could not be.")
       .def("ended", &RdmaConnectionObject::ended, "Awaitable: until its end, whoever ends it.")
+      .def(
+          "while_connected",
+          [](const py::object& self, const py::object& task) {
+            return bridge_module().attr("while_connected")(self, task);
+          },
+          "task"_a,
+          "Awaitable: what task, a receive say, gives, as long as there is this connection. Raises "
+          "ConnectionResetError, with what ended\nit, once there is none; the task stays in flight, as a receive is "
+          "for every connection of its context.")
       .def("__enter__", [](py::object self) { return self; })
       .def("__exit__", [](RdmaConnectionObject& self, const py::args&) { self.disconnect(); });
 }

@@ -3,6 +3,7 @@
 #include "bindings.hpp"
 #include "collectable.hpp"
 #include "convert.hpp"
+#include "parse.hpp"
 #include "raw_method.hpp"
 #include "task_awaiter.hpp"
 #include "task_object.hpp"
@@ -27,14 +28,24 @@ void bind_state(py::module_& module) {
       .finalize();
 }
 
+SubmitFlags to_submit_flags(PyObject* flags) {
+  if (flags == nullptr) {
+    return SubmitFlags::flush;
+  }
+  try {
+    return py::handle(flags).cast<SubmitFlags>();
+  } catch (const py::cast_error&) {
+    refuse_type("flags", "a pydoca.SubmitFlags", flags);
+  }
+}
+
 template <bool checked>
 PyObject* submit(PyObject* self, PyObject* const* args, Py_ssize_t num_args, PyObject* keywords) {
   static constexpr std::array names{"flags"};
   static constexpr Parameters parameters{checked ? "try_submit" : "submit", names, 0, 1};
   return guarded([&] {
     const auto [flags] = arguments<1>(parameters, args, num_args, keywords);
-    object_of<TaskObject>(self).submit(flags == nullptr ? SubmitFlags::flush : py::handle(flags).cast<SubmitFlags>(),
-                                       checked);
+    object_of<TaskObject>(self).submit(to_submit_flags(flags), checked);
     return Py_NewRef(Py_None);
   });
 }

@@ -34,7 +34,10 @@ ContextObject::~ContextObject() {
   engine_->remove_context(*this);
 }
 
-py::object ContextObject::self() { return py::cast(this); }
+py::object ContextObject::self() {
+  if (!self_) self_ = py::cast(this);
+  return py::reinterpret_borrow<py::object>(self_);
+}
 
 void ContextObject::require_open(std::string_view what) const {
   engine_->require_thread(std::string(what) + " " + std::string(context_->kind()));
@@ -157,11 +160,7 @@ void ContextObject::release_idle_tasks() noexcept {
 
 void ContextObject::state_changed(std::uint64_t user_data, Context&, ContextState previous, ContextState next) {
   auto& self = *reinterpret_cast<ContextObject*>(static_cast<std::uintptr_t>(user_data));
-  try {
-    self.tell_state(previous, next);
-  } catch (py::error_already_set& error) {
-    self.engine_->collect(error, self.self());
-  }
+  self.guard([&] { self.tell_state(previous, next); });
 }
 
 void ContextObject::tell_state(ContextState previous, ContextState next) {

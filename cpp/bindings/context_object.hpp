@@ -13,6 +13,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace pydoca::bindings {
 
@@ -81,6 +82,18 @@ class ContextObject {
   virtual void clear();
 
  protected:
+  /// Runs what a callback of the engine's has to do; what it throws waits for the end of the engine's batch, and so
+  /// does this object's end, should work drop all that refers to it.
+  template <typename Work>
+  void guard(const Work& work) noexcept {
+    pybind11::object self = this->self();
+    try {
+      work();
+    } catch (pybind11::error_already_set& error) {
+      engine_->collect(error, self);
+    }
+    engine_->keep(std::move(self));
+  }
   /// For libraries that have more to do then; before Python is told.
   virtual void state_entered(ContextState /*state*/) {}
 
@@ -96,6 +109,7 @@ class ContextObject {
   EngineObject* engine_;
   std::shared_ptr<Context> context_;
   ContextOptions options_;
+  pybind11::handle self_;  ///< Python's object for this, not a reference; null until it was asked for
   Waiters state_waiters_;
   TaskObject* tasks_ = nullptr;  ///< those that have a slot
   std::array<TaskObject*, num_task_kinds> spares_{};

@@ -49,15 +49,6 @@ class EndpointObject : public ContextObject {
 
  protected:
   static EndpointObject& of(std::uint64_t context_user_data) noexcept;
-  /// Runs what a callback of the engine's has to do; what it throws waits for the end of the engine's batch.
-  template <typename Work>
-  void guard(const Work& work) noexcept {
-    try {
-      work();
-    } catch (pybind11::error_already_set& error) {
-      engine().collect(error, self());
-    }
-  }
   const EndpointOptions& endpoint_options() const noexcept { return options_; }
   /// Calls on_connect or on_disconnect.
   void tell(const pybind11::object& callback, const pybind11::object& connection, bool successful);

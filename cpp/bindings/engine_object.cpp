@@ -173,6 +173,9 @@ void EngineObject::settle() {
   if (progressing_) {
     return;
   }
+  if (!kept_.empty()) [[unlikely]] {
+    std::exchange(kept_, {}).clear();
+  }
   if (!woken_.empty()) {
     set_futures();
   }

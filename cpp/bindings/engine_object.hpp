@@ -82,6 +82,13 @@ class EngineObject {
   }
 
   void collect(pybind11::error_already_set& error, const pybind11::object& source) noexcept;
+  /// For a callback of the context's to end with: the engine goes back to it, so that it lives until the end of the
+  /// batch, should nothing else refer to it any more.
+  void keep(pybind11::object context) noexcept {
+    if (progressing_ && context.ref_count() == 1) [[unlikely]] {
+      kept_.push_back(std::move(context));
+    }
+  }
 
   /// The asyncio bridge, made on the first call.
   pybind11::object bridge();
@@ -126,6 +133,7 @@ class EngineObject {
   std::vector<ContextObject*> contexts_;
   std::vector<std::pair<pybind11::object, pybind11::object>> woken_;
   std::vector<Fault> faults_;
+  std::vector<pybind11::object> kept_;
   std::uint64_t advanced_ = 0;
   double drain_timeout_ = 0;
   bool progressing_ = false;

@@ -75,10 +75,12 @@ void RdmaConnectionObject::reject() {
 }
 
 py::object RdmaConnectionObject::disconnect() {
+  const State state = connection_->state();
   if (!engine_->is_forked() &&
-      (connection_->state() == State::established || connection_->state() == State::connecting)) {
+      (state == State::exported || state == State::established || state == State::connecting)) {
     require_thread("disconnect");
     connection_->disconnect();
+    if (state == State::exported) end();
     engine_->settle();
   }
   return ended();

@@ -76,15 +76,6 @@ RdmaObject& RdmaObject::of(std::uint64_t context_user_data) noexcept {
   return static_cast<RdmaObject&>(*reinterpret_cast<ContextObject*>(static_cast<std::uintptr_t>(context_user_data)));
 }
 
-template <typename Work>
-void RdmaObject::guard(const Work& work) noexcept {
-  try {
-    work();
-  } catch (py::error_already_set& error) {
-    engine().collect(error, self());
-  }
-}
-
 py::object RdmaObject::add(const std::shared_ptr<RdmaConnection>& connection) {
   forget_closed();
   const py::object object = py::cast(std::make_unique<RdmaConnectionObject>(self(), connection));

@@ -70,9 +70,6 @@ class RdmaObject final : public ContextObject {
   static void disconnected(RdmaConnection& connection, std::uint64_t connection_user_data,
                            std::uint64_t context_user_data);
 
-  /// Runs what a callback of the engine's has to do; what it throws waits for the end of the engine's batch.
-  template <typename Work>
-  void guard(const Work& work) noexcept;
   pybind11::object add(const std::shared_ptr<RdmaConnection>& connection);
   void take_request(const pybind11::object& connection);
   void remove(RdmaConnection& connection, const pybind11::object& callback);

@@ -222,6 +222,10 @@ std::string RdmaTaskObject::advice(Status status) const {
     case Status::io_failed:
       return why_memory_failed();
     case Status::time_out:
+      if (kind_ == RdmaTaskKind::atomic_cmp_swp || kind_ == RdmaTaskKind::atomic_fetch_add) {
+        return "the process that owns the memory did not answer; pydoca.alloc() there makes memory that needs no "
+               "answer";
+      }
       return "the peer had no receive posted for as long as rnr_retry_count says; the connection has ended";
     case Status::shutdown:
       return "it was flushed, as its connection ended or its context stopped";

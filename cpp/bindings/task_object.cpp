@@ -177,15 +177,20 @@ bool TaskObject::quarantine() {
 
 void TaskObject::on_complete(Task&, std::uint64_t task_user_data, std::uint64_t) {
   auto& task = *reinterpret_cast<TaskObject*>(static_cast<std::uintptr_t>(task_user_data));
-  const py::object self = std::move(task.in_flight_);
-  if (self.ref_count() == 1) [[unlikely]] {
-    task.warn_if_unseen();
+  EngineObject& engine = task.engine();
+  py::object context = task.context_ref_;
+  {
+    const py::object self = std::move(task.in_flight_);
+    if (self.ref_count() == 1) [[unlikely]] {
+      task.warn_if_unseen();
+    }
+    try {
+      task.complete(task.slot_->status());
+    } catch (py::error_already_set& error) {
+      engine.collect(error, self);
+    }
   }
-  try {
-    task.complete(task.slot_->status());
-  } catch (py::error_already_set& error) {
-    task.engine().collect(error, self);
-  }
+  engine.keep(std::move(context));
 }
 
 void TaskObject::warn_if_unseen() const noexcept {

@@ -323,7 +323,7 @@ void Device::close() {
   if (open_count_ == 1 && num_users() != 0) {
     throw Error(Status::in_use,
                 detail::concat("close ", info_.name(), ": ", num_users(),
-                               " memory map(s), context(s) or representor(s) use it; close them first"));
+                               " memory map(s), context(s), sync event(s) or representor(s) use it; close them first"));
   }
   if (--open_count_ == 0) {
     open_devices.forget(*this);

@@ -140,7 +140,7 @@ void Rdma::require_room(std::string_view what) const {
   require_running(what);
   if (connections_.size() >= options_.max_num_connections) {
     throw Error(Status::full, concat(what, ": the context has ", connections_.size(),
-                                     ", as many as it takes (set_max_num_connections)"));
+                                     ", as many as it takes: end one, or configure more (max_num_connections)"));
   }
 }
 
@@ -369,7 +369,8 @@ void Rdma::take_established(RdmaConnection& connection) noexcept {
 void Rdma::take_request() noexcept {
   if (state() != ContextState::running || connections_.size() >= options_.max_num_connections) {
     log::engine(log::Level::warning, kind(), [&] {
-      return concat("a peer was rejected: there are ", connections_.size(), " connections (set_max_num_connections)");
+      return concat("a peer was rejected: there are ", connections_.size(),
+                    " connections, as many as it takes (max_num_connections)");
     });
     event_->incoming.reset();
     return;

@@ -66,11 +66,23 @@ void RdmaConnection::reject() {
 }
 
 void RdmaConnection::disconnect() {
-  if (state_ != State::established && state_ != State::connecting) {
+  if (state_ != State::exported && state_ != State::established && state_ != State::connecting) {
     refuse("disconnect");
   }
   rdma_->require_thread("disconnect");
-  begin_close(Status::success);
+  if (state_ == State::exported) {
+    give_up();
+  } else {
+    begin_close(Status::success);
+  }
+}
+
+/// Of one that nobody was connected to: there is nothing to wait for.
+void RdmaConnection::give_up() {
+  const std::shared_ptr<RdmaConnection> self = shared_from_this();
+  rdma_->erase(*this);
+  left_ = state_;
+  end();
 }
 
 bool RdmaConnection::was_established() const noexcept {

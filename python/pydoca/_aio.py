@@ -16,8 +16,8 @@ from types import coroutine
 from typing import Any, Protocol
 
 from pydoca import _log
-from pydoca._core import Awaitable, Context, ContextState, ProgressEngine, SyncEventContext, Task
-from pydoca._errors import BadStateError, DocaError, TimeOutError
+from pydoca._core import Awaitable, Context, ContextState, ProgressEngine, RdmaConnection, SyncEventContext, Task
+from pydoca._errors import BadStateError, ConnectionResetError, DocaError, TimeOutError
 
 _SHUTDOWN_TIMEOUT = 1.0  # seconds for which a loop's end waits for the same
 _CLOSE_TIMEOUT = 5.0  # seconds for which leaving a context waits
@@ -349,6 +349,27 @@ async def leave_context(context: Context) -> None:
     if cancelled is not None:
         raise cancelled
     return None
+
+
+async def while_connected(connection: RdmaConnection, task: Task) -> Any:
+    completed = asyncio.get_running_loop().create_future()
+
+    def tell(_: Task) -> None:
+        if not completed.done():
+            completed.set_result(None)
+
+    task.add_done_callback(tell)
+    ended = asyncio.ensure_future(connection.ended())
+    try:
+        await asyncio.wait((completed, ended), return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        task.remove_done_callback(tell)
+        ended.cancel()
+    if task.done:
+        return task.result()
+    raise ConnectionResetError(
+        f"{connection!r} has ended, and the task has not completed: {connection.failure.name.lower()}"
+    )
 
 
 def poll_until(

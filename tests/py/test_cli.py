@@ -137,6 +137,12 @@ def test_caps_are_a_table(commands):
     assert rows["mmap_export_pci"] == "no"
 
 
+def test_caps_of_a_name_that_both_sides_have_take_a_side(commands):
+    assert "side" in commands.run("caps", "mlx5_0").stderr
+    for side in ("host", "dpu"):
+        assert f"  {side}  " in commands.run("caps", "mlx5_0", "--side", side).stdout.splitlines()[0]
+
+
 def test_caps_are_json(commands):
     device = json.loads(commands.run("caps", "p0", "--json").stdout)
     assert (device["name"], device["pci_addr"]) == ("p0", "0000:03:00.0")

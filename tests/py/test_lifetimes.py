@@ -265,3 +265,37 @@ def test_a_half_made_object_is_no_argument_either(name):
         for use in (device.mmap, inventory.dup, pe.run_until, pe.submit_threadsafe, copy.copy):
             with pytest.raises(TypeError):
                 use(made)
+
+
+RECEIVING = """
+import gc
+import pydoca
+device = pydoca.open_device("p0")
+for _ in range(2):  # what the second one drops is the first one's
+    pe = pydoca.ProgressEngine()
+    end, other = pydoca.Rdma(pe, device), pydoca.Rdma(pe, device)
+    end.start()
+    other.start()
+    here, there = end.export(), other.export()
+    here.connect(there.details)
+    there.connect(here.details)
+    task = end.receive(None)
+"""
+DROPPED = {
+    "when the process ends": "",
+    "by the collector": "del pe, end, other, here, there, task, device; gc.collect()",
+    "in a callback": """
+task.add_done_callback(lambda _: globals().pop("task"))
+end.stop()
+del end, other, here, there
+while pe.num_inflight_tasks:
+    pe.progress()
+""",
+}
+
+
+@pytest.mark.parametrize("when", DROPPED)
+def test_a_context_is_dropped_while_it_receives(when):
+    """The engine goes back to it after the callback that was the last to know of it."""
+    run = subprocess.run([sys.executable, "-c", RECEIVING + DROPPED[when]], capture_output=True, text=True, timeout=60)
+    assert (run.returncode, run.stderr) == (0, "")

@@ -11,6 +11,15 @@ import pydoca
 from pydoca import Status, TaskState
 
 
+@pytest.mark.parametrize("flags", ["FLUSH", 1, 10**60, None])
+def test_only_submit_flags_are_flags(rig, flags):
+    task = rig.copy(submit=False)
+    for submit in (task.submit, task.try_submit):
+        with pytest.raises(TypeError, match=r"flags.*pydoca\.SubmitFlags"):
+            submit(flags)
+    assert task.state is TaskState.IDLE
+
+
 def test_a_task_from_its_making_to_its_freeing(rig):
     task = rig.copy(submit=False)
     assert (task.state, task.done) == (TaskState.IDLE, False)

@@ -348,7 +348,7 @@ struct RdmaOperation : Operation {
 ///
 /// Statuses of what fails in the device: io_failed (memory that is not there, not reachable or not permitted, at either
 /// end; a message longer than the peer's receive), time_out (the peer never had a receive, for as long as
-/// rnr_retry_count says), connection_reset, driver (the device was removed, or its driver failed).
+/// rnr_retry_count says, or did not answer), connection_reset, driver (the device was removed, or its driver failed).
 class QueuePair {
  public:
   /// Disconnects. Every operation must have come back.

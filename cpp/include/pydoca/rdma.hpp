@@ -193,7 +193,8 @@ class RdmaConnection final : public std::enable_shared_from_this<RdmaConnection>
   /// Throws bad_state unless requested.
   void reject();
   /// The peer's tasks fail, and it hears of it; this side's tasks come back with shutdown, then the end is reported by
-  /// progress. Throws bad_state unless established or connecting.
+  /// progress. One that was exported only is given up at once, and nothing reported. Throws bad_state unless exported,
+  /// connecting or established.
   void disconnect();
 
  private:
@@ -204,6 +205,7 @@ class RdmaConnection final : public std::enable_shared_from_this<RdmaConnection>
   [[noreturn]] void refuse(std::string_view what) const;
   bool was_established() const noexcept;
   void begin_close(Status why) noexcept;
+  void give_up();
   /// Releases everything, reporting nothing.
   void end() noexcept;
   void task_done() noexcept {

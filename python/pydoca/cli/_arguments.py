@@ -102,6 +102,7 @@ def _add_caps(commands: argparse._SubParsersAction[_Parser]) -> None:
     parser = _add_command(commands, "caps", _run_caps, "Show what a device can do, and its limits.")
     _add_json(parser)
     parser.add_argument("device", type=utf8, metavar="DEVICE", help="PCI address, name, ibdev name or interface")
+    parser.add_argument("--side", choices=["host", "dpu"], help="where, if a device of that name is on both")
 
 
 def _add_copy(commands: argparse._SubParsersAction[_Parser]) -> _Parser:

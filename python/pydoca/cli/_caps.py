@@ -11,7 +11,7 @@ from pydoca.cli._output import bytes_text, print_json, print_table
 
 
 def run(arguments: argparse.Namespace) -> int:
-    with pydoca.open_device(arguments.device) as device:
+    with pydoca.open_device(arguments.device, side=arguments.side) as device:
         info = device.info
     document = info.to_dict()
     if arguments.json:

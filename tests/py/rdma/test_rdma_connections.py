@@ -142,6 +142,46 @@ def test_the_end_of_one_side_is_told_to_the_other(pair, run, unused_port):
     run(main())
 
 
+def test_a_receive_is_awaited_while_there_is_a_connection(pair, run, unused_port):
+    async def main():
+        async with pydoca.ProgressEngine() as pe, pair.a.rdma(pe) as a, pair.b.rdma(pe) as b:
+            with b.listen(unused_port) as listener:
+                ab, ba = await linked_by(a.connect(pair.b.address, unused_port), listener)
+            into = pair.b.room(8)
+            task = b.receive(into)
+            await ab.send(pair.a.data(b"data"))
+            assert await ba.while_connected(task) == 4
+            assert await ba.while_connected(task) == 4  # it is done
+            into.reset_data_len()
+            task.submit()
+            waiting = asyncio.ensure_future(ba.while_connected(task))
+            await asyncio.sleep(0)
+            await ab.disconnect()
+            with pytest.raises(pydoca.ConnectionResetError, match="has ended"):
+                await waiting
+            assert not task.done
+
+    run(main())
+
+
+def test_a_connection_that_was_exported_only_is_given_up(pair, run):
+    async def main():
+        async with pydoca.ProgressEngine() as pe, pair.a.rdma(pe, max_num_connections=1) as a:
+            exported = a.export()
+            waiting = asyncio.ensure_future(exported.ended())
+            await asyncio.sleep(0)
+            await exported.disconnect()
+            await waiting
+            assert (exported.state, a.connections) == (State.CLOSED, [])
+            with a.export() as another, pytest.raises(pydoca.FullError, match="max_num_connections"):
+                a.export()
+            assert another.state is State.CLOSED
+            with a.export():
+                pass
+
+    run(main())
+
+
 def test_a_port_is_free_again_once_its_listener_is_dropped(pair, run, unused_port):
     async def main():
         async with pydoca.ProgressEngine() as pe, pair.b.rdma(pe) as b:

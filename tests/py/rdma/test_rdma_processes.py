@@ -99,6 +99,34 @@ def test_a_server_goes_on_when_a_client_has_gone_before_it_was_accepted(
     assert gone or rdma_names[0] == "sim"  # whose listener forgets such a request by itself
 
 
+MORTAL = """
+    import asyncio, sys
+    import pydoca
+
+    async def main(address, port, name=None):
+        dev = pydoca.open_device(name, capability="rdma_connection_manager")
+        async with pydoca.ProgressEngine() as pe, pydoca.Rdma(pe, dev) as rdma:
+            into = pydoca.BufInventory(1).get_by_addr(dev.mmap(bytearray(512)))
+            described = rdma.receive(into)
+            with await rdma.connect(address, int(port)) as peer:
+                await peer.while_connected(described)
+                print("connected", flush=True)
+                await peer.ended()
+
+    asyncio.run(main(*sys.argv[1:]))
+"""
+
+
+@pytest.mark.parametrize("example", ["rdma_server.py", "rdma_event_local.py"])
+def test_an_example_ends_with_an_error_when_its_peer_is_killed(start, devices, patience, unused_port, example):
+    server = start(EXAMPLES / example, unused_port, *devices[0])
+    client = start("-c", textwrap.dedent(MORTAL), address_of(server), unused_port, *devices[1])
+    assert client.stdout.readline() == "connected\n"
+    client.kill()
+    _, errors = server.communicate(timeout=patience)
+    assert (server.returncode, errors.splitlines()[-1].split(":")[0].split(".")[-1]) == (1, "ConnectionResetError")
+
+
 @pytest.mark.verbs
 def test_a_program_of_pyverbs_shares_its_domain(start, devices, patience, pyverbs_path, commands):
     env = {**commands.env, "PYTHONPATH": str(pyverbs_path)}

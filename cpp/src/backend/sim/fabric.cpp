@@ -209,7 +209,7 @@ Fd listen_at(const Address& address, int backlog) {
   }
   if (::bind(fd.get(), address.get(), address.length) != 0) {
     if (errno == EADDRINUSE) {
-      throw Error(Status::already_exist, "the name is in use");
+      throw Error(Status::already_exist, "somebody listens there already");
     }
     throw_errno("cannot bind a socket", errno);
   }

@@ -133,6 +133,7 @@ Status ImportedRegion::ask_owner(const WordChange& change, std::uint64_t& before
   }
   if (status == Status::again) {
     ::shutdown(word_channel_.get(), SHUT_RDWR);  // a late answer must not be taken for another's
+    return Status::time_out;
   }
   if (status != Status::success || reply.protocol != import_protocol || reply.status != Status::success) {
     return Status::io_failed;

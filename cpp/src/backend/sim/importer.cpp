@@ -154,7 +154,8 @@ void require_granted(const ImportReply& reply, const Blob& blob) {
     case Status::success:
       return;
     case Status::bad_state:
-      refuse(Status::bad_state, "the export was stopped: epoch ", reply.epoch, ", blob has ", blob.epoch);
+      refuse(Status::bad_state, "its owner has stopped it since (epoch ", reply.epoch, ", the blob's is ", blob.epoch,
+             "); ask the owner for a new export");
     case Status::invalid_value:
       refuse(Status::invalid_value, "process ", blob.owner_pid, " made no such export");
     case Status::in_use:

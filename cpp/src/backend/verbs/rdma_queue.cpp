@@ -28,7 +28,7 @@ std::uint32_t depth_for(const Device& device, const backend::RdmaOptions& option
                 detail::concat(what, ": ", options.max_num_connections, " connections with ", options.send_queue_size,
                                " tasks each and ", options.recv_queue_size, " receives are more than the ", limit,
                                " completions that ", device.adapter().name(),
-                               " holds; lower set_max_num_connections or the numbers of tasks"));
+                               " holds; lower max_num_connections or the numbers of tasks"));
   }
   return std::max(1U, static_cast<std::uint32_t>(depth));
 }
