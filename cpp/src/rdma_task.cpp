@@ -199,8 +199,8 @@ Status RdmaTask::validate_remote() const noexcept {
   } else if (is_write(kind_)) {
     valid = valid && size <= (there_ != nullptr ? there_->tailroom() : 0);
   } else if (is_atomic(kind_)) {
-    valid =
-        there_ != nullptr && there_->head() + there_->len() - there_->data() >= word_size && there_->data() % word_size == 0;
+    valid = there_ != nullptr && there_->head() + there_->len() - there_->data() >= word_size &&
+            there_->data() % word_size == 0;
   }
   const bool reachable = there_ == nullptr || reaches(&there_->segment(), rdma().device()->ordinal());
   return valid && reachable ? Status::success : Status::invalid_value;
