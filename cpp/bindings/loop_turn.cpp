@@ -51,7 +51,8 @@ class Armed {
 
 Latency parse_latency(const std::optional<std::string>& name) {
   const char* const from_environment = std::getenv("PYDOCA_LATENCY");
-  const std::string word = name.value_or(from_environment != nullptr ? from_environment : "balanced");
+  const bool is_set = from_environment != nullptr && *from_environment != '\0';
+  const std::string word = name.value_or(is_set ? from_environment : "balanced");
   const auto* const found = std::ranges::find(latency_names, word);
   if (found == latency_names.end()) {
     raise(Status::invalid_value,

@@ -286,7 +286,34 @@ std::shared_ptr<Device> Device::open(const DeviceInfo& info) {
   return held.back();
 }
 
+namespace {
+
+bool has_domain(const backend::Device& device, const void* protection_domain) noexcept {
+  try {
+    return device.protection_domain() == protection_domain;
+  } catch (const Error&) {
+    return false;  // it has none
+  }
+}
+
+}  // namespace
+
+/// The open device that has that domain, or null.
+std::shared_ptr<Device> Device::owner_of(const void* protection_domain) {
+  std::vector<std::shared_ptr<Device>> held;
+  const std::lock_guard lock(OpenDevices::instance().mutex);
+  for (const OpenDevices::Entry& entry : OpenDevices::instance().entries) {
+    const auto& device = held.emplace_back(entry.adopted ? nullptr : entry.device.lock());
+    if (device != nullptr && has_domain(*device->backend_, protection_domain)) {
+      return device;
+    }
+  }
+  return nullptr;
+}
+
 std::shared_ptr<Device> Device::adopt(void* protection_domain) {
+  const std::shared_ptr<Device> owner = owner_of(protection_domain);
+  auto domain_owner = owner != nullptr ? std::make_unique<DeviceUse>(owner) : nullptr;
   OpenDevices& open_devices = OpenDevices::instance();
   const std::lock_guard lock(open_devices.mutex);
   const std::size_t ordinal = open_devices.free_ordinal("a device of a protection domain");
@@ -297,6 +324,7 @@ std::shared_ptr<Device> Device::adopt(void* protection_domain) {
           new Device(DeviceInfo(*backend, std::move(adopted.properties)), std::move(adopted.device), ordinal));
       open_devices.entries.push_back({device, device.get(), true});
       open_devices.ordinals.set(ordinal);
+      device->domain_owner_ = std::move(domain_owner);
       return device;
     } catch (const Error& error) {
       if (error.status() != Status::not_supported) {
@@ -315,19 +343,23 @@ Device::~Device() {
 }
 
 void Device::close() {
+  std::unique_ptr<DeviceUse> domain_owner;  // outlives the lock, which giving it back takes
   OpenDevices& open_devices = OpenDevices::instance();
   const std::lock_guard lock(open_devices.mutex);
   if (!is_open()) {
     throw Error(Status::bad_state, detail::concat("close ", info_.name(), ": it is closed already"));
   }
   if (open_count_ == 1 && num_users() != 0) {
-    throw Error(Status::in_use,
-                detail::concat("close ", info_.name(), ": ", num_users(),
-                               " memory map(s), context(s), sync event(s) or representor(s) use it; close them first"));
+    throw Error(
+        Status::in_use,
+        detail::concat("close ", info_.name(), ": ", num_users(),
+                       " memory map(s), context(s), sync event(s), representor(s) or device(s) on its protection "
+                       "domain use it; close them first"));
   }
   if (--open_count_ == 0) {
     open_devices.forget(*this);
     backend_.reset();
+    domain_owner = std::move(domain_owner_);
   }
 }
 

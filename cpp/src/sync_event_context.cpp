@@ -187,7 +187,7 @@ Status SyncEventContext::begin() {
 
 void SyncEventContext::watch_counter() {
   progress_engine()->watch(counter().wake_fd(), EPOLLIN | EPOLLET, *this);
-  if (counter().may_change_silently()) {
+  if (counter().may_change_silently(event_->publisher() == SyncEventLocation::remote_net)) {
     auto timer = std::make_unique<detail::EventTimer>();
     if (!*timer) {
       throw Error(Status::operating_system, "start sync event: out of file descriptors; raise the limit (ulimit -n)");

@@ -465,8 +465,9 @@ class Counter {
   /// connection_reset when more importers have died than told: every wait that was pending learns of a death, or the
   /// first one after it.
   virtual Status failure(std::uint32_t told) noexcept = 0;
-  /// Whether the memory may change without anybody being woken, as memory of the user's may.
-  virtual bool may_change_silently() const noexcept = 0;
+  /// Whether the memory may change without anybody being woken, as memory of the user's may. by_peers: network peers
+  /// may signal it, of which not every device tells.
+  virtual bool may_change_silently(bool by_peers) const noexcept = 0;
 
   /// From now on a change makes wake_fd() readable (edge-triggered). What changed before must be looked for afterwards.
   virtual void arm() noexcept = 0;

@@ -59,6 +59,8 @@ struct UnavailableBackend {
 /// Of those that PYDOCA_BACKEND lets this process see. Throws invalid_value for another PYDOCA_BACKEND.
 std::vector<UnavailableBackend> unavailable_backends();
 
+class DeviceUse;
+
 /// A local function, opened (struct doca_dev). Opening one twice gives the same object, with a count of two; a forked
 /// child gets one of its own, and can only destroy those that it inherited.
 class Device : public std::enable_shared_from_this<Device> {
@@ -68,6 +70,7 @@ class Device : public std::enable_shared_from_this<Device> {
 
   /// Of an application's protection domain (rdma_bridge.hpp); open() does not know it. Throws not_supported where no
   /// backend takes it, initialization above backend::max_open_devices.
+  /// A device of open() that has the domain stays open as long.
   static std::shared_ptr<Device> adopt(void* protection_domain);
 
   ~Device();
@@ -97,6 +100,7 @@ class Device : public std::enable_shared_from_this<Device> {
 
  private:
   friend class DeviceUse;
+  static std::shared_ptr<Device> owner_of(const void* protection_domain);
   Device(DeviceInfo info, std::unique_ptr<backend::Device> device, std::size_t ordinal) noexcept;
 
   DeviceInfo info_;
@@ -104,6 +108,7 @@ class Device : public std::enable_shared_from_this<Device> {
   std::size_t ordinal_;
   std::atomic<std::size_t> open_count_{1};
   std::atomic<std::size_t> users_{0};
+  std::unique_ptr<DeviceUse> domain_owner_;  ///< of one that was adopted: the device whose domain it is on, if known
 };
 
 /// A counted share of a device, held by whatever is on it. Throws invalid_value for null, bad_state when closed.

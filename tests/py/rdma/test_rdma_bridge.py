@@ -141,8 +141,11 @@ def test_a_device_of_an_adopted_domain_has_that_domain(pair):
     domain = rdma_bridge.get_dev_pd(pair.a.device)
     with rdma_bridge.open_dev_from_pd(domain) as adopted:
         assert rdma_bridge.get_dev_pd(adopted) == domain
+        with pytest.raises(pydoca.InUseError, match="protection domain"):
+            pair.a.device.close()
         with adopted.mmap(pydoca.alloc(64)) as mmap:
             assert rdma_bridge.get_mmap_mkey_from_pd(mmap, domain) > 0
+    pair.a.device.close()
 
 
 @pytest.mark.verbs

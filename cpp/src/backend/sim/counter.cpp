@@ -124,7 +124,7 @@ class LocalCounter final : public backend::Counter {
   Status failure(std::uint32_t told) noexcept override {
     return losses_->tell(told) ? Status::connection_reset : Status::success;
   }
-  bool may_change_silently() const noexcept override { return own_ == nullptr; }
+  bool may_change_silently(bool /*by_peers*/) const noexcept override { return own_ == nullptr; }
   void arm() noexcept override { losses_->alarm.arm(CounterSide::owner); }
   int wake_fd() const noexcept override { return losses_->alarm.file(CounterSide::owner); }
 
@@ -178,7 +178,7 @@ class ImportedCounter final : public backend::Counter {
         return Status::connection_reset;
     }
   }
-  bool may_change_silently() const noexcept override { return alarm_.silent(); }
+  bool may_change_silently(bool /*by_peers*/) const noexcept override { return alarm_.silent(); }
   void arm() noexcept override { alarm_.arm(CounterSide::importer); }
   int wake_fd() const noexcept override { return alarm_.file(CounterSide::importer); }
 

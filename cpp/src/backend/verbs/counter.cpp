@@ -44,7 +44,7 @@ class LocalCounter final : public backend::Counter {
     return Status::success;
   }
   Status failure(std::uint32_t /*told*/) noexcept override { return Status::success; }
-  bool may_change_silently() const noexcept override { return true; }
+  bool may_change_silently(bool by_peers) const noexcept override { return own_ == nullptr || by_peers; }
   void arm() noexcept override { armed_.store(true, std::memory_order_seq_cst); }
   int wake_fd() const noexcept override { return wakes_.get(); }
 

@@ -25,7 +25,7 @@ class RemoteCounter final : public backend::Counter {
     return Status::not_supported;
   }
   Status failure(std::uint32_t /*told*/) noexcept override { return Status::not_supported; }
-  bool may_change_silently() const noexcept override { return true; }
+  bool may_change_silently(bool /*by_peers*/) const noexcept override { return true; }
   void arm() noexcept override {}
   int wake_fd() const noexcept override { return -1; }
   std::vector<std::byte> export_to_remote_pci() override;
