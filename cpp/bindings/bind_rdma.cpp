@@ -243,8 +243,10 @@ bool is_name(const std::string& address, const py::object& type) {
   return may_be && py::module_::import("pydoca._names").attr("is_name")(address).cast<bool>();
 }
 
-py::object connect(const py::object& self, const std::string& address, const py::object& port,
+py::object connect(const py::object& self, const py::object& peer, const py::object& port,
                    const py::object& address_type, const py::object& private_data, py::object user_data) {
+  if (!py::isinstance<py::str>(peer)) refuse_type("address", "a str", peer);
+  const std::string address = to_utf8(peer);
   if (is_name(address, address_type)) {
     const py::dict options("private_data"_a = private_data, "user_data"_a = user_data);
     return py::module_::import("pydoca._names")

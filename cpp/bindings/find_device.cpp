@@ -85,6 +85,18 @@ DeviceInfo select(const py::object& selector, std::optional<Side> side) {
                            .cast<std::string>());
 }
 
+DeviceInfo find_capable(Query query, const DeviceRequest& request) {
+  try {
+    return find_device([query](const DeviceInfo& info) { return query(info.capabilities()); }, request.side);
+  } catch (const Error& error) {
+    if (error.status() != Status::not_found) throw;
+    const char* const backend = std::getenv("PYDOCA_BACKEND");
+    const std::string limit =
+        backend != nullptr && *backend != '\0' ? std::string("; PYDOCA_BACKEND limits them to ") + backend : "";
+    raise(Status::not_found, std::string(error.what()) + "; what is needed is " + *request.capability + limit);
+  }
+}
+
 }  // namespace
 
 std::vector<DeviceInfo> visible_devices(std::optional<Side> side) {
@@ -98,8 +110,8 @@ DeviceInfo find_requested(const DeviceRequest& request) {
   const Query query = request.capability ? find_query(*request.capability) : nullptr;
   load_environment();
   if (request.selector.is_none()) {
-    return find_device([&](const DeviceInfo& info) { return query == nullptr || query(info.capabilities()); },
-                       request.side);
+    return query != nullptr ? find_capable(query, request)
+                            : find_device([](const DeviceInfo&) { return true; }, request.side);
   }
   DeviceInfo info = select(request.selector, request.side);
   if (query != nullptr && !query(info.capabilities())) {

@@ -50,6 +50,7 @@ void RdmaConnection::accept(std::span<const std::byte> private_data) {
   } catch (const Error& error) {
     if (error.status() == Status::connection_aborted) {
       begin_close(Status::connection_aborted);  // nobody is there to be rejected
+      throw Error(error.status(), concat("accept connection ", id_, ": the peer has gone (", error.what(), ")"));
     }
     throw;
   }

@@ -16,7 +16,16 @@ from types import coroutine
 from typing import Any, Protocol
 
 from pydoca import _log
-from pydoca._core import Awaitable, Context, ContextState, ProgressEngine, RdmaConnection, SyncEventContext, Task
+from pydoca._core import (
+    Awaitable,
+    Context,
+    ContextState,
+    ProgressEngine,
+    RdmaConnection,
+    SyncEventContext,
+    Task,
+    TaskState,
+)
 from pydoca._errors import BadStateError, ConnectionResetError, DocaError, TimeOutError
 
 _SHUTDOWN_TIMEOUT = 1.0  # seconds for which a loop's end waits for the same
@@ -352,6 +361,10 @@ async def leave_context(context: Context) -> None:
 
 
 async def while_connected(connection: RdmaConnection, task: Task) -> Any:
+    if not isinstance(task, Task):
+        raise TypeError(f"while_connected: a task is needed, not {type(task).__name__}")
+    if task.state is not TaskState.SUBMITTED:
+        return await task  # which has its outcome, or was never submitted
     completed = asyncio.get_running_loop().create_future()
 
     def tell(_: Task) -> None:

@@ -77,6 +77,9 @@ def test_what_is_no_address_is_refused(pair, run, address):
                 a.connect(pair.b.address, 70000)
             with pytest.raises(pydoca.InvalidValueError):
                 a.listen(0)
+            for wrong in (None, b"10.0.0.1", 10):
+                with pytest.raises(TypeError, match="address must be a str"):
+                    a.connect(wrong, 5000)
 
     run(main())
 
@@ -160,6 +163,10 @@ def test_a_receive_is_awaited_while_there_is_a_connection(pair, run, unused_port
             with pytest.raises(pydoca.ConnectionResetError, match="has ended"):
                 await waiting
             assert not task.done
+            with pytest.raises(pydoca.BadStateError, match="never submitted"):
+                await ba.while_connected(b.receive(None, submit=False))
+            with pytest.raises(TypeError, match="task"):
+                await ba.while_connected(ba.ended())
 
     run(main())
 
