@@ -340,5 +340,7 @@ def test_latency_comes_from_the_environment_unless_it_is_given(monkeypatch):
     with pytest.raises(pydoca.InvalidValueError, match=r"fast.*low, balanced, power"):
         pydoca.ProgressEngine(latency="fast")
     monkeypatch.setenv("PYDOCA_LATENCY", "")
+    assert pydoca.ProgressEngine().latency == "balanced"
+    monkeypatch.setenv("PYDOCA_LATENCY", "slow")
     with pytest.raises(pydoca.InvalidValueError, match="PYDOCA_LATENCY"):
         pydoca.ProgressEngine()
