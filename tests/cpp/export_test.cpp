@@ -180,7 +180,7 @@ TEST_P(ExportKinds, AStaleBlobNamesBothEpochs) {
   sim::Blob blob;
   ASSERT_EQ(sim::parse(exported.blob(), blob), Status::success);
   const std::string expected =
-      "stopped: epoch " + std::to_string(blob.epoch + 1) + ", blob has " + std::to_string(blob.epoch);
+      "(epoch " + std::to_string(blob.epoch + 1) + ", the blob's is " + std::to_string(blob.epoch) + ")";
   EXPECT_THAT(refused.payload, HasSubstr(expected));
 }
 
