@@ -69,8 +69,8 @@ class Device : public std::enable_shared_from_this<Device> {
   static std::shared_ptr<Device> open(const DeviceInfo& info);
 
   /// Of an application's protection domain (rdma_bridge.hpp); open() does not know it. Throws not_supported where no
-  /// backend takes it, initialization above backend::max_open_devices.
-  /// A device of open() that has the domain stays open as long.
+  /// backend takes it, initialization above backend::max_open_devices. The device of open() whose domain it is, if
+  /// one is open, cannot be closed before this one.
   static std::shared_ptr<Device> adopt(void* protection_domain);
 
   ~Device();

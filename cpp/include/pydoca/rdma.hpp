@@ -262,8 +262,8 @@ inline void RdmaTask::finish(Status status) noexcept {
 /// before its connections: a real device then fails what reaches into it with io_failed, as for memory withdrawn.
 ///
 /// io_failed: memory that is not there or not permitted, at either end, a message longer than the receive that takes
-/// it. time_out: the peer never had a receive (set_rnr_retry_count). connection_reset: the peer is gone. driver: the
-/// device was removed (Device::removed), or its driver reported a fatal error.
+/// it. time_out: the peer never had a receive (set_rnr_retry_count), or did not answer. connection_reset: the peer is
+/// gone. driver: the device was removed (Device::removed), or its driver reported a fatal error.
 class Rdma final : public Context {
  public:
   static constexpr std::chrono::milliseconds default_connection_request_timeout{2000};
