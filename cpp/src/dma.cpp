@@ -3,6 +3,7 @@
 #include "pydoca/progress_engine.hpp"
 
 #include "detail/concat.hpp"
+#include "detail/segments.hpp"
 #include "detail/slot_pool.hpp"
 
 #include <sys/epoll.h>
@@ -13,7 +14,7 @@ namespace pydoca {
 
 namespace {
 
-const backend::DmaCapabilities& capabilities(const DeviceInfo& info) {
+const backend::DmaCapabilities& dma_capabilities(const DeviceInfo& info) {
   if (!info.capabilities().dma) {
     throw Error(Status::not_supported, detail::concat("dma: ", info.name(), " has no DMA engine"));
   }
@@ -21,14 +22,6 @@ const backend::DmaCapabilities& capabilities(const DeviceInfo& info) {
 }
 
 /// Whether the device has every element's memory.
-bool reaches(const backend::Segment* segment, std::size_t ordinal) noexcept {
-  for (; segment != nullptr; segment = segment->next) {
-    if (segment->regions[ordinal] == nullptr) {
-      return false;
-    }
-  }
-  return true;
-}
 
 }  // namespace
 
@@ -61,8 +54,9 @@ Status DmaMemcpyTask::validate() const noexcept {
   const std::size_t ordinal = dma().device()->ordinal();
   const bool fits = size != 0 && size <= limits.max_buf_size && size <= dst_->list_tailroom() &&
                     src_->num_elements() <= limits.max_buf_list_len && dst_->num_elements() <= limits.max_buf_list_len;
-  return fits && reaches(&src_->segment(), ordinal) && reaches(&dst_->segment(), ordinal) ? Status::success
-                                                                                          : Status::invalid_value;
+  return fits && detail::reaches(&src_->segment(), ordinal) && detail::reaches(&dst_->segment(), ordinal)
+             ? Status::success
+             : Status::invalid_value;
 }
 
 Status DmaMemcpyTask::post(bool flush) noexcept {
@@ -107,7 +101,7 @@ Task::Callback DmaMemcpyTask::callback(Status status) const noexcept {
 void DmaMemcpyTask::recycle() noexcept { dma().tasks_->put(*this); }
 
 Dma::Dma(std::shared_ptr<Device> device) : Context(std::move(device)) {
-  static_cast<void>(capabilities(this->device()->info()));
+  static_cast<void>(dma_capabilities(this->device()->info()));
 }
 
 std::shared_ptr<Dma> Dma::create(std::shared_ptr<Device> device) {
@@ -117,9 +111,9 @@ std::shared_ptr<Dma> Dma::create(std::shared_ptr<Device> device) {
 Dma::~Dma() { abandon(); }
 
 bool Dma::is_supported(const DeviceInfo& info) noexcept { return info.capabilities().dma.has_value(); }
-std::uint64_t Dma::max_buf_size(const DeviceInfo& info) { return capabilities(info).max_buf_size; }
-std::uint32_t Dma::max_buf_list_len(const DeviceInfo& info) { return capabilities(info).max_buf_list_len; }
-std::uint32_t Dma::max_num_tasks(const DeviceInfo& info) { return capabilities(info).max_num_tasks; }
+std::uint64_t Dma::max_buf_size(const DeviceInfo& info) { return dma_capabilities(info).max_buf_size; }
+std::uint32_t Dma::max_buf_list_len(const DeviceInfo& info) { return dma_capabilities(info).max_buf_list_len; }
+std::uint32_t Dma::max_num_tasks(const DeviceInfo& info) { return dma_capabilities(info).max_num_tasks; }
 
 void Dma::set_memcpy_conf(Task::Callback on_success, Task::Callback on_error, std::uint32_t num_tasks) {
   require_idle("set memcpy conf of");

@@ -12,7 +12,7 @@ using detail::concat;
 
 constexpr Access rdma_flags = Access::rdma_read | Access::rdma_write | Access::rdma_atomic;
 
-const backend::RdmaCapabilities& capabilities(const DeviceInfo& info) {
+const backend::RdmaCapabilities& rdma_capabilities(const DeviceInfo& info) {
   if (!info.capabilities().rdma) {
     throw Error(Status::not_supported,
                 concat("rdma: ", info.name(), " has none: ", std::string_view(info.capabilities().no_rdma)));
@@ -29,8 +29,8 @@ void require_supported(std::string_view what, Number value, Number least, Number
 }
 
 std::uint32_t limit_of(const DeviceInfo& info, RdmaTaskKind kind) {
-  return kind == RdmaTaskKind::receive ? capabilities(info).max_recv_queue_size
-                                       : capabilities(info).max_send_queue_size;
+  return kind == RdmaTaskKind::receive ? rdma_capabilities(info).max_recv_queue_size
+                                       : rdma_capabilities(info).max_send_queue_size;
 }
 
 }  // namespace
@@ -46,23 +46,26 @@ bool Rdma::is_transport_type_supported(const DeviceInfo& info, RdmaTransport tra
 bool Rdma::is_connection_manager_supported(const DeviceInfo& info) noexcept {
   return is_supported(info) && info.capabilities().rdma->no_connection_manager.empty();
 }
-std::uint32_t Rdma::max_send_queue_size(const DeviceInfo& info) { return capabilities(info).max_send_queue_size; }
-std::uint32_t Rdma::max_recv_queue_size(const DeviceInfo& info) { return capabilities(info).max_recv_queue_size; }
-std::uint32_t Rdma::max_send_buf_list_len(const DeviceInfo& info) { return capabilities(info).max_send_buf_list_len; }
+std::uint32_t Rdma::max_send_queue_size(const DeviceInfo& info) { return rdma_capabilities(info).max_send_queue_size; }
+std::uint32_t Rdma::max_recv_queue_size(const DeviceInfo& info) { return rdma_capabilities(info).max_recv_queue_size; }
+std::uint32_t Rdma::max_send_buf_list_len(const DeviceInfo& info) {
+  return rdma_capabilities(info).max_send_buf_list_len;
+}
 std::uint32_t Rdma::max_receive_dst_buf_list_len(const DeviceInfo& info, RdmaTransport transport) {
   if (!is_transport_type_supported(info, transport)) {
-    throw Error(Status::not_supported, concat("rdma: transport DC: ", capabilities(info).no_dynamically_connected));
+    throw Error(Status::not_supported,
+                concat("rdma: transport DC: ", rdma_capabilities(info).no_dynamically_connected));
   }
-  return capabilities(info).max_recv_buf_list_len;
+  return rdma_capabilities(info).max_recv_buf_list_len;
 }
-std::uint32_t Rdma::max_message_size(const DeviceInfo& info) { return capabilities(info).max_message_size; }
-std::uint16_t Rdma::max_num_connections(const DeviceInfo& info) { return capabilities(info).max_num_connections; }
+std::uint32_t Rdma::max_message_size(const DeviceInfo& info) { return rdma_capabilities(info).max_message_size; }
+std::uint16_t Rdma::max_num_connections(const DeviceInfo& info) { return rdma_capabilities(info).max_num_connections; }
 std::uint32_t Rdma::gid_table_size(const DeviceInfo& info) {
-  return static_cast<std::uint32_t>(capabilities(info).gids.size());
+  return static_cast<std::uint32_t>(rdma_capabilities(info).gids.size());
 }
 
 std::vector<backend::Gid> Rdma::gids(const DeviceInfo& info, std::uint32_t start, std::uint32_t count) {
-  const std::vector<backend::Gid>& all = capabilities(info).gids;
+  const std::vector<backend::Gid>& all = rdma_capabilities(info).gids;
   if (start > all.size() || count > all.size() - start) {
     throw Error(Status::invalid_value, concat("GIDs: entries ", start, "..", std::uint64_t{start} + count, " of ",
                                               info.name(), ": its table has ", all.size()));
@@ -74,7 +77,7 @@ void Rdma::set_conf(RdmaTaskKind kind, Task::Callback on_success, Task::Callback
   const std::string what = concat("set conf of ", name_of(kind));
   require_idle(what);
   if (!is_task_supported(device()->info(), kind)) {
-    const auto& refusals = capabilities(device()->info()).no_opcode;
+    const auto& refusals = rdma_capabilities(device()->info()).no_opcode;
     throw Error(Status::not_supported, concat(what, ": ", refusals[static_cast<std::size_t>(kind)]));
   }
   if (on_success == nullptr || on_error == nullptr) {
@@ -131,7 +134,7 @@ void Rdma::set_transport_type(RdmaTransport transport) {
                 concat("set transport type: ", static_cast<unsigned>(transport), " is neither RC (0) nor DC (1)"));
   }
   if (transport != RdmaTransport::rc) {
-    const std::string& refusal = capabilities(device()->info()).no_dynamically_connected;
+    const std::string& refusal = rdma_capabilities(device()->info()).no_dynamically_connected;
     throw Error(Status::not_supported,
                 concat("set transport type to DC: ", refusal.empty() ? "this engine connects by RC only" : refusal));
   }
@@ -139,7 +142,7 @@ void Rdma::set_transport_type(RdmaTransport transport) {
 
 void Rdma::set_mtu(MtuSize mtu) {
   require_idle("set MTU of");
-  const MtuSize most = capabilities(device()->info()).max_mtu;
+  const MtuSize most = rdma_capabilities(device()->info()).max_mtu;
   if (mtu > MtuSize::bytes_4096) {
     throw Error(Status::invalid_value, concat("set MTU: ", static_cast<unsigned>(mtu), " is no size for RDMA; 0..4"));
   }

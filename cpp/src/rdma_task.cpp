@@ -1,5 +1,6 @@
 #include "pydoca/rdma.hpp"
 
+#include "detail/segments.hpp"
 #include "detail/slot_pool.hpp"
 
 #include <thread>
@@ -54,16 +55,6 @@ bool has_src_buf(RdmaTaskKind kind) noexcept { return sends(kind) || kind == Rdm
 
 bool has_dst_buf(RdmaTaskKind kind) noexcept {
   return has_remote_dst_buf(kind) || !(has_result_buf(kind) || sends(kind));
-}
-
-/// Whether the device has every element's memory.
-bool reaches(const backend::Segment* segment, std::size_t ordinal) noexcept {
-  for (; segment != nullptr; segment = segment->next) {
-    if (segment->regions[ordinal] == nullptr) {
-      return false;
-    }
-  }
-  return true;
 }
 
 template <class Value>
@@ -178,8 +169,8 @@ Status RdmaTask::validate() const noexcept {
     return may_lack ? validate_remote() : Status::invalid_value;
   }
   const std::uint32_t limit = receives ? rdma().receive_dst_buf_list_len() : rdma().max_send_buf_list_len();
-  const bool fits =
-      here_->is_first() && here_->num_elements() <= limit && reaches(&here_->segment(), rdma().device()->ordinal());
+  const bool fits = here_->is_first() && here_->num_elements() <= limit &&
+                    detail::reaches(&here_->segment(), rdma().device()->ordinal());
   const bool full = kind_ > RdmaTaskKind::write_imm && fills_ && here_->tailroom() < word_size;
   return fits && !full ? validate_remote() : Status::invalid_value;
 }
@@ -202,7 +193,7 @@ Status RdmaTask::validate_remote() const noexcept {
     valid = there_ != nullptr && there_->head() + there_->len() - there_->data() >= word_size &&
             there_->data() % word_size == 0;
   }
-  const bool reachable = there_ == nullptr || reaches(&there_->segment(), rdma().device()->ordinal());
+  const bool reachable = there_ == nullptr || detail::reaches(&there_->segment(), rdma().device()->ordinal());
   return valid && reachable ? Status::success : Status::invalid_value;
 }
 

@@ -250,7 +250,7 @@ TEST_F(Devices, RefuseAnImpossibleTopology) {
             Status::invalid_value);
 }
 
-TEST(Fabric, HasAName) {
+TEST(FabricName, IsChecked) {
   sim::set_fabric("lab-1.a_b");
   EXPECT_EQ(sim::fabric(), "lab-1.a_b");
   for (const std::string& name : {std::string(), std::string("a/b"), std::string(".."), std::string("."),

@@ -2,6 +2,7 @@
 
 #include "backend/sim/blob.hpp"
 
+#include <chrono>
 #include <cstdint>
 #include <type_traits>
 
@@ -12,6 +13,9 @@
 namespace pydoca::sim {
 
 inline constexpr std::uint64_t import_protocol = 0x5059444f43410001;  // "PYDOCA", version 1
+
+/// An owner that has not answered after this time counts as silent.
+inline constexpr std::chrono::milliseconds owner_timeout{2000};
 
 struct ImportRequest {
   std::uint64_t protocol = import_protocol;

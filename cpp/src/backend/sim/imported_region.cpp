@@ -3,6 +3,7 @@
 #include "pydoca/status.hpp"
 
 #include "backend/sim/fd_message.hpp"
+#include "backend/sim/import_protocol.hpp"
 #include "detail/concat.hpp"
 
 #include <algorithm>
@@ -21,8 +22,6 @@
 namespace pydoca::sim {
 
 namespace {
-
-constexpr std::chrono::milliseconds owner_timeout{2000};
 
 /// A connection on which nothing more is said: its end is the message.
 class OwnerWatch final : public Service::Connection {

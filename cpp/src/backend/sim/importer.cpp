@@ -18,8 +18,6 @@ namespace pydoca::sim {
 
 namespace {
 
-constexpr std::chrono::milliseconds owner_timeout(2000);
-
 template <class... Pieces>
 [[noreturn]] void refuse(Status status, const Pieces&... why) {
   throw Error(status, detail::concat("import: ", why...));

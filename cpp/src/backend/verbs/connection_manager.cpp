@@ -2,6 +2,7 @@
 
 #include "backend/verbs/failure.hpp"
 #include "backend/verbs/queue_pair.hpp"
+#include "backend/verbs/queue_pair_attributes.hpp"
 #include "backend/verbs/rdma_queue.hpp"
 #include "backend/verbs/socket_address.hpp"
 #include "detail/fd.hpp"
@@ -24,9 +25,6 @@ namespace pydoca::verbs {
 namespace {
 
 constexpr int backlog = 128;
-/// How long a peer without a receive asks the sender to wait: 0.64 ms. The manager's own choice is a thousand times
-/// that.
-constexpr std::uint8_t receiver_not_ready_timer = 12;
 
 /// Reads and atomics under way at a time, of either end.
 std::uint8_t max_reads(const RdmaQueue& queue, std::uint8_t wanted) noexcept {

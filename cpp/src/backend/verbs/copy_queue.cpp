@@ -1,6 +1,7 @@
 #include "backend/verbs/copy_queue.hpp"
 
 #include "backend/verbs/failure.hpp"
+#include "backend/verbs/queue_pair_attributes.hpp"
 #include "backend/verbs/region.hpp"
 
 #include <algorithm>
@@ -17,11 +18,9 @@ using backend::Segment;
 
 namespace {
 
-constexpr const char* what = "start dma";
+constexpr const char* start_dma = "start dma";
 /// Requests that one call to the device may take.
 constexpr std::uint32_t max_chain = 16;
-/// What pays to be sent along with the request: a cache line or four, written once more by the CPU.
-constexpr std::uint32_t wanted_inline_size = 256;
 
 std::uint32_t interval_for(std::uint32_t depth) noexcept { return std::clamp<std::uint32_t>(depth / 4, 1, 64); }
 
@@ -68,7 +67,7 @@ CopyQueue::CopyQueue(Device& device, const backend::QueueOptions& options, backe
       depth_(options.depth),
       max_list_len_(capabilities_of(device.adapter()).dma->max_buf_list_len),
       signal_interval_(interval_for(options.depth)),
-      completions_(device, 2 * options.depth + signal_interval_, what),
+      completions_(device, 2 * options.depth + signal_interval_, start_dma),
       pair_(create_pair()),
       chain_(std::make_unique<Chain>(max_list_len_)),
       accepted_(depth_),
@@ -103,7 +102,7 @@ OwnedPair CopyQueue::create_pair() {
     pair.reset(library().create_qp(device_.domain(), &attributes));
   }
   if (pair == nullptr) {
-    fail(errno, what, ": create a queue pair of ", depth_, " on ", device_.adapter().name());
+    fail(errno, start_dma, ": create a queue pair of ", depth_, " on ", device_.adapter().name());
   }
   inline_size_ = attributes.cap.max_inline_data;
   return pair;

@@ -15,7 +15,7 @@ namespace pydoca::verbs {
 
 namespace {
 
-constexpr const char* what = "create a sync event";
+constexpr const char* create_event = "create a sync event";
 
 /// 8 bytes of this process, registered. Peers on the network change them without waking anybody, so whoever waits looks
 /// at them now and again.
@@ -25,10 +25,10 @@ class LocalCounter final : public backend::Counter {
       : device_(device),
         own_(memory == nullptr ? Memory::allocate(sizeof(std::uint64_t)) : nullptr),
         word_(*reinterpret_cast<std::uint64_t*>(memory != nullptr ? memory->addr : own_->data())),
-        region_(register_range(device, &word_, sizeof word_, IBV_ACCESS_LOCAL_WRITE, what)),
+        region_(register_range(device, &word_, sizeof word_, IBV_ACCESS_LOCAL_WRITE, create_event)),
         wakes_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
     if (!wakes_) {
-      fail(errno, what, ": eventfd");
+      fail(errno, create_event, ": eventfd");
     }
   }
 

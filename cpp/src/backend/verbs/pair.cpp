@@ -1,6 +1,7 @@
 #include "backend/verbs/pair.hpp"
 
 #include "backend/verbs/failure.hpp"
+#include "backend/verbs/queue_pair_attributes.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -13,8 +14,6 @@ namespace {
 /// The time-out of an answer is 4.096 us * 2^17 = 0.5 s, so that a peer has four seconds to connect as well, or is
 /// lost.
 constexpr std::uint8_t answer_timeout = 17;
-/// How long a peer without a receive asks the sender to wait: 0.64 ms.
-constexpr std::uint8_t receiver_not_ready_timer = 12;
 
 void modify(ibv_qp& pair, ibv_qp_attr attributes, int mask, const char* what) {
   if (const int error = library().modify_qp(&pair, &attributes, mask | IBV_QP_STATE); error != 0) {

@@ -2,6 +2,7 @@
 
 #include "backend/verbs/connection_manager.hpp"
 #include "backend/verbs/failure.hpp"
+#include "backend/verbs/queue_pair_attributes.hpp"
 #include "backend/verbs/rdma_queue.hpp"
 
 #include <cerrno>
@@ -12,9 +13,6 @@ namespace pydoca::verbs {
 using backend::RdmaOperation;
 
 namespace {
-
-/// What pays to be sent along with the request.
-constexpr std::uint32_t wanted_inline_size = 256;
 
 Status status_of(ibv_wc_status status) noexcept {
   switch (status) {

@@ -16,7 +16,7 @@ using backend::RdmaOperation;
 
 namespace {
 
-constexpr const char* what = "start rdma";
+constexpr const char* start_rdma = "start rdma";
 
 /// Completions that can be there at once. Throws invalid_value when the device has no room for them.
 std::uint32_t depth_for(const Device& device, const backend::RdmaOptions& options) {
@@ -25,9 +25,9 @@ std::uint32_t depth_for(const Device& device, const backend::RdmaOptions& option
   const auto limit = static_cast<std::uint64_t>(device.adapter().attributes().max_cqe);
   if (depth > limit) {
     throw Error(Status::invalid_value,
-                detail::concat(what, ": ", options.max_num_connections, " connections with ", options.send_queue_size,
-                               " tasks each and ", options.recv_queue_size, " receives are more than the ", limit,
-                               " completions that ", device.adapter().name(),
+                detail::concat(start_rdma, ": ", options.max_num_connections, " connections with ",
+                               options.send_queue_size, " tasks each and ", options.recv_queue_size,
+                               " receives are more than the ", limit, " completions that ", device.adapter().name(),
                                " holds; lower max_num_connections or the numbers of tasks"));
   }
   return std::max(1U, static_cast<std::uint32_t>(depth));
@@ -52,13 +52,13 @@ RdmaQueue::RdmaQueue(Device& device, const backend::RdmaOptions& options, backen
       options_(options),
       settings_(settings_for(device, options)),
       doorbell_(doorbell),
-      completions_(device, depth_for(device, options), what),
+      completions_(device, depth_for(device, options), start_rdma),
       async_events_(device.async_events()),
       segments_(std::size_t{max_chain} * std::max({1U, options.max_send_segments, options.max_recv_segments})) {
   for (std::size_t i = 0; i < max_chain; ++i) {
     requests_[i].sg_list = &segments_[i * segments_.size() / max_chain];
   }
-  completions_.watch(async_events_.fd(), what);
+  completions_.watch(async_events_.fd(), start_rdma);
   if (options.recv_queue_size != 0) {
     create_receives();
   }
@@ -78,7 +78,7 @@ void RdmaQueue::create_receives() {
   attributes.attr = {.max_wr = options_.recv_queue_size, .max_sge = options_.max_recv_segments, .srq_limit = 0};
   shared_receives_.reset(library().create_srq(device_.domain(), &attributes));
   if (shared_receives_ == nullptr) {
-    fail(errno, what, ": create a receive queue of ", options_.recv_queue_size, " on ", device_.adapter().name());
+    fail(errno, start_rdma, ": create a receive queue of ", options_.recv_queue_size, " on ", device_.adapter().name());
   }
   receives_.resize(options_.recv_queue_size);
   free_receives_.resize(options_.recv_queue_size);
