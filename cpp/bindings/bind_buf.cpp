@@ -41,7 +41,7 @@ py::iterator iterate(const BufObject& self) {
   return py::iter(elements);
 }
 
-py::str repr(const BufObject& self) {
+py::str buf_repr(const BufObject& self) {
   if (self.is_released()) return "<pydoca.Buf, released>";
   const Buf& buf = self.get();
   return py::str("<pydoca.Buf of {} bytes at {:#x}: headroom {}, data {}, tailroom {}, refcount {}>")
@@ -85,7 +85,7 @@ void bind_references(py::classh<BufObject>& type) {
            "Releases the buf, with its list, whatever the count; again does nothing. Raises as dec_refcount().")
       .def_property_readonly("is_released", &BufObject::is_released,
                              "Whether it went back to its inventory; then all else raises BadStateError.")
-      .def("__repr__", &repr);
+      .def("__repr__", &buf_repr);
 }
 
 void bind_list(py::classh<BufObject>& type) {

@@ -114,7 +114,7 @@ std::shared_ptr<BufObject> dup(const py::object& self, const BufObject& source) 
 
 std::size_t to_count(const py::object& value) { return to_u32(value, "num_elements", 1); }
 
-std::unique_ptr<InventoryObject> make(const py::object& num_elements, bool start, py::object user_data) {
+std::unique_ptr<InventoryObject> new_inventory(const py::object& num_elements, bool start, py::object user_data) {
   auto self = std::make_unique<InventoryObject>();
   self->inventory = BufInventory::create(to_count(num_elements));
   self->user_data = std::move(user_data);
@@ -138,8 +138,8 @@ void bind_getters(py::classh<InventoryObject>& type) {
            "NoMemoryError, BadStateError.");
 }
 
-void bind_life(py::classh<InventoryObject>& type) {
-  type.def(py::init(&make), "num_elements"_a, py::kw_only(), "start"_a = true, "user_data"_a = py::none(),
+void bind_inventory_life(py::classh<InventoryObject>& type) {
+  type.def(py::init(&new_inventory), "num_elements"_a, py::kw_only(), "start"_a = true, "user_data"_a = py::none(),
            "Raises InvalidValueError for 0 elements, NoMemoryError.")
       .def(
           "start", [](InventoryObject& self) { self.inventory->start(); }, "Raises BadStateError when closed.")
@@ -153,7 +153,7 @@ void bind_life(py::classh<InventoryObject>& type) {
           "num_elements"_a, "Adds elements. Raises BadStateError unless started.");
 }
 
-void bind_properties(py::classh<InventoryObject>& type) {
+void bind_inventory_properties(py::classh<InventoryObject>& type) {
   type.def_property_readonly(
           "num_elements", [](const InventoryObject& self) { return self.inventory->num_elements(); },
           "How many bufs can be out at a time; 0 once closed.")
@@ -177,10 +177,10 @@ void bind_properties(py::classh<InventoryObject>& type) {
 void bind_buf_inventory(py::module_& module) {
   py::classh<InventoryObject> type(module, "BufInventory",
                                    "A fixed number of buf descriptors, for any memory map. Not for several threads.");
-  bind_life(type);
+  bind_inventory_life(type);
   bind_getters(type);
   bind_scope(type);
-  bind_properties(type);
+  bind_inventory_properties(type);
 }
 
 }  // namespace pydoca::bindings

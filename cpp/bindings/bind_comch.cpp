@@ -92,7 +92,7 @@ py::object endpoint_as(const ConnectionObject& self) {
   return py::isinstance<T>(self.endpoint_ref()) ? self.endpoint_ref() : py::none();
 }
 
-void bind_connection(py::module_& module) {
+void bind_comch_connection(py::module_& module) {
   py::classh<ConnectionObject> type(module, "Connection",
                                     "A link between a server and one client: reliable messages, in order, both ways.",
                                     collectable<ConnectionObject>());
@@ -206,7 +206,7 @@ void bind_client(py::module_& module) {
 void bind_comch(py::module_& module) {
   bind_events(module);
   bind_send_task(module);
-  bind_connection(module);
+  bind_comch_connection(module);
   bind_endpoint(module);
   bind_server(module);
   bind_client(module);

@@ -14,7 +14,7 @@ using namespace py::literals;
 
 namespace {
 
-void bind_state(py::module_& module) {
+void bind_context_state(py::module_& module) {
   py::native_enum<ContextState>(module, "ContextState", "enum.IntEnum", "What a context is doing.")
       .value("IDLE", ContextState::idle)
       .value("STARTING", ContextState::starting)
@@ -26,7 +26,7 @@ void bind_state(py::module_& module) {
 }
 
 template <typename Class>
-void bind_life(Class& type) {
+void bind_context_life(Class& type) {
   type.def(
           "start", [](ContextObject& self) { return to_status(self.start()); },
           "SUCCESS: it is RUNNING. IN_PROGRESS: progress until it is RUNNING, or IDLE when the start failed.")
@@ -48,7 +48,7 @@ void bind_life(Class& type) {
 }
 
 template <typename Class>
-void bind_properties(Class& type) {
+void bind_context_properties(Class& type) {
   const auto set_user_data = [](ContextObject& self, py::object data) { self.set_user_data(std::move(data)); };
   type.def_property_readonly(
           "state", [](const ContextObject& self) { return self.context().state(); },
@@ -71,7 +71,7 @@ void bind_properties(Class& type) {
       .def("_settled", [](const py::object& self) { return std::make_unique<SettledState>(self); });
 }
 
-std::string repr(const ContextObject& self) {
+std::string context_repr(const ContextObject& self) {
   const py::object state = py::cast(self.context().state());
   const std::string name = self.is_closed() ? "closed" : state.attr("name").cast<std::string>();
   return "<pydoca " + std::string(self.context().kind()) + " context on " + self.context().device()->info().name() +
@@ -81,15 +81,15 @@ std::string repr(const ContextObject& self) {
 }  // namespace
 
 void bind_context(py::module_& module) {
-  bind_state(module);
+  bind_context_state(module);
   py::classh<ContextObject> type(
       module, "Context",
       "A library's object on a device: configured by its constructor, started, used, stopped.\n"
       "Belongs to the thread of its progress engine; use it with with or async with.",
       collectable<ContextObject>());
-  bind_life(type);
-  bind_properties(type);
-  type.def("__repr__", repr);
+  bind_context_life(type);
+  bind_context_properties(type);
+  type.def("__repr__", context_repr);
 }
 
 }  // namespace pydoca::bindings

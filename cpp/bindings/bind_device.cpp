@@ -49,7 +49,7 @@ DeviceInfo make_info(const std::string& selector, const py::object& side, const 
   return info;
 }
 
-void bind_properties(py::classh<DeviceInfo>& type) {
+void bind_device_properties(py::classh<DeviceInfo>& type) {
   using backend::DeviceProperties;
   type.def_property_readonly("name", property(&DeviceProperties::name), "Unique on its side, such as \"p0\".")
       .def_property_readonly("pci_addr", property(&DeviceProperties::pci_addr),
@@ -145,7 +145,7 @@ void bind_imports(py::classh<DeviceObject>& type) {
            "import_mmap() does (doca_sync_event_remote_net_create_from_export).");
 }
 
-void bind_life(py::classh<DeviceObject>& type) {
+void bind_device_life(py::classh<DeviceObject>& type) {
   type.def("close", &DeviceObject::close,
            "Takes this opening back; closing again does nothing. Raises InUseError when it was the last opening and "
            "memory maps, contexts or representors are on the device.")
@@ -218,13 +218,13 @@ void bind_device(py::module_& module) {
   py::classh<DeviceInfo> info(module, "DeviceInfo",
                               "A function as an enumeration saw it; it does not change, whatever becomes of the "
                               "function.");
-  bind_properties(info);
+  bind_device_properties(info);
   bind_absent_properties(info);
   bind_device_info(info);
   py::classh<DeviceObject> device(module, "Device",
                                   "A local function, opened. Opening one twice gives two objects that are equal, each "
                                   "to be closed.");
-  bind_life(device);
+  bind_device_life(device);
   bind_scope(device);
   bind_device_methods(device);
   bind_imports(device);

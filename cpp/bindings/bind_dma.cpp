@@ -187,7 +187,7 @@ void bind_memcpy_task(py::module_& module) {
 }
 
 template <typename Class>
-void bind_capabilities(Class& type) {
+void bind_dma_capabilities(Class& type) {
   type.def_static("is_supported", &Dma::is_supported, "info"_a, "Whether the device has a copy engine.")
       .def_static("max_buf_size", &Dma::max_buf_size, "info"_a, "Bytes per task.")
       .def_static("max_buf_list_len", &Dma::max_buf_list_len, "info"_a, "Elements of a list; 1: no lists.")
@@ -218,7 +218,7 @@ void bind_dma(py::module_& module) {
           "BadStateError unless the context runs, InvalidValueError for bufs that cannot be copied, AgainError when "
           "the\n"
           "queue is full.");
-  bind_capabilities(type);
+  bind_dma_capabilities(type);
 }
 
 }  // namespace pydoca::bindings

@@ -19,7 +19,7 @@ using namespace py::literals;
 
 namespace {
 
-void set_slots(PyHeapTypeObject* type) {
+void set_mmap_slots(PyHeapTypeObject* type) {
   collectable<MmapObject>().value(type);
   set_view_slots<MmapObject>(type);
   type->ht_type.tp_finalize = [](PyObject* self) {
@@ -27,8 +27,9 @@ void set_slots(PyHeapTypeObject* type) {
   };
 }
 
-std::unique_ptr<MmapObject> make(py::object memory, const py::iterable& devices, const py::object& access,
-                                 py::object user_data, py::object free_callback, const py::object& max_num_devices) {
+std::unique_ptr<MmapObject> new_mmap(py::object memory, const py::iterable& devices, const py::object& access,
+                                     py::object user_data, py::object free_callback,
+                                     const py::object& max_num_devices) {
   auto self = std::make_unique<MmapObject>();
   if (!max_num_devices.is_none()) self->get()->set_max_num_devices(to_u32(max_num_devices, "max_num_devices"));
   for (const py::handle device : devices) self->add_device(py::reinterpret_borrow<py::object>(device));
@@ -39,7 +40,7 @@ std::unique_ptr<MmapObject> make(py::object memory, const py::iterable& devices,
   return self;
 }
 
-py::str repr(const MmapObject& self) {
+py::str mmap_repr(const MmapObject& self) {
   const Mmap& mmap = self.look();
   const char* state = self.is_closed()        ? "closed"
                       : mmap.is_from_export() ? "imported"
@@ -50,8 +51,9 @@ py::str repr(const MmapObject& self) {
 }
 
 void bind_configuration(py::classh<MmapObject>& type) {
-  type.def(py::init(&make), "memory"_a = py::none(), py::kw_only(), "devices"_a = py::tuple(), "access"_a = py::none(),
-           "user_data"_a = py::none(), "free_callback"_a = py::none(), "max_num_devices"_a = py::none(),
+  type.def(py::init(&new_mmap), "memory"_a = py::none(), py::kw_only(), "devices"_a = py::tuple(),
+           "access"_a = py::none(), "user_data"_a = py::none(), "free_callback"_a = py::none(),
+           "max_num_devices"_a = py::none(),
            "A map that is configured and not started. free_callback(memory) runs at the end of a map that was ever "
            "started, once nothing refers to the memory any more.")
       .def("add_device", &MmapObject::add_device, "device"_a,
@@ -69,7 +71,7 @@ void bind_configuration(py::classh<MmapObject>& type) {
           "memory; BadStateError when started.");
 }
 
-void bind_life(py::classh<MmapObject>& type) {
+void bind_mmap_life(py::classh<MmapObject>& type) {
   type.def("start", &MmapObject::start,
            "Registers the range on every device. Raises InvalidValueError without range or device, BadStateError when "
            "started, NotPermittedError on an imported map.")
@@ -87,10 +89,10 @@ void bind_life(py::classh<MmapObject>& type) {
            "RDMA permissions and those of an Rdma context say; without device, for those of the only one's. Raises "
            "NotPermittedError (not started, no RDMA permission, imported), NotFoundError, "
            "NotSupportedError (doca_mmap_export_rdma).")
-      .def("__repr__", &repr);
+      .def("__repr__", &mmap_repr);
 }
 
-void bind_properties(py::classh<MmapObject>& type) {
+void bind_mmap_properties(py::classh<MmapObject>& type) {
   const auto look = [&](const char* name, auto read, const char* doc) {
     type.def_property_readonly(name, [read](const MmapObject& self) { return (self.look().*read)(); }, doc);
   };
@@ -118,11 +120,11 @@ void bind_mmap(py::module_& module) {
       module, "Mmap",
       "A range of memory that devices may reach; a buffer itself, unless imported. One thread at a "
       "time: another's call during start, stop or close raises InUseError.",
-      py::custom_type_setup(set_slots));
+      py::custom_type_setup(set_mmap_slots));
   bind_configuration(type);
-  bind_life(type);
+  bind_mmap_life(type);
   bind_scope(type);
-  bind_properties(type);
+  bind_mmap_properties(type);
   bind_array_protocols(type);
 }
 

@@ -102,7 +102,7 @@ void submit_threadsafe(const EngineObject& self, TaskObject& task) {
   task.submit_threadsafe();
 }
 
-std::string repr(const EngineObject& self) {
+std::string engine_repr(const EngineObject& self) {
   if (self.is_closed()) return "<pydoca.ProgressEngine, closed>";
   const ProgressEngine& engine = self.engine();
   return "<pydoca.ProgressEngine of " + std::to_string(engine.num_contexts()) + " context(s), " +
@@ -178,7 +178,7 @@ void bind_notification(Class& type) {
 }
 
 template <typename Class>
-void bind_life(Class& type) {
+void bind_engine_life(Class& type) {
   type.def("release_thread", &EngineObject::release_thread,
            "Lets another thread, or another event loop, take the engine over. Raises InUseError with tasks in flight.")
       .def("close", &EngineObject::close,
@@ -264,7 +264,7 @@ void bind_progress_engine(py::module_& module) {
       "balanced.");
   bind_progress(type);
   bind_notification(type);
-  bind_life(type);
+  bind_engine_life(type);
   bind_inside(type);
   add_methods(type, turns());
   py::module_::import("atexit").attr("register")(py::cpp_function(&EngineObject::end_all));
@@ -282,7 +282,7 @@ void bind_progress_engine(py::module_& module) {
       .def_property_readonly(
           "num_contexts", [](const EngineObject& self) { return self.engine().num_contexts(); },
           "Contexts that are connected to it.")
-      .def("__repr__", &repr);
+      .def("__repr__", &engine_repr);
 }
 
 }  // namespace pydoca::bindings

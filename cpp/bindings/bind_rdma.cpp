@@ -182,7 +182,7 @@ void bind_connection_properties(Class& type) {
                     "Anything; handed to the callbacks.");
 }
 
-void bind_connection(py::module_& module) {
+void bind_rdma_connection(py::module_& module) {
   py::classh<RdmaConnectionObject> type(module, "RdmaConnection", "One peer of an Rdma context.",
                                         collectable<RdmaConnectionObject>());
   bind_connecting(type);
@@ -227,10 +227,10 @@ void bind_listener(py::module_& module) {
 
 // One parameter per keyword.
 // NOLINTNEXTLINE(readability-function-size)
-std::unique_ptr<RdmaObject> make(py::object pe, const py::object& dev, const py::object& num_tasks,
-                                 py::object on_request, py::object on_established, py::object on_failure,
-                                 py::object on_disconnect, py::object on_completion, py::object on_error,
-                                 py::object on_state_changed, py::object user_data, const py::kwargs& settings) {
+std::unique_ptr<RdmaObject> new_rdma(py::object pe, const py::object& dev, const py::object& num_tasks,
+                                     py::object on_request, py::object on_established, py::object on_failure,
+                                     py::object on_disconnect, py::object on_completion, py::object on_error,
+                                     py::object on_state_changed, py::object user_data, const py::kwargs& settings) {
   return std::make_unique<RdmaObject>(
       std::move(pe), dev, num_tasks, settings,
       RdmaCallbacks{std::move(on_request), std::move(on_established), std::move(on_failure), std::move(on_disconnect)},
@@ -330,7 +330,7 @@ void bind_settings(Class& type) {
 }
 
 template <typename Class>
-void bind_capabilities(Class& type) {
+void bind_rdma_capabilities(Class& type) {
   type.def_static("is_supported", &Rdma::is_supported, "info"_a, "Whether the device has RDMA.")
       .def_static(
           "is_task_supported",
@@ -376,7 +376,7 @@ void bind_rdma(py::module_& module) {
   bind_enums(module);
   bind_rdma_task(module);
   bind_waits(module);
-  bind_connection(module);
+  bind_rdma_connection(module);
   bind_listener(module);
   py::classh<RdmaObject, ContextObject> type(
       module, "Rdma",
@@ -386,14 +386,14 @@ void bind_rdma(py::module_& module) {
       "rdma_atomic), send_queue_size, max_send_buf_list_len,\nreceive_dst_buf_list_len, transport_type, mtu (bytes), "
       "grh_enabled, gid_index, sl, connection_request_timeout (ms), rnr_retry_count.\non_request gets (connection, "
       "user_data), on_established, on_failure and on_disconnect (connection, connection.user_data, user_data).");
-  type.def(py::init(&make), "pe"_a, "dev"_a, py::kw_only(), "num_tasks"_a = 32, "on_request"_a = py::none(),
+  type.def(py::init(&new_rdma), "pe"_a, "dev"_a, py::kw_only(), "num_tasks"_a = 32, "on_request"_a = py::none(),
            "on_established"_a = py::none(), "on_failure"_a = py::none(), "on_disconnect"_a = py::none(),
            "on_completion"_a = py::none(), "on_error"_a = py::none(), "on_state_changed"_a = py::none(),
            "user_data"_a = py::none());
   add_methods(type, receive_methods());
   bind_connections(type);
   bind_settings(type);
-  bind_capabilities(type);
+  bind_rdma_capabilities(type);
 }
 
 }  // namespace pydoca::bindings

@@ -39,7 +39,7 @@ void bind_info(py::module_& module) {
       .def("__repr__", [](const Info& info) { return text("<pydoca.RepresentorInfo {!r} ({})>", info); });
 }
 
-void bind_properties(py::classh<RepresentorObject>& type) {
+void bind_representor_properties(py::classh<RepresentorObject>& type) {
   const auto info = [](const RepresentorObject& self) -> const Info& { return self.shared()->properties(); };
   type.def_property_readonly(
       "info", [info](const RepresentorObject& self) { return info(self); }, "A RepresentorInfo, as of the opening.");
@@ -52,7 +52,7 @@ void bind_properties(py::classh<RepresentorObject>& type) {
       "addr"_a, "Compares with an address in the long or the short form; raises InvalidValueError for another form.");
 }
 
-void bind_life(py::classh<RepresentorObject>& type) {
+void bind_representor_life(py::classh<RepresentorObject>& type) {
   type.def_property_readonly("is_open", &RepresentorObject::is_open, "False once closed.")
       .def("close", &RepresentorObject::close,
            "Closing again does nothing. Raises InUseError while a server is on the representor.")
@@ -88,8 +88,8 @@ void RepresentorObject::close() {
 void bind_representor(py::module_& module) {
   bind_info(module);
   py::classh<RepresentorObject> type(module, "Representor", "The DPU-side stand-in of a function, opened.");
-  bind_properties(type);
-  bind_life(type);
+  bind_representor_properties(type);
+  bind_representor_life(type);
   bind_scope(type);
   auto device = py::reinterpret_borrow<py::classh<DeviceObject>>(module.attr("Device"));
   device.def(

@@ -21,8 +21,6 @@ using namespace py::literals;
 
 namespace {
 
-constexpr std::uint64_t all_bits = ~std::uint64_t{0};
-
 /// Seconds, or nothing for no limit.
 std::chrono::nanoseconds to_timeout(PyObject* value, const char* method) {
   if (value == nullptr || value == Py_None) return SyncEvent::forever;
@@ -37,13 +35,13 @@ std::chrono::nanoseconds to_timeout(PyObject* value, const char* method) {
   return seconds < limit ? std::chrono::nanoseconds(static_cast<std::int64_t>(seconds * 1e9)) : SyncEvent::forever;
 }
 
-PyObject* to_int(std::uint64_t value) { return PyLong_FromUnsignedLongLong(value); }
+PyObject* new_int(std::uint64_t value) { return PyLong_FromUnsignedLongLong(value); }
 
 constexpr std::array value_names{"value"};
-constexpr std::array wait_names{"value", "mask", "timeout"};
+constexpr std::array wait_for_names{"value", "mask", "timeout"};
 
-PyObject* get(PyObject* self, PyObject* /*unused*/) {
-  return guarded([&] { return to_int(object_of<SyncEventObject>(self).get()); });
+PyObject* get_value(PyObject* self, PyObject* /*unused*/) {
+  return guarded([&] { return new_int(object_of<SyncEventObject>(self).get()); });
 }
 
 PyObject* update_set(PyObject* self, PyObject* const* args, Py_ssize_t num_args, PyObject* keywords) {
@@ -59,11 +57,11 @@ PyObject* update_add(PyObject* self, PyObject* const* args, Py_ssize_t num_args,
   static constexpr Parameters parameters{"update_add", value_names, 1, 1};
   return guarded([&] {
     const auto [value] = arguments<1>(parameters, args, num_args, keywords);
-    return to_int(object_of<SyncEventObject>(self).update_add(to_u64(value, "value")));
+    return new_int(object_of<SyncEventObject>(self).update_add(to_u64(value, "value")));
   });
 }
 
-constexpr std::array waits{
+constexpr std::array conditions{
     WaitFor{&SyncEvent::wait_gt, "wait_gt", WaitMode::busy},
     WaitFor{&SyncEvent::wait_eq, "wait_eq", WaitMode::busy},
     WaitFor{&SyncEvent::wait_neq, "wait_neq", WaitMode::busy},
@@ -73,11 +71,11 @@ constexpr std::array waits{
 };
 
 template <std::size_t index>
-PyObject* wait(PyObject* self, PyObject* const* args, Py_ssize_t num_args, PyObject* keywords) {
-  static constexpr Parameters parameters{waits[index].name, wait_names, 1, 2};
+PyObject* wait_for(PyObject* self, PyObject* const* args, Py_ssize_t num_args, PyObject* keywords) {
+  static constexpr Parameters parameters{conditions[index].name, wait_for_names, 1, 2};
   return guarded([&] {
     const auto [value, mask, timeout] = arguments<3>(parameters, args, num_args, keywords);
-    object_of<SyncEventObject>(self).wait(waits[index], to_u64(value, "value"),
+    object_of<SyncEventObject>(self).wait(conditions[index], to_u64(value, "value"),
                                           mask == nullptr ? all_bits : to_u64(mask, "mask"),
                                           to_timeout(timeout, parameters.method));
     return Py_NewRef(Py_None);
@@ -86,13 +84,13 @@ PyObject* wait(PyObject* self, PyObject* const* args, Py_ssize_t num_args, PyObj
 
 template <std::size_t index>
 PyMethodDef wait_method(const char* doc) {
-  return raw_method(waits[index].name, &wait<index>, doc);
+  return raw_method(conditions[index].name, &wait_for<index>, doc);
 }
 
-std::span<PyMethodDef> operations() {
+std::span<PyMethodDef> event_operations() {
   static std::array methods{
       PyMethodDef{
-          "get", &get, METH_NOARGS,
+          "get", &get_value, METH_NOARGS,
           "get($self, /)\n--\n\nThe value. Raises BadStateError unless started by start(), or when its owner has "
           "stopped it;\nConnectionResetError when its owner is gone (doca_sync_event_get)."},
       raw_method(
@@ -135,17 +133,17 @@ void bind_location(py::module_& module) {
       .finalize();
 }
 
-std::unique_ptr<SyncEventObject> make(py::object device, const py::object& publisher, const py::object& subscriber,
-                                      py::object memory, py::object buf) {
+std::unique_ptr<SyncEventObject> new_event(py::object device, const py::object& publisher, const py::object& subscriber,
+                                           py::object memory, py::object buf) {
   return std::make_unique<SyncEventObject>(
       std::move(device),
       SyncEventObject::Options{to_location(publisher, "publisher"), to_location(subscriber, "subscriber"),
                                std::move(memory), std::move(buf)});
 }
 
-void bind_life(py::classh<SyncEventObject>& type) {
+void bind_event_life(py::classh<SyncEventObject>& type) {
   type.def(
-          py::init(&make), "dev"_a, py::kw_only(), "publisher"_a = "cpu", "subscriber"_a = "cpu",
+          py::init(&new_event), "dev"_a, py::kw_only(), "publisher"_a = "cpu", "subscriber"_a = "cpu",
           "memory"_a = py::none(), "buf"_a = py::none(),
           "An event that is configured and not started. publisher, subscriber: cpu, remote_pci, remote_net (publisher "
           "only); dpa\nand gpu raise NotSupportedError. memory: 8 writable, aligned bytes in which it lives, with "
@@ -177,7 +175,7 @@ void bind_exports(py::classh<SyncEventObject>& type) {
           "be remote_net.\nRaises as export_to_remote_pci() does.");
 }
 
-void bind_properties(py::classh<SyncEventObject>& type) {
+void bind_event_properties(py::classh<SyncEventObject>& type) {
   type.def_property_readonly("device", &SyncEventObject::device_ref,
                              "The one whose CPU has the event, or that it was imported on.")
       .def_property_readonly(
@@ -240,11 +238,11 @@ void bind_sync_event(py::module_& module) {
   py::classh<SyncEventObject> type(module, "SyncEvent",
                                    "A 64-bit counter by which processes, or the two sides of a PCIe link, wait for one "
                                    "another.\nUse it with with, or as a context with tasks (as_context).");
-  bind_life(type);
+  bind_event_life(type);
   bind_exports(type);
-  bind_properties(type);
+  bind_event_properties(type);
   bind_queries(type);
-  add_methods(type, operations());
+  add_methods(type, event_operations());
   bind_remote_net(module);
 }
 

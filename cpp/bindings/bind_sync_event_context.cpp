@@ -23,17 +23,11 @@ constexpr std::array get_names{"user_data", "submit"};
 constexpr std::array notify_names{"value", "user_data", "submit"};
 constexpr std::array wait_names{"value", "mask", "user_data", "submit"};
 
-bool is_true(PyObject* value) {
-  const int truth = value == nullptr ? 1 : PyObject_IsTrue(value);
-  if (truth < 0) throw py::error_already_set();
-  return truth != 0;
-}
-
 PyObject* make_task(PyObject* self, const SyncEventRequest& request) {
   return object_of<SyncEventContextObject>(self).make_task(self, request).release().ptr();
 }
 
-PyObject* get(PyObject* self, PyObject* const* args, Py_ssize_t num_args, PyObject* keywords) {
+PyObject* get_task(PyObject* self, PyObject* const* args, Py_ssize_t num_args, PyObject* keywords) {
   static constexpr Parameters parameters{"get", get_names, 0, 0};
   return guarded([&] {
     const auto [user_data, submit] = arguments<2>(parameters, args, num_args, keywords);
@@ -54,7 +48,7 @@ PyObject* notify(PyObject* self, PyObject* const* args, Py_ssize_t num_args, PyO
 }
 
 template <SyncEventOperation operation>
-PyObject* wait(PyObject* self, PyObject* const* args, Py_ssize_t num_args, PyObject* keywords) {
+PyObject* wait_task(PyObject* self, PyObject* const* args, Py_ssize_t num_args, PyObject* keywords) {
   static constexpr Parameters parameters{operation == SyncEventOperation::wait_eq ? "wait_eq" : "wait_neq", wait_names,
                                          1, 2};
   return guarded([&] {
@@ -69,10 +63,10 @@ PyObject* wait(PyObject* self, PyObject* const* args, Py_ssize_t num_args, PyObj
   });
 }
 
-std::span<PyMethodDef> operations() {
+std::span<PyMethodDef> context_operations() {
   static std::array methods{
       raw_method(
-          "get", &get,
+          "get", &get_task,
           "get($self, /, *, user_data=None, submit=True)\n--\n\nTakes a task that gives the value, and submits it "
           "unless submit is false. Raises NoMemoryError when all tasks of the kind are\ntaken, BadStateError unless "
           "the context runs (doca_sync_event_task_get)."),
@@ -85,13 +79,13 @@ std::span<PyMethodDef> operations() {
                  "atomically, modulo 2**64, and gives the value before. Submits and raises as get() does\n"
                  "(doca_sync_event_task_notify_add)."),
       raw_method(
-          "wait_eq", &wait<SyncEventOperation::wait_eq>,
+          "wait_eq", &wait_task<SyncEventOperation::wait_eq>,
           "wait_eq($self, /, value, mask=18446744073709551615, *, user_data=None, submit=True)\n--\n\nTakes a task "
           "that completes when (the event's value & mask) == value, and gives the value that ended the wait.\n"
           "mask: 0, or 1, 2, 4 or 8 adjacent bytes of 0xFF (InvalidValueError). Giving up its await (cancelling) "
           "takes effect at\nonce and, when nobody else waits for it, ends the task with ShutdownError. Submits "
           "and raises as get() does, and\nNotSupportedError on devices without (doca_sync_event_task_wait_eq)."),
-      raw_method("wait_neq", &wait<SyncEventOperation::wait_neq>,
+      raw_method("wait_neq", &wait_task<SyncEventOperation::wait_neq>,
                  "wait_neq($self, /, value, mask=18446744073709551615, *, user_data=None, submit=True)\n--\n\nWaits as "
                  "wait_eq() does, until (the event's value & mask) != value (doca_sync_event_task_wait_neq)."),
   };
@@ -143,7 +137,7 @@ void bind_sync_event_context(py::module_& module) {
       module, "SyncEventContext",
       "A sync event whose operations are tasks. A wait that fails, because a process at the other end is gone or the "
       "owner\nstopped the event, leaves it running.");
-  add_methods(type, operations());
+  add_methods(type, context_operations());
   type.def_property_readonly("event", &SyncEventContextObject::event_ref, "The SyncEvent that it works on.")
       .def(
           "poll_until",

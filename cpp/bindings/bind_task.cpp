@@ -20,7 +20,7 @@ using namespace py::literals;
 
 namespace {
 
-void bind_state(py::module_& module) {
+void bind_task_state(py::module_& module) {
   py::native_enum<Task::State>(module, "TaskState", "enum.IntEnum", "Who has a task.")
       .value("FREE", Task::State::free)
       .value("IDLE", Task::State::idle)
@@ -81,7 +81,7 @@ void bind_submission(Class& type) {
 }
 
 template <typename Class>
-void bind_properties(Class& type) {
+void bind_task_properties(Class& type) {
   const auto set_user_data = [](TaskObject& self, py::object data) { self.set_user_data(std::move(data)); };
   type.def_property_readonly(
           "status", [](const TaskObject& self) { return to_status(self.status()); },
@@ -109,12 +109,12 @@ void bind_properties(Class& type) {
           "future"_a);
 }
 
-std::string repr(const TaskObject& task) {
+std::string task_repr(const TaskObject& task) {
   const char* const state = task.in_flight() ? "in flight" : task.done() ? "done" : "not submitted";
   return "<pydoca task: " + task.describe() + ", " + state + ">";
 }
 
-void set_slots(PyHeapTypeObject* type) {
+void set_task_slots(PyHeapTypeObject* type) {
   collectable<TaskObject>().value(type);
   set_await_slot(type);
   type->ht_type.tp_dealloc = &TaskObject::dealloc;
@@ -123,7 +123,7 @@ void set_slots(PyHeapTypeObject* type) {
 }  // namespace
 
 void bind_task(py::module_& module) {
-  bind_state(module);
+  bind_task_state(module);
   py::classh<TaskObject> type(
       module, "Task",
       "A unit of work for a device: awaitable, or waited for without a loop, and reusable.\n"
@@ -133,11 +133,11 @@ void bind_task(py::module_& module) {
       "has let go of the memory. After the engine's drain_timeout, or a second cancel, the task "
       "is given up instead: its\nmemory stays in quarantine (BufferInUseError) and its context "
       "is faulted.",
-      py::custom_type_setup(set_slots));
+      py::custom_type_setup(set_task_slots));
   bind_submission(type);
   add_methods(type, submissions());
-  bind_properties(type);
-  type.def("__repr__", repr);
+  bind_task_properties(type);
+  type.def("__repr__", task_repr);
 }
 
 }  // namespace pydoca::bindings

@@ -15,14 +15,14 @@ namespace py = pybind11;
 namespace {
 
 /// Any buffer, while this looks at it.
-class Look {
+class BufferLook {
  public:
-  explicit Look(py::handle data) {
+  explicit BufferLook(py::handle data) {
     if (PyObject_GetBuffer(data.ptr(), &view_, PyBUF_FULL_RO) != 0) throw py::error_already_set();
   }
-  ~Look() { PyBuffer_Release(&view_); }
-  Look(const Look&) = delete;
-  Look& operator=(const Look&) = delete;
+  ~BufferLook() { PyBuffer_Release(&view_); }
+  BufferLook(const BufferLook&) = delete;
+  BufferLook& operator=(const BufferLook&) = delete;
 
   std::size_t size() const noexcept { return static_cast<std::size_t>(view_.len); }
   py::bytes copy() const {
@@ -108,7 +108,7 @@ py::bytes ConnectionObject::payload(const py::object& data) const {
     throw py::type_error("send takes bytes, or anything with the buffer protocol, not " +
                          py::type::of(data).attr("__name__").cast<std::string>() + "; encode text first");
   }
-  const Look look(data);
+  const BufferLook look(data);
   if (is_connected() && look.size() > connection_->max_msg_size()) {
     raise(Status::invalid_value, "send (" + description_ + "): the message has " + std::to_string(look.size()) +
                                      " bytes; this connection takes up to " +

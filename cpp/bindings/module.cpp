@@ -2,9 +2,21 @@
 #include "blocking_call.hpp"
 #include "require_init.hpp"
 
+namespace {
+
+/// How thoroughly the C library checks what it is called with; 0 where it was not asked to, or cannot.
+#ifdef __USE_FORTIFY_LEVEL
+constexpr int fortify_level = __USE_FORTIFY_LEVEL;
+#else
+constexpr int fortify_level = 0;
+#endif
+
+}  // namespace
+
 PYBIND11_MODULE(_core, module) {
   module.doc() = "The engine as Python sees it. Private: everything public is a name of pydoca.";
   module.attr("__version__") = PYDOCA_VERSION;
+  module.attr("__fortify_level__") = fortify_level;
   pydoca::bindings::install_interrupt_check();
   pydoca::bindings::bind_status(module);
   pydoca::bindings::bind_log(module);

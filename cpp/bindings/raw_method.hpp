@@ -71,6 +71,13 @@ std::array<PyObject*, num_names> arguments(const Parameters& parameters, PyObjec
   return values;
 }
 
+/// The truth of an argument such as submit, which is true where nothing was given.
+inline bool is_true(PyObject* value) {
+  const int truth = value == nullptr ? 1 : PyObject_IsTrue(value);
+  if (truth < 0) throw pybind11::error_already_set();
+  return truth != 0;
+}
+
 using RawFunction = PyObject*(PyObject* self, PyObject* const* args, Py_ssize_t num_args, PyObject* keywords);
 
 /// An entry of a method table; doc begins with the signature that Python shows.

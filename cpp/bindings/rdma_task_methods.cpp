@@ -18,12 +18,6 @@ namespace py = pybind11;
 
 namespace {
 
-bool is_true(PyObject* value) {
-  const int truth = value == nullptr ? 1 : PyObject_IsTrue(value);
-  if (truth < 0) throw py::error_already_set();
-  return truth != 0;
-}
-
 /// What a task's method takes, in order; its parameters are called so, then come user_data and submit.
 enum class Role : std::uint8_t { src, dst, result, event, cmp_data, swap_data, add_data, immediate_data, none };
 constexpr std::size_t max_roles = 4;

@@ -17,7 +17,6 @@ namespace py = pybind11;
 
 namespace {
 
-constexpr std::uint64_t all_bits = ~std::uint64_t{0};
 constexpr std::array operations{SyncEventOperation::get, SyncEventOperation::notify_set, SyncEventOperation::notify_add,
                                 SyncEventOperation::wait_eq, SyncEventOperation::wait_neq};
 static_assert(operations.size() == num_sync_event_operations && operations.size() <= ContextObject::num_task_kinds);

@@ -15,6 +15,9 @@
 
 namespace pydoca::bindings {
 
+/// The mask of a wait that compares whole values.
+inline constexpr std::uint64_t all_bits = ~std::uint64_t{0};
+
 /// What a wait compares with.
 struct WaitFor {
   using Function = Status (SyncEvent::*)(std::uint64_t, std::uint64_t, WaitMode, std::chrono::nanoseconds) noexcept;

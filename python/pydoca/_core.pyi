@@ -13,6 +13,7 @@ from pydoca._names import ConnectionByName
 from pydoca._receives import Receives
 
 __version__: str
+__fortify_level__: int
 
 # status
 status_count: int
