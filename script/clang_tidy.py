@@ -1,7 +1,8 @@
 """Runs clang-tidy over the compile databases of the given build directories, as many at a time as there are cores.
 
-A file that was found clean is not checked again until it, a header of the project that it includes, its
-compile command or the configuration changes.
+Sources that a build compiles in batches are checked in the same batches, which saves most of the time: headers are
+read once. What was found clean is not checked again until a file of the project that it includes, its compile
+command or the configuration changes.
 """
 
 import hashlib
@@ -16,21 +17,25 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 CACHE = ROOT / "build" / "tidy"
 TOOL = Path(sys.executable).parent / "clang-tidy"
+DATABASE = ROOT / "build" / "tidy" / "compile_commands.json"
 OUR_FOLDERS = [ROOT / name for name in ("cpp", "tests/cpp", "benchmarks", "examples")]
 INCLUDE_PATH = [ROOT / "cpp/include", ROOT / "cpp/src", ROOT / "tests/cpp"]
+PRECOMPILED_HEADER = re.compile(r" -include \S*/cmake_pch\.hxx")
 INCLUDE = re.compile(rb'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
 # The database holds GCC's command lines.
 EXTRA = ["--extra-arg=-Wno-unknown-warning-option", "--extra-arg=-Wno-error"]
 
 
-def project_files(build_dirs: list[Path]) -> dict[Path, tuple[Path, str]]:
-    """Maps each source of ours to its build directory and compile command; the first directory wins."""
-    found: dict[Path, tuple[Path, str]] = {}
+def compile_entries(build_dirs: list[Path]) -> dict[Path, dict[str, str]]:
+    """Maps each source of ours to its entry in a compile database; the first build directory wins."""
+    found: dict[Path, dict[str, str]] = {}
     for build_dir in build_dirs:
         for entry in json.loads((build_dir / "compile_commands.json").read_text()):
             path = Path(entry["directory"], entry["file"]).resolve()
-            if any(path.is_relative_to(folder) for folder in OUR_FOLDERS):
-                found.setdefault(path, (build_dir, entry["command"]))
+            if any(path.is_relative_to(folder) for folder in OUR_FOLDERS) or path.parent.name == "Unity":
+                # GCC's precompiled headers are of no use to Clang, and without them nothing is missing.
+                command = PRECOMPILED_HEADER.sub("", entry["command"])
+                found.setdefault(path, {**entry, "file": str(path), "command": command})
     return found
 
 
@@ -62,11 +67,11 @@ def configuration() -> bytes:
     return version + b"".join(file.read_bytes() for file in files)
 
 
-def check(path: Path, build_dir: Path, key: str) -> str:
+def check(path: Path, key: str) -> str:
     """Returns what clang-tidy has to say about path; empty when it is clean."""
     if (CACHE / key).exists():
         return ""
-    command = [TOOL, "--quiet", "-p", build_dir, *EXTRA, path]
+    command = [TOOL, "--quiet", "-p", DATABASE.parent, *EXTRA, path]
     result = subprocess.run(command, capture_output=True, text=True)
     if result.returncode == 0:
         (CACHE / key).touch()
@@ -77,14 +82,19 @@ def check(path: Path, build_dir: Path, key: str) -> str:
 def main() -> int:
     CACHE.mkdir(parents=True, exist_ok=True)
     common = configuration()
-    files = project_files([ROOT / name for name in sys.argv[1:]])
-    keys = {path: cache_key(path, command, common) for path, (_, command) in files.items()}
+    entries = compile_entries([ROOT / name for name in sys.argv[1:]])
+    DATABASE.write_text(json.dumps(list(entries.values())))
+    keys = {path: cache_key(path, entry["command"], common) for path, entry in entries.items()}
     known = sum((CACHE / key).exists() for key in keys.values())
-    print(f"clang-tidy: {len(files)} files, {known} of them known to be clean", flush=True)
+    print(f"clang-tidy: {len(entries)} files and batches, {known} of them known to be clean", flush=True)
+    faulty = 0
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        reports = pool.map(lambda path: check(path, files[path][0], keys[path]), sorted(files))
-        faulty = [report for report in reports if report]
-    print(*faulty, sep="\n", end="")
+        # The longest first, so that no core waits for the last one.
+        paths = sorted(entries, key=lambda path: sum(file.stat().st_size for file in included_files(path)), reverse=True)
+        for report in pool.map(lambda path: check(path, keys[path]), paths):
+            if report:
+                faulty += 1
+                print(report, flush=True)
     return 1 if faulty else 0
 
 

@@ -2,7 +2,11 @@
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 venv=$root/.venv
+logs=$root/build/logs
 cd "$root"
+
+# Where the line that moves goes, also while a script's own output goes into a log.
+exec {screen}>&1
 
 export PIP_DISABLE_PIP_VERSION_CHECK=1
 export CMAKE_BUILD_PARALLEL_LEVEL=${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)}
@@ -17,6 +21,36 @@ heading() { printf '\n==> [%s] %s\n' "$(date +%T)" "$*"; }
 fail() {
   printf 'error: %s\n' "$*" >&2
   exit 1
+}
+
+# Until its parent kills it, or has ended: shows a log's last line once a second on a terminal, elsewhere once a minute.
+show_last_line() {
+  local log=$1 what=$2 start=$SECONDS line
+  while sleep 1 && kill -0 $$ 2>/dev/null; do
+    line=$(tail -c 1000 "$log" | tr '\r' '\n' | tr -cd '\n -~' | awk 'NF { last = $0 } END { print last }')
+    if [[ -t $screen ]]; then
+      line="$what, $((SECONDS - start)) s: ${line#"${line%%[![:space:]]*}"}"
+      printf '\r\e[K%s' "${line:0:$(($(tput cols 2>/dev/null || echo 80) - 1))}" >&"$screen"
+    elif (((SECONDS - start) % 60 == 59)); then
+      printf '%s, %d s: %s\n' "$what" $((SECONDS - start + 1)) "${line:0:160}" >&"$screen"
+    fi
+  done
+}
+
+# with_progress <what> <command>...: its output goes to build/logs/<what>.log, and its end here when it fails.
+with_progress() {
+  local what=$1 log=$logs/${1// /-}.log ticker code=0
+  shift
+  mkdir -p "$logs"
+  : >"$log"
+  # The command stays in the foreground, so that Ctrl-C ends it: a shell's background jobs ignore that.
+  show_last_line "$log" "$what" &
+  ticker=$!
+  "$@" >"$log" 2>&1 </dev/null || code=$?
+  { kill "$ticker" && wait "$ticker"; } 2>/dev/null || true
+  [[ ! -t $screen ]] || printf '\r\e[K' >&"$screen"
+  ((code == 0)) || { tail -n 60 "$log" && printf 'error: %s failed (all of its output: %s)\n' "$what" "$log"; } >&2
+  return "$code"
 }
 
 as_root() {
@@ -46,8 +80,10 @@ install_packages() {
   ((EUID == 0)) || command -v sudo >/dev/null ||
     fail "packages are missing, and there is no sudo to install them with; as root, run: apt-get install ${missing[*]}"
   heading "Installing ${missing[*]}"
-  as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq update </dev/null
-  as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq install --no-install-recommends -y "${missing[@]}" </dev/null
+  ((EUID == 0)) || sudo -v # asks for the password here, where the question can be seen
+  with_progress "apt-get update" as_root env DEBIAN_FRONTEND=noninteractive apt-get update
+  with_progress "apt-get install" \
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get install --no-install-recommends -y "${missing[@]}"
 }
 
 # Prints the first Python that is new enough: $PYTHON, then the usual names.
@@ -91,7 +127,7 @@ install_requirements() {
   mapfile -t wanted < <(requirements "$@")
   [[ -f $stamp && $(<"$stamp") == "$(printf '%s\n' "${wanted[@]}")" ]] && return
   heading "Installing Python packages: ${wanted[*]}"
-  "$venv/bin/pip" install --quiet "${wanted[@]}"
+  with_progress "pip install" "$venv/bin/pip" install "${wanted[@]}"
   printf '%s\n' "${wanted[@]}" >"$stamp"
 }
 
@@ -108,8 +144,13 @@ install_package() {
   [[ -f $stamp && $(<"$stamp") == "$hash" ]] && return
   heading "Building and installing pydoca"
   rm -f "$stamp"
-  "$venv/bin/pip" install --quiet --no-build-isolation --no-deps \
-    --config-settings=build-dir=build/python --config-settings=cmake.define.PYDOCA_WARNINGS_AS_ERRORS=ON .
+  with_progress "build" "$venv/bin/pip" install --verbose --no-build-isolation --no-deps \
+    --config-settings=build-dir=build/python .
+  "$venv/bin/python" - <<'PYTHON'
+import pydoca
+for name, reason in pydoca.unavailable_backends().items():
+    print(f"unavailable: {name}: {reason}")
+PYTHON
   echo "$hash" >"$stamp"
 }
 
