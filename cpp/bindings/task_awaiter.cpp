@@ -168,10 +168,7 @@ PyObject* as_iterator(PySendResult how, PyObject* result) {
   }
   const auto value = py::reinterpret_steal<py::object>(result);
   PyObject* const stop = PyObject_CallOneArg(PyExc_StopIteration, value.ptr());
-  if (stop != nullptr) {
-    PyErr_SetObject(PyExc_StopIteration, stop);
-    Py_DECREF(stop);
-  }
+  if (stop != nullptr) PyErr_Restore(Py_NewRef(PyExc_StopIteration), stop, nullptr);
   return nullptr;
 }
 
@@ -181,7 +178,16 @@ PyObject* send_method(PyObject* self, PyObject* value) {
   return as_iterator(how, result);
 }
 
-PyObject* next(PyObject* self) { return send_method(self, Py_None); }
+/// What await calls since Python 3.12, which takes an end without an exception for None.
+PyObject* next(PyObject* self) {
+  PyObject* result = nullptr;
+  const PySendResult how = send(self, Py_None, &result);
+  if (how == PYGEN_RETURN && result == Py_None) {
+    Py_DECREF(result);
+    return nullptr;
+  }
+  return as_iterator(how, result);
+}
 
 /// Sets the error as raise would: of a class, or of an instance, with or without a traceback.
 void set_thrown(PyObject* const* args, Py_ssize_t num_args) {

@@ -553,6 +553,41 @@ def test_the_slot_of_a_cancelled_wait_is_free_at_once(run, make_running):
     run(main())
 
 
+async def wait_for_one(running):
+    await running.ctx.wait_eq(1)
+
+
+async def wait_for_all(running):
+    await running.pe.gather([running.ctx.wait_eq(1)])
+
+
+async def wait_for_each(running):
+    async for _ in running.pe.as_completed([running.ctx.wait_eq(1)]):
+        pass
+
+
+@pytest.mark.parametrize("wait", [wait_for_one, wait_for_all, wait_for_each])
+@pytest.mark.parametrize("is_bound", [False, True])
+def test_a_wait_that_times_out_leaves_no_task_in_a_cycle(run, make_running, wait, is_bound):
+    running = make_running(num_tasks=1)
+
+    async def main():
+        if is_bound:  # otherwise the first await binds the engine to the loop, which takes another way
+            await running.ctx.get()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(0.01):
+                await wait(running)
+        await asyncio.sleep(0.01)
+        assert running.ctx.num_inflight_tasks == 0
+        running.ctx.wait_eq(1)
+
+    gc.disable()
+    try:
+        run(main())
+    finally:
+        gc.enable()
+
+
 def test_a_wait_that_nobody_awaits_can_be_cancelled(running):
     task = running.ctx.wait_eq(1)
     task.cancel()

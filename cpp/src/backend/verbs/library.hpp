@@ -2,6 +2,7 @@
 
 #include <infiniband/verbs.h>
 
+#include <cstdint>
 #include <string>
 
 namespace pydoca::verbs {
