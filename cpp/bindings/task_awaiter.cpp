@@ -4,6 +4,7 @@
 #include "convert.hpp"
 #include "engine_object.hpp"
 #include "raw_method.hpp"
+#include "stop_iteration.hpp"
 #include "task_object.hpp"
 
 #include <array>
@@ -168,7 +169,10 @@ PyObject* as_iterator(PySendResult how, PyObject* result) {
   }
   const auto value = py::reinterpret_steal<py::object>(result);
   PyObject* const stop = PyObject_CallOneArg(PyExc_StopIteration, value.ptr());
-  if (stop != nullptr) PyErr_Restore(Py_NewRef(PyExc_StopIteration), stop, nullptr);
+  if (stop != nullptr) {
+    PyErr_SetObject(PyExc_StopIteration, stop);
+    Py_DECREF(stop);
+  }
   return nullptr;
 }
 
@@ -178,15 +182,15 @@ PyObject* send_method(PyObject* self, PyObject* value) {
   return as_iterator(how, result);
 }
 
-/// What await calls since Python 3.12, which takes an end without an exception for None.
+/// What await calls since Python 3.12; an end without an exception is an end with None.
 PyObject* next(PyObject* self) {
   PyObject* result = nullptr;
-  const PySendResult how = send(self, Py_None, &result);
-  if (how == PYGEN_RETURN && result == Py_None) {
-    Py_DECREF(result);
-    return nullptr;
+  if (send(self, Py_None, &result) != PYGEN_RETURN) {
+    return result;
   }
-  return as_iterator(how, result);
+  const auto value = py::reinterpret_steal<py::object>(result);
+  if (!value.is_none()) set_stop_iteration(value);
+  return nullptr;
 }
 
 /// Sets the error as raise would: of a class, or of an instance, with or without a traceback.

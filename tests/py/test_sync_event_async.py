@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import gc
 import time
+import weakref
 
 import pytest
 
@@ -597,6 +598,45 @@ def test_a_wait_that_nobody_awaits_can_be_cancelled(running):
         with pytest.raises(pydoca.BadStateError, match="no wait in flight"):
             other.cancel()
     assert running.ctx.num_inflight_tasks <= 1
+
+
+def stop_of(task):
+    with pytest.raises(StopIteration) as stopped:
+        next(task.__await__())
+    return stopped.value
+
+
+def test_the_stops_of_awaits_that_are_driven_by_hand_are_apart(running):
+    ctx = running.ctx
+    tasks = [ctx.notify_add(1) for _ in range(30)]
+    running.pe.run_until(tasks, ENOUGH)
+    stops = [stop_of(task) for task in tasks]
+    assert sorted(stop.value for stop in stops) == list(range(30))
+    assert all(stop.__context__ is None and stop.__traceback__ is not None for stop in stops)
+    stops[0].add_note("kept")
+    del stops
+    again = [stop_of(task) for task in tasks]
+    assert sorted(stop.value for stop in again) == list(range(30))
+    assert not any(hasattr(stop, "__notes__") for stop in again)
+    with pytest.raises(StopIteration) as raised:
+        next(tasks[0].__await__())
+    assert isinstance(raised.value, StopIteration)
+    with pytest.raises(TypeError):
+        type(raised.value)()
+
+
+def step_beside(task):
+    """A weak reference to something in the frame that the stop came through."""
+    neighbour = Running.__new__(Running)
+    with contextlib.suppress(StopIteration):
+        next(task.__await__())
+    return weakref.ref(neighbour)
+
+
+def test_a_stop_of_an_await_keeps_nothing(running):
+    task = running.ctx.notify_add(1)
+    task.wait(ENOUGH)
+    assert step_beside(task)() is None
 
 
 def test_num_tasks_by_something_else_than_a_name(host):
