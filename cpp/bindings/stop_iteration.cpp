@@ -16,16 +16,28 @@ struct Spares {
 
 constinit Spares spares;
 
+PyObject* no_args() noexcept {
+  static PyObject* const none = PyTuple_New(0);
+  return none;
+}
+
 PyTypeObject* base() noexcept { return reinterpret_cast<PyTypeObject*>(PyExc_StopIteration); }
 
+/// Whether it has nothing but a value: an await drops it as it was made, code that catches it may have added to it.
+bool is_plain(const PyStopIterationObject& error) noexcept {
+  return error.args == no_args() && error.dict == nullptr && error.notes == nullptr && error.traceback == nullptr &&
+         error.context == nullptr && error.cause == nullptr && error.suppress_context == 0;
+}
+
 void dealloc(PyObject* object) {
-  if (spares.count == spares.errors.size()) {
+  auto* const error = reinterpret_cast<PyStopIterationObject*>(object);
+  if (spares.count == spares.errors.size() || !is_plain(*error)) [[unlikely]] {
     base()->tp_dealloc(object);
     return;
   }
   PyObject_GC_UnTrack(object);
-  base()->tp_clear(object);
-  spares.errors[spares.count++] = reinterpret_cast<PyStopIterationObject*>(object);
+  Py_CLEAR(error->value);
+  spares.errors[spares.count++] = error;
 }
 
 PyTypeObject make_type() {
@@ -48,16 +60,12 @@ PyTypeObject* stop_type() noexcept {
 
 /// Null with Python's error.
 PyStopIterationObject* allocate(PyTypeObject* type) noexcept {
-  static PyObject* const no_args = PyTuple_New(0);
   if (spares.count == 0) {
-    return reinterpret_cast<PyStopIterationObject*>(base()->tp_new(type, no_args, nullptr));
+    return reinterpret_cast<PyStopIterationObject*>(base()->tp_new(type, no_args(), nullptr));
   }
   PyStopIterationObject* const error = spares.errors[--spares.count];
-  auto* const object = reinterpret_cast<PyObject*>(error);
-  _Py_NewReference(object);
-  error->args = Py_NewRef(no_args);
-  error->suppress_context = 0;
-  PyObject_GC_Track(object);
+  _Py_NewReference(reinterpret_cast<PyObject*>(error));
+  PyObject_GC_Track(error);
   return error;
 }
 
