@@ -168,7 +168,7 @@ py::object DmaObject::memcpy(py::handle self, py::object src, py::object dst, py
 
 py::object DmaObject::new_task(py::handle self) {
   DmaMemcpyTask* slot = nullptr;
-  const Status status = static_cast<Dma&>(context()).memcpy(nullptr, nullptr, 0, slot);
+  const Status status = allocate_slot([&] { return static_cast<Dma&>(context()).memcpy(nullptr, nullptr, 0, slot); });
   if (status != Status::success) [[unlikely]] {
     refuse(status);
   }

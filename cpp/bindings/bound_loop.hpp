@@ -12,7 +12,7 @@ namespace pydoca::bindings {
 class BoundLoop {
  public:
   /// Whether it runs in this thread. May say no to the right one, never yes to another.
-  bool is_running() const noexcept;
+  bool is_running() const;
   /// loop runs in this thread.
   void enter(const pybind11::object& loop);
   void leave() noexcept { clear(); }

@@ -125,7 +125,8 @@ py::object ConnectionObject::send(const py::object& data, py::object user_data, 
     refuse_send(Status::not_connected);
   }
   comch::SendTask* slot = nullptr;
-  const Status status = endpoint_->endpoint().send(*connection_, {}, 0, slot);
+  const auto allocate = [&] { return endpoint_->endpoint().send(*connection_, {}, 0, slot); };
+  const Status status = endpoint_->allocate_slot(allocate);
   if (status != Status::success) {
     refuse_send(status);
   }

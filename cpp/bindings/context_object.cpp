@@ -148,6 +148,18 @@ void ContextObject::drop_spares() noexcept {
   }
 }
 
+/// Of a task whose await was cancelled: asyncio may keep its object for longer than anybody has a use for it.
+bool ContextObject::reclaim_slot() noexcept {
+  for (TaskObject* task = tasks_; task != nullptr; task = task->next_) {
+    if (task->is_abandoned() && task->done()) {
+      const py::object self = task->self();
+      task->release_slot();
+      return task->is_freed();
+    }
+  }
+  return false;
+}
+
 void ContextObject::release_idle_tasks() noexcept {
   drop_spares();
   for (TaskObject* task = tasks_; task != nullptr;) {

@@ -72,6 +72,14 @@ class ContextObject {
   void keep_spare(TaskObject& task, std::size_t kind) noexcept;
   pybind11::object take_spare(pybind11::handle context, std::size_t kind) noexcept;
 
+  /// allocate()'s status. Where no slot is left for it, tasks that nobody waits for any more give up theirs.
+  template <typename Allocate>
+  Status allocate_slot(const Allocate& allocate) {
+    Status status = allocate();
+    while (status == Status::no_memory && reclaim_slot()) status = allocate();
+    return status;
+  }
+
   /// A task was given up: nothing more is submitted until the context was stopped and is idle.
   void fault() noexcept { faulted_ = true; }
   bool is_faulted() const noexcept { return faulted_; }
@@ -101,6 +109,7 @@ class ContextObject {
   static void state_changed(std::uint64_t user_data, Context& context, ContextState previous, ContextState next);
   void tell_state(ContextState previous, ContextState next);
   void release_idle_tasks() noexcept;
+  bool reclaim_slot() noexcept;
   void drop_spares() noexcept;
   void require_open(std::string_view what) const;
 

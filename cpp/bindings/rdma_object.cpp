@@ -234,10 +234,11 @@ py::object RdmaObject::make_task(py::handle self, RdmaTaskKind kind, RdmaOperand
 
 py::object RdmaObject::new_task(py::handle self, RdmaTaskKind kind, const RdmaOperands& operands) {
   RdmaTask* slot = nullptr;
-  const Status status =
-      kind == RdmaTaskKind::receive
-          ? rdma().receive(nullptr, 0, slot)
-          : take_slot(rdma(), kind, *operands.connection.cast<RdmaConnectionObject&>().shared(), slot);
+  const Status status = allocate_slot([&] {
+    return kind == RdmaTaskKind::receive
+               ? rdma().receive(nullptr, 0, slot)
+               : take_slot(rdma(), kind, *operands.connection.cast<RdmaConnectionObject&>().shared(), slot);
+  });
   if (status != Status::success) {
     refuse(status, kind);
   }

@@ -2,6 +2,7 @@
 
 #include "blocking_call.hpp"
 #include "collectable.hpp"
+#include "coroutine_stack.hpp"
 
 #include <pybind11/gil_safe_call_once.h>
 
@@ -42,26 +43,6 @@ const Stock& stock() {
 
 bool is_exactly(const py::object& object, const py::object& type) { return py::type::handle_of(object).is(type); }
 
-using Frame = py::object;
-
-Frame as_object(PyFrameObject* frame) {
-  return py::reinterpret_steal<py::object>(reinterpret_cast<PyObject*>(frame));  // NOLINT: CPython's inheritance
-}
-
-PyFrameObject* as_frame(const Frame& frame) { return reinterpret_cast<PyFrameObject*>(frame.ptr()); }
-
-Frame caller_of(const Frame& frame) { return as_object(PyFrame_GetBack(as_frame(frame))); }
-
-py::object code_of(const Frame& frame) {
-  return py::reinterpret_steal<py::object>(reinterpret_cast<PyObject*>(PyFrame_GetCode(as_frame(frame))));
-}
-
-/// Whether it is a coroutine's, or a generator's.
-bool may_suspend(const py::object& code) {
-  constexpr int kinds = CO_COROUTINE | CO_ITERABLE_COROUTINE | CO_ASYNC_GENERATOR | CO_GENERATOR;
-  return (reinterpret_cast<PyCodeObject*>(code.ptr())->co_flags & kinds) != 0;
-}
-
 /// Whether another than own_fd is ready within limit milliseconds. epoll tells of the same ones again next time.
 bool wait(int epoll_fd, int own_fd, int limit) noexcept {
   std::array<epoll_event, 2> events{};
@@ -88,13 +69,12 @@ std::optional<StockLoop> StockLoop::find(const py::object& loop) {
 StockLoop::StockLoop(py::object loop, int fd) : loop_(std::move(loop)), ready_(loop_.attr("_ready")), fd_(fd) {}
 
 bool StockLoop::runs_this_coroutine() const {
-  Frame frame = as_object(PyThreadState_GetFrame(PyThreadState_Get()));
-  while (frame && may_suspend(code_of(frame))) frame = caller_of(frame);
-  if (!frame || !code_of(frame).is(stock().run_handle)) {
+  const Frame driver = driver_of_this_coroutine();
+  if (!driver || !code_of(driver).is(stock().run_handle)) {
     return false;
   }
-  frame = caller_of(frame);
-  return frame && code_of(frame).is(stock().run_once);
+  const Frame caller = caller_of(driver);
+  return caller && code_of(caller).is(stock().run_once);
 }
 
 bool StockLoop::is_idle(const py::object& own_turn) const {

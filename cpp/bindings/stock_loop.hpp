@@ -18,7 +18,7 @@ class StockLoop {
   static std::optional<StockLoop> find(const pybind11::object& loop);
 
   /// Whether the loop runs the present coroutine itself: no code between the two would go on before the loop. It may
-  /// err where a coroutine is driven by hand within another one, so that no sleep may be for long.
+  /// err where a coroutine is driven by what has no frame of Python's, so that no sleep may be for long.
   bool runs_this_coroutine() const;
   /// Whether nothing is ready but own_turn, a handle or None, and nothing keeps the loop from sleeping.
   bool is_idle(const pybind11::object& own_turn) const;

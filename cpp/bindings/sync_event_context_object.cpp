@@ -177,7 +177,8 @@ py::object SyncEventContextObject::make_task(py::handle self, const SyncEventReq
 
 py::object SyncEventContextObject::new_task(py::handle self, const SyncEventRequest& request) {
   SyncEventTask* slot = nullptr;
-  const Status status = event_context().allocate(request.operation, request.operand, request.mask, 0, slot);
+  const Status status = allocate_slot(
+      [&] { return event_context().allocate(request.operation, request.operand, request.mask, 0, slot); });
   if (status != Status::success) {
     refuse(status, request);
   }

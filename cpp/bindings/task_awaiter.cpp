@@ -4,6 +4,7 @@
 #include "convert.hpp"
 #include "engine_object.hpp"
 #include "raw_method.hpp"
+#include "stop_iteration.hpp"
 #include "task_object.hpp"
 
 #include <array>
@@ -181,7 +182,16 @@ PyObject* send_method(PyObject* self, PyObject* value) {
   return as_iterator(how, result);
 }
 
-PyObject* next(PyObject* self) { return send_method(self, Py_None); }
+/// What await calls since Python 3.12; an end without an exception is an end with None.
+PyObject* next(PyObject* self) {
+  PyObject* result = nullptr;
+  if (send(self, Py_None, &result) != PYGEN_RETURN) {
+    return result;
+  }
+  const auto value = py::reinterpret_steal<py::object>(result);
+  if (!value.is_none()) set_stop_iteration(value);
+  return nullptr;
+}
 
 /// Sets the error as raise would: of a class, or of an instance, with or without a traceback.
 void set_thrown(PyObject* const* args, Py_ssize_t num_args) {

@@ -135,6 +135,7 @@ void TaskObject::submit_threadsafe() {
 
 void TaskObject::take_off() {
   in_flight_ = self();
+  abandoned_ = false;
   const ContextOptions& options = context_->options();
   const bool calls_back = !done_callbacks_.empty() || !options.on_completion.is_none() || !options.on_error.is_none();
   variables_ = calls_back ? py::reinterpret_steal<py::object>(PyContext_CopyCurrent()) : py::object();
@@ -144,7 +145,9 @@ void TaskObject::require_slot(const std::string& verb) const {
   const std::string what = verb + describe();
   engine().require_thread(what);
   if (slot_ == nullptr) {
-    raise(Status::bad_state, what + ": the task is freed, by free() or by the stop of its context; make a new one");
+    raise(Status::bad_state, what +
+                                 ": the task is freed, by free(), by the stop of its context, or for another task "
+                                 "once its await was cancelled; make a new one");
   }
 }
 
@@ -243,7 +246,9 @@ void TaskObject::call_back(Status status) {
 void TaskObject::free() {
   engine().require_thread("free " + describe());
   if (slot_ == nullptr) {
-    raise(Status::bad_state, "free " + describe() + ": it is freed already, by free() or by the stop of its context");
+    raise(Status::bad_state, "free " + describe() +
+                                 ": it is freed already, by free(), by the stop of its context, "
+                                 "or for another task once its await was cancelled");
   }
   if (in_flight_) {
     raise(Status::in_use, "free " + describe() + ": it is in flight; wait for its completion");

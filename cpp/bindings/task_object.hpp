@@ -19,7 +19,8 @@ namespace pydoca::bindings {
 
 /// A task as Python has it: a slot of its context's pool, found by the engine's callback through the task's user data
 /// word. While the engine has the task it has a reference to this object too, so that whatever Python drops, memory
-/// stays. The slot goes back when the object dies, by free(), or when the context stops; the outcome stays readable.
+/// stays. The slot goes back when the object dies, by free(), or when the context stops, and goes to another task when
+/// the await was cancelled and no slot is left; the outcome stays readable.
 class TaskObject {
  public:
   explicit TaskObject(pybind11::object context, Task& slot);
@@ -103,8 +104,10 @@ class TaskObject {
   virtual bool may_be_dropped() const noexcept { return false; }
   /// Whether a flight uses memory of Python's, so that giving up waits for its end.
   virtual bool lends_memory() const noexcept { return true; }
-  /// Somebody who waited has given up: that nobody sees the outcome is as wanted.
+  /// Somebody who waited has given up: that nobody sees the outcome is as wanted, and once it is there, the context may
+  /// take the slot for another task that needs one. Until the next submission.
   virtual void abandon() { abandoned_ = true; }
+  bool is_abandoned() const noexcept { return abandoned_; }
 
  protected:
   /// Which of the context's lists of spare tasks is for such as this one; ContextObject::num_task_kinds: none.

@@ -3,6 +3,10 @@
 A `Bridge` binds one engine to the loop that awaits it first. It watches the engine's notification handle, and after
 a wake-up looks at the engine once per turn of the loop for a short time before it arms the handle again. Nothing
 here needs a timer to go on, a thread, or the loop's thread-safe calls.
+
+asyncio keeps the CancelledError that it throws into a coroutine until the coroutine suspends again, and an error keeps
+the frames that it came through. So what an error may leave drops its tasks and events first: a task that lived as long
+would keep its slot.
 """
 
 from __future__ import annotations
@@ -44,6 +48,8 @@ class Completion(Waitable, Protocol):
 
     @property
     def _completions(self) -> int: ...
+    @property
+    def done(self) -> bool: ...
     @property
     def _lends_memory(self) -> bool: ...
     def _abandon(self) -> None: ...
@@ -206,6 +212,7 @@ class Bridge:
             raise
         finally:
             task._discard_waiter(future)
+            del task, future
 
     async def _give_up(self, task: Completion, before: int, cancelled: BaseException) -> None:
         if task._lends_memory:
@@ -231,6 +238,8 @@ class Bridge:
                 text += "; its context is faulted: stop it, progress until it is IDLE, and start it again"
             cancelled.add_note(text)
             loop.call_soon(warnings.warn, text, ResourceWarning)
+        elif task.done:
+            task._abandon()
 
     async def settle(self, settled: Awaitable, timeout: float) -> asyncio.CancelledError | None:
         """Waits until settled is ready, also when cancelled, once; returns that for the caller to raise."""
@@ -255,20 +264,24 @@ class Bridge:
 async def await_task(task: Task, tried: bool) -> Any:
     """What the awaiter of a task calls unless it was done at once; tried: within the turn's budget."""
     bridge: Bridge = task._engine._bridge
-    if not tried:
-        task._require_submitted("await")
-        if task.done and asyncio._get_running_loop() is None:
-            return task.result()
-        bridge.bind()
-    if task.done or (not tried and task._engine._progress_until(task)):
-        error, value = task._outcome(), task._value
-        if bridge.budget() <= 0:
-            await next_turn()
-    else:
-        status, value = await bridge.completion(task)
-        error = task._exception_of(status)
-    raise_if_any(error)
-    return value
+    error = None
+    try:
+        if not tried:
+            task._require_submitted("await")
+            if task.done and asyncio._get_running_loop() is None:
+                return task.result()
+            bridge.bind()
+        if task.done or (not tried and task._engine._progress_until(task)):
+            error, value = task._outcome(), task._value
+            if bridge.budget() <= 0:
+                await next_turn()
+        else:
+            status, value = await bridge.completion(task)
+            error = task._exception_of(status)
+        raise_if_any(error)
+        return value
+    finally:
+        del error, task
 
 
 async def give_up(task: Task, before: int, error: BaseException) -> None:
@@ -279,7 +292,6 @@ async def give_up(task: Task, before: int, error: BaseException) -> None:
             await bridge._give_up(task, before, error)
         raise error
     finally:
-        # The error refers to this frame, and whoever keeps it would keep the task.
         del error, task
 
 
@@ -312,6 +324,7 @@ async def take_event(event: Awaitable) -> Any:
         return event._take()
     finally:
         event._give_up()
+        del event
 
 
 async def enter_engine(engine: ProgressEngine) -> ProgressEngine:

@@ -28,6 +28,10 @@ class _Signal:
         return sum(task._quarantine() for task in self._tasks) != 0  # of every one
 
     @property
+    def done(self) -> bool:
+        return all(task.done for task in self._tasks)
+
+    @property
     def _lends_memory(self) -> bool:
         return any(task._lends_memory for task in self._tasks if not task.done)
 
@@ -87,6 +91,7 @@ async def gather(engine: ProgressEngine, tasks: Iterable[Task]) -> list[Task]:
     bridge.bind()
     gathered = _checked(engine, tasks, "gather")
     countdown = _Countdown(gathered, lambda task: None)
+    del tasks
     try:
         while countdown.left and bridge.budget() > 0:
             bridge.look()
@@ -94,11 +99,12 @@ async def gather(engine: ProgressEngine, tasks: Iterable[Task]) -> list[Task]:
             await bridge.completion(countdown.all_done)
         elif bridge.budget() <= 0:
             await next_turn()
+        for task in gathered:
+            raise_if_any(task._outcome())
+        return gathered
     finally:
         countdown.cancel()
-    for task in gathered:
-        raise_if_any(task._outcome())
-    return gathered
+        del gathered, countdown
 
 
 async def as_completed(engine: ProgressEngine, tasks: Iterable[Task]) -> AsyncIterator[Task]:
@@ -123,6 +129,8 @@ async def as_completed(engine: ProgressEngine, tasks: Iterable[Task]) -> AsyncIt
             yield arrived.popleft()
     finally:
         countdown.cancel()
+        arrived.clear()
+        del tasks, countdown
 
 
 async def _next_arrival(bridge: Bridge, arrival: _Signal, countdown: _Countdown) -> None:
@@ -135,3 +143,4 @@ async def _next_arrival(bridge: Bridge, arrival: _Signal, countdown: _Countdown)
         raise
     finally:
         arrival._discard_waiter(future)
+        del countdown

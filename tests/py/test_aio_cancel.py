@@ -244,6 +244,34 @@ def test_a_device_that_does_not_let_go_is_given_up_after_a_time(run, rig):
     run(main())
 
 
+def test_the_slot_of_a_cancelled_await_is_there_for_another_task(run, make_rig):
+    rig = make_rig(num_tasks=1)
+
+    async def main():
+        task = rig.held()
+        for _ in range(3):
+            asyncio.get_running_loop().call_later(0.02, rig.release)
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(task, 0.01)
+            task.dst.reset_data_len()
+            task.submit(pydoca.SubmitFlags.NONE)  # nobody has needed its slot
+        rig.release()
+        await task
+        with pytest.raises(pydoca.NoMemoryError):  # this one was not given up
+            rig.copy()
+        task.dst.reset_data_len()
+        task.submit(pydoca.SubmitFlags.NONE)
+        asyncio.get_running_loop().call_later(0.02, rig.release)
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(task, 0.01)
+        await rig.copy()
+        assert task.result() is None
+        with pytest.raises(pydoca.BadStateError, match="for another task once its await was cancelled"):
+            task.submit()
+
+    run(main())
+
+
 def test_a_shielded_wait_times_out_and_the_task_goes_on(run, rig):
     async def main():
         task = rig.held()

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import itertools
 import os
+import resource
 import signal
 import sys
 import threading
@@ -13,6 +14,7 @@ import pytest
 import pydoca
 
 ENOUGH = 20  # seconds: for what must come
+HAS_EAGER_TASKS = pytest.mark.skipif(sys.version_info < (3, 12), reason="Python 3.12 brought eager tasks")
 
 
 class Events:
@@ -200,10 +202,15 @@ def test_a_coroutine_that_is_driven_by_hand_comes_back(run, events):
     run(main())
 
 
-@pytest.mark.skipif(sys.version_info < (3, 12), reason="Python 3.12 brought eager tasks")
+def make_eager_task(loop, coroutine, **options):
+    """As asyncio's own factory, which takes what uvloop passes it since Python 3.14 only."""
+    return asyncio.Task(coroutine, loop=loop, **{**options, "eager_start": True})
+
+
+@HAS_EAGER_TASKS
 def test_an_eager_task_comes_back(run, events):
     async def main():
-        asyncio.get_running_loop().set_task_factory(asyncio.eager_task_factory)
+        asyncio.get_running_loop().set_task_factory(make_eager_task)
         await events.ctx.wait_eq(0)
         waiter = asyncio.create_task(wait())
         events.set()
@@ -230,6 +237,41 @@ def turns():
     loop._selector.select = counted
     yield loop, calls
     loop.close()
+
+
+async def step_by_hand(coroutine):
+    coroutine.send(None)
+    return coroutine.close
+
+
+async def start_eagerly(coroutine):
+    return asyncio.Task(coroutine, loop=asyncio.get_running_loop(), eager_start=True).cancel
+
+
+@pytest.mark.parametrize("start", [step_by_hand, pytest.param(start_eagerly, marks=HAS_EAGER_TASKS)])
+def test_what_a_coroutine_steps_does_not_sleep_in_the_loops_place(events, turns, start):
+    loop, _ = turns
+    rounds = 20
+
+    async def wait():
+        await events.ctx.wait_eq(1)
+
+    def num_sleeps():
+        return resource.getrusage(resource.RUSAGE_THREAD).ru_nvcsw
+
+    async def main():
+        await events.ctx.wait_eq(0)
+        slept = 0
+        for _ in range(rounds):
+            await asyncio.sleep(0)
+            before = num_sleeps()
+            stop = await start(wait())
+            slept += num_sleeps() - before
+            stop()
+        return slept
+
+    # The coroutine that steps goes on before the loop, and each of the others would sleep for the rest of the turn.
+    assert loop.run_until_complete(main()) < rounds
 
 
 def test_it_saves_turns_of_the_loop(events, turns):

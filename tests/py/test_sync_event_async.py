@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import gc
 import time
+import weakref
 
 import pytest
 
@@ -553,6 +554,41 @@ def test_the_slot_of_a_cancelled_wait_is_free_at_once(run, make_running):
     run(main())
 
 
+async def wait_for_one(running):
+    await running.ctx.wait_eq(1)
+
+
+async def wait_for_all(running):
+    await running.pe.gather([running.ctx.wait_eq(1)])
+
+
+async def wait_for_each(running):
+    async for _ in running.pe.as_completed([running.ctx.wait_eq(1)]):
+        pass
+
+
+@pytest.mark.parametrize("wait", [wait_for_one, wait_for_all, wait_for_each])
+@pytest.mark.parametrize("is_bound", [False, True])
+def test_a_wait_that_times_out_leaves_no_task_in_a_cycle(run, make_running, wait, is_bound):
+    running = make_running(num_tasks=1)
+
+    async def main():
+        if is_bound:  # otherwise the first await binds the engine to the loop, which takes another way
+            await running.ctx.get()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(0.01):
+                await wait(running)
+        await asyncio.sleep(0.01)
+        assert running.ctx.num_inflight_tasks == 0
+        running.ctx.wait_eq(1)
+
+    gc.disable()
+    try:
+        run(main())
+    finally:
+        gc.enable()
+
+
 def test_a_wait_that_nobody_awaits_can_be_cancelled(running):
     task = running.ctx.wait_eq(1)
     task.cancel()
@@ -562,6 +598,45 @@ def test_a_wait_that_nobody_awaits_can_be_cancelled(running):
         with pytest.raises(pydoca.BadStateError, match="no wait in flight"):
             other.cancel()
     assert running.ctx.num_inflight_tasks <= 1
+
+
+def stop_of(task):
+    with pytest.raises(StopIteration) as stopped:
+        next(task.__await__())
+    return stopped.value
+
+
+def test_the_stops_of_awaits_that_are_driven_by_hand_are_apart(running):
+    ctx = running.ctx
+    tasks = [ctx.notify_add(1) for _ in range(30)]
+    running.pe.run_until(tasks, ENOUGH)
+    stops = [stop_of(task) for task in tasks]
+    assert sorted(stop.value for stop in stops) == list(range(30))
+    assert all(stop.__context__ is None and stop.__traceback__ is not None for stop in stops)
+    stops[0].add_note("kept")
+    del stops
+    again = [stop_of(task) for task in tasks]
+    assert sorted(stop.value for stop in again) == list(range(30))
+    assert not any(hasattr(stop, "__notes__") for stop in again)
+    with pytest.raises(StopIteration) as raised:
+        next(tasks[0].__await__())
+    assert isinstance(raised.value, StopIteration)
+    with pytest.raises(TypeError):
+        type(raised.value)()
+
+
+def step_beside(task):
+    """A weak reference to something in the frame that the stop came through."""
+    neighbour = Running.__new__(Running)
+    with contextlib.suppress(StopIteration):
+        next(task.__await__())
+    return weakref.ref(neighbour)
+
+
+def test_a_stop_of_an_await_keeps_nothing(running):
+    task = running.ctx.notify_add(1)
+    task.wait(ENOUGH)
+    assert step_beside(task)() is None
 
 
 def test_num_tasks_by_something_else_than_a_name(host):

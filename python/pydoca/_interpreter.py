@@ -1,6 +1,7 @@
-"""Refuses other interpreters than the main one: in them, loading the extension module would hang."""
+"""Refuses interpreters in which loading the extension module would fail in obscure ways, or hang."""
 
 import importlib
+import sys
 
 _MODULES = ("_interpreters", "_xxsubinterpreters")  # Python 3.13 and newer; older ones
 
@@ -15,5 +16,10 @@ def _is_main() -> bool:
     return True  # an interpreter without others
 
 
+if "t" in sys.abiflags:
+    raise ImportError(
+        f"pydoca needs Python's GIL, and {sys.executable} is a free-threaded build; use the ordinary build of Python "
+        f"{sys.version_info.major}.{sys.version_info.minor}, and install pydoca for it"
+    )
 if not _is_main():
     raise ImportError("pydoca works in the main interpreter only; use threads or processes instead")

@@ -1,0 +1,83 @@
+#include "stop_iteration.hpp"
+
+#include <array>
+#include <cstddef>
+
+namespace pydoca::bindings {
+
+namespace py = pybind11;
+
+namespace {
+
+struct Spares {
+  std::array<PyStopIterationObject*, 16> errors{};
+  std::size_t count = 0;
+};
+
+constinit Spares spares;
+
+PyObject* no_args() noexcept {
+  static PyObject* const none = PyTuple_New(0);
+  return none;
+}
+
+PyTypeObject* base() noexcept { return reinterpret_cast<PyTypeObject*>(PyExc_StopIteration); }
+
+/// Whether it has nothing but a value: an await drops it as it was made, code that catches it may have added to it.
+bool is_plain(const PyStopIterationObject& error) noexcept {
+  return error.args == no_args() && error.dict == nullptr && error.notes == nullptr && error.traceback == nullptr &&
+         error.context == nullptr && error.cause == nullptr && error.suppress_context == 0;
+}
+
+void dealloc(PyObject* object) {
+  auto* const error = reinterpret_cast<PyStopIterationObject*>(object);
+  if (spares.count == spares.errors.size() || !is_plain(*error)) [[unlikely]] {
+    base()->tp_dealloc(object);
+    return;
+  }
+  PyObject_GC_UnTrack(object);
+  Py_CLEAR(error->value);
+  spares.errors[spares.count++] = error;
+}
+
+PyTypeObject make_type() {
+  PyTypeObject type{};
+  type.ob_base = {PyObject_HEAD_INIT(nullptr) 0};
+  type.tp_name = "pydoca.StopIteration";
+  type.tp_basicsize = sizeof(PyStopIterationObject);
+  type.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION;
+  type.tp_dealloc = &dealloc;
+  type.tp_base = base();
+  return type;
+}
+
+/// Null with Python's error.
+PyTypeObject* stop_type() noexcept {
+  static PyTypeObject type = make_type();
+  static const bool is_ready = PyType_Ready(&type) == 0;
+  return is_ready ? &type : nullptr;
+}
+
+/// Null with Python's error.
+PyStopIterationObject* allocate(PyTypeObject* type) noexcept {
+  if (spares.count == 0) {
+    return reinterpret_cast<PyStopIterationObject*>(base()->tp_new(type, no_args(), nullptr));
+  }
+  PyStopIterationObject* const error = spares.errors[--spares.count];
+  _Py_NewReference(reinterpret_cast<PyObject*>(error));
+  PyObject_GC_Track(error);
+  return error;
+}
+
+}  // namespace
+
+void set_stop_iteration(const py::object& value) noexcept {
+  PyTypeObject* const type = stop_type();
+  PyStopIterationObject* const error = type != nullptr ? allocate(type) : nullptr;
+  if (error != nullptr) {
+    Py_XSETREF(error->value, Py_NewRef(value.ptr()));
+    PyErr_Restore(Py_NewRef(reinterpret_cast<PyObject*>(type)), reinterpret_cast<PyObject*>(error), nullptr);
+  }
+}
+
+}  // namespace pydoca::bindings
