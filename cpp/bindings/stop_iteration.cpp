@@ -9,12 +9,12 @@ namespace py = pybind11;
 
 namespace {
 
-struct Spares {
+struct SpareErrors {
   std::array<PyStopIterationObject*, 16> errors{};
   std::size_t count = 0;
 };
 
-constinit Spares spares;
+constinit SpareErrors spare_errors;
 
 PyObject* no_args() noexcept {
   static PyObject* const none = PyTuple_New(0);
@@ -29,41 +29,41 @@ bool is_plain(const PyStopIterationObject& error) noexcept {
          error.context == nullptr && error.cause == nullptr && error.suppress_context == 0;
 }
 
-void dealloc(PyObject* object) {
+void recycle(PyObject* object) {
   auto* const error = reinterpret_cast<PyStopIterationObject*>(object);
-  if (spares.count == spares.errors.size() || !is_plain(*error)) [[unlikely]] {
+  if (spare_errors.count == spare_errors.errors.size() || !is_plain(*error)) [[unlikely]] {
     base()->tp_dealloc(object);
     return;
   }
   PyObject_GC_UnTrack(object);
   Py_CLEAR(error->value);
-  spares.errors[spares.count++] = error;
+  spare_errors.errors[spare_errors.count++] = error;
 }
 
-PyTypeObject make_type() {
+PyTypeObject make_stop_type() {
   PyTypeObject type{};
   type.ob_base = {PyObject_HEAD_INIT(nullptr) 0};
   type.tp_name = "pydoca.StopIteration";
   type.tp_basicsize = sizeof(PyStopIterationObject);
   type.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION;
-  type.tp_dealloc = &dealloc;
+  type.tp_dealloc = &recycle;
   type.tp_base = base();
   return type;
 }
 
 /// Null with Python's error.
 PyTypeObject* stop_type() noexcept {
-  static PyTypeObject type = make_type();
+  static PyTypeObject type = make_stop_type();
   static const bool is_ready = PyType_Ready(&type) == 0;
   return is_ready ? &type : nullptr;
 }
 
 /// Null with Python's error.
-PyStopIterationObject* allocate(PyTypeObject* type) noexcept {
-  if (spares.count == 0) {
+PyStopIterationObject* allocate_error(PyTypeObject* type) noexcept {
+  if (spare_errors.count == 0) {
     return reinterpret_cast<PyStopIterationObject*>(base()->tp_new(type, no_args(), nullptr));
   }
-  PyStopIterationObject* const error = spares.errors[--spares.count];
+  PyStopIterationObject* const error = spare_errors.errors[--spare_errors.count];
   _Py_NewReference(reinterpret_cast<PyObject*>(error));
   PyObject_GC_Track(error);
   return error;
@@ -73,7 +73,7 @@ PyStopIterationObject* allocate(PyTypeObject* type) noexcept {
 
 void set_stop_iteration(const py::object& value) noexcept {
   PyTypeObject* const type = stop_type();
-  PyStopIterationObject* const error = type != nullptr ? allocate(type) : nullptr;
+  PyStopIterationObject* const error = type != nullptr ? allocate_error(type) : nullptr;
   if (error != nullptr) {
     Py_XSETREF(error->value, Py_NewRef(value.ptr()));
     PyErr_Restore(Py_NewRef(reinterpret_cast<PyObject*>(type)), reinterpret_cast<PyObject*>(error), nullptr);
