@@ -17,6 +17,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 # Seconds from a fault to the end of both halves. The project's own limit is one; machines under load get more.
 LIMIT = 3.0
 MIB = 1 << 20

@@ -11,6 +11,8 @@ import pytest
 
 import pydoca
 
+pytestmark = pytest.mark.slow
+
 # Seconds from a fault to the end of both. The project's own limit is one; machines under load get more.
 LIMIT = 5.0
 

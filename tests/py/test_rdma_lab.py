@@ -34,7 +34,7 @@ def in_lab(commands, *arguments: str, **options):
     return commands.run("rdma-lab", *arguments, timeout=BOOT, **options)
 
 
-pytestmark = pytest.mark.timeout(BOOT + 20)
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(BOOT + 20)]
 
 SEVERAL = """
 printf '%s|' "$@"; echo "of $PWD"; echo complaint >&2

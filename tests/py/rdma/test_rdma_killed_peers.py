@@ -12,6 +12,8 @@ import pytest
 
 import pydoca
 
+pytestmark = pytest.mark.slow
+
 PROGRAM = Path(__file__).with_name("peer.py")
 SIZE = 1 << 20
 

@@ -21,6 +21,8 @@ from pydoca.cli._ping_pong import wanted_by
 from pydoca.cli._rdma_link import Place, _take, reach, take_first
 from pydoca.cli._report import Terminal
 
+pytestmark = pytest.mark.slow
+
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 
 
