@@ -5,6 +5,7 @@
 #include "convert.hpp"
 
 #include <exception>
+#include <optional>
 #include <string>
 
 namespace pydoca::bindings {
@@ -22,10 +23,19 @@ std::string not_a_buffer(py::handle object) {
       .cast<std::string>();
 }
 
-/// Whether Python objects can be touched in this thread, which may have the GIL or not.
-bool interpreter_is_usable() noexcept {
+/// Also while the interpreter takes its modules apart, when it counts as no longer initialized; false once it is gone.
+bool has_gil() noexcept {
+  PyThreadState* const own = PyGILState_GetThisThreadState();
+#if PY_VERSION_HEX >= 0x030D0000
+  return own != nullptr && own == PyThreadState_GetUnchecked();
+#else
+  return own != nullptr && own == _PyThreadState_UncheckedGet();
+#endif
+}
+
+/// Whether a thread without the GIL can get it.
+bool can_take_gil() noexcept {
   if (Py_IsInitialized() == 0) return false;
-  if (PyGILState_Check() != 0) return true;
 #if PY_VERSION_HEX >= 0x030D0000
   return Py_IsFinalizing() == 0;
 #else
@@ -49,8 +59,11 @@ std::shared_ptr<const HeldBuffer> HeldBuffer::of(py::handle object) {
 }
 
 void HeldBuffer::let_go(HeldBuffer* held) noexcept {
-  if (!interpreter_is_usable()) return;  // its memory goes with the process
-  const py::gil_scoped_acquire gil;
+  std::optional<py::gil_scoped_acquire> gil;
+  if (!has_gil()) {
+    if (!can_take_gil()) return;  // its memory goes with the process
+    gil.emplace();
+  }
   const py::error_scope error;  // releasing may run a destructor in Python
   PyBuffer_Release(&held->view_);
   delete held;

@@ -227,6 +227,18 @@ o = pydoca.open_device("p0").import_mmap(blob)
     assert (result.returncode, result.stderr) == (0, "")
 
 
+def test_memory_of_a_map_that_lives_until_the_interpreter_ends_is_given_back():
+    # A finalizer's globals must not lead to the map, which then would be part of a cycle.
+    program = """
+import os, pydoca
+names = {"write": os.write}
+exec("class Memory(bytearray):\\n  def __del__(self): write(1, b'given back')", names)
+mmap = pydoca.open_device("pf0").mmap(names["Memory"](64))
+"""
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=50)
+    assert (result.returncode, result.stdout, result.stderr) == (0, "given back", "")
+
+
 # ---- objects that were never made whole
 
 CLASSES = sorted((cls for cls in vars(_core).values() if type(cls) is type(_core.Buf)), key=lambda cls: cls.__name__)
