@@ -26,17 +26,22 @@ INCLUDE = re.compile(rb'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
 EXTRA = ["--extra-arg=-Wno-unknown-warning-option", "--extra-arg=-Wno-error"]
 
 
+def is_ours(path: Path) -> bool:
+    return any(path.is_relative_to(folder) for folder in OUR_FOLDERS) or path.parent.name == "Unity"
+
+
 def compile_entries(build_dirs: list[Path]) -> dict[Path, dict[str, str]]:
-    """Maps each source of ours to its entry in a compile database; the first build directory wins."""
-    found: dict[Path, dict[str, str]] = {}
+    """Maps each source and batch of ours to its entry in a compile database; the first build directory wins."""
+    found: dict[str | bytes, dict[str, str]] = {}
     for build_dir in build_dirs:
         for entry in json.loads((build_dir / "compile_commands.json").read_text()):
             path = Path(entry["directory"], entry["file"]).resolve()
-            if any(path.is_relative_to(folder) for folder in OUR_FOLDERS) or path.parent.name == "Unity":
-                # GCC's precompiled headers are of no use to Clang, and without them nothing is missing.
+            if is_ours(path):
+                # Two builds have the same batch under two names. GCC's precompiled headers are of no use to Clang.
+                name = path.read_bytes() if path.parent.name == "Unity" else str(path)
                 command = PRECOMPILED_HEADER.sub("", entry["command"])
-                found.setdefault(path, {**entry, "file": str(path), "command": command})
-    return found
+                found.setdefault(name, {**entry, "file": str(path), "command": command})
+    return {Path(entry["file"]): entry for entry in found.values()}
 
 
 def included_files(path: Path) -> set[Path]:
@@ -51,6 +56,11 @@ def included_files(path: Path) -> set[Path]:
             candidates = [folder / name for name in names for folder in [current.parent, *INCLUDE_PATH]]
             waiting += [candidate.resolve() for candidate in candidates if candidate.is_file()]
     return seen
+
+
+def size(path: Path) -> int:
+    """Returns the bytes of path and of what it includes of the project."""
+    return sum(file.stat().st_size for file in included_files(path))
 
 
 def cache_key(path: Path, command: str, common: bytes) -> str:
@@ -90,7 +100,7 @@ def main() -> int:
     faulty = 0
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         # The longest first, so that no core waits for the last one.
-        paths = sorted(entries, key=lambda path: sum(file.stat().st_size for file in included_files(path)), reverse=True)
+        paths = sorted(entries, key=size, reverse=True)
         for report in pool.map(lambda path: check(path, keys[path]), paths):
             if report:
                 faulty += 1
