@@ -154,6 +154,17 @@ PYTHON
   echo "$hash" >"$stamp"
 }
 
+# with_sanitizers <site> <command>...: the command imports what stands in <site>, whose module was built with sanitizers.
+with_sanitizers() {
+  local site=$1 libraries
+  shift
+  # Interceptors work where they come first; those of exceptions look for libstdc++ when they are loaded.
+  libraries=$(ldd "$site"/pydoca/_core.*.so | awk '/lib(asan|ubsan|stdc\+\+)\./ {print $3}' | paste -sd:)
+  env PYTHONPATH="$site" PYTHONMALLOC=malloc LD_PRELOAD="$libraries" \
+    ASAN_OPTIONS="detect_stack_use_after_return=1:strict_string_checks=1:check_initialization_order=1:detect_leaks=1" \
+    UBSAN_OPTIONS=print_stacktrace=1 "$@"
+}
+
 # set_up [<extra>...]: afterwards the package is installed in .venv, with these extras.
 set_up() {
   install_packages "${build_packages[@]}" $([[ " $* " == *" test "* ]] && echo "${test_packages[@]}")
