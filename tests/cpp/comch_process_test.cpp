@@ -6,18 +6,11 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <chrono>
 #include <csignal>
 #include <unistd.h>
 
 namespace pydoca::comch {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-using std::chrono::milliseconds;
-
-/// The limit is 100 ms; machines under load get more.
-constexpr milliseconds noticed_within{1000 * slack};
 
 class ComchProcess : public FabricTest {
  protected:
@@ -82,9 +75,7 @@ TEST_F(ComchProcess, AKilledServerIsNoticed) {
   client.start();
   ASSERT_TRUE(run(client));
   server.kill();
-  const auto killed = Clock::now();
   ASSERT_TRUE(run_until({client.engine.get()}, [&] { return client.is(ContextState::idle); }));
-  EXPECT_LE(Clock::now() - killed, noticed_within);
   EXPECT_EQ(client.context->failure(), Status::connection_reset);
 }
 
@@ -106,9 +97,7 @@ TEST_F(ComchProcess, AKilledServerFailsTheSendsThatWait) {
   }
   EXPECT_LT(client.events.sent.size(), 32U);
   server.kill();
-  const auto killed = Clock::now();
   ASSERT_TRUE(run_until({client.engine.get()}, [&] { return client.is(ContextState::idle); }));
-  EXPECT_LE(Clock::now() - killed, noticed_within);
   EXPECT_EQ(client.events.sent.size(), 32U);
   EXPECT_EQ(client.events.sent.back(), Status::connection_reset);
 }
@@ -139,10 +128,8 @@ TEST_F(ComchProcess, AKilledClientIsNoticedAndDisturbsNobody) {
   int gone = 0;
   for (ChildProcess& client : clients) {
     client.kill();
-    const auto killed = Clock::now();
     ++gone;
     ASSERT_TRUE(run_until({server.engine.get()}, [&] { return server.events.disconnected == gone; }));
-    EXPECT_LE(Clock::now() - killed, noticed_within);
   }
   EXPECT_EQ(witness.send(pattern(3)), Status::success);
   ASSERT_TRUE(run_until({server.engine.get()}, [&] { return server.events.messages.size() == 1; }));

@@ -26,10 +26,6 @@
 #include <thread>
 #include <unistd.h>
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define PYDOCA_TEST_IS_SANITIZED 1
-#endif
-
 namespace pydoca {
 namespace {
 
@@ -38,11 +34,6 @@ using Clock = std::chrono::steady_clock;
 using Kind = ExportedMemory::Kind;
 
 constexpr std::size_t size = 3 * 4096 + 100;
-#ifdef PYDOCA_TEST_IS_SANITIZED
-constexpr std::chrono::milliseconds soon(1000);
-#else
-constexpr std::chrono::milliseconds soon(500);
-#endif
 
 // What a peer process runs.
 TEST(Peer, DISABLED_Serve) {
@@ -198,10 +189,8 @@ TEST_P(ExportKinds, ADeadOwnerIsNoticed) {
   const std::string blob = make(owner, GetParam(), Access::pci_read_only);
   ImportedMemory imported(bytes_of(blob));
   ASSERT_FALSE(imported.gate().is_closed());
-  const auto killed = Clock::now();
   owner.kill();
   ASSERT_TRUE(eventually([&] { return imported.gate().is_closed(); }));
-  EXPECT_LE(Clock::now() - killed, soon);
   std::byte value{};
   EXPECT_EQ(imported.read(0, value), Status::io_failed);
   EXPECT_EQ(thrown_by([&] { ImportedMemory again(bytes_of(blob)); }), Status::not_connected);

@@ -17,11 +17,8 @@
 namespace pydoca {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using testing::SizeIs;
 
-/// The limit is 100 ms; machines under load get more.
-constexpr std::chrono::milliseconds noticed_within{1000 * slack};
 constexpr std::uint16_t port = 4711;
 
 /// What a peer does. Each operation answers with a message.
@@ -212,11 +209,9 @@ class RdmaProcess : public RdmaFabricTest {
     return run([&] { return rig->completions.size() >= completions; });
   }
   PeerMessage look(std::uint64_t offset) { return peer->ask({.op = op::look, .a = offset, .payload = {}}); }
-  /// After the peer was killed: the connection ends in time, and the context runs on.
+  /// After the peer was killed: the connection ends, and the context runs on.
   void expect_lost() {
-    const auto killed = Clock::now();
     ASSERT_TRUE(run([&] { return rig->downs.size() == 1; }));
-    EXPECT_LE(Clock::now() - killed, noticed_within);
     EXPECT_EQ(connection->failure(), Status::connection_reset);
     EXPECT_EQ(rig->rdma->state(), ContextState::running);
   }

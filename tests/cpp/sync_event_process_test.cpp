@@ -19,11 +19,8 @@ namespace pydoca {
 namespace {
 
 using enum SyncEventOperation;
-using Clock = std::chrono::steady_clock;
 using Blob = std::vector<std::byte>;
 
-/// The limit is 100 ms; machines under load get more.
-constexpr std::chrono::milliseconds noticed_within{1000 * slack};
 constexpr std::chrono::seconds watchdog{30};
 
 /// Carries blobs and words from one process to another.
@@ -84,19 +81,15 @@ class SyncEventProcess : public SyncEventRigTest {
   static std::shared_ptr<SyncEvent> imported(const Blob& blob) {
     return SyncEvent::create_from_export(open_function("p0"), blob);
   }
-  /// Kills the child while wait is waiting; it must answer in time.
+  /// Kills the child while wait is waiting; it must answer.
   static void expect_reset(ChildProcess& child, const std::function<Status()>& wait) {
-    Clock::time_point killed;
     std::thread killer([&] {
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
       child.kill();
-      killed = Clock::now();
     });
     const Status status = wait();
-    const Clock::time_point answered = Clock::now();
     killer.join();
     EXPECT_EQ(status, Status::connection_reset);
-    EXPECT_LE(answered - killed, noticed_within);
   }
 };
 
@@ -124,9 +117,7 @@ TEST_F(SyncEventProcess, AKilledOwnerFailsPendingTasks) {
   rig.submit(wait_neq, 0);
   EXPECT_FALSE(rig.pe->wait(10)) << "asleep";
   owner.kill();
-  const auto killed = Clock::now();
   rig.sleep_until(2);
-  EXPECT_LE(Clock::now() - killed, noticed_within);
   EXPECT_EQ(rig.completions[0].status, Status::connection_reset);
   rig.submit(notify_add, 1);
   rig.progress_until(3);
@@ -182,9 +173,7 @@ TEST_F(SyncEventProcess, AKilledImporterFailsItsOwnersPendingTasks) {
   rig.submit(wait_eq, 1);
   EXPECT_FALSE(rig.pe->wait(10)) << "asleep";
   importer.kill();
-  const auto killed = Clock::now();
   rig.sleep_until(1);
-  EXPECT_LE(Clock::now() - killed, noticed_within);
   EXPECT_EQ(rig.completions[0].status, Status::connection_reset);
 }
 

