@@ -85,12 +85,6 @@ def patience() -> float:
 
 
 @pytest.fixture
-def slowness() -> int:
-    """How many times as long as elsewhere work may take here."""
-    return SLOWNESS
-
-
-@pytest.fixture
 def unused_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))

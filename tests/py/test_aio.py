@@ -1,7 +1,6 @@
 """Tasks and contexts in event loops: asyncio's, also in its debug mode, and uvloop's."""
 
 import asyncio
-import time
 
 import pytest
 
@@ -63,7 +62,7 @@ def test_a_task_that_completes_at_once_needs_no_turn_of_the_loop(run, rig):
     run(main())
 
 
-def test_what_completes_at_once_does_not_keep_others_from_running(run, make_rig, slowness):
+def test_what_completes_at_once_does_not_keep_others_from_running(run, make_rig):
     rig = make_rig(num_tasks=1)
 
     async def main():
@@ -75,15 +74,11 @@ def test_what_completes_at_once_does_not_keep_others_from_running(run, make_rig,
                 await asyncio.sleep(0)
 
         counting = asyncio.create_task(count())
-        end = time.monotonic() + 0.2 * slowness
         copies = 0
-        while time.monotonic() < end:
+        while copies <= 10 or len(turned) <= 10:  # without turns this goes on until the test's time is over
             await rig.copy()
             copies += 1
         counting.cancel()
-        assert copies > 10
-        # A turn is due after 100 us of work; a loaded machine gets a lot more time for one.
-        assert len(turned) > 10
 
     run(main())
 
