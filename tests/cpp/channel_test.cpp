@@ -3,6 +3,7 @@
 #include "backend/sim/fabric.hpp"
 #include "backend/sim/frame.hpp"
 #include "backend/sim/hello.hpp"
+#include "bytes.hpp"
 #include "expect_error.hpp"
 #include "process_rig.hpp"
 
@@ -25,17 +26,9 @@ namespace pydoca::sim {
 namespace {
 
 using backend::ChannelOptions;
-using Bytes = std::vector<std::byte>;
 
 constexpr std::string_view function = "0000:0b:00.0";
 constexpr ChannelOptions options{.max_msg_size = 4080, .recv_queue_size = 64};
-
-Bytes pattern(std::size_t length, unsigned seed = 1) {
-  Bytes bytes(length);
-  std::minstd_rand random(seed);
-  std::ranges::generate(bytes, [&] { return static_cast<std::byte>(random()); });
-  return bytes;
-}
 
 bool readable(int fd, int timeout_ms = 0) {
   pollfd event{.fd = fd, .events = POLLIN, .revents = 0};

@@ -42,7 +42,7 @@ TEST_F(Comch, EchoesEveryLengthInOrder) {
     return client.events.messages.size() == 4081 && server.context->num_allocated_tasks() == 0;
   }));
   for (std::size_t length = 0; length <= bytes.size(); ++length) {
-    ASSERT_TRUE(std::ranges::equal(client.events.messages[length], std::span(bytes).first(length))) << length;
+    ASSERT_TRUE(same(client.events.messages[length], std::span(bytes).first(length))) << length;
   }
   EXPECT_TRUE(std::ranges::all_of(client.events.sent, [](Status status) { return status == Status::success; }));
 }

@@ -62,7 +62,7 @@ TEST_F(ComchProcess, EchoesEveryLength) {
     }
     ASSERT_TRUE(run_until({client.engine.get()}, [&] { return client.events.messages.size() == 4081; }));
     for (std::size_t length = 0; length <= bytes.size(); ++length) {
-      ASSERT_TRUE(std::ranges::equal(client.events.messages[length], std::span(bytes).first(length))) << length;
+      ASSERT_TRUE(same(client.events.messages[length], std::span(bytes).first(length))) << length;
     }
     ASSERT_TRUE(client.stop());
   }

@@ -3,6 +3,7 @@
 #include "pydoca/comch.hpp"
 #include "pydoca/progress_engine.hpp"
 
+#include "bytes.hpp"
 #include "process_rig.hpp"
 
 #include <gtest/gtest.h>
@@ -19,15 +20,6 @@
 #include <vector>
 
 namespace pydoca::comch {
-
-using Bytes = std::vector<std::byte>;
-
-inline Bytes pattern(std::size_t length, unsigned seed = 1) {
-  Bytes bytes(length);
-  std::minstd_rand random(seed);
-  std::ranges::generate(bytes, [&] { return static_cast<std::byte>(random()); });
-  return bytes;
-}
 
 /// Waits on the notification handles only: a wake-up that is lost fails the test. Progress of every engine until
 /// done().

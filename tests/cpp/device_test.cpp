@@ -21,15 +21,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::UnorderedElementsAre;
 
-std::string reason_of(auto action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "nothing was thrown";
-}
-
 /// The guide's machine, seen from both sides, however a test leaves it.
 class Devices : public testing::Test {
  protected:

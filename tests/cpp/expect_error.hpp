@@ -4,7 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include <optional>
+#include <string>
+#include <string_view>
 
 namespace pydoca {
 
@@ -18,6 +19,17 @@ Status thrown_by(Action action) {
     return error.status();
   }
   return Status::success;
+}
+
+/// What the error that action throws says.
+template <typename Action>
+std::string reason_of(Action action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "nothing was thrown";
 }
 
 }  // namespace pydoca

@@ -1,5 +1,7 @@
 #include "export_peer.hpp"
 
+#include "bytes.hpp"
+
 #include <algorithm>
 #include <csignal>
 #include <cstring>
@@ -13,8 +15,6 @@ namespace pydoca {
 namespace {
 
 std::shared_ptr<Device> open(const char* name) { return Device::open(find_device(name)); }
-
-std::span<const std::byte> bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
 
 class Server {
  public:

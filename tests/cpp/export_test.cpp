@@ -7,6 +7,7 @@
 #include "backend/sim/import_protocol.hpp"
 #include "backend/sim/imported_region.hpp"
 #include "backend/sim/shared_page.hpp"
+#include "bytes.hpp"
 #include "detail/wait_limit.hpp"
 #include "expect_error.hpp"
 #include "export_peer.hpp"
@@ -45,21 +46,7 @@ TEST(Peer, DISABLED_Serve) {
 
 std::byte byte_at(std::size_t i) { return static_cast<std::byte>(i * 7 + 1); }
 
-std::string text_of(std::span<const std::byte> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
 Status status_of(const PeerMessage& message) { return static_cast<Status>(message.a); }
-
-template <class Action>
-std::string reason_of(Action action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "nothing was thrown";
-}
 
 /// Whether the condition came true; patience is for a machine that does something else.
 template <class Condition>
@@ -94,8 +81,6 @@ class Exports : public testing::Test {
     return peer.ask({op, a, b, {}});
   }
 };
-
-std::span<const std::byte> bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
 
 class ExportKinds : public Exports, public testing::WithParamInterface<Kind> {};
 INSTANTIATE_TEST_SUITE_P(Both, ExportKinds, testing::Values(Kind::pydoca, Kind::foreign),
@@ -152,7 +137,7 @@ TEST_P(ExportKinds, OnceWithdrawnAreNeverSeenAgain) {
   ASSERT_EQ(status_of(import(importer, exported)), Status::success);
   ASSERT_EQ(ask(importer, peer_op::read, 0).b, std::to_integer<std::uint64_t>(byte_at(0)));
   ASSERT_EQ(exported.withdraw(), Status::success);
-  std::ranges::fill(exported.bytes(), std::byte{0xdd});  // the poison
+  fill(exported.bytes(), std::byte{0xdd});  // the poison
   const PeerMessage read = ask(importer, peer_op::read, 0);
   EXPECT_EQ(status_of(read), Status::io_failed);
   EXPECT_NE(read.b, 0xddU);

@@ -1,6 +1,7 @@
 // What a child process forked from a running engine may do: destroy everything, and nothing else.
 #include "dma_rig.hpp"
 #include "expect_error.hpp"
+#include "process_rig.hpp"
 
 #include <gtest/gtest.h>
 
@@ -26,12 +27,6 @@ struct Everything {
   Bufs bufs{16};
   DmaRig rig{device, pe, 16};
 };
-
-int exit_code_of(pid_t child) {
-  int status = 0;
-  EXPECT_EQ(::waitpid(child, &status, 0), child);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
 
 bool is_asleep(const std::filesystem::path& thread) {
   std::ifstream file(thread / "stat");

@@ -1,6 +1,7 @@
 #include <pydoca/interrupt.hpp>
 #include <pydoca/memory.hpp>
 
+#include "bytes.hpp"
 #include "expect_error.hpp"
 
 #include <gtest/gtest.h>
@@ -19,23 +20,13 @@
 namespace pydoca {
 namespace {
 
-std::string_view reason_of(auto action) {
-  static std::string text;
-  try {
-    action();
-  } catch (const Error& error) {
-    return text = error.what();
-  }
-  return {};
-}
-
 TEST(Memory, IsZeroPageAlignedAndWritable) {
   const auto memory = Memory::allocate(10000);
   EXPECT_EQ(memory->size(), 10000U);
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(memory->data()) % 4096, 0U);
   const std::span bytes(memory->data(), memory->size());
   EXPECT_TRUE(std::ranges::all_of(bytes, [](std::byte byte) { return byte == std::byte{0}; }));
-  std::ranges::fill(bytes, std::byte{7});
+  fill(bytes, std::byte{7});
   EXPECT_EQ(bytes.back(), std::byte{7});
 }
 
@@ -61,7 +52,7 @@ TEST(Memory, RefusesImpossibleSizes) {
   EXPECT_EQ(thrown_by([] { Memory::allocate(0); }), Status::invalid_value);
   EXPECT_EQ(thrown_by([] { Memory::allocate(~std::size_t{0}); }), Status::no_memory);
   EXPECT_EQ(thrown_by([] { Memory::allocate(std::size_t{1} << 50); }), Status::no_memory);
-  EXPECT_NE(reason_of([] { Memory::allocate(std::size_t{1} << 50); }).find("1125899906842624"), std::string_view::npos);
+  EXPECT_NE(reason_of([] { Memory::allocate(std::size_t{1} << 50); }).find("1125899906842624"), std::string::npos);
 }
 
 std::size_t free_huge_pages() {
@@ -75,7 +66,7 @@ TEST(Memory, UsesReservedHugePagesOrSaysThatThereAreNone) {
   const auto allocate = [] { return Memory::allocate(5000, {.huge_pages = true}); };
   if (free_huge_pages() == 0) {
     EXPECT_EQ(thrown_by(allocate), Status::no_memory);
-    EXPECT_NE(reason_of(allocate).find("nr_hugepages"), std::string_view::npos);
+    EXPECT_NE(reason_of(allocate).find("nr_hugepages"), std::string::npos);
     return;
   }
   const auto memory = allocate();

@@ -16,7 +16,7 @@ namespace {
 constexpr std::uint64_t size = 1024;
 
 /// A ring with both its ends in this process.
-struct Rig {
+struct RingRig {
   MessageRingState state;
   alignas(64) std::array<std::byte, size> bytes{};
   MessageRing writer{state, bytes.data(), size};
@@ -30,7 +30,7 @@ struct Rig {
 };
 
 TEST(MessageRing, GivesRecordsInOrder) {
-  Rig rig;
+  RingRig rig;
   RecordHeader header;
   EXPECT_EQ(rig.reader.look(header), MessageRing::Look::nothing);
   rig.writer.publish({.kind = RecordKind::send, .size = 5, .receive = 7, .total = 5});
@@ -45,7 +45,7 @@ TEST(MessageRing, GivesRecordsInOrder) {
 }
 
 TEST(MessageRing, TellsAWriterThatWaitsOfRoomOnce) {
-  Rig rig;
+  RingRig rig;
   RecordHeader header{.kind = RecordKind::send, .size = size - MessageRing::alignment, .total = 1};
   rig.writer.publish(header);
   EXPECT_FALSE(rig.fits(0));
@@ -58,7 +58,7 @@ TEST(MessageRing, TellsAWriterThatWaitsOfRoomOnce) {
 }
 
 TEST(MessageRing, FindsNonsenseOfTheOtherSide) {
-  Rig rig;
+  RingRig rig;
   RecordHeader header;
   rig.state.written = size + 1;
   EXPECT_EQ(rig.reader.look(header), MessageRing::Look::nonsense) << "more than there can be";
@@ -78,7 +78,7 @@ TEST(MessageRing, FindsNonsenseOfTheOtherSide) {
 /// Two threads that sleep whenever the protocol lets them: a lost wake-up is a time-out, a torn record a failure.
 TEST(MessageRing, CarriesEverythingBetweenTwoSleepers) {
   constexpr std::uint64_t rounds = 20'000;
-  Rig rig;
+  RingRig rig;
   std::counting_semaphore<> room(0);
   std::counting_semaphore<> news(0);
   const auto soon = std::chrono::seconds(20);

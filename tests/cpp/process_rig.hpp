@@ -15,6 +15,7 @@
 #include <string>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <utility>
 
 namespace pydoca {
 
@@ -58,6 +59,13 @@ class FabricTest : public ::testing::Test {
   std::size_t descriptors_ = 0;
 };
 
+/// A child's exit code, once it has ended; -1 when a signal ended it.
+inline int exit_code_of(pid_t child) {
+  int status = 0;
+  EXPECT_EQ(::waitpid(child, &status, 0), child);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
 /// A forked process that runs body and exits with what it returns; made before this process has threads. Killed at the
 /// end.
 class ChildProcess {
@@ -81,13 +89,8 @@ class ChildProcess {
     ::kill(pid_, SIGKILL);
     static_cast<void>(wait());
   }
-  /// The exit code, or -1 when a signal ended it.
-  int wait() {
-    int status = 0;
-    ::waitpid(pid_, &status, 0);
-    pid_ = 0;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  }
+  /// Its exit code.
+  int wait() { return exit_code_of(std::exchange(pid_, 0)); }
 
  private:
   template <typename Body>

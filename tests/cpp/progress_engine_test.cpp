@@ -1,7 +1,9 @@
 #include <pydoca/progress_engine.hpp>
 
+#include "bytes.hpp"
 #include "dma_rig.hpp"
 #include "expect_error.hpp"
+#include "process_rig.hpp"
 
 #include <gtest/gtest.h>
 
@@ -42,13 +44,6 @@ class Epoll {
  private:
   int fd_;
 };
-
-/// A child process's exit code; -1 when a signal ended it.
-int exit_code_of(pid_t child) {
-  int status = 0;
-  EXPECT_EQ(::waitpid(child, &status, 0), child);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
 
 class ProgressEngineTest : public DmaTest {
  protected:
@@ -512,7 +507,7 @@ TEST(ProgressEngines, RunInManyThreadsOnOneDevice) {
       ASSERT_EQ(rig.dma->start(), Status::success);
       MappedBytes src(device, size);
       MappedBytes dst(device, size);
-      std::ranges::fill(src.bytes, static_cast<std::byte>(index + 1));
+      fill(src.bytes, static_cast<std::byte>(index + 1));
       Bufs bufs(4);
       for (std::size_t round = 0; round < 100; ++round) {
         const std::size_t len = round % 2 == 0 ? size : 64;

@@ -1,5 +1,6 @@
 /// Contexts in processes of their own, and what becomes of one when the other dies.
 
+#include "bytes.hpp"
 #include "peer_process.hpp"
 #include "rdma_rig.hpp"
 
@@ -34,14 +35,6 @@ constexpr char add = 'a';      ///< adds 1 to the word of payload's memory, a ti
 constexpr char stop = 'x';     ///< stops the context and starts it again
 constexpr char quit = 'q';
 }  // namespace op
-
-std::string text_of(std::span<const std::byte> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-std::vector<std::byte> bytes_of(const std::string& text) {
-  const auto bytes = std::as_bytes(std::span(text));
-  return {bytes.begin(), bytes.end()};
-}
 
 /// The context that a peer process has, on p1.
 class Peer {
@@ -241,7 +234,7 @@ TEST_P(RdmaProcessMemory, IsWrittenAndRead) {
   ASSERT_TRUE(run(2));
   EXPECT_EQ(rig->completions[0].status, Status::success);
   EXPECT_EQ(rig->completions[1].status, Status::success);
-  EXPECT_TRUE(std::ranges::equal(local->bytes.first(1 << 19), local->bytes.last(1 << 19)));
+  EXPECT_TRUE(same(local->bytes.first(1 << 19), local->bytes.last(1 << 19)));
   EXPECT_EQ(look(4096).payload, text_of(local->bytes.subspan(4096, 64)));
   EXPECT_EQ(peer->quit(), 0);
 }
@@ -282,7 +275,7 @@ TEST_F(RdmaProcess, MessagesGoThereAndBack) {
     ASSERT_TRUE(run(2 * i + 2)) << i;
     const auto received = std::ranges::find(rig->completions, RdmaTaskKind::receive, &RdmaRig::Completion::kind);
     ASSERT_NE(received, rig->completions.end());
-    ASSERT_TRUE(std::ranges::equal(local->bytes.subspan(i, size), local->bytes.subspan(1 << 19, size))) << i;
+    ASSERT_TRUE(same(local->bytes.subspan(i, size), local->bytes.subspan(1 << 19, size))) << i;
     rig->free_bufs();
   }
   connection->disconnect();
@@ -332,12 +325,12 @@ TEST_F(RdmaProcess, AKilledPeerIsNoticedWhileItIsConnecting) {
 
 TEST_F(RdmaProcess, DetailsOfAKilledPeerAreRefused) {
   rig->rdma->start();
-  const std::vector<std::byte> details = bytes_of(peer->ask({.op = op::details, .payload = {}}).payload);
+  const std::string details = peer->ask({.op = op::details, .payload = {}}).payload;
   connection = rig->rdma->export_connection();
   peer.reset();
   Status status = Status::success;
   try {
-    rig->rdma->connect(details, *connection);
+    rig->rdma->connect(bytes_of(details), *connection);
   } catch (const Error& error) {
     status = error.status();
   }

@@ -7,6 +7,7 @@
 #include "pydoca/rdma.hpp"
 #include "pydoca/sim.hpp"
 
+#include "bytes.hpp"
 #include "process_rig.hpp"
 
 #include <gtest/gtest.h>
@@ -84,12 +85,7 @@ class NetMemory {
     }
   }
 
-  void fill(unsigned seed) {
-    std::minstd_rand random(seed);
-    for (std::byte& byte : bytes) {
-      byte = static_cast<std::byte>(random());
-    }
-  }
+  void fill(std::uint64_t seed) { fill_pattern(bytes, seed); }
   std::uint64_t addr(std::size_t offset = 0) const { return mmap->addr() + offset; }
   std::uint64_t& word(std::size_t offset = 0) { return *reinterpret_cast<std::uint64_t*>(bytes.data() + offset); }
 

@@ -1,5 +1,6 @@
 /// What tasks do, in one process.
 
+#include "bytes.hpp"
 #include "expect_error.hpp"
 #include "rdma_rig.hpp"
 
@@ -32,7 +33,7 @@ class RdmaTasks : public RdmaTest {
   Buf* far_room(std::size_t offset, std::size_t len) { return a->room(remote_map, remote->addr(offset), len); }
   Buf* far_data(std::size_t offset, std::size_t len) { return a->data(remote_map, remote->addr(offset), len); }
   void expect_same(std::size_t local_offset, std::size_t remote_offset, std::size_t len) const {
-    EXPECT_TRUE(std::ranges::equal(local->bytes.subspan(local_offset, len), remote->bytes.subspan(remote_offset, len)));
+    EXPECT_TRUE(same(local->bytes.subspan(local_offset, len), remote->bytes.subspan(remote_offset, len)));
   }
 
   std::unique_ptr<NetMemory> local;

@@ -18,12 +18,12 @@ namespace {
 constexpr std::size_t num_slots = 8;
 constexpr std::chrono::seconds soon{20};
 
-struct Rig {
+struct BoardRig {
   ReceiveBoardState state;
   std::array<ReceiveSlot, num_slots> slots{};
   ReceiveBoard board{state, slots};
 
-  Rig() {
+  BoardRig() {
     for (std::size_t index = 0; index < num_slots; ++index) {
       board.close(index);
     }
@@ -31,7 +31,7 @@ struct Rig {
 };
 
 TEST(ReceiveBoard, GivesReceivesInOrderWithTheirRoom) {
-  Rig rig;
+  BoardRig rig;
   EXPECT_FALSE(rig.board.take(1).has_value());
   EXPECT_FALSE(rig.board.publish(100));
   EXPECT_FALSE(rig.board.publish(200));
@@ -48,14 +48,14 @@ TEST(ReceiveBoard, GivesReceivesInOrderWithTheirRoom) {
 }
 
 TEST(ReceiveBoard, TellsOnceOfAReceiveThatWasWanted) {
-  Rig rig;
+  BoardRig rig;
   rig.board.want();
   EXPECT_TRUE(rig.board.publish(1));
   EXPECT_FALSE(rig.board.publish(1));
 }
 
 TEST(ReceiveBoard, WithdrawsWhatNobodyHasTaken) {
-  Rig rig;
+  BoardRig rig;
   static_cast<void>(rig.board.publish(1));
   static_cast<void>(rig.board.publish(2));
   ASSERT_TRUE(rig.board.take(0).has_value());
@@ -67,7 +67,7 @@ TEST(ReceiveBoard, WithdrawsWhatNobodyHasTaken) {
 }
 
 TEST(ReceiveBoard, GoesOnAfterAPeerThatDiedBetweenTakingAndSayingSo) {
-  Rig rig;
+  BoardRig rig;
   static_cast<void>(rig.board.publish(1));
   static_cast<void>(rig.board.publish(2));
   rig.slots[0].state.store(0 << 16 | (5 + 1));  // taken by 5, and the cursor stands
@@ -80,7 +80,7 @@ TEST(ReceiveBoard, GoesOnAfterAPeerThatDiedBetweenTakingAndSayingSo) {
 TEST(ReceiveBoard, GivesEachReceiveOnceToManyTakersThatSleep) {
   constexpr std::uint64_t rounds = 20'000;
   constexpr std::uint32_t takers = 3;
-  Rig rig;
+  BoardRig rig;
   std::array<std::counting_semaphore<>, takers> wanted{std::counting_semaphore<>(0), std::counting_semaphore<>(0),
                                                        std::counting_semaphore<>(0)};
   std::counting_semaphore<> taken(0);

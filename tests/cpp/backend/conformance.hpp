@@ -5,6 +5,7 @@
 
 #include <pydoca/sync_event.hpp>
 
+#include "bytes.hpp"
 #include "dma_rig.hpp"
 #include "expect_error.hpp"
 
@@ -52,12 +53,6 @@ class Conformance : public testing::TestWithParam<Subject> {
   std::shared_ptr<Device> device;
   std::shared_ptr<ProgressEngine> pe = ProgressEngine::create();
 };
-
-inline void fill(std::vector<std::byte>& bytes, unsigned seed = 0) {
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    bytes[i] = static_cast<std::byte>((i * 7 + i / 251 + seed) & 0xff);
-  }
-}
 
 /// Progresses until done() or, as no test waits for ever, for a minute. Whether it was done.
 inline bool progress_until(ProgressEngine& pe, const std::function<bool()>& done) {
@@ -180,7 +175,7 @@ class DmaConformance : public Conformance {
     }
     src.emplace(device, max_size());
     dst.emplace(device, max_size());
-    fill(src->bytes);
+    fill_pattern(src->bytes, 1);
     rig.emplace(device, pe, num_tasks);
     rig->dma->start();
   }
@@ -202,9 +197,7 @@ class DmaConformance : public Conformance {
     return progress_until(*pe, [&] { return rig->completions.size() >= completions; });
   }
   void expect_copied(std::size_t from, std::size_t to, std::size_t len) {
-    EXPECT_TRUE(std::equal(src->bytes.begin() + static_cast<std::ptrdiff_t>(from),
-                           src->bytes.begin() + static_cast<std::ptrdiff_t>(from + len),
-                           dst->bytes.begin() + static_cast<std::ptrdiff_t>(to)))
+    EXPECT_TRUE(same(std::span(src->bytes).subspan(from, len), std::span(dst->bytes).subspan(to, len)))
         << len << " bytes from " << from << " to " << to;
   }
   Status status_of_last() const { return rig->completions.empty() ? Status::empty : rig->completions.back().status; }
@@ -221,7 +214,7 @@ TEST_P(DmaConformance, EverySizeIsCopiedAndNothingElse) {
   const std::size_t sizes[] = {1, 2, 63, 64, 65, 255, 256, 257, 1023, 4095, 4096, 4097, 65536, 65537, max_size() - 16};
   std::size_t count = 0;
   for (const std::size_t size : sizes) {
-    std::ranges::fill(dst->bytes, std::byte{0xee});
+    fill(dst->bytes, std::byte{0xee});
     Buf* const to = target(8, size);
     rig->submitted(source(3, size), to);
     ASSERT_TRUE(wait_for(++count));

@@ -3,6 +3,7 @@
 /// What Rdma must do on every backend: two contexts on one device, in one process, on an engine each.
 
 #include "backend/conformance.hpp"
+#include "bytes.hpp"
 #include "rdma_rig.hpp"
 
 #include <gmock/gmock.h>
@@ -73,7 +74,7 @@ class RdmaConformance : public Conformance {
   Buf* far_room(std::size_t offset, std::size_t len) { return a->room(map, remote->addr(offset), len); }
   Buf* far_data(std::size_t offset, std::size_t len) { return a->data(map, remote->addr(offset), len); }
   void expect_same(std::size_t local_offset, std::size_t remote_offset, std::size_t len) const {
-    EXPECT_TRUE(std::ranges::equal(local->bytes.subspan(local_offset, len), remote->bytes.subspan(remote_offset, len)));
+    EXPECT_TRUE(same(local->bytes.subspan(local_offset, len), remote->bytes.subspan(remote_offset, len)));
   }
   /// a's first task fails in the device: the context goes idle by itself, reports its connection's end, and runs again.
   void expect_fatal(Status status) {

@@ -2,6 +2,7 @@
 
 #include "backend/verbs/pair.hpp"
 #include "backend/verbs/verbs_subject.hpp"
+#include "bytes.hpp"
 #include "expect_error.hpp"
 #include "memory_rig.hpp"
 
@@ -54,7 +55,7 @@ TEST_F(VerbsBridge, AnApplicationsQueuePairWritesToAMapOfItsDomain) {
   const std::uint32_t key = rdma_bridge::get_mmap_mkey_from_pd(*target.mmap, domain.get());
 
   std::array<std::byte, 64> source{};
-  std::ranges::fill(source, std::byte{0x5a});
+  fill(source, std::byte{0x5a});
   const OwnedRegion region(library().reg_mr(domain.get(), source.data(), source.size(), 0));
   const OwnedCompletions completions(library().create_cq(adapter.context(), 4, nullptr, nullptr, 0));
   ibv_qp_init_attr attributes{};
@@ -84,7 +85,7 @@ TEST_F(VerbsBridge, AnApplicationsQueuePairWritesToAMapOfItsDomain) {
   while (ibv_poll_cq(completions.get(), 1, &completion) == 0 && std::chrono::steady_clock::now() < end) {
   }
   EXPECT_EQ(completion.status, IBV_WC_SUCCESS);
-  EXPECT_TRUE(std::equal(source.begin(), source.end(), target.bytes.begin() + 100));
+  EXPECT_TRUE(same(source, std::span(target.bytes).subspan(100, source.size())));
   target.mmap->close();
   adopted->close();
 }

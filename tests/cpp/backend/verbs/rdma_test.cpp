@@ -2,6 +2,7 @@
 #include "backend/verbs/device.hpp"
 #include "backend/verbs/rdma_queue.hpp"
 #include "backend/verbs/verbs_subject.hpp"
+#include "bytes.hpp"
 #include "expect_error.hpp"
 #include "rdma_rig.hpp"
 
@@ -115,7 +116,7 @@ TEST_F(VerbsRdma, EverythingGoesOverAConnectionByAddress) {
   a->submit(&Rdma::read, *ab, a->data(far, there.addr(4096), 8), a->room(here, 4104, 8));
   ASSERT_TRUE(run(3, 0));
   EXPECT_THAT(a->completions, Each(Field(&RdmaRig::Completion::status, Status::success)));
-  EXPECT_TRUE(std::equal(here.bytes.begin(), here.bytes.begin() + 3000, there.bytes.begin()));
+  EXPECT_TRUE(same(here.bytes.first(3000), there.bytes.first(3000)));
   EXPECT_EQ(here.word(4096), 40U);
   EXPECT_EQ(here.word(4104), 42U);
 }
