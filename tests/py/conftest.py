@@ -17,9 +17,12 @@ from typing import Any
 
 import pytest
 
+from warm_python import Process, WarmPython
+
 # The guest of the RDMA lab has a CPU in software; what is instrumented checks every access.
+IS_GUEST = "PYDOCA_RDMA_LAB" in os.environ
 IS_SANITIZED = "libasan" in os.environ.get("LD_PRELOAD", "")
-SLOWNESS = 10 if os.environ.get("PYDOCA_RDMA_LAB") else 3 if IS_SANITIZED else 1
+SLOWNESS = 10 if IS_GUEST else 3 if IS_SANITIZED else 1
 
 # What NumPy's import allocates for good is not the project's leak. Which allocations are, no list of suppressions could
 # tell: the interpreter has no frame pointers, so that stacks end in it.
@@ -98,8 +101,10 @@ def _argument(value: object) -> str:
 class Commands:
     """Runs `pydoca` in a fabric of its own, by whose name it recognises every process that belongs to a test."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, warm_python: WarmPython | None) -> None:
         self.directory = directory
+        self._warm_python = warm_python
+        self._warm: list[Process] = []  # which have not the environment that they were started with
         self.fabric = f"test-{secrets.token_hex(8)}"
         runtime = directory / "run"
         runtime.mkdir(mode=0o700)
@@ -120,9 +125,18 @@ class Commands:
     def line(self, *arguments: object) -> list[str]:
         return [sys.executable, "-P", "-m", "pydoca", *(_argument(value) for value in arguments)]
 
-    def start(self, *arguments: object, prefix: Sequence[str] = (), **options: Any) -> "subprocess.Popen[str]":
-        options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "env": self.env, **options}
-        return subprocess.Popen([*prefix, *self.line(*arguments)], cwd=self.directory, **options)
+    def start(self, *arguments: object, prefix: Sequence[str] = (), **options: Any) -> Any:
+        return self.start_program([*prefix, *self.line(*arguments)], cwd=self.directory, **options)
+
+    def start_program(self, line: list[str], env: dict[str, str] | None = None, **options: Any) -> Any:
+        """As subprocess.Popen, with pipes of text unless the options say otherwise."""
+        env = env or self.env
+        warm = self._warm_python
+        if warm and line[0] == sys.executable and options.keys() <= {"cwd"} and warm.can_have(env):
+            self._warm.append(warm.start(line[1:], env, **options))
+            return self._warm[-1]
+        pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+        return subprocess.Popen(line, env=env, **{"text": True, **pipes, **options})
 
     def run(self, *arguments: object, timeout: float = 50.0, **options: Any) -> "subprocess.CompletedProcess[str]":
         process = self.start(*arguments, **options)
@@ -135,7 +149,7 @@ class Commands:
     def processes(self) -> dict[int, str]:
         """Those that live: process identifier and command line."""
         mark = f"PYDOCA_FABRIC={self.fabric}".encode()
-        found = {}
+        found = {process.pid: " ".join(process.args) for process in self._warm if process.poll() is None}
         for entry in Path("/proc").iterdir():
             if entry.name.isdecimal() and int(entry.name) != os.getpid():
                 try:
@@ -167,10 +181,19 @@ class Commands:
         self.wait_until(lambda: not self.processes(), f"the end of {self.processes()}", PATIENCE)
 
 
+@pytest.fixture(scope="session")
+def warm_python() -> Iterator[WarmPython | None]:
+    """Only in a guest: elsewhere programs are started as users start them."""
+    warm_python = WarmPython() if IS_GUEST else None
+    yield warm_python
+    if warm_python:
+        warm_python.close()
+
+
 @pytest.fixture
-def commands(tmp_path: Path) -> Iterator[Commands]:
+def commands(tmp_path: Path, warm_python: WarmPython | None) -> Iterator[Commands]:
     """Afterwards no process of the test is left, and with the processes went their sockets and memory."""
-    commands = Commands(tmp_path)
+    commands = Commands(tmp_path, warm_python)
     yield commands
     commands.require_no_process()
     assert not list(tmp_path.rglob(".*.pydoca")), "a temporary file is left"

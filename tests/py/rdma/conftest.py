@@ -94,15 +94,13 @@ def pair(rdma_names: tuple[str, str]) -> Iterator[Pair]:
 
 
 @pytest.fixture
-def start_program(commands: Any) -> Iterator[Callable[..., "subprocess.Popen[str]"]]:
+def start_program(commands: Any) -> Iterator[Callable[..., Any]]:
     """Starts a program, and kills it after the test."""
     started = []
 
-    def start(*line: object, env: dict[str, str] = commands.env) -> "subprocess.Popen[str]":
-        options: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "env": env}
-        process = subprocess.Popen([*map(str, line)], **options)
-        started.append(process)
-        return process
+    def start(*line: object, **options: Any) -> Any:
+        started.append(commands.start_program([*map(str, line)], **options))
+        return started[-1]
 
     yield start
     for process in started:

@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import os
 import signal
-import subprocess
 import sys
 from pathlib import Path
 
@@ -28,10 +27,8 @@ GONE = (
 
 
 class Peer:
-    def __init__(self, device, *options):
-        line = [sys.executable, "-P", PROGRAM, device, *options]
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-        self.process = subprocess.Popen([*map(str, line)], text=True, **pipes)
+    def __init__(self, process):
+        self.process = process
 
     async def line(self):
         """What it says next; the loop goes on meanwhile."""
@@ -52,15 +49,12 @@ class Peer:
 
 
 @pytest.fixture
-def start(rdma_names):
-    with contextlib.ExitStack() as stack:
+def start(rdma_names, start_program):
+    def start(*options):
+        line = [sys.executable, "-P", PROGRAM, rdma_names[1], *options]
+        return Peer(start_program(*line, env=dict(os.environ)))  # this process's fabric
 
-        def start(*options):
-            peer = Peer(rdma_names[1], *options)
-            stack.callback(peer.kill)
-            return peer
-
-        yield start
+    return start
 
 
 class Survivor:
