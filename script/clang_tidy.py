@@ -80,11 +80,20 @@ def configuration() -> bytes:
     return version + b"".join(file.read_bytes() for file in files)
 
 
+def config_option(path: Path) -> list[str]:
+    """A batch lies in a build directory: its configuration is that of the sources that it includes."""
+    if path.parent.name != "Unity":
+        return []
+    source = next(file for file in included_files(path) if file.suffix == ".cpp")
+    nearest = next(folder / ".clang-tidy" for folder in source.parents if (folder / ".clang-tidy").exists())
+    return [f"--config-file={nearest}"]
+
+
 def check(path: Path, key: str) -> str:
     """Returns what clang-tidy has to say about path; empty when it is clean."""
     if (CACHE / key).exists():
         return ""
-    command = [TOOL, "--quiet", "-p", DATABASE.parent, *EXTRA, path]
+    command = [TOOL, "--quiet", "-p", DATABASE.parent, *config_option(path), *EXTRA, path]
     result = subprocess.run(command, capture_output=True, text=True)
     if result.returncode == 0:
         (CACHE / key).touch()
