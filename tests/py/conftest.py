@@ -129,13 +129,13 @@ class Commands:
         return self.start_program([*prefix, *self.line(*arguments)], cwd=self.directory, **options)
 
     def start_program(self, line: list[str], env: dict[str, str] | None = None, **options: Any) -> Any:
-        """As subprocess.Popen, with pipes of text unless the options say otherwise."""
+        """As subprocess.Popen; what it writes comes through pipes of text unless the options say otherwise."""
         env = env or self.env
         warm = self._warm_python
-        if warm and line[0] == sys.executable and options.keys() <= {"cwd"} and warm.can_have(env):
+        if warm and line[0] == sys.executable and options.keys() <= {"cwd", "stdin"} and warm.can_have(env):
             self._warm.append(warm.start(line[1:], env, **options))
             return self._warm[-1]
-        pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
         return subprocess.Popen(line, env=env, **{"text": True, **pipes, **options})
 
     def run(self, *arguments: object, timeout: float = 50.0, **options: Any) -> "subprocess.CompletedProcess[str]":

@@ -22,17 +22,18 @@ from pathlib import Path
 from typing import IO, Any
 
 PR_SET_CHILD_SUBREAPER = 36  # prctl(2)
-STANDARD = (0, 1, 2)
 READ_AT_START = ("LD_", "PYTHON", "PYDOCA_LOG")  # variables that count when the interpreter or pydoca starts
 
 
 class Process:
     """What tests use of subprocess.Popen, for a process that another one forked; its pipes are texts."""
 
-    def __init__(self, args: list[str], pid: int, pipes: "list[IO[str]]") -> None:
+    def __init__(self, args: list[str], pid: int, stdin: "IO[str] | None", stdout: IO[str], stderr: IO[str]) -> None:
         self.args = args
         self.pid = pid
-        self.stdin, self.stdout, self.stderr = pipes
+        self.stdin = stdin
+        self.stdout = stdout
+        self.stderr = stderr
         self.returncode: int | None = None
 
     def poll(self) -> int | None:
@@ -68,7 +69,8 @@ class Process:
                 pipe.close()
 
         with contextlib.suppress(BrokenPipeError):
-            self.stdin.close()
+            if self.stdin:
+                self.stdin.close()
         pipes = enumerate([self.stdout, self.stderr])
         threads = [threading.Thread(target=read, args=arguments, daemon=True) for arguments in pipes]
         for thread in threads:
@@ -96,16 +98,25 @@ class WarmPython:
         """Whether it is not too late for this environment."""
         return _read_at_start(env) == self._environment
 
-    def start(self, args: list[str], env: Mapping[str, str], cwd: Path | None = None) -> Process:
-        """args are those of the interpreter: [-P] PROGRAM, [-P] -m MODULE or [-P] -c CODE, and the program's own."""
-        theirs, ours = zip(*(os.pipe()[:: 1 if number == 0 else -1] for number in STANDARD), strict=True)
+    def start(
+        self, args: list[str], env: Mapping[str, str], cwd: Path | None = None, stdin: int | None = None
+    ) -> Process:
+        """args are those of the interpreter: [-P] PROGRAM, [-P] -m MODULE or [-P] -c CODE, and the program's own.
+
+        stdin is subprocess.PIPE, or None for this process's own.
+        """
+        read_end, write_end = os.pipe() if stdin == subprocess.PIPE else (os.dup(0), -1)
+        stdout, their_stdout = os.pipe()
+        stderr, their_stderr = os.pipe()
+        theirs = [read_end, their_stdout, their_stderr]
         request = json.dumps([args, dict(env), str(cwd or Path.cwd())]).encode()
         socket.send_fds(self._socket, [len(request).to_bytes(4, "big")], theirs)
         self._socket.sendall(request)
         for descriptor in theirs:
             os.close(descriptor)
         pid = int.from_bytes(_receive(self._socket, 4), "big")
-        return Process(args, pid, [os.fdopen(ours[0], "w"), *(os.fdopen(end) for end in ours[1:])])
+        pipe = None if write_end < 0 else os.fdopen(write_end, "w")
+        return Process(args, pid, pipe, os.fdopen(stdout), os.fdopen(stderr))
 
     def close(self) -> None:
         self._socket.close()
@@ -127,7 +138,7 @@ def _receive(connection: socket.socket, size: int) -> bytes:
 def _serve(connection: socket.socket) -> Callable[[], Any] | None:
     """Returns in every child, with its program; None in the server, when whoever asks has gone."""
     while True:
-        size, descriptors, _, _ = socket.recv_fds(connection, 4, len(STANDARD))
+        size, descriptors, _, _ = socket.recv_fds(connection, 4, 3)
         if not size:
             return None
         args, env, cwd = json.loads(_receive(connection, int.from_bytes(size, "big")))

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import os
 import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -52,7 +53,7 @@ class Peer:
 def start(rdma_names, start_program):
     def start(*options):
         line = [sys.executable, "-P", PROGRAM, rdma_names[1], *options]
-        return Peer(start_program(*line, env=dict(os.environ)))  # this process's fabric
+        return Peer(start_program(*line, env=dict(os.environ), stdin=subprocess.PIPE))  # this process's fabric
 
     return start
 
