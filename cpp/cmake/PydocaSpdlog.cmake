@@ -1,4 +1,14 @@
 # pydoca_spdlog: spdlog as headers only, with the fmt that its headers come with. Private to log.cpp.
+# With sanitizers the headers take half a minute to compile; there its library is linked, if it is installed.
+if(PYDOCA_SANITIZE)
+  find_package(spdlog QUIET CONFIG)
+  if(TARGET spdlog::spdlog)
+    add_library(pydoca_spdlog INTERFACE)
+    target_link_libraries(pydoca_spdlog INTERFACE spdlog::spdlog)
+    return()
+  endif()
+endif()
+
 find_path(PYDOCA_SPDLOG_INCLUDE_DIR spdlog/spdlog.h DOC "Directory that holds spdlog/spdlog.h")
 if(NOT PYDOCA_SPDLOG_INCLUDE_DIR)
   message(FATAL_ERROR
