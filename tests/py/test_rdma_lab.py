@@ -148,9 +148,21 @@ linux-modules-extra-6.8.0-31-generic - Linux kernel extra modules
 """
 
 
+DEBIAN_14 = """\
+linux-base-6.8.0-31-generic - Linux 6.8.0 for 64-bit PCs (base files)
+linux-binary-6.8.0-31-generic - Linux 6.8.0 for 64-bit PCs (kernel image)
+linux-modules-6.8.0-31-generic - Linux 6.8.0 for 64-bit PCs (modules)
+linux-image-6.8.0-31-generic - Linux 6.8.0 for 64-bit PCs
+"""
+
+
 @pytest.mark.parametrize(
     ("known", "kinds"),
-    [(UBUNTU, ["image", "modules", "modules-extra"]), (UBUNTU.splitlines()[0] + "\n", ["image"])],
+    [
+        (UBUNTU, ["image", "modules", "modules-extra"]),
+        (UBUNTU.splitlines()[0] + "\n", ["image"]),
+        (DEBIAN_14, ["image", "binary", "base", "modules"]),
+    ],
 )
 def test_modules_may_be_in_packages_of_their_own(monkeypatch, known, kinds):
     monkeypatch.setattr(_kernel, "_run", lambda *_: known)
@@ -165,6 +177,18 @@ def test_the_kernel_is_unpacked_however_it_was_packed(pack):
     head[0x1F1] = 1
     struct.pack_into("<II", head, 0x248, 512, len(packed) + 4)
     assert _kernel._unpack(bytes(head) + packed + struct.pack("<I", len(kernel)) + b"rest") == kernel
+
+
+@pytest.mark.parametrize("place", ["boot/vmlinuz-6.1", "usr/lib/modules/6.1/vmlinuz"])
+def test_the_kernel_is_found_wherever_its_package_has_it(tmp_path, place):
+    (tmp_path / place).parent.mkdir(parents=True)
+    (tmp_path / place).touch()
+    assert _kernel._image(tmp_path, "6.1") == tmp_path / place
+
+
+def test_packages_without_a_kernel_are_an_error_that_names_its_places(tmp_path):
+    with pytest.raises(LabError, match=r"Linux 6\.1 have no kernel in any of .*vmlinuz-6\.1, .*/6\.1/vmlinuz"):
+        _kernel._image(tmp_path, "6.1")
 
 
 @pytest.fixture

@@ -28,6 +28,8 @@ _MODULES = (
 )
 _OPTIONAL = {"crc32_generic"}
 _META_PACKAGES = {"debian": "linux-image-amd64", "ubuntu": "linux-image-generic"}
+# Up to Debian 13 the first has all; Debian 14 has the first four; Ubuntu keeps the modules apart, rdma_rxe in the last.
+_KINDS_OF_PACKAGES = ("image", "binary", "base", "modules", "modules-extra")
 _PARTIAL = ".partial-"
 # Where the boot protocol of x86 has them.
 _SETUP_SECTORS, _PAYLOAD = 0x1F1, 0x248
@@ -84,7 +86,7 @@ def _download(directory: Path, tell: Callable[[str], None]) -> Path:
             _run("dpkg-deb", "-x", str(package), str(work / "root"))
         ready = work / "ready"
         ready.mkdir()
-        (ready / "vmlinux").write_bytes(_unpack((work / "root" / "boot" / f"vmlinuz-{release}").read_bytes()))
+        (ready / "vmlinux").write_bytes(_unpack(_image(work / "root", release).read_bytes()))
         _copy_modules(work / "root", release, ready)
         return ready.rename(directory / f"{release}.{_modules_digest()}")
     finally:
@@ -100,10 +102,19 @@ def _newest_release() -> str:
 
 
 def _packages(release: str) -> list[str]:
-    """Debian has one; Ubuntu keeps the modules apart, rdma_rxe among the extra ones."""
-    names = [f"linux-image-{release}", f"linux-modules-{release}", f"linux-modules-extra-{release}"]
-    known = _run("apt-cache", "--names-only", "search", f"^linux-(image|modules|modules-extra)-{re.escape(release)}$")
+    kinds = "|".join(_KINDS_OF_PACKAGES)
+    known = _run("apt-cache", "--names-only", "search", f"^linux-({kinds})-{re.escape(release)}$")
+    names = [f"linux-{kind}-{release}" for kind in _KINDS_OF_PACKAGES]
     return [name for name in names if f"{name} - " in known]
+
+
+def _image(root: Path, release: str) -> Path:
+    """Debian has it beside the modules from 14 on, as systemd wants it."""
+    places = [root / "boot" / f"vmlinuz-{release}", root / "usr" / "lib" / "modules" / release / "vmlinuz"]
+    for place in places:
+        if place.exists():
+            return place
+    raise LabError(f"the packages of Linux {release} have no kernel in any of {', '.join(map(str, places))}")
 
 
 def _copy_modules(root: Path, release: str, target: Path) -> None:
