@@ -1,5 +1,13 @@
 # Sourced by the scripts of this directory: what they install, build and print in common.
 
+# The comment at a script's top is its help.
+if [[ ${1:-} == --help || ${1:-} == -h ]]; then
+  sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0"
+  exit
+fi
+
+# Of the caller's shell these would lead to other files than the project's.
+unset CDPATH PYTHONPATH PYTHONHOME
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 venv=$root/.venv
 logs=$root/build/logs
@@ -7,6 +15,9 @@ cd "$root"
 
 # Where the line that moves goes, also while a script's own output goes into a log.
 exec {screen}>&1
+
+# A tool that catches SIGINT ends with an exit code of its own, and the shell would go on with the next.
+trap 'exit 130' INT
 
 export PIP_DISABLE_PIP_VERSION_CHECK=1
 export CMAKE_BUILD_PARALLEL_LEVEL=${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)}
@@ -25,14 +36,15 @@ fail() {
 
 # Until its parent kills it, or has ended: shows a log's last line once a second on a terminal, elsewhere once a minute.
 show_last_line() {
-  local log=$1 what=$2 start=$SECONDS line
+  local log=$1 what=$2 start=$SECONDS next=60 line
   while sleep 1 && kill -0 $$ 2>/dev/null; do
     line=$(tail -c 1000 "$log" | tr '\r' '\n' | tr -cd '\n -~' | awk 'NF { last = $0 } END { print last }')
     if [[ -t $screen ]]; then
       line="$what, $((SECONDS - start)) s: ${line#"${line%%[![:space:]]*}"}"
       printf '\r\e[K%s' "${line:0:$(($(tput cols 2>/dev/null || echo 80) - 1))}" >&"$screen"
-    elif (((SECONDS - start) % 60 == 59)); then
-      printf '%s, %d s: %s\n' "$what" $((SECONDS - start + 1)) "${line:0:160}" >&"$screen"
+    elif ((SECONDS - start >= next)); then
+      printf '%s, %d s: %s\n' "$what" $((SECONDS - start)) "${line:0:160}" >&"$screen"
+      next=$((next + 60))
     fi
   done
 }
@@ -86,11 +98,18 @@ install_packages() {
     as_root env DEBIAN_FRONTEND=noninteractive apt-get install --no-install-recommends -y "${missing[@]}"
 }
 
-# Prints the first Python that is new enough: $PYTHON, then the usual names.
+is_new_enough() { "$1" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; }
+
+# Prints $PYTHON, or else the first of the usual names that is new enough.
 find_python() {
   local candidate
-  for candidate in ${PYTHON:+"$PYTHON"} python3 python3.14 python3.13 python3.12 python3.11 /usr/bin/python3; do
-    if "$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+  if [[ -n ${PYTHON:-} ]]; then
+    is_new_enough "$PYTHON" || fail "pydoca needs Python 3.11 or newer, and PYTHON=$PYTHON is not; set it to another"
+    echo "$PYTHON"
+    return
+  fi
+  for candidate in python3 python3.14 python3.13 python3.12 python3.11 /usr/bin/python3; do
+    if is_new_enough "$candidate"; then
       echo "$candidate"
       return
     fi
@@ -98,12 +117,16 @@ find_python() {
   fail "pydoca needs Python 3.11 or newer, and none was found: install one, or set PYTHON to it"
 }
 
+# One that was interrupted is made again, and one that was moved with its clone: its scripts name their interpreter.
 create_venv() {
-  "$venv/bin/python" -c 'import pip' 2>/dev/null && return
-  local python
+  local python unfinished=$root/build/venv-unfinished
+  [[ ! -e $unfinished ]] && "$venv/bin/pip" --version &>/dev/null && return
   python=$(find_python)
   heading "Creating .venv with $("$python" --version)"
+  mkdir -p "$root/build"
+  touch "$unfinished"
   "$python" -m venv --clear "$venv"
+  rm "$unfinished"
 }
 
 # Prints what pyproject.toml asks for: the build's requirements and those of the named extras.
@@ -165,10 +188,15 @@ with_sanitizers() {
     UBSAN_OPTIONS=print_stacktrace=1 "$@"
 }
 
-# set_up [<extra>...]: afterwards the package is installed in .venv, with these extras.
-set_up() {
+# set_up_tools [<extra>...]: afterwards what these extras name is in .venv.
+set_up_tools() {
   install_packages "${build_packages[@]}" $([[ " $* " == *" test "* ]] && echo "${test_packages[@]}")
   create_venv
   install_requirements "$@"
+}
+
+# set_up [<extra>...]: and the package.
+set_up() {
+  set_up_tools "$@"
   install_package
 }

@@ -6,7 +6,9 @@ endif()
 include(CheckLanguage)
 check_language(CXX)
 if(NOT CMAKE_CXX_COMPILER)
-  message(FATAL_ERROR "pydoca needs a C++20 compiler, and none was found.\n"
+  unset(CMAKE_CXX_COMPILER CACHE) # or the next run would not look again
+  message(FATAL_ERROR "pydoca needs a C++20 compiler, and found none that works.\n"
+                      "  environment:   CXX='$ENV{CXX}' CXXFLAGS='$ENV{CXXFLAGS}'\n"
                       "  Debian/Ubuntu: apt-get install g++\n"
                       "  elsewhere:     set the environment variable CXX to GCC 12 or Clang 15, or newer")
 endif()

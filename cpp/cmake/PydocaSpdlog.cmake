@@ -10,12 +10,14 @@ if(PYDOCA_SANITIZE)
 endif()
 
 find_path(PYDOCA_SPDLOG_INCLUDE_DIR spdlog/spdlog.h DOC "Directory that holds spdlog/spdlog.h")
-if(NOT PYDOCA_SPDLOG_INCLUDE_DIR)
+if(NOT EXISTS "${PYDOCA_SPDLOG_INCLUDE_DIR}/spdlog/spdlog.h")
+  set(place "${PYDOCA_SPDLOG_INCLUDE_DIR}")
+  unset(PYDOCA_SPDLOG_INCLUDE_DIR CACHE) # or the next run would not look again
   message(FATAL_ERROR
-    "pydoca needs spdlog's headers (spdlog/spdlog.h), and they are not installed.\n"
+    "pydoca needs spdlog's headers (spdlog/spdlog.h), and they are not installed (${place}).\n"
     "  Debian/Ubuntu: apt-get install libspdlog-dev\n"
     "  Fedora:        dnf install spdlog-devel\n"
-    "  elsewhere:     set PYDOCA_SPDLOG_INCLUDE_DIR to the directory that holds spdlog/spdlog.h")
+    "  elsewhere:     -DPYDOCA_SPDLOG_INCLUDE_DIR=, the directory that holds spdlog/spdlog.h")
 endif()
 
 add_library(pydoca_spdlog INTERFACE)
