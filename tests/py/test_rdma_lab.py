@@ -38,7 +38,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(BOOT + 20)]
 
 SEVERAL = """
 printf '%s|' "$@"; echo "of $PWD"; echo complaint >&2
-[ "$ANSWER" = "4 2" ] && [ "$(wc -c)" = 0 ] && ls /sys/class/infiniband && ulimit -l
+[ "$ANSWER" = "4 2" ] && [ "$USER$LOGNAME" = rootroot ] && [ "$(wc -c)" = 0 ] && ls /sys/class/infiniband && ulimit -l
 echo kept >"$0/kept"; echo gone >gone
 sleep 1000 & exit 7
 """
@@ -47,7 +47,7 @@ sleep 1000 & exit 7
 def test_output_and_status_of_a_command_come_back(lab, commands, tmp_path):
     results = tmp_path / "a, b"
     words = ["it's", "", "a  b", "é\n$HOME"]
-    env = {**commands.env, "ANSWER": "4 2"}
+    env = {**commands.env, "ANSWER": "4 2", "USER": "somebody", "LOGNAME": "somebody"}
     run = in_lab(commands, "--results", results, "sh", "-c", SEVERAL, results, *words, env=env)
     assert (run.returncode, run.stderr) == (7, "complaint\n")
     assert run.stdout == "".join(f"{word}|" for word in words) + f"of {tmp_path}\nrxe0\nunlimited\n"
