@@ -26,6 +26,12 @@ import pydoca
 if importlib.util.find_spec("pyverbs") is None:
     sys.path.append("/usr/lib/python3/dist-packages")  # where Debian has it
 
+# Of <infiniband/verbs.h>: where pyverbs has them differs between its versions.
+IBV_QPT_RC, IBV_MTU_1024 = 2, 3
+IBV_ACCESS_LOCAL_WRITE, IBV_ACCESS_REMOTE_WRITE, IBV_ACCESS_REMOTE_READ = 1, 2, 4
+IBV_WR_RDMA_WRITE, IBV_WR_SEND, IBV_WR_RDMA_READ = 0, 2, 4
+IBV_WC_SUCCESS = 0
+
 LIBRARIES = ["pyverbs", "pydoca"]
 SIZES = [64, 4096, 65536]
 OPERATIONS = ["write", "read", "send"]
@@ -140,7 +146,6 @@ class Pyverbs:
     """Requests are made once and posted again and again, as tasks are."""
 
     def __init__(self, name: str, gid_index: int) -> None:
-        from pyverbs import enums
         from pyverbs.cq import CQ
         from pyverbs.device import Context
         from pyverbs.mr import MR
@@ -148,16 +153,16 @@ class Pyverbs:
         from pyverbs.qp import QP, QPCap, QPInitAttr
         from pyverbs.wr import SGE, RecvWR
 
-        self.enums, self.gid_index = enums, gid_index
+        self.gid_index = gid_index
         self.context = Context(name=name)
         self.pd = PD(self.context)
         self.sent, self.received = CQ(self.context, IN_FLIGHT), CQ(self.context, RECEIVES)
         cap = QPCap(max_send_wr=IN_FLIGHT, max_recv_wr=RECEIVES)
-        init = QPInitAttr(qp_type=enums.IBV_QPT_RC, scq=self.sent, rcq=self.received, cap=cap)
+        init = QPInitAttr(qp_type=IBV_QPT_RC, scq=self.sent, rcq=self.received, cap=cap)
         self.queue_pair = QP(self.pd, init)
-        access = enums.IBV_ACCESS_LOCAL_WRITE | enums.IBV_ACCESS_REMOTE_WRITE | enums.IBV_ACCESS_REMOTE_READ
+        access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ
         self.memory = MR(self.pd, SLOT * IN_FLIGHT, access)
-        self.room = MR(self.pd, SLOT * RECEIVES, enums.IBV_ACCESS_LOCAL_WRITE)
+        self.room = MR(self.pd, SLOT * RECEIVES, IBV_ACCESS_LOCAL_WRITE)
         self.receives = [
             RecvWR(wr_id=slot, num_sge=1, sg=[SGE(self.room.buf + slot * SLOT, SLOT, self.room.lkey)])
             for slot in range(RECEIVES)
@@ -177,7 +182,7 @@ class Pyverbs:
         attributes = QPAttr(port_num=1, path_mtu=port.active_mtu)
         attributes.ah_attr = AHAttr(gr=route, is_global=1, port_num=1, dlid=port.lid)
         attributes.dest_qp_num = number
-        attributes.qp_access_flags = self.enums.IBV_ACCESS_REMOTE_WRITE | self.enums.IBV_ACCESS_REMOTE_READ
+        attributes.qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ
         attributes.max_rd_atomic = attributes.max_dest_rd_atomic = min(16, limits.max_qp_rd_atom)
         attributes.timeout, attributes.retry_cnt = 17, 7
         attributes.min_rnr_timer, attributes.rnr_retry = 12, 7
@@ -189,9 +194,9 @@ class Pyverbs:
         from pyverbs.wr import SGE, SendWR
 
         codes = {
-            "write": self.enums.IBV_WR_RDMA_WRITE,
-            "read": self.enums.IBV_WR_RDMA_READ,
-            "send": self.enums.IBV_WR_SEND,
+            "write": IBV_WR_RDMA_WRITE,
+            "read": IBV_WR_RDMA_READ,
+            "send": IBV_WR_SEND,
         }
         local = SGE(self.memory.buf + slot * SLOT, size, self.memory.lkey)
         request = SendWR(wr_id=slot, opcode=codes[operation], num_sge=1, sg=[local])
@@ -205,7 +210,7 @@ class Pyverbs:
         while not (found := poll(IN_FLIGHT)[1]):
             pass
         for completion in found:
-            if completion.status != self.enums.IBV_WC_SUCCESS:
+            if completion.status != IBV_WC_SUCCESS:
                 raise RuntimeError(f"completion with status {completion.status}")
         return found
 

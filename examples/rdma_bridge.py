@@ -6,7 +6,6 @@ rdma_bridge.py DEVICE, with Debian's python3-pyverbs or that of your rdma-core
 
 import sys
 
-from pyverbs import enums
 from pyverbs.addr import AHAttr, GlobalRoute
 from pyverbs.cq import CQ
 from pyverbs.device import Context
@@ -18,6 +17,12 @@ from pyverbs.wr import SGE, SendWR
 import pydoca
 from pydoca import rdma_bridge
 
+# Of <infiniband/verbs.h>: where pyverbs has them differs between its versions.
+IBV_QPT_RC, IBV_MTU_1024 = 2, 3
+IBV_ACCESS_LOCAL_WRITE, IBV_ACCESS_REMOTE_WRITE = 1, 2
+IBV_WR_RDMA_WRITE = 0
+IBV_WC_SUCCESS = 0
+
 TEXT = b"Hello from a queue pair of pyverbs"
 
 
@@ -28,8 +33,8 @@ def connect(one: QP, other: QP, context: Context, gid_index: int) -> None:
         attributes = QPAttr(port_num=1)
         attributes.ah_attr = AHAttr(gr=route, is_global=1, port_num=1, dlid=context.query_port(1).lid)
         attributes.dest_qp_num = peer.qp_num
-        attributes.qp_access_flags = enums.IBV_ACCESS_REMOTE_WRITE
-        attributes.path_mtu = enums.IBV_MTU_1024
+        attributes.qp_access_flags = IBV_ACCESS_REMOTE_WRITE
+        attributes.path_mtu = IBV_MTU_1024
         attributes.max_rd_atomic = attributes.max_dest_rd_atomic = 1
         attributes.timeout, attributes.retry_cnt = 14, 7
         queue_pair.to_rts(attributes)
@@ -39,21 +44,21 @@ def main(name: str) -> None:
     context = Context(name=name)
     pd = PD(context)
     cq = CQ(context, 2)
-    init = QPInitAttr(qp_type=enums.IBV_QPT_RC, scq=cq, rcq=cq, cap=QPCap())
+    init = QPInitAttr(qp_type=IBV_QPT_RC, scq=cq, rcq=cq, cap=QPCap())
     writer, target = QP(pd, init), QP(pd, init)
-    source = MR(pd, len(TEXT), enums.IBV_ACCESS_LOCAL_WRITE)
+    source = MR(pd, len(TEXT), IBV_ACCESS_LOCAL_WRITE)
     source.write(TEXT, len(TEXT))
 
     with rdma_bridge.open_dev_from_pd(pd) as dev:
         connect(writer, target, context, dev.info.capabilities.rdma.default_gid_index)
         memory = pydoca.alloc(64)
         with dev.mmap(memory, access="local_read_write|rdma_write") as mmap:
-            write = SendWR(opcode=enums.IBV_WR_RDMA_WRITE, num_sge=1, sg=[SGE(source.buf, source.length, source.lkey)])
+            write = SendWR(opcode=IBV_WR_RDMA_WRITE, num_sge=1, sg=[SGE(source.buf, source.length, source.lkey)])
             write.set_wr_rdma(rdma_bridge.get_mmap_mkey_from_pd(mmap, pd), mmap.addr)
             writer.post_send(write)
             while not (completions := cq.poll()[1]):
                 pass
-            if completions[0].status != enums.IBV_WC_SUCCESS:
+            if completions[0].status != IBV_WC_SUCCESS:
                 sys.exit(f"the write failed with status {completions[0].status}")
             print("pydoca's memory:", bytes(memory).rstrip(b"\0").decode())
 

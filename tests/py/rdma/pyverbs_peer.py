@@ -8,31 +8,30 @@ It is told of memory (address, key, size; big endian), reads that, writes it bac
 import struct
 import sys
 
-import pyverbs.cm_enums as ce
-import pyverbs.enums as e
 from pyverbs.cmid import CMID, AddrInfo
 from pyverbs.qp import QPCap, QPInitAttr
+from verbs_numbers import IBV_QPT_RC, IBV_WC_SUCCESS, RAI_PASSIVE, RDMA_PS_TCP
 
 LENT = struct.Struct("!QIQ")
 ROOM = 4096
 
 
 def make_id(address: str, port: str, flags: int) -> CMID:
-    info = AddrInfo(dst=address, dst_service=port, port_space=ce.RDMA_PS_TCP, flags=flags)
+    info = AddrInfo(dst=address, dst_service=port, port_space=RDMA_PS_TCP, flags=flags)
     if flags:
-        info = AddrInfo(src=address, src_service=port, port_space=ce.RDMA_PS_TCP, flags=flags)
-    return CMID(creator=info, qp_init_attr=QPInitAttr(qp_type=e.IBV_QPT_RC, cap=QPCap(max_recv_wr=1), sq_sig_all=1))
+        info = AddrInfo(src=address, src_service=port, port_space=RDMA_PS_TCP, flags=flags)
+    return CMID(creator=info, qp_init_attr=QPInitAttr(qp_type=IBV_QPT_RC, cap=QPCap(max_recv_wr=1), sq_sig_all=1))
 
 
 def listen(address: str, port: str) -> tuple[CMID, ...]:
-    listener = make_id(address, port, ce.RAI_PASSIVE)
+    listener = make_id(address, port, RAI_PASSIVE)
     listener.listen()
     print("listening at", address, flush=True)
     return listener.get_request(), listener
 
 
 def require_success(completion: object) -> None:
-    if completion.status != e.IBV_WC_SUCCESS:
+    if completion.status != IBV_WC_SUCCESS:
         sys.exit(f"completion with status {completion.status}")
 
 

@@ -5,6 +5,7 @@ import time
 from types import SimpleNamespace
 
 import pytest
+import verbs_numbers
 
 import pydoca
 from pydoca import rdma_bridge
@@ -32,12 +33,10 @@ class Verbs:
     """A program that uses pyverbs: a domain, and in it a queue pair that is connected to another one."""
 
     def __init__(self, info):
-        from pyverbs import enums
         from pyverbs.cq import CQ
         from pyverbs.device import Context
         from pyverbs.pd import PD
 
-        self.enums = enums
         self.context = Context(name=info.name)
         self.gid_index = info.capabilities.rdma.default_gid_index
         self.pd = PD(self.context)
@@ -49,7 +48,7 @@ class Verbs:
     def make_queue_pair(self):
         from pyverbs.qp import QP, QPCap, QPInitAttr
 
-        init = QPInitAttr(qp_type=self.enums.IBV_QPT_RC, scq=self.cq, rcq=self.cq, cap=QPCap(max_send_wr=4))
+        init = QPInitAttr(qp_type=verbs_numbers.IBV_QPT_RC, scq=self.cq, rcq=self.cq, cap=QPCap(max_send_wr=4))
         return QP(self.pd, init)
 
     def route_to(self, peer):
@@ -60,8 +59,8 @@ class Verbs:
         attributes = QPAttr(port_num=1)
         attributes.ah_attr = AHAttr(gr=route, is_global=1, port_num=1, dlid=self.context.query_port(1).lid)
         attributes.dest_qp_num = peer.qp_num
-        attributes.qp_access_flags = self.enums.IBV_ACCESS_REMOTE_WRITE | self.enums.IBV_ACCESS_REMOTE_READ
-        attributes.path_mtu = self.enums.IBV_MTU_1024
+        attributes.qp_access_flags = verbs_numbers.IBV_ACCESS_REMOTE_WRITE | verbs_numbers.IBV_ACCESS_REMOTE_READ
+        attributes.path_mtu = verbs_numbers.IBV_MTU_1024
         attributes.max_rd_atomic = attributes.max_dest_rd_atomic = 1
         attributes.timeout, attributes.retry_cnt = 14, 7
         return attributes
@@ -70,7 +69,7 @@ class Verbs:
         """A region of pyverbs' own."""
         from pyverbs.mr import MR
 
-        access = self.enums.IBV_ACCESS_LOCAL_WRITE | self.enums.IBV_ACCESS_REMOTE_WRITE
+        access = verbs_numbers.IBV_ACCESS_LOCAL_WRITE | verbs_numbers.IBV_ACCESS_REMOTE_WRITE
         region = MR(self.pd, len(content), access)
         region.write(content, len(content))
         return SimpleNamespace(addr=region.buf, key=region.rkey, size=len(content), region=region)
@@ -88,10 +87,10 @@ class Verbs:
         return done[0].status
 
     def write(self, local, remote):
-        return self.move(self.enums.IBV_WR_RDMA_WRITE, local, remote)
+        return self.move(verbs_numbers.IBV_WR_RDMA_WRITE, local, remote)
 
     def read(self, local, remote):
-        return self.move(self.enums.IBV_WR_RDMA_READ, local, remote)
+        return self.move(verbs_numbers.IBV_WR_RDMA_READ, local, remote)
 
     def lent(self, mmap):
         """A map of pydoca's as a queue pair of the domain sees it."""
@@ -176,7 +175,7 @@ def test_a_queue_pair_of_pyverbs_writes_into_a_map_by_its_key(verbs):
         rdma_bridge.open_dev_from_pd(verbs.pd) as dev,
         dev.mmap(memory, access="local_read_write|rdma_write") as mmap,
     ):
-        assert verbs.write(verbs.memory(content), verbs.lent(mmap)) == verbs.enums.IBV_WC_SUCCESS
+        assert verbs.write(verbs.memory(content), verbs.lent(mmap)) == verbs_numbers.IBV_WC_SUCCESS
         assert bytes(memory) == content
 
 
@@ -184,7 +183,7 @@ def test_a_queue_pair_of_pyverbs_writes_into_a_map_by_its_key(verbs):
 def test_a_queue_pair_of_pyverbs_sends_from_a_map_by_its_key(verbs):
     with rdma_bridge.open_dev_from_pd(verbs.pd) as dev, dev.mmap(bytearray(b"from pydoca")) as mmap:
         target = verbs.memory(bytes(11))
-        assert verbs.write(verbs.lent(mmap), target) == verbs.enums.IBV_WC_SUCCESS
+        assert verbs.write(verbs.lent(mmap), target) == verbs_numbers.IBV_WC_SUCCESS
         assert target.region.read(11, 0) == b"from pydoca"
 
 
@@ -201,7 +200,7 @@ def test_pyverbs_reads_what_an_rdma_of_pydocas_has_written(pair, verbs, run):
             with mmap, pair.a.device.import_mmap(mmap.export_rdma(pair.b.device)) as remote:
                 await ab.write(pair.a.data(b"sixteen bytes it"), pair.a.room(remote))
                 target = verbs.memory(bytes(16))
-                assert verbs.read(target, verbs.lent(mmap)) == verbs.enums.IBV_WC_SUCCESS
+                assert verbs.read(target, verbs.lent(mmap)) == verbs_numbers.IBV_WC_SUCCESS
                 assert target.region.read(16, 0) == b"sixteen bytes it"
 
     with rdma_bridge.open_dev_from_pd(verbs.pd) as dev:
@@ -213,7 +212,7 @@ def test_pyverbs_reads_what_an_rdma_of_pydocas_has_written(pair, verbs, run):
 def test_a_map_that_does_not_permit_it_is_not_written(verbs, access):
     memory = pydoca.alloc(64)
     with rdma_bridge.open_dev_from_pd(verbs.pd) as dev, dev.mmap(memory, access=access) as mmap:
-        assert verbs.write(verbs.memory(b"x" * 64), verbs.lent(mmap)) == verbs.enums.IBV_WC_REM_ACCESS_ERR
+        assert verbs.write(verbs.memory(b"x" * 64), verbs.lent(mmap)) == verbs_numbers.IBV_WC_REM_ACCESS_ERR
         assert bytes(memory) == bytes(64)
 
 
@@ -223,7 +222,7 @@ def test_the_key_of_a_closed_map_opens_nothing(verbs):
     with rdma_bridge.open_dev_from_pd(verbs.pd) as dev:
         with dev.mmap(memory, access="local_read_write|rdma_write") as mmap:
             lent = verbs.lent(mmap)
-        assert verbs.write(verbs.memory(b"x" * 64), lent) == verbs.enums.IBV_WC_REM_ACCESS_ERR
+        assert verbs.write(verbs.memory(b"x" * 64), lent) == verbs_numbers.IBV_WC_REM_ACCESS_ERR
         assert bytes(memory) == bytes(64)
 
 
