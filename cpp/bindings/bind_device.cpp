@@ -186,13 +186,6 @@ void bind_device_methods(py::classh<DeviceObject>& type) {
 
 }  // namespace
 
-std::string describe_driver_failure(const Device& device) {
-  return device.removed() ? "the device was removed; open it again when it is back"
-                          : "the driver of " + device.info().name() +
-                                " reported a fatal error, of the operation or of a queue of its context, and the "
-                                "device is still there; stop the context and start it again, or open the device anew";
-}
-
 DeviceObject::~DeviceObject() {
   try {
     close();

@@ -44,7 +44,6 @@ class DmaTaskObject final : public TaskObject {
   std::string describe() const override {
     return "dma memcpy" + (length_ != 0 ? " of " + std::to_string(length_) + " bytes" : "");
   }
-  std::string advice(Status status) const override;
 
   int traverse(visitproc visit, void* arg) const override {
     const int stop = visit_refs(std::array{src_, dst_}, visit, arg);
@@ -72,7 +71,6 @@ class DmaTaskObject final : public TaskObject {
     member = std::move(buf);
   }
   DmaMemcpyTask& memcpy_slot() const { return static_cast<DmaMemcpyTask&>(*slot()); }
-  std::string sizes() const;
 
   py::object src_ = py::none();
   py::object dst_ = py::none();
@@ -93,35 +91,6 @@ void DmaTaskObject::set_operands() {
   length_ = src != nullptr ? src->list_data_len() : 0;
   static_cast<void>(memcpy_slot().set_src(src));
   static_cast<void>(memcpy_slot().set_dst(dst));
-}
-
-std::string DmaTaskObject::sizes() const {
-  const Buf* const src = element_of(src_);
-  const Buf* const dst = element_of(dst_);
-  const DeviceInfo& info = context().context().device()->info();
-  if (src == nullptr || dst == nullptr) {
-    return "source and destination must both be given";
-  }
-  return "the source has " + std::to_string(src->list_data_len()) + " bytes of data in " +
-         std::to_string(src->num_elements()) + " element(s), the destination " + std::to_string(dst->list_tailroom()) +
-         " bytes of tailroom in " + std::to_string(dst->num_elements()) + "; " + info.name() + " takes 1.." +
-         std::to_string(Dma::max_buf_size(info)) + " bytes and lists of up to " +
-         std::to_string(Dma::max_buf_list_len(info)) +
-         ", of memory maps that it was added to, given by their first element";
-}
-
-std::string DmaTaskObject::advice(Status status) const {
-  switch (status) {
-    case Status::invalid_value:
-      return sizes();
-    case Status::in_use:
-      return "another task is filling the destination; wait for its completion";
-    case Status::io_failed:
-      return "the device could not reach the memory, or the sizes do not fit; its context stops: wait until it is IDLE "
-             "and start it again";
-    default:
-      return TaskObject::advice(status);
-  }
 }
 
 class DmaObject final : public ContextObject {

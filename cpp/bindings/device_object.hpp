@@ -10,9 +10,6 @@
 
 namespace pydoca::bindings {
 
-/// What Status::driver means for what is on this device: that it was removed, or what else its driver may have told.
-std::string describe_driver_failure(const Device& device);
-
 class DeviceObject {
  public:
   explicit DeviceObject(std::shared_ptr<Device> device) noexcept : device_(std::move(device)) {}

@@ -18,77 +18,45 @@ namespace py = pybind11;
 
 namespace {
 
-/// What a task's method takes, in order; its parameters are called so, then come user_data and submit.
-enum class Role : std::uint8_t { src, dst, result, event, cmp_data, swap_data, add_data, immediate_data, none };
-constexpr std::size_t max_roles = 4;
-constexpr std::array role_names{"src", "dst", "result", "event", "cmp_data", "swap_data", "add_data", "immediate_data"};
-
-struct Signature {
-  const char* method = nullptr;
-  std::array<Role, max_roles> roles{Role::none, Role::none, Role::none, Role::none};
-
-  constexpr std::size_t size() const noexcept {
-    std::size_t count = 0;
-    while (count < max_roles && roles[count] != Role::none) ++count;
-    return count;
-  }
-};
-
-constexpr std::array<Signature, num_rdma_task_kinds> signatures{{
-    {"receive", {Role::dst, Role::none, Role::none, Role::none}},
-    {"send", {Role::src, Role::none, Role::none, Role::none}},
-    {"send_imm", {Role::src, Role::immediate_data, Role::none, Role::none}},
-    {"read", {Role::src, Role::dst, Role::none, Role::none}},
-    {"write", {Role::src, Role::dst, Role::none, Role::none}},
-    {"write_imm", {Role::src, Role::dst, Role::immediate_data, Role::none}},
-    {"atomic_cmp_swp", {Role::dst, Role::result, Role::cmp_data, Role::swap_data}},
-    {"atomic_fetch_add", {Role::dst, Role::result, Role::add_data, Role::none}},
-    {"remote_net_sync_event_get", {Role::event, Role::dst, Role::none, Role::none}},
-    {"remote_net_sync_event_notify_set", {Role::event, Role::src, Role::none, Role::none}},
-    {"remote_net_sync_event_notify_add", {Role::event, Role::result, Role::add_data, Role::none}},
-}};
-
-constexpr const Signature& signature_of(RdmaTaskKind kind) noexcept {
-  return signatures[static_cast<std::size_t>(kind)];
-}
-
+/// A method's parameters are its task's operands, by their names; then come user_data and submit.
 template <RdmaTaskKind kind>
 constexpr auto parameter_names() {
-  constexpr std::size_t size = signature_of(kind).size();
+  constexpr TaskTraits traits = traits_of(kind);
+  constexpr std::size_t size = traits.num_operands();
   std::array<const char*, size + 2> names{};
-  for (std::size_t i = 0; i < size; ++i) names[i] = role_names[static_cast<std::size_t>(signature_of(kind).roles[i])];
+  for (std::size_t i = 0; i < size; ++i) names[i] = name_of(traits.operands[i]).data();
   names[size] = "user_data";
   names[size + 1] = "submit";
   return names;
 }
 
-void set_operand(RdmaOperands& operands, Role role, PyObject* value) {
-  switch (role) {
-    case Role::src:
+void set_operand(RdmaOperands& operands, Operand operand, PyObject* value) {
+  switch (operand) {
+    case Operand::src:
       operands.src = py::reinterpret_borrow<py::object>(value);
       return;
-    case Role::dst:
+    case Operand::dst:
       operands.dst = py::reinterpret_borrow<py::object>(value);
       return;
-    case Role::result:
+    case Operand::result:
       operands.result = py::reinterpret_borrow<py::object>(value);
       return;
-    case Role::event:
+    case Operand::event:
       operands.event = py::reinterpret_borrow<py::object>(value);
       return;
-    case Role::cmp_data:
+    case Operand::cmp_data:
       operands.compare = to_u64(value, "cmp_data");
       return;
-    case Role::swap_data:
+    case Operand::swap_data:
       operands.operand = to_u64(value, "swap_data");
       return;
-    case Role::add_data:
+    case Operand::add_data:
       operands.operand = to_u64(value, "add_data");
       return;
-    case Role::immediate_data:
+    case Operand::immediate_data:
       operands.immediate = to_u32(value, "immediate_data");
       return;
-    case Role::none:
+    case Operand::none:
       return;
   }
 }
@@ -96,13 +64,14 @@ void set_operand(RdmaOperands& operands, Role role, PyObject* value) {
 /// A method of Connection, or of Rdma for a receive.
 template <RdmaTaskKind kind>
 PyObject* task(PyObject* self, PyObject* const* args, Py_ssize_t num_args, PyObject* keywords) {
-  static constexpr std::size_t size = signature_of(kind).size();
+  static constexpr TaskTraits traits = traits_of(kind);
+  static constexpr std::size_t size = traits.num_operands();
   static constexpr auto names = parameter_names<kind>();
-  static constexpr Parameters parameters{signature_of(kind).method, names, size, size};
+  static constexpr Parameters parameters{traits.name.data(), names, size, size};
   return guarded([&] {
     const auto values = arguments<size + 2>(parameters, args, num_args, keywords);
     RdmaOperands operands;
-    for (std::size_t i = 0; i < size; ++i) set_operand(operands, signature_of(kind).roles[i], values[i]);
+    for (std::size_t i = 0; i < size; ++i) set_operand(operands, traits.operands[i], values[i]);
     const bool submit = is_true(values[size + 1]);
     if constexpr (kind == RdmaTaskKind::receive) {
       return object_of<RdmaObject>(self)

@@ -4,7 +4,6 @@
 #include "collectable.hpp"
 #include "convert.hpp"
 #include "rdma_connection_object.hpp"
-#include "rdma_task_limits.hpp"
 #include "sync_event_object.hpp"
 
 #include <array>
@@ -19,27 +18,7 @@ namespace py = pybind11;
 
 namespace {
 
-bool answers_word(RdmaTaskKind kind) noexcept {
-  switch (kind) {
-    case RdmaTaskKind::atomic_cmp_swp:
-    case RdmaTaskKind::atomic_fetch_add:
-    case RdmaTaskKind::remote_net_sync_event_get:
-    case RdmaTaskKind::remote_net_sync_event_notify_add:
-      return true;
-    default:
-      return false;
-  }
-}
-
-bool is_of_event(RdmaTaskKind kind) noexcept { return kind >= RdmaTaskKind::remote_net_sync_event_get; }
-
 py::object to_int(std::uint64_t value) { return py::reinterpret_steal<py::object>(PyLong_FromUnsignedLongLong(value)); }
-
-/// What a peer's memory may lack.
-std::string lacks(std::string_view permission) {
-  return "the peer's memory is withdrawn, too short, or does not permit " + std::string(permission) +
-         " (its map's access, and the permissions of its Rdma); the connection has ended";
-}
 
 }  // namespace
 
@@ -87,11 +66,10 @@ std::vector<const Buf*> RdmaTaskObject::lent_bufs() const {
 }
 
 const void* RdmaTaskObject::answer_place() const {
-  if (!answers_word(kind_)) {
+  if (!traits_of(kind_).answers_word) {
     return nullptr;
   }
-  const Buf* const buf =
-      element_of(kind_ == RdmaTaskKind::remote_net_sync_event_get ? operands_.dst : operands_.result);
+  const Buf* const buf = element_of(traits_of(kind_).fills == Operand::dst ? operands_.dst : operands_.result);
   const bool here = buf != nullptr && !buf->mmap()->is_from_export();
   return here ? std::bit_cast<const void*>(buf->data() + buf->data_len()) : nullptr;
 }
@@ -120,7 +98,7 @@ void RdmaTaskObject::set_remote_operands() {
   static_cast<void>(task.set_cmp_data(operands_.compare));
   static_cast<void>(task.set_swap_data(operands_.operand));
   static_cast<void>(task.set_add_data(operands_.operand));
-  if (is_of_event(kind_)) {
+  if (traits_of(kind_).has(Operand::event)) {
     const bool given = !operands_.event.is_none();
     // Shares the Python object's handle, which lives as long as the operand does.
     static_cast<void>(task.set_sync_event(given ? operands_.event.cast<SyncEventRemoteNetObject&>().shared()
@@ -170,7 +148,7 @@ py::object RdmaTaskObject::result_immediate_data() const {
 }
 
 py::object RdmaTaskObject::value() const {
-  if (answers_word(kind_)) {
+  if (traits_of(kind_).answers_word) {
     return has_answer_ ? to_int(answer_) : py::none();
   }
   return result_len();
@@ -184,54 +162,6 @@ bool RdmaTaskObject::may_be_dropped() const noexcept {
 std::string RdmaTaskObject::describe() const {
   const std::string name = "rdma " + std::string(name_of(kind_));
   return length_ != 0 ? name + " of " + std::to_string(length_) + " bytes" : name;
-}
-
-/// Why memory at one of the ends could not be used.
-std::string RdmaTaskObject::why_memory_failed() const {
-  switch (kind_) {
-    case RdmaTaskKind::receive:
-      return "dst's memory does not permit local_read_write, or the message is longer than dst, which ends the "
-             "connection";
-    case RdmaTaskKind::send:
-    case RdmaTaskKind::send_imm:
-      return "the message is longer than the receive that takes it, or src was imported; the connection has ended";
-    case RdmaTaskKind::read:
-      return "dst's memory does not permit local_read_write, or " + lacks("rdma_read");
-    case RdmaTaskKind::write:
-    case RdmaTaskKind::write_imm:
-      return "src was imported, or " + lacks("rdma_write");
-    case RdmaTaskKind::atomic_cmp_swp:
-    case RdmaTaskKind::atomic_fetch_add:
-      return "the result's memory does not permit local_read_write, or " + lacks("rdma_atomic");
-    default:
-      return "the event was stopped, is not of this peer, or the permissions of its Rdma do not suffice: rdma_read to "
-             "get, rdma_write to set, rdma_atomic to add; the connection has ended";
-  }
-}
-
-std::string RdmaTaskObject::advice(Status status) const {
-  switch (status) {
-    case Status::invalid_value:
-      return describe_violation(static_cast<const Rdma&>(context().context()), kind_, operands_);
-    case Status::in_use:
-      return "another task is filling the same buf; wait for its completion";
-    case Status::not_connected:
-      return "the connection is not established, or has ended; make another";
-    case Status::connection_reset:
-      return "the peer has left, is gone, or broke the connection";
-    case Status::io_failed:
-      return why_memory_failed();
-    case Status::time_out:
-      if (kind_ == RdmaTaskKind::atomic_cmp_swp || kind_ == RdmaTaskKind::atomic_fetch_add) {
-        return "the process that owns the memory did not answer; pydoca.alloc() there makes memory that needs no "
-               "answer";
-      }
-      return "the peer had no receive posted for as long as rnr_retry_count says; the connection has ended";
-    case Status::shutdown:
-      return "it was flushed, as its connection ended or its context stopped";
-    default:
-      return TaskObject::advice(status);
-  }
 }
 
 int RdmaTaskObject::traverse(visitproc visit, void* arg) const {

@@ -50,7 +50,6 @@ class RdmaTaskObject final : public TaskObject {
 
   pybind11::object value() const override;
   std::string describe() const override;
-  std::string advice(Status status) const override;
   /// A receive waits for as long as it takes: giving up its await leaves it posted, and nothing that comes is lost.
   bool lends_memory() const noexcept override { return kind_ != RdmaTaskKind::receive; }
   bool may_be_dropped() const noexcept override;
@@ -69,7 +68,6 @@ class RdmaTaskObject final : public TaskObject {
   void set_remote_operands();
   /// Where the eight bytes will be that the task answers; null when that is not this process's memory.
   const void* answer_place() const;
-  std::string why_memory_failed() const;
 
   const RdmaTaskKind kind_;
   RdmaOperands operands_;

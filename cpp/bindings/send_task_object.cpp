@@ -32,7 +32,7 @@ void SendTaskObject::set_operands() {
   const auto* const text = reinterpret_cast<const std::byte*>(PyBytes_AS_STRING(message_.ptr()));
   const Status status = static_cast<comch::SendTask&>(*slot()).set_message({text, size_});
   if (status != Status::success) {
-    raise(status, "submit " + describe() + ": " + advice(status));
+    raise(status, "submit " + describe() + ": " + slot()->explain(status));
   }
 }
 
@@ -40,17 +40,6 @@ void SendTaskObject::forget_operands() noexcept { const py::object message = std
 
 std::string SendTaskObject::describe() const {
   return "send of " + std::to_string(size_) + " bytes (" + link().describe_endpoint() + ")";
-}
-
-std::string SendTaskObject::advice(Status status) const {
-  switch (status) {
-    case Status::connection_reset:
-      return "the other side has closed the connection, or is gone";
-    case Status::shutdown:
-      return "this side closed the connection before the message was on its way";
-    default:
-      return TaskObject::advice(status);
-  }
 }
 
 int SendTaskObject::traverse(visitproc visit, void* arg) const {

@@ -25,7 +25,6 @@ class SendTaskObject final : public TaskObject {
   void set_message(const pybind11::object& data);
 
   std::string describe() const override;
-  std::string advice(Status status) const override;
   /// It fails only when the connection ends.
   bool may_be_dropped() const noexcept override { return true; }
   int traverse(visitproc visit, void* arg) const override;

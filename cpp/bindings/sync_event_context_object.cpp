@@ -137,23 +137,6 @@ std::string SyncEventTaskObject::describe() const {
                    : name + " " + std::to_string(operand_);
 }
 
-std::string SyncEventTaskObject::advice(Status status) const {
-  switch (status) {
-    case Status::invalid_value:
-      return "mask must be 0, or 1, 2, 4 or 8 adjacent bytes of 0xFF, and is " +
-             py::str("{:#x}").format(mask_).cast<std::string>();
-    case Status::connection_reset:
-      return "the process at the other end is gone";
-    case Status::shutdown:
-      return "it was cancelled, or flushed as its context stopped";
-    case Status::bad_state:
-      if (was_submitted() && !in_flight()) return "the event was stopped by its owner";
-      return TaskObject::advice(status);
-    default:
-      return TaskObject::advice(status);
-  }
-}
-
 SyncEventContextObject::SyncEventContextObject(py::object engine, py::object event, const py::object& num_tasks,
                                                ContextOptions options)
     : ContextObject(std::move(engine), event.cast<SyncEventObject&>().device_ref(), make_context(event, num_tasks),

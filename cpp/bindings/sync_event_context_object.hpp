@@ -43,7 +43,6 @@ class SyncEventTaskObject final : public TaskObject {
 
   pybind11::object value() const override;
   std::string describe() const override;
-  std::string advice(Status status) const override;
   bool lends_memory() const noexcept override { return false; }
   /// Throws bad_state unless a wait in flight.
   void cancel();

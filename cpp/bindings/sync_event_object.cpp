@@ -182,34 +182,11 @@ void SyncEventObject::wait(const WaitFor& what, std::uint64_t value, std::uint64
 }
 
 void SyncEventObject::refuse(std::string_view operation, Status status) const {
-  raise(status, std::string(operation) + " of a sync event on " + place() + ": " + advice(status));
+  raise(status, std::string(operation) + " of a sync event on " + place() + ": " + event_->explain(status));
 }
 
 std::string SyncEventObject::place() const {
   return event_->device() != nullptr ? event_->device()->info().name() : std::string("no CPU");
-}
-
-std::string SyncEventObject::advice(Status status) const {
-  switch (status) {
-    case Status::time_out:
-      return "the time allowed has passed, and the value has not come";
-    case Status::connection_reset:
-      return event_->is_from_export() ? "the process that exported it is gone; import another"
-                                      : "a process that had imported it is gone; waiting again waits for the others";
-    case Status::again:
-      return "a signal ended it; call again";
-    case Status::driver:
-      return event_->device() != nullptr ? describe_driver_failure(*event_->device())
-                                         : std::string(error_descr(status));
-    case Status::bad_state:
-      if (event_->is_started()) return "its owner has stopped it; import another";
-      return "it is " + std::string(state()) +
-             (has_context_          ? "; use the tasks of its context"
-              : closed_ || stopped_ ? "; make another"
-                                    : "; start it first");
-    default:
-      return std::string(error_descr(status));
-  }
 }
 
 std::string_view SyncEventObject::state() const noexcept {

@@ -75,7 +75,6 @@ class SyncEventObject {
   void add_locations(const Options& options);
   void set_memory(const pybind11::object& memory);
   [[noreturn]] void refuse(std::string_view operation, Status status) const;
-  std::string advice(Status status) const;
 
   pybind11::object device_;
   pybind11::object buf_;  ///< in which it lives, with the buf's inventory and map, or None

@@ -108,7 +108,7 @@ void TaskObject::submit(SubmitFlags flags, bool checked) {
   }
   const Status status = checked ? slot_->try_submit(flags) : slot_->submit(flags);
   if (status != Status::success) [[unlikely]] {
-    raise(status, (checked ? "try_submit " : "submit ") + describe() + ": " + advice(status));
+    raise(status, (checked ? "try_submit " : "submit ") + describe() + ": " + slot_->explain(status));
   }
   take_off();
 }
@@ -129,7 +129,7 @@ void TaskObject::submit_threadsafe() {
   const Status status = engine().engine().submit_threadsafe(*slot_);
   if (status != Status::success) {
     in_flight_ = py::object();
-    raise(status, what + ": " + advice(status));
+    raise(status, what + ": " + slot_->explain(status));
   }
 }
 
@@ -212,6 +212,9 @@ void TaskObject::warn_if_unseen() const noexcept {
 void TaskObject::complete(Status status) {
   status_ = status;
   ++completions_;
+  if (status != Status::success) [[unlikely]] {
+    reason_ = slot_->explain(status);
+  }
   completed(status);
   if (std::exchange(quarantined_, false)) [[unlikely]] {
     Quarantine::instance().remove(*this);
@@ -308,25 +311,11 @@ py::object TaskObject::exception_of(Status status) {
   if (status == Status::success) {
     return py::none();
   }
-  py::object error = to_exception(status, describe() + " failed: " + advice(status));
+  const bool is_last = status == status_ && !reason_.empty();
+  const std::string reason = is_last || slot_ == nullptr ? reason_ : slot_->explain(status);
+  py::object error = to_exception(status, describe() + " failed: " + reason);
   error.attr("task") = self();
   return error;
-}
-
-std::string TaskObject::advice(Status status) const {
-  const std::string state(context_->context().state() == ContextState::running ? "running" : "not running");
-  switch (status) {
-    case Status::bad_state:
-      return in_flight_ ? "it is in flight; wait for its completion" : "its context is " + state + "; start it first";
-    case Status::again:
-      return "the queue is full; progress, then try again";
-    case Status::shutdown:
-      return "it was flushed, as its context stopped before the device began it";
-    case Status::driver:
-      return describe_driver_failure(*context_->context().device());
-    default:
-      return std::string(error_descr(status));
-  }
 }
 
 void TaskObject::add_done_callback(py::object callback) {

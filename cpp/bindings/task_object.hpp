@@ -98,8 +98,6 @@ class TaskObject {
 
   /// What the task is, for messages: "dma memcpy of 4096 bytes".
   virtual std::string describe() const = 0;
-  /// What to do about a status, for messages; may be empty.
-  virtual std::string advice(Status status) const;
   /// Whether a failure shows elsewhere too, so that nothing goes unseen when it is dropped in flight.
   virtual bool may_be_dropped() const noexcept { return false; }
   /// Whether a flight uses memory of Python's, so that giving up waits for its end.
@@ -150,6 +148,7 @@ class TaskObject {
   Waiters waiters_;
   std::uint64_t completions_ = 0;
   Status status_ = Status::success;
+  std::string reason_;  ///< of the last failure
   bool abandoned_ = false;
   TaskObject* next_spare_ = nullptr;
   bool quarantined_ = false;

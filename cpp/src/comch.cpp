@@ -2,8 +2,9 @@
 
 #include "pydoca/log.hpp"
 
+#include "core/task_pool.hpp"
+#include "core/violation.hpp"
 #include "detail/concat.hpp"
-#include "detail/slot_pool.hpp"
 
 #include <algorithm>
 #include <exception>
@@ -40,7 +41,7 @@ void require_in_range(std::string_view what, std::uint32_t value, std::uint32_t 
 
 }  // namespace
 
-SendTask::SendTask(Endpoint& endpoint) noexcept : Task(endpoint) {}
+SendTask::SendTask(Endpoint& endpoint, detail::TaskPool& pool, std::size_t /*kind*/) noexcept : Task(endpoint, pool) {}
 
 Endpoint& SendTask::endpoint() const noexcept { return static_cast<Endpoint&>(context()); }
 
@@ -55,8 +56,24 @@ Status SendTask::set_message(std::span<const std::byte> message) noexcept {
   return Status::success;
 }
 
-Status SendTask::validate() const noexcept {
-  return message_.size() <= connection_->max_msg_size() ? Status::success : Status::invalid_value;
+detail::Violation SendTask::check() const noexcept {
+  const std::uint32_t limit = connection_->max_msg_size();
+  return message_.size() <= limit ? detail::Violation{}
+                                  : detail::Violation{.limit = detail::Limit::message_length,
+                                                      .setting = "max_msg_size",
+                                                      .value = message_.size(),
+                                                      .allowed = limit};
+}
+
+std::string SendTask::explain(Status status) const {
+  switch (status) {
+    case Status::connection_reset:
+      return "the other side has closed the connection, or is gone";
+    case Status::shutdown:
+      return "this side closed the connection before the message was on its way";
+    default:
+      return Task::explain(status);
+  }
 }
 
 Status SendTask::post(bool /*flush*/) noexcept {
@@ -69,15 +86,6 @@ void SendTask::finish(Status /*status*/) noexcept {
     counted_ = false;
     connection_->task_done();
   }
-}
-
-Task::Callback SendTask::callback(Status status) const noexcept {
-  return status == Status::success ? endpoint().on_success_ : endpoint().on_error_;
-}
-
-void SendTask::recycle() noexcept {
-  connection_.reset();
-  endpoint().tasks_->put(*this);
 }
 
 void SendQueue::push(SendTask& task) noexcept {
@@ -102,7 +110,7 @@ std::uint32_t Endpoint::max_clients(const DeviceInfo& info) { return capabilitie
 std::uint32_t Endpoint::max_send_tasks(const DeviceInfo& info) { return capabilities(info).max_send_tasks; }
 
 Endpoint::Endpoint(std::shared_ptr<Device> device, std::string_view name)
-    : Context(std::move(device)), name_(checked_name(this->device()->info(), name)) {
+    : Context(std::move(device), 1), name_(checked_name(this->device()->info(), name)) {
   const backend::ComchCapabilities& limits = capabilities(this->device()->info());
   options_ = {.max_msg_size = limits.max_msg_size,
               .recv_queue_size = std::min(default_recv_queue_size, limits.max_recv_queue_size)};
@@ -112,13 +120,7 @@ Endpoint::~Endpoint() = default;
 
 void Endpoint::set_send_conf(Task::Callback on_success, Task::Callback on_error, std::uint32_t num_tasks) {
   require_idle("set send conf of");
-  if (on_success == nullptr || on_error == nullptr) {
-    throw Error(Status::invalid_value, "set send conf: both callbacks must be given; they may be the same function");
-  }
-  require_in_range("set send conf: number of tasks", num_tasks, max_send_tasks(device()->info()));
-  on_success_ = on_success;
-  on_error_ = on_error;
-  num_tasks_ = num_tasks;
+  pool(0).configure("set send conf", on_success, on_error, num_tasks, max_send_tasks(device()->info()));
 }
 
 void Endpoint::set_message_received(MessageReceived callback) {
@@ -152,16 +154,12 @@ Status Endpoint::send(Connection& connection, std::span<const std::byte> message
   if (connection.endpoint_ != this || message.size() > connection.max_msg_size()) {
     return Status::invalid_value;
   }
-  SendTask* taken = tasks_->take();
-  if (taken == nullptr) {
-    return Status::no_memory;
+  const Status status = take(0, user_data, task);
+  if (status == Status::success) [[likely]] {
+    task->connection_ = connection.shared_from_this();
+    task->message_ = message;
   }
-  task_taken(*taken);
-  taken->connection_ = connection.shared_from_this();
-  taken->message_ = message;
-  taken->set_user_data(user_data);
-  task = taken;
-  return Status::success;
+  return status;
 }
 
 void Endpoint::begin_common() {
@@ -170,15 +168,14 @@ void Endpoint::begin_common() {
       throw Error(Status::invalid_value, concat("start ", kind(), " \"", name_, "\": ", what, " is missing; ", call));
     }
   };
-  require(num_tasks_ != 0, "the send task's configuration", "call set_send_conf");
+  require(open_pools<SendTask>(*this) != 0, "the send task's configuration", "call set_send_conf");
   require(message_received_ != nullptr, "the message callback", "call set_message_received");
-  tasks_ = std::make_unique<detail::SlotPool<SendTask>>(num_tasks_, *this);
   buffer_ = std::make_unique<std::byte[]>(options_.max_msg_size);
 }
 
 void Endpoint::end_common() noexcept {
   done_.clear();
-  tasks_.reset();
+  close_pools();
   buffer_.reset();
 }
 

@@ -2,6 +2,7 @@
 
 #include "pydoca/progress_engine.hpp"
 
+#include "core/task_pool.hpp"
 #include "detail/concat.hpp"
 #include "detail/thread_token.hpp"
 
@@ -16,7 +17,10 @@ constexpr std::string_view name_of(ContextState state) noexcept {
 
 }  // namespace
 
-Context::Context(std::shared_ptr<Device> device) : device_(std::move(device)) {}
+Context::Context(std::shared_ptr<Device> device, std::size_t num_task_kinds)
+    : device_(std::move(device)),
+      pools_(std::make_unique<detail::TaskPool[]>(num_task_kinds)),
+      num_pools_(num_task_kinds) {}
 
 Context::~Context() {
   leave();
@@ -125,6 +129,14 @@ void Context::begin_stopping() noexcept {
   }
 }
 
+void Context::complete(Task& task, Status status, bool fatal) noexcept { complete_as(task, status, fatal); }
+
+void Context::close_pools() noexcept {
+  for (std::size_t kind = 0; kind < num_pools_; ++kind) {
+    pools_[kind].close();
+  }
+}
+
 bool Context::can_settle() const noexcept { return inflight_ == 0 && allocated_ == 0 && quiesced(); }
 
 void Context::become_idle() noexcept {
@@ -150,9 +162,7 @@ void Context::abandon() noexcept {
 
 void Context::reject(Task& task, Status status) noexcept {
   task.status_ = status;
-  if (const Task::Callback callback = task.callback(status)) {
-    callback(task, task.user_data_, user_data_);
-  }
+  task.pool_->callback(status)(task, task.user_data_, user_data_);
 }
 
 bool Context::progress_one(bool& more) noexcept { return (live_ && poll_one(more)) || finish_stopping(more); }

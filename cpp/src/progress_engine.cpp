@@ -40,7 +40,7 @@ class ProgressEngine::Inbox final : public backend::Doorbell {
   void push(Task& task) noexcept {
     Task* top = top_.load(std::memory_order_relaxed);
     do {
-      task.next_handed_over_ = top;
+      task.next_ = top;
     } while (!top_.compare_exchange_weak(top, &task, std::memory_order_release, std::memory_order_relaxed));
     ring_from_any_thread();
   }
@@ -50,10 +50,10 @@ class ProgressEngine::Inbox final : public backend::Doorbell {
     for (Task** link = &first_; *link != nullptr;) {
       Task& task = **link;
       if (task.context_ == &context) {
-        *link = task.next_handed_over_;
+        *link = task.next_;
         task.handed_over_.store(false, std::memory_order_relaxed);
       } else {
-        link = &task.next_handed_over_;
+        link = &task.next_;
       }
     }
   }
@@ -64,12 +64,12 @@ class ProgressEngine::Inbox final : public backend::Doorbell {
     Task* newer = top_.exchange(nullptr, std::memory_order_acquire);
     Task* oldest = nullptr;
     while (newer != nullptr) {
-      Task* const older = std::exchange(newer->next_handed_over_, oldest);
+      Task* const older = std::exchange(newer->next_, oldest);
       oldest = std::exchange(newer, older);
     }
     Task** end = &first_;
     while (*end != nullptr) {
-      end = &(*end)->next_handed_over_;
+      end = &(*end)->next_;
     }
     *end = oldest;
   }
@@ -81,7 +81,7 @@ class ProgressEngine::Inbox final : public backend::Doorbell {
     if (first_ == nullptr) {
       return false;
     }
-    Task& task = *std::exchange(first_, first_->next_handed_over_);
+    Task& task = *std::exchange(first_, first_->next_);
     more = first_ != nullptr || top_.load(std::memory_order_relaxed) != nullptr;
     task.handed_over_.store(false, std::memory_order_relaxed);
     const Status status = task.try_submit();

@@ -3,8 +3,8 @@
 #include "pydoca/log.hpp"
 #include "pydoca/progress_engine.hpp"
 
+#include "core/task_pool.hpp"
 #include "detail/concat.hpp"
-#include "detail/slot_pool.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -17,12 +17,9 @@ namespace {
 
 using detail::concat;
 
-/// A queue with nothing new for so many looks is left to its descriptor: a thousand of them must not slow the others.
-constexpr std::uint32_t max_vain_looks = 4096;
-
 }  // namespace
 
-Rdma::Rdma(std::shared_ptr<Device> device) : Context(std::move(device)) {
+Rdma::Rdma(std::shared_ptr<Device> device) : QueueContext(std::move(device), num_rdma_task_kinds) {
   static_cast<void>(max_message_size(this->device()->info()));  // throws without RDMA
   options_.gid_index = this->device()->info().capabilities().rdma->default_gid_index;
 }
@@ -40,8 +37,8 @@ Rdma::~Rdma() {
 
 void Rdma::settle_sizes() {
   std::uint64_t sends = 0;
-  for (const Conf& conf : confs_) {
-    sends += conf.num_tasks;
+  for (std::size_t kind = 0; kind < num_rdma_task_kinds; ++kind) {
+    sends += pool(kind).num_tasks();
   }
   const std::uint32_t receives = num_tasks(RdmaTaskKind::receive);
   const std::uint64_t most = max_send_queue_size(device()->info());
@@ -53,74 +50,48 @@ void Rdma::settle_sizes() {
   options_.recv_queue_size = receives != 0 ? std::bit_ceil(receives) : 0;
 }
 
-void Rdma::make_pools() {
-  for (std::size_t i = 0; i < confs_.size(); ++i) {
-    if (confs_[i].num_tasks != 0) {
-      auto kind = static_cast<RdmaTaskKind>(i);
-      Conf& conf = confs_[i];
-      conf.tasks =
-          std::make_unique<detail::SlotPool<RdmaTask>>(conf.num_tasks, *this, kind, conf.on_success, conf.on_error);
-    }
-  }
-}
-
 Status Rdma::begin() {
   settle_sizes();
-  make_pools();
+  open_pools<RdmaTask>(*this);
   event_ = std::make_unique<backend::RdmaEvent>();
   connections_.reserve(options_.max_num_connections);
-  queue_ = device()->backend().create_rdma_queue(options_, *this);
-  watch_queue();
+  open_queue(device()->backend().create_rdma_queue(options_, *this), true);
+  if (rdma_queue().event_fd() >= 0) {
+    progress_engine()->watch(rdma_queue().event_fd(), EPOLLIN, *this);
+    events_watched_ = true;
+  }
   return Status::success;
 }
 
-void Rdma::watch_queue() {
-  if (queue_->event_fd() >= 0) {
-    progress_engine()->watch(queue_->event_fd(), EPOLLIN, *this);
-    events_watched_ = true;
-  }
-  if (queue_->fd() >= 0) {
-    start_looking();
-  }
-}
-
-void Rdma::unwatch_queue() noexcept {
-  stop_looking();
-  dozes_ = false;
-  if (std::exchange(watched_, false)) {
-    progress_engine()->unwatch(queue_->fd());
-  }
-  if (std::exchange(events_watched_, false)) {
-    progress_engine()->unwatch(queue_->event_fd());
+void Rdma::close_connections(Status why) noexcept {
+  for (const auto& connection : connections_) {
+    connection->begin_close(why);
   }
 }
 
 void Rdma::quiesce() noexcept {
   for (const std::uint16_t port : std::exchange(ports_, {})) {
-    queue_->stop_listening(port);
+    rdma_queue().stop_listening(port);
   }
-  const Status why = failure() == Status::driver ? Status::driver : Status::success;
-  for (const auto& connection : connections_) {
-    connection->begin_close(why);
-  }
-  queue_->abort();
+  close_connections(failure() == Status::driver ? Status::driver : Status::success);
+  QueueContext::quiesce();
 }
 
 void Rdma::end() noexcept {
-  if (queue_ != nullptr) {
+  if (queue() != nullptr) {
+    close_connections(Status::success);
     reclaim_tasks();
-    unwatch_queue();
+  }
+  if (std::exchange(events_watched_, false)) {
+    progress_engine()->unwatch(rdma_queue().event_fd());
   }
   for (const auto& connection : connections_) {
     connection->end();
   }
   connections_.clear();
   ports_.clear();
-  queue_.reset();
-  for (Conf& conf : confs_) {
-    conf.tasks.reset();
-  }
   news_ = false;
+  close_queue();
 }
 
 void Rdma::require_thread(std::string_view what) const {
@@ -157,7 +128,7 @@ void Rdma::erase(RdmaConnection& connection) noexcept {
 
 std::shared_ptr<RdmaConnection> Rdma::export_connection() {
   require_room("export a connection");
-  std::unique_ptr<backend::QueuePair> queue_pair = queue_->create_queue_pair();
+  std::unique_ptr<backend::QueuePair> queue_pair = rdma_queue().create_queue_pair();
   std::vector<std::byte> details = queue_pair->describe();
   std::shared_ptr<RdmaConnection> connection = add(std::move(queue_pair), RdmaConnection::State::exported);
   connection->details_ = std::move(details);
@@ -192,7 +163,7 @@ void Rdma::start_listen_to_port(std::uint16_t port) {
     throw Error(Status::already_exist, concat("listen: this context listens to port ", port, " already"));
   }
   ports_.reserve(ports_.size() + 1);
-  queue_->listen(port);
+  rdma_queue().listen(port);
   ports_.push_back(port);
 }
 
@@ -201,7 +172,7 @@ void Rdma::stop_listen_to_port(std::uint16_t port) {
   if (std::erase(ports_, port) == 0) {
     throw Error(Status::invalid_value, concat("stop listening: this context does not listen to port ", port));
   }
-  queue_->stop_listening(port);
+  rdma_queue().stop_listening(port);
 }
 
 std::shared_ptr<RdmaConnection> Rdma::connect_to_addr(const RdmaAddress& address, std::uint64_t connection_user_data,
@@ -212,7 +183,7 @@ std::shared_ptr<RdmaConnection> Rdma::connect_to_addr(const RdmaAddress& address
                 concat("connect to an address: ", device()->info().capabilities().rdma->no_connection_manager));
   }
   std::shared_ptr<RdmaConnection> connection =
-      add(queue_->connect_to(address.value(), private_data), RdmaConnection::State::connecting);
+      add(rdma_queue().connect_to(address.value(), private_data), RdmaConnection::State::connecting);
   connection->addr_ = address;
   connection->user_data_ = connection_user_data;
   return connection;
@@ -226,64 +197,11 @@ Status Rdma::allocate(RdmaTaskKind kind, RdmaConnection* connection, std::uint64
   if (connection != nullptr && (connection->rdma_ != this || !connection->is_connected())) {
     return connection->rdma_ != nullptr && connection->rdma_ != this ? Status::invalid_value : Status::not_connected;
   }
-  const auto& tasks = conf(kind).tasks;
-  RdmaTask* const taken = tasks != nullptr ? tasks->take() : nullptr;
-  if (taken == nullptr) {
-    return Status::no_memory;
+  const Status status = take(static_cast<std::size_t>(kind), user_data, task);
+  if (status == Status::success && connection != nullptr) [[likely]] {
+    task->connection_ = connection->shared_from_this();
   }
-  task_taken(*taken);
-  if (connection != nullptr) {
-    taken->connection_ = connection->shared_from_this();
-  }
-  taken->set_user_data(user_data);
-  task = taken;
-  return Status::success;
-}
-
-void Rdma::flush_tasks() noexcept {
-  if (queue_ != nullptr) {
-    queue_->flush();
-  }
-}
-
-bool Rdma::assist() noexcept { return queue_ != nullptr && queue_->assist(); }
-
-bool Rdma::look() noexcept {
-  if (queue_->look()) {
-    vain_looks_ = 0;
-    return true;
-  }
-  if (++vain_looks_ == max_vain_looks) {
-    vain_looks_ = 0;
-    stop_looking();
-    prepare_sleep();
-  }
-  return false;
-}
-
-/// A descriptor costs an engine that polls a system call now and then, so that it is watched by one that sleeps only.
-void Rdma::start_looking() noexcept {
-  if (std::exchange(watched_, false)) {
-    progress_engine()->unwatch(queue_->fd());
-  }
-  dozes_ = false;
-  keep_looking();
-}
-
-void Rdma::prepare_sleep() noexcept {
-  dozes_ = true;
-  try {
-    progress_engine()->watch(queue_->fd(), EPOLLIN, *this);
-    watched_ = true;
-  } catch (const Error& error) {
-    log::engine(log::Level::error, kind(), error.what());
-    ring();  // it must not sleep, then
-    return;
-  }
-  queue_->arm();
-  if (queue_->look()) {
-    ring();
-  }
+  return status;
 }
 
 bool Rdma::deliver_news(bool& more) noexcept {
@@ -338,7 +256,7 @@ void Rdma::report_end(RdmaConnection& connection) noexcept {
 }
 
 bool Rdma::take_event() noexcept {
-  if (!queue_->next_event(*event_)) {
+  if (!rdma_queue().next_event(*event_)) {
     return false;
   }
   if (event_->kind == backend::RdmaEvent::Kind::request) {

@@ -1,5 +1,6 @@
 #include "pydoca/rdma.hpp"
 
+#include "core/task_pool.hpp"
 #include "detail/concat.hpp"
 
 #include <bit>
@@ -80,16 +81,8 @@ void Rdma::set_conf(RdmaTaskKind kind, Task::Callback on_success, Task::Callback
     const auto& refusals = rdma_capabilities(device()->info()).no_opcode;
     throw Error(Status::not_supported, concat(what, ": ", refusals[static_cast<std::size_t>(kind)]));
   }
-  if (on_success == nullptr || on_error == nullptr) {
-    throw Error(Status::invalid_value, concat(what, ": both callbacks must be given; they may be the same function"));
-  }
-  const std::uint32_t limit = limit_of(device()->info(), kind);
-  if (num_tasks == 0 || num_tasks > limit) {
-    throw Error(Status::invalid_value, concat(what, ": ", num_tasks, " tasks is not in 1..", limit));
-  }
-  conf(kind).on_success = on_success;
-  conf(kind).on_error = on_error;
-  conf(kind).num_tasks = num_tasks;
+  pool(static_cast<std::size_t>(kind))
+      .configure(what, on_success, on_error, num_tasks, limit_of(device()->info(), kind));
 }
 
 void Rdma::set_connection_state_callbacks(ConnectionRequested request, ConnectionChanged established,
@@ -217,7 +210,7 @@ void Rdma::set_rnr_retry_count(std::uint32_t count) {
 }
 
 std::uint32_t Rdma::num_tasks(RdmaTaskKind kind) const noexcept {
-  return confs_[static_cast<std::size_t>(kind)].num_tasks;
+  return pool(static_cast<std::size_t>(kind)).num_tasks();
 }
 
 }  // namespace pydoca

@@ -1,16 +1,21 @@
 #include "pydoca/rdma.hpp"
 
-#include "detail/segments.hpp"
-#include "detail/slot_pool.hpp"
+#include "core/operands.hpp"
+#include "core/task_pool.hpp"
+#include "core/violation.hpp"
 
-#include <thread>
 #include <utility>
 
 namespace pydoca {
 
 namespace {
 
+using detail::Operands;
+
 constexpr std::uint64_t word_size = sizeof(std::uint64_t);
+static_assert(rdma_tasks[static_cast<std::size_t>(backend::RdmaOpcode::counter_add)].name ==
+                  "remote_net_sync_event_notify_add" &&
+              backend::num_rdma_opcodes == num_rdma_task_kinds);  // a kind's number is its opcode's
 /// So often does a context whose tasks complete all the time look for connections' news.
 constexpr std::uint32_t completions_between_news = 64;
 
@@ -20,42 +25,7 @@ bool is_fatal(RdmaTaskKind kind, Status status) noexcept {
          (kind != RdmaTaskKind::receive && status != Status::shutdown && status != Status::connection_reset);
 }
 
-bool sends(RdmaTaskKind kind) noexcept {
-  switch (kind) {
-    case RdmaTaskKind::send:
-    case RdmaTaskKind::send_imm:
-    case RdmaTaskKind::write:
-    case RdmaTaskKind::write_imm:
-    case RdmaTaskKind::remote_net_sync_event_notify_set:
-      return true;
-    default:
-      return false;
-  }
-}
-
-bool has_immediate(RdmaTaskKind kind) noexcept {
-  return kind == RdmaTaskKind::send_imm || kind == RdmaTaskKind::write_imm;
-}
-
-bool is_atomic(RdmaTaskKind kind) noexcept {
-  return kind == RdmaTaskKind::atomic_cmp_swp || kind == RdmaTaskKind::atomic_fetch_add;
-}
-
-bool is_of_event(RdmaTaskKind kind) noexcept { return kind >= RdmaTaskKind::remote_net_sync_event_get; }
-
-bool has_result_buf(RdmaTaskKind kind) noexcept {
-  return is_atomic(kind) || kind == RdmaTaskKind::remote_net_sync_event_notify_add;
-}
-
-bool is_write(RdmaTaskKind kind) noexcept { return kind == RdmaTaskKind::write || kind == RdmaTaskKind::write_imm; }
-
-bool has_remote_dst_buf(RdmaTaskKind kind) noexcept { return is_write(kind) || is_atomic(kind); }
-
-bool has_src_buf(RdmaTaskKind kind) noexcept { return sends(kind) || kind == RdmaTaskKind::read; }
-
-bool has_dst_buf(RdmaTaskKind kind) noexcept {
-  return has_remote_dst_buf(kind) || !(has_result_buf(kind) || sends(kind));
-}
+constexpr bool is_of_event(RdmaTaskKind kind) noexcept { return kind >= RdmaTaskKind::remote_net_sync_event_get; }
 
 template <class Value>
 Status set(const Task& task, bool has_field, Value& field, const Value& value) noexcept {
@@ -71,23 +41,8 @@ Status set(const Task& task, bool has_field, Value& field, const Value& value) n
 
 }  // namespace
 
-std::string_view name_of(RdmaTaskKind kind) noexcept {
-  constexpr std::string_view names[] = {"receive",
-                                        "send",
-                                        "send_imm",
-                                        "read",
-                                        "write",
-                                        "write_imm",
-                                        "atomic_cmp_swp",
-                                        "atomic_fetch_add",
-                                        "remote_net_sync_event_get",
-                                        "remote_net_sync_event_notify_set",
-                                        "remote_net_sync_event_notify_add"};
-  return names[static_cast<std::size_t>(kind)];
-}
-
-RdmaTask::RdmaTask(Rdma& rdma, RdmaTaskKind& kind, Callback& on_success, Callback& on_error) noexcept
-    : Task(rdma), kind_(kind), fills_(!sends(kind)), on_success_(on_success), on_error_(on_error) {
+RdmaTask::RdmaTask(Rdma& rdma, detail::TaskPool& pool, std::size_t kind) noexcept
+    : Task(rdma, pool), kind_(static_cast<RdmaTaskKind>(kind)), fills_(traits().fills != Operand::none) {
   opcode = static_cast<backend::RdmaOpcode>(kind);
 }
 
@@ -96,40 +51,39 @@ Rdma& RdmaTask::rdma() const noexcept { return static_cast<Rdma&>(context()); }
 Status RdmaTask::set_connection(const std::shared_ptr<RdmaConnection>& connection) noexcept {
   return set(*this, kind_ != RdmaTaskKind::receive && connection != nullptr, connection_, connection);
 }
-Status RdmaTask::set_src_buf(Buf* src) noexcept {
-  return set(*this, has_src_buf(kind_), kind_ == RdmaTaskKind::read ? there_ : here_, src);
+Buf* const* RdmaTask::place_of(Operand name) const noexcept {
+  if (name == traits().remote) {
+    return &there_;
+  }
+  return name == traits().local() ? &here_ : nullptr;
 }
-Status RdmaTask::set_dst_buf(Buf* dst) noexcept {
-  return set(*this, has_dst_buf(kind_), has_remote_dst_buf(kind_) ? there_ : here_, dst);
+Buf* RdmaTask::buf(Operand name) const noexcept {
+  Buf* const* const place = place_of(name);
+  return place != nullptr ? *place : nullptr;
 }
-Status RdmaTask::set_result_buf(Buf* result) noexcept { return set(*this, has_result_buf(kind_), here_, result); }
-Buf* RdmaTask::src_buf() const noexcept {
-  return !has_src_buf(kind_) ? nullptr : kind_ == RdmaTaskKind::read ? there_ : here_;
+Status RdmaTask::set_buf(Operand name, Buf* buf) noexcept {
+  const bool has = place_of(name) != nullptr;
+  return set(*this, has, name == traits().remote ? there_ : here_, buf);
 }
-Buf* RdmaTask::dst_buf() const noexcept {
-  return !has_dst_buf(kind_) ? nullptr : has_remote_dst_buf(kind_) ? there_ : here_;
-}
-Buf* RdmaTask::result_buf() const noexcept { return has_result_buf(kind_) ? here_ : nullptr; }
 Status RdmaTask::set_sync_event(const std::shared_ptr<SyncEventRemoteNet>& event) noexcept {
-  return set(*this, is_of_event(kind_), event_, event);
+  return set(*this, traits().has(Operand::event), event_, event);
 }
 Status RdmaTask::set_cmp_data(std::uint64_t value) noexcept {
-  return set(*this, kind_ == RdmaTaskKind::atomic_cmp_swp, compare, value);
+  return set(*this, traits().has(Operand::cmp_data), compare, value);
 }
 Status RdmaTask::set_swap_data(std::uint64_t value) noexcept {
-  return set(*this, kind_ == RdmaTaskKind::atomic_cmp_swp, operand, value);
+  return set(*this, traits().has(Operand::swap_data), operand, value);
 }
 Status RdmaTask::set_add_data(std::uint64_t value) noexcept {
-  const bool adds = kind_ == RdmaTaskKind::atomic_fetch_add || kind_ == RdmaTaskKind::remote_net_sync_event_notify_add;
-  return set(*this, adds, operand, value);
+  return set(*this, traits().has(Operand::add_data), operand, value);
 }
 Status RdmaTask::set_immediate_data(std::uint32_t value) noexcept {
-  return set(*this, has_immediate(kind_), immediate, value);
+  return set(*this, traits().has(Operand::immediate_data), immediate, value);
 }
 
 /// For the queue: the bytes on this side, and where they belong at the peer.
 inline void RdmaTask::describe() noexcept {
-  local = here_ != nullptr ? &here_->segment() : nullptr;
+  local = Operands::segment_of(here_);
   if (!fills_) {
     length = here_ != nullptr ? here_->list_data_len() : 0;
   } else if (kind_ == RdmaTaskKind::receive) {
@@ -150,7 +104,7 @@ inline void RdmaTask::describe_remote() noexcept {
     remote = nullptr;
     remote_addr = remote_len = 0;
   } else {
-    remote = &there_->segment();
+    remote = Operands::segment_of(there_);
     remote_addr = fills_ ? remote->data : remote->tail();
     remote_len = remote->head + remote->len - remote_addr;
   }
@@ -159,46 +113,8 @@ inline void RdmaTask::describe_remote() noexcept {
   }
 }
 
-Status RdmaTask::validate() const noexcept {
-  const bool receives = kind_ == RdmaTaskKind::receive;
-  if (!receives && (connection_ == nullptr || connection_->rdma() != &rdma())) {
-    return Status::invalid_value;
-  }
-  if (here_ == nullptr) {
-    const bool may_lack = kind_ <= RdmaTaskKind::write_imm;
-    return may_lack ? validate_remote() : Status::invalid_value;
-  }
-  const std::uint32_t limit = receives ? rdma().receive_dst_buf_list_len() : rdma().max_send_buf_list_len();
-  const bool fits = here_->is_first() && here_->num_elements() <= limit &&
-                    detail::reaches(&here_->segment(), rdma().device()->ordinal());
-  const bool full = kind_ > RdmaTaskKind::write_imm && fills_ && here_->tailroom() < word_size;
-  return fits && !full ? validate_remote() : Status::invalid_value;
-}
-
-Status RdmaTask::validate_remote() const noexcept {
-  if (is_of_event(kind_)) {
-    const bool sized = fills_ || here_->list_data_len() == word_size;
-    return sized && event_ != nullptr && event_->counter() != nullptr ? Status::success : Status::invalid_value;
-  }
-  std::uint64_t size = !fills_ && here_ != nullptr ? here_->list_data_len() : 0;
-  if (kind_ == RdmaTaskKind::read && there_ != nullptr) {
-    size = there_->data_len();
-  }
-  bool valid = size <= Rdma::max_message_size(rdma().device()->info());
-  if (kind_ == RdmaTaskKind::read) {
-    valid = valid && size <= (here_ != nullptr ? here_->list_tailroom() : 0);
-  } else if (is_write(kind_)) {
-    valid = valid && size <= (there_ != nullptr ? there_->tailroom() : 0);
-  } else if (is_atomic(kind_)) {
-    valid = there_ != nullptr && there_->head() + there_->len() - there_->data() >= word_size &&
-            there_->data() % word_size == 0;
-  }
-  const bool reachable = there_ == nullptr || detail::reaches(&there_->segment(), rdma().device()->ordinal());
-  return valid && reachable ? Status::success : Status::invalid_value;
-}
-
 Status RdmaTask::post(bool flush) noexcept {
-  if (here_ != nullptr && (!here_->is_first() || (fills_ && here_->is_filling()))) [[unlikely]] {
+  if (here_ != nullptr && (!here_->is_first() || (fills_ && Operands::is_filling(here_)))) [[unlikely]] {
     return here_->is_first() ? Status::in_use : Status::invalid_value;
   }
   describe();
@@ -206,14 +122,11 @@ Status RdmaTask::post(bool flush) noexcept {
   if (status != Status::success) [[unlikely]] {
     return status;
   }
-  if (there_ != nullptr) {
-    there_->hold();
-  }
-  if (here_ != nullptr) {
-    here_->hold();
-    if (fills_) {
-      here_->set_filling(true);
-    }
+  Operands::lend(there_);
+  if (fills_) {
+    Operands::lend_to_fill(here_);
+  } else {
+    Operands::lend(here_);
   }
   return Status::success;
 }
@@ -221,7 +134,7 @@ Status RdmaTask::post(bool flush) noexcept {
 inline Status RdmaTask::hand_over(bool flush) noexcept {
   if (kind_ == RdmaTaskKind::receive) [[unlikely]] {
     connection_.reset();
-    return rdma().queue_->post_receive(*this, flush);
+    return rdma().rdma_queue().post_receive(*this, flush);
   }
   if (connection_ == nullptr || !connection_->is_connected()) [[unlikely]] {
     return connection_ == nullptr ? Status::invalid_value : Status::not_connected;
@@ -233,30 +146,38 @@ inline Status RdmaTask::hand_over(bool flush) noexcept {
   return status;
 }
 
-void RdmaTask::take_filled(Status status) noexcept {
-  here_->set_filling(false);
-  const bool placed = kind_ == RdmaTaskKind::receive && received_as == backend::ReceivedAs::write_with_imm;
-  if (status == Status::success && !placed) {
-    here_->append(length);
+inline void RdmaTask::finish(Status status) noexcept {
+  Operands::take_back(there_);
+  if (fills_) {
+    const bool placed = kind_ == RdmaTaskKind::receive && received_as == backend::ReceivedAs::write_with_imm;
+    Operands::take_back_filled(here_, status == Status::success && !placed ? length : 0);
+  } else {
+    Operands::take_back(here_);
+  }
+  if (kind_ != RdmaTaskKind::receive) {
+    connection_->task_done();
+  } else if (status == Status::success && queue_pair != nullptr) {
+    connection_ = static_cast<RdmaConnection*>(queue_pair->owner)->shared_from_this();
   }
 }
 
-void RdmaTask::recycle() noexcept {
+void RdmaTask::reset() noexcept {
   connection_.reset();
   event_.reset();
   here_ = there_ = nullptr;
-  rdma().conf(kind_).tasks->put(*this);
 }
 
 // ---- Completion ----------------------------------------------------------------------------------------------------
 
 inline bool Rdma::complete_one(bool& more) noexcept {
-  backend::Operation* const operation = queue_->poll(more);
+  backend::Operation* const operation = queue()->poll(more);
   if (operation == nullptr) {
     return false;
   }
   ++completed_since_news_;
-  more = more || news_;  // which rang once, and would wait for the next ring
+  if (news_) [[unlikely]] {
+    more = true;  // it rang once, and would wait for the next ring
+  }
   auto& task = static_cast<RdmaTask&>(static_cast<backend::RdmaOperation&>(*operation));
   const Status status = operation->status;
   const bool fatal = status != Status::success && is_fatal(task.kind(), status);
@@ -268,29 +189,15 @@ inline bool Rdma::complete_one(bool& more) noexcept {
 }
 
 bool Rdma::poll_one(bool& more) noexcept {
-  if (dozes_) [[unlikely]] {
-    start_looking();  // that ended when the engine went to sleep, and polling disarms the queue
-  }
+  stop_dozing();  // as polling disarms the queue
   const bool news_due = completed_since_news_ >= completions_between_news;
   return (news_due && deliver_news(more)) || complete_one(more) || deliver_news(more);
 }
 
 bool Rdma::progress_one(bool& more) noexcept { return (is_live() && poll_one(more)) || finish_stopping(more); }
 
-void Rdma::reclaim_tasks() noexcept {
-  for (const auto& connection : connections_) {
-    connection->begin_close(Status::success);
-  }
-  queue_->abort();
-  for (std::size_t left = num_inflight_tasks(); left > 0;) {
-    bool more = false;
-    if (backend::Operation* const operation = queue_->poll(more)) {
-      static_cast<RdmaTask&>(static_cast<backend::RdmaOperation&>(*operation)).finish(operation->status);
-      --left;
-    } else if (!queue_->assist()) {
-      std::this_thread::yield();
-    }
-  }
+Task& Rdma::task_of(backend::Operation& operation) const noexcept {
+  return static_cast<RdmaTask&>(static_cast<backend::RdmaOperation&>(operation));
 }
 
 // ---- Allocation ----------------------------------------------------------------------------------------------------

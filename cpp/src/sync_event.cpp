@@ -3,6 +3,8 @@
 #include "pydoca/interrupt.hpp"
 #include "pydoca/sync_event_context.hpp"
 
+#include "core/operands.hpp"
+#include "core/violation.hpp"
 #include "detail/concat.hpp"
 #include "detail/pause.hpp"
 #include "detail/wait_limit.hpp"
@@ -70,9 +72,42 @@ std::shared_ptr<SyncEvent> SyncEvent::create_from_export(std::shared_ptr<Device>
 
 SyncEvent::~SyncEvent() {
   counter_.reset();
-  if (buf_ != nullptr) {
-    buf_->unhold();
+  detail::Operands::take_back(buf_);
+}
+
+std::string SyncEvent::explain(Status status) const {
+  switch (status) {
+    case Status::time_out:
+      return "the time allowed has passed, and the value has not come";
+    case Status::connection_reset:
+      return imported_ ? "the process that exported it is gone; import another"
+                       : "a process that had imported it is gone; waiting again waits for the others";
+    case Status::again:
+      return "a signal ended it; call again";
+    case Status::driver:
+      return device_ != nullptr ? detail::explain_driver_failure(*device_) : std::string(error_descr(status));
+    case Status::bad_state:
+      return explain_phase();
+    default:
+      return std::string(error_descr(status));
   }
+}
+
+std::string SyncEvent::explain_phase() const {
+  switch (phase()) {
+    case Phase::configuring:
+      return context_.expired() ? "it is not started; start it first"
+                                : "it is asynchronous; use the tasks of its context";
+    case Phase::synchronous:
+      return "its owner has stopped it; import another";
+    case Phase::asynchronous:
+      return "it is asynchronous; use the tasks of its context";
+    case Phase::stopped:
+      return "it is stopped; make another";
+    case Phase::closed:
+      return "it is closed; make another";
+  }
+  return {};
 }
 
 bool SyncEvent::is_supported(const DeviceInfo& info) noexcept { return info.capabilities().sync_event.has_value(); }
@@ -174,7 +209,7 @@ void SyncEvent::set_buf(Buf& buf) {
   if (word_.address != nullptr || buf_ != nullptr) {
     refuse(Status::already_exist, "set buf", "the event's memory is set already");
   }
-  buf.hold();
+  detail::Operands::lend(&buf);
   buf_ = &buf;
 }
 
@@ -247,9 +282,7 @@ void SyncEvent::close() {
 
 void SyncEvent::release() noexcept {
   phase_.store(Phase::closed, std::memory_order_release);
-  if (buf_ != nullptr) {
-    std::exchange(buf_, nullptr)->unhold();
-  }
+  detail::Operands::take_back(std::exchange(buf_, nullptr));
   word_ = {};
   use_.reset();
 }

@@ -2,11 +2,13 @@
 
 #include "pydoca/progress_engine.hpp"
 
+#include "core/task_pool.hpp"
+#include "core/violation.hpp"
 #include "detail/concat.hpp"
 #include "detail/event_timer.hpp"
-#include "detail/slot_pool.hpp"
 #include "detail/wait_table.hpp"
 
+#include <array>
 #include <bit>
 #include <sys/epoll.h>
 #include <utility>
@@ -14,9 +16,6 @@
 namespace pydoca {
 
 namespace {
-
-/// A counter that has not changed for so many looks is left to its bell: a thousand of them must not slow the others.
-constexpr std::uint32_t max_vain_looks = 4096;
 
 constexpr std::uint8_t no_group = 0xff;
 
@@ -48,8 +47,8 @@ std::string_view name_of(SyncEventOperation operation) noexcept {
 
 bool is_wait_mask(std::uint64_t mask) noexcept { return group_of(mask) != no_group; }
 
-SyncEventTask::SyncEventTask(SyncEventContext& context, SyncEventOperation& operation) noexcept
-    : Task(context), operation_(operation) {}
+SyncEventTask::SyncEventTask(SyncEventContext& context, detail::TaskPool& pool, std::size_t kind) noexcept
+    : Task(context, pool), operation_(static_cast<SyncEventOperation>(kind)) {}
 
 SyncEventContext& SyncEventTask::event() const noexcept { return static_cast<SyncEventContext&>(context()); }
 
@@ -77,8 +76,23 @@ Status SyncEventTask::set_result_address(std::uint64_t* address) noexcept {
   return Status::success;
 }
 
-Status SyncEventTask::validate() const noexcept {
-  return !is_wait(operation_) || is_wait_mask(mask_) ? Status::success : Status::invalid_value;
+detail::Violation SyncEventTask::check() const noexcept {
+  return !is_wait(operation_) || is_wait_mask(mask_)
+             ? detail::Violation{}
+             : detail::Violation{.limit = detail::Limit::wait_mask, .operand = "mask", .value = mask_};
+}
+
+std::string SyncEventTask::explain(Status status) const {
+  switch (status) {
+    case Status::connection_reset:
+      return "the process at the other end is gone";
+    case Status::shutdown:
+      return "it was cancelled, or flushed as its context stopped";
+    case Status::bad_state:
+      return this->status() == status ? "the event was stopped by its owner" : Task::explain(status);
+    default:
+      return Task::explain(status);
+  }
 }
 
 Status SyncEventTask::post(bool /*flush*/) noexcept {
@@ -93,15 +107,8 @@ void SyncEventTask::finish(Status status) noexcept {
   }
 }
 
-Task::Callback SyncEventTask::callback(Status status) const noexcept {
-  const SyncEventContext::Conf& conf = event().conf(operation_);
-  return status == Status::success ? conf.on_success : conf.on_error;
-}
-
-void SyncEventTask::recycle() noexcept { event().conf(operation_).tasks->put(*this); }
-
 SyncEventContext::SyncEventContext(std::shared_ptr<SyncEvent> event)
-    : Context(event->device()), event_(std::move(event)) {}
+    : Context(event->device(), num_sync_event_operations), event_(std::move(event)) {}
 
 SyncEventContext::~SyncEventContext() { abandon(); }
 
@@ -129,56 +136,32 @@ void SyncEventContext::set_conf(SyncEventOperation operation, Task::Callback on_
                                " has no asynchronous waits (BlueField-3, ConnectX-7 and newer have); get the value "
                                "with get tasks and compare, or wait synchronously"));
   }
-  const std::uint32_t limit = max_num_tasks(device()->info());
-  if (on_success == nullptr || on_error == nullptr) {
-    throw Error(Status::invalid_value,
-                detail::concat(what, ": both callbacks must be given; they may be the same function"));
-  }
-  if (num_tasks == 0 || num_tasks > limit) {
-    throw Error(Status::invalid_value, detail::concat(what, ": ", num_tasks, " tasks is not in 1..", limit));
-  }
-  conf(operation).on_success = on_success;
-  conf(operation).on_error = on_error;
-  conf(operation).num_tasks = num_tasks;
+  pool(static_cast<std::size_t>(operation))
+      .configure(what, on_success, on_error, num_tasks, max_num_tasks(device()->info()));
 }
 
 Status SyncEventContext::allocate(SyncEventOperation operation, std::uint64_t value, std::uint64_t mask,
                                   std::uint64_t user_data, SyncEventTask*& task) noexcept {
-  if (state() != ContextState::running) {
-    return Status::bad_state;
+  const Status status = take(static_cast<std::size_t>(operation), user_data, task);
+  if (status == Status::success) [[likely]] {
+    task->value_ = value;
+    task->mask_ = mask;
+    task->address_ = nullptr;
   }
-  const auto& tasks = conf(operation).tasks;
-  SyncEventTask* const taken = tasks != nullptr ? tasks->take() : nullptr;
-  if (taken == nullptr) {
-    return Status::no_memory;
-  }
-  task_taken(*taken);
-  taken->value_ = value;
-  taken->mask_ = mask;
-  taken->address_ = nullptr;
-  taken->set_user_data(user_data);
-  task = taken;
-  return Status::success;
+  return status;
 }
 
 Status SyncEventContext::begin() {
-  std::size_t num_waits = 0;
-  std::uint32_t num_confs = 0;
-  for (std::size_t i = 0; i < confs_.size(); ++i) {
-    auto operation = static_cast<SyncEventOperation>(i);
-    if (confs_[i].num_tasks != 0) {
-      confs_[i].tasks = std::make_unique<detail::SlotPool<SyncEventTask>>(confs_[i].num_tasks, *this, operation);
-      num_waits += is_wait(operation) ? confs_[i].num_tasks : 0;
-      ++num_confs;
-    }
-  }
-  if (num_confs == 0) {
+  if (open_pools<SyncEventTask>(*this) == 0) {
     throw Error(Status::invalid_value, "start sync event: nothing is configured; give the conf of a task (set_conf)");
   }
   if (event_->phase() != SyncEvent::Phase::configuring) {
     throw Error(Status::bad_state, "start sync event: it was started before; an event is started once, then closed");
   }
-  waits_ = std::make_unique<Waits>(num_waits);
+  const auto num_tasks = [this](SyncEventOperation operation) {
+    return pool(static_cast<std::size_t>(operation)).num_tasks();
+  };
+  waits_ = std::make_unique<Waits>(num_tasks(SyncEventOperation::wait_eq) + num_tasks(SyncEventOperation::wait_neq));
   event_->open_counter("start sync event");
   watch_counter();
   event_->phase_.store(SyncEvent::Phase::asynchronous, std::memory_order_release);
@@ -215,9 +198,7 @@ void SyncEventContext::end() noexcept {
   done_ = nullptr;
   done_end_ = &done_;
   waits_.reset();
-  for (Conf& conf : confs_) {
-    conf.tasks.reset();
-  }
+  close_pools();
 }
 
 void SyncEventContext::release() noexcept { event_->release(); }
@@ -278,8 +259,7 @@ void SyncEventContext::post_wait(SyncEventTask& task) noexcept {
   }
   waits_->insert(task);
   task.pending_ = true;
-  vain_looks_ = 0;
-  keep_looking();
+  expect_change();
 }
 
 /// Moves the waits that the counter's value ends to those done.
@@ -300,19 +280,11 @@ void SyncEventContext::fail_waits(Status status) noexcept {
 }
 
 bool SyncEventContext::look() noexcept {
-  if (counter().load() != last_) {
-    vain_looks_ = 0;
-    if (timer_ != nullptr) {
-      timer_->hurry();
-    }
-    return true;
+  const bool changed = counter().load() != last_;
+  if (changed && timer_ != nullptr) {
+    timer_->hurry();
   }
-  if (++vain_looks_ == max_vain_looks) {
-    vain_looks_ = 0;
-    stop_looking();
-    prepare_sleep();
-  }
-  return false;
+  return note_look(changed);
 }
 
 void SyncEventContext::prepare_sleep() noexcept {

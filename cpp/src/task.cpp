@@ -3,6 +3,9 @@
 #include "pydoca/context.hpp"
 #include "pydoca/progress_engine.hpp"
 
+#include "core/task_pool.hpp"
+#include "core/violation.hpp"
+#include "detail/concat.hpp"
 #include "detail/thread_token.hpp"
 
 namespace pydoca {
@@ -28,12 +31,33 @@ Status Task::submit(SubmitFlags flags) noexcept {
 
 Status Task::try_submit(SubmitFlags flags) noexcept {
   if (state_ == State::idle) {
-    const Status valid = validate();
-    if (valid != Status::success) {
-      return valid;
+    if (check()) {
+      return Status::invalid_value;
     }
   }
   return submit(flags);
+}
+
+std::string Task::explain(Status status) const {
+  switch (status) {
+    case Status::invalid_value:
+      return detail::explain(check(), context_->device()->info());
+    case Status::in_use:
+      return "another task is filling the same destination; wait for its completion";
+    case Status::bad_state:
+      return state_ == State::submitted || handed_over_.load(std::memory_order_relaxed)
+                 ? "it is in flight; wait for its completion"
+                 : detail::concat("its context is ", context_->state() == ContextState::running ? "" : "not ",
+                                  "running; start it first");
+    case Status::again:
+      return "the queue is full; progress, then try again";
+    case Status::shutdown:
+      return "it was flushed, as its context stopped before the device began it";
+    case Status::driver:
+      return detail::explain_driver_failure(*context_->device());
+    default:
+      return std::string(error_descr(status));
+  }
 }
 
 Status Task::free() noexcept {
@@ -44,7 +68,8 @@ Status Task::free() noexcept {
     return Status::in_use;
   }
   state_ = State::free;
-  recycle();
+  reset();
+  pool_->put(*this);
   context_->task_freed();
   return Status::success;
 }

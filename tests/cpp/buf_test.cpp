@@ -1,5 +1,6 @@
 #include <pydoca/buf.hpp>
 
+#include "core/operands.hpp"
 #include "memory_rig.hpp"
 
 #include <gtest/gtest.h>
@@ -222,7 +223,13 @@ TEST_F(BufListTest, SumsAndAppendsInListOrder) {
   EXPECT_EQ(element_[0]->list_data_len(), 4U);
   // 16 + 8 behind the data of element 1 + 16 + 16
   EXPECT_EQ(element_[0]->list_tailroom(), 56U);
-  element_[0]->append(30);
+  detail::Operands::lend_to_fill(element_[0]);
+  EXPECT_TRUE(element_[3]->in_flight());
+  EXPECT_TRUE(detail::Operands::is_filling(element_[0]));
+  EXPECT_EQ(element_[1]->reset_data_len(), Status::in_use);
+  detail::Operands::take_back_filled(element_[0], 30);
+  EXPECT_FALSE(element_[3]->in_flight());
+  EXPECT_FALSE(detail::Operands::is_filling(element_[0]));
   EXPECT_EQ(element_[0]->data_len(), 16U);
   EXPECT_EQ(element_[1]->data_len(), 12U);
   EXPECT_EQ(element_[1]->headroom(), 4U);

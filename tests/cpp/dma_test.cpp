@@ -4,6 +4,7 @@
 #include "dma_rig.hpp"
 #include "expect_error.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -246,6 +247,7 @@ TEST_F(DmaCopyTest, FillsElementAfterElementAndLeavesLaterOnesEmpty) {
 /// One way to get a task wrong.
 struct Misuse {
   const char* name;
+  const char* reason;  ///< what the task says of it
   void (*arrange)(DmaCopyTest& test, Buf*& src, Buf*& dst);
 };
 
@@ -285,12 +287,16 @@ TEST_P(DmaMisuseTest, TrySubmitRefusesSubmitFailsAtCompletion) {
   // A local permission is known to the device alone.
   if (std::string_view(GetParam().name) != "ReadOnlyDestination") {
     EXPECT_EQ(task.try_submit(), Status::invalid_value);
+    EXPECT_EQ(task.explain(Status::invalid_value), GetParam().reason);
     EXPECT_EQ(task.state(), Task::State::idle);
     EXPECT_EQ(rig.dma->state(), ContextState::running);
   }
+  std::string reason;
+  rig.in_callback = [&](const DmaMemcpyTask& failed) { reason = failed.explain(failed.status()); };
   EXPECT_EQ(task.submit(), Status::success);
   rig.progress_until_idle();
   EXPECT_EQ(rig.completions, std::vector<DmaRig::Completion>({{1, Status::io_failed, true}}));
+  EXPECT_THAT(reason, testing::StartsWith(GetParam().reason));
   EXPECT_EQ(rig.dma->failure(), Status::io_failed);
   EXPECT_TRUE(all_red(dst_memory.bytes));
   for (Buf* const buf : {src, dst, first_src != src ? first_src : nullptr, first_dst != dst ? first_dst : nullptr}) {
@@ -302,28 +308,33 @@ TEST_P(DmaMisuseTest, TrySubmitRefusesSubmitFailsAtCompletion) {
 }
 
 constexpr Misuse misuses[] = {
-    {"NoSource", [](DmaCopyTest&, Buf*& src, Buf*&) { src = nullptr; }},
-    {"NoDestination", [](DmaCopyTest&, Buf*&, Buf*& dst) { dst = nullptr; }},
-    {"EmptySource", [](DmaCopyTest&, Buf*& src, Buf*&) { src->reset_data_len(); }},
-    {"FullDestination", [](DmaCopyTest&, Buf*&, Buf*& dst) { dst->set_data_len(1); }},
-    {"OversizedTask",
+    {"NoSource", "src is missing; set it before the task is submitted",
+     [](DmaCopyTest&, Buf*& src, Buf*&) { src = nullptr; }},
+    {"NoDestination", "dst is missing; set it before the task is submitted",
+     [](DmaCopyTest&, Buf*&, Buf*& dst) { dst = nullptr; }},
+    {"EmptySource", "src has no data; set its data section",
+     [](DmaCopyTest&, Buf*& src, Buf*&) { src->reset_data_len(); }},
+    {"FullDestination", "src has 64 bytes of data, and dst has 63 bytes of tailroom",
+     [](DmaCopyTest&, Buf*&, Buf*& dst) { dst->set_data_len(1); }},
+    {"OversizedTask", "src has 4194305 bytes of data, and fake0 takes at most 4194304 in one task (max_buf_size)",
      [](DmaCopyTest& test, Buf*& src, Buf*& dst) {
        src = of(test).from(of(test).huge, of(test).huge.bytes.size(), true);
        dst = of(test).from(of(test).huge, of(test).huge.bytes.size(), false);
      }},
-    {"LongSourceList",
+    {"LongSourceList", "src is a list of 65 bufs, and max_buf_list_len is 64",
      [](DmaCopyTest& test, Buf*& src, Buf*& dst) {
        src = DmaMisuseTest::list(test, 65, true);
        dst = of(test).from(of(test).huge, 1024, false);
      }},
-    {"LongDestinationList", [](DmaCopyTest& test, Buf*&, Buf*& dst) { dst = DmaMisuseTest::list(test, 65, false); }},
-    {"UnreachableSource",
+    {"LongDestinationList", "dst is a list of 65 bufs, and max_buf_list_len is 64",
+     [](DmaCopyTest& test, Buf*&, Buf*& dst) { dst = DmaMisuseTest::list(test, 65, false); }},
+    {"UnreachableSource", "src lies in a memory map that fake0 was not added to; map the memory with that device",
      [](DmaCopyTest& test, Buf*& src, Buf*&) { src = of(test).from(of(test).unreachable, 64, true); }},
-    {"UnreachableDestination",
+    {"UnreachableDestination", "dst lies in a memory map that fake0 was not added to; map the memory with that device",
      [](DmaCopyTest& test, Buf*&, Buf*& dst) { dst = of(test).from(of(test).unreachable, 64, false); }},
-    {"ReadOnlyDestination",
+    {"ReadOnlyDestination", "dst's memory map does not permit local_read_write; map the memory with that access",
      [](DmaCopyTest& test, Buf*&, Buf*& dst) { dst = of(test).from(of(test).read_only, 64, false); }},
-    {"InnerElementAsSource",
+    {"InnerElementAsSource", "src is a later element of a list; give the list's first",
      [](DmaCopyTest&, Buf*& src, Buf*& dst) {
        // dst's list swallows the source.
        dst->chain(*src);

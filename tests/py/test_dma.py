@@ -111,7 +111,7 @@ def test_try_submit_refuses_what_would_fail(rig, info):
     for wrong in [(empty, dst), (src, small), (None, dst), (src, None)]:
         with pytest.raises(pydoca.InvalidValueError):
             rig.dma.memcpy(*wrong)
-    with pytest.raises(pydoca.InvalidValueError, match=str(pydoca.Dma.max_buf_size(info))):
+    with pytest.raises(pydoca.InvalidValueError, match=r"src has \d+ bytes of data, and dst has 8 bytes of tailroom"):
         rig.dma.memcpy(src, small)
     assert rig.dma.num_inflight_tasks == 0
     rig.dma.memcpy(src, dst).wait(5)
@@ -121,10 +121,10 @@ def test_submit_lets_the_device_find_out(make_rig, info):
     limit = pydoca.Dma.max_buf_size(info)
     rig = make_rig(size=limit + 1)
     task = rig.copy(submit=False)
-    with pytest.raises(pydoca.InvalidValueError):
+    with pytest.raises(pydoca.InvalidValueError, match=rf"takes at most {limit} in one task \(max_buf_size\)"):
         task.try_submit()
     task.submit()
-    with pytest.raises(pydoca.IoFailedError, match="dma memcpy of") as raised:
+    with pytest.raises(pydoca.IoFailedError, match=rf"dma memcpy of .*takes at most {limit}.*context stops") as raised:
         task.wait(5)
     assert raised.value.task is task
     assert isinstance(raised.value, OSError)
@@ -208,3 +208,14 @@ def test_an_error_within_with_is_not_hidden_by_a_task_that_has_the_buf(rig):
         fail()
     rig.release()
     tasks[0].wait(5)
+
+
+def test_memory_of_the_network_is_not_for_dma(rig):
+    """It is reached over a connection; the failed copy says so."""
+    shared = rig.device.mmap(bytearray(64), access="local_read_write|rdma_read")
+    with rig.device.import_mmap(shared.export_rdma()) as remote:
+        src = rig.inventory.get_by_data(remote)
+        _, dst, _ = rig.bufs()
+        with pytest.raises(pydoca.IoFailedError, match="src was exported to network peers"):
+            rig.dma.memcpy(src, dst).wait(5)
+        del src

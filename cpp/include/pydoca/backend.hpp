@@ -215,6 +215,10 @@ class MemoryRegion {
   /// Throws not_supported.
   virtual std::uint32_t mkey() const;
 
+  /// Of imported memory: why it cannot be reached any more, as "its owner ..."; empty while it can, or where nothing
+  /// tells.
+  virtual std::string_view lost() const noexcept { return {}; }
+
   /// Withdraws every export and waits for remote accesses under way. again: a peer's access has not ended in time, or a
   /// signal ended the wait (interrupted()); the exports are dead all the same, and calling once more waits once more.
   /// Destroying without success leaks the region's memory rather than let a peer write into memory that has a new
@@ -404,6 +408,9 @@ struct RdmaEvent {
   std::size_t private_data_len = 0;
 };
 
+/// As RdmaOptions::rnr_retry_count: a message is offered until the peer has a receive.
+inline constexpr std::uint8_t rnr_retry_for_ever = 7;
+
 struct RdmaOptions {
   std::uint32_t send_queue_size = 0;  ///< operations outstanding, of each queue pair
   std::uint32_t recv_queue_size = 0;  ///< receives outstanding; 0: there will be none
@@ -415,7 +422,7 @@ struct RdmaOptions {
   std::uint32_t gid_index = 0;
   std::uint32_t service_level = 0;
   bool grh_enabled = true;
-  std::uint8_t rnr_retry_count = 7;                            ///< 7: for ever
+  std::uint8_t rnr_retry_count = rnr_retry_for_ever;
   std::chrono::milliseconds connection_request_timeout{2000};  ///< of connect_to(), until the peer has answered
 };
 

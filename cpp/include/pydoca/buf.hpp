@@ -4,9 +4,12 @@
 #include "pydoca/mmap.hpp"
 #include "pydoca/status.hpp"
 
-#include <algorithm>
 #include <cstdint>
 #include <memory>
+
+namespace pydoca::detail {
+class Operands;
+}
 
 namespace pydoca {
 
@@ -60,13 +63,8 @@ class alignas(64) Buf : private backend::Segment {
 
   bool in_flight() const noexcept { return in_flight_ != 0; }
 
-  // For contexts: what a queue is given, and the hold that a submitted task has.
   backend::Segment& segment() noexcept { return *this; }
-  void hold() noexcept { change_holds(1); }
-  void unhold() noexcept { change_holds(-1); }
-  /// Whether a task fills this list; heads only. Two at once would write to the same tailroom.
-  bool is_filling() const noexcept { return filling_; }
-  void set_filling(bool filling) noexcept { filling_ = filling; }
+  // Of the whole list; heads only.
   std::uint32_t num_elements() const noexcept { return list_len_; }
   std::uint64_t list_data_len() const noexcept {
     std::uint64_t sum = Segment::data_len;
@@ -76,18 +74,10 @@ class alignas(64) Buf : private backend::Segment {
     return sum;
   }
   std::uint64_t list_tailroom() const noexcept;
-  /// Lets data_len of the elements grow by length in all, in list order, as their tailrooms were filled. They must have
-  /// room for it.
-  void append(std::uint64_t length) noexcept {
-    for (Segment* element = this; length != 0; element = element->next) {
-      const std::uint64_t taken = std::min(length, element->tailroom());
-      element->data_len += taken;
-      length -= taken;
-    }
-  }
 
  private:
   friend class BufInventory;
+  friend class detail::Operands;
   Buf() = default;
   void change_holds(std::int32_t change) noexcept {
     for (Buf* element = this; element != nullptr; element = element->next()) {
@@ -100,7 +90,7 @@ class alignas(64) Buf : private backend::Segment {
   std::uint32_t list_len_ = 1;   ///< heads only
   std::uint16_t refcount_ = 0;
   bool is_head_ = true;
-  bool filling_ = false;
+  bool filling_ = false;  ///< a task fills this list; heads only
 
   std::shared_ptr<Mmap> mmap_;
   BufInventory* inventory_ = nullptr;

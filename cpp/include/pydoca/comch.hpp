@@ -15,11 +15,6 @@
 #include <string_view>
 #include <vector>
 
-namespace pydoca::detail {
-template <typename T>
-class SlotPool;
-}
-
 /// Messages between a server on the DPU and clients on the host: reliable, in order per connection
 /// (DOCA Comch, control path: doca_comch).
 namespace pydoca::comch {
@@ -43,6 +38,7 @@ using ConnectionChanged = void (*)(Connection& connection, bool successful, std:
 /// disconnected or stopped. But driver, for a device that was removed, stops the context.
 class SendTask final : public Task {
  public:
+  std::string explain(Status status) const override;
   const std::shared_ptr<Connection>& connection() const noexcept { return connection_; }
   /// The caller's bytes, which stay unchanged from submission to completion.
   std::span<const std::byte> message() const noexcept { return message_; }
@@ -53,23 +49,21 @@ class SendTask final : public Task {
   friend class Connection;
   friend class Endpoint;
   friend class SendQueue;
-  friend class detail::SlotPool<SendTask>;
-  explicit SendTask(Endpoint& endpoint) noexcept;
+  friend class detail::TaskPool;
+  SendTask(Endpoint& endpoint, detail::TaskPool& pool, std::size_t kind) noexcept;
   ~SendTask() override = default;
 
   Endpoint& endpoint() const noexcept;
-  Status validate() const noexcept override;
+  detail::Violation check() const noexcept override;
   Status post(bool flush) noexcept override;
   void finish(Status status) noexcept override;
-  Callback callback(Status status) const noexcept override;
-  void recycle() noexcept override;
+  void reset() noexcept override { connection_.reset(); }
 
   std::shared_ptr<Connection> connection_;
   std::span<const std::byte> message_;
   Status outcome_ = Status::success;
   bool counted_ = false;  ///< The connection waits for this task before it reports its end.
   SendTask* next_ = nullptr;
-  SendTask* next_free_ = nullptr;  ///< the pool's
 };
 
 /// Send tasks in order, linked through themselves.
@@ -235,11 +229,7 @@ class Endpoint : public Context {
 
   std::string name_;
   backend::ChannelOptions options_;
-  Task::Callback on_success_ = nullptr;
-  Task::Callback on_error_ = nullptr;
   MessageReceived message_received_ = nullptr;
-  std::uint32_t num_tasks_ = 0;
-  std::unique_ptr<detail::SlotPool<SendTask>> tasks_;
   std::unique_ptr<std::byte[]> buffer_;  ///< max_msg_size bytes
   SendQueue done_;
 };

@@ -12,6 +12,10 @@
 #include <memory>
 #include <string_view>
 
+namespace pydoca::detail {
+class TaskPool;
+}
+
 namespace pydoca {
 
 class ProgressEngine;
@@ -58,10 +62,11 @@ class Context : public std::enable_shared_from_this<Context>, public backend::Do
   const std::shared_ptr<ProgressEngine>& progress_engine() const noexcept { return engine_; }
 
  protected:
-  explicit Context(std::shared_ptr<Device> device);
+  /// num_task_kinds: how many pools of tasks the library has, each for the tasks of one kind.
+  Context(std::shared_ptr<Device> device, std::size_t num_task_kinds);
 
   // What a library implements. begin() may throw; the others do not fail.
-  /// Builds queues and pools. success: running; in_progress: starting.
+  /// Builds queues, and has the pools make their tasks. success: running; in_progress: starting.
   virtual Status begin() = 0;
   /// Ends what the device has not begun; completions follow through progress.
   virtual void quiesce() noexcept = 0;
@@ -79,41 +84,55 @@ class Context : public std::enable_shared_from_this<Context>, public backend::Do
   void started() noexcept;
   /// A fatal failure: to stopping.
   void fail(Status status) noexcept;
-  /// Delivers a finished operation of task, with its callback; a failure is fatal to a running context when fatal.
-  void complete(Task& task, Status status, bool fatal = true) noexcept { complete_as(task, status, fatal); }
-  /// The same, without virtual calls where T is final. Inline, as the bookkeeping of pools below: it runs for every
-  /// task.
+  /// Delivers a finished operation of task, with its callback. fatal: a failure that takes a running context to
+  /// stopping.
+  void complete(Task& task, Status status, bool fatal) noexcept;
+  /// The same, without virtual calls where T is final.
   template <std::derived_from<Task> T>
-  void complete_as(T& task, Status status, bool fatal) noexcept {
-    --inflight_;
-    --*engine_inflight_;
-    task.state_ = Task::State::idle;
-    task.status_ = status;
-    task.finish(status);
-    if (status != Status::success && fatal) [[unlikely]] {
-      fail(status);
-    }
-    if (const Task::Callback callback = task.callback(status)) {
-      callback(task, task.user_data_, user_data_);
-    }
-  }
+  void complete_as(T& task, Status status, bool fatal) noexcept;
   /// Asks for one more progress, which takes a stopping context to idle when all has come back.
   void settle() noexcept {
     if (state_ == ContextState::stopping && can_settle()) [[unlikely]] {
       ring();
     }
   }
+  /// For look(), which returns this: after thousands of looks in vain the context dozes, that is, it is not looked at
+  /// but armed as for a sleep, so that a thousand quiet contexts cost a busy one nothing.
+  bool note_look(bool found) noexcept {
+    if (found) {
+      vain_looks_ = 0;
+      return true;
+    }
+    if (++vain_looks_ == max_vain_looks) {
+      vain_looks_ = 0;
+      stop_looking();
+      prepare_sleep();
+    }
+    return false;
+  }
+  /// Has the engine look for thousands of times, from now on.
+  void expect_change() noexcept {
+    vain_looks_ = 0;
+    keep_looking();
+  }
+  /// Of a task in flight that nobody will be told of: its bufs come free.
+  void take_back(Task& task, Status status) noexcept { task.finish(status); }
   /// For the destructor of every library: end(), without callbacks, when the context still runs.
   void abandon() noexcept;
   /// Throws bad_state unless idle, naming what was attempted.
   void require_idle(std::string_view what) const;
 
-  // Bookkeeping of pools: a slot leaves (its state becomes idle) or comes back.
-  void task_taken(Task& task) noexcept {
-    task.state_ = Task::State::idle;
-    task.status_ = Status::success;
-    ++allocated_;
-  }
+  // Tasks. These templates stand in core/task_pool.hpp.
+  /// The pool of one kind, by the library's number of it.
+  detail::TaskPool& pool(std::size_t kind) const noexcept;
+  /// Has the pools of all configured kinds make their tasks, each as T(context, pool); returns how many kinds that are.
+  template <std::derived_from<Task> T, std::derived_from<Context> C>
+  std::size_t open_pools(C& context);
+  /// Destroys the tasks of all kinds.
+  void close_pools() noexcept;
+  /// A task of a kind. bad_state unless running, no_memory when all tasks of the kind are taken or none is configured.
+  template <std::derived_from<Task> T>
+  Status take(std::size_t kind, std::uint64_t user_data, T*& task) noexcept;
 
   bool progress_one(bool& more) noexcept override;
   // What that consists of, for a library that is final and so can do it without a virtual call.
@@ -124,6 +143,7 @@ class Context : public std::enable_shared_from_this<Context>, public backend::Do
  private:
   friend class ProgressEngine;
   friend class Task;
+  static constexpr std::uint32_t max_vain_looks = 4096;
 
   void enter(ContextState next) noexcept;
   void begin_stopping() noexcept;
@@ -141,8 +161,11 @@ class Context : public std::enable_shared_from_this<Context>, public backend::Do
   std::size_t* engine_inflight_ = nullptr;  ///< the engine's own count
   StateChanged state_changed_ = nullptr;
   std::uint64_t user_data_ = 0;
+  std::unique_ptr<detail::TaskPool[]> pools_;
+  std::size_t num_pools_;
   std::size_t inflight_ = 0;
   std::size_t allocated_ = 0;
+  std::uint32_t vain_looks_ = 0;
   ContextState state_ = ContextState::idle;
   Status failure_ = Status::success;
   bool closed_ = false;

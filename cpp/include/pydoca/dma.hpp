@@ -1,18 +1,15 @@
 #pragma once
 
 #include "pydoca/buf.hpp"
-#include "pydoca/context.hpp"
 #include "pydoca/device.hpp"
+#include "pydoca/queue_context.hpp"
 #include "pydoca/status.hpp"
 #include "pydoca/task.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
-
-namespace pydoca::detail {
-template <typename T>
-class SlotPool;
-}
+#include <string>
 
 namespace pydoca {
 
@@ -23,6 +20,7 @@ class Dma;
 class alignas(64) DmaMemcpyTask final : public Task, private backend::CopyOperation {
  public:
   using Task::status;
+  std::string explain(Status status) const override;
   Buf* src() const noexcept { return src_; }
   Buf* dst() const noexcept { return dst_; }
   /// Not while submitted (in_use).
@@ -30,24 +28,23 @@ class alignas(64) DmaMemcpyTask final : public Task, private backend::CopyOperat
   Status set_dst(Buf* dst) noexcept;
 
  private:
+  friend class Context;
   friend class Dma;
-  friend class detail::SlotPool<DmaMemcpyTask>;
+  friend class detail::TaskPool;
 
-  explicit DmaMemcpyTask(Dma& dma) noexcept;
+  DmaMemcpyTask(Dma& dma, detail::TaskPool& pool, std::size_t kind) noexcept;
   Dma& dma() const noexcept;
-  Status validate() const noexcept override;
+  detail::Violation check() const noexcept override;
   Status post(bool flush) noexcept override;
   void finish(Status status) noexcept override;
-  Callback callback(Status status) const noexcept override;
-  void recycle() noexcept override;
+  std::string explain_failed_copy() const;
 
   Buf* src_ = nullptr;
   Buf* dst_ = nullptr;
-  DmaMemcpyTask* next_free_ = nullptr;  ///< the pool's
 };
 
 /// The copy engine (DOCA DMA: doca_dma). Starts at once.
-class Dma final : public Context {
+class Dma final : public QueueContext {
  public:
   /// Throws not_supported when the device has no DMA engine.
   static std::shared_ptr<Dma> create(std::shared_ptr<Device> device);
@@ -66,36 +63,16 @@ class Dma final : public Context {
   /// running.
   [[nodiscard]] Status memcpy(Buf* src, Buf* dst, std::uint64_t user_data, DmaMemcpyTask*& task) noexcept;
 
-  void flush_tasks() noexcept override;
   std::string_view kind() const noexcept override { return "dma"; }
 
  private:
   friend class DmaMemcpyTask;
   explicit Dma(std::shared_ptr<Device> device);
 
+  backend::CopyQueue& copy_queue() const noexcept { return static_cast<backend::CopyQueue&>(*queue()); }
   Status begin() override;
-  void quiesce() noexcept override;
-  void end() noexcept override;
+  Task& task_of(backend::Operation& operation) const noexcept override;
   bool poll_one(bool& more) noexcept override;
-  bool assist() noexcept override;
-  bool look() noexcept override;
-  void prepare_sleep() noexcept override;
-  /// A task was posted: where the queue's completions ring nobody, the engine looks for them.
-  void expect_completion() noexcept {
-    if (is_polled_) {
-      keep_looking();
-    }
-  }
-  void look_for(std::size_t num_tasks) noexcept;
-  /// Takes back what a context destroyed while it runs has in flight, so that the bufs come free.
-  void reclaim_tasks() noexcept;
-
-  Task::Callback on_success_ = nullptr;
-  Task::Callback on_error_ = nullptr;
-  std::uint32_t num_tasks_ = 0;
-  bool is_polled_ = false;  ///< the queue has a descriptor of its own
-  std::unique_ptr<detail::SlotPool<DmaMemcpyTask>> tasks_;
-  std::unique_ptr<backend::CopyQueue> queue_;
 };
 
 }  // namespace pydoca

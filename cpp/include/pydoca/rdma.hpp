@@ -2,14 +2,14 @@
 
 #include "pydoca/backend.hpp"
 #include "pydoca/buf.hpp"
-#include "pydoca/context.hpp"
 #include "pydoca/device.hpp"
+#include "pydoca/queue_context.hpp"
+#include "pydoca/rdma_tasks.hpp"
 #include "pydoca/status.hpp"
 #include "pydoca/sync_event.hpp"
 #include "pydoca/task.hpp"
 #include "pydoca/types.hpp"
 
-#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -19,11 +19,6 @@
 #include <string>
 #include <string_view>
 #include <vector>
-
-namespace pydoca::detail {
-template <typename T>
-class SlotPool;
-}
 
 namespace pydoca {
 
@@ -35,25 +30,6 @@ enum class RdmaTransport : std::uint8_t { rc = 0, dc = 1 };
 
 /// How a received message was sent (enum doca_rdma_opcode).
 enum class RdmaOpcode : std::uint32_t { recv_send = 0, recv_send_with_imm = 1, recv_write_with_imm = 2 };
-
-/// The tasks of an Rdma context, by DOCA's names (doca_rdma_task_<name>).
-enum class RdmaTaskKind : std::uint8_t {
-  receive,
-  send,
-  send_imm,
-  read,
-  write,
-  write_imm,
-  atomic_cmp_swp,
-  atomic_fetch_add,
-  remote_net_sync_event_get,
-  remote_net_sync_event_notify_set,
-  remote_net_sync_event_notify_add,
-};
-inline constexpr std::size_t num_rdma_task_kinds = 11;
-
-/// "atomic_cmp_swp" ...
-[[nodiscard]] std::string_view name_of(RdmaTaskKind kind) noexcept;
 
 /// Where a peer listens (DOCA Core: struct doca_rdma_addr).
 class RdmaAddress {
@@ -92,12 +68,13 @@ class RdmaAddress {
 class alignas(64) RdmaTask final : public Task, private backend::RdmaOperation {
  public:
   using Task::status;
+  std::string explain(Status status) const override;
   RdmaTaskKind kind() const noexcept { return kind_; }
   /// The one that it goes over; of a receive, once successful, the one that it came over. Null otherwise.
   const std::shared_ptr<RdmaConnection>& connection() const noexcept { return connection_; }
-  Buf* src_buf() const noexcept;
-  Buf* dst_buf() const noexcept;
-  Buf* result_buf() const noexcept;
+  Buf* src_buf() const noexcept { return buf(Operand::src); }
+  Buf* dst_buf() const noexcept { return buf(Operand::dst); }
+  Buf* result_buf() const noexcept { return buf(Operand::result); }
   const std::shared_ptr<SyncEventRemoteNet>& sync_event() const noexcept { return event_; }
   std::uint64_t cmp_data() const noexcept { return compare; }
   std::uint64_t swap_data() const noexcept { return operand; }
@@ -105,9 +82,9 @@ class alignas(64) RdmaTask final : public Task, private backend::RdmaOperation {
   std::uint32_t immediate_data() const noexcept { return immediate; }  ///< big-endian, as DOCA has it
 
   Status set_connection(const std::shared_ptr<RdmaConnection>& connection) noexcept;
-  Status set_src_buf(Buf* src) noexcept;
-  Status set_dst_buf(Buf* dst) noexcept;
-  Status set_result_buf(Buf* result) noexcept;
+  Status set_src_buf(Buf* src) noexcept { return set_buf(Operand::src, src); }
+  Status set_dst_buf(Buf* dst) noexcept { return set_buf(Operand::dst, dst); }
+  Status set_result_buf(Buf* result) noexcept { return set_buf(Operand::result, result); }
   Status set_sync_event(const std::shared_ptr<SyncEventRemoteNet>& event) noexcept;
   Status set_cmp_data(std::uint64_t value) noexcept;
   Status set_swap_data(std::uint64_t value) noexcept;
@@ -123,32 +100,35 @@ class alignas(64) RdmaTask final : public Task, private backend::RdmaOperation {
   friend class Context;
   friend class Rdma;
   friend class RdmaConnection;
-  friend class detail::SlotPool<RdmaTask>;
+  friend class detail::TaskPool;
 
-  RdmaTask(Rdma& rdma, RdmaTaskKind& kind, Callback& on_success, Callback& on_error) noexcept;
+  RdmaTask(Rdma& rdma, detail::TaskPool& pool, std::size_t kind) noexcept;
   Rdma& rdma() const noexcept;
+  const TaskTraits& traits() const noexcept { return traits_of(kind_); }
+  /// Where a buf of the task is kept; null for one that its kind has not.
+  Buf* const* place_of(Operand name) const noexcept;
+  Status set_buf(Operand name, Buf* buf) noexcept;
+  Buf* buf(Operand name) const noexcept;
   void describe() noexcept;
   void describe_remote() noexcept;
-  void take_filled(Status status) noexcept;
-  Status validate() const noexcept override;
-  Status validate_remote() const noexcept;
+  detail::Violation check() const noexcept override;
+  detail::Violation check_local() const noexcept;
+  detail::Violation check_event() const noexcept;
+  detail::Violation check_size() const noexcept;
+  detail::Violation check_word() const noexcept;
+  std::uint64_t size_to_move() const noexcept;
+  std::string explain_failed_access() const;
   Status post(bool flush) noexcept override;
   Status hand_over(bool flush) noexcept;
   void finish(Status status) noexcept override;
-  Callback callback(Status status) const noexcept override {
-    return status == Status::success ? on_success_ : on_error_;
-  }
-  void recycle() noexcept override;
+  void reset() noexcept override;
 
   const RdmaTaskKind kind_;
   const bool fills_;      ///< what is on this side, rather than sends it
   Buf* here_ = nullptr;   ///< what is sent, or filled: src, dst or result, as the kind has it
   Buf* there_ = nullptr;  ///< the peer's memory: of read src, else dst
-  const Callback on_success_;
-  const Callback on_error_;
   std::shared_ptr<RdmaConnection> connection_;
   std::shared_ptr<SyncEventRemoteNet> event_;
-  RdmaTask* next_free_ = nullptr;  ///< the pool's
 };
 
 /// One peer of an Rdma context (DOCA Core: struct doca_rdma_connection). From Rdma::export_connection(),
@@ -229,24 +209,6 @@ class RdmaConnection final : public std::enable_shared_from_this<RdmaConnection>
   std::optional<RdmaAddress> addr_;
 };
 
-// Inline, as it runs for every task.
-inline void RdmaTask::finish(Status status) noexcept {
-  if (there_ != nullptr) {
-    there_->unhold();
-  }
-  if (here_ != nullptr) {
-    here_->unhold();
-    if (fills_) {
-      take_filled(status);
-    }
-  }
-  if (kind_ != RdmaTaskKind::receive) {
-    connection_->task_done();
-  } else if (status == Status::success && queue_pair != nullptr) {
-    connection_ = static_cast<RdmaConnection*>(queue_pair->owner)->shared_from_this();
-  }
-}
-
 /// Moves data between this process and peers on the network (DOCA RDMA: doca_rdma): messages, and memory that peers
 /// have exported with Mmap::export_rdma(). Starts at once; connections come when it runs.
 ///
@@ -264,10 +226,10 @@ inline void RdmaTask::finish(Status status) noexcept {
 /// io_failed: memory that is not there or not permitted, at either end, a message longer than the receive that takes
 /// it. time_out: the peer never had a receive (set_rnr_retry_count), or did not answer. connection_reset: the peer is
 /// gone. driver: the device was removed (Device::removed), or its driver reported a fatal error.
-class Rdma final : public Context {
+class Rdma final : public QueueContext {
  public:
   static constexpr std::chrono::milliseconds default_connection_request_timeout{2000};
-  static constexpr std::uint8_t retry_for_ever = 7;
+  static constexpr std::uint8_t retry_for_ever = backend::rnr_retry_for_ever;
 
   using ConnectionRequested = void (*)(RdmaConnection& connection, std::uint64_t context_user_data);
   using ConnectionChanged = void (*)(RdmaConnection& connection, std::uint64_t connection_user_data,
@@ -383,21 +345,13 @@ class Rdma final : public Context {
                                                         std::uint64_t add_data, std::uint64_t user_data,
                                                         RdmaTask*& task) noexcept;
 
-  void flush_tasks() noexcept override;
   std::string_view kind() const noexcept override { return "rdma"; }
 
  private:
   friend class RdmaTask;
   friend class RdmaConnection;
-  struct Conf {
-    Task::Callback on_success = nullptr;
-    Task::Callback on_error = nullptr;
-    std::uint32_t num_tasks = 0;
-    std::unique_ptr<detail::SlotPool<RdmaTask>> tasks;
-  };
 
   explicit Rdma(std::shared_ptr<Device> device);
-  Conf& conf(RdmaTaskKind kind) noexcept { return confs_[static_cast<std::size_t>(kind)]; }
 
   Status begin() override;
   void quiesce() noexcept override;
@@ -405,15 +359,11 @@ class Rdma final : public Context {
   void end() noexcept override;
   bool poll_one(bool& more) noexcept override;
   bool progress_one(bool& more) noexcept override;
-  bool assist() noexcept override;
-  bool look() noexcept override;
-  void prepare_sleep() noexcept override;
+  Task& task_of(backend::Operation& operation) const noexcept override;
+  backend::RdmaQueue& rdma_queue() const noexcept { return static_cast<backend::RdmaQueue&>(*queue()); }
 
   void settle_sizes();
-  void make_pools();
-  void watch_queue();
-  void start_looking() noexcept;
-  void unwatch_queue() noexcept;
+  void close_connections(Status why) noexcept;
   void require_thread(std::string_view what) const;
   void require_running(std::string_view what) const;
   void require_room(std::string_view what) const;
@@ -431,9 +381,7 @@ class Rdma final : public Context {
   void report_end(RdmaConnection& connection) noexcept;
   /// Has progress look for connections with something to report.
   void news() noexcept;
-  void reclaim_tasks() noexcept;
 
-  std::array<Conf, num_rdma_task_kinds> confs_;
   backend::RdmaOptions options_;
   std::uint32_t wanted_send_queue_size_ = 0;  ///< 0: as many as are configured
   Access permissions_{};
@@ -441,16 +389,12 @@ class Rdma final : public Context {
   ConnectionChanged established_ = nullptr;
   ConnectionChanged failed_ = nullptr;
   ConnectionChanged disconnected_ = nullptr;
-  std::unique_ptr<backend::RdmaQueue> queue_;
   std::vector<std::shared_ptr<RdmaConnection>> connections_;
   std::vector<std::uint16_t> ports_;
   std::unique_ptr<backend::RdmaEvent> event_;  ///< the one being taken; too big for a stack's each look
   std::uint32_t next_id_ = 1;
-  std::uint32_t vain_looks_ = 0;
   std::uint32_t completed_since_news_ = 0;
   bool news_ = false;
-  bool watched_ = false;  ///< the queue's descriptor: while the engine sleeps
-  bool dozes_ = false;    ///< the queue has a descriptor, and is not looked at
   bool events_watched_ = false;
 };
 

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
@@ -39,6 +40,9 @@ class SyncEvent : public std::enable_shared_from_this<SyncEvent> {
   /// exporter is gone), bad_state (it was stopped), not_supported (device without the capability), time_out and again
   /// (no answer; interrupted).
   static std::shared_ptr<SyncEvent> create_from_export(std::shared_ptr<Device> device, std::span<const std::byte> blob);
+
+  /// Why an operation answers status, and what to do: one sentence.
+  std::string explain(Status status) const;
 
   ~SyncEvent();
   SyncEvent(const SyncEvent&) = delete;
@@ -123,6 +127,7 @@ class SyncEvent : public std::enable_shared_from_this<SyncEvent> {
   };
 
   SyncEvent() = default;
+  std::string explain_phase() const;
   Phase phase() const noexcept { return phase_.load(std::memory_order_acquire); }
   void require_configurable(std::string_view what) const;
   void require_locations(std::string_view what) const;

@@ -5,14 +5,13 @@
 #include "pydoca/sync_event.hpp"
 #include "pydoca/task.hpp"
 
-#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 
 namespace pydoca::detail {
 class EventTimer;
-template <typename T>
-class SlotPool;
 template <typename T>
 class WaitTable;
 }  // namespace pydoca::detail
@@ -33,6 +32,7 @@ inline constexpr std::size_t num_sync_event_operations = 5;
 /// completes when the engine sees the value, so that a value that was there only between two looks may be missed.
 class SyncEventTask final : public Task {
  public:
+  std::string explain(Status status) const override;
   SyncEventOperation operation() const noexcept { return operation_; }
   /// set_val, inc_val or wait_val.
   std::uint64_t value() const noexcept { return value_; }
@@ -47,20 +47,18 @@ class SyncEventTask final : public Task {
 
  private:
   friend class SyncEventContext;
-  friend class detail::SlotPool<SyncEventTask>;
+  friend class detail::TaskPool;
   friend class detail::WaitTable<SyncEventTask>;
 
-  SyncEventTask(SyncEventContext& context, SyncEventOperation& operation) noexcept;
+  SyncEventTask(SyncEventContext& context, detail::TaskPool& pool, std::size_t kind) noexcept;
   SyncEventContext& event() const noexcept;
   bool is_equality() const noexcept { return operation_ == SyncEventOperation::wait_eq; }
   std::uint8_t group() const noexcept { return group_; }
-  Status validate() const noexcept override;
+  detail::Violation check() const noexcept override;
   Status post(bool flush) noexcept override;
   void finish(Status status) noexcept override;
-  Callback callback(Status status) const noexcept override;
-  void recycle() noexcept override;
 
-  SyncEventOperation operation_;
+  const SyncEventOperation operation_;
   std::uint8_t group_ = 0;  ///< the wait table's number of mask_
   std::uint64_t value_ = 0;
   std::uint64_t mask_ = 0;
@@ -68,8 +66,7 @@ class SyncEventTask final : public Task {
   std::uint64_t* address_ = nullptr;
   Status outcome_ = Status::success;
   bool pending_ = false;  ///< in the wait table
-  // The pool's and the wait table's, or the list of those done.
-  SyncEventTask* next_free_ = nullptr;
+  // The wait table's, or the list of those done.
   SyncEventTask* next_ = nullptr;
   SyncEventTask* prev_ = nullptr;
 };
@@ -107,15 +104,8 @@ class SyncEventContext final : public Context {
   friend class SyncEvent;
   friend class SyncEventTask;
   using Waits = detail::WaitTable<SyncEventTask>;
-  struct Conf {
-    Task::Callback on_success = nullptr;
-    Task::Callback on_error = nullptr;
-    std::uint32_t num_tasks = 0;
-    std::unique_ptr<detail::SlotPool<SyncEventTask>> tasks;
-  };
 
   explicit SyncEventContext(std::shared_ptr<SyncEvent> event);
-  Conf& conf(SyncEventOperation operation) noexcept { return confs_[static_cast<std::size_t>(operation)]; }
   backend::Counter& counter() const noexcept { return *event_->counter_; }
 
   Status begin() override;
@@ -135,13 +125,11 @@ class SyncEventContext final : public Context {
   void fail_waits(Status status) noexcept;
 
   std::shared_ptr<SyncEvent> event_;
-  std::array<Conf, num_sync_event_operations> confs_;
   std::unique_ptr<Waits> waits_;
   std::unique_ptr<detail::EventTimer> timer_;
   SyncEventTask* done_ = nullptr;
   SyncEventTask** done_end_ = &done_;
-  std::uint64_t last_ = 0;        ///< the value that pending waits were compared with
-  std::uint32_t vain_looks_ = 0;  ///< since the value last changed
+  std::uint64_t last_ = 0;  ///< the value that pending waits were compared with
 };
 
 }  // namespace pydoca

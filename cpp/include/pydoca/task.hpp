@@ -5,6 +5,12 @@
 
 #include <atomic>
 #include <cstdint>
+#include <string>
+
+namespace pydoca::detail {
+class TaskPool;
+struct Violation;
+}  // namespace pydoca::detail
 
 namespace pydoca {
 
@@ -37,6 +43,10 @@ class Task {
   /// reaches idle when every slot is back.
   Status free() noexcept;
 
+  /// Why submission answers status, or why the task failed with it: one sentence that names the object, the limit and
+  /// the values, and says what to do. Looks at the operands as they are, so call it before they change.
+  virtual std::string explain(Status status) const;
+
   State state() const noexcept { return state_; }
   /// Of the last completion: success, or why it failed. in_progress while submitted.
   Status status() const noexcept { return status_; }
@@ -45,29 +55,31 @@ class Task {
   void set_user_data(std::uint64_t data) noexcept { user_data_ = data; }
 
  protected:
-  explicit Task(Context& context) noexcept : context_(&context) {}
+  /// pool is the one that makes this task.
+  Task(Context& context, detail::TaskPool& pool) noexcept : context_(&context), pool_(&pool) {}
   virtual ~Task() = default;
 
-  /// What would make the operation fail in the device; success when nothing is known to.
-  virtual Status validate() const noexcept = 0;
+  /// The first limit that the operands break, so that the operation would fail in the device.
+  virtual detail::Violation check() const noexcept = 0;
   /// Takes hold of the bufs and posts to the queue.
   virtual Status post(bool flush) noexcept = 0;
   /// Lets go of the bufs and updates them, before the callback.
   virtual void finish(Status status) noexcept = 0;
-  virtual Callback callback(Status status) const noexcept = 0;
-  /// Back into the pool.
-  virtual void recycle() noexcept = 0;
+  /// The task is being freed: lets go of the objects that it refers to.
+  virtual void reset() noexcept {}
 
  private:
   friend class Context;
   friend class ProgressEngine;
+  friend class detail::TaskPool;
 
   Context* context_;
+  detail::TaskPool* pool_;
   std::uint64_t user_data_ = 0;
   Status status_ = Status::success;
   State state_ = State::free;
   std::atomic<bool> handed_over_{false};  ///< to submit_threadsafe, and not submitted yet
-  Task* next_handed_over_ = nullptr;
+  Task* next_ = nullptr;                  ///< in the pool, or among those handed over
 };
 
 }  // namespace pydoca

@@ -328,6 +328,8 @@ def test_the_limit_that_a_task_breaks_is_named_with_the_value(pair, run):
             call(*operands)
         assert str(info.value).split(": ", 1)[1] == text
 
+    missing = "{} is missing; set it before the task is submitted"
+
     async def main():
         async with pair.linked(max_send_buf_list_len=1) as (rdma, _, ab, _ba):
             remote = pair.remote(pair.b.mmap(pydoca.alloc(64)))
@@ -339,9 +341,9 @@ def test_the_limit_that_a_task_breaks_is_named_with_the_value(pair, run):
                 a.data(b"123456789"),
                 at(remote.addr, 8),
             )
-            refused("src has 1 byte of data, and dst is None", ab.write, a.data(b"1"), None)
+            refused(missing.format("dst"), ab.write, a.data(b"1"), None)
             refused("src has 64 bytes of data, and dst has 3 bytes of tailroom", ab.read, a.data(remote), a.room(3))
-            refused("src has 64 bytes of data, and dst is None", ab.read, a.data(remote), None)
+            refused(missing.format("dst"), ab.read, a.data(remote), None)
             refused(
                 "result has 7 bytes of tailroom, and 8 bytes are answered",
                 ab.atomic_fetch_add,
@@ -375,7 +377,7 @@ def test_the_limit_that_a_task_breaks_is_named_with_the_value(pair, run):
             refused("dst is a list of 2 bufs, and receive_dst_buf_list_len is 1", rdma.receive, into)
             for info in others[:1]:
                 elsewhere = a.data(pydoca.open_device(info).mmap(bytearray(8)))
-                text = f"src lies in a memory map that {a.device.name} was not added to; map it with that device"
+                text = f"src lies in a memory map that {a.device.name} was not added to; map the memory with that device"
                 refused(text, ab.send, elsewhere)
             event = pydoca.SyncEvent(pair.b.device, publisher="remote_net")
             event.start()

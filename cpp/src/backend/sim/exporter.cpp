@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::chrono::milliseconds withdraw_timeout(1000);
 constexpr std::chrono::microseconds longest_pause(500);
-constexpr int backlog = 64;
+constexpr int max_waiting_importers = 64;
 
 bool is_read_only(Access access) noexcept {
   return !allows(access, Access::pci_read_write | Access::rdma_write | Access::rdma_atomic);
@@ -144,7 +144,8 @@ Key Exporter::listen(const std::string& fabric) {
   }
   const Key key = random_key();
   const std::string_view text(reinterpret_cast<const char*>(key.data()), key.size());
-  service_.add(listen_at(fabric_address(fabric, "memory", text), backlog), std::make_unique<Listener>(*this));
+  service_.add(listen_at(fabric_address(fabric, "memory", text), max_waiting_importers),
+               std::make_unique<Listener>(*this));
   addresses_.push_back({fabric, key});
   return key;
 }

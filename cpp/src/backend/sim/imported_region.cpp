@@ -10,6 +10,7 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <cstring>
 #include <limits>
 #include <span>
@@ -22,6 +23,8 @@
 namespace pydoca::sim {
 
 namespace {
+
+constexpr std::string_view owner_ended = "the process that owns it has ended";
 
 /// A connection on which nothing more is said: its end is the message.
 class OwnerWatch final : public Service::Connection {
@@ -75,6 +78,19 @@ ImportedRegion::~ImportedRegion() {
   if (mapping_ != nullptr) {
     ::munmap(mapping_, mapping_size_);
   }
+}
+
+std::string_view ImportedRegion::lost() const noexcept {
+  switch (gate_->reason()) {
+    case Gate::open:
+      break;
+    case Gate::withdrawn:
+      return "its owner has withdrawn the export; ask it for another";
+    case Gate::owner_died:
+      return owner_ended;
+  }
+  // Its death may be known to the kernel before its connection ends.
+  return owner_pid_ != 0 && ::kill(owner_pid_, 0) != 0 && errno == ESRCH ? owner_ended : std::string_view();
 }
 
 void ImportedRegion::map(int file, std::uint64_t offset) {

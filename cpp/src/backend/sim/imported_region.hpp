@@ -9,6 +9,7 @@
 #include "detail/fd.hpp"
 
 #include <memory>
+#include <string_view>
 #include <utility>
 
 namespace pydoca::sim {
@@ -19,6 +20,7 @@ class ImportedRegion final : public Region {
   ImportedRegion(std::uint64_t base, std::uint64_t length, bool writable, std::shared_ptr<SharedPage<Gate>> gate);
   ~ImportedRegion() override;
 
+  std::string_view lost() const noexcept override;
   /// Maps the owner's file, in which the memory starts at offset. Throws not_permitted when it is not sealed or too
   /// short, no_memory.
   void map(int file, std::uint64_t offset);

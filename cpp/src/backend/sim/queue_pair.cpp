@@ -26,7 +26,6 @@ constexpr std::uint64_t largest_piece = std::uint64_t{256} << 10;
 constexpr std::uint64_t smallest_piece = 4096;
 /// Between two offers of a message to a peer without a receive.
 constexpr std::chrono::milliseconds retry_interval{10};
-constexpr std::uint8_t retry_for_ever = 7;
 constexpr std::uint64_t word_size = sizeof(std::uint64_t);
 
 // An operation's own words.
@@ -366,7 +365,7 @@ Status QueuePair::take_receive(RdmaOperation& operation) noexcept {
 }
 
 Status QueuePair::wait_for_receive() noexcept {
-  if (queue_.options().rnr_retry_count >= retry_for_ever) {
+  if (queue_.options().rnr_retry_count >= backend::rnr_retry_for_ever) {
     return Status::again;
   }
   const Clock::time_point now = Clock::now();

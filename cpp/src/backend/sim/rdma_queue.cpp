@@ -22,7 +22,6 @@ namespace {
 using backend::RdmaOpcode;
 using backend::RdmaOperation;
 
-constexpr std::uint8_t retry_for_ever = 7;
 /// Whether a connection is being made takes a system call to find out.
 constexpr std::uint32_t looks_at_manager = 256;
 
@@ -53,7 +52,7 @@ RdmaQueue::~RdmaQueue() = default;
 
 void RdmaQueue::watch_all() {
   require(static_cast<bool>(all_), "an epoll set");
-  if (options_.rnr_retry_count < retry_for_ever) {
+  if (options_.rnr_retry_count < backend::rnr_retry_for_ever) {
     timer_ = detail::Fd(::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC));
     require(static_cast<bool>(timer_), "a timer");
   }

@@ -1,0 +1,95 @@
+#pragma once
+
+#include "pydoca/backend.hpp"
+#include "pydoca/buf.hpp"
+#include "pydoca/status.hpp"
+
+#include "core/violation.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace pydoca::detail {
+
+/// What a library does with the bufs of its tasks, and no application may. A null buf stands for no bytes.
+class Operands {
+ public:
+  /// What a queue is given.
+  static backend::Segment* segment_of(Buf* buf) noexcept { return buf; }
+
+  /// What is wrong with a list on this side: its place, its length or its memory.
+  static Violation check(const char* operand, const Buf& list, std::uint32_t max_elements, const char* setting,
+                         const Device& device) noexcept {
+    if (!list.is_head_) {
+      return {.limit = Limit::not_first, .operand = operand};
+    }
+    if (list.list_len_ > max_elements) {
+      return {.limit = Limit::list_length,
+              .operand = operand,
+              .setting = setting,
+              .value = list.list_len_,
+              .allowed = max_elements};
+    }
+    return check_device(operand, list, device);
+  }
+  static Violation check_device(const char* operand, const Buf& list, const Device& device) noexcept {
+    return reaches(list, device.ordinal()) ? Violation{} : Violation{.limit = Limit::not_on_device, .operand = operand};
+  }
+  /// Why the memory of an imported buf cannot be reached any more; empty while it can.
+  static std::string_view lost(const Buf& buf, std::size_t ordinal) noexcept {
+    const backend::MemoryRegion* const region = buf.regions[ordinal];
+    return region != nullptr ? region->lost() : std::string_view();
+  }
+
+  /// Whether a task is filling buf: a second one would write to the same tailroom.
+  static bool is_filling(const Buf* buf) noexcept { return buf != nullptr && buf->filling_; }
+
+  // While a task has them, bufs cannot be changed or given back.
+  static void lend(Buf* buf) noexcept {
+    if (buf != nullptr) {
+      buf->change_holds(1);
+    }
+  }
+  static void take_back(Buf* buf) noexcept {
+    if (buf != nullptr) {
+      buf->change_holds(-1);
+    }
+  }
+  /// Of a buf that the task fills.
+  static void lend_to_fill(Buf* buf) noexcept {
+    if (buf != nullptr) {
+      buf->change_holds(1);
+      buf->filling_ = true;
+    }
+  }
+  /// length: the bytes that the task has appended.
+  static void take_back_filled(Buf* buf, std::uint64_t length) noexcept {
+    if (buf != nullptr) {
+      buf->change_holds(-1);
+      buf->filling_ = false;
+      append(*buf, length);
+    }
+  }
+
+ private:
+  /// Whether the device of this ordinal has registered the memory of buf and of all that follow it.
+  static bool reaches(const Buf& buf, std::size_t ordinal) noexcept {
+    for (const backend::Segment* segment = &buf; segment != nullptr; segment = segment->next) {
+      if (segment->regions[ordinal] == nullptr) {
+        return false;
+      }
+    }
+    return true;
+  }
+  static void append(Buf& buf, std::uint64_t length) noexcept {
+    for (backend::Segment* element = &buf; length != 0; element = element->next) {
+      const std::uint64_t taken = std::min(length, element->tailroom());
+      element->data_len += taken;
+      length -= taken;
+    }
+  }
+};
+
+}  // namespace pydoca::detail

@@ -1,0 +1,20 @@
+#include "core/task_pool.hpp"
+
+#include "detail/concat.hpp"
+
+namespace pydoca::detail {
+
+void TaskPool::configure(std::string_view what, Task::Callback on_success, Task::Callback on_error,
+                         std::uint32_t num_tasks, std::uint32_t limit) {
+  if (on_success == nullptr || on_error == nullptr) {
+    throw Error(Status::invalid_value, concat(what, ": both callbacks must be given; they may be the same function"));
+  }
+  if (num_tasks == 0 || num_tasks > limit) {
+    throw Error(Status::invalid_value, concat(what, ": ", num_tasks, " tasks is not in 1..", limit));
+  }
+  on_success_ = on_success;
+  on_error_ = on_error;
+  num_tasks_ = num_tasks;
+}
+
+}  // namespace pydoca::detail

@@ -1,0 +1,147 @@
+#pragma once
+
+#include "pydoca/context.hpp"
+#include "pydoca/status.hpp"
+#include "pydoca/task.hpp"
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <string_view>
+
+namespace pydoca::detail {
+
+/// All tasks of one kind in one context: their configuration, and the tasks that nobody has taken. Context::start()
+/// makes the tasks, in one block of memory, and the end of the run destroys them; in between nothing is allocated.
+class TaskPool {
+ public:
+  TaskPool() = default;
+  TaskPool(const TaskPool&) = delete;
+  TaskPool& operator=(const TaskPool&) = delete;
+
+  /// doca_<library>_task_<kind>_set_conf. Throws invalid_value when a callback is missing or num_tasks is not in
+  /// 1..limit; its message begins with what.
+  void configure(std::string_view what, Task::Callback on_success, Task::Callback on_error, std::uint32_t num_tasks,
+                 std::uint32_t limit);
+  /// 0: not configured.
+  std::uint32_t num_tasks() const noexcept { return num_tasks_; }
+  /// Never null in a configured pool.
+  Task::Callback callback(Status status) const noexcept { return status == Status::success ? on_success_ : on_error_; }
+
+  /// Makes the tasks, each as T(context, *this, kind).
+  template <std::derived_from<Task> T, class C>
+  void open(C& context, std::size_t kind) {
+    auto block = std::make_unique<BlockOf<T>>(num_tasks_, context, *this, kind);
+    for (std::uint32_t i = num_tasks_; i-- > 0;) {
+      put(block->task(i));
+    }
+    block_ = std::move(block);
+  }
+  /// Destroys the tasks.
+  void close() noexcept {
+    block_.reset();
+    free_ = nullptr;
+  }
+
+  /// The task that was put back last; null when all are taken, or none were made.
+  Task* take() noexcept {
+    Task* const task = free_;
+    if (task != nullptr) [[likely]] {
+      free_ = task->next_;
+    }
+    return task;
+  }
+  void put(Task& task) noexcept {
+    task.next_ = free_;
+    free_ = &task;
+  }
+
+ private:
+  struct Block {
+    virtual ~Block() = default;
+  };
+  template <class T>
+  class BlockOf final : public Block {
+   public:
+    template <class C>
+    BlockOf(std::uint32_t count, C& context, TaskPool& pool, std::size_t kind)
+        : storage_(static_cast<std::byte*>(::operator new(count * sizeof(T), std::align_val_t{alignof(T)}))) {
+      for (; count_ < count; ++count_) {
+        new (storage_.get() + count_ * sizeof(T)) T(context, pool, kind);
+      }
+    }
+    ~BlockOf() override {
+      for (std::uint32_t i = 0; i < count_; ++i) {
+        task(i).~T();
+      }
+    }
+    BlockOf(const BlockOf&) = delete;
+    BlockOf& operator=(const BlockOf&) = delete;
+    T& task(std::uint32_t i) noexcept { return *std::launder(reinterpret_cast<T*>(storage_.get() + i * sizeof(T))); }
+
+   private:
+    struct Deallocate {
+      void operator()(std::byte* storage) const noexcept { ::operator delete(storage, std::align_val_t{alignof(T)}); }
+    };
+    std::unique_ptr<std::byte, Deallocate> storage_;
+    std::uint32_t count_ = 0;
+  };
+
+  Task::Callback on_success_ = nullptr;
+  Task::Callback on_error_ = nullptr;
+  std::uint32_t num_tasks_ = 0;
+  Task* free_ = nullptr;
+  std::unique_ptr<Block> block_;
+};
+
+}  // namespace pydoca::detail
+
+namespace pydoca {
+
+inline detail::TaskPool& Context::pool(std::size_t kind) const noexcept { return pools_[kind]; }
+
+template <std::derived_from<Task> T, std::derived_from<Context> C>
+std::size_t Context::open_pools(C& context) {
+  std::size_t num_kinds = 0;
+  for (std::size_t kind = 0; kind < num_pools_; ++kind) {
+    if (pools_[kind].num_tasks() != 0) {
+      pools_[kind].open<T>(context, kind);
+      ++num_kinds;
+    }
+  }
+  return num_kinds;
+}
+
+template <std::derived_from<Task> T>
+Status Context::take(std::size_t kind, std::uint64_t user_data, T*& task) noexcept {
+  if (state_ != ContextState::running) [[unlikely]] {
+    return Status::bad_state;
+  }
+  Task* const taken = pools_[kind].take();
+  if (taken == nullptr) [[unlikely]] {
+    return Status::no_memory;
+  }
+  taken->state_ = Task::State::idle;
+  taken->status_ = Status::success;
+  taken->user_data_ = user_data;
+  ++allocated_;
+  task = static_cast<T*>(taken);
+  return Status::success;
+}
+
+template <std::derived_from<Task> T>
+void Context::complete_as(T& task, Status status, bool fatal) noexcept {
+  --inflight_;
+  --*engine_inflight_;
+  task.state_ = Task::State::idle;
+  task.status_ = status;
+  task.finish(status);
+  if (fatal) [[unlikely]] {
+    fail(status);
+  }
+  task.pool_->callback(status)(task, task.user_data_, user_data_);
+}
+
+}  // namespace pydoca

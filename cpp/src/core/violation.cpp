@@ -1,0 +1,62 @@
+#include "core/violation.hpp"
+
+#include "detail/concat.hpp"
+
+namespace pydoca::detail {
+
+namespace {
+
+std::string bytes(std::uint64_t count) { return concat(count, count == 1 ? " byte" : " bytes"); }
+
+}  // namespace
+
+std::string explain(const Violation& violation, const DeviceInfo& device) {
+  const auto& [limit, operand, setting, value, allowed] = violation;
+  switch (limit) {
+    case Limit::none:
+      return concat(device.name(), " refuses the task for a reason that only its driver knows");
+    case Limit::missing:
+      return concat(operand, " is missing; set it before the task is submitted");
+    case Limit::not_first:
+      return concat(operand, " is a later element of a list; give the list's first");
+    case Limit::list_length:
+      return concat(operand, " is a list of ", value, " bufs, and ", setting, " is ", allowed);
+    case Limit::not_on_device:
+      return concat(operand, " lies in a memory map that ", device.name(),
+                    " was not added to; map the memory with that device");
+    case Limit::no_data:
+      return concat(operand, " has no data; set its data section");
+    case Limit::size:
+      return concat(operand, " has ", bytes(value), " of data, and ", device.name(), " takes at most ", allowed,
+                    " in one task (", setting, ")");
+    case Limit::room:
+      return concat("src has ", bytes(value), " of data, and ", operand, " has ", bytes(allowed), " of tailroom");
+    case Limit::answer_room:
+      return concat(operand, " has ", bytes(value), " of tailroom, and 8 bytes are answered");
+    case Limit::event_value:
+      return concat(operand, " has ", bytes(value), " of data, and a sync event's value has 8");
+    case Limit::word_length:
+      return concat(operand, " has ", bytes(value), " from its data on, and an atomic changes 8");
+    case Limit::word_address:
+      return concat(operand, "'s data is at ", hex(value), ", and an atomic's 8 bytes begin at a multiple of 8");
+    case Limit::wait_mask:
+      return concat("mask must be 0, or 1, 2, 4 or 8 adjacent bytes of 0xFF, and is ", hex(value));
+    case Limit::message_length:
+      return concat("the message has ", bytes(value), "; this connection takes up to ", allowed, " (", setting, ")");
+    case Limit::other_connection:
+      return "the connection is another context's, or has ended; make another";
+    case Limit::closed_event:
+      return "the sync event is closed; import another";
+  }
+  return {};
+}
+
+std::string explain_driver_failure(const Device& device) {
+  return device.removed() ? "the device was removed; open it again when it is back"
+                          : concat("the driver of ", device.info().name(),
+                                   " reported a fatal error, of the operation or of a queue of its context, and the "
+                                   "device is still there; stop the context and start it again, or open the device "
+                                   "anew");
+}
+
+}  // namespace pydoca::detail
