@@ -47,11 +47,11 @@ bool Device::is_rdma_export(std::span<const std::byte> /*blob*/) const noexcept 
 
 ImportedRegion Device::import_rdma(std::span<const std::byte> /*blob*/) { refuse("import memory over the network"); }
 
-std::unique_ptr<RdmaQueue> Device::create_rdma_queue(const RdmaOptions& /*options*/, Doorbell& /*doorbell*/) {
+std::unique_ptr<RdmaQueue> Device::create_rdma_queue(const RdmaOptions& /*options*/, Notifier& /*notifier*/) {
   refuse("do RDMA");
 }
 
-std::unique_ptr<CopyQueue> Device::create_copy_queue(const QueueOptions& /*options*/, Doorbell& /*doorbell*/) {
+std::unique_ptr<CopyQueue> Device::create_copy_queue(const QueueOptions& /*options*/, Notifier& /*notifier*/) {
   refuse("copy memory: it has no DMA engine");
 }
 

@@ -212,7 +212,7 @@ std::shared_ptr<Connection> Endpoint::connect(std::unique_ptr<backend::Channel> 
 void Endpoint::done(SendTask& task, Status status) noexcept {
   task.outcome_ = status;
   done_.push(task);
-  ring();
+  notify();
 }
 
 }  // namespace pydoca::comch

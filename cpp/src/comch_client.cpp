@@ -49,7 +49,7 @@ Status Client::begin() {
   refusal_.clear();
   refusal_.reserve(max_refusal);
   dialer_ = device()->backend().dial(name(), channel_options());
-  ring();
+  notify();
   return Status::in_progress;
 }
 
@@ -117,7 +117,7 @@ void Client::unestablished(Connection& connection, Status status, std::string_vi
   } else if (dialer_->fd() >= 0) {
     watch_dialer();  // that server went; the next one will say when it is there
   } else {
-    ring();
+    notify();
   }
 }
 

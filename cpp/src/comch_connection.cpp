@@ -25,7 +25,7 @@ void Connection::open() {
     watched_events_ = EPOLLIN;
   }
   join(engine.ready_list());
-  ring();
+  notify();
 }
 
 void Connection::update_info() {
@@ -62,7 +62,7 @@ void Connection::resume() noexcept {
   if (paused_) {
     paused_ = false;
     update_watch();
-    ring();
+    notify();
   }
 }
 
@@ -76,7 +76,7 @@ void Connection::begin_close(Status status) noexcept {
   while (SendTask* task = waiting_.pop()) {
     endpoint_->done(*task, status);
   }
-  ring();
+  notify();
 }
 
 void Connection::end(Phase phase) noexcept {
@@ -192,7 +192,7 @@ void Connection::send_waiting() noexcept {
 void Connection::task_done() noexcept {
   --outstanding_;
   if (phase_ == Phase::closing && outstanding_ == 0) {
-    ring();
+    notify();
   }
 }
 

@@ -2,8 +2,8 @@
 
 #include "pydoca/log.hpp"
 
+#include "core/ready_list.hpp"
 #include "detail/concat.hpp"
-#include "detail/ready_list.hpp"
 #include "detail/thread_token.hpp"
 
 #include <array>
@@ -29,7 +29,7 @@ constexpr std::uint32_t cost_between_fds = 4096;
 }  // namespace
 
 /// Tasks that other threads handed over: a lock-free stack, which the owner takes as a whole and turns round.
-class ProgressEngine::Inbox final : public backend::Doorbell {
+class ProgressEngine::Inbox final : public detail::ReadyNode {
  public:
   explicit Inbox(detail::ReadyList& ready) noexcept { join(ready); }
   ~Inbox() override { leave(); }
@@ -42,7 +42,7 @@ class ProgressEngine::Inbox final : public backend::Doorbell {
     do {
       task.next_ = top;
     } while (!top_.compare_exchange_weak(top, &task, std::memory_order_release, std::memory_order_relaxed));
-    ring_from_any_thread();
+    notify_from_any_thread();
   }
 
   void take_back(const Context& context) noexcept {
@@ -196,8 +196,8 @@ bool ProgressEngine::collect_fds() noexcept {
   for (int i = 0; i < count; ++i) {
     // The event fd itself carries no pointer: it says only that the lists have something, and they are looked at
     // anyway.
-    if (auto* node = static_cast<backend::Doorbell*>(events[static_cast<std::size_t>(i)].data.ptr)) {
-      node->ring();
+    if (auto* node = static_cast<detail::ReadyNode*>(events[static_cast<std::size_t>(i)].data.ptr)) {
+      node->notify();
       found = true;
     }
   }
@@ -287,7 +287,7 @@ void ProgressEngine::release_thread() {
   owner_tid_ = 0;
 }
 
-void ProgressEngine::watch(int fd, std::uint32_t events, backend::Doorbell& node) {
+void ProgressEngine::watch(int fd, std::uint32_t events, detail::ReadyNode& node) {
   epoll_event event{.events = events, .data = {.ptr = &node}};
   if (::epoll_ctl(epoll_fd_, EPOLL_CTL_ADD, fd, &event) != 0) {
     throw Error(Status::operating_system, detail::concat("watch descriptor ", fd, ": ", std::strerror(errno)));
@@ -295,7 +295,7 @@ void ProgressEngine::watch(int fd, std::uint32_t events, backend::Doorbell& node
   ++num_fds_;
 }
 
-void ProgressEngine::rewatch(int fd, std::uint32_t events, backend::Doorbell& node) noexcept {
+void ProgressEngine::rewatch(int fd, std::uint32_t events, detail::ReadyNode& node) noexcept {
   epoll_event event{.events = events, .data = {.ptr = &node}};
   ::epoll_ctl(epoll_fd_, EPOLL_CTL_MOD, fd, &event);
 }

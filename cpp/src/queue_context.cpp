@@ -89,12 +89,12 @@ void QueueContext::prepare_sleep() noexcept {
     watched_ = true;
   } catch (const Error& error) {
     log::engine(log::Level::error, kind(), error.what());
-    ring();  // it must not sleep, then
+    notify();  // it must not sleep, then
     return;
   }
   queue_->arm();
   if (queue_->look()) {
-    ring();
+    notify();
   }
 }
 

@@ -212,7 +212,7 @@ bool Rdma::deliver_news(bool& more) noexcept {
 
 void Rdma::news() noexcept {
   news_ = true;
-  ring();
+  notify();
 }
 
 bool Rdma::report_one() noexcept {

@@ -218,7 +218,7 @@ void SyncEventContext::append_done(SyncEventTask& task, Status outcome) noexcept
   task.next_ = nullptr;
   *done_end_ = &task;
   done_end_ = &task.next_;
-  ring();
+  notify();
 }
 
 void SyncEventContext::post(SyncEventTask& task) noexcept {
@@ -290,7 +290,7 @@ bool SyncEventContext::look() noexcept {
 void SyncEventContext::prepare_sleep() noexcept {
   counter().arm();
   if (counter().load() != last_) {
-    ring();
+    notify();
   } else if (const Status failure = counter().failure(counter().losses_told()); failure != Status::success) {
     fail_waits(failure);  // a peer's end rang when nobody waited
   } else if (timer_ != nullptr) {

@@ -61,8 +61,8 @@ class Device final : public backend::Device {
             .access = Access::pci_read_only};
   }
   std::unique_ptr<backend::CopyQueue> create_copy_queue(const backend::QueueOptions& options,
-                                                        backend::Doorbell& doorbell) override {
-    return std::make_unique<sim::CopyQueue>(engine_, options, doorbell);
+                                                        backend::Notifier& notifier) override {
+    return std::make_unique<sim::CopyQueue>(engine_, options, notifier);
   }
 
   std::atomic<Region*> last_region{nullptr};

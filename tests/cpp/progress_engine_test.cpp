@@ -423,9 +423,9 @@ TEST_F(ProgressEngineTest, WaitSleepsUntilSomethingIsPending) {
 }
 
 /// Watches one end of an eventfd and takes nothing from it unless told to.
-class Watcher final : public backend::Doorbell {
+class Watcher final : public detail::ReadyNode {
  public:
-  using Doorbell::join;
+  using ReadyNode::join;
 
   int fd = -1;
   bool takes = false;

@@ -1,4 +1,4 @@
-#include "detail/ready_list.hpp"
+#include "core/ready_list.hpp"
 
 #include "detail/pause.hpp"
 
@@ -15,10 +15,12 @@ namespace pydoca::detail {
 namespace {
 
 /// Counts what it is asked to do; work is what other threads hand to it.
-class Node final : public backend::Doorbell {
+class Node final : public ReadyNode {
  public:
-  using Doorbell::join;
-  using Doorbell::leave;
+  using ReadyNode::join;
+  using ReadyNode::keep_looking;
+  using ReadyNode::leave;
+  using ReadyNode::stop_looking;
 
   std::atomic<std::uint64_t> work{0};
   std::uint64_t done = 0;
@@ -83,7 +85,7 @@ class ReadyListTest : public testing::Test {
 TEST_F(ReadyListTest, DisarmingTakesEveryWakeUp) {
   for (const bool arm_again : {false, true}) {
     list.arm();
-    nodes[0].ring_from_any_thread();
+    nodes[0].notify_from_any_thread();
     EXPECT_TRUE(readable(list.event_fd()));
     EXPECT_NE(list.pop(), nullptr);
     if (arm_again) {
@@ -96,7 +98,7 @@ TEST_F(ReadyListTest, DisarmingTakesEveryWakeUp) {
 
 TEST_F(ReadyListTest, PopsInOrderOfRinging) {
   for (const int index : {2, 0, 1}) {
-    nodes[static_cast<std::size_t>(index)].ring();
+    nodes[static_cast<std::size_t>(index)].notify();
   }
   EXPECT_EQ(list.pop(), &nodes[2]);
   EXPECT_EQ(list.pop(), &nodes[0]);
@@ -106,8 +108,8 @@ TEST_F(ReadyListTest, PopsInOrderOfRinging) {
 
 TEST_F(ReadyListTest, ListsANodeOnceHoweverOftenItRings) {
   for (int i = 0; i < 3; ++i) {
-    nodes[0].ring();
-    nodes[0].ring_from_any_thread();
+    nodes[0].notify();
+    nodes[0].notify_from_any_thread();
   }
   EXPECT_EQ(list.pop(), &nodes[0]);
   // The ring from another thread was collected while the node was listed, or lists it once more; never more often.
@@ -119,7 +121,7 @@ TEST_F(ReadyListTest, ListsANodeOnceHoweverOftenItRings) {
 TEST_F(ReadyListTest, GoesRoundAmongNodesWithMore) {
   for (Node& node : nodes) {
     node.work = 4;
-    node.ring();
+    node.notify();
   }
   for (std::uint64_t turn = 1; turn <= 4; ++turn) {
     for (Node& node : nodes) {
@@ -131,16 +133,16 @@ TEST_F(ReadyListTest, GoesRoundAmongNodesWithMore) {
 }
 
 TEST_F(ReadyListTest, DropsANodeThatHasNothing) {
-  nodes[0].ring();
+  nodes[0].notify();
   EXPECT_FALSE(list.progress(*list.pop()));
   EXPECT_TRUE(list.empty());
 }
 
 TEST_F(ReadyListTest, BusyNodesDoNotStarveAPostedOne) {
   nodes[0].work = 1000;
-  nodes[0].ring();
+  nodes[0].notify();
   nodes[1].work = 1;
-  nodes[1].ring_from_any_thread();
+  nodes[1].notify_from_any_thread();
   for (int i = 0; i < 4; ++i) {
     list.progress(*list.pop());
   }
@@ -148,9 +150,9 @@ TEST_F(ReadyListTest, BusyNodesDoNotStarveAPostedOne) {
 }
 
 TEST_F(ReadyListTest, RemovesAListedNode) {
-  nodes[0].ring();
-  nodes[1].ring();
-  nodes[2].ring();
+  nodes[0].notify();
+  nodes[1].notify();
+  nodes[2].notify();
   nodes[1].leave();
   EXPECT_EQ(list.pop(), &nodes[0]);
   EXPECT_EQ(list.pop(), &nodes[2]);
@@ -158,8 +160,8 @@ TEST_F(ReadyListTest, RemovesAListedNode) {
 }
 
 TEST_F(ReadyListTest, RemovesAPostedNode) {
-  nodes[0].ring_from_any_thread();
-  nodes[1].ring_from_any_thread();
+  nodes[0].notify_from_any_thread();
+  nodes[1].notify_from_any_thread();
   nodes[1].leave();
   EXPECT_EQ(list.pop(), &nodes[0]);
   EXPECT_EQ(list.pop(), nullptr);
@@ -169,7 +171,7 @@ TEST_F(ReadyListTest, ForgetsANodeThatDies) {
   {
     Node node;
     node.join(list);
-    node.ring();
+    node.notify();
     node.offer_assist();
   }
   EXPECT_EQ(list.pop(), nullptr);
@@ -178,8 +180,8 @@ TEST_F(ReadyListTest, ForgetsANodeThatDies) {
 
 TEST_F(ReadyListTest, IgnoresRingsOfANodeThatNeverJoined) {
   Node node;
-  node.ring();
-  node.ring_from_any_thread();
+  node.notify();
+  node.notify_from_any_thread();
   node.offer_assist();
   EXPECT_TRUE(list.empty());
 }
@@ -259,7 +261,7 @@ TEST_F(ReadyListTest, AnOfferOfAssistanceKeepsNobodyAwake) {
 }
 
 TEST_F(ReadyListTest, ArmedAndRungIsReadableWhicheverCameFirst) {
-  nodes[0].ring();
+  nodes[0].notify();
   list.arm();
   EXPECT_TRUE(readable(list.event_fd()));
   list.disarm();
@@ -268,12 +270,12 @@ TEST_F(ReadyListTest, ArmedAndRungIsReadableWhicheverCameFirst) {
 
   list.arm();
   EXPECT_FALSE(readable(list.event_fd()));
-  nodes[0].ring();
+  nodes[0].notify();
   EXPECT_TRUE(readable(list.event_fd()));
   list.disarm();
   list.pop();
 
-  nodes[0].ring_from_any_thread();
+  nodes[0].notify_from_any_thread();
   EXPECT_FALSE(readable(list.event_fd()));
   list.arm();
   EXPECT_TRUE(readable(list.event_fd()));
@@ -281,16 +283,16 @@ TEST_F(ReadyListTest, ArmedAndRungIsReadableWhicheverCameFirst) {
 
 TEST_F(ReadyListTest, WritesTheEventOnceAnArm) {
   list.arm();
-  nodes[0].ring_from_any_thread();
-  nodes[1].ring_from_any_thread();
-  nodes[2].ring();
+  nodes[0].notify_from_any_thread();
+  nodes[1].notify_from_any_thread();
+  nodes[2].notify();
   EXPECT_EQ(sleep_on(list.event_fd()), 1U);
   EXPECT_FALSE(readable(list.event_fd()));
 }
 
 TEST_F(ReadyListTest, WritesNoEventUnlessArmed) {
-  nodes[0].ring();
-  nodes[1].ring_from_any_thread();
+  nodes[0].notify();
+  nodes[1].notify_from_any_thread();
   EXPECT_FALSE(readable(list.event_fd()));
 }
 
@@ -299,7 +301,7 @@ TEST_F(ReadyListTest, WritesNoEventUnlessArmed) {
 void progress_until(ReadyList& list, std::span<Node> nodes, std::uint64_t total) {
   std::uint64_t seen = 0;
   while (seen < total) {
-    while (backend::Doorbell* node = list.pop()) {
+    while (ReadyNode* node = list.pop()) {
       seen += list.progress(*node) ? 1U : 0U;
     }
     if (seen < total) {
@@ -321,7 +323,7 @@ TEST_F(ReadyListTest, NoWakeUpIsLostInPingPong) {
   std::jthread poster([&] {
     for (std::uint64_t round = 1; round <= rounds; ++round) {
       node.work.store(round, std::memory_order_release);
-      node.ring_from_any_thread();
+      node.notify_from_any_thread();
       while (answered.load(std::memory_order_acquire) != round) {
         std::this_thread::yield();
       }
@@ -331,7 +333,7 @@ TEST_F(ReadyListTest, NoWakeUpIsLostInPingPong) {
     while (node.done < round) {
       list.arm();
       ASSERT_EQ(sleep_on(list.event_fd()), 1U);
-      while (backend::Doorbell* rung = list.pop()) {
+      while (ReadyNode* rung = list.pop()) {
         list.progress(*rung);
       }
     }
@@ -346,7 +348,7 @@ TEST_F(ReadyListTest, NoWakeUpIsLostAmongManyPosters) {
     posters.emplace_back([&node] {
       for (std::uint64_t count = 0; count < each; ++count) {
         node.work.fetch_add(1, std::memory_order_release);
-        node.ring_from_any_thread();
+        node.notify_from_any_thread();
         // Pauses of changing length let the owner fall asleep at every point of the posting.
         for (std::uint64_t spin = 0; spin < (count * 7) % 64; ++spin) {
           pause();
@@ -364,7 +366,7 @@ TEST_F(ReadyListTest, NoWakeUpIsLostWhenPostersShareANode) {
     posters.emplace_back([this] {
       for (std::uint64_t count = 0; count < each; ++count) {
         nodes[0].work.fetch_add(1, std::memory_order_release);
-        nodes[0].ring_from_any_thread();
+        nodes[0].notify_from_any_thread();
       }
     });
   }

@@ -26,6 +26,7 @@ ORDER = [
     ["memory"],
     ["log"],
     ["backend"],
+    ["ready_node"],
     ["device"],
     ["representor"],
     ["mmap"],

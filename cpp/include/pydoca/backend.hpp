@@ -22,7 +22,8 @@
 
 namespace pydoca::detail {
 class ReadyList;
-}
+class ReadyNode;
+}  // namespace pydoca::detail
 
 namespace pydoca::backend {
 
@@ -138,62 +139,33 @@ struct RepresentorProperties {
 
 // ---- Telling the engine that there is something to poll --------------------------------------------------------
 
-/// A node in a progress engine's list of things with something to deliver. The engine owns it; a backend is lent one
-/// with each queue and rings it. Rings are hints: ringing too often costs time, not correctness.
-class Doorbell {
+/// What a backend is lent with each queue, to say that the queue's context has something to do. Notifications are
+/// hints: one too many costs time, and not correctness.
+class Notifier {
  public:
-  Doorbell() = default;
-  Doorbell(const Doorbell&) = delete;
-  Doorbell& operator=(const Doorbell&) = delete;
+  Notifier(const Notifier&) = delete;
+  Notifier& operator=(const Notifier&) = delete;
 
   /// poll() would return something. Only on the engine's own thread.
-  void ring() noexcept {
+  void notify() noexcept {
     if (!listed_) {
       list();
     }
   }
-  /// The same from any thread; wakes an armed engine. The ringer must have published what poll() will find.
-  void ring_from_any_thread() noexcept;
+  /// The same from any thread; wakes an armed engine. The caller must have published what poll() will find.
+  void notify_from_any_thread() noexcept;
   /// assist() could do a piece of work now. Only on the engine's own thread. Never keeps an engine from sleeping.
   void offer_assist() noexcept;
-  /// Has the engine call look() while it polls, for what rings nobody while an engine is awake. Ends by itself: before
-  /// the engine sleeps, it calls prepare_sleep(), and asks no more. Only on the engine's own thread.
-  void keep_looking() noexcept;
-  void stop_looking() noexcept;
-
- protected:
-  virtual ~Doorbell();
-
-  /// Delivers at most one completion or event. Returns whether anything advanced; clears more when nothing is left.
-  virtual bool progress_one(bool& more) noexcept = 0;
-  /// Lends the polling core to the device for one piece of work. Returns false when there was none.
-  virtual bool assist() noexcept { return false; }
-  /// Whether there is something to deliver; called often, so cheap.
-  virtual bool look() noexcept { return false; }
-  /// From now on a change must wake the engine; rings when there is something to deliver already.
-  virtual void prepare_sleep() noexcept {}
-
-  /// Joins or leaves an engine's list. After leave() no other thread may ring.
-  void join(detail::ReadyList& ready) noexcept { ready_ = &ready; }
-  void leave() noexcept;
 
  private:
   friend class pydoca::detail::ReadyList;
-
+  friend class pydoca::detail::ReadyNode;
+  Notifier() = default;
+  ~Notifier() = default;
   void list() noexcept;
 
   detail::ReadyList* ready_ = nullptr;
-  Doorbell* next_ = nullptr;
-  Doorbell* prev_ = nullptr;
   bool listed_ = false;
-  bool assisting_ = false;
-  bool looking_ = false;
-  Doorbell* next_assist_ = nullptr;
-  Doorbell* prev_assist_ = nullptr;
-  Doorbell* next_looking_ = nullptr;
-  Doorbell* prev_looking_ = nullptr;
-  std::atomic<bool> posted_{false};
-  Doorbell* next_posted_ = nullptr;
 };
 
 // ---- Memory -----------------------------------------------------------------------------------------------------
@@ -275,14 +247,14 @@ struct CopyOperation : Operation {
 
 /// Belongs to one thread, as its engine does. A device's completions are taken in batches and given one by one.
 ///
-/// How an engine hears of them: what is finished in the engine's own thread rings the doorbell that the queue was
+/// How an engine hears of them: what is finished in the engine's own thread notifies by the notifier that the queue was
 /// lent, and so may other threads; a queue that has a descriptor is also looked at, while the engine polls, and armed
 /// before the engine sleeps.
 class Queue {
  public:
   virtual ~Queue() = default;
 
-  /// Pollable: readable when something came after arm(). -1: the doorbell tells of everything.
+  /// Pollable: readable when something came after arm(). -1: the notifier tells of everything.
   virtual int fd() const noexcept { return -1; }
   /// Whether poll(), or next_event() of an RdmaQueue, would give something. Called often: no system call.
   virtual bool look() noexcept { return false; }
@@ -445,7 +417,7 @@ class RdmaQueue : public Queue {
   virtual std::unique_ptr<QueuePair> connect_to(const RdmaAddress& address, std::span<const std::byte> private_data);
   /// The next one, if there is one. Events of a queue pair come after what it had to complete before them.
   virtual bool next_event(RdmaEvent& event) noexcept = 0;
-  /// Pollable: readable while next_event() may give something. -1: fd() and the doorbell tell of it.
+  /// Pollable: readable while next_event() may give something. -1: fd() and the notifier tell of it.
   virtual int event_fd() const noexcept { return -1; }
 };
 
@@ -541,9 +513,9 @@ class Device {
 
   /// Surprise removal: every operation fails from now on.
   virtual bool removed() const noexcept { return false; }
-  /// Rings from any thread when that happens, until unwatch_removal(). Nothing where queues' descriptors tell of it.
-  virtual void watch_removal(Doorbell& /*doorbell*/) {}
-  virtual void unwatch_removal(Doorbell& /*doorbell*/) noexcept {}
+  /// Notifies from any thread when that happens, until unwatch_removal(). Nothing where queues' descriptors tell of it.
+  virtual void watch_removal(Notifier& /*notifier*/) {}
+  virtual void unwatch_removal(Notifier& /*notifier*/) noexcept {}
   virtual std::vector<RepresentorProperties> representors(RepFilter filter);
   virtual std::unique_ptr<MemoryRegion> register_memory(const MemoryRange& range, Access access);
   /// Throws invalid_value, unsupported_version, not_permitted, not_connected (the owner is gone), bad_state
@@ -555,7 +527,7 @@ class Device {
   virtual ImportedRegion import_rdma(std::span<const std::byte> blob);
   /// rdma-core's struct ibv_pd. Throws not_supported.
   virtual void* protection_domain() const;
-  virtual std::unique_ptr<CopyQueue> create_copy_queue(const QueueOptions& options, Doorbell& doorbell);
+  virtual std::unique_ptr<CopyQueue> create_copy_queue(const QueueOptions& options, Notifier& notifier);
   /// In 8 aligned bytes of this process, which keep their value, or in memory of its own, starting at 0. Throws
   /// invalid_value when the memory is not there.
   virtual std::unique_ptr<Counter> create_counter(const MemoryRange* memory);
@@ -565,7 +537,7 @@ class Device {
   virtual std::unique_ptr<Listener> listen(const RepresentorProperties& representor, std::string_view service,
                                            const ChannelOptions& options);
   /// Throws invalid_value for options that the device does not take.
-  virtual std::unique_ptr<RdmaQueue> create_rdma_queue(const RdmaOptions& options, Doorbell& doorbell);
+  virtual std::unique_ptr<RdmaQueue> create_rdma_queue(const RdmaOptions& options, Notifier& notifier);
   virtual std::unique_ptr<Dialer> dial(std::string_view service, const ChannelOptions& options);
 };
 

@@ -87,7 +87,7 @@ class SendQueue {
 /// its socket's buffer, which takes recv_queue_size messages of max_msg_size and more of shorter ones, and after that
 /// in its tasks, which do not complete before resume(). A receiver with a bounded inbox pauses when the inbox is full.
 /// While paused, the end of a peer that left messages is not reported.
-class Connection final : public std::enable_shared_from_this<Connection>, private backend::Doorbell {
+class Connection final : public std::enable_shared_from_this<Connection>, private detail::ReadyNode {
  public:
   ~Connection() override;
 

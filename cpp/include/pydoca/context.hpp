@@ -2,6 +2,7 @@
 
 #include "pydoca/backend.hpp"
 #include "pydoca/device.hpp"
+#include "pydoca/ready_node.hpp"
 #include "pydoca/status.hpp"
 #include "pydoca/task.hpp"
 #include "pydoca/types.hpp"
@@ -27,7 +28,7 @@ enum class ContextState : std::uint8_t { idle = 0, starting = 1, running = 2, st
 /// idle: configure, connect, start. starting: progress, or stop. running: allocate and submit tasks. stopping:
 /// in-flight tasks come back, failed with shutdown unless the device had begun them; idle once every task is back in
 /// its pool. A failed task takes a running context to stopping by itself. Belongs to its progress engine's thread.
-class Context : public std::enable_shared_from_this<Context>, public backend::Doorbell {
+class Context : public std::enable_shared_from_this<Context>, protected detail::ReadyNode {
  public:
   using StateChanged = void (*)(std::uint64_t user_data, Context& context, ContextState previous, ContextState next);
 
@@ -93,7 +94,7 @@ class Context : public std::enable_shared_from_this<Context>, public backend::Do
   /// Asks for one more progress, which takes a stopping context to idle when all has come back.
   void settle() noexcept {
     if (state_ == ContextState::stopping && can_settle()) [[unlikely]] {
-      ring();
+      notify();
     }
   }
   /// For look(), which returns this: after thousands of looks in vain the context dozes, that is, it is not looked at

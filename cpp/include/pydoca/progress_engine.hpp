@@ -78,8 +78,8 @@ class ProgressEngine : public std::enable_shared_from_this<ProgressEngine> {
   void take_over() noexcept;
 
   // For contexts with file descriptors: node is put on the ready list when fd shows events (EPOLLIN ...).
-  void watch(int fd, std::uint32_t events, backend::Doorbell& node);
-  void rewatch(int fd, std::uint32_t events, backend::Doorbell& node) noexcept;
+  void watch(int fd, std::uint32_t events, detail::ReadyNode& node);
+  void rewatch(int fd, std::uint32_t events, detail::ReadyNode& node) noexcept;
   void unwatch(int fd) noexcept;
   /// Nodes of a library, apart from its context, join this list.
   detail::ReadyList& ready_list() noexcept { return *ready_; }

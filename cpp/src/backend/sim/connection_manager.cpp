@@ -24,7 +24,7 @@ namespace {
 using backend::RdmaEvent;
 using detail::concat;
 
-constexpr int backlog = 128;
+constexpr int max_waiting_connections = 128;
 constexpr std::size_t max_strangers = 128;
 // As RDMA-CM has them.
 constexpr std::size_t max_request_data = 56;
@@ -153,7 +153,7 @@ void ConnectionManager::listen(std::uint16_t port) {
   std::vector<detail::Fd> sockets;
   for (const backend::Gid& gid : device.capabilities().rdma->gids) {
     try {
-      sockets.push_back(listen_at(socket_address(device.fabric(), gid, port), backlog));
+      sockets.push_back(listen_at(socket_address(device.fabric(), gid, port), max_waiting_connections));
     } catch (const Error& error) {
       throw Error(error.status(), concat("listen to port ", port, " of ", device.properties().name, ": ",
                                          std::string_view(error.what())));

@@ -23,9 +23,9 @@ void append(backend::Operation**& end, backend::Operation& operation) noexcept {
 
 }  // namespace
 
-CopyQueue::CopyQueue(CopyEngine& engine, const backend::QueueOptions& options, backend::Doorbell& doorbell)
+CopyQueue::CopyQueue(CopyEngine& engine, const backend::QueueOptions& options, backend::Notifier& notifier)
     : engine_(engine),
-      doorbell_(doorbell),
+      notifier_(notifier),
       depth_(options.depth),
       inline_size_(engine.start() ? inline_size : ~std::uint64_t{0}),
       mask_(std::bit_ceil(options.depth) - 1),
@@ -84,7 +84,7 @@ void CopyQueue::execute(backend::CopyOperation& operation) noexcept {
     finish(operation, copy_piece(operation, limits.ordinal, 0, operation.length, false));
   } else {
     engine_.push(operation);
-    doorbell_.offer_assist();
+    notifier_.offer_assist();
   }
 }
 
@@ -94,7 +94,7 @@ void CopyQueue::finish(backend::CopyOperation& operation, Status status) noexcep
     broken_.store(true, std::memory_order_relaxed);
   }
   finished_[finished_tail_++ & mask_] = &operation;
-  doorbell_.ring();
+  notifier_.notify();
 }
 
 void CopyQueue::finish_remotely(backend::CopyOperation& operation, Status status) noexcept {
@@ -108,7 +108,7 @@ void CopyQueue::finish_remotely(backend::CopyOperation& operation, Status status
     operation.next = top;
   } while (
       !finished_remotely_.compare_exchange_weak(top, &operation, std::memory_order_release, std::memory_order_relaxed));
-  doorbell_.ring_from_any_thread();
+  notifier_.notify_from_any_thread();
   workers_inside_.fetch_sub(1, std::memory_order_release);
 }
 

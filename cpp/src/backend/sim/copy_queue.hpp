@@ -15,7 +15,7 @@ namespace pydoca::sim {
 class CopyQueue final : public backend::CopyQueue {
  public:
   /// Throws bad_state in a process forked since the engine was made.
-  CopyQueue(CopyEngine& engine, const backend::QueueOptions& options, backend::Doorbell& doorbell);
+  CopyQueue(CopyEngine& engine, const backend::QueueOptions& options, backend::Notifier& notifier);
   ~CopyQueue() override;
 
   Status post(backend::CopyOperation& operation, bool flush) noexcept override;
@@ -37,7 +37,7 @@ class CopyQueue final : public backend::CopyQueue {
   void prefetch() const noexcept;
 
   CopyEngine& engine_;
-  backend::Doorbell& doorbell_;
+  backend::Notifier& notifier_;
   const std::uint32_t depth_;
   const std::uint64_t inline_size_;
   std::uint32_t outstanding_ = 0;

@@ -86,21 +86,21 @@ backend::ImportedRegion Device::import_rdma(std::span<const std::byte> blob) {
 }
 
 std::unique_ptr<backend::RdmaQueue> Device::create_rdma_queue(const backend::RdmaOptions& options,
-                                                              backend::Doorbell& doorbell) {
+                                                              backend::Notifier& notifier) {
   require_present("create a queue for RDMA");
   if (!capabilities().rdma.has_value()) {
-    return backend::Device::create_rdma_queue(options, doorbell);
+    return backend::Device::create_rdma_queue(options, notifier);
   }
-  return std::make_unique<RdmaQueue>(*this, options, doorbell);
+  return std::make_unique<RdmaQueue>(*this, options, notifier);
 }
 
 std::unique_ptr<backend::CopyQueue> Device::create_copy_queue(const backend::QueueOptions& options,
-                                                              backend::Doorbell& doorbell) {
+                                                              backend::Notifier& notifier) {
   require_present("create a DMA queue");
   if (!capabilities().dma.has_value()) {
-    return backend::Device::create_copy_queue(options, doorbell);
+    return backend::Device::create_copy_queue(options, notifier);
   }
-  return std::make_unique<CopyQueue>(engine_, options, doorbell);
+  return std::make_unique<CopyQueue>(engine_, options, notifier);
 }
 
 std::unique_ptr<backend::Counter> Device::create_counter(const backend::MemoryRange* memory) {

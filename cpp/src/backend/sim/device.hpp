@@ -22,17 +22,17 @@ class Device final : public backend::Device {
   std::size_t ordinal() const noexcept { return ordinal_; }
 
   bool removed() const noexcept override { return present_.removal->happened().load(std::memory_order_relaxed); }
-  void watch_removal(backend::Doorbell& doorbell) override { present_.removal->watch(doorbell); }
-  void unwatch_removal(backend::Doorbell& doorbell) noexcept override { present_.removal->unwatch(doorbell); }
+  void watch_removal(backend::Notifier& notifier) override { present_.removal->watch(notifier); }
+  void unwatch_removal(backend::Notifier& notifier) noexcept override { present_.removal->unwatch(notifier); }
   std::vector<backend::RepresentorProperties> representors(RepFilter filter) override;
   std::unique_ptr<backend::MemoryRegion> register_memory(const backend::MemoryRange& range, Access access) override;
   backend::ImportedRegion import_pci(std::span<const std::byte> blob) override;
   bool is_rdma_export(std::span<const std::byte> blob) const noexcept override;
   backend::ImportedRegion import_rdma(std::span<const std::byte> blob) override;
   std::unique_ptr<backend::RdmaQueue> create_rdma_queue(const backend::RdmaOptions& options,
-                                                        backend::Doorbell& doorbell) override;
+                                                        backend::Notifier& notifier) override;
   std::unique_ptr<backend::CopyQueue> create_copy_queue(const backend::QueueOptions& options,
-                                                        backend::Doorbell& doorbell) override;
+                                                        backend::Notifier& notifier) override;
   std::unique_ptr<backend::Counter> create_counter(const backend::MemoryRange* memory) override;
   std::unique_ptr<backend::Counter> import_counter(std::span<const std::byte> blob,
                                                    backend::CounterScope scope) override;

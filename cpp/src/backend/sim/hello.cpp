@@ -7,9 +7,9 @@ namespace {
 
 constexpr std::uint32_t channel_magic = 0x68636370;
 
-class Writer {
+class HelloWriter {
  public:
-  explicit Writer(HelloFrame& frame) noexcept : frame_(frame) {}
+  explicit HelloWriter(HelloFrame& frame) noexcept : frame_(frame) {}
 
   void number(std::uint32_t value) noexcept { bytes(&value, sizeof value); }
   void text(std::string_view value) noexcept {
@@ -32,9 +32,9 @@ class Writer {
 static_assert(sizeof(HelloFrame) >= 8 * sizeof(std::uint32_t) + 3 * (sizeof(std::uint32_t) + max_hello_text));
 
 /// Once something was missing, everything later is missing, too.
-class Reader {
+class HelloReader {
  public:
-  explicit Reader(std::span<const std::byte> bytes) noexcept : rest_(bytes) {}
+  explicit HelloReader(std::span<const std::byte> bytes) noexcept : rest_(bytes) {}
 
   std::uint32_t number() noexcept {
     std::uint32_t value = 0;
@@ -66,14 +66,14 @@ class Reader {
   bool sound_ = true;
 };
 
-void write_opening(Writer& writer, const backend::ChannelOptions& options) noexcept {
+void write_opening(HelloWriter& writer, const backend::ChannelOptions& options) noexcept {
   writer.number(channel_magic);
   writer.number(channel_version);
   writer.number(options.max_msg_size);
   writer.number(options.recv_queue_size);
 }
 
-Status read_opening(Reader& reader, backend::ChannelOptions& options) noexcept {
+Status read_opening(HelloReader& reader, backend::ChannelOptions& options) noexcept {
   if (reader.number() != channel_magic) {
     return Status::invalid_value;
   }
@@ -95,7 +95,7 @@ Status known_answer(std::uint32_t number) noexcept {
 }  // namespace
 
 std::span<const std::byte> encode(const Hello& hello, HelloFrame& frame) noexcept {
-  Writer writer(frame);
+  HelloWriter writer(frame);
   write_opening(writer, hello.options);
   writer.text(hello.fabric);
   writer.text(hello.pci_addr);
@@ -104,7 +104,7 @@ std::span<const std::byte> encode(const Hello& hello, HelloFrame& frame) noexcep
 }
 
 std::span<const std::byte> encode(const Answer& answer, HelloFrame& frame) noexcept {
-  Writer writer(frame);
+  HelloWriter writer(frame);
   write_opening(writer, answer.options);
   writer.number(static_cast<std::uint32_t>(answer.status));
   writer.text(answer.reason);
@@ -112,7 +112,7 @@ std::span<const std::byte> encode(const Answer& answer, HelloFrame& frame) noexc
 }
 
 Status decode(std::span<const std::byte> bytes, Hello& hello) noexcept {
-  Reader reader(bytes);
+  HelloReader reader(bytes);
   const Status status = read_opening(reader, hello.options);
   if (status != Status::success) {
     return status;
@@ -124,7 +124,7 @@ Status decode(std::span<const std::byte> bytes, Hello& hello) noexcept {
 }
 
 Status decode(std::span<const std::byte> bytes, Answer& answer) noexcept {
-  Reader reader(bytes);
+  HelloReader reader(bytes);
   const Status status = read_opening(reader, answer.options);
   if (status != Status::success) {
     return status;

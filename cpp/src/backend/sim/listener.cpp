@@ -17,7 +17,7 @@ namespace {
 using detail::concat;
 using detail::Fd;
 
-constexpr std::uint32_t backlog = 128;
+constexpr std::uint32_t max_waiting_clients = 128;
 
 class SocketListener final : public backend::Listener {
  public:
@@ -76,7 +76,7 @@ void SocketListener::refuse_for_lack_of_descriptors() noexcept {
 
 /// Clients that found the backlog full wait for the next announcement.
 void SocketListener::drained() noexcept {
-  const bool overflowed = std::exchange(accepted_, 0) >= backlog;
+  const bool overflowed = std::exchange(accepted_, 0) >= max_waiting_clients;
   try {
     if (overflowed) {
       announce(identity_->fabric);
@@ -97,7 +97,7 @@ std::unique_ptr<backend::Listener> listen(std::string_view fabric, std::string_v
                                         " of fabric \"", fabric, "\": ", std::string_view(error.what())));
   };
   try {
-    Fd socket = listen_at(fabric_address(identity->fabric, channel_kind, channel_key(*identity)), backlog);
+    Fd socket = listen_at(fabric_address(identity->fabric, channel_kind, channel_key(*identity)), max_waiting_clients);
     announce(identity->fabric);
     return std::make_unique<SocketListener>(std::move(socket), std::move(identity));
   } catch (const Error& error) {

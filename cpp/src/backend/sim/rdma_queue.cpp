@@ -33,10 +33,10 @@ void require(bool done, std::string_view what) {
 
 }  // namespace
 
-RdmaQueue::RdmaQueue(Device& device, const backend::RdmaOptions& options, backend::Doorbell& doorbell)
+RdmaQueue::RdmaQueue(Device& device, const backend::RdmaOptions& options, backend::Notifier& notifier)
     : device_(device),
       options_(options),
-      doorbell_(doorbell),
+      notifier_(notifier),
       mailbox_(std::make_shared<Mailbox>(options.recv_queue_size)),
       pairs_(options.max_num_connections),
       receives_(options.recv_queue_size),
@@ -144,7 +144,7 @@ void RdmaQueue::attend_again(const QueuePair& pair) noexcept {
   // Who rings from within poll() is called again at once, and an engine's call would last as long as there is work; the
   // next look sees the mailbox.
   if (!is_gathering_) {
-    doorbell_.ring();
+    notifier_.notify();
   }
 }
 
@@ -289,7 +289,7 @@ QueuePair::Clock::time_point RdmaQueue::next_handshake_deadline() const noexcept
 
 void RdmaQueue::report(QueuePair& pair, backend::RdmaEvent::Kind kind, Status status) noexcept {
   reports_.push_back({&pair, kind, status});
-  doorbell_.ring();
+  notifier_.notify();
 }
 
 bool RdmaQueue::next_event(backend::RdmaEvent& event) noexcept {

@@ -22,7 +22,7 @@ class ConnectionManager;
 class RdmaQueue final : public backend::RdmaQueue {
  public:
   /// Throws invalid_value, no_memory, operating_system.
-  RdmaQueue(Device& device, const backend::RdmaOptions& options, backend::Doorbell& doorbell);
+  RdmaQueue(Device& device, const backend::RdmaOptions& options, backend::Notifier& notifier);
   ~RdmaQueue() override;
 
   int fd() const noexcept override { return all_.get(); }
@@ -48,7 +48,7 @@ class RdmaQueue final : public backend::RdmaQueue {
   void finish(backend::RdmaOperation& operation, Status status) noexcept {
     operation.status = status;
     finished_.push(operation);
-    doorbell_.ring();
+    notifier_.notify();
   }
   /// The operation of a receive that this peer has taken, or null.
   backend::RdmaOperation* taken_receive(std::uint64_t number, std::uint32_t peer) const noexcept;
@@ -87,7 +87,7 @@ class RdmaQueue final : public backend::RdmaQueue {
 
   Device& device_;
   const backend::RdmaOptions options_;
-  backend::Doorbell& doorbell_;
+  backend::Notifier& notifier_;
   const std::shared_ptr<Mailbox> mailbox_;
   std::vector<QueuePair*> pairs_;  ///< by number; null where there is none
   std::size_t num_pairs_ = 0;

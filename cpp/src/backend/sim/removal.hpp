@@ -20,28 +20,28 @@ class Removal {
     const std::lock_guard lock(mutex_);
     for (const Watcher& watcher : watchers_) {
       if (watcher.forks == detail::fork_count()) {
-        watcher.doorbell->ring_from_any_thread();
+        watcher.notifier->notify_from_any_thread();
       }
     }
   }
 
   /// Rings at once when it has happened before.
-  void watch(backend::Doorbell& doorbell) {
+  void watch(backend::Notifier& notifier) {
     const std::lock_guard lock(mutex_);
-    watchers_.push_back({&doorbell, detail::fork_count()});
+    watchers_.push_back({&notifier, detail::fork_count()});
     if (happened_.load(std::memory_order_acquire)) {
-      doorbell.ring_from_any_thread();
+      notifier.notify_from_any_thread();
     }
   }
-  void unwatch(backend::Doorbell& doorbell) noexcept {
+  void unwatch(backend::Notifier& notifier) noexcept {
     const std::lock_guard lock(mutex_);
-    std::erase_if(watchers_, [&](const Watcher& watcher) { return watcher.doorbell == &doorbell; });
+    std::erase_if(watchers_, [&](const Watcher& watcher) { return watcher.notifier == &notifier; });
   }
 
  private:
   /// Of the process that watches: a forked child leaves its parent's alone, and may have destroyed its copy.
   struct Watcher {
-    backend::Doorbell* doorbell;
+    backend::Notifier* notifier;
     std::uint32_t forks;
   };
 

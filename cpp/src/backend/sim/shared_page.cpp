@@ -16,14 +16,14 @@ namespace pydoca::sim {
 
 namespace {
 
-[[noreturn]] void refuse(std::string_view what) {
+[[noreturn]] void refuse_page(std::string_view what) {
   throw Error(Status::operating_system, detail::concat(what, ": ", std::strerror(errno)));
 }
 
 void* map_page(int file) {
   void* const address = ::mmap(nullptr, PageMapping::size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   if (address == MAP_FAILED) {
-    refuse("cannot map a page of an export");
+    refuse_page("cannot map a page of an export");
   }
   return address;
 }
@@ -34,7 +34,7 @@ PageMapping::PageMapping(detail::Fd& file) {
   detail::Fd fd(::memfd_create("pydoca-page", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!fd || ::ftruncate(fd.get(), size) != 0 ||
       ::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
-    refuse("cannot create a page of an export");
+    refuse_page("cannot create a page of an export");
   }
   address_ = map_page(fd.get());
   file = std::move(fd);

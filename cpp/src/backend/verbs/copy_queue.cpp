@@ -61,9 +61,9 @@ struct CopyQueue::Chain {
 CopyQueue::Ring::Ring(std::uint32_t depth)
     : mask_(std::bit_ceil(depth) - 1), places_(std::make_unique<backend::Operation*[]>(std::size_t{mask_} + 1)) {}
 
-CopyQueue::CopyQueue(Device& device, const backend::QueueOptions& options, backend::Doorbell& doorbell)
+CopyQueue::CopyQueue(Device& device, const backend::QueueOptions& options, backend::Notifier& notifier)
     : device_(device),
-      doorbell_(doorbell),
+      notifier_(notifier),
       depth_(options.depth),
       max_list_len_(capabilities_of(device.adapter()).dma->max_buf_list_len),
       signal_interval_(interval_for(options.depth)),
@@ -348,7 +348,7 @@ void CopyQueue::lose_device() noexcept {
 void CopyQueue::finish(backend::Operation& operation, Status status) noexcept {
   operation.status = status;
   finished_.push(operation);
-  doorbell_.ring();
+  notifier_.notify();
 }
 
 }  // namespace pydoca::verbs

@@ -16,7 +16,7 @@ namespace pydoca::verbs {
 class CopyQueue final : public backend::CopyQueue {
  public:
   /// Throws as the library fails.
-  CopyQueue(Device& device, const backend::QueueOptions& options, backend::Doorbell& doorbell);
+  CopyQueue(Device& device, const backend::QueueOptions& options, backend::Notifier& notifier);
   ~CopyQueue() override;
 
   int fd() const noexcept override { return completions_.fd(); }
@@ -64,7 +64,7 @@ class CopyQueue final : public backend::CopyQueue {
   Status rest() const noexcept { return removed_ ? Status::driver : Status::shutdown; }
 
   Device& device_;
-  backend::Doorbell& doorbell_;
+  backend::Notifier& notifier_;
   const std::uint32_t depth_;
   const std::uint32_t max_list_len_;
   const std::uint32_t signal_interval_;  ///< one send in so many tells of its end, for those before it, too

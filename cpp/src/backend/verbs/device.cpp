@@ -54,15 +54,15 @@ backend::ImportedRegion Device::import_rdma(std::span<const std::byte> blob) {
 }
 
 std::unique_ptr<backend::CopyQueue> Device::create_copy_queue(const backend::QueueOptions& options,
-                                                              backend::Doorbell& doorbell) {
+                                                              backend::Notifier& notifier) {
   require_present("create a DMA queue");
-  return std::make_unique<CopyQueue>(*this, options, doorbell);
+  return std::make_unique<CopyQueue>(*this, options, notifier);
 }
 
 std::unique_ptr<backend::RdmaQueue> Device::create_rdma_queue(const backend::RdmaOptions& options,
-                                                              backend::Doorbell& doorbell) {
+                                                              backend::Notifier& notifier) {
   require_present("start rdma");
-  return std::make_unique<RdmaQueue>(*this, options, doorbell);
+  return std::make_unique<RdmaQueue>(*this, options, notifier);
 }
 
 std::unique_ptr<backend::Counter> Device::create_counter(const backend::MemoryRange* memory) {

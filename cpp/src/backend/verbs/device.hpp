@@ -33,9 +33,9 @@ class Device final : public backend::Device {
   bool is_rdma_export(std::span<const std::byte> /*blob*/) const noexcept override { return true; }
   backend::ImportedRegion import_rdma(std::span<const std::byte> blob) override;
   std::unique_ptr<backend::CopyQueue> create_copy_queue(const backend::QueueOptions& options,
-                                                        backend::Doorbell& doorbell) override;
+                                                        backend::Notifier& notifier) override;
   std::unique_ptr<backend::RdmaQueue> create_rdma_queue(const backend::RdmaOptions& options,
-                                                        backend::Doorbell& doorbell) override;
+                                                        backend::Notifier& notifier) override;
   std::unique_ptr<backend::Counter> create_counter(const backend::MemoryRange* memory) override;
   std::unique_ptr<backend::Counter> import_counter(std::span<const std::byte> blob,
                                                    backend::CounterScope scope) override;

@@ -47,11 +47,11 @@ constexpr std::uint64_t id_of_receive(std::uint32_t place) noexcept { return (st
 
 }  // namespace
 
-RdmaQueue::RdmaQueue(Device& device, const backend::RdmaOptions& options, backend::Doorbell& doorbell)
+RdmaQueue::RdmaQueue(Device& device, const backend::RdmaOptions& options, backend::Notifier& notifier)
     : device_(device),
       options_(options),
       settings_(settings_for(device, options)),
-      doorbell_(doorbell),
+      notifier_(notifier),
       completions_(device, depth_for(device, options), start_rdma),
       async_events_(device.async_events()),
       segments_(std::size_t{max_chain} * std::max({1U, options.max_send_segments, options.max_recv_segments})) {
@@ -122,7 +122,7 @@ inline QueuePair* RdmaQueue::find(std::uint32_t number) noexcept {
 
 void RdmaQueue::report(QueuePair& pair, backend::RdmaEvent::Kind kind, Status status) noexcept {
   reports_.push_back({&pair, kind, status});
-  doorbell_.ring();
+  notifier_.notify();
 }
 
 // ---- Receives ------------------------------------------------------------------------------------------------------
@@ -220,7 +220,7 @@ inline void RdmaQueue::fetch() noexcept {
 void RdmaQueue::fetch_and_tell() noexcept {
   fetch();
   if (!finished_.empty()) {
-    doorbell_.ring();
+    notifier_.notify();
   }
 }
 

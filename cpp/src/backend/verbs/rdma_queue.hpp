@@ -26,7 +26,7 @@ class RdmaQueue final : public backend::RdmaQueue {
   static constexpr std::uint32_t max_chain = 16;
 
   /// Throws as the library fails, and invalid_value for more than the device has.
-  RdmaQueue(Device& device, const backend::RdmaOptions& options, backend::Doorbell& doorbell);
+  RdmaQueue(Device& device, const backend::RdmaOptions& options, backend::Notifier& notifier);
   ~RdmaQueue() override;
 
   int fd() const noexcept override { return completions_.fd(); }
@@ -57,7 +57,7 @@ class RdmaQueue final : public backend::RdmaQueue {
   /// poll() has it; who calls that is told.
   void finish(backend::RdmaOperation& operation, Status status, backend::QueuePair* pair) noexcept {
     completed(operation, status, pair);
-    doorbell_.ring();
+    notifier_.notify();
   }
   /// The same during fetch(), whose caller tells.
   void completed(backend::RdmaOperation& operation, Status status, backend::QueuePair* pair) noexcept {
@@ -100,7 +100,7 @@ class RdmaQueue final : public backend::RdmaQueue {
   Device& device_;
   const backend::RdmaOptions options_;
   const PairSettings settings_;
-  backend::Doorbell& doorbell_;
+  backend::Notifier& notifier_;
   Completions completions_;
   AsyncEvents::Inbox async_events_;
   OwnedReceives shared_receives_;

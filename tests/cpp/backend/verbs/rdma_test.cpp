@@ -367,15 +367,15 @@ TEST_F(VerbsRdma, WhatIsToldOfPairsThatAreGoneConcernsNobody) {
 }
 
 /// Of a queue without an engine.
-class Silent final : public backend::Doorbell {
+class Silent final : public detail::ReadyNode {
   bool progress_one(bool& more) noexcept override { return more = false; }
 };
 
 TEST_F(VerbsRdma, AQueueThatTheDeviceHasGivenUpFailsWhatItHolds) {
-  Silent doorbell;
+  Silent notifier;
   backend::RdmaOptions options{.send_queue_size = 4, .recv_queue_size = 4};
   options.gid_index = a->device->info().capabilities().rdma->default_gid_index;
-  const auto made = a->device->backend().create_rdma_queue(options, doorbell);
+  const auto made = a->device->backend().create_rdma_queue(options, notifier);
   auto& queue = static_cast<RdmaQueue&>(*made);
   std::array<backend::RdmaOperation, 2> receives;
   ASSERT_EQ(queue.post_receive(receives[0], true), Status::success);

@@ -1,4 +1,4 @@
-#include "detail/ready_list.hpp"
+#include "core/ready_list.hpp"
 
 #include "detail/concat.hpp"
 
@@ -8,8 +8,6 @@
 
 namespace pydoca::detail {
 
-using backend::Doorbell;
-
 ReadyList::ReadyList() : event_fd_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
   if (!event_fd_) {
     throw Error(Status::operating_system, concat("create progress engine: eventfd: ", std::strerror(errno),
@@ -17,7 +15,7 @@ ReadyList::ReadyList() : event_fd_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
   }
 }
 
-void ReadyList::offer_assist(Doorbell& node) noexcept {
+void ReadyList::offer_assist(ReadyNode& node) noexcept {
   if (node.assisting_) {
     return;
   }
@@ -40,7 +38,7 @@ bool ReadyList::assist() noexcept {
   return false;
 }
 
-void ReadyList::unlink_assist(Doorbell& node) noexcept {
+void ReadyList::unlink_assist(ReadyNode& node) noexcept {
   (node.prev_assist_ != nullptr ? node.prev_assist_->next_assist_ : assist_) = node.next_assist_;
   if (node.next_assist_ != nullptr) {
     node.next_assist_->prev_assist_ = node.prev_assist_;
@@ -48,7 +46,7 @@ void ReadyList::unlink_assist(Doorbell& node) noexcept {
   node.assisting_ = false;
 }
 
-void ReadyList::keep_looking(Doorbell& node) noexcept {
+void ReadyList::keep_looking(ReadyNode& node) noexcept {
   if (node.looking_) {
     return;
   }
@@ -62,7 +60,7 @@ void ReadyList::keep_looking(Doorbell& node) noexcept {
   node.prev_looking_->next_looking_ = node.next_looking_->prev_looking_ = &node;
 }
 
-void ReadyList::stop_looking(Doorbell& node) noexcept {
+void ReadyList::stop_looking(ReadyNode& node) noexcept {
   if (!node.looking_) {
     return;
   }
@@ -74,7 +72,7 @@ void ReadyList::stop_looking(Doorbell& node) noexcept {
   }
 }
 
-void ReadyList::remove(Doorbell& node) noexcept {
+void ReadyList::remove(ReadyNode& node) noexcept {
   collect_posted();
   if (node.listed_) {
     unlink(node);
@@ -85,13 +83,13 @@ void ReadyList::remove(Doorbell& node) noexcept {
   stop_looking(node);
 }
 
-void ReadyList::post(Doorbell& node) noexcept {
+void ReadyList::post(ReadyNode& node) noexcept {
   // A node that is posted already will be looked at after what the caller published: the collector's exchange below
   // reads from this one.
   if (node.posted_.exchange(true, std::memory_order_acq_rel)) {
     return;
   }
-  Doorbell* top = posted_.load(std::memory_order_relaxed);
+  ReadyNode* top = posted_.load(std::memory_order_relaxed);
   do {
     node.next_posted_ = top;
   } while (!posted_.compare_exchange_weak(top, &node, std::memory_order_seq_cst, std::memory_order_relaxed));
@@ -99,11 +97,11 @@ void ReadyList::post(Doorbell& node) noexcept {
 }
 
 void ReadyList::collect_posted() noexcept {
-  Doorbell* node = posted_.exchange(nullptr, std::memory_order_acquire);
+  ReadyNode* node = posted_.exchange(nullptr, std::memory_order_acquire);
   while (node != nullptr) {
-    Doorbell* next = node->next_posted_;
+    ReadyNode* next = node->next_posted_;
     node->posted_.exchange(false, std::memory_order_acq_rel);
-    node->ring();
+    node->notify();
     node = next;
   }
 }
@@ -115,7 +113,7 @@ void ReadyList::wake_if_armed() noexcept {
 }
 
 void ReadyList::arm() noexcept {
-  while (Doorbell* const node = looking_) {
+  while (ReadyNode* const node = looking_) {
     stop_looking(*node);
     node->prepare_sleep();
   }
@@ -138,46 +136,53 @@ void ReadyList::disarm() noexcept {
 /// Whoever disarms an armed engine writes to the descriptor, which saves reading it for nothing.
 void ReadyList::note_wake(bool still_armed) noexcept { was_woken_ = was_woken_ || (is_sleeper_ && !still_armed); }
 
-}  // namespace pydoca::detail
+ReadyNode::~ReadyNode() { leave(); }
 
-namespace pydoca::backend {
-
-Doorbell::~Doorbell() { leave(); }
-
-void Doorbell::list() noexcept {
-  if (ready_ != nullptr) {
-    ready_->push(*this);
-  }
-}
-
-void Doorbell::ring_from_any_thread() noexcept {
-  if (ready_ != nullptr) {
-    ready_->post(*this);
-  }
-}
-
-void Doorbell::offer_assist() noexcept {
-  if (ready_ != nullptr) {
-    ready_->offer_assist(*this);
-  }
-}
-
-void Doorbell::keep_looking() noexcept {
+void ReadyNode::keep_looking() noexcept {
   if (ready_ != nullptr) {
     ready_->keep_looking(*this);
   }
 }
 
-void Doorbell::stop_looking() noexcept {
+void ReadyNode::stop_looking() noexcept {
   if (ready_ != nullptr) {
     ready_->stop_looking(*this);
   }
 }
 
-void Doorbell::leave() noexcept {
+void ReadyNode::leave() noexcept {
   if (ready_ != nullptr) {
     ready_->remove(*this);
     ready_ = nullptr;
+  }
+}
+
+}  // namespace pydoca::detail
+
+namespace pydoca::backend {
+
+namespace {
+
+/// Nothing else is a notifier.
+detail::ReadyNode& node_of(Notifier& notifier) noexcept { return static_cast<detail::ReadyNode&>(notifier); }
+
+}  // namespace
+
+void Notifier::list() noexcept {
+  if (ready_ != nullptr) {
+    ready_->push(node_of(*this));
+  }
+}
+
+void Notifier::notify_from_any_thread() noexcept {
+  if (ready_ != nullptr) {
+    ready_->post(node_of(*this));
+  }
+}
+
+void Notifier::offer_assist() noexcept {
+  if (ready_ != nullptr) {
+    ready_->offer_assist(node_of(*this));
   }
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "pydoca/backend.hpp"
+#include "pydoca/ready_node.hpp"
 
 #include "detail/fd.hpp"
 
@@ -8,10 +8,10 @@
 
 namespace pydoca::detail {
 
-/// What a progress engine has to look at: nodes rung by its own thread in a plain list, nodes rung by others in a
-/// lock-free stack that the owner takes over, and the wake-up of an engine that sleeps.
-/// The wake-up is Dekker's pattern: a ringer posts, then looks whether the engine is armed; the engine arms, then looks
-/// whether something is posted; sequentially consistent on both sides, so one of them sees the other.
+/// What a progress engine has to look at: nodes notified by its own thread in a plain list, nodes notified by others in
+/// a lock-free stack that the owner takes over, and the wake-up of an engine that sleeps. The wake-up is Dekker's
+/// pattern: a notifier posts, then looks whether the engine is armed; the engine arms, then looks whether something is
+/// posted; sequentially consistent on both sides, so one of them sees the other.
 class ReadyList {
  public:
   ReadyList();
@@ -22,7 +22,7 @@ class ReadyList {
   int event_fd() const noexcept { return event_fd_.get(); }
 
   // The owner's thread.
-  void push(backend::Doorbell& node) noexcept {
+  void push(ReadyNode& node) noexcept {
     node.listed_ = true;
     node.next_ = nullptr;
     node.prev_ = tail_;
@@ -34,18 +34,18 @@ class ReadyList {
   }
   /// The first node, taken off the list, or null. What others posted joins the list first, so that busy nodes starve
   /// none.
-  backend::Doorbell* pop() noexcept {
+  ReadyNode* pop() noexcept {
     if (posted_.load(std::memory_order_relaxed) != nullptr) {
       collect_posted();
     }
-    backend::Doorbell* const node = head_;
+    ReadyNode* const node = head_;
     if (node != nullptr) {
       unlink(*node);
     }
     return node;
   }
   /// Lets a node that was popped deliver one thing, and lists it again when it has more.
-  bool progress(backend::Doorbell& node) noexcept {
+  bool progress(ReadyNode& node) noexcept {
     bool more = false;
     const bool advanced = node.progress_one(more);
     // Without more the node may be gone: its owner may have ended it in the callback. More of nothing would spin.
@@ -56,24 +56,24 @@ class ReadyList {
   }
   /// The same with the listed nodes, until one has delivered something.
   bool progress() noexcept {
-    for (backend::Doorbell* node = pop(); node != nullptr; node = pop()) {
+    for (ReadyNode* node = pop(); node != nullptr; node = pop()) {
       if (progress(*node)) {
         return true;
       }
     }
     return false;
   }
-  void offer_assist(backend::Doorbell& node) noexcept;
+  void offer_assist(ReadyNode& node) noexcept;
   /// Lets the first node that offered do a piece of work; false when none had one.
   bool assist() noexcept;
-  void keep_looking(backend::Doorbell& node) noexcept;
-  void stop_looking(backend::Doorbell& node) noexcept;
+  void keep_looking(ReadyNode& node) noexcept;
+  void stop_looking(ReadyNode& node) noexcept;
   bool is_looking() const noexcept { return looking_ != nullptr; }
   /// Lets those that keep looking deliver what they see, until one has; the one after it comes first the next time.
   bool look() noexcept {
-    const backend::Doorbell* const last = looking_ != nullptr ? looking_->prev_looking_ : nullptr;
+    const ReadyNode* const last = looking_ != nullptr ? looking_->prev_looking_ : nullptr;
     for (bool was_last = false; looking_ != nullptr && !was_last;) {
-      backend::Doorbell& node = *looking_;
+      ReadyNode& node = *looking_;
       looking_ = node.next_looking_;
       was_last = &node == last;
       if (node.look() && progress(node)) {
@@ -82,32 +82,32 @@ class ReadyList {
     }
     return false;
   }
-  void remove(backend::Doorbell& node) noexcept;
+  void remove(ReadyNode& node) noexcept;
   bool empty() const noexcept { return head_ == nullptr && posted_.load(std::memory_order_seq_cst) == nullptr; }
   void arm() noexcept;
   void disarm() noexcept;
 
   // Any thread.
-  void post(backend::Doorbell& node) noexcept;
+  void post(ReadyNode& node) noexcept;
 
  private:
   void collect_posted() noexcept;
-  void unlink(backend::Doorbell& node) noexcept {
+  void unlink(ReadyNode& node) noexcept {
     (node.prev_ != nullptr ? node.prev_->next_ : head_) = node.next_;
     (node.next_ != nullptr ? node.next_->prev_ : tail_) = node.prev_;
     node.listed_ = false;
   }
-  void unlink_assist(backend::Doorbell& node) noexcept;
+  void unlink_assist(ReadyNode& node) noexcept;
   void wake_if_armed() noexcept;
   void note_wake(bool still_armed) noexcept;
 
-  backend::Doorbell* head_ = nullptr;
-  backend::Doorbell* tail_ = nullptr;
-  backend::Doorbell* assist_ = nullptr;
-  backend::Doorbell* looking_ = nullptr;  ///< the next to look, in a ring
-  bool is_sleeper_ = false;               ///< armed by the owner, whoever may have woken it since
-  bool was_woken_ = false;                ///< the descriptor was written to, or is about to be
-  alignas(64) std::atomic<backend::Doorbell*> posted_{nullptr};
+  ReadyNode* head_ = nullptr;
+  ReadyNode* tail_ = nullptr;
+  ReadyNode* assist_ = nullptr;
+  ReadyNode* looking_ = nullptr;  ///< the next to look, in a ring
+  bool is_sleeper_ = false;       ///< armed by the owner, whoever may have woken it since
+  bool was_woken_ = false;        ///< the descriptor was written to, or is about to be
+  alignas(64) std::atomic<ReadyNode*> posted_{nullptr};
   std::atomic<bool> armed_{false};
   Fd event_fd_;
 };

@@ -1,0 +1,49 @@
+#pragma once
+
+#include "pydoca/backend.hpp"
+
+#include <atomic>
+
+namespace pydoca::detail {
+
+/// What a progress engine polls: a context, or a connection of one. The engine lists nodes that were notified, and
+/// progresses those on its list. All but notify_from_any_thread() belongs to the engine's own thread.
+class ReadyNode : public backend::Notifier {
+ protected:
+  ReadyNode() = default;
+  virtual ~ReadyNode();
+
+  /// Delivers at most one completion or event. Returns whether anything advanced; clears more when nothing is left.
+  virtual bool progress_one(bool& more) noexcept = 0;
+  /// Lends the polling core to the device for one piece of work. Returns false when there was none.
+  virtual bool assist() noexcept { return false; }
+  /// Whether there is something to deliver; called often, so cheap.
+  virtual bool look() noexcept { return false; }
+  /// From now on a change must wake the engine; notifies when there is something to deliver already.
+  virtual void prepare_sleep() noexcept {}
+
+  /// Has the engine call look() while it polls, for what notifies nobody while an engine is awake. Ends by itself:
+  /// before the engine sleeps, it calls prepare_sleep(), and looks no more.
+  void keep_looking() noexcept;
+  void stop_looking() noexcept;
+
+  /// Joins or leaves an engine's list. After leave() no other thread may notify.
+  void join(ReadyList& ready) noexcept { ready_ = &ready; }
+  void leave() noexcept;
+
+ private:
+  friend class ReadyList;
+
+  ReadyNode* next_ = nullptr;
+  ReadyNode* prev_ = nullptr;
+  bool assisting_ = false;
+  bool looking_ = false;
+  ReadyNode* next_assist_ = nullptr;
+  ReadyNode* prev_assist_ = nullptr;
+  ReadyNode* next_looking_ = nullptr;
+  ReadyNode* prev_looking_ = nullptr;
+  std::atomic<bool> posted_{false};
+  ReadyNode* next_posted_ = nullptr;
+};
+
+}  // namespace pydoca::detail
