@@ -21,7 +21,7 @@ CACHE = ROOT / "build" / "tidy"
 TOOL = Path(sys.executable).parent / "clang-tidy"
 DATABASE = ROOT / "build" / "tidy" / "compile_commands.json"
 OUR_FOLDERS = [ROOT / name for name in ("cpp", "tests/cpp", "benchmarks", "examples")]
-INCLUDE_PATH = [ROOT / "cpp/include", ROOT / "cpp/src", ROOT / "tests/cpp"]
+INCLUDE_PATH = [ROOT / name for name in ("cpp/include", "cpp/src", "cpp/bindings", "tests/cpp")]
 PRECOMPILED_HEADER = re.compile(r" -include \S*/cmake_pch\.hxx")
 INCLUDE = re.compile(rb'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
 # The database holds GCC's command lines.

@@ -1,6 +1,6 @@
-#include "bindings.hpp"
-#include "blocking_call.hpp"
-#include "require_init.hpp"
+#include "convert/bindings.hpp"
+#include "convert/require_init.hpp"
+#include "loop/blocking_call.hpp"
 
 namespace {
 

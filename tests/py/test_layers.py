@@ -134,7 +134,8 @@ def test_vendor_headers_stand_in_their_backend_only():
     for path in cxx_files(ROOT / "cpp"):
         for name, place in includes(path):
             owner = VENDOR_FOLDERS.get(name.split("/")[0])
-            if owner and "/" in name and not path.is_relative_to(BACKENDS / owner):
+            is_ours = (BINDINGS / name).is_file()  # cpp/bindings has a folder rdma, too
+            if owner and "/" in name and not is_ours and not path.is_relative_to(BACKENDS / owner):
                 faults.append(f"{place}: {name}")
     fail_if_any("<infiniband/...> and <rdma/...> stand in cpp/src/backend/verbs only", faults)
 
@@ -149,15 +150,76 @@ def test_detail_stands_below_everything_else_of_the_engine():
     fail_if_any("cpp/src/detail includes no public header above backend.hpp", faults)
 
 
+def test_the_core_knows_no_library():
+    faults = [
+        f"{place}: {name}"
+        for path in cxx_files(SRC / "core")
+        for name, place in includes(path)
+        if name.startswith("library/") or (name.startswith("pydoca/") and ROW[Path(name).stem] >= ROW["dma"])
+    ]
+    fail_if_any("cpp/src/core includes nothing of a library", faults)
+
+
+def test_a_library_knows_no_other_library():
+    """But for the sync events of network peers, which are operands of RDMA's tasks."""
+    faults = []
+    for path in cxx_files(*(folder for folder in (SRC / "library").iterdir() if folder.is_dir())):
+        others = {folder.name for folder in (SRC / "library").iterdir() if folder.is_dir()} - {path.parent.name}
+        for name, place in includes(path):
+            noun = Path(name).stem if name.startswith("pydoca/") else Path(name).parent.name
+            if noun in others and (path.parent.name, noun) != ("rdma", "sync_event"):
+                faults.append(f"{place}: {name}")
+    fail_if_any("a folder of cpp/src/library includes the core, detail/, and nothing of another library", faults)
+
+
+FLOORS = [  # of cpp/bindings: a folder includes those before its own
+    ["convert"],
+    ["loop", "device"],
+    ["task"],
+    ["memory"],
+    ["dma", "sync_event", "comch"],
+    ["rdma"],
+]
+
+
+def test_the_folders_of_the_bindings_use_one_another_downwards():
+    floor = {folder: number for number, folders in enumerate(FLOORS) for folder in folders}
+    faults = [
+        f"{place}: {name}"
+        for path in cxx_files(BINDINGS)
+        if path.parent != BINDINGS
+        for name, place in includes(path)
+        if "/" in name and (BINDINGS / name).is_file() and name.split("/")[0] != path.parent.name
+        if floor[name.split("/")[0]] >= floor[path.parent.name]
+    ]
+    fail_if_any("a folder of cpp/bindings includes folders on lower floors only (FLOORS of this file)", faults)
+
+
+def folders_of(*roots: Path) -> Iterator[tuple[Path, list[Path]]]:
+    for root in roots:
+        for folder in [root, *(path for path in root.rglob("*") if path.is_dir())]:
+            yield folder, [path for path in folder.iterdir() if path.suffix in {".cpp", ".hpp"}]
+
+
+def test_no_folder_is_too_large_to_be_looked_through():
+    known = {BACKENDS / "verbs", PUBLIC}  # rdma-core's words, and the public headers: one per noun
+    faults = [
+        f"{folder.relative_to(ROOT)}: {len(files)} files"
+        for folder, files in folders_of(ROOT / "cpp/include", SRC, BINDINGS)
+        if len(files) > 22 and folder not in known
+    ]
+    fail_if_any("a folder holds at most about 20 files", faults)
+
+
 def test_spdlog_is_private_to_the_log():
     faults = [
         f"{place}: {name}"
         for path in cxx_files(ROOT / "cpp")
-        if path != SRC / "log.cpp"
+        if path != SRC / "core/log.cpp"
         for name, place in includes(path)
         if name.startswith(("spdlog/", "fmt/"))
     ]
-    fail_if_any("spdlog is included in cpp/src/log.cpp only", faults)
+    fail_if_any("spdlog is included in cpp/src/core/log.cpp only", faults)
 
 
 def test_the_engine_knows_no_python():

@@ -5,9 +5,9 @@
 
 #include <pydoca/sync_event.hpp>
 
-#include "bytes.hpp"
-#include "dma_rig.hpp"
-#include "expect_error.hpp"
+#include "rig/bytes.hpp"
+#include "rig/dma_rig.hpp"
+#include "rig/expect_error.hpp"
 
 #include <gtest/gtest.h>
 

@@ -3,8 +3,8 @@
 /// What Rdma must do on every backend: two contexts on one device, in one process, on an engine each.
 
 #include "backend/conformance.hpp"
-#include "bytes.hpp"
-#include "rdma_rig.hpp"
+#include "rig/bytes.hpp"
+#include "rig/rdma_rig.hpp"
 
 #include <gmock/gmock.h>
 

@@ -1,7 +1,7 @@
 #include "backend/sim/backend.hpp"
 
 #include "backend/sim/device.hpp"
-#include "backend/sim/topology.hpp"
+#include "backend/sim/place/topology.hpp"
 
 namespace pydoca::sim {
 

@@ -1,11 +1,11 @@
 #include "backend/sim/device.hpp"
 
-#include "backend/sim/channel.hpp"
-#include "backend/sim/copy_queue.hpp"
-#include "backend/sim/counter.hpp"
-#include "backend/sim/importer.hpp"
-#include "backend/sim/local_region.hpp"
-#include "backend/sim/rdma_queue.hpp"
+#include "backend/sim/comch/channel.hpp"
+#include "backend/sim/copy/copy_queue.hpp"
+#include "backend/sim/counter/counter.hpp"
+#include "backend/sim/memory/importer.hpp"
+#include "backend/sim/memory/local_region.hpp"
+#include "backend/sim/rdma/rdma_queue.hpp"
 #include "detail/concat.hpp"
 
 namespace pydoca::sim {
@@ -30,10 +30,8 @@ bool can_filter(const backend::Capabilities& capabilities, RepFilter filter) noe
 }  // namespace
 
 Device::Device(PresentFunction present, std::string fabric, std::size_t ordinal)
-    : present_(std::move(present)),
-      fabric_(std::move(fabric)),
-      ordinal_(ordinal),
-      engine_(limits_of(capabilities(), ordinal), present_.removal->happened()) {}
+    : place_(std::move(present), std::move(fabric), ordinal),
+      engine_(limits_of(capabilities(), ordinal), place_.removal().happened()) {}
 
 void Device::require_present(std::string_view what) const {
   if (removed()) {
@@ -59,7 +57,7 @@ std::vector<backend::RepresentorProperties> Device::representors(RepFilter filte
 
 std::unique_ptr<backend::MemoryRegion> Device::register_memory(const backend::MemoryRange& range, Access access) {
   require_present("register memory");
-  return std::make_unique<LocalRegion>(*this, range, access);
+  return std::make_unique<LocalRegion>(place_, range, access);
 }
 
 backend::ImportedRegion Device::import_pci(std::span<const std::byte> blob) {
@@ -68,7 +66,7 @@ backend::ImportedRegion Device::import_pci(std::span<const std::byte> blob) {
     throw Error(Status::not_supported, detail::concat("import memory: ", properties().name,
                                                       " cannot; only functions on the DPU import from the host"));
   }
-  return import_region(*this, blob, BlobKind::memory);
+  return import_region(place_, blob, BlobKind::memory);
 }
 
 bool Device::is_rdma_export(std::span<const std::byte> blob) const noexcept {
@@ -82,7 +80,7 @@ backend::ImportedRegion Device::import_rdma(std::span<const std::byte> blob) {
   if (!capabilities().rdma.has_value()) {
     return backend::Device::import_rdma(blob);
   }
-  return import_region(*this, blob, BlobKind::net_memory);
+  return import_region(place_, blob, BlobKind::net_memory);
 }
 
 std::unique_ptr<backend::RdmaQueue> Device::create_rdma_queue(const backend::RdmaOptions& options,
@@ -91,7 +89,7 @@ std::unique_ptr<backend::RdmaQueue> Device::create_rdma_queue(const backend::Rdm
   if (!capabilities().rdma.has_value()) {
     return backend::Device::create_rdma_queue(options, notifier);
   }
-  return std::make_unique<RdmaQueue>(*this, options, notifier);
+  return std::make_unique<RdmaQueue>(place_, options, notifier);
 }
 
 std::unique_ptr<backend::CopyQueue> Device::create_copy_queue(const backend::QueueOptions& options,
@@ -105,12 +103,12 @@ std::unique_ptr<backend::CopyQueue> Device::create_copy_queue(const backend::Que
 
 std::unique_ptr<backend::Counter> Device::create_counter(const backend::MemoryRange* memory) {
   require_present("create a counter");
-  return sim::create_counter(*this, memory);
+  return sim::create_counter(place_, memory);
 }
 
 std::unique_ptr<backend::Counter> Device::import_counter(std::span<const std::byte> blob, backend::CounterScope scope) {
   require_present("import a counter");
-  return sim::import_counter(*this, blob, scope);
+  return sim::import_counter(place_, blob, scope);
 }
 
 std::unique_ptr<backend::Listener> Device::listen(const backend::RepresentorProperties& representor,
@@ -119,7 +117,7 @@ std::unique_ptr<backend::Listener> Device::listen(const backend::RepresentorProp
   if (!capabilities().comch.has_value() || !capabilities().comch->server) {
     return backend::Device::listen(representor, service, options);
   }
-  return sim::listen(fabric_, representor.pci_addr, service, options);
+  return sim::listen(place_.fabric(), representor.pci_addr, service, options);
 }
 
 std::unique_ptr<backend::Dialer> Device::dial(std::string_view service, const backend::ChannelOptions& options) {
@@ -127,7 +125,7 @@ std::unique_ptr<backend::Dialer> Device::dial(std::string_view service, const ba
   if (!capabilities().comch.has_value() || !capabilities().comch->client) {
     return backend::Device::dial(service, options);
   }
-  return sim::dial(fabric_, properties().pci_addr, service, options);
+  return sim::dial(place_.fabric(), properties().pci_addr, service, options);
 }
 
 }  // namespace pydoca::sim

@@ -2,28 +2,23 @@
 
 #include "pydoca/backend.hpp"
 
-#include "backend/sim/copy_engine.hpp"
-#include "backend/sim/topology.hpp"
+#include "backend/sim/copy/copy_engine.hpp"
+#include "backend/sim/place/place.hpp"
 
 #include <string>
 
 namespace pydoca::sim {
 
-/// An open function of the simulated card.
+/// An open function of the simulated card: makes its regions, counters, channels and queues.
 class Device final : public backend::Device {
  public:
   Device(PresentFunction present, std::string fabric, std::size_t ordinal);
 
-  const backend::DeviceProperties& properties() const noexcept { return present_.function.properties; }
-  const backend::Capabilities& capabilities() const noexcept { return properties().capabilities; }
-  /// The DPU function through which the other side sees this one; empty on the DPU.
-  const std::string& parent() const noexcept { return present_.function.parent; }
-  const std::string& fabric() const noexcept { return fabric_; }
-  std::size_t ordinal() const noexcept { return ordinal_; }
+  const Place& place() const noexcept { return place_; }
 
-  bool removed() const noexcept override { return present_.removal->happened().load(std::memory_order_relaxed); }
-  void watch_removal(backend::Notifier& notifier) override { present_.removal->watch(notifier); }
-  void unwatch_removal(backend::Notifier& notifier) noexcept override { present_.removal->unwatch(notifier); }
+  bool removed() const noexcept override { return place_.removed(); }
+  void watch_removal(backend::Notifier& notifier) override { place_.removal().watch(notifier); }
+  void unwatch_removal(backend::Notifier& notifier) noexcept override { place_.removal().unwatch(notifier); }
   std::vector<backend::RepresentorProperties> representors(RepFilter filter) override;
   std::unique_ptr<backend::MemoryRegion> register_memory(const backend::MemoryRange& range, Access access) override;
   backend::ImportedRegion import_pci(std::span<const std::byte> blob) override;
@@ -44,9 +39,10 @@ class Device final : public backend::Device {
   /// Throws driver when the function has been pulled out.
   void require_present(std::string_view what) const;
 
-  const PresentFunction present_;
-  const std::string fabric_;
-  const std::size_t ordinal_;
+  const backend::DeviceProperties& properties() const noexcept { return place_.properties(); }
+  const backend::Capabilities& capabilities() const noexcept { return place_.capabilities(); }
+
+  const Place place_;
   CopyEngine engine_;
 };
 

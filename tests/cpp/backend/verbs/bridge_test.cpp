@@ -2,9 +2,9 @@
 
 #include "backend/verbs/pair.hpp"
 #include "backend/verbs/verbs_subject.hpp"
-#include "bytes.hpp"
-#include "expect_error.hpp"
-#include "memory_rig.hpp"
+#include "rig/bytes.hpp"
+#include "rig/expect_error.hpp"
+#include "rig/memory_rig.hpp"
 
 #include <gtest/gtest.h>
 

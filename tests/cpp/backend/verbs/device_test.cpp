@@ -1,5 +1,5 @@
 #include "backend/verbs/verbs_subject.hpp"
-#include "expect_error.hpp"
+#include "rig/expect_error.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -2,9 +2,9 @@
 #include "backend/verbs/device.hpp"
 #include "backend/verbs/rdma_queue.hpp"
 #include "backend/verbs/verbs_subject.hpp"
-#include "bytes.hpp"
-#include "expect_error.hpp"
-#include "rdma_rig.hpp"
+#include "rig/bytes.hpp"
+#include "rig/expect_error.hpp"
+#include "rig/rdma_rig.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

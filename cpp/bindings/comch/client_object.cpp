@@ -1,0 +1,64 @@
+#include "comch/endpoint_object.hpp"
+#include "convert/collectable.hpp"
+#include "convert/convert.hpp"
+#include "memory/mmap_object.hpp"
+
+#include <utility>
+
+namespace pydoca::bindings {
+
+namespace py = pybind11;
+
+std::shared_ptr<comch::Client> ClientObject::create(const py::object& device, std::string_view name) {
+  return comch::Client::create(to_device(device).get(), name);
+}
+
+ClientObject::ClientObject(py::object engine, const py::object& device, std::string_view name, EndpointOptions options)
+    : EndpointObject(std::move(engine), device, create(device, name), std::move(options)) {}
+
+py::object ClientObject::connection() const {
+  static_cast<void>(client().connection());
+  return connection_;
+}
+
+void ClientObject::disconnect(comch::Connection& /*connection*/) { stop(); }
+
+py::object ClientObject::entered() {
+  if (!connection_.is_none()) {
+    return connection_;
+  }
+  const Status failure = client().failure();
+  if (failure == Status::success) {
+    raise(Status::shutdown, "start " + describe() + ": it was stopped before it was connected");
+  }
+  const std::string& refusal = client().refusal();
+  raise(failure, "start " + describe() + ": " + (refusal.empty() ? std::string(error_descr(failure)) : refusal));
+}
+
+void ClientObject::state_entered(ContextState state) {
+  if (state == ContextState::starting) {
+    connection_ = py::none();
+  } else if (state == ContextState::running) {
+    connection_ = py::cast(std::make_unique<ConnectionObject>(self(), *client().connection()));
+  } else if (!connection_.is_none()) {
+    auto& connection = connection_.cast<ConnectionObject&>();
+    if (state == ContextState::stopping) {
+      connection.wake_receivers();
+    } else {
+      connection.end();
+      tell(endpoint_options().on_disconnect, connection_, true);
+    }
+  }
+}
+
+int ClientObject::traverse(visitproc visit, void* arg) const {
+  const int stop = visit_ref(connection_, visit, arg);
+  return stop != 0 ? stop : EndpointObject::traverse(visit, arg);
+}
+
+void ClientObject::clear() {
+  const py::object connection = std::exchange(connection_, py::none());
+  EndpointObject::clear();
+}
+
+}  // namespace pydoca::bindings

@@ -1,0 +1,213 @@
+#include "comch/connection_object.hpp"
+
+#include "comch/endpoint_object.hpp"
+#include "comch/send_task_object.hpp"
+#include "convert/collectable.hpp"
+#include "convert/convert.hpp"
+
+#include <array>
+#include <utility>
+
+namespace pydoca::bindings {
+
+namespace py = pybind11;
+
+namespace {
+
+/// Any buffer, while this looks at it.
+class BufferLook {
+ public:
+  explicit BufferLook(py::handle data) {
+    if (PyObject_GetBuffer(data.ptr(), &view_, PyBUF_FULL_RO) != 0) throw py::error_already_set();
+  }
+  ~BufferLook() { PyBuffer_Release(&view_); }
+  BufferLook(const BufferLook&) = delete;
+  BufferLook& operator=(const BufferLook&) = delete;
+
+  std::size_t size() const noexcept { return static_cast<std::size_t>(view_.len); }
+  py::bytes copy() const {
+    auto bytes = py::reinterpret_steal<py::bytes>(PyBytes_FromStringAndSize(nullptr, view_.len));
+    if (!bytes || PyBuffer_ToContiguous(PyBytes_AS_STRING(bytes.ptr()), &view_, view_.len, 'C') != 0) {
+      throw py::error_already_set();
+    }
+    return bytes;
+  }
+
+ private:
+  Py_buffer view_{};
+};
+
+}  // namespace
+
+py::object to_bytes(std::span<const std::byte> message) {
+  const auto* const text = reinterpret_cast<const char*>(message.data());
+  PyObject* const bytes = PyBytes_FromStringAndSize(text, static_cast<Py_ssize_t>(message.size()));
+  if (bytes == nullptr) throw py::error_already_set();
+  return py::reinterpret_steal<py::object>(bytes);
+}
+
+ConnectionObject::ConnectionObject(py::object endpoint, comch::Connection& connection)
+    : endpoint_ref_(std::move(endpoint)),
+      endpoint_(&endpoint_ref_.cast<EndpointObject&>()),
+      connection_(connection.shared_from_this()),
+      capacity_(endpoint_->endpoint().recv_queue_size()) {
+  engine_ref_ = endpoint_->engine_ref();
+  engine_ = &endpoint_->engine();
+  description_ = endpoint_->describe();
+  connection_->set_user_data(reinterpret_cast<std::uintptr_t>(this));
+}
+
+ConnectionObject::~ConnectionObject() { connection_->set_user_data(0); }
+
+ConnectionObject* ConnectionObject::of(const comch::Connection& connection) noexcept {
+  return reinterpret_cast<ConnectionObject*>(static_cast<std::uintptr_t>(connection.user_data()));
+}
+
+py::object ConnectionObject::self() { return py::cast(this); }
+
+std::uint64_t ConnectionObject::counter(comch::Counter counter) {
+  connection_->update_info();
+  return connection_->counter(counter);
+}
+
+bool ConnectionObject::ended_here() const noexcept {
+  return closed_here_ || (endpoint_ != nullptr && endpoint_->was_stopped());
+}
+
+bool ConnectionObject::lost_device() const noexcept {
+  return lost_device_ || (endpoint_ != nullptr && endpoint_->context().failure() == Status::driver);
+}
+
+void ConnectionObject::raise_ended(std::string_view what) const {
+  const std::string message = std::string(what) + " (" + description_ + "): ";
+  if (lost_device()) {
+    raise(Status::driver, message + "the device was removed");
+  }
+  raise(Status::connection_reset, message + (ended_here() ? "this side has closed the connection"
+                                                          : "the other side has closed the connection, or is gone"));
+}
+
+void ConnectionObject::refuse_send(Status status) const {
+  if (!is_connected() && !ended_here()) {
+    raise_ended("send");
+  }
+  const std::string message = "send (" + description_ + "): ";
+  if (!is_connected()) {
+    raise(Status::not_connected, message + "this side has closed the connection");
+  }
+  if (status == Status::no_memory) {
+    raise(status,
+          message + "all " + std::to_string(endpoint_->num_send_tasks()) +
+              " send tasks are taken; await one and drop or free() it, or give the context a larger num_send_tasks");
+  }
+  raise(status, message + std::string(error_descr(status)));
+}
+
+py::bytes ConnectionObject::payload(const py::object& data) const {
+  if (PyObject_CheckBuffer(data.ptr()) == 0) {
+    throw py::type_error("send takes bytes, or anything with the buffer protocol, not " +
+                         py::type::of(data).attr("__name__").cast<std::string>() + "; encode text first");
+  }
+  const BufferLook look(data);
+  if (is_connected() && look.size() > connection_->max_msg_size()) {
+    raise(Status::invalid_value, "send (" + description_ + "): the message has " + std::to_string(look.size()) +
+                                     " bytes; this connection takes up to " +
+                                     std::to_string(connection_->max_msg_size()) + ", so send it in pieces");
+  }
+  // What can change is copied: the sender goes on with it while the task waits.
+  return PyBytes_CheckExact(data.ptr()) != 0 ? py::reinterpret_borrow<py::bytes>(data) : look.copy();
+}
+
+py::object ConnectionObject::send(const py::object& data, py::object user_data, bool submit) {
+  engine().require_thread("send");
+  py::bytes message = payload(data);
+  if (!is_connected()) {
+    refuse_send(Status::not_connected);
+  }
+  comch::SendTask* slot = nullptr;
+  const auto allocate = [&] { return endpoint_->endpoint().send(*connection_, {}, 0, slot); };
+  const Status status = endpoint_->allocate_slot(allocate);
+  if (status != Status::success) {
+    refuse_send(status);
+  }
+  auto task = std::make_unique<SendTaskObject>(endpoint_ref_, *slot, self(), std::move(message));
+  task->set_user_data(std::move(user_data));
+  SendTaskObject& made = *task;
+  py::object object = TaskObject::publish(std::move(task));
+  if (submit) made.submit(SubmitFlags::flush, true);
+  return object;
+}
+
+py::object ConnectionObject::receive(bool iterating) {
+  if (endpoint_ != nullptr && endpoint_->takes_messages()) {
+    raise(Status::bad_state, "receive (" + description_ + "): messages go to on_message; make the context without it");
+  }
+  return py::cast(std::make_unique<ReceivedMessage>(*this, iterating));
+}
+
+void ConnectionObject::close() {
+  if (endpoint_ == nullptr || engine().is_forked() || !is_connected()) {
+    return;
+  }
+  engine().require_thread("close a connection");
+  closed_here_ = true;
+  const py::object endpoint = endpoint_ref_;
+  endpoint_->disconnect(*connection_);
+  wake_receivers();
+  engine().settle();
+}
+
+void ConnectionObject::push(std::span<const std::byte> message) {
+  inbox_.push_back(to_bytes(message));
+  if (inbox_.size() >= capacity_) {
+    connection_->pause();
+  }
+  wake_receivers();
+}
+
+py::object ConnectionObject::pop(std::size_t place) {
+  py::object message = take_at(inbox_, place);
+  // Not at once: a reader that is slower than its sender would pause and resume with every message.
+  if (is_connected() && connection_->is_paused() && inbox_.size() <= capacity_ / 2) {
+    connection_->resume();
+  }
+  return message;
+}
+
+std::size_t ConnectionObject::available() const noexcept {
+  return is_connected() ? inbox_.size() : WaitingLine::unlimited;
+}
+
+void ConnectionObject::wake_receivers() { receivers_.wake(engine(), available()); }
+
+void ConnectionObject::end() {
+  closed_here_ = ended_here();
+  lost_device_ = lost_device();
+  endpoint_ = nullptr;
+  wake_receivers();
+  const py::object endpoint = std::exchange(endpoint_ref_, py::none());
+}
+
+int ConnectionObject::traverse(visitproc visit, void* arg) const {
+  return visit_refs(std::array{engine_ref_, endpoint_ref_, user_data_}, visit, arg);
+}
+
+void ConnectionObject::clear() { const py::object user_data = std::exchange(user_data_, py::none()); }
+
+ReceivedMessage::ReceivedMessage(ConnectionObject& connection, bool iterating)
+    : QueuedEvent(connection.self(), connection.engine(), connection.receivers_),
+      connection_(connection),
+      iterating_(iterating) {}
+
+py::object ReceivedMessage::serve(std::size_t place) {
+  if (place < connection_.inbox_.size()) {
+    return connection_.pop(place);
+  }
+  if (iterating_) {
+    PyErr_SetNone(PyExc_StopAsyncIteration);
+    throw py::error_already_set();
+  }
+  connection_.raise_ended("receive");
+}
+
+}  // namespace pydoca::bindings

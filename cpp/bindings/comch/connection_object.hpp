@@ -1,0 +1,113 @@
+#pragma once
+
+#include <pydoca/comch.hpp>
+
+#include "task/waiting_line.hpp"
+
+#include <pybind11/pybind11.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace pydoca::bindings {
+
+class EndpointObject;
+
+/// A connection as Python has it, found by the engine's callbacks through the connection's user data word. Its endpoint
+/// has a reference to it until its end was reported, and it has one to the endpoint: Python's cycle collector sees
+/// both.
+///
+/// Messages that nobody asked for yet wait in an inbox of recv_queue_size; when that is full the connection is paused,
+/// so that they wait at the sender.
+class ConnectionObject {
+ public:
+  ConnectionObject(pybind11::object endpoint, comch::Connection& connection);
+  ~ConnectionObject();
+  ConnectionObject(const ConnectionObject&) = delete;
+  ConnectionObject& operator=(const ConnectionObject&) = delete;
+
+  /// Null when Python has none.
+  static ConnectionObject* of(const comch::Connection& connection) noexcept;
+  /// Python's object for this; lives at least as long as the result.
+  pybind11::object self();
+
+  EngineObject& engine() const noexcept { return *engine_; }
+  /// Python's Server or Client; None once the end was reported.
+  const pybind11::object& endpoint_ref() const noexcept { return endpoint_ref_; }
+  const comch::Connection& connection() const noexcept { return *connection_; }
+  bool is_connected() const noexcept { return connection_->is_connected(); }
+  /// Throws connection_aborted for one that was never connected.
+  std::uint64_t counter(comch::Counter counter);
+
+  /// A submitted task, or one that is not submitted yet. Throws what the engine answers, and connection_reset or
+  /// not_connected when the connection has ended.
+  pybind11::object send(const pybind11::object& data, pybind11::object user_data, bool submit);
+  /// For send and for the task: data as bytes that nobody changes. Throws invalid_value when it is too long.
+  pybind11::bytes payload(const pybind11::object& data) const;
+  /// An Awaitable of the next message. iterating: it ends an iteration instead of failing.
+  pybind11::object receive(bool iterating);
+  void close();
+
+  // What the endpoint tells.
+  void push(std::span<const std::byte> message);
+  /// Nothing of this connection will be reported any more.
+  void end();
+  void wake_receivers();
+  bool has_messages() const noexcept { return !inbox_.empty(); }
+
+  const pybind11::object& user_data() const noexcept { return user_data_; }
+  void set_user_data(pybind11::object data) { user_data_ = std::move(data); }
+  /// "comch.server \"copy\"", for messages.
+  const std::string& describe_endpoint() const noexcept { return description_; }
+
+  int traverse(visitproc visit, void* arg) const;
+  void clear();
+
+ private:
+  friend class ReceivedMessage;
+
+  bool ended_here() const noexcept;
+  bool lost_device() const noexcept;
+  [[noreturn]] void raise_ended(std::string_view what) const;
+  [[noreturn]] void refuse_send(Status status) const;
+  std::size_t available() const noexcept;
+  pybind11::object pop(std::size_t place);
+
+  pybind11::object engine_ref_;
+  pybind11::object endpoint_ref_;
+  EngineObject* engine_;
+  EndpointObject* endpoint_;
+  std::shared_ptr<comch::Connection> connection_;
+  std::string description_;
+  std::deque<pybind11::object> inbox_;
+  std::size_t capacity_;
+  WaitingLine receivers_;
+  pybind11::object user_data_ = pybind11::none();
+  bool closed_here_ = false;
+  bool lost_device_ = false;
+};
+
+/// Throws error_already_set, as what is called by the engine must, when memory is short.
+pybind11::object to_bytes(std::span<const std::byte> message);
+
+/// The next message of a connection. What arrived is handed out before the end is.
+class ReceivedMessage final : public QueuedEvent {
+ public:
+  ReceivedMessage(ConnectionObject& connection, bool iterating);
+  std::string_view what() const override { return "receive"; }
+
+ protected:
+  std::size_t available() override { return connection_.available(); }
+  pybind11::object serve(std::size_t place) override;
+
+ private:
+  ConnectionObject& connection_;
+  bool iterating_;
+};
+
+}  // namespace pydoca::bindings

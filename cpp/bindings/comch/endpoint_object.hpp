@@ -1,0 +1,136 @@
+#pragma once
+
+#include <pydoca/comch.hpp>
+
+#include "comch/connection_object.hpp"
+#include "task/context_object.hpp"
+#include "task/waiting_line.hpp"
+
+#include <pybind11/pybind11.h>
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace pydoca::bindings {
+
+/// What Server and Client are told by their constructors' keywords.
+struct EndpointOptions {
+  ContextOptions context;
+  pybind11::object on_connect;     ///< (connection, successful, context.user_data); servers only
+  pybind11::object on_disconnect;  ///< the same
+  pybind11::object on_message;     ///< (connection, message as bytes, context.user_data); None: messages are received
+  std::optional<std::uint32_t> max_msg_size;
+  std::optional<std::uint32_t> recv_queue_size;
+  std::uint32_t num_send_tasks = 0;
+};
+
+/// What Python's Server and Client have in common.
+class EndpointObject : public ContextObject {
+ public:
+  EndpointObject(pybind11::object engine, pybind11::object device, const std::shared_ptr<comch::Endpoint>& endpoint,
+                 EndpointOptions options);
+
+  comch::Endpoint& endpoint() const noexcept { return static_cast<comch::Endpoint&>(context()); }
+  std::uint32_t num_send_tasks() const noexcept { return options_.num_send_tasks; }
+  /// Whether messages go to a callback.
+  bool takes_messages() const noexcept { return !options_.on_message.is_none(); }
+  /// Whether it went, or goes, to idle because Python said so.
+  bool was_stopped() const noexcept;
+  /// "comch.server \"copy\"", for messages.
+  std::string describe() const;
+  virtual void disconnect(comch::Connection& connection) = 0;
+
+  int traverse(visitproc visit, void* arg) const override;
+  void clear() override;
+
+ protected:
+  static EndpointObject& of(std::uint64_t context_user_data) noexcept;
+  const EndpointOptions& endpoint_options() const noexcept { return options_; }
+  /// Calls on_connect or on_disconnect.
+  void tell(const pybind11::object& callback, const pybind11::object& connection, bool successful);
+
+ private:
+  static void message_received(comch::Connection& connection, std::span<const std::byte> message,
+                               std::uint64_t context_user_data);
+
+  EndpointOptions options_;
+};
+
+class ServerObject final : public EndpointObject {
+ public:
+  ServerObject(pybind11::object engine, const pybind11::object& device, pybind11::object representor,
+               std::string_view name, EndpointOptions options);
+
+  const pybind11::object& representor() const noexcept { return representor_; }
+  pybind11::list connections() const;
+  /// An Awaitable of the next connection that nobody has accepted. iterating: it ends an iteration instead of failing.
+  pybind11::object accept(bool iterating);
+  void disconnect(comch::Connection& connection) override;
+
+  int traverse(visitproc visit, void* arg) const override;
+  void clear() override;
+
+ protected:
+  void state_entered(ContextState state) override;
+
+ private:
+  friend class AcceptedConnection;
+
+  static std::shared_ptr<comch::Server> create(const pybind11::object& device, const pybind11::object& representor,
+                                               std::string_view name);
+  static void connected(comch::Connection& connection, bool successful, std::uint64_t context_user_data);
+  static void disconnected(comch::Connection& connection, bool successful, std::uint64_t context_user_data);
+  void add(comch::Connection& connection, bool successful);
+  void remove(ConnectionObject& connection);
+  void forget_unaccepted(ConnectionObject& ended);
+  std::size_t available() const noexcept;
+
+  pybind11::object representor_;
+  std::vector<pybind11::object> connections_;  ///< whose end was not reported
+  std::deque<pybind11::object> unaccepted_;    ///< in the order in which they connected
+  WaitingLine acceptors_;
+};
+
+/// The next connection of a server that nobody has accepted.
+class AcceptedConnection final : public QueuedEvent {
+ public:
+  AcceptedConnection(ServerObject& server, bool iterating);
+  std::string_view what() const override { return "accept"; }
+
+ protected:
+  std::size_t available() override { return server_.available(); }
+  pybind11::object serve(std::size_t place) override;
+
+ private:
+  ServerObject& server_;
+  bool iterating_;
+};
+
+class ClientObject final : public EndpointObject {
+ public:
+  ClientObject(pybind11::object engine, const pybind11::object& device, std::string_view name, EndpointOptions options);
+
+  /// Throws bad_state unless running.
+  pybind11::object connection() const;
+  void disconnect(comch::Connection& connection) override;
+  /// The connection, also when it has ended meanwhile: it may have left messages.
+  pybind11::object entered() override;
+
+  int traverse(visitproc visit, void* arg) const override;
+  void clear() override;
+
+ protected:
+  void state_entered(ContextState state) override;
+
+ private:
+  static std::shared_ptr<comch::Client> create(const pybind11::object& device, std::string_view name);
+
+  comch::Client& client() const noexcept { return static_cast<comch::Client&>(context()); }
+  pybind11::object connection_ = pybind11::none();  ///< of this run
+};
+
+}  // namespace pydoca::bindings

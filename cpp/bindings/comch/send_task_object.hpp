@@ -1,0 +1,44 @@
+#pragma once
+
+#include <pydoca/comch.hpp>
+
+#include "task/task_object.hpp"
+
+#include <pybind11/pybind11.h>
+
+#include <string>
+
+namespace pydoca::bindings {
+
+class ConnectionObject;
+
+/// Sends one message, which it has a share of, on one connection.
+class SendTaskObject final : public TaskObject {
+ public:
+  SendTaskObject(pybind11::object endpoint, comch::SendTask& slot, pybind11::object connection,
+                 pybind11::bytes message);
+
+  const pybind11::object& connection() const noexcept { return connection_; }
+  /// None once the task is freed.
+  const pybind11::object& message() const noexcept { return message_; }
+  /// For another submission; throws in_use in flight, invalid_value when it is too long.
+  void set_message(const pybind11::object& data);
+
+  std::string describe() const override;
+  /// It fails only when the connection ends.
+  bool may_be_dropped() const noexcept override { return true; }
+  int traverse(visitproc visit, void* arg) const override;
+
+ protected:
+  void set_operands() override;
+  void forget_operands() noexcept override;
+
+ private:
+  ConnectionObject& link() const { return connection_.cast<ConnectionObject&>(); }
+
+  pybind11::object connection_;
+  pybind11::object message_;
+  std::size_t size_;
+};
+
+}  // namespace pydoca::bindings

@@ -1,0 +1,156 @@
+#include <pydoca/log.hpp>
+
+#include "comch/endpoint_object.hpp"
+#include "convert/collectable.hpp"
+#include "convert/convert.hpp"
+#include "device/device_object.hpp"
+#include "memory/mmap_object.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace pydoca::bindings {
+
+namespace py = pybind11;
+
+namespace {
+
+const std::shared_ptr<Representor>& to_representor(const py::object& object) {
+  if (!py::isinstance<RepresentorObject>(object)) {
+    const py::object name = py::type::handle_of(object).attr("__name__");
+    throw py::type_error(py::str("a pydoca.Representor is needed, not {}").format(name).cast<std::string>());
+  }
+  return object.cast<RepresentorObject&>().get();
+}
+
+}  // namespace
+
+std::shared_ptr<comch::Server> ServerObject::create(const py::object& device, const py::object& representor,
+                                                    std::string_view name) {
+  auto server = comch::Server::create(to_device(device).get(), to_representor(representor), name);
+  server->set_connection_changed(connected, disconnected);
+  return server;
+}
+
+ServerObject::ServerObject(py::object engine, const py::object& device, py::object representor, std::string_view name,
+                           EndpointOptions options)
+    : EndpointObject(std::move(engine), device, create(device, representor, name), std::move(options)),
+      representor_(std::move(representor)) {}
+
+py::list ServerObject::connections() const {
+  py::list connected;
+  for (const py::object& connection : connections_) {
+    if (connection.cast<ConnectionObject&>().is_connected()) connected.append(connection);
+  }
+  return connected;
+}
+
+py::object ServerObject::accept(bool iterating) {
+  if (!iterating && context().state() != ContextState::running) {
+    raise(Status::bad_state, "accept (" + describe() + "): the server is not running; start it first");
+  }
+  return py::cast(std::make_unique<AcceptedConnection>(*this, iterating));
+}
+
+void ServerObject::disconnect(comch::Connection& connection) {
+  // stop() has disconnected everybody.
+  if (context().state() == ContextState::running) {
+    static_cast<comch::Server&>(context()).disconnect(connection);
+  }
+}
+
+void ServerObject::connected(comch::Connection& connection, bool successful, std::uint64_t context_user_data) {
+  auto& self = static_cast<ServerObject&>(of(context_user_data));
+  self.guard([&] { self.add(connection, successful); });
+}
+
+void ServerObject::add(comch::Connection& connection, bool successful) {
+  const py::object object = py::cast(std::make_unique<ConnectionObject>(self(), connection));
+  if (successful) {
+    connections_.push_back(object);
+    unaccepted_.push_back(object);
+    acceptors_.wake(engine(), available());
+  }
+  tell(endpoint_options().on_connect, object, successful);
+  if (!successful) {
+    object.cast<ConnectionObject&>().end();
+  }
+}
+
+void ServerObject::disconnected(comch::Connection& connection, bool successful, std::uint64_t context_user_data) {
+  auto& self = static_cast<ServerObject&>(of(context_user_data));
+  ConnectionObject* const link = ConnectionObject::of(connection);
+  if (link == nullptr) {
+    return;
+  }
+  self.guard([&] {
+    const py::object object = link->self();
+    self.remove(*link);
+    self.tell(self.endpoint_options().on_disconnect, object, successful);
+  });
+}
+
+void ServerObject::remove(ConnectionObject& connection) {
+  const py::object object = connection.self();
+  connection.end();
+  std::erase_if(connections_, [&](const py::object& other) { return other.is(object); });
+  forget_unaccepted(connection);
+}
+
+/// One that has left nothing is not worth accepting. Those that left messages are kept, but not without limit.
+void ServerObject::forget_unaccepted(ConnectionObject& ended) {
+  const py::object object = ended.self();
+  if (!ended.has_messages()) {
+    std::erase_if(unaccepted_, [&](const py::object& other) { return other.is(object); });
+  }
+  const std::size_t limit = comch::Endpoint::max_clients(context().device()->info());
+  const auto has_ended = [](const py::object& other) { return !other.cast<ConnectionObject&>().is_connected(); };
+  const auto oldest = std::ranges::find_if(unaccepted_, has_ended);
+  if (unaccepted_.size() > limit && oldest != unaccepted_.end()) {
+    log::engine(log::Level::warning, context().kind(), [&] {
+      return "\"" + endpoint().name() + "\" drops a client's last messages: nobody accepts its connections";
+    });
+    unaccepted_.erase(oldest);
+  }
+}
+
+std::size_t ServerObject::available() const noexcept {
+  return context().state() == ContextState::running ? unaccepted_.size() : WaitingLine::unlimited;
+}
+
+void ServerObject::state_entered(ContextState state) {
+  if (state == ContextState::stopping) {
+    const std::deque<py::object> unaccepted = std::exchange(unaccepted_, {});
+    acceptors_.wake(engine(), available());
+    for (const py::object& connection : connections_) connection.cast<ConnectionObject&>().wake_receivers();
+  }
+}
+
+int ServerObject::traverse(visitproc visit, void* arg) const {
+  if (const int stop = visit_ref(representor_, visit, arg)) return stop;
+  if (const int stop = visit_refs(connections_, visit, arg)) return stop;
+  const int stop = visit_refs(unaccepted_, visit, arg);
+  return stop != 0 ? stop : EndpointObject::traverse(visit, arg);
+}
+
+void ServerObject::clear() {
+  const std::vector<py::object> connections = std::exchange(connections_, {});
+  const std::deque<py::object> unaccepted = std::exchange(unaccepted_, {});
+  EndpointObject::clear();
+}
+
+AcceptedConnection::AcceptedConnection(ServerObject& server, bool iterating)
+    : QueuedEvent(server.self(), server.engine(), server.acceptors_), server_(server), iterating_(iterating) {}
+
+py::object AcceptedConnection::serve(std::size_t place) {
+  if (place < server_.unaccepted_.size()) {
+    return take_at(server_.unaccepted_, place);
+  }
+  if (iterating_) {
+    PyErr_SetNone(PyExc_StopAsyncIteration);
+    throw py::error_already_set();
+  }
+  raise(Status::shutdown, "accept (" + server_.describe() + "): the server has stopped");
+}
+
+}  // namespace pydoca::bindings

@@ -1,0 +1,73 @@
+#include "convert/convert.hpp"
+
+#include <pybind11/gil_safe_call_once.h>
+
+#include <cstdint>
+#include <exception>
+#include <utility>
+
+namespace pydoca::bindings {
+
+namespace py = pybind11;
+
+namespace {
+
+const py::object& from_status() {
+  PYBIND11_CONSTINIT static py::gil_safe_call_once_and_store<py::object> storage;
+  const auto load = [] { return py::object(py::module_::import("pydoca._errors").attr("from_status")); };
+  return storage.call_once_and_store_result(load).get_stored();
+}
+
+void translate(std::exception_ptr thrown) {
+  try {
+    if (thrown) std::rethrow_exception(std::move(thrown));
+  } catch (const Error& error) {
+    const py::object exception = to_exception(error.status(), error.what());
+    PyErr_SetObject(py::type::handle_of(exception).ptr(), exception.ptr());
+  }
+}
+
+}  // namespace
+
+py::str to_str(std::string_view text) {
+  PyObject* const decoded = PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace");
+  if (decoded == nullptr) throw py::error_already_set();
+  return py::reinterpret_steal<py::str>(decoded);
+}
+
+py::object to_exception(Status status, std::string_view message) {
+  return from_status()(static_cast<std::uint32_t>(status), to_str(message));
+}
+
+py::object to_status(Status status) {
+  PYBIND11_CONSTINIT static py::gil_safe_call_once_and_store<py::object> storage;
+  const auto load = [] { return py::object(py::module_::import("pydoca._errors").attr("Status")); };
+  return storage.call_once_and_store_result(load).get_stored()(static_cast<std::uint32_t>(status));
+}
+
+void raise(Status status, std::string_view message) { raise(to_exception(status, message)); }
+
+void raise_named(const char* name, const std::string& message) {
+  raise(py::object(py::module_::import("pydoca._errors").attr(name)(to_str(message))));
+}
+
+void raise(const py::object& exception) {
+  PyErr_SetObject(py::type::handle_of(exception).ptr(), exception.ptr());
+  throw py::error_already_set();
+}
+
+bool is_docas(const py::error_already_set& error) {
+  return error.matches(py::module_::import("pydoca._errors").attr("DocaError"));
+}
+
+void require_callback(const py::object& callback, const char* argument) {
+  if (!callback.is_none() && PyCallable_Check(callback.ptr()) == 0) {
+    throw py::type_error(py::str("{} must be callable, or None, not {}")
+                             .format(argument, py::type::handle_of(callback).attr("__name__"))
+                             .cast<std::string>());
+  }
+}
+
+void translate_errors() { py::register_local_exception_translator(translate); }
+
+}  // namespace pydoca::bindings

@@ -1,0 +1,98 @@
+#include "convert/dlpack.hpp"
+
+#include <pydoca/status.hpp>
+
+#include "convert/convert.hpp"
+#include "convert/view.hpp"
+
+#include <cstring>
+#include <string>
+
+namespace pydoca::bindings {
+
+namespace py = pybind11;
+
+namespace {
+
+constexpr dlpack::Version version{.major = 1, .minor = 0};
+
+/// A tensor with what it points to.
+template <class Managed>
+struct Shared {
+  Managed managed{};
+  std::int64_t shape = 0;
+  std::int64_t stride = 1;
+  std::shared_ptr<const void> owner;
+};
+
+/// Consumers rename the capsule when they take the tensor over; what was not taken goes with the capsule.
+template <class Managed>
+void drop_untaken(PyObject* capsule) {
+  if (PyCapsule_IsValid(capsule, Managed::capsule_name) == 0) return;
+  auto* const managed = static_cast<Managed*>(PyCapsule_GetPointer(capsule, Managed::capsule_name));
+  managed->deleter(managed);
+}
+
+template <class Managed>
+std::unique_ptr<Shared<Managed>> share(Bytes bytes) {
+  auto shared = std::make_unique<Shared<Managed>>();
+  shared->shape = static_cast<std::int64_t>(bytes.size);
+  shared->owner = std::move(bytes.owner);
+  shared->managed.context = shared.get();
+  shared->managed.deleter = [](Managed* self) { delete static_cast<Shared<Managed>*>(self->context); };
+  shared->managed.tensor = {.data = bytes.data,
+                            .device = {.type = dlpack::device_cpu, .id = 0},
+                            .ndim = 1,
+                            .dtype = {.code = dlpack::code_uint, .bits = 8, .lanes = 1},
+                            .shape = &shared->shape,
+                            .strides = &shared->stride,
+                            .byte_offset = 0};
+  return shared;
+}
+
+template <class Managed>
+py::capsule to_capsule(std::unique_ptr<Shared<Managed>> shared) {
+  PyObject* const capsule = PyCapsule_New(&shared->managed, Managed::capsule_name, drop_untaken<Managed>);
+  if (capsule == nullptr) throw py::error_already_set();
+  static_cast<void>(shared.release());  // the capsule's, or its taker's
+  return py::reinterpret_steal<py::capsule>(capsule);
+}
+
+Bytes copy_of(const Bytes& bytes) {
+  // +1, as nothing can be pointed to in an array of none
+  const auto copy = std::shared_ptr<std::byte[]>(new std::byte[bytes.size + 1]);
+  if (bytes.size != 0) std::memcpy(copy.get(), bytes.data, bytes.size);
+  return {.data = copy.get(), .size = bytes.size, .readonly = false, .owner = copy};
+}
+
+void check(const DlpackRequest& request) {
+  if (!request.stream.is_none()) {
+    raise(Status::invalid_value, "DLPack: stream must be None, as the memory is the CPU's");
+  }
+  if (request.device && *request.device != std::pair<int, int>(dlpack::device_cpu, 0)) {
+    throw py::buffer_error("DLPack: the memory is the CPU's, device (1, 0), and is not moved elsewhere");
+  }
+}
+
+}  // namespace
+
+py::capsule dlpack_capsule(Bytes bytes, const DlpackRequest& request) {
+  check(request);
+  if (request.copy) bytes = copy_of(bytes);
+  if (request.max_version && request.max_version->first >= 1) {
+    const std::uint64_t flags =
+        (bytes.readonly ? dlpack::flag_read_only : 0) | (request.copy ? dlpack::flag_is_copied : 0);
+    auto shared = share<dlpack::ManagedTensorVersioned>(std::move(bytes));
+    shared->managed.version = version;
+    shared->managed.flags = flags;
+    return to_capsule(std::move(shared));
+  }
+  if (bytes.readonly) {
+    throw py::buffer_error(
+        "DLPack: the memory is read-only, which only versions from 1.0 can say; ask with "
+        "max_version=(1, 0), or take numpy.frombuffer");
+  }
+  return to_capsule(share<dlpack::ManagedTensor>(std::move(bytes)));
+}
+
+}  // namespace pydoca::bindings

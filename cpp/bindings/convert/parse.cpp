@@ -1,0 +1,282 @@
+#include "convert/parse.hpp"
+
+#include <pydoca/status.hpp>
+
+#include "convert/convert.hpp"
+
+#include <pybind11/stl.h>
+
+#include <algorithm>
+#include <arpa/inet.h>
+#include <bit>
+#include <charconv>
+#include <optional>
+#include <type_traits>
+
+namespace pydoca::bindings {
+
+namespace py = pybind11;
+
+namespace {
+
+template <class Enum>
+struct Named {
+  std::string_view name;
+  Enum value;
+};
+
+constexpr std::array access_names{
+    Named{"local_read_only", Access::local_read_only},
+    Named{"local_read_write", Access::local_read_write},
+    Named{"rdma_read", Access::rdma_read},
+    Named{"rdma_write", Access::rdma_write},
+    Named{"rdma_atomic", Access::rdma_atomic},
+    Named{"pci_read_only", Access::pci_read_only},
+    Named{"pci_read_write", Access::pci_read_write},
+    Named{"pci_relaxed_ordering", Access::pci_relaxed_ordering},
+};
+constexpr std::array side_names{Named{"host", Side::host}, Named{"dpu", Side::dpu}};
+constexpr std::array filter_names{Named{"all", RepFilter::all}, Named{"net", RepFilter::net},
+                                  Named{"emulated", RepFilter::emulated}};
+constexpr std::array func_type_names{Named{"pf", PciFuncType::pf}, Named{"vf", PciFuncType::vf},
+                                     Named{"sf", PciFuncType::sf}};
+
+constexpr std::array location_names{
+    Named{"cpu", SyncEventLocation::cpu},
+    Named{"remote_pci", SyncEventLocation::remote_pci},
+    Named{"remote_net", SyncEventLocation::remote_net},
+    Named{"dpa", SyncEventLocation::dpa},
+    Named{"gpu", SyncEventLocation::gpu},
+};
+
+template <class Names>
+auto find(const Names& names, std::string_view what, std::string_view word) {
+  std::vector<std::string_view> known;
+  for (const auto& entry : names) {
+    if (entry.name == word) return entry.value;
+    known.push_back(entry.name);
+  }
+  refuse_word(what, word, known);
+}
+
+template <class Names, class Enum>
+std::string_view name_of(const Names& names, Enum value) noexcept {
+  for (const auto& entry : names) {
+    if (entry.value == value) return entry.name;
+  }
+  return "?";
+}
+
+std::string_view trimmed(std::string_view text) {
+  const auto first = text.find_first_not_of(' ');
+  return first == std::string_view::npos ? "" : text.substr(first, text.find_last_not_of(' ') - first + 1);
+}
+
+/// Names joined by "|".
+template <class Names>
+auto find_all(const Names& names, std::string_view what, std::string_view text) {
+  using Enum = decltype(names.front().value);
+  std::underlying_type_t<Enum> mask = 0;
+  for (std::size_t start = 0; start <= text.size();) {
+    const std::size_t end = std::min(text.find('|', start), text.size());
+    mask |= static_cast<std::underlying_type_t<Enum>>(find(names, what, trimmed(text.substr(start, end - start))));
+    start = end + 1;
+  }
+  return static_cast<Enum>(mask);
+}
+
+/// An enumerator, an int when numbers are taken, or text, for which parse is called.
+template <class Enum, class Parse>
+Enum to_enum(py::handle value, std::string_view what, const Parse& parse) {
+  if (py::isinstance<py::str>(value)) return parse(to_utf8(value));
+  if (py::isinstance<Enum>(value)) return value.cast<Enum>();
+  refuse_type(what, "a str or an enumerator", value);
+}
+
+[[noreturn]] void refuse_address(std::string_view kind, std::string_view text, std::string_view example) {
+  raise(Status::invalid_value, py::str("{!r} is no {} address; write it as {}")
+                                   .format(to_str(text), to_str(kind), to_str(example))
+                                   .cast<std::string>());
+}
+
+std::string joined(const std::vector<std::string_view>& words) {
+  std::string text;
+  for (const std::string_view word : words) text.append(text.empty() ? "" : ", ").append(word);
+  return text;
+}
+
+}  // namespace
+
+void refuse_type(std::string_view what, std::string_view wanted, py::handle value) {
+  throw py::type_error(py::str("{} must be {}, not {}")
+                           .format(to_str(what), to_str(wanted), py::type::handle_of(value).attr("__name__"))
+                           .cast<std::string>());
+}
+
+std::string to_task_name(py::handle name) {
+  if (!py::isinstance<py::str>(name)) {
+    throw py::type_error(py::str("num_tasks: {!r} is no name of a task").format(name).cast<std::string>());
+  }
+  return to_utf8(name);
+}
+
+bool to_bool(py::handle value, std::string_view what) {
+  if (PyBool_Check(value.ptr()) == 0) refuse_type(what, "a bool", value);
+  return value.is(py::bool_(true));
+}
+
+std::string to_utf8(py::handle text) {
+  Py_ssize_t size = 0;
+  const char* const data = PyUnicode_AsUTF8AndSize(text.ptr(), &size);
+  if (data == nullptr) throw py::error_already_set();
+  return {data, static_cast<std::size_t>(size)};
+}
+
+void refuse_word(std::string_view what, std::string_view word, const std::vector<std::string_view>& known) {
+  const py::object nearest = py::module_::import("difflib").attr("get_close_matches")(to_str(word), py::cast(known), 1);
+  const std::string hint = py::len(nearest) == 0
+                               ? "use one of: " + joined(known)
+                               : py::str("did you mean {!r}?").format(nearest[py::int_(0)]).cast<std::string>();
+  raise(Status::invalid_value,
+        py::str("{} {!r} does not exist; {}").format(to_str(what), to_str(word), hint).cast<std::string>());
+}
+
+namespace {
+
+[[noreturn]] void refuse_number(py::handle number, std::string_view what, std::string_view range) {
+  raise(Status::invalid_value,
+        py::str("{} must be in {}, not {}").format(to_str(what), to_str(range), number).cast<std::string>());
+}
+
+py::int_ to_index(py::handle value, std::string_view what) {
+  if (PyIndex_Check(value.ptr()) == 0) refuse_type(what, "an int", value);
+  PyObject* const index = PyNumber_Index(value.ptr());
+  if (index == nullptr) throw py::error_already_set();
+  return py::reinterpret_steal<py::int_>(index);
+}
+
+/// Null, with nothing set, for what is no int of that range.
+std::optional<std::uint64_t> find_u64(py::handle value) {
+  const std::uint64_t result = PyLong_AsUnsignedLongLong(value.ptr());
+  if (result != ~std::uint64_t{0} || PyErr_Occurred() == nullptr) [[likely]] {
+    return result;
+  }
+  PyErr_Clear();
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::uint64_t to_u64(py::handle value, std::string_view what) {
+  // Nearly always an int, which needs no conversion to one.
+  if (const auto result = find_u64(value)) [[likely]] {
+    return *result;
+  }
+  const py::int_ number = to_index(value, what);
+  if (const auto result = find_u64(number)) return *result;
+  refuse_number(number, what, "0..2^64-1");
+}
+
+std::uint32_t to_u32(py::handle value, std::string_view what, std::uint32_t least, std::uint32_t most) {
+  if (PyBool_Check(value.ptr()) != 0) refuse_type(what, "an int", value);
+  const py::int_ number = to_index(value, what);
+  if (number < py::int_(least) || number > py::int_(most)) {
+    refuse_number(number, what, std::to_string(least) + ".." + (most == UINT32_MAX ? "2^32-1" : std::to_string(most)));
+  }
+  return number.cast<std::uint32_t>();
+}
+
+Access to_access(py::handle value) {
+  if (py::isinstance<py::int_>(value) && !py::isinstance<py::bool_>(value)) {
+    const std::uint64_t mask = to_u64(value, "access");
+    if (mask > access_mask) {
+      raise(Status::invalid_value, py::str("access {:#x} has undefined bits").format(value).cast<std::string>());
+    }
+    return static_cast<Access>(mask);
+  }
+  return to_enum<Access>(value, "access",
+                         [](const std::string& text) { return find_all(access_names, "access", text); });
+}
+
+std::string to_text(Access access) {
+  std::string text;
+  for (const auto& entry : access_names) {
+    if (allows(access, entry.value)) text.append(text.empty() ? "" : "|").append(entry.name);
+  }
+  return text.empty() ? "local_read_only" : text;
+}
+
+std::optional<Side> to_side(py::handle value) {
+  if (value.is_none()) return std::nullopt;
+  return to_enum<Side>(value, "side", [](const std::string& text) { return find(side_names, "side", text); });
+}
+
+std::string_view to_text(Side side) noexcept { return name_of(side_names, side); }
+
+RepFilter to_rep_filter(py::handle value) {
+  return to_enum<RepFilter>(value, "filter",
+                            [](const std::string& text) { return find_all(filter_names, "representor filter", text); });
+}
+
+PciFuncType to_func_type(std::string_view text) { return find(func_type_names, "function type", text); }
+
+std::string_view to_text(PciFuncType type) noexcept { return name_of(func_type_names, type); }
+
+SyncEventLocation to_location(py::handle value, std::string_view what) {
+  return to_enum<SyncEventLocation>(value, what,
+                                    [&](const std::string& text) { return find(location_names, what, text); });
+}
+
+std::string_view to_text(SyncEventLocation location) noexcept { return name_of(location_names, location); }
+
+std::string to_text(const MacAddr& address) {
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::string text;
+  for (const std::uint8_t byte : address) {
+    if (!text.empty()) text += ':';
+    text += digits[byte >> 4U];
+    text += digits[byte & 15U];
+  }
+  return text;
+}
+
+std::string to_text(const Ipv4Addr& address) {
+  std::array<char, INET_ADDRSTRLEN> text{};
+  return ::inet_ntop(AF_INET, address.data(), text.data(), text.size());
+}
+
+std::string to_text(const Ipv6Addr& address) {
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  return ::inet_ntop(AF_INET6, address.data(), text.data(), text.size());
+}
+
+void from_text(std::string_view text, MacAddr& address) {
+  bool good = text.size() == 3 * address.size() - 1;
+  for (std::size_t i = 0; good && i < address.size(); ++i) {
+    const char* const start = text.data() + 3 * i;
+    good = std::from_chars(start, start + 2, address[i], 16).ptr == start + 2 &&
+           (i + 1 == address.size() || start[2] == ':');
+  }
+  if (!good) refuse_address("MAC", text, "02:50:44:0b:00:01");
+}
+
+void from_text(std::string_view text, Ipv4Addr& address) {
+  if (::inet_pton(AF_INET, std::string(text).c_str(), address.data()) != 1) refuse_address("IPv4", text, "10.0.0.1");
+}
+
+void from_text(std::string_view text, Ipv6Addr& address) {
+  if (::inet_pton(AF_INET6, std::string(text).c_str(), address.data()) != 1) refuse_address("IPv6", text, "fe80::1");
+}
+
+MtuSize to_mtu(py::handle value) {
+  const std::uint64_t bytes = to_u64(value, "mtu");
+  if (bytes < 256 || bytes > 4096 || !std::has_single_bit(bytes)) {
+    raise(Status::invalid_value,
+          "mtu is 256, 512, 1024, 2048 or 4096 bytes, and " + std::to_string(bytes) + " was given");
+  }
+  return static_cast<MtuSize>(std::countr_zero(bytes) - std::countr_zero(256U));
+}
+
+std::uint32_t to_bytes(MtuSize mtu) noexcept { return 256U << static_cast<unsigned>(mtu); }
+
+}  // namespace pydoca::bindings

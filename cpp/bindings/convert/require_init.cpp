@@ -1,0 +1,27 @@
+#include "convert/require_init.hpp"
+
+#include <cstddef>
+
+namespace pydoca::bindings {
+
+namespace py = pybind11;
+
+namespace {
+
+/// What pybind11 allocates with at the first use of such an object, and at no other time.
+void* refuse(std::size_t /*size*/) {
+  throw py::type_error("the object was made by __new__() alone; its __init__() was never called");
+}
+
+}  // namespace
+
+void require_init(const py::module_& module) {
+  const auto names = py::reinterpret_borrow<py::dict>(module.attr("__dict__"));
+  for (const auto& [name, value] : names) {
+    if (PyType_Check(value.ptr()) == 0) continue;
+    py::detail::type_info* const bound = py::detail::get_type_info(reinterpret_cast<PyTypeObject*>(value.ptr()));
+    if (bound != nullptr) bound->operator_new = &refuse;
+  }
+}
+
+}  // namespace pydoca::bindings

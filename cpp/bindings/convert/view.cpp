@@ -1,0 +1,108 @@
+#include "convert/view.hpp"
+
+#include <pydoca/status.hpp>
+
+#include "convert/convert.hpp"
+
+#include <exception>
+#include <optional>
+#include <string>
+
+namespace pydoca::bindings {
+
+namespace py = pybind11;
+
+namespace {
+
+/// The type's name and what a user may give instead.
+std::string not_a_buffer(py::handle object) {
+  return py::str(
+             "memory must have the buffer protocol (bytes, bytearray, a NumPy array, mmap.mmap, pydoca.alloc(n)), "
+             "and {!r} has not")
+      .format(py::type::handle_of(object).attr("__name__"))
+      .cast<std::string>();
+}
+
+/// Also while the interpreter takes its modules apart, when it counts as no longer initialized; false once it is gone.
+bool has_gil() noexcept {
+  PyThreadState* const own = PyGILState_GetThisThreadState();
+#if PY_VERSION_HEX >= 0x030D0000
+  return own != nullptr && own == PyThreadState_GetUnchecked();
+#else
+  return own != nullptr && own == _PyThreadState_UncheckedGet();
+#endif
+}
+
+/// Whether a thread without the GIL can get it.
+bool can_take_gil() noexcept {
+  if (Py_IsInitialized() == 0) return false;
+#if PY_VERSION_HEX >= 0x030D0000
+  return Py_IsFinalizing() == 0;
+#else
+  return _Py_IsFinalizing() == 0;
+#endif
+}
+
+}  // namespace
+
+HeldBuffer::HeldBuffer(py::handle object) {
+  if (PyObject_CheckBuffer(object.ptr()) == 0) throw py::type_error(not_a_buffer(object));
+  if (PyObject_GetBuffer(object.ptr(), &view_, PyBUF_C_CONTIGUOUS) == 0) return;
+  py::error_already_set cause;
+  if (!cause.matches(PyExc_BufferError) && !cause.matches(PyExc_ValueError)) throw cause;
+  const auto why = py::str(cause.value()).cast<std::string>();
+  raise(Status::invalid_value, "memory must be C-contiguous (numpy.ascontiguousarray makes it so): " + why);
+}
+
+std::shared_ptr<const HeldBuffer> HeldBuffer::of(py::handle object) {
+  return {new HeldBuffer(object), [](HeldBuffer* held) { let_go(held); }};
+}
+
+void HeldBuffer::let_go(HeldBuffer* held) noexcept {
+  std::optional<py::gil_scoped_acquire> gil;
+  if (!has_gil()) {
+    if (!can_take_gil()) return;  // its memory goes with the process
+    gil.emplace();
+  }
+  const py::error_scope error;  // releasing may run a destructor in Python
+  PyBuffer_Release(&held->view_);
+  delete held;
+}
+
+int fill_view(PyObject* exporter, Py_buffer* view, int flags, Bytes bytes) {
+  auto owner = std::make_unique<std::shared_ptr<const void>>(std::move(bytes.owner));
+  const auto size = static_cast<Py_ssize_t>(bytes.size);
+  if (PyBuffer_FillInfo(view, exporter, bytes.data, size, bytes.readonly ? 1 : 0, flags) != 0) return -1;
+  view->internal = owner.release();
+  return 0;
+}
+
+void release_view(PyObject* /*exporter*/, Py_buffer* view) noexcept {
+  delete static_cast<std::shared_ptr<const void>*>(view->internal);
+}
+
+void set_python_error() noexcept {
+  try {
+    throw;
+  } catch (py::error_already_set& error) {
+    error.restore();
+  } catch (const Error& error) {
+    const py::object exception = to_exception(error.status(), error.what());
+    PyErr_SetObject(py::type::handle_of(exception).ptr(), exception.ptr());
+  } catch (const py::builtin_exception& error) {
+    error.set_error();
+  } catch (const std::exception& error) {
+    PyErr_SetString(PyExc_RuntimeError, error.what());
+  }
+}
+
+py::dict array_interface(const Bytes& bytes) {
+  py::dict interface;
+  interface["shape"] = py::make_tuple(bytes.size);
+  interface["typestr"] = "|u1";
+  interface["data"] = py::make_tuple(reinterpret_cast<std::uintptr_t>(bytes.data), bytes.readonly);
+  interface["version"] = 3;
+  return interface;
+}
+
+}  // namespace pydoca::bindings

@@ -1,0 +1,202 @@
+#include <pydoca/device.hpp>
+
+#include "convert/bindings.hpp"
+#include "convert/scope.hpp"
+#include "device/device_object.hpp"
+#include "device/fields.hpp"
+#include "device/find_device.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace pydoca::bindings {
+
+namespace py = pybind11;
+using namespace py::literals;
+
+namespace {
+
+template <class Field>
+auto property(Field backend::DeviceProperties::* field) {
+  return [field](const DeviceInfo& info) { return info.properties().*field; };
+}
+
+bool is_equal(const DeviceInfo& one, const DeviceInfo& other) {
+  return &one.backend() == &other.backend() && one.name() == other.name() && one.pci_addr() == other.pci_addr() &&
+         one.properties().side == other.properties().side;
+}
+
+py::object to_dict(const DeviceInfo& info) {
+  const py::object plain = to_plain(info.properties());
+  plain["backend"] = info.properties().backend;
+  return plain;
+}
+
+py::str selector_text(const char* format, const DeviceInfo& info) {
+  return py::str(format).format(info.name(), to_str(to_text(info.properties().side)), info.pci_addr());
+}
+
+DeviceInfo make_info(const std::string& selector, const py::object& side, const std::optional<std::string>& pci_addr) {
+  DeviceInfo info = find_requested({py::str(selector), to_side(side), std::nullopt});
+  // A repr's address may be empty, which is no address to compare with.
+  if (pci_addr && *pci_addr != info.pci_addr() && !info.is_equal_pci_addr(*pci_addr)) {
+    raise(Status::not_found,
+          py::str("{!r} is at {}, not at {}").format(selector, info.pci_addr(), *pci_addr).cast<std::string>());
+  }
+  return info;
+}
+
+void bind_device_properties(py::classh<DeviceInfo>& type) {
+  using backend::DeviceProperties;
+  type.def_property_readonly("name", property(&DeviceProperties::name), "Unique on its side, such as \"p0\".")
+      .def_property_readonly("pci_addr", property(&DeviceProperties::pci_addr),
+                             "In the long form, 0000:03:00.0; empty for a device in software, such as Soft-RoCE.")
+      .def_property_readonly("func_type", property(&DeviceProperties::func_type), "PF, VF or SF.")
+      .def_property_readonly("side", property(&DeviceProperties::side),
+                             "The side of the PCIe link that it is on: HOST or DPU.")
+      .def_property_readonly("backend", property(&DeviceProperties::backend), "\"sim\" or \"verbs\".")
+      .def_property_readonly("profile", property(&DeviceProperties::profile), "The card, such as \"bluefield3\".")
+      .def_property_readonly("iface_name", property(&DeviceProperties::iface_name),
+                             "Its network interface; empty when it has none.")
+      .def_property_readonly("ibdev_name", property(&DeviceProperties::ibdev_name),
+                             "Its RDMA device; empty when it has none.")
+      .def_property_readonly("vuid", property(&DeviceProperties::vuid), "Unique among all functions; may be empty.")
+      .def_property_readonly("vhca_id", property(&DeviceProperties::vhca_id), "The number by which its card knows it.")
+      .def_property_readonly("active_rate", property(&DeviceProperties::active_rate), "In bit/s.")
+      .def_property_readonly("capabilities", property(&DeviceProperties::capabilities),
+                             "What it can do, and its limits: a Capabilities.");
+}
+
+void bind_absent_properties(py::classh<DeviceInfo>& type) {
+  type.def_property_readonly(
+          "mac_addr", [](const DeviceInfo& info) { return to_text(info.mac_addr()); },
+          "Raises NotSupportedError on an InfiniBand port.")
+      .def_property_readonly(
+          "ipv4_addr", [](const DeviceInfo& info) { return to_text(info.ipv4_addr()); },
+          "Raises NotFoundError when none is set.")
+      .def_property_readonly(
+          "ipv6_addr", [](const DeviceInfo& info) { return to_text(info.ipv6_addr()); },
+          "Raises NotFoundError when none is set.")
+      .def_property_readonly("lid", &DeviceInfo::lid, "Raises NotSupportedError unless the port is InfiniBand.")
+      .def_property_readonly("sf_index", &DeviceInfo::sf_index, "Raises NotSupportedError unless it is an SF.");
+}
+
+void bind_device_info(py::classh<DeviceInfo>& type) {
+  type.def(py::init(&make_info), "selector"_a, py::kw_only(), "side"_a = py::none(), "pci_addr"_a = py::none(),
+           "The function that selector names: a PCI address, name, ibdev name or interface.")
+      .def("is_equal_pci_addr", &DeviceInfo::is_equal_pci_addr, "addr"_a,
+           "Compares with an address in the long or the short form; raises InvalidValueError for another form.")
+      .def("supports", &supports, "capability"_a,
+           "Whether the function can do one of: dma, comch_server, comch_client, mmap_export_pci, "
+           "mmap_create_from_export_pci, representors, sync_event, sync_event_export_to_remote_pci, "
+           "sync_event_create_from_export, sync_event_export_to_remote_net, sync_event_remote_net_create_from_export, "
+           "async_sync_event_wait.")
+      .def("to_dict", &to_dict, "All properties as plain Python, fit for JSON; what is absent is None.")
+      .def("__eq__",
+           [](const DeviceInfo& one, py::handle other) -> py::object {
+             if (!py::isinstance<DeviceInfo>(other)) return py::reinterpret_borrow<py::object>(Py_NotImplemented);
+             return py::bool_(is_equal(one, other.cast<const DeviceInfo&>()));
+           })
+      .def("__hash__", [](const DeviceInfo& info) { return py::hash(py::make_tuple(info.name(), info.pci_addr())); })
+      .def("__repr__", [](const DeviceInfo& info) {
+        return selector_text("pydoca.DeviceInfo({!r}, side={!r}, pci_addr={!r})", info);
+      });
+}
+
+void bind_device_life(py::classh<DeviceObject>& type) {
+  type.def("close", &DeviceObject::close,
+           "Takes this opening back; closing again does nothing. Raises InUseError when it was the last opening and "
+           "memory maps, contexts or representors are on the device.")
+      .def_property_readonly("is_open", &DeviceObject::is_open, "False once this opening was closed.")
+      .def_property_readonly(
+          "removed", [](const DeviceObject& self) { return self.is_open() && self.shared()->removed(); },
+          "Whether the function has been pulled out; its operations fail.")
+      .def("__eq__",
+           [](const DeviceObject& self, py::handle other) -> py::object {
+             if (!py::isinstance<DeviceObject>(other)) return py::reinterpret_borrow<py::object>(Py_NotImplemented);
+             return py::bool_(self.shared() == other.cast<const DeviceObject&>().shared());
+           })
+      .def("__hash__", [](const DeviceObject& self) { return std::hash<Device*>()(self.shared().get()); })
+      .def("__repr__", [](const DeviceObject& self) {
+        return selector_text(
+            self.is_open() ? "pydoca.open_device({!r}, side={!r})" : "<pydoca.Device {0!r} ({2}), closed>",
+            self.shared()->info());
+      });
+}
+
+void bind_device_methods(py::classh<DeviceObject>& type) {
+  const auto info = [](const DeviceObject& self) -> const DeviceInfo& { return self.shared()->info(); };
+  type.def_property_readonly(
+          "info", [info](const DeviceObject& self) { return info(self); }, "Its DeviceInfo, as of the opening.")
+      .def_property_readonly(
+          "name", [info](const DeviceObject& self) { return info(self).name(); }, "Unique on its side, such as \"p0\".")
+      .def_property_readonly(
+          "pci_addr", [info](const DeviceObject& self) { return info(self).pci_addr(); },
+          "In the long form, 0000:03:00.0; empty for a device in software, such as Soft-RoCE.")
+      .def_property_readonly(
+          "side", [info](const DeviceObject& self) { return info(self).properties().side; },
+          "The side of the PCIe link that it is on: HOST or DPU.");
+}
+
+}  // namespace
+
+DeviceObject::~DeviceObject() {
+  try {
+    close();
+  } catch (const Error&) {
+    // What is still on the device keeps it open.
+  }
+}
+
+const std::shared_ptr<Device>& DeviceObject::get() const {
+  if (closed_) {
+    throw Error(Status::bad_state, "device " + device_->info().name() + " is closed; open it again");
+  }
+  return device_;
+}
+
+void DeviceObject::close() {
+  if (closed_) return;
+  device_->close();
+  closed_ = true;
+}
+
+void bind_device(py::module_& module) {
+  py::classh<DeviceInfo> info(module, "DeviceInfo",
+                              "A function as an enumeration saw it; it does not change, whatever becomes of the "
+                              "function.");
+  bind_device_properties(info);
+  bind_absent_properties(info);
+  bind_device_info(info);
+  py::classh<DeviceObject> device(module, "Device",
+                                  "A local function, opened. Opening one twice gives two objects that are equal, each "
+                                  "to be closed.");
+  bind_device_life(device);
+  bind_scope(device);
+  bind_device_methods(device);
+  module.def(
+      "devices", [](const py::object& side) { return visible_devices(to_side(side)); }, py::kw_only(),
+      "side"_a = py::none(),
+      "A snapshot of the functions that this process may see. Raises NotFoundError when there is none.");
+  module.def(
+      "unavailable_backends",
+      [] {
+        py::dict reasons;
+        for (const UnavailableBackend& absent : unavailable_backends()) reasons[py::str(absent.name)] = absent.reason;
+        return reasons;
+      },
+      "The backends without devices on this machine, by name: why, and what to do about it.");
+  module.def(
+      "open_device",
+      [](py::object selector, const py::object& side, std::optional<std::string> capability) {
+        return std::make_unique<DeviceObject>(
+            Device::open(find_requested({std::move(selector), to_side(side), std::move(capability)})));
+      },
+      "selector"_a = py::none(), py::kw_only(), "side"_a = py::none(), "capability"_a = py::none(),
+      "Opens the function that selector (PCI address, name, ibdev name, interface, DeviceInfo, or a predicate of "
+      "DeviceInfo) names, or the first one; side and capability narrow the choice. Raises NotFoundError, "
+      "NotSupportedError (it lacks the capability) and InvalidValueError (selector fits several).");
+}
+
+}  // namespace pydoca::bindings

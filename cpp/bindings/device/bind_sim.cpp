@@ -1,0 +1,176 @@
+#include <pydoca/sim.hpp>
+
+#include "convert/bindings.hpp"
+#include "device/fields.hpp"
+
+#include <pybind11/stl.h>
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace pydoca::bindings {
+
+namespace py = pybind11;
+using namespace py::literals;
+
+namespace {
+
+[[noreturn]] void refuse(const std::string& where, py::handle value, const char* wanted) {
+  raise(Status::invalid_value, py::str("{} must be {}, not {!r}").format(where, wanted, value).cast<std::string>());
+}
+
+// Strict: no number stands for a truth value, and none is rounded or cut.
+void from_plain(py::handle value, bool& field, const std::string& where) {
+  if (!py::isinstance<py::bool_>(value)) refuse(where, value, "true or false");
+  field = value.cast<bool>();
+}
+
+template <std::unsigned_integral T>
+void from_plain(py::handle value, T& field, const std::string& where) {
+  const py::int_ most(std::numeric_limits<T>::max());
+  if (!py::isinstance<py::int_>(value) || py::isinstance<py::bool_>(value) || value < py::int_(0) || value > most) {
+    refuse(where, value, py::str("a whole number in 0..{}").format(most).cast<std::string>().c_str());
+  }
+  field = value.cast<T>();
+}
+
+void from_plain(py::handle value, std::string& field, const std::string& where) {
+  if (!py::isinstance<py::str>(value)) refuse(where, value, "text");
+  field = to_utf8(value);
+}
+
+void from_plain(py::handle value, Side& field, const std::string& where) {
+  std::string text;
+  from_plain(value, text, where);
+  field = *to_side(value);
+}
+
+void from_plain(py::handle value, PciFuncType& field, const std::string& where) {
+  std::string text;
+  from_plain(value, text, where);
+  field = to_func_type(text);
+}
+
+template <class T>
+  requires requires(T& address) { from_text(std::string_view(), address); }
+void from_plain(py::handle value, T& field, const std::string& where) {
+  std::string text;
+  from_plain(value, text, where);
+  from_text(text, field);
+}
+
+void from_plain(py::handle value, MtuSize& field, const std::string& /*where*/) { field = to_mtu(value); }
+
+template <Fielded T>
+void from_plain(py::handle value, T& field, const std::string& where);
+
+// TOML has no null: false says that there is none.
+template <class T>
+void from_plain(py::handle value, std::optional<T>& field, const std::string& where) {
+  if (value.is_none() || value.is(py::bool_(false))) {
+    field.reset();
+  } else {
+    from_plain(value, field ? *field : field.emplace(), where);
+  }
+}
+
+template <class T>
+void collect_names(std::vector<std::string_view>& names) {
+  each_field(std::type_identity<T>(), [&](const char* name, auto, auto...) { names.emplace_back(name); });
+}
+
+void check_keys(const py::dict& table, const std::vector<std::string_view>& known, const std::string& where) {
+  for (const auto& [key, value] : table) {
+    const std::string word = py::str(key);
+    if (std::ranges::find(known, word) == known.end()) refuse_word(where + ": key", word, known);
+  }
+}
+
+py::dict to_table(py::handle value, const std::string& where) {
+  if (!py::isinstance<py::dict>(value)) refuse(where, value, "a table");
+  return py::reinterpret_borrow<py::dict>(value);
+}
+
+template <class T>
+void read_fields(const py::dict& table, T& value, const std::string& where) {
+  each_field(std::type_identity<T>(), [&](const char* name, auto field, auto...) {
+    if (table.contains(name)) from_plain(table[name], value.*field, where + ": " + name);
+  });
+}
+
+template <Fielded T>
+void from_plain(py::handle value, T& field, const std::string& where) {
+  const py::dict table = to_table(value, where);
+  std::vector<std::string_view> known;
+  collect_names<T>(known);
+  check_keys(table, known, where);
+  read_fields(table, field, where);
+}
+
+/// What the profile gives to a function of that side and type.
+backend::Capabilities usual_capabilities(const backend::DeviceProperties& properties) {
+  backend::Capabilities capabilities = sim::profile_capabilities(properties.profile, properties.side);
+  if (properties.func_type != PciFuncType::pf) {
+    capabilities.rep_filter_all = capabilities.rep_filter_net = capabilities.rep_filter_emulated = false;
+  }
+  return capabilities;
+}
+
+sim::Function to_function(py::handle value, std::size_t index) {
+  std::string where = "function " + std::to_string(index + 1);
+  const py::dict table = to_table(value, where);
+  std::vector<std::string_view> known;
+  collect_names<backend::DeviceProperties>(known);
+  collect_names<sim::Function>(known);
+  check_keys(table, known, where);
+  for (const char* const required : {"name", "pci_addr", "side", "profile"}) {
+    if (!table.contains(required)) raise(Status::invalid_value, where + " needs a " + required);
+  }
+  sim::Function function;
+  from_plain(table["name"], function.properties.name, where + ": name");
+  where = "function \"" + function.properties.name + "\"";
+  py::dict plain = table.attr("copy")();
+  const py::object capabilities = plain.attr("pop")("capabilities", py::dict());
+  read_fields(plain, function.properties, where);
+  read_fields(plain, function, where);
+  function.properties.capabilities = usual_capabilities(function.properties);
+  from_plain(capabilities, function.properties.capabilities, where + ": capabilities");
+  return function;
+}
+
+void set_topology(const py::iterable& functions) {
+  sim::Topology topology;
+  for (const py::handle function : functions) {
+    topology.functions.push_back(to_function(function, topology.functions.size()));
+  }
+  sim::set_topology(std::move(topology));
+}
+
+py::list to_list(const sim::Topology& topology) {
+  py::list functions;
+  for (const sim::Function& function : topology.functions) {
+    const py::object plain = to_plain(function.properties);
+    plain.attr("update")(to_plain(function));
+    functions.append(plain);
+  }
+  return functions;
+}
+
+}  // namespace
+
+void bind_sim(py::module_& module) {
+  module.def("sim_set_topology", &set_topology, "functions"_a);
+  module.def("sim_topology", [] { return to_list(sim::topology()); });
+  module.def(
+      "sim_default_topology", [](const std::string& profile) { return to_list(sim::default_topology(profile)); },
+      "profile"_a);
+  module.def("sim_profiles", &sim::profiles);
+  module.def("sim_set_fabric", [](const std::string& name) { sim::set_fabric(name); }, "name"_a);
+  module.def("sim_fabric", &sim::fabric);
+  module.def("sim_remove_device", [](const std::string& name) { sim::remove_device(name); }, "name"_a);
+  module.def("sim_restore_device", [](const std::string& name) { sim::restore_device(name); }, "name"_a);
+}
+
+}  // namespace pydoca::bindings

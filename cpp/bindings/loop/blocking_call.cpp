@@ -1,0 +1,92 @@
+#include "loop/blocking_call.hpp"
+
+#include <pydoca/interrupt.hpp>
+
+#include <thread>
+#include <unistd.h>
+
+namespace pydoca::bindings {
+
+namespace py = pybind11;
+
+namespace {
+
+thread_local constinit BlockingCall* current = nullptr;
+
+bool is_finalizing() noexcept {
+#if PY_VERSION_HEX >= 0x030D0000
+  return Py_IsFinalizing() != 0;
+#else
+  return _Py_IsFinalizing() != 0;
+#endif
+}
+
+[[noreturn]] void stay() noexcept {
+  for (;;) ::pause();
+}
+
+/// Whether Ctrl-C was pressed, which stays to be handled. With the GIL.
+bool is_interrupt_pending() noexcept {
+  const bool pending = PyOS_InterruptOccurred() != 0;
+  if (pending) PyErr_SetInterrupt();  // asking took it
+  return pending;
+}
+
+bool has_other_threads() noexcept {
+  PyThreadState* const newest = PyInterpreterState_ThreadHead(PyThreadState_Get()->interp);
+  return PyThreadState_Next(newest) != nullptr;
+}
+
+}  // namespace
+
+BlockingCall::BlockingCall(Signals signals) noexcept
+    : outer_(std::exchange(current, this)), signals_(signals), at_exit_(is_finalizing()) {
+  state_ = PyEval_SaveThread();
+}
+
+BlockingCall::~BlockingCall() {
+  take_gil();
+  current = outer_;
+}
+
+void BlockingCall::take_gil() noexcept {
+  if (state_ == nullptr) return;
+  try {
+    if (!at_exit_ && is_finalizing()) stay();
+    PyEval_RestoreThread(std::exchange(state_, nullptr));
+  } catch (...) {
+    stay();  // the interpreter came to its end meanwhile, and CPython ends the thread by unwinding its stack
+  }
+}
+
+void BlockingCall::end() {
+  take_gil();
+  if (raised_) {
+    raised_.reset();
+    throw py::error_already_set();
+  }
+}
+
+bool BlockingCall::look() noexcept {
+  if (raised_) return true;
+  take_gil();
+  const bool interrupted = signals_ == Signals::handled ? PyErr_CheckSignals() != 0 : is_interrupt_pending();
+  if (interrupted && signals_ == Signals::handled) raised_.emplace();
+  state_ = PyEval_SaveThread();
+  return interrupted;
+}
+
+bool BlockingCall::check() noexcept {
+  if (current != nullptr && current->state_ != nullptr) return current->look();
+  return Py_IsInitialized() != 0 && PyGILState_Check() != 0 && is_interrupt_pending();
+}
+
+void GilSharing::give_way() {
+  if (has_other_threads()) call_blocking([] { std::this_thread::sleep_for(wake_up); });
+  if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+  due_ = Clock::now() + interval;
+}
+
+void install_interrupt_check() noexcept { set_interrupt_check(&BlockingCall::check); }
+
+}  // namespace pydoca::bindings

@@ -1,0 +1,34 @@
+#pragma once
+
+#include "loop/stock_loop.hpp"
+
+#include <pybind11/pybind11.h>
+
+#include <optional>
+
+namespace pydoca::bindings {
+
+/// The event loop to which the bridge bound an engine, if it did.
+class BoundLoop {
+ public:
+  /// Whether it runs in this thread. May say no to the right one, never yes to another.
+  bool is_running() const;
+  /// loop runs in this thread.
+  void enter(const pybind11::object& loop);
+  void leave() noexcept { clear(); }
+
+  /// Only where is_running().
+  pybind11::object create_future() const { return create_future_(); }
+  /// None when it is no loop of asyncio's own.
+  const std::optional<StockLoop>& stock() const noexcept { return stock_; }
+
+  int traverse(visitproc visit, void* arg) const;
+  void clear() noexcept;
+
+ private:
+  pybind11::object mark_;  ///< what stands for it in its thread's state
+  pybind11::object create_future_;
+  std::optional<StockLoop> stock_;
+};
+
+}  // namespace pydoca::bindings

@@ -1,0 +1,83 @@
+#include "loop/stop_iteration.hpp"
+
+#include <array>
+#include <cstddef>
+
+namespace pydoca::bindings {
+
+namespace py = pybind11;
+
+namespace {
+
+struct SpareErrors {
+  std::array<PyStopIterationObject*, 16> errors{};
+  std::size_t count = 0;
+};
+
+constinit SpareErrors spare_errors;
+
+PyObject* no_args() noexcept {
+  static PyObject* const none = PyTuple_New(0);
+  return none;
+}
+
+PyTypeObject* base() noexcept { return reinterpret_cast<PyTypeObject*>(PyExc_StopIteration); }
+
+/// Whether it has nothing but a value: an await drops it as it was made, code that catches it may have added to it.
+bool is_plain(const PyStopIterationObject& error) noexcept {
+  return error.args == no_args() && error.dict == nullptr && error.notes == nullptr && error.traceback == nullptr &&
+         error.context == nullptr && error.cause == nullptr && error.suppress_context == 0;
+}
+
+void recycle(PyObject* object) {
+  auto* const error = reinterpret_cast<PyStopIterationObject*>(object);
+  if (spare_errors.count == spare_errors.errors.size() || !is_plain(*error)) [[unlikely]] {
+    base()->tp_dealloc(object);
+    return;
+  }
+  PyObject_GC_UnTrack(object);
+  Py_CLEAR(error->value);
+  spare_errors.errors[spare_errors.count++] = error;
+}
+
+PyTypeObject make_stop_type() {
+  PyTypeObject type{};
+  type.ob_base = {PyObject_HEAD_INIT(nullptr) 0};
+  type.tp_name = "pydoca.StopIteration";
+  type.tp_basicsize = sizeof(PyStopIterationObject);
+  type.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION;
+  type.tp_dealloc = &recycle;
+  type.tp_base = base();
+  return type;
+}
+
+/// Null with Python's error.
+PyTypeObject* stop_type() noexcept {
+  static PyTypeObject type = make_stop_type();
+  static const bool is_ready = PyType_Ready(&type) == 0;
+  return is_ready ? &type : nullptr;
+}
+
+/// Null with Python's error.
+PyStopIterationObject* allocate_error(PyTypeObject* type) noexcept {
+  if (spare_errors.count == 0) {
+    return reinterpret_cast<PyStopIterationObject*>(base()->tp_new(type, no_args(), nullptr));
+  }
+  PyStopIterationObject* const error = spare_errors.errors[--spare_errors.count];
+  _Py_NewReference(reinterpret_cast<PyObject*>(error));
+  PyObject_GC_Track(error);
+  return error;
+}
+
+}  // namespace
+
+void set_stop_iteration(const py::object& value) noexcept {
+  PyTypeObject* const type = stop_type();
+  PyStopIterationObject* const error = type != nullptr ? allocate_error(type) : nullptr;
+  if (error != nullptr) {
+    Py_XSETREF(error->value, Py_NewRef(value.ptr()));
+    PyErr_Restore(Py_NewRef(reinterpret_cast<PyObject*>(type)), reinterpret_cast<PyObject*>(error), nullptr);
+  }
+}
+
+}  // namespace pydoca::bindings

@@ -1,0 +1,186 @@
+#include <pydoca/buf_inventory.hpp>
+
+#include "convert/bindings.hpp"
+#include "convert/convert.hpp"
+#include "convert/parse.hpp"
+#include "convert/scope.hpp"
+#include "memory/buf_object.hpp"
+#include "memory/known_inventories.hpp"
+#include "memory/mmap_object.hpp"
+
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace pydoca::bindings {
+
+namespace py = pybind11;
+using namespace py::literals;
+
+namespace {
+
+/// Python's BufInventory. Closed once the engine's has no elements left.
+struct InventoryObject {
+  std::shared_ptr<BufInventory> inventory;
+  py::object user_data = py::none();
+
+  void close() const { inventory->close(); }
+  void enter() const { inventory->start(); }
+};
+
+/// head and len, data and data_len.
+struct Range {
+  std::uint64_t addr;
+  std::uint64_t len;
+  std::uint64_t data;
+  std::uint64_t data_len;
+};
+
+[[noreturn]] void refuse(Status status, const BufInventory& inventory, const Mmap& mmap, const Range& range) {
+  std::string why(error_descr(status));
+  if (status == Status::bad_state) {
+    why = inventory.is_started() ? "start the memory map first" : "start the inventory first";
+  } else if (status == Status::no_memory) {
+    why = py::str("all {} elements are out; release one, or expand()")
+              .format(inventory.num_elements())
+              .cast<std::string>();
+  } else if (status == Status::invalid_value) {
+    why = py::str("it must hold at least 1 byte and its data section, and lie in the map's {} bytes at {:#x}")
+              .format(mmap.len(), mmap.addr())
+              .cast<std::string>();
+  }
+  raise(status, py::str("get a buf of {} bytes at {:#x}, with {} bytes of data at {:#x}: {}")
+                    .format(range.len, range.addr, range.data_len, range.data, why)
+                    .cast<std::string>());
+}
+
+/// The Mmap that object is; a TypeError for anything else.
+const MmapObject& to_mmap(py::handle object) {
+  if (py::isinstance<MmapObject>(object)) return object.cast<const MmapObject&>();
+  throw py::type_error(py::str("a pydoca.Mmap is needed, not {}")
+                           .format(py::type::handle_of(object).attr("__name__"))
+                           .cast<std::string>());
+}
+
+std::shared_ptr<BufObject> get(const py::object& self, const py::object& mmap, const Range& range) {
+  BufInventory& inventory = *self.cast<const InventoryObject&>().inventory;
+  const std::shared_ptr<Mmap>& map = to_mmap(mmap).get();
+  Buf* buf = nullptr;
+  const Status status = inventory.get_by_args(map, range.addr, range.len, range.data, range.data_len, buf);
+  if (status != Status::success) refuse(status, inventory, *map, range);
+  return BufObject::adopt(*buf, self, mmap);
+}
+
+/// Where None stands for the map's start and for all that follows.
+std::pair<std::uint64_t, std::uint64_t> span_of(const py::object& mmap, const py::object& addr, const py::object& len) {
+  const Mmap& map = to_mmap(mmap).look();
+  const std::uint64_t start = addr.is_none() ? map.addr() : to_u64(addr, "addr");
+  if (!len.is_none()) return {start, to_u64(len, "len")};
+  return {start, map.contains(start, 0) ? map.addr() + map.len() - start : 0};
+}
+
+std::shared_ptr<BufObject> get_by_args(const py::object& self, const py::object& mmap, const py::object& addr,
+                                       const py::object& len, const py::object& data, const py::object& data_len) {
+  return get(self, mmap,
+             {to_u64(addr, "addr"), to_u64(len, "len"), to_u64(data, "data"), to_u64(data_len, "data_len")});
+}
+
+std::shared_ptr<BufObject> get_by_addr(const py::object& self, const py::object& mmap, const py::object& addr,
+                                       const py::object& len) {
+  const auto [start, size] = span_of(mmap, addr, len);
+  return get(self, mmap, {start, size, start, 0});
+}
+
+std::shared_ptr<BufObject> get_by_data(const py::object& self, const py::object& mmap, const py::object& data,
+                                       const py::object& data_len) {
+  const auto [start, size] = span_of(mmap, data, data_len);
+  return get(self, mmap, {start, size, start, size});
+}
+
+std::shared_ptr<BufObject> dup(const py::object& self, const BufObject& source) {
+  BufInventory& inventory = *self.cast<const InventoryObject&>().inventory;
+  Buf* buf = nullptr;
+  const Status status = inventory.dup(source.get(), buf);
+  if (status == Status::success) return BufObject::adopt_copy(*buf, self, source);
+  if (status == Status::no_memory) {
+    raise(status, py::str("dup: {} of {} elements are free, too few for the list; release some, or expand()")
+                      .format(inventory.num_free_elements(), inventory.num_elements())
+                      .cast<std::string>());
+  }
+  if (status == Status::bad_state) raise(status, "dup: start the inventory, and the memory map, first");
+  check_buf(status, source.get(), "dup");
+  return nullptr;
+}
+
+std::size_t to_count(const py::object& value) { return to_u32(value, "num_elements", 1); }
+
+std::unique_ptr<InventoryObject> new_inventory(const py::object& num_elements, bool start, py::object user_data) {
+  auto self = std::make_unique<InventoryObject>();
+  self->inventory = BufInventory::create(to_count(num_elements));
+  self->user_data = std::move(user_data);
+  if (start) self->inventory->start();
+  remember(self->inventory);
+  return self;
+}
+
+void bind_getters(py::classh<InventoryObject>& type) {
+  type.def("get_by_args", &get_by_args, "mmap"_a, "addr"_a, "len"_a, "data"_a, "data_len"_a,
+           "A buf of len bytes at addr with the given data section. Addresses are ints, the exporter's for an imported "
+           "map. Raises InvalidValueError for a range outside the map's, BadStateError unless inventory and map are "
+           "started, NoMemoryError when no element is free.")
+      .def("get_by_addr", &get_by_addr, "mmap"_a, "addr"_a = py::none(), "len"_a = py::none(),
+           "A buf with an empty data section: a destination. None: the map's start; all that follows. Raises as "
+           "get_by_args().")
+      .def("get_by_data", &get_by_data, "mmap"_a, "data"_a = py::none(), "data_len"_a = py::none(),
+           "A buf that is all data: a source. None: the map's start; all that follows. Raises as get_by_args().")
+      .def("dup", &dup, "buf"_a,
+           "A copy of every element of buf's list, sections as they are. Raises NotPermittedError on an inner element, "
+           "NoMemoryError, BadStateError.");
+}
+
+void bind_inventory_life(py::classh<InventoryObject>& type) {
+  type.def(py::init(&new_inventory), "num_elements"_a, py::kw_only(), "start"_a = true, "user_data"_a = py::none(),
+           "Raises InvalidValueError for 0 elements, NoMemoryError.")
+      .def(
+          "start", [](InventoryObject& self) { self.inventory->start(); }, "Raises BadStateError when closed.")
+      .def(
+          "stop", [](InventoryObject& self) { self.inventory->stop(); },
+          "No bufs from now on; those that are out stay valid.")
+      .def("close", &InventoryObject::close,
+           "Releases the elements; closing again does nothing. Raises InUseError while a buf is out.")
+      .def(
+          "expand", [](InventoryObject& self, const py::object& more) { self.inventory->expand(to_count(more)); },
+          "num_elements"_a, "Adds elements. Raises BadStateError unless started.");
+}
+
+void bind_inventory_properties(py::classh<InventoryObject>& type) {
+  type.def_property_readonly(
+          "num_elements", [](const InventoryObject& self) { return self.inventory->num_elements(); },
+          "How many bufs can be out at a time; 0 once closed.")
+      .def_property_readonly(
+          "num_free_elements", [](const InventoryObject& self) { return self.inventory->num_free_elements(); },
+          "How many of them are not.")
+      .def_property_readonly(
+          "is_started", [](const InventoryObject& self) { return self.inventory->is_started(); },
+          "Whether it gives bufs.")
+      .def_readwrite("user_data", &InventoryObject::user_data, "Anything.")
+      .def("__repr__", [](const InventoryObject& self) {
+        const BufInventory& inventory = *self.inventory;
+        const char* state = inventory.is_started() ? "started" : inventory.num_elements() == 0 ? "closed" : "stopped";
+        return py::str("<pydoca.BufInventory, {} of {} elements free, {}>")
+            .format(inventory.num_free_elements(), inventory.num_elements(), state);
+      });
+}
+
+}  // namespace
+
+void bind_buf_inventory(py::module_& module) {
+  py::classh<InventoryObject> type(module, "BufInventory",
+                                   "A fixed number of buf descriptors, for any memory map. Not for several threads.");
+  bind_inventory_life(type);
+  bind_getters(type);
+  bind_scope(type);
+  bind_inventory_properties(type);
+}
+
+}  // namespace pydoca::bindings

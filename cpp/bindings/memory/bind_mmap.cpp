@@ -1,0 +1,167 @@
+#include <pydoca/mmap.hpp>
+
+#include "convert/add_method.hpp"
+#include "convert/bindings.hpp"
+#include "convert/collectable.hpp"
+#include "convert/parse.hpp"
+#include "convert/scope.hpp"
+#include "device/device_object.hpp"
+#include "memory/mmap_object.hpp"
+
+#include <pybind11/stl.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+namespace pydoca::bindings {
+
+namespace py = pybind11;
+using namespace py::literals;
+
+namespace {
+
+void set_mmap_slots(PyHeapTypeObject* type) {
+  collectable<MmapObject>().value(type);
+  set_view_slots<MmapObject>(type);
+  type->ht_type.tp_finalize = [](PyObject* self) {
+    if (is_whole(self)) py::handle(self).cast<MmapObject&>().finalize();
+  };
+}
+
+std::unique_ptr<MmapObject> new_mmap(py::object memory, const py::iterable& devices, const py::object& access,
+                                     py::object user_data, py::object free_callback,
+                                     const py::object& max_num_devices) {
+  auto self = std::make_unique<MmapObject>();
+  if (!max_num_devices.is_none()) self->get()->set_max_num_devices(to_u32(max_num_devices, "max_num_devices"));
+  for (const py::handle device : devices) self->add_device(py::reinterpret_borrow<py::object>(device));
+  if (!access.is_none()) self->set_permissions(to_access(access));
+  if (!memory.is_none()) self->set_memrange(std::move(memory));
+  self->set_user_data(std::move(user_data));
+  self->set_free_callback(std::move(free_callback));
+  return self;
+}
+
+py::str mmap_repr(const MmapObject& self) {
+  const Mmap& mmap = self.look();
+  const char* state = self.is_closed()        ? "closed"
+                      : mmap.is_from_export() ? "imported"
+                      : mmap.is_started()     ? "started"
+                                              : "stopped";
+  return py::str("<pydoca.Mmap of {} bytes at {:#x}, {}, {}>")
+      .format(mmap.len(), mmap.addr(), to_text(mmap.permissions()), state);
+}
+
+void bind_configuration(py::classh<MmapObject>& type) {
+  type.def(py::init(&new_mmap), "memory"_a = py::none(), py::kw_only(), "devices"_a = py::tuple(),
+           "access"_a = py::none(), "user_data"_a = py::none(), "free_callback"_a = py::none(),
+           "max_num_devices"_a = py::none(),
+           "A map that is configured and not started. free_callback(memory) runs at the end of a map that was ever "
+           "started, once nothing refers to the memory any more.")
+      .def("add_device", &MmapObject::add_device, "device"_a,
+           "Raises AlreadyExistError, NoMemoryError (above max_num_devices), BadStateError (started), "
+           "NotPermittedError (imported).")
+      .def("remove_device", &MmapObject::remove_device, "device"_a, "Raises NotFoundError, and as add_device().")
+      .def("set_memrange", &MmapObject::set_memrange, "memory"_a,
+           "Any object with the buffer protocol, C-contiguous; once for life (NotPermittedError). The memory stays "
+           "until "
+           "map and views have gone. Raises InvalidValueError for an empty one.")
+      .def(
+          "set_permissions",
+          [](MmapObject& self, const py::object& access) { self.set_permissions(to_access(access)); }, "access"_a,
+          "Raises InvalidValueError for pci_read_only with pci_read_write, and for write permission on read-only "
+          "memory; BadStateError when started.");
+}
+
+void bind_mmap_life(py::classh<MmapObject>& type) {
+  type.def("start", &MmapObject::start,
+           "Registers the range on every device. Raises InvalidValueError without range or device, BadStateError when "
+           "started, NotPermittedError on an imported map.")
+      .def("stop", &MmapObject::stop,
+           "Withdraws exports and waits for peers' accesses, for a second at most. Raises NotPermittedError while bufs "
+           "live, AgainError while a peer's access has not ended. Stopping a stopped map does nothing.")
+      .def("close", &MmapObject::close,
+           "Stops, and lets go of the memory. Closing again does nothing. Raises as stop().")
+      .def("export_pci", &MmapObject::export_pci, "device"_a = py::none(),
+           "Describes the range, in less than 512 bytes, for the other side of device's PCIe link; without device, "
+           "that of the only one. Raises NotPermittedError (not started, no PCI permission, imported), NotFoundError "
+           "(device not added), NotSupportedError.")
+      .def("export_rdma", &MmapObject::export_rdma, "device"_a = py::none(),
+           "Describes the range, in less than 512 bytes, for peers on device's network, who may then do what the map's "
+           "RDMA permissions and those of an Rdma context say; without device, for those of the only one's. Raises "
+           "NotPermittedError (not started, no RDMA permission, imported), NotFoundError, "
+           "NotSupportedError (doca_mmap_export_rdma).")
+      .def("__repr__", &mmap_repr);
+}
+
+void bind_mmap_properties(py::classh<MmapObject>& type) {
+  const auto look = [&](const char* name, auto read, const char* doc) {
+    type.def_property_readonly(name, [read](const MmapObject& self) { return (self.look().*read)(); }, doc);
+  };
+  look("addr", &Mmap::addr, "In the owner's address space; 0 without a range.");
+  look("len", &Mmap::len, "In bytes.");
+  look("access", &Mmap::permissions, "What devices and peers may do to it.");
+  look("is_started", &Mmap::is_started, "Whether devices reach it.");
+  look("is_exported", &Mmap::is_exported, "Whether a blob of it was made since it was started.");
+  look("is_from_export", &Mmap::is_from_export, "Whether the memory is a peer's.");
+  look("num_bufs", &Mmap::num_bufs, "The bufs that point into the map now.");
+  look("max_num_devices", &Mmap::max_num_devices, "Devices that it has room for.");
+  type.def("__len__", [](const MmapObject& self) { return self.look().len(); })
+      .def("__bool__", [](const MmapObject&) { return true; })
+      .def_property_readonly("devices", &MmapObject::devices, "Those that were added.")
+      .def_property_readonly("memory", &MmapObject::memory,
+                             "The object whose memory it is, as given; None if imported.")
+      .def_property("user_data", &MmapObject::user_data, &MmapObject::set_user_data,
+                    "Anything; to be set while stopped.");
+}
+
+py::object make_mmap(py::object device, py::object memory, const py::object& access, py::object user_data,
+                     py::object free_callback) {
+  auto mmap = std::make_unique<MmapObject>();
+  mmap->add_device(std::move(device));
+  if (!access.is_none()) mmap->set_permissions(to_access(access));
+  mmap->set_user_data(std::move(user_data));
+  mmap->set_memrange(std::move(memory));
+  mmap->set_free_callback(std::move(free_callback));
+  mmap->start();
+  return py::cast(std::move(mmap));
+}
+
+py::object import_mmap(py::object device, const py::buffer& blob, py::object user_data) {
+  const auto held = HeldBuffer::of(blob);
+  const std::span bytes(static_cast<const std::byte*>(held->data()), held->size());
+  auto mmap = std::make_unique<MmapObject>(std::move(device), bytes, std::move(user_data));
+  return py::cast(std::move(mmap));
+}
+
+void add_device_methods() {
+  const py::type device = py::type::of<DeviceObject>();
+  add_method(device, "mmap", &make_mmap, "memory"_a, py::kw_only(), "access"_a = py::none(), "user_data"_a = py::none(),
+             "free_callback"_a = py::none(),
+             "A started memory map of anything with the buffer protocol. access defaults to local_read_write, and to "
+             "local_read_only for read-only memory. Raises InvalidValueError.");
+  add_method(device, "import_mmap", &import_mmap, "blob"_a, py::kw_only(), "user_data"_a = py::none(),
+             "A map of the memory that blob, made by export_pci() on the other side or export_rdma() on the "
+             "network, describes. It keeps the exporter's "
+             "addresses. Raises InvalidValueError and UnsupportedVersionError for a bad blob, NotPermittedError (the "
+             "wrong device or side), NotConnectedError (the exporter is gone), BadStateError (the export was "
+             "withdrawn), NotSupportedError.");
+}
+
+}  // namespace
+
+void bind_mmap(py::module_& module) {
+  py::classh<MmapObject> type(
+      module, "Mmap",
+      "A range of memory that devices may reach; a buffer itself, unless imported. One thread at a "
+      "time: another's call during start, stop or close raises InUseError.",
+      py::custom_type_setup(set_mmap_slots));
+  bind_configuration(type);
+  bind_mmap_life(type);
+  bind_scope(type);
+  bind_mmap_properties(type);
+  bind_array_protocols(type);
+  add_device_methods();
+}
+
+}  // namespace pydoca::bindings

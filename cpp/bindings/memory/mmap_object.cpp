@@ -1,0 +1,221 @@
+#include "memory/mmap_object.hpp"
+
+#include <pydoca/status.hpp>
+
+#include "convert/collectable.hpp"
+#include "convert/convert.hpp"
+#include "convert/parse.hpp"
+#include "loop/blocking_call.hpp"
+#include "memory/known_inventories.hpp"
+#include "task/awaitable.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace pydoca::bindings {
+
+namespace py = pybind11;
+
+namespace {
+
+constexpr Access write_flags =
+    Access::local_read_write | Access::rdma_write | Access::rdma_atomic | Access::pci_read_write;
+
+bool is_same(const py::object& one, const DeviceObject& other) {
+  return one.cast<const DeviceObject&>().shared() == other.shared();
+}
+
+}  // namespace
+
+const DeviceObject& to_device(py::handle object) {
+  if (py::isinstance<DeviceObject>(object)) return object.cast<const DeviceObject&>();
+  throw py::type_error(py::str("a pydoca.Device is needed, not {}")
+                           .format(py::type::handle_of(object).attr("__name__"))
+                           .cast<std::string>());
+}
+
+/// Without the GIL: other threads run, and are told to stay away from this map.
+template <typename Call>
+void MmapObject::wait_for(Call call) {
+  waiting_ = true;
+  try {
+    call_blocking(call, finalizing_ ? Signals::pending : Signals::handled);
+  } catch (...) {
+    waiting_ = false;
+    throw;
+  }
+  waiting_ = false;
+}
+
+MmapObject::MmapObject() : mmap_(Mmap::create()) {}
+
+MmapObject::MmapObject(py::object device, std::span<const std::byte> blob, py::object user_data)
+    : user_data_(std::move(user_data)) {
+  const std::shared_ptr<Device> opened = to_device(device).get();
+  const std::vector<std::byte> copy(blob.begin(), blob.end());  // another thread may change the caller's
+  call_blocking([&] { mmap_ = Mmap::create_from_export(opened, copy); });
+  devices_.push_back(std::move(device));
+  drain_log();
+}
+
+MmapObject::~MmapObject() {
+  finalize();
+  // A peer is still inside: the engine waits once more, then keeps the memory. Nothing of Python goes with the map.
+  if (!closed_ && mmap_ != nullptr) call_blocking([this] { mmap_.reset(); }, Signals::pending);
+}
+
+const std::shared_ptr<Mmap>& MmapObject::get() const {
+  if (waiting_) {
+    throw Error(Status::in_use, "the memory map is being started, stopped or closed by another thread; wait for it");
+  }
+  return mmap_;
+}
+
+void MmapObject::add_device(py::object device) {
+  get()->add_device(to_device(device).get());
+  devices_.push_back(std::move(device));
+}
+
+void MmapObject::remove_device(const py::object& device) {
+  const DeviceObject& removed = to_device(device);
+  get()->remove_device(*removed.shared());
+  std::erase_if(devices_, [&](const py::object& other) { return is_same(other, removed); });
+}
+
+void MmapObject::require_writable(Access access) const {
+  if (held_ == nullptr || !held_->readonly() || !allows(access, write_flags)) return;
+  throw Error(Status::invalid_value, "the memory is read-only, and access \"" + to_text(access) +
+                                         "\" would let it be written; give writable memory (a bytearray for bytes), "
+                                         "or ask for local_read_only, pci_read_only or rdma_read");
+}
+
+void MmapObject::set_memrange(py::object memory) {
+  const std::shared_ptr<Mmap>& mmap = get();
+  std::shared_ptr<const HeldBuffer> held = HeldBuffer::of(memory);
+  std::swap(held_, held);
+  try {
+    if (access_chosen_) require_writable(mmap->permissions());
+    mmap->set_memrange(held_->data(), held_->size(), held_);
+  } catch (...) {
+    std::swap(held_, held);
+    throw;
+  }
+  memory_ = std::move(memory);
+  if (held_->readonly() && !access_chosen_) mmap->set_permissions(Access::local_read_only);
+}
+
+void MmapObject::set_permissions(Access access) {
+  const std::shared_ptr<Mmap>& mmap = get();
+  require_writable(access);
+  mmap->set_permissions(access);
+  access_chosen_ = true;
+}
+
+void MmapObject::set_user_data(py::object data) {
+  get()->set_user_data(0);  // the engine's word is not used; whether it may be set is the engine's to say
+  user_data_ = std::move(data);
+}
+
+void MmapObject::set_free_callback(py::object callback) {
+  require_callback(callback, "free_callback");
+  free_callback_ = std::move(callback);
+}
+
+void MmapObject::start() {
+  const std::shared_ptr<Mmap>& mmap = get();
+  wait_for([&] { mmap->start(); });
+  ever_started_ = true;
+  drain_log();
+}
+
+template <typename Call>
+void MmapObject::end_with(Call call) {
+  try {
+    wait_for(call);
+  } catch (const Error& error) {
+    if (error.status() != Status::not_permitted) throw;
+    throw Error(error.status(), error.what() + describe_bufs_of(*mmap_));
+  }
+}
+
+void MmapObject::stop() {
+  const std::shared_ptr<Mmap>& mmap = get();
+  end_with([&] { mmap->stop(); });
+  drain_log();
+}
+
+void MmapObject::enter() {
+  if (closed_) throw Error(Status::bad_state, "the memory map is closed; make another");
+  if (!get()->is_started()) start();
+}
+
+void MmapObject::close() {
+  if (closed_) return;
+  const std::shared_ptr<Mmap>& mmap = get();
+  end_with([&] { mmap->close(); });
+  closed_ = true;
+  let_go();
+}
+
+void MmapObject::let_go() {
+  held_.reset();
+  devices_.clear();
+  const py::object memory = std::exchange(memory_, py::none());
+  const py::object callback = std::exchange(free_callback_, py::none());
+  if (ever_started_ && !callback.is_none()) callback(memory);
+}
+
+void MmapObject::finalize() noexcept {
+  if (closed_) return;
+  const py::error_scope error;
+  finalizing_ = true;
+  try {
+    close();
+  } catch (py::error_already_set& raised) {
+    raised.discard_as_unraisable("the free callback of a pydoca.Mmap");
+  } catch (const Error&) {
+    // A peer is still inside: the engine keeps the memory, so nothing is told that it is free.
+  }
+  finalizing_ = false;
+}
+
+template <typename Export>
+py::bytes MmapObject::export_with(Export exporting, const py::object& device) const {
+  const std::shared_ptr<Mmap>& mmap = get();
+  if (device.is_none() && devices_.size() != 1) {
+    throw Error(Status::invalid_value,
+                "export mmap: it has " + std::to_string(devices_.size()) + " devices; say for which one to export");
+  }
+  const DeviceObject& chosen = to_device(device.is_none() ? devices_.front() : device);
+  const std::vector<std::byte> blob = ((*mmap).*exporting)(*chosen.shared());
+  return {reinterpret_cast<const char*>(blob.data()), blob.size()};
+}
+
+py::bytes MmapObject::export_pci(const py::object& device) const { return export_with(&Mmap::export_pci, device); }
+
+py::bytes MmapObject::export_rdma(const py::object& device) const { return export_with(&Mmap::export_rdma, device); }
+
+Bytes MmapObject::bytes() const {
+  if (closed_) throw Error(Status::bad_state, "the memory map is closed");
+  if (mmap_->is_from_export()) {
+    throw py::buffer_error("imported memory is reachable by tasks only; copy it to local memory (Dma.memcpy)");
+  }
+  if (held_ == nullptr) throw py::buffer_error("the memory map has no range yet; set_memrange() gives it one");
+  return {.data = held_->data(), .size = held_->size(), .readonly = held_->readonly(), .owner = held_};
+}
+
+int MmapObject::traverse(visitproc visit, void* arg) const {
+  for (const py::object* object : {&memory_, &user_data_, &free_callback_}) {
+    if (const int stop = visit_ref(*object, visit, arg)) return stop;
+  }
+  return 0;
+}
+
+void MmapObject::clear() {
+  memory_ = py::none();
+  user_data_ = py::none();
+  free_callback_ = py::none();
+}
+
+}  // namespace pydoca::bindings

@@ -1,0 +1,101 @@
+/// Python's Mmap: the engine's map, with the Python objects that belong to it.
+#pragma once
+
+#include <pydoca/mmap.hpp>
+
+#include "convert/view.hpp"
+#include "device/device_object.hpp"
+
+#include <pybind11/pybind11.h>
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace pydoca::bindings {
+
+/// The Device that object is; a TypeError for anything else.
+const DeviceObject& to_device(pybind11::handle object);
+
+/// Calls that wait for other processes release the GIL; meanwhile every other call on the same map answers in_use.
+/// Lives and dies with the GIL held.
+class MmapObject {
+ public:
+  MmapObject();
+  /// A map of what another process exported; device is Python's.
+  MmapObject(pybind11::object device, std::span<const std::byte> blob, pybind11::object user_data);
+  ~MmapObject();
+  MmapObject(const MmapObject&) = delete;
+  MmapObject& operator=(const MmapObject&) = delete;
+
+  /// Throws in_use while another thread is inside a waiting call.
+  const std::shared_ptr<Mmap>& get() const;
+  /// For what only looks.
+  const Mmap& look() const noexcept { return *mmap_; }
+
+  void add_device(pybind11::object device);
+  void remove_device(const pybind11::object& device);
+  /// Any object with the buffer protocol. Read-only memory takes write permission away from the default permissions,
+  /// and throws invalid_value when it was asked for.
+  void set_memrange(pybind11::object memory);
+  void set_permissions(Access access);
+  void set_user_data(pybind11::object data);
+  void set_free_callback(pybind11::object callback);
+  void start();
+  void stop();
+  /// Idempotent. The free callback runs when all has been let go of; what it raises is raised here.
+  void close();
+  /// Starts unless started, for with; throws bad_state when closed.
+  void enter();
+  /// device: None stands for the only one.
+  pybind11::bytes export_pci(const pybind11::object& device) const;
+  pybind11::bytes export_rdma(const pybind11::object& device) const;
+
+  /// Throws bad_state when closed, and a BufferError when the memory is not this process's or there is none.
+  Bytes bytes() const;
+  /// An address was handed out: the memory stays until the object's end.
+  void pin(const std::shared_ptr<const void>& owner) { pinned_ = owner; }
+
+  bool is_closed() const noexcept { return closed_; }
+  /// What was given to set_memrange(), or None.
+  const pybind11::object& memory() const noexcept { return memory_; }
+  const pybind11::object& user_data() const noexcept { return user_data_; }
+  const std::vector<pybind11::object>& devices() const noexcept { return devices_; }
+
+  /// Closes what the cycle collector has found, while everything is still there for the callback.
+  void finalize() noexcept;
+  int traverse(visitproc visit, void* arg) const;
+  void clear();
+
+ private:
+  void require_writable(Access access) const;
+  /// Calls exporting(map, device), a function of the map's.
+  template <typename Export>
+  pybind11::bytes export_with(Export exporting, const pybind11::object& device) const;
+  template <typename Call>
+  void wait_for(Call call);
+  /// As wait_for; what fails as bufs are out says which.
+  template <typename Call>
+  void end_with(Call call);
+  void let_go();
+
+  std::shared_ptr<Mmap> mmap_;
+  std::shared_ptr<const HeldBuffer> held_;
+  std::shared_ptr<const void> pinned_;
+  pybind11::object memory_ = pybind11::none();
+  pybind11::object user_data_ = pybind11::none();
+  pybind11::object free_callback_ = pybind11::none();
+  std::vector<pybind11::object> devices_;
+  bool access_chosen_ = false;
+  bool ever_started_ = false;
+  bool waiting_ = false;
+  bool finalizing_ = false;
+  bool closed_ = false;
+};
+
+inline Bytes bytes_of(const MmapObject& mmap) { return mmap.bytes(); }
+inline void pin(MmapObject& mmap, const std::shared_ptr<const void>& owner) { mmap.pin(owner); }
+
+}  // namespace pydoca::bindings

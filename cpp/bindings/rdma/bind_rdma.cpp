@@ -1,0 +1,399 @@
+#include <pydoca/rdma.hpp>
+
+#include "convert/bindings.hpp"
+#include "convert/collectable.hpp"
+#include "convert/convert.hpp"
+#include "convert/parse.hpp"
+#include "convert/raw_method.hpp"
+#include "convert/scope.hpp"
+#include "rdma/rdma_object.hpp"
+#include "rdma/rdma_settings.hpp"
+#include "rdma/rdma_task_methods.hpp"
+#include "task/awaitable.hpp"
+
+#include <pybind11/native_enum.h>
+#include <pybind11/stl.h>
+
+#include <functional>
+#include <memory>
+#include <utility>
+
+namespace pydoca::bindings {
+
+namespace py = pybind11;
+using namespace py::literals;
+
+namespace {
+
+void bind_enums(py::module_& module) {
+  py::native_enum<RdmaTransport>(module, "RdmaTransport", "enum.IntEnum", "Reliable or dynamic connections.")
+      .value("RC", RdmaTransport::rc)
+      .value("DC", RdmaTransport::dc)
+      .finalize();
+  py::native_enum<RdmaOpcode>(module, "RdmaOpcode", "enum.IntEnum", "How a received message was sent.")
+      .value("RECV_SEND", RdmaOpcode::recv_send)
+      .value("RECV_SEND_WITH_IMM", RdmaOpcode::recv_send_with_imm)
+      .value("RECV_WRITE_WITH_IMM", RdmaOpcode::recv_write_with_imm)
+      .finalize();
+  using State = RdmaConnection::State;
+  py::native_enum<State>(module, "RdmaConnectionState", "enum.IntEnum",
+                         "What a connection waits for, or that it takes tasks.")
+      .value("EXPORTED", State::exported)
+      .value("REQUESTED", State::requested)
+      .value("CONNECTING", State::connecting)
+      .value("ESTABLISHED", State::established)
+      .value("CLOSING", State::closing)
+      .value("CLOSED", State::closed)
+      .finalize();
+}
+
+template <typename Class>
+void bind_bufs(Class& type) {
+  const auto buf = [&](const char* name, py::object RdmaOperands::* which, const char* doc) {
+    type.def_property(
+        name, [which](const RdmaTaskObject& self) { return self.operands().*which; },
+        [which, name](RdmaTaskObject& self, py::object value) { self.set_buf(which, std::move(value), name); }, doc);
+  };
+  buf("src", &RdmaOperands::src,
+      "The Buf whose data goes; None where the kind has none, and once the task is freed. Setting raises InUseError in "
+      "flight.");
+  buf("dst", &RdmaOperands::dst,
+      "The Buf that is filled, or that an atomic changes; None where the kind has none, and once the task is freed.\n"
+      "Setting raises InUseError in flight.");
+  buf("result_buf", &RdmaOperands::result,
+      "The Buf that the old value is appended to, of atomics and remote_net_sync_event_notify_add; None of others, and "
+      "once\nthe task is freed. Setting raises InUseError in flight.");
+}
+
+template <typename Class>
+void bind_numbers(Class& type) {
+  const auto number = [&](const char* name, std::uint64_t RdmaOperands::* which, const char* doc) {
+    type.def_property(
+        name, [which](const RdmaTaskObject& self) { return self.operands().*which; },
+        [which, name](RdmaTaskObject& self, const py::object& value) {
+          self.set_number(which, to_u64(value, name), name);
+        },
+        doc);
+  };
+  number("cmp_data", &RdmaOperands::compare, "Of atomic_cmp_swp.");
+  number("swap_data", &RdmaOperands::operand, "Of atomic_cmp_swp.");
+  number("add_data", &RdmaOperands::operand, "Of what adds.");
+  type.def_property(
+      "immediate_data", [](const RdmaTaskObject& self) { return self.operands().immediate; },
+      [](RdmaTaskObject& self, const py::object& value) { self.set_immediate(to_u32(value, "immediate_data")); },
+      "Of send_imm and write_imm: 0..2**32-1.");
+}
+
+void bind_rdma_task(py::module_& module) {
+  py::classh<RdmaTaskObject, TaskObject> type(
+      module, "RdmaTask",
+      "One operation of an Rdma context. Gives the length (receive, read), the old or present value (atomics, sync "
+      "events) or None.\nWhen it fails in the device, its connection ends and, but for a receive, its context stops; "
+      "when the peer is gone "
+      "(ConnectionResetError), its\nconnection only.");
+  bind_bufs(type);
+  bind_numbers(type);
+  type.def_property_readonly(
+          "kind", [](const RdmaTaskObject& self) { return to_str(name_of(self.task_kind())); },
+          "Its name in num_tasks: receive, send, ...")
+      .def_property_readonly("connection", &RdmaTaskObject::connection,
+                             "The one that it goes over, or that the message came over; None before that.")
+      .def_property_readonly("result_len", &RdmaTaskObject::result_len, "Bytes that came (receive, read).")
+      .def_property_readonly("result_opcode", &RdmaTaskObject::result_opcode, "How the message was sent.")
+      .def_property_readonly("result_immediate_data", &RdmaTaskObject::result_immediate_data,
+                             "The number that came with the message, or None.");
+}
+
+void bind_waits(py::module_& module) {
+  py::classh<EstablishedConnection, Awaitable>(module, "EstablishedConnection", "A connection, once it is established.")
+      .def_property_readonly("connection", &EstablishedConnection::connection, "Before it is, too.");
+  const py::classh<EndedConnection, Awaitable> ended(module, "EndedConnection", "The end of a connection.");
+  py::classh<RequestedConnection, QueuedEvent>(module, "RequestedConnection",
+                                               "The next connection that somebody asks for.");
+}
+
+template <typename Class>
+void bind_connecting(Class& type) {
+  type.def("connect", &RdmaConnectionObject::connect, "details"_a,
+           "Of a connection of Rdma.export(): connects it to the peer's, whose details these are; tasks may be "
+           "submitted when this returns.\nRaises InvalidValueError and UnsupportedVersionError for details that are "
+           "none or damaged, BadStateError when it is connected,\nConnectionAbortedError when the peer is gone or "
+           "connected to another (doca_rdma_connect).")
+      .def("accept", &RdmaConnectionObject::accept, "private_data"_a = py::bytes(),
+           "Of a request: takes it. private_data: up to 196 bytes, which the peer sees with the answer. Gives an "
+           "awaitable of the\nconnection, once established. Raises BadStateError for what is no request, "
+           "ConnectionAbortedError when the peer has\ngone, InvalidValueError for more private data "
+           "(doca_rdma_connection_accept).")
+      .def("reject", &RdmaConnectionObject::reject, "Of a request: turns the peer away (doca_rdma_connection_reject).")
+      .def("disconnect", &RdmaConnectionObject::disconnect,
+           "Ends it; tasks come back with ShutdownError. Gives an awaitable of the end, which who does not care may "
+           "drop. Idempotent; one\nthat was exported only is given up at once (doca_rdma_connection_disconnect).")
+      .def(
+          "established", [](RdmaConnectionObject& self) { return self.established(); },
+          "Awaitable: the connection, once it is established, or why it could not be.")
+      .def("ended", &RdmaConnectionObject::ended, "Awaitable: until its end, whoever ends it.")
+      .def(
+          "while_connected",
+          [](const py::object& self, const py::object& task) {
+            return bridge_module().attr("while_connected")(self, task);
+          },
+          "task"_a,
+          "Awaitable: what task, a receive say, gives, as long as there is this connection. Raises "
+          "ConnectionResetError, with what ended\nit, once there is none; the task stays in flight, as a receive is "
+          "for every connection of its context.")
+      .def("__enter__", [](py::object self) { return self; })
+      .def("__exit__", [](RdmaConnectionObject& self, const py::args&) { self.disconnect(); });
+}
+
+py::bytes bytes_of(const std::vector<std::byte>& data) {
+  return {reinterpret_cast<const char*>(data.data()), data.size()};
+}
+
+template <typename Class>
+void bind_connection_properties(Class& type) {
+  type.def_property_readonly(
+          "id", [](const RdmaConnectionObject& self) { return self.connection().id(); }, "Unique within the context.")
+      .def_property_readonly(
+          "state", [](const RdmaConnectionObject& self) { return self.connection().state(); },
+          "What it waits for, or that it takes tasks.")
+      .def_property_readonly(
+          "is_connected", [](const RdmaConnectionObject& self) { return self.connection().is_connected(); },
+          "Whether it takes tasks.")
+      .def_property_readonly(
+          "failure", [](const RdmaConnectionObject& self) { return to_status(self.connection().failure()); },
+          "Why it could not be made or has ended: the status of the task that broke it, say. SUCCESS while neither, "
+          "and "
+          "when this side\nended it by disconnect() or stop().")
+      .def_property_readonly(
+          "details", [](const RdmaConnectionObject& self) { return bytes_of(self.connection().details()); },
+          "What the peer's connect() takes, in less than 512 bytes; empty unless made by Rdma.export().")
+      .def_property_readonly(
+          "private_data", [](const RdmaConnectionObject& self) { return bytes_of(self.connection().private_data()); },
+          "What the peer said with its request, or with its acceptance.")
+      .def_property_readonly(
+          "address",
+          [](const RdmaConnectionObject& self) {
+            const RdmaAddress address = self.connection().addr();
+            return py::make_tuple(address.address(), address.port());
+          },
+          "The peer's address and port; InvalidValueError unless made by an address.")
+      .def_property_readonly("rdma", &RdmaConnectionObject::rdma_ref, "None once its end was reported.")
+      .def_property("user_data", &RdmaConnectionObject::user_data, &RdmaConnectionObject::set_user_data,
+                    "Anything; handed to the callbacks.");
+}
+
+void bind_rdma_connection(py::module_& module) {
+  py::classh<RdmaConnectionObject> type(module, "RdmaConnection", "One peer of an Rdma context.",
+                                        collectable<RdmaConnectionObject>());
+  bind_connecting(type);
+  bind_connection_properties(type);
+  add_methods(type, message_methods());
+  add_methods(type, atomic_methods());
+  type.def("__repr__", [](const RdmaConnectionObject& self) {
+    const auto state = py::cast(self.connection().state()).attr("name").cast<std::string>();
+    return "<pydoca " + self.describe() + ", " + state + ">";
+  });
+}
+
+void bind_listener(py::module_& module) {
+  py::classh<RdmaListenerObject>(
+      module, "RdmaListener",
+      "A port that an Rdma listens to, until closed, dropped, or its context stops; an iterator of "
+      "requests.",
+      collectable<RdmaListenerObject>())
+      .def(
+          "request", [](RdmaListenerObject& self) { return self.request(false); },
+          "Awaitable, with wait(timeout): the next connection that somebody asks for, to be accepted or rejected. "
+          "With several ports it\nis the next one of any. Raises ShutdownError when the port is closed meanwhile.")
+      .def("__aiter__", [](py::object self) { return self; })
+      .def(
+          "__anext__", [](RdmaListenerObject& self) { return step_of_iteration(self.request(true)); },
+          "The next connection that somebody asks for, as request() gives it; the end of listening ends the iteration.")
+      .def("close", &RdmaListenerObject::close,
+           "Stops listening; connections stay. Idempotent (doca_rdma_stop_listen_to_port).")
+      .def("__enter__",
+           [](const py::object& self) {
+             self.cast<RdmaListenerObject&>().enter();
+             return self;
+           })
+      .def("__exit__", [](RdmaListenerObject& self, const py::args&) { self.close(); })
+      .def_property_readonly("port", &RdmaListenerObject::port, "1..65535.")
+      .def_property_readonly("closed", &RdmaListenerObject::is_closed,
+                             "Whether it has ended, by close() or with its context.")
+      .def("__repr__", [](const RdmaListenerObject& self) {
+        return "<pydoca rdma listener, port " + std::to_string(self.port()) + (self.is_closed() ? ", closed>" : ">");
+      });
+}
+
+// One parameter per keyword.
+// NOLINTNEXTLINE(readability-function-size)
+std::unique_ptr<RdmaObject> new_rdma(py::object pe, const py::object& dev, const py::object& num_tasks,
+                                     py::object on_request, py::object on_established, py::object on_failure,
+                                     py::object on_disconnect, py::object on_completion, py::object on_error,
+                                     py::object on_state_changed, py::object user_data, const py::kwargs& settings) {
+  return std::make_unique<RdmaObject>(
+      std::move(pe), dev, num_tasks, settings,
+      RdmaCallbacks{std::move(on_request), std::move(on_established), std::move(on_failure), std::move(on_disconnect)},
+      ContextOptions{std::move(on_completion), std::move(on_error), std::move(on_state_changed), std::move(user_data)});
+}
+
+/// Names are the system's to look up: what Python gives for them does so.
+bool is_name(const std::string& address, const py::object& type) {
+  const bool may_be = type.is_none() || to_address_type(type) != RdmaAddressType::gid;
+  return may_be && py::module_::import("pydoca._names").attr("is_name")(address).cast<bool>();
+}
+
+py::object connect(const py::object& self, const py::object& peer, const py::object& port,
+                   const py::object& address_type, const py::object& private_data, py::object user_data) {
+  if (!py::isinstance<py::str>(peer)) refuse_type("address", "a str", peer);
+  const std::string address = to_utf8(peer);
+  if (is_name(address, address_type)) {
+    const py::dict options("private_data"_a = private_data, "user_data"_a = user_data);
+    return py::module_::import("pydoca._names")
+        .attr("ConnectionByName")(self, address, to_port(port), address_type, options);
+  }
+  return self.cast<RdmaObject&>().connect(address, to_port(port), address_type, private_data, std::move(user_data));
+}
+
+template <typename Class>
+void bind_connections(Class& type) {
+  type.def("export", &RdmaObject::export_connection,
+           "A connection whose details are to be exchanged with the peer's, by any means. Raises FullError at "
+           "max_num_connections (doca_rdma_export).")
+      .def("connect", &connect, "address"_a, "port"_a, py::kw_only(), "address_type"_a = py::none(),
+           "private_data"_a = py::bytes(), "user_data"_a = py::none(),
+           "Awaitable: a connection to the peer that listens there (RDMA-CM). address_type: ipv4, ipv6 or gid; None: "
+           "as address looks.\nprivate_data: up to 56 bytes, which the peer sees with the request. Giving up its await "
+           "ends the attempt.\naddress: in digits, or a host's name, which is looked up when awaited, and whose "
+           "addresses are tried in turn, IPv4 first;\nlocalhost is wherever this machine's devices listen.\nRaises "
+           "NotFoundError (nobody listens, unknown name), ConnectionAbortedError (rejected), ConnectionResetError (the "
+           "peer went before\nit had answered), TimeOutError, FullError, NotSupportedError, InvalidValueError "
+           "(doca_rdma_connect_to_addr).")
+      .def(
+          "listen", [](RdmaObject& self, const py::object& port) { return self.listen(to_port(port)); }, "port"_a,
+          "Listens (RDMA-CM): async for connection in rdma.listen(port) gives requests, to be accepted or rejected; "
+          "with on_request they go\nthere. Raises AlreadyExistError when the port is in use, NotSupportedError, "
+          "BadStateError unless the context runs\n(doca_rdma_start_listen_to_port).")
+      .def_property_readonly("connections", &RdmaObject::connections, "Those that have not ended.")
+      .def(
+          "receives",
+          [](const py::object& self, const py::object& bufs) {
+            return py::module_::import("pydoca._receives").attr("Receives")(self, bufs);
+          },
+          "bufs"_a,
+          "Posts a receive into each, and gives an iterator: async for task in rdma.receives(bufs) gives them in the "
+          "order in which\nmessages fill them, and posts each again, emptied, when the next one is asked for. Raises "
+          "InvalidValueError "
+          "without a buf,\nInUseError for one that is given twice, NoMemoryError when there are more than tasks; "
+          "nothing "
+          "is posted then.");
+}
+
+template <typename Class, typename Read>
+void bind_setting(Class& type, const char* name, Read read, const char* doc) {
+  type.def_property_readonly(name, [read](const RdmaObject& self) { return std::invoke(read, self.rdma()); }, doc);
+}
+
+template <typename Class>
+void bind_sizes(Class& type) {
+  bind_setting(type, "send_queue_size", &Rdma::send_queue_size,
+               "Tasks, but for receives, that may be submitted at once on a connection.");
+  bind_setting(type, "recv_queue_size", &Rdma::recv_queue_size,
+               "Receives that may be submitted at once; 0 until the context has started.");
+  bind_setting(
+      type, "max_send_buf_list_len", [](const Rdma& rdma) { return rdma.max_send_buf_list_len(); },
+      "Elements of a buf list that is sent or written.");
+  bind_setting(type, "receive_dst_buf_list_len", &Rdma::receive_dst_buf_list_len,
+               "Elements of a buf list that a message is received into.");
+  type.def(
+      "num_tasks",
+      [](const RdmaObject& self, const std::string& kind) { return self.rdma().num_tasks(to_rdma_task(kind)); },
+      "kind"_a, "Tasks of this kind (receive, send, ...) that it has.");
+}
+
+template <typename Class>
+void bind_settings(Class& type) {
+  bind_sizes(type);
+  bind_setting(type, "transport_type", &Rdma::transport_type, "How it connects.");
+  bind_setting(type, "permissions", &Rdma::permissions, "What peers may do to memory here that is exported to them.");
+  bind_setting(type, "grh_enabled", &Rdma::grh_enabled, "Whether packets have a global routing header.");
+  bind_setting(type, "gid_index", &Rdma::gid_index, "Which entry of the device's GID table packets leave by.");
+  bind_setting(type, "sl", &Rdma::sl, "The service level, 0..15.");
+  bind_setting(type, "connection_request_timeout", &Rdma::connection_request_timeout,
+               "Milliseconds that connect() waits for the peer's answer.");
+  bind_setting(
+      type, "max_num_connections", [](const Rdma& rdma) { return rdma.max_num_connections(); },
+      "Connections that it has room for.");
+  bind_setting(type, "rnr_retry_count", &Rdma::rnr_retry_count,
+               "How often a message is offered to a peer without a posted receive: 0..7, and 7 is for ever.");
+  type.def_property_readonly("mtu", [](const RdmaObject& self) { return to_bytes(self.rdma().mtu()); }, "Bytes.");
+}
+
+template <typename Class>
+void bind_rdma_capabilities(Class& type) {
+  type.def_static("is_supported", &Rdma::is_supported, "info"_a, "Whether the device has RDMA.")
+      .def_static(
+          "is_task_supported",
+          [](const DeviceInfo& info, const std::string& kind) {
+            return Rdma::is_task_supported(info, to_rdma_task(kind));
+          },
+          "info"_a, "kind"_a, "Whether it has tasks of this kind (receive, send, ...).")
+      .def_static(
+          "is_transport_type_supported",
+          [](const DeviceInfo& info, const py::object& transport) {
+            return Rdma::is_transport_type_supported(info, to_transport(transport));
+          },
+          "info"_a, "transport"_a, "rc or dc.")
+      .def_static("is_connection_manager_supported", &Rdma::is_connection_manager_supported, "info"_a,
+                  "Whether it can listen, and connect to addresses.")
+      .def_static("max_send_queue_size", &Rdma::max_send_queue_size, "info"_a, "The most that send_queue_size can be.")
+      .def_static("max_recv_queue_size", &Rdma::max_recv_queue_size, "info"_a, "The most receives of a context.")
+      .def_static(
+          "max_receive_dst_buf_list_len",
+          [](const DeviceInfo& info, const py::object& transport) {
+            return Rdma::max_receive_dst_buf_list_len(info, to_transport(transport));
+          },
+          "info"_a, "transport"_a = "rc", "The most that receive_dst_buf_list_len can be.")
+      .def_static("max_message_size", &Rdma::max_message_size, "info"_a, "Bytes.")
+      .def_static("gid_table_size", &Rdma::gid_table_size, "info"_a, "Entries of the device's GID table.")
+      .def_static(
+          "gids",
+          [](const DeviceInfo& info, std::uint32_t start, const py::object& count) {
+            py::list texts;
+            const std::uint32_t size = Rdma::gid_table_size(info);
+            const std::uint32_t all = start < size ? size - start : 0;
+            for (const auto& gid : Rdma::gids(info, start, count.is_none() ? all : to_u32(count, "count"))) {
+              texts.append(to_str(to_text(gid)));
+            }
+            return texts;
+          },
+          "info"_a, "start"_a = 0, "count"_a = py::none(), "Entries of the table, written as IPv6 addresses.");
+}
+
+}  // namespace
+
+void bind_rdma(py::module_& module) {
+  bind_enums(module);
+  bind_rdma_task(module);
+  bind_waits(module);
+  bind_rdma_connection(module);
+  bind_listener(module);
+  py::classh<RdmaObject, ContextObject> type(
+      module, "Rdma",
+      "Moves data between this process and peers on the network: messages, and memory that peers have exported with\n"
+      "Mmap.export_rdma(). num_tasks: of every kind that the device has, or of some, as {\"write\": 64, ...}. "
+      "Settings by DOCA's names:\nmax_num_connections, permissions (what peers may do here: rdma_read|rdma_write|"
+      "rdma_atomic), send_queue_size, max_send_buf_list_len,\nreceive_dst_buf_list_len, transport_type, mtu (bytes), "
+      "grh_enabled, gid_index, sl, connection_request_timeout (ms), rnr_retry_count.\non_request gets (connection, "
+      "user_data), on_established, on_failure and on_disconnect (connection, connection.user_data, user_data).");
+  type.def(py::init(&new_rdma), "pe"_a, "dev"_a, py::kw_only(), "num_tasks"_a = 32, "on_request"_a = py::none(),
+           "on_established"_a = py::none(), "on_failure"_a = py::none(), "on_disconnect"_a = py::none(),
+           "on_completion"_a = py::none(), "on_error"_a = py::none(), "on_state_changed"_a = py::none(),
+           "user_data"_a = py::none());
+  add_methods(type, receive_methods());
+  bind_connections(type);
+  bind_settings(type);
+  bind_rdma_capabilities(type);
+}
+
+}  // namespace pydoca::bindings

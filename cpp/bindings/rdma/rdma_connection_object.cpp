@@ -1,0 +1,166 @@
+#include "rdma/rdma_connection_object.hpp"
+
+#include "convert/collectable.hpp"
+#include "convert/convert.hpp"
+#include "convert/view.hpp"
+#include "loop/blocking_call.hpp"
+#include "rdma/rdma_object.hpp"
+
+#include <array>
+#include <utility>
+
+namespace pydoca::bindings {
+
+namespace py = pybind11;
+
+using State = RdmaConnection::State;
+
+std::vector<std::byte> to_blob(const py::object& data, std::string_view what) {
+  if (PyObject_CheckBuffer(data.ptr()) == 0) {
+    throw py::type_error(std::string(what) + " are bytes, or anything with the buffer protocol, not " +
+                         py::type::handle_of(data).attr("__name__").cast<std::string>());
+  }
+  // Another thread may change the caller's bytes while the GIL is released.
+  const auto held = HeldBuffer::of(data);
+  const auto* const bytes = static_cast<const std::byte*>(held->data());
+  return {bytes, bytes + held->size()};
+}
+
+RdmaConnectionObject::RdmaConnectionObject(py::object rdma, std::shared_ptr<RdmaConnection> connection)
+    : rdma_ref_(std::move(rdma)), connection_(std::move(connection)) {
+  auto& context = rdma_ref_.cast<RdmaObject&>();
+  engine_ref_ = context.engine_ref();
+  engine_ = &context.engine();
+  connection_->set_user_data(reinterpret_cast<std::uintptr_t>(this));
+}
+
+RdmaConnectionObject::~RdmaConnectionObject() { connection_->set_user_data(0); }
+
+RdmaConnectionObject* RdmaConnectionObject::of(const RdmaConnection& connection) noexcept {
+  return reinterpret_cast<RdmaConnectionObject*>(static_cast<std::uintptr_t>(connection.user_data()));
+}
+
+py::object RdmaConnectionObject::self() { return py::cast(this); }
+
+std::string RdmaConnectionObject::describe() const { return "rdma connection " + std::to_string(connection_->id()); }
+
+void RdmaConnectionObject::require_thread(std::string_view what) const {
+  engine_->require_thread(std::string(what) + " " + describe());
+}
+
+void RdmaConnectionObject::connect(const py::object& details) {
+  require_thread("connect");
+  if (has_ended()) {
+    raise(Status::not_connected, "connect " + describe() + ": it has ended; make another with Rdma.export()");
+  }
+  const std::vector<std::byte> blob = to_blob(details, "details");
+  auto& rdma = static_cast<Rdma&>(rdma_ref_.cast<RdmaObject&>().context());
+  // The peer may live in this very process and need the GIL for what it does meanwhile.
+  call_blocking([&] { rdma.connect(blob, *connection_); });
+  engine_->settle();
+  drain_log();
+}
+
+py::object RdmaConnectionObject::accept(const py::object& private_data) {
+  require_thread("accept");
+  connection_->accept(to_blob(private_data, "private data"));
+  engine_->settle();
+  return established();
+}
+
+void RdmaConnectionObject::reject() {
+  require_thread("reject");
+  connection_->reject();
+  engine_->settle();
+}
+
+py::object RdmaConnectionObject::disconnect() {
+  const State state = connection_->state();
+  if (!engine_->is_forked() &&
+      (state == State::exported || state == State::established || state == State::connecting)) {
+    require_thread("disconnect");
+    connection_->disconnect();
+    if (state == State::exported) end();
+    engine_->settle();
+  }
+  return ended();
+}
+
+py::object RdmaConnectionObject::established(bool given_up_with_it) {
+  return py::cast(std::make_unique<EstablishedConnection>(self(), given_up_with_it));
+}
+
+py::object RdmaConnectionObject::ended() { return py::cast(std::make_unique<EndedConnection>(self())); }
+
+py::object RdmaConnectionObject::make_task(RdmaTaskKind kind, RdmaOperands operands, py::handle user_data,
+                                           bool submit) {
+  if (rdma_ref_.is_none()) {
+    raise(Status::not_connected, "rdma " + std::string(name_of(kind)) + ": " + describe() + " has ended; make another");
+  }
+  operands.connection = self();
+  const py::object rdma = rdma_ref_;
+  return rdma.cast<RdmaObject&>().make_task(rdma, kind, std::move(operands), user_data, submit);
+}
+
+void RdmaConnectionObject::report_established() {
+  established_ = true;
+  waiters_.wake(*engine_, py::none());
+}
+
+void RdmaConnectionObject::end() {
+  ended_ = true;
+  waiters_.wake(*engine_, py::none());
+  const py::object rdma = std::exchange(rdma_ref_, py::none());
+}
+
+void RdmaConnectionObject::raise_failure() const {
+  const Status failure = connection_->failure();
+  const std::string what = "connect (" + describe() + "): ";
+  switch (failure) {
+    case Status::success:
+      raise(Status::shutdown, what + "this side ended it before it was established");
+    case Status::connection_aborted:
+      raise(failure, what + "the peer has rejected it, or has gone");
+    case Status::connection_reset:
+      raise(failure, what + "the peer went before it had answered");
+    case Status::not_found:
+      raise(failure, what + "nobody listens there: is the other side started, and is the port its own?");
+    case Status::time_out:
+      raise(failure, what + "no answer in time (connection_request_timeout)");
+    default:
+      raise(failure, what + std::string(error_descr(failure)));
+  }
+}
+
+int RdmaConnectionObject::traverse(visitproc visit, void* arg) const {
+  const int stop = visit_refs(std::array{engine_ref_, rdma_ref_, user_data_}, visit, arg);
+  return stop != 0 ? stop : waiters_.traverse(visit, arg);
+}
+
+void RdmaConnectionObject::clear() {
+  const py::object user_data = std::exchange(user_data_, py::none());
+  waiters_.clear();
+}
+
+EstablishedConnection::EstablishedConnection(py::object connection, bool given_up_with_it)
+    : connection_ref_(std::move(connection)),
+      connection_(connection_ref_.cast<RdmaConnectionObject&>()),
+      given_up_with_it_(given_up_with_it) {}
+
+py::object EstablishedConnection::take() {
+  if (!connection_.was_established()) {
+    connection_.raise_failure();
+  }
+  return connection_ref_;
+}
+
+void EstablishedConnection::give_up() {
+  if (given_up_with_it_ && !ready() && connection_.waiters().empty()) {
+    connection_.disconnect();
+  }
+}
+
+EndedConnection::EndedConnection(py::object connection)
+    : connection_ref_(std::move(connection)), connection_(connection_ref_.cast<RdmaConnectionObject&>()) {}
+
+}  // namespace pydoca::bindings

@@ -1,0 +1,117 @@
+#pragma once
+
+#include <pydoca/rdma.hpp>
+
+#include "rdma/rdma_task_object.hpp"
+#include "task/awaitable.hpp"
+
+#include <pybind11/pybind11.h>
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace pydoca::bindings {
+
+class RdmaObject;
+
+/// A connection as Python has it, found by the engine's callbacks through the connection's user data word. Its context
+/// has a reference to it until its end was reported, and it has one to the context.
+class RdmaConnectionObject {
+ public:
+  RdmaConnectionObject(pybind11::object rdma, std::shared_ptr<RdmaConnection> connection);
+  ~RdmaConnectionObject();
+  RdmaConnectionObject(const RdmaConnectionObject&) = delete;
+  RdmaConnectionObject& operator=(const RdmaConnectionObject&) = delete;
+
+  /// Null when Python has none.
+  static RdmaConnectionObject* of(const RdmaConnection& connection) noexcept;
+  pybind11::object self();
+
+  EngineObject& engine() const noexcept { return *engine_; }
+  const pybind11::object& rdma_ref() const noexcept { return rdma_ref_; }
+  const RdmaConnection& connection() const noexcept { return *connection_; }
+  const std::shared_ptr<RdmaConnection>& shared() const noexcept { return connection_; }
+  bool was_established() const noexcept { return established_; }
+  /// Whether nothing of it will be reported any more.
+  bool has_ended() const noexcept { return ended_ || connection_->state() == RdmaConnection::State::closed; }
+
+  /// To the peer whose details these are.
+  void connect(const pybind11::object& details);
+  /// Gives an Awaitable of the connection, once established.
+  pybind11::object accept(const pybind11::object& private_data);
+  void reject();
+  /// Gives an Awaitable of the end. Does nothing unless there is a connection to end.
+  pybind11::object disconnect();
+  pybind11::object established(bool given_up_with_it = false);
+  pybind11::object ended();
+
+  /// A task, submitted unless submit is false; user_data may be null.
+  pybind11::object make_task(RdmaTaskKind kind, RdmaOperands operands, pybind11::handle user_data, bool submit);
+
+  // What the engine reports.
+  void report_established();
+  void end();
+  /// Throws why it was not established.
+  [[noreturn]] void raise_failure() const;
+
+  Waiters& waiters() noexcept { return waiters_; }
+  const pybind11::object& user_data() const noexcept { return user_data_; }
+  void set_user_data(pybind11::object data) { user_data_ = std::move(data); }
+  std::string describe() const;
+
+  int traverse(visitproc visit, void* arg) const;
+  void clear();
+
+ private:
+  void require_thread(std::string_view what) const;
+
+  pybind11::object engine_ref_;
+  pybind11::object rdma_ref_;
+  EngineObject* engine_;
+  std::shared_ptr<RdmaConnection> connection_;
+  Waiters waiters_;
+  pybind11::object user_data_ = pybind11::none();
+  std::string address_;
+  bool established_ = false;
+  bool ended_ = false;
+};
+
+/// A connection, once it is established; or why it was not.
+class EstablishedConnection final : public Awaitable {
+ public:
+  /// given_up_with_it: who stops waiting wants no connection any more.
+  EstablishedConnection(pybind11::object connection, bool given_up_with_it);
+  EngineObject& engine() override { return connection_.engine(); }
+  Waiters& waiters() override { return connection_.waiters(); }
+  bool ready() override { return connection_.was_established() || connection_.has_ended(); }
+  pybind11::object take() override;
+  void give_up() override;
+  std::string_view what() const override { return "connect"; }
+  const pybind11::object& connection() const noexcept { return connection_ref_; }
+
+ private:
+  pybind11::object connection_ref_;
+  RdmaConnectionObject& connection_;
+  bool given_up_with_it_;
+};
+
+/// The end of a connection.
+class EndedConnection final : public Awaitable {
+ public:
+  explicit EndedConnection(pybind11::object connection);
+  EngineObject& engine() override { return connection_.engine(); }
+  Waiters& waiters() override { return connection_.waiters(); }
+  bool ready() override { return connection_.has_ended(); }
+  pybind11::object take() override { return pybind11::none(); }
+  std::string_view what() const override { return "disconnect"; }
+
+ private:
+  pybind11::object connection_ref_;
+  RdmaConnectionObject& connection_;
+};
+
+/// Any buffer's bytes, for connecting: what names them in errors.
+std::vector<std::byte> to_blob(const pybind11::object& data, std::string_view what);
+
+}  // namespace pydoca::bindings

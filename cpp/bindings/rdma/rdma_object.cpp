@@ -1,0 +1,347 @@
+#include "rdma/rdma_object.hpp"
+
+#include "convert/collectable.hpp"
+#include "convert/convert.hpp"
+#include "convert/raw_method.hpp"
+#include "memory/mmap_object.hpp"
+#include "rdma/rdma_settings.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace pydoca::bindings {
+
+namespace py = pybind11;
+
+namespace {
+
+RdmaAddress to_address(const std::string& address, std::uint16_t port, const py::object& type) {
+  const RdmaAddressType guessed =
+      address.find(':') != std::string::npos ? RdmaAddressType::ipv6 : RdmaAddressType::ipv4;
+  return RdmaAddress::create(type.is_none() ? guessed : to_address_type(type), address, port);
+}
+
+/// Without operands, which come before each submission.
+Status take_slot(Rdma& rdma, RdmaTaskKind kind, RdmaConnection& connection, RdmaTask*& slot) {
+  switch (kind) {
+    case RdmaTaskKind::receive:
+      return rdma.receive(nullptr, 0, slot);  // which needs no connection
+    case RdmaTaskKind::send:
+      return rdma.send(connection, nullptr, 0, slot);
+    case RdmaTaskKind::send_imm:
+      return rdma.send_imm(connection, nullptr, 0, 0, slot);
+    case RdmaTaskKind::read:
+      return rdma.read(connection, nullptr, nullptr, 0, slot);
+    case RdmaTaskKind::write:
+      return rdma.write(connection, nullptr, nullptr, 0, slot);
+    case RdmaTaskKind::write_imm:
+      return rdma.write_imm(connection, nullptr, nullptr, 0, 0, slot);
+    case RdmaTaskKind::atomic_cmp_swp:
+      return rdma.atomic_cmp_swp(connection, nullptr, nullptr, 0, 0, 0, slot);
+    case RdmaTaskKind::atomic_fetch_add:
+      return rdma.atomic_fetch_add(connection, nullptr, nullptr, 0, 0, slot);
+    case RdmaTaskKind::remote_net_sync_event_get:
+      return rdma.remote_net_sync_event_get(connection, nullptr, nullptr, 0, slot);
+    case RdmaTaskKind::remote_net_sync_event_notify_set:
+      return rdma.remote_net_sync_event_notify_set(connection, nullptr, nullptr, 0, slot);
+    case RdmaTaskKind::remote_net_sync_event_notify_add:
+      return rdma.remote_net_sync_event_notify_add(connection, nullptr, nullptr, 0, 0, slot);
+  }
+  return Status::invalid_value;
+}
+
+}  // namespace
+
+std::shared_ptr<Rdma> RdmaObject::create(const py::object& device, const py::object& num_tasks,
+                                         const py::dict& settings) {
+  std::shared_ptr<Rdma> rdma = Rdma::create(to_device(device).get());
+  configure_tasks(*rdma, num_tasks);
+  apply_settings(*rdma, settings);
+  rdma->set_connection_state_callbacks(requested, established, failed, disconnected);
+  return rdma;
+}
+
+RdmaObject::RdmaObject(py::object engine, const py::object& device, const py::object& num_tasks,
+                       const py::dict& settings, RdmaCallbacks callbacks, ContextOptions options)
+    : ContextObject(std::move(engine), device, create(device, num_tasks, settings), std::move(options)),
+      callbacks_(std::move(callbacks)) {
+  require_callback(callbacks_.on_request, "on_request");
+  require_callback(callbacks_.on_established, "on_established");
+  require_callback(callbacks_.on_failure, "on_failure");
+  require_callback(callbacks_.on_disconnect, "on_disconnect");
+}
+
+RdmaObject& RdmaObject::of(std::uint64_t context_user_data) noexcept {
+  return static_cast<RdmaObject&>(*reinterpret_cast<ContextObject*>(static_cast<std::uintptr_t>(context_user_data)));
+}
+
+py::object RdmaObject::add(const std::shared_ptr<RdmaConnection>& connection) {
+  forget_closed();
+  const py::object object = py::cast(std::make_unique<RdmaConnectionObject>(self(), connection));
+  connections_.push_back(object);
+  return object;
+}
+
+std::vector<py::object> RdmaObject::connections() const {
+  std::vector<py::object> open;
+  for (const py::object& connection : connections_) {
+    if (!connection.cast<RdmaConnectionObject&>().has_ended()) open.push_back(connection);
+  }
+  return open;
+}
+
+void RdmaObject::forget_closed() {
+  std::vector<py::object> closed;
+  for (const py::object& connection : connections_) {
+    if (connection.cast<RdmaConnectionObject&>().has_ended()) closed.push_back(connection);
+  }
+  for (const py::object& connection : closed) {
+    connection.cast<RdmaConnectionObject&>().end();
+    std::erase_if(connections_, [&](const py::object& other) { return other.is(connection); });
+  }
+}
+
+py::object RdmaObject::export_connection() {
+  engine().require_thread("export a connection");
+  return add(rdma().export_connection());
+}
+
+py::object RdmaObject::connect(const std::string& address, std::uint16_t port, const py::object& type,
+                               const py::object& private_data, py::object user_data) {
+  engine().require_thread("connect");
+  const std::vector<std::byte> data = to_blob(private_data, "private data");
+  const py::object connection = add(rdma().connect_to_addr(to_address(address, port, type), 0, data));
+  auto& made = connection.cast<RdmaConnectionObject&>();
+  made.set_user_data(std::move(user_data));
+  engine().settle();
+  return made.established(true);
+}
+
+py::object RdmaObject::listen(std::uint16_t port) {
+  engine().require_thread("listen");
+  rdma().start_listen_to_port(port);
+  ++num_listeners_;
+  engine().settle();
+  return py::cast(std::make_unique<RdmaListenerObject>(self(), port));
+}
+
+void RdmaObject::stop_listening(std::uint16_t port) {
+  engine().require_thread("stop listening");
+  rdma().stop_listen_to_port(port);
+  if (num_listeners_ != 0 && --num_listeners_ == 0) {
+    drop_requests();
+  }
+  takers_.wake(engine(), WaitingLine::unlimited);
+  engine().settle();
+}
+
+void RdmaObject::drop_requests() {
+  for (const py::object& request : std::exchange(requests_, {})) {
+    auto& connection = request.cast<RdmaConnectionObject&>();
+    if (connection.connection().state() == RdmaConnection::State::requested) connection.shared()->reject();
+  }
+}
+
+void RdmaObject::forget_withdrawn() {
+  std::erase_if(requests_, [](const py::object& request) {
+    return request.cast<RdmaConnectionObject&>().connection().state() != RdmaConnection::State::requested;
+  });
+}
+
+void RdmaObject::requested(RdmaConnection& connection, std::uint64_t context_user_data) {
+  RdmaObject& self = of(context_user_data);
+  self.guard([&] { self.take_request(self.add(connection.shared_from_this())); });
+}
+
+void RdmaObject::take_request(const py::object& connection) {
+  if (!callbacks_.on_request.is_none()) {
+    engine().call(callbacks_.on_request, self(), connection, user_data());
+    return;
+  }
+  requests_.push_back(connection);
+  takers_.wake(engine(), requests_.size());
+}
+
+void RdmaObject::established(RdmaConnection& connection, std::uint64_t, std::uint64_t context_user_data) {
+  RdmaObject& self = of(context_user_data);
+  RdmaConnectionObject* const object = RdmaConnectionObject::of(connection);
+  if (object == nullptr) {
+    return;
+  }
+  self.guard([&] {
+    object->report_established();
+    self.tell(self.callbacks_.on_established, object->self());
+  });
+}
+
+void RdmaObject::failed(RdmaConnection& connection, std::uint64_t, std::uint64_t context_user_data) {
+  RdmaObject& self = of(context_user_data);
+  self.guard([&] { self.remove(connection, self.callbacks_.on_failure); });
+}
+
+void RdmaObject::disconnected(RdmaConnection& connection, std::uint64_t, std::uint64_t context_user_data) {
+  RdmaObject& self = of(context_user_data);
+  self.guard([&] { self.remove(connection, self.callbacks_.on_disconnect); });
+}
+
+void RdmaObject::remove(RdmaConnection& connection, const py::object& callback) {
+  RdmaConnectionObject* const ended = RdmaConnectionObject::of(connection);
+  if (ended == nullptr) {
+    return;
+  }
+  const py::object object = ended->self();
+  const auto wanted = py::reinterpret_borrow<py::object>(callback);  // the user may set another meanwhile
+  ended->end();
+  std::erase_if(connections_, [&](const py::object& other) { return other.is(object); });
+  tell(wanted, object);
+}
+
+void RdmaObject::tell(const py::object& callback, const py::object& connection) {
+  if (!callback.is_none()) {
+    engine().call(callback, self(), connection, connection.cast<RdmaConnectionObject&>().user_data(), user_data());
+  }
+}
+
+void RdmaObject::state_entered(ContextState state) {
+  if (state == ContextState::stopping || state == ContextState::idle) {
+    ++run_;
+    num_listeners_ = 0;
+    const std::deque<py::object> requests = std::exchange(requests_, {});
+    takers_.wake(engine(), WaitingLine::unlimited);
+  }
+  if (state == ContextState::idle) {
+    for (const py::object& connection : std::exchange(connections_, {})) {
+      connection.cast<RdmaConnectionObject&>().end();
+    }
+  }
+}
+
+py::object RdmaObject::make_task(py::handle self, RdmaTaskKind kind, RdmaOperands operands, py::handle user_data,
+                                 bool submit) {
+  engine().require_thread("make a task");
+  operands.require_types();
+  py::object object = take_spare(self, static_cast<std::size_t>(kind));
+  if (!object) [[unlikely]] {
+    object = new_task(self, kind, operands);
+  }
+  auto& task = object_of<RdmaTaskObject>(object.ptr());
+  task.prepare(std::move(operands));
+  if (user_data) task.set_user_data(py::reinterpret_borrow<py::object>(user_data));
+  if (submit) task.submit(SubmitFlags::flush, true);
+  return object;
+}
+
+py::object RdmaObject::new_task(py::handle self, RdmaTaskKind kind, const RdmaOperands& operands) {
+  RdmaTask* slot = nullptr;
+  const Status status = allocate_slot([&] {
+    return kind == RdmaTaskKind::receive
+               ? rdma().receive(nullptr, 0, slot)
+               : take_slot(rdma(), kind, *operands.connection.cast<RdmaConnectionObject&>().shared(), slot);
+  });
+  if (status != Status::success) {
+    refuse(status, kind);
+  }
+  return TaskObject::publish(std::make_unique<RdmaTaskObject>(py::reinterpret_borrow<py::object>(self), *slot));
+}
+
+void RdmaObject::refuse(Status status, RdmaTaskKind kind) const {
+  const std::string what = "rdma " + std::string(name_of(kind)) + ": ";
+  if (status == Status::no_memory && rdma().num_tasks(kind) == 0) {
+    raise(status, what + "the context has no such tasks; give Rdma() num_tasks={\"" + std::string(name_of(kind)) +
+                      "\": ...}, on a device that has them (Rdma.is_task_supported)");
+  }
+  if (status == Status::no_memory) {
+    raise(status, what + "every one of the context's " + std::to_string(rdma().num_tasks(kind)) +
+                      " is taken; wait for one and drop or free() it, or give the context a larger num_tasks");
+  }
+  if (status == Status::not_connected) {
+    raise(status, what + "the connection is not established, or has ended");
+  }
+  raise(status, what + (status == Status::bad_state ? "the context is not running; start it first"
+                                                    : std::string(error_descr(status))));
+}
+
+int RdmaObject::traverse(visitproc visit, void* arg) const {
+  const std::array refs{callbacks_.on_request, callbacks_.on_established, callbacks_.on_failure,
+                        callbacks_.on_disconnect};
+  if (const int stop = visit_refs(refs, visit, arg)) return stop;
+  if (const int stop = visit_refs(connections_, visit, arg)) return stop;
+  const int stop = visit_refs(requests_, visit, arg);
+  return stop != 0 ? stop : ContextObject::traverse(visit, arg);
+}
+
+void RdmaObject::clear() {
+  const RdmaCallbacks callbacks = std::exchange(callbacks_, {py::none(), py::none(), py::none(), py::none()});
+  const std::vector<py::object> connections = std::exchange(connections_, {});
+  const std::deque<py::object> requests = std::exchange(requests_, {});
+  ContextObject::clear();
+}
+
+RdmaListenerObject::RdmaListenerObject(py::object rdma, std::uint16_t port)
+    : rdma_ref_(std::move(rdma)), rdma_(&rdma_ref_.cast<RdmaObject&>()), port_(port), run_(rdma_->run_) {}
+
+RdmaListenerObject::~RdmaListenerObject() {
+  // With on_request the port stays open until it is closed, or the context stops.
+  if (is_closed() || !rdma_->callbacks_.on_request.is_none()) {
+    return;
+  }
+  const py::error_scope error;
+  try {
+    close();
+  } catch (py::error_already_set& raised) {
+    raised.discard_as_unraisable("a pydoca.RdmaListener that is dropped in another thread");
+  } catch (const Error&) {
+    // The context does not run any more, and the port is closed.
+  }
+}
+
+bool RdmaListenerObject::is_closed() const noexcept { return closed_ || run_ != rdma_->run_; }
+
+py::object RdmaListenerObject::request(bool iterating) {
+  if (!rdma_->callbacks_.on_request.is_none()) {
+    raise(Status::bad_state, "listen: requests go to on_request; make the context without it");
+  }
+  return py::cast(std::make_unique<RequestedConnection>(py::cast(this), *rdma_, iterating));
+}
+
+void RdmaListenerObject::close() {
+  if (is_closed() || rdma_->engine().is_forked()) {
+    return;
+  }
+  rdma_->engine().require_thread("stop listening");
+  closed_ = true;
+  rdma_->stop_listening(port_);
+}
+
+void RdmaListenerObject::enter() const {
+  if (is_closed()) {
+    raise(Status::bad_state, "listen: port " + std::to_string(port_) + " was closed; listen again");
+  }
+}
+
+int RdmaListenerObject::traverse(visitproc visit, void* arg) const { return visit_ref(rdma_ref_, visit, arg); }
+
+RequestedConnection::RequestedConnection(const py::object& listener, RdmaObject& rdma, bool iterating)
+    : QueuedEvent(listener, rdma.engine(), rdma.takers_),
+      listener_(listener.cast<RdmaListenerObject&>()),
+      rdma_(rdma),
+      iterating_(iterating) {}
+
+std::size_t RequestedConnection::available() {
+  rdma_.forget_withdrawn();
+  return listener_.is_closed() ? WaitingLine::unlimited : rdma_.requests_.size();
+}
+
+py::object RequestedConnection::serve(std::size_t place) {
+  if (place < rdma_.requests_.size() && !listener_.is_closed()) {
+    return take_at(rdma_.requests_, place);
+  }
+  if (iterating_) {
+    PyErr_SetNone(PyExc_StopAsyncIteration);
+    throw py::error_already_set();
+  }
+  raise(Status::shutdown, "listen: port " + std::to_string(listener_.port()) + " was closed");
+}
+
+}  // namespace pydoca::bindings

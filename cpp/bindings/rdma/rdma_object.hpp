@@ -1,0 +1,138 @@
+#pragma once
+
+#include <pydoca/rdma.hpp>
+
+#include "rdma/rdma_connection_object.hpp"
+#include "rdma/rdma_task_object.hpp"
+#include "task/context_object.hpp"
+#include "task/waiting_line.hpp"
+
+#include <pybind11/pybind11.h>
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace pydoca::bindings {
+
+/// What an Rdma is told of its connections by its constructor's keywords; None where nothing is wanted.
+struct RdmaCallbacks {
+  pybind11::object on_request;      ///< (connection, context.user_data); None: requests go to listen()
+  pybind11::object on_established;  ///< (connection, connection.user_data, context.user_data)
+  pybind11::object on_failure;      ///< the same
+  pybind11::object on_disconnect;   ///< the same
+};
+
+/// Python's Rdma.
+class RdmaObject final : public ContextObject {
+ public:
+  /// num_tasks: an int, of each kind that the device has, or a dict of them by name. settings: DOCA's, by name; None
+  /// where the default is wanted.
+  RdmaObject(pybind11::object engine, const pybind11::object& device, const pybind11::object& num_tasks,
+             const pybind11::dict& settings, RdmaCallbacks callbacks, ContextOptions options);
+
+  Rdma& rdma() const noexcept { return static_cast<Rdma&>(context()); }
+  /// Those whose end was not reported.
+  std::vector<pybind11::object> connections() const;
+
+  /// To be connected by details.
+  pybind11::object export_connection();
+  /// An Awaitable of a connection to who listens there. Giving it up ends the attempt.
+  pybind11::object connect(const std::string& address, std::uint16_t port, const pybind11::object& type,
+                           const pybind11::object& private_data, pybind11::object user_data);
+  pybind11::object listen(std::uint16_t port);
+  void stop_listening(std::uint16_t port);
+
+  /// self is Python's object for this; user_data may be null.
+  pybind11::object make_task(pybind11::handle self, RdmaTaskKind kind, RdmaOperands operands,
+                             pybind11::handle user_data, bool submit);
+
+  int traverse(visitproc visit, void* arg) const override;
+  void clear() override;
+
+ protected:
+  void state_entered(ContextState state) override;
+
+ private:
+  friend class RdmaListenerObject;
+  friend class RequestedConnection;
+
+  static std::shared_ptr<Rdma> create(const pybind11::object& device, const pybind11::object& num_tasks,
+                                      const pybind11::dict& settings);
+  static RdmaObject& of(std::uint64_t context_user_data) noexcept;
+  static void requested(RdmaConnection& connection, std::uint64_t context_user_data);
+  static void established(RdmaConnection& connection, std::uint64_t connection_user_data,
+                          std::uint64_t context_user_data);
+  static void failed(RdmaConnection& connection, std::uint64_t connection_user_data, std::uint64_t context_user_data);
+  static void disconnected(RdmaConnection& connection, std::uint64_t connection_user_data,
+                           std::uint64_t context_user_data);
+
+  pybind11::object add(const std::shared_ptr<RdmaConnection>& connection);
+  void take_request(const pybind11::object& connection);
+  void remove(RdmaConnection& connection, const pybind11::object& callback);
+  void tell(const pybind11::object& callback, const pybind11::object& connection);
+  /// Those that ended without a report: requests that were rejected or given up.
+  void forget_closed();
+  pybind11::object new_task(pybind11::handle self, RdmaTaskKind kind, const RdmaOperands& operands);
+  [[noreturn]] void refuse(Status status, RdmaTaskKind kind) const;
+  /// Requests whose makers have given up, or that were answered out of turn.
+  void forget_withdrawn();
+  /// Turns everybody away whom no listener will take.
+  void drop_requests();
+
+  RdmaCallbacks callbacks_;
+  std::vector<pybind11::object> connections_;
+  std::deque<pybind11::object> requests_;  ///< that nobody has taken yet
+  std::size_t num_listeners_ = 0;
+  std::uint64_t run_ = 0;  ///< counts the stops, which end listeners
+  WaitingLine takers_;
+};
+
+/// A port that an Rdma listens to. The requests of all ports are handed out in the order in which they came.
+class RdmaListenerObject {
+ public:
+  RdmaListenerObject(pybind11::object rdma, std::uint16_t port);
+  /// Closes the port, unless requests go to a callback.
+  ~RdmaListenerObject();
+  RdmaListenerObject(const RdmaListenerObject&) = delete;
+  RdmaListenerObject& operator=(const RdmaListenerObject&) = delete;
+
+  std::uint16_t port() const noexcept { return port_; }
+  bool is_closed() const noexcept;
+  /// An Awaitable of the next request. iterating: the end ends an iteration instead of failing.
+  pybind11::object request(bool iterating);
+  /// Idempotent. The last one to close turns away those who were not taken.
+  void close();
+  void enter() const;
+
+  int traverse(visitproc visit, void* arg) const;
+  void clear() {}
+
+ private:
+  pybind11::object rdma_ref_;
+  RdmaObject* rdma_;
+  std::uint16_t port_;
+  std::uint64_t run_;  ///< the context's, when it began to listen
+  bool closed_ = false;
+};
+
+/// The next connection that somebody asks for.
+class RequestedConnection final : public QueuedEvent {
+ public:
+  RequestedConnection(const pybind11::object& listener, RdmaObject& rdma, bool iterating);
+  std::string_view what() const override { return "listen"; }
+
+ protected:
+  std::size_t available() override;
+  pybind11::object serve(std::size_t place) override;
+
+ private:
+  RdmaListenerObject& listener_;
+  RdmaObject& rdma_;
+  bool iterating_;
+};
+
+}  // namespace pydoca::bindings

@@ -1,0 +1,161 @@
+#include "rdma/rdma_task_methods.hpp"
+
+#include <pydoca/rdma.hpp>
+
+#include "convert/parse.hpp"
+#include "convert/raw_method.hpp"
+#include "rdma/rdma_connection_object.hpp"
+#include "rdma/rdma_object.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+namespace pydoca::bindings {
+
+namespace py = pybind11;
+
+namespace {
+
+/// A method's parameters are its task's operands, by their names; then come user_data and submit.
+template <RdmaTaskKind kind>
+constexpr auto parameter_names() {
+  constexpr TaskTraits traits = traits_of(kind);
+  constexpr std::size_t size = traits.num_operands();
+  std::array<const char*, size + 2> names{};
+  for (std::size_t i = 0; i < size; ++i) names[i] = name_of(traits.operands[i]).data();
+  names[size] = "user_data";
+  names[size + 1] = "submit";
+  return names;
+}
+
+void set_operand(RdmaOperands& operands, Operand operand, PyObject* value) {
+  switch (operand) {
+    case Operand::src:
+      operands.src = py::reinterpret_borrow<py::object>(value);
+      return;
+    case Operand::dst:
+      operands.dst = py::reinterpret_borrow<py::object>(value);
+      return;
+    case Operand::result:
+      operands.result = py::reinterpret_borrow<py::object>(value);
+      return;
+    case Operand::event:
+      operands.event = py::reinterpret_borrow<py::object>(value);
+      return;
+    case Operand::cmp_data:
+      operands.compare = to_u64(value, "cmp_data");
+      return;
+    case Operand::swap_data:
+      operands.operand = to_u64(value, "swap_data");
+      return;
+    case Operand::add_data:
+      operands.operand = to_u64(value, "add_data");
+      return;
+    case Operand::immediate_data:
+      operands.immediate = to_u32(value, "immediate_data");
+      return;
+    case Operand::none:
+      return;
+  }
+}
+
+/// A method of Connection, or of Rdma for a receive.
+template <RdmaTaskKind kind>
+PyObject* task(PyObject* self, PyObject* const* args, Py_ssize_t num_args, PyObject* keywords) {
+  static constexpr TaskTraits traits = traits_of(kind);
+  static constexpr std::size_t size = traits.num_operands();
+  static constexpr auto names = parameter_names<kind>();
+  static constexpr Parameters parameters{traits.name.data(), names, size, size};
+  return guarded([&] {
+    const auto values = arguments<size + 2>(parameters, args, num_args, keywords);
+    RdmaOperands operands;
+    for (std::size_t i = 0; i < size; ++i) set_operand(operands, traits.operands[i], values[i]);
+    const bool submit = is_true(values[size + 1]);
+    if constexpr (kind == RdmaTaskKind::receive) {
+      return object_of<RdmaObject>(self)
+          .make_task(self, kind, std::move(operands), values[size], submit)
+          .release()
+          .ptr();
+    } else {
+      return object_of<RdmaConnectionObject>(self)
+          .make_task(kind, std::move(operands), values[size], submit)
+          .release()
+          .ptr();
+    }
+  });
+}
+
+}  // namespace
+
+std::span<PyMethodDef> receive_methods() {
+  static std::array methods{raw_method(
+      "receive", &task<RdmaTaskKind::receive>,
+      "receive($self, /, dst, *, user_data=None, submit=True)\n--\n\nTakes a task that waits for a message of any "
+      "connection, and submits it unless submit is false: what comes is appended\nto dst, a Buf, or None for empty "
+      "messages. Gives the length; result_immediate_data, result_opcode and connection say more.\nGiving up its await "
+      "takes effect at once, and leaves it posted. Raises NoMemoryError when all tasks of the kind are taken,\n"
+      "BadStateError unless the context runs, AgainError when the queue is full (doca_rdma_task_receive).")};
+  return methods;
+}
+
+std::span<PyMethodDef> message_methods() {
+  static std::array methods{
+      raw_method(
+          "send", &task<RdmaTaskKind::send>,
+          "send($self, /, src, *, user_data=None, submit=True)\n--\n\nTakes a task that sends src's data (None: "
+          "no bytes) to a receive of the peer's, and submits it unless submit is false.\nRaises NoMemoryError "
+          "when all tasks of the kind are taken, NotConnectedError, InvalidValueError for bufs that do not fit,\n"
+          "AgainError when the queue is full (doca_rdma_task_send)."),
+      raw_method("send_imm", &task<RdmaTaskKind::send_imm>,
+                 "send_imm($self, /, src, immediate_data, *, user_data=None, submit=True)\n--\n\nSends src's data as "
+                 "send() does, with a number, 0..2**32-1, that the receive gets (doca_rdma_task_send_imm)."),
+      raw_method("read", &task<RdmaTaskKind::read>,
+                 "read($self, /, src, dst, *, user_data=None, submit=True)\n--\n\nTakes a task that appends src's "
+                 "data, memory of the peer's, to dst, and gives the length. Submits and raises as send() does "
+                 "(doca_rdma_task_read)."),
+      raw_method(
+          "write", &task<RdmaTaskKind::write>,
+          "write($self, /, src, dst, *, user_data=None, submit=True)\n--\n\nTakes a task that writes src's "
+          "data to dst's tailroom, memory of the peer's; dst itself stays as it is. Submits and raises\nas send() "
+          "does (doca_rdma_task_write)."),
+      raw_method("write_imm", &task<RdmaTaskKind::write_imm>,
+                 "write_imm($self, /, src, dst, immediate_data, *, user_data=None, submit=True)\n--\n\nWrites as "
+                 "write() does; then a receive of the peer's gets the number, 0..2**32-1 (doca_rdma_task_write_imm)."),
+  };
+  return methods;
+}
+
+std::span<PyMethodDef> atomic_methods() {
+  static std::array methods{
+      raw_method("atomic_cmp_swp", &task<RdmaTaskKind::atomic_cmp_swp>,
+                 "atomic_cmp_swp($self, /, dst, result, cmp_data, swap_data, *, user_data=None, submit=True)\n--\n\n"
+                 "Takes a task that compares the eight bytes at dst's data, memory of the peer's, with cmp_data, and "
+                 "when equal sets\nthem to swap_data. The old value is appended to result, and given. Submits and "
+                 "raises as send() does\n(doca_rdma_task_atomic_cmp_swp)."),
+      raw_method(
+          "atomic_fetch_add", &task<RdmaTaskKind::atomic_fetch_add>,
+          "atomic_fetch_add($self, /, dst, result, add_data, *, user_data=None, submit=True)\n--\n\nTakes a task "
+          "that adds add_data to the eight bytes at dst's data, memory of the peer's, modulo 2**64. The old "
+          "value is\nappended to result, and given. Submits and raises as send() does "
+          "(doca_rdma_task_atomic_fetch_add)."),
+      raw_method("remote_net_sync_event_get", &task<RdmaTaskKind::remote_net_sync_event_get>,
+                 "remote_net_sync_event_get($self, /, event, dst, *, user_data=None, submit=True)\n--\n\nTakes a task "
+                 "that appends the value of the peer's event, eight bytes, to dst, and gives it. Submits and raises as "
+                 "send()\ndoes (doca_rdma_task_remote_net_sync_event_get)."),
+      raw_method(
+          "remote_net_sync_event_notify_set", &task<RdmaTaskKind::remote_net_sync_event_notify_set>,
+          "remote_net_sync_event_notify_set($self, /, event, src, *, user_data=None, submit=True)\n--\n\nTakes a "
+          "task that sets the peer's event to src's data, eight bytes. Submits and raises as send() does\n"
+          "(doca_rdma_task_remote_net_sync_event_notify_set)."),
+      raw_method(
+          "remote_net_sync_event_notify_add", &task<RdmaTaskKind::remote_net_sync_event_notify_add>,
+          "remote_net_sync_event_notify_add($self, /, event, result, add_data, *, user_data=None, "
+          "submit=True)\n--\n\nTakes a task that adds add_data to the peer's event; the old value is appended to "
+          "result, and given.\nSubmits and raises as send() does (doca_rdma_task_remote_net_sync_event_notify_add)."),
+  };
+  return methods;
+}
+
+}  // namespace pydoca::bindings

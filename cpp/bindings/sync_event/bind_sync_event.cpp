@@ -1,0 +1,267 @@
+#include <pydoca/sync_event.hpp>
+
+#include "convert/add_method.hpp"
+#include "convert/bindings.hpp"
+#include "convert/convert.hpp"
+#include "convert/parse.hpp"
+#include "convert/raw_method.hpp"
+#include "convert/scope.hpp"
+#include "device/device_object.hpp"
+#include "sync_event/sync_event_object.hpp"
+
+#include <pybind11/native_enum.h>
+
+#include <array>
+#include <cmath>
+#include <memory>
+#include <utility>
+
+namespace pydoca::bindings {
+
+namespace py = pybind11;
+using namespace py::literals;
+
+namespace {
+
+/// Seconds, or nothing for no limit.
+std::chrono::nanoseconds to_timeout(PyObject* value, const char* method) {
+  if (value == nullptr || value == Py_None) return SyncEvent::forever;
+  const double seconds = PyFloat_AsDouble(value);
+  if (seconds == -1 && PyErr_Occurred() != nullptr) throw py::error_already_set();
+  if (!(seconds >= 0)) {
+    raise(Status::invalid_value, py::str("{}: timeout is in seconds, 0 or more, or None for no limit, and is {}")
+                                     .format(method, py::handle(value))
+                                     .cast<std::string>());
+  }
+  constexpr double limit = 1e9;  // some years, beyond which nanoseconds would overflow
+  return seconds < limit ? std::chrono::nanoseconds(static_cast<std::int64_t>(seconds * 1e9)) : SyncEvent::forever;
+}
+
+PyObject* new_int(std::uint64_t value) { return PyLong_FromUnsignedLongLong(value); }
+
+constexpr std::array value_names{"value"};
+constexpr std::array wait_for_names{"value", "mask", "timeout"};
+
+PyObject* get_value(PyObject* self, PyObject* /*unused*/) {
+  return guarded([&] { return new_int(object_of<SyncEventObject>(self).get()); });
+}
+
+PyObject* update_set(PyObject* self, PyObject* const* args, Py_ssize_t num_args, PyObject* keywords) {
+  static constexpr Parameters parameters{"update_set", value_names, 1, 1};
+  return guarded([&] {
+    const auto [value] = arguments<1>(parameters, args, num_args, keywords);
+    object_of<SyncEventObject>(self).update_set(to_u64(value, "value"));
+    return Py_NewRef(Py_None);
+  });
+}
+
+PyObject* update_add(PyObject* self, PyObject* const* args, Py_ssize_t num_args, PyObject* keywords) {
+  static constexpr Parameters parameters{"update_add", value_names, 1, 1};
+  return guarded([&] {
+    const auto [value] = arguments<1>(parameters, args, num_args, keywords);
+    return new_int(object_of<SyncEventObject>(self).update_add(to_u64(value, "value")));
+  });
+}
+
+constexpr std::array conditions{
+    WaitFor{&SyncEvent::wait_gt, "wait_gt", WaitMode::busy},
+    WaitFor{&SyncEvent::wait_eq, "wait_eq", WaitMode::busy},
+    WaitFor{&SyncEvent::wait_neq, "wait_neq", WaitMode::busy},
+    WaitFor{&SyncEvent::wait_gt, "wait_gt_yield", WaitMode::yield},
+    WaitFor{&SyncEvent::wait_eq, "wait_eq_yield", WaitMode::yield},
+    WaitFor{&SyncEvent::wait_neq, "wait_neq_yield", WaitMode::yield},
+};
+
+template <std::size_t index>
+PyObject* wait_for(PyObject* self, PyObject* const* args, Py_ssize_t num_args, PyObject* keywords) {
+  static constexpr Parameters parameters{conditions[index].name, wait_for_names, 1, 2};
+  return guarded([&] {
+    const auto [value, mask, timeout] = arguments<3>(parameters, args, num_args, keywords);
+    object_of<SyncEventObject>(self).wait(conditions[index], to_u64(value, "value"),
+                                          mask == nullptr ? all_bits : to_u64(mask, "mask"),
+                                          to_timeout(timeout, parameters.method));
+    return Py_NewRef(Py_None);
+  });
+}
+
+template <std::size_t index>
+PyMethodDef wait_method(const char* doc) {
+  return raw_method(conditions[index].name, &wait_for<index>, doc);
+}
+
+std::span<PyMethodDef> event_operations() {
+  static std::array methods{
+      PyMethodDef{
+          "get", &get_value, METH_NOARGS,
+          "get($self, /)\n--\n\nThe value. Raises BadStateError unless started by start(), or when its owner has "
+          "stopped it;\nConnectionResetError when its owner is gone (doca_sync_event_get)."},
+      raw_method(
+          "update_set", &update_set,
+          "update_set($self, /, value)\n--\n\nStores value, 0..2**64-1 (InvalidValueError). Raises as get() does "
+          "(doca_sync_event_update_set)."),
+      raw_method(
+          "update_add", &update_add,
+          "update_add($self, /, value)\n--\n\nAdds value atomically, modulo 2**64, and returns the value before. "
+          "Raises as get() does\n(doca_sync_event_update_add)."),
+      wait_method<0>("wait_gt($self, /, value, mask=18446744073709551615, *, timeout=None)\n--\n\n"
+                     "Waits until (the event's value & mask) > value, spinning: for what comes soon. timeout in "
+                     "seconds, None for no limit\n(TimeOutError). Ctrl-C ends it. Raises as get() does, and "
+                     "ConnectionResetError, once each, when a process that has\nimported the event is gone "
+                     "(doca_sync_event_wait_gt)."),
+      wait_method<1>("wait_eq($self, /, value, mask=18446744073709551615, *, timeout=None)\n--\n\n"
+                     "Waits as wait_gt() does, until (the event's value & mask) == value (doca_sync_event_wait_eq)."),
+      wait_method<2>("wait_neq($self, /, value, mask=18446744073709551615, *, timeout=None)\n--\n\n"
+                     "Waits as wait_gt() does, until (the event's value & mask) != value (doca_sync_event_wait_neq)."),
+      wait_method<3>("wait_gt_yield($self, /, value, mask=18446744073709551615, *, timeout=None)\n--\n\n"
+                     "wait_gt() that gives its core away between looks (doca_sync_event_wait_gt_yield)."),
+      wait_method<4>("wait_eq_yield($self, /, value, mask=18446744073709551615, *, timeout=None)\n--\n\n"
+                     "wait_eq() that gives its core away between looks (doca_sync_event_wait_eq_yield)."),
+      wait_method<5>("wait_neq_yield($self, /, value, mask=18446744073709551615, *, timeout=None)\n--\n\n"
+                     "wait_neq() that gives its core away between looks (doca_sync_event_wait_neq_yield)."),
+  };
+  return methods;
+}
+
+void bind_location(py::module_& module) {
+  py::native_enum<SyncEventLocation>(module, "SyncEventLocation", "enum.IntEnum",
+                                     "Who updates a sync event, or waits on it. NONE: an imported one's, which its "
+                                     "owner knows.")
+      .value("NONE", SyncEventLocation::none)
+      .value("CPU", SyncEventLocation::cpu)
+      .value("REMOTE_PCI", SyncEventLocation::remote_pci)
+      .value("REMOTE_NET", SyncEventLocation::remote_net)
+      .value("DPA", SyncEventLocation::dpa)
+      .value("GPU", SyncEventLocation::gpu)
+      .finalize();
+}
+
+std::unique_ptr<SyncEventObject> new_event(py::object device, const py::object& publisher, const py::object& subscriber,
+                                           py::object memory, py::object buf) {
+  return std::make_unique<SyncEventObject>(
+      std::move(device),
+      SyncEventObject::Options{to_location(publisher, "publisher"), to_location(subscriber, "subscriber"),
+                               std::move(memory), std::move(buf)});
+}
+
+void bind_event_life(py::classh<SyncEventObject>& type) {
+  type.def(
+          py::init(&new_event), "dev"_a, py::kw_only(), "publisher"_a = "cpu", "subscriber"_a = "cpu",
+          "memory"_a = py::none(), "buf"_a = py::none(),
+          "An event that is configured and not started. publisher, subscriber: cpu, remote_pci, remote_net (publisher "
+          "only); dpa\nand gpu raise NotSupportedError. memory: 8 writable, aligned bytes in which it lives, with "
+          "their present value; buf: a\nBuf with 8 bytes of data; otherwise it has memory of its own, and begins at 0. "
+          "Raises InvalidValueError,\nNotPermittedError (permissions of the buf's map).")
+      .def(
+          "start", &SyncEventObject::start,
+          "For the synchronous operations, which are its mode then for life. Raises BadStateError when started or made "
+          "a context\nbefore (doca_sync_event_start).")
+      .def(
+          "stop", &SyncEventObject::stop,
+          "Ends exports and waits; close() must follow. Raises BadStateError unless started, AgainError while a peer's "
+          "access has\nnot ended (doca_sync_event_stop).")
+      .def("close", &SyncEventObject::close,
+           "Stops it, and releases it for good; idempotent. Raises InUseError while another thread waits on it, or its "
+           "context is\nnot IDLE.");
+  bind_scope(type);
+}
+
+void bind_exports(py::classh<SyncEventObject>& type) {
+  type.def("export_to_remote_pci", &SyncEventObject::export_to_remote_pci, "dev"_a = py::none(),
+           "Describes it, in less than 512 bytes, for the other side of the device's PCIe link (import_sync_event). "
+           "Raises\nBadStateError unless started, NotPermittedError (imported, no remote_pci location, another device "
+           "than its own),\nNotSupportedError (the device, or memory that another process cannot map: use "
+           "pydoca.alloc).")
+      .def(
+          "export_to_remote_net", &SyncEventObject::export_to_remote_net,
+          "Describes it, in less than 512 bytes, for a network peer (import_sync_event_remote_net); the publisher must "
+          "be remote_net.\nRaises as export_to_remote_pci() does.");
+}
+
+void bind_event_properties(py::classh<SyncEventObject>& type) {
+  type.def_property_readonly("device", &SyncEventObject::device_ref,
+                             "The one whose CPU has the event, or that it was imported on.")
+      .def_property_readonly(
+          "publisher", [](const SyncEventObject& self) { return self.event().publisher(); },
+          "Where it is signalled from.")
+      .def_property_readonly(
+          "subscriber", [](const SyncEventObject& self) { return self.event().subscriber(); },
+          "Where it is waited for.")
+      .def_property_readonly(
+          "is_started", [](const SyncEventObject& self) { return self.event().is_started(); },
+          "For synchronous operations.")
+      .def_property_readonly(
+          "is_from_export", [](const SyncEventObject& self) { return self.event().is_from_export(); },
+          "Whether another process owns it.")
+      .def_property_readonly("closed", &SyncEventObject::is_closed, "Whether it was released for good.")
+      .def("__repr__", [](const SyncEventObject& self) {
+        const SyncEvent& event = self.event();
+        const std::string locations = event.is_from_export()
+                                          ? std::string("imported")
+                                          : "publisher " + std::string(to_text(event.publisher())) + ", subscriber " +
+                                                std::string(to_text(event.subscriber()));
+        return "<pydoca.SyncEvent on " + self.place() + ", " + locations + ", " + std::string(self.state()) + ">";
+      });
+}
+
+void bind_queries(py::classh<SyncEventObject>& type) {
+  const auto query = [&](const char* name, bool (*supported)(const DeviceInfo&) noexcept, const char* doc) {
+    type.def_static(name, [supported](const DeviceInfo& info) { return supported(info); }, "info"_a, doc);
+  };
+  query("is_supported", &SyncEvent::is_supported, "Whether the device has sync events.");
+  query("is_export_to_remote_pci_supported", &SyncEvent::is_export_to_remote_pci_supported,
+        "Whether it exports them over PCIe.");
+  query("is_create_from_export_supported", &SyncEvent::is_create_from_export_supported,
+        "Whether it imports them over PCIe.");
+  query("is_export_to_remote_net_supported", &SyncEvent::is_export_to_remote_net_supported,
+        "Whether it exports them to network peers.");
+  query("is_remote_net_create_from_export_supported", &SyncEvent::is_remote_net_create_from_export_supported,
+        "Whether it imports those of network peers.");
+  query("is_export_to_dpa_supported", &SyncEvent::is_export_to_dpa_supported, "Never here.");
+  query("is_export_to_gpu_supported", &SyncEvent::is_export_to_gpu_supported, "Never here.");
+}
+
+void bind_remote_net(py::module_& module) {
+  py::classh<SyncEventRemoteNetObject> type(module, "SyncEventRemoteNet",
+                                            "An event of a network peer: an operand of RDMA tasks.");
+  type.def("close", &SyncEventRemoteNetObject::close, "Releases it; idempotent.")
+      .def_property_readonly("device", &SyncEventRemoteNetObject::device_ref, "The one that it was imported on.")
+      .def_property_readonly("closed", &SyncEventRemoteNetObject::is_closed, "Whether it was released.")
+      .def("__repr__", [](const SyncEventRemoteNetObject& self) {
+        return "<pydoca.SyncEventRemoteNet on " + self.get().device()->info().name() +
+               (self.is_closed() ? ", closed>" : ">");
+      });
+  bind_scope(type);
+}
+
+template <class Imported>
+std::unique_ptr<Imported> import_event(py::object device, const py::object& blob) {
+  return std::make_unique<Imported>(std::move(device), blob);
+}
+
+void add_imports() {
+  const py::type device = py::type::of<DeviceObject>();
+  add_method(device, "import_sync_event", &import_event<SyncEventObject>, "blob"_a,
+             "The event that blob, made by SyncEvent.export_to_remote_pci() on the other side, describes; not started. "
+             "Raises as import_mmap() does (doca_sync_event_create_from_export).");
+  add_method(device, "import_sync_event_remote_net", &import_event<SyncEventRemoteNetObject>, "blob"_a,
+             "The event of a network peer that blob, made by SyncEvent.export_to_remote_net(), describes. Raises as "
+             "import_mmap() does (doca_sync_event_remote_net_create_from_export).");
+}
+
+}  // namespace
+
+void bind_sync_event(py::module_& module) {
+  bind_location(module);
+  py::classh<SyncEventObject> type(module, "SyncEvent",
+                                   "A 64-bit counter by which processes, or the two sides of a PCIe link, wait for one "
+                                   "another.\nUse it with with, or as a context with tasks (as_context).");
+  bind_event_life(type);
+  bind_exports(type);
+  bind_event_properties(type);
+  bind_queries(type);
+  add_methods(type, event_operations());
+  bind_remote_net(module);
+  add_imports();
+}
+
+}  // namespace pydoca::bindings

@@ -1,0 +1,161 @@
+#include <pydoca/sync_event_context.hpp>
+
+#include "convert/bindings.hpp"
+#include "convert/convert.hpp"
+#include "convert/parse.hpp"
+#include "convert/raw_method.hpp"
+#include "sync_event/sync_event_context_object.hpp"
+#include "sync_event/sync_event_object.hpp"
+#include "task/awaitable.hpp"
+
+#include <array>
+#include <memory>
+#include <utility>
+
+namespace pydoca::bindings {
+
+namespace py = pybind11;
+using namespace py::literals;
+
+namespace {
+
+constexpr std::array get_names{"user_data", "submit"};
+constexpr std::array notify_names{"value", "user_data", "submit"};
+constexpr std::array wait_names{"value", "mask", "user_data", "submit"};
+
+PyObject* make_task(PyObject* self, const SyncEventRequest& request) {
+  return object_of<SyncEventContextObject>(self).make_task(self, request).release().ptr();
+}
+
+PyObject* get_task(PyObject* self, PyObject* const* args, Py_ssize_t num_args, PyObject* keywords) {
+  static constexpr Parameters parameters{"get", get_names, 0, 0};
+  return guarded([&] {
+    const auto [user_data, submit] = arguments<2>(parameters, args, num_args, keywords);
+    return make_task(self, {.operation = SyncEventOperation::get, .user_data = user_data, .submit = is_true(submit)});
+  });
+}
+
+template <SyncEventOperation operation>
+PyObject* notify(PyObject* self, PyObject* const* args, Py_ssize_t num_args, PyObject* keywords) {
+  static constexpr Parameters parameters{operation == SyncEventOperation::notify_set ? "notify_set" : "notify_add",
+                                         notify_names, 1, 1};
+  return guarded([&] {
+    const auto [value, user_data, submit] = arguments<3>(parameters, args, num_args, keywords);
+    return make_task(
+        self,
+        {.operation = operation, .operand = to_u64(value, "value"), .user_data = user_data, .submit = is_true(submit)});
+  });
+}
+
+template <SyncEventOperation operation>
+PyObject* wait_task(PyObject* self, PyObject* const* args, Py_ssize_t num_args, PyObject* keywords) {
+  static constexpr Parameters parameters{operation == SyncEventOperation::wait_eq ? "wait_eq" : "wait_neq", wait_names,
+                                         1, 2};
+  return guarded([&] {
+    const auto [value, mask, user_data, submit] = arguments<4>(parameters, args, num_args, keywords);
+    SyncEventRequest request{.operation = operation,
+                             .operand = to_u64(value, "value"),
+                             .number = value,
+                             .user_data = user_data,
+                             .submit = is_true(submit)};
+    if (mask != nullptr) request.mask = to_u64(mask, "mask");
+    return make_task(self, request);
+  });
+}
+
+std::span<PyMethodDef> context_operations() {
+  static std::array methods{
+      raw_method(
+          "get", &get_task,
+          "get($self, /, *, user_data=None, submit=True)\n--\n\nTakes a task that gives the value, and submits it "
+          "unless submit is false. Raises NoMemoryError when all tasks of the kind are\ntaken, BadStateError unless "
+          "the context runs (doca_sync_event_task_get)."),
+      raw_method("notify_set", &notify<SyncEventOperation::notify_set>,
+                 "notify_set($self, /, value, *, user_data=None, submit=True)\n--\n\nTakes a task that stores value, "
+                 "0..2**64-1 (InvalidValueError), and gives None. Submits and raises as get() does\n"
+                 "(doca_sync_event_task_notify_set)."),
+      raw_method("notify_add", &notify<SyncEventOperation::notify_add>,
+                 "notify_add($self, /, value, *, user_data=None, submit=True)\n--\n\nTakes a task that adds value "
+                 "atomically, modulo 2**64, and gives the value before. Submits and raises as get() does\n"
+                 "(doca_sync_event_task_notify_add)."),
+      raw_method(
+          "wait_eq", &wait_task<SyncEventOperation::wait_eq>,
+          "wait_eq($self, /, value, mask=18446744073709551615, *, user_data=None, submit=True)\n--\n\nTakes a task "
+          "that completes when (the event's value & mask) == value, and gives the value that ended the wait.\n"
+          "mask: 0, or 1, 2, 4 or 8 adjacent bytes of 0xFF (InvalidValueError). Giving up its await (cancelling) "
+          "takes effect at\nonce and, when nobody else waits for it, ends the task with ShutdownError. Submits "
+          "and raises as get() does, and\nNotSupportedError on devices without (doca_sync_event_task_wait_eq)."),
+      raw_method("wait_neq", &wait_task<SyncEventOperation::wait_neq>,
+                 "wait_neq($self, /, value, mask=18446744073709551615, *, user_data=None, submit=True)\n--\n\nWaits as "
+                 "wait_eq() does, until (the event's value & mask) != value (doca_sync_event_task_wait_neq)."),
+  };
+  return methods;
+}
+
+void bind_event_task(py::module_& module) {
+  py::classh<SyncEventTaskObject, TaskObject>(module, "SyncEventTask",
+                                              "One operation on a sync event in its asynchronous mode. Gives the value "
+                                              "(get), the value before (notify_add),\nthe value that ended it (a wait) "
+                                              "or None (notify_set).")
+      .def_property_readonly(
+          "operation", [](const SyncEventTaskObject& self) { return to_str(name_of(self.operation())); },
+          "Its name in num_tasks: get, notify_set, ..., wait_neq.")
+      .def("cancel", &SyncEventTaskObject::cancel,
+           "Ends a wait in flight: the engine's next progress completes it with SHUTDOWN. Raises BadStateError for "
+           "others.")
+      .def_property(
+          "operand", &SyncEventTaskObject::operand,
+          [](SyncEventTaskObject& self, const py::object& value) { self.set_operand(to_u64(value, "operand")); },
+          "What is stored, added or waited for. Setting, for another submission, raises InUseError in flight.")
+      .def_property(
+          "mask", &SyncEventTaskObject::mask,
+          [](SyncEventTaskObject& self, const py::object& mask) { self.set_mask(to_u64(mask, "mask")); },
+          "Of a wait: the bits that are compared, 1, 2, 4 or 8 adjacent bytes of 0xFF, or 0 for all. Setting raises "
+          "InUseError in flight.");
+}
+
+void bind_as_context(py::module_& module) {
+  const auto as_context = [](py::object self, py::object pe, const py::object& num_tasks, py::object on_completion,
+                             py::object on_error, py::object on_state_changed, py::object user_data) {
+    return std::make_unique<SyncEventContextObject>(std::move(pe), std::move(self), num_tasks,
+                                                    ContextOptions{std::move(on_completion), std::move(on_error),
+                                                                   std::move(on_state_changed), std::move(user_data)});
+  };
+  py::reinterpret_borrow<py::classh<SyncEventObject>>(module.attr("SyncEvent"))
+      .def("as_context", as_context, "pe"_a, "num_tasks"_a = 32, py::kw_only(), "on_completion"_a = py::none(),
+           "on_error"_a = py::none(), "on_state_changed"_a = py::none(), "user_data"_a = py::none(),
+           "The event in its asynchronous mode, for life. num_tasks: of every kind that the device has, or of some, as "
+           "{\"wait_eq\": 100, ...}.\nRaises BadStateError after start(), NotPermittedError a second time, "
+           "NotSupportedError for kinds that the device has not\n(doca_sync_event_as_ctx).");
+}
+
+}  // namespace
+
+void bind_sync_event_context(py::module_& module) {
+  bind_event_task(module);
+  py::classh<SyncEventContextObject, ContextObject> type(
+      module, "SyncEventContext",
+      "A sync event whose operations are tasks. A wait that fails, because a process at the other end is gone or the "
+      "owner\nstopped the event, leaves it running.");
+  add_methods(type, context_operations());
+  type.def_property_readonly("event", &SyncEventContextObject::event_ref, "The SyncEvent that it works on.")
+      .def(
+          "poll_until",
+          [](const py::object& self, const py::object& predicate, double interval) {
+            return bridge_module().attr("poll_until")(self, predicate, interval);
+          },
+          "predicate"_a, py::kw_only(), "interval"_a = 0.0,
+          "Awaits until predicate(value) is true, and gives that value: for devices without wait tasks, and conditions "
+          "that these do\nnot have. Looks with one get task, with a turn of the loop between looks, or interval "
+          "seconds.")
+      .def_static(
+          "is_supported",
+          [](const DeviceInfo& info, const std::string& operation) {
+            return SyncEventContext::is_supported(info, to_operation(operation));
+          },
+          "info"_a, "operation"_a, "Whether the device has tasks of this kind (get, notify_set, ..., wait_neq).")
+      .def_static("max_num_tasks", &SyncEventContext::max_num_tasks, "info"_a, "The largest num_tasks, of each kind.");
+  bind_as_context(module);
+}
+
+}  // namespace pydoca::bindings

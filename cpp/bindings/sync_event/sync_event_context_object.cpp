@@ -1,0 +1,189 @@
+#include "sync_event/sync_event_context_object.hpp"
+
+#include "convert/collectable.hpp"
+#include "convert/convert.hpp"
+#include "convert/parse.hpp"
+#include "convert/raw_method.hpp"
+#include "sync_event/sync_event_object.hpp"
+
+#include <array>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace pydoca::bindings {
+
+namespace py = pybind11;
+
+namespace {
+
+constexpr std::array operations{SyncEventOperation::get, SyncEventOperation::notify_set, SyncEventOperation::notify_add,
+                                SyncEventOperation::wait_eq, SyncEventOperation::wait_neq};
+static_assert(operations.size() == num_sync_event_operations && operations.size() <= ContextObject::num_task_kinds);
+
+/// What a wait waits for, in Python.
+std::string condition(const SyncEventRequest& request) {
+  const bool masked = request.mask != all_bits;
+  return std::string(masked ? "value & " + std::to_string(request.mask) : "value") +
+         (request.operation == SyncEventOperation::wait_eq ? " == " : " != ") + std::to_string(request.operand);
+}
+
+std::string no_waits(const DeviceInfo& info, const std::string& wanted) {
+  return info.name() + " (" + info.properties().profile +
+         ") has no wait tasks, which take a BlueField-3, a ConnectX-7 or newer; await poll_until(lambda value: " +
+         wanted + ") looks with get tasks instead";
+}
+
+void configure(SyncEventContext& context, SyncEventOperation operation, py::handle count) {
+  const DeviceInfo& info = context.device()->info();
+  if (!SyncEventContext::is_supported(info, operation)) {
+    raise(Status::not_supported, "num_tasks: " + std::string(name_of(operation)) + ": " + no_waits(info, "..."));
+  }
+  context.set_conf(operation, TaskObject::on_complete, TaskObject::on_complete, to_u32(count, "num_tasks"));
+}
+
+void configure_all(SyncEventContext& context, py::handle count) {
+  for (const SyncEventOperation operation : operations) {
+    if (SyncEventContext::is_supported(context.device()->info(), operation)) configure(context, operation, count);
+  }
+}
+
+std::shared_ptr<SyncEventContext> make_context(const py::object& event, const py::object& num_tasks) {
+  auto& object = event.cast<SyncEventObject&>();
+  object.require_no_context();
+  std::shared_ptr<SyncEventContext> context = object.event().as_context();
+  if (py::isinstance<py::dict>(num_tasks)) {
+    for (const auto& [name, count] : py::reinterpret_borrow<py::dict>(num_tasks)) {
+      configure(*context, to_operation(to_task_name(name)), count);
+    }
+  } else {
+    configure_all(*context, num_tasks);
+  }
+  return context;
+}
+
+}  // namespace
+
+SyncEventOperation to_operation(const std::string& name) {
+  std::vector<std::string_view> known;
+  for (const SyncEventOperation operation : operations) {
+    if (name_of(operation) == name) return operation;
+    known.push_back(name_of(operation));
+  }
+  refuse_word("sync event task", name, known);
+}
+
+SyncEventTaskObject::SyncEventTaskObject(py::object context, SyncEventTask& slot)
+    : TaskObject(std::move(context), slot), operation_(slot.operation()) {}
+
+void SyncEventTaskObject::prepare(const SyncEventRequest& request) noexcept {
+  operand_ = request.operand;
+  mask_ = is_wait() ? request.mask : 0;
+  const bool is_known = operation_ == SyncEventOperation::wait_eq && mask_ == all_bits && request.number &&
+                        PyLong_CheckExact(request.number.ptr()) != 0;
+  awaited_ = is_known ? py::reinterpret_borrow<py::object>(request.number) : py::object();
+}
+
+void SyncEventTaskObject::set_operand(std::uint64_t value) {
+  require_idle("set operand");
+  operand_ = value;
+  awaited_ = py::object();
+}
+
+void SyncEventTaskObject::set_mask(std::uint64_t mask) {
+  require_idle("set mask");
+  mask_ = mask;
+  awaited_ = py::object();
+}
+
+void SyncEventTaskObject::set_operands() {
+  static_cast<void>(event_slot().set_value(operand_));
+  static_cast<void>(event_slot().set_mask(mask_));
+}
+
+void SyncEventTaskObject::abandon() {
+  TaskObject::abandon();
+  if (in_flight() && waiters().empty()) {
+    static_cast<void>(static_cast<SyncEventContext&>(event_slot().context()).cancel(event_slot()));
+  }
+}
+
+void SyncEventTaskObject::cancel() {
+  engine().require_thread("cancel " + describe());
+  const Status status = in_flight() && is_wait()
+                            ? static_cast<SyncEventContext&>(event_slot().context()).cancel(event_slot())
+                            : Status::bad_state;
+  if (status != Status::success) {
+    raise(status, "cancel " + describe() + ": it is no wait in flight");
+  }
+}
+
+void SyncEventTaskObject::completed(Status status) {
+  if (status == Status::success) result_ = event_slot().result();
+}
+
+py::object SyncEventTaskObject::value() const {
+  if (operation_ == SyncEventOperation::notify_set) {
+    return py::none();
+  }
+  if (awaited_) return awaited_;
+  return py::reinterpret_steal<py::object>(PyLong_FromUnsignedLongLong(result_));
+}
+
+std::string SyncEventTaskObject::describe() const {
+  std::string name = "sync event " + std::string(name_of(operation_));
+  if (operation_ == SyncEventOperation::get) return name;
+  return is_wait() ? "sync event wait until " + condition({.operation = operation_, .operand = operand_, .mask = mask_})
+                   : name + " " + std::to_string(operand_);
+}
+
+SyncEventContextObject::SyncEventContextObject(py::object engine, py::object event, const py::object& num_tasks,
+                                               ContextOptions options)
+    : ContextObject(std::move(engine), event.cast<SyncEventObject&>().device_ref(), make_context(event, num_tasks),
+                    std::move(options)),
+      event_ref_(std::move(event)) {
+  event_ref_.cast<SyncEventObject&>().made_context();
+}
+
+py::object SyncEventContextObject::make_task(py::handle self, const SyncEventRequest& request) {
+  engine().require_thread("make a task");
+  py::object object = take_spare(self, static_cast<std::size_t>(request.operation));
+  if (!object) [[unlikely]] {
+    object = new_task(self, request);
+  }
+  auto& task = object_of<SyncEventTaskObject>(object.ptr());
+  task.prepare(request);
+  if (request.user_data) task.set_user_data(py::reinterpret_borrow<py::object>(request.user_data));
+  if (request.submit) task.submit(SubmitFlags::flush, true);
+  return object;
+}
+
+py::object SyncEventContextObject::new_task(py::handle self, const SyncEventRequest& request) {
+  SyncEventTask* slot = nullptr;
+  const Status status = allocate_slot(
+      [&] { return event_context().allocate(request.operation, request.operand, request.mask, 0, slot); });
+  if (status != Status::success) {
+    refuse(status, request);
+  }
+  return TaskObject::publish(std::make_unique<SyncEventTaskObject>(py::reinterpret_borrow<py::object>(self), *slot));
+}
+
+void SyncEventContextObject::refuse(Status status, const SyncEventRequest& request) const {
+  const DeviceInfo& info = context().device()->info();
+  const std::string name(name_of(request.operation));
+  if (!SyncEventContext::is_supported(info, request.operation)) {
+    raise(Status::not_supported, "sync event " + name + ": " + no_waits(info, condition(request)));
+  }
+  if (status == Status::no_memory) {
+    raise(status, "sync event " + name + ": every one of the context's " + name +
+                      " tasks is taken; wait for one and drop or free() it, or give as_context() a larger num_tasks");
+  }
+  raise(status, "sync event " + name + ": the context is not running; start it first");
+}
+
+int SyncEventContextObject::traverse(visitproc visit, void* arg) const {
+  const int stop = visit_ref(event_ref_, visit, arg);
+  return stop != 0 ? stop : ContextObject::traverse(visit, arg);
+}
+
+}  // namespace pydoca::bindings

@@ -1,0 +1,92 @@
+/// Python's SyncEventContext and its tasks.
+#pragma once
+
+#include <pydoca/sync_event_context.hpp>
+
+#include "task/context_object.hpp"
+#include "task/task_object.hpp"
+
+#include <pybind11/pybind11.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace pydoca::bindings {
+
+class SyncEventContextObject;
+
+/// What a call asks for.
+struct SyncEventRequest {
+  SyncEventOperation operation;
+  std::uint64_t operand = 0;
+  std::uint64_t mask = ~std::uint64_t{0};
+  pybind11::handle number{};     ///< the operand as Python has it; null where that is not needed
+  pybind11::handle user_data{};  ///< null: None
+  bool submit = true;
+};
+
+class SyncEventTaskObject final : public TaskObject {
+ public:
+  SyncEventTaskObject(pybind11::object context, SyncEventTask& slot);
+
+  SyncEventOperation operation() const noexcept { return operation_; }
+  std::uint64_t operand() const noexcept { return operand_; }
+  std::uint64_t mask() const noexcept { return mask_; }
+  /// For the next submission; throws in_use in flight.
+  void set_operand(std::uint64_t value);
+  void set_mask(std::uint64_t mask);
+  /// Of a task that nobody else has.
+  void prepare(const SyncEventRequest& request) noexcept;
+
+  pybind11::object value() const override;
+  std::string describe() const override;
+  bool lends_memory() const noexcept override { return false; }
+  /// Throws bad_state unless a wait in flight.
+  void cancel();
+  /// Cancels a pending wait when nobody else waits for it.
+  void abandon() override;
+
+ protected:
+  std::size_t kind() const noexcept override { return static_cast<std::size_t>(operation_); }
+  void completed(Status status) override;
+  void set_operands() override;
+  void forget_operands() noexcept override {}
+
+ private:
+  SyncEventTask& event_slot() const { return static_cast<SyncEventTask&>(*slot()); }
+  bool is_wait() const noexcept { return operation_ >= SyncEventOperation::wait_eq; }
+
+  SyncEventOperation operation_;
+  std::uint64_t operand_ = 0;
+  std::uint64_t mask_ = 0;
+  std::uint64_t result_ = 0;
+  pybind11::object awaited_;  ///< the int that a wait for it ends with; null: another, or not known
+};
+
+class SyncEventContextObject final : public ContextObject {
+ public:
+  /// num_tasks: an int, of each kind that the device has, or a dict of them by name.
+  SyncEventContextObject(pybind11::object engine, pybind11::object event, const pybind11::object& num_tasks,
+                         ContextOptions options);
+
+  const pybind11::object& event_ref() const noexcept { return event_ref_; }
+  /// A task, submitted unless the request says otherwise; self is Python's object for this.
+  pybind11::object make_task(pybind11::handle self, const SyncEventRequest& request);
+
+  int traverse(visitproc visit, void* arg) const override;
+
+ private:
+  SyncEventContext& event_context() const noexcept { return static_cast<SyncEventContext&>(context()); }
+  pybind11::object new_task(pybind11::handle self, const SyncEventRequest& request);
+  [[noreturn]] void refuse(Status status, const SyncEventRequest& request) const;
+
+  pybind11::object event_ref_;
+};
+
+/// Throws invalid_value for what is none, with the nearest name.
+SyncEventOperation to_operation(const std::string& name);
+
+}  // namespace pydoca::bindings

@@ -1,0 +1,206 @@
+#include "sync_event/sync_event_object.hpp"
+
+#include <pydoca/status.hpp>
+
+#include "convert/convert.hpp"
+#include "convert/view.hpp"
+#include "device/device_object.hpp"
+#include "loop/blocking_call.hpp"
+#include "memory/buf_object.hpp"
+#include "memory/mmap_object.hpp"
+#include "task/awaitable.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+namespace pydoca::bindings {
+
+namespace py = pybind11;
+
+namespace {
+
+/// A wait that ends within this costs less than handing the GIL over; seconds of Python's other threads it is not.
+constexpr std::chrono::nanoseconds held_time{2000};
+
+std::vector<std::byte> copy_of(const py::object& blob) {
+  // Another thread may change the caller's bytes while the GIL is released.
+  const auto held = HeldBuffer::of(blob);
+  const auto* const bytes = static_cast<const std::byte*>(held->data());
+  return {bytes, bytes + held->size()};
+}
+
+template <class Imported>
+std::shared_ptr<Imported> import(const py::object& device, const py::object& blob) {
+  const std::shared_ptr<Device> opened = to_device(device).get();
+  const std::vector<std::byte> bytes = copy_of(blob);
+  std::shared_ptr<Imported> imported;
+  call_blocking([&] { imported = Imported::create_from_export(opened, bytes); });
+  drain_log();
+  return imported;
+}
+
+py::bytes blob_of(const std::vector<std::byte>& blob) {
+  return {reinterpret_cast<const char*>(blob.data()), blob.size()};
+}
+
+/// Waiting without the GIL, for as long as it lives.
+class CountedWait {
+ public:
+  explicit CountedWait(std::size_t& waits) noexcept : waits_(waits) { ++waits_; }
+  ~CountedWait() { --waits_; }
+  CountedWait(const CountedWait&) = delete;
+  CountedWait& operator=(const CountedWait&) = delete;
+
+ private:
+  std::size_t& waits_;
+};
+
+}  // namespace
+
+SyncEventObject::SyncEventObject(py::object device, const Options& options)
+    : device_(std::move(device)), buf_(options.buf), event_(SyncEvent::create()) {
+  static_cast<void>(to_device(device_).get());
+  if (!options.memory.is_none() && !options.buf.is_none()) {
+    raise(Status::invalid_value, "sync event: memory and buf both say where it lives; give one of them");
+  }
+  add_locations(options);
+  if (!options.memory.is_none()) set_memory(options.memory);
+  if (!options.buf.is_none()) {
+    if (!py::isinstance<BufObject>(options.buf)) {
+      throw py::type_error("buf must be a pydoca.Buf; other memory goes into memory");
+    }
+    event_->set_buf(options.buf.cast<BufObject&>().get());
+  }
+}
+
+SyncEventObject::SyncEventObject(py::object device, const py::object& blob)
+    : device_(std::move(device)), buf_(py::none()), event_(import<SyncEvent>(device_, blob)) {}
+
+void SyncEventObject::add_locations(const Options& options) {
+  const std::shared_ptr<Device>& device = to_device(device_).get();
+  if (options.publisher == SyncEventLocation::cpu) {
+    event_->add_publisher_location_cpu(device);
+  } else {
+    event_->add_publisher_location(options.publisher);
+  }
+  if (options.subscriber == SyncEventLocation::cpu) {
+    event_->add_subscriber_location_cpu(device);
+  } else {
+    event_->add_subscriber_location(options.subscriber);
+  }
+}
+
+void SyncEventObject::set_memory(const py::object& memory) {
+  const std::shared_ptr<const HeldBuffer> held = HeldBuffer::of(memory);
+  if (held->readonly() || held->size() != sizeof(std::uint64_t)) {
+    raise(Status::invalid_value, "sync event: memory must be 8 writable bytes, and is " + std::to_string(held->size()) +
+                                     (held->readonly() ? " read-only" : "") + " byte(s); slice a memoryview of it");
+  }
+  event_->set_addr(held->data(), held);
+}
+
+void SyncEventObject::start() {
+  call_blocking([this] { event_->start(); });
+  drain_log();
+}
+
+void SyncEventObject::stop() {
+  call_blocking([this] { event_->stop(); });
+  stopped_ = true;
+  drain_log();
+}
+
+void SyncEventObject::enter() {
+  if (closed_) raise(Status::bad_state, "sync event: it is closed; make another");
+  if (!event_->is_started()) start();
+}
+
+void SyncEventObject::close() {
+  if (closed_) return;
+  if (waits_ != 0) {
+    raise(Status::in_use, "close sync event: another thread waits on it; stop() ends its wait");
+  }
+  call_blocking([this] { event_->close(); });
+  closed_ = true;
+  buf_ = py::none();
+  drain_log();
+}
+
+py::bytes SyncEventObject::export_to_remote_pci(const py::object& device) const {
+  return blob_of(event_->export_to_remote_pci(*to_device(device.is_none() ? device_ : device).get()));
+}
+
+py::bytes SyncEventObject::export_to_remote_net() const { return blob_of(event_->export_to_remote_net()); }
+
+void SyncEventObject::require_no_context() const {
+  if (has_context_) {
+    raise(Status::not_permitted, "sync event as context: it has its context already, and keeps it for life");
+  }
+}
+
+std::uint64_t SyncEventObject::get() const {
+  std::uint64_t value = 0;
+  const Status status = event_->get(value);
+  if (status != Status::success) [[unlikely]] {
+    refuse("get", status);
+  }
+  return value;
+}
+
+void SyncEventObject::update_set(std::uint64_t value) {
+  const Status status = event_->update_set(value);
+  if (status != Status::success) [[unlikely]] {
+    refuse("update_set", status);
+  }
+}
+
+std::uint64_t SyncEventObject::update_add(std::uint64_t increment) {
+  std::uint64_t previous = 0;
+  const Status status = event_->update_add(increment, previous);
+  if (status != Status::success) [[unlikely]] {
+    refuse("update_add", status);
+  }
+  return previous;
+}
+
+void SyncEventObject::wait(const WaitFor& what, std::uint64_t value, std::uint64_t mask,
+                           std::chrono::nanoseconds timeout) {
+  const auto try_for = [&](std::chrono::nanoseconds time) {
+    return (event_.get()->*what.function)(value, mask, what.mode, time);
+  };
+  // Whoever gives its core away must not take the GIL along: that waiter looks once.
+  const auto held = std::min(timeout, what.mode == WaitMode::yield ? std::chrono::nanoseconds(0) : held_time);
+  Status status = try_for(held);
+  if (status == Status::time_out && timeout > held) {
+    const CountedWait counted(waits_);
+    call_blocking([&] { status = try_for(timeout == SyncEvent::forever ? timeout : timeout - held); });
+  }
+  if (status != Status::success) [[unlikely]] {
+    refuse(what.name, status);
+  }
+}
+
+void SyncEventObject::refuse(std::string_view operation, Status status) const {
+  raise(status, std::string(operation) + " of a sync event on " + place() + ": " + event_->explain(status));
+}
+
+std::string SyncEventObject::place() const {
+  return event_->device() != nullptr ? event_->device()->info().name() : std::string("no CPU");
+}
+
+std::string_view SyncEventObject::state() const noexcept {
+  if (closed_) return "closed";
+  if (has_context_) return "asynchronous";
+  if (event_->is_started()) return "started";
+  return stopped_ ? "stopped" : "not started";
+}
+
+SyncEventRemoteNetObject::SyncEventRemoteNetObject(py::object device, const py::object& blob)
+    : device_(std::move(device)), handle_(import<SyncEventRemoteNet>(device_, blob)) {}
+
+void SyncEventRemoteNetObject::enter() const {
+  if (is_closed()) raise(Status::bad_state, "sync event of the network: it is closed; import another");
+}
+
+}  // namespace pydoca::bindings

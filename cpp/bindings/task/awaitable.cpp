@@ -1,0 +1,167 @@
+#include "task/awaitable.hpp"
+
+#include "convert/bindings.hpp"
+#include "convert/collectable.hpp"
+#include "convert/convert.hpp"
+#include "loop/blocking_call.hpp"
+#include "task/engine_object.hpp"
+
+#include <pybind11/gil_safe_call_once.h>
+#include <pybind11/stl.h>
+
+#include <algorithm>
+#include <chrono>
+#include <ctime>
+#include <poll.h>
+#include <utility>
+
+namespace pydoca::bindings {
+
+namespace py = pybind11;
+using namespace py::literals;
+using Clock = std::chrono::steady_clock;
+
+namespace {
+
+/// What a sleep and a wake-up cost, about: what takes less is not slept for.
+constexpr std::chrono::microseconds spin_time{50};
+/// Python's signal handlers, and threads that want the GIL, wait no longer than this.
+constexpr std::chrono::milliseconds slice{10};
+constexpr std::size_t batch = 64;
+
+const py::object& log_drain() {
+  PYBIND11_CONSTINIT static py::gil_safe_call_once_and_store<py::object> storage;
+  const auto load = [] { return py::object(py::module_::import("pydoca._log").attr("drain")); };
+  return storage.call_once_and_store_result(load).get_stored();
+}
+
+void run_signal_handlers() {
+  if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+}
+
+/// One blocking wait: what it waits for, until when, and when it last let Python's signals and threads in.
+class Wait {
+ public:
+  Wait(EngineObject& engine, std::optional<double> timeout, std::string_view what) : engine_(engine), what_(what) {
+    if (timeout && !(*timeout >= 0)) {
+      raise(Status::invalid_value, std::string(what) + ": timeout is in seconds, 0 or more, or None for no limit");
+    }
+    // Beyond some years a sum of times would overflow.
+    if (timeout && *timeout < 1e9) {
+      end_ = now_ + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(*timeout));
+    }
+  }
+
+  void until(const std::function<bool()>& done) {
+    while (!done()) {
+      const bool advanced = engine_.drain(batch) != 0 || engine_.progress();
+      now_ = Clock::now();
+      if (advanced) {
+        spin_end_ = now_ + spin_time;
+        if (sharing_.is_due(now_)) sharing_.give_way();
+      } else if (now_ >= spin_end_) {
+        sleep();
+      }
+      if (now_ >= end_ && !done()) {
+        raise(Status::time_out, std::string(what_) + ": the time allowed has passed in vain");
+      }
+    }
+  }
+
+ private:
+  // Arming and disarming look at lists that threads with the GIL may change; only the sleep goes without it.
+  void sleep() {
+    const auto left = std::min<Clock::duration>(slice, end_ - now_);
+    if (left > Clock::duration::zero()) {
+      engine_.engine().request_notification();
+      sleep_for(left);
+      engine_.engine().clear_notification();
+    }
+    run_signal_handlers();
+    const auto fell_asleep = std::exchange(now_, Clock::now());
+    sharing_.was_away(fell_asleep, now_);
+  }
+
+  void sleep_for(Clock::duration time) const {
+    const auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(time).count();
+    const timespec limit{.tv_sec = ns / 1'000'000'000, .tv_nsec = ns % 1'000'000'000};
+    pollfd handle{.fd = engine_.engine().notification_handle(), .events = POLLIN, .revents = 0};
+    call_blocking([&] { ::ppoll(&handle, 1, &limit, nullptr); });
+  }
+
+  EngineObject& engine_;
+  std::string_view what_;
+  Clock::time_point now_ = Clock::now();
+  Clock::time_point end_ = Clock::time_point::max();
+  Clock::time_point spin_end_ = now_ + spin_time;
+  GilSharing sharing_;
+};
+
+}  // namespace
+
+py::module_ bridge_module() {
+  PYBIND11_CONSTINIT static py::gil_safe_call_once_and_store<py::module_> storage;
+  return storage.call_once_and_store_result([] { return py::module_::import("pydoca._aio"); }).get_stored();
+}
+
+void drain_log() { log_drain()(); }
+
+void Waiters::discard(const py::object& future) {
+  std::erase_if(futures_, [&](const py::object& other) { return other.is(future); });
+}
+
+void Waiters::wake(EngineObject& engine, const py::object& result) {
+  for (py::object& future : std::exchange(futures_, {})) {
+    engine.wake_later(std::move(future), result);
+  }
+}
+
+int Waiters::traverse(visitproc visit, void* arg) const { return visit_refs(futures_, visit, arg); }
+
+void block_until(EngineObject& engine, const std::function<bool()>& done, std::optional<double> timeout,
+                 std::string_view what) {
+  engine.require_progressable(what);
+  Wait wait(engine, timeout, what);
+  // A handle that was armed for an event loop is not any more, however the wait ends.
+  try {
+    wait.until(done);
+  } catch (...) {
+    engine.disarmed();
+    throw;
+  }
+  engine.disarmed();
+  drain_log();
+}
+
+py::object step_of_iteration(const py::object& awaitable) { return bridge_module().attr("take_event")(awaitable); }
+
+py::object Awaitable::wait(std::optional<double> timeout) {
+  try {
+    block_until(engine(), [this] { return ready(); }, timeout, what());
+  } catch (...) {
+    give_up();
+    throw;
+  }
+  return take();
+}
+
+void bind_awaitable(py::module_& module) {
+  py::classh<Awaitable>(module, "Awaitable",
+                        "What an engine will deliver: awaited in an event loop, or waited for without one.")
+      .def(
+          "__await__", [](const py::object& self) { return bridge_module().attr("await_event")(self); },
+          "Giving up (cancelling) takes effect at once and loses nothing.")
+      .def("wait", &Awaitable::wait, "timeout"_a = py::none(),
+           "Progresses until it is there and returns it. timeout in seconds, None for no limit; raises TimeOutError.")
+      .def_property_readonly("_engine", [](Awaitable& self) { return py::cast(&self.engine()); })
+      .def("_ready", &Awaitable::ready)
+      .def("_take", &Awaitable::take)
+      .def("_give_up", &Awaitable::give_up)
+      .def(
+          "_add_waiter", [](Awaitable& self, py::object future) { self.waiters().add(std::move(future)); }, "future"_a)
+      .def(
+          "_discard_waiter", [](Awaitable& self, const py::object& future) { self.waiters().discard(future); },
+          "future"_a);
+}
+
+}  // namespace pydoca::bindings

@@ -1,0 +1,288 @@
+#include <pydoca/progress_engine.hpp>
+
+#include "convert/bindings.hpp"
+#include "convert/collectable.hpp"
+#include "convert/convert.hpp"
+#include "convert/raw_method.hpp"
+#include "task/awaitable.hpp"
+#include "task/engine_object.hpp"
+#include "task/quarantine.hpp"
+#include "task/task_object.hpp"
+
+#include <pybind11/functional.h>
+#include <pybind11/native_enum.h>
+#include <pybind11/stl.h>
+
+#include <array>
+#include <chrono>
+#include <span>
+
+namespace pydoca::bindings {
+
+namespace py = pybind11;
+using namespace py::literals;
+
+namespace {
+
+using Timeout = std::optional<double>;
+
+[[noreturn]] void refuse_what(py::handle what) {
+  throw py::type_error(py::str("run_until takes a Task, an iterable of Tasks, or a predicate, not {}")
+                           .format(py::type::handle_of(what).attr("__name__"))
+                           .cast<std::string>());
+}
+
+/// Tasks that are waited for, each until the completion of what was under way at the beginning.
+class AwaitedTasks {
+ public:
+  explicit AwaitedTasks(const py::iterable& tasks) {
+    for (const py::handle& object : tasks) {
+      if (!py::isinstance<TaskObject>(object)) refuse_what(object);
+      auto& task = object.cast<TaskObject&>();
+      task.require_submitted("run until");
+      tasks_.push_back({py::reinterpret_borrow<py::object>(object), &task, task.completions()});
+    }
+  }
+
+  bool done() {
+    while (next_ < tasks_.size() && is_done(tasks_[next_])) ++next_;
+    return next_ == tasks_.size();
+  }
+
+  void raise_first_error() const {
+    for (const Awaited& awaited : tasks_) {
+      if (const py::object error = awaited.task->outcome(); !error.is_none()) raise(error);
+    }
+  }
+
+ private:
+  struct Awaited {
+    py::object object;
+    TaskObject* task;
+    std::uint64_t before;
+  };
+
+  static bool is_done(const Awaited& awaited) {
+    return !awaited.task->in_flight() || awaited.task->completions() != awaited.before;
+  }
+
+  std::vector<Awaited> tasks_;
+  std::size_t next_ = 0;
+};
+
+void run_until_tasks(EngineObject& self, const py::iterable& tasks, Timeout timeout) {
+  AwaitedTasks awaited(tasks);
+  block_until(self, [&] { return awaited.done(); }, timeout, "run until the tasks are done");
+  awaited.raise_first_error();
+}
+
+void run_until(EngineObject& self, const py::object& what, Timeout timeout) {
+  if (py::isinstance<TaskObject>(what)) {
+    what.cast<TaskObject&>().wait(timeout);
+  } else if (PyCallable_Check(what.ptr()) != 0) {
+    const auto is_true = [&] { return py::bool_(what()).cast<bool>(); };
+    block_until(self, is_true, timeout, "run until the predicate holds");
+  } else if (py::isinstance<py::iterable>(what)) {
+    run_until_tasks(self, py::reinterpret_borrow<py::iterable>(what), timeout);
+  } else {
+    refuse_what(what);
+  }
+}
+
+std::uint64_t wait_and_progress(EngineObject& self, Timeout timeout) {
+  const std::uint64_t before = self.advanced();
+  block_until(self, [&] { return self.advanced() != before; }, timeout, "wait for the engine");
+  return self.advanced() - before;
+}
+
+void submit_threadsafe(const EngineObject& self, TaskObject& task) {
+  if (&task.engine() != &self) {
+    raise(Status::invalid_value, "submit_threadsafe " + task.describe() + ": it is another progress engine's task");
+  }
+  task.submit_threadsafe();
+}
+
+std::string engine_repr(const EngineObject& self) {
+  if (self.is_closed()) return "<pydoca.ProgressEngine, closed>";
+  const ProgressEngine& engine = self.engine();
+  return "<pydoca.ProgressEngine of " + std::to_string(engine.num_contexts()) + " context(s), " +
+         std::to_string(engine.num_inflight_tasks()) + " task(s) in flight>";
+}
+
+py::module_ gather_module() { return py::module_::import("pydoca._gather"); }
+
+void bind_mode(py::module_& module) {
+  py::native_enum<EventMode>(module, "EventMode", "enum.IntEnum", "How the notification handle is used.")
+      .value("PROGRESS_SELECTIVE", EventMode::progress_selective, "Clear the notification after each wake-up.")
+      .value("PROGRESS_ALL", EventMode::progress_all, "Requesting clears it.")
+      .finalize();
+}
+
+template <typename Class>
+void bind_progress(Class& type) {
+  type.def("progress", &EngineObject::progress,
+           "Delivers at most one completion or event, calling its callbacks; whether there was one. Never blocks.")
+      .def("drain", &EngineObject::drain, "max"_a = 256, "Delivers up to max of them and returns how many.")
+      .def("run_until", run_until, "what"_a, "timeout"_a = py::none(),
+           "Progresses until a task, or every task of an iterable, has completed, or until a predicate is true. Raises "
+           "the\n"
+           "first failed task's error when all have completed. timeout in seconds, None for no limit (TimeOutError).")
+      .def("wait", wait_and_progress, "timeout"_a = py::none(),
+           "Sleeps until something can be progressed, does it, and returns how much it was (1 or more).\n"
+           "timeout in seconds, None for no limit; raises TimeOutError.")
+      .def("submit_threadsafe", submit_threadsafe, "task"_a,
+           "From any thread: hands over a task that was made with submit=False, and that the engine's own next "
+           "progress\n"
+           "submits, as try_submit does; it is woken for that. A submission that fails is the task's failed "
+           "completion.\n"
+           "Raises BadStateError for a task in flight or freed, InvalidValueError for another engine's.")
+      .def(
+          "gather",
+          [](const py::object& self, const py::object& tasks) { return gather_module().attr("gather")(self, tasks); },
+          "tasks"_a,
+          "Awaits all tasks and returns them as a list; raises the first failed one's error, when all have completed.")
+      .def(
+          "as_completed",
+          [](const py::object& self, const py::object& tasks) {
+            return gather_module().attr("as_completed")(self, tasks);
+          },
+          "tasks"_a, "Iterates (async for) over the tasks in the order of their completion.");
+}
+
+template <typename Class>
+void bind_notification(Class& type) {
+  const auto handle = [](const EngineObject& self) {
+    self.require_open("notification handle");
+    return self.engine().notification_handle();
+  };
+  const auto request = [](EngineObject& self) {
+    self.require_open("request_notification");
+    self.engine().request_notification();
+  };
+  const auto clear = [](EngineObject& self) {
+    self.require_open("clear_notification");
+    self.engine().clear_notification();
+    self.disarmed();
+  };
+  const auto set_mode = [](EngineObject& self, EventMode mode) {
+    self.require_progressable("set event_mode");
+    self.engine().set_event_mode(mode);
+  };
+  type.def("fileno", handle, "For select, epoll and event loops: readable once armed and something is pending.")
+      .def_property_readonly("notification_handle", handle, "What fileno() gives (doca_pe_get_notification_handle).")
+      .def("request_notification", request, "Arms the handle; with something pending it is readable at once.")
+      .def("clear_notification", clear, "Disarms the handle and makes it unreadable.")
+      .def_property(
+          "event_mode", [](const EngineObject& self) { return self.engine().event_mode(); }, set_mode,
+          "How fileno() is used: an EventMode. Setting raises BadStateError in a callback.");
+}
+
+template <typename Class>
+void bind_engine_life(Class& type) {
+  type.def("release_thread", &EngineObject::release_thread,
+           "Lets another thread, or another event loop, take the engine over. Raises InUseError with tasks in flight.")
+      .def("close", &EngineObject::close,
+           "Releases it for good; idempotent. Raises InUseError while contexts are open.")
+      .def_property_readonly("closed", &EngineObject::is_closed, "Whether it was released for good.")
+      .def("__enter__",
+           [](const py::object& self) {
+             self.cast<EngineObject&>().require_open("with");
+             return self;
+           })
+      .def(
+          "__exit__", [](EngineObject& self, const py::args&) { self.leave(); },
+          "Stops and closes the contexts that are still open, newest first, then closes the engine.")
+      .def("__aenter__", [](const py::object& self) { return bridge_module().attr("enter_engine")(self); })
+      .def("__aexit__",
+           [](const py::object& self, const py::args&) { return bridge_module().attr("leave_engine")(self); });
+}
+
+PyObject* turn(PyObject* self, PyObject* const* args, Py_ssize_t num_args, PyObject* keywords) {
+  static constexpr std::array names{"woken"};
+  static constexpr Parameters parameters{"_turn", names, 1, 1};
+  return guarded([&] {
+    const auto [woken] = arguments<1>(parameters, args, num_args, keywords);
+    return PyBool_FromLong(object_of<EngineObject>(self).turn().take(PyObject_IsTrue(woken) != 0) ? 1 : 0);
+  });
+}
+
+std::span<PyMethodDef> turns() {
+  static std::array methods{raw_method(
+      "_turn", &turn,
+      "_turn($self, /, woken)\n--\n\nOne turn of an event loop, woken by the handle or not; whether it is to come "
+      "again in the next one.\nOtherwise the handle is armed.")};
+  return methods;
+}
+
+template <typename Class>
+void bind_inside(Class& type) {
+  type.def_property_readonly("_bridge", &EngineObject::bridge)
+      .def("_contexts", &EngineObject::contexts)
+      .def("_require_open", &EngineObject::require_open, "what"_a)
+      .def("_is_forked", &EngineObject::is_forked)
+      .def(
+          "_look", [](EngineObject& self) { return self.look(SIZE_MAX); },
+          "Takes what is there now, as a turn of the loop would.")
+      .def(
+          "_progress_until",
+          [](EngineObject& self, const TaskObject& task) {
+            self.turn().begin();
+            return self.turn().progress_until(task);
+          },
+          "task"_a, "Whether task has completed within what is left of the turn's budget.")
+      .def(
+          "_entered_loop", [](EngineObject& self, const py::object& loop) { self.turn().loop().enter(loop); }, "loop"_a)
+      .def("_left_loop", [](EngineObject& self) { self.turn().left_loop(); })
+      .def(
+          "_budget",
+          [](EngineObject& self) {
+            self.turn().begin();
+            return self.turn().left().count();
+          },
+          "How much time is left, in ns, for doing things at once; the loop's next turn gives it back.");
+}
+
+}  // namespace
+
+void bind_progress_engine(py::module_& module) {
+  bind_mode(module);
+  py::classh<EngineObject> type(
+      module, "ProgressEngine",
+      "Delivers the completions and events of the contexts on it, only within its own calls, in the\n"
+      "one thread that uses it; or in an event loop, to which it belongs from the first await on.",
+      collectable<EngineObject>());
+  type.def(
+      py::init([](double drain_timeout, const std::optional<std::string>& latency) {
+        return std::make_unique<EngineObject>(drain_timeout, parse_latency(latency));
+      }),
+      py::kw_only(), "drain_timeout"_a = 1.0, "latency"_a = py::none(),
+      "drain_timeout: seconds for which a cancelled await waits for the device to let go of memory, before its "
+      "task is\ngiven up.\n"
+      "latency: what an event loop trades for speed. \"balanced\" looks at the engine before it sleeps for as long "
+      "as that\nhas paid lately, at most 200 us; \"low\" always so long, and an await up to 2 ms while the loop has "
+      "nothing else to do;\n\"power\" sleeps at once. None: what the environment's PYDOCA_LATENCY says, else "
+      "balanced.");
+  bind_progress(type);
+  bind_notification(type);
+  bind_engine_life(type);
+  bind_inside(type);
+  add_methods(type, turns());
+  py::module_::import("atexit").attr("register")(py::cpp_function(&EngineObject::end_all));
+  type.def_property_readonly(
+          "latency", [](const EngineObject& self) { return name_of(self.turn().latency()); },
+          "\"low\", \"balanced\" or \"power\": what an event loop trades for speed.")
+      .def_property("drain_timeout", &EngineObject::drain_timeout, &EngineObject::set_drain_timeout,
+                    "Seconds, 0 or more, that a cancelled await waits for the device before its task is given up.")
+      .def_property_readonly(
+          "num_quarantined_tasks", [](const EngineObject& self) { return Quarantine::instance().num_tasks(self); },
+          "Given up in flight, and still with the device: their memory may not be used.");
+  type.def_property_readonly(
+          "num_inflight_tasks", [](const EngineObject& self) { return self.engine().num_inflight_tasks(); },
+          "Tasks that were submitted and have not completed.")
+      .def_property_readonly(
+          "num_contexts", [](const EngineObject& self) { return self.engine().num_contexts(); },
+          "Contexts that are connected to it.")
+      .def("__repr__", &engine_repr);
+}
+
+}  // namespace pydoca::bindings

@@ -1,0 +1,220 @@
+#include "task/context_object.hpp"
+
+#include "convert/collectable.hpp"
+#include "convert/convert.hpp"
+#include "task/task_object.hpp"
+
+#include <array>
+#include <utility>
+
+namespace pydoca::bindings {
+
+namespace py = pybind11;
+
+ContextObject::ContextObject(py::object engine, py::object device, std::shared_ptr<Context> context,
+                             ContextOptions options)
+    : engine_ref_(std::move(engine)),
+      device_ref_(std::move(device)),
+      engine_(&to_engine(engine_ref_)),
+      context_(std::move(context)),
+      options_(std::move(options)) {
+  require_callback(options_.on_completion, "on_completion");
+  require_callback(options_.on_error, "on_error");
+  require_callback(options_.on_state_changed, "on_state_changed");
+  engine_->require_open("connect " + std::string(context_->kind()));
+  engine_->engine().connect(context_);
+  context_->set_user_data(reinterpret_cast<std::uintptr_t>(this));
+  context_->set_state_changed(state_changed);
+  engine_->add_context(*this);
+}
+
+ContextObject::~ContextObject() {
+  context_->set_state_changed(nullptr);
+  drop_spares();
+  engine_->remove_context(*this);
+}
+
+py::object ContextObject::self() {
+  if (!self_) self_ = py::cast(this);
+  return py::reinterpret_borrow<py::object>(self_);
+}
+
+void ContextObject::require_open(std::string_view what) const {
+  engine_->require_thread(std::string(what) + " " + std::string(context_->kind()));
+}
+
+Status ContextObject::start() {
+  require_open("start");
+  const Status status = context_->start();
+  engine_->settle();
+  drain_log();
+  return status;
+}
+
+Status ContextObject::stop() {
+  require_open("stop");
+  const Status status = context_->stop();
+  engine_->settle();
+  drain_log();
+  return status;
+}
+
+void ContextObject::close() {
+  if (closed_) {
+    return;
+  }
+  if (!engine_->is_forked()) {
+    require_open("close");
+    context_->close();
+    engine_->remove_context(*this);
+    drain_log();
+  }
+  closed_ = true;
+}
+
+void ContextObject::flush_tasks() {
+  require_open("flush the tasks of");
+  context_->flush_tasks();
+  engine_->settle();
+}
+
+py::object ContextObject::enter() {
+  if (context_->state() == ContextState::idle) {
+    start();
+  }
+  try {
+    return SettledState(self()).wait(std::nullopt);
+  } catch (py::error_already_set&) {
+    leave();
+    throw;
+  }
+}
+
+py::object ContextObject::entered() {
+  const Status failure = context_->failure();
+  if (context_->state() == ContextState::idle && failure != Status::success) {
+    raise(failure, "start " + std::string(context_->kind()) + ": " + std::string(error_descr(failure)));
+  }
+  return self();
+}
+
+void ContextObject::leave() {
+  if (closed_ || engine_->is_forked()) {
+    closed_ = true;
+    return;
+  }
+  stop();
+  const auto is_idle = [this] { return context_->state() == ContextState::idle; };
+  if (!is_idle()) {
+    block_until(*engine_, is_idle, close_timeout, "close " + std::string(context_->kind()));
+  }
+  close();
+}
+
+void ContextObject::add_task(TaskObject& task) noexcept {
+  task.next_ = tasks_;
+  if (tasks_ != nullptr) tasks_->previous_ = &task;
+  tasks_ = &task;
+}
+
+void ContextObject::remove_task(TaskObject& task) noexcept {
+  (task.previous_ != nullptr ? task.previous_->next_ : tasks_) = task.next_;
+  if (task.next_ != nullptr) task.next_->previous_ = task.previous_;
+  task.previous_ = task.next_ = nullptr;
+}
+
+void ContextObject::keep_spare(TaskObject& task, std::size_t kind) noexcept {
+  task.next_spare_ = std::exchange(spares_[kind], &task);
+}
+
+py::object ContextObject::take_spare(py::handle context, std::size_t kind) noexcept {
+  TaskObject* const task = spares_[kind];
+  if (task == nullptr) {
+    return {};
+  }
+  spares_[kind] = std::exchange(task->next_spare_, nullptr);
+  return task->become_used(py::reinterpret_borrow<py::object>(context));
+}
+
+void ContextObject::drop_spares() noexcept {
+  for (TaskObject*& first : spares_) {
+    while (first != nullptr) {
+      TaskObject& task = *first;
+      first = std::exchange(task.next_spare_, nullptr);
+      // Without a slot it is no spare any more, and ends with this reference.
+      task.release_slot();
+      const py::object last = task.become_used({});
+    }
+  }
+}
+
+/// Of a task whose await was cancelled: asyncio may keep its object for longer than anybody has a use for it.
+bool ContextObject::reclaim_slot() noexcept {
+  for (TaskObject* task = tasks_; task != nullptr; task = task->next_) {
+    if (task->is_abandoned() && task->done()) {
+      const py::object self = task->self();
+      task->release_slot();
+      return task->is_freed();
+    }
+  }
+  return false;
+}
+
+void ContextObject::release_idle_tasks() noexcept {
+  drop_spares();
+  for (TaskObject* task = tasks_; task != nullptr;) {
+    TaskObject* next = task->next_;
+    // One whose completion is being delivered gives its slot back at the end of that.
+    if (!task->in_flight()) task->release_slot();
+    task = next;
+  }
+}
+
+void ContextObject::state_changed(std::uint64_t user_data, Context&, ContextState previous, ContextState next) {
+  auto& self = *reinterpret_cast<ContextObject*>(static_cast<std::uintptr_t>(user_data));
+  self.guard([&] { self.tell_state(previous, next); });
+}
+
+void ContextObject::tell_state(ContextState previous, ContextState next) {
+  if (next == ContextState::stopping) {
+    release_idle_tasks();
+  }
+  if (next == ContextState::idle) {
+    faulted_ = false;  // everything has come back
+  }
+  state_entered(next);
+  state_waiters_.wake(*engine_, py::none());
+  if (!options_.on_state_changed.is_none()) {
+    const py::object self = this->self();
+    engine_->call(options_.on_state_changed, self, options_.user_data, self, previous, next);
+  }
+}
+
+int ContextObject::traverse(visitproc visit, void* arg) const {
+  const std::array refs{
+      engine_ref_,       device_ref_, options_.on_completion, options_.on_error, options_.on_state_changed,
+      options_.user_data};
+  const int stop = visit_refs(refs, visit, arg);
+  return stop != 0 ? stop : state_waiters_.traverse(visit, arg);
+}
+
+void ContextObject::clear() {
+  // Members are replaced first: dropping one may run code that looks at this object.
+  const ContextOptions options = std::exchange(options_, {py::none(), py::none(), py::none(), py::none()});
+  state_waiters_.clear();
+}
+
+SettledState::SettledState(py::object context)
+    : context_ref_(std::move(context)),
+      context_(&context_ref_.cast<ContextObject&>()),
+      what_(std::string(context_->context().state() == ContextState::starting ? "start " : "stop ") +
+            std::string(context_->context().kind())) {}
+
+bool SettledState::ready() {
+  const ContextState state = context_->context().state();
+  return state == ContextState::idle || state == ContextState::running;
+}
+
+py::object SettledState::take() { return context_->entered(); }
+
+}  // namespace pydoca::bindings

@@ -1,0 +1,145 @@
+#pragma once
+
+#include <pydoca/context.hpp>
+
+#include "task/awaitable.hpp"
+#include "task/engine_object.hpp"
+
+#include <pybind11/pybind11.h>
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace pydoca::bindings {
+
+class TaskObject;
+
+/// What every context is told by its constructor's keywords; None where nothing is wanted.
+struct ContextOptions {
+  pybind11::object on_completion;     ///< (task, task.user_data, context.user_data)
+  pybind11::object on_error;          ///< the same, for failed tasks
+  pybind11::object on_state_changed;  ///< (context.user_data, context, previous, next)
+  pybind11::object user_data;
+};
+
+/// A context as Python has it; each library derives its own. It keeps its engine and device alive, and gives back the
+/// slots of Python's idle tasks when it stops, so that it becomes idle. The engine's user data word is this object.
+class ContextObject {
+ public:
+  /// How long leaving a with block waits for the device to give back what it has; seconds.
+  static constexpr double close_timeout = 5;
+
+  /// Connects context to engine, both of them Python's objects. device is what Python's device property shows.
+  ContextObject(pybind11::object engine, pybind11::object device, std::shared_ptr<Context> context,
+                ContextOptions options);
+  virtual ~ContextObject();
+  ContextObject(const ContextObject&) = delete;
+  ContextObject& operator=(const ContextObject&) = delete;
+
+  EngineObject& engine() const noexcept { return *engine_; }
+  Context& context() const noexcept { return *context_; }
+  const pybind11::object& engine_ref() const noexcept { return engine_ref_; }
+  const pybind11::object& device_ref() const noexcept { return device_ref_; }
+  const pybind11::object& user_data() const noexcept { return options_.user_data; }
+  void set_user_data(pybind11::object data) { options_.user_data = std::move(data); }
+  const ContextOptions& options() const noexcept { return options_; }
+  bool is_closed() const noexcept { return closed_; }
+  /// Python's object for this; lives at least as long as the result.
+  pybind11::object self();
+
+  Status start();
+  Status stop();
+  void close();
+  void flush_tasks();
+  /// For with: starts unless started, and waits for a start that takes time. Returns, or throws, what entered() does.
+  pybind11::object enter();
+  /// What with gives, of a context that has settled: the context itself. Throws what made its start fail.
+  virtual pybind11::object entered();
+  /// For with: stops, waits until idle, closes. Throws TimeOutError after close_timeout. Does nothing in a forked
+  /// child.
+  void leave();
+
+  Waiters& state_waiters() noexcept { return state_waiters_; }
+  /// Kinds of tasks that one context has, at most.
+  static constexpr std::size_t num_task_kinds = 11;
+  /// Idle tasks to whose Python objects nothing refers stay, slot and all, for the next ones: making such an object
+  /// costs more than a short operation. take_spare() gives null when there is none; context is this one's object.
+  void keep_spare(TaskObject& task, std::size_t kind) noexcept;
+  pybind11::object take_spare(pybind11::handle context, std::size_t kind) noexcept;
+
+  /// allocate()'s status. Where no slot is left for it, tasks that nobody waits for any more give up theirs.
+  template <typename Allocate>
+  Status allocate_slot(const Allocate& allocate) {
+    Status status = allocate();
+    while (status == Status::no_memory && reclaim_slot()) status = allocate();
+    return status;
+  }
+
+  /// A task was given up: nothing more is submitted until the context was stopped and is idle.
+  void fault() noexcept { faulted_ = true; }
+  bool is_faulted() const noexcept { return faulted_; }
+  void add_task(TaskObject& task) noexcept;
+  void remove_task(TaskObject& task) noexcept;
+
+  virtual int traverse(visitproc visit, void* arg) const;
+  virtual void clear();
+
+ protected:
+  /// Runs what a callback of the engine's has to do; what it throws waits for the end of the engine's batch, and so
+  /// does this object's end, should work drop all that refers to it.
+  template <typename Work>
+  void guard(const Work& work) noexcept {
+    pybind11::object self = this->self();
+    try {
+      work();
+    } catch (pybind11::error_already_set& error) {
+      engine_->collect(error, self);
+    }
+    engine_->keep(std::move(self));
+  }
+  /// For libraries that have more to do then; before Python is told.
+  virtual void state_entered(ContextState /*state*/) {}
+
+ private:
+  static void state_changed(std::uint64_t user_data, Context& context, ContextState previous, ContextState next);
+  void tell_state(ContextState previous, ContextState next);
+  void release_idle_tasks() noexcept;
+  bool reclaim_slot() noexcept;
+  void drop_spares() noexcept;
+  void require_open(std::string_view what) const;
+
+  pybind11::object engine_ref_;
+  pybind11::object device_ref_;
+  EngineObject* engine_;
+  std::shared_ptr<Context> context_;
+  ContextOptions options_;
+  pybind11::handle self_;  ///< Python's object for this, not a reference; null until it was asked for
+  Waiters state_waiters_;
+  TaskObject* tasks_ = nullptr;  ///< those that have a slot
+  std::array<TaskObject*, num_task_kinds> spares_{};
+  bool closed_ = false;
+  bool faulted_ = false;
+};
+
+/// What a context's with gives, when the context is neither starting nor stopping.
+class SettledState final : public Awaitable {
+ public:
+  explicit SettledState(pybind11::object context);
+  EngineObject& engine() override { return context_->engine(); }
+  Waiters& waiters() override { return context_->state_waiters(); }
+  bool ready() override;
+  pybind11::object take() override;
+  std::string_view what() const override { return what_; }
+
+ private:
+  pybind11::object context_ref_;
+  ContextObject* context_;
+  std::string what_;
+};
+
+}  // namespace pydoca::bindings

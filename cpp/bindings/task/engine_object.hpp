@@ -1,0 +1,146 @@
+#pragma once
+
+#include <pydoca/progress_engine.hpp>
+
+#include "task/loop_turn.hpp"
+
+#include <pybind11/pybind11.h>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace pydoca::bindings {
+
+class ContextObject;
+class TaskObject;
+
+/// A progress engine as Python has it. Completion callbacks run within its calls with the GIL held; what they raise,
+/// and the futures they complete, wait here until the engine's batch is over. Everything needs the GIL.
+class EngineObject {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  EngineObject(double drain_timeout, Latency latency);
+  ~EngineObject();
+  EngineObject(const EngineObject&) = delete;
+  EngineObject& operator=(const EngineObject&) = delete;
+
+  ProgressEngine& engine() const noexcept { return *engine_; }
+  bool is_closed() const noexcept { return closed_; }
+  /// Whether this process was forked from the one that made the engine.
+  bool is_forked() const noexcept { return engine_->check_thread() == Status::bad_state; }
+
+  /// Throws WrongThreadError or ForkedError, saying what was attempted. Takes the engine of a thread that has ended.
+  void require_thread(std::string_view what) const;
+  /// The same, and BadStateError when the engine is closed.
+  void require_open(std::string_view what) const;
+  /// The same, and BadStateError in a completion callback, where DOCA forbids progress.
+  void require_progressable(std::string_view what) const;
+
+  // One batch of the engine's, after which futures are set and faults raised or reported. In a completion callback the
+  // last two do nothing: there a coroutine may run, which would not know.
+  bool progress();
+  std::size_t drain(std::size_t max);
+  /// Takes what is there now, at most max completions and for a fraction of a millisecond.
+  std::size_t look(std::size_t max);
+  /// A few looks at what may be there; whether anything advanced.
+  bool advance();
+  bool is_progressing() const noexcept { return progressing_; }
+  /// In the event loop to which the engine belongs.
+  LoopTurn& turn() noexcept { return turn_; }
+  const LoopTurn& turn() const noexcept { return turn_; }
+
+  /// How much all of these have advanced.
+  std::uint64_t advanced() const noexcept { return advanced_; }
+
+  /// How long a cancelled await waits for the device to let go of memory; seconds.
+  double drain_timeout() const noexcept { return drain_timeout_; }
+  /// Throws invalid_value unless 0 or more.
+  void set_drain_timeout(double seconds);
+
+  /// Sets futures and raises or reports faults, unless a batch is under way. For control calls that may call back.
+  void settle();
+  /// future gets result at the end of the batch.
+  void wake_later(pybind11::object future, pybind11::object result) {
+    woken_.emplace_back(std::move(future), std::move(result));
+  }
+  /// Calls a user's callback; what it raises waits for settle(). source (a task, a context) goes into the report.
+  template <typename... Args>
+  void call(const pybind11::object& callback, const pybind11::object& source, const Args&... args) noexcept {
+    try {
+      callback(args...);
+    } catch (pybind11::error_already_set& error) {
+      collect(error, source);
+    }
+  }
+
+  void collect(pybind11::error_already_set& error, const pybind11::object& source) noexcept;
+  /// For a callback of the context's to end with: the engine goes back to it, so that it lives until the end of the
+  /// batch, should nothing else refer to it any more.
+  void keep(pybind11::object context) noexcept {
+    if (progressing_ && context.ref_count() == 1) [[unlikely]] {
+      kept_.push_back(std::move(context));
+    }
+  }
+
+  /// The asyncio bridge, made on the first call.
+  pybind11::object bridge();
+  /// The loop's handle for its next call of turn().take(), or None.
+  pybind11::object own_turn();
+  /// Tells the bridge, if there is one, that the handle is not armed any more.
+  void disarmed();
+  void release_thread();
+  /// Throws in_use while contexts are not closed. Idempotent.
+  void close();
+  /// For with: stops and closes the contexts, newest first, then the engine.
+  void leave();
+  /// For the interpreter's end, of every engine of this thread: waits until the devices have let go of memory, for a
+  /// bounded time.
+  static void end_all() noexcept;
+
+  void add_context(ContextObject& context) { contexts_.push_back(&context); }
+  void remove_context(ContextObject& context) noexcept { std::erase(contexts_, &context); }
+  /// Open contexts, oldest first.
+  pybind11::list contexts() const;
+
+  int traverse(visitproc visit, void* arg) const;
+  void clear() {
+    turn_.clear();
+    bridge_ = pybind11::object();
+  }
+
+ private:
+  struct Fault {
+    pybind11::object error;
+    pybind11::object source;
+  };
+
+  std::size_t drain_batch(std::size_t max);
+  void set_futures();
+  void report_faults();
+  bool report(const Fault& fault);
+
+  std::shared_ptr<ProgressEngine> engine_;
+  LoopTurn turn_;
+  pybind11::object bridge_;
+  std::vector<ContextObject*> contexts_;
+  std::vector<std::pair<pybind11::object, pybind11::object>> woken_;
+  std::vector<Fault> faults_;
+  std::vector<pybind11::object> kept_;
+  std::uint64_t advanced_ = 0;
+  double drain_timeout_ = 0;
+  bool progressing_ = false;
+  bool closed_ = false;
+};
+
+/// The ProgressEngine that object is; a TypeError for anything else.
+EngineObject& to_engine(const pybind11::object& object);
+
+}  // namespace pydoca::bindings

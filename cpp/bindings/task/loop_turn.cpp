@@ -1,0 +1,218 @@
+#include "task/loop_turn.hpp"
+
+#include "convert/convert.hpp"
+#include "task/engine_object.hpp"
+#include "task/task_object.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <utility>
+
+namespace pydoca::bindings {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::array<std::string_view, 3> latency_names{"low", "balanced", "power"};
+
+constexpr std::chrono::microseconds budget{100};
+/// However often the budget is given back: the loop's own turn does more, as to hand on the log.
+constexpr std::chrono::milliseconds longest_turn{10};
+constexpr std::chrono::microseconds polling{200};
+/// An await looks for so long where latency is low and the loop has nothing else to do.
+constexpr std::chrono::milliseconds longest_at_low_latency{2};
+/// What one turn of an event loop takes at most.
+constexpr std::size_t turn_max = 256;
+/// The clock is read once in so many things that are done at once.
+constexpr unsigned often = 16;
+
+Patience::Duration longest_spinning(Latency latency) noexcept {
+  return latency == Latency::low ? longest_at_low_latency
+                                 : Patience::Duration(latency == Latency::power ? 0us : budget);
+}
+
+Patience::Duration longest_polling(Latency latency) noexcept { return latency == Latency::power ? 0us : polling; }
+
+/// While it lives, the engine's handle tells of what comes.
+class Armed {
+ public:
+  explicit Armed(ProgressEngine& engine) : engine_(engine) { engine_.request_notification(); }
+  ~Armed() { engine_.clear_notification(); }
+  Armed(const Armed&) = delete;
+  Armed& operator=(const Armed&) = delete;
+
+ private:
+  ProgressEngine& engine_;
+};
+
+}  // namespace
+
+Latency parse_latency(const std::optional<std::string>& name) {
+  const char* const from_environment = std::getenv("PYDOCA_LATENCY");
+  const bool is_set = from_environment != nullptr && *from_environment != '\0';
+  const std::string word = name.value_or(is_set ? from_environment : "balanced");
+  const auto* const found = std::ranges::find(latency_names, word);
+  if (found == latency_names.end()) {
+    raise(Status::invalid_value,
+          std::string(name ? "latency" : "PYDOCA_LATENCY") + " is \"" + word + "\"; there are: low, balanced, power");
+  }
+  return static_cast<Latency>(found - latency_names.begin());
+}
+
+std::string_view name_of(Latency latency) noexcept { return latency_names[static_cast<std::size_t>(latency)]; }
+
+LoopTurn::LoopTurn(EngineObject& engine, Latency latency)
+    : engine_(engine),
+      latency_(latency),
+      spinning_(longest_spinning(latency), latency == Latency::low),
+      polling_(longest_polling(latency), latency == Latency::low) {}
+
+bool LoopTurn::take(bool woken) {
+  const Clock::time_point now = Clock::now();
+  disarm();
+  if (woken) {
+    sharing_.was_away(armed_, now);
+  }
+  if (sharing_.is_due(now)) {
+    sharing_.give_way();
+  }
+  end_ = {};
+  const std::size_t delivered = engine_.look(turn_max);
+  if (delivered >= turn_max || goes_on(delivered)) {
+    return true;
+  }
+  armed_ = Clock::now();
+  is_armed_ = true;
+  engine_.engine().request_notification();
+  return engine_.engine().has_pending();
+}
+
+/// Who looks by himself needs no wake-up, and the loop would be called for one that nobody has taken.
+void LoopTurn::disarm() noexcept {
+  // A forked child shares the handle with its parent, whose wake-up it would take.
+  if (std::exchange(is_armed_, false) && !engine_.is_forked()) engine_.engine().clear_notification();
+}
+
+/// After something came: those who waited for it run first, and may want more. Then as long as looking pays.
+bool LoopTurn::goes_on(std::size_t delivered) noexcept {
+  const Clock::time_point now = Clock::now();
+  if (delivered != 0 && is_polling_ && polling_length_ != Patience::Duration::zero()) {
+    polling_.hit();
+  }
+  if (delivered != 0 || !is_polling_) {
+    is_polling_ = true;
+    polling_length_ = polling_.next();
+    polling_end_ = now + polling_length_;
+  }
+  if (delivered != 0 || now < polling_end_) {
+    return true;
+  }
+  if (polling_length_ != Patience::Duration::zero()) {
+    polling_.miss();
+  }
+  is_polling_ = false;
+  return false;
+}
+
+void LoopTurn::begin() {
+  if (end_ == Clock::time_point()) {
+    const Clock::time_point now = Clock::now();
+    end_ = now + budget;
+    latest_end_ = now + longest_turn;
+    disarm();
+    engine_.bridge().attr("kick")();
+  }
+}
+
+bool LoopTurn::progress_until(const TaskObject& task) {
+  engine_.require_open("progress");
+  if (engine_.is_progressing()) {
+    return false;
+  }
+  const std::uint64_t before = task.completions();
+  while (engine_.advance()) {
+    if (task.completions() != before) return true;
+    unclocked_ += 4;  // what does not come at once may be long
+    if (!has_time(Clock::now())) return false;
+  }
+  return spin_until(task, before);
+}
+
+/// As long as looking at an engine that has nothing pays.
+bool LoopTurn::spin_until(const TaskObject& task, std::uint64_t before) {
+  const Patience::Duration length = spinning_.next();
+  if (length == Patience::Duration::zero()) {
+    return false;
+  }
+  Clock::time_point now = Clock::now();
+  const Clock::time_point stop = now + length;
+  bool advanced = false;
+  bool completed = false;
+  while (!completed && now < stop && has_time(now)) {
+    advanced |= engine_.advance();
+    completed = task.completions() != before;
+    if (!completed) now = Clock::now();  // who has what he waited for needs no time any more
+  }
+  unclocked_ = 0;
+  if (completed) {
+    spinning_.hit();
+  } else if (!advanced) {
+    spinning_.miss();
+  }
+  return completed;
+}
+
+bool LoopTurn::sleep_until(const TaskObject& task) {
+  const std::optional<StockLoop>& loop = loop_.stock();
+  if (!loop || engine_.is_progressing() || !is_spare(*loop)) {
+    return false;
+  }
+  const Clock::time_point until = std::min(latest_end_, loop->next_timer());
+  const std::uint64_t before = task.completions();
+  bool alone = true;
+  while (alone && task.completions() == before && Clock::now() < until) alone = sleep(*loop, until);
+  const Clock::time_point now = Clock::now();
+  end_ = alone ? std::min(now + budget, latest_end_) : now;
+  unclocked_ = often;
+  return task.completions() != before;
+}
+
+/// Whether the loop still has nothing to do.
+bool LoopTurn::sleep(const StockLoop& loop, Clock::time_point until) {
+  armed_ = Clock::now();
+  bool others = false;
+  {
+    const Armed armed(engine_.engine());
+    if (!engine_.engine().has_pending()) others = loop.sleep(engine_.engine().notification_handle(), until);
+  }
+  sharing_.was_away(armed_, Clock::now());
+  engine_.look(turn_max);
+  return !others && loop.is_idle(engine_.own_turn());
+}
+
+bool LoopTurn::is_over() {
+  if (++unclocked_ < often) {
+    return false;
+  }
+  unclocked_ = 0;
+  return !has_time(Clock::now());
+}
+
+/// Gives the budget back at once if nothing would happen in a turn of the loop.
+bool LoopTurn::spare(Clock::time_point now) {
+  const std::optional<StockLoop>& loop = loop_.stock();
+  const bool spare = loop && now < latest_end_ && is_spare(*loop) && loop->next_timer() > now &&
+                     !loop->has_event(engine_.engine().notification_handle());
+  if (spare) {
+    end_ = std::min(now + budget, latest_end_);
+  }
+  return spare;
+}
+
+bool LoopTurn::is_spare(const StockLoop& loop) const {
+  return loop.is_idle(engine_.own_turn()) && loop.runs_this_coroutine();
+}
+
+}  // namespace pydoca::bindings

@@ -1,0 +1,364 @@
+#include "task/task_object.hpp"
+
+#include "convert/collectable.hpp"
+#include "convert/convert.hpp"
+#include "convert/raw_method.hpp"
+#include "device/device_object.hpp"
+#include "task/quarantine.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace pydoca::bindings {
+
+namespace py = pybind11;
+
+namespace {
+
+/// The contextvars of a submission, entered for a callback.
+class EnteredVariables {
+ public:
+  explicit EnteredVariables(py::object variables) : variables_(std::move(variables)) {
+    if (variables_ && PyContext_Enter(variables_.ptr()) != 0) throw py::error_already_set();
+  }
+  ~EnteredVariables() {
+    if (variables_ && PyContext_Exit(variables_.ptr()) != 0) PyErr_WriteUnraisable(variables_.ptr());
+  }
+  EnteredVariables(const EnteredVariables&) = delete;
+  EnteredVariables& operator=(const EnteredVariables&) = delete;
+
+ private:
+  py::object variables_;
+};
+
+bool is_dev_mode() { return py::module_::import("sys").attr("flags").attr("dev_mode").cast<bool>(); }
+
+[[noreturn]] void refuse_quarantined(const std::string& what, const Buf& buf, const TaskObject& holder) {
+  const py::str text = py::str(
+                           "{}: the memory of the buf of {} bytes at {:#x} is in quarantine: a {} that was "
+                           "cancelled and given up still has it; wait for that task, or stop its context and "
+                           "progress until it is IDLE, or use other memory")
+                           .format(what, buf.len(), buf.head(), holder.describe());
+  raise_named("BufferInUseError", text.cast<std::string>());
+}
+
+}  // namespace
+
+TaskObject::TaskObject(py::object context, Task& slot)
+    : context_ref_(std::move(context)), context_(&context_ref_.cast<ContextObject&>()), slot_(&slot) {
+  slot.set_user_data(reinterpret_cast<std::uintptr_t>(this));
+  context_->add_task(*this);
+}
+
+TaskObject::~TaskObject() {
+  if (quarantined_) {
+    Quarantine::instance().remove(*this);
+  }
+  if (slot_ != nullptr) {
+    context_->remove_task(*this);
+    slot_->free();
+  }
+}
+
+void TaskObject::dealloc(PyObject* self) {
+  PyObject_GC_UnTrack(self);
+  const auto& instance = *reinterpret_cast<const py::detail::instance*>(self);
+  // A subclass of Python's has more to give up than this knows of.
+  auto* const task =
+      Py_TYPE(self)->tp_dealloc == &TaskObject::dealloc ? static_cast<TaskObject*>(first_value(self)) : nullptr;
+  if (task == nullptr || instance.weakrefs != nullptr || !task->become_spare()) {
+    py::detail::pybind11_object_dealloc(self);
+  }
+}
+
+bool TaskObject::become_spare() noexcept {
+  const std::size_t kind = this->kind();
+  if (kind == ContextObject::num_task_kinds || slot_ == nullptr || !context_ref_ || context_ref_.ref_count() == 1) {
+    return false;
+  }
+  clear();
+  // What was dropped just now may have run code that stopped the context.
+  if (slot_ == nullptr || context_->context().state() != ContextState::running) {
+    return false;
+  }
+  completions_ = 0;
+  status_ = Status::success;
+  abandoned_ = false;
+  context_->keep_spare(*this, kind);
+  context_ref_ = py::object();
+  return true;
+}
+
+py::object TaskObject::become_used(py::object context) noexcept {
+  context_ref_ = std::move(context);
+  _Py_NewReference(self_.ptr());
+  PyObject_GC_Track(self_.ptr());
+  return py::reinterpret_steal<py::object>(self_);
+}
+
+void TaskObject::submit(SubmitFlags flags, bool checked) {
+  if (slot_ == nullptr || engine().engine().check_thread() != Status::success) [[unlikely]] {
+    require_slot(checked ? "try_submit " : "submit ");
+  }
+  if (!in_flight_) {
+    set_operands();
+  }
+  if (context_->is_faulted() || !Quarantine::instance().empty()) [[unlikely]] {
+    require_no_fault((checked ? "try_submit " : "submit ") + describe());
+  }
+  const Status status = checked ? slot_->try_submit(flags) : slot_->submit(flags);
+  if (status != Status::success) [[unlikely]] {
+    raise(status, (checked ? "try_submit " : "submit ") + describe() + ": " + slot_->explain(status));
+  }
+  take_off();
+}
+
+void TaskObject::submit_threadsafe() {
+  const std::string what = "submit_threadsafe " + describe();
+  if (engine().engine().is_inherited()) {
+    raise_named("ForkedError", what + ": " + engine().engine().describe_thread());
+  }
+  if (slot_ == nullptr || in_flight_) {
+    raise(Status::bad_state,
+          what + (in_flight_ ? ": it is in flight; wait for its completion" : ": the task is freed; make a new one"));
+  }
+  set_operands();
+  require_no_fault(what);
+  // Before the other thread can see the task: it needs the GIL to complete it, but not to take it.
+  take_off();
+  const Status status = engine().engine().submit_threadsafe(*slot_);
+  if (status != Status::success) {
+    in_flight_ = py::object();
+    raise(status, what + ": " + slot_->explain(status));
+  }
+}
+
+void TaskObject::take_off() {
+  in_flight_ = self();
+  abandoned_ = false;
+  const ContextOptions& options = context_->options();
+  const bool calls_back = !done_callbacks_.empty() || !options.on_completion.is_none() || !options.on_error.is_none();
+  variables_ = calls_back ? py::reinterpret_steal<py::object>(PyContext_CopyCurrent()) : py::object();
+}
+
+void TaskObject::require_slot(const std::string& verb) const {
+  const std::string what = verb + describe();
+  engine().require_thread(what);
+  if (slot_ == nullptr) {
+    raise(Status::bad_state, what +
+                                 ": the task is freed, by free(), by the stop of its context, or for another task "
+                                 "once its await was cancelled; make a new one");
+  }
+}
+
+void TaskObject::require_no_fault(const std::string& what) const {
+  if (context_->is_faulted()) {
+    raise(Status::bad_state,
+          what +
+              ": its context is faulted, as a cancelled task was given up while the device had its memory; stop the "
+              "context, progress until it is IDLE, and start it again");
+  }
+  for (const Buf* list : lent_bufs()) {
+    for (const Buf* buf = list; buf != nullptr; buf = buf->next()) {
+      const TaskObject* const holder = Quarantine::instance().holder_of(*buf);
+      if (holder != nullptr && holder != this) refuse_quarantined(what, *buf, *holder);
+    }
+  }
+}
+
+bool TaskObject::quarantine() {
+  const std::vector<const Buf*> lent = in_flight_ ? lent_bufs() : std::vector<const Buf*>();
+  if (lent.empty()) {
+    return false;
+  }
+  if (!std::exchange(quarantined_, true)) {
+    Quarantine::instance().add(*this, lent);
+    context_->fault();
+  }
+  return true;
+}
+
+void TaskObject::on_complete(Task&, std::uint64_t task_user_data, std::uint64_t) {
+  auto& task = *reinterpret_cast<TaskObject*>(static_cast<std::uintptr_t>(task_user_data));
+  EngineObject& engine = task.engine();
+  py::object context = task.context_ref_;
+  {
+    const py::object self = std::move(task.in_flight_);
+    if (self.ref_count() == 1) [[unlikely]] {
+      task.warn_if_unseen();
+    }
+    try {
+      task.complete(task.slot_->status());
+    } catch (py::error_already_set& error) {
+      engine.collect(error, self);
+    }
+  }
+  engine.keep(std::move(context));
+}
+
+void TaskObject::warn_if_unseen() const noexcept {
+  const ContextOptions& options = context_->options();
+  const bool seen = abandoned_ || may_be_dropped() || !done_callbacks_.empty() || !options.on_completion.is_none() ||
+                    !options.on_error.is_none();
+  if (seen || !is_dev_mode()) {
+    return;
+  }
+  constexpr const char* text = "%s was dropped in flight: nobody will see its outcome";
+  if (PyErr_WarnFormat(PyExc_ResourceWarning, 1, text, describe().c_str()) != 0) {
+    PyErr_WriteUnraisable(self_.ptr());
+  }
+}
+
+void TaskObject::complete(Status status) {
+  status_ = status;
+  ++completions_;
+  if (status != Status::success) [[unlikely]] {
+    reason_ = slot_->explain(status);
+  }
+  completed(status);
+  if (std::exchange(quarantined_, false)) [[unlikely]] {
+    Quarantine::instance().remove(*this);
+  }
+  if (!waiters_.empty()) {
+    const py::object value = status == Status::success ? this->value() : py::none();
+    waiters_.wake(engine(), py::make_tuple(static_cast<std::uint32_t>(status), value));
+  }
+  call_back(status);
+  // The context may be stopping, and the callbacks may have submitted the task again.
+  if (!in_flight_ && context_->context().state() == ContextState::stopping) {
+    release_slot();
+  }
+}
+
+void TaskObject::call_back(Status status) {
+  const ContextOptions& options = context_->options();
+  const py::object& wanted = status == Status::success ? options.on_completion : options.on_error;
+  if (wanted.is_none() && done_callbacks_.empty()) {
+    return;
+  }
+  const py::object callback = wanted;
+  const py::object self = this->self();
+  const std::vector<py::object> done_callbacks = std::exchange(done_callbacks_, {});
+  const EnteredVariables variables(std::exchange(variables_, {}));
+  if (!callback.is_none()) {
+    engine().call(callback, self, self, user_data_, context_->user_data());
+  }
+  for (const py::object& done_callback : done_callbacks) engine().call(done_callback, self, self);
+}
+
+void TaskObject::free() {
+  engine().require_thread("free " + describe());
+  if (slot_ == nullptr) {
+    raise(Status::bad_state, "free " + describe() +
+                                 ": it is freed already, by free(), by the stop of its context, "
+                                 "or for another task once its await was cancelled");
+  }
+  if (in_flight_) {
+    raise(Status::in_use, "free " + describe() + ": it is in flight; wait for its completion");
+  }
+  release_slot();
+  engine().settle();
+}
+
+void TaskObject::release_slot() noexcept {
+  if (slot_ != nullptr && slot_->free() == Status::success) {
+    slot_ = nullptr;
+    context_->remove_task(*this);
+    forget_operands();
+  }
+}
+
+void TaskObject::require_submitted(std::string_view what) const {
+  if (!was_submitted()) {
+    raise(Status::bad_state, std::string(what) + " " + describe() + ": it was never submitted; submit it first");
+  }
+}
+
+void TaskObject::require_idle(std::string_view what) const {
+  if (in_flight_) {
+    raise(Status::in_use, std::string(what) + " of " + describe() + ": it is in flight; wait for its completion");
+  }
+  if (slot_ == nullptr) {
+    raise(Status::bad_state, std::string(what) + " of " + describe() + ": it is freed; make a new task");
+  }
+}
+
+py::object TaskObject::wait(std::optional<double> timeout) {
+  require_submitted("wait for");
+  if (in_flight_) {
+    const std::uint64_t before = completions_;
+    block_until(engine(), [&] { return completions_ != before; }, timeout, "wait for " + describe());
+  }
+  return value_or_error();
+}
+
+py::object TaskObject::result() {
+  require_submitted("result of");
+  if (in_flight_) {
+    raise(Status::in_progress, "result of " + describe() + ": it is in flight; await it or wait() for it");
+  }
+  return value_or_error();
+}
+
+py::object TaskObject::value_or_error() {
+  if (status_ != Status::success) [[unlikely]] {
+    raise(exception_of(status_));
+  }
+  return value();
+}
+
+py::object TaskObject::exception_of(Status status) {
+  if (status == Status::success) {
+    return py::none();
+  }
+  const bool is_last = status == status_ && !reason_.empty();
+  const std::string reason = is_last || slot_ == nullptr ? reason_ : slot_->explain(status);
+  py::object error = to_exception(status, describe() + " failed: " + reason);
+  error.attr("task") = self();
+  return error;
+}
+
+void TaskObject::add_done_callback(py::object callback) {
+  if (PyCallable_Check(callback.ptr()) == 0) {
+    throw py::type_error("add_done_callback needs something to call, and " +
+                         std::string(Py_TYPE(callback.ptr())->tp_name) + " is not");
+  }
+  if (done()) {
+    callback(self());
+  } else {
+    if (in_flight_ && !variables_) variables_ = py::reinterpret_steal<py::object>(PyContext_CopyCurrent());
+    done_callbacks_.push_back(std::move(callback));
+  }
+}
+
+std::size_t TaskObject::remove_done_callback(const py::object& callback) {
+  std::vector<py::object> kept;
+  for (const py::object& other : done_callbacks_) {
+    if (!other.equal(callback)) kept.push_back(other);
+  }
+  const std::size_t removed = done_callbacks_.size() - kept.size();
+  done_callbacks_ = std::move(kept);
+  return removed;
+}
+
+int TaskObject::traverse(visitproc visit, void* arg) const {
+  // Not in_flight_: that reference is the engine's, and keeps this object from being garbage.
+  for (const py::object* object : {&context_ref_, &user_data_, &variables_}) {
+    if (const int stop = visit_ref(*object, visit, arg)) return stop;
+  }
+  const int stop = visit_refs(done_callbacks_, visit, arg);
+  return stop != 0 ? stop : waiters_.traverse(visit, arg);
+}
+
+void TaskObject::clear() {
+  if (user_data_.is_none() && !variables_ && done_callbacks_.empty()) [[likely]] {
+    waiters_.clear();
+    return;
+  }
+  const py::object user_data = std::exchange(user_data_, py::none());
+  const py::object variables = std::exchange(variables_, {});
+  const std::vector<py::object> done_callbacks = std::exchange(done_callbacks_, {});
+  waiters_.clear();
+}
+
+}  // namespace pydoca::bindings

@@ -1,0 +1,48 @@
+#include "task/waiting_line.hpp"
+
+#include "convert/collectable.hpp"
+#include "task/engine_object.hpp"
+
+#include <algorithm>
+
+namespace pydoca::bindings {
+
+namespace py = pybind11;
+
+std::size_t WaitingLine::ahead_of(QueuedEvent& who) {
+  const auto place = std::ranges::find(waiting_, &who);
+  const auto ahead = static_cast<std::size_t>(place - waiting_.begin());
+  if (place == waiting_.end()) {
+    waiting_.push_back(&who);
+  }
+  return ahead;
+}
+
+bool WaitingLine::leave(const QueuedEvent& who) noexcept { return std::erase(waiting_, &who) != 0; }
+
+void WaitingLine::wake(EngineObject& engine, std::size_t available) {
+  for (std::size_t place = 0; place < std::min(available, waiting_.size()); ++place) {
+    waiting_[place]->waiters().wake(engine, py::none());
+  }
+}
+
+py::object QueuedEvent::take() {
+  const std::size_t place = line_.ahead_of(*this);
+  line_.leave(*this);
+  return serve(place);
+}
+
+void QueuedEvent::give_up() {
+  // Another may await this same object.
+  if (waiters_.empty() && line_.leave(*this)) {
+    line_.wake(engine_, available());
+    engine_.settle();
+  }
+}
+
+int QueuedEvent::traverse(visitproc visit, void* arg) const {
+  const int stop = visit_ref(owner_, visit, arg);
+  return stop != 0 ? stop : waiters_.traverse(visit, arg);
+}
+
+}  // namespace pydoca::bindings

@@ -1,0 +1,177 @@
+#include "backend/sim/comch/channel.hpp"
+
+#include "backend/sim/fabric/frame.hpp"
+#include "detail/concat.hpp"
+#include "detail/thread_token.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <new>
+#include <sys/socket.h>
+#include <utility>
+
+namespace pydoca::sim {
+namespace {
+
+using detail::concat;
+
+/// What the kernel charges for a message that waits: a power of two that also holds its bookkeeping, and a header.
+std::uint64_t kernel_footprint(std::uint32_t message) noexcept {
+  constexpr std::uint64_t bookkeeping = 320;
+  constexpr std::uint64_t header = 256;
+  return std::bit_ceil(message + sizeof(FrameKind) + bookkeeping) + header;
+}
+
+void require_text(std::string_view what, std::string_view text) {
+  if (text.empty() || text.size() > max_hello_text || text.find('\0') != text.npos) {
+    // The text up to a NUL: a message ends there.
+    throw Error(Status::invalid_value, concat(what, " \"", text.substr(0, text.find('\0')), "\": it has ", text.size(),
+                                              " characters; it must have 1..", max_hello_text, " and no NUL"));
+  }
+}
+
+/// What is wrong with a hello, for the peer to read; empty when nothing is.
+std::string objection(const Hello& hello, const ChannelIdentity& identity) {
+  const auto differs = [](std::string_view what, std::string_view theirs, std::string_view ours) {
+    return theirs == ours ? std::string() : concat(what, " \"", theirs, "\" was asked for, this is \"", ours, "\"");
+  };
+  std::string text = differs("fabric", hello.fabric, identity.fabric);
+  text = text.empty() ? differs("function", hello.pci_addr, identity.pci_addr) : text;
+  return text.empty() ? differs("service", hello.service, identity.service) : text;
+}
+
+}  // namespace
+
+ChannelIdentity channel_identity(std::string_view fabric, std::string_view pci_addr, std::string_view service,
+                                 const backend::ChannelOptions& options) {
+  require_text("fabric", fabric);
+  require_text("service name", service);
+  require_text("PCI address", pci_addr);
+  constexpr std::uint32_t limit = 1U << 20;  // a frame must fit into a socket's buffer
+  if (options.max_msg_size == 0 || options.max_msg_size > limit || options.recv_queue_size == 0) {
+    throw Error(Status::invalid_value,
+                concat("a channel with messages of ", options.max_msg_size, " bytes and a queue of ",
+                       options.recv_queue_size, " cannot be; 1..", limit, " bytes and 1 message"));
+  }
+  return {std::string(fabric), std::string(pci_addr), std::string(service), options};
+}
+
+std::string channel_key(const ChannelIdentity& identity) { return concat(identity.pci_addr, '\0', identity.service); }
+
+SocketChannel::SocketChannel(detail::Fd socket, Role role, std::shared_ptr<const ChannelIdentity> identity) noexcept
+    : socket_(std::move(socket)), role_(role), forks_(detail::fork_count()), identity_(std::move(identity)) {}
+
+SocketChannel::SocketChannel(Status status, std::string_view reason)
+    : role_(Role::client), opened_(status), forks_(detail::fork_count()), refusal_(reason) {}
+
+SocketChannel::~SocketChannel() {
+  // A forked child may hold the socket open: the peer is told all the same, but by the owner only.
+  if (socket_ && forks_ == detail::fork_count()) {
+    ::shutdown(socket_.get(), SHUT_RDWR);
+  }
+}
+
+Status SocketChannel::establish() noexcept {
+  if (opened_ != Status::again) {
+    return opened_;
+  }
+  try {
+    opened_ = open();
+  } catch (const std::bad_alloc&) {
+    opened_ = Status::no_memory;
+  }
+  return opened_;
+}
+
+Status SocketChannel::open() {
+  switch (role_) {
+    case Role::client:
+      return take_answer();
+    case Role::server:
+      return take_hello();
+    default:
+      return answer(Status::full, "the server has as many clients as it takes");
+  }
+}
+
+Status SocketChannel::take_answer() {
+  HelloFrame frame;
+  std::size_t length = 0;
+  Status status = receive_frame(socket_.get(), FrameKind::answer, frame, length);
+  if (status == Status::again || status == Status::connection_reset) {
+    return status;
+  }
+  Answer answer;
+  if (status == Status::success) {
+    status = decode(std::span(frame).first(length), answer);
+  }
+  if (status != Status::success) {
+    return refused(status, "the server's answer is not understood");
+  }
+  if (answer.status != Status::success) {
+    return refused(answer.status, answer.reason);
+  }
+  agree(answer.options);
+  return Status::success;
+}
+
+Status SocketChannel::take_hello() {
+  HelloFrame frame;
+  std::size_t length = 0;
+  Status status = receive_frame(socket_.get(), FrameKind::hello, frame, length);
+  if (status == Status::again || status == Status::connection_reset) {
+    return status;
+  }
+  Hello hello;
+  if (status == Status::success) {
+    status = decode(std::span(frame).first(length), hello);
+  }
+  if (status != Status::success) {
+    return answer(status, concat("the client's hello is not understood; this server speaks version ", channel_version));
+  }
+  const std::string problem = objection(hello, *identity_);
+  if (!problem.empty()) {
+    return answer(Status::not_found, problem);
+  }
+  agree(hello.options);
+  return answer(Status::success, "");
+}
+
+Status SocketChannel::answer(Status status, std::string_view reason) {
+  HelloFrame frame;
+  const auto bytes = encode(Answer{status, identity_->options, reason}, frame);
+  // The socket's buffer is empty: this is the first thing that is sent.
+  const Status sent = send_frame(socket_.get(), FrameKind::answer, bytes);
+  if (status != Status::success) {
+    return refused(status, reason);
+  }
+  return sent == Status::again ? Status::connection_reset : sent;
+}
+
+Status SocketChannel::refused(Status status, std::string_view reason) {
+  refusal_ = reason;
+  return status;
+}
+
+void SocketChannel::agree(const backend::ChannelOptions& peer) noexcept {
+  max_msg_size_ = std::min(identity_->options.max_msg_size, peer.max_msg_size);
+  // The kernel doubles what it is asked for.
+  const std::uint64_t size = kernel_footprint(max_msg_size_) * peer.recv_queue_size / 2;
+  const int limit = static_cast<int>(std::min<std::uint64_t>(size, std::numeric_limits<int>::max() / 2));
+  ::setsockopt(socket_.get(), SOL_SOCKET, SO_SNDBUF, &limit, sizeof limit);
+}
+
+Status SocketChannel::send(std::span<const std::byte> message) noexcept {
+  if (message.size() > max_msg_size_) {
+    return Status::invalid_value;
+  }
+  return send_frame(socket_.get(), FrameKind::message, message);
+}
+
+Status SocketChannel::receive(std::span<std::byte> buffer, std::size_t& length) noexcept {
+  return receive_frame(socket_.get(), FrameKind::message,
+                       buffer.first(std::min<std::size_t>(buffer.size(), max_msg_size_)), length);
+}
+
+}  // namespace pydoca::sim

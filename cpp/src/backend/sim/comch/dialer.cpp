@@ -1,0 +1,119 @@
+#include "pydoca/log.hpp"
+
+#include "backend/sim/comch/channel.hpp"
+#include "backend/sim/fabric/fabric.hpp"
+#include "backend/sim/fabric/frame.hpp"
+#include "detail/concat.hpp"
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <exception>
+#include <sys/inotify.h>
+#include <unistd.h>
+#include <utility>
+
+namespace pydoca::sim {
+namespace {
+
+using detail::concat;
+using detail::Fd;
+
+/// Watches the fabric's directory, which each new server touches. The watch is set, or its news read, before the
+/// address is tried: whoever comes after the try shows in the watch.
+class SocketDialer final : public backend::Dialer {
+ public:
+  explicit SocketDialer(ChannelIdentity identity)
+      : identity_(std::make_shared<const ChannelIdentity>(std::move(identity))),
+        address_(fabric_address(identity_->fabric, channel_kind, channel_key(*identity_))) {}
+
+  int fd() const noexcept override { return inotify_.get(); }
+  std::unique_ptr<backend::Channel> attempt() noexcept override;
+
+ private:
+  std::unique_ptr<backend::Channel> try_or_watch();
+  std::unique_ptr<backend::Channel> try_address();
+  void watch();
+  void read_news() noexcept;
+
+  std::shared_ptr<const ChannelIdentity> identity_;
+  Address address_;
+  Fd inotify_;
+  bool watching_ = false;
+  bool stranger_reported_ = false;
+};
+
+std::unique_ptr<backend::Channel> SocketDialer::attempt() noexcept {
+  try {
+    return try_or_watch();
+  } catch (const Error& error) {
+    return std::make_unique<SocketChannel>(error.status(), error.what());
+  } catch (const std::exception&) {
+    return std::make_unique<SocketChannel>(Status::no_memory, "");
+  }
+}
+
+std::unique_ptr<backend::Channel> SocketDialer::try_or_watch() {
+  read_news();
+  auto channel = try_address();
+  if (channel != nullptr || watching_) {
+    return channel;
+  }
+  watch();
+  return try_address();
+}
+
+std::unique_ptr<backend::Channel> SocketDialer::try_address() {
+  Status status = Status::success;
+  Fd socket = connect_to(address_, status);
+  if (status == Status::operating_system) {
+    throw Error(status, concat("connect to \"", identity_->service, "\": ", std::string_view(std::strerror(errno))));
+  }
+  if (status == Status::not_permitted && !std::exchange(stranger_reported_, true)) {
+    log::engine(log::Level::warning, "comch", "a process of another user holds the address of the service");
+  }
+  if (!socket) {
+    return nullptr;
+  }
+  HelloFrame frame;
+  // Whatever becomes of it shows in establish().
+  static_cast<void>(send_frame(socket.get(), FrameKind::hello, encode(identity_->hello(), frame)));
+  return std::make_unique<SocketChannel>(std::move(socket), SocketChannel::Role::client, identity_);
+}
+
+void SocketDialer::watch() {
+  if (!inotify_) {
+    inotify_ = Fd(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
+  }
+  const Fd directory = open_fabric(identity_->fabric);
+  const std::string path = concat("/proc/self/fd/", directory.get());
+  watching_ = inotify_ && ::inotify_add_watch(inotify_.get(), path.c_str(), IN_ATTRIB | IN_MOVE_SELF | IN_ONLYDIR) >= 0;
+  if (!watching_) {
+    const int error = errno;
+    throw Error(Status::operating_system,
+                concat("wait for \"", identity_->service, "\": inotify: ", std::string_view(std::strerror(error)),
+                       "; raise fs.inotify.max_user_instances or start the server first"));
+  }
+}
+
+void SocketDialer::read_news() noexcept {
+  alignas(inotify_event) std::array<char, 4096> buffer;
+  ssize_t size = 0;
+  while (inotify_ && (size = ::read(inotify_.get(), buffer.data(), buffer.size())) > 0) {
+    for (const char* at = buffer.data(); at < buffer.data() + size;) {
+      const auto* event = reinterpret_cast<const inotify_event*>(at);
+      // The directory is gone or elsewhere: watch what has its name now.
+      watching_ = watching_ && (event->mask & (IN_IGNORED | IN_MOVE_SELF)) == 0;
+      at += sizeof *event + event->len;
+    }
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<backend::Dialer> dial(std::string_view fabric, std::string_view function_pci_addr,
+                                      std::string_view service, const backend::ChannelOptions& options) {
+  return std::make_unique<SocketDialer>(channel_identity(fabric, function_pci_addr, service, options));
+}
+
+}  // namespace pydoca::sim

@@ -1,0 +1,179 @@
+#include "backend/sim/copy/copy.hpp"
+
+#include "backend/sim/memory/region.hpp"
+#include "detail/copy_bytes.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <sys/uio.h>
+
+namespace pydoca::sim {
+
+namespace {
+
+using backend::Segment;
+
+/// Everything between two pieces of foreign memory goes through this many bytes of stack.
+constexpr std::size_t bounce_size = 16 * 1024;
+
+/// Holds the gates of both ends for the time of one access.
+class Passage {
+ public:
+  Passage(const Region& src, const Region& dst) noexcept : src_(src.gate()), dst_(dst.gate()) {
+    src_open_ = src_ == nullptr || src_->enter();
+    dst_open_ = src_open_ && (dst_ == nullptr || dst_->enter());
+  }
+  ~Passage() {
+    if (src_ != nullptr && src_open_) {
+      src_->leave();
+    }
+    if (dst_ != nullptr && dst_open_) {
+      dst_->leave();
+    }
+  }
+  Passage(const Passage&) = delete;
+  Passage& operator=(const Passage&) = delete;
+
+  bool open() const noexcept { return src_open_ && dst_open_; }
+
+ private:
+  Gate* src_;
+  Gate* dst_;
+  bool src_open_;
+  bool dst_open_;
+};
+
+/// process_vm_readv or process_vm_writev until all is moved.
+template <typename Move>
+Status move_foreign(Move move, pid_t pid, std::byte* local, std::uint64_t remote, std::uint64_t size) noexcept {
+  while (size > 0) {
+    const iovec here{local, size};
+    const iovec there{reinterpret_cast<void*>(remote), size};
+    const ssize_t moved = move(pid, &here, 1, &there, 1, 0);
+    if (moved <= 0) {
+      if (moved < 0 && errno == EINTR) {
+        continue;
+      }
+      return Status::io_failed;
+    }
+    const auto count = static_cast<std::uint64_t>(moved);
+    local += count;
+    remote += count;
+    size -= count;
+  }
+  return Status::success;
+}
+
+Status read_foreign(const Region& src, std::uint64_t from, std::byte* to, std::uint64_t size) noexcept {
+  return move_foreign(::process_vm_readv, src.owner_pid(), to, from, size);
+}
+
+Status write_foreign(const Region& dst, std::uint64_t to, std::byte* from, std::uint64_t size) noexcept {
+  return move_foreign(::process_vm_writev, dst.owner_pid(), from, to, size);
+}
+
+Status bounce(const Region& src, std::uint64_t from, const Region& dst, std::uint64_t to, std::uint64_t size) noexcept {
+  std::array<std::byte, bounce_size> buffer;
+  for (std::uint64_t done = 0; done < size;) {
+    const std::uint64_t count = std::min<std::uint64_t>(buffer.size(), size - done);
+    Status status = read_foreign(src, from + done, buffer.data(), count);
+    if (status == Status::success) {
+      status = write_foreign(dst, to + done, buffer.data(), count);
+    }
+    if (status != Status::success) {
+      return status;
+    }
+    done += count;
+  }
+  return Status::success;
+}
+
+void copy_local(const Region& src, std::uint64_t from, const Region& dst, std::uint64_t to, std::uint64_t size,
+                bool streaming) noexcept {
+  if (streaming) {
+    detail::copy_streaming(dst.at(to), src.at(from), size);
+  } else {
+    std::memcpy(dst.at(to), src.at(from), size);
+  }
+}
+
+/// A run with an end that another process owns.
+Status copy_remote(const Region& src, std::uint64_t from, const Region& dst, std::uint64_t to, std::uint64_t size,
+                   bool streaming) noexcept {
+  const Passage passage(src, dst);
+  if (!passage.open()) {
+    return Status::io_failed;
+  }
+  const bool src_foreign = src.kind() == Region::Kind::foreign;
+  const bool dst_foreign = dst.kind() == Region::Kind::foreign;
+  if (src_foreign && dst_foreign) {
+    return bounce(src, from, dst, to, size);
+  }
+  if (src_foreign || dst_foreign) {
+    return src_foreign ? read_foreign(src, from, dst.at(to), size) : write_foreign(dst, to, src.at(from), size);
+  }
+  copy_local(src, from, dst, to, size, streaming);
+  return Status::success;
+}
+
+}  // namespace
+
+Status copy_run(const Region& src, std::uint64_t from, const Region& dst, std::uint64_t to, std::uint64_t size,
+                bool streaming) noexcept {
+  if (src.kind() != Region::Kind::local || dst.kind() != Region::Kind::local) {
+    return copy_remote(src, from, dst, to, size, streaming);
+  }
+  copy_local(src, from, dst, to, size, streaming);
+  return Status::success;
+}
+
+Status check_copy(const backend::CopyOperation& operation, const CopyLimits& limits) noexcept {
+  if (operation.length == 0 || operation.length > limits.max_size || operation.dst == nullptr) {
+    return Status::io_failed;
+  }
+  std::uint32_t elements = 0;
+  for (const Segment* src = operation.src; src != nullptr; src = src->next) {
+    if (++elements > limits.max_list_len || !readable(*src, limits.ordinal)) {
+      return Status::io_failed;
+    }
+  }
+  elements = 0;
+  std::uint64_t room = 0;
+  for (const Segment* dst = operation.dst; dst != nullptr; dst = dst->next) {
+    if (++elements > limits.max_list_len || !writable(*dst, limits.ordinal)) {
+      return Status::io_failed;
+    }
+    room += dst->tailroom();
+  }
+  return operation.length <= room ? Status::success : Status::io_failed;
+}
+
+Status copy_piece(const backend::CopyOperation& operation, std::size_t ordinal, std::uint64_t offset,
+                  std::uint64_t size, bool streaming) noexcept {
+  const Segment* src = operation.src;
+  const Segment* dst = operation.dst;
+  std::uint64_t src_skip = offset;
+  std::uint64_t dst_skip = offset;
+  while (size > 0) {
+    for (; src_skip >= src->data_len; src = src->next) {
+      src_skip -= src->data_len;
+    }
+    for (; dst_skip >= dst->tailroom(); dst = dst->next) {
+      dst_skip -= dst->tailroom();
+    }
+    const std::uint64_t run = std::min({size, src->data_len - src_skip, dst->tailroom() - dst_skip});
+    const Status status = copy_run(*region_of(*src, ordinal), src->data + src_skip, *region_of(*dst, ordinal),
+                                   dst->tail() + dst_skip, run, streaming);
+    if (status != Status::success) {
+      return status;
+    }
+    src_skip += run;
+    dst_skip += run;
+    size -= run;
+  }
+  return Status::success;
+}
+
+}  // namespace pydoca::sim

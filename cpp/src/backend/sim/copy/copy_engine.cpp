@@ -1,0 +1,211 @@
+#include "backend/sim/copy/copy_engine.hpp"
+
+#include "backend/sim/copy/copy_queue.hpp"
+#include "detail/copy_bytes.hpp"
+#include "detail/pause.hpp"
+#include "detail/signals_blocked.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace pydoca::sim {
+
+namespace {
+
+/// What a core takes at a time: small enough to share an operation between cores, large enough that taking it costs
+/// nothing beside copying it. Long operations come in longer pieces: two cores that write around the cache to
+/// neighbouring small pieces were at 0.8 of the speed.
+constexpr std::uint64_t piece_size(std::uint64_t length) noexcept {
+  constexpr std::uint64_t ki = 1024;
+  return length < 2048 * ki ? 256 * ki : 1024 * ki;
+}
+/// Once this much work waits, data will not stay in the cache, and stores go around it until nothing waits.
+constexpr std::uint64_t streaming_threshold = 16 * 1024 * 1024;
+/// How long a worker looks for more before it sleeps: about what waking it costs.
+constexpr auto spin_time = std::chrono::microseconds(50);
+constexpr unsigned max_workers = 4;
+
+std::uint32_t piece_count(std::uint64_t length) noexcept {
+  return static_cast<std::uint32_t>((length + piece_size(length) - 1) / piece_size(length));
+}
+
+/// The last piece may be shorter.
+std::uint64_t piece_length(const backend::CopyOperation& operation, std::uint32_t index) noexcept {
+  const std::uint64_t size = piece_size(operation.length);
+  return std::min(size, operation.length - index * size);
+}
+
+/// For good: in a forked child, the system may have given a thread of the child's own the name of one of the parent's,
+/// so that neither joining nor detaching is safe. Kept reachable, as leak checkers want it.
+void keep_inherited(std::vector<std::thread> threads) {
+  struct Kept {
+    std::vector<std::thread> threads;
+    Kept* next;
+  };
+  static std::atomic<Kept*> all{nullptr};
+  auto* const kept = new Kept{std::move(threads), all.load(std::memory_order_relaxed)};
+  while (!all.compare_exchange_weak(kept->next, kept, std::memory_order_release, std::memory_order_relaxed)) {
+  }
+}
+
+}  // namespace
+
+CopyEngine::CopyEngine(const CopyLimits& limits, const std::atomic<bool>& removed)
+    : limits_(limits), removed_(removed) {}
+
+CopyEngine::~CopyEngine() {
+  stopping_.store(true, std::memory_order_seq_cst);
+  if (!is_inherited()) {
+    wake_workers();
+  }
+  if (is_inherited()) {
+    keep_inherited(std::move(workers_));
+  }
+  for (std::thread& worker : workers_) {
+    worker.join();
+  }
+}
+
+bool CopyEngine::start() {
+  if (is_inherited()) {
+    throw Error(Status::bad_state, "start copying: the device was opened before this process was forked; open it here");
+  }
+  const std::lock_guard lock(mutex_);
+  const detail::SignalsBlocked blocked;
+  const unsigned count = std::clamp(std::thread::hardware_concurrency(), 2U, max_workers + 1) - 1;
+  try {
+    while (workers_.size() < count) {
+      workers_.emplace_back([this] { run_worker(); });
+    }
+  } catch (const std::system_error&) {
+    // Fewer will do.
+  }
+  return !workers_.empty();
+}
+
+void CopyEngine::push(backend::CopyOperation& operation) noexcept {
+  operation.claimed.store(0, std::memory_order_relaxed);
+  operation.finished.store(0, std::memory_order_relaxed);
+  operation.worst.store(Status::success, std::memory_order_relaxed);
+  operation.next = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    (last_ != nullptr ? last_->next : first_) = &operation;
+    last_ = &operation;
+    bytes_waiting_ += operation.length;
+    streaming_ = streaming_ || (bytes_waiting_ >= streaming_threshold && detail::can_stream());
+    has_work_.store(true, std::memory_order_seq_cst);
+  }
+  if (asleep_.load(std::memory_order_seq_cst) && asleep_.exchange(false, std::memory_order_seq_cst)) {
+    wake_workers();
+  }
+}
+
+void CopyEngine::wake_workers() noexcept {
+  wake_ups_.fetch_add(1, std::memory_order_seq_cst);
+  wake_ups_.notify_all();
+}
+
+CopyEngine::Piece CopyEngine::claim() noexcept {
+  const std::lock_guard lock(mutex_);
+  if (first_ == nullptr) {
+    return {};
+  }
+  auto* operation = static_cast<backend::CopyOperation*>(first_);
+  const Piece piece{operation, operation->claimed.fetch_add(1, std::memory_order_relaxed), streaming_};
+  bytes_waiting_ -= piece_length(*operation, piece.index);
+  if (piece.index + 1 == piece_count(operation->length)) {
+    first_ = operation->next;
+    if (first_ == nullptr) {
+      last_ = nullptr;
+      has_work_.store(false, std::memory_order_relaxed);
+      streaming_ = false;
+    }
+  }
+  return piece;
+}
+
+bool CopyEngine::work_one(CopyQueue* own) noexcept {
+  if (!has_work_.load(std::memory_order_relaxed)) {
+    return false;
+  }
+  const Piece piece = claim();
+  if (piece.operation == nullptr) {
+    return false;
+  }
+  execute(piece, own);
+  return true;
+}
+
+void CopyEngine::execute(const Piece& piece, CopyQueue* own) noexcept {
+  backend::CopyOperation& operation = *piece.operation;
+  auto& queue = *static_cast<CopyQueue*>(operation.queue);
+  Status status = removed() ? Status::driver : Status::shutdown;
+  if (!removed() && !queue.broken()) {
+    status = copy_piece(operation, limits_.ordinal, piece.index * piece_size(operation.length),
+                        piece_length(operation, piece.index), piece.streaming);
+  }
+  if (status != Status::success) {
+    operation.worst.store(status, std::memory_order_relaxed);
+  }
+  const std::uint32_t pieces = piece_count(operation.length);
+  if (operation.finished.fetch_add(1, std::memory_order_acq_rel) + 1 == pieces) {
+    const Status worst = operation.worst.load(std::memory_order_relaxed);
+    &queue == own ? queue.finish(operation, worst) : queue.finish_remotely(operation, worst);
+  }
+}
+
+backend::Operation* CopyEngine::withdraw(const CopyQueue& queue) noexcept {
+  const std::lock_guard lock(mutex_);
+  backend::Operation* taken = nullptr;
+  backend::Operation** taken_end = &taken;
+  backend::Operation* rest = std::exchange(first_, nullptr);
+  last_ = nullptr;
+  while (rest != nullptr) {
+    auto* operation = static_cast<backend::CopyOperation*>(rest);
+    rest = std::exchange(operation->next, nullptr);
+    if (operation->queue == &queue && operation->claimed.load(std::memory_order_relaxed) == 0) {
+      bytes_waiting_ -= operation->length;
+      *taken_end = operation;
+      taken_end = &operation->next;
+    } else {
+      (last_ != nullptr ? last_->next : first_) = operation;
+      last_ = operation;
+    }
+  }
+  has_work_.store(first_ != nullptr, std::memory_order_relaxed);
+  streaming_ = streaming_ && first_ != nullptr;
+  return taken;
+}
+
+bool CopyEngine::spin_for_work() const noexcept {
+  const auto end = std::chrono::steady_clock::now() + spin_time;
+  do {
+    for (int i = 0; i < 64; ++i) {
+      if (has_work_.load(std::memory_order_relaxed) || stopping_.load(std::memory_order_relaxed)) {
+        return true;
+      }
+      detail::pause();
+    }
+  } while (std::chrono::steady_clock::now() < end);
+  return false;
+}
+
+void CopyEngine::sleep_for_work() noexcept {
+  const std::uint32_t seen = wake_ups_.load(std::memory_order_seq_cst);
+  asleep_.store(true, std::memory_order_seq_cst);
+  if (!has_work_.load(std::memory_order_seq_cst) && !stopping_.load(std::memory_order_seq_cst)) {
+    wake_ups_.wait(seen, std::memory_order_seq_cst);
+  }
+}
+
+void CopyEngine::run_worker() noexcept {
+  while (!stopping_.load(std::memory_order_relaxed)) {
+    if (!work_one(nullptr) && !spin_for_work()) {
+      sleep_for_work();
+    }
+  }
+}
+
+}  // namespace pydoca::sim

@@ -1,0 +1,20 @@
+#pragma once
+
+#include "pydoca/backend.hpp"
+
+#include "backend/sim/place/place.hpp"
+
+#include <memory>
+#include <span>
+
+namespace pydoca::sim {
+
+/// Throw as backend::Device does.
+std::unique_ptr<backend::Counter> create_counter(const Place& place, const backend::MemoryRange* memory);
+std::unique_ptr<backend::Counter> import_counter(const Place& place, std::span<const std::byte> blob,
+                                                 backend::CounterScope scope);
+
+/// Whose it is, as origin_of() its blob; 0 unless it was imported.
+std::uint64_t origin_of(const backend::Counter& counter) noexcept;
+
+}  // namespace pydoca::sim

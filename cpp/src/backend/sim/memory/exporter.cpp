@@ -1,0 +1,332 @@
+#include "backend/sim/memory/exporter.hpp"
+
+#include "backend/sim/fabric/fabric.hpp"
+#include "backend/sim/memory/process.hpp"
+#include "backend/sim/memory/word.hpp"
+#include "detail/concat.hpp"
+#include "detail/wait_limit.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+namespace pydoca::sim {
+
+namespace {
+
+constexpr std::chrono::milliseconds withdraw_timeout(1000);
+constexpr std::chrono::microseconds longest_pause(500);
+constexpr int max_waiting_importers = 64;
+
+bool is_read_only(Access access) noexcept {
+  return !allows(access, Access::pci_read_write | Access::rdma_write | Access::rdma_atomic);
+}
+
+/// Writable files cannot be given away any more once their memory was sealed.
+bool can_be_mapped(const backend::MemoryRange& range, Access access) noexcept {
+  return range.location.has_value() && (is_read_only(access) || !range.location->memory->future_writes_sealed());
+}
+
+detail::Fd duplicate(int fd) {
+  detail::Fd copy = detail::Fd::duplicate_of(fd);
+  if (!copy) {
+    throw Error(Status::operating_system, "export memory: out of file descriptors");
+  }
+  return copy;
+}
+
+}  // namespace
+
+/// An importer's connection: one request, then silence until it ends, or atomic operations.
+class Exporter::Importer final : public Service::Connection {
+ public:
+  explicit Importer(Exporter& exporter) noexcept : exporter_(exporter) {}
+
+  bool readable(Service& /*service*/, Service::Id id, int fd) noexcept override {
+    return answered_ ? change_word(id, fd) : take_request(id, fd);
+  }
+
+  void ended(Service& /*service*/, Service::Id id) noexcept override { exporter_.forget(id); }
+
+ private:
+  bool take_request(Service::Id id, int fd) noexcept {
+    ImportRequest request;
+    ReceivedFds unwanted;
+    const Status status = receive_message(fd, std::as_writable_bytes(std::span(&request, 1)), unwanted);
+    if (status == Status::again) {
+      return true;
+    }
+    if (status != Status::success || unwanted.count != 0 || request.protocol != import_protocol) {
+      return false;
+    }
+    answered_ = true;
+    return answer(request, id, fd);
+  }
+
+  /// A peer that breaks the protocol is not let go while it may be inside: its connection is what tells us of its end.
+  bool change_word(Service::Id id, int fd) noexcept {
+    WordChange change;
+    ReceivedFds unwanted;
+    const Status status = receive_message(fd, std::as_writable_bytes(std::span(&change, 1)), unwanted);
+    if (status == Status::success && change.protocol == import_protocol) {
+      const WordReply reply = exporter_.change_word(change, id);
+      static_cast<void>(send_message(fd, std::as_bytes(std::span(&reply, 1)), {}));
+    }
+    return status != Status::connection_reset;
+  }
+
+  bool answer(const ImportRequest& request, Service::Id id, int fd) noexcept {
+    ReceivedFds files;
+    ImportReply reply;
+    try {
+      reply = exporter_.grant(request, id, peer_pid(fd), files);
+    } catch (const Error& error) {
+      reply.status = error.status();
+    } catch (...) {
+      reply.status = Status::no_memory;
+    }
+    std::array<int, max_message_fds> numbers{};
+    std::ranges::transform(files.fds, numbers.begin(), &detail::Fd::get);
+    return send_message(fd, std::as_bytes(std::span(&reply, 1)), std::span(numbers).first(files.count)) ==
+           Status::success;
+  }
+
+  Exporter& exporter_;
+  bool answered_ = false;
+};
+
+class Exporter::Listener final : public Service::Connection {
+ public:
+  explicit Listener(Exporter& exporter) noexcept : exporter_(exporter) {}
+
+  bool readable(Service& service, Service::Id /*id*/, int fd) noexcept override {
+    Status status = Status::success;
+    detail::Fd peer = accept_peer(fd, status);
+    if (status == Status::full) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));  // it stays readable; do not spin
+    }
+    if (!peer) {
+      return true;
+    }
+    try {
+      service.add(std::move(peer), std::make_unique<Importer>(exporter_));
+    } catch (...) {  // out of memory: the peer sees its connection end
+    }
+    return true;
+  }
+
+  void ended(Service& /*service*/, Service::Id /*id*/) noexcept override {}
+
+ private:
+  Exporter& exporter_;
+};
+
+Exporter& Exporter::instance() {
+  static std::atomic<Exporter*> current{nullptr};
+  Service& service = Service::instance();
+  Exporter* exporter = current.load(std::memory_order_acquire);
+  if (exporter != nullptr && &exporter->service_ == &service) {
+    return *exporter;
+  }
+  std::unique_ptr<Exporter> fresh(new Exporter(service, exporter));
+  if (current.compare_exchange_strong(exporter, fresh.get(), std::memory_order_acq_rel)) {
+    return *fresh.release();
+  }
+  return *exporter;
+}
+
+Key Exporter::listen(const std::string& fabric) {
+  const Service::Lock lock = service_.lock();
+  const auto known = std::ranges::find(addresses_, fabric, &Address::fabric);
+  if (known != addresses_.end()) {
+    return known->key;
+  }
+  const Key key = random_key();
+  const std::string_view text(reinterpret_cast<const char*>(key.data()), key.size());
+  service_.add(listen_at(fabric_address(fabric, "memory", text), max_waiting_importers),
+               std::make_unique<Listener>(*this));
+  addresses_.push_back({fabric, key});
+  return key;
+}
+
+std::uint32_t Exporter::free_slot() {
+  const auto found =
+      std::ranges::find_if(entries_, [](const Entry& entry) { return !entry.live && entry.grants.empty(); });
+  const auto slot = static_cast<std::uint32_t>(found - entries_.begin());
+  if (found == entries_.end()) {
+    entries_.emplace_back();
+  }
+  return slot;
+}
+
+Exporter::Export Exporter::add(const backend::MemoryRange& range, Access access, std::shared_ptr<Companion> companion) {
+  if (is_read_only(access) && range.location.has_value()) {
+    range.location->memory->seal_future_writes();
+  }
+  const Key nonce = random_key();
+  const Service::Lock lock = service_.lock();
+  const std::uint32_t slot = free_slot();
+  Entry& entry = entries_[slot];
+  entry.live = true;
+  entry.nonce = nonce;
+  entry.access = access;
+  entry.range = range;
+  entry.companion = std::move(companion);
+  return {.slot = slot, .epoch = entry.epoch, .nonce = nonce};
+}
+
+void Exporter::end(Entry& entry) noexcept {
+  entry.live = false;
+  ++entry.epoch;
+  for (const Grant& grant : entry.grants) {
+    (*grant.gate)->close(Gate::withdrawn);
+  }
+  if (entry.companion != nullptr) {
+    entry.companion->withdrawn();
+  }
+}
+
+void Exporter::revoke(const Grant& grant) noexcept {
+  if (grant.foreign) {
+    tracer_.disallow(grant.importer);
+  }
+}
+
+/// Lets go of the importers that are outside; true when nobody is left, and the memory with them.
+bool Exporter::retire(Entry& entry) noexcept {
+  std::erase_if(entry.grants, [this](const Grant& grant) {
+    const bool outside = (*grant.gate)->is_empty();
+    if (outside) {
+      revoke(grant);
+      service_.remove(grant.connection);
+    }
+    return outside;
+  });
+  if (!entry.grants.empty()) {
+    return false;
+  }
+  entry.range = {};
+  entry.companion.reset();
+  return true;
+}
+
+Status Exporter::withdraw(const Export& what) noexcept {
+  detail::WaitLimit limit(withdraw_timeout);
+  std::chrono::microseconds pause(20);
+  Service::Lock lock = service_.lock();
+  if (entries_[what.slot].live && entries_[what.slot].epoch == what.epoch) {
+    end(entries_[what.slot]);
+  }
+  // A slot in use by another export is proof that this one ended.
+  while (!entries_[what.slot].live && !retire(entries_[what.slot])) {
+    lock.unlock();
+    if (limit.check() != Status::success) {
+      return Status::again;
+    }
+    std::this_thread::sleep_for(pause);  // leaving a gate rings no bell: that is what makes it cheap
+    pause = std::min(2 * pause, longest_pause);
+    lock.lock();
+  }
+  return Status::success;
+}
+
+void Exporter::abandon(const Export& what) noexcept {
+  const Service::Lock lock = service_.lock();
+  Entry& entry = entries_[what.slot];
+  if (entry.live && entry.epoch == what.epoch) {
+    end(entry);
+  }
+  if (!entry.live) {
+    retire(entry);
+  }
+}
+
+ImportReply Exporter::judge(const ImportRequest& request) const noexcept {
+  ImportReply reply;
+  if (request.slot >= entries_.size()) {
+    reply.status = Status::invalid_value;
+    return reply;
+  }
+  const Entry& entry = entries_[request.slot];
+  reply.epoch = entry.epoch;
+  if (!entry.live || request.epoch != entry.epoch) {
+    reply.status = Status::bad_state;
+  } else if (request.nonce != entry.nonce || request.access != entry.access) {
+    reply.status = Status::invalid_value;
+  }
+  return reply;
+}
+
+ImportReply Exporter::grant(const ImportRequest& request, Service::Id connection, pid_t importer, ReceivedFds& files) {
+  ImportReply reply = judge(request);
+  if (reply.status != Status::success) {
+    return reply;
+  }
+  Entry& entry = entries_[request.slot];
+  const bool mapped = can_be_mapped(entry.range, entry.access);
+  ReceivedFds sent;
+  Grant grant{.connection = connection,
+              .gate = SharedPage<Gate>::create(sent.fds[0]),
+              .importer = importer,
+              .foreign = !mapped};
+  sent.count = 1;
+  if (mapped) {
+    sent.fds[sent.count++] = duplicate(entry.range.location->memory->fd());
+    reply.offset = entry.range.location->offset;
+  }
+  if (entry.companion != nullptr) {
+    for (const int file : entry.companion->files()) {
+      sent.fds[sent.count++] = duplicate(file);
+    }
+  }
+  entry.grants.reserve(entry.grants.size() + 1);
+  if (!mapped && (reply.status = tracer_.allow(importer)) != Status::success) {
+    return reply;
+  }
+  reply.mapped = mapped ? 1 : 0;
+  reply.base = reinterpret_cast<std::uint64_t>(entry.range.addr);
+  reply.length = entry.range.len;
+  entry.grants.push_back(std::move(grant));
+  files = std::move(sent);
+  return reply;
+}
+
+WordReply Exporter::change_word(const WordChange& change, Service::Id connection) noexcept {
+  const auto entry = std::ranges::find_if(entries_, [&](const Entry& candidate) {
+    return candidate.live &&
+           std::ranges::find(candidate.grants, connection, &Grant::connection) != candidate.grants.end();
+  });
+  WordReply reply{.status = Status::io_failed};
+  if (entry == entries_.end() || !allows(entry->access, Access::rdma_atomic) ||
+      entry->range.len < sizeof reply.before) {
+    return reply;
+  }
+  const std::uint64_t offset = change.addr - reinterpret_cast<std::uint64_t>(entry->range.addr);
+  if (change.addr % sizeof reply.before == 0 && offset <= entry->range.len - sizeof reply.before) {
+    reply.before = change_word_here(*reinterpret_cast<std::uint64_t*>(entry->range.addr + offset), change);
+    reply.status = Status::success;
+  }
+  return reply;
+}
+
+void Exporter::forget(Service::Id connection) noexcept {
+  for (Entry& entry : entries_) {
+    std::erase_if(entry.grants, [&](const Grant& grant) {
+      const bool gone = grant.connection == connection;
+      if (gone) {
+        revoke(grant);
+        if (entry.companion != nullptr && !(*grant.gate)->said_goodbye()) {
+          entry.companion->importer_died((*grant.gate)->said_hello());
+        }
+      }
+      return gone;
+    });
+    if (!entry.live && entry.grants.empty()) {
+      entry.range = {};
+      entry.companion.reset();
+    }
+  }
+}
+
+}  // namespace pydoca::sim

@@ -1,0 +1,98 @@
+#pragma once
+
+#include "pydoca/backend.hpp"
+
+#include "backend/sim/fabric/fd_message.hpp"
+#include "backend/sim/fabric/service.hpp"
+#include "backend/sim/fabric/shared_page.hpp"
+#include "backend/sim/memory/blob.hpp"
+#include "backend/sim/memory/gate.hpp"
+#include "backend/sim/memory/import_protocol.hpp"
+#include "backend/sim/memory/tracer.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace pydoca::sim {
+
+/// This process's exports, and who has imported them. Any thread may call; the service's thread answers importers.
+class Exporter {
+ public:
+  /// What goes with memory that holds a counter or a queue pair's inbox: further files for importers, and who hears of
+  /// their end.
+  class Companion {
+   public:
+    virtual ~Companion() = default;
+    virtual std::vector<int> files() const = 0;
+    // Under the service's lock, from any thread:
+    /// It left without a goodbye; had_imported: and not because its import failed on its side.
+    virtual void importer_died(bool had_imported) noexcept = 0;
+    virtual void withdrawn() noexcept = 0;
+  };
+  struct Export {
+    std::uint32_t slot = 0;
+    std::uint64_t epoch = 0;
+    Key nonce{};
+  };
+
+  /// After fork() the child has an exporter of its own, without exports.
+  static Exporter& instance();
+  bool is_current() const noexcept { return service_.is_current(); }
+
+  /// Where importers in this fabric reach this process. Throws operating_system.
+  Key listen(const std::string& fabric);
+  /// access: pci_read_only or pci_read_write, or RDMA flags. Read-only pydoca memory is sealed against new writable
+  /// mappings.
+  Export add(const backend::MemoryRange& range, Access access, std::shared_ptr<Companion> companion = nullptr);
+  /// Ends the export at once, then waits for accesses under way. again: one has not ended within the time-out, or
+  /// before a signal that ended the wait.
+  Status withdraw(const Export& what) noexcept;
+  /// The same without waiting; the export keeps its memory until every importer is out of it.
+  void abandon(const Export& what) noexcept;
+
+ private:
+  class Listener;
+  class Importer;
+
+  struct Grant {
+    Service::Id connection = 0;
+    std::unique_ptr<SharedPage<Gate>> gate;
+    pid_t importer = 0;
+    bool foreign = false;
+  };
+  struct Entry {
+    std::uint64_t epoch = 1;
+    bool live = false;
+    Key nonce{};
+    Access access{};
+    backend::MemoryRange range;
+    std::shared_ptr<Companion> companion;
+    std::vector<Grant> grants;
+  };
+  struct Address {
+    std::string fabric;
+    Key key{};
+  };
+
+  explicit Exporter(Service& service, Exporter* previous) : service_(service), previous_(previous) {}
+
+  // Under the service's lock:
+  std::uint32_t free_slot();
+  void end(Entry& entry) noexcept;
+  bool retire(Entry& entry) noexcept;
+  void revoke(const Grant& grant) noexcept;
+  ImportReply judge(const ImportRequest& request) const noexcept;
+  ImportReply grant(const ImportRequest& request, Service::Id connection, pid_t importer, ReceivedFds& files);
+  WordReply change_word(const WordChange& change, Service::Id connection) noexcept;
+  void forget(Service::Id connection) noexcept;
+
+  Service& service_;
+  Exporter* const previous_;  ///< of the process that forked this one; kept reachable and never used
+  std::vector<Entry> entries_;
+  std::vector<Address> addresses_;
+  Tracer tracer_;
+};
+
+}  // namespace pydoca::sim

@@ -1,0 +1,168 @@
+#include "backend/sim/memory/imported_region.hpp"
+
+#include "pydoca/status.hpp"
+
+#include "backend/sim/fabric/fd_message.hpp"
+#include "backend/sim/memory/import_protocol.hpp"
+#include "detail/concat.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <limits>
+#include <span>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+
+namespace pydoca::sim {
+
+namespace {
+
+constexpr std::string_view owner_ended = "the process that owns it has ended";
+
+/// A connection on which nothing more is said: its end is the message.
+class OwnerWatch final : public Service::Connection {
+ public:
+  OwnerWatch(std::shared_ptr<SharedPage<Gate>> gate, detail::Fd wakes) noexcept
+      : gate_(std::move(gate)), wakes_(std::move(wakes)) {}
+
+  bool readable(Service& /*service*/, Service::Id /*id*/, int fd) noexcept override {
+    std::array<std::byte, 64> unexpected;
+    return ::recv(fd, unexpected.data(), unexpected.size(), MSG_DONTWAIT) > 0 || errno == EAGAIN;
+  }
+  void ended(Service& /*service*/, Service::Id /*id*/) noexcept override {
+    (*gate_)->close(Gate::owner_died);
+    if (wakes_) {
+      ::eventfd_write(wakes_.get(), 1);
+    }
+  }
+
+ private:
+  std::shared_ptr<SharedPage<Gate>> gate_;
+  detail::Fd wakes_;
+};
+
+/// Huge pages can be mapped from multiples of their size only, which is what the file reports as its block size.
+std::uint64_t alignment_of(int file) noexcept {
+  struct stat info{};
+  constexpr std::uint64_t page = 4096;
+  return ::fstat(file, &info) == 0 ? std::max(page, static_cast<std::uint64_t>(info.st_blksize)) : page;
+}
+
+}  // namespace
+
+ImportedRegion::ImportedRegion(std::uint64_t base, std::uint64_t length, bool writable,
+                               std::shared_ptr<SharedPage<Gate>> gate)
+    : shared_gate_(std::move(gate)) {
+  kind_ = Kind::foreign;
+  readable_ = true;
+  writable_ = writable;
+  base_ = base;
+  len_ = length;
+  gate_ = &**shared_gate_;
+}
+
+ImportedRegion::~ImportedRegion() {
+  // A forked child has no part in its parent's connections.
+  if (service_ != nullptr && service_->is_current()) {
+    gate_->say_goodbye();
+    const Service::Lock lock = service_->lock();
+    service_->remove(connection_);
+  }
+  if (mapping_ != nullptr) {
+    ::munmap(mapping_, mapping_size_);
+  }
+}
+
+std::string_view ImportedRegion::lost() const noexcept {
+  switch (gate_->reason()) {
+    case Gate::open:
+      break;
+    case Gate::withdrawn:
+      return "its owner has withdrawn the export; ask it for another";
+    case Gate::owner_died:
+      return owner_ended;
+  }
+  // Its death may be known to the kernel before its connection ends.
+  return owner_pid_ != 0 && ::kill(owner_pid_, 0) != 0 && errno == ESRCH ? owner_ended : std::string_view();
+}
+
+void ImportedRegion::map(int file, std::uint64_t offset) {
+  if (offset > std::numeric_limits<std::uint64_t>::max() - len_) {
+    throw Error(Status::not_permitted, "import: the owner's offset is no offset");
+  }
+  require_sealed(file, offset + len_);
+  const std::uint64_t alignment = alignment_of(file);
+  const std::uint64_t lead = offset % alignment;
+  // The kernel rounds up by itself when it maps huge pages, but not when it unmaps them.
+  const std::uint64_t size = (len_ + lead + alignment - 1) / alignment * alignment;
+  const int protection = writable_ ? PROT_READ | PROT_WRITE : PROT_READ;
+  void* const address =
+      ::mmap(nullptr, size, protection, MAP_SHARED | MAP_POPULATE, file, static_cast<off_t>(offset - lead));
+  if (address == MAP_FAILED) {
+    throw Error(Status::no_memory, detail::concat("import: cannot map ", len_, " bytes: ", std::strerror(errno)));
+  }
+  kind_ = Kind::mapped;
+  mapping_ = address;
+  mapping_size_ = size;
+  local_ = static_cast<std::byte*>(address) + lead;
+}
+
+void ImportedRegion::set_network(Access access, std::uint64_t origin) noexcept {
+  readable_ = writable_ = false;
+  network_access_ = access;
+  origin_ = origin;
+}
+
+void ImportedRegion::reach(pid_t owner) {
+  std::byte probe{};
+  const iovec here{.iov_base = &probe, .iov_len = 1};
+  const iovec there{.iov_base = reinterpret_cast<void*>(base_), .iov_len = 1};
+  if (owner <= 0 || ::process_vm_readv(owner, &here, 1, &there, 1, 0) != 1) {
+    const bool gone = owner > 0 && errno == ESRCH;
+    throw Error(gone ? Status::not_connected : Status::not_permitted,
+                detail::concat("import: the system does not let this process read memory of process ", owner,
+                               owner > 0 ? detail::concat(" (", std::strerror(errno), ")") : " (another PID namespace)",
+                               "; allocate it with pydoca.alloc, or permit ptrace"));
+  }
+  owner_pid_ = owner;
+}
+
+Status ImportedRegion::ask_owner(const WordChange& change, std::uint64_t& before) const noexcept {
+  if (!word_channel_ ||
+      send_message(word_channel_.get(), std::as_bytes(std::span(&change, 1)), {}) != Status::success) {
+    return Status::io_failed;
+  }
+  const auto end = std::chrono::steady_clock::now() + owner_timeout;
+  WordReply reply;
+  ReceivedFds unwanted;
+  Status status = Status::again;
+  while (status == Status::again && std::chrono::steady_clock::now() < end) {  // the socket waits for a slice
+    status = receive_message(word_channel_.get(), std::as_writable_bytes(std::span(&reply, 1)), unwanted);
+  }
+  if (status == Status::again) {
+    ::shutdown(word_channel_.get(), SHUT_RDWR);  // a late answer must not be taken for another's
+    return Status::time_out;
+  }
+  if (status != Status::success || reply.protocol != import_protocol || reply.status != Status::success) {
+    return Status::io_failed;
+  }
+  before = reply.before;
+  return Status::success;
+}
+
+void ImportedRegion::watch(detail::Fd connection, detail::Fd wakes) {
+  Service& service = Service::instance();
+  const Service::Lock lock = service.lock();
+  connection_ = service.add(std::move(connection), std::make_unique<OwnerWatch>(shared_gate_, std::move(wakes)));
+  service_ = &service;
+  gate_->say_hello();
+}
+
+}  // namespace pydoca::sim

@@ -1,0 +1,48 @@
+#pragma once
+
+#include "pydoca/status.hpp"
+
+#include "backend/sim/fabric/service.hpp"
+#include "backend/sim/fabric/shared_page.hpp"
+#include "backend/sim/memory/import_protocol.hpp"
+#include "backend/sim/memory/region.hpp"
+#include "detail/fd.hpp"
+
+#include <memory>
+#include <string_view>
+#include <utility>
+
+namespace pydoca::sim {
+
+/// Another process's memory. Its gate closes when the owner withdraws it or dies.
+class ImportedRegion final : public Region {
+ public:
+  ImportedRegion(std::uint64_t base, std::uint64_t length, bool writable, std::shared_ptr<SharedPage<Gate>> gate);
+  ~ImportedRegion() override;
+
+  std::string_view lost() const noexcept override;
+  /// Maps the owner's file, in which the memory starts at offset. Throws not_permitted when it is not sealed or too
+  /// short, no_memory.
+  void map(int file, std::uint64_t offset);
+  /// Makes it a network peer's, who is reached through a queue pair only.
+  void set_network(Access access, std::uint64_t origin) noexcept;
+  /// Reaches into the owner's process. Throws not_permitted when the system does not let us, not_connected.
+  void reach(pid_t owner);
+  /// Has a connection of its own ask the owner for atomic operations, which foreign memory needs.
+  void set_word_channel(detail::Fd channel) noexcept { word_channel_ = std::move(channel); }
+  /// io_failed: the owner refuses, is gone, or does not answer in time.
+  Status ask_owner(const WordChange& change, std::uint64_t& before) const noexcept;
+  /// Keeps the connection and closes the gate when it ends; then wakes, an event file if given, is written to. Throws
+  /// operating_system.
+  void watch(detail::Fd connection, detail::Fd wakes = {});
+
+ private:
+  std::shared_ptr<SharedPage<Gate>> shared_gate_;
+  void* mapping_ = nullptr;
+  std::size_t mapping_size_ = 0;
+  detail::Fd word_channel_;
+  Service* service_ = nullptr;
+  Service::Id connection_ = 0;
+};
+
+}  // namespace pydoca::sim

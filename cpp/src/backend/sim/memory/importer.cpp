@@ -1,0 +1,285 @@
+#include "backend/sim/memory/importer.hpp"
+
+#include "backend/sim/fabric/fabric.hpp"
+#include "backend/sim/fabric/fd_message.hpp"
+#include "backend/sim/memory/blob.hpp"
+#include "backend/sim/memory/import_protocol.hpp"
+#include "backend/sim/memory/imported_region.hpp"
+#include "backend/sim/memory/process.hpp"
+#include "detail/concat.hpp"
+#include "detail/wait_limit.hpp"
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <unistd.h>
+
+namespace pydoca::sim {
+
+namespace {
+
+template <class... Pieces>
+[[noreturn]] void refuse(Status status, const Pieces&... why) {
+  throw Error(status, detail::concat("import: ", why...));
+}
+
+std::string_view pci_addr_of(const Blob& blob) noexcept { return {blob.pci_addr.data(), blob.pci_addr.size()}; }
+
+constexpr std::string_view name_of(BlobKind kind) noexcept {
+  switch (kind) {
+    case BlobKind::memory:
+      return "a memory map";
+    case BlobKind::pci_counter:
+      return "a sync event, for the other side of a PCIe link";
+    case BlobKind::net_counter:
+      return "a sync event, for a network peer";
+    case BlobKind::net_memory:
+      return "a memory map, for a network peer";
+    case BlobKind::queue_pair:
+      break;
+  }
+  return "an RDMA connection";
+}
+
+Blob read(std::span<const std::byte> bytes, BlobKind kind) {
+  Blob blob;
+  switch (parse(bytes, blob)) {
+    case Status::success:
+      if (blob.kind != kind) {
+        refuse(Status::invalid_value, "the blob is of ", name_of(blob.kind), ", and ", name_of(kind), " is expected");
+      }
+      return blob;
+    case Status::unsupported_version:
+      refuse(Status::unsupported_version, "the blob is of another version of pydoca; use the same one on both sides");
+    default:
+      refuse(Status::invalid_value, "these ", bytes.size(), " bytes are no export of pydoca (", blob_size,
+             " bytes), or were damaged on the way");
+  }
+}
+
+void require_same_place(const Place& place, const Blob& blob) {
+  if (blob.boot_id != boot_id()) {
+    refuse(Status::not_connected, "the blob was made on another machine, or before this one booted");
+  }
+  if (blob.owner_uid != ::geteuid()) {
+    refuse(Status::not_permitted, "the memory belongs to user ", blob.owner_uid, ", and this is user ", ::geteuid());
+  }
+  if (blob.fabric_hash != fabric_hash(place.fabric())) {
+    refuse(Status::not_permitted, "the blob is of another fabric than \"", place.fabric(),
+           "\"; set PYDOCA_FABRIC to the same name on both sides");
+  }
+}
+
+void require_parent(const Place& place, const Blob& blob) {
+  const std::string_view address = pci_addr_of(blob);
+  const auto exporter = host_function_at(address);
+  if (!exporter.has_value()) {
+    refuse(Status::not_permitted, "it was exported through ", address, ", which is no host function of this topology");
+  }
+  if (exporter->parent != place.properties().name) {
+    refuse(Status::not_permitted, "it was exported through ", exporter->properties.name, " (", address, "), which ",
+           exporter->parent.empty() ? "no device" : exporter->parent, " can reach and ", place.properties().name,
+           " cannot");
+  }
+}
+
+/// Whichever side exported it.
+void require_link(const Place& place, const Blob& blob) {
+  if (place.properties().side == Side::dpu) {
+    require_parent(place, blob);
+  } else if (address_of(place.parent()) != pci_addr_of(blob)) {
+    refuse(Status::not_permitted, "it was exported through ", pci_addr_of(blob), ", and ", place.properties().name,
+           place.parent().empty() ? " is linked to no function of the DPU" : " is linked to ", place.parent());
+  }
+}
+
+[[noreturn]] void refuse_silence(Status status, const Blob& blob) {
+  if (status == Status::again) {
+    refuse(status, "a signal ended the wait for its owner, process ", blob.owner_pid, "; import it again");
+  }
+  refuse(Status::time_out, "its owner, process ", blob.owner_pid, ", does not answer");
+}
+
+detail::Fd connect_owner(const Place& place, const Blob& blob, detail::WaitLimit& limit) {
+  const std::string_view key(reinterpret_cast<const char*>(blob.socket_key.data()), blob.socket_key.size());
+  Status status = Status::success;
+  detail::Fd fd = connect_within(fabric_address(place.fabric(), "memory", key), limit, status);
+  switch (status) {
+    case Status::success:
+      return fd;
+    case Status::not_found:
+      refuse(Status::not_connected, "its owner, process ", blob.owner_pid, ", is gone");
+    case Status::time_out:
+    case Status::again:
+      refuse_silence(status, blob);
+    case Status::not_permitted:
+      refuse(status, "another user's process answers for process ", blob.owner_pid);
+    default:
+      refuse(status, "cannot reach its owner, process ", blob.owner_pid, ": ", std::strerror(errno));
+  }
+}
+
+/// Repeats what answers again, which means that a slice has passed.
+template <class Call>
+Status repeat(Call call, const Blob& blob, detail::WaitLimit& limit) {
+  Status status = call();
+  while (status == Status::again) {
+    if (const Status waiting = limit.check(); waiting != Status::success) {
+      refuse_silence(waiting, blob);
+    }
+    status = call();
+  }
+  return status;
+}
+
+ImportReply exchange(int fd, const Blob& blob, ReceivedFds& files, detail::WaitLimit& limit) {
+  const ImportRequest request{.epoch = blob.epoch, .nonce = blob.nonce, .slot = blob.slot, .access = blob.access};
+  ImportReply reply;
+  const auto send = [&] { return send_message(fd, std::as_bytes(std::span(&request, 1)), {}); };
+  const auto receive = [&] { return receive_message(fd, std::as_writable_bytes(std::span(&reply, 1)), files); };
+  Status status = repeat(send, blob, limit);
+  if (status == Status::success) {
+    status = repeat(receive, blob, limit);
+  }
+  if (status != Status::success || reply.protocol != import_protocol) {
+    refuse(Status::not_connected, "its owner, process ", blob.owner_pid, ", is gone or answers nonsense");
+  }
+  return reply;
+}
+
+void require_granted(const ImportReply& reply, const Blob& blob) {
+  switch (reply.status) {
+    case Status::success:
+      return;
+    case Status::bad_state:
+      refuse(Status::bad_state, "its owner has stopped it since (epoch ", reply.epoch, ", the blob's is ", blob.epoch,
+             "); ask the owner for a new export");
+    case Status::invalid_value:
+      refuse(Status::invalid_value, "process ", blob.owner_pid, " made no such export");
+    case Status::in_use:
+      refuse(Status::in_use, "another process reads foreign memory of process ", blob.owner_pid,
+             ", and this system permits one (kernel.yama.ptrace_scope); allocate the memory with pydoca.alloc");
+    default:
+      refuse(static_cast<std::uint32_t>(reply.status) < status_count ? reply.status : Status::unknown, "process ",
+             blob.owner_pid, " could not hand it over");
+  }
+}
+
+/// The gate, the memory that can be mapped, what goes with a counter.
+std::size_t expected_files(const ImportReply& reply, BlobKind kind) noexcept {
+  const std::size_t memory = reply.mapped != 0 ? 2 : 1;
+  switch (kind) {
+    case BlobKind::memory:
+    case BlobKind::net_memory:
+      return memory;
+    case BlobKind::queue_pair:
+      return memory + 2;
+    default:
+      return memory + 3;
+  }
+}
+
+bool may_be_foreign(BlobKind kind) noexcept { return kind == BlobKind::memory || kind == BlobKind::net_memory; }
+
+void require_expected(const ImportReply& reply, const Blob& blob, std::size_t num_files) {
+  if (num_files != expected_files(reply, blob.kind) || (!may_be_foreign(blob.kind) && reply.mapped == 0) ||
+      reply.mapped > 1 || reply.base != blob.base || reply.length != blob.length) {
+    refuse(Status::not_connected, "process ", blob.owner_pid, " answers something else than the blob promises");
+  }
+}
+
+/// What the owner of a blob gave for it.
+struct Granted {
+  detail::Fd connection;
+  ImportReply reply;
+  ReceivedFds files;
+};
+
+Granted request(const Place& place, const Blob& blob) {
+  Granted granted;
+  detail::WaitLimit limit(owner_timeout);
+  granted.connection = connect_owner(place, blob, limit);
+  granted.reply = exchange(granted.connection.get(), blob, granted.files, limit);
+  require_granted(granted.reply, blob);
+  require_expected(granted.reply, blob, granted.files.count);
+  return granted;
+}
+
+std::unique_ptr<ImportedRegion> make_region(const Blob& blob, const Granted& granted) {
+  const bool writable = allows(blob.access, Access::pci_read_write | Access::rdma_write | Access::rdma_atomic);
+  std::shared_ptr<SharedPage<Gate>> gate = SharedPage<Gate>::map(granted.files.fds[0].get());
+  auto region = std::make_unique<ImportedRegion>(blob.base, blob.length, writable, std::move(gate));
+  if (granted.reply.mapped != 0) {
+    region->map(granted.files.fds[1].get(), granted.reply.offset);
+  } else {
+    region->reach(peer_pid(granted.connection.get()));
+  }
+  return region;
+}
+
+detail::Fd duplicate(const detail::Fd& file) {
+  detail::Fd copy = detail::Fd::duplicate_of(file.get());
+  if (!copy) {
+    refuse(Status::operating_system, "out of file descriptors; raise the limit (ulimit -n)");
+  }
+  return copy;
+}
+
+}  // namespace
+
+backend::ImportedRegion import_region(const Place& place, std::span<const std::byte> bytes, BlobKind kind) {
+  const Blob blob = read(bytes, kind);
+  require_same_place(place, blob);
+  if (kind == BlobKind::memory) {
+    require_parent(place, blob);
+  }
+  Granted granted = request(place, blob);
+  std::unique_ptr<ImportedRegion> region = make_region(blob, granted);
+  if (kind == BlobKind::net_memory) {
+    region->set_network(blob.access, origin_of(blob));
+    if (region->kind() == Region::Kind::foreign && allows(blob.access, Access::rdma_atomic)) {
+      region->set_word_channel(request(place, blob).connection);
+    }
+  }
+  region->watch(std::move(granted.connection));
+  return {.region = std::move(region), .addr = blob.base, .len = blob.length, .access = blob.access};
+}
+
+ImportedCounterMemory import_counter_memory(const Place& place, std::span<const std::byte> bytes, BlobKind kind) {
+  const Blob blob = read(bytes, kind);
+  require_same_place(place, blob);
+  if (kind == BlobKind::pci_counter) {
+    require_link(place, blob);
+  }
+  if (blob.length != sizeof(std::uint64_t) || blob.access != Access::pci_read_write ||
+      blob.base % sizeof(std::uint64_t) != 0) {
+    refuse(Status::invalid_value, "no sync event is ", blob.length, " bytes long, misaligned or read-only");
+  }
+  Granted granted = request(place, blob);
+  if (granted.reply.offset % sizeof(std::uint64_t) != 0) {
+    refuse(Status::not_connected, "process ", blob.owner_pid, " answers nonsense");
+  }
+  auto& files = granted.files.fds;
+  ImportedCounterMemory memory{.region = make_region(blob, granted),
+                               .addr = blob.base,
+                               .origin = origin_of(blob),
+                               .files = {std::move(files[2]), std::move(files[3]), std::move(files[4])}};
+  memory.region->watch(std::move(granted.connection), duplicate(memory.files[2]));
+  return memory;
+}
+
+ImportedInbox import_inbox(const Place& place, std::span<const std::byte> bytes, detail::Fd wakes) {
+  const Blob blob = read(bytes, BlobKind::queue_pair);
+  require_same_place(place, blob);
+  Granted granted = request(place, blob);
+  auto& files = granted.files.fds;
+  ImportedInbox inbox{.region = make_region(blob, granted),
+                      .addr = blob.base,
+                      .size = blob.length,
+                      .origin = origin_of(blob),
+                      .files = {std::move(files[2]), std::move(files[3])}};
+  inbox.region->watch(std::move(granted.connection), std::move(wakes));
+  return inbox;
+}
+
+}  // namespace pydoca::sim

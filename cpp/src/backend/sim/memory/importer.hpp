@@ -1,0 +1,41 @@
+#pragma once
+
+#include "pydoca/backend.hpp"
+
+#include "backend/sim/memory/blob.hpp"
+#include "backend/sim/memory/imported_region.hpp"
+#include "backend/sim/place/place.hpp"
+
+#include <array>
+#include <memory>
+#include <span>
+
+namespace pydoca::sim {
+
+/// Asks the blob's owner for the memory it describes. Throws as backend::Device::import_pci does; time_out when the
+/// owner does not answer, again when a signal ended the wait for it.
+/// kind: memory or net_memory.
+backend::ImportedRegion import_region(const Place& place, std::span<const std::byte> blob, BlobKind kind);
+
+/// A counter's memory with the files that its owner's companion sent.
+struct ImportedCounterMemory {
+  std::unique_ptr<ImportedRegion> region;
+  std::uint64_t addr = 0;  ///< of the counter, in the region
+  std::uint64_t origin = 0;
+  std::array<detail::Fd, 3> files;
+};
+/// The same for a counter, kind pci_counter or net_counter. files[2] is written to when the owner dies.
+ImportedCounterMemory import_counter_memory(const Place& place, std::span<const std::byte> blob, BlobKind kind);
+
+/// A queue pair's inbox, with the files that its owner's companion sent.
+struct ImportedInbox {
+  std::unique_ptr<ImportedRegion> region;
+  std::uint64_t addr = 0;  ///< of the inbox, in the region
+  std::uint64_t size = 0;
+  std::uint64_t origin = 0;
+  std::array<detail::Fd, 2> files;
+};
+/// The same for an inbox. wakes is written to when it is withdrawn or its owner dies.
+ImportedInbox import_inbox(const Place& place, std::span<const std::byte> blob, detail::Fd wakes);
+
+}  // namespace pydoca::sim

@@ -1,0 +1,17 @@
+#pragma once
+
+#include "backend/sim/memory/blob.hpp"
+
+#include <cstdint>
+
+/// What tells this process from every other one, here and elsewhere.
+namespace pydoca::sim {
+
+/// The kernel's random name of this boot of this machine. Throws operating_system without /proc.
+Key boot_id();
+/// When this process started, in clock ticks since boot; 0 without /proc.
+std::uint64_t start_time();
+/// From the kernel's generator. Throws operating_system.
+Key random_key();
+
+}  // namespace pydoca::sim

@@ -1,0 +1,52 @@
+#pragma once
+
+#include "pydoca/backend.hpp"
+
+#include "backend/sim/memory/gate.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <sys/types.h>
+
+namespace pydoca::sim {
+
+/// A memory region as the simulated copy engine sees it. Addresses are the memory's owner's.
+class Region : public backend::MemoryRegion {
+ public:
+  enum class Kind : std::uint8_t {
+    local,    ///< this process's memory
+    mapped,   ///< the owner's memfd, mapped here
+    foreign,  ///< in process owner_pid(), reached with process_vm_readv and process_vm_writev
+  };
+
+  Kind kind() const noexcept { return kind_; }
+  bool readable() const noexcept { return readable_; }
+  bool writable() const noexcept { return writable_; }
+  bool contains(std::uint64_t addr, std::uint64_t len) const noexcept {
+    return addr >= base_ && len <= len_ && addr - base_ <= len_ - len;
+  }
+  /// The bytes at addr in this process; not for foreign memory.
+  std::byte* at(std::uint64_t addr) const noexcept { return local_ + (addr - base_); }
+  pid_t owner_pid() const noexcept { return owner_pid_; }
+  /// What a queue pair may do to it from here: nothing, unless it was exported to the network. readable() and
+  /// writable() do not hold for such memory.
+  Access network_access() const noexcept { return network_access_; }
+  /// Of memory from the network: whose it is, as origin_of() a blob.
+  std::uint64_t origin() const noexcept { return origin_; }
+  /// To be entered around each access; null for local memory.
+  Gate* gate() const noexcept { return gate_; }
+
+ protected:
+  Kind kind_ = Kind::local;
+  bool readable_ = false;
+  bool writable_ = false;
+  std::uint64_t base_ = 0;
+  std::uint64_t len_ = 0;
+  std::byte* local_ = nullptr;
+  pid_t owner_pid_ = 0;
+  Access network_access_{};
+  std::uint64_t origin_ = 0;
+  Gate* gate_ = nullptr;
+};
+
+}  // namespace pydoca::sim

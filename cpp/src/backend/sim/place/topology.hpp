@@ -1,0 +1,33 @@
+#pragma once
+
+#include "pydoca/sim.hpp"
+
+#include "backend/sim/place/removal.hpp"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace pydoca::sim {
+
+/// A function that is there now: enumeration shows it, a device can be opened on it.
+struct PresentFunction {
+  Function function;
+  std::shared_ptr<Removal> removal;
+};
+
+/// In the topology's order.
+std::vector<backend::DeviceProperties> present_functions();
+/// Throws not_found when no such function is there, or another one now bears the name.
+PresentFunction find_present(const backend::DeviceProperties& properties);
+
+/// The representors of the functions whose parent is the DPU function called parent.
+std::vector<backend::RepresentorProperties> representors_of(std::string_view parent, RepFilter filter);
+/// The host's function with this address (long form), if there is one.
+std::optional<Function> host_function_at(std::string_view pci_addr);
+/// The long PCI address of the function called name; empty when there is none.
+std::string address_of(std::string_view name);
+
+}  // namespace pydoca::sim

@@ -1,0 +1,331 @@
+#include "backend/sim/rdma/connection_manager.hpp"
+
+#include "pydoca/log.hpp"
+#include "pydoca/status.hpp"
+
+#include "backend/sim/fabric/fabric.hpp"
+#include "backend/sim/fabric/frame.hpp"
+#include "backend/sim/place/gids.hpp"
+#include "backend/sim/rdma/rdma_queue.hpp"
+#include "detail/concat.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+#include <utility>
+
+namespace pydoca::sim {
+
+namespace {
+
+using backend::RdmaEvent;
+using detail::concat;
+
+constexpr int max_waiting_connections = 128;
+constexpr std::size_t max_strangers = 128;
+// As RDMA-CM has them.
+constexpr std::size_t max_request_data = 56;
+constexpr std::size_t max_answer_data = 196;
+
+/// In whichever form it was written.
+backend::Gid gid_of(const backend::RdmaAddress& address) noexcept {
+  if (address.type != RdmaAddressType::ipv4) {
+    return address.raw;
+  }
+  return mapped_gid({address.raw[12], address.raw[13], address.raw[14], address.raw[15]});
+}
+
+bool is_mapped(const backend::Gid& gid) noexcept { return gid == mapped_gid({gid[12], gid[13], gid[14], gid[15]}); }
+
+/// Who is reached by IPv4 sees this side's IPv4 address, whichever GID packets leave by.
+const backend::Gid& source_for(const backend::RdmaAddress& peer, const std::vector<backend::Gid>& gids,
+                               std::uint32_t index) {
+  const auto mapped = is_mapped(gid_of(peer)) ? std::ranges::find_if(gids, is_mapped) : gids.end();
+  return mapped != gids.end() ? *mapped : gids.at(index);
+}
+
+backend::RdmaAddress address_from(const backend::Gid& gid, std::uint32_t port) noexcept {
+  backend::RdmaAddress address{.type = RdmaAddressType::ipv6, .raw = gid, .port = static_cast<std::uint16_t>(port)};
+  if (is_mapped(gid)) {
+    address.type = RdmaAddressType::ipv4;
+    std::fill_n(address.raw.begin(), 12, std::uint8_t{0});
+  }
+  return address;
+}
+
+Address socket_address(const std::string& fabric, const backend::Gid& gid, std::uint16_t port) {
+  const std::string_view raw(reinterpret_cast<const char*>(gid.data()), gid.size());
+  return fabric_address(fabric, "rdma", concat(raw, '\0', port));
+}
+
+void set_private_data(HandshakeMessage& message, std::span<const std::byte> data, std::size_t limit) {
+  if (data.size() > limit) {
+    throw Error(Status::invalid_value,
+                concat("private data: ", data.size(), " bytes; ", limit, " at most can be sent here"));
+  }
+  std::ranges::copy(data, message.private_data.begin());
+  message.private_data_len = static_cast<std::uint32_t>(data.size());
+}
+
+void set_blob(HandshakeMessage& message, QueuePair& pair) {
+  const std::vector<std::byte> blob = pair.describe();
+  std::ranges::copy(blob, message.blob.begin());
+}
+
+void take_private_data(RdmaEvent& event, const HandshakeMessage& message) noexcept {
+  event.private_data = message.private_data;
+  event.private_data_len = std::min<std::size_t>(message.private_data_len, event.private_data.size());
+}
+
+Status receive(int socket, HandshakeMessage::Step step, HandshakeMessage& message) noexcept {
+  std::size_t length = 0;
+  const Status status =
+      receive_frame(socket, FrameKind::handshake, std::as_writable_bytes(std::span(&message, 1)), length);
+  if (status != Status::success) {
+    return status;
+  }
+  const bool sound = length == sizeof message && message.protocol == HandshakeMessage::protocol_number &&
+                     message.step == step && static_cast<std::uint32_t>(message.status) < status_count;
+  return sound ? Status::success : Status::connection_aborted;
+}
+
+}  // namespace
+
+Handshake::Handshake(ConnectionManager& manager, detail::Fd socket, Role role) noexcept
+    : manager_(manager), socket_(std::move(socket)), role_(role) {
+  manager_.handshake_began();
+}
+
+Handshake::~Handshake() {
+  if (role_ == Role::answerer && !answered_) {
+    reject();
+  }
+  manager_.handshake_ended();
+}
+
+Status Handshake::send(const HandshakeMessage& message) noexcept {
+  return send_frame(socket_.get(), FrameKind::handshake, std::as_bytes(std::span(&message, 1)));
+}
+
+void Handshake::accept(QueuePair& pair, std::span<const std::byte> private_data) {
+  HandshakeMessage answer{.step = HandshakeMessage::Step::answer};
+  set_private_data(answer, private_data, max_answer_data);
+  pair.connect(peer_blob_);
+  set_blob(answer, pair);
+  answered_ = true;
+  if (send(answer) != Status::success) {
+    throw Error(Status::connection_aborted, "accept: the peer has gone");
+  }
+}
+
+void Handshake::reject() noexcept {
+  answered_ = true;
+  const HandshakeMessage answer{.step = HandshakeMessage::Step::answer, .status = Status::connection_aborted};
+  static_cast<void>(send(answer));
+}
+
+ConnectionManager::ConnectionManager(RdmaQueue& queue)
+    : queue_(queue),
+      epoll_(::epoll_create1(EPOLL_CLOEXEC)),
+      timer_(::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC)) {
+  if (!epoll_ || !timer_) {
+    throw Error(Status::operating_system,
+                concat("rdma: cannot watch connections: ", std::string_view(std::strerror(errno))));
+  }
+  watch(timer_.get());
+}
+
+ConnectionManager::~ConnectionManager() = default;
+
+void ConnectionManager::watch(int fd) {
+  epoll_event event{.events = EPOLLIN, .data = {.fd = fd}};
+  if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) != 0) {
+    throw Error(Status::operating_system,
+                concat("rdma: cannot watch a connection: ", std::string_view(std::strerror(errno))));
+  }
+}
+
+void ConnectionManager::listen(std::uint16_t port) {
+  const Place& place = queue_.place();
+  std::vector<detail::Fd> sockets;
+  for (const backend::Gid& gid : place.capabilities().rdma->gids) {
+    try {
+      sockets.push_back(listen_at(socket_address(place.fabric(), gid, port), max_waiting_connections));
+    } catch (const Error& error) {
+      throw Error(error.status(), concat("listen to port ", port, " of ", place.properties().name, ": ",
+                                         std::string_view(error.what())));
+    }
+    watch(sockets.back().get());
+  }
+  listeners_[port] = std::move(sockets);
+}
+
+std::unique_ptr<QueuePair> ConnectionManager::connect_to(const backend::RdmaAddress& address,
+                                                         std::span<const std::byte> private_data) {
+  const Place& place = queue_.place();
+  HandshakeMessage request{.step = HandshakeMessage::Step::request};
+  set_private_data(request, private_data, max_request_data);
+  std::unique_ptr<QueuePair> pair = queue_.make_pair();
+  set_blob(request, *pair);
+  request.from = source_for(address, place.capabilities().rdma->gids, queue_.options().gid_index);
+  request.port = 0xc000 + pair->number();
+  Status status = Status::success;
+  detail::Fd socket = connect_to_socket(address, status);
+  if (socket) {
+    watch(socket.get());
+    auto handshake = std::make_unique<Handshake>(*this, std::move(socket), Handshake::Role::requester);
+    status = handshake->send(request);
+    handshake->set_deadline(Handshake::Clock::now() + queue_.options().connection_request_timeout);
+    pair->set_handshake(std::move(handshake));
+    set_timer();
+  }
+  if (status != Status::success) {
+    queue_.report(*pair, RdmaEvent::Kind::failed, status == Status::again ? Status::time_out : status);
+  }
+  return pair;
+}
+
+detail::Fd ConnectionManager::connect_to_socket(const backend::RdmaAddress& address, Status& status) const {
+  return sim::connect_to(socket_address(queue_.place().fabric(), gid_of(address), address.port), status);
+}
+
+bool ConnectionManager::next_event(RdmaEvent& event) noexcept {
+  event.private_data_len = 0;
+  event.status = Status::success;
+  while (is_active()) {
+    epoll_event ready{};
+    if (::epoll_wait(epoll_.get(), &ready, 1, 0) != 1) {
+      return false;
+    }
+    if (ready.data.fd == timer_.get() ? expire(event) : serve(ready.data.fd, event)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool ConnectionManager::serve(int fd, RdmaEvent& event) noexcept {
+  for (const auto& [port, sockets] : listeners_) {
+    if (std::ranges::find(sockets, fd, &detail::Fd::get) != sockets.end()) {
+      accept_stranger(fd);
+      return false;
+    }
+  }
+  const auto stranger = std::ranges::find(strangers_, fd, &detail::Fd::get);
+  if (stranger != strangers_.end()) {
+    return serve_stranger(*stranger, event);
+  }
+  QueuePair* const pair = queue_.find_handshake(fd);
+  return pair != nullptr && serve_handshake(*pair, event);
+}
+
+void ConnectionManager::accept_stranger(int listener) noexcept {
+  Status status = Status::success;
+  detail::Fd peer = accept_peer(listener, status);
+  if (!peer) {
+    return;
+  }
+  try {
+    watch(peer.get());
+    if (strangers_.size() == max_strangers) {
+      strangers_.erase(strangers_.begin());
+    }
+    strangers_.push_back(std::move(peer));
+  } catch (const std::exception& error) {
+    log::engine(log::Level::error, "rdma", error.what());  // the peer sees its connection end
+  }
+}
+
+bool ConnectionManager::serve_stranger(detail::Fd& stranger, RdmaEvent& event) noexcept {
+  HandshakeMessage request;
+  const Status status = receive(stranger.get(), HandshakeMessage::Step::request, request);
+  if (status == Status::again) {
+    return false;
+  }
+  detail::Fd socket = std::move(stranger);
+  std::erase_if(strangers_, [](const detail::Fd& fd) { return !fd; });
+  return status == Status::success && take_request(std::move(socket), request, event);
+}
+
+bool ConnectionManager::take_request(detail::Fd socket, const HandshakeMessage& request, RdmaEvent& event) noexcept {
+  auto handshake = std::unique_ptr<Handshake>();
+  try {
+    handshake = std::make_unique<Handshake>(*this, std::move(socket), Handshake::Role::answerer);
+    handshake->set_peer_blob(request.blob);
+    std::unique_ptr<QueuePair> pair = queue_.make_pair();
+    pair->set_handshake(std::move(handshake));
+    event.incoming = std::move(pair);
+  } catch (const std::exception& error) {
+    log::engine(log::Level::warning, "rdma", error.what());
+    return false;
+  }
+  event.kind = RdmaEvent::Kind::request;
+  event.queue_pair = event.incoming.get();
+  event.peer = address_from(request.from, request.port);
+  take_private_data(event, request);
+  return true;
+}
+
+bool ConnectionManager::serve_handshake(QueuePair& pair, RdmaEvent& event) noexcept {
+  const bool requested = pair.handshake()->role() == Handshake::Role::requester;
+  HandshakeMessage message;
+  Status status = receive(pair.handshake()->fd(),
+                          requested ? HandshakeMessage::Step::answer : HandshakeMessage::Step::ready, message);
+  if (status == Status::again) {
+    return false;
+  }
+  if (status == Status::success && requested) {
+    status = take_answer(pair, message);
+    take_private_data(event, message);
+  }
+  event.kind = status == Status::success ? RdmaEvent::Kind::established : RdmaEvent::Kind::failed;
+  event.status = status;
+  event.queue_pair = &pair;
+  pair.set_handshake(nullptr);
+  return true;
+}
+
+Status ConnectionManager::take_answer(QueuePair& pair, const HandshakeMessage& answer) noexcept {
+  if (answer.status != Status::success) {
+    return Status::connection_aborted;
+  }
+  try {
+    pair.connect(answer.blob);
+  } catch (const Error& error) {
+    log::engine(log::Level::warning, "rdma", error.what());
+    return error.status();
+  } catch (const std::exception&) {
+    return Status::no_memory;
+  }
+  return pair.handshake()->send({.step = HandshakeMessage::Step::ready});
+}
+
+bool ConnectionManager::expire(RdmaEvent& event) noexcept {
+  std::uint64_t expirations = 0;
+  static_cast<void>(!::read(timer_.get(), &expirations, sizeof expirations));
+  QueuePair* const late = queue_.find_late_handshake(Handshake::Clock::now());
+  if (late != nullptr) {
+    late->set_handshake(nullptr);
+    event.kind = RdmaEvent::Kind::failed;
+    event.status = Status::time_out;
+    event.queue_pair = late;
+  }
+  set_timer();
+  return late != nullptr;
+}
+
+void ConnectionManager::set_timer() noexcept {
+  const Handshake::Clock::time_point next = queue_.next_handshake_deadline();
+  itimerspec when{};
+  if (next != Handshake::Clock::time_point::max()) {
+    const auto left = std::max(next - Handshake::Clock::now(), Handshake::Clock::duration(1));
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(left);
+    when.it_value = {.tv_sec = seconds.count(), .tv_nsec = (left - seconds).count()};
+  }
+  ::timerfd_settime(timer_.get(), 0, &when, nullptr);
+}
+
+}  // namespace pydoca::sim

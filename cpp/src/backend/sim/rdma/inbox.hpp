@@ -1,0 +1,81 @@
+#pragma once
+
+#include "backend/sim/memory/gate.hpp"
+#include "backend/sim/memory/imported_region.hpp"
+#include "backend/sim/memory/local_region.hpp"
+#include "backend/sim/place/place.hpp"
+#include "backend/sim/rdma/mailbox.hpp"
+#include "backend/sim/rdma/message_ring.hpp"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace pydoca::sim {
+
+/// Where a queue pair receives, and what its one peer may know of it. The ring's bytes follow.
+struct InboxPage {
+  std::uint64_t token = 0;               ///< of the owner; random, never 0
+  std::uint64_t ring_size = 0;           ///< bytes
+  std::uint32_t peer_number = 0;         ///< what the peer tells the owner's mailbox
+  Access permissions{};                  ///< RDMA flags of the owner's context
+  std::atomic<std::uint64_t> peer{0};    ///< token of whom the owner has connected to
+  std::atomic<std::uint64_t> writer{0};  ///< token of who writes to the ring: the first to come
+  MessageRingState ring;
+};
+
+/// A queue pair's own.
+class Inbox {
+ public:
+  static constexpr std::uint64_t ring_size = std::uint64_t{256} << 10;
+
+  /// Throws no_memory, operating_system.
+  Inbox(const Place& place, std::shared_ptr<Mailbox> mailbox, std::uint32_t peer_number, Access permissions);
+
+  /// The blob by which a peer maps it.
+  std::vector<std::byte> describe();
+  /// No peer writes any more once this returns, unless one is stuck in the middle.
+  void withdraw() noexcept { static_cast<void>(region_.withdraw()); }
+  InboxPage& page() noexcept { return *page_; }
+  MessageRing& ring() noexcept { return ring_; }
+
+ private:
+  const std::shared_ptr<Memory> memory_;
+  const std::shared_ptr<Exporter::Companion> companion_;
+  InboxPage* const page_;
+  MessageRing ring_;
+  LocalRegion region_;
+};
+
+/// The peer's, mapped here.
+class PeerInbox {
+ public:
+  /// Throws as import_inbox() does; not_permitted when the peer's memory is no inbox. wakes: this side's event file.
+  PeerInbox(const Place& place, std::span<const std::byte> blob, detail::Fd wakes);
+
+  InboxPage& page() noexcept { return *page_; }
+  MessageRing& ring() noexcept { return ring_; }
+  ReceiveBoard& receives() noexcept { return mailbox_->receives(); }
+  /// Around whatever is done to its ring and its receives.
+  Gate& gate() noexcept { return *gate_; }
+  bool is_gone() const noexcept { return gate_->is_closed(); }
+  std::uint64_t origin() const noexcept { return origin_; }
+  Access permissions() const noexcept { return permissions_; }
+  std::uint32_t number() const noexcept { return number_; }
+  void tell() noexcept { mailbox_->tell(number_); }
+
+ private:
+  std::unique_ptr<ImportedRegion> region_;
+  std::unique_ptr<Mailbox> mailbox_;
+  std::uint64_t origin_;
+  Gate* gate_ = nullptr;
+  InboxPage* page_ = nullptr;
+  MessageRing ring_;
+  std::uint32_t number_ = 0;
+  Access permissions_{};
+};
+
+}  // namespace pydoca::sim

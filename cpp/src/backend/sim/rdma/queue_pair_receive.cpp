@@ -1,0 +1,114 @@
+/// What a queue pair does with what its peer has sent.
+
+#include "backend/sim/copy/segment_copy.hpp"
+#include "backend/sim/rdma/queue_pair.hpp"
+#include "backend/sim/rdma/rdma_queue.hpp"
+
+#include <utility>
+
+namespace pydoca::sim {
+
+using backend::RdmaOperation;
+
+void QueuePair::attend() noexcept {
+  if (phase_ != Phase::connected) {
+    return;
+  }
+  const bool gone = peer_->is_gone();  // what it sent came before
+  take_records();
+  run();
+  if (gone) {
+    lose(Status::connection_reset);
+  } else if (queue_.place().removed()) {
+    lose(Status::driver);
+  }
+}
+
+void QueuePair::take_records() noexcept {
+  RecordHeader header;
+  bool was_full = false;
+  while (phase_ == Phase::connected) {
+    const MessageRing::Look look = inbox_.ring().look(header);
+    if (look == MessageRing::Look::nothing) {
+      break;
+    }
+    const Status status = look == MessageRing::Look::record ? take_record(header) : Status::unexpected;
+    if (status != Status::success) {
+      lose(status);
+      break;
+    }
+    was_full = inbox_.ring().consume(header) || was_full;
+  }
+  if (was_full) {
+    tell_peer();
+  }
+}
+
+/// success; io_failed: the message fails at both ends; unexpected: a peer that breaks the rules.
+Status QueuePair::take_record(const RecordHeader& header) noexcept {
+  if (header.kind == RecordKind::more) {
+    return incoming_.receive != nullptr ? take_payload(header) : Status::unexpected;
+  }
+  if (header.kind == RecordKind::too_long && incoming_.receive != nullptr) {
+    finish_receive(Status::io_failed);
+    return Status::io_failed;
+  }
+  const Status status = begin_message(header);
+  return status == Status::success ? take_payload(header) : status;
+}
+
+Status QueuePair::begin_message(const RecordHeader& header) noexcept {
+  RdmaOperation* const receive = queue_.taken_receive(header.receive, number_);
+  if (incoming_.receive != nullptr || receive == nullptr || header.kind < RecordKind::send ||
+      header.kind > RecordKind::too_long) {
+    return Status::unexpected;
+  }
+  incoming_ = {.receive = receive, .first = header, .received = 0};
+  const bool placed = header.kind == RecordKind::write_imm;
+  const std::uint64_t room = receive->length;
+  if (header.kind == RecordKind::too_long ||
+      (!placed && (header.total > room ||
+                   !can_scatter(receive->local, header.total, ordinal(), queue_.options().max_recv_segments)))) {
+    finish_receive(Status::io_failed);
+    return Status::io_failed;
+  }
+  return Status::success;
+}
+
+Status QueuePair::take_payload(const RecordHeader& header) noexcept {
+  const bool placed = incoming_.first.kind == RecordKind::write_imm;
+  if (placed ? header.size != 0 : header.size > incoming_.first.total - incoming_.received) {
+    return Status::unexpected;
+  }
+  // The ring's position is the header's until it is consumed.
+  for (std::uint64_t done = 0; done < header.size;) {
+    const MessageRing::Run run = inbox_.ring().run_at(inbox_.ring().payload_position() + done, header.size - done);
+    const Bytes bytes(run.bytes, run.size);
+    const Status status =
+        scatter(bytes, bytes.addr(), incoming_.receive->local, ordinal(), incoming_.received + done, run.size);
+    if (status != Status::success) {
+      finish_receive(Status::io_failed);
+      return Status::io_failed;
+    }
+    done += run.size;
+  }
+  incoming_.received += header.size;
+  if (placed || incoming_.received == incoming_.first.total) {
+    finish_receive(Status::success);
+  }
+  return Status::success;
+}
+
+void QueuePair::finish_receive(Status status) noexcept {
+  RdmaOperation& receive = *std::exchange(incoming_.receive, nullptr);
+  receive.length = incoming_.first.total;
+  receive.immediate = incoming_.first.immediate;
+  receive.queue_pair = this;
+  receive.received_as = incoming_.first.kind == RecordKind::write_imm  ? backend::ReceivedAs::write_with_imm
+                        : incoming_.first.kind == RecordKind::send_imm ? backend::ReceivedAs::send_with_imm
+                                                                       : backend::ReceivedAs::send;
+  queue_.retire_receive(incoming_.first.receive);
+  queue_.finish(receive, status);
+}
+
+}  // namespace pydoca::sim

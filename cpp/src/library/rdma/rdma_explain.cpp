@@ -1,0 +1,160 @@
+#include "pydoca/rdma.hpp"
+
+#include "core/violation.hpp"
+#include "detail/concat.hpp"
+#include "library/memory_access.hpp"
+#include "library/operands.hpp"
+
+/// What is wrong with an RDMA task's operands, and why a task has failed.
+namespace pydoca {
+
+namespace {
+
+using detail::Limit;
+using detail::Operands;
+using detail::Violation;
+
+constexpr std::uint64_t answer_size = sizeof(std::uint64_t);
+
+const char* text_of(Operand operand) noexcept { return name_of(operand).data(); }
+
+}  // namespace
+
+Violation RdmaTask::check() const noexcept {
+  if (kind_ != RdmaTaskKind::receive && (connection_ == nullptr || connection_->rdma() != &rdma())) {
+    return {.limit = Limit::other_connection};
+  }
+  for (const auto part :
+       {&RdmaTask::check_local, &RdmaTask::check_event, &RdmaTask::check_size, &RdmaTask::check_word}) {
+    if (const Violation violation = (this->*part)()) {
+      return violation;
+    }
+  }
+  return there_ != nullptr ? Operands::check_device(text_of(traits().remote), *there_, *rdma().device()) : Violation{};
+}
+
+Violation RdmaTask::check_local() const noexcept {
+  const char* const name = text_of(traits().local());
+  if (here_ == nullptr) {
+    return traits().bufs_may_lack ? Violation{} : Violation{.limit = Limit::missing, .operand = name};
+  }
+  const bool receives = kind_ == RdmaTaskKind::receive;
+  const std::uint32_t limit = receives ? rdma().receive_dst_buf_list_len() : rdma().max_send_buf_list_len();
+  const char* const setting = receives ? "receive_dst_buf_list_len" : "max_send_buf_list_len";
+  if (const Violation violation = Operands::check(name, *here_, limit, setting, *rdma().device())) {
+    return violation;
+  }
+  return traits().answers_word && here_->tailroom() < answer_size
+             ? Violation{.limit = Limit::answer_room, .operand = name, .value = here_->tailroom()}
+             : Violation{};
+}
+
+Violation RdmaTask::check_event() const noexcept {
+  if (!traits().has(Operand::event)) {
+    return {};
+  }
+  if (!fills_ && here_->list_data_len() != answer_size) {
+    return {.limit = Limit::event_value, .operand = "src", .value = here_->list_data_len()};
+  }
+  if (event_ == nullptr) {
+    return {.limit = Limit::missing, .operand = "event"};
+  }
+  return event_->counter() == nullptr ? Violation{.limit = Limit::closed_event} : Violation{};
+}
+
+/// Bytes; of an atomic and of a receive none, as far as this side knows.
+std::uint64_t RdmaTask::size_to_move() const noexcept {
+  if (kind_ == RdmaTaskKind::read) {
+    return there_ != nullptr ? there_->data_len() : 0;
+  }
+  return !fills_ && here_ != nullptr ? here_->list_data_len() : 0;
+}
+
+Violation RdmaTask::check_size() const noexcept {
+  const std::uint64_t size = size_to_move();
+  const std::uint32_t most = Rdma::max_message_size(rdma().device()->info());
+  if (size > most) {
+    return {.limit = Limit::size, .operand = "src", .setting = "max_message_size", .value = size, .allowed = most};
+  }
+  if (traits().remote == Operand::none || traits().answers_word) {
+    return {};
+  }
+  const Buf* const dst = dst_buf();
+  if (dst == nullptr) {
+    return size != 0 ? Violation{.limit = Limit::missing, .operand = "dst"} : Violation{};
+  }
+  const std::uint64_t room = fills_ ? dst->list_tailroom() : dst->tailroom();  // a peer's buf is one element
+  return size > room ? Violation{.limit = Limit::room, .operand = "dst", .value = size, .allowed = room} : Violation{};
+}
+
+/// The 8 bytes that an atomic changes at the peer.
+Violation RdmaTask::check_word() const noexcept {
+  if (traits().remote == Operand::none || !traits().answers_word) {
+    return {};
+  }
+  if (there_ == nullptr) {
+    return {.limit = Limit::missing, .operand = "dst"};
+  }
+  const std::uint64_t left = there_->head() + there_->len() - there_->data();
+  if (left < answer_size) {
+    return {.limit = Limit::word_length, .operand = "dst", .value = left};
+  }
+  return there_->data() % answer_size != 0
+             ? Violation{.limit = Limit::word_address, .operand = "dst", .value = there_->data()}
+             : Violation{};
+}
+
+std::string RdmaTask::explain(Status status) const {
+  switch (status) {
+    case Status::not_connected:
+      return "the connection is not established, or has ended; make another";
+    case Status::connection_reset:
+      return "the peer has left, is gone, or broke the connection";
+    case Status::io_failed:
+      return explain_failed_access();
+    case Status::time_out:
+      return traits().remote_access == Access::rdma_atomic
+                 ? "the process that owns the memory did not answer; pydoca.alloc() there makes memory that needs no "
+                   "answer"
+                 : "the peer had no receive posted for as long as rnr_retry_count says; the connection has ended";
+    case Status::shutdown:
+      return "it was flushed, as its connection ended or its context stopped";
+    default:
+      return Task::explain(status);
+  }
+}
+
+/// Memory at one of the ends could not be used: what this side knows of it, or else what there is to look at.
+std::string RdmaTask::explain_failed_access() const {
+  const Device& device = *rdma().device();
+  const detail::Use use = fills_ ? detail::Use::writes : detail::Use::reads;
+  const char* const here = text_of(traits().local());
+  if (here_ != nullptr && here_->mmap()->is_from_export()) {
+    return detail::concat(here, " is imported memory, which only the peer reaches; use memory of this process");
+  }
+  std::string reason = detail::explain_access(here, here_, device, use, Access::local_read_write);
+  if (reason.empty() && there_ != nullptr) {
+    reason =
+        detail::explain_access(text_of(traits().remote), there_, device, detail::Use::writes, traits().remote_access);
+  }
+  if (!reason.empty()) {
+    return reason;
+  }
+  switch (kind_) {
+    case RdmaTaskKind::receive:
+      return "the message is longer than dst; the connection has ended";
+    case RdmaTaskKind::send:
+    case RdmaTaskKind::send_imm:
+      return "the message is longer than the receive that takes it; the connection has ended";
+    default:
+      break;
+  }
+  const std::string_view permission = detail::name_of(traits().remote_access);
+  return traits().has(Operand::event)
+             ? detail::concat("the event was stopped, is not of this peer, or the permissions of the peer's Rdma lack ",
+                              permission, "; the connection has ended")
+             : detail::concat("the peer's memory is withdrawn, too short, or does not permit ", permission,
+                              " (its map's access, and the permissions of its Rdma); the connection has ended");
+}
+
+}  // namespace pydoca

@@ -1,0 +1,441 @@
+#include "pydoca/sync_event.hpp"
+
+#include "pydoca/interrupt.hpp"
+#include "pydoca/sync_event_context.hpp"
+
+#include "core/violation.hpp"
+#include "detail/concat.hpp"
+#include "detail/pause.hpp"
+#include "detail/wait_limit.hpp"
+#include "library/operands.hpp"
+
+#include <sched.h>
+#include <utility>
+
+namespace pydoca {
+
+namespace {
+
+/// Looks between two looks at the clock and at what else may end a wait.
+constexpr int looks_per_round = 64;
+/// A busy wait that took so long is not waiting for the next cache line any more: it gives its core away now and again,
+/// since the one that it waits for may need it.
+constexpr auto spin_time = std::chrono::microseconds(50);
+
+constexpr std::string_view name_of(SyncEventLocation location) noexcept {
+  constexpr std::string_view names[] = {"none", "cpu", "remote_pci", "remote_net", "dpa", "gpu"};
+  return names[static_cast<std::size_t>(location)];
+}
+
+const backend::SyncEventCapabilities& capabilities(const DeviceInfo& info) noexcept {
+  static constexpr backend::SyncEventCapabilities nothing;
+  return info.capabilities().sync_event.has_value() ? *info.capabilities().sync_event : nothing;
+}
+
+template <class... Pieces>
+[[noreturn]] void refuse(Status status, std::string_view what, const Pieces&... why) {
+  throw Error(status, detail::concat(what, ": ", why...));
+}
+
+void refuse_processor(std::string_view what, SyncEventLocation location) {
+  if (location == SyncEventLocation::dpa || location == SyncEventLocation::gpu) {
+    refuse(Status::not_supported, what, "a ", name_of(location), " location needs such a processor, and there is none");
+  }
+  if (location == SyncEventLocation::cpu || location == SyncEventLocation::none) {
+    refuse(Status::invalid_value, what, "\"", name_of(location), "\" needs a device, or is no location");
+  }
+}
+
+void set_location(std::string_view what, SyncEventLocation& where, SyncEventLocation location) {
+  if (where != SyncEventLocation::none) {
+    refuse(Status::already_exist, what, "the event has one, ", name_of(where), ", and takes exactly one");
+  }
+  where = location;
+}
+
+}  // namespace
+
+std::shared_ptr<SyncEvent> SyncEvent::create() { return std::shared_ptr<SyncEvent>(new SyncEvent); }
+
+std::shared_ptr<SyncEvent> SyncEvent::create_from_export(std::shared_ptr<Device> device,
+                                                         std::span<const std::byte> blob) {
+  const std::shared_ptr<SyncEvent> event = create();
+  event->use_ = std::make_unique<DeviceUse>(device);
+  event->device_ = std::move(device);
+  if (!is_create_from_export_supported(event->device_->info())) {
+    refuse(Status::not_supported, "import sync event", event->device_->info().name(), " cannot");
+  }
+  event->counter_ = event->device_->backend().import_counter(blob, backend::CounterScope::remote_pci);
+  event->imported_ = true;
+  return event;
+}
+
+SyncEvent::~SyncEvent() {
+  counter_.reset();
+  detail::Operands::take_back(buf_);
+}
+
+std::string SyncEvent::explain(Status status) const {
+  switch (status) {
+    case Status::time_out:
+      return "the time allowed has passed, and the value has not come";
+    case Status::connection_reset:
+      return imported_ ? "the process that exported it is gone; import another"
+                       : "a process that had imported it is gone; waiting again waits for the others";
+    case Status::again:
+      return "a signal ended it; call again";
+    case Status::driver:
+      return device_ != nullptr ? detail::explain_driver_failure(*device_) : std::string(error_descr(status));
+    case Status::bad_state:
+      return explain_phase();
+    default:
+      return std::string(error_descr(status));
+  }
+}
+
+std::string SyncEvent::explain_phase() const {
+  switch (phase()) {
+    case Phase::configuring:
+      return context_.expired() ? "it is not started; start it first"
+                                : "it is asynchronous; use the tasks of its context";
+    case Phase::synchronous:
+      return "its owner has stopped it; import another";
+    case Phase::asynchronous:
+      return "it is asynchronous; use the tasks of its context";
+    case Phase::stopped:
+      return "it is stopped; make another";
+    case Phase::closed:
+      return "it is closed; make another";
+  }
+  return {};
+}
+
+bool SyncEvent::is_supported(const DeviceInfo& info) noexcept { return info.capabilities().sync_event.has_value(); }
+bool SyncEvent::is_export_to_remote_pci_supported(const DeviceInfo& info) noexcept {
+  return capabilities(info).export_to_remote_pci;
+}
+bool SyncEvent::is_create_from_export_supported(const DeviceInfo& info) noexcept {
+  return capabilities(info).create_from_export;
+}
+bool SyncEvent::is_export_to_remote_net_supported(const DeviceInfo& info) noexcept {
+  return capabilities(info).export_to_remote_net;
+}
+bool SyncEvent::is_remote_net_create_from_export_supported(const DeviceInfo& info) noexcept {
+  return capabilities(info).remote_net_create_from_export;
+}
+
+void SyncEvent::require_configurable(std::string_view what) const {
+  if (imported_) {
+    refuse(Status::not_permitted, what, "the event was imported, and its exporter configured it");
+  }
+  if (phase() != Phase::configuring || !context_.expired()) {
+    refuse(Status::bad_state, what, "the event is configured before it is started or made a context");
+  }
+}
+
+void SyncEvent::add_device(std::string_view what, std::shared_ptr<Device> device) {
+  auto use = std::make_unique<DeviceUse>(device);
+  if (device_ != nullptr && device_ != device) {
+    refuse(Status::invalid_value, what, "the event is on ", device_->info().name(),
+           " already; both locations on this CPU "
+           "take the same device");
+  }
+  if (!is_supported(device->info())) {
+    refuse(Status::not_supported, what, device->info().name(), " has no sync events");
+  }
+  device_ = std::move(device);
+  use_ = std::move(use);
+}
+
+void SyncEvent::add_cpu(std::string_view what, SyncEventLocation& where, std::shared_ptr<Device> device) {
+  require_configurable(what);
+  SyncEventLocation added = where;
+  set_location(what, added, SyncEventLocation::cpu);
+  add_device(what, std::move(device));
+  where = added;
+}
+
+void SyncEvent::add_publisher_location_cpu(std::shared_ptr<Device> device) {
+  add_cpu("add publisher location", publisher_, std::move(device));
+}
+
+void SyncEvent::add_subscriber_location_cpu(std::shared_ptr<Device> device) {
+  add_cpu("add subscriber location", subscriber_, std::move(device));
+}
+
+void SyncEvent::add_publisher_location(SyncEventLocation location) {
+  constexpr std::string_view what = "add publisher location";
+  require_configurable(what);
+  refuse_processor(what, location);
+  set_location(what, publisher_, location);
+}
+
+void SyncEvent::add_subscriber_location(SyncEventLocation location) {
+  constexpr std::string_view what = "add subscriber location";
+  require_configurable(what);
+  refuse_processor(what, location);
+  if (location == SyncEventLocation::remote_net) {
+    refuse(Status::not_supported, what, "a network peer can publish, not subscribe; wait on this side");
+  }
+  set_location(what, subscriber_, location);
+}
+
+void SyncEvent::set_addr(void* address, std::shared_ptr<const void> owner) {
+  require_configurable("set addr");
+  const auto number = reinterpret_cast<std::uintptr_t>(address);
+  if (address == nullptr || number % sizeof(std::uint64_t) != 0) {
+    refuse(Status::invalid_value, "set addr", detail::hex(number), " is no address of 8 aligned bytes");
+  }
+  if (buf_ != nullptr) {
+    refuse(Status::already_exist, "set addr", "the event lives in a buf (set_buf) already");
+  }
+  word_ = {static_cast<std::uint64_t*>(address), std::move(owner)};
+}
+
+void SyncEvent::set_buf(Buf& buf) {
+  require_configurable("set buf");
+  if (buf.data_len() != sizeof(std::uint64_t) || buf.data() % sizeof(std::uint64_t) != 0 || buf.is_in_list()) {
+    refuse(Status::invalid_value, "set buf", "the data section must be 8 aligned bytes of a single element, and is ",
+           buf.data_len(), " bytes at ", detail::hex(buf.data()));
+  }
+  constexpr Access needed = Access::local_read_write | Access::rdma_read | Access::rdma_write | Access::rdma_atomic;
+  const Access access = buf.mmap()->permissions();
+  if ((access & needed) != needed || buf.mmap()->is_from_export()) {
+    refuse(Status::not_permitted, "set buf",
+           "its map must be of this process's memory, with permissions "
+           "local_read_write, rdma_read, rdma_write and rdma_atomic, and has ",
+           detail::hex(static_cast<std::uint32_t>(access)));
+  }
+  if (word_.address != nullptr || buf_ != nullptr) {
+    refuse(Status::already_exist, "set buf", "the event's memory is set already");
+  }
+  detail::Operands::lend(&buf);
+  buf_ = &buf;
+}
+
+void SyncEvent::require_locations(std::string_view what) const {
+  if (imported_) {
+    return;
+  }
+  if (publisher_ == SyncEventLocation::none || subscriber_ == SyncEventLocation::none) {
+    refuse(Status::invalid_value, what, "add one publisher and one subscriber location first");
+  }
+  if (device_ == nullptr) {
+    refuse(Status::invalid_value, what, "neither location is this CPU; add one with its device");
+  }
+  const bool remote = publisher_ == SyncEventLocation::remote_pci || subscriber_ == SyncEventLocation::remote_pci;
+  if (buf_ != nullptr && remote && !allows(buf_->mmap()->permissions(), Access::pci_read_write)) {
+    refuse(Status::not_permitted, what, "with a remote_pci location, the map of its buf needs pci_read_write");
+  }
+}
+
+void SyncEvent::open_counter(std::string_view what) {
+  require_locations(what);
+  if (imported_) {
+    return;
+  }
+  std::byte* const address =
+      buf_ != nullptr ? reinterpret_cast<std::byte*>(buf_->data()) : reinterpret_cast<std::byte*>(word_.address);
+  if (address == nullptr) {
+    counter_ = device_->backend().create_counter(nullptr);
+    return;
+  }
+  const backend::MemoryRange range{address, sizeof(std::uint64_t), find_memory(address, sizeof(std::uint64_t))};
+  counter_ = device_->backend().create_counter(&range);
+}
+
+void SyncEvent::start() {
+  if (phase() != Phase::configuring || !context_.expired()) {
+    refuse(Status::bad_state, "start sync event",
+           phase() == Phase::configuring ? "it is a context (as_context); start that"
+                                         : "it was started before; an event is started once, then closed");
+  }
+  open_counter("start sync event");
+  phase_.store(Phase::synchronous, std::memory_order_release);
+}
+
+void SyncEvent::stop() {
+  if (phase() != Phase::synchronous) {
+    refuse(Status::bad_state, "stop sync event",
+           phase() == Phase::configuring    ? "it was not started"
+           : phase() == Phase::asynchronous ? "its context must be stopped instead"
+                                            : "it is stopped already");
+  }
+  if (counter_->withdraw() != Status::success) {
+    refuse(Status::again, "stop sync event", "a peer is still accessing it; its export is dead, stop again");
+  }
+  phase_.store(Phase::stopped, std::memory_order_release);
+}
+
+void SyncEvent::close() {
+  if (phase() == Phase::closed) {
+    return;
+  }
+  if (const std::shared_ptr<SyncEventContext> context = context_.lock()) {
+    context->close();
+  }
+  if (phase() == Phase::synchronous) {
+    stop();
+  }
+  release();
+}
+
+void SyncEvent::release() noexcept {
+  phase_.store(Phase::closed, std::memory_order_release);
+  detail::Operands::take_back(std::exchange(buf_, nullptr));
+  word_ = {};
+  use_.reset();
+}
+
+std::shared_ptr<SyncEventContext> SyncEvent::as_context() {
+  if (std::shared_ptr<SyncEventContext> context = context_.lock()) {
+    return context;
+  }
+  if (phase() != Phase::configuring) {
+    refuse(Status::bad_state, "sync event as context", "it was started before, and its mode is for life");
+  }
+  require_locations("sync event as context");
+  std::shared_ptr<SyncEventContext> context(new SyncEventContext(shared_from_this()));
+  context_ = context;
+  return context;
+}
+
+void SyncEvent::require_exportable(std::string_view what) const {
+  if (imported_) {
+    refuse(Status::not_permitted, what, "it was imported; only its exporter can export it");
+  }
+  if (phase() != Phase::synchronous && phase() != Phase::asynchronous) {
+    refuse(Status::bad_state, what, "start it first");
+  }
+}
+
+std::vector<std::byte> SyncEvent::export_to_remote_pci(const Device& device) {
+  constexpr std::string_view what = "export sync event to remote PCI";
+  require_exportable(what);
+  if (publisher_ != SyncEventLocation::remote_pci && subscriber_ != SyncEventLocation::remote_pci) {
+    refuse(Status::not_permitted, what, "neither location is remote_pci");
+  }
+  if (&device != device_.get()) {
+    refuse(Status::not_permitted, what, "the event is on ", device_->info().name(), ", not on ", device.info().name());
+  }
+  if (!is_export_to_remote_pci_supported(device.info())) {
+    refuse(Status::not_supported, what, device.info().name(), " cannot");
+  }
+  return counter_->export_to_remote_pci();
+}
+
+std::vector<std::byte> SyncEvent::export_to_remote_net() {
+  constexpr std::string_view what = "export sync event to remote net";
+  require_exportable(what);
+  if (publisher_ != SyncEventLocation::remote_net) {
+    refuse(Status::not_permitted, what, "its publisher is not remote_net");
+  }
+  if (!is_export_to_remote_net_supported(device_->info())) {
+    refuse(Status::not_supported, what, device_->info().name(), " cannot");
+  }
+  return counter_->export_to_remote_net();
+}
+
+Status SyncEvent::get(std::uint64_t& value) const noexcept {
+  if (phase() != Phase::synchronous) [[unlikely]] {
+    return Status::bad_state;
+  }
+  value = counter_->load();
+  return imported_ ? counter_->failure(0) : Status::success;
+}
+
+Status SyncEvent::update_set(std::uint64_t value) noexcept {
+  return phase() == Phase::synchronous ? counter_->store(value) : Status::bad_state;
+}
+
+Status SyncEvent::update_add(std::uint64_t increment, std::uint64_t& previous) noexcept {
+  return phase() == Phase::synchronous ? counter_->fetch_add(increment, previous) : Status::bad_state;
+}
+
+namespace {
+
+/// What ends a wait before its value comes, or success. A removal is looked for in long waits only.
+Status interruption(backend::Counter& counter, std::uint32_t told, const Device& device,
+                    detail::WaitLimit& limit) noexcept {
+  if (const Status failure = counter.failure(told); failure != Status::success) {
+    return failure;
+  }
+  const Status status = limit.check();
+  return status == Status::success && limit.waited() > spin_time && device.removed() ? Status::driver : status;
+}
+
+}  // namespace
+
+template <class Satisfied>
+Status SyncEvent::wait(Satisfied satisfied, WaitMode mode, std::chrono::nanoseconds timeout) noexcept {
+  if (phase() != Phase::synchronous) {
+    return Status::bad_state;
+  }
+  if (satisfied(counter_->load())) {
+    return imported_ ? counter_->failure(0) : Status::success;
+  }
+  // Giving the core away may take long, so that all else is looked at each time.
+  const int looks = mode == WaitMode::yield ? 1 : looks_per_round;
+  const std::uint32_t told = counter_->losses_told();
+  const auto comes = [&] {
+    for (int look = 0; look < looks; ++look) {
+      if (satisfied(counter_->load())) {
+        return true;
+      }
+      detail::pause();
+    }
+    return false;
+  };
+  if (comes()) {
+    return Status::success;  // before a clock could be read, which takes as long as a quick answer
+  }
+  detail::WaitLimit limit(timeout, interrupt_slice);
+  for (;;) {
+    if (comes()) {
+      return Status::success;
+    }
+    const Status status =
+        phase() == Phase::synchronous ? interruption(*counter_, told, *device_, limit) : Status::bad_state;
+    if (status != Status::success) {
+      // The last thing that a peer did before its end may be what was waited for.
+      return satisfied(counter_->load()) && status != Status::bad_state ? Status::success : status;
+    }
+    if (mode == WaitMode::yield || limit.waited() > spin_time) {
+      ::sched_yield();
+    }
+  }
+}
+
+Status SyncEvent::wait_gt(std::uint64_t value, std::uint64_t mask, WaitMode mode,
+                          std::chrono::nanoseconds timeout) noexcept {
+  return wait([=](std::uint64_t now) { return (now & mask) > value; }, mode, timeout);
+}
+
+Status SyncEvent::wait_eq(std::uint64_t value, std::uint64_t mask, WaitMode mode,
+                          std::chrono::nanoseconds timeout) noexcept {
+  return wait([=](std::uint64_t now) { return (now & mask) == value; }, mode, timeout);
+}
+
+Status SyncEvent::wait_neq(std::uint64_t value, std::uint64_t mask, WaitMode mode,
+                           std::chrono::nanoseconds timeout) noexcept {
+  return wait([=](std::uint64_t now) { return (now & mask) != value; }, mode, timeout);
+}
+
+std::shared_ptr<SyncEventRemoteNet> SyncEventRemoteNet::create_from_export(std::shared_ptr<Device> device,
+                                                                           std::span<const std::byte> blob) {
+  const std::shared_ptr<SyncEventRemoteNet> handle(new SyncEventRemoteNet);
+  handle->use_ = std::make_unique<DeviceUse>(device);
+  if (!SyncEvent::is_remote_net_create_from_export_supported(device->info())) {
+    refuse(Status::not_supported, "import sync event from the network", device->info().name(), " cannot");
+  }
+  handle->counter_ = device->backend().import_counter(blob, backend::CounterScope::remote_net);
+  handle->device_ = std::move(device);
+  return handle;
+}
+
+void SyncEventRemoteNet::close() noexcept {
+  counter_.reset();
+  use_.reset();
+}
+
+}  // namespace pydoca

@@ -1,0 +1,333 @@
+#include "pydoca/sync_event_context.hpp"
+
+#include "pydoca/progress_engine.hpp"
+
+#include "core/task_pool.hpp"
+#include "core/violation.hpp"
+#include "detail/concat.hpp"
+#include "library/sync_event/event_timer.hpp"
+#include "library/sync_event/wait_table.hpp"
+
+#include <array>
+#include <bit>
+#include <sys/epoll.h>
+#include <utility>
+
+namespace pydoca {
+
+namespace {
+
+constexpr std::uint8_t no_group = 0xff;
+
+/// Numbers the masks: 0, then runs of 1, 2, 4 and 8 bytes of 0xFF by their place.
+constexpr std::uint8_t group_of(std::uint64_t mask) noexcept {
+  if (mask == 0) {
+    return 0;
+  }
+  const int first = std::countr_zero(mask);
+  const int length = std::countr_one(mask >> first);
+  const bool is_run = first % 8 == 0 && first + length + std::countl_zero(mask) == 64;
+  if (!is_run || (length != 8 && length != 16 && length != 32 && length != 64)) {
+    return no_group;
+  }
+  constexpr std::array<std::uint8_t, 4> groups_before{1, 9, 16, 21};  // 8, 7, 5 places for the shorter ones
+  return static_cast<std::uint8_t>(
+      groups_before[static_cast<std::size_t>(std::countr_zero(static_cast<unsigned>(length) / 8))] + first / 8);
+}
+static_assert(group_of(~std::uint64_t{0}) == 21 && group_of(0xff) == 1 && group_of(0xffffff) == no_group);
+
+bool is_wait(SyncEventOperation operation) noexcept { return operation >= SyncEventOperation::wait_eq; }
+
+}  // namespace
+
+std::string_view name_of(SyncEventOperation operation) noexcept {
+  constexpr std::string_view names[] = {"get", "notify_set", "notify_add", "wait_eq", "wait_neq"};
+  return names[static_cast<std::size_t>(operation)];
+}
+
+bool is_wait_mask(std::uint64_t mask) noexcept { return group_of(mask) != no_group; }
+
+SyncEventTask::SyncEventTask(SyncEventContext& context, detail::TaskPool& pool, std::size_t kind) noexcept
+    : Task(context, pool), operation_(static_cast<SyncEventOperation>(kind)) {}
+
+SyncEventContext& SyncEventTask::event() const noexcept { return static_cast<SyncEventContext&>(context()); }
+
+Status SyncEventTask::set_value(std::uint64_t value) noexcept {
+  if (state() == State::submitted) {
+    return Status::in_use;
+  }
+  value_ = value;
+  return Status::success;
+}
+
+Status SyncEventTask::set_mask(std::uint64_t mask) noexcept {
+  if (state() == State::submitted) {
+    return Status::in_use;
+  }
+  mask_ = mask;
+  return Status::success;
+}
+
+Status SyncEventTask::set_result_address(std::uint64_t* address) noexcept {
+  if (state() == State::submitted) {
+    return Status::in_use;
+  }
+  address_ = address;
+  return Status::success;
+}
+
+detail::Violation SyncEventTask::check() const noexcept {
+  return !is_wait(operation_) || is_wait_mask(mask_)
+             ? detail::Violation{}
+             : detail::Violation{.limit = detail::Limit::wait_mask, .operand = "mask", .value = mask_};
+}
+
+std::string SyncEventTask::explain(Status status) const {
+  switch (status) {
+    case Status::connection_reset:
+      return "the process at the other end is gone";
+    case Status::shutdown:
+      return "it was cancelled, or flushed as its context stopped";
+    case Status::bad_state:
+      return this->status() == status ? "the event was stopped by its owner" : Task::explain(status);
+    default:
+      return Task::explain(status);
+  }
+}
+
+Status SyncEventTask::post(bool /*flush*/) noexcept {
+  event().post(*this);
+  return Status::success;
+}
+
+void SyncEventTask::finish(Status status) noexcept {
+  const bool reads = operation_ == SyncEventOperation::get || operation_ == SyncEventOperation::notify_add;
+  if (status == Status::success && reads && address_ != nullptr) {
+    *address_ = result_;
+  }
+}
+
+SyncEventContext::SyncEventContext(std::shared_ptr<SyncEvent> event)
+    : Context(event->device(), num_sync_event_operations), event_(std::move(event)) {}
+
+SyncEventContext::~SyncEventContext() { abandon(); }
+
+bool SyncEventContext::is_supported(const DeviceInfo& info, SyncEventOperation operation) noexcept {
+  const auto& supported = info.capabilities().sync_event;
+  return supported.has_value() && (!is_wait(operation) || supported->async_wait);
+}
+
+std::uint32_t SyncEventContext::max_num_tasks(const DeviceInfo& info) {
+  if (!info.capabilities().sync_event.has_value()) {
+    throw Error(Status::not_supported, detail::concat("sync event: ", info.name(), " has none"));
+  }
+  return info.capabilities().sync_event->max_num_tasks;
+}
+
+void SyncEventContext::set_conf(SyncEventOperation operation, Task::Callback on_success, Task::Callback on_error,
+                                std::uint32_t num_tasks) {
+  const std::string what = detail::concat("set conf of ", name_of(operation));
+  if (state() != ContextState::idle) {
+    throw Error(Status::not_permitted, detail::concat(what, ": the sync event's context is not idle; stop it first"));
+  }
+  if (!is_supported(device()->info(), operation)) {
+    throw Error(Status::not_supported,
+                detail::concat(what, ": ", device()->info().name(),
+                               " has no asynchronous waits (BlueField-3, ConnectX-7 and newer have); get the value "
+                               "with get tasks and compare, or wait synchronously"));
+  }
+  pool(static_cast<std::size_t>(operation))
+      .configure(what, on_success, on_error, num_tasks, max_num_tasks(device()->info()));
+}
+
+Status SyncEventContext::allocate(SyncEventOperation operation, std::uint64_t value, std::uint64_t mask,
+                                  std::uint64_t user_data, SyncEventTask*& task) noexcept {
+  const Status status = take(static_cast<std::size_t>(operation), user_data, task);
+  if (status == Status::success) [[likely]] {
+    task->value_ = value;
+    task->mask_ = mask;
+    task->address_ = nullptr;
+  }
+  return status;
+}
+
+Status SyncEventContext::begin() {
+  if (open_pools<SyncEventTask>(*this) == 0) {
+    throw Error(Status::invalid_value, "start sync event: nothing is configured; give the conf of a task (set_conf)");
+  }
+  if (event_->phase() != SyncEvent::Phase::configuring) {
+    throw Error(Status::bad_state, "start sync event: it was started before; an event is started once, then closed");
+  }
+  const auto num_tasks = [this](SyncEventOperation operation) {
+    return pool(static_cast<std::size_t>(operation)).num_tasks();
+  };
+  waits_ = std::make_unique<Waits>(num_tasks(SyncEventOperation::wait_eq) + num_tasks(SyncEventOperation::wait_neq));
+  event_->open_counter("start sync event");
+  watch_counter();
+  event_->phase_.store(SyncEvent::Phase::asynchronous, std::memory_order_release);
+  return Status::success;
+}
+
+void SyncEventContext::watch_counter() {
+  progress_engine()->watch(counter().wake_fd(), EPOLLIN | EPOLLET, *this);
+  if (counter().may_change_silently(event_->publisher() == SyncEventLocation::remote_net)) {
+    auto timer = std::make_unique<detail::EventTimer>();
+    if (!*timer) {
+      throw Error(Status::operating_system, "start sync event: out of file descriptors; raise the limit (ulimit -n)");
+    }
+    progress_engine()->watch(timer->fd(), EPOLLIN | EPOLLET, *this);
+    timer_ = std::move(timer);
+  }
+}
+
+void SyncEventContext::quiesce() noexcept { fail_waits(Status::shutdown); }
+
+void SyncEventContext::end() noexcept {
+  stop_looking();
+  if (event_->counter_ != nullptr && waits_ != nullptr) {
+    progress_engine()->unwatch(counter().wake_fd());
+    static_cast<void>(counter().withdraw());
+  }
+  if (timer_ != nullptr) {
+    progress_engine()->unwatch(timer_->fd());
+    timer_.reset();
+  }
+  if (event_->phase() == SyncEvent::Phase::asynchronous) {
+    event_->phase_.store(SyncEvent::Phase::stopped, std::memory_order_release);
+  }
+  done_ = nullptr;
+  done_end_ = &done_;
+  waits_.reset();
+  close_pools();
+}
+
+void SyncEventContext::release() noexcept { event_->release(); }
+
+Status SyncEventContext::cancel(SyncEventTask& task) noexcept {
+  if (&task.context() != this || !task.pending_) {
+    return Status::bad_state;
+  }
+  waits_->remove(task);
+  append_done(task, Status::shutdown);
+  return Status::success;
+}
+
+void SyncEventContext::append_done(SyncEventTask& task, Status outcome) noexcept {
+  task.pending_ = false;
+  task.outcome_ = outcome;
+  task.next_ = nullptr;
+  *done_end_ = &task;
+  done_end_ = &task.next_;
+  notify();
+}
+
+void SyncEventContext::post(SyncEventTask& task) noexcept {
+  if (device()->removed()) [[unlikely]] {
+    append_done(task, Status::driver);
+    return;
+  }
+  switch (task.operation_) {
+    case SyncEventOperation::get:
+      task.result_ = counter().load();
+      append_done(task, event_->is_from_export() ? counter().failure(0) : Status::success);
+      return;
+    case SyncEventOperation::notify_set:
+      append_done(task, counter().store(task.value_));
+      return;
+    case SyncEventOperation::notify_add:
+      append_done(task, counter().fetch_add(task.value_, task.result_));
+      return;
+    case SyncEventOperation::wait_eq:
+    case SyncEventOperation::wait_neq:
+      post_wait(task);
+  }
+}
+
+void SyncEventContext::post_wait(SyncEventTask& task) noexcept {
+  task.group_ = group_of(task.mask_);
+  if (task.group_ == no_group) [[unlikely]] {
+    append_done(task, Status::io_failed);
+    return;
+  }
+  // The table compares all of them with the same value.
+  collect();
+  const bool equal = (last_ & task.mask_) == task.value_;
+  if (equal == task.is_equality()) {
+    task.result_ = last_;
+    append_done(task, Status::success);
+    return;
+  }
+  waits_->insert(task);
+  task.pending_ = true;
+  expect_change();
+}
+
+/// Moves the waits that the counter's value ends to those done.
+void SyncEventContext::collect() noexcept {
+  const std::uint64_t value = counter().load();
+  if (value != last_ && !waits_->empty()) {
+    waits_->collect(value, [this, value](SyncEventTask& task) {
+      task.result_ = value;
+      append_done(task, Status::success);
+    });
+  }
+  last_ = value;
+}
+
+void SyncEventContext::fail_waits(Status status) noexcept {
+  waits_->collect_all([this, status](SyncEventTask& task) { append_done(task, status); });
+  stop_looking();
+}
+
+bool SyncEventContext::look() noexcept {
+  const bool changed = counter().load() != last_;
+  if (changed && timer_ != nullptr) {
+    timer_->hurry();
+  }
+  return note_look(changed);
+}
+
+void SyncEventContext::prepare_sleep() noexcept {
+  counter().arm();
+  if (counter().load() != last_) {
+    notify();
+  } else if (const Status failure = counter().failure(counter().losses_told()); failure != Status::success) {
+    fail_waits(failure);  // a peer's end rang when nobody waited
+  } else if (timer_ != nullptr) {
+    timer_->start();
+  }
+}
+
+bool SyncEventContext::poll_one(bool& more) noexcept {
+  if (!waits_->empty()) {
+    collect_or_fail();
+  }
+  if (done_ == nullptr) {
+    return false;
+  }
+  SyncEventTask& task = *std::exchange(done_, done_->next_);
+  if (done_ == nullptr) {
+    done_end_ = &done_;
+  }
+  more = done_ != nullptr;
+  // A lost peer or a cancelled wait is nothing that the device did wrong.
+  complete(task, task.outcome_, task.outcome_ == Status::driver || task.outcome_ == Status::io_failed);
+  return true;
+}
+
+/// Somebody rang, or changed the counter, or has died.
+void SyncEventContext::collect_or_fail() noexcept {
+  collect();
+  if (waits_->empty()) {
+    stop_looking();
+    return;
+  }
+  const Status failure = device()->removed() ? Status::driver : counter().failure(counter().losses_told());
+  if (failure != Status::success) {
+    fail_waits(failure);
+    return;
+  }
+  keep_looking();
+}
+
+}  // namespace pydoca

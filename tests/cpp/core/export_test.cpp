@@ -1,0 +1,712 @@
+#include "pydoca/interrupt.hpp"
+#include "pydoca/sim.hpp"
+
+#include "backend/sim/fabric/fabric.hpp"
+#include "backend/sim/fabric/fd_message.hpp"
+#include "backend/sim/fabric/shared_page.hpp"
+#include "backend/sim/memory/blob.hpp"
+#include "backend/sim/memory/import_protocol.hpp"
+#include "backend/sim/memory/imported_region.hpp"
+#include "detail/wait_limit.hpp"
+#include "rig/bytes.hpp"
+#include "rig/expect_error.hpp"
+#include "rig/export_peer.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <fcntl.h>
+#include <memory>
+#include <string>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+namespace pydoca {
+namespace {
+
+using ::testing::HasSubstr;
+using Clock = std::chrono::steady_clock;
+using Kind = ExportedMemory::Kind;
+
+constexpr std::size_t size = 3 * 4096 + 100;
+
+// What a peer process runs.
+TEST(Peer, DISABLED_Serve) {
+  if (peer_socket() < 0) {
+    GTEST_SKIP() << "only for processes that another test starts";
+  }
+  serve_as_export_peer(peer_socket());
+}
+
+std::byte byte_at(std::size_t i) { return static_cast<std::byte>(i * 7 + 1); }
+
+Status status_of(const PeerMessage& message) { return static_cast<Status>(message.a); }
+
+/// Whether the condition came true; patience is for a machine that does something else.
+template <class Condition>
+bool eventually(Condition condition, std::chrono::milliseconds patience = std::chrono::seconds(10)) {
+  const auto deadline = Clock::now() + patience;
+  while (!condition()) {
+    if (Clock::now() > deadline) {
+      return false;
+    }
+    std::this_thread::yield();
+  }
+  return true;
+}
+
+class Exports : public testing::Test {
+ protected:
+  // Tests that run at the same time are not to meet.
+  void SetUp() override {
+    const std::string fabric = "test-" + std::to_string(::getpid());
+    ::setenv("PYDOCA_FABRIC", fabric.c_str(), 1);
+  }
+
+  static std::string make(PeerProcess& peer, Kind kind, Access access) {
+    return peer
+        .ask({peer_op::make, static_cast<std::uint64_t>(access), size, kind == Kind::foreign ? "foreign" : "pydoca"})
+        .payload;
+  }
+  static PeerMessage import(PeerProcess& peer, const ExportedMemory& exported) {
+    return peer.ask({.op = peer_op::import, .payload = text_of(exported.blob())});
+  }
+  static PeerMessage ask(PeerProcess& peer, char op, std::uint64_t a = 0, std::uint64_t b = 0) {
+    return peer.ask({op, a, b, {}});
+  }
+};
+
+class ExportKinds : public Exports, public testing::WithParamInterface<Kind> {};
+INSTANTIATE_TEST_SUITE_P(Both, ExportKinds, testing::Values(Kind::pydoca, Kind::foreign),
+                         [](const auto& kind) { return kind.param == Kind::pydoca ? "Pydoca" : "Foreign"; });
+
+TEST_P(ExportKinds, AreReadInAnotherProcess) {
+  PeerProcess owner("Peer.DISABLED_Serve");
+  const std::string blob = make(owner, GetParam(), Access::pci_read_only);
+  EXPECT_LT(blob.size(), 512U);
+  ImportedMemory imported(bytes_of(blob));
+  EXPECT_EQ(imported.size(), size);
+  EXPECT_EQ(imported.access(), Access::pci_read_only);
+  EXPECT_FALSE(imported.region().writable());
+  EXPECT_EQ(imported.region().kind(),
+            GetParam() == Kind::pydoca ? sim::Region::Kind::mapped : sim::Region::Kind::foreign);
+  for (const std::size_t offset : {std::size_t{0}, std::size_t{4095}, std::size_t{4096}, size - 1}) {
+    std::byte value{};
+    EXPECT_EQ(imported.read(offset, value), Status::success);
+    EXPECT_EQ(value, byte_at(offset)) << offset;
+  }
+  EXPECT_EQ(owner.quit(), 0);
+}
+
+TEST_P(ExportKinds, AreWrittenInAnotherProcess) {
+  PeerProcess owner("Peer.DISABLED_Serve");
+  ImportedMemory imported(bytes_of(make(owner, GetParam(), Access::pci_read_write)));
+  EXPECT_TRUE(imported.region().writable());
+  ASSERT_EQ(imported.write(size - 1, std::byte{0xaa}), Status::success);
+  EXPECT_EQ(ask(owner, peer_op::peek, size - 1).b, 0xaaU);
+}
+
+TEST_P(ExportKinds, AreImportedInTheSameProcess) {
+  ExportedMemory exported(GetParam(), size, Access::pci_read_write);
+  ImportedMemory imported(exported.blob());
+  std::byte value{};
+  EXPECT_EQ(imported.read(5000, value), Status::success);
+  EXPECT_EQ(value, byte_at(5000));
+  EXPECT_EQ(imported.write(5000, std::byte{1}), Status::success);
+  EXPECT_EQ(exported.bytes()[5000], std::byte{1});
+  EXPECT_EQ(exported.withdraw(), Status::success);
+  EXPECT_EQ(imported.read(5000, value), Status::io_failed);
+}
+
+TEST_P(ExportKinds, AreDescribedByOneBlobEachAccess) {
+  ExportedMemory exported(GetParam(), size, Access::pci_read_write);
+  EXPECT_EQ(exported.region().export_pci(Access::pci_read_write), exported.blob());
+  EXPECT_NE(exported.region().export_pci(Access::pci_read_only), exported.blob());
+  EXPECT_EQ(thrown_by([&] { exported.region().export_pci(Access::local_read_write); }), Status::invalid_value);
+}
+
+TEST_P(ExportKinds, OnceWithdrawnAreNeverSeenAgain) {
+  PeerProcess importer("Peer.DISABLED_Serve");
+  ExportedMemory exported(GetParam(), size, Access::pci_read_write);
+  ASSERT_EQ(status_of(import(importer, exported)), Status::success);
+  ASSERT_EQ(ask(importer, peer_op::read, 0).b, std::to_integer<std::uint64_t>(byte_at(0)));
+  ASSERT_EQ(exported.withdraw(), Status::success);
+  fill(exported.bytes(), std::byte{0xdd});  // the poison
+  const PeerMessage read = ask(importer, peer_op::read, 0);
+  EXPECT_EQ(status_of(read), Status::io_failed);
+  EXPECT_NE(read.b, 0xddU);
+  EXPECT_EQ(status_of(ask(importer, peer_op::write, 0, 1)), Status::io_failed);
+  EXPECT_EQ(exported.bytes()[0], std::byte{0xdd});
+  EXPECT_EQ(exported.withdraw(), Status::success) << "withdrawing twice is nothing";
+  EXPECT_EQ(importer.quit(), 0);
+}
+
+TEST_P(ExportKinds, AStaleBlobNamesBothEpochs) {
+  PeerProcess importer("Peer.DISABLED_Serve");
+  ExportedMemory exported(GetParam(), size, Access::pci_read_only);
+  ASSERT_EQ(exported.withdraw(), Status::success);
+  const PeerMessage refused = import(importer, exported);
+  EXPECT_EQ(status_of(refused), Status::bad_state);
+  sim::Blob blob;
+  ASSERT_EQ(sim::parse(exported.blob(), blob), Status::success);
+  const std::string expected =
+      "(epoch " + std::to_string(blob.epoch + 1) + ", the blob's is " + std::to_string(blob.epoch) + ")";
+  EXPECT_THAT(refused.payload, HasSubstr(expected));
+}
+
+TEST_P(ExportKinds, AnOldBlobDoesNotReachANewExportInItsPlace) {
+  PeerProcess importer("Peer.DISABLED_Serve");
+  ExportedMemory old(GetParam(), size, Access::pci_read_only);
+  ASSERT_EQ(old.withdraw(), Status::success);
+  ExportedMemory fresh(GetParam(), size, Access::pci_read_only);
+  EXPECT_EQ(status_of(import(importer, old)), Status::bad_state);
+  EXPECT_EQ(status_of(import(importer, fresh)), Status::success);
+}
+
+TEST_P(ExportKinds, ADeadOwnerIsNoticed) {
+  PeerProcess owner("Peer.DISABLED_Serve");
+  const std::string blob = make(owner, GetParam(), Access::pci_read_only);
+  ImportedMemory imported(bytes_of(blob));
+  ASSERT_FALSE(imported.gate().is_closed());
+  owner.kill();
+  ASSERT_TRUE(eventually([&] { return imported.gate().is_closed(); }));
+  std::byte value{};
+  EXPECT_EQ(imported.read(0, value), Status::io_failed);
+  EXPECT_EQ(thrown_by([&] { ImportedMemory again(bytes_of(blob)); }), Status::not_connected);
+  EXPECT_THAT(reason_of([&] { ImportedMemory again(bytes_of(blob)); }), HasSubstr(std::to_string(owner.pid())));
+}
+
+TEST_P(ExportKinds, AForkedChildDoesNotHideItsParentsDeath) {
+  PeerProcess owner("Peer.DISABLED_Serve");
+  ImportedMemory imported(bytes_of(make(owner, GetParam(), Access::pci_read_only)));
+  const auto child = static_cast<pid_t>(ask(owner, peer_op::fork).a);
+  ASSERT_GT(child, 0);
+  EXPECT_FALSE(imported.gate().is_closed());
+  owner.kill();
+  EXPECT_TRUE(eventually([&] { return imported.gate().is_closed(); }));
+  EXPECT_EQ(::kill(child, SIGKILL), 0) << "the child was to outlive its parent";
+}
+
+TEST_P(ExportKinds, WithdrawWaitsForWhoIsInside) {
+  PeerProcess importer("Peer.DISABLED_Serve");
+  ExportedMemory exported(GetParam(), size, Access::pci_read_write);
+  ASSERT_EQ(status_of(import(importer, exported)), Status::success);
+  ASSERT_EQ(ask(importer, peer_op::enter).a, 1U);
+  EXPECT_EQ(exported.withdraw(), Status::again);
+  EXPECT_EQ(ask(importer, peer_op::enter).a, 0U) << "the export is dead all the same";
+  PeerProcess late("Peer.DISABLED_Serve");
+  EXPECT_EQ(status_of(import(late, exported)), Status::bad_state);
+  ask(importer, peer_op::leave);
+  EXPECT_EQ(exported.withdraw(), Status::success);
+}
+
+TEST_P(ExportKinds, WithdrawEndsWhenTheImporterLeavesMeanwhile) {
+  PeerProcess importer("Peer.DISABLED_Serve");
+  ExportedMemory exported(GetParam(), size, Access::pci_read_write);
+  ASSERT_EQ(status_of(import(importer, exported)), Status::success);
+  ASSERT_EQ(ask(importer, peer_op::enter).a, 1U);
+  Status status = Status::unknown;
+  std::thread withdrawer([&] { status = exported.withdraw(); });
+  // Once a new entry is refused, the withdrawal is under way.
+  EXPECT_TRUE(eventually([&] {
+    const bool inside = ask(importer, peer_op::enter).a == 1;
+    if (inside) {
+      ask(importer, peer_op::leave);
+    }
+    return !inside;
+  }));
+  ask(importer, peer_op::leave);
+  withdrawer.join();
+  EXPECT_EQ(status, Status::success);
+}
+
+/// Interrupts every wait.
+class Interrupted {
+ public:
+  Interrupted() {
+    questions() = 0;
+    set_interrupt_check([]() noexcept {
+      ++questions();
+      return true;
+    });
+  }
+  ~Interrupted() { set_interrupt_check(nullptr); }
+  Interrupted(const Interrupted&) = delete;
+  Interrupted& operator=(const Interrupted&) = delete;
+
+  static int& questions() {
+    static int count = 0;
+    return count;
+  }
+};
+
+TEST_P(ExportKinds, ASignalEndsTheWaitForWhoIsInside) {
+  PeerProcess importer("Peer.DISABLED_Serve");
+  ExportedMemory exported(GetParam(), size, Access::pci_read_write);
+  ASSERT_EQ(status_of(import(importer, exported)), Status::success);
+  ASSERT_EQ(ask(importer, peer_op::enter).a, 1U);
+  {
+    const Interrupted signal;
+    EXPECT_EQ(exported.withdraw(), Status::again);
+    EXPECT_EQ(signal.questions(), 1);
+  }
+  EXPECT_EQ(ask(importer, peer_op::enter).a, 0U) << "the export is dead all the same";
+  ask(importer, peer_op::leave);
+  EXPECT_EQ(exported.withdraw(), Status::success);
+}
+
+TEST_P(ExportKinds, ASignalEndsTheWaitForASilentOwner) {
+  PeerProcess owner("Peer.DISABLED_Serve");
+  const std::string blob = make(owner, GetParam(), Access::pci_read_only);
+  ASSERT_EQ(::kill(owner.pid(), SIGSTOP), 0);
+  int stopped = 0;
+  ASSERT_EQ(::waitpid(owner.pid(), &stopped, WUNTRACED), owner.pid()) << "until it has stopped, it may answer";
+  {
+    const Interrupted signal;
+    EXPECT_EQ(thrown_by([&] { ImportedMemory imported(bytes_of(blob)); }), Status::again);
+    EXPECT_GE(signal.questions(), 1);
+  }
+  ASSERT_EQ(::kill(owner.pid(), SIGCONT), 0);
+  ImportedMemory imported(bytes_of(blob));
+  std::byte value{};
+  EXPECT_EQ(imported.read(0, value), Status::success);
+}
+
+TEST_P(ExportKinds, AllExportsOfARegionDieAtOnce) {
+  PeerProcess importer("Peer.DISABLED_Serve");
+  ExportedMemory exported(GetParam(), size, Access::pci_read_write);
+  ImportedMemory other(exported.region().export_pci(Access::pci_read_only));
+  ASSERT_EQ(status_of(import(importer, exported)), Status::success);
+  ASSERT_EQ(ask(importer, peer_op::enter).a, 1U);
+  const Interrupted signal;
+  EXPECT_EQ(exported.withdraw(), Status::again);
+  EXPECT_TRUE(other.gate().is_closed());
+}
+
+TEST_P(ExportKinds, AnImporterKilledInsideIsNotWaitedFor) {
+  PeerProcess importer("Peer.DISABLED_Serve");
+  ExportedMemory exported(GetParam(), size, Access::pci_read_write);
+  ASSERT_EQ(status_of(import(importer, exported)), Status::success);
+  ASSERT_EQ(ask(importer, peer_op::enter).a, 1U);
+  importer.kill();
+  EXPECT_EQ(exported.withdraw(), Status::success);
+}
+
+TEST_P(ExportKinds, ServeSeveralImporters) {
+  PeerProcess one("Peer.DISABLED_Serve");
+  PeerProcess two("Peer.DISABLED_Serve");
+  ExportedMemory exported(GetParam(), size, Access::pci_read_only);
+  ASSERT_EQ(status_of(import(one, exported)), Status::success);
+  ASSERT_EQ(status_of(import(two, exported)), Status::success);
+  EXPECT_EQ(ask(one, peer_op::drop).a, 0U);
+  EXPECT_EQ(ask(two, peer_op::read, 9).b, std::to_integer<std::uint64_t>(byte_at(9)));
+  EXPECT_EQ(exported.withdraw(), Status::success);
+  EXPECT_EQ(status_of(ask(two, peer_op::read, 9)), Status::io_failed);
+}
+
+TEST_P(ExportKinds, LeaveNoDescriptorBehind) {
+  PeerProcess peer("Peer.DISABLED_Serve");
+  const auto cycle = [&] {
+    ExportedMemory exported(GetParam(), size, Access::pci_read_write);
+    EXPECT_EQ(status_of(import(peer, exported)), Status::success);
+    ImportedMemory imported(bytes_of(make(peer, GetParam(), Access::pci_read_only)));
+    EXPECT_EQ(exported.withdraw(), Status::success);
+    EXPECT_EQ(status_of(ask(peer, peer_op::withdraw)), Status::success);
+    ask(peer, peer_op::drop);
+  };
+  cycle();  // each process now has its service
+  EXPECT_TRUE(eventually([] { return count_fds() > 0; }));
+  const std::size_t here = count_fds();
+  const std::uint64_t there = ask(peer, peer_op::count_fds).a;
+  for (int i = 0; i < 20; ++i) {
+    cycle();
+  }
+  EXPECT_TRUE(eventually([&] { return count_fds() <= here; })) << count_fds() << " instead of " << here;
+  EXPECT_TRUE(eventually([&] { return ask(peer, peer_op::count_fds).a <= there; }));
+  EXPECT_EQ(peer.quit(), 0);
+}
+
+// ---- Who may import
+
+TEST_F(Exports, GoToTheirParentDeviceOnly) {
+  ExportedMemory exported(Kind::pydoca, size, Access::pci_read_only, "pf0vf1");
+  EXPECT_EQ(thrown_by([&] { ImportedMemory wrong(exported.blob(), "p1"); }), Status::not_permitted);
+  const std::string reason = reason_of([&] { ImportedMemory wrong(exported.blob(), "p1"); });
+  EXPECT_THAT(reason, HasSubstr("pf0vf1"));
+  EXPECT_THAT(reason, HasSubstr("p0 can reach and p1 cannot"));
+  EXPECT_EQ(thrown_by([&] { ImportedMemory wrong(exported.blob(), "p0s0"); }), Status::not_permitted);
+  EXPECT_EQ(thrown_by([&] { ImportedMemory wrong(exported.blob(), "pf1"); }), Status::not_supported);
+  EXPECT_EQ(ImportedMemory(exported.blob(), "p0").size(), size);
+}
+
+TEST_F(Exports, ComeFromTheHostOnly) {
+  EXPECT_EQ(thrown_by([] { ExportedMemory exported(Kind::pydoca, size, Access::pci_read_only, "p0"); }),
+            Status::not_supported);
+}
+
+TEST_F(Exports, StayInTheirFabric) {
+  ExportedMemory exported(Kind::pydoca, size, Access::pci_read_only);
+  ::setenv("PYDOCA_FABRIC", "another", 1);
+  EXPECT_EQ(thrown_by([&] { ImportedMemory wrong(exported.blob()); }), Status::not_permitted);
+  EXPECT_THAT(reason_of([&] { ImportedMemory wrong(exported.blob()); }), HasSubstr("another"));
+}
+
+TEST_F(Exports, AreRefusedFromAnotherBootOrUser) {
+  ExportedMemory exported(Kind::pydoca, size, Access::pci_read_only);
+  sim::Blob blob;
+  ASSERT_EQ(sim::parse(exported.blob(), blob), Status::success);
+  sim::Blob rebooted = blob;
+  rebooted.boot_id[3] ^= std::byte{1};
+  EXPECT_EQ(thrown_by([&] { ImportedMemory wrong(sim::encode(rebooted)); }), Status::not_connected);
+  sim::Blob stranger = blob;
+  ++stranger.owner_uid;
+  EXPECT_EQ(thrown_by([&] { ImportedMemory wrong(sim::encode(stranger)); }), Status::not_permitted);
+}
+
+TEST_F(Exports, ForgedBlobsGetNothing) {
+  ExportedMemory exported(Kind::pydoca, size, Access::pci_read_only);
+  sim::Blob blob;
+  ASSERT_EQ(sim::parse(exported.blob(), blob), Status::success);
+  std::vector<sim::Blob> forged(7, blob);
+  forged[0].nonce[0] ^= std::byte{1};
+  forged[1].access = Access::pci_read_write;
+  forged[2].slot = 1'000'000;
+  forged[3].length *= 2;
+  forged[4].base += 4096;
+  forged[5].socket_key[0] ^= std::byte{1};
+  forged[6].epoch += 5;
+  const std::array expected{Status::invalid_value, Status::invalid_value, Status::invalid_value, Status::not_connected,
+                            Status::not_connected, Status::not_connected, Status::bad_state};
+  for (std::size_t i = 0; i < forged.size(); ++i) {
+    EXPECT_EQ(thrown_by([&] { ImportedMemory wrong(sim::encode(forged[i])); }), expected[i]) << i;
+  }
+  EXPECT_EQ(exported.withdraw(), Status::success);
+}
+
+TEST_F(Exports, DamagedBlobsAreRefusedByTheDevice) {
+  ExportedMemory exported(Kind::pydoca, size, Access::pci_read_only);
+  std::vector<std::byte> damaged = exported.blob();
+  damaged[40] ^= std::byte{4};
+  EXPECT_EQ(thrown_by([&] { ImportedMemory wrong(damaged); }), Status::invalid_value);
+  damaged = exported.blob();
+  damaged[8] = std::byte{9};
+  EXPECT_EQ(thrown_by([&] { ImportedMemory wrong(damaged); }), Status::unsupported_version);
+  EXPECT_EQ(thrown_by([&] { ImportedMemory wrong(std::span<const std::byte>{}); }), Status::invalid_value);
+}
+
+// ---- What the kernel enforces
+
+/// An importer that follows the protocol and then does as it likes with what it got.
+struct Hostile {
+  explicit Hostile(std::span<const std::byte> bytes) {
+    sim::Blob blob;
+    EXPECT_EQ(sim::parse(bytes, blob), Status::success);
+    Status status = Status::unknown;
+    const std::string_view key(reinterpret_cast<const char*>(blob.socket_key.data()), blob.socket_key.size());
+    detail::WaitLimit limit(std::chrono::seconds(5));
+    socket = sim::connect_within(sim::fabric_address(sim::fabric(), "memory", key), limit, status);
+    EXPECT_EQ(status, Status::success);
+    constexpr timeval patience{.tv_sec = 10, .tv_usec = 0};
+    EXPECT_EQ(::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience), 0);
+    request = {.epoch = blob.epoch, .nonce = blob.nonce, .slot = blob.slot, .access = blob.access};
+  }
+
+  Status ask(std::span<const int> fds = {}) {
+    static_cast<void>(sim::send_message(socket.get(), std::as_bytes(std::span(&request, 1)), fds));
+    return sim::receive_message(socket.get(), std::as_writable_bytes(std::span(&reply, 1)), files);
+  }
+
+  detail::Fd socket;
+  sim::ImportRequest request;
+  sim::ImportReply reply;
+  sim::ReceivedFds files;
+};
+
+bool can_map_writable(int fd) {
+  void* const address = ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  if (address == MAP_FAILED) {
+    return false;
+  }
+  ::munmap(address, 4096);
+  return true;
+}
+
+TEST_F(Exports, ReadOnlyMemoryCannotBeWrittenByAnyMeans) {
+  ExportedMemory exported(Kind::pydoca, size, Access::pci_read_only);
+  Hostile hostile(exported.blob());
+  ASSERT_EQ(hostile.ask(), Status::success);
+  ASSERT_EQ(hostile.files.count, 2U);
+  const int file = hostile.files.fds[1].get();
+  EXPECT_FALSE(can_map_writable(file));
+  const std::string path = "/proc/self/fd/" + std::to_string(file);
+  const detail::Fd reopened(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+  EXPECT_FALSE(reopened && can_map_writable(reopened.get()));
+  const char byte = 1;
+  EXPECT_FALSE(reopened && ::pwrite(reopened.get(), &byte, 1, 0) == 1);
+  EXPECT_NE(::pwrite(file, &byte, 1, 0), 1);
+  EXPECT_NE(::ftruncate(file, 0), 0);
+  EXPECT_NE(::fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, 4096), 0);
+  void* const view = ::mmap(nullptr, 4096, PROT_READ, MAP_SHARED, file, 0);
+  ASSERT_NE(view, MAP_FAILED);
+  EXPECT_NE(::mprotect(view, 4096, PROT_READ | PROT_WRITE), 0);
+  ::munmap(view, 4096);
+  EXPECT_EQ(exported.bytes()[0], byte_at(0));
+}
+
+TEST_F(Exports, MemoryThatWasSealedIsExportedWritableAsForeign) {
+  ExportedMemory exported(Kind::pydoca, size, Access::pci_read_only);
+  const std::vector<std::byte> writable = exported.region().export_pci(Access::pci_read_write);
+  ImportedMemory imported(writable);
+  EXPECT_EQ(imported.region().kind(), sim::Region::Kind::foreign);
+  EXPECT_EQ(imported.write(1, std::byte{0x55}), Status::success);
+  EXPECT_EQ(exported.bytes()[1], std::byte{0x55});
+}
+
+TEST_F(Exports, APieceOfMemoryIsMappedAtItsOffset) {
+  const auto memory = Memory::allocate(4 * 4096);
+  const auto device = Device::open(find_device("pf0"));
+  std::byte* const piece = memory->data() + 5000;
+  piece[0] = std::byte{0x12};
+  piece[6999] = std::byte{0x34};
+  const auto region = device->backend().register_memory({piece, 7000, find_memory(piece, 7000)}, Access::pci_read_only);
+  ImportedMemory imported(region->export_pci(Access::pci_read_only));
+  std::byte first{};
+  std::byte last{};
+  ASSERT_EQ(imported.read(0, first), Status::success);
+  ASSERT_EQ(imported.read(6999, last), Status::success);
+  EXPECT_EQ(first, std::byte{0x12});
+  EXPECT_EQ(last, std::byte{0x34});
+  EXPECT_EQ(imported.base(), reinterpret_cast<std::uint64_t>(piece));
+}
+
+// ---- Peers that break the protocol
+
+TEST_F(Exports, SurvivePeersThatBreakTheProtocol) {
+  ExportedMemory exported(Kind::pydoca, size, Access::pci_read_only);
+  ImportedMemory good(exported.blob());
+  const std::size_t before = count_fds();
+  {
+    Hostile wrong_version(exported.blob());
+    wrong_version.request.protocol += 1;
+    EXPECT_EQ(wrong_version.ask(), Status::connection_reset);
+    Hostile with_fds(exported.blob());
+    const std::array<int, 2> fds{0, 1};
+    EXPECT_EQ(with_fds.ask(fds), Status::connection_reset);
+    Hostile short_message(exported.blob());
+    EXPECT_EQ(::send(short_message.socket.get(), "x", 1, MSG_NOSIGNAL), 1);
+    char answer = 0;
+    EXPECT_EQ(::recv(short_message.socket.get(), &answer, 1, 0), 0);
+    Hostile silent(exported.blob());
+  }
+  EXPECT_TRUE(eventually([&] { return count_fds() <= before; })) << count_fds() << " instead of " << before;
+  std::byte value{};
+  EXPECT_EQ(good.read(0, value), Status::success);
+}
+
+TEST_F(Exports, AChattyImporterIsStillWaitedFor) {
+  ExportedMemory exported(Kind::pydoca, size, Access::pci_read_write);
+  Hostile hostile(exported.blob());
+  ASSERT_EQ(hostile.ask(), Status::success);
+  const auto page = sim::SharedPage<sim::Gate>::map(hostile.files.fds[0].get());
+  ASSERT_TRUE((*page)->enter());
+  EXPECT_EQ(::send(hostile.socket.get(), "nonsense", 8, MSG_NOSIGNAL), 8);
+  EXPECT_EQ(::send(hostile.socket.get(), "more", 4, MSG_NOSIGNAL), 4);
+  EXPECT_EQ(exported.withdraw(), Status::again);
+  (*page)->leave();
+  EXPECT_EQ(exported.withdraw(), Status::success);
+}
+
+TEST_F(Exports, AMessageWithTooManyDescriptorsLeavesNoneOpen) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()), 0);
+  const detail::Fd sender(ends[0]);
+  const detail::Fd receiver(ends[1]);
+  const std::size_t before = count_fds();
+  for (const std::size_t count :
+       {sim::max_message_fds + 1, std::size_t{8}, std::size_t{9}, std::size_t{100}, std::size_t{253}}) {
+    std::vector<int> fds(count, 0);
+    std::vector<std::byte> control(CMSG_SPACE(fds.size() * sizeof(int)));
+    char byte = 'x';
+    iovec part{.iov_base = &byte, .iov_len = 1};
+    msghdr header{};
+    header.msg_iov = &part;
+    header.msg_iovlen = 1;
+    header.msg_control = control.data();
+    header.msg_controllen = control.size();
+    cmsghdr* const rights = CMSG_FIRSTHDR(&header);
+    rights->cmsg_level = SOL_SOCKET;
+    rights->cmsg_type = SCM_RIGHTS;
+    rights->cmsg_len = CMSG_LEN(fds.size() * sizeof(int));
+    std::memcpy(CMSG_DATA(rights), fds.data(), fds.size() * sizeof(int));
+    ASSERT_EQ(::sendmsg(sender.get(), &header, 0), 1);
+    std::byte received{};
+    sim::ReceivedFds files;
+    EXPECT_EQ(sim::receive_message(receiver.get(), std::span(&received, 1), files), Status::invalid_value) << count;
+    EXPECT_EQ(count_fds(), before) << count;
+  }
+}
+
+detail::Fd file_of(std::size_t length, int seals) {
+  detail::Fd fd(::memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  EXPECT_EQ(::ftruncate(fd.get(), static_cast<off_t>(length)), 0);
+  EXPECT_EQ(::fcntl(fd.get(), F_ADD_SEALS, seals), 0);
+  return fd;
+}
+
+TEST_F(Exports, FilesThatCouldShrinkAreRefused) {
+  const detail::Fd gate = file_of(4096, F_SEAL_SHRINK | F_SEAL_GROW);
+  sim::ImportedRegion region(0x1000, 8192, false, sim::SharedPage<sim::Gate>::map(gate.get()));
+  EXPECT_EQ(thrown_by([&] { region.map(file_of(8192, 0).get(), 0); }), Status::not_permitted);
+  EXPECT_EQ(thrown_by([&] { region.map(file_of(8192, F_SEAL_SHRINK).get(), 0); }), Status::not_permitted);
+  EXPECT_EQ(thrown_by([&] { region.map(file_of(8192, F_SEAL_SHRINK | F_SEAL_GROW).get(), 4096); }),
+            Status::not_permitted);
+  EXPECT_EQ(thrown_by([&] { region.map(file_of(8192, F_SEAL_SHRINK | F_SEAL_GROW).get(), ~std::uint64_t{0}); }),
+            Status::not_permitted);
+  EXPECT_EQ(thrown_by([&] { region.map(0, 0); }), Status::not_permitted);
+  region.map(file_of(8192, F_SEAL_SHRINK | F_SEAL_GROW).get(), 0);
+  EXPECT_EQ(region.kind(), sim::Region::Kind::mapped);
+  EXPECT_EQ(thrown_by([] { sim::SharedPage<sim::Gate>::map(file_of(4096, 0).get()); }), Status::not_permitted);
+  EXPECT_EQ(thrown_by([] { sim::SharedPage<sim::Gate>::map(file_of(16, F_SEAL_SHRINK | F_SEAL_GROW).get()); }),
+            Status::not_permitted);
+}
+
+// ---- Regions that are destroyed too early
+
+TEST_F(Exports, MemoryLeftWithAPeerInsideIsKeptUntilItLeaves) {
+  PeerProcess importer("Peer.DISABLED_Serve");
+  std::weak_ptr<Memory> memory;
+  {
+    ExportedMemory exported(Kind::pydoca, size, Access::pci_read_write);
+    memory = exported.memory();
+    ASSERT_EQ(status_of(import(importer, exported)), Status::success);
+    ASSERT_EQ(ask(importer, peer_op::enter).a, 1U);
+  }
+  EXPECT_FALSE(memory.expired()) << "a peer may be writing into it";
+  EXPECT_EQ(ask(importer, peer_op::enter).a, 0U);
+  importer.kill();
+  EXPECT_TRUE(eventually([&] { return memory.expired(); }));
+}
+
+TEST_F(Exports, DestroyedWithNobodyInsideLetGoAtOnce) {
+  std::weak_ptr<Memory> memory;
+  std::unique_ptr<ImportedMemory> imported;
+  {
+    ExportedMemory exported(Kind::pydoca, size, Access::pci_read_write);
+    memory = exported.memory();
+    imported = std::make_unique<ImportedMemory>(exported.blob());
+  }
+  EXPECT_TRUE(memory.expired());
+  EXPECT_TRUE(imported->gate().is_closed());
+}
+
+// ---- Registration
+
+TEST_F(Exports, MemoryThatIsNotThereIsNotRegistered) {
+  const auto device = Device::open(find_device("pf0"));
+  const auto refused = [&](std::byte* addr, std::size_t len, Access access) {
+    return thrown_by([&] { device->backend().register_memory({addr, len, {}}, access); });
+  };
+  EXPECT_EQ(refused(reinterpret_cast<std::byte*>(0x10), 16, Access::local_read_only), Status::invalid_value);
+  EXPECT_EQ(refused(reinterpret_cast<std::byte*>(~std::uintptr_t{0} - 4096), 4096, Access::local_read_only),
+            Status::invalid_value);
+  auto* const pages =
+      static_cast<std::byte*>(::mmap(nullptr, 3 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  ASSERT_NE(pages, MAP_FAILED);
+  EXPECT_EQ(refused(pages, 3 * 4096, Access::local_read_write), Status::success);
+  ASSERT_EQ(::mprotect(pages + 4096, 4096, PROT_READ), 0);
+  EXPECT_EQ(refused(pages, 3 * 4096, Access::local_read_only), Status::success);
+  EXPECT_EQ(refused(pages, 3 * 4096, Access::local_read_write), Status::not_permitted);
+  EXPECT_EQ(refused(pages, 3 * 4096, Access::pci_read_write), Status::not_permitted);
+  ASSERT_EQ(::mprotect(pages + 4096, 4096, PROT_NONE), 0);
+  EXPECT_EQ(refused(pages, 3 * 4096, Access::local_read_only), Status::invalid_value);
+  ASSERT_EQ(::munmap(pages + 4096, 4096), 0);
+  EXPECT_EQ(refused(pages, 3 * 4096, Access::local_read_only), Status::invalid_value);
+  EXPECT_EQ(refused(pages, 4096, Access::local_read_write), Status::success);
+  ::munmap(pages, 3 * 4096);
+}
+
+TEST_F(Exports, ASignalEndsARegistration) {
+  const auto device = Device::open(find_device("pf0"));
+  const std::unique_ptr<std::byte[]> bytes(new std::byte[std::size_t{32} << 20]);
+  const backend::MemoryRange range{bytes.get(), std::size_t{32} << 20, std::nullopt};
+  const auto register_it = [&] { return device->backend().register_memory(range, Access::local_read_write); };
+  {
+    const Interrupted signal;
+    EXPECT_EQ(thrown_by(register_it), Status::again);
+  }
+  EXPECT_NE(register_it(), nullptr);
+}
+
+TEST_F(Exports, AFileThatEndsEarlierIsNotRegistered) {
+  const auto device = Device::open(find_device("pf0"));
+  const detail::Fd file(::memfd_create("test", MFD_CLOEXEC));
+  ASSERT_EQ(::ftruncate(file.get(), 4096), 0);
+  auto* const pages = static_cast<std::byte*>(::mmap(nullptr, 2 * 4096, PROT_READ, MAP_SHARED, file.get(), 0));
+  ASSERT_NE(pages, MAP_FAILED);
+  const backend::MemoryRange range{.addr = pages, .len = 2 * 4096, .location = {}};
+  EXPECT_EQ(thrown_by([&] { device->backend().register_memory(range, Access::local_read_only); }),
+            Status::invalid_value);
+  ::munmap(pages, 2 * 4096);
+}
+
+// ---- fork
+
+TEST_F(Exports, AChildHasNoPartInItsParentsExports) {
+  PeerProcess peer("Peer.DISABLED_Serve");
+  auto exported = std::make_unique<ExportedMemory>(Kind::pydoca, size, Access::pci_read_write);
+  ASSERT_EQ(status_of(import(peer, *exported)), Status::success);
+  auto imported = std::make_unique<ImportedMemory>(bytes_of(make(peer, Kind::pydoca, Access::pci_read_only)));
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const bool fine = exported->withdraw() == Status::success;
+    exported.reset();
+    imported.reset();
+    ::_exit(fine ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(status_of(ask(peer, peer_op::read, 3)), Status::success) << "the child must not have withdrawn it";
+  std::byte value{};
+  EXPECT_EQ(imported->read(0, value), Status::success);
+  EXPECT_EQ(exported->withdraw(), Status::success);
+}
+
+TEST_F(Exports, AChildExportsByItself) {
+#if defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "ThreadSanitizer starts no threads after a fork of several";
+#endif
+  ExportedMemory parents(Kind::pydoca, size, Access::pci_read_only);
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()), 0);
+  const detail::Fd here(ends[0]);
+  detail::Fd there(ends[1]);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ExportedMemory own(Kind::pydoca, size, Access::pci_read_only);
+    send_message_to(there.get(), {.op = 'b', .payload = text_of(own.blob())});
+    receive_message_from(there.get());
+    ::_exit(own.withdraw() == Status::success ? 0 : 1);
+  }
+  there.reset();
+  const std::string blob = receive_message_from(here.get()).payload;
+  ImportedMemory imported(bytes_of(blob));
+  std::byte value{};
+  EXPECT_EQ(imported.read(7, value), Status::success);
+  EXPECT_EQ(value, byte_at(7));
+  send_message_to(here.get(), {.op = 'q', .payload = {}});
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_TRUE(eventually([&] { return imported.gate().is_closed(); }));
+  EXPECT_EQ(ImportedMemory(parents.blob()).size(), size) << "the parent's are as they were";
+}
+
+}  // namespace
+}  // namespace pydoca

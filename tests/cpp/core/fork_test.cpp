@@ -1,0 +1,146 @@
+// What a child process forked from a running engine may do: destroy everything, and nothing else.
+#include "rig/dma_rig.hpp"
+#include "rig/expect_error.hpp"
+#include "rig/process_rig.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <string>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+namespace pydoca {
+namespace {
+
+/// All that a process has, in an order in which it may be destroyed.
+struct Everything {
+  fake::Backend backend;
+  std::shared_ptr<Device> device = backend.open_device();
+  std::shared_ptr<ProgressEngine> pe = ProgressEngine::create();
+  MappedBytes src{device, std::size_t{4} << 20};
+  MappedBytes dst{device, std::size_t{4} << 20};
+  Bufs bufs{16};
+  DmaRig rig{device, pe, 16};
+};
+
+bool is_asleep(const std::filesystem::path& thread) {
+  std::ifstream file(thread / "stat");
+  std::string line;
+  std::getline(file, line);
+  const auto name_end = line.rfind(") ");
+  return name_end != std::string::npos && line[name_end + 2] == 'S';
+}
+
+/// Starts the rig's context and waits until its workers sleep: AddressSanitizer has an allocator of its own, which a
+/// thread locks while it starts, and which a fork leaves locked for ever (glibc's is free in the child).
+void start_with_workers_asleep(DmaRig& rig) {
+  ASSERT_EQ(rig.dma->start(), Status::success);
+  const auto all_asleep = [] {
+    for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task")) {
+      if (thread.path().filename() != std::to_string(::getpid()) && !is_asleep(thread.path())) {
+        return false;
+      }
+    }
+    return true;
+  };
+  while (!all_asleep()) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
+// Workers hold no lock that the child needs, and the child waits for none of them: ctest's time limit is the watchdog.
+TEST(Fork, AChildDestroysARunningEngineWithoutWaitingForItsWorkers) {
+  for (int round = 0; round < 20; ++round) {
+    std::optional<Everything> all;
+    all.emplace();
+    ASSERT_NO_FATAL_FAILURE(start_with_workers_asleep(all->rig));
+    std::vector<Buf*> held;
+    for (std::size_t i = 0; i < 4; ++i) {
+      held.push_back(all->bufs.by_data(all->src, i << 20, 1U << 20));
+      held.push_back(all->bufs.by_addr(all->dst, i << 20, 1U << 20));
+      all->rig.submitted(held[2 * i], held[2 * i + 1], i);
+    }
+    // Odd rounds fork while the workers sleep.
+    if (round % 2 == 1) {
+      all->rig.progress_until(4);
+    }
+    const pid_t child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      all.reset();
+      ::_exit(0);
+    }
+    EXPECT_EQ(exit_code_of(child), 0);
+    all->rig.progress_until(4);
+    for (Buf* const buf : held) {
+      EXPECT_EQ(buf->dec_refcount(), Status::success);
+    }
+    EXPECT_EQ(all->rig.dma->stop(), Status::success);
+  }
+}
+
+#ifndef __SANITIZE_THREAD__  // which ends a child that starts threads
+TEST(Fork, AChildWithWorkersOfItsOwnDestroysTheInheritedOnes) {
+  std::optional<Everything> all;
+  all.emplace();
+  ASSERT_NO_FATAL_FAILURE(start_with_workers_asleep(all->rig));
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    bool good = false;
+    {
+      Everything own;
+      good = own.rig.dma->start() == Status::success;
+      all.reset();
+      good = good && own.rig.dma->stop() == Status::success;
+    }
+    ::_exit(good ? 0 : 1);
+  }
+  EXPECT_EQ(exit_code_of(child), 0);
+  EXPECT_EQ(all->rig.dma->stop(), Status::success);
+}
+#endif
+
+TEST(Fork, AChildCannotStartOnAnInheritedDevice) {
+  Everything all;
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    const auto pe = ProgressEngine::create();
+    DmaRig rig(all.device, pe, 1);
+    ::_exit(thrown_by([&] { rig.dma->start(); }) == Status::bad_state ? 0 : 1);
+  }
+  EXPECT_EQ(exit_code_of(child), 0);
+}
+
+TEST(Fork, AChildOpensADeviceOfItsOwn) {
+  Everything all;
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    const auto device = all.backend.open_device();
+    const bool own = device != all.device && device->ordinal() != all.device->ordinal();
+    const auto pe = ProgressEngine::create();
+    DmaRig rig(device, pe, 1);
+    MappedBytes src{device, 64};
+    MappedBytes dst{device, 64};
+    Bufs bufs{2};
+    src.bytes[5] = std::byte{7};
+    rig.dma->start();
+    rig.submitted(bufs.by_data(src, 0, 64), bufs.by_addr(dst, 0, 64));
+    rig.progress_until(1);
+    const bool opened_again = all.backend.open_device() == device;
+    ::_exit(own && opened_again && rig.completions[0].status == Status::success && dst.bytes[5] == std::byte{7} ? 0
+                                                                                                                : 1);
+  }
+  EXPECT_EQ(exit_code_of(child), 0);
+  EXPECT_EQ(all.backend.open_device(), all.device);
+}
+
+}  // namespace
+}  // namespace pydoca

@@ -1,0 +1,101 @@
+#include "library/sync_event/wait_table.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <vector>
+
+namespace pydoca::detail {
+namespace {
+
+struct Wait {
+  std::uint64_t value() const { return wanted; }
+  std::uint64_t mask() const { return masks[number]; }
+  bool is_equality() const { return equality; }
+  std::uint8_t group() const { return number; }
+  bool is_satisfied_by(std::uint64_t now) const { return ((now & mask()) == wanted) == equality; }
+
+  static constexpr std::array<std::uint64_t, 3> masks{~std::uint64_t{0}, 0xff, 0};
+
+  std::uint64_t wanted = 0;
+  std::uint8_t number = 0;
+  bool equality = true;
+  // NOLINTBEGIN(readability-identifier-naming): the table's words for them
+  Wait* next_ = nullptr;
+  Wait* prev_ = nullptr;
+  // NOLINTEND(readability-identifier-naming)
+};
+
+TEST(WaitTable, FindsThoseThatAValueEnds) {
+  WaitTable<Wait> table(4);
+  Wait equal{.wanted = 5};
+  Wait masked{.wanted = 5, .number = 1};
+  Wait unequal{.wanted = 0, .equality = false};
+  for (Wait* const wait : {&equal, &masked, &unequal}) {
+    table.insert(*wait);
+  }
+  std::vector<Wait*> ended;
+  const auto take = [&](Wait& wait) { ended.push_back(&wait); };
+  table.collect(0, take);
+  EXPECT_TRUE(ended.empty());
+  table.collect(0x105, take);
+  EXPECT_EQ(ended.size(), 2U);
+  EXPECT_EQ(std::ranges::count(ended, &equal), 0);
+  table.collect(5, take);
+  EXPECT_EQ(ended.back(), &equal);
+  EXPECT_TRUE(table.empty());
+}
+
+TEST(WaitTable, GivesAllBack) {
+  WaitTable<Wait> table(1);
+  std::vector<Wait> waits(10);
+  for (std::size_t i = 0; i < waits.size(); ++i) {
+    waits[i].wanted = i < 5 ? i + 1 : 0;
+    waits[i].equality = i < 5;
+    table.insert(waits[i]);
+  }
+  table.remove(waits[2]);
+  table.remove(waits[7]);
+  std::size_t count = 0;
+  table.collect_all([&](Wait&) { ++count; });
+  EXPECT_EQ(count, 8U);
+  EXPECT_TRUE(table.empty());
+  table.insert(waits[0]);
+  table.collect(1, [&](Wait&) { ++count; });
+  EXPECT_EQ(count, 9U);
+}
+
+TEST(WaitTable, AgreesWithALinearSearch) {
+  std::mt19937_64 random(static_cast<std::uint64_t>(testing::UnitTest::GetInstance()->random_seed()));
+  WaitTable<Wait> table(64);
+  std::vector<Wait> waits(64);
+  std::vector<Wait*> pending;
+  std::uint64_t now = 0;
+  for (int step = 0; step < 20'000; ++step) {
+    Wait& wait = waits[random() % waits.size()];
+    if (std::ranges::find(pending, &wait) == pending.end()) {
+      wait.number = static_cast<std::uint8_t>(random() % Wait::masks.size());
+      wait.equality = random() % 2 == 0;
+      wait.wanted = wait.equality ? random() % 4 : now & wait.mask();
+      if (!wait.is_satisfied_by(now)) {
+        table.insert(wait);
+        pending.push_back(&wait);
+      }
+    }
+    if (random() % 3 == 0) {
+      now = random() % 4 + (random() % 2 << 8);
+      std::vector<Wait*> ended;
+      table.collect(now, [&](Wait& done) { ended.push_back(&done); });
+      std::vector<Wait*> expected;
+      std::ranges::copy_if(pending, std::back_inserter(expected), [&](Wait* one) { return one->is_satisfied_by(now); });
+      std::ranges::sort(ended);
+      std::ranges::sort(expected);
+      ASSERT_EQ(ended, expected) << step;
+      std::erase_if(pending, [&](Wait* one) { return one->is_satisfied_by(now); });
+    }
+  }
+}
+
+}  // namespace
+}  // namespace pydoca::detail

@@ -1,0 +1,109 @@
+#pragma once
+
+#include "pydoca/device.hpp"
+
+#include "backend/sim/copy/copy_engine.hpp"
+#include "backend/sim/copy/copy_queue.hpp"
+#include "backend/sim/memory/region.hpp"
+
+#include <atomic>
+#include <bit>
+#include <memory>
+#include <utility>
+
+namespace pydoca::fake {
+
+/// What a test chooses of a fake device.
+struct DeviceOptions {
+  backend::DmaCapabilities dma{.max_buf_size = 4U << 20, .max_buf_list_len = 64, .max_num_tasks = 1U << 17};
+  bool has_dma = true;
+  bool can_export = false;
+  bool can_import = false;
+};
+
+class Region final : public sim::Region {
+ public:
+  Region(const backend::MemoryRange& range, Access access) {
+    readable_ = true;
+    writable_ = allows(access, Access::local_read_write);
+    base_ = std::bit_cast<std::uint64_t>(range.addr);
+    len_ = range.len;
+    local_ = range.addr;
+  }
+
+  /// A peer's access that does not end: withdraw() answers again this often.
+  int busy = 0;
+
+  std::vector<std::byte> export_pci(Access /*access*/) override { return std::vector<std::byte>(16, std::byte{7}); }
+  Status withdraw() noexcept override { return busy-- > 0 ? Status::again : Status::success; }
+};
+
+/// A device with the simulated copy engine on local memory, and neither a fabric nor a topology.
+class Device final : public backend::Device {
+ public:
+  Device(const DeviceOptions& options, std::size_t ordinal, std::atomic<bool>& removed)
+      : removed_(removed),
+        engine_(
+            {.ordinal = ordinal, .max_size = options.dma.max_buf_size, .max_list_len = options.dma.max_buf_list_len},
+            removed) {}
+
+  bool removed() const noexcept override { return removed_; }
+  std::unique_ptr<backend::MemoryRegion> register_memory(const backend::MemoryRange& range, Access access) override {
+    auto region = std::make_unique<Region>(range, access);
+    last_region = region.get();
+    return region;
+  }
+  backend::ImportedRegion import_pci(std::span<const std::byte> blob) override {
+    backend::MemoryRange range{.addr = const_cast<std::byte*>(blob.data()), .len = blob.size(), .location = {}};
+    return {.region = std::make_unique<Region>(range, Access::local_read_only),
+            .addr = std::bit_cast<std::uint64_t>(blob.data()),
+            .len = blob.size(),
+            .access = Access::pci_read_only};
+  }
+  std::unique_ptr<backend::CopyQueue> create_copy_queue(const backend::QueueOptions& options,
+                                                        backend::Notifier& notifier) override {
+    return std::make_unique<sim::CopyQueue>(engine_, options, notifier);
+  }
+
+  std::atomic<Region*> last_region{nullptr};
+
+ private:
+  std::atomic<bool>& removed_;
+  sim::CopyEngine engine_;
+};
+
+/// Opens devices with the options it was made with.
+class Backend final : public backend::Backend {
+ public:
+  explicit Backend(const DeviceOptions& options = {}) : options_(options) {}
+
+  std::string_view name() const noexcept override { return "fake"; }
+  std::vector<backend::DeviceProperties> enumerate() override {
+    backend::DeviceProperties properties;
+    properties.backend = "fake";
+    properties.name = "fake0";
+    properties.pci_addr = "0000:01:00.0";
+    properties.side = Side::dpu;
+    if (options_.has_dma) {
+      properties.capabilities.dma = options_.dma;
+    }
+    properties.capabilities.mmap_export_pci = options_.can_export;
+    properties.capabilities.mmap_create_from_export_pci = options_.can_import;
+    return {properties};
+  }
+  std::unique_ptr<backend::Device> open(const backend::DeviceProperties& /*properties*/, std::size_t ordinal) override {
+    return std::make_unique<Device>(options_, ordinal, removed);
+  }
+
+  std::shared_ptr<pydoca::Device> open_device() { return pydoca::Device::open(DeviceInfo(*this, enumerate().front())); }
+
+  std::atomic<bool> removed{false};
+
+ private:
+  const DeviceOptions options_;
+};
+
+/// The fake device behind an open one.
+inline Device& behind(const pydoca::Device& device) { return dynamic_cast<Device&>(device.backend()); }
+
+}  // namespace pydoca::fake

@@ -1,0 +1,61 @@
+#pragma once
+
+#include "pydoca/buf.hpp"
+#include "pydoca/buf_inventory.hpp"
+#include "pydoca/mmap.hpp"
+
+#include "rig/fake_device.hpp"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <vector>
+
+namespace pydoca {
+
+inline std::uint64_t address_of(const void* pointer) { return std::bit_cast<std::uint64_t>(pointer); }
+
+/// A started map of size bytes on one device.
+class MappedBytes {
+ public:
+  MappedBytes(const std::shared_ptr<Device>& device, std::size_t size, Access access = Access::local_read_write)
+      : bytes(size), mmap(Mmap::create()) {
+    mmap->add_device(device);
+    mmap->set_memrange(bytes.data(), size);
+    mmap->set_permissions(access);
+    mmap->start();
+  }
+
+  std::uint64_t addr(std::size_t offset = 0) const { return address_of(bytes.data()) + offset; }
+
+  std::vector<std::byte> bytes;
+  std::shared_ptr<Mmap> mmap;
+};
+
+/// A started inventory, whose bufs a test gets and frees in one line.
+class Bufs {
+ public:
+  explicit Bufs(std::size_t count) : inventory(BufInventory::create(count)) { inventory->start(); }
+
+  /// Empty data at offset.
+  Buf* by_addr(const MappedBytes& memory, std::size_t offset, std::size_t len) {
+    Buf* buf = nullptr;
+    EXPECT_EQ(inventory->get_by_addr(memory.mmap, memory.addr(offset), len, buf), Status::success);
+    return buf;
+  }
+  /// All data.
+  Buf* by_data(const MappedBytes& memory, std::size_t offset, std::size_t len) {
+    Buf* buf = nullptr;
+    EXPECT_EQ(inventory->get_by_data(memory.mmap, memory.addr(offset), len, buf), Status::success);
+    return buf;
+  }
+  static void free(std::initializer_list<Buf*> heads) {
+    for (Buf* const head : heads) {
+      EXPECT_EQ(head->dec_refcount(), Status::success);
+    }
+  }
+
+  std::shared_ptr<BufInventory> inventory;
+};
+
+}  // namespace pydoca

@@ -1,0 +1,109 @@
+#pragma once
+
+#include "pydoca/sim.hpp"
+
+#include "backend/sim/fabric/fabric.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <dirent.h>
+#include <exception>
+#include <filesystem>
+#include <string>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <utility>
+
+namespace pydoca {
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr int slack = 20;  ///< how much slower instrumented code may be
+#else
+inline constexpr int slack = 1;
+#endif
+
+inline std::size_t count_descriptors() {
+  std::size_t count = 0;
+  DIR* directory = ::opendir("/proc/self/fd");
+  while (::readdir(directory) != nullptr) {
+    ++count;
+  }
+  ::closedir(directory);
+  return count;
+}
+
+/// A process of one's own fabric; nothing of it may be left at the end.
+class FabricTest : public ::testing::Test {
+ protected:
+  FabricTest() {
+    const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
+    fabric_ = "test-" + std::to_string(::getpid()) + "-" + std::string(test->name()).substr(0, 40);
+    sim::set_fabric(fabric_);
+    descriptors_ = count_descriptors();
+  }
+  ~FabricTest() override {
+    EXPECT_EQ(count_descriptors(), descriptors_) << "descriptors leaked";
+    const std::filesystem::path path = sim::fabric_path(fabric_);
+    if (std::filesystem::exists(path)) {
+      EXPECT_TRUE(std::filesystem::is_empty(path)) << "files were left in " << path;
+      std::filesystem::remove(path);
+    }
+  }
+
+  std::string fabric_;
+
+ private:
+  std::size_t descriptors_ = 0;
+};
+
+/// A child's exit code, once it has ended; -1 when a signal ended it.
+inline int exit_code_of(pid_t child) {
+  int status = 0;
+  EXPECT_EQ(::waitpid(child, &status, 0), child);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/// A forked process that runs body and exits with what it returns; made before this process has threads. Killed at the
+/// end.
+class ChildProcess {
+ public:
+  template <typename Body>
+  explicit ChildProcess(Body body) : pid_(::fork()) {
+    if (pid_ == 0) {
+      ::alarm(100);  // an orphan does not stay
+      ::_exit(run(body));
+    }
+  }
+  ~ChildProcess() {
+    if (pid_ > 0) {
+      kill();
+    }
+  }
+  ChildProcess(const ChildProcess&) = delete;
+  ChildProcess& operator=(const ChildProcess&) = delete;
+
+  void kill() {
+    ::kill(pid_, SIGKILL);
+    static_cast<void>(wait());
+  }
+  /// Its exit code.
+  int wait() { return exit_code_of(std::exchange(pid_, 0)); }
+
+ private:
+  template <typename Body>
+  static int run(Body& body) {
+    try {
+      return body();
+    } catch (const std::exception& error) {
+      ::fprintf(stderr, "in the child process: %s\n", error.what());
+      return 99;
+    }
+  }
+
+  pid_t pid_;
+};
+
+}  // namespace pydoca
