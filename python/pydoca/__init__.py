@@ -3,6 +3,7 @@
 import pydoca._interpreter  # noqa: F401  first of all: it refuses where the rest would hang
 from pydoca import comch, rdma_bridge, sim
 from pydoca._core import (
+    CAPABILITIES,
     Access,
     Awaitable,
     Buf,
@@ -88,6 +89,7 @@ from pydoca._errors import (
 from pydoca._log import LogLevel, set_log_level, set_sdk_log_level
 
 __all__ = [
+    "CAPABILITIES",
     "Access",
     "AgainError",
     "AlreadyExistError",

@@ -2,6 +2,8 @@
 
 import gc
 import json
+import re
+from pathlib import Path
 
 import pytest
 
@@ -282,3 +284,22 @@ def test_a_removed_device():
         assert not again.removed
         assert again != device
     device.close()
+
+
+def test_the_capabilities_are_those_of_the_stub():
+    stub = (Path(pydoca.__file__).parent / "_core.pyi").read_text()
+    literal = re.search(r"_Capability: TypeAlias = Literal\[(.*?)\]", stub, re.DOTALL)
+    assert re.findall(r'"(\w+)"', literal[1]) == list(pydoca.CAPABILITIES)
+
+
+@pytest.mark.parametrize("capability", pydoca.CAPABILITIES)
+def test_what_is_not_supported_has_a_reason(capability):
+    for info in pydoca.devices():
+        assert (info.why_unsupported(capability) == "") == info.supports(capability)
+
+
+def test_the_reason_is_in_the_error():
+    with pytest.raises(pydoca.NotSupportedError, match="only functions of the host are clients"):
+        pydoca.open_device("p0", capability="comch_client")
+    with pytest.raises(pydoca.NotFoundError, match="pf0: only functions of the DPU are servers"):
+        pydoca.open_device(side="host", capability="comch_server")

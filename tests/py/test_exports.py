@@ -97,6 +97,10 @@ class Copier:
         self.copy(remote, self.device.mmap(local))
         return bytes(local)
 
+    def read_until_it_fails(self, remote):
+        while True:
+            self.read(remote)
+
     def write(self, data, remote):
         self.copy(self.device.mmap(data), remote)
 
@@ -160,8 +164,7 @@ def test_a_dead_exporter_is_an_error(export, copier):
     with pytest.raises(pydoca.DocaError):
         copier.device.import_mmap(exporter.blob)
     with pytest.raises(pydoca.IoFailedError, match="src's memory is gone: the process that owns it has ended"):
-        while True:  # until the end is noticed
-            copier.read(remote)
+        copier.read_until_it_fails(remote)
     remote.close()
 
 

@@ -28,6 +28,7 @@ ORDER = [
     ["backend"],
     ["ready_node"],
     ["device"],
+    ["capabilities"],
     ["representor"],
     ["mmap"],
     ["buf"],

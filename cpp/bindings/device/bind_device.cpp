@@ -87,11 +87,14 @@ void bind_device_info(py::classh<DeviceInfo>& type) {
            "The function that selector names: a PCI address, name, ibdev name or interface.")
       .def("is_equal_pci_addr", &DeviceInfo::is_equal_pci_addr, "addr"_a,
            "Compares with an address in the long or the short form; raises InvalidValueError for another form.")
-      .def("supports", &supports, "capability"_a,
-           "Whether the function can do one of: dma, comch_server, comch_client, mmap_export_pci, "
-           "mmap_create_from_export_pci, representors, sync_event, sync_event_export_to_remote_pci, "
-           "sync_event_create_from_export, sync_event_export_to_remote_net, sync_event_remote_net_create_from_export, "
-           "async_sync_event_wait.")
+      .def(
+          "supports",
+          [](const DeviceInfo& info, const std::string& capability) { return support_of(info, capability).supported; },
+          "capability"_a, "Whether the function has a capability, one of pydoca.CAPABILITIES.")
+      .def(
+          "why_unsupported",
+          [](const DeviceInfo& info, const std::string& capability) { return support_of(info, capability).reason; },
+          "capability"_a, "Why the function does not have a capability; empty when it has.")
       .def("to_dict", &to_dict, "All properties as plain Python, fit for JSON; what is absent is None.")
       .def("__eq__",
            [](const DeviceInfo& one, py::handle other) -> py::object {
@@ -175,6 +178,9 @@ void bind_device(py::module_& module) {
   bind_device_life(device);
   bind_scope(device);
   bind_device_methods(device);
+  py::list names;
+  for (const Capability& capability : capabilities()) names.append(std::string(capability.name));
+  module.attr("CAPABILITIES") = py::tuple(names);
   module.def(
       "devices", [](const py::object& side) { return visible_devices(to_side(side)); }, py::kw_only(),
       "side"_a = py::none(),

@@ -5,8 +5,6 @@
 #include "convert/convert.hpp"
 #include "convert/parse.hpp"
 
-#include <array>
-#include <cstddef>
 #include <cstdlib>
 #include <string_view>
 #include <utility>
@@ -17,45 +15,11 @@ namespace py = pybind11;
 
 namespace {
 
-using Query = bool (*)(const backend::Capabilities&);
-
-/// A capability of sync events.
-template <bool backend::SyncEventCapabilities::* field>
-bool has_sync_event(const backend::Capabilities& can) {
-  return can.sync_event.has_value() && (*can.sync_event).*field;
-}
-
-using SyncEventCan = backend::SyncEventCapabilities;
-
-constexpr std::array<std::pair<std::string_view, Query>, 16> queries{{
-    {"dma", [](const backend::Capabilities& can) { return can.dma.has_value(); }},
-    {"comch_server", [](const backend::Capabilities& can) { return can.comch.has_value() && can.comch->server; }},
-    {"comch_client", [](const backend::Capabilities& can) { return can.comch.has_value() && can.comch->client; }},
-    {"mmap_export_pci", [](const backend::Capabilities& can) { return can.mmap_export_pci; }},
-    {"mmap_create_from_export_pci", [](const backend::Capabilities& can) { return can.mmap_create_from_export_pci; }},
-    {"mmap_export_rdma", [](const backend::Capabilities& can) { return can.mmap_export_rdma; }},
-    {"rdma", [](const backend::Capabilities& can) { return can.rdma.has_value(); }},
-    {"rdma_connection_manager",
-     [](const backend::Capabilities& can) { return can.rdma.has_value() && can.rdma->no_connection_manager.empty(); }},
-    {"rdma_atomics",
-     [](const backend::Capabilities& can) {
-       return can.rdma.has_value() &&
-              can.rdma->no_opcode[static_cast<std::size_t>(backend::RdmaOpcode::fetch_add)].empty();
-     }},
-    {"representors", [](const backend::Capabilities& can) { return can.rep_filter_all; }},
-    {"sync_event", [](const backend::Capabilities& can) { return can.sync_event.has_value(); }},
-    {"sync_event_export_to_remote_pci", has_sync_event<&SyncEventCan::export_to_remote_pci>},
-    {"sync_event_create_from_export", has_sync_event<&SyncEventCan::create_from_export>},
-    {"sync_event_export_to_remote_net", has_sync_event<&SyncEventCan::export_to_remote_net>},
-    {"sync_event_remote_net_create_from_export", has_sync_event<&SyncEventCan::remote_net_create_from_export>},
-    {"async_sync_event_wait", has_sync_event<&SyncEventCan::async_wait>},
-}};
-
-Query find_query(const std::string& capability) {
+const Capability& find_known(const std::string& capability) {
   std::vector<std::string_view> known;
-  for (const auto& [name, query] : queries) {
-    if (name == capability) return query;
-    known.push_back(name);
+  for (const Capability& one : capabilities()) {
+    if (one.name == capability) return one;
+    known.push_back(one.name);
   }
   refuse_word("capability", capability, known);
 }
@@ -85,15 +49,23 @@ DeviceInfo select(const py::object& selector, std::optional<Side> side) {
                            .cast<std::string>());
 }
 
-DeviceInfo find_capable(Query query, const DeviceRequest& request) {
+/// "; p0: it has no DMA engine", of each function.
+std::string reasons(const Capability& capability, std::optional<Side> side) {
+  std::string text;
+  for (const DeviceInfo& info : visible_devices(side)) text += "; " + info.name() + ": " + capability.of(info).reason;
+  return text;
+}
+
+DeviceInfo find_capable(const Capability& capability, std::optional<Side> side) {
   try {
-    return find_device([query](const DeviceInfo& info) { return query(info.capabilities()); }, request.side);
+    return find_device([&](const DeviceInfo& info) { return capability.of(info).supported; }, side);
   } catch (const Error& error) {
     if (error.status() != Status::not_found) throw;
     const char* const backend = std::getenv("PYDOCA_BACKEND");
     const std::string limit =
         backend != nullptr && *backend != '\0' ? std::string("; PYDOCA_BACKEND limits them to ") + backend : "";
-    raise(Status::not_found, std::string(error.what()) + "; what is needed is " + *request.capability + limit);
+    raise(Status::not_found, std::string(error.what()) + "; what is needed is " + std::string(capability.name) + limit +
+                                 reasons(capability, side));
   }
 }
 
@@ -107,23 +79,23 @@ std::vector<DeviceInfo> visible_devices(std::optional<Side> side) {
 }
 
 DeviceInfo find_requested(const DeviceRequest& request) {
-  const Query query = request.capability ? find_query(*request.capability) : nullptr;
+  const Capability* const capability = request.capability ? &find_known(*request.capability) : nullptr;
   load_environment();
   if (request.selector.is_none()) {
-    return query != nullptr ? find_capable(query, request)
-                            : find_device([](const DeviceInfo&) { return true; }, request.side);
+    return capability != nullptr ? find_capable(*capability, request.side)
+                                 : find_device([](const DeviceInfo&) { return true; }, request.side);
   }
   DeviceInfo info = select(request.selector, request.side);
-  if (query != nullptr && !query(info.capabilities())) {
-    raise(Status::not_supported, py::str("{} ({}) has no capability {!r}")
-                                     .format(info.name(), info.pci_addr(), *request.capability)
-                                     .cast<std::string>());
+  if (capability != nullptr) {
+    if (const Support support = capability->of(info); !support) {
+      raise(Status::not_supported, py::str("{} ({}) has no capability {!r}: {}")
+                                       .format(info.name(), info.pci_addr(), *request.capability, support.reason)
+                                       .cast<std::string>());
+    }
   }
   return info;
 }
 
-bool supports(const DeviceInfo& info, const std::string& capability) {
-  return find_query(capability)(info.capabilities());
-}
+Support support_of(const DeviceInfo& info, const std::string& capability) { return find_known(capability).of(info); }
 
 }  // namespace pydoca::bindings

@@ -1,6 +1,7 @@
 /// Which function a user means.
 #pragma once
 
+#include <pydoca/capabilities.hpp>
 #include <pydoca/device.hpp>
 
 #include <pybind11/pybind11.h>
@@ -24,9 +25,7 @@ std::vector<DeviceInfo> visible_devices(std::optional<Side> side);
 /// Throws not_found, not_supported (it lacks the capability), invalid_value (ambiguous, or no such capability).
 DeviceInfo find_requested(const DeviceRequest& request);
 
-/// Throws invalid_value for a name that is none of "dma", "comch_server", "comch_client", "mmap_export_pci",
-/// "mmap_create_from_export_pci", "representors", "sync_event", "sync_event_..." and
-/// "async_sync_event_wait".
-bool supports(const DeviceInfo& info, const std::string& capability);
+/// Throws invalid_value for a name that is not one of capabilities().
+Support support_of(const DeviceInfo& info, const std::string& capability);
 
 }  // namespace pydoca::bindings

@@ -377,7 +377,9 @@ def test_the_limit_that_a_task_breaks_is_named_with_the_value(pair, run):
             refused("dst is a list of 2 bufs, and receive_dst_buf_list_len is 1", rdma.receive, into)
             for info in others[:1]:
                 elsewhere = a.data(pydoca.open_device(info).mmap(bytearray(8)))
-                text = f"src lies in a memory map that {a.device.name} was not added to; map the memory with that device"
+                text = (
+                    f"src lies in a memory map that {a.device.name} was not added to; map the memory with that device"
+                )
                 refused(text, ab.send, elsewhere)
             event = pydoca.SyncEvent(pair.b.device, publisher="remote_net")
             event.start()

@@ -293,7 +293,10 @@ def test_a_failed_task_ends_the_connection_and_stops_its_context_only(pair, run,
     async def main():
         async with pair.linked() as (a, b, ab, ba):
             mmap = pair.b.mmap(pydoca.alloc(64), access="local_read_write|rdma_read")
-            with pair.remote(mmap) as remote, pytest.raises(pydoca.IoFailedError, match="dst's memory was exported without rdma_write"):
+            with (
+                pair.remote(mmap) as remote,
+                pytest.raises(pydoca.IoFailedError, match="dst's memory was exported without rdma_write"),
+            ):
                 await ab.write(pair.a.data(b"x"), pair.a.room(remote))
             async with asyncio.timeout(20):
                 while a.state is not pydoca.ContextState.IDLE:
