@@ -518,20 +518,18 @@ class Device {
   virtual void unwatch_removal(Notifier& /*notifier*/) noexcept {}
   virtual std::vector<RepresentorProperties> representors(RepFilter filter);
   virtual std::unique_ptr<MemoryRegion> register_memory(const MemoryRange& range, Access access);
-  /// Throws invalid_value, unsupported_version, not_permitted, not_connected (the owner is gone), bad_state
-  /// (withdrawn), time_out, and again when a signal ended the wait for the owner.
-  virtual ImportedRegion import_pci(std::span<const std::byte> blob);
-  /// Whether import_rdma() takes blob, as what claims to be an export for network peers; import_pci() takes all others.
-  virtual bool is_rdma_export(std::span<const std::byte> blob) const noexcept;
-  /// Throws as import_pci() does.
-  virtual ImportedRegion import_rdma(std::span<const std::byte> blob);
+  /// Memory that blob, an export of the other side of the PCIe link or of a network peer, describes. Throws
+  /// invalid_value, unsupported_version, not_permitted, not_connected (the owner is gone), bad_state (withdrawn),
+  /// time_out, again when a signal ended the wait for the owner, and not_supported for exports of a kind that the
+  /// device does not import.
+  virtual ImportedRegion import_memory(std::span<const std::byte> blob);
   /// rdma-core's struct ibv_pd. Throws not_supported.
   virtual void* protection_domain() const;
   virtual std::unique_ptr<CopyQueue> create_copy_queue(const QueueOptions& options, Notifier& notifier);
   /// In 8 aligned bytes of this process, which keep their value, or in memory of its own, starting at 0. Throws
   /// invalid_value when the memory is not there.
   virtual std::unique_ptr<Counter> create_counter(const MemoryRange* memory);
-  /// Throws as import_pci() does.
+  /// Throws as import_memory() does.
   virtual std::unique_ptr<Counter> import_counter(std::span<const std::byte> blob, CounterScope scope);
   /// Throws already_exist when the representor has a server of that name.
   virtual std::unique_ptr<Listener> listen(const RepresentorProperties& representor, std::string_view service,

@@ -35,17 +35,13 @@ std::unique_ptr<MemoryRegion> Device::register_memory(const MemoryRange& /*range
   refuse("register memory");
 }
 
-ImportedRegion Device::import_pci(std::span<const std::byte> /*blob*/) { refuse("import memory over PCIe"); }
+ImportedRegion Device::import_memory(std::span<const std::byte> /*blob*/) { refuse("import memory"); }
 
 void* Device::protection_domain() const { refuse("give a protection domain: it is none of rdma-core"); }
 
 AdoptedDevice Backend::adopt(void* /*protection_domain*/, std::size_t /*ordinal*/) {
   refuse("be made of a protection domain: rdma-core is not there");
 }
-
-bool Device::is_rdma_export(std::span<const std::byte> /*blob*/) const noexcept { return false; }
-
-ImportedRegion Device::import_rdma(std::span<const std::byte> /*blob*/) { refuse("import memory over the network"); }
 
 std::unique_ptr<RdmaQueue> Device::create_rdma_queue(const RdmaOptions& /*options*/, Notifier& /*notifier*/) {
   refuse("do RDMA");

@@ -31,13 +31,7 @@ std::shared_ptr<Mmap> Mmap::create() { return std::shared_ptr<Mmap>(new Mmap); }
 std::shared_ptr<Mmap> Mmap::create_from_export(std::shared_ptr<Device> device, std::span<const std::byte> blob,
                                                std::uint64_t user_data) {
   DeviceUse use(std::move(device));
-  const bool from_network = use->backend().is_rdma_export(blob);
-  if (!from_network && !use->info().capabilities().mmap_create_from_export_pci) {
-    throw Error(Status::not_supported,
-                detail::concat("create mmap from export: ", use->info().name(),
-                               " cannot import over PCIe; use a function on the DPU, or export over RDMA"));
-  }
-  backend::ImportedRegion imported = from_network ? use->backend().import_rdma(blob) : use->backend().import_pci(blob);
+  backend::ImportedRegion imported = use->backend().import_memory(blob);
   auto mmap = create();
   mmap->regions_by_ordinal_[use->ordinal()] = imported.region.get();
   mmap->regions_.push_back(std::move(imported.region));

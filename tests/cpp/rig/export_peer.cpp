@@ -118,7 +118,7 @@ ExportedMemory::ExportedMemory(Kind kind, std::size_t size, Access access, const
 }
 
 ImportedMemory::ImportedMemory(std::span<const std::byte> blob, const char* device) : device_(open(device)) {
-  backend::ImportedRegion imported = device_->backend().import_pci(blob);
+  backend::ImportedRegion imported = device_->backend().import_memory(blob);
   region_.reset(dynamic_cast<sim::Region*>(imported.region.release()));
   base_ = imported.addr;
   size_ = imported.len;

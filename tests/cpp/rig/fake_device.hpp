@@ -43,6 +43,7 @@ class Device final : public backend::Device {
  public:
   Device(const DeviceOptions& options, std::size_t ordinal, std::atomic<bool>& removed)
       : removed_(removed),
+        can_import_(options.can_import),
         engine_(
             {.ordinal = ordinal, .max_size = options.dma.max_buf_size, .max_list_len = options.dma.max_buf_list_len},
             removed) {}
@@ -53,7 +54,10 @@ class Device final : public backend::Device {
     last_region = region.get();
     return region;
   }
-  backend::ImportedRegion import_pci(std::span<const std::byte> blob) override {
+  backend::ImportedRegion import_memory(std::span<const std::byte> blob) override {
+    if (!can_import_) {
+      return backend::Device::import_memory(blob);
+    }
     backend::MemoryRange range{.addr = const_cast<std::byte*>(blob.data()), .len = blob.size(), .location = {}};
     return {.region = std::make_unique<Region>(range, Access::local_read_only),
             .addr = std::bit_cast<std::uint64_t>(blob.data()),
@@ -69,6 +73,7 @@ class Device final : public backend::Device {
 
  private:
   std::atomic<bool>& removed_;
+  const bool can_import_;
   sim::CopyEngine engine_;
 };
 

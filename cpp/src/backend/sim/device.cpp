@@ -60,27 +60,20 @@ std::unique_ptr<backend::MemoryRegion> Device::register_memory(const backend::Me
   return std::make_unique<LocalRegion>(place_, range, access);
 }
 
-backend::ImportedRegion Device::import_pci(std::span<const std::byte> blob) {
+backend::ImportedRegion Device::import_memory(std::span<const std::byte> blob) {
   require_present("import memory");
-  if (!capabilities().mmap_create_from_export_pci) {
-    throw Error(Status::not_supported, detail::concat("import memory: ", properties().name,
-                                                      " cannot; only functions on the DPU import from the host"));
+  const bool over_pci = capabilities().mmap_create_from_export_pci;
+  // Where nothing comes over PCIe, the import from the network says what is wrong with what is not an export at all.
+  if (claims_kind(blob, BlobKind::net_memory) || (!over_pci && !claims_kind(blob, BlobKind::memory))) {
+    return capabilities().rdma.has_value() ? import_region(place_, blob, BlobKind::net_memory)
+                                           : backend::Device::import_memory(blob);
+  }
+  if (!over_pci) {
+    throw Error(Status::not_supported,
+                detail::concat("import memory: ", properties().name,
+                               " cannot import over PCIe; use a function on the DPU, or export over RDMA"));
   }
   return import_region(place_, blob, BlobKind::memory);
-}
-
-bool Device::is_rdma_export(std::span<const std::byte> blob) const noexcept {
-  // Where nothing comes over PCIe, import_rdma() says what is wrong with what is no export at all.
-  return claims_kind(blob, BlobKind::net_memory) ||
-         (!capabilities().mmap_create_from_export_pci && !claims_kind(blob, BlobKind::memory));
-}
-
-backend::ImportedRegion Device::import_rdma(std::span<const std::byte> blob) {
-  require_present("import memory");
-  if (!capabilities().rdma.has_value()) {
-    return backend::Device::import_rdma(blob);
-  }
-  return import_region(place_, blob, BlobKind::net_memory);
 }
 
 std::unique_ptr<backend::RdmaQueue> Device::create_rdma_queue(const backend::RdmaOptions& options,

@@ -21,9 +21,7 @@ class Device final : public backend::Device {
   void unwatch_removal(backend::Notifier& notifier) noexcept override { place_.removal().unwatch(notifier); }
   std::vector<backend::RepresentorProperties> representors(RepFilter filter) override;
   std::unique_ptr<backend::MemoryRegion> register_memory(const backend::MemoryRange& range, Access access) override;
-  backend::ImportedRegion import_pci(std::span<const std::byte> blob) override;
-  bool is_rdma_export(std::span<const std::byte> blob) const noexcept override;
-  backend::ImportedRegion import_rdma(std::span<const std::byte> blob) override;
+  backend::ImportedRegion import_memory(std::span<const std::byte> blob) override;
   std::unique_ptr<backend::RdmaQueue> create_rdma_queue(const backend::RdmaOptions& options,
                                                         backend::Notifier& notifier) override;
   std::unique_ptr<backend::CopyQueue> create_copy_queue(const backend::QueueOptions& options,

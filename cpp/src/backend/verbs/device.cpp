@@ -48,7 +48,7 @@ std::unique_ptr<backend::MemoryRegion> Device::register_memory(const backend::Me
   return std::make_unique<LocalRegion>(*this, range, access);
 }
 
-backend::ImportedRegion Device::import_rdma(std::span<const std::byte> blob) {
+backend::ImportedRegion Device::import_memory(std::span<const std::byte> blob) {
   require_present("import memory");
   return import_region(blob);
 }

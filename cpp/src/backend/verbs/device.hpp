@@ -30,8 +30,7 @@ class Device final : public backend::Device {
   void* protection_domain() const override { return domain(); }
   std::unique_ptr<backend::MemoryRegion> register_memory(const backend::MemoryRange& range, Access access) override;
   /// All of them: a device on a network imports nothing over PCIe, and says what is wrong with a blob.
-  bool is_rdma_export(std::span<const std::byte> /*blob*/) const noexcept override { return true; }
-  backend::ImportedRegion import_rdma(std::span<const std::byte> blob) override;
+  backend::ImportedRegion import_memory(std::span<const std::byte> blob) override;
   std::unique_ptr<backend::CopyQueue> create_copy_queue(const backend::QueueOptions& options,
                                                         backend::Notifier& notifier) override;
   std::unique_ptr<backend::RdmaQueue> create_rdma_queue(const backend::RdmaOptions& options,

@@ -70,7 +70,7 @@ TEST_F(VerbsDevice, ThatHasGoneIsNotFound) {
 TEST_F(VerbsDevice, RefusesWhatItCannotDo) {
   const auto device = Device::open(*info);
   EXPECT_EQ(thrown_by([&] { device->representors(); }), Status::not_supported);
-  EXPECT_EQ(thrown_by([&] { device->backend().import_pci({}); }), Status::not_supported);
+  EXPECT_EQ(thrown_by([&] { device->backend().import_memory({}); }), Status::invalid_value);
   EXPECT_EQ(thrown_by([&] { device->backend().dial("service", {}); }), Status::not_supported);
 }
 

@@ -12,7 +12,7 @@
 
 namespace pydoca::sim {
 
-/// Asks the blob's owner for the memory it describes. Throws as backend::Device::import_pci does; time_out when the
+/// Asks the blob's owner for the memory it describes. Throws as backend::Device::import_memory does; time_out when the
 /// owner does not answer, again when a signal ended the wait for it.
 /// kind: memory or net_memory.
 backend::ImportedRegion import_region(const Place& place, std::span<const std::byte> blob, BlobKind kind);
