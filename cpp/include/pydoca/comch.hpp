@@ -54,7 +54,7 @@ class SendTask final : public Task {
   ~SendTask() override = default;
 
   Endpoint& endpoint() const noexcept;
-  detail::Violation check() const noexcept override;
+  detail::Limit check(detail::Violation* why) const noexcept override;
   Status post(bool flush) noexcept override;
   void finish(Status status) noexcept override;
   void reset() noexcept override { connection_.reset(); }

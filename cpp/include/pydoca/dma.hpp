@@ -34,7 +34,7 @@ class alignas(64) DmaMemcpyTask final : public Task, private backend::CopyOperat
 
   DmaMemcpyTask(Dma& dma, detail::TaskPool& pool, std::size_t kind) noexcept;
   Dma& dma() const noexcept;
-  detail::Violation check() const noexcept override;
+  detail::Limit check(detail::Violation* why) const noexcept override;
   Status post(bool flush) noexcept override;
   void finish(Status status) noexcept override;
   std::string explain_failed_copy() const;

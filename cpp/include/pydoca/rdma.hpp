@@ -111,11 +111,11 @@ class alignas(64) RdmaTask final : public Task, private backend::RdmaOperation {
   Buf* buf(Operand name) const noexcept;
   void describe() noexcept;
   void describe_remote() noexcept;
-  detail::Violation check() const noexcept override;
-  detail::Violation check_local() const noexcept;
-  detail::Violation check_event() const noexcept;
-  detail::Violation check_size() const noexcept;
-  detail::Violation check_word() const noexcept;
+  detail::Limit check(detail::Violation* why) const noexcept override;
+  detail::Limit check_local(detail::Violation* why) const noexcept;
+  detail::Limit check_event(detail::Violation* why) const noexcept;
+  detail::Limit check_size(detail::Violation* why) const noexcept;
+  detail::Limit check_word(detail::Violation* why) const noexcept;
   std::uint64_t size_to_move() const noexcept;
   std::string explain_failed_access() const;
   Status post(bool flush) noexcept override;

@@ -54,7 +54,7 @@ class SyncEventTask final : public Task {
   SyncEventContext& event() const noexcept;
   bool is_equality() const noexcept { return operation_ == SyncEventOperation::wait_eq; }
   std::uint8_t group() const noexcept { return group_; }
-  detail::Violation check() const noexcept override;
+  detail::Limit check(detail::Violation* why) const noexcept override;
   Status post(bool flush) noexcept override;
   void finish(Status status) noexcept override;
 

@@ -8,6 +8,7 @@
 #include <string>
 
 namespace pydoca::detail {
+enum class Limit : std::uint8_t;
 class TaskPool;
 struct Violation;
 }  // namespace pydoca::detail
@@ -59,8 +60,9 @@ class Task {
   Task(Context& context, detail::TaskPool& pool) noexcept : context_(&context), pool_(&pool) {}
   virtual ~Task() = default;
 
-  /// The first limit that the operands break, so that the operation would fail in the device.
-  virtual detail::Violation check() const noexcept = 0;
+  /// The first limit that the operands break, so that the operation would fail in the device; Limit::none when all
+  /// hold. why, unless null, receives the details.
+  virtual detail::Limit check(detail::Violation* why) const noexcept = 0;
   /// Takes hold of the bufs and posts to the queue.
   virtual Status post(bool flush) noexcept = 0;
   /// Lets go of the bufs and updates them, before the callback.

@@ -31,7 +31,7 @@ Status Task::submit(SubmitFlags flags) noexcept {
 
 Status Task::try_submit(SubmitFlags flags) noexcept {
   if (state_ == State::idle) {
-    if (check()) {
+    if (check(nullptr) != detail::Limit::none) {
       return Status::invalid_value;
     }
   }
@@ -40,8 +40,11 @@ Status Task::try_submit(SubmitFlags flags) noexcept {
 
 std::string Task::explain(Status status) const {
   switch (status) {
-    case Status::invalid_value:
-      return detail::explain(check(), context_->device()->info());
+    case Status::invalid_value: {
+      detail::Violation violation;
+      check(&violation);
+      return detail::explain(violation, context_->device()->info());
+    }
     case Status::in_use:
       return "another task is filling the same destination; wait for its completion";
     case Status::bad_state:

@@ -10,6 +10,14 @@ std::string bytes(std::uint64_t count) { return concat(count, count == 1 ? " byt
 
 }  // namespace
 
+// Not inline, so that checks which find nothing stay short.
+Limit broken(Violation* why, const Violation& violation) noexcept {
+  if (why != nullptr) {
+    *why = violation;
+  }
+  return violation.limit;
+}
+
 std::string explain(const Violation& violation, const DeviceInfo& device) {
   const auto& [limit, operand, setting, value, allowed] = violation;
   switch (limit) {

@@ -34,9 +34,10 @@ struct Violation {
   const char* setting = "";   ///< what sets the limit: a capability, or a setting of the context
   std::uint64_t value = 0;    ///< what was given
   std::uint64_t allowed = 0;  ///< what the limit is
-
-  explicit operator bool() const noexcept { return limit != Limit::none; }
 };
+
+/// For a check that has found violation: notes it where why is not null.
+Limit broken(Violation* why, const Violation& violation) noexcept;
 
 /// One sentence that names the operand, the limit and the values, and says what to do. Of no violation: that the
 /// device refuses the task for a reason of its own.

@@ -20,22 +20,23 @@ class Operands {
   static backend::Segment* segment_of(Buf* buf) noexcept { return buf; }
 
   /// What is wrong with a list on this side: its place, its length or its memory.
-  static Violation check(const char* operand, const Buf& list, std::uint32_t max_elements, const char* setting,
-                         const Device& device) noexcept {
-    if (!list.is_head_) {
-      return {.limit = Limit::not_first, .operand = operand};
+  static Limit check(Violation* why, const char* operand, const Buf& list, std::uint32_t max_elements,
+                     const char* setting, const Device& device) noexcept {
+    if (!list.is_head_) [[unlikely]] {
+      return broken(why, {.limit = Limit::not_first, .operand = operand});
     }
-    if (list.list_len_ > max_elements) {
-      return {.limit = Limit::list_length,
-              .operand = operand,
-              .setting = setting,
-              .value = list.list_len_,
-              .allowed = max_elements};
+    if (list.list_len_ > max_elements) [[unlikely]] {
+      return broken(why, {.limit = Limit::list_length,
+                          .operand = operand,
+                          .setting = setting,
+                          .value = list.list_len_,
+                          .allowed = max_elements});
     }
-    return check_device(operand, list, device);
+    return check_device(why, operand, list, device);
   }
-  static Violation check_device(const char* operand, const Buf& list, const Device& device) noexcept {
-    return reaches(list, device.ordinal()) ? Violation{} : Violation{.limit = Limit::not_on_device, .operand = operand};
+  static Limit check_device(Violation* why, const char* operand, const Buf& list, const Device& device) noexcept {
+    return reaches(list, device.ordinal()) ? Limit::none
+                                           : broken(why, {.limit = Limit::not_on_device, .operand = operand});
   }
   /// Why the memory of an imported buf cannot be reached any more; empty while it can.
   static std::string_view lost(const Buf& buf, std::size_t ordinal) noexcept {

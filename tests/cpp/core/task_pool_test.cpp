@@ -43,7 +43,7 @@ class alignas(64) CountedTask final : public Task {
   std::size_t kind() const noexcept { return kind_; }
 
  private:
-  Violation check() const noexcept override { return {}; }
+  Limit check(Violation* /*why*/) const noexcept override { return Limit::none; }
   Status post(bool /*flush*/) noexcept override { return Status::success; }
   void finish(Status /*status*/) noexcept override {}
 

@@ -56,13 +56,13 @@ Status SendTask::set_message(std::span<const std::byte> message) noexcept {
   return Status::success;
 }
 
-detail::Violation SendTask::check() const noexcept {
+detail::Limit SendTask::check(detail::Violation* why) const noexcept {
   const std::uint32_t limit = connection_->max_msg_size();
-  return message_.size() <= limit ? detail::Violation{}
-                                  : detail::Violation{.limit = detail::Limit::message_length,
-                                                      .setting = "max_msg_size",
-                                                      .value = message_.size(),
-                                                      .allowed = limit};
+  return message_.size() <= limit ? detail::Limit::none
+                                  : detail::broken(why, {.limit = detail::Limit::message_length,
+                                                         .setting = "max_msg_size",
+                                                         .value = message_.size(),
+                                                         .allowed = limit});
 }
 
 std::string SendTask::explain(Status status) const {

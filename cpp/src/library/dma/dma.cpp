@@ -46,31 +46,33 @@ Status DmaMemcpyTask::set_dst(Buf* dst) noexcept {
   return Status::success;
 }
 
-Violation DmaMemcpyTask::check() const noexcept {
+Limit DmaMemcpyTask::check(Violation* why) const noexcept {
   const backend::DmaCapabilities& limits = *dma().device()->info().capabilities().dma;
   const auto check_list = [&](const char* name, const Buf* list) {
-    return list != nullptr ? Operands::check(name, *list, limits.max_buf_list_len, "max_buf_list_len", *dma().device())
-                           : Violation{.limit = Limit::missing, .operand = name};
+    return list != nullptr
+               ? Operands::check(why, name, *list, limits.max_buf_list_len, "max_buf_list_len", *dma().device())
+               : broken(why, {.limit = Limit::missing, .operand = name});
   };
-  if (const Violation violation = check_list("src", src_)) {
-    return violation;
+  if (const Limit limit = check_list("src", src_); limit != Limit::none) {
+    return limit;
   }
-  if (const Violation violation = check_list("dst", dst_)) {
-    return violation;
+  if (const Limit limit = check_list("dst", dst_); limit != Limit::none) {
+    return limit;
   }
   const std::uint64_t size = src_->list_data_len();
   if (size == 0) {
-    return {.limit = Limit::no_data, .operand = "src"};
+    return broken(why, {.limit = Limit::no_data, .operand = "src"});
   }
   if (size > limits.max_buf_size) {
-    return {.limit = Limit::size,
-            .operand = "src",
-            .setting = "max_buf_size",
-            .value = size,
-            .allowed = limits.max_buf_size};
+    return broken(why, {.limit = Limit::size,
+                        .operand = "src",
+                        .setting = "max_buf_size",
+                        .value = size,
+                        .allowed = limits.max_buf_size});
   }
   const std::uint64_t room = dst_->list_tailroom();
-  return size > room ? Violation{.limit = Limit::room, .operand = "dst", .value = size, .allowed = room} : Violation{};
+  return size <= room ? Limit::none
+                      : broken(why, {.limit = Limit::room, .operand = "dst", .value = size, .allowed = room});
 }
 
 std::string DmaMemcpyTask::explain(Status status) const {
@@ -82,7 +84,7 @@ std::string DmaMemcpyTask::explain(Status status) const {
 /// The device found out what try_submit() would have refused, or memory did not permit the access.
 std::string DmaMemcpyTask::explain_failed_copy() const {
   const Device& device = *dma().device();
-  if (const Violation violation = check()) {
+  if (Violation violation; check(&violation) != Limit::none) {
     return detail::explain(violation, device.info());
   }
   std::string reason = detail::explain_access("src", src_, device, detail::Use::reads, Access::pci_read_only);

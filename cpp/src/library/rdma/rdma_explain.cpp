@@ -20,46 +20,53 @@ const char* text_of(Operand operand) noexcept { return name_of(operand).data(); 
 
 }  // namespace
 
-Violation RdmaTask::check() const noexcept {
+Limit RdmaTask::check(Violation* why) const noexcept {
   if (kind_ != RdmaTaskKind::receive && (connection_ == nullptr || connection_->rdma() != &rdma())) {
-    return {.limit = Limit::other_connection};
+    return broken(why, {.limit = Limit::other_connection});
   }
-  for (const auto part :
-       {&RdmaTask::check_local, &RdmaTask::check_event, &RdmaTask::check_size, &RdmaTask::check_word}) {
-    if (const Violation violation = (this->*part)()) {
-      return violation;
-    }
+  if (const Limit limit = check_local(why); limit != Limit::none) {
+    return limit;
   }
-  return there_ != nullptr ? Operands::check_device(text_of(traits().remote), *there_, *rdma().device()) : Violation{};
+  if (const Limit limit = check_event(why); limit != Limit::none) {
+    return limit;
+  }
+  if (const Limit limit = check_size(why); limit != Limit::none) {
+    return limit;
+  }
+  if (const Limit limit = check_word(why); limit != Limit::none) {
+    return limit;
+  }
+  return there_ == nullptr ? Limit::none
+                           : Operands::check_device(why, text_of(traits().remote), *there_, *rdma().device());
 }
 
-Violation RdmaTask::check_local() const noexcept {
+Limit RdmaTask::check_local(Violation* why) const noexcept {
   const char* const name = text_of(traits().local());
   if (here_ == nullptr) {
-    return traits().bufs_may_lack ? Violation{} : Violation{.limit = Limit::missing, .operand = name};
+    return traits().bufs_may_lack ? Limit::none : broken(why, {.limit = Limit::missing, .operand = name});
   }
   const bool receives = kind_ == RdmaTaskKind::receive;
   const std::uint32_t limit = receives ? rdma().receive_dst_buf_list_len() : rdma().max_send_buf_list_len();
   const char* const setting = receives ? "receive_dst_buf_list_len" : "max_send_buf_list_len";
-  if (const Violation violation = Operands::check(name, *here_, limit, setting, *rdma().device())) {
-    return violation;
+  if (const Limit found = Operands::check(why, name, *here_, limit, setting, *rdma().device()); found != Limit::none) {
+    return found;
   }
   return traits().answers_word && here_->tailroom() < answer_size
-             ? Violation{.limit = Limit::answer_room, .operand = name, .value = here_->tailroom()}
-             : Violation{};
+             ? broken(why, {.limit = Limit::answer_room, .operand = name, .value = here_->tailroom()})
+             : Limit::none;
 }
 
-Violation RdmaTask::check_event() const noexcept {
+Limit RdmaTask::check_event(Violation* why) const noexcept {
   if (!traits().has(Operand::event)) {
-    return {};
+    return Limit::none;
   }
   if (!fills_ && here_->list_data_len() != answer_size) {
-    return {.limit = Limit::event_value, .operand = "src", .value = here_->list_data_len()};
+    return broken(why, {.limit = Limit::event_value, .operand = "src", .value = here_->list_data_len()});
   }
   if (event_ == nullptr) {
-    return {.limit = Limit::missing, .operand = "event"};
+    return broken(why, {.limit = Limit::missing, .operand = "event"});
   }
-  return event_->counter() == nullptr ? Violation{.limit = Limit::closed_event} : Violation{};
+  return event_->counter() == nullptr ? broken(why, {.limit = Limit::closed_event}) : Limit::none;
 }
 
 /// Bytes; of an atomic and of a receive none, as far as this side knows.
@@ -70,38 +77,40 @@ std::uint64_t RdmaTask::size_to_move() const noexcept {
   return !fills_ && here_ != nullptr ? here_->list_data_len() : 0;
 }
 
-Violation RdmaTask::check_size() const noexcept {
+Limit RdmaTask::check_size(Violation* why) const noexcept {
   const std::uint64_t size = size_to_move();
   const std::uint32_t most = Rdma::max_message_size(rdma().device()->info());
   if (size > most) {
-    return {.limit = Limit::size, .operand = "src", .setting = "max_message_size", .value = size, .allowed = most};
+    return broken(
+        why, {.limit = Limit::size, .operand = "src", .setting = "max_message_size", .value = size, .allowed = most});
   }
   if (traits().remote == Operand::none || traits().answers_word) {
-    return {};
+    return Limit::none;
   }
   const Buf* const dst = dst_buf();
   if (dst == nullptr) {
-    return size != 0 ? Violation{.limit = Limit::missing, .operand = "dst"} : Violation{};
+    return size != 0 ? broken(why, {.limit = Limit::missing, .operand = "dst"}) : Limit::none;
   }
   const std::uint64_t room = fills_ ? dst->list_tailroom() : dst->tailroom();  // a peer's buf is one element
-  return size > room ? Violation{.limit = Limit::room, .operand = "dst", .value = size, .allowed = room} : Violation{};
+  return size <= room ? Limit::none
+                      : broken(why, {.limit = Limit::room, .operand = "dst", .value = size, .allowed = room});
 }
 
 /// The 8 bytes that an atomic changes at the peer.
-Violation RdmaTask::check_word() const noexcept {
+Limit RdmaTask::check_word(Violation* why) const noexcept {
   if (traits().remote == Operand::none || !traits().answers_word) {
-    return {};
+    return Limit::none;
   }
   if (there_ == nullptr) {
-    return {.limit = Limit::missing, .operand = "dst"};
+    return broken(why, {.limit = Limit::missing, .operand = "dst"});
   }
   const std::uint64_t left = there_->head() + there_->len() - there_->data();
   if (left < answer_size) {
-    return {.limit = Limit::word_length, .operand = "dst", .value = left};
+    return broken(why, {.limit = Limit::word_length, .operand = "dst", .value = left});
   }
   return there_->data() % answer_size != 0
-             ? Violation{.limit = Limit::word_address, .operand = "dst", .value = there_->data()}
-             : Violation{};
+             ? broken(why, {.limit = Limit::word_address, .operand = "dst", .value = there_->data()})
+             : Limit::none;
 }
 
 std::string RdmaTask::explain(Status status) const {

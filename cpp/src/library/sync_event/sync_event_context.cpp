@@ -76,10 +76,10 @@ Status SyncEventTask::set_result_address(std::uint64_t* address) noexcept {
   return Status::success;
 }
 
-detail::Violation SyncEventTask::check() const noexcept {
+detail::Limit SyncEventTask::check(detail::Violation* why) const noexcept {
   return !is_wait(operation_) || is_wait_mask(mask_)
-             ? detail::Violation{}
-             : detail::Violation{.limit = detail::Limit::wait_mask, .operand = "mask", .value = mask_};
+             ? detail::Limit::none
+             : detail::broken(why, {.limit = detail::Limit::wait_mask, .operand = "mask", .value = mask_});
 }
 
 std::string SyncEventTask::explain(Status status) const {
