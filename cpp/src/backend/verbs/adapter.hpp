@@ -3,7 +3,6 @@
 #include "pydoca/backend.hpp"
 
 #include "backend/verbs/owned.hpp"
-#include "backend/verbs/removal.hpp"
 
 #include <string>
 

@@ -10,31 +10,31 @@ namespace pydoca::verbs {
 
 namespace {
 
-OwnedChannel create_channel(const Device& device, const char* what) {
-  OwnedChannel channel(library().create_comp_channel(device.context()));
+OwnedChannel create_channel(const Place& place, const char* what) {
+  OwnedChannel channel(library().create_comp_channel(place.context()));
   if (channel == nullptr || ::fcntl(channel->fd, F_SETFL, ::fcntl(channel->fd, F_GETFL) | O_NONBLOCK) != 0) {
-    fail(errno, what, ": create a completion channel on ", device.adapter().name());
+    fail(errno, what, ": create a completion channel on ", place.adapter().name());
   }
   return channel;
 }
 
-OwnedCompletions create_queue(const Device& device, std::uint32_t depth, ibv_comp_channel* channel, const char* what) {
-  OwnedCompletions queue(library().create_cq(device.context(), static_cast<int>(depth), nullptr, channel, 0));
+OwnedCompletions create_queue(const Place& place, std::uint32_t depth, ibv_comp_channel* channel, const char* what) {
+  OwnedCompletions queue(library().create_cq(place.context(), static_cast<int>(depth), nullptr, channel, 0));
   if (queue == nullptr) {
-    fail(errno, what, ": create a completion queue of ", depth, " on ", device.adapter().name());
+    fail(errno, what, ": create a completion queue of ", depth, " on ", place.adapter().name());
   }
   return queue;
 }
 
 }  // namespace
 
-Completions::Completions(Device& device, std::uint32_t depth, const char* what)
-    : device_(device),
-      channel_(create_channel(device, what)),
-      queue_(create_queue(device, depth, channel_.get(), what)),
+Completions::Completions(Place& place, std::uint32_t depth, const char* what)
+    : place_(place),
+      channel_(create_channel(place, what)),
+      queue_(create_queue(place, depth, channel_.get(), what)),
       epoll_(::epoll_create1(EPOLL_CLOEXEC)) {
   watch(channel_->fd, what);
-  device_.removal().watch(epoll_.get());
+  place_.removal().watch(epoll_.get());
 }
 
 void Completions::watch(int fd, const char* what) const {
@@ -65,11 +65,11 @@ void Completions::empty_channel() noexcept {
 }
 
 bool Completions::notice_removal() noexcept {
-  if (!device_.removal().notice()) {
+  if (!place_.removal().notice()) {
     return false;
   }
   if (std::exchange(watches_removal_, false)) {
-    device_.removal().unwatch(epoll_.get());
+    place_.removal().unwatch(epoll_.get());
   }
   return true;
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "backend/verbs/device.hpp"
+#include "backend/verbs/place.hpp"
 #include "detail/fd.hpp"
 
 #include <array>
@@ -14,7 +14,7 @@ namespace pydoca::verbs {
 class Completions {
  public:
   /// Throws as the library fails.
-  Completions(Device& device, std::uint32_t depth, const char* what);
+  Completions(Place& place, std::uint32_t depth, const char* what);
   ~Completions();
   Completions(const Completions&) = delete;
   Completions& operator=(const Completions&) = delete;
@@ -45,7 +45,7 @@ class Completions {
 
   void empty_channel() noexcept;
 
-  Device& device_;
+  Place& place_;
   const OwnedChannel channel_;
   const OwnedCompletions queue_;
   const detail::Fd epoll_;

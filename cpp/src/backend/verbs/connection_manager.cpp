@@ -28,7 +28,7 @@ constexpr int backlog = 128;
 
 /// Reads and atomics under way at a time, of either end.
 std::uint8_t max_reads(const RdmaQueue& queue, std::uint8_t wanted) noexcept {
-  const int limit = const_cast<RdmaQueue&>(queue).device().adapter().attributes().max_qp_rd_atom;
+  const int limit = const_cast<RdmaQueue&>(queue).place().adapter().attributes().max_qp_rd_atom;
   return static_cast<std::uint8_t>(std::clamp(limit, 1, static_cast<int>(wanted)));
 }
 
@@ -119,9 +119,9 @@ class OpenedByLibrary {
     const std::lock_guard lock(mutex_);
     files_[static_cast<const char*>(context.device->name)] = {context.cmd_fd, context.async_fd};
   }
-  void put_to_rest(const std::string& device) {
+  void put_to_rest(const std::string& place) {
     const std::lock_guard lock(mutex_);
-    if (const auto found = files_.find(device); found != files_.end()) {
+    if (const auto found = files_.find(place); found != files_.end()) {
       replace(found->second.commands, "/dev/infiniband/uverbs");
       replace(found->second.events, "anon_inode:[infinibandevent]");
       files_.erase(found);
@@ -171,7 +171,7 @@ ConnectionManager::~ConnectionManager() {
   listening_.clear();
   channel_.reset();
   if (queue_.is_removed()) {
-    OpenedByLibrary::instance().put_to_rest(queue_.device().adapter().name());
+    OpenedByLibrary::instance().put_to_rest(queue_.place().adapter().name());
   }
 }
 
@@ -195,11 +195,11 @@ OwnedId ConnectionManager::create_id() {
 }
 
 void ConnectionManager::listen(std::uint16_t port) {
-  const Device& device = queue_.device();
-  SocketAddress address(device.adapter().gid(queue_.options().gid_index), port, device.adapter().iface_name());
+  const Place& place = queue_.place();
+  SocketAddress address(place.adapter().gid(queue_.options().gid_index), port, place.adapter().iface_name());
   OwnedId id = create_id();
   if (cm_library().bind_addr(id.get(), address.get()) != 0 || cm_library().listen(id.get(), backlog) != 0) {
-    fail(errno, "listen to port ", port, " on ", device.adapter().name());
+    fail(errno, "listen to port ", port, " on ", place.adapter().name());
   }
   static_cast<void>(is_on_this_device(*id));
   listening_.push_back({port, std::move(id)});
@@ -212,7 +212,7 @@ void ConnectionManager::stop_listening(std::uint16_t port) noexcept {
 std::unique_ptr<backend::QueuePair> ConnectionManager::connect_to(const backend::RdmaAddress& address,
                                                                   std::span<const std::byte> private_data) {
   require_size(private_data, CmLink::max_request_data, "connect to an address");
-  const Device& device = queue_.device();
+  const Place& place = queue_.place();
   std::unique_ptr<QueuePair> pair = queue_.make_pair();
   CmLink& link = pair->link();
   std::ranges::copy(private_data, link.request_data.begin());
@@ -220,13 +220,13 @@ std::unique_ptr<backend::QueuePair> ConnectionManager::connect_to(const backend:
   link.responder_resources = link.initiator_depth = max_reads(queue_, 16);
   link.id = create_id();
   link.id->context = pair.get();
-  const std::string& iface = device.adapter().iface_name();
-  SocketAddress here(device.adapter().gid(queue_.options().gid_index), 0, iface);
+  const std::string& iface = place.adapter().iface_name();
+  SocketAddress here(place.adapter().gid(queue_.options().gid_index), 0, iface);
   SocketAddress there(gid_of(address), address.port, iface);
   sockaddr* const source = here.is_ipv4() == there.is_ipv4() ? here.get() : nullptr;
   if (cm_library().resolve_addr(link.id.get(), source, there.get(), timeout_ms()) != 0) {
     throw Error(Status::invalid_value,
-                detail::concat("connect to an address: ", device.adapter().name(),
+                detail::concat("connect to an address: ", place.adapter().name(),
                                " cannot reach it: ", std::strerror(errno), "; give one of the network of ", iface));
   }
   link.deadline = Clock::now() + queue_.options().connection_request_timeout;
@@ -315,7 +315,7 @@ bool ConnectionManager::next_message(backend::RdmaEvent& event) noexcept {
 }
 
 bool ConnectionManager::is_on_this_device(const rdma_cm_id& id) const {
-  if (id.verbs == nullptr || queue_.device().adapter().name() != static_cast<const char*>(id.verbs->device->name)) {
+  if (id.verbs == nullptr || queue_.place().adapter().name() != static_cast<const char*>(id.verbs->device->name)) {
     return false;
   }
   OpenedByLibrary::instance().add(*id.verbs);

@@ -61,13 +61,13 @@ struct CopyQueue::Chain {
 CopyQueue::Ring::Ring(std::uint32_t depth)
     : mask_(std::bit_ceil(depth) - 1), places_(std::make_unique<backend::Operation*[]>(std::size_t{mask_} + 1)) {}
 
-CopyQueue::CopyQueue(Device& device, const backend::QueueOptions& options, backend::Notifier& notifier)
-    : device_(device),
+CopyQueue::CopyQueue(Place& place, const backend::QueueOptions& options, backend::Notifier& notifier)
+    : place_(place),
       notifier_(notifier),
       depth_(options.depth),
-      max_list_len_(capabilities_of(device.adapter()).dma->max_buf_list_len),
+      max_list_len_(capabilities_of(place.adapter()).dma->max_buf_list_len),
       signal_interval_(interval_for(options.depth)),
-      completions_(device, 2 * options.depth + signal_interval_, start_dma),
+      completions_(place, 2 * options.depth + signal_interval_, start_dma),
       pair_(create_pair()),
       chain_(std::make_unique<Chain>(max_list_len_)),
       accepted_(depth_),
@@ -76,13 +76,13 @@ CopyQueue::CopyQueue(Device& device, const backend::QueueOptions& options, backe
       flushed_(depth_),
       send_room_(depth_ + signal_interval_) {
   const PairSettings settings{.access = 0,
-                              .gid_index = device.gid_index(),
+                              .gid_index = place.gid_index(),
                               .service_level = 0,
                               .rnr_retry_count = 7,
-                              .mtu = device.adapter().port().active_mtu};
+                              .mtu = place.adapter().port().active_mtu};
   initialize_pair(*pair_, settings);
-  const PairBlob self = describe_pair(device, *pair_, settings);
-  connect_pair(device, *pair_, self, self, settings);
+  const PairBlob self = describe_pair(place, *pair_, settings);
+  connect_pair(place, *pair_, self, self, settings);
 }
 
 CopyQueue::~CopyQueue() = default;
@@ -96,13 +96,13 @@ OwnedPair CopyQueue::create_pair() {
                     .max_send_sge = max_list_len_,
                     .max_recv_sge = max_list_len_,
                     .max_inline_data = wanted_inline_size};
-  OwnedPair pair(library().create_qp(device_.domain(), &attributes));
+  OwnedPair pair(library().create_qp(place_.domain(), &attributes));
   if (pair == nullptr) {  // some devices have no room for so much, and say so only like this
     attributes.cap.max_inline_data = 0;
-    pair.reset(library().create_qp(device_.domain(), &attributes));
+    pair.reset(library().create_qp(place_.domain(), &attributes));
   }
   if (pair == nullptr) {
-    fail(errno, start_dma, ": create a queue pair of ", depth_, " on ", device_.adapter().name());
+    fail(errno, start_dma, ": create a queue pair of ", depth_, " on ", place_.adapter().name());
   }
   inline_size_ = attributes.cap.max_inline_data;
   return pair;
@@ -149,7 +149,7 @@ void CopyQueue::fill_chain() noexcept {
     auto& operation = static_cast<CopyOperation&>(accepted_.pop());
     if (broken_) [[unlikely]] {
       finish(operation, rest());
-    } else if (device_.removal().noticed()) [[unlikely]] {
+    } else if (place_.removal().noticed()) [[unlikely]] {
       broken_ = removed_ = true;
       finish(operation, Status::driver);
     } else if (!is_postable(operation)) [[unlikely]] {
@@ -163,13 +163,13 @@ void CopyQueue::fill_chain() noexcept {
 
 /// What the device would not refuse by itself, or not before it has broken the pair.
 bool CopyQueue::is_postable(const CopyOperation& operation) const noexcept {
-  if (operation.length == 0 || operation.length > device_.adapter().port().max_msg_sz) {
+  if (operation.length == 0 || operation.length > place_.adapter().port().max_msg_sz) {
     return false;
   }
   const auto reaches = [&](const Segment* segment, bool writes) {
     std::uint32_t elements = 0;
     for (; segment != nullptr; segment = segment->next) {
-      const Region* const region = region_of(*segment, device_.ordinal());
+      const Region* const region = region_of(*segment, place_.ordinal());
       if (++elements > max_list_len_ || region == nullptr || !region->is_local() || (writes && !region->writable())) {
         return false;
       }
@@ -187,7 +187,7 @@ void CopyQueue::add_to_chain(CopyOperation& operation) noexcept {
   const std::uint32_t index = chain_->count++;
   ibv_sge* const source = &chain_->sources[std::size_t{index} * chain_->list_len];
   ibv_sge* const target = &chain_->targets[std::size_t{index} * chain_->list_len];
-  const std::size_t ordinal = device_.ordinal();
+  const std::size_t ordinal = place_.ordinal();
   chain_->operations[index] = &operation;
 
   ibv_recv_wr& receive = chain_->receives[index];

@@ -16,7 +16,7 @@ namespace pydoca::verbs {
 class CopyQueue final : public backend::CopyQueue {
  public:
   /// Throws as the library fails.
-  CopyQueue(Device& device, const backend::QueueOptions& options, backend::Notifier& notifier);
+  CopyQueue(Place& place, const backend::QueueOptions& options, backend::Notifier& notifier);
   ~CopyQueue() override;
 
   int fd() const noexcept override { return completions_.fd(); }
@@ -63,7 +63,7 @@ class CopyQueue final : public backend::CopyQueue {
   void finish(backend::Operation& operation, Status status) noexcept;
   Status rest() const noexcept { return removed_ ? Status::driver : Status::shutdown; }
 
-  Device& device_;
+  Place& place_;
   backend::Notifier& notifier_;
   const std::uint32_t depth_;
   const std::uint32_t max_list_len_;

@@ -2,8 +2,8 @@
 
 #include "pydoca/memory.hpp"
 
-#include "backend/verbs/device.hpp"
 #include "backend/verbs/failure.hpp"
+#include "backend/verbs/place.hpp"
 #include "backend/verbs/region.hpp"
 #include "detail/fd.hpp"
 
@@ -21,11 +21,11 @@ constexpr const char* create_event = "create a sync event";
 /// at them now and again.
 class LocalCounter final : public backend::Counter {
  public:
-  LocalCounter(Device& device, const backend::MemoryRange* memory)
-      : device_(device),
+  LocalCounter(Place& place, const backend::MemoryRange* memory)
+      : place_(place),
         own_(memory == nullptr ? Memory::allocate(sizeof(std::uint64_t)) : nullptr),
         word_(*reinterpret_cast<std::uint64_t*>(memory != nullptr ? memory->addr : own_->data())),
-        region_(register_range(device, &word_, sizeof word_, IBV_ACCESS_LOCAL_WRITE, create_event)),
+        region_(register_range(place, &word_, sizeof word_, IBV_ACCESS_LOCAL_WRITE, create_event)),
         wakes_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
     if (!wakes_) {
       fail(errno, create_event, ": eventfd");
@@ -50,7 +50,7 @@ class LocalCounter final : public backend::Counter {
 
   std::vector<std::byte> export_to_remote_pci() override {
     throw Error(Status::not_supported,
-                detail::concat("export a sync event: ", device_.adapter().name(), " cannot export over PCIe"));
+                detail::concat("export a sync event: ", place_.adapter().name(), " cannot export over PCIe"));
   }
   std::vector<std::byte> export_to_remote_net() override;
   Status withdraw() noexcept override {
@@ -66,7 +66,7 @@ class LocalCounter final : public backend::Counter {
     }
   }
 
-  Device& device_;
+  Place& place_;
   const std::shared_ptr<Memory> own_;
   std::uint64_t& word_;
   OwnedRegion region_;
@@ -79,12 +79,12 @@ std::vector<std::byte> LocalCounter::export_to_remote_net() {
   if (!exported_) {  // until then, nobody else has business there
     constexpr int flags =
         IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC;
-    region_ = register_range(device_, &word_, sizeof word_, flags, "export a sync event");
+    region_ = register_range(place_, &word_, sizeof word_, flags, "export a sync event");
     exported_ = true;
   }
   return encode(CounterBlob{.address = reinterpret_cast<std::uint64_t>(&word_),
                             .rkey = region_->rkey,
-                            .gid = device_.adapter().gid(device_.gid_index())});
+                            .gid = place_.adapter().gid(place_.gid_index())});
 }
 
 }  // namespace
@@ -95,8 +95,8 @@ std::vector<std::byte> RemoteCounter::export_to_remote_net() {
   throw Error(Status::not_permitted, "export a sync event: it was imported; only its exporter can export it");
 }
 
-std::unique_ptr<backend::Counter> create_counter(Device& device, const backend::MemoryRange* memory) {
-  return std::make_unique<LocalCounter>(device, memory);
+std::unique_ptr<backend::Counter> create_counter(Place& place, const backend::MemoryRange* memory) {
+  return std::make_unique<LocalCounter>(place, memory);
 }
 
 std::unique_ptr<backend::Counter> import_counter(std::span<const std::byte> blob, backend::CounterScope scope) {

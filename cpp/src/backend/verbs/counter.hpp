@@ -9,7 +9,7 @@
 
 namespace pydoca::verbs {
 
-class Device;
+class Place;
 
 /// A peer's counter: only tasks of an Rdma context reach it, so what a CPU would do is not_supported.
 class RemoteCounter final : public backend::Counter {
@@ -37,7 +37,7 @@ class RemoteCounter final : public backend::Counter {
 };
 
 // Throw as backend::Device does.
-std::unique_ptr<backend::Counter> create_counter(Device& device, const backend::MemoryRange* memory);
+std::unique_ptr<backend::Counter> create_counter(Place& place, const backend::MemoryRange* memory);
 std::unique_ptr<backend::Counter> import_counter(std::span<const std::byte> blob, backend::CounterScope scope);
 
 }  // namespace pydoca::verbs

@@ -37,14 +37,14 @@ ibv_ah_attr path_to(const PairBlob& peer, bool is_ethernet, const PairSettings& 
 
 }  // namespace
 
-PairBlob describe_pair(const Device& device, const ibv_qp& pair, const PairSettings& settings) {
+PairBlob describe_pair(const Place& place, const ibv_qp& pair, const PairSettings& settings) {
   std::random_device random;
   return {.number = pair.qp_num,
           .first_packet = random() & 0xffffffU,
-          .lid = device.adapter().port().lid,
+          .lid = place.adapter().port().lid,
           .mtu = static_cast<std::uint8_t>(settings.mtu),
-          .max_reads = static_cast<std::uint8_t>(std::clamp(device.adapter().attributes().max_qp_rd_atom, 1, 16)),
-          .gid = device.adapter().gid(settings.gid_index)};
+          .max_reads = static_cast<std::uint8_t>(std::clamp(place.adapter().attributes().max_qp_rd_atom, 1, 16)),
+          .gid = place.adapter().gid(settings.gid_index)};
 }
 
 void initialize_pair(ibv_qp& pair, const PairSettings& settings) {
@@ -55,11 +55,11 @@ void initialize_pair(ibv_qp& pair, const PairSettings& settings) {
   modify(pair, attributes, IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS, "initialise the queue pair");
 }
 
-void connect_pair(const Device& device, ibv_qp& pair, const PairBlob& self, const PairBlob& peer,
+void connect_pair(const Place& place, ibv_qp& pair, const PairBlob& self, const PairBlob& peer,
                   const PairSettings& settings) {
   ibv_qp_attr attributes{};
   attributes.qp_state = IBV_QPS_RTR;
-  attributes.ah_attr = path_to(peer, device.adapter().is_ethernet(), settings);
+  attributes.ah_attr = path_to(peer, place.adapter().is_ethernet(), settings);
   attributes.path_mtu = static_cast<ibv_mtu>(std::min(self.mtu, peer.mtu));
   attributes.dest_qp_num = peer.number;
   attributes.rq_psn = peer.first_packet;

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "backend/verbs/blob.hpp"
-#include "backend/verbs/device.hpp"
+#include "backend/verbs/place.hpp"
 
 #include <cstdint>
 
@@ -21,13 +21,13 @@ struct PairSettings {
 };
 
 /// How this end of a connection is reached. Makes up the number of its first packet.
-PairBlob describe_pair(const Device& device, const ibv_qp& pair, const PairSettings& settings);
+PairBlob describe_pair(const Place& place, const ibv_qp& pair, const PairSettings& settings);
 
 /// RESET to INIT, where receives may be posted. Throws as the library fails.
 void initialize_pair(ibv_qp& pair, const PairSettings& settings);
 
 /// INIT to RTS, connected to peer. Throws as the library fails.
-void connect_pair(const Device& device, ibv_qp& pair, const PairBlob& self, const PairBlob& peer,
+void connect_pair(const Place& place, ibv_qp& pair, const PairBlob& self, const PairBlob& peer,
                   const PairSettings& settings);
 
 /// To the state in which everything is flushed; whether the device did it.

@@ -35,7 +35,7 @@ Status status_of(ibv_wc_status status) noexcept {
 }  // namespace
 
 QueuePair::QueuePair(RdmaQueue& queue) : queue_(queue), pair_(create()), limits_(limits()) {
-  self_ = describe_pair(queue.device(), *pair_, queue.settings());
+  self_ = describe_pair(queue.place(), *pair_, queue.settings());
 }
 
 QueuePair::~QueuePair() {
@@ -57,7 +57,7 @@ OwnedPair QueuePair::create() {
                     .max_send_sge = options.max_send_segments,
                     .max_recv_sge = attributes.srq == nullptr ? 1U : 0U,
                     .max_inline_data = wanted_inline_size};
-  ibv_pd* const domain = queue_.device().domain();
+  ibv_pd* const domain = queue_.place().domain();
   OwnedPair pair(library().create_qp(domain, &attributes));
   if (pair == nullptr) {  // some devices have no room for so much, and say so only like this
     attributes.cap.max_inline_data = 0;
@@ -65,17 +65,17 @@ OwnedPair QueuePair::create() {
   }
   if (pair == nullptr) {
     fail(errno, "create a connection: create a queue pair of ", options.send_queue_size, " on ",
-         queue_.device().adapter().name());
+         queue_.place().adapter().name());
   }
   inline_size_ = attributes.cap.max_inline_data;
   return pair;
 }
 
 RequestLimits QueuePair::limits() const noexcept {
-  return {.ordinal = queue_.device().ordinal(),
+  return {.ordinal = queue_.place().ordinal(),
           .max_segments = queue_.options().max_send_segments,
           .max_inline_size = inline_size_,
-          .max_size = queue_.device().adapter().port().max_msg_sz};
+          .max_size = queue_.place().adapter().port().max_msg_sz};
 }
 
 std::vector<std::byte> QueuePair::describe() { return encode(self_); }
@@ -90,9 +90,9 @@ void QueuePair::connect(std::span<const std::byte> blob) {
                             ? "connect: the peer's details are of another version of pydoca"
                             : "connect: the peer's details are none of an RDMA device, or were changed");
   }
-  queue_.device().require_present("connect");
+  queue_.place().require_present("connect");
   initialize_pair(*pair_, queue_.settings());
-  connect_pair(queue_.device(), *pair_, self_, peer, queue_.settings());
+  connect_pair(queue_.place(), *pair_, self_, peer, queue_.settings());
   connected_ = true;
 }
 
@@ -126,7 +126,7 @@ Status QueuePair::post(RdmaOperation& operation, bool flush) noexcept {
     return Status::again;
   }
   ++outstanding_;
-  if (flush && accepted_.empty() && can_post() && !queue_.device().removal().noticed()) [[likely]] {
+  if (flush && accepted_.empty() && can_post() && !queue_.place().removal().noticed()) [[likely]] {
     if (take(operation, 0)) [[likely]] {
       post_chain(1);
     } else {
@@ -143,7 +143,7 @@ Status QueuePair::post(RdmaOperation& operation, bool flush) noexcept {
 
 void QueuePair::flush() noexcept {
   while (!accepted_.empty() && can_post()) {
-    if (queue_.device().removal().noticed()) [[unlikely]] {
+    if (queue_.place().removal().noticed()) [[unlikely]] {
       queue_.lose_device();
       return;
     }

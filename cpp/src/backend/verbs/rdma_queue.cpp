@@ -19,27 +19,27 @@ namespace {
 constexpr const char* start_rdma = "start rdma";
 
 /// Completions that can be there at once. Throws invalid_value when the device has no room for them.
-std::uint32_t depth_for(const Device& device, const backend::RdmaOptions& options) {
+std::uint32_t depth_for(const Place& place, const backend::RdmaOptions& options) {
   const std::uint64_t depth =
       options.recv_queue_size + std::uint64_t{options.send_queue_size} * options.max_num_connections;
-  const auto limit = static_cast<std::uint64_t>(device.adapter().attributes().max_cqe);
+  const auto limit = static_cast<std::uint64_t>(place.adapter().attributes().max_cqe);
   if (depth > limit) {
     throw Error(Status::invalid_value,
                 detail::concat(start_rdma, ": ", options.max_num_connections, " connections with ",
                                options.send_queue_size, " tasks each and ", options.recv_queue_size,
-                               " receives are more than the ", limit, " completions that ", device.adapter().name(),
+                               " receives are more than the ", limit, " completions that ", place.adapter().name(),
                                " holds; lower max_num_connections or the numbers of tasks"));
   }
   return std::max(1U, static_cast<std::uint32_t>(depth));
 }
 
-PairSettings settings_for(const Device& device, const backend::RdmaOptions& options) {
+PairSettings settings_for(const Place& place, const backend::RdmaOptions& options) {
   const auto wanted = static_cast<int>(options.mtu) + 1;
   return {.access = access_flags(options.permissions) | IBV_ACCESS_LOCAL_WRITE,
           .gid_index = options.gid_index,
           .service_level = static_cast<std::uint8_t>(options.service_level),
           .rnr_retry_count = options.rnr_retry_count,
-          .mtu = static_cast<ibv_mtu>(std::min(wanted, static_cast<int>(device.adapter().port().active_mtu)))};
+          .mtu = static_cast<ibv_mtu>(std::min(wanted, static_cast<int>(place.adapter().port().active_mtu)))};
 }
 
 /// Ids of receives are odd, and addresses of other operations even.
@@ -47,13 +47,13 @@ constexpr std::uint64_t id_of_receive(std::uint32_t place) noexcept { return (st
 
 }  // namespace
 
-RdmaQueue::RdmaQueue(Device& device, const backend::RdmaOptions& options, backend::Notifier& notifier)
-    : device_(device),
+RdmaQueue::RdmaQueue(Place& place, const backend::RdmaOptions& options, backend::Notifier& notifier)
+    : place_(place),
       options_(options),
-      settings_(settings_for(device, options)),
+      settings_(settings_for(place, options)),
       notifier_(notifier),
-      completions_(device, depth_for(device, options), start_rdma),
-      async_events_(device.async_events()),
+      completions_(place, depth_for(place, options), start_rdma),
+      async_events_(place.async_events()),
       segments_(std::size_t{max_chain} * std::max({1U, options.max_send_segments, options.max_recv_segments})) {
   for (std::size_t i = 0; i < max_chain; ++i) {
     requests_[i].sg_list = &segments_[i * segments_.size() / max_chain];
@@ -76,9 +76,9 @@ RdmaQueue::~RdmaQueue() = default;
 void RdmaQueue::create_receives() {
   ibv_srq_init_attr attributes{};
   attributes.attr = {.max_wr = options_.recv_queue_size, .max_sge = options_.max_recv_segments, .srq_limit = 0};
-  shared_receives_.reset(library().create_srq(device_.domain(), &attributes));
+  shared_receives_.reset(library().create_srq(place_.domain(), &attributes));
   if (shared_receives_ == nullptr) {
-    fail(errno, start_rdma, ": create a receive queue of ", options_.recv_queue_size, " on ", device_.adapter().name());
+    fail(errno, start_rdma, ": create a receive queue of ", options_.recv_queue_size, " on ", place_.adapter().name());
   }
   receives_.resize(options_.recv_queue_size);
   free_receives_.resize(options_.recv_queue_size);
@@ -88,9 +88,9 @@ void RdmaQueue::create_receives() {
 // ---- Queue pairs ---------------------------------------------------------------------------------------------------
 
 std::unique_ptr<QueuePair> RdmaQueue::make_pair() {
-  device_.require_present("create a connection");
+  place_.require_present("create a connection");
   if (lost_) {
-    throw Error(Status::driver, detail::concat("create a connection: ", device_.adapter().name(),
+    throw Error(Status::driver, detail::concat("create a connection: ", place_.adapter().name(),
                                                " has given up a queue; stop the context, and start it again"));
   }
   auto pair = std::make_unique<QueuePair>(*this);
@@ -141,7 +141,7 @@ Status RdmaQueue::post_receive(RdmaOperation& operation, bool flush) noexcept {
 
 void RdmaQueue::post_receive_now(RdmaOperation& operation) noexcept {
   ibv_recv_wr request{};
-  const RequestLimits limits{.ordinal = device_.ordinal(), .max_segments = options_.max_recv_segments};
+  const RequestLimits limits{.ordinal = place_.ordinal(), .max_segments = options_.max_recv_segments};
   const bool valid = fill_receive(operation, limits, request, segments_.data());
   if (lost_ || !valid) [[unlikely]] {
     --outstanding_receives_;
@@ -335,7 +335,7 @@ void RdmaQueue::listen(std::uint16_t port) {
   if (manager_ == nullptr) {
     throw Error(Status::not_supported, no_manager_);
   }
-  device_.require_present("listen");
+  place_.require_present("listen");
   manager_->listen(port);
 }
 
@@ -350,7 +350,7 @@ std::unique_ptr<backend::QueuePair> RdmaQueue::connect_to(const backend::RdmaAdd
   if (manager_ == nullptr) {
     throw Error(Status::not_supported, no_manager_);
   }
-  device_.require_present("connect to an address");
+  place_.require_present("connect to an address");
   return manager_->connect_to(address, private_data);
 }
 

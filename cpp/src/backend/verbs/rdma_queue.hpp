@@ -26,7 +26,7 @@ class RdmaQueue final : public backend::RdmaQueue {
   static constexpr std::uint32_t max_chain = 16;
 
   /// Throws as the library fails, and invalid_value for more than the device has.
-  RdmaQueue(Device& device, const backend::RdmaOptions& options, backend::Notifier& notifier);
+  RdmaQueue(Place& place, const backend::RdmaOptions& options, backend::Notifier& notifier);
   ~RdmaQueue() override;
 
   int fd() const noexcept override { return completions_.fd(); }
@@ -45,7 +45,7 @@ class RdmaQueue final : public backend::RdmaQueue {
   int event_fd() const noexcept override;
 
   // For queue pairs and the connection manager:
-  Device& device() noexcept { return device_; }
+  Place& place() noexcept { return place_; }
   const backend::RdmaOptions& options() const noexcept { return options_; }
   const PairSettings& settings() const noexcept { return settings_; }
   ibv_cq* completions() const noexcept { return completions_.get(); }
@@ -97,7 +97,7 @@ class RdmaQueue final : public backend::RdmaQueue {
   void take(const AsyncEvents::News& news) noexcept;
   QueuePair* find(std::uint32_t number) noexcept;
 
-  Device& device_;
+  Place& place_;
   const backend::RdmaOptions options_;
   const PairSettings settings_;
   backend::Notifier& notifier_;

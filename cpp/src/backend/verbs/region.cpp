@@ -1,8 +1,8 @@
 #include "backend/verbs/region.hpp"
 
 #include "backend/verbs/blob.hpp"
-#include "backend/verbs/device.hpp"
 #include "backend/verbs/failure.hpp"
+#include "backend/verbs/place.hpp"
 
 #include <cerrno>
 #include <sys/mman.h>
@@ -34,23 +34,23 @@ bool is_mapped(const void* addr, std::size_t len) noexcept {
 
 }  // namespace
 
-OwnedRegion register_range(const Device& device, void* addr, std::size_t len, int flags, const char* what) {
+OwnedRegion register_range(const Place& place, void* addr, std::size_t len, int flags, const char* what) {
   constexpr int optional = IBV_ACCESS_RELAXED_ORDERING;
   const auto start = reinterpret_cast<std::uint64_t>(addr);
   ibv_mr* const region = (flags & optional) != 0 && library().reg_mr_iova2 != nullptr
-                             ? library().reg_mr_iova2(device.domain(), addr, len, start, static_cast<unsigned>(flags))
-                             : library().reg_mr(device.domain(), addr, len, flags & ~optional);
+                             ? library().reg_mr_iova2(place.domain(), addr, len, start, static_cast<unsigned>(flags))
+                             : library().reg_mr(place.domain(), addr, len, flags & ~optional);
   if (region == nullptr) {
     const int error = errno;
     fail(error == ENOMEM && !is_mapped(addr, len) ? EFAULT : error, what, ": register ", len, " bytes at ",
-         detail::hex(start), " with ", device.adapter().name());
+         detail::hex(start), " with ", place.adapter().name());
   }
   return OwnedRegion(region);
 }
 
-LocalRegion::LocalRegion(Device& device, const backend::MemoryRange& range, Access access)
-    : region_(register_range(device, range.addr, range.len, access_flags(access), "start mmap")),
-      gid_(device.adapter().gid(device.gid_index())) {
+LocalRegion::LocalRegion(Place& place, const backend::MemoryRange& range, Access access)
+    : region_(register_range(place, range.addr, range.len, access_flags(access), "start mmap")),
+      gid_(place.adapter().gid(place.gid_index())) {
   is_local_ = true;
   writable_ = allows(access, Access::local_read_write);
   lkey_ = region_->lkey;

@@ -8,7 +8,7 @@
 
 namespace pydoca::verbs {
 
-class Device;
+class Place;
 
 /// A memory region as the device knows it: by keys. Addresses are those of the memory's owner.
 class Region : public backend::MemoryRegion {
@@ -37,7 +37,7 @@ inline const Region* region_of(const backend::Segment& segment, std::size_t ordi
 class LocalRegion final : public Region {
  public:
   /// Throws as the library fails: no_memory (also for too little lockable memory), invalid_value (not mapped).
-  LocalRegion(Device& device, const backend::MemoryRange& range, Access access);
+  LocalRegion(Place& place, const backend::MemoryRange& range, Access access);
 
   std::vector<std::byte> export_rdma(Access access) override;
 
@@ -59,6 +59,6 @@ backend::ImportedRegion import_region(std::span<const std::byte> blob);
 int access_flags(Access access) noexcept;
 
 /// Registers a range; what says for which purpose, in errors.
-OwnedRegion register_range(const Device& device, void* addr, std::size_t len, int flags, const char* what);
+OwnedRegion register_range(const Place& place, void* addr, std::size_t len, int flags, const char* what);
 
 }  // namespace pydoca::verbs

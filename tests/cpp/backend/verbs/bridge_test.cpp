@@ -1,5 +1,6 @@
 #include <pydoca/rdma_bridge.hpp>
 
+#include "backend/verbs/device.hpp"
 #include "backend/verbs/pair.hpp"
 #include "backend/verbs/verbs_subject.hpp"
 #include "rig/bytes.hpp"
@@ -63,7 +64,7 @@ TEST_F(VerbsBridge, AnApplicationsQueuePairWritesToAMapOfItsDomain) {
   attributes.qp_type = IBV_QPT_RC;
   attributes.cap = {.max_send_wr = 1, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1, .max_inline_data = 0};
   const OwnedPair pair(library().create_qp(domain.get(), &attributes));
-  const auto& own = dynamic_cast<const Device&>(adopted->backend());
+  const Place& own = dynamic_cast<Device&>(adopted->backend()).place();
   const PairSettings settings{.access = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_LOCAL_WRITE,
                               .gid_index = own.gid_index(),
                               .mtu = adapter.port().active_mtu};

@@ -260,7 +260,7 @@ TEST_F(VerbsRdma, ALostPeersTasksFailWithConnectionReset) {
 /// Of the device under test: as if its driver had said so, from another thread.
 void tell(const RdmaRig& rig, const ibv_async_event& event) {
   auto& device = static_cast<Device&>(rig.device->backend());
-  std::thread([&] { device.async_events().deliver(event); }).join();
+  std::thread([&] { device.place().async_events().deliver(event); }).join();
 }
 
 ibv_qp pair_of(const RdmaConnection& connection) {
