@@ -1,5 +1,7 @@
 #include "backend/sim/memory/gate.hpp"
 
+#include "rig/stress_time.hpp"
+
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -72,16 +74,16 @@ TEST(Gate, KeepsAccessAndReuseApart) {
   constexpr int rounds = 2000;
   std::uint64_t poisoned = 0;
   std::uint64_t overwritten = 0;
-  Guarded* guarded = nullptr;
+  Guarded* guarded = nullptr;  // null: the end
   std::barrier meet(2);
   std::thread importer([&] {
-    for (int round = 0; round < rounds; ++round) {
-      meet.arrive_and_wait();
+    for (meet.arrive_and_wait(); guarded != nullptr; meet.arrive_and_wait()) {
       poisoned += access_until_closed(*guarded);
       meet.arrive_and_wait();
     }
   });
-  for (int round = 0; round < rounds; ++round) {
+  const StressTime time;
+  for (int round = 0; round < rounds && !time.over(); ++round) {
     Guarded fresh;
     guarded = &fresh;
     meet.arrive_and_wait();
@@ -89,6 +91,8 @@ TEST(Gate, KeepsAccessAndReuseApart) {
     meet.arrive_and_wait();
     overwritten += fresh.value != Guarded::poison ? 1 : 0;
   }
+  guarded = nullptr;
+  meet.arrive_and_wait();
   importer.join();
   EXPECT_EQ(poisoned, 0U);
   EXPECT_EQ(overwritten, 0U);

@@ -1,5 +1,7 @@
 #include "backend/sim/rdma/message_ring.hpp"
 
+#include "rig/stress_time.hpp"
+
 #include <gtest/gtest.h>
 
 #include <array>
@@ -78,13 +80,14 @@ TEST(MessageRing, FindsNonsenseOfTheOtherSide) {
 /// Two threads that sleep whenever the protocol lets them: a lost wake-up is a time-out, a torn record a failure.
 TEST(MessageRing, CarriesEverythingBetweenTwoSleepers) {
   constexpr std::uint64_t rounds = 20'000;
+  constexpr std::uint32_t is_last = 1;
   RingRig rig;
   std::counting_semaphore<> room(0);
   std::counting_semaphore<> news(0);
   const auto soon = std::chrono::seconds(20);
   std::thread reader([&] {
     RecordHeader header;
-    for (std::uint64_t i = 0; i < rounds;) {
+    for (std::uint64_t i = 0; header.immediate != is_last;) {
       if (rig.reader.look(header) == MessageRing::Look::nothing) {
         ASSERT_TRUE(news.try_acquire_for(soon)) << i;
         continue;
@@ -103,7 +106,10 @@ TEST(MessageRing, CarriesEverythingBetweenTwoSleepers) {
       ++i;
     }
   });
-  for (std::uint64_t i = 0; i < rounds; ++i) {
+  const StressTime time;
+  bool over = false;
+  for (std::uint64_t i = 0; !over; ++i) {
+    over = i + 1 == rounds || time.over();
     const std::uint64_t length = i * 37 % 700;
     while (!rig.fits(length)) {
       rig.writer.want_room();
@@ -116,7 +122,10 @@ TEST(MessageRing, CarriesEverythingBetweenTwoSleepers) {
       std::memset(run.bytes, static_cast<int>(i & 0xff), run.size);
       done += run.size;
     }
-    rig.writer.publish({.kind = RecordKind::send, .size = static_cast<std::uint32_t>(length), .total = i});
+    rig.writer.publish({.kind = RecordKind::send,
+                        .size = static_cast<std::uint32_t>(length),
+                        .total = i,
+                        .immediate = over ? is_last : 0});
     news.release();
   }
   reader.join();
