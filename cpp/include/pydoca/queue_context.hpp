@@ -10,7 +10,7 @@ namespace pydoca {
 
 /// A context whose tasks are operations of one queue of its device, as in most of DOCA's libraries.
 ///
-/// How its engine hears of completions: a queue without a descriptor rings. A queue with a descriptor is looked at
+/// How its engine hears of completions: a queue without a descriptor notifies. A queue with a descriptor is looked at
 /// while the engine polls and a task is in flight; its descriptor is watched, and the queue armed, only while the
 /// engine sleeps or after thousands of looks in vain, as a watched descriptor costs a polling engine a system call now
 /// and then.

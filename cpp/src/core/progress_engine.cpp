@@ -151,7 +151,7 @@ inline bool ProgressEngine::progress_ready(bool& may_collect) noexcept {
   return advanced;
 }
 
-/// Lets a node deliver something after all, of those that ring nobody.
+/// Lets a node deliver something after all, of those that notify nobody.
 inline bool ProgressEngine::look(bool& may_collect) noexcept {
   if (ready_->is_looking()) [[likely]] {
     return ready_->look();

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <set>
+#include <type_traits>
 
 namespace pydoca {
 namespace {
@@ -16,6 +17,10 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using State = ContextState;
 using Transition = DmaRig::Transition;
+
+// Users can neither notify a context's engine nor hand the context to a backend.
+static_assert(!std::is_convertible_v<Context*, backend::Notifier*> &&
+              !std::is_convertible_v<Context*, detail::ReadyNode*>);
 
 class ContextTest : public DmaTest {
  protected:

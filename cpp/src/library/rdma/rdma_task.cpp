@@ -176,7 +176,7 @@ inline bool Rdma::complete_one(bool& more) noexcept {
   }
   ++completed_since_news_;
   if (news_) [[unlikely]] {
-    more = true;  // it rang once, and would wait for the next ring
+    more = true;  // it notified once, and would wait for the next notification
   }
   auto& task = static_cast<RdmaTask&>(static_cast<backend::RdmaOperation&>(*operation));
   const Status status = operation->status;

@@ -25,7 +25,7 @@ class Removal {
     }
   }
 
-  /// Rings at once when it has happened before.
+  /// Notifies at once when it has happened before.
   void watch(backend::Notifier& notifier) {
     const std::lock_guard lock(mutex_);
     watchers_.push_back({&notifier, detail::fork_count()});
