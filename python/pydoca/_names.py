@@ -13,6 +13,8 @@ from pydoca._core import Device, DeviceInfo, EstablishedConnection, Rdma, RdmaCo
 from pydoca._core import devices as visible_devices
 from pydoca._errors import InvalidValueError, NotFoundError, NotSupportedError, OperatingSystemError, TimeOutError
 
+_Host = ipaddress.IPv4Address | ipaddress.IPv6Address
+
 _FAMILIES = {None: socket.AF_UNSPEC, "ipv4": socket.AF_INET, "ipv6": socket.AF_INET6}
 
 # After these the next address of a name may do.
@@ -32,20 +34,27 @@ def look_up(device: Device, name: str, address_type: str | None = None) -> list[
     """
     if not is_name(name):
         return [name]
-    try:
-        found = socket.getaddrinfo(name, None, family=_FAMILIES[address_type], type=socket.SOCK_STREAM)
-    except OSError as error:
-        raise NotFoundError(f'connect to "{name}": the name is not known: {error.strerror}') from None
-    except ValueError:  # as for parts that are empty, or longer than 63 characters
-        raise InvalidValueError(f'connect to "{name}": that is neither an address nor a name of a host') from None
-    hosts = sorted({ipaddress.ip_address(str(entry[4][0])): None for entry in found}, key=lambda host: host.version)
+    hosts = sorted(_hosts(name, _FAMILIES[address_type]), key=lambda host: host.version)
     addresses = [address for host in hosts for address in _addresses_of(device, host)]
     if not addresses:
         raise NotFoundError(f'connect to "{name}": that is this machine, where no device has an address of that kind')
     return list(dict.fromkeys(addresses))
 
 
-def _addresses_of(device: Device, host: ipaddress.IPv4Address | ipaddress.IPv6Address) -> Iterator[str]:
+def _hosts(name: str, family: int) -> list[_Host]:
+    if name.lower().rstrip(".") == "localhost":  # also on a system without /etc/hosts (RFC 6761, 6.3)
+        both = {socket.AF_INET: ipaddress.ip_address("127.0.0.1"), socket.AF_INET6: ipaddress.ip_address("::1")}
+        return [host for its, host in both.items() if family in {its, socket.AF_UNSPEC}]
+    try:
+        found = socket.getaddrinfo(name, None, family=family, type=socket.SOCK_STREAM)
+    except OSError as error:
+        raise NotFoundError(f'connect to "{name}": the name is not known: {error.strerror}') from None
+    except ValueError:  # as for parts that are empty, or longer than 63 characters
+        raise InvalidValueError(f'connect to "{name}": that is neither an address nor a name of a host') from None
+    return list(dict.fromkeys(ipaddress.ip_address(str(entry[4][0])) for entry in found))
+
+
+def _addresses_of(device: Device, host: _Host) -> Iterator[str]:
     if not host.is_loopback:
         yield str(host)
         return

@@ -8,6 +8,7 @@ import weakref
 import pytest
 
 import pydoca
+from pydoca import _names
 
 State = pydoca.RdmaConnectionState
 
@@ -356,6 +357,17 @@ def found(monkeypatch, *addresses):
     """The system's answer to every name."""
     entries = [(socket.AF_INET6 if ":" in each else socket.AF_INET, 1, 6, "", (each, 0)) for each in addresses]
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: entries)
+
+
+def test_localhost_is_known_where_the_system_knows_no_names(pair, monkeypatch):
+    def unknown(*_arguments, **_options):
+        raise OSError(-2, "Name or service not known")
+
+    monkeypatch.setattr("socket.getaddrinfo", unknown)
+    assert pair.a.device.info.ipv4_addr in _names.look_up(pair.a.device, "localhost", "ipv4")
+    assert _names.look_up(pair.a.device, "LocalHost.") == _names.look_up(pair.a.device, "localhost")
+    with pytest.raises(pydoca.NotFoundError, match=r"no\.such\.host"):
+        _names.look_up(pair.a.device, "no.such.host")
 
 
 def test_localhost_is_where_this_machines_devices_listen(pair, run, unused_port):
