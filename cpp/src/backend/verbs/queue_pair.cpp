@@ -165,7 +165,7 @@ inline bool QueuePair::take(RdmaOperation& operation, std::uint32_t index) noexc
 std::uint32_t QueuePair::fill_chain() noexcept {
   auto& requests = queue_.requests();
   std::uint32_t count = 0;
-  while (count != RdmaQueue::max_chain && !accepted_.empty() && take(accepted_.pop(), count)) {
+  while (count != RdmaQueue::max_chain && !accepted_.empty() && take(accepted_.take(), count)) {
     if (count != 0) {
       requests[count - 1].next = &requests[count];
     }
@@ -189,14 +189,14 @@ inline void QueuePair::post_chain(std::uint32_t count) noexcept {
 
 /// Of the last count posted, the device has taken so many, which it will flush; the rest is not its business.
 void QueuePair::take_back(std::uint32_t count, std::uint32_t taken) noexcept {
-  OperationList all = std::exchange(posted_, {});
+  detail::OperationList all = std::exchange(posted_, {});
   std::uint32_t before = 0;
   all.for_each([&](RdmaOperation&) { ++before; });
   for (before -= count - taken; before != 0; --before) {
-    posted_.push(all.pop());
+    posted_.push(all.take());
   }
   while (!all.empty()) {
-    RdmaOperation& operation = all.pop();
+    RdmaOperation& operation = all.take();
     if (refused_ == nullptr) {
       refused_ = &operation;
     } else {
@@ -231,7 +231,7 @@ void QueuePair::break_down(Status why) noexcept {
   rest_ = why != Status::success && rest_ == Status::shutdown ? why : rest_;
   if (!break_pair(*pair_)) {
     while (!posted_.empty()) {
-      finish(posted_.pop(), rest_);
+      finish(posted_.take(), rest_);
     }
   }
   settle();
@@ -242,7 +242,7 @@ void QueuePair::lose_device() noexcept { break_down(Status::driver); }
 void QueuePair::abandon() noexcept {
   lose_device();
   while (!posted_.empty()) {
-    finish(posted_.pop(), rest_);
+    finish(posted_.take(), rest_);
   }
   settle();
 }
@@ -255,7 +255,7 @@ void QueuePair::close_down() noexcept {
     break_pair(*pair_);
   }
   while (!accepted_.empty()) {
-    finish(accepted_.pop(), rest_);
+    finish(accepted_.take(), rest_);
   }
   if (!closed_ && connected_ && !std::exchange(reported_, true)) {
     queue_.report(*this, backend::RdmaEvent::Kind::disconnected, rest_ == Status::shutdown ? Status::io_failed : rest_);

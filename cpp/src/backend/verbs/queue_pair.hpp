@@ -3,11 +3,11 @@
 #include "pydoca/backend.hpp"
 
 #include "backend/verbs/cm_link.hpp"
-#include "backend/verbs/operation_list.hpp"
 #include "backend/verbs/owned.hpp"
 #include "backend/verbs/pair.hpp"
 #include "backend/verbs/rdma_queue.hpp"
 #include "backend/verbs/request.hpp"
+#include "detail/operation_list.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -72,7 +72,7 @@ class QueuePair final : public backend::QueuePair {
   void finish_through(const ibv_wc& completion, Status before, Status status) noexcept {
     const auto* const last = reinterpret_cast<const backend::RdmaOperation*>(completion.wr_id);
     for (bool is_last = false; !is_last && !posted_.empty();) {
-      backend::RdmaOperation& operation = posted_.pop();
+      backend::RdmaOperation& operation = posted_.take();
       is_last = &operation == last;
       --outstanding_;
       ++undelivered_;
@@ -98,8 +98,8 @@ class QueuePair final : public backend::QueuePair {
   const RequestLimits limits_;
   PairBlob self_;
   CmLink link_;
-  OperationList accepted_;  ///< not yet with the device
-  OperationList posted_;
+  detail::OperationList accepted_;  ///< not yet with the device
+  detail::OperationList posted_;
   backend::RdmaOperation* refused_ = nullptr;  ///< fails once all before it have ended
   std::uint32_t outstanding_ = 0;
   std::uint32_t undelivered_ = 0;

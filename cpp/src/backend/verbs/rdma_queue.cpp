@@ -134,7 +134,7 @@ Status RdmaQueue::post_receive(RdmaOperation& operation, bool flush) noexcept {
   ++outstanding_receives_;
   unposted_receives_.push(operation);
   while (flush && !unposted_receives_.empty()) {
-    post_receive_now(unposted_receives_.pop());
+    post_receive_now(unposted_receives_.take());
   }
   return Status::success;
 }
@@ -201,7 +201,7 @@ void RdmaQueue::fail_receives(Status status) noexcept {
   }
   while (!unposted_receives_.empty()) {
     --outstanding_receives_;
-    finish(unposted_receives_.pop(), status, nullptr);
+    finish(unposted_receives_.take(), status, nullptr);
   }
 }
 
@@ -239,7 +239,7 @@ backend::Operation* RdmaQueue::poll(bool& more) noexcept {
   if (finished_.empty()) {
     return nullptr;
   }
-  RdmaOperation& operation = finished_.pop();
+  RdmaOperation& operation = finished_.take();
   if (operation.queue_pair != nullptr) {
     static_cast<QueuePair*>(operation.queue_pair)->delivered();
   }
@@ -249,7 +249,7 @@ backend::Operation* RdmaQueue::poll(bool& more) noexcept {
 
 void RdmaQueue::flush() noexcept {
   while (!unposted_receives_.empty()) {
-    post_receive_now(unposted_receives_.pop());
+    post_receive_now(unposted_receives_.take());
   }
   for (const auto& [number, pair] : pairs_) {
     pair->flush();

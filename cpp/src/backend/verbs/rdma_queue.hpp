@@ -4,9 +4,9 @@
 
 #include "backend/verbs/async_events.hpp"
 #include "backend/verbs/completions.hpp"
-#include "backend/verbs/operation_list.hpp"
 #include "backend/verbs/pair.hpp"
 #include "backend/verbs/request.hpp"
+#include "detail/operation_list.hpp"
 
 #include <array>
 #include <cstdint>
@@ -110,9 +110,9 @@ class RdmaQueue final : public backend::RdmaQueue {
   QueuePair* last_found_ = nullptr;                      ///< it will often be the next
   std::vector<backend::RdmaOperation*> receives_;        ///< by their id; null where it is free
   std::vector<std::uint32_t> free_receives_;
-  OperationList unposted_receives_;
+  detail::OperationList unposted_receives_;
   std::uint32_t outstanding_receives_ = 0;
-  OperationList finished_;
+  detail::OperationList finished_;
   std::vector<Report> reports_;
   std::unique_ptr<ConnectionManager> manager_;
   std::string no_manager_;

@@ -3,7 +3,7 @@
 #include "pydoca/backend.hpp"
 
 #include "backend/sim/rdma/inbox.hpp"
-#include "backend/sim/rdma/operation_list.hpp"
+#include "detail/operation_list.hpp"
 #include "detail/thread_token.hpp"
 
 #include <chrono>
@@ -92,7 +92,7 @@ class QueuePair final : public backend::QueuePair {
   const std::uint32_t depth_;
   const std::size_t ordinal_;
   std::unique_ptr<PeerInbox> peer_;
-  OperationList waiting_;
+  detail::OperationList waiting_;
   std::uint32_t outstanding_ = 0;
   Phase phase_ = Phase::fresh;
   const std::uint32_t forks_ = detail::fork_count();

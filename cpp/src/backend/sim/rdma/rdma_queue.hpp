@@ -4,9 +4,9 @@
 
 #include "backend/sim/place/place.hpp"
 #include "backend/sim/rdma/mailbox.hpp"
-#include "backend/sim/rdma/operation_list.hpp"
 #include "backend/sim/rdma/queue_pair.hpp"
 #include "detail/fd.hpp"
+#include "detail/operation_list.hpp"
 
 #include <cstdint>
 #include <deque>
@@ -92,9 +92,9 @@ class RdmaQueue final : public backend::RdmaQueue {
   std::vector<QueuePair*> pairs_;  ///< by number; null where there is none
   std::size_t num_pairs_ = 0;
   std::vector<backend::RdmaOperation*> receives_;  ///< by place on the board; null where it is free
-  OperationList unpublished_;
+  detail::OperationList unpublished_;
   std::uint32_t outstanding_receives_ = 0;
-  OperationList finished_;
+  detail::OperationList finished_;
   std::deque<Report> reports_;
   std::optional<QueuePair::Clock::time_point> deadline_;  ///< the next one of a message without a receive
   bool removed_ = false;                                  ///< the device's removal was dealt with
