@@ -1,6 +1,7 @@
 """Connections with programs that know nothing of pydoca: one of pyverbs, and rdma-core's own examples."""
 
 import asyncio
+import contextlib
 import shutil
 import struct
 from pathlib import Path
@@ -112,7 +113,9 @@ def test_a_server_of_rdma_client(pair, run, start_program, patience, unused_port
             client = start_program(require_program("rdma_client"), "-s", pair.a.address, "-p", unused_port)
             connection = await accepted
             assert await request == len(GREETING)
-            await connection.send(pair.a.data(GREETING))
+            # Once it has the message the client leaves: its device may be gone before the acknowledgement is here.
+            with contextlib.suppress(pydoca.ConnectionResetError):
+                await connection.send(pair.a.data(GREETING))
             await connection.ended()
             return client
 
