@@ -13,8 +13,10 @@ import pytest
 import pydoca
 
 SETUP = """
-import asyncio, gc, os, signal, sys, threading, time
+import asyncio, gc, logging, os, signal, sys, threading, time
 import pydoca
+
+logging.getLogger("asyncio").setLevel(logging.ERROR)  # -X dev has it warn of callbacks that a busy machine slows down
 
 signal.alarm(20)  # a child that hangs dies of it, which the parent reports
 os.register_at_fork(after_in_child=lambda: signal.alarm(15))  # a child has none of its parent's
@@ -406,7 +408,6 @@ def test_a_forked_child_that_leaves_an_event_loop_leaves_the_parents_alone(end):
 event = pydoca.SyncEvent(device, publisher="remote_pci")
 async def main():
     loop = asyncio.get_running_loop()
-    loop.slow_callback_duration = 60  # the child is waited for without the loop
     async with pydoca.ProgressEngine() as own, event.as_context(own) as ctx:
         with pydoca.open_device("0b:00.0", side="host") as host:
             with host.import_sync_event(event.export_to_remote_pci()) as other_end:

@@ -67,7 +67,7 @@ PyObject* task(PyObject* self, PyObject* const* args, Py_ssize_t num_args, PyObj
   static constexpr TaskTraits traits = traits_of(kind);
   static constexpr std::size_t size = traits.num_operands();
   static constexpr auto names = parameter_names<kind>();
-  static constexpr Parameters parameters{traits.name.data(), names, size, size};
+  static constexpr Parameters parameters{traits.name, names, size, size};
   return guarded([&] {
     const auto values = arguments<size + 2>(parameters, args, num_args, keywords);
     RdmaOperands operands;

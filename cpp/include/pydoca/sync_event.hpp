@@ -127,7 +127,7 @@ class SyncEvent : public std::enable_shared_from_this<SyncEvent> {
   };
 
   SyncEvent() = default;
-  std::string explain_phase() const;
+  std::string_view explain_phase() const noexcept;
   Phase phase() const noexcept { return phase_.load(std::memory_order_acquire); }
   void require_configurable(std::string_view what) const;
   void require_locations(std::string_view what) const;

@@ -33,7 +33,7 @@ enum class Operand : std::uint8_t {
 struct TaskTraits {
   static constexpr std::size_t max_operands = 4;
 
-  std::string_view name;                           ///< "memcpy", of doca_dma_task_memcpy
+  const char* name;                                ///< "memcpy", of doca_dma_task_memcpy
   std::array<Operand, max_operands> operands{};    ///< in the order of DOCA's allocate_init; none at the end
   Operand sends = Operand::none;                   ///< the buf whose data is read, on this side
   Operand fills = Operand::none;                   ///< the buf whose tailroom is written, on this side

@@ -30,10 +30,8 @@ Status Task::submit(SubmitFlags flags) noexcept {
 }
 
 Status Task::try_submit(SubmitFlags flags) noexcept {
-  if (state_ == State::idle) {
-    if (check(nullptr) != detail::Limit::none) {
-      return Status::invalid_value;
-    }
+  if (state_ == State::idle && check(nullptr) != detail::Limit::none) {
+    return Status::invalid_value;
   }
   return submit(flags);
 }

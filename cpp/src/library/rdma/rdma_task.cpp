@@ -13,7 +13,7 @@ namespace {
 using detail::Operands;
 
 constexpr std::uint64_t word_size = sizeof(std::uint64_t);
-static_assert(rdma_tasks[static_cast<std::size_t>(backend::RdmaOpcode::counter_add)].name ==
+static_assert(name_of(static_cast<RdmaTaskKind>(backend::RdmaOpcode::counter_add)) ==
                   "remote_net_sync_event_notify_add" &&
               backend::num_rdma_opcodes == num_rdma_task_kinds);  // a kind's number is its opcode's
 /// So often does a context whose tasks complete all the time look for connections' news.

@@ -87,13 +87,13 @@ std::string SyncEvent::explain(Status status) const {
     case Status::driver:
       return device_ != nullptr ? detail::explain_driver_failure(*device_) : std::string(error_descr(status));
     case Status::bad_state:
-      return explain_phase();
+      return std::string(explain_phase());
     default:
       return std::string(error_descr(status));
   }
 }
 
-std::string SyncEvent::explain_phase() const {
+std::string_view SyncEvent::explain_phase() const noexcept {
   switch (phase()) {
     case Phase::configuring:
       return context_.expired() ? "it is not started; start it first"
