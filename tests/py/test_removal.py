@@ -66,16 +66,3 @@ def test_an_await_of_a_receive_ends(run):
                 await asyncio.wait_for(asyncio.ensure_future(receive), ENOUGH)
 
     run(main())
-
-
-def test_a_driver_that_failed_is_not_said_to_be_removed():
-    device = pydoca.open_device("p0")
-    event = pydoca.SyncEvent(device)
-    with pydoca.ProgressEngine() as pe, event.as_context(pe) as context:
-        task = context.wait_eq(1, submit=False)
-        error = task._exception_of(int(pydoca.Status.DRIVER))
-        assert "the driver of p0 reported a fatal error" in str(error)
-        assert "removed" not in str(error)
-        with removed_soon("p0"):
-            pass
-        assert "the device was removed" in str(task._exception_of(int(pydoca.Status.DRIVER)))

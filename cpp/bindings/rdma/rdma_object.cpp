@@ -16,6 +16,8 @@ namespace py = pybind11;
 
 namespace {
 
+static_assert(num_rdma_task_kinds <= ContextObject::num_task_kinds);
+
 RdmaAddress to_address(const std::string& address, std::uint16_t port, const py::object& type) {
   const RdmaAddressType guessed =
       address.find(':') != std::string::npos ? RdmaAddressType::ipv6 : RdmaAddressType::ipv4;

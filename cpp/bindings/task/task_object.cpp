@@ -214,6 +214,7 @@ void TaskObject::complete(Status status) {
   ++completions_;
   if (status != Status::success) [[unlikely]] {
     reason_ = slot_->explain(status);
+    explained_ = status;
   }
   completed(status);
   if (std::exchange(quarantined_, false)) [[unlikely]] {
@@ -311,8 +312,8 @@ py::object TaskObject::exception_of(Status status) {
   if (status == Status::success) {
     return py::none();
   }
-  const bool is_last = status == status_ && !reason_.empty();
-  const std::string reason = is_last || slot_ == nullptr ? reason_ : slot_->explain(status);
+  // The operands may have changed since: what was explained at the failure holds.
+  const std::string reason = status == explained_ ? reason_ : std::string(error_descr(status));
   py::object error = to_exception(status, describe() + " failed: " + reason);
   error.attr("task") = self();
   return error;

@@ -148,7 +148,8 @@ class TaskObject {
   Waiters waiters_;
   std::uint64_t completions_ = 0;
   Status status_ = Status::success;
-  std::string reason_;  ///< of the last failure
+  Status explained_ = Status::success;  ///< of the last failure
+  std::string reason_;                  ///< its explanation
   bool abandoned_ = false;
   TaskObject* next_spare_ = nullptr;
   bool quarantined_ = false;

@@ -19,7 +19,7 @@ class BufInventory;
 /// [head, data) headroom, [data, data + data_len) data, [data + data_len, head + len) tailroom.
 /// A source's input is its data; output is appended to a destination's tailroom. Chained bufs form a list; the list is
 /// its head, which alone has a reference count, and inner elements refuse list calls with not_permitted.
-/// Setters answer in_use while a task has the buf. Not thread-safe; all calls but none allocate.
+/// Setters answer in_use while a task has the buf. Not thread-safe. No call allocates.
 class alignas(64) Buf : private backend::Segment {
  public:
   Buf(const Buf&) = delete;

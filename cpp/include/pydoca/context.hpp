@@ -116,7 +116,7 @@ class Context : public std::enable_shared_from_this<Context>, protected detail::
     vain_looks_ = 0;
     keep_looking();
   }
-  /// Of a task in flight that nobody will be told of: its bufs come free.
+  /// Ends a task in flight without a callback; its bufs come free.
   void take_back(Task& task, Status status) noexcept { task.finish(status); }
   /// For the destructor of every library: end(), without callbacks, when the context still runs.
   void abandon() noexcept;

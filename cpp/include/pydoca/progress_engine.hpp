@@ -52,10 +52,11 @@ class ProgressEngine : public std::enable_shared_from_this<ProgressEngine> {
   /// arrives. Progress first; arms and disarms by itself. Returns false on time-out or signal.
   bool wait(int timeout_ms) noexcept;
 
-  /// The one call for every thread: has the next progress submit task, which must be idle and stays the engine's from
-  /// now to its completion. Validates as Task::try_submit does; a submission that fails is a failed completion, of this
-  /// task alone. Tasks of one thread keep their order. Wakes an armed engine. bad_state when the task was handed over
-  /// already, and after fork; invalid_value when it is another engine's.
+  /// The one call for every thread: has the next progress submit task, which must be idle (a freed one is undefined
+  /// behaviour) and stays the engine's from now to its completion. Validates as Task::try_submit does; a submission
+  /// that fails is a failed completion, of this task alone. Tasks of one thread keep their order. Wakes an armed
+  /// engine. bad_state when the task was handed over already, and after fork; invalid_value when it is another
+  /// engine's.
   [[nodiscard]] Status submit_threadsafe(Task& task) noexcept;
 
   /// Whether this process was forked from the engine's. From any thread.

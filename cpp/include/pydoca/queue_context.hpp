@@ -11,9 +11,9 @@ namespace pydoca {
 /// A context whose tasks are operations of one queue of its device, as in most of DOCA's libraries.
 ///
 /// How its engine hears of completions: a queue without a descriptor notifies. A queue with a descriptor is looked at
-/// while the engine polls and a task is in flight; its descriptor is watched, and the queue armed, only while the
-/// engine sleeps or after thousands of looks in vain, as a watched descriptor costs a polling engine a system call now
-/// and then.
+/// while the engine polls and a task is in flight, or always where peers send by themselves; its descriptor is watched,
+/// and the queue armed, only while the engine sleeps or after thousands of looks in vain, as a watched descriptor costs
+/// a polling engine a system call now and then.
 class QueueContext : public Context {
  public:
   ~QueueContext() override;
@@ -29,10 +29,9 @@ class QueueContext : public Context {
   /// The task whose operation the queue gave back.
   virtual Task& task_of(backend::Operation& operation) const noexcept = 0;
 
-  /// A task was posted.
+  /// A task was posted. A queue that is armed tells of its completion, too.
   void expect_completion() noexcept {
-    if (looked_at_) {
-      stop_dozing();
+    if (looked_at_ && !dozes_) {
       keep_looking();
     }
   }

@@ -49,8 +49,8 @@ class RdmaAddress {
   backend::RdmaAddress value_;
 };
 
-/// What a task of an Rdma context needs is in its kind; a setter of what its kind has not answers invalid_value, and
-/// in_use while the task is submitted.
+/// What a task of an Rdma context needs is in its kind. A setter answers invalid_value when the kind has no such
+/// operand, and in_use while the task is submitted.
 ///
 /// | kind | dst or result | src | remote |
 /// |---|---|---|---|
@@ -124,7 +124,7 @@ class alignas(64) RdmaTask final : public Task, private backend::RdmaOperation {
   void reset() noexcept override;
 
   const RdmaTaskKind kind_;
-  const bool fills_;      ///< what is on this side, rather than sends it
+  const bool fills_;      ///< the buf on this side is filled, not sent
   Buf* here_ = nullptr;   ///< what is sent, or filled: src, dst or result, as the kind has it
   Buf* there_ = nullptr;  ///< the peer's memory: of read src, else dst
   std::shared_ptr<RdmaConnection> connection_;

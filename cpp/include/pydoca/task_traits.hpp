@@ -28,8 +28,8 @@ enum class Operand : std::uint8_t {
   return names[static_cast<std::size_t>(operand)];
 }
 
-/// A kind of task, as data: each library has one table of them, from which its checks, names, messages, and the methods
-/// and signatures of its bindings follow.
+/// A kind of task, as data. A library with several kinds has one table of them (rdma_tasks.hpp), from which its
+/// setters, checks, names and messages, and the parameters of its bindings' methods follow.
 struct TaskTraits {
   static constexpr std::size_t max_operands = 4;
 

@@ -46,10 +46,14 @@ std::string Task::explain(Status status) const {
     case Status::in_use:
       return "another task is filling the same destination; wait for its completion";
     case Status::bad_state:
-      return state_ == State::submitted || handed_over_.load(std::memory_order_relaxed)
-                 ? "it is in flight; wait for its completion"
-                 : detail::concat("its context is ", context_->state() == ContextState::running ? "" : "not ",
-                                  "running; start it first");
+      if (state_ == State::submitted || handed_over_.load(std::memory_order_relaxed)) {
+        return "it is in flight; wait for its completion";
+      }
+      if (state_ == State::free) {
+        return "it is freed; take another task";
+      }
+      return context_->state() == ContextState::running ? "its progress engine belongs to the parent of this process"
+                                                        : "its context is not running; start it first";
     case Status::again:
       return "the queue is full; progress, then try again";
     case Status::shutdown:

@@ -52,7 +52,7 @@ std::string explain(const Violation& violation, const DeviceInfo& device) {
     case Limit::message_length:
       return concat("the message has ", bytes(value), "; this connection takes up to ", allowed, " (", setting, ")");
     case Limit::other_connection:
-      return "the connection is another context's, or has ended; make another";
+      return "the connection is another context's; use one of this context";
     case Limit::closed_event:
       return "the sync event is closed; import another";
   }

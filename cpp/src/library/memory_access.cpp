@@ -63,4 +63,14 @@ std::string explain_access(const char* operand, const Buf* list, const Device& d
   return {};
 }
 
+std::string explain_local_access(const char* operand, const Buf* list, const Device& device, Use use) {
+  for (const Buf* buf = list; buf != nullptr; buf = buf->next()) {
+    const Mmap& map = *buf->mmap();
+    if (map.is_from_export() && !allows(map.permissions(), pci_flags)) {
+      return concat(operand, " is a network peer's memory; use memory of this process");
+    }
+  }
+  return explain_access(operand, list, device, use, use == Use::writes ? Access::pci_read_write : pci_flags);
+}
+
 }  // namespace pydoca::detail

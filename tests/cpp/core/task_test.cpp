@@ -2,6 +2,7 @@
 
 #include "rig/dma_rig.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <thread>
@@ -214,6 +215,27 @@ TEST_F(TaskTest, RefusesAThreadThatIsNotTheEngines) {
   EXPECT_EQ(task.state(), Task::State::idle);
   EXPECT_EQ(task.submit(), Status::success);
   rig.progress_until(1);
+}
+
+TEST_F(TaskTest, ExplainsWhySubmissionIsRefused) {
+  rig.free_tasks = false;
+  DmaMemcpyTask& task = rig.task(small_src(), small_dst());
+  ASSERT_EQ(task.submit(), Status::success);
+  EXPECT_EQ(task.submit(), Status::bad_state);
+  EXPECT_EQ(task.explain(Status::bad_state), "it is in flight; wait for its completion");
+  rig.progress_until(1);
+  ASSERT_EQ(task.free(), Status::success);
+  EXPECT_EQ(task.explain(Status::bad_state), "it is freed; take another task");
+  EXPECT_EQ(task.explain(Status::again), "the queue is full; progress, then try again");
+}
+
+TEST_F(TaskTest, TellsADriverThatFailedFromADeviceThatWasRemoved) {
+  DmaMemcpyTask& task = rig.task(small_src(), small_dst());
+  EXPECT_THAT(task.explain(Status::driver), testing::StartsWith("the driver of fake0 reported a fatal error"));
+  backend.removed = true;
+  EXPECT_EQ(task.explain(Status::driver), "the device was removed; open it again when it is back");
+  backend.removed = false;
+  ASSERT_EQ(task.free(), Status::success);
 }
 
 }  // namespace

@@ -119,9 +119,9 @@ class OpenedByLibrary {
     const std::lock_guard lock(mutex_);
     files_[static_cast<const char*>(context.device->name)] = {context.cmd_fd, context.async_fd};
   }
-  void put_to_rest(const std::string& place) {
+  void put_to_rest(const std::string& device) {
     const std::lock_guard lock(mutex_);
-    if (const auto found = files_.find(place); found != files_.end()) {
+    if (const auto found = files_.find(device); found != files_.end()) {
       replace(found->second.commands, "/dev/infiniband/uverbs");
       replace(found->second.events, "anon_inode:[infinibandevent]");
       files_.erase(found);

@@ -20,7 +20,7 @@ class Device final : public backend::Device {
   bool removed() const noexcept override { return place_.removed(); }
   void* protection_domain() const override { return place_.domain(); }
   std::unique_ptr<backend::MemoryRegion> register_memory(const backend::MemoryRange& range, Access access) override;
-  /// All of them: a device on a network imports nothing over PCIe, and says what is wrong with a blob.
+  /// Exports of network peers only; anything else is invalid_value.
   backend::ImportedRegion import_memory(std::span<const std::byte> blob) override;
   std::unique_ptr<backend::CopyQueue> create_copy_queue(const backend::QueueOptions& options,
                                                         backend::Notifier& notifier) override;

@@ -21,7 +21,9 @@ const char* text_of(Operand operand) noexcept { return name_of(operand).data(); 
 }  // namespace
 
 Limit RdmaTask::check(Violation* why) const noexcept {
-  if (kind_ != RdmaTaskKind::receive && (connection_ == nullptr || connection_->rdma() != &rdma())) {
+  const Rdma* const its = connection_ != nullptr ? connection_->rdma() : nullptr;
+  // One that is closed is not refused here: submission answers not_connected.
+  if (kind_ != RdmaTaskKind::receive && (connection_ == nullptr || (its != nullptr && its != &rdma()))) {
     return broken(why, {.limit = Limit::other_connection});
   }
   if (const Limit limit = check_local(why); limit != Limit::none) {
@@ -69,7 +71,7 @@ Limit RdmaTask::check_event(Violation* why) const noexcept {
   return event_->counter() == nullptr ? broken(why, {.limit = Limit::closed_event}) : Limit::none;
 }
 
-/// Bytes; of an atomic and of a receive none, as far as this side knows.
+/// Bytes that this side knows it will move; 0 for atomics and receives.
 std::uint64_t RdmaTask::size_to_move() const noexcept {
   if (kind_ == RdmaTaskKind::read) {
     return there_ != nullptr ? there_->data_len() : 0;
@@ -136,22 +138,27 @@ std::string RdmaTask::explain(Status status) const {
 /// Memory at one of the ends could not be used: what this side knows of it, or else what there is to look at.
 std::string RdmaTask::explain_failed_access() const {
   const Device& device = *rdma().device();
-  const detail::Use use = fills_ ? detail::Use::writes : detail::Use::reads;
-  const char* const here = text_of(traits().local());
-  if (here_ != nullptr && here_->mmap()->is_from_export()) {
-    return detail::concat(here, " is imported memory, which only the peer reaches; use memory of this process");
+  if (Violation violation; connection_ == nullptr || connection_->rdma() != nullptr || kind_ == RdmaTaskKind::receive) {
+    const Limit limit = kind_ == RdmaTaskKind::receive ? check_local(&violation) : check(&violation);
+    if (limit != Limit::none && limit != Limit::other_connection) {
+      return detail::explain(violation, device.info());
+    }
   }
-  std::string reason = detail::explain_access(here, here_, device, use, Access::local_read_write);
+  const detail::Use use = fills_ ? detail::Use::writes : detail::Use::reads;
+  std::string reason = detail::explain_local_access(text_of(traits().local()), here_, device, use);
   if (reason.empty() && there_ != nullptr) {
-    reason =
-        detail::explain_access(text_of(traits().remote), there_, device, detail::Use::writes, traits().remote_access);
+    reason = there_->mmap()->is_from_export()
+                 ? detail::explain_access(text_of(traits().remote), there_, device, detail::Use::writes,
+                                          traits().remote_access)
+                 : detail::concat(text_of(traits().remote),
+                                  " is memory of this process; give memory that was imported from the peer");
   }
   if (!reason.empty()) {
     return reason;
   }
   switch (kind_) {
     case RdmaTaskKind::receive:
-      return "the message is longer than dst; the connection has ended";
+      return "the message is longer than dst, or the operation of the peer that it came with has failed";
     case RdmaTaskKind::send:
     case RdmaTaskKind::send_imm:
       return "the message is longer than the receive that takes it; the connection has ended";
@@ -162,7 +169,8 @@ std::string RdmaTask::explain_failed_access() const {
   return traits().has(Operand::event)
              ? detail::concat("the event was stopped, is not of this peer, or the permissions of the peer's Rdma lack ",
                               permission, "; the connection has ended")
-             : detail::concat("the peer's memory is withdrawn, too short, or does not permit ", permission,
+             : detail::concat("the peer's memory is withdrawn, too short, of another peer, or does not permit ",
+                              permission,
                               " (its map's access, and the permissions of its Rdma); the connection has ended");
 }
 

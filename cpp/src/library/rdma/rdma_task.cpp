@@ -146,7 +146,7 @@ inline Status RdmaTask::hand_over(bool flush) noexcept {
   return status;
 }
 
-inline void RdmaTask::finish(Status status) noexcept {
+void RdmaTask::finish(Status status) noexcept {
   Operands::take_back(there_);
   if (fills_) {
     const bool placed = kind_ == RdmaTaskKind::receive && received_as == backend::ReceivedAs::write_with_imm;
