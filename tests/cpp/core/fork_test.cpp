@@ -5,13 +5,8 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
-#include <filesystem>
-#include <fstream>
 #include <optional>
-#include <string>
 #include <sys/wait.h>
-#include <thread>
 #include <unistd.h>
 
 namespace pydoca {
@@ -28,29 +23,10 @@ struct Everything {
   DmaRig rig{device, pe, 16};
 };
 
-bool is_asleep(const std::filesystem::path& thread) {
-  std::ifstream file(thread / "stat");
-  std::string line;
-  std::getline(file, line);
-  const auto name_end = line.rfind(") ");
-  return name_end != std::string::npos && line[name_end + 2] == 'S';
-}
-
-/// Starts the rig's context and waits until its workers sleep: AddressSanitizer has an allocator of its own, which a
-/// thread locks while it starts, and which a fork leaves locked for ever (glibc's is free in the child).
+/// Starts the rig's context and waits until its workers sleep.
 void start_with_workers_asleep(DmaRig& rig) {
   ASSERT_EQ(rig.dma->start(), Status::success);
-  const auto all_asleep = [] {
-    for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task")) {
-      if (thread.path().filename() != std::to_string(::getpid()) && !is_asleep(thread.path())) {
-        return false;
-      }
-    }
-    return true;
-  };
-  while (!all_asleep()) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
+  wait_until_other_threads_sleep();
 }
 
 // Workers hold no lock that the child needs, and the child waits for none of them: ctest's time limit is the watchdog.

@@ -300,6 +300,7 @@ TEST_F(ProgressEngineTest, LosesNothingThatSeveralThreadsHandOver) {
 TEST_F(ProgressEngineTest, IsOfNoUseInAForkedChild) {
   submit_small(1, 0);
   DmaMemcpyTask& task = rig.task(nullptr, nullptr);
+  wait_until_other_threads_sleep();
   const pid_t child = ::fork();
   ASSERT_GE(child, 0);
   if (child == 0) {

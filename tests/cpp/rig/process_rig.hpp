@@ -12,8 +12,10 @@
 #include <dirent.h>
 #include <exception>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
 #include <utility>
 
@@ -58,6 +60,30 @@ class FabricTest : public ::testing::Test {
  private:
   std::size_t descriptors_ = 0;
 };
+
+inline bool is_asleep(const std::filesystem::path& thread) {
+  std::ifstream file(thread / "stat");
+  std::string line;
+  std::getline(file, line);
+  const auto name_end = line.rfind(") ");
+  return name_end != std::string::npos && line[name_end + 2] == 'S';
+}
+
+/// Before a fork: AddressSanitizer has an allocator of its own, which a thread locks while it starts, and which a fork
+/// leaves locked for ever (glibc's is free in the child).
+inline void wait_until_other_threads_sleep() {
+  const auto all_asleep = [] {
+    for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task")) {
+      if (thread.path().filename() != std::to_string(::getpid()) && !is_asleep(thread.path())) {
+        return false;
+      }
+    }
+    return true;
+  };
+  while (!all_asleep()) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
 
 /// A child's exit code, once it has ended; -1 when a signal ended it.
 inline int exit_code_of(pid_t child) {
