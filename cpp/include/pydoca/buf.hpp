@@ -63,7 +63,6 @@ class alignas(64) Buf : private backend::Segment {
 
   bool in_flight() const noexcept { return in_flight_ != 0; }
 
-  backend::Segment& segment() noexcept { return *this; }
   // Of the whole list; heads only.
   std::uint32_t num_elements() const noexcept { return list_len_; }
   std::uint64_t list_data_len() const noexcept {

@@ -105,7 +105,7 @@ class ReadyList {
   ReadyNode* tail_ = nullptr;
   ReadyNode* assist_ = nullptr;
   ReadyNode* looking_ = nullptr;  ///< the next to look, in a ring
-  bool is_sleeper_ = false;       ///< armed by the owner, whoever may have woken it since
+  bool is_sleeper_ = false;       ///< the owner armed it; another thread may have woken it since
   bool was_woken_ = false;        ///< the descriptor was written to, or is about to be
   alignas(64) std::atomic<ReadyNode*> posted_{nullptr};
   std::atomic<bool> armed_{false};

@@ -160,7 +160,7 @@ def _script(job: Job) -> bytes:
     set_up = ["add_pair" if job.pair else "add_one_device"]
     if job.results is not None:
         set_up.append(f"mount_results {shlex.quote(str(job.results))}")
-    # The guest knows one user, whoever started it: programs that name folders after theirs must not find another's.
+    # The guest has one user, root. A program that names a folder after its user must not find another's folder.
     variables = {**job.environment, "USER": "root", "LOGNAME": "root"}
     variables |= {"XDG_RUNTIME_DIR": "/run/lab", "PYDOCA_RDMA_LAB": "1"}
     assignments = [f"{name}={value}" for name, value in variables.items()]

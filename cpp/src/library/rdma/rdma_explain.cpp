@@ -138,11 +138,8 @@ std::string RdmaTask::explain(Status status) const {
 /// Memory at one of the ends could not be used: what this side knows of it, or else what there is to look at.
 std::string RdmaTask::explain_failed_access() const {
   const Device& device = *rdma().device();
-  if (Violation violation; connection_ == nullptr || connection_->rdma() != nullptr || kind_ == RdmaTaskKind::receive) {
-    const Limit limit = kind_ == RdmaTaskKind::receive ? check_local(&violation) : check(&violation);
-    if (limit != Limit::none && limit != Limit::other_connection) {
-      return detail::explain(violation, device.info());
-    }
+  if (Violation violation; check(&violation) != Limit::none) {
+    return detail::explain(violation, device.info());
   }
   const detail::Use use = fills_ ? detail::Use::writes : detail::Use::reads;
   std::string reason = detail::explain_local_access(text_of(traits().local()), here_, device, use);
