@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 
 import pytest
@@ -25,8 +26,25 @@ def test_version_is_the_packages(commands):
 def test_help_names_every_command(commands):
     run = commands.run("--help")
     assert run.returncode == 0
-    for command in ("devices", "caps", "copy"):
-        assert command in run.stdout
+    listed = [line.split()[0] for line in run.stdout.splitlines() if re.match(r" {4}\w", line)]
+    assert listed == ["devices", "caps", "copy", "sync-event", "rdma", "rdma-lab"]
+
+
+MODULES = """
+import sys
+from pydoca.cli import main
+try:
+    main(sys.argv[1:])
+except SystemExit:
+    print("imported:", *sorted({"asyncio", "numpy", "ssl", "subprocess", "tqdm"} & sys.modules.keys()))
+"""
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["copy", "--help"], ["rdma", "ping-pong", "--help"], ["copy", "a"]])
+def test_a_command_that_does_not_run_imports_nothing_heavy(commands, arguments):
+    line = [commands.line()[0], "-P", "-c", MODULES, *arguments]
+    run = subprocess.run(line, capture_output=True, text=True, timeout=30, env=commands.env)
+    assert run.stdout.splitlines()[-1] == "imported:"
 
 
 @pytest.mark.parametrize(

@@ -424,7 +424,7 @@ STRANGER = """
 import asyncio, sys
 import pydoca
 from pydoca import comch
-from pydoca.cli._messages import Commit, Offer, Report, Window, encode
+from pydoca.cli._two_processes.messages import Commit, Offer, Report, Window, encode
 
 async def main(side, words):
     with pydoca.open_device("0b:00.0" if side == "host" else "03:00.0", side=side) as device:

@@ -39,13 +39,14 @@ representor = "port_rep"
 # The command, but for its publishing, where it waits for ever.
 HOLDING = """
 import asyncio, sys
-from pydoca.cli import _sync_event, main
+from pydoca.cli import main
+from pydoca.cli.sync_event import _handshake
 
 async def hold(counter, value):
     print("held", flush=True)
     await asyncio.Event().wait()
 
-_sync_event._publish = hold
+_handshake._publish = hold
 sys.exit(main(sys.argv[1:]))
 """
 
@@ -54,7 +55,7 @@ sys.exit(main(sys.argv[1:]))
 SILENT = """
 import asyncio, sys
 import pydoca
-from pydoca.cli._messages import Events, Part, encode
+from pydoca.cli._two_processes.messages import Events, Part, encode
 
 async def main(part, count):
     device = pydoca.open_device("0b:00.0", side="host")

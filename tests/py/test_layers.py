@@ -199,14 +199,14 @@ def test_the_folders_of_the_bindings_use_one_another_downwards():
 def folders_of(*roots: Path) -> Iterator[tuple[Path, list[Path]]]:
     for root in roots:
         for folder in [root, *(path for path in root.rglob("*") if path.is_dir())]:
-            yield folder, [path for path in folder.iterdir() if path.suffix in {".cpp", ".hpp"}]
+            yield folder, [path for path in folder.iterdir() if path.suffix in {".cpp", ".hpp", ".py", ".pyi"}]
 
 
 def test_no_folder_is_too_large_to_be_looked_through():
     known = {BACKENDS / "verbs", PUBLIC}  # rdma-core's words, and the public headers: one per noun
     faults = [
         f"{folder.relative_to(ROOT)}: {len(files)} files"
-        for folder, files in folders_of(ROOT / "cpp/include", SRC, BINDINGS)
+        for folder, files in folders_of(ROOT / "cpp/include", SRC, BINDINGS, PACKAGE)
         if len(files) > 22 and folder not in known
     ]
     fail_if_any("a folder holds at most about 20 files", faults)
@@ -290,6 +290,20 @@ def test_private_modules_import_one_another_downwards():
     while leaves := {stem for stem, needed in below.items() if not needed}:
         below = {stem: needed - leaves for stem, needed in below.items() if stem not in leaves}
     fail_if_any("private modules import one another downwards, never in a circle", sorted(below))
+
+
+def test_commands_do_not_import_one_another():
+    """But for a folder of commands, whose parts stand in it; the parser alone has them all."""
+    cli = PACKAGE / "cli"
+    commands = {path.name.removesuffix(".py") for path in cli.iterdir() if path.name[0].isalpha()}
+    faults = []
+    for path in sorted(cli.rglob("*.py")):
+        own = path.relative_to(cli).parts[0].removesuffix(".py")
+        for name, place in imported_modules(path):
+            command = name.removeprefix("pydoca.cli.").split(".")[0]
+            if name.startswith("pydoca.cli.") and command in commands - {own} and path != cli / "_parser.py":
+                faults.append(f"{place}: {name}")
+    fail_if_any("commands do not import one another; pydoca.cli._parser imports them all", faults)
 
 
 PROBE = """

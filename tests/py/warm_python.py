@@ -177,7 +177,7 @@ def _import_what_programs_use() -> None:
     for name in (
         "asyncio",
         "hashlib",
-        *(f"pydoca.cli.{module.name}" for module in pkgutil.iter_modules(pydoca.cli.__path__)),
+        *(module.name for module in pkgutil.walk_packages(pydoca.cli.__path__, "pydoca.cli.")),
     ):
         importlib.import_module(name)
 

@@ -6,8 +6,8 @@ import os
 import sys
 from collections.abc import Sequence
 
-from pydoca.cli._arguments import parse
 from pydoca.cli._errors import describe, exit_code
+from pydoca.cli._parser import parse
 
 __all__ = ["main"]
 

@@ -13,6 +13,12 @@ class CommandError(Exception):
     exit_code = 1
 
 
+class UsageError(CommandError):
+    """A command line that says too much, too little, or what does not go together."""
+
+    exit_code = 2
+
+
 class PeerError(CommandError):
     """The other process failed or went away; the cause is there."""
 

@@ -17,9 +17,9 @@ import pytest
 
 import pydoca
 from pydoca.cli._errors import CommandError
-from pydoca.cli._ping_pong import wanted_by
-from pydoca.cli._rdma_link import Place, _take, reach, take_first
-from pydoca.cli._report import Terminal
+from pydoca.cli._two_processes.rdma_link import Place, _take, reach, take_first
+from pydoca.cli._two_processes.report import Terminal
+from pydoca.cli.rdma._round_trips import wanted_by
 
 pytestmark = pytest.mark.slow
 

@@ -6,11 +6,25 @@ import argparse
 from typing import Any
 
 import pydoca
+from pydoca.cli._arguments import Subparsers, add_command, add_json, add_side
 from pydoca.cli._errors import one_line
 from pydoca.cli._output import print_json, print_table, rate_text
 
 _HEADS = ("NAME", "PCI ADDRESS", "TYPE", "SIDE", "BACKEND", "PROFILE", "INTERFACE", "IBDEV", "RATE")
 _REPRESENTOR_HEADS = ("DEVICE", "REPRESENTOR", "PCI ADDRESS", "TYPE", "INTERFACE")
+
+
+def add(subparsers: Subparsers) -> None:
+    parser = add_command(subparsers, "devices", "List the devices of this machine.", check=check, run=run)
+    add_json(parser)
+    add_side(parser, help="only devices of this side of the PCIe link")
+    parser.add_argument(
+        "--representors", action="store_true", help="also list the representors that each DPU device holds"
+    )
+
+
+def check(arguments: argparse.Namespace) -> None:
+    """argparse checks all of it."""
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -14,15 +14,15 @@ from contextlib import AsyncExitStack
 from typing import Any
 
 import pydoca
-from pydoca.cli import _link
-from pydoca.cli._concurrent import run as run_loop
-from pydoca.cli._counter import Counter, start
 from pydoca.cli._errors import CommandError
-from pydoca.cli._log_output import show_logs
-from pydoca.cli._messages import Closed, Events, Imported, Part
 from pydoca.cli._output import print_json
-from pydoca.cli._peer import Peer
-from pydoca.cli._report import Terminal
+from pydoca.cli._two_processes import comch_link
+from pydoca.cli._two_processes.event_loop import run as run_loop
+from pydoca.cli._two_processes.messages import Closed, Events, Imported, Part
+from pydoca.cli._two_processes.peer import Peer
+from pydoca.cli._two_processes.report import Terminal
+from pydoca.cli.sync_event._counter import Counter, start
+from pydoca.cli.sync_event._log_output import show_logs
 
 # The events begin at 0, so that adding comes to the same as setting.
 SIGNAL = 10
@@ -51,7 +51,7 @@ async def _handshake(arguments: argparse.Namespace) -> dict[str, Any]:
         _require_tasks(device.info, arguments)
         engine = await stack.enter_async_context(pydoca.ProgressEngine())
         peer = await _meet(stack, engine, device, arguments)
-        async with _link.at_most(arguments.timeout, f"the handshake with the {_OTHER[arguments.part]} process"):
+        async with comch_link.at_most(arguments.timeout, f"the handshake with the {_OTHER[arguments.part]} process"):
             await _agree_on_parts(peer, arguments.part)
             play = _play_local if arguments.part == "local" else _play_remote
             result = await peer.while_there(play(peer, engine, device, arguments))
@@ -64,9 +64,9 @@ def _open_device(arguments: argparse.Namespace) -> pydoca.Device:
     """Of the part's usual side, unless a representor or the device that is named says otherwise."""
     selector, rep = arguments.pci_addr, arguments.rep_pci_addr
     if rep is not None or (selector is None and _USUAL_SIDE[arguments.part] == pydoca.Side.DPU):
-        return _link.open_dpu_device(selector, rep)
+        return comch_link.open_dpu_device(selector, rep)
     if selector is None:
-        return _link.open_host_device(None)
+        return comch_link.open_host_device(None)
     try:
         return pydoca.open_device(selector, side=_USUAL_SIDE[arguments.part])
     except pydoca.NotFoundError:
@@ -85,15 +85,15 @@ def _require_tasks(info: pydoca.DeviceInfo, arguments: argparse.Namespace) -> No
 async def _meet(
     stack: AsyncExitStack, engine: pydoca.ProgressEngine, device: pydoca.Device, arguments: argparse.Namespace
 ) -> Peer:
-    meeting = _link.Meeting(arguments.name, arguments.timeout, _command_of_other(device, arguments))
+    meeting = comch_link.Meeting(arguments.name, arguments.timeout, _command_of_other(device, arguments))
     reporter = Terminal(quiet=False)
     _log.info("meeting the %s part at %r", _OTHER[arguments.part], arguments.name)
     if device.side == pydoca.Side.DPU:
-        rep = stack.enter_context(_link.open_representor(device, arguments.rep_pci_addr))
+        rep = stack.enter_context(comch_link.open_representor(device, arguments.rep_pci_addr))
         arguments.rep_pci_addr = rep.pci_addr
-        link = await _link.accept(stack, engine, device, rep, meeting, reporter)
+        link = await comch_link.accept(stack, engine, device, rep, meeting, reporter)
     else:
-        link = await _link.connect(stack, engine, device, meeting, reporter)
+        link = await comch_link.connect(stack, engine, device, meeting, reporter)
     return await stack.enter_async_context(Peer(link, f"the {_OTHER[arguments.part]} process", "handshake"))
 
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import pydoca
 from pydoca import comch
 from pydoca.cli._errors import CommandError
-from pydoca.cli._messages import Failure, encode
-from pydoca.cli._report import Reporter
+from pydoca.cli._two_processes.messages import Failure, encode
+from pydoca.cli._two_processes.report import Reporter
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pydoca.cli._errors import CommandError
-from pydoca.cli._report import Reporter
+from pydoca.cli._two_processes.report import Reporter
 
 # Seconds that a half has to see by itself that the other one failed, and then to end when it is asked to.
 _NOTICE = 0.3

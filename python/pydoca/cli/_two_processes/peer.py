@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeVar
 
 from pydoca import DocaError, InvalidValueError
 from pydoca.cli._errors import PeerError, describe, one_line
-from pydoca.cli._messages import Failure, Message, decode, encode
+from pydoca.cli._two_processes.messages import Failure, Message, decode, encode
 
 _T = TypeVar("_T")
 _M = TypeVar("_M")

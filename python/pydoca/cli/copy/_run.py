@@ -7,14 +7,14 @@ import os
 import socket
 from typing import Any
 
-from pydoca.cli import _copy_dpu, _copy_host, _copy_rdma
-from pydoca.cli._concurrent import run as run_loop
 from pydoca.cli._errors import CommandError, exit_code, one_line
-from pydoca.cli._link import open_dpu_device, open_host_device
 from pydoca.cli._output import print_json
-from pydoca.cli._processes import run_both
-from pydoca.cli._rdma_link import choose_backend
-from pydoca.cli._report import FrontEnd, Reporter, Terminal
+from pydoca.cli._two_processes.comch_link import open_dpu_device, open_host_device
+from pydoca.cli._two_processes.event_loop import run as run_loop
+from pydoca.cli._two_processes.rdma_link import choose_backend
+from pydoca.cli._two_processes.report import FrontEnd, Reporter, Terminal
+from pydoca.cli.copy import _dpu, _host, _over_rdma
+from pydoca.cli.copy._front_end import run_both
 
 _DEFAULT_NAME = "copy"
 
@@ -37,7 +37,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _run(arguments: argparse.Namespace, reporter: Reporter) -> dict[str, Any]:
     if arguments.transport == "rdma":
         choose_backend(arguments.backend)
-        return run_loop(_copy_rdma.run(arguments, reporter), None)
+        return run_loop(_over_rdma.run(arguments, reporter), None)
     return _run_half(arguments, reporter) if arguments.side else _run_both(arguments, reporter)
 
 
@@ -46,7 +46,7 @@ def _run_half(
 ) -> dict[str, Any]:
     if arguments.name is None:
         arguments.name = _DEFAULT_NAME
-    half = _copy_host if arguments.side == "host" else _copy_dpu
+    half = _host if arguments.side == "host" else _dpu
     return run_loop(half.run(arguments, reporter), front_end)
 
 

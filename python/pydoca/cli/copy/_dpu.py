@@ -9,12 +9,12 @@ from contextlib import AsyncExitStack
 from typing import Any
 
 import pydoca
-from pydoca.cli import _destination
-from pydoca.cli._link import Meeting, accept, open_dpu_device, open_representor
-from pydoca.cli._messages import Commit, Committed, Offer, Report
-from pydoca.cli._peer import Peer
-from pydoca.cli._report import Reporter
-from pydoca.cli._transfer import DmaReader, Plan, Reader, Transfer
+from pydoca.cli._two_processes.comch_link import Meeting, accept, open_dpu_device, open_representor
+from pydoca.cli._two_processes.messages import Commit, Committed, Offer, Report
+from pydoca.cli._two_processes.peer import Peer
+from pydoca.cli._two_processes.report import Reporter
+from pydoca.cli.copy import _destination
+from pydoca.cli.copy._transfer import DmaReader, Plan, Reader, Transfer
 
 _HANG_UP = 1.0  # seconds that the host has for it
 

@@ -10,11 +10,11 @@ from contextlib import AsyncExitStack
 from typing import Any
 
 import pydoca
-from pydoca.cli._concurrent import run as run_loop
 from pydoca.cli._errors import CommandError
 from pydoca.cli._output import print_json
-from pydoca.cli._rdma_link import Place, choose_backend, open_rdma_device, reach, take_first
-from pydoca.cli._report import Reporter, Terminal
+from pydoca.cli._two_processes.event_loop import run as run_loop
+from pydoca.cli._two_processes.rdma_link import Place, choose_backend, open_rdma_device, reach, take_first
+from pydoca.cli._two_processes.report import Reporter, Terminal
 
 _COMMAND = "rdma ping-pong"
 _MAX_SIZE = 1 << 30

@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import pydoca
-from pydoca.cli._concurrent import together
-from pydoca.cli._destination import Destination
 from pydoca.cli._errors import CommandError
-from pydoca.cli._messages import Returned, Window
-from pydoca.cli._peer import Peer
+from pydoca.cli._two_processes.event_loop import together
+from pydoca.cli._two_processes.messages import Returned, Window
+from pydoca.cli._two_processes.peer import Peer
+from pydoca.cli.copy._destination import Destination
 
 # Measured: 4 MiB in all stay in the cache until they are hashed and written; the largest pieces cost a third more time.
 DEFAULT_PIECE_SIZE = 512 << 10

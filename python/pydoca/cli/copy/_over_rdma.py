@@ -8,15 +8,15 @@ from contextlib import AsyncExitStack
 from typing import Any
 
 import pydoca
-from pydoca.cli import _destination
-from pydoca.cli._copy_dpu import ReadingHalf
-from pydoca.cli._copy_host import LendingHalf
 from pydoca.cli._errors import PeerError
-from pydoca.cli._peer import Peer
-from pydoca.cli._rdma_link import Place, accept, connect, open_rdma_device
-from pydoca.cli._report import Reporter
-from pydoca.cli._source import Source
-from pydoca.cli._transfer import Plan, RdmaReader
+from pydoca.cli._two_processes.peer import Peer
+from pydoca.cli._two_processes.rdma_link import Place, accept, connect, open_rdma_device
+from pydoca.cli._two_processes.report import Reporter
+from pydoca.cli.copy import _destination
+from pydoca.cli.copy._dpu import ReadingHalf
+from pydoca.cli.copy._host import LendingHalf
+from pydoca.cli.copy._source import Source
+from pydoca.cli.copy._transfer import Plan, RdmaReader
 
 _HANG_UP = 1.0  # seconds that the other half has for it
 

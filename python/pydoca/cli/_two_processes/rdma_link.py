@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import pydoca
 from pydoca._names import connect_in_turn, look_up
 from pydoca.cli._errors import CommandError
-from pydoca.cli._report import Reporter
+from pydoca.cli._two_processes.report import Reporter
 
 MAX_MESSAGE = 4096
 _MESSAGES_AHEAD = 16

@@ -7,7 +7,20 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pydoca
+from pydoca.cli._arguments import Subparsers, add_command, add_json, add_side
 from pydoca.cli._output import bytes_text, print_json, print_table
+from pydoca.cli._values import utf8
+
+
+def add(subparsers: Subparsers) -> None:
+    parser = add_command(subparsers, "caps", "Show what a device can do, and its limits.", check=check, run=run)
+    add_json(parser)
+    parser.add_argument("device", type=utf8, metavar="DEVICE", help="PCI address, name, ibdev name or interface")
+    add_side(parser, help="where, if a device of that name is on both")
+
+
+def check(arguments: argparse.Namespace) -> None:
+    """argparse checks all of it."""
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -11,13 +11,13 @@ from contextlib import AsyncExitStack
 from typing import Any
 
 import pydoca
-from pydoca.cli._concurrent import together
 from pydoca.cli._errors import CommandError, PeerError
-from pydoca.cli._link import Meeting, connect, open_host_device
-from pydoca.cli._messages import Commit, Committed, Offer, Report, Returned, Window
-from pydoca.cli._peer import Peer
-from pydoca.cli._report import Reporter
-from pydoca.cli._source import Source
+from pydoca.cli._two_processes.comch_link import Meeting, connect, open_host_device
+from pydoca.cli._two_processes.event_loop import together
+from pydoca.cli._two_processes.messages import Commit, Committed, Offer, Report, Returned, Window
+from pydoca.cli._two_processes.peer import Peer
+from pydoca.cli._two_processes.report import Reporter
+from pydoca.cli.copy._source import Source
 
 # Registering memory brings it in, so a file of any size is lent in parts, the next one while one is being read.
 WINDOW_SIZE = 64 << 20
