@@ -306,6 +306,27 @@ def test_commands_do_not_import_one_another():
     fail_if_any("commands do not import one another; pydoca.cli._parser imports them all", faults)
 
 
+def test_the_rdma_lab_stands_apart():
+    """Its command line may use what commands have in common; what makes the guest uses the standard library alone."""
+    lab = PACKAGE / "cli/rdma_lab"
+    command = {lab / "__init__.py": "pydoca.cli._", lab / "_run.py": "pydoca.cli._"}
+    own = "pydoca.cli.rdma_lab."
+    faults = [
+        f"{place}: {name}"
+        for path in sorted(lab.glob("*.py"))
+        for name, place in imported_modules(path)
+        if name.startswith("pydoca") and not name.startswith((own, command.get(path, own)))
+    ]
+    faults += [
+        f"{place}: {name}"
+        for path in sorted(PACKAGE.rglob("*.py"))
+        if not path.is_relative_to(lab) and path != PACKAGE / "cli/_parser.py"
+        for name, place in imported_modules(path)
+        if (name + ".").startswith(own)
+    ]
+    fail_if_any("pydoca.cli.rdma_lab imports nothing of the library, and only the parser imports it", faults)
+
+
 PROBE = """
 import json, sys
 before = set(sys.modules)

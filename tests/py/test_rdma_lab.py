@@ -15,7 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from pydoca._lab import LabError, _kernel, _tools
+from pydoca.cli.rdma_lab import _kernel, _tools
+from pydoca.cli.rdma_lab._errors import LabError
 
 BOOT = 120.0  # seconds that a guest gets to boot and to do something small, also on a busy machine
 

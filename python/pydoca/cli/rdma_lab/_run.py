@@ -1,4 +1,4 @@
-"""`pydoca rdma-lab`: one command in a guest that has RDMA devices."""
+"""Between the command line and the guest: what the guest is to run, and where its output goes."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
 
-from pydoca import _lab
 from pydoca.cli._errors import CommandError
 from pydoca.cli._output import print_json
+from pydoca.cli.rdma_lab import _guest
+from pydoca.cli.rdma_lab._errors import LabError
 
 _MOST_CPUS = 4
 
@@ -22,8 +23,8 @@ def run(arguments: argparse.Namespace) -> int:
     out, err = (io.BytesIO(), io.BytesIO()) if arguments.json else (sys.stdout.buffer, sys.stderr.buffer)
     line = _Line()
     try:
-        outcome = _lab.run(_job(arguments), _writer(out), _writer(err), line.show)
-    except _lab.LabError as error:
+        outcome = _guest.run(_job(arguments), _writer(out), _writer(err), line.show)
+    except LabError as error:
         raise _Failure(error) from error
     finally:
         line.show("")
@@ -33,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 class _Failure(CommandError):
-    def __init__(self, error: _lab.LabError) -> None:
+    def __init__(self, error: LabError) -> None:
         super().__init__(str(error))
         self.exit_code = error.exit_code
 
@@ -50,11 +51,11 @@ class _Line:
             self._is_shown = bool(text)
 
 
-def _job(arguments: argparse.Namespace) -> _lab.Job:
+def _job(arguments: argparse.Namespace) -> _guest.Job:
     results = arguments.results and Path(arguments.results).absolute()
     if results:
         results.mkdir(parents=True, exist_ok=True)
-    return _lab.Job(
+    return _guest.Job(
         command=arguments.command,
         directory=Path.cwd(),
         environment=os.environ,
@@ -76,7 +77,7 @@ def _writer(stream: BinaryIO) -> Callable[[bytes], None]:
 
 
 def _document(
-    arguments: argparse.Namespace, outcome: _lab.Outcome, out: io.BytesIO, err: io.BytesIO
+    arguments: argparse.Namespace, outcome: _guest.Outcome, out: io.BytesIO, err: io.BytesIO
 ) -> dict[str, object]:
     return {
         "command": arguments.command,

@@ -17,8 +17,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydoca._lab import _tools
-from pydoca._lab._errors import LabError
+from pydoca.cli.rdma_lab import _tools
+from pydoca.cli.rdma_lab._errors import LabError
 
 # crc32_generic: rdma_rxe makes no device where the kernel has no crc32, and does not load it; newer kernels have it
 # built in.

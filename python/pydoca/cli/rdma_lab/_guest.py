@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from pydoca._lab import _initramfs, _kernel, _tools
-from pydoca._lab._errors import TIMED_OUT, LabError
+from pydoca.cli.rdma_lab import _initramfs, _kernel, _tools
+from pydoca.cli.rdma_lab._errors import TIMED_OUT, LabError
 
 # What is shown of the console of a guest that ended without a word of the command: lines that tell why, or the last.
 _TELLING = re.compile(r"^rdma-lab: |Kernel panic|^qemu-system-x86_64: |^insmod: ")

@@ -8,7 +8,7 @@ import shutil
 import struct
 from pathlib import Path
 
-from pydoca._lab._errors import LabError
+from pydoca.cli.rdma_lab._errors import LabError
 
 # Where each stands, and the package of Debian and Ubuntu that brings it.
 _PROGRAMS = {

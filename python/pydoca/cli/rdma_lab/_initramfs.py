@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from pydoca._lab import _tools
+from pydoca.cli.rdma_lab import _tools
 
 _DIRECTORIES = ("bin", "dev", "layers", "lower", "modules", "proc", "root", "sys")
 _DIRECTORY, _FILE = 0o040755, 0o100755
