@@ -287,7 +287,7 @@ def test_a_removed_device():
 
 
 def test_the_capabilities_are_those_of_the_stub():
-    stub = (Path(pydoca.__file__).parent / "_core.pyi").read_text()
+    stub = (Path(pydoca.__file__).parent / "_core/device.pyi").read_text()
     literal = re.search(r"_Capability: TypeAlias = Literal\[(.*?)\]", stub, re.DOTALL)
     assert re.findall(r'"(\w+)"', literal[1]) == list(pydoca.CAPABILITIES)
 

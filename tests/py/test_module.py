@@ -60,3 +60,10 @@ def test_functions_check_their_stack(wanted):
 def test_calls_of_the_c_library_check_their_buffers():
     # What the compiler proves to be in bounds leaves no symbol: so far, every call whose buffer it knows.
     assert _core.__fortify_level__ >= 2
+
+
+def test_the_module_is_imported_and_not_the_folder_of_its_stubs():
+    path = Path(_core.__file__)
+    assert path.name.startswith("_core.")
+    assert not hasattr(_core, "__path__")
+    assert (path.parent / "_core/__init__.pyi").is_file()

@@ -1,0 +1,24 @@
+# The engine as the bindings give it, a file for each noun; where it raises, it raises subclasses of pydoca.DocaError.
+
+from pydoca._core.awaitable import *
+from pydoca._core.buf import *
+from pydoca._core.capabilities import *
+from pydoca._core.comch import *
+from pydoca._core.context import *
+from pydoca._core.device import *
+from pydoca._core.dma import *
+from pydoca._core.log import *
+from pydoca._core.memory import *
+from pydoca._core.mmap import *
+from pydoca._core.progress_engine import *
+from pydoca._core.rdma import *
+from pydoca._core.rdma_bridge import *
+from pydoca._core.representor import *
+from pydoca._core.sim import *
+from pydoca._core.status import *
+from pydoca._core.sync_event import *
+from pydoca._core.task import *
+from pydoca._core.types import *
+
+__version__: str
+__fortify_level__: int

@@ -1,0 +1,42 @@
+from collections.abc import Callable
+from typing import Any
+
+from pydoca._core.buf import Buf
+from pydoca._core.context import Context, ContextState
+from pydoca._core.device import Device, DeviceInfo
+from pydoca._core.progress_engine import ProgressEngine
+from pydoca._core.task import Task
+
+class DmaMemcpyTask(Task):
+    @property
+    def src(self) -> Buf | None: ...
+    @src.setter
+    def src(self, value: Buf | None) -> None: ...
+    @property
+    def dst(self) -> Buf | None: ...
+    @dst.setter
+    def dst(self, value: Buf | None) -> None: ...
+
+class Dma(Context):
+    def __init__(
+        self,
+        pe: ProgressEngine,
+        dev: Device,
+        *,
+        num_tasks: int = ...,
+        on_completion: Callable[[DmaMemcpyTask, Any, Any], object] | None = ...,
+        on_error: Callable[[DmaMemcpyTask, Any, Any], object] | None = ...,
+        on_state_changed: Callable[[Any, Dma, ContextState, ContextState], object] | None = ...,
+        user_data: Any = ...,
+    ) -> None: ...
+    def memcpy(
+        self, src: Buf | None, dst: Buf | None, *, user_data: Any = ..., submit: bool = ...
+    ) -> DmaMemcpyTask: ...
+    @staticmethod
+    def is_supported(info: DeviceInfo) -> bool: ...
+    @staticmethod
+    def max_buf_size(info: DeviceInfo) -> int: ...
+    @staticmethod
+    def max_buf_list_len(info: DeviceInfo) -> int: ...
+    @staticmethod
+    def max_num_tasks(info: DeviceInfo) -> int: ...

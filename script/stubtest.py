@@ -1,0 +1,45 @@
+"""Compares the stubs with the extension module, and fails where they differ. Run by script/lint.
+
+The stubs are a package with a file for each noun; the extension is one module. So each file is compared with a module
+that has the names of the extension which the file declares; the names that no file declares are missed in the package.
+"""
+
+import ast
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+from mypy import stubtest
+
+from pydoca import _core
+
+ROOT = Path(__file__).resolve().parents[1]
+STUBS = ROOT / "python/pydoca/_core"
+
+
+def declared(stub: Path) -> Iterator[str]:
+    for node in ast.parse(stub.read_text()).body:
+        if isinstance(node, ast.ClassDef | ast.FunctionDef):
+            yield node.name
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            yield node.target.id
+
+
+def part_of_core(stub: Path) -> ModuleType:
+    """The extension as this file has it."""
+    part = ModuleType(f"{_core.__name__}.{stub.stem}")
+    vars(part).update({name: getattr(_core, name) for name in declared(stub) if hasattr(_core, name)})
+    return part
+
+
+def main() -> int:
+    parts = [part_of_core(stub) for stub in STUBS.glob("*.pyi") if stub.stem != "__init__"]
+    sys.modules.update({part.__name__: part for part in parts})
+    options = ["--mypy-config-file", str(ROOT / "pyproject.toml")]
+    options += ["--allowlist", str(ROOT / "script/stubtest-allowlist")]
+    return stubtest.test_stubs(stubtest.parse_options([*options, _core.__name__]))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
