@@ -1,12 +1,12 @@
-"""Brings progress engines into event loops: what the engine delivers completes futures.
+"""Brings progress engines into event loops: a completion that an engine delivers completes futures.
 
 A `Bridge` binds one engine to the loop that awaits it first. It watches the engine's notification handle, and after
-a wake-up looks at the engine once per turn of the loop for a short time before it arms the handle again. Nothing
-here needs a timer to go on, a thread, or the loop's thread-safe calls.
+a wake-up looks at the engine once per turn of the loop for a short time before it arms the handle again. Progress
+needs no timer, no thread and none of the loop's thread-safe calls.
 
 asyncio keeps the CancelledError that it throws into a coroutine until the coroutine suspends again, and an error keeps
-the frames that it came through. So what an error may leave drops its tasks and events first: a task that lived as long
-would keep its slot.
+the frames that it came through. A function that may raise therefore deletes its names of tasks and events first: a task
+that lived as long as the error would keep its slot.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ from pydoca._core import (
 )
 from pydoca._errors import BadStateError, ConnectionResetError, DocaError, TimeOutError
 
-_SHUTDOWN_TIMEOUT = 1.0  # seconds for which a loop's end waits for the same
-_CLOSE_TIMEOUT = 5.0  # seconds for which leaving a context waits
+_SHUTDOWN_TIMEOUT = 1.0  # seconds that the end of a loop waits for tasks in flight
+_CLOSE_TIMEOUT = 5.0  # seconds that leaving a context waits for its tasks
 
 
 class Waitable(Protocol):
-    """Whatever keeps a list of futures and sets them all when something happens."""
+    """An object that keeps a list of futures, and sets all of them when its event happens."""
 
     def _add_waiter(self, future: asyncio.Future[Any]) -> None: ...
     def _discard_waiter(self, future: asyncio.Future[Any]) -> None: ...
 
 
 class Completion(Waitable, Protocol):
-    """One whose futures are set by each completion, which it counts."""
+    """A waitable that counts its completions; each of them sets its futures."""
 
     @property
     def _completions(self) -> int: ...
@@ -73,7 +73,7 @@ class Bridge:
         self._engine = engine
         self._loop: asyncio.AbstractEventLoop | None = None
         self._fd = -1
-        self._due: asyncio.Handle | None = None  # _turn, when polling
+        self._due: asyncio.Handle | None = None  # the call of _turn that is due, while polling
         self._shutdown: Any = None
 
     def bind(self) -> asyncio.AbstractEventLoop:
@@ -115,12 +115,13 @@ class Bridge:
         if shutdown is not None:
             self._step(shutdown.aclose())
 
-    # A loop that shuts down closes the asynchronous generators begun in it: that tells us while it can still be left.
+    # A loop that shuts down closes the asynchronous generators that began in it. So the bridge learns of the shutdown
+    # while it can still leave the loop.
 
     def _watch_shutdown(self) -> None:
         self._shutdown = self._until_shutdown()
         with warnings.catch_warnings():
-            # In a loop that is shutting down already there is nothing left to watch.
+            # A loop that is already shutting down warns of a new generator; there is nothing left to watch.
             warnings.simplefilter("ignore", ResourceWarning)
             self._step(self._shutdown.__anext__())
 
@@ -151,7 +152,7 @@ class Bridge:
     # Progress.
 
     def kick(self) -> None:
-        """Has the loop look at the engine in its next turn: for when the handle may not be armed."""
+        """Makes the loop look at the engine in its next turn, because the handle may not be armed."""
         if self._due is None and self._loop is not None and not self._loop.is_closed():
             self._due = self._loop.call_soon(self._turn)
 
@@ -165,25 +166,25 @@ class Bridge:
         try:
             again = self._engine._turn(woken)
         except DocaError:
-            self._forget()  # a forked child's engine, say: nothing of it will ever be delivered here
+            self._forget()  # as for a forked child's engine: nothing of it is ever delivered in this process
             raise
         finally:
-            # Also after KeyboardInterrupt in a callback: nothing that was delivered is lost, and the loop may go on.
+            # Also after KeyboardInterrupt in a callback: no completion is lost, and the loop may go on.
             if again and self._due is None and self._loop is not None:
                 self._due = self._loop.call_soon(self._turn)
         if not again:
             _log.drain()
 
     def look(self) -> None:
-        """Takes what is there now, as a turn of the loop would."""
+        """Delivers what can be delivered now, as a turn of the loop would."""
         self._engine._look()
 
     def budget(self) -> int:
-        """How much time is left, in ns, for doing things at once; the loop's next turn gives it back."""
+        """The time in ns that is left for completing awaits at once; the loop's next turn renews it."""
         return self._engine._budget()
 
     def report(self, error: BaseException, source: object) -> bool:
-        """Hands what a user's callback raised to the loop; False when there is no loop to hand it to."""
+        """Passes the exception of a user's callback to the loop's handler; False when there is no loop."""
         if self._loop is None or self._loop.is_closed():
             return False
         key = "task" if isinstance(source, Task) else "context"
@@ -193,19 +194,19 @@ class Bridge:
     # Waiting.
 
     def waiter(self, waitable: Waitable) -> asyncio.Future[Any]:
-        """A future for one waiter; who is cancelled cancels nobody else's."""
+        """A future for one waiter: its cancellation does not reach other waiters."""
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         waitable._add_waiter(future)
         return future
 
     async def completion(self, task: Completion) -> Any:
-        """The result of the next completion. A cancellation is raised once the device has let go of the memory."""
+        """The result of the next completion. Raises a cancellation only after the device has released the memory."""
         before = task._completions
         future = self.waiter(task)
         try:
             return await future
         except asyncio.CancelledError as cancelled:
-            # A completion may have come between the request and its delivery; then it stays in the task.
+            # A completion may come between the request to cancel and its delivery; its result stays in the task.
             if task._completions == before:
                 task._discard_waiter(future)
                 await self._give_up(task, before, cancelled)
@@ -228,12 +229,12 @@ class Bridge:
         try:
             await future
         except asyncio.CancelledError:
-            pass  # the second: give up
+            pass  # the second cancellation: give up
         finally:
             timer.cancel()
             task._discard_waiter(future)
         if task._completions == before:
-            text = f"cancelled while the device has memory, which stays with it until it lets go: {task!r}"
+            text = f"cancelled while the device uses memory, which it keeps until it completes the task: {task!r}"
             if task._quarantine():
                 text += "; its context is faulted: stop it, progress until it is IDLE, and start it again"
             cancelled.add_note(text)
@@ -242,7 +243,10 @@ class Bridge:
             task._abandon()
 
     async def settle(self, settled: Awaitable, timeout: float) -> asyncio.CancelledError | None:
-        """Waits until settled is ready, also when cancelled, once; returns that for the caller to raise."""
+        """Waits until settled is ready, at most timeout seconds.
+
+        Returns a cancellation that came meanwhile, for the caller to raise; a second one ends the wait.
+        """
         loop = self.bind()
         end = loop.time() + timeout
         cancelled = None
@@ -262,7 +266,7 @@ class Bridge:
 
 
 async def await_task(task: Task, tried: bool) -> Any:
-    """What the awaiter of a task calls unless it was done at once; tried: within the turn's budget."""
+    """The awaiter of a task calls this unless the task was done at once; tried: it polled within the turn's budget."""
     bridge: Bridge = task._engine._bridge
     error = None
     try:
@@ -285,7 +289,7 @@ async def await_task(task: Task, tried: bool) -> Any:
 
 
 async def give_up(task: Task, before: int, error: BaseException) -> None:
-    """What the awaiter of a task calls when its wait ends with an error before the completion that it waits for."""
+    """The awaiter of a task calls this when an error ends its wait before the completion."""
     try:
         if isinstance(error, asyncio.CancelledError) and task._completions == before:
             bridge: Bridge = task._engine._bridge
@@ -300,7 +304,7 @@ def raise_if_any(error: BaseException | None) -> None:
         try:
             raise error
         finally:
-            del error  # which refers to this frame
+            del error  # the error refers to this frame
 
 
 def await_event(event: Awaitable) -> Generator[Any, None, Any]:
@@ -352,7 +356,7 @@ async def enter_context(context: Context) -> Any:
 
 
 async def leave_context(context: Context) -> None:
-    """Stops, waits until IDLE and closes, also when cancelled meanwhile: the cancellation is raised afterwards."""
+    """Stops the context, waits until it is IDLE, and closes it. A cancellation meanwhile is raised afterwards."""
     engine = context.progress_engine
     if context.closed or engine._is_forked():
         return context.close()
@@ -377,7 +381,7 @@ async def while_connected(connection: RdmaConnection, task: Task) -> Any:
     if not isinstance(task, Task):
         raise TypeError(f"while_connected: a task is needed, not {type(task).__name__}")
     if task.state is not TaskState.SUBMITTED:
-        return await task  # which has its outcome, or was never submitted
+        return await task  # the task has its outcome, or was never submitted
     completed = asyncio.get_running_loop().create_future()
 
     def tell(_: Task) -> None:
@@ -412,7 +416,7 @@ async def _poll_until(context: SyncEventContext, predicate: Callable[[int], obje
         task.try_submit()
         value: int = await task
         met = predicate(value)
-        if inspect.iscoroutine(met):  # which is true whatever it would return
+        if inspect.iscoroutine(met):  # a coroutine is true, whatever it would return
             met.close()
             raise _not_plain(predicate)
         if met:

@@ -1,8 +1,8 @@
 """DOCA's statuses, and one exception class for each of them.
 
 Every class is also the built-in exception that it corresponds to, so ``except TimeoutError`` catches a
-`TimeOutError`. The names are DOCA's; two of them, `ConnectionResetError` and `ConnectionAbortedError`, are
-the built-ins' too, whose subclasses they are.
+`TimeOutError`. The names are DOCA's. `ConnectionResetError` and `ConnectionAbortedError` are also names of
+built-in exceptions, and these classes are subclasses of those.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pydoca import _core
 
 
 class Status(IntEnum):
-    """What became of an operation; DOCA's own numbers."""
+    """The outcome of an operation; the numbers are DOCA's."""
 
     SUCCESS = 0
     UNKNOWN = 1
@@ -64,9 +64,9 @@ _classes: dict[int, type[DocaError]] = {}
 
 
 class DocaError(Exception):
-    """What every failing operation of pydoca raises, by way of the subclass for its status.
+    """The base of pydoca's errors: an operation that fails raises the subclass for its status.
 
-    ``task`` is the task that failed, if one did; it is not pickled along.
+    ``task`` is the task that failed, or None; pickling leaves it out.
     """
 
     status: ClassVar[Status] = Status.UNKNOWN
@@ -96,7 +96,7 @@ class DocaError(Exception):
 
 
 class UnknownError(DocaError, RuntimeError, status=Status.UNKNOWN):
-    """It failed for a reason that is not known."""
+    """The operation failed for an unknown reason."""
 
 
 class NotPermittedError(DocaError, PermissionError, status=Status.NOT_PERMITTED):
@@ -120,7 +120,7 @@ class NotSupportedError(DocaError, NotImplementedError, status=Status.NOT_SUPPOR
 
 
 class AgainError(DocaError, BlockingIOError, status=Status.AGAIN):
-    """Not possible right now; try again later."""
+    """The operation is not possible right now; try again later."""
 
 
 class InvalidValueError(DocaError, ValueError, status=Status.INVALID_VALUE):
@@ -164,7 +164,7 @@ class NoLockError(DocaError, RuntimeError, status=Status.NO_LOCK):
 
 
 class NotFoundError(DocaError, LookupError, status=Status.NOT_FOUND):
-    """No such object."""
+    """The object does not exist."""
 
 
 class IoFailedError(DocaError, OSError, status=Status.IO_FAILED):
@@ -196,7 +196,7 @@ class UnexpectedError(DocaError, RuntimeError, status=Status.UNEXPECTED):
 
 
 class AlreadyExistError(DocaError, ValueError, status=Status.ALREADY_EXIST):
-    """It exists already."""
+    """The object exists already."""
 
 
 class FullError(DocaError, RuntimeError, status=Status.FULL):
@@ -212,7 +212,7 @@ class InProgressError(DocaError, BlockingIOError, status=Status.IN_PROGRESS):
 
 
 class TooBigError(DocaError, ValueError, status=Status.TOO_BIG):
-    """It exceeds what the receiver can hold."""
+    """The data exceeds what the receiver can hold."""
 
 
 class AuthenticationError(DocaError, PermissionError, status=Status.AUTHENTICATION):
@@ -228,7 +228,7 @@ class SkippedError(DocaError, RuntimeError, status=Status.SKIPPED):
 
 
 def from_status(status: int, message: str = "", *, task: object = None) -> DocaError:
-    """Makes the exception for a status; what is no failing status gives an `UnexpectedError` that says so."""
+    """Makes the exception for a status. A number that is not an error's gives an `UnexpectedError` that says so."""
     cls = _classes.get(status)
     if cls is None:
         return UnexpectedError(f"{message or 'no message'} (with status {status}, which is not an error's)")

@@ -13,7 +13,7 @@ from pydoca._errors import InvalidValueError
 
 
 class _Signal:
-    """Something that happens, now and again, to tasks."""
+    """An event of several tasks, which can happen repeatedly."""
 
     def __init__(self, text: str, tasks: list[Task] | None = None) -> None:
         self._text = text
@@ -25,7 +25,8 @@ class _Signal:
         return self._text
 
     def _quarantine(self) -> bool:
-        return sum(task._quarantine() for task in self._tasks) != 0  # of every one
+        # A sum, because any() would stop at the first.
+        return sum(task._quarantine() for task in self._tasks) != 0
 
     @property
     def done(self) -> bool:
@@ -54,7 +55,7 @@ class _Signal:
 
 
 class _Countdown:
-    """Fires when every one of some tasks has completed; calls each with them one by one."""
+    """Counts the completions of tasks: calls each with every task that completes, and fires after the last one."""
 
     def __init__(self, tasks: list[Task], each: Callable[[Task], object]) -> None:
         self.all_done = _Signal(f"{len(tasks)} tasks", tasks)

@@ -13,7 +13,7 @@ def _is_main() -> bool:
         except ImportError:
             continue
         return bool(interpreters.get_current() == interpreters.get_main())
-    return True  # an interpreter without others
+    return True  # this interpreter has no sub-interpreters
 
 
 if "t" in sys.abiflags:

@@ -73,7 +73,7 @@ def to_level(value: LogLevel | int | str) -> LogLevel:
 
 
 def to_logging(level: LogLevel) -> int:
-    """logging's number for the level; for DISABLE one that no message has."""
+    """The number that logging has for the level; for DISABLE a number that no message has."""
     return _TO_LOGGING.get(level, logging.CRITICAL + 1)
 
 
@@ -88,7 +88,7 @@ def set_sdk_log_level(level: LogLevel | int | str) -> None:
 
 
 def drain() -> int:
-    """Hands the records that wait to logging and returns how many there were. Any thread may call it."""
+    """Passes the records in the ring to logging and returns how many there were. Any thread may call it."""
     intake = _intake
     if not len(intake.ring) or not intake.draining.acquire(blocking=False):
         return 0
@@ -129,7 +129,7 @@ def _logger_name(family: int, source: str) -> str:
 
 
 def _after_fork() -> None:
-    # What waits in the ring is the parent's to report, and another thread may have held its lock.
+    # The parent reports the records in its ring. Another of its threads may have held the ring's lock.
     global _intake
     _intake.close()
     _intake = _Intake()

@@ -1,4 +1,4 @@
-"""Peers by name: what `Rdma.connect` gives where the address is a host's name."""
+"""Peers by name: `Rdma.connect` returns these connections where the address is the name of a host."""
 
 from __future__ import annotations
 
@@ -17,20 +17,21 @@ _Host = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 _FAMILIES = {None: socket.AF_UNSPEC, "ipv4": socket.AF_INET, "ipv6": socket.AF_INET6}
 
-# After these the next address of a name may do.
+# After one of these errors the next address of a name may work.
 _UNREACHED = (NotFoundError, TimeOutError, NotSupportedError, OperatingSystemError, InvalidValueError)
 
 
 def is_name(address: str) -> bool:
-    """Whether it is to be looked up: it has no colon, as IPv6 addresses and GIDs, and more than digits and dots."""
+    """Whether this is a name: IPv6 addresses and GIDs have a colon, IPv4 addresses have only digits and dots."""
     return ":" not in address and not set(address) <= set("0123456789.")
 
 
 def look_up(device: Device, name: str, address_type: str | None = None) -> list[str]:
-    """Where a peer of that name may listen, in the order of trying; what is no name is that address itself.
+    """The addresses where a peer of that name may listen, in the order of trying; an address stands for itself.
 
-    IPv4 comes first, as devices listen there by default. This machine (localhost, or its own name) is where its
-    devices are: the given one, then the others of its kind and side. Raises NotFoundError for an unknown name.
+    IPv4 comes first, as devices listen there by default. The name of this machine (localhost, or its own) gives the
+    addresses of its devices: the given one, then the others of its kind and side. Raises NotFoundError for an unknown
+    name.
     """
     if not is_name(name):
         return [name]
@@ -71,7 +72,7 @@ def _own_address(info: DeviceInfo, version: int) -> str:
 
 
 async def connect_in_turn(rdma: Rdma, addresses: list[str], port: int, **options: Any) -> RdmaConnection:
-    """A connection to the first of them where somebody listens; the first one's error when there is none."""
+    """A connection to the first address where a peer listens; without any, raises the error of the first address."""
     try:
         return await rdma.connect(addresses[0], port, **options)
     except _UNREACHED:
@@ -84,8 +85,8 @@ async def connect_in_turn(rdma: Rdma, addresses: list[str], port: int, **options
 class ConnectionByName:
     """A connection to the peer of that name, once it is established: awaitable, or by wait().
 
-    Nothing begins before that. The name is looked up, by the system, and its addresses are tried in turn; wait() looks
-    it up without regard to its timeout.
+    Awaiting it begins the work: the system looks up the name, and its addresses are tried in turn. The timeout of
+    wait() does not limit the look-up.
     """
 
     def __init__(self, rdma: Rdma, name: str, port: int, address_type: str | None, options: dict[str, Any]) -> None:
@@ -98,14 +99,14 @@ class ConnectionByName:
 
     @property
     def connection(self) -> RdmaConnection | None:
-        """The one that was established, None before."""
+        """The established connection; None before."""
         return self._connection
 
     def __await__(self) -> Generator[Any, None, RdmaConnection]:
         return self._connect().__await__()
 
     def wait(self, timeout: float | None = None) -> RdmaConnection:
-        """As await, and without an event loop. timeout: in seconds, None for no limit; TimeOutError after that."""
+        """Waits as await does, without an event loop. timeout: seconds, None for no limit; TimeOutError after that."""
         if self._connection is None:
             end = None if timeout is None else time.monotonic() + timeout
             self._connection = self._wait_in_turn(self._look_up(), end)

@@ -16,10 +16,10 @@ def free_all(tasks: Iterable[RdmaTask]) -> None:
 
 
 class Receives:
-    """Receives of an `Rdma`, given in the order in which messages fill them.
+    """Receives of an `Rdma`, in the order in which messages fill them.
 
-    Whatever has come stays for the next iteration when one is left or cancelled. It ends when the context stops. One
-    step at a time: as long as one waits, another raises `InUseError`.
+    A message that has come stays for the next iteration when one is left or cancelled. The iteration ends when the
+    context stops. Only one step may wait at a time: a second one raises `InUseError`.
     """
 
     def __init__(self, rdma: Rdma, bufs: Iterable[Buf]) -> None:
@@ -30,7 +30,7 @@ class Receives:
         self._post(self._tasks_for(bufs))
 
     def _tasks_for(self, bufs: Iterable[Buf]) -> list[RdmaTask]:
-        """One for each, or none at all: what is posted cannot be taken back."""
+        """A task for each buf, or none at all: a posted receive cannot be taken back."""
         tasks: list[RdmaTask] = []
         seen: set[int] = set()
         try:
@@ -57,7 +57,7 @@ class Receives:
             raise
 
     def clear(self) -> None:
-        """Lets go of all bufs, once the context has stopped."""
+        """Releases all bufs, once the context has stopped."""
         self._posted.clear()
         self._given = None
 
@@ -95,6 +95,6 @@ class Receives:
         try:
             task.submit()
         except AgainError:
-            return  # still the one that was given: the next turn tries it again
+            return  # the task stays the given one: the next step tries again
         self._given = None
         self._posted.append(task)

@@ -1,7 +1,7 @@
 """Objects shared with programs that use rdma-core themselves, such as pyverbs (DOCA RDMA bridge).
 
-A protection domain is given by its address, as an int or as a capsule named ``ibv_pd``; keys are ints. Who made a
-domain keeps it until everything that was made of it is closed.
+A protection domain is given by its address, as an int or as a capsule named ``ibv_pd``; keys are ints. The
+program that made a domain keeps it until everything that was made from it is closed.
 """
 
 from pydoca._core import rdma_bridge_get_buf_mkey as get_buf_mkey

@@ -1,4 +1,4 @@
-"""Controls of the simulated fabric: which functions there are, which fabric is joined, and what is pulled out.
+"""Controls of the simulated fabric: its functions, the fabric that devices join, and the removal of devices.
 
 A topology is a mapping, or a TOML file, of this form; a key that is left out has the default that is shown::
 
@@ -53,10 +53,10 @@ class _Named(Protocol):
 
 
 def load_topology(source: str | os.PathLike[str] | Mapping[str, Any]) -> None:
-    """Replaces the topology of this process, by that of a TOML file or of a mapping. Devices that are open stay.
+    """Replaces the topology of this process, by that of a TOML file or of a mapping. Open devices stay open.
 
-    Raises OSError when the file cannot be read, and InvalidValueError for what is not TOML, for unknown keys, and
-    for values that do not fit.
+    Raises OSError when the file cannot be read, and InvalidValueError for a file that is not TOML, for
+    unknown keys, and for values that do not fit.
     """
     global _chosen
     if isinstance(source, Mapping):
@@ -96,17 +96,20 @@ def fabric() -> str:
 
 
 def remove_device(device: str | _Named) -> None:
-    """Pulls a function out, in this process: it is enumerated no more, and operations of open devices fail.
+    """Removes a function, in this process: it is no longer enumerated, and operations of open devices fail.
 
-    device: its name, its PCI address (which names no SF), a Device or a DeviceInfo. Raises NotFoundError when there is
-    none.
+    device: its name, its PCI address (SFs have only a name), a Device or a DeviceInfo. Raises NotFoundError when there
+    is none.
     """
     _load_environment()
     _core.sim_remove_device(_name_of(device))
 
 
 def restore_device(device: str | _Named) -> None:
-    """Plugs it in again, for later openings. device as for remove_device; NotFoundError when the topology has none."""
+    """Adds a removed function again, for devices opened later. device: as for remove_device.
+
+    Raises NotFoundError when the topology has none.
+    """
     _load_environment()
     _core.sim_restore_device(_name_of(device))
 
@@ -129,7 +132,7 @@ def _load_environment() -> None:
 
 
 def _load_file(path: str) -> None:
-    import tomllib  # only those who have such a file need it
+    import tomllib  # needed for such a file only
 
     with open(path, "rb") as file:
         try:

@@ -89,7 +89,7 @@ def test_a_second_cancel_gives_up_and_leaves_the_memory_to_the_device(run, rig):
             with pytest.raises(asyncio.CancelledError) as raised:
                 await waiting
             await rig.turns()
-        assert "stays with it" in raised.value.__notes__[0]
+        assert "which it keeps until" in raised.value.__notes__[0]
         assert [warning.category for warning in warned] == [ResourceWarning]
         assert not task.done
         with pytest.raises(pydoca.InUseError):

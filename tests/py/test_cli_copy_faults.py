@@ -72,7 +72,7 @@ def test_a_source_that_is_no_regular_file(commands, tmp_path, target, kind):
 
 
 def test_a_source_that_does_not_tell_its_size(commands, target):
-    require_error(commands.run("copy", "/proc/self/status", target), "does not tell its size")
+    require_error(commands.run("copy", "/proc/self/status", target), "its size is not known")
 
 
 @pytest.fixture
@@ -124,7 +124,7 @@ def test_a_destination_without_permission(commands, source, tmp_path, as_nobody,
 
 def test_a_fifo_that_nobody_reads(commands, source, tmp_path):
     os.mkfifo(tmp_path / "fifo")
-    require_error(commands.run("copy", source, tmp_path / "fifo"), "nobody reads this FIFO")
+    require_error(commands.run("copy", source, tmp_path / "fifo"), "no process reads this FIFO")
 
 
 def test_a_device_that_is_full(commands, source):
@@ -468,9 +468,9 @@ def run_with_stranger(commands, side: str, path: Path, *words: str):
         ("b'garbage'", "not JSON"),
         ("b'\\xff' * 4000", "not JSON"),
         ("b'[' * 4000", "not JSON"),
-        ("b'[1]'", "no JSON object"),
+        ("b'[1]'", "not a JSON object"),
         ("b'{}'", "type None"),
-        ("encode(Commit())", "'commit' where 'offer' was due"),
+        ("encode(Commit())", "'commit' where 'offer' was expected"),
         ("""b'{"type":"offer","name":"../x","size":1,"version":1}'""", "'../x'"),
         ("""b'{"type":"offer","name":"x","size":-1,"version":1}'""", "size is -1"),
         ("""b'{"type":"offer","name":"x","size":true,"version":1}'""", "size is True"),
@@ -479,7 +479,7 @@ def run_with_stranger(commands, side: str, path: Path, *words: str):
         ("""b'{"type":"offer","name":"x","size":1}'""", "'version'"),
     ],
 )
-def test_the_dpu_refuses_what_is_no_offer(commands, target, word, part):
+def test_the_dpu_refuses_what_is_not_an_offer(commands, target, word, part):
     run, told = run_with_stranger(commands, "dpu", target, word)
     require_error(run, part, "host process")
     assert '"failure"' in told
@@ -490,11 +490,11 @@ def test_the_dpu_refuses_what_is_no_offer(commands, target, word, part):
     [
         ("encode(Window(0, 5, 4096, 'bm8gYmxvYg=='))", ""),
         ("encode(Window(0, 5, 4096, '%%%%'))", "base64"),
-        ("encode(Window(1, 4, 4096, 'bm8gYmxvYg=='))", "are due"),
-        ("encode(Window(0, 6, 4096, 'bm8gYmxvYg=='))", "are due"),
+        ("encode(Window(1, 4, 4096, 'bm8gYmxvYg=='))", "are expected"),
+        ("encode(Window(0, 6, 4096, 'bm8gYmxvYg=='))", "are expected"),
     ],
 )
-def test_the_dpu_refuses_what_is_no_window(commands, target, word, part):
+def test_the_dpu_refuses_what_is_not_a_window(commands, target, word, part):
     run, told = run_with_stranger(commands, "dpu", target, "encode(Offer('x', 5))", word)
     require_error(run, part)
     assert '"failure"' in told
@@ -504,10 +504,10 @@ def test_the_dpu_refuses_what_is_no_window(commands, target, word, part):
     ("word", "part"),
     [
         ("b'garbage'", "not JSON"),
-        ("encode(Report(4194304, '0' * 64))", "was due"),
+        ("encode(Report(4194304, '0' * 64))", "was expected"),
     ],
 )
-def test_the_host_refuses_what_is_no_answer(commands, source, word, part):
+def test_the_host_refuses_what_is_not_an_answer(commands, source, word, part):
     run, told = run_with_stranger(commands, "host", source, word)
     require_error(run, part, "DPU process")
     assert '"failure"' in told

@@ -227,16 +227,16 @@ def test_a_device_without_wait_tasks_waits_without_tasks_as_any(commands, bluefi
         ([], "PART"),
         (["both"], "'both'"),
         (["local", "-d"], "--pci-addr"),
-        (["local", "--async", "--async_num_tasks", "0"], "starts at 1"),
+        (["local", "--async", "--async_num_tasks", "0"], "from 1 on"),
         (["local", "--async_num_tasks", "3"], "goes with --async"),
         (["local", "-l", "45"], "10 (DISABLE)"),
         (["local", "--sdk-log-level", "loud"], "'loud'"),
-        (["local", "--timeout", "-1"], "is no time"),
+        (["local", "--timeout", "-1"], "is not a time"),
         (["local", "--output", "xml"], "'xml'"),
         (["local", "-j"], "--json"),
         (["local", "extra"], "extra"),
-        (["local", "--name", b"\xff\xfe"], "--name: '\\udcff\\udcfe' is no name"),
-        (["remote", "-r", b"\xff"], "'\\udcff' is no name"),
+        (["local", "--name", b"\xff\xfe"], "--name: '\\udcff\\udcfe' is not a name"),
+        (["remote", "-r", b"\xff"], "'\\udcff' is not a name"),
     ],
 )
 def test_a_wrong_command_line_is_explained_in_one_line(commands, arguments, part):
@@ -294,8 +294,8 @@ def test_the_command_line_wins_over_a_file(commands, tmp_path, place):
         ('{"doca_program_flags": {"async": "yes"}}', ["--async"]),
         ('{"doca_program_flags": {"pci-addr": true}}', ["--pci-addr"]),
         ('{"doca_program_flags": {"pci-addr": null}}', ["pci-addr", "null"]),
-        ('{"doca_program_flags": {"async_num_tasks": 0}}', ["starts at 1"]),
-        ('{"doca_program_flags": {"pci-addr": "\\ud800"}}', ["--pci-addr", "'\\ud800' is no name"]),
+        ('{"doca_program_flags": {"async_num_tasks": 0}}', ["from 1 on"]),
+        ('{"doca_program_flags": {"pci-addr": "\\ud800"}}', ["--pci-addr", "'\\ud800' is not a name"]),
         ('{"doca_program_flags": {"name": ["\\u001b[0m"]}}', ["name"]),
     ],
 )
@@ -379,7 +379,7 @@ def test_two_parts_of_a_kind_do_not_go_together(commands):
     }
     told = ends(processes)
     assert {end[0] for end in told.values()} == {1}
-    assert any("both processes are 'local': one has to be 'remote'" in end[2] for end in told.values())
+    assert any("both processes are 'local': one must be 'remote'" in end[2] for end in told.values())
     for end in told.values():
         require_error(end)
 

@@ -1,4 +1,4 @@
-"""The command `pydoca`: what devices there are, what they can do, and a copy from a host process to a DPU process."""
+"""The command `pydoca`: each of its commands is a module or a folder beside this file."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _replace_closed_streams() -> None:
-    """What goes to a stream that the shell has closed, as by 2>&-, is lost; print() would write errors to output."""
+    """Output to a stream that the shell has closed, as by 2>&-, is lost; print() would write errors to output."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
 
 
 def _forget_output() -> None:
-    """Whoever read standard output has gone: the interpreter must not complain of it when it flushes at exit."""
+    """The reader of standard output is gone: the interpreter must not report that when it flushes at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

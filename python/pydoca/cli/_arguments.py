@@ -1,4 +1,4 @@
-"""What the command lines are made of: the parser, and the options that several commands have."""
+"""The parser of command lines, and the options that several commands have."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pydoca.cli._values import place, port, seconds
 class Parser(argparse.ArgumentParser):
     """A wrong command line ends the process with code 2 and one line."""
 
-    source = ""  # the file that the flags at hand come from
+    source = ""  # the file whose flags are being parsed
 
     def error(self, message: str) -> NoReturn:
         where = f"{self.source}: " if self.source else ""
@@ -32,7 +32,7 @@ def add_command(
     run: Callable[[argparse.Namespace], int],
     usage: str | None = None,
 ) -> Parser:
-    """A parser whose arguments know the command's check and run."""
+    """Returns the parser of a new command; the arguments that it parses have the command's check and run."""
     parser = subparsers.add_parser(name, description=description, help=description, usage=usage, allow_abbrev=False)
     parser.set_defaults(check=check, run=run, parser=parser)
     parser.add_argument("--debug", action="store_true", help="show the traceback of an error (so does PYDOCA_DEBUG=1)")
@@ -40,7 +40,7 @@ def add_command(
 
 
 def add_group(subparsers: Subparsers, name: str, description: str) -> Subparsers:
-    """For commands of two words, such as `pydoca rdma ping-pong`: these add themselves to what this returns."""
+    """Returns the subparsers to which commands of two words, such as `pydoca rdma ping-pong`, add themselves."""
     parser = subparsers.add_parser(name, description=description, help=description, allow_abbrev=False)
     return parser.add_subparsers(title="parts", metavar="PART", required=True)
 
@@ -64,7 +64,7 @@ def add_timeout(parser: Parser, default: float, what: str) -> None:
 
 
 def add_rdma_meeting(parser: Parser) -> None:
-    """How the two halves of a command find each other over RDMA."""
+    """Adds the options by which the two halves of a command find each other over RDMA."""
     parser.add_argument("--listen", type=port, metavar="PORT", help="over RDMA: wait for the other half at this port")
     parser.add_argument(
         "--connect", type=place, metavar="ADDRESS:PORT", help="over RDMA: where the other half listens; also NAME:PORT"

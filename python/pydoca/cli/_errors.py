@@ -1,4 +1,4 @@
-"""What the commands raise, and how any error becomes one line and an exit code."""
+"""The errors that commands raise; each error becomes one line and an exit code."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ class CommandError(Exception):
 
 
 class UsageError(CommandError):
-    """A command line that says too much, too little, or what does not go together."""
+    """The command line lacks an argument, has one too many, or has some that exclude each other."""
 
     exit_code = 2
 
 
 class PeerError(CommandError):
-    """The other process failed or went away; the cause is there."""
+    """The other process failed or ended; the cause is there."""
 
 
 class Interrupted(CommandError):
@@ -32,7 +32,7 @@ class Interrupted(CommandError):
 
 
 def describe(error: BaseException) -> str:
-    """The error in one line, without characters that could drive a terminal."""
+    """The error in one line, without control characters."""
     return one_line(_explain(error))
 
 

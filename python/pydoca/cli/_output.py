@@ -24,7 +24,7 @@ def print_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 
 def bytes_text(count: int) -> str:
-    """The count, and behind it the round figure that it is, if it is one."""
+    """The count; where a larger unit divides it, also the number of those units."""
     value, unit = count, ""
     for larger in ("KiB", "MiB", "GiB", "TiB"):
         if value < 1024 or value % 1024:

@@ -1,4 +1,4 @@
-"""The command line: which commands there are, and which one is meant."""
+"""The command line: the list of commands, and the parser made of them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pydoca.cli import caps, copy, devices, rdma, rdma_lab, sync_event
 from pydoca.cli._arguments import Parser
 from pydoca.cli._errors import UsageError
 
-# In the order of the help. What a command needs to run it imports when it runs: `pydoca --help` imports no asyncio.
+# In the order of the help. A command imports what its work needs in run(): `pydoca --help` imports no asyncio.
 COMMANDS = (devices, caps, copy, sync_event, rdma, rdma_lab)
 
 

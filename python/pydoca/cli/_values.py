@@ -1,4 +1,4 @@
-"""What the values of options may be; for argparse's type."""
+"""The types of options' values, for argparse."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ _SIZE = re.compile(r"(\d+)\s*([KMG]?)(?:I?B)?", re.IGNORECASE | re.ASCII)
 def size(text: str) -> int:
     match = _SIZE.fullmatch(text.strip())
     if match is None or int(match[1]) == 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is no size: write bytes, or a number with K, M or G, as in 64K")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a size: write bytes, or a number with K, M or G, as in 64K")
     return int(match[1]) * _UNITS[match[2].upper()]
 
 
 def count(text: str) -> int:
     if not (text.isascii() and text.isdecimal()) or int(text) == 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is no count: write a whole number, which starts at 1")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a count: write a whole number from 1 on")
     return int(text)
 
 
 def port(text: str) -> int:
     if not (text.isascii() and text.isdecimal()) or not 1 <= int(text) <= 65535:
-        raise argparse.ArgumentTypeError(f"{text!r} is no port: they are 1 to 65535")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a port: write a number from 1 to 65535")
     return int(text)
 
 
@@ -36,7 +36,7 @@ def place(text: str) -> tuple[str, int]:
     address, colon, number = text.rpartition(":")
     if not colon or not address:
         raise argparse.ArgumentTypeError(
-            f"{text!r} is no place: write ADDRESS:PORT, as 192.0.2.1:5000 or [fe80::1]:5000"
+            f"{text!r} is not an address with a port: write ADDRESS:PORT, as 192.0.2.1:5000 or [fe80::1]:5000"
         )
     return address.removeprefix("[").removesuffix("]"), port(number)
 
@@ -47,16 +47,16 @@ def seconds(text: str) -> float:
     except ValueError:
         value = math.nan
     if not (math.isfinite(value) and value > 0):
-        raise argparse.ArgumentTypeError(f"{text!r} is no time: write seconds, more than 0")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a time: write seconds, more than 0")
     return value
 
 
 def utf8(value: str) -> str:
-    """Names are UTF-8. What is not comes from a command line's bytes or a JSON file's escapes as surrogates."""
+    """Names are UTF-8. Other bytes of a command line, and some escapes of a JSON file, arrive as surrogates."""
     try:
         value.encode()
     except UnicodeEncodeError:
-        raise argparse.ArgumentTypeError(f"{value!r} is no name: it is not UTF-8") from None
+        raise argparse.ArgumentTypeError(f"{value!r} is not a name: it is not UTF-8") from None
     return value
 
 

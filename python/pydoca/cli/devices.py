@@ -43,7 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _representors(info: pydoca.DeviceInfo) -> list[pydoca.RepresentorInfo]:
-    """None where the device has no right to see any, as on the host."""
+    """Empty where the device may not see any, as on the host."""
     if not info.supports("representors"):
         return []
     with pydoca.open_device(info) as device:

@@ -225,7 +225,7 @@ def test_ping_pong_in_one_command(commands, rdma_names):
     [
         (["copy", "--transport", "rdma", "a"], "--listen PORT"),
         (["copy", "--transport", "rdma", "--listen", "1", "--connect", "a:1", "x"], "two halves"),
-        (["copy", "--transport", "rdma", "--listen", "0", "x"], "no port"),
+        (["copy", "--transport", "rdma", "--listen", "0", "x"], "not a port"),
         (["copy", "--transport", "rdma", "--connect", "nowhere", "x"], "ADDRESS:PORT"),
         (["copy", "--transport", "rdma", "--listen", "5000", "x", "y"], "DST, and no SRC"),
         (["copy", "--transport", "rdma", "--listen", "5000", "--side", "dpu", "x"], "--side"),
@@ -268,13 +268,13 @@ def test_a_half_that_has_gone_already_is_told_of(pair, run, unused_port):
     told: list[str] = []
     requests: list[Any] = []
     run(main())
-    assert told == ["who came has gone already (the peer has gone); waiting for the next one"]
+    assert told == ["the process that connected has ended (the peer has gone); waiting for the next one"]
 
 
 def test_nobody_comes(commands, rdma_names, unused_port):
     done = commands.run("rdma", "ping-pong", "--listen", unused_port, "--timeout", "0.2", *options(rdma_names, True))
     assert done.returncode == 1
-    assert "nobody came" in done.stderr
+    assert "no process connected to" in done.stderr
     assert "--connect" in done.stderr
 
 
@@ -284,7 +284,7 @@ def test_halves_of_different_commands_do_not_meet(pair, run, unused_port):
             reporter = Terminal(quiet=True)
             to_copy, to_ping = (Place(name, pair.b.address, unused_port, 2.0) for name in ("copy", "rdma ping-pong"))
             taken = asyncio.create_task(take_first(b, replace(to_copy, timeout=30.0), "", reporter))
-            with pytest.raises(CommandError, match="`pydoca rdma ping-pong` is not what listens at"):
+            with pytest.raises(CommandError, match="`pydoca rdma ping-pong` is not the command that listens at"):
                 await reach(a, to_ping, "", reporter)
             await reach(a, replace(to_copy, timeout=30.0), "", reporter)
             assert (await taken).private_data == b"pydoca copy"

@@ -1,1 +1,1 @@
-"""What the halves of a command share, when they are two processes: how they meet, talk, and end together."""
+"""Commands whose two halves are processes: how the halves meet, exchange messages and end together."""

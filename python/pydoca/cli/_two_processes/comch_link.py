@@ -17,11 +17,11 @@ from pydoca.cli._two_processes.report import Reporter
 
 @dataclass(frozen=True)
 class Meeting:
-    """Where this half waits for the other one, for how long, and how a person would start that."""
+    """Where and how long this half waits for the other one, and the command that starts the other one."""
 
     name: str
     timeout: float  # seconds
-    other: str  # its command line
+    other: str  # the command line of the other half
 
 
 def open_host_device(selector: str | None) -> pydoca.Device:
@@ -29,7 +29,7 @@ def open_host_device(selector: str | None) -> pydoca.Device:
 
 
 def open_dpu_device(selector: str | None, rep: str | None) -> pydoca.Device:
-    """The device that is named, or the first one that holds the representor, or the first one that can serve."""
+    """Opens the named device, or else the first that holds the representor, or else the first that can serve."""
     if selector is not None or rep is None:
         return pydoca.open_device(selector, side="dpu", capability=None if selector else "comch_server")
     for info in pydoca.devices(side="dpu"):
@@ -43,7 +43,7 @@ def open_dpu_device(selector: str | None, rep: str | None) -> pydoca.Device:
 
 
 def open_representor(device: pydoca.Device, rep: str | None) -> pydoca.Representor:
-    """The one that is named, or the device's first."""
+    """Opens the named representor, or else the device's first."""
     if rep is None and not device.representors():
         raise CommandError(f"{device.name} holds no representor; see pydoca devices --representors")
     return device.open_representor(rep or device.representors()[0])
@@ -57,7 +57,7 @@ async def accept(
     meeting: Meeting,
     reporter: Reporter,
 ) -> comch.Connection:
-    """The DPU's end: the first host process that comes; later ones are told to go. It all ends with the stack."""
+    """The DPU's end: accepts the first host process and refuses later ones. The stack ends the connection."""
     server = await stack.enter_async_context(comch.Server(engine, device, rep, meeting.name))
     reporter.waiting(f"waiting for the host's half at {meeting.name!r} on {rep.pci_addr}")
     try:
@@ -65,7 +65,7 @@ async def accept(
             link = await server.accept()
     except TimeoutError:
         raise CommandError(
-            f"no host process came to {meeting.name!r} on {rep.pci_addr}, for {meeting.timeout:g} s: start "
+            f"no host process connected to {meeting.name!r} on {rep.pci_addr}, for {meeting.timeout:g} s: start "
             f"`{meeting.other}`, or wait longer with --timeout"
         ) from None
     stack.push_async_callback(_cancel, asyncio.create_task(_refuse_others(server)))
@@ -79,7 +79,7 @@ async def connect(
     meeting: Meeting,
     reporter: Reporter,
 ) -> comch.Connection:
-    """The host's end, once there is a DPU process. It ends with the stack."""
+    """The host's end: waits for a DPU process. The stack ends the connection."""
     reporter.waiting(f"waiting for the DPU's half at {meeting.name!r} on {device.pci_addr}")
     try:
         async with asyncio.timeout(meeting.timeout):
@@ -93,11 +93,11 @@ async def connect(
 
 @contextlib.asynccontextmanager
 async def at_most(timeout: float, work: str) -> AsyncIterator[None]:
-    """Ends what is done with a process that has come: it may live, and keep silent for ever."""
+    """Limits the work with the other process, which may live and never send anything."""
     try:
         async with asyncio.timeout(timeout) as limit:
             yield
-    except TimeoutError:  # or pydoca's, which is one
+    except TimeoutError:  # or a pydoca.TimeOutError
         if not limit.expired():
             raise
         raise CommandError(f"{work} was not complete after {timeout:g} s: wait longer with --timeout") from None

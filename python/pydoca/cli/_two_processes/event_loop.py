@@ -1,4 +1,4 @@
-"""Two things at a time, and an end to them by a signal."""
+"""Runs the work of a command in an event loop; a signal ends it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 async def together(*works: Coroutine[Any, Any, Any]) -> list[Any]:
-    """Does them all and returns their results. When one fails, cancels the others, waits for them, and raises."""
+    """Runs all works and returns their results. When one fails, cancels the others, waits for them, and raises."""
     tasks = [asyncio.create_task(work) for work in works]
     try:
         return await asyncio.gather(*tasks)
@@ -35,13 +35,13 @@ async def _run(work: Coroutine[Any, Any, _T], front_end: socket.socket | None) -
     end = _End(asyncio.create_task(work))
     for number in _SIGNALS:
         loop.add_signal_handler(number, end.because_of, Interrupted(number))
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)  # a front end starts its halves with both held back
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)  # a front end starts its halves with both signals blocked
     if front_end is not None:
-        loop.add_reader(front_end, end.because_of, CommandError("the front end is gone"))
+        loop.add_reader(front_end, end.because_of, CommandError("the front end has ended"))
     try:
         await asyncio.wait({end.task})
     finally:
-        # How it ended is settled, and only remains to be told: a late Ctrl-C must not make a second message of it.
+        # The result is final and not yet reported: a late Ctrl-C must not cause a second message.
         signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
         if front_end is not None:
             loop.remove_reader(front_end)
@@ -49,7 +49,7 @@ async def _run(work: Coroutine[Any, Any, _T], front_end: socket.socket | None) -
 
 
 class _End(Generic[_T]):
-    """What ends a task from outside: the first reason counts, later ones do not disturb its clearing up."""
+    """Ends a task from outside. The first reason counts; later ones do not disturb the task's cleanup."""
 
     def __init__(self, task: asyncio.Task[_T]) -> None:
         self.task = task

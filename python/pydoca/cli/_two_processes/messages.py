@@ -1,4 +1,4 @@
-"""What the two halves of a command say to each other: one JSON object in each message, every field checked.
+"""The messages between the two halves of a command: each is one JSON object, and every field is checked.
 
 copy: host                              DPU
 Offer(name, size)              ->
@@ -12,10 +12,10 @@ sync-event: local                       remote
 Part("local")                 <->       Part("remote")
 Events(signal, answer)         ->       imports both
                                <-       Imported()
-(the signal, and the answer to it, are the sync events' own)
-                               <-       Closed()                         local may stop them
+(the sync events carry the signal and the answer)
+                               <-       Closed()                         local may stop the events
 
-Failure(message)               either way, at any time, instead of what was due
+Failure(message)               either way, at any time, instead of the expected message
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ _SHA256 = re.compile(r"[0-9a-f]{64}", re.ASCII)
 
 @dataclass(frozen=True)
 class Offer:
-    """The host lends a file of so many bytes."""
+    """The host lends a file of this name and size."""
 
-    name: str  # without a folder; surrogates stand for bytes that are not UTF-8
+    name: str  # without a folder; surrogates represent bytes that are not UTF-8
     size: int
     version: int = VERSION
 
@@ -54,7 +54,7 @@ class Offer:
         _check_number("size", self.size, 0, _MAX_SIZE)
         _check_text("name", self.name, _MAX_NAME)
         if self.name in ("", ".", "..") or "/" in self.name or "\0" in self.name or not _is_of_bytes(self.name):
-            raise InvalidValueError(f"the name {self.name!r} is no file's name")
+            raise InvalidValueError(f"the name {self.name!r} is not the name of a file")
 
 
 @dataclass(frozen=True)
@@ -63,8 +63,8 @@ class Window:
 
     offset: int  # in the file
     size: int
-    address: int  # the host's
-    blob: str  # of export_pci, in base64
+    address: int  # in the host's memory
+    blob: str  # from export_pci, in base64
 
     def __post_init__(self) -> None:
         _check_number("offset", self.offset, 0, _MAX_SIZE)
@@ -92,7 +92,7 @@ class Returned:
 
 @dataclass(frozen=True)
 class Report:
-    """What the DPU has read."""
+    """The size and digest of the bytes that the DPU has read."""
 
     size: int
     sha256: str
@@ -101,12 +101,12 @@ class Report:
         _check_number("size", self.size, 0, _MAX_SIZE)
         _check_text("sha256", self.sha256, 64)
         if not _SHA256.fullmatch(self.sha256):
-            raise InvalidValueError(f"{self.sha256!r} is no SHA-256")
+            raise InvalidValueError(f"{self.sha256!r} is not a SHA-256")
 
 
 @dataclass(frozen=True)
 class Commit:
-    """The host agrees to the report."""
+    """The host has found the report right."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ class Committed:
 
 @dataclass(frozen=True)
 class Part:
-    """Which part of a handshake the sender plays."""
+    """The part of the handshake that the sender plays."""
 
     name: str
     version: int = VERSION
@@ -131,7 +131,7 @@ class Part:
 class Events:
     """Sync events to import, one for each direction."""
 
-    signal: str  # of export_to_remote_pci, in base64
+    signal: str  # from export_to_remote_pci, in base64
     answer: str
 
     def __post_init__(self) -> None:
@@ -148,12 +148,12 @@ class Events:
 
 @dataclass(frozen=True)
 class Imported:
-    """The events may be used."""
+    """The sender has imported the events."""
 
 
 @dataclass(frozen=True)
 class Closed:
-    """The sender uses the events no more."""
+    """The sender no longer uses the events."""
 
 
 @dataclass(frozen=True)
@@ -200,7 +200,7 @@ def _parse(data: bytes) -> dict[str, Any]:
     except (ValueError, RecursionError):
         raise InvalidValueError(f"a message of {len(data)} bytes that is not JSON: {_shown(data)}") from None
     if not isinstance(fields, dict):
-        raise InvalidValueError(f"a message that is no JSON object: {_shown(data)}")
+        raise InvalidValueError(f"a message that is not a JSON object: {_shown(data)}")
     return fields
 
 
@@ -227,7 +227,7 @@ def _check_text(field: str, value: object, longest: int) -> None:
 
 
 def _is_of_bytes(name: str) -> bool:
-    """Whether the system's calls take it: not every surrogate stands for a byte."""
+    """Whether system calls accept the name: some surrogates do not represent a byte."""
     try:
         return len(os.fsencode(name)) <= _MAX_NAME
     except UnicodeEncodeError:

@@ -15,27 +15,27 @@ from pydoca.cli._two_processes.messages import Failure, Message, decode, encode
 _T = TypeVar("_T")
 _M = TypeVar("_M")
 
-# Seconds. What has arrived when the connection ends may still be worked on; a device's error may be the other half's
-# doing, which then says so; a last word must not hold up the end.
+# Seconds: for work on messages that arrived before the connection ended; for the other half to report that it caused a
+# device's error here; for sending the last message.
 _LAST_WORK = 0.1
 _LAST_CAUSE = 0.2
 _LAST_WORD = 0.2
 
 
 class Link(Protocol):
-    """What carries the messages: a comch connection, or one of RDMA."""
+    """A connection that carries the messages: over comch, or over RDMA."""
 
     def send(self, data: bytes) -> Awaitable[Any]: ...
     def recv(self) -> Awaitable[bytes]: ...
 
 
 class Peer:
-    """Sends and receives messages, and knows at any time whether the other half is still there. An async context."""
+    """Sends and receives messages, and notices at once when the other half ends. An async context."""
 
     def __init__(self, link: Link, who: str, work: str) -> None:
         self._link = link
         self._who = who  # "the host process"
-        self._work = work  # "copy": what the two do
+        self._work = work  # "copy"
         self._inbox: asyncio.Queue[Message | Exception] = asyncio.Queue()
         self._reader: asyncio.Task[Exception] | None = None
 
@@ -61,18 +61,18 @@ class Peer:
             raise await self._cause() or self._lost() from error
 
     async def receive(self, kind: type[_M]) -> _M:
-        """The next message, which has to be of this kind. Raises PeerError when the other half failed or is gone."""
+        """The next message, which must be of this kind. Raises PeerError when the other half failed or has ended."""
         message = await self._inbox.get()
         if isinstance(message, Exception):
-            self._inbox.put_nowait(message)  # for whoever asks next
+            self._inbox.put_nowait(message)  # for the next call
             raise message
         if not isinstance(message, kind):
             got, due = type(message).__name__.lower(), kind.__name__.lower()
-            raise InvalidValueError(f"{self._who} sent a message of type {got!r} where {due!r} was due")
+            raise InvalidValueError(f"{self._who} sent a message of type {got!r} where {due!r} was expected")
         return message
 
     async def while_there(self, work: Coroutine[Any, Any, _T]) -> _T:
-        """Does the work; cancels it, and raises the other half's error, when the other half fails or goes away."""
+        """Runs the work. When the other half fails or ends, cancels the work and raises the other half's error."""
         assert self._reader is not None
         task = asyncio.create_task(work)
         try:
@@ -95,19 +95,19 @@ class Peer:
         await asyncio.wait({self._reader}, timeout=timeout)
 
     async def _cause(self) -> Exception | None:
-        """What the other half says, when it says so now, of an error that may be its doing."""
+        """The other half's report of an error here that it may have caused; None if none comes soon."""
         assert self._reader is not None
         await asyncio.wait({self._reader}, timeout=_LAST_CAUSE)
         return self._reader.result() if self._reader.done() else None
 
     async def _read(self) -> Exception:
-        """Fills the inbox until the end, which it puts there and returns."""
+        """Fills the inbox until the connection ends; puts the reason there and returns it."""
         end: Exception | None = None
         while end is None:
             try:
                 message = decode(await self._link.recv())
             except InvalidValueError as error:
-                end = InvalidValueError(f"{self._who} does not speak as this one does: {error}")
+                end = InvalidValueError(f"{self._who} sent something that this version does not understand: {error}")
             except DocaError:
                 end = self._lost()
             else:
@@ -129,5 +129,5 @@ class Peer:
 
 
 def _may_be_the_peers(error: BaseException | None) -> bool:
-    """Tells whether a device's error can come of the other half's end, which takes its memory along."""
+    """Whether the other half can have caused the error: its memory goes when it ends."""
     return isinstance(error, DocaError) and not isinstance(error, InvalidValueError)

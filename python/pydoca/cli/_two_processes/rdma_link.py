@@ -14,12 +14,12 @@ from pydoca.cli._two_processes.report import Reporter
 
 MAX_MESSAGE = 4096
 _MESSAGES_AHEAD = 16
-_RETRY = 0.05  # seconds between two attempts to reach who does not listen yet
+_RETRY = 0.05  # seconds between two attempts to connect
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where the two halves of a command meet: the listener's port, and its address for who connects."""
+    """Where the two halves of a command meet: the listener's port and, for the half that connects, its address."""
 
     command: str  # as it is written after "pydoca"
     address: str | None
@@ -28,7 +28,7 @@ class Place:
 
     @property
     def greeting(self) -> bytes:
-        """What a request begins with; who says something else is the half of another command."""
+        """The first bytes of a connection request; other bytes come from another command or program."""
         return f"pydoca {self.command}".encode()
 
     def __str__(self) -> str:
@@ -36,7 +36,7 @@ class Place:
 
 
 class RdmaLink:
-    """One end of a connection, with what comch's connections have: send and recv of bytes."""
+    """One end of a connection, with send and recv of bytes, as comch's connections have them."""
 
     def __init__(self, rdma: pydoca.Rdma, device: pydoca.Device) -> None:
         self._rdma = rdma
@@ -64,18 +64,18 @@ class RdmaLink:
             await self.connection.send(self._inventory.get_by_data(self._mmap, self._mmap.addr + begin, len(data)))
 
     async def recv(self) -> bytes:
-        """What arrived is handed out before the end is; giving up loses nothing."""
+        """Returns all messages that arrived before it reports the end. A cancelled call loses nothing."""
         assert self._ended is not None
         if self._next is None:
             self._next = asyncio.create_task(self._receive())
         await asyncio.wait({self._next, self._ended}, return_when=asyncio.FIRST_COMPLETED)
         if not self._next.done():
-            raise pydoca.ConnectionResetError("receive: the other side has closed the connection, or is gone")
+            raise pydoca.ConnectionResetError("receive: the other side has closed the connection, or has ended")
         message, self._next = self._next, None
         return message.result()
 
     async def close(self) -> None:
-        """Also the context: the memory is free only when it has stopped."""
+        """Closes the context, too: the memory is free only after the context has stopped."""
         for task in (self._next, self._ended):
             if task is not None:
                 task.cancel()
@@ -98,7 +98,7 @@ async def _wait_for_end(connection: pydoca.RdmaConnection) -> None:
 
 
 def choose_backend(name: str | None) -> None:
-    """Before the first look at the devices."""
+    """Call it before the first look at the devices."""
     if name is not None:
         os.environ["PYDOCA_BACKEND"] = name
 
@@ -108,7 +108,7 @@ def open_rdma_device(selector: str | None) -> pydoca.Device:
 
 
 async def accept(stack: AsyncExitStack, rdma: pydoca.Rdma, place: Place, other: str, reporter: Reporter) -> RdmaLink:
-    """The listener's end of what two halves say to each other. It ends with the stack."""
+    """The listener's end of the connection. The stack ends it."""
     link = RdmaLink(rdma, rdma.device)
     stack.push_async_callback(link.close)
     link.connected(await take_first(rdma, place, other, reporter))
@@ -116,7 +116,7 @@ async def accept(stack: AsyncExitStack, rdma: pydoca.Rdma, place: Place, other: 
 
 
 async def connect(stack: AsyncExitStack, rdma: pydoca.Rdma, place: Place, other: str, reporter: Reporter) -> RdmaLink:
-    """The end that connects, once somebody listens. It ends with the stack."""
+    """The end that connects, once the other half listens. The stack ends it."""
     link = RdmaLink(rdma, rdma.device)
     stack.push_async_callback(link.close)
     link.connected(await reach(rdma, place, other, reporter))
@@ -124,7 +124,7 @@ async def connect(stack: AsyncExitStack, rdma: pydoca.Rdma, place: Place, other:
 
 
 async def take_first(rdma: pydoca.Rdma, place: Place, other: str, reporter: Reporter) -> pydoca.RdmaConnection:
-    """The first that comes and is a half of a command."""
+    """The first connection that is from the other half of the command."""
     reporter.waiting(f"waiting for the other half at {rdma.device.info.ipv4_addr} {place}")
     try:
         async with asyncio.timeout(place.timeout):
@@ -132,7 +132,7 @@ async def take_first(rdma: pydoca.Rdma, place: Place, other: str, reporter: Repo
                 return await _take(listener, place.greeting, reporter)
     except TimeoutError:
         raise CommandError(
-            f"nobody came to {place}, for {place.timeout:g} s: start `{other}`, or wait longer with --timeout"
+            f"no process connected to {place}, for {place.timeout:g} s: start `{other}`, or wait longer with --timeout"
         ) from None
 
 
@@ -144,13 +144,13 @@ async def _take(listener: pydoca.RdmaListener, greeting: bytes, reporter: Report
                 return await request.accept()
             request.reject()
         except pydoca.DocaError as error:
-            reporter.waiting(f"who came has gone already ({error}); waiting for the next one")
+            reporter.waiting(f"the process that connected has ended ({error}); waiting for the next one")
 
 
 async def reach(
     rdma: pydoca.Rdma, place: Place, other: str, reporter: Reporter, said: bytes = b""
 ) -> pydoca.RdmaConnection:
-    """A connection to who listens there, or will soon; said goes with the greeting."""
+    """A connection to the process that listens there, or will soon; said follows the greeting."""
     reporter.waiting(f"waiting for the other half at {place}")
     assert place.address is not None
     addresses = await asyncio.get_running_loop().run_in_executor(None, look_up, rdma.device, place.address)
@@ -170,14 +170,14 @@ class _Attempts:
         self._place = place
         self._addresses = addresses
         self._said = said
-        self.trouble = "nobody listens"
+        self.trouble = "no process listens"
 
     async def succeed(self) -> pydoca.RdmaConnection:
         while True:
             try:
                 return await connect_in_turn(self._rdma, self._addresses, self._place.port, private_data=self._said)
             except pydoca.ConnectionAbortedError:
-                self.trouble = f"`pydoca {self._place.command}` is not what listens"
+                self.trouble = f"`pydoca {self._place.command}` is not the command that listens"
             except (pydoca.NotFoundError, pydoca.TimeOutError):
-                self.trouble = "nobody listens"
+                self.trouble = "no process listens"
             await asyncio.sleep(_RETRY)

@@ -1,4 +1,4 @@
-"""Where a copy tells how it goes: to the person at the terminal, or to the front end that started this half."""
+"""Reports of progress: to a terminal, or to the front end that started this half."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Terminal:
 
 
 class FrontEnd:
-    """One JSON object a line, into the socket by which the front end holds this half."""
+    """Writes one JSON object per line into the socket of the front end."""
 
     def __init__(self, connection: socket.socket) -> None:
         self._socket = connection
@@ -72,7 +72,7 @@ class FrontEnd:
         pass
 
     def _write(self, **event: Any) -> None:
-        with contextlib.suppress(OSError):  # it is gone: this half ends by the end of the socket
+        with contextlib.suppress(OSError):  # the front end has ended: the end of the socket ends this half, too
             self._socket.sendall(json.dumps(event).encode() + b"\n")
 
 
@@ -81,8 +81,8 @@ def _create_bar(total: int) -> Any:
 
     from tqdm import tqdm
 
-    tqdm.monitor_interval = 0  # no thread to look after the bar
-    tqdm.set_lock(threading.RLock())  # its own lock is one between processes, which it would make here
+    tqdm.monitor_interval = 0  # no thread that watches the bar
+    tqdm.set_lock(threading.RLock())  # the default is a lock between processes
     is_known = os.get_terminal_size(sys.stderr.fileno()).columns > 0
     width: Any = {"dynamic_ncols": True} if is_known else {"ncols": 80, "nrows": 24}
     return tqdm(total=total, unit="B", unit_scale=True, file=sys.stderr, **width)

@@ -1,4 +1,4 @@
-"""Where the DPU writes: a file that nobody sees until it is whole, or a device or FIFO that takes all as it comes."""
+"""Where the DPU writes: a file that appears when it is complete, or a device or FIFO, which takes bytes at once."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pydoca.cli._errors import CommandError
 
 
 class Destination(ABC):
-    """Takes bytes in order, in one thread at a time. A context; without commit() it leaves no trace, if it can."""
+    """Takes bytes in order, in one thread at a time. A context; without commit() a file leaves no trace."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -34,18 +34,18 @@ class Destination(ABC):
 
     @abstractmethod
     def interrupt(self) -> None:
-        """Makes a write that waits in another thread give up, and all later ones."""
+        """Makes a write that waits in another thread return, and all later writes, too."""
 
     @abstractmethod
     async def commit(self) -> None:
-        """Makes what was written the destination's content."""
+        """Makes the written bytes the content of the destination."""
 
     @abstractmethod
     def close(self) -> None: ...
 
 
 def check(path: str) -> None:
-    """Raises what open_destination() would raise already now, as far as that can be told without the source's name."""
+    """Raises early what open_destination() would raise, as far as that does not depend on the source's name."""
     target = _target(path)
     if not os.path.exists(target):
         _require(os.path.dirname(target), os.W_OK | os.X_OK, shown=path)
@@ -56,13 +56,13 @@ def check(path: str) -> None:
 
 
 def open_destination(path: str, source_name: str) -> Destination:
-    """The destination that path names: in a directory, the file with the source's name."""
+    """Opens the destination; if path is a directory, the file of the source's name in it."""
     target = _target(path)
     if os.path.isdir(target):
         path = os.path.join(path, source_name)
         target = _target(path)
         if os.path.isdir(target):
-            raise CommandError(f"{path}: a directory of the source's name stands in the way")
+            raise CommandError(f"{path}: it is a directory; remove it, or copy to another place")
     if os.path.exists(target) and not os.path.isfile(target):
         return Stream(path)
     return NewFile(path, target)
@@ -83,7 +83,7 @@ def _require(target: str, mode: int, shown: str) -> None:
 
 
 class NewFile(Destination):
-    """A file without a name, which commit() puts in place of the old one at once: nobody ever sees half of it.
+    """A file without a name, which commit() puts in place of the old one at once: no process ever sees half of it.
 
     On file systems without unnamed files it has a hidden name until then.
     """
@@ -108,7 +108,7 @@ class NewFile(Destination):
             raise _about(error, self.path) from None
 
     def interrupt(self) -> None:
-        pass  # a file's writes do not wait for anybody
+        pass  # writes to a file do not wait
 
     async def commit(self) -> None:
         try:
@@ -127,8 +127,8 @@ class NewFile(Destination):
         os.close(self._directory)
 
     def _create(self) -> tuple[int, bool]:
-        """The descriptor, and whether the file has its hidden name."""
-        with contextlib.suppress(OSError):  # not every file system can; what is wrong otherwise shows below
+        """Returns the descriptor, and whether the file has its hidden name."""
+        with contextlib.suppress(OSError):  # some file systems cannot; other errors appear below
             return os.open(".", os.O_TMPFILE | os.O_WRONLY | os.O_CLOEXEC, 0o666, dir_fd=self._directory), False
         try:
             flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC
@@ -148,7 +148,7 @@ class NewFile(Destination):
         self._has_name = False
 
     def _link(self, name: str) -> None:
-        # Both directories are given because Python calls linkat(), which alone follows the link in /proc, only then.
+        # With both directories Python calls linkat(); only that follows the link in /proc.
         os.link(
             f"/proc/self/fd/{self._fd}",
             name,
@@ -159,7 +159,7 @@ class NewFile(Destination):
 
 
 class Stream(Destination):
-    """A device, FIFO or terminal. What it has taken stays taken; a slow one is waited for, interruptibly."""
+    """A device, FIFO or terminal. It keeps the bytes that it took; interrupt() ends the wait for a slow one."""
 
     def __init__(self, path: str) -> None:
         super().__init__(path)
@@ -191,7 +191,7 @@ class Stream(Destination):
             return os.open(self.path, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         except OSError as error:
             if error.errno == errno.ENXIO and stat.S_ISFIFO(os.stat(self.path).st_mode):
-                raise CommandError(f"{self.path}: nobody reads this FIFO; start its reader first") from None
+                raise CommandError(f"{self.path}: no process reads this FIFO; start its reader first") from None
             raise
 
     def _write_some(self, data: memoryview) -> int:
@@ -204,7 +204,7 @@ class Stream(Destination):
 
 
 def _about(error: OSError, path: str) -> OSError:
-    """The same error, naming the path that the user gave."""
+    """The same error, with the path that the user gave."""
     return OSError(error.errno, error.strerror, path)
 
 

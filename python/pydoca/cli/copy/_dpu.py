@@ -1,4 +1,4 @@
-"""The DPU's half: reads what the host lends by DMA, and puts it in place once the host agrees that it is right."""
+"""The DPU's half: reads the host's file by DMA, and puts DST in place once the host agrees to the digest."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pydoca.cli._two_processes.report import Reporter
 from pydoca.cli.copy import _destination
 from pydoca.cli.copy._transfer import DmaReader, Plan, Reader, Transfer
 
-_HANG_UP = 1.0  # seconds that the host has for it
+_HANG_UP = 1.0  # seconds that the host has to hang up
 
 
 async def run(arguments: argparse.Namespace, reporter: Reporter) -> dict[str, Any]:
@@ -38,7 +38,7 @@ async def run(arguments: argparse.Namespace, reporter: Reporter) -> dict[str, An
 
 
 class ReadingHalf:
-    """Reads what the peer lends: by DMA, or over RDMA."""
+    """Reads the file that the peer lends: by DMA, or over RDMA."""
 
     def __init__(
         self,

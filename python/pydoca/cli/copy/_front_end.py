@@ -19,7 +19,7 @@ from typing import Any
 from pydoca.cli._errors import CommandError
 from pydoca.cli._two_processes.report import Reporter
 
-# Seconds that a half has to see by itself that the other one failed, and then to end when it is asked to.
+# Seconds that a half has to notice that the other one failed, and then to end after a signal.
 _NOTICE = 0.3
 _END = 1.0
 _LONGEST_LINE = 1 << 20
@@ -27,15 +27,15 @@ _LONGEST_LINE = 1 << 20
 
 @dataclass
 class _Outcome:
-    """How a half ended: with a result, or a message that says why not."""
+    """How a half ended: with a result, or with the reason why it has none."""
 
     result: dict[str, Any] | None = None
     message: str = ""
-    is_told: bool = False  # the other half is the cause
+    is_told: bool = False  # the other half caused the error
 
 
 async def run_both(arguments: argparse.Namespace, reporter: Reporter) -> dict[str, Any]:
-    """The result of both halves in one; raises the error of the half that is the cause."""
+    """Returns the results of both halves in one; raises the error of the half that caused it."""
     name = f"copy-{secrets.token_hex(16)}"
     halves: list[_Half] = []
     try:
@@ -47,7 +47,7 @@ async def run_both(arguments: argparse.Namespace, reporter: Reporter) -> dict[st
 
 
 class _Half:
-    """One of the processes, with the socket by which it reports, and which it takes for the front end's life."""
+    """One of the processes. It reports through a socket, and ends when the socket ends."""
 
     def __init__(self, side: str, name: str, arguments: argparse.Namespace) -> None:
         self.side = side
@@ -75,7 +75,7 @@ class _Half:
         self._process.send_signal(number)
 
     async def _wait(self) -> int:
-        """The exit code. asyncio's own way to it takes a thread, which loses it when a signal is sent just then."""
+        """The exit code. asyncio would wait in a thread, which loses the code when a signal comes meanwhile."""
         loop = asyncio.get_running_loop()
         ended = asyncio.Event()
         handle = os.pidfd_open(self._process.pid)
@@ -113,14 +113,14 @@ def _command(side: str, name: str, front_end: int, arguments: argparse.Namespace
     options |= {"--side": side, "--name": name, "--timeout": arguments.timeout, "--front-end": front_end}
     given = [text for option, value in options.items() if value is not None for text in (option, str(value))]
     path = arguments.paths[1 if side == "dpu" else 0]
-    # -P: what happens to lie in the current directory is not imported.
+    # -P: modules in the current directory are not imported.
     debug = ["--debug"] if arguments.debug else []
     return [sys.executable, "-P", "-m", "pydoca", "copy", *given, *debug, "--", path]
 
 
 @contextlib.contextmanager
 def _signals_held_back() -> Iterator[None]:
-    """A process started meanwhile gets its first signal when it is ready for it, not while it imports modules."""
+    """A process that starts meanwhile gets its first signal when it is ready, not while it imports modules."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT, signal.SIGTERM])
     try:
         yield
@@ -129,7 +129,7 @@ def _signals_held_back() -> Iterator[None]:
 
 
 async def _watch(halves: list[_Half], reporter: Reporter) -> list[_Outcome]:
-    """Waits for both; a half that outlives the other one's failure is ended."""
+    """Waits for both halves; ends a half that outlives the failure of the other one."""
     tasks = [asyncio.create_task(half.outcome(reporter)) for half in halves]
     done, pending = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     if pending and any(task.result().result is None for task in done):
@@ -161,4 +161,4 @@ def _merge(outcomes: list[_Outcome]) -> dict[str, Any]:
 def _how_it_ended(code: int) -> str:
     if code < 0:
         return f"was killed by {signal.Signals(-code).name}"
-    return f"ended without a word, with exit code {code}"
+    return f"ended without a message, with exit code {code}"

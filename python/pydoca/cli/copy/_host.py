@@ -1,4 +1,4 @@
-"""The host's half: lends a file, window by window, and compares what the DPU has read."""
+"""The host's half: lends a file, window by window, and compares the DPU's digest with its own."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pydoca.cli._two_processes.peer import Peer
 from pydoca.cli._two_processes.report import Reporter
 from pydoca.cli.copy._source import Source
 
-# Registering memory brings it in, so a file of any size is lent in parts, the next one while one is being read.
+# Registering memory loads it. So a file is lent in parts, the next one while the DPU reads one.
 WINDOW_SIZE = 64 << 20
 _WINDOWS_AHEAD = 2
 
@@ -36,7 +36,7 @@ async def run(arguments: argparse.Namespace, reporter: Reporter) -> dict[str, An
         try:
             await peer.while_there(half.lend())
         except PeerError:
-            source.require_whole()  # the better explanation, where it is the cause
+            source.require_whole()  # explains the error better, if it is the cause
             raise
         return {
             "source": source.path,
@@ -87,16 +87,16 @@ class LendingHalf:
         await self._peer.send(Window.of(offset, size, mmap.addr, blob))
 
     async def _take_back(self) -> None:
-        """In the order in which they were lent."""
+        """Takes the oldest window back, as the peer returns them in order."""
         returned = await self._peer.receive(Returned)
         offset, mmap = self._lent[0]
         if returned.offset != offset:
-            raise pydoca.InvalidValueError(f"the other half returned {returned.offset} where {offset} was due")
+            raise pydoca.InvalidValueError(f"the other half returned {returned.offset} where {offset} was expected")
         mmap.close()
         self._lent.popleft()
 
     def _take_all_back(self) -> None:
-        while self._lent:  # only after an error, which another one must not hide
+        while self._lent:  # only after an error, which a second one must not hide
             with contextlib.suppress(pydoca.DocaError):
                 self._lent.pop()[1].close()
 

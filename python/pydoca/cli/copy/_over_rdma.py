@@ -1,4 +1,4 @@
-"""A copy over RDMA: who listens reads what who connects lends, from process to process or from host to host."""
+"""A copy over RDMA, between processes or hosts: the half that listens reads; the half that connects lends."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pydoca.cli.copy._host import LendingHalf
 from pydoca.cli.copy._source import Source
 from pydoca.cli.copy._transfer import Plan, RdmaReader
 
-_HANG_UP = 1.0  # seconds that the other half has for it
+_HANG_UP = 1.0  # seconds that the other half has to hang up
 
 
 async def run(arguments: argparse.Namespace, reporter: Reporter) -> dict[str, Any]:
@@ -40,7 +40,7 @@ async def _lend(arguments: argparse.Namespace, reporter: Reporter) -> dict[str, 
         try:
             await peer.while_there(half.lend())
         except PeerError:
-            source.require_whole()  # the better explanation, where it is the cause
+            source.require_whole()  # explains the error better, if it is the cause
             raise
         return {
             "source": source.path,

@@ -1,4 +1,4 @@
-"""`pydoca copy`: one half of a copy, or both."""
+"""The work of `pydoca copy`: runs one half, or both, and prints the result."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _run_half(
 
 
 def _run_for_front_end(arguments: argparse.Namespace) -> int:
-    """Errors go to the front end too, which knows both halves' and shows the cause."""
+    """Errors go to the front end, too: it has the errors of both halves, and shows the cause."""
     with socket.socket(fileno=arguments.front_end) as connection:
         reporter = FrontEnd(connection)
         try:
@@ -74,7 +74,7 @@ def _run_both(arguments: argparse.Namespace, reporter: Reporter) -> dict[str, An
     if arguments.rep is None:
         arguments.rep = arguments.device
     with open_dpu_device(arguments.dpu_device, arguments.rep) as device:
-        arguments.dpu_device = device.name  # an address is not always one function's
+        arguments.dpu_device = device.name  # several functions can have one address
     return run_loop(run_both(arguments, reporter))
 
 

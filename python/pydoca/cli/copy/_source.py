@@ -16,15 +16,15 @@ _BLOCK = 1 << 20
 
 
 class Source:
-    """A regular file, mapped for reading; its pages come as they are needed, so it may be larger than memory."""
+    """A regular file, mapped for reading. Its pages are loaded when needed, so it may be larger than memory."""
 
     def __init__(self, path: str) -> None:
         self.path = path
-        # Without O_NONBLOCK, opening a FIFO would wait for somebody to write to it.
+        # Without O_NONBLOCK, opening a FIFO would wait for a writer.
         self._fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         try:
             self.size = self._checked_size()
-            # Private, as up to Linux 6.1 an RDMA device refuses shared memory that cannot be written.
+            # Private, because up to Linux 6.1 an RDMA device refuses shared memory that is read-only.
             self._map = mmap.mmap(self._fd, self.size, mmap.MAP_PRIVATE, mmap.PROT_READ) if self.size else None
         except BaseException:
             os.close(self._fd)
@@ -48,7 +48,7 @@ class Source:
         return os.path.basename(self.path)
 
     def view(self, offset: int, size: int) -> memoryview:
-        """Memory of the file. Touching what the file has lost since would end the process; a device's copy fails."""
+        """Memory of the file. After the file was cut, a CPU access to a lost page ends the process; a task fails."""
         assert self._map is not None
         return memoryview(self._map)[offset : offset + size]
 
@@ -81,5 +81,5 @@ class Source:
         if not stat.S_ISREG(status.st_mode):
             raise CommandError(f"{self.path}: not a regular file, so it cannot be mapped")
         if status.st_size == 0 and os.pread(self._fd, 1, 0):
-            raise CommandError(f"{self.path}: it does not tell its size, so it cannot be mapped")
+            raise CommandError(f"{self.path}: its size is not known, so it cannot be mapped")
         return status.st_size

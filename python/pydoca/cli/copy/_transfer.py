@@ -1,6 +1,6 @@
-"""The copy itself: the other half's memory comes into a ring of slots, and from there in order to the destination.
+"""The copy itself: reads the other half's memory into a ring of slots, and writes them in order to the destination.
 
-Three things go on at a time: the device fills slots, a thread hashes and writes full ones, and the next windows arrive.
+Three things happen at a time: the device fills slots, a thread hashes and writes full ones, the next windows arrive.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pydoca.cli._two_processes.messages import Returned, Window
 from pydoca.cli._two_processes.peer import Peer
 from pydoca.cli.copy._destination import Destination
 
-# Measured: 4 MiB in all stay in the cache until they are hashed and written; the largest pieces cost a third more time.
+# Measured: 4 MiB stay in the cache until they are hashed and written; the largest pieces take a third more time.
 DEFAULT_PIECE_SIZE = 512 << 10
 DEFAULT_IN_FLIGHT = 8
 _MAX_RING = 1 << 30
@@ -31,7 +31,7 @@ Read = Callable[[pydoca.Buf, pydoca.Buf], pydoca.Task]
 
 
 class Reader(Protocol):
-    """What brings the other half's memory here."""
+    """Reads the other half's memory."""
 
     def reading(self, num_tasks: int) -> AbstractAsyncContextManager[Read]: ...
 
@@ -48,7 +48,7 @@ class DmaReader:
 
 
 class RdmaReader:
-    """Over a connection whose context has as many tasks."""
+    """Reads over a connection whose context has at least num_tasks tasks."""
 
     def __init__(self, connection: pydoca.RdmaConnection) -> None:
         self._connection = connection
@@ -60,14 +60,14 @@ class RdmaReader:
 
 @dataclass(frozen=True)
 class Plan:
-    """How a copy is cut up. Bytes."""
+    """How a copy is divided. piece_size is in bytes, in_flight counts tasks."""
 
     piece_size: int
     in_flight: int
 
     @classmethod
     def of(cls, info: pydoca.DeviceInfo, piece_size: int | None, in_flight: int | None) -> Plan:
-        """What was asked for, or else what suits the device; raises when the device cannot do it."""
+        """The given values, or else what suits the device; raises CommandError when the device cannot do that."""
         return cls._of(info, piece_size, in_flight, pydoca.Dma.max_buf_size(info), pydoca.Dma.max_num_tasks(info))
 
     @classmethod
@@ -92,7 +92,7 @@ class Plan:
         return cls(piece_size, in_flight)
 
     def fitted(self, size: int) -> Plan:
-        """The same plan without memory that so few bytes cannot use."""
+        """The same plan, with no more memory than size bytes can use."""
         piece_size = min(self.piece_size, max(size, 1))
         return Plan(piece_size, min(self.in_flight, max(1, -(-size // piece_size))))
 
@@ -100,7 +100,7 @@ class Plan:
 @dataclass(frozen=True)
 class _Piece:
     remote: pydoca.Mmap
-    address: int  # the host's
+    address: int  # in the host's memory
     size: int
     window: Window
     is_last: bool  # of its window
@@ -143,13 +143,13 @@ class Transfer:
             inventory = stack.enter_context(pydoca.BufInventory(2 * self._plan.in_flight))
             read = await stack.enter_async_context(reader.reading(self._plan.in_flight))
             thread = stack.enter_context(ThreadPoolExecutor(1, "pydoca-writer"))
-            stack.callback(self._destination.interrupt)  # after an error: the thread must not go on waiting
+            stack.callback(self._destination.interrupt)  # after an error, so that the thread does not wait on
             await together(self._start_tasks(read, inventory, local), self._finish_tasks(thread, progress))
 
     async def _start_tasks(self, read: Read, inventory: pydoca.BufInventory, local: pydoca.Mmap) -> None:
         async for piece in self._pieces():
             slot = await self._free.get()
-            # Without names for the bufs: one that lives on in this frame keeps its window from closing.
+            # Without names for the bufs, because a buf that lives on in this frame would keep its window open.
             task = read(
                 inventory.get_by_data(piece.remote, piece.address, piece.size),
                 inventory.get_by_addr(local, local.addr + slot * self._plan.piece_size, piece.size),
@@ -170,7 +170,7 @@ class Transfer:
             while writes:
                 await self._written(*writes.popleft(), progress)
         finally:
-            for write, _ in writes:  # after an error: they would only fail as well
+            for write, _ in writes:  # after an error: they would fail, too
                 write.cancel()
 
     async def _finish(self, started: _Started) -> None:
@@ -188,7 +188,7 @@ class Transfer:
         progress(self.bytes_done)
 
     def _consume(self, started: _Started) -> None:
-        """In the thread."""
+        """Runs in the writing thread."""
         begin = started.slot * self._plan.piece_size
         with memoryview(self._memory) as memory, memory[begin : begin + started.piece.size] as data:
             self._sha256.update(data)
@@ -208,7 +208,7 @@ class Transfer:
         if window.offset != offset or window.size > self._size - offset:
             raise pydoca.InvalidValueError(
                 f"the other half lends bytes {window.offset} to {window.offset + window.size} of its {self._size}, "
-                f"where those from {offset} are due"
+                f"where those from {offset} are expected"
             )
         remote = self._device.import_mmap(window.decoded_blob())
         self._windows[offset] = remote
@@ -220,6 +220,6 @@ class Transfer:
         return remote
 
     def _close_windows(self) -> None:
-        for remote in self._windows.values():  # only after an error, which another one must not hide
+        for remote in self._windows.values():  # only after an error, which a second one must not hide
             with suppress(pydoca.DocaError):
                 remote.close()

@@ -1,4 +1,4 @@
-"""`pydoca rdma ping-pong`: how long a message takes to and fro."""
+"""The work of `pydoca rdma ping-pong`: round trips, and how long they take."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pydoca.cli._two_processes.report import Reporter, Terminal
 
 _COMMAND = "rdma ping-pong"
 _MAX_SIZE = 1 << 30
-_SAMPLES_AT_ONCE = 64  # round trips between two looks at the bar
+_SAMPLES_AT_ONCE = 64  # round trips between two updates of the progress bar
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -130,33 +130,33 @@ async def _listen(
     arguments: argparse.Namespace,
     reporter: Reporter,
 ) -> dict[str, Any]:
-    """Size and count are the other half's to say."""
+    """The other half says size and count."""
     rdma = await _start(stack, engine, device)
     place = Place(_COMMAND, None, arguments.listen, arguments.timeout)
     other = f"pydoca rdma ping-pong --connect {device.info.ipv4_addr}:{arguments.listen}"
     connection = await take_first(rdma, place, other, reporter)
     size, count = wanted_by(connection.private_data.removeprefix(place.greeting))
     if not 1 <= size <= _MAX_SIZE:
-        raise CommandError(f"the other half wants messages of {size} bytes; at most {_MAX_SIZE} are taken")
+        raise CommandError(f"the other half wants messages of {size} bytes; this half takes at most {_MAX_SIZE}")
     await _while_connected(connection, _Player(rdma, size).serve(connection, count))
     await connection.ended()
     return {"device": device.name, "size": size, "count": count}
 
 
 def wanted_by(said: bytes) -> tuple[int, int]:
-    """The size and count that the other half says, of which a device may have cut off the zeros at the end."""
+    """The size and count that the other half says; a device may have cut off zeros at the end."""
     said = said.ljust(16, b"\0")
     return int.from_bytes(said[:8], "big"), int.from_bytes(said[8:16], "big")
 
 
 async def _while_connected(connection: pydoca.RdmaConnection, work: Any) -> Any:
-    """What the work gives, or an error when the other half goes away first."""
+    """The result of the work; raises when the other half ends first."""
     task = asyncio.create_task(work)
     ended = asyncio.create_task(_end_of(connection))
     try:
         await asyncio.wait({task, ended}, return_when=asyncio.FIRST_COMPLETED)
         if not task.done():
-            raise CommandError("the other half has gone before the last round trip")
+            raise CommandError("the other half ended before the last round trip")
         return task.result()
     finally:
         for waiting in (task, ended):

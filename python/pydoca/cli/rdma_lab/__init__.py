@@ -9,7 +9,7 @@ from pydoca.cli._arguments import Subparsers, add_command, add_json, add_timeout
 from pydoca.cli._errors import UsageError
 from pydoca.cli._values import count, size
 
-# What a guest boots with, and how many processors its machine can have.
+# The least memory that a guest boots with, and the most processors that its machine can have.
 _LEAST_MEMORY = 256 << 20
 _MOST_CPUS = 255
 

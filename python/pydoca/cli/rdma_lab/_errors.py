@@ -1,4 +1,4 @@
-"""Why a guest cannot start, or did not end by itself."""
+"""The error of a guest that cannot start, or does not end by itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One guest for one command: QEMU's command line, what it says, and its end."""
+"""One guest for one command: QEMU's command line, its output, and its end."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from typing import IO
 from pydoca.cli.rdma_lab import _initramfs, _kernel, _tools
 from pydoca.cli.rdma_lab._errors import TIMED_OUT, LabError
 
-# What is shown of the console of a guest that ended without a word of the command: lines that tell why, or the last.
+# Lines of the console that say why a guest ended before its command; without any, the last lines are shown.
 _TELLING = re.compile(r"^rdma-lab: |Kernel panic|^qemu-system-x86_64: |^insmod: ")
 _CONSOLE_LINES = 6
-# Nobody attacks this guest; software emulation pays for mitigations several times over. Its time stamp counter is the
-# machine's, which Linux would not believe.
+# This guest needs no defence against attacks, and mitigations are expensive under emulation. Its time stamp counter is
+# the machine's; Linux would not trust it.
 _KERNEL_ARGUMENTS = "console=ttyS0 quiet panic=-1 mitigations=off tsc=reliable"
 
 
 @dataclass(frozen=True)
 class Job:
-    """What to run, where, and in what guest."""
+    """A command, its directory and environment, and the guest for it."""
 
     command: Sequence[str]
     directory: Path
     environment: Mapping[str, str]
     pair: bool = False  # rxe0 and rxe1, each at one end of a cable, instead of rxe0 alone
-    results: Path | None = None  # a directory that the command can write to, and that stays
+    results: Path | None = None  # a directory of this machine that the command can write to
     memory: int = 2048  # MiB
     cpus: int = 2
     timeout: float = 600.0  # seconds, from the start of the guest
@@ -42,7 +42,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Outcome:
-    status: int  # the command's, as a shell has it
+    status: int  # of the command, as a shell reports it
     accel: str
     kernel: str
     boot_seconds: float
@@ -55,9 +55,9 @@ def run(
     err: Callable[[bytes], None],
     tell: Callable[[str], None] = lambda _: None,
 ) -> Outcome:
-    """Runs the job in a fresh guest, which is gone when this returns or raises; nothing else of it stays either.
+    """Runs the job in a new guest. When this returns or raises, the guest has ended and has left nothing.
 
-    out and err take what the command writes, tell says what is under way ("" once the command runs).
+    out and err take what the command writes; tell takes the name of the step under way ("" once the command runs).
     Raises LabError where the guest cannot boot, ends without a status, or takes longer than it may.
     """
     _tools.require()
@@ -73,7 +73,7 @@ def run(
 
 
 class _Report:
-    """What the guest's first process says of the command."""
+    """The reports of the guest's first process about the command."""
 
     def __init__(self, tell: Callable[[str], None]) -> None:
         self.status: int | None = None
@@ -116,7 +116,7 @@ class _Guest:
                 stdout=self._console,
                 stderr=self._console,
                 pass_fds=[initramfs, *write_ends],
-                start_new_session=True,  # a Ctrl-C is this process's, which ends the guest at once
+                start_new_session=True,  # a Ctrl-C reaches this process only, which ends the guest at once
             )
         finally:
             for descriptor in write_ends:
@@ -133,7 +133,7 @@ class _Guest:
         self._console.close()
 
     def relay(self, sinks: Sequence[Callable[[bytes], None]], timeout: float) -> None:
-        """Gives each sink what comes through its pipe, until QEMU has ended and with it the pipes."""
+        """Passes the output of each pipe to its sink, until QEMU ends and closes the pipes."""
         end = time.monotonic() + timeout
         with selectors.DefaultSelector() as selector:
             for descriptor, sink in zip(self._read_ends, sinks, strict=True):
@@ -156,11 +156,11 @@ class _Guest:
 
 
 def _script(job: Job) -> bytes:
-    """What init.sh takes from the job: two functions."""
+    """The two functions of the job that init.sh calls."""
     set_up = ["add_pair" if job.pair else "add_one_device"]
     if job.results is not None:
         set_up.append(f"mount_results {shlex.quote(str(job.results))}")
-    # The guest has one user, root. A program that names a folder after its user must not find another's folder.
+    # The guest has one user, root. A program that names a folder after its user must not find that of another user.
     variables = {**job.environment, "USER": "root", "LOGNAME": "root"}
     variables |= {"XDG_RUNTIME_DIR": "/run/lab", "PYDOCA_RDMA_LAB": "1"}
     assignments = [f"{name}={value}" for name, value in variables.items()]

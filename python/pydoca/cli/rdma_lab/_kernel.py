@@ -20,8 +20,8 @@ from pathlib import Path
 from pydoca.cli.rdma_lab import _tools
 from pydoca.cli.rdma_lab._errors import LabError
 
-# crc32_generic: rdma_rxe makes no device where the kernel has no crc32, and does not load it; newer kernels have it
-# built in.
+# crc32_generic: without crc32, rdma_rxe makes no device, and it does not load that module; newer kernels have it built
+# in.
 _MODULES = (
     *("crc32_generic", "virtio_pci", "virtio_console", "9p", "9pnet_virtio", "overlay"),
     *("dummy", "veth", "rdma_rxe", "ib_uverbs", "rdma_ucm"),
@@ -31,7 +31,7 @@ _META_PACKAGES = {"debian": "linux-image-amd64", "ubuntu": "linux-image-generic"
 # Up to Debian 13 the first has all; Debian 14 has the first four; Ubuntu keeps the modules apart, rdma_rxe in the last.
 _KINDS_OF_PACKAGES = ("image", "binary", "base", "modules", "modules-extra")
 _PARTIAL = ".partial-"
-# Where the boot protocol of x86 has them.
+# Offsets in an image, by the boot protocol of x86.
 _SETUP_SECTORS, _PAYLOAD = 0x1F1, 0x248
 
 
@@ -43,10 +43,9 @@ class Kernel:
 
 
 def get(tell: Callable[[str], None]) -> Kernel:
-    """The newest kernel of the cache; where there is none, the one that apt knows, downloaded now.
+    """The newest kernel of the cache; if the cache is empty, downloads the one that apt knows.
 
-    A cached kernel stays what it is until the user removes it: guests are the same from day to day, and start without a
-    network.
+    A cached kernel stays until the user removes it: so guests do not change from day to day, and need no network.
     """
     directory = _cache_directory()
     directory.mkdir(parents=True, exist_ok=True)
@@ -62,13 +61,13 @@ def _cache_directory() -> Path:
 
 
 def _modules_digest() -> str:
-    """Part of a cached kernel's name: it has the modules of this list, and no others."""
+    """Part of a cached kernel's name, because the cache holds these modules only."""
     return f"{zlib.crc32(' '.join(_MODULES).encode()):08x}"
 
 
 @contextmanager
 def _locked(directory: Path) -> Iterator[None]:
-    """One process at a time; what another one left half done is removed."""
+    """Lets one process at a time in, and removes the unfinished downloads of others."""
     with (directory / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         for left in directory.glob(f"{_PARTIAL}*"):
@@ -97,7 +96,7 @@ def _newest_release() -> str:
     meta = _META_PACKAGES[_tools.distribution()]
     match = re.search(r"Depends: linux-image-(\d\S*)", _run("apt-cache", "depends", meta))
     if match is None:
-        raise LabError(f"apt knows no kernel by the name of {meta}: apt-get update")
+        raise LabError(f"apt does not know the package {meta}: run apt-get update")
     return match[1]
 
 
@@ -109,7 +108,7 @@ def _packages(release: str) -> list[str]:
 
 
 def _image(root: Path, release: str) -> Path:
-    """Debian has it beside the modules from 14 on, as systemd wants it."""
+    """From Debian 14 on the image stands beside the modules, as systemd expects."""
     places = [root / "boot" / f"vmlinuz-{release}", root / "usr" / "lib" / "modules" / release / "vmlinuz"]
     for place in places:
         if place.exists():
@@ -130,7 +129,7 @@ def _copy_modules(root: Path, release: str, target: Path) -> None:
 
 
 def _files_of(root: Path, release: str, module: str) -> list[Path]:
-    """The module's file behind those that it needs; empty where all is built in."""
+    """The files that the module needs, and then its own; empty if the kernel has it built in."""
     try:
         text = _run(_tools.find("modprobe"), "-d", str(root), "-S", release, "--show-depends", module)
     except LabError:
@@ -141,15 +140,15 @@ def _files_of(root: Path, release: str, module: str) -> list[Path]:
 
 
 def _unpack(image: bytes) -> bytes:
-    """The kernel proper of a bootable image: an emulated CPU would take seconds to do the same at each boot."""
+    """The kernel in a bootable image: an emulated CPU would take seconds to unpack it at each boot."""
     sectors = image[_SETUP_SECTORS]
     offset, size = struct.unpack_from("<II", image, _PAYLOAD)
     begin = (sectors + 1) * 512 + offset
-    return _expand(image[begin : begin + size - 4])  # its length in bytes stands behind it
+    return _expand(image[begin : begin + size - 4])  # the payload ends with its length, 4 bytes
 
 
 def _expand(data: bytes) -> bytes:
-    """What was compressed by any of the ways that distributions use, or else the data as it is."""
+    """Decompresses data in any format that distributions use; returns other data as it is."""
     if data.startswith(b"\xfd7zXZ"):
         return lzma.decompress(data)
     if data.startswith(b"\x1f\x8b"):
@@ -160,7 +159,7 @@ def _expand(data: bytes) -> bytes:
 
 
 def _run(*command: str, cwd: Path | None = None) -> str:
-    """What the command prints; a LabError with its complaint where it fails."""
+    """Returns what the command prints; raises LabError with its last message when it fails."""
     run = subprocess.run(
         command, cwd=cwd, stdin=subprocess.DEVNULL, capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"}
     )

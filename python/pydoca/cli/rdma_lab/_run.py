@@ -40,7 +40,7 @@ class _Failure(CommandError):
 
 
 class _Line:
-    """What is under way, on one line of a terminal, gone when the command runs."""
+    """One line on a terminal that names the step under way; it disappears when the command runs."""
 
     def __init__(self) -> None:
         self._is_shown = False

@@ -1,4 +1,4 @@
-"""What this machine must have for a guest to boot, and how it gets what is missing."""
+"""The programs that a guest needs on this machine, and the packages that bring them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pydoca.cli.rdma_lab._errors import LabError
 
-# Where each stands, and the package of Debian and Ubuntu that brings it.
+# Each program, and its package in Debian and Ubuntu.
 _PROGRAMS = {
     "qemu-system-x86_64": "qemu-system-x86",
     "busybox": "busybox-static",
@@ -20,8 +20,8 @@ _PROGRAMS = {
     "rdma": "iproute2",
     "setpriv": "util-linux",
 }
-_PACKAGES = {**_PROGRAMS, "zstd": "zstd"}  # zstd only where the kernel is packed with it
-_RXE_DRIVER = Path("/etc/libibverbs.d/rxe.driver")  # without it programs see no device
+_PACKAGES = {**_PROGRAMS, "zstd": "zstd"}  # zstd is needed only for a kernel that is compressed with it
+_RXE_DRIVER = Path("/etc/libibverbs.d/rxe.driver")  # without it, programs do not see the device
 _ELF_INTERPRETER = 3
 
 
@@ -48,7 +48,7 @@ def require() -> None:
 
 
 def distribution() -> str:
-    """`ubuntu` or `debian`, by whose packages the guest's kernel comes."""
+    """The distribution whose packages bring the guest's kernel: `ubuntu` or `debian`."""
     try:
         release = platform.freedesktop_os_release()
     except OSError:
@@ -78,7 +78,7 @@ def _is_there(program: str) -> bool:
 
 
 def _is_static(program: Path) -> bool:
-    """Whether this ELF file runs where no library is, as in an initramfs."""
+    """Whether this ELF file runs without libraries, as in an initramfs."""
     data = program.read_bytes()
     (offset,) = struct.unpack_from("<Q", data, 32)
     size, count = struct.unpack_from("<HH", data, 54)

@@ -9,7 +9,7 @@ from pydoca.cli._arguments import Parser, Subparsers, add_command, add_group, ad
 from pydoca.cli._errors import CommandError, UsageError
 from pydoca.cli._values import count, log_level, utf8
 
-# What a file of flags may hold.
+# The flags that a file may hold.
 _FILE_SECTIONS = {
     "doca_general_flags": ("log-level", "sdk-log-level"),
     "doca_program_flags": (
@@ -52,12 +52,12 @@ def _add_part(parts: Subparsers, name: str, description: str) -> None:
 
 
 def _add_general_flags(parser: Parser) -> None:
-    """Those of every program that has DOCA's argument parser."""
+    """Adds the flags of every program that uses DOCA's argument parser."""
     levels = "10 (none), 20 (critical), 30 (errors), 40 (warnings), 50 (info), 60 (debug), 70 (trace)"
     parser.add_argument(
-        "-l", "--log-level", type=log_level, metavar="N", help=f"what it tells on standard error: {levels}"
+        "-l", "--log-level", type=log_level, metavar="N", help=f"messages of the command on standard error: {levels}"
     )
-    parser.add_argument("--sdk-log-level", type=log_level, metavar="N", help="what the engine tells there")
+    parser.add_argument("--sdk-log-level", type=log_level, metavar="N", help="messages of the engine there")
     parser.add_argument(
         "-j",
         "--json",
@@ -69,7 +69,7 @@ def _add_general_flags(parser: Parser) -> None:
 
 
 def check(arguments: argparse.Namespace) -> None:
-    """Also adds what a file of flags says."""
+    """Also takes the flags of a file into the arguments."""
     if arguments.flag_file is not None:
         _take_defaults(arguments.parser, arguments.flag_file)
         vars(arguments).update(vars(arguments.parse_again()))
@@ -78,7 +78,7 @@ def check(arguments: argparse.Namespace) -> None:
 
 
 def _take_defaults(parser: Parser, path: str) -> None:
-    """What a file says holds where the command line says nothing."""
+    """Makes the flags of the file the parser's defaults, so that the command line wins."""
     from pydoca.cli.sync_event._flag_file import read_flags
 
     try:

@@ -1,4 +1,4 @@
-"""A sync event in either of its modes, for a process that has more to watch than the event."""
+"""A sync event in either of its modes, for a process that also watches signals and a connection."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Protocol
 
 import pydoca
 
-_SLICE = 0.01  # seconds of a synchronous wait after which the loop looks for signals and the other process's messages
+_SLICE = 0.01  # seconds of a synchronous wait, after which the loop handles signals and messages
 
 
 class Counter(Protocol):
-    """Publishing gives the value before, where that is known; waiting gives the value that came."""
+    """publish() returns the previous value, where it is known; wait() returns the value that came."""
 
     @property
     def published_with(self) -> str: ...
@@ -26,8 +26,8 @@ class Counter(Protocol):
 async def start(
     stack: AsyncExitStack, engine: pydoca.ProgressEngine, event: pydoca.SyncEvent, arguments: argparse.Namespace
 ) -> Counter:
-    """Starts the event in the mode that was asked for; the stack ends it."""
-    stack.push(event)  # closes it: its with would start it as well, for the synchronous mode only
+    """Starts the event in the mode that the arguments name; the stack ends it."""
+    stack.push(event)  # the stack closes it; entering it would start it, in synchronous mode only
     if not arguments.is_async:
         event.start()
         return _Synchronous(event, arguments.atomic)

@@ -10,7 +10,7 @@ from pydoca.cli._errors import CommandError, describe
 
 
 def read_flags(path: str, sections: Mapping[str, Sequence[str]]) -> list[str]:
-    """The flags of a file as a command line has them; sections: which long names may stand in which of its objects."""
+    """The flags of a file, as words of a command line. sections: the long names that each of its objects may have."""
     document = _load(path)
     _require_known(path, document, sections)
     return [flag for name in document for flag in _flags(path, name, document[name], sections[name])]

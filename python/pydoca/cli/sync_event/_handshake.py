@@ -1,7 +1,7 @@
 """`pydoca sync-event local` and `pydoca sync-event remote`: two processes that signal each other by sync events.
 
 There is one event for each direction. local makes both, hands their blobs over comch, publishes the signal and waits
-for the answer; remote imports both, waits for the signal and publishes the answer. Which side each runs on is free.
+for the answer; remote imports both, waits for the signal and publishes the answer. Each may run on either side.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from pydoca.cli._two_processes.report import Terminal
 from pydoca.cli.sync_event._counter import Counter, start
 from pydoca.cli.sync_event._log_output import show_logs
 
-# The events begin at 0, so that adding comes to the same as setting.
+# The events begin at 0, so that adding and setting have the same result.
 SIGNAL = 10
 ANSWER = 20
-_HANG_UP = 1.0  # seconds that the local part has for it
+_HANG_UP = 1.0  # seconds that the local part has to hang up
 
 _OTHER = {"local": "remote", "remote": "local"}
 _USUAL_SIDE = {"local": pydoca.Side.HOST, "remote": pydoca.Side.DPU}
@@ -61,7 +61,7 @@ async def _handshake(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def _open_device(arguments: argparse.Namespace) -> pydoca.Device:
-    """Of the part's usual side, unless a representor or the device that is named says otherwise."""
+    """Opens a device of the part's usual side, unless the given representor or device is of the other side."""
     selector, rep = arguments.pci_addr, arguments.rep_pci_addr
     if rep is not None or (selector is None and _USUAL_SIDE[arguments.part] == pydoca.Side.DPU):
         return comch_link.open_dpu_device(selector, rep)
@@ -100,14 +100,14 @@ async def _meet(
 async def _agree_on_parts(peer: Peer, part: str) -> None:
     await peer.send(Part(part))
     if (other := (await peer.receive(Part)).name) == part:
-        raise CommandError(f"both processes are {other!r}: one has to be {_OTHER[other]!r}")
+        raise CommandError(f"both processes are {other!r}: one must be {_OTHER[other]!r}")
 
 
 def _command_of_other(device: pydoca.Device, arguments: argparse.Namespace) -> str:
     name = f" --name {arguments.name}" if arguments.name != "sync-event" else ""
     if device.side == _USUAL_SIDE[arguments.part]:
         return f"pydoca sync-event {_OTHER[arguments.part]}{name}"
-    return f"pydoca sync-event {_OTHER[arguments.part]} -d DEVICE{name}"  # the other side's
+    return f"pydoca sync-event {_OTHER[arguments.part]} -d DEVICE{name}"  # DEVICE is one of the other side
 
 
 async def _play_local(

@@ -10,7 +10,7 @@ from pydoca._log import to_logging
 
 
 def show_logs(level: LogLevel | None, sdk_level: LogLevel | None) -> None:
-    """Shows what the command says up to level, and the engine up to sdk_level; nothing where that is None."""
+    """Shows messages of the command up to level, and of the engine up to sdk_level; None shows nothing."""
     engine, command = logging.getLogger("pydoca"), logging.getLogger("pydoca.app")
     engine.setLevel(to_logging(sdk_level or LogLevel.DISABLE))
     command.setLevel(to_logging(level or LogLevel.DISABLE))
