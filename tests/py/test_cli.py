@@ -1,4 +1,4 @@
-"""The command `pydoca`: what there is, what it can do, and how it answers a wrong command line."""
+"""The command `pydoca`: `devices`, `caps`, and its answers to a wrong command line."""
 
 import json
 import os
@@ -104,7 +104,7 @@ def test_devices_are_json(commands):
 
 
 def test_a_backend_without_devices_says_why(commands):
-    """Or has devices: then it is not among those that have none."""
+    """A backend that has devices gives no reason."""
     env = {**commands.env, "PYDOCA_BACKEND": ""}
     document = json.loads(commands.run("devices", "--json", env=env).stdout)
     reasons = {entry["backend"]: entry["unavailable"] for entry in document if "unavailable" in entry}
@@ -189,7 +189,7 @@ def test_tracebacks_are_shown_on_request(commands, way):
     assert "Traceback" in run.stderr
 
 
-def test_a_reader_that_goes_early_is_no_noise(commands):
+def test_a_reader_that_goes_early_causes_no_message(commands):
     reader, writer = os.pipe()
     os.close(reader)
     run = commands.run("devices", stdout=writer)
@@ -204,7 +204,7 @@ def test_an_error_without_standard_error_is_not_output(commands):
     assert (run.returncode, run.stdout, run.stderr) == (1, "", "")
 
 
-def test_standard_output_that_is_closed_is_nobodys(commands):
+def test_a_closed_standard_output_is_not_an_error(commands):
     line = ["sh", "-c", '"$@" >&-', "sh", *commands.line("devices")]
     run = subprocess.run(line, capture_output=True, text=True, timeout=30, env=commands.env)
     assert (run.returncode, run.stderr) == (0, "")

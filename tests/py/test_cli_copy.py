@@ -44,7 +44,7 @@ def test_the_copy_is_the_same(commands, tmp_path, size):
 
 
 def test_a_file_of_several_windows(commands, tmp_path):
-    """Several windows fit into so many tasks in flight, and none of them may wait for another's return."""
+    """Several windows fit into the tasks in flight; no window may wait for the return of another one."""
     source = make_file(tmp_path / "source", 129 * MIB)
     run = commands.run("copy", source, tmp_path / "copy", "--piece-size", "2M", "--in-flight", 100, "--json")
     result = copied(run)
@@ -98,7 +98,7 @@ def test_a_terminal_shows_a_bar(commands, tmp_path):
     while select.select([ours], [], [], 0)[0]:
         try:
             shown += os.read(ours, 65536)
-        except OSError:  # all is read
+        except OSError:  # the copy has read all bytes
             break
     os.close(ours)
     assert run.returncode == 0
@@ -219,7 +219,7 @@ def test_a_fifo_is_written_directly(commands, tmp_path):
 
 
 def test_a_copy_takes_little_memory(commands, tmp_path):
-    """A file larger than memory is no different: it is mapped, and lent in windows. Anonymous memory is limited."""
+    """The file is mapped, and lent in windows; the limit is for anonymous memory."""
     source = tmp_path / "source"
     with source.open("wb") as file:
         file.truncate(400 * MIB)
@@ -242,7 +242,7 @@ def test_copies_side_by_side_do_not_disturb_each_other(commands, tmp_path):
 
 
 def test_nothing_is_left_in_the_system(commands, tmp_path):
-    """In a network namespace of its own, every socket with an abstract name is this test's."""
+    """In a network namespace of its own, the test made every socket with an abstract name."""
     unshare = [shutil.which("unshare") or "unshare", "--net", "--map-root-user"]
     if subprocess.run([*unshare, "true"], capture_output=True).returncode:
         pytest.skip("this system does not permit unshare --net")

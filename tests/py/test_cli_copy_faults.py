@@ -46,7 +46,7 @@ def source(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def target(tmp_path: Path) -> Iterator[Path]:
-    """A destination that has to be as it was when the test is over."""
+    """A destination that must be unchanged when the test is over."""
     target = tmp_path / "target"
     target.write_text(OLD)
     yield target
@@ -77,10 +77,10 @@ def test_a_source_that_does_not_tell_its_size(commands, target):
 
 @pytest.fixture
 def as_nobody() -> list[str]:
-    """What to put before a command so that permissions hold for it, also when root runs the tests."""
+    """The start of a command line for which permissions hold, also when root runs the tests."""
     if os.geteuid() != 0:
         return []
-    unshare = [shutil.which("unshare") or "unshare", "--user"]  # root of nothing
+    unshare = [shutil.which("unshare") or "unshare", "--user"]  # a root without any rights
     if subprocess.run([*unshare, "true"], capture_output=True).returncode:
         pytest.skip("root may do everything here, and cannot lay that down: unshare --user is not permitted")
     return unshare
@@ -107,7 +107,7 @@ def test_a_destination_in_a_directory_that_is_missing(commands, source, tmp_path
 
 
 def test_a_destination_that_is_not_writable(commands, source, tmp_path):
-    """Not even root writes there, and the file system has no unnamed files."""
+    """Root cannot write there either, and the file system has no unnamed files."""
     require_error(commands.run("copy", source, "/sys/pydoca-copy"), "/sys/pydoca-copy: ")
 
 
@@ -149,7 +149,7 @@ def test_a_limit_on_the_size_of_files(commands, source, target):
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (MIB, MIB))
 
-    small = ("--piece-size", "64K", "--in-flight", "2")  # the limit holds for memory that the device writes to as well
+    small = ("--piece-size", "64K", "--in-flight", "2")  # the limit includes the memory that the device writes to
     run = commands.run("copy", *small, source, target, preexec_fn=limit)
     require_error(run, str(target), os.strerror(errno.EFBIG))
 
@@ -161,10 +161,10 @@ def test_a_limit_on_the_size_of_files(commands, source, target):
     ("options", "parts"),
     [
         (["--device", "09:00.0"], ["09:00.0", "0b:00.0"]),
-        (["--device", "03:00.0"], ["03:00.0"]),  # the DPU's
-        (["--dpu-device", "0b:00.0"], ["0b:00.0"]),  # the host's
+        (["--device", "03:00.0"], ["03:00.0"]),  # a device of the DPU
+        (["--dpu-device", "0b:00.0"], ["0b:00.0"]),  # a device of the host
         (["--rep", "0c:00.0"], ["0c:00.0", "representor"]),
-        (["--device", "0b:00.1", "--dpu-device", "p0"], ["0b:00.1"]),  # p1 holds its representor
+        (["--device", "0b:00.1", "--dpu-device", "p0"], ["0b:00.1"]),  # p1 holds the representor of pf1
         (["--piece-size", "3M"], ["--piece-size", "2097152"]),
         (["--in-flight", "70000"], ["--in-flight", "65536"]),
         (["--piece-size", "2M", "--in-flight", "513"], ["bytes of memory"]),
@@ -180,7 +180,7 @@ def test_one_side_only_in_the_environment(commands, source, target):
 
 
 def test_a_name_that_is_in_use(commands, target):
-    """The first one says on its terminal that it waits, and then it has the name."""
+    """The first one has the name once it says on its terminal that it waits."""
     terminal, theirs = pty.openpty()
     first = commands.start("copy", "--side", "dpu", "--name", "taken", target, stderr=theirs)
     os.close(theirs)
@@ -218,7 +218,7 @@ def test_waiting_ends_by_a_signal(commands, source, target, side, number):
 
 
 class Held:
-    """A copy into a FIFO that is not read on: for certain in its middle, and there for as long as the test wants."""
+    """A copy into a FIFO whose reader pauses: it stays in its middle for as long as the test needs."""
 
     SIZE = 4 * MIB
     OPTIONS = ("--piece-size", "64K", "--in-flight", "2")
@@ -241,14 +241,14 @@ class Held:
         commands.wait_until(self._has_read_all, "the host's digest")
 
     def _has_read_all(self) -> bool:
-        """Whether the host has read the whole file for its own digest: it reads no more (modules count too)."""
+        """Whether the host has read the whole file for its own digest, as it no longer reads (modules count, too)."""
         count = int(Path(f"/proc/{self.pids['host']}/io").read_text().split()[1])
         if count != self._bytes_read:
             self._bytes_read, self._still_since = count, time.monotonic()
         return count >= self.SIZE and time.monotonic() - self._still_since > 0.2
 
     def read_on(self) -> None:
-        """Until the writer closes the FIFO, or the copy fails."""
+        """Reads until the writer closes the FIFO, or the copy fails."""
         poll = select.poll()
         poll.register(self.reader, select.POLLIN)
         while poll.poll(30000):
@@ -259,7 +259,7 @@ class Held:
                 continue
 
     def ends(self, limit: float = LIMIT) -> dict:
-        """Exit code and errors of each process that the test started, which all end within the limit."""
+        """Exit code and errors of each process that the test started; all must end within the limit."""
         end = time.monotonic() + limit
         ends = {}
         for side, process in self.processes.items():
@@ -377,7 +377,7 @@ def test_the_front_end_says_that_the_source_was_cut(held):
 
 
 def test_a_source_that_changes_while_it_is_copied(held):
-    """The host has read the file as it was, the DPU reads it as it is."""
+    """The host read the old bytes for its digest; the DPU reads the new ones."""
     copy = held(by_hand=True)
     with copy.source.open("r+b") as file:
         file.seek(-1, os.SEEK_END)
@@ -394,7 +394,7 @@ def test_a_source_that_changes_while_it_is_copied(held):
 @pytest.mark.parametrize("side", ["host", "dpu"])
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 def test_a_file_is_not_touched_by_half_a_copy(commands, tmp_path, target, side, number):
-    """A sparse file in tiny pieces: slow enough to be met in its middle, when the new file has some bytes."""
+    """A sparse file in tiny pieces, so slow that the signal comes in its middle, when the new file has some bytes."""
     source = tmp_path / "sparse"
     with source.open("wb") as file:
         file.truncate(256 * MIB)
@@ -418,7 +418,7 @@ def size_of_unnamed_file(pid: int, directory: Path) -> int:
     return 0
 
 
-# ---- a half that speaks something else
+# ---- a half that sends other messages
 
 STRANGER = """
 import asyncio, sys
@@ -514,7 +514,7 @@ def test_the_host_refuses_what_is_not_an_answer(commands, source, word, part):
 
 
 def test_the_host_compares_the_digest(commands, tmp_path):
-    """Of an empty file, since no window has to be returned."""
+    """The file is empty, so that no window has to be returned."""
     empty = make_file(tmp_path / "empty", 0)
     run, told = run_with_stranger(commands, "host", empty, "encode(Report(0, '0' * 64))")
     require_error(run, "0" * 64, "e3b0c44298fc1c14", "discarded")

@@ -36,7 +36,7 @@ parent = "uplink"
 representor = "port_rep"
 """
 
-# The command, but for its publishing, where it waits for ever.
+# The command; but it waits for ever where it would publish.
 HOLDING = """
 import asyncio, sys
 from pydoca.cli import main
@@ -51,7 +51,7 @@ sys.exit(main(sys.argv[1:]))
 """
 
 
-# A host process that comes, sends so many of its part's messages, and then lives on in silence.
+# A host process that connects, sends the given number of its part's messages, and then sends nothing more.
 SILENT = """
 import asyncio, sys
 import pydoca
@@ -88,13 +88,13 @@ def end_of(run) -> tuple[int, str, str]:
 
 
 def ends(processes: "dict[str, subprocess.Popen[str]]", timeout: float = 30.0) -> dict:
-    """Exit code, output and errors of each."""
+    """Exit code, output and errors of each process."""
     outputs = {part: process.communicate(timeout=timeout) for part, process in processes.items()}
     return {part: (processes[part].returncode, *outputs[part]) for part in processes}
 
 
 def shake_hands(commands, local=(), remote=(), first: str = "local", **options) -> dict:
-    """The results of both."""
+    """The results of both processes."""
     flags = {"local": local, "remote": remote}
     processes = {}
     for part in (first, OTHER[first]):
@@ -185,7 +185,7 @@ def test_text_tells_what_was_seen(commands):
 
 
 def test_the_parts_may_change_sides(commands):
-    """The DPU's events, imported by the host."""
+    """The DPU makes the events, and the host imports them."""
     results = shake_hands(commands, ["-r", "0b:00.1"], ["-d", "0b:00.1", "--async"], "remote")
     require_handshake(results, {"local": "set", "remote": "async-set"})
     assert (results["local"]["side"], results["local"]["device"]) == ("dpu", "0000:03:00.1")
@@ -330,7 +330,7 @@ def test_log_levels_show_what_the_command_says(commands):
         (["local", "-d", "09:00.0"], ["09:00.0", "0b:00.0"]),
         (["remote", "-d", "09:00.0"], ["09:00.0", "03:00.0"]),
         (["remote", "-r", "0c:00.0"], ["0c:00.0", "representor"]),
-        (["remote", "-d", "p1", "-r", "0b:00.0"], ["0b:00.0"]),  # p0's
+        (["remote", "-d", "p1", "-r", "0b:00.0"], ["0b:00.0"]),  # p0 holds this representor
         (["local", "-d", "0b:00.0", "-r", "0b:00.0"], ["0b:00.0"]),  # the host has no representors
         (["local", "--async", "--async_num_tasks", "70000"], ["--async_num_tasks", "65536"]),
         (["local", "--name", "n" * 200], ["n" * 20]),
@@ -352,7 +352,7 @@ def test_the_other_part_never_comes(commands, part):
 @pytest.mark.parametrize("flags", [[], ["--async"]], ids=["synchronous", "asynchronous"])
 @pytest.mark.parametrize(("part", "count"), [("remote", 0), ("remote", 1), ("remote", 2), ("local", 0), ("local", 1)])
 def test_the_other_part_comes_and_keeps_silent(commands, part, count, flags):
-    """The timeout ends the command, not the other process, which stays."""
+    """The timeout ends the command, but not the other process."""
     line = [sys.executable, "-P", "-c", SILENT, OTHER[part], str(count)]
     with subprocess.Popen(
         line, env=commands.env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True

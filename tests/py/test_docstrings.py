@@ -1,4 +1,4 @@
-"""Whoever asks help() for a public class gets an answer, for each of its properties and methods."""
+"""Every public class, property, method and function has a docstring for help()."""
 
 import enum
 import inspect
@@ -9,7 +9,7 @@ from public_names import MODULES, PROTOCOLS, members, public_classes
 
 
 def own_lines(doc: str | None) -> list[str]:
-    """Without the signature, which is pybind11's."""
+    """The lines without pybind11's signature."""
     return [line for line in (doc or "").splitlines() if line.strip() and "->" not in line]
 
 

@@ -1,4 +1,4 @@
-"""Who may include or import whom. Each failure names the rule and every line that breaks it."""
+"""The files that a file may include or import. Each failure names the rule and every line that breaks it."""
 
 import ast
 import json
@@ -17,7 +17,7 @@ BACKENDS = SRC / "backend"
 BINDINGS = ROOT / "cpp/bindings"
 PACKAGE = ROOT / "python/pydoca"
 
-# A public header includes only headers that stand in an earlier row; headers of one row do not know one another.
+# A public header includes only headers that stand in an earlier row; headers of one row do not include one another.
 ORDER = [
     ["status"],
     ["types"],
@@ -162,7 +162,7 @@ def test_the_core_knows_no_library():
 
 
 def test_a_library_knows_no_other_library():
-    """But for the sync events of network peers, which are operands of RDMA's tasks."""
+    """The exception: sync events of network peers are operands of RDMA's tasks."""
     faults = []
     for path in cxx_files(*(folder for folder in (SRC / "library").iterdir() if folder.is_dir())):
         others = {folder.name for folder in (SRC / "library").iterdir() if folder.is_dir()} - {path.parent.name}
@@ -293,7 +293,7 @@ def test_private_modules_import_one_another_downwards():
 
 
 def test_commands_do_not_import_one_another():
-    """But for a folder of commands, whose parts stand in it; the parser alone has them all."""
+    """A folder holds the parts of one command or group; only the parser imports all commands."""
     cli = PACKAGE / "cli"
     commands = {path.name.removesuffix(".py") for path in cli.iterdir() if path.name[0].isalpha()}
     faults = []
@@ -307,7 +307,7 @@ def test_commands_do_not_import_one_another():
 
 
 def test_the_rdma_lab_stands_apart():
-    """Its command line may use what commands have in common; what makes the guest uses the standard library alone."""
+    """Its command line may import the commands' shared modules; its other files import the standard library only."""
     lab = PACKAGE / "cli/rdma_lab"
     command = {lab / "__init__.py": "pydoca.cli._", lab / "_run.py": "pydoca.cli._"}
     own = "pydoca.cli.rdma_lab."

@@ -1,4 +1,4 @@
-"""How the extension module is compiled and linked: what a fault in it, or an attacker, meets in a release build."""
+"""How the extension module is compiled and linked: the protections of a release build."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -30,7 +30,7 @@ def dynamic(module: ELFFile) -> DynamicSection:
 
 @pytest.fixture(scope="module")
 def wanted(symbols: SymbolTableSection) -> set[str]:
-    """What other libraries are to define for it, without versions."""
+    """The symbols that other libraries must define for it, without versions."""
     return {symbol.name.partition("@")[0] for symbol in symbols.iter_symbols() if symbol["st_shndx"] == "SHN_UNDEF"}
 
 
@@ -58,7 +58,7 @@ def test_functions_check_their_stack(wanted):
 
 
 def test_calls_of_the_c_library_check_their_buffers():
-    # What the compiler proves to be in bounds leaves no symbol: so far, every call whose buffer it knows.
+    # No symbol to look for: so far the compiler proves every call whose buffer it knows to be in bounds.
     assert _core.__fortify_level__ >= 2
 
 

@@ -1,4 +1,4 @@
-"""`pydoca rdma-lab`: a command in a guest, what comes back of it, and that nothing else of the guest stays."""
+"""`pydoca rdma-lab`: a command in a guest, its output and status here, and nothing left of the guest."""
 
 import gzip
 import json
@@ -57,7 +57,7 @@ def test_output_and_status_of_a_command_come_back(lab, commands, tmp_path):
 
 
 def test_a_pair_of_devices_and_a_report(lab, commands):
-    """On a terminal it says meanwhile what is under way."""
+    """On a terminal it names the step under way."""
     terminal, theirs = os.openpty()
     run = in_lab(commands, "--pair", "--json", "--", "ls", "/sys/class/infiniband", stderr=theirs)
     os.close(theirs)
@@ -138,7 +138,7 @@ def test_other_distributions_are_refused_by_name(monkeypatch):
         _tools.require()
 
 
-def test_a_busybox_with_libraries_will_not_do():
+def test_a_busybox_that_needs_libraries_is_refused():
     assert not _tools._is_static(Path(sys.executable))
 
 
@@ -200,7 +200,7 @@ def cache(tmp_path, monkeypatch) -> Path:
     return tmp_path / "pydoca" / "rdma-lab"
 
 
-def test_the_kernel_is_downloaded_once_by_all_who_want_it_first(cache, monkeypatch):
+def test_the_kernel_is_downloaded_once(cache, monkeypatch):
     downloads = []
 
     def download(*command, cwd):

@@ -1,7 +1,7 @@
-"""Python programs in processes that a warm interpreter forks, which has imported what they are going to.
+"""Python programs in processes that a warm interpreter forks; it has already imported the programs' modules.
 
-In the guest of the RDMA lab, whose processor is software, the start of an interpreter takes seconds: longer than what
-most tests are about.
+In the guest of the RDMA lab, whose processor is emulated, an interpreter takes seconds to start: longer than most tests
+take.
 """
 
 import contextlib
@@ -22,11 +22,11 @@ from pathlib import Path
 from typing import IO, Any
 
 PR_SET_CHILD_SUBREAPER = 36  # prctl(2)
-READ_AT_START = ("LD_", "PYTHON", "PYDOCA_LOG")  # variables that count when the interpreter or pydoca starts
+READ_AT_START = ("LD_", "PYTHON", "PYDOCA_LOG")  # variables that are read when the interpreter or pydoca starts
 
 
 class Process:
-    """What tests use of subprocess.Popen, for a process that another one forked; its pipes are texts."""
+    """The part of subprocess.Popen that tests use, for a process that another one forked; its pipes are texts."""
 
     def __init__(self, args: list[str], pid: int, stdin: "IO[str] | None", stdout: IO[str], stderr: IO[str]) -> None:
         self.args = args
@@ -60,7 +60,7 @@ class Process:
         self.send_signal(signal.SIGKILL)
 
     def communicate(self, timeout: float | None = None) -> tuple[str, str]:
-        """The rest of what it writes; then it has ended, and its pipes are closed."""
+        """Returns the rest of its output, after it has ended; closes its pipes."""
         texts = ["", ""]
 
         def read(number: int, pipe: IO[str]) -> None:
@@ -95,7 +95,7 @@ class WarmPython:
         self._environment = _read_at_start(os.environ)
 
     def can_have(self, env: Mapping[str, str]) -> bool:
-        """Whether it is not too late for this environment."""
+        """Whether a forked program can still get this environment."""
         return _read_at_start(env) == self._environment
 
     def start(
@@ -128,7 +128,7 @@ def _read_at_start(env: Mapping[str, str]) -> dict[str, str]:
 
 
 def _receive(connection: socket.socket, size: int) -> bytes:
-    """So many bytes; fewer when the other end has gone."""
+    """Reads this number of bytes; fewer when the other end is closed."""
     data = b""
     while len(data) < size and (more := connection.recv(size - len(data))):
         data += more
@@ -136,7 +136,7 @@ def _receive(connection: socket.socket, size: int) -> bytes:
 
 
 def _serve(connection: socket.socket) -> Callable[[], Any] | None:
-    """Returns in every child, with its program; None in the server, when whoever asks has gone."""
+    """Returns in every child, with its program; in the server None, when the requests end."""
     while True:
         size, descriptors, _, _ = socket.recv_fds(connection, 4, 3)
         if not size:

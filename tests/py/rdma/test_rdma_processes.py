@@ -98,7 +98,7 @@ def test_a_server_goes_on_when_a_client_has_gone_before_it_was_accepted(
     *gone, last = end_of(server, patience).splitlines()
     assert last == "the client wrote Hello over RDMA and says goodbye"
     assert all(line.startswith("a client has gone before it was accepted: ") for line in gone)
-    assert gone or rdma_names[0] == "sim"  # whose listener forgets such a request by itself
+    assert gone or rdma_names[0] == "sim"  # their listener drops such a request itself
 
 
 MORTAL = """
@@ -137,7 +137,7 @@ def test_a_program_of_pyverbs_shares_its_domain(start, devices, patience, pyverb
 
 
 def options(names, listener):
-    """Of the commands: the device, unless it is the simulator's, and the backend."""
+    """The options of the commands: the backend, and the device unless it is a simulated one."""
     name = names[0 if listener else 1]
     return ["--backend", "sim"] if name == "sim" else ["--backend", "verbs", "--device", name]
 
@@ -166,7 +166,7 @@ def test_a_file_is_copied(commands, rdma_names, patience, unused_port, tmp_path,
 @pytest.mark.parametrize("killed", ["reader", "lender"])
 def test_a_half_that_dies_ends_the_other(commands, rdma_names, patience, unused_port, tmp_path, killed):
     os.mkfifo(tmp_path / "slow")
-    hold = os.open(tmp_path / "slow", os.O_RDWR)  # which nobody reads
+    hold = os.open(tmp_path / "slow", os.O_RDWR)  # no process reads it
     (tmp_path / "file").write_bytes(bytes(64 << 20))
     over = ["copy", "--transport", "rdma"]
     place = f"{address(rdma_names)}:{unused_port}"
@@ -241,7 +241,7 @@ def test_what_does_not_fit_together_is_refused(commands, line, text):
     assert text in done.stderr
 
 
-def test_a_half_that_has_gone_already_is_told_of(pair, run, unused_port):
+def test_a_half_that_has_ended_already_is_reported(pair, run, unused_port):
     class Told(Terminal):
         def waiting(self, what):
             told.append(what)
@@ -271,7 +271,7 @@ def test_a_half_that_has_gone_already_is_told_of(pair, run, unused_port):
     assert told == ["the process that connected has ended (the peer has gone); waiting for the next one"]
 
 
-def test_nobody_comes(commands, rdma_names, unused_port):
+def test_no_process_connects(commands, rdma_names, unused_port):
     done = commands.run("rdma", "ping-pong", "--listen", unused_port, "--timeout", "0.2", *options(rdma_names, True))
     assert done.returncode == 1
     assert "no process connected to" in done.stderr
