@@ -32,19 +32,8 @@ async def run(arguments: argparse.Namespace, reporter: Reporter) -> dict[str, An
         other = f"pydoca copy --side dpu --name {arguments.name} DST"
         link = await connect(stack, engine, device, Meeting(arguments.name, arguments.timeout, other), reporter)
         peer = await stack.enter_async_context(Peer(link, "the DPU process", "copy"))
-        half = LendingHalf(source, device, peer)
-        try:
-            await peer.while_there(half.lend())
-        except PeerError:
-            source.require_whole()  # explains the error better, if it is the cause
-            raise
-        return {
-            "source": source.path,
-            "bytes": source.size,
-            "sha256": half.sha256,
-            "host_device": device.pci_addr,
-            "host_pid": os.getpid(),
-        }
+        result = await LendingHalf(source, device, peer).run()
+        return {**result, "host_device": device.pci_addr, "host_pid": os.getpid()}
 
 
 class LendingHalf:
@@ -56,15 +45,24 @@ class LendingHalf:
         self._peer = peer
         self._over_rdma = over_rdma
         self._lent: deque[tuple[int, pydoca.Mmap]] = deque()
-        self.sha256 = ""
 
-    async def lend(self) -> None:
+    async def run(self) -> dict[str, Any]:
+        try:
+            digest = await self._peer.while_there(self._lend())
+        except PeerError:
+            self._source.require_whole()  # explains the error better, if it is the cause
+            raise
+        return {"source": self._source.path, "bytes": self._source.size, "sha256": digest}
+
+    async def _lend(self) -> str:
+        """Returns the digest of the file, to which the peer's is equal."""
         try:
             await self._peer.send(Offer(self._source.name, self._source.size))
-            self.sha256, report = await together(asyncio.to_thread(self._source.sha256), self._lend_windows())
-            self._compare(report)
+            digest, report = await together(asyncio.to_thread(self._source.sha256), self._lend_windows())
+            self._compare(report, digest)
             await self._peer.send(Commit())
             await self._peer.receive(Committed)
+            return str(digest)
         finally:
             self._source.stop()
             self._take_all_back()
@@ -100,10 +98,10 @@ class LendingHalf:
             with contextlib.suppress(pydoca.DocaError):
                 self._lent.pop()[1].close()
 
-    def _compare(self, report: Report) -> None:
+    def _compare(self, report: Report, digest: str) -> None:
         self._source.require_whole()
-        if (report.size, report.sha256) != (self._source.size, self.sha256):
+        if (report.size, report.sha256) != (self._source.size, digest):
             raise CommandError(
                 f"{self._source.path}: the other half read {report.size} bytes with SHA-256 {report.sha256}, the file "
-                f"has {self._source.size} with {self.sha256}; was it written to meanwhile? The copy is discarded"
+                f"has {self._source.size} with {digest}; was it written to meanwhile? The copy is discarded"
             )

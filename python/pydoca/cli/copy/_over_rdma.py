@@ -8,7 +8,6 @@ from contextlib import AsyncExitStack
 from typing import Any
 
 import pydoca
-from pydoca.cli._errors import PeerError
 from pydoca.cli._two_processes.peer import Peer
 from pydoca.cli._two_processes.rdma_link import Place, accept, connect, open_rdma_device
 from pydoca.cli._two_processes.report import Reporter
@@ -36,19 +35,8 @@ async def _lend(arguments: argparse.Namespace, reporter: Reporter) -> dict[str, 
         other = f"pydoca copy --transport rdma --listen {port} DST"
         link = await connect(stack, rdma, place, other, reporter)
         peer = await stack.enter_async_context(Peer(link, "the process that listens", "copy"))
-        half = LendingHalf(source, device, peer, over_rdma=True)
-        try:
-            await peer.while_there(half.lend())
-        except PeerError:
-            source.require_whole()  # explains the error better, if it is the cause
-            raise
-        return {
-            "source": source.path,
-            "bytes": source.size,
-            "sha256": half.sha256,
-            "device": device.name,
-            "pid": os.getpid(),
-        }
+        result = await LendingHalf(source, device, peer, over_rdma=True).run()
+        return {**result, "device": device.name, "pid": os.getpid()}
 
 
 async def _read(arguments: argparse.Namespace, reporter: Reporter) -> dict[str, Any]:
