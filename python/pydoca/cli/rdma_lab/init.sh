@@ -1,6 +1,6 @@
 #!/bin/busybox sh
 # The guest's first process: loads modules, puts this machine's root file system under a layer in memory, makes the
-# RDMA devices, runs the job of /job.sh and reports its exit status. What it says itself is for the console.
+# RDMA devices, runs the job of /job.sh and reports its exit status. Its own messages go to the console.
 /bin/busybox --install -s /bin
 export PATH=/bin:/usr/sbin:/usr/bin:/sbin
 
@@ -18,7 +18,7 @@ mount_root() {
   mkdir -m 0700 /root/run/lab
 }
 
-# mount_results PATH: what is written there stays on this machine.
+# mount_results PATH: files that are written there stay on this machine.
 mount_results() {
   mkdir -p "/root$1" && mount -t 9p -o trans=virtio,version=9p2000.L,msize=512000,cache=mmap results "/root$1" ||
     fail "cannot mount the directory for results"
@@ -38,7 +38,7 @@ add_one_device() {
   add_device 0
 }
 
-# Both ends are in one name space, as rxe needs it; what arrives from an address of one's own is taken for once.
+# Both ends are in one network name space, as rxe needs it; so the kernel must accept packets from its own addresses.
 add_pair() {
   for kind in all default; do
     echo 1 >/proc/sys/net/ipv4/conf/$kind/accept_local
@@ -52,13 +52,13 @@ add_pair() {
   introduce 1 0
 }
 
-# introduce NUMBER OTHER: so that nobody has to ask where the other one is. A first request for a connection that goes
-# out before the answer has come is lost, and the kernel sends it again only after many seconds.
+# introduce NUMBER OTHER: makes the neighbour's address known in advance. Without it, the first request for a connection
+# can be lost while the address is being resolved, and the kernel sends it again only after many seconds.
 introduce() {
   in_root ip neigh replace "10.9.0.$(($2 + 1))" lladdr "$(cat "/sys/class/net/lab$2/address")" dev "lab$1" nud permanent
 }
 
-# In a name space of processes: with its first one all that it started ends, and so do its pipes.
+# In a name space of processes: when its first process ends, the kernel ends all others, and their pipes close.
 run_job() {
   mkfifo /out /err
   cat </out >/dev/vport0p1 &
