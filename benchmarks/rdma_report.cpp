@@ -1,5 +1,6 @@
 // Every figure of RDMA between two processes beside its floor.
 // usage: rdma_report [--json] [--check] [--repetitions N] [part of a name]
+#include "pydoca/memory.hpp"
 #include "pydoca/rdma.hpp"
 #include "pydoca/sim.hpp"
 

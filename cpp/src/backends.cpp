@@ -1,4 +1,4 @@
-#include "pydoca/backend.hpp"
+#include "pydoca/backend/device.hpp"
 
 #include "backend/sim/backend.hpp"
 #include "backend/verbs/backend.hpp"

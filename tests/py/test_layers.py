@@ -22,11 +22,15 @@ ORDER = [
     ["status"],
     ["types"],
     ["task_traits"],
+    ["rdma_tasks"],
     ["interrupt"],
     ["memory"],
     ["log"],
-    ["backend"],
-    ["ready_node"],
+    ["segment"],
+    ["device_properties"],
+    ["backend/notifier", "backend/memory", "backend/queue", "backend/counter", "backend/channel"],
+    ["backend/rdma"],
+    ["backend/device"],
     ["device"],
     ["capabilities"],
     ["representor"],
@@ -35,9 +39,9 @@ ORDER = [
     ["buf_inventory", "buf_pool", "buf_array"],
     ["task"],
     ["context"],
-    ["progress_engine", "queue_context"],
+    ["progress_engine"],
     ["dma", "sha", "compress", "sync_event", "comch"],
-    ["sync_event_context", "rdma_tasks"],
+    ["sync_event_context"],
     ["rdma"],
     ["rdma_bridge"],
     ["graph"],
@@ -45,7 +49,7 @@ ORDER = [
     ["sim"],
 ]
 ROW = {header: row for row, headers in enumerate(ORDER) for header in headers}
-INTERFACE = [f"pydoca/{header}.hpp" for header in ROW if ROW[header] <= ROW["backend"]]
+INTERFACE = [f"pydoca/{header}.hpp" for header in ROW if ROW[header] <= ROW["backend/device"]]
 VENDOR_FOLDERS = {"infiniband": "verbs", "rdma": "verbs"}
 TOP_MODULES = {"cli", "qualify"}
 
@@ -72,6 +76,16 @@ def project_name(path: Path, name: str) -> str:
     return name
 
 
+def public_name(path: Path) -> str:
+    """Returns what ORDER calls a public header, such as backend/queue."""
+    return str(path.relative_to(PUBLIC).with_suffix(""))
+
+
+def row_of(included: str) -> int:
+    """Returns the row of a public header as it is included; one that is none stands behind all."""
+    return ROW.get(included.removeprefix("pydoca/").removesuffix(".hpp"), len(ORDER))
+
+
 def is_of_project(name: str) -> bool:
     return any((base / name).is_file() for base in (SRC, PUBLIC.parent, BINDINGS))
 
@@ -87,7 +101,7 @@ def fail_if_any(rule: str, faults: list[str]) -> None:
 
 
 def test_every_public_header_has_its_place_in_the_order():
-    unknown = sorted({path.stem for path in PUBLIC.glob("*.hpp")} - ROW.keys())
+    unknown = sorted({public_name(path) for path in cxx_files(PUBLIC)} - ROW.keys())
     fail_if_any("a public header stands in ORDER of this file", unknown)
 
 
@@ -95,11 +109,21 @@ def test_public_headers_include_only_the_standard_library_and_headers_to_their_l
     faults = []
     for path in cxx_files(PUBLIC):
         for name, place in includes(path):
-            stem = Path(name).stem
-            earlier = name.startswith("pydoca/") and ROW.get(stem, len(ORDER)) < ROW.get(path.stem, -1)
+            earlier = name.startswith("pydoca/") and row_of(name) < ROW.get(public_name(path), -1)
             if not (is_standard(name) or earlier):
                 faults.append(f"{place}: {name}")
     fail_if_any("a public header includes the standard library and public headers to its left, nothing else", faults)
+
+
+def test_headers_for_authors_of_backends_are_not_included_by_other_public_headers():
+    """They may declare the types in backend:: that they point to."""
+    faults = [
+        f"{place}: {name}"
+        for path in PUBLIC.glob("*.hpp")
+        for name, place in includes(path)
+        if name.startswith("pydoca/backend/")
+    ]
+    fail_if_any("a public header outside backend/ includes nothing of backend/", faults)
 
 
 def test_only_the_list_of_backends_includes_backends():
@@ -127,7 +151,7 @@ def test_a_backend_includes_the_interface_detail_and_its_own_folder():
             name = project_name(path, written)
             if is_of_project(name) and not may_backend_include(backend, name):
                 faults.append(f"{place}: {name}")
-    fail_if_any("a backend includes backend.hpp, what stands below it, detail/ and its own folder", faults)
+    fail_if_any("a backend includes pydoca/backend/, the headers before it in ORDER, detail/ and its own folder", faults)
 
 
 def test_vendor_headers_stand_in_their_backend_only():
@@ -148,7 +172,7 @@ def test_detail_stands_below_everything_else_of_the_engine():
         for name, place in includes(path)
         if name.startswith("pydoca/") and name not in INTERFACE
     ]
-    fail_if_any("cpp/src/detail includes no public header above backend.hpp", faults)
+    fail_if_any("cpp/src/detail includes no public header behind backend/ in ORDER", faults)
 
 
 def test_the_core_knows_no_library():
@@ -156,7 +180,7 @@ def test_the_core_knows_no_library():
         f"{place}: {name}"
         for path in cxx_files(SRC / "core")
         for name, place in includes(path)
-        if name.startswith("library/") or (name.startswith("pydoca/") and ROW[Path(name).stem] >= ROW["dma"])
+        if name.startswith("library/") or (name.startswith("pydoca/") and row_of(name) >= ROW["dma"])
     ]
     fail_if_any("cpp/src/core includes nothing of a library", faults)
 
@@ -167,6 +191,8 @@ def test_a_library_knows_no_other_library():
     for path in cxx_files(*(folder for folder in (SRC / "library").iterdir() if folder.is_dir())):
         others = {folder.name for folder in (SRC / "library").iterdir() if folder.is_dir()} - {path.parent.name}
         for name, place in includes(path):
+            if name.startswith("pydoca/backend/"):
+                continue
             noun = Path(name).stem if name.startswith("pydoca/") else Path(name).parent.name
             if noun in others and (path.parent.name, noun) != ("rdma", "sync_event"):
                 faults.append(f"{place}: {name}")
@@ -239,7 +265,7 @@ def test_the_bindings_see_public_headers_only():
         f"{place}: {name}"
         for path in cxx_files(BINDINGS)
         for name, place in includes(path)
-        if name.startswith(("detail/", "backend/", "..")) or (SRC / name).is_file()
+        if name.startswith(("detail/", "backend/", "pydoca/backend/", "..")) or (SRC / name).is_file()
     ]
     fail_if_any("cpp/bindings includes public headers of the engine only", faults)
 

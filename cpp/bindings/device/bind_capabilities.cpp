@@ -41,22 +41,21 @@ void bind_fields(py::module_& module, const char* name, const char* doc) {
 }  // namespace
 
 void bind_capabilities(py::module_& module) {
-  bind_fields<backend::DmaCapabilities>(
+  bind_fields<DmaCapabilities>(
       module, "DmaCapabilities",
       "The limits of a DMA engine: bytes per task, elements of a list (1: no lists), tasks of a context.");
-  bind_fields<backend::ComchCapabilities>(
+  bind_fields<ComchCapabilities>(
       module, "ComchCapabilities",
       "Which ends of a comch a function can be, and limits: lengths in bytes (of the name with its NUL), queues and "
       "clients in numbers.");
-  bind_fields<backend::SyncEventCapabilities>(
+  bind_fields<SyncEventCapabilities>(
       module, "SyncEventCapabilities",
       "To where a function's sync events can be exported and from where imported, whether it has wait tasks, and how "
       "many tasks of each kind a context may have.");
-  bind_fields<backend::RdmaCapabilities>(
+  bind_fields<RdmaCapabilities>(
       module, "RdmaCapabilities",
       "The limits of a device's RDMA: queues and lists in numbers, messages and packets (max_mtu) in bytes.");
-  bind_fields<backend::Capabilities>(module, "Capabilities",
-                                     "What a function can do; an engine that is not there is None.");
+  bind_fields<Capabilities>(module, "Capabilities", "What a function can do; an engine that is not there is None.");
 }
 
 }  // namespace pydoca::bindings

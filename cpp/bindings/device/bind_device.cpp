@@ -18,7 +18,7 @@ using namespace py::literals;
 namespace {
 
 template <class Field>
-auto property(Field backend::DeviceProperties::* field) {
+auto property(Field DeviceProperties::* field) {
   return [field](const DeviceInfo& info) { return info.properties().*field; };
 }
 
@@ -48,7 +48,6 @@ DeviceInfo make_info(const std::string& selector, const py::object& side, const 
 }
 
 void bind_device_properties(py::classh<DeviceInfo>& type) {
-  using backend::DeviceProperties;
   type.def_property_readonly("name", property(&DeviceProperties::name), "Unique on its side, such as \"p0\".")
       .def_property_readonly("pci_addr", property(&DeviceProperties::pci_addr),
                              "In the long form, 0000:03:00.0; empty for a device in software, such as Soft-RoCE.")

@@ -15,7 +15,7 @@ using namespace py::literals;
 
 namespace {
 
-using Info = backend::RepresentorProperties;
+using Info = RepresentorProperties;
 
 py::str text(const char* format, const Info& info) { return py::str(format).format(info.name, info.pci_addr); }
 

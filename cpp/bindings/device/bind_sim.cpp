@@ -110,8 +110,8 @@ void from_plain(py::handle value, T& field, const std::string& where) {
 }
 
 /// What the profile gives to a function of that side and type.
-backend::Capabilities usual_capabilities(const backend::DeviceProperties& properties) {
-  backend::Capabilities capabilities = sim::profile_capabilities(properties.profile, properties.side);
+Capabilities usual_capabilities(const DeviceProperties& properties) {
+  Capabilities capabilities = sim::profile_capabilities(properties.profile, properties.side);
   if (properties.func_type != PciFuncType::pf) {
     capabilities.rep_filter_all = capabilities.rep_filter_net = capabilities.rep_filter_emulated = false;
   }
@@ -122,7 +122,7 @@ sim::Function to_function(py::handle value, std::size_t index) {
   std::string where = "function " + std::to_string(index + 1);
   const py::dict table = to_table(value, where);
   std::vector<std::string_view> known;
-  collect_names<backend::DeviceProperties>(known);
+  collect_names<DeviceProperties>(known);
   collect_names<sim::Function>(known);
   check_keys(table, known, where);
   for (const char* const required : {"name", "pci_addr", "side", "profile"}) {

@@ -2,7 +2,7 @@
 /// topologies.
 #pragma once
 
-#include <pydoca/backend.hpp>
+#include <pydoca/device_properties.hpp>
 #include <pydoca/sim.hpp>
 
 #include "convert/convert.hpp"
@@ -18,109 +18,102 @@ namespace pydoca::bindings {
 
 /// Calls visit("name", &T::field, "what it says") for every field of T; those of some have only names.
 template <class Visit>
-void each_field(std::type_identity<backend::DmaCapabilities>, const Visit& visit) {
-  visit("max_buf_size", &backend::DmaCapabilities::max_buf_size, "Bytes that one task can copy.");
-  visit("max_buf_list_len", &backend::DmaCapabilities::max_buf_list_len, "Elements of a list of bufs; 1: no lists.");
-  visit("max_num_tasks", &backend::DmaCapabilities::max_num_tasks, "Tasks that a context can have.");
+void each_field(std::type_identity<DmaCapabilities>, const Visit& visit) {
+  visit("max_buf_size", &DmaCapabilities::max_buf_size, "Bytes that one task can copy.");
+  visit("max_buf_list_len", &DmaCapabilities::max_buf_list_len, "Elements of a list of bufs; 1: no lists.");
+  visit("max_num_tasks", &DmaCapabilities::max_num_tasks, "Tasks that a context can have.");
 }
 
 template <class Visit>
-void each_field(std::type_identity<backend::ComchCapabilities>, const Visit& visit) {
-  visit("server", &backend::ComchCapabilities::server, "Whether it can be a server.");
-  visit("client", &backend::ComchCapabilities::client, "Whether it can be a client.");
-  visit("max_name_len", &backend::ComchCapabilities::max_name_len,
-        "Bytes of a server's name, with the NUL that ends it.");
-  visit("max_msg_size", &backend::ComchCapabilities::max_msg_size, "Bytes of a message.");
-  visit("max_recv_queue_size", &backend::ComchCapabilities::max_recv_queue_size,
+void each_field(std::type_identity<ComchCapabilities>, const Visit& visit) {
+  visit("server", &ComchCapabilities::server, "Whether it can be a server.");
+  visit("client", &ComchCapabilities::client, "Whether it can be a client.");
+  visit("max_name_len", &ComchCapabilities::max_name_len, "Bytes of a server's name, with the NUL that ends it.");
+  visit("max_msg_size", &ComchCapabilities::max_msg_size, "Bytes of a message.");
+  visit("max_recv_queue_size", &ComchCapabilities::max_recv_queue_size,
         "Messages that can wait to be received, on one connection.");
-  visit("max_clients", &backend::ComchCapabilities::max_clients, "Clients that one server can have.");
-  visit("max_send_tasks", &backend::ComchCapabilities::max_send_tasks, "Send tasks that an end can have.");
+  visit("max_clients", &ComchCapabilities::max_clients, "Clients that one server can have.");
+  visit("max_send_tasks", &ComchCapabilities::max_send_tasks, "Send tasks that an end can have.");
 }
 
 template <class Visit>
-void each_field(std::type_identity<backend::SyncEventCapabilities>, const Visit& visit) {
-  visit("export_to_remote_pci", &backend::SyncEventCapabilities::export_to_remote_pci,
+void each_field(std::type_identity<SyncEventCapabilities>, const Visit& visit) {
+  visit("export_to_remote_pci", &SyncEventCapabilities::export_to_remote_pci,
         "Whether its events can be exported to the other side of its PCIe link.");
-  visit("create_from_export", &backend::SyncEventCapabilities::create_from_export,
+  visit("create_from_export", &SyncEventCapabilities::create_from_export,
         "Whether it can import events of the other side.");
-  visit("export_to_remote_net", &backend::SyncEventCapabilities::export_to_remote_net,
+  visit("export_to_remote_net", &SyncEventCapabilities::export_to_remote_net,
         "Whether its events can be exported to network peers.");
-  visit("remote_net_create_from_export", &backend::SyncEventCapabilities::remote_net_create_from_export,
+  visit("remote_net_create_from_export", &SyncEventCapabilities::remote_net_create_from_export,
         "Whether it can import events of network peers.");
-  visit("async_wait", &backend::SyncEventCapabilities::async_wait, "Whether a context has tasks that wait.");
-  visit("max_num_tasks", &backend::SyncEventCapabilities::max_num_tasks, "Tasks of each kind that a context can have.");
+  visit("async_wait", &SyncEventCapabilities::async_wait, "Whether a context has tasks that wait.");
+  visit("max_num_tasks", &SyncEventCapabilities::max_num_tasks, "Tasks of each kind that a context can have.");
 }
 
 template <class Visit>
-void each_field(std::type_identity<backend::RdmaCapabilities>, const Visit& visit) {
-  visit("max_send_queue_size", &backend::RdmaCapabilities::max_send_queue_size, "Tasks under way on one connection.");
-  visit("max_recv_queue_size", &backend::RdmaCapabilities::max_recv_queue_size,
-        "Receives that a context can have posted.");
-  visit("max_send_buf_list_len", &backend::RdmaCapabilities::max_send_buf_list_len,
+void each_field(std::type_identity<RdmaCapabilities>, const Visit& visit) {
+  visit("max_send_queue_size", &RdmaCapabilities::max_send_queue_size, "Tasks under way on one connection.");
+  visit("max_recv_queue_size", &RdmaCapabilities::max_recv_queue_size, "Receives that a context can have posted.");
+  visit("max_send_buf_list_len", &RdmaCapabilities::max_send_buf_list_len,
         "Elements of a list that is sent from, or read into.");
-  visit("max_recv_buf_list_len", &backend::RdmaCapabilities::max_recv_buf_list_len,
-        "Elements of a list that is received into.");
-  visit("max_message_size", &backend::RdmaCapabilities::max_message_size, "Bytes of a message, a read or a write.");
-  visit("max_num_connections", &backend::RdmaCapabilities::max_num_connections, "Connections that a context can have.");
-  visit("max_mtu", &backend::RdmaCapabilities::max_mtu, "Bytes of a packet: 256, 512, 1024, 2048 or 4096.");
-  visit("default_gid_index", &backend::RdmaCapabilities::default_gid_index,
+  visit("max_recv_buf_list_len", &RdmaCapabilities::max_recv_buf_list_len, "Elements of a list that is received into.");
+  visit("max_message_size", &RdmaCapabilities::max_message_size, "Bytes of a message, a read or a write.");
+  visit("max_num_connections", &RdmaCapabilities::max_num_connections, "Connections that a context can have.");
+  visit("max_mtu", &RdmaCapabilities::max_mtu, "Bytes of a packet: 256, 512, 1024, 2048 or 4096.");
+  visit("default_gid_index", &RdmaCapabilities::default_gid_index,
         "The place in the table of GIDs of the one that is used unless told: it reaches most peers.");
 }
 
 template <class Visit>
-void each_field(std::type_identity<backend::Capabilities>, const Visit& visit) {
-  visit("dma", &backend::Capabilities::dma, "The limits of its DMA engine, a DmaCapabilities, or None.");
-  visit("comch", &backend::Capabilities::comch, "Those of its comch, a ComchCapabilities, or None.");
-  visit("sync_event", &backend::Capabilities::sync_event,
-        "Those of its sync events, a SyncEventCapabilities, or None.");
-  visit("rdma", &backend::Capabilities::rdma, "Those of its RDMA, an RdmaCapabilities, or None.");
-  visit("mmap_export_pci", &backend::Capabilities::mmap_export_pci,
+void each_field(std::type_identity<Capabilities>, const Visit& visit) {
+  visit("dma", &Capabilities::dma, "The limits of its DMA engine, a DmaCapabilities, or None.");
+  visit("comch", &Capabilities::comch, "Those of its comch, a ComchCapabilities, or None.");
+  visit("sync_event", &Capabilities::sync_event, "Those of its sync events, a SyncEventCapabilities, or None.");
+  visit("rdma", &Capabilities::rdma, "Those of its RDMA, an RdmaCapabilities, or None.");
+  visit("mmap_export_pci", &Capabilities::mmap_export_pci,
         "Whether its memory maps can be exported to the other side of its PCIe link.");
-  visit("mmap_create_from_export_pci", &backend::Capabilities::mmap_create_from_export_pci,
+  visit("mmap_create_from_export_pci", &Capabilities::mmap_create_from_export_pci,
         "Whether it can import memory maps of the other side.");
-  visit("mmap_export_rdma", &backend::Capabilities::mmap_export_rdma,
+  visit("mmap_export_rdma", &Capabilities::mmap_export_rdma,
         "Whether its memory maps can be exported to network peers.");
-  visit("rep_filter_all", &backend::Capabilities::rep_filter_all, "Whether it can list representors of every kind.");
-  visit("rep_filter_net", &backend::Capabilities::rep_filter_net, "Whether it can list those of network functions.");
-  visit("rep_filter_emulated", &backend::Capabilities::rep_filter_emulated,
-        "Whether it can list those of emulated functions.");
-  visit("hotplug_manager", &backend::Capabilities::hotplug_manager, "Whether it can plug in emulated functions.");
+  visit("rep_filter_all", &Capabilities::rep_filter_all, "Whether it can list representors of every kind.");
+  visit("rep_filter_net", &Capabilities::rep_filter_net, "Whether it can list those of network functions.");
+  visit("rep_filter_emulated", &Capabilities::rep_filter_emulated, "Whether it can list those of emulated functions.");
+  visit("hotplug_manager", &Capabilities::hotplug_manager, "Whether it can plug in emulated functions.");
 }
 
 template <class Visit>
-void each_field(std::type_identity<backend::DeviceProperties>, const Visit& visit) {
-  visit("name", &backend::DeviceProperties::name);
-  visit("pci_addr", &backend::DeviceProperties::pci_addr);
-  visit("func_type", &backend::DeviceProperties::func_type);
-  visit("side", &backend::DeviceProperties::side);
-  visit("profile", &backend::DeviceProperties::profile);
-  visit("iface_name", &backend::DeviceProperties::iface_name);
-  visit("ibdev_name", &backend::DeviceProperties::ibdev_name);
-  visit("vuid", &backend::DeviceProperties::vuid);
-  visit("vhca_id", &backend::DeviceProperties::vhca_id);
-  visit("active_rate", &backend::DeviceProperties::active_rate);
-  visit("mac_addr", &backend::DeviceProperties::mac_addr);
-  visit("ipv4_addr", &backend::DeviceProperties::ipv4_addr);
-  visit("ipv6_addr", &backend::DeviceProperties::ipv6_addr);
-  visit("lid", &backend::DeviceProperties::lid);
-  visit("sf_index", &backend::DeviceProperties::sf_index);
-  visit("capabilities", &backend::DeviceProperties::capabilities);
+void each_field(std::type_identity<DeviceProperties>, const Visit& visit) {
+  visit("name", &DeviceProperties::name);
+  visit("pci_addr", &DeviceProperties::pci_addr);
+  visit("func_type", &DeviceProperties::func_type);
+  visit("side", &DeviceProperties::side);
+  visit("profile", &DeviceProperties::profile);
+  visit("iface_name", &DeviceProperties::iface_name);
+  visit("ibdev_name", &DeviceProperties::ibdev_name);
+  visit("vuid", &DeviceProperties::vuid);
+  visit("vhca_id", &DeviceProperties::vhca_id);
+  visit("active_rate", &DeviceProperties::active_rate);
+  visit("mac_addr", &DeviceProperties::mac_addr);
+  visit("ipv4_addr", &DeviceProperties::ipv4_addr);
+  visit("ipv6_addr", &DeviceProperties::ipv6_addr);
+  visit("lid", &DeviceProperties::lid);
+  visit("sf_index", &DeviceProperties::sf_index);
+  visit("capabilities", &DeviceProperties::capabilities);
 }
 
 template <class Visit>
-void each_field(std::type_identity<backend::RepresentorProperties>, const Visit& visit) {
-  visit("name", &backend::RepresentorProperties::name, "Unique on its DPU device, such as \"pf0hpf\".");
+void each_field(std::type_identity<RepresentorProperties>, const Visit& visit) {
+  visit("name", &RepresentorProperties::name, "Unique on its DPU device, such as \"pf0hpf\".");
   visit(
-      "pci_addr", &backend::RepresentorProperties::pci_addr,
+      "pci_addr", &RepresentorProperties::pci_addr,
       "The represented function's, on its own side, in the long form; of an SF, that of the function that carries it.");
-  visit("func_type", &backend::RepresentorProperties::func_type, "PF, VF or SF.");
-  visit("vuid", &backend::RepresentorProperties::vuid, "The represented function's unique identifier.");
-  visit("iface_name", &backend::RepresentorProperties::iface_name, "The representor's network interface.");
-  visit("vhca_id", &backend::RepresentorProperties::vhca_id,
-        "The number by which the card knows the represented function.");
-  visit("is_hotplug", &backend::RepresentorProperties::is_hotplug,
-        "Whether the function was plugged in while the machine ran.");
-  visit("is_emulated", &backend::RepresentorProperties::is_emulated,
+  visit("func_type", &RepresentorProperties::func_type, "PF, VF or SF.");
+  visit("vuid", &RepresentorProperties::vuid, "The represented function's unique identifier.");
+  visit("iface_name", &RepresentorProperties::iface_name, "The representor's network interface.");
+  visit("vhca_id", &RepresentorProperties::vhca_id, "The number by which the card knows the represented function.");
+  visit("is_hotplug", &RepresentorProperties::is_hotplug, "Whether the function was plugged in while the machine ran.");
+  visit("is_emulated", &RepresentorProperties::is_emulated,
         "Whether the DPU emulates the function, and the card has none.");
 }
 

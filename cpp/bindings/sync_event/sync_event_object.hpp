@@ -93,7 +93,7 @@ class SyncEventRemoteNetObject {
   SyncEventRemoteNet& get() const noexcept { return *handle_; }
   const std::shared_ptr<SyncEventRemoteNet>& shared() const noexcept { return handle_; }
   const pybind11::object& device_ref() const noexcept { return device_; }
-  bool is_closed() const noexcept { return handle_->counter() == nullptr; }
+  bool is_closed() const noexcept { return handle_->is_closed(); }
   void enter() const;
   void close() noexcept { handle_->close(); }
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "pydoca/backend.hpp"
 #include "pydoca/mmap.hpp"
+#include "pydoca/segment.hpp"
 #include "pydoca/status.hpp"
 
 #include <cstdint>
@@ -20,7 +20,7 @@ class BufInventory;
 /// A source's input is its data; output is appended to a destination's tailroom. Chained bufs form a list; the list is
 /// its head, which alone has a reference count, and inner elements refuse list calls with not_permitted.
 /// Setters answer in_use while a task has the buf. Not thread-safe. No call allocates.
-class alignas(64) Buf : private backend::Segment {
+class alignas(64) Buf : private Segment {
  public:
   Buf(const Buf&) = delete;
   Buf& operator=(const Buf&) = delete;

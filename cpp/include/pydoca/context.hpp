@@ -1,11 +1,8 @@
 #pragma once
 
-#include "pydoca/backend.hpp"
 #include "pydoca/device.hpp"
-#include "pydoca/ready_node.hpp"
 #include "pydoca/status.hpp"
 #include "pydoca/task.hpp"
-#include "pydoca/types.hpp"
 
 #include <concepts>
 #include <cstddef>
@@ -14,8 +11,11 @@
 #include <string_view>
 
 namespace pydoca::detail {
+class ContextNode;
 class TaskPool;
-}
+template <class Noun>
+class LibraryContext;
+}  // namespace pydoca::detail
 
 namespace pydoca {
 
@@ -24,15 +24,24 @@ class ProgressEngine;
 /// enum doca_ctx_states.
 enum class ContextState : std::uint8_t { idle = 0, starting = 1, running = 2, stopping = 3 };
 
-/// What every library object of DOCA is (DOCA Core: doca_ctx): a state machine on a progress engine.
-/// idle: configure, connect, start. starting: progress, or stop. running: allocate and submit tasks. stopping:
-/// in-flight tasks come back, failed with shutdown unless the device had begun them; idle once every task is back in
-/// its pool. A failed task takes a running context to stopping by itself. Belongs to its progress engine's thread.
-class Context : public std::enable_shared_from_this<Context>, protected detail::ReadyNode {
+/// The base of every library object of DOCA (DOCA Core: doca_ctx): a state machine on a progress engine.
+///
+/// | state | the caller may | it ends |
+/// |---|---|---|
+/// | idle | configure, connect, start | by start() |
+/// | starting | progress, stop | when the library can take tasks, or by a failure |
+/// | running | allocate and submit tasks | by stop(), or by a failed task |
+/// | stopping | free tasks, progress | once every task is back in its pool |
+///
+/// While stopping, tasks in flight come back with status shutdown unless the device had begun them. A context belongs
+/// to its progress engine's thread.
+class Context : public std::enable_shared_from_this<Context> {
  public:
   using StateChanged = void (*)(std::uint64_t user_data, Context& context, ContextState previous, ContextState next);
 
-  ~Context() override;
+  virtual ~Context();
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
 
   /// success: running. in_progress: starting; progress until running, or idle when it failed (why: failure()).
   /// Throws not_connected without a progress engine, bad_state unless idle, invalid_value when nothing is configured.
@@ -66,67 +75,39 @@ class Context : public std::enable_shared_from_this<Context>, protected detail::
   /// num_task_kinds: how many pools of tasks the library has, each for the tasks of one kind.
   Context(std::shared_ptr<Device> device, std::size_t num_task_kinds);
 
-  // What a library implements. begin() may throw; the others do not fail.
-  /// Builds queues, and has the pools make their tasks. success: running; in_progress: starting.
-  virtual Status begin() = 0;
-  /// Ends what the device has not begun; completions follow through progress.
-  virtual void quiesce() noexcept = 0;
-  /// Whether nothing of the library's own (connections, say) stands between stopping and idle.
-  virtual bool quiesced() const noexcept { return true; }
-  /// Releases what begin() built, or had built when it threw.
-  virtual void end() noexcept = 0;
-  /// Delivers at most one completion or event of the library's queues.
-  virtual bool poll_one(bool& more) noexcept = 0;
-
-  /// close() was called: lets go of what is held from one run to the next.
-  virtual void release() noexcept {}
-
-  /// For begin() having answered in_progress.
+  // For libraries, which derive by detail::LibraryContext (src/core/library_context.hpp).
+  /// begin() had answered in_progress, and the context runs now.
   void started() noexcept;
-  /// A fatal failure: to stopping.
+  /// A fatal failure takes a running or starting context to stopping.
   void fail(Status status) noexcept;
+  /// Asks for one more progress, which takes a stopping context to idle when every task is back.
+  void settle() noexcept {
+    if (state_ == ContextState::stopping && can_settle()) [[unlikely]] {
+      request_progress();
+    }
+  }
   /// Delivers a finished operation of task, with its callback. fatal: a failure that takes a running context to
   /// stopping.
   void complete(Task& task, Status status, bool fatal) noexcept;
   /// The same, without virtual calls where T is final.
   template <std::derived_from<Task> T>
   void complete_as(T& task, Status status, bool fatal) noexcept;
-  /// Asks for one more progress, which takes a stopping context to idle when all has come back.
-  void settle() noexcept {
-    if (state_ == ContextState::stopping && can_settle()) [[unlikely]] {
-      notify();
-    }
-  }
-  /// For look(), which returns this: after thousands of looks in vain the context dozes, that is, it is not looked at
-  /// but armed as for a sleep, so that a thousand quiet contexts cost a busy one nothing.
-  bool note_look(bool found) noexcept {
-    if (found) {
-      vain_looks_ = 0;
-      return true;
-    }
-    if (++vain_looks_ == max_vain_looks) {
-      vain_looks_ = 0;
-      stop_looking();
-      prepare_sleep();
-    }
-    return false;
-  }
-  /// Has the engine look for thousands of times, from now on.
-  void expect_change() noexcept {
-    vain_looks_ = 0;
-    keep_looking();
-  }
   /// Ends a task in flight without a callback; its bufs come free.
   void take_back(Task& task, Status status) noexcept { task.finish(status); }
-  /// For the destructor of every library: end(), without callbacks, when the context still runs.
+  /// For the destructor of a library: ends the run without callbacks, when the context still runs.
   void abandon() noexcept;
   /// Throws bad_state unless idle, naming what was attempted.
   void require_idle(std::string_view what) const;
+  /// Whether begin() was called and end() was not.
+  bool is_live() const noexcept { return live_; }
+  /// The last step of a stop, when that is all there is left to do.
+  bool finish_stopping(bool& more) noexcept;
 
   // Tasks. These templates stand in core/task_pool.hpp.
   /// The pool of one kind, by the library's number of it.
   detail::TaskPool& pool(std::size_t kind) const noexcept;
-  /// Has the pools of all configured kinds make their tasks, each as T(context, pool); returns how many kinds that are.
+  /// Has the pools of all configured kinds make their tasks, each as T(context, pool, kind); returns how many kinds
+  /// that are.
   template <std::derived_from<Task> T, std::derived_from<Context> C>
   std::size_t open_pools(C& context);
   /// Destroys the tasks of all kinds.
@@ -135,17 +116,13 @@ class Context : public std::enable_shared_from_this<Context>, protected detail::
   template <std::derived_from<Task> T>
   Status take(std::size_t kind, std::uint64_t user_data, T*& task) noexcept;
 
-  bool progress_one(bool& more) noexcept override;
-  // What that consists of, for a library that is final and so can do it without a virtual call.
-  bool is_live() const noexcept { return live_; }
-  /// The last step of a stop, when that is all there is left to do.
-  bool finish_stopping(bool& more) noexcept;
-
  private:
   friend class ProgressEngine;
   friend class Task;
-  static constexpr std::uint32_t max_vain_looks = 4096;
+  template <class Noun>
+  friend class detail::LibraryContext;
 
+  void request_progress() noexcept;
   void enter(ContextState next) noexcept;
   void begin_stopping() noexcept;
   bool can_settle() const noexcept;
@@ -157,6 +134,7 @@ class Context : public std::enable_shared_from_this<Context>, protected detail::
     settle();
   }
 
+  detail::ContextNode* node_ = nullptr;  ///< this object, as its engine and its library see it
   DeviceUse device_;
   std::shared_ptr<ProgressEngine> engine_;
   std::size_t* engine_inflight_ = nullptr;  ///< the engine's own count
@@ -166,7 +144,6 @@ class Context : public std::enable_shared_from_this<Context>, protected detail::
   std::size_t num_pools_;
   std::size_t inflight_ = 0;
   std::size_t allocated_ = 0;
-  std::uint32_t vain_looks_ = 0;
   ContextState state_ = ContextState::idle;
   Status failure_ = Status::success;
   bool closed_ = false;

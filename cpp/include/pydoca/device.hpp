@@ -1,6 +1,6 @@
 #pragma once
 
-#include "pydoca/backend.hpp"
+#include "pydoca/device_properties.hpp"
 #include "pydoca/status.hpp"
 #include "pydoca/types.hpp"
 
@@ -14,6 +14,11 @@
 #include <string_view>
 #include <vector>
 
+namespace pydoca::backend {
+class Backend;
+class Device;
+}  // namespace pydoca::backend
+
 namespace pydoca {
 
 class Device;
@@ -23,11 +28,11 @@ class Representor;
 /// (DOCA Core: struct doca_devinfo).
 class DeviceInfo {
  public:
-  DeviceInfo(backend::Backend& backend, backend::DeviceProperties properties);
+  DeviceInfo(backend::Backend& backend, DeviceProperties properties);
 
-  const backend::DeviceProperties& properties() const noexcept { return *properties_; }
+  const DeviceProperties& properties() const noexcept { return *properties_; }
   backend::Backend& backend() const noexcept { return *backend_; }
-  const backend::Capabilities& capabilities() const noexcept { return properties_->capabilities; }
+  const Capabilities& capabilities() const noexcept { return properties_->capabilities; }
 
   const std::string& name() const noexcept { return properties_->name; }
   const std::string& pci_addr() const noexcept { return properties_->pci_addr; }
@@ -43,7 +48,7 @@ class DeviceInfo {
 
  private:
   backend::Backend* backend_;
-  std::shared_ptr<const backend::DeviceProperties> properties_;
+  std::shared_ptr<const DeviceProperties> properties_;
 };
 
 /// A snapshot of every function that this process may see, all backends, limited by the environment's PYDOCA_SIDE
@@ -65,11 +70,11 @@ class DeviceUse;
 /// child gets one of its own, and can only destroy those that it inherited.
 class Device : public std::enable_shared_from_this<Device> {
  public:
-  /// Throws not_found when it has gone, initialization above backend::max_open_devices.
+  /// Throws not_found when it has gone, initialization above max_open_devices.
   static std::shared_ptr<Device> open(const DeviceInfo& info);
 
   /// Of an application's protection domain (rdma_bridge.hpp); open() does not know it. Throws not_supported where no
-  /// backend takes it, initialization above backend::max_open_devices. The device of open() whose domain it is, if
+  /// backend takes it, initialization above max_open_devices. The device of open() whose domain it is, if
   /// one is open, cannot be closed before this one.
   static std::shared_ptr<Device> adopt(void* protection_domain);
 
@@ -84,7 +89,7 @@ class Device : public std::enable_shared_from_this<Device> {
 
   const DeviceInfo& info() const noexcept { return info_; }
   /// Whether the function has been pulled out; a closed device has not.
-  bool removed() const noexcept { return backend_ != nullptr && backend_->removed(); }
+  bool removed() const noexcept;
   /// This device's index in a memory map's table of regions.
   std::size_t ordinal() const noexcept { return ordinal_; }
   backend::Device& backend() const noexcept { return *backend_; }
@@ -92,11 +97,11 @@ class Device : public std::enable_shared_from_this<Device> {
   std::size_t num_users() const noexcept { return users_.load(std::memory_order_relaxed); }
 
   /// A snapshot (doca_devinfo_rep_create_list). Throws not_supported on the host and for a filter without capability.
-  std::vector<backend::RepresentorProperties> representors(RepFilter filter = RepFilter::all) const;
+  std::vector<RepresentorProperties> representors(RepFilter filter = RepFilter::all) const;
   /// By the represented function's PCI address (long or short), name or interface, or one that representors() listed.
   /// Throws not_found.
   std::shared_ptr<Representor> open_representor(std::string_view selector);
-  std::shared_ptr<Representor> open_representor(const backend::RepresentorProperties& properties);
+  std::shared_ptr<Representor> open_representor(const RepresentorProperties& properties);
 
  private:
   friend class DeviceUse;

@@ -1,26 +1,32 @@
 #pragma once
 
 #include "pydoca/buf.hpp"
+#include "pydoca/context.hpp"
 #include "pydoca/device.hpp"
-#include "pydoca/queue_context.hpp"
 #include "pydoca/status.hpp"
 #include "pydoca/task.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <string>
+#include <string_view>
+
+namespace pydoca::library {
+class Dma;
+class DmaMemcpyTask;
+}  // namespace pydoca::library
 
 namespace pydoca {
 
-class Dma;
-
 /// Copies src's data, in list order, to dst's tailrooms; on success dst's data_len grows by the copied length. On
 /// failure part of dst may have been written. Overlap of src and dst is undefined.
-class alignas(64) DmaMemcpyTask final : public Task, private backend::CopyOperation {
+///
+/// try_submit() answers invalid_value for a missing or empty src, a missing dst, more than max_buf_size bytes, more
+/// than max_buf_list_len elements, memory that the device does not reach, and a dst without room. The same faults, and
+/// memory that does not permit the access, are failed completions after submit(): io_failed. driver: the device was
+/// removed. Any failure takes the context to stopping.
+class DmaMemcpyTask : public Task {
  public:
-  using Task::status;
-  std::string explain(Status status) const override;
   Buf* src() const noexcept { return src_; }
   Buf* dst() const noexcept { return dst_; }
   /// Not while submitted (in_use).
@@ -28,30 +34,23 @@ class alignas(64) DmaMemcpyTask final : public Task, private backend::CopyOperat
   Status set_dst(Buf* dst) noexcept;
 
  private:
-  friend class Context;
+  friend class library::DmaMemcpyTask;
   friend class Dma;
-  friend class detail::TaskPool;
-
-  DmaMemcpyTask(Dma& dma, detail::TaskPool& pool, std::size_t kind) noexcept;
-  Dma& dma() const noexcept;
-  detail::Limit check(detail::Violation* why) const noexcept override;
-  Status post(bool flush) noexcept override;
-  void finish(Status status) noexcept override;
-  std::string explain_failed_copy() const;
+  using Task::Task;
+  ~DmaMemcpyTask() override = default;
 
   Buf* src_ = nullptr;
   Buf* dst_ = nullptr;
 };
 
-/// The copy engine (DOCA DMA: doca_dma). Starts at once.
-class Dma final : public QueueContext {
+/// The copy engine (DOCA DMA: doca_dma). Starts at once. Belongs to its progress engine's thread.
+class Dma : public Context {
  public:
   /// Throws not_supported when the device has no DMA engine.
   static std::shared_ptr<Dma> create(std::shared_ptr<Device> device);
-  ~Dma() override;
 
-  // Capabilities of a device; throw not_supported when it has no DMA engine.
   static bool is_supported(const DeviceInfo& info) noexcept;
+  // Capabilities of a device; throw not_supported when it has no DMA engine.
   static std::uint64_t max_buf_size(const DeviceInfo& info);      ///< bytes per task
   static std::uint32_t max_buf_list_len(const DeviceInfo& info);  ///< elements; 1: no lists
   static std::uint32_t max_num_tasks(const DeviceInfo& info);
@@ -66,13 +65,8 @@ class Dma final : public QueueContext {
   std::string_view kind() const noexcept override { return "dma"; }
 
  private:
-  friend class DmaMemcpyTask;
-  explicit Dma(std::shared_ptr<Device> device);
-
-  backend::CopyQueue& copy_queue() const noexcept { return static_cast<backend::CopyQueue&>(*queue()); }
-  Status begin() override;
-  Task& task_of(backend::Operation& operation) const noexcept override;
-  bool poll_one(bool& more) noexcept override;
+  friend class library::Dma;
+  using Context::Context;
 };
 
 }  // namespace pydoca

@@ -1,6 +1,5 @@
 #pragma once
 
-#include "pydoca/backend.hpp"
 #include "pydoca/device.hpp"
 #include "pydoca/types.hpp"
 
@@ -12,6 +11,10 @@
 #include <memory>
 #include <span>
 #include <vector>
+
+namespace pydoca::backend {
+class MemoryRegion;
+}
 
 namespace pydoca {
 
@@ -88,7 +91,7 @@ class Mmap : public std::enable_shared_from_this<Mmap> {
   friend class BufInventory;
   friend class Buf;
 
-  Mmap() = default;
+  Mmap();
   void require_configurable(const char* what) const;
   void withdraw_regions();
   /// The region of an exportable map on device.
@@ -96,7 +99,7 @@ class Mmap : public std::enable_shared_from_this<Mmap> {
   void require_no_bufs(const char* what) const;
 
   std::vector<DeviceUse> devices_;
-  std::array<backend::MemoryRegion*, backend::max_open_devices> regions_by_ordinal_{};
+  std::array<backend::MemoryRegion*, max_open_devices> regions_by_ordinal_{};
   std::vector<std::unique_ptr<backend::MemoryRegion>> regions_;  ///< parallel to devices_ while started
   std::shared_ptr<const void> owner_;
   FreeCallback free_callback_;

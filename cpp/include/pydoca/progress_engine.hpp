@@ -1,6 +1,5 @@
 #pragma once
 
-#include "pydoca/backend.hpp"
 #include "pydoca/context.hpp"
 #include "pydoca/status.hpp"
 
@@ -8,6 +7,11 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+
+namespace pydoca::detail {
+class ReadyList;
+class ReadyNode;
+}  // namespace pydoca::detail
 
 namespace pydoca {
 

@@ -1,9 +1,8 @@
 #pragma once
 
-#include "pydoca/backend.hpp"
 #include "pydoca/buf.hpp"
+#include "pydoca/context.hpp"
 #include "pydoca/device.hpp"
-#include "pydoca/queue_context.hpp"
 #include "pydoca/rdma_tasks.hpp"
 #include "pydoca/status.hpp"
 #include "pydoca/sync_event.hpp"
@@ -14,11 +13,16 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
+
+namespace pydoca::library {
+class Rdma;
+class RdmaConnection;
+class RdmaTask;
+}  // namespace pydoca::library
 
 namespace pydoca {
 
@@ -34,57 +38,60 @@ enum class RdmaOpcode : std::uint32_t { recv_send = 0, recv_send_with_imm = 1, r
 /// Where a peer listens (DOCA Core: struct doca_rdma_addr).
 class RdmaAddress {
  public:
-  /// Throws invalid_value for a text that is no address of that type, and for port 0. A GID is written as an IPv6
+  /// Throws invalid_value for a text that is not an address of that type, and for port 0. A GID is written as an IPv6
   /// address.
   static RdmaAddress create(RdmaAddressType type, std::string_view address, std::uint16_t port);
-  explicit RdmaAddress(const backend::RdmaAddress& address) noexcept : value_(address) {}
+  RdmaAddress(RdmaAddressType type, const Gid& raw, std::uint16_t port) noexcept
+      : type_(type), raw_(raw), port_(port) {}
 
-  RdmaAddressType type() const noexcept { return value_.type; }
+  RdmaAddressType type() const noexcept { return type_; }
   std::string address() const;
-  std::uint16_t port() const noexcept { return value_.port; }
-  const backend::RdmaAddress& value() const noexcept { return value_; }
+  const Gid& raw() const noexcept { return raw_; }
+  std::uint16_t port() const noexcept { return port_; }
   bool operator==(const RdmaAddress&) const = default;
 
  private:
-  backend::RdmaAddress value_;
+  RdmaAddressType type_;
+  Gid raw_;
+  std::uint16_t port_;
 };
 
-/// What a task of an Rdma context needs is in its kind. A setter answers invalid_value when the kind has no such
-/// operand, and in_use while the task is submitted.
+/// A task of an Rdma context; its kind says which operands it takes. A setter answers invalid_value when the kind has
+/// no such operand, and in_use while the task is submitted.
 ///
-/// | kind | dst or result | src | remote |
+/// | kind | dst or result | src | the peer provides |
 /// |---|---|---|---|
 /// | receive | dst list or null: the message is appended | | |
 /// | send, send_imm | | src list or null | a posted receive |
-/// | read | dst list: appended | src, one element: its data | rdma_read, of map and peer's context |
+/// | read | dst list: appended | src, one element: its data | rdma_read, of map and context |
 /// | write, write_imm | dst, one element: its tailroom | src list or null | rdma_write; write_imm: and a receive |
 /// | atomic_cmp_swp, atomic_fetch_add | result: 8 bytes, the old value, appended | dst: 8 aligned bytes at its data |
 ///   rdma_atomic |
 /// | remote_net_sync_event_get, _notify_add | dst or result: 8 bytes appended | | the event |
 /// | remote_net_sync_event_notify_set | | src list: 8 bytes | the event |
 ///
-/// Read and write without src and dst move nothing. Submission answers not_connected once the connection has ended. On
-/// success data_len of what was written on this side grows; a remote buf is left as it is.
-class alignas(64) RdmaTask final : public Task, private backend::RdmaOperation {
+/// Read and write without src and dst move nothing. Submission answers not_connected once the connection has ended, and
+/// again while send_queue_size tasks are in flight on the connection. On success data_len of what was written on this
+/// side grows; a remote buf is left as it is.
+class RdmaTask : public Task {
  public:
-  using Task::status;
-  std::string explain(Status status) const override;
   RdmaTaskKind kind() const noexcept { return kind_; }
   /// The one that it goes over; of a receive, once successful, the one that it came over. Null otherwise.
   const std::shared_ptr<RdmaConnection>& connection() const noexcept { return connection_; }
-  Buf* src_buf() const noexcept { return buf(Operand::src); }
-  Buf* dst_buf() const noexcept { return buf(Operand::dst); }
-  Buf* result_buf() const noexcept { return buf(Operand::result); }
-  const std::shared_ptr<SyncEventRemoteNet>& sync_event() const noexcept { return event_; }
-  std::uint64_t cmp_data() const noexcept { return compare; }
-  std::uint64_t swap_data() const noexcept { return operand; }
-  std::uint64_t add_data() const noexcept { return operand; }
-  std::uint32_t immediate_data() const noexcept { return immediate; }  ///< big-endian, as DOCA has it
+  // The operands; null or 0 for those that the kind has not.
+  Buf* src_buf() const noexcept;
+  Buf* dst_buf() const noexcept;
+  Buf* result_buf() const noexcept;
+  const std::shared_ptr<SyncEventRemoteNet>& sync_event() const noexcept;
+  std::uint64_t cmp_data() const noexcept;
+  std::uint64_t swap_data() const noexcept;
+  std::uint64_t add_data() const noexcept;
+  std::uint32_t immediate_data() const noexcept;  ///< big-endian, as DOCA has it
 
   Status set_connection(const std::shared_ptr<RdmaConnection>& connection) noexcept;
-  Status set_src_buf(Buf* src) noexcept { return set_buf(Operand::src, src); }
-  Status set_dst_buf(Buf* dst) noexcept { return set_buf(Operand::dst, dst); }
-  Status set_result_buf(Buf* result) noexcept { return set_buf(Operand::result, result); }
+  Status set_src_buf(Buf* src) noexcept;
+  Status set_dst_buf(Buf* dst) noexcept;
+  Status set_result_buf(Buf* result) noexcept;
   Status set_sync_event(const std::shared_ptr<SyncEventRemoteNet>& event) noexcept;
   Status set_cmp_data(std::uint64_t value) noexcept;
   Status set_swap_data(std::uint64_t value) noexcept;
@@ -92,49 +99,23 @@ class alignas(64) RdmaTask final : public Task, private backend::RdmaOperation {
   Status set_immediate_data(std::uint32_t value) noexcept;
 
   // Once successful: of receive, read and remote_net_sync_event_get; the others of receive only.
-  std::uint64_t result_len() const noexcept { return length; }  ///< bytes
-  RdmaOpcode result_opcode() const noexcept { return static_cast<RdmaOpcode>(received_as); }
-  std::uint32_t result_immediate_data() const noexcept { return immediate; }  ///< big-endian; of the opcodes with one
+  std::uint64_t result_len() const noexcept;             ///< bytes
+  RdmaOpcode result_opcode() const noexcept;             ///< how the peer sent it
+  std::uint32_t result_immediate_data() const noexcept;  ///< big-endian; of the opcodes with one
 
  private:
-  friend class Context;
-  friend class Rdma;
-  friend class RdmaConnection;
-  friend class detail::TaskPool;
-
-  RdmaTask(Rdma& rdma, detail::TaskPool& pool, std::size_t kind) noexcept;
-  Rdma& rdma() const noexcept;
-  const TaskTraits& traits() const noexcept { return traits_of(kind_); }
-  /// Where a buf of the task is kept; null for one that its kind has not.
-  Buf* const* place_of(Operand name) const noexcept;
-  Status set_buf(Operand name, Buf* buf) noexcept;
-  Buf* buf(Operand name) const noexcept;
-  void describe() noexcept;
-  void describe_remote() noexcept;
-  detail::Limit check(detail::Violation* why) const noexcept override;
-  detail::Limit check_local(detail::Violation* why) const noexcept;
-  detail::Limit check_event(detail::Violation* why) const noexcept;
-  detail::Limit check_size(detail::Violation* why) const noexcept;
-  detail::Limit check_word(detail::Violation* why) const noexcept;
-  std::uint64_t size_to_move() const noexcept;
-  std::string explain_failed_access() const;
-  Status post(bool flush) noexcept override;
-  Status hand_over(bool flush) noexcept;
-  void finish(Status status) noexcept override;
-  void reset() noexcept override;
+  friend class library::RdmaTask;
+  RdmaTask(Rdma& rdma, detail::TaskPool& pool, RdmaTaskKind kind) noexcept;
+  ~RdmaTask() override = default;
 
   const RdmaTaskKind kind_;
-  const bool fills_;      ///< the buf on this side is filled, not sent
-  Buf* here_ = nullptr;   ///< what is sent, or filled: src, dst or result, as the kind has it
-  Buf* there_ = nullptr;  ///< the peer's memory: of read src, else dst
   std::shared_ptr<RdmaConnection> connection_;
-  std::shared_ptr<SyncEventRemoteNet> event_;
 };
 
 /// One peer of an Rdma context (DOCA Core: struct doca_rdma_connection). From Rdma::export_connection(),
 /// connect_to_addr() or a request. Its end is reported once every task submitted on it has completed. A handle that
 /// outlives the connection is harmless.
-class RdmaConnection final : public std::enable_shared_from_this<RdmaConnection> {
+class RdmaConnection : public std::enable_shared_from_this<RdmaConnection> {
  public:
   enum class State : std::uint8_t {
     exported,     ///< waits for Rdma::connect()
@@ -145,7 +126,6 @@ class RdmaConnection final : public std::enable_shared_from_this<RdmaConnection>
     closed,
   };
 
-  ~RdmaConnection();
   RdmaConnection(const RdmaConnection&) = delete;
   RdmaConnection& operator=(const RdmaConnection&) = delete;
 
@@ -160,9 +140,9 @@ class RdmaConnection final : public std::enable_shared_from_this<RdmaConnection>
   /// Of a connection by address: the peer's. Throws invalid_value for another.
   RdmaAddress addr() const;
   /// What the peer's Rdma::connect() takes, < 512 bytes; empty unless made by Rdma::export_connection().
-  const std::vector<std::byte>& details() const noexcept { return details_; }
+  const std::vector<std::byte>& details() const noexcept;
   /// What the peer said with its request or its acceptance.
-  const std::vector<std::byte>& private_data() const noexcept { return private_data_; }
+  const std::vector<std::byte>& private_data() const noexcept;
   /// Why it could not be made or has ended: the status of the task that broke it, say. success while neither, and when
   /// this side ended it by disconnect() or stop().
   Status failure() const noexcept { return failure_; }
@@ -178,35 +158,15 @@ class RdmaConnection final : public std::enable_shared_from_this<RdmaConnection>
   void disconnect();
 
  private:
-  friend class Rdma;
-  friend class RdmaTask;
-
-  RdmaConnection(Rdma& rdma, std::uint32_t id, std::unique_ptr<backend::QueuePair> queue_pair, State state);
-  [[noreturn]] void refuse(std::string_view what) const;
-  bool was_established() const noexcept;
-  void begin_close(Status why) noexcept;
-  void give_up();
-  /// Releases everything, reporting nothing.
-  void end() noexcept;
-  void task_done() noexcept {
-    if (--outstanding_ == 0 && state_ == State::closing) [[unlikely]] {
-      tell_of_end();
-    }
-  }
-  void tell_of_end() noexcept;
+  friend class library::RdmaConnection;
+  RdmaConnection(Rdma& rdma, std::uint32_t id, State state) noexcept : rdma_(&rdma), id_(id), state_(state) {}
+  ~RdmaConnection() = default;
 
   Rdma* rdma_;
   const std::uint32_t id_;
   State state_;
-  State left_ = State::exported;  ///< where it was when closing began
-  bool announced_ = false;        ///< that it is established
   Status failure_ = Status::success;
-  std::size_t outstanding_ = 0;
   std::uint64_t user_data_ = 0;
-  std::unique_ptr<backend::QueuePair> queue_pair_;
-  std::vector<std::byte> details_;
-  std::vector<std::byte> private_data_;
-  std::optional<RdmaAddress> addr_;
 };
 
 /// Moves data between this process and peers on the network (DOCA RDMA: doca_rdma): messages, and memory that peers
@@ -226,10 +186,10 @@ class RdmaConnection final : public std::enable_shared_from_this<RdmaConnection>
 /// io_failed: memory that is not there or not permitted, at either end, a message longer than the receive that takes
 /// it. time_out: the peer never had a receive (set_rnr_retry_count), or did not answer. connection_reset: the peer is
 /// gone. driver: the device was removed (Device::removed), or its driver reported a fatal error.
-class Rdma final : public QueueContext {
+class Rdma : public Context {
  public:
   static constexpr std::chrono::milliseconds default_connection_request_timeout{2000};
-  static constexpr std::uint8_t retry_for_ever = backend::rnr_retry_for_ever;
+  static constexpr std::uint8_t retry_for_ever = 7;
 
   using ConnectionRequested = void (*)(RdmaConnection& connection, std::uint64_t context_user_data);
   using ConnectionChanged = void (*)(RdmaConnection& connection, std::uint64_t connection_user_data,
@@ -237,7 +197,6 @@ class Rdma final : public QueueContext {
 
   /// Throws not_supported when the device has no RDMA.
   static std::shared_ptr<Rdma> create(std::shared_ptr<Device> device);
-  ~Rdma() override;
 
   // Capabilities of a device; throw not_supported when it has no RDMA.
   static bool is_supported(const DeviceInfo& info) noexcept;
@@ -253,7 +212,7 @@ class Rdma final : public QueueContext {
   static std::uint16_t max_num_connections(const DeviceInfo& info);
   static std::uint32_t gid_table_size(const DeviceInfo& info);
   /// count entries from start on; throws invalid_value beyond the table.
-  static std::vector<backend::Gid> gids(const DeviceInfo& info, std::uint32_t start, std::uint32_t count);
+  static std::vector<Gid> gids(const DeviceInfo& info, std::uint32_t start, std::uint32_t count);
 
   // Configuration; bad_state unless idle, not_supported above a capability, invalid_value for nonsense. Repeatable.
   /// doca_rdma_task_<T>_set_conf; num_tasks in 1..the queue size's capability.
@@ -281,21 +240,19 @@ class Rdma final : public QueueContext {
 
   // What is set; sizes as they are in effect once started.
   std::uint32_t num_tasks(RdmaTaskKind kind) const noexcept;
-  std::uint32_t send_queue_size() const noexcept { return options_.send_queue_size; }
-  std::uint32_t recv_queue_size() const noexcept { return options_.recv_queue_size; }
-  std::uint32_t max_send_buf_list_len() const noexcept { return options_.max_send_segments; }
-  std::uint32_t receive_dst_buf_list_len() const noexcept { return options_.max_recv_segments; }
+  std::uint32_t send_queue_size() const noexcept;
+  std::uint32_t recv_queue_size() const noexcept;
+  std::uint32_t max_send_buf_list_len() const noexcept;
+  std::uint32_t receive_dst_buf_list_len() const noexcept;
   RdmaTransport transport_type() const noexcept { return RdmaTransport::rc; }
-  MtuSize mtu() const noexcept { return options_.mtu; }
-  Access permissions() const noexcept { return permissions_; }
-  bool grh_enabled() const noexcept { return options_.grh_enabled; }
-  std::uint32_t gid_index() const noexcept { return options_.gid_index; }
-  std::uint32_t sl() const noexcept { return options_.service_level; }
-  std::uint16_t connection_request_timeout() const noexcept {
-    return static_cast<std::uint16_t>(options_.connection_request_timeout.count());
-  }
-  std::uint16_t max_num_connections() const noexcept { return options_.max_num_connections; }
-  std::uint8_t rnr_retry_count() const noexcept { return options_.rnr_retry_count; }
+  MtuSize mtu() const noexcept;
+  Access permissions() const noexcept;
+  bool grh_enabled() const noexcept;
+  std::uint32_t gid_index() const noexcept;
+  std::uint32_t sl() const noexcept;
+  std::uint16_t connection_request_timeout() const noexcept;  ///< milliseconds
+  std::uint16_t max_num_connections() const noexcept;
+  std::uint8_t rnr_retry_count() const noexcept;
 
   // Connections; bad_state unless running.
   /// A connection to be made by exchanging details() with the peer's, by any means (doca_rdma_export). Throws full at
@@ -315,7 +272,7 @@ class Rdma final : public QueueContext {
   std::shared_ptr<RdmaConnection> connect_to_addr(const RdmaAddress& address, std::uint64_t connection_user_data = 0,
                                                   std::span<const std::byte> private_data = {});
   /// All but those closed.
-  const std::vector<std::shared_ptr<RdmaConnection>>& connections() const noexcept { return connections_; }
+  const std::vector<std::shared_ptr<RdmaConnection>>& connections() const noexcept;
 
   // Tasks, not yet submitted (doca_rdma_task_<T>_allocate_init). bad_state unless running, no_memory when all of the
   // kind are out or none were configured, invalid_value for another context's connection, not_connected when it is not
@@ -348,54 +305,8 @@ class Rdma final : public QueueContext {
   std::string_view kind() const noexcept override { return "rdma"; }
 
  private:
-  friend class RdmaTask;
-  friend class RdmaConnection;
-
-  explicit Rdma(std::shared_ptr<Device> device);
-
-  Status begin() override;
-  void quiesce() noexcept override;
-  bool quiesced() const noexcept override { return connections_.empty(); }
-  void end() noexcept override;
-  bool poll_one(bool& more) noexcept override;
-  bool progress_one(bool& more) noexcept override;
-  Task& task_of(backend::Operation& operation) const noexcept override;
-  backend::RdmaQueue& rdma_queue() const noexcept { return static_cast<backend::RdmaQueue&>(*queue()); }
-
-  void settle_sizes();
-  void close_connections(Status why) noexcept;
-  void require_thread(std::string_view what) const;
-  void require_running(std::string_view what) const;
-  void require_room(std::string_view what) const;
-  Status allocate(RdmaTaskKind kind, RdmaConnection* connection, std::uint64_t user_data, RdmaTask*& task) noexcept;
-  std::shared_ptr<RdmaConnection> add(std::unique_ptr<backend::QueuePair> queue_pair, RdmaConnection::State state);
-  void erase(RdmaConnection& connection) noexcept;
-
-  bool complete_one(bool& more) noexcept;
-  bool deliver_news(bool& more) noexcept;
-  bool report_one() noexcept;
-  bool take_event() noexcept;
-  void take_request() noexcept;
-  void take_established(RdmaConnection& connection) noexcept;
-  void report_established(RdmaConnection& connection) noexcept;
-  void report_end(RdmaConnection& connection) noexcept;
-  /// Has progress look for connections with something to report.
-  void news() noexcept;
-
-  backend::RdmaOptions options_;
-  std::uint32_t wanted_send_queue_size_ = 0;  ///< 0: as many as are configured
-  Access permissions_{};
-  ConnectionRequested requested_ = nullptr;
-  ConnectionChanged established_ = nullptr;
-  ConnectionChanged failed_ = nullptr;
-  ConnectionChanged disconnected_ = nullptr;
-  std::vector<std::shared_ptr<RdmaConnection>> connections_;
-  std::vector<std::uint16_t> ports_;
-  std::unique_ptr<backend::RdmaEvent> event_;  ///< the one being taken; too big for a stack's each look
-  std::uint32_t next_id_ = 1;
-  std::uint32_t completed_since_news_ = 0;
-  bool news_ = false;
-  bool events_watched_ = false;
+  friend class library::Rdma;
+  using Context::Context;
 };
 
 }  // namespace pydoca

@@ -12,14 +12,14 @@ namespace pydoca {
 /// The DPU-side stand-in of a function, opened (struct doca_dev_rep).
 class Representor {
  public:
-  Representor(std::shared_ptr<Device> device, backend::RepresentorProperties properties);
+  Representor(std::shared_ptr<Device> device, RepresentorProperties properties);
 
   /// Throws in_use while a server is on it, bad_state when closed already.
   void close();
   bool is_open() const noexcept { return device_.has_value(); }
   /// The device that listed it; throws bad_state when closed.
   const std::shared_ptr<Device>& device() const;
-  const backend::RepresentorProperties& properties() const noexcept { return properties_; }
+  const RepresentorProperties& properties() const noexcept { return properties_; }
   bool is_equal_pci_addr(std::string_view address) const;
 
   void add_user() noexcept { ++users_; }
@@ -27,7 +27,7 @@ class Representor {
 
  private:
   std::optional<DeviceUse> device_;
-  backend::RepresentorProperties properties_;
+  RepresentorProperties properties_;
   std::atomic<std::size_t> users_{0};
 };
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "pydoca/backend.hpp"
+#include "pydoca/device_properties.hpp"
 #include "pydoca/types.hpp"
 
 #include <cstddef>
@@ -15,7 +15,7 @@ namespace pydoca::sim {
 
 /// One simulated function. parent names the DPU function whose representor list holds it (host functions and SFs).
 struct Function {
-  backend::DeviceProperties properties;
+  DeviceProperties properties;
   std::string parent;
   std::string representor;  ///< name of its representor; empty: none
   bool is_emulated = false;
@@ -31,7 +31,7 @@ struct Topology {
 Topology default_topology(std::string_view profile = "bluefield3");
 /// "bluefield2" or "bluefield3": the engines and limits of a function of that card on that side. Throws invalid_value,
 /// listing the profiles.
-backend::Capabilities profile_capabilities(std::string_view profile, Side side);
+Capabilities profile_capabilities(std::string_view profile, Side side);
 std::vector<std::string_view> profiles();
 
 /// Replaces the topology of this process; devices that are open stay as they are. Throws invalid_value for duplicate

@@ -1,20 +1,22 @@
 #pragma once
 
-#include "pydoca/backend.hpp"
 #include "pydoca/buf.hpp"
 #include "pydoca/device.hpp"
 #include "pydoca/status.hpp"
 
-#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
-#include <string_view>
-#include <variant>
 #include <vector>
+
+namespace pydoca::library {
+class SyncEvent;
+class SyncEventContext;
+class SyncEventRemoteNet;
+}  // namespace pydoca::library
 
 namespace pydoca {
 
@@ -44,7 +46,6 @@ class SyncEvent : public std::enable_shared_from_this<SyncEvent> {
   /// Why an operation answers status, and what to do: one sentence.
   std::string explain(Status status) const;
 
-  ~SyncEvent();
   SyncEvent(const SyncEvent&) = delete;
   SyncEvent& operator=(const SyncEvent&) = delete;
 
@@ -111,67 +112,38 @@ class SyncEvent : public std::enable_shared_from_this<SyncEvent> {
   [[nodiscard]] Status wait_neq(std::uint64_t value, std::uint64_t mask, WaitMode mode,
                                 std::chrono::nanoseconds timeout = forever) noexcept;
 
-  bool is_started() const noexcept { return phase_.load(std::memory_order_relaxed) == Phase::synchronous; }
-  bool is_from_export() const noexcept { return imported_; }
-  SyncEventLocation publisher() const noexcept { return publisher_; }
-  SyncEventLocation subscriber() const noexcept { return subscriber_; }
+  bool is_started() const noexcept;
+  bool is_from_export() const noexcept;
+  SyncEventLocation publisher() const noexcept;
+  SyncEventLocation subscriber() const noexcept;
   /// Null until a CPU location was added.
-  std::shared_ptr<Device> device() const noexcept { return device_; }
+  std::shared_ptr<Device> device() const noexcept;
 
  private:
-  friend class SyncEventContext;
-  enum class Phase : std::uint8_t { configuring, synchronous, asynchronous, stopped, closed };
-  struct Word {
-    std::uint64_t* address = nullptr;
-    std::shared_ptr<const void> owner;
-  };
-
+  friend class library::SyncEvent;
   SyncEvent() = default;
-  std::string_view explain_phase() const noexcept;
-  Phase phase() const noexcept { return phase_.load(std::memory_order_acquire); }
-  void require_configurable(std::string_view what) const;
-  void require_locations(std::string_view what) const;
-  void add_cpu(std::string_view what, SyncEventLocation& where, std::shared_ptr<Device> device);
-  void add_device(std::string_view what, std::shared_ptr<Device> device);
-  void require_exportable(std::string_view what) const;
-  /// Lets go of the device and the memory; close() was called, here or on the context.
-  void release() noexcept;
-  /// Makes the counter, unless it was imported.
-  void open_counter(std::string_view what);
-  template <class Satisfied>
-  Status wait(Satisfied satisfied, WaitMode mode, std::chrono::nanoseconds timeout) noexcept;
-
-  std::shared_ptr<Device> device_;
-  std::unique_ptr<DeviceUse> use_;
-  SyncEventLocation publisher_ = SyncEventLocation::none;
-  SyncEventLocation subscriber_ = SyncEventLocation::none;
-  Word word_;
-  Buf* buf_ = nullptr;
-  std::unique_ptr<backend::Counter> counter_;
-  std::weak_ptr<SyncEventContext> context_;
-  std::atomic<Phase> phase_{Phase::configuring};
-  bool imported_ = false;
+  ~SyncEvent() = default;
 };
 
 /// A handle that a network peer made from export_to_remote_net(): an operand of RDMA tasks, never started
 /// (DOCA Core: doca_sync_event_remote_net).
 class SyncEventRemoteNet {
  public:
+  SyncEventRemoteNet(const SyncEventRemoteNet&) = delete;
+  SyncEventRemoteNet& operator=(const SyncEventRemoteNet&) = delete;
+
   /// Throws as SyncEvent::create_from_export() does.
   static std::shared_ptr<SyncEventRemoteNet> create_from_export(std::shared_ptr<Device> device,
                                                                 std::span<const std::byte> blob);
   /// Releases the handle; idempotent.
   void close() noexcept;
-  const std::shared_ptr<Device>& device() const noexcept { return device_; }
-  /// For RDMA contexts; null once closed.
-  backend::Counter* counter() const noexcept { return counter_.get(); }
+  bool is_closed() const noexcept;
+  const std::shared_ptr<Device>& device() const noexcept;
 
  private:
+  friend class library::SyncEventRemoteNet;
   SyncEventRemoteNet() = default;
-
-  std::shared_ptr<Device> device_;
-  std::unique_ptr<DeviceUse> use_;
-  std::unique_ptr<backend::Counter> counter_;
+  ~SyncEventRemoteNet() = default;
 };
 
 }  // namespace pydoca

@@ -4,35 +4,48 @@
 #include "pydoca/status.hpp"
 #include "pydoca/sync_event.hpp"
 #include "pydoca/task.hpp"
+#include "pydoca/task_traits.hpp"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <string>
+#include <string_view>
 
-namespace pydoca::detail {
-class EventTimer;
-template <typename T>
-class WaitTable;
-}  // namespace pydoca::detail
+namespace pydoca::library {
+class SyncEventContext;
+class SyncEventTask;
+}  // namespace pydoca::library
 
 namespace pydoca {
 
-/// What a task of an asynchronous sync event does (DOCA Core: doca_sync_event_task_get, _notify_set, _notify_add,
-/// _wait_eq, _wait_neq).
+/// The tasks of an asynchronous sync event, by DOCA's names (doca_sync_event_task_<name>).
 enum class SyncEventOperation : std::uint8_t { get, notify_set, notify_add, wait_eq, wait_neq };
 inline constexpr std::size_t num_sync_event_operations = 5;
 
+/// By SyncEventOperation.
+inline constexpr std::array<TaskTraits, num_sync_event_operations> sync_event_tasks{{
+    {.name = "get", .operands = {Operand::fetched}, .answers_word = true},
+    {.name = "notify_set", .operands = {Operand::set_val}},
+    {.name = "notify_add", .operands = {Operand::inc_val, Operand::fetched}, .answers_word = true},
+    {.name = "wait_eq", .operands = {Operand::wait_val, Operand::mask}},
+    {.name = "wait_neq", .operands = {Operand::wait_val, Operand::mask}},
+}};
+
+[[nodiscard]] constexpr const TaskTraits& traits_of(SyncEventOperation operation) noexcept {
+  return sync_event_tasks[static_cast<std::size_t>(operation)];
+}
 /// "wait_eq" ...
-[[nodiscard]] std::string_view name_of(SyncEventOperation operation) noexcept;
+[[nodiscard]] constexpr std::string_view name_of(SyncEventOperation operation) noexcept {
+  return traits_of(operation).name;
+}
 /// Whether a wait task takes mask: 0, or 1, 2, 4 or 8 adjacent bytes of 0xFF.
 [[nodiscard]] bool is_wait_mask(std::uint64_t mask) noexcept;
 
 /// One operation on an event. A wait is looked at whenever its engine progresses, and wakes an engine that sleeps; it
 /// completes when the engine sees the value, so that a value that was there only between two looks may be missed.
-class SyncEventTask final : public Task {
+class SyncEventTask : public Task {
  public:
-  std::string explain(Status status) const override;
   SyncEventOperation operation() const noexcept { return operation_; }
   /// set_val, inc_val or wait_val.
   std::uint64_t value() const noexcept { return value_; }
@@ -46,38 +59,22 @@ class SyncEventTask final : public Task {
   Status set_result_address(std::uint64_t* address) noexcept;
 
  private:
-  friend class SyncEventContext;
-  friend class detail::TaskPool;
-  friend class detail::WaitTable<SyncEventTask>;
-
-  SyncEventTask(SyncEventContext& context, detail::TaskPool& pool, std::size_t kind) noexcept;
-  SyncEventContext& event() const noexcept;
-  bool is_equality() const noexcept { return operation_ == SyncEventOperation::wait_eq; }
-  std::uint8_t group() const noexcept { return group_; }
-  detail::Limit check(detail::Violation* why) const noexcept override;
-  Status post(bool flush) noexcept override;
-  void finish(Status status) noexcept override;
+  friend class library::SyncEventTask;
+  SyncEventTask(SyncEventContext& context, detail::TaskPool& pool, SyncEventOperation operation) noexcept;
+  ~SyncEventTask() override = default;
 
   const SyncEventOperation operation_;
-  std::uint8_t group_ = 0;  ///< the wait table's number of mask_
   std::uint64_t value_ = 0;
   std::uint64_t mask_ = 0;
   std::uint64_t result_ = 0;
   std::uint64_t* address_ = nullptr;
-  Status outcome_ = Status::success;
-  bool pending_ = false;  ///< in the wait table
-  // The wait table's, or the list of those done.
-  SyncEventTask* next_ = nullptr;
-  SyncEventTask* prev_ = nullptr;
 };
 
 /// A sync event in its asynchronous mode, from SyncEvent::as_context(); closing it closes the event. Starts at once;
 /// stopping flushes pending waits with shutdown. A failed wait (the peer died: connection_reset; the owner stopped the
 /// event: bad_state) leaves the context running.
-class SyncEventContext final : public Context {
+class SyncEventContext : public Context {
  public:
-  ~SyncEventContext() override;
-
   /// Whether the device has tasks of this kind: waits need a BlueField-3, a ConnectX-7 or newer.
   static bool is_supported(const DeviceInfo& info, SyncEventOperation operation) noexcept;
   static std::uint32_t max_num_tasks(const DeviceInfo& info);
@@ -100,36 +97,11 @@ class SyncEventContext final : public Context {
   const std::shared_ptr<SyncEvent>& event() const noexcept { return event_; }
   std::string_view kind() const noexcept override { return "sync event"; }
 
- private:
-  friend class SyncEvent;
-  friend class SyncEventTask;
-  using Waits = detail::WaitTable<SyncEventTask>;
-
+ protected:
   explicit SyncEventContext(std::shared_ptr<SyncEvent> event);
-  backend::Counter& counter() const noexcept { return *event_->counter_; }
 
-  Status begin() override;
-  void quiesce() noexcept override;
-  void end() noexcept override;
-  void release() noexcept override;
-  bool poll_one(bool& more) noexcept override;
-  bool look() noexcept override;
-  void prepare_sleep() noexcept override;
-
-  void watch_counter();
-  void post(SyncEventTask& task) noexcept;
-  void post_wait(SyncEventTask& task) noexcept;
-  void append_done(SyncEventTask& task, Status outcome) noexcept;
-  void collect() noexcept;
-  void collect_or_fail() noexcept;
-  void fail_waits(Status status) noexcept;
-
-  std::shared_ptr<SyncEvent> event_;
-  std::unique_ptr<Waits> waits_;
-  std::unique_ptr<detail::EventTimer> timer_;
-  SyncEventTask* done_ = nullptr;
-  SyncEventTask** done_end_ = &done_;
-  std::uint64_t last_ = 0;  ///< the value that pending waits were compared with
+ private:
+  const std::shared_ptr<SyncEvent> event_;
 };
 
 }  // namespace pydoca

@@ -20,11 +20,17 @@ enum class Operand : std::uint8_t {
   cmp_data,        ///< 64 bits, as the following
   swap_data,
   add_data,
+  set_val,  ///< 64 bits, as the following
+  inc_val,
+  wait_val,
+  mask,
+  fetched,  ///< where the value before is stored
 };
 
 [[nodiscard]] constexpr std::string_view name_of(Operand operand) noexcept {
-  constexpr std::array<std::string_view, 9> names{
-      "", "src", "dst", "result", "event", "immediate_data", "cmp_data", "swap_data", "add_data"};
+  constexpr std::array<std::string_view, 14> names{
+      "",          "src",      "dst",     "result",  "event",    "immediate_data", "cmp_data",
+      "swap_data", "add_data", "set_val", "inc_val", "wait_val", "mask",           "fetched"};
   return names[static_cast<std::size_t>(operand)];
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -42,6 +44,12 @@ enum class MtuSize : std::uint8_t {
   bytes_4096 = 4,
   raw_ethernet = 5,  ///< reserved
 };
+
+/// A global identifier of a port, in network byte order. An IPv4 address is kept in the last four bytes.
+using Gid = std::array<std::uint8_t, 16>;
+
+/// Devices that a process can have open at the same time. Each has an ordinal below this number.
+inline constexpr std::size_t max_open_devices = 32;
 
 /// enum doca_rdma_addr_type.
 enum class RdmaAddressType : std::uint8_t { ipv4 = 0, ipv6 = 1, gid = 2 };

@@ -1,4 +1,9 @@
-#include "pydoca/backend.hpp"
+#include "pydoca/backend/channel.hpp"
+#include "pydoca/backend/counter.hpp"
+#include "pydoca/backend/device.hpp"
+#include "pydoca/backend/memory.hpp"
+#include "pydoca/backend/notifier.hpp"
+#include "pydoca/backend/rdma.hpp"
 
 #include "detail/concat.hpp"
 

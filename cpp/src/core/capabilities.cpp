@@ -8,12 +8,6 @@ namespace pydoca {
 
 namespace {
 
-using backend::Capabilities;
-using backend::ComchCapabilities;
-using backend::RdmaCapabilities;
-using backend::RdmaOpcode;
-using backend::SyncEventCapabilities;
-
 Support support_if(bool supported, std::string_view reason) {
   return {.supported = supported, .reason = supported ? std::string() : std::string(reason)};
 }
@@ -72,7 +66,7 @@ constexpr std::array<Capability, 16> known{{
     {"rdma_atomics",
      [](const DeviceInfo& i) {
        return has_rdma(i, [](const RdmaCapabilities& can) -> std::string_view {
-         return can.no_opcode[static_cast<std::size_t>(RdmaOpcode::fetch_add)];
+         return can.no_opcode[static_cast<std::size_t>(RdmaTaskKind::atomic_fetch_add)];
        });
      }},
     {"representors",

@@ -1,7 +1,9 @@
 #include "pydoca/context.hpp"
 
+#include "pydoca/backend/device.hpp"
 #include "pydoca/progress_engine.hpp"
 
+#include "core/library_context.hpp"
 #include "core/task_pool.hpp"
 #include "detail/concat.hpp"
 #include "detail/thread_token.hpp"
@@ -23,7 +25,6 @@ Context::Context(std::shared_ptr<Device> device, std::size_t num_task_kinds)
       num_pools_(num_task_kinds) {}
 
 Context::~Context() {
-  leave();
   if (engine_ != nullptr && !closed_) {
     --engine_->num_contexts_;
   }
@@ -41,11 +42,11 @@ Status Context::start() {
   live_ = true;
   Status status = Status::success;
   try {
-    status = begin();
-    device_->backend().watch_removal(*this);
+    status = node_->begin();
+    device_->backend().watch_removal(*node_);
   } catch (...) {
     live_ = false;
-    end();
+    node_->end();
     throw;
   }
   enter(status == Status::success ? ContextState::running : ContextState::starting);
@@ -81,9 +82,9 @@ void Context::close() {
                                                "; stop it and progress until it is idle"));
   }
   closed_ = true;
-  release();
+  node_->release();
   device_.release();
-  leave();
+  node_->leave();
   if (engine_ != nullptr) {
     --engine_->num_contexts_;
   }
@@ -106,6 +107,8 @@ void Context::enter(ContextState next) noexcept {
   }
 }
 
+void Context::request_progress() noexcept { node_->notify(); }
+
 void Context::started() noexcept {
   if (state_ == ContextState::starting) {
     enter(ContextState::running);
@@ -125,7 +128,7 @@ void Context::begin_stopping() noexcept {
   enter(ContextState::stopping);
   // The state callback may have stopped the context again, and that may have taken it to idle.
   if (state_ == ContextState::stopping) {
-    quiesce();
+    node_->quiesce();
   }
 }
 
@@ -137,12 +140,12 @@ void Context::close_pools() noexcept {
   }
 }
 
-bool Context::can_settle() const noexcept { return inflight_ == 0 && allocated_ == 0 && quiesced(); }
+bool Context::can_settle() const noexcept { return inflight_ == 0 && allocated_ == 0 && node_->quiesced(); }
 
 void Context::become_idle() noexcept {
   live_ = false;
-  device_->backend().unwatch_removal(*this);
-  end();
+  device_->backend().unwatch_removal(*node_);
+  node_->end();
   enter(ContextState::idle);
 }
 
@@ -154,8 +157,8 @@ void Context::abandon() noexcept {
   engine_->take_back(*this);
   // A forked child has no threads that would give back what is in flight.
   if (engine_->forks_ == detail::fork_count()) {
-    device_->backend().unwatch_removal(*this);
-    end();
+    device_->backend().unwatch_removal(*node_);
+    node_->end();
   }
   *engine_inflight_ -= inflight_;
 }
@@ -165,8 +168,6 @@ void Context::reject(Task& task, Status status) noexcept {
   task.pool_->callback(status)(task, task.user_data_, user_data_);
 }
 
-bool Context::progress_one(bool& more) noexcept { return (live_ && poll_one(more)) || finish_stopping(more); }
-
 bool Context::finish_stopping(bool& more) noexcept {
   if (state_ != ContextState::stopping || !can_settle()) {
     return false;
@@ -175,5 +176,27 @@ bool Context::finish_stopping(bool& more) noexcept {
   more = false;
   return true;
 }
+
+namespace detail {
+
+bool ContextNode::note_look(bool found) noexcept {
+  if (found) {
+    vain_looks_ = 0;
+    return true;
+  }
+  if (++vain_looks_ == max_vain_looks) {
+    vain_looks_ = 0;
+    stop_looking();
+    prepare_sleep();
+  }
+  return false;
+}
+
+void ContextNode::expect_change() noexcept {
+  vain_looks_ = 0;
+  keep_looking();
+}
+
+}  // namespace detail
 
 }  // namespace pydoca

@@ -1,5 +1,6 @@
 #include "pydoca/device.hpp"
 
+#include "pydoca/backend/device.hpp"
 #include "pydoca/representor.hpp"
 
 #include "detail/concat.hpp"
@@ -30,7 +31,7 @@ struct OpenDevices {
 
   std::mutex mutex;
   std::vector<Entry> entries;
-  std::bitset<backend::max_open_devices> ordinals;
+  std::bitset<max_open_devices> ordinals;
 
   const std::uint32_t forks = detail::fork_count();
   OpenDevices* const inherited;  // kept reachable; its lock may be another thread's of the parent
@@ -74,8 +75,8 @@ struct OpenDevices {
     while (ordinal < ordinals.size() && ordinals.test(ordinal)) {
       ++ordinal;
     }
-    if (ordinal == backend::max_open_devices) {
-      throw Error(Status::initialization, detail::concat("open ", name, ": ", backend::max_open_devices,
+    if (ordinal == max_open_devices) {
+      throw Error(Status::initialization, detail::concat("open ", name, ": ", max_open_devices,
                                                          " devices are open, and that is the limit; close one"));
     }
     return ordinal;
@@ -194,8 +195,8 @@ std::string absent_note() {
 
 }  // namespace
 
-DeviceInfo::DeviceInfo(backend::Backend& backend, backend::DeviceProperties properties)
-    : backend_(&backend), properties_(std::make_shared<const backend::DeviceProperties>(std::move(properties))) {}
+DeviceInfo::DeviceInfo(backend::Backend& backend, DeviceProperties properties)
+    : backend_(&backend), properties_(std::make_shared<const DeviceProperties>(std::move(properties))) {}
 
 bool DeviceInfo::is_equal_pci_addr(std::string_view address) const { return canonical_pci_addr(address) == pci_addr(); }
 
@@ -223,7 +224,7 @@ std::vector<DeviceInfo> devices() {
   const std::optional<Side> side = visible_side();
   std::vector<DeviceInfo> infos;
   for (backend::Backend* const backend : visible_backends()) {
-    for (backend::DeviceProperties& properties : backend->enumerate()) {
+    for (DeviceProperties& properties : backend->enumerate()) {
       if (!side.has_value() || properties.side == *side) {
         infos.emplace_back(*backend, std::move(properties));
       }
@@ -336,6 +337,8 @@ std::shared_ptr<Device> Device::adopt(void* protection_domain) {
               detail::concat("open a device from a protection domain: rdma-core is not used here", absent_note()));
 }
 
+bool Device::removed() const noexcept { return backend_ != nullptr && backend_->removed(); }
+
 Device::~Device() {
   OpenDevices& open_devices = OpenDevices::instance();
   const std::lock_guard lock(open_devices.mutex);
@@ -363,7 +366,7 @@ void Device::close() {
   }
 }
 
-std::vector<backend::RepresentorProperties> Device::representors(RepFilter filter) const {
+std::vector<RepresentorProperties> Device::representors(RepFilter filter) const {
   if (!is_open()) {
     throw Error(Status::bad_state, detail::concat("list representors of ", info_.name(), ": it is closed"));
   }

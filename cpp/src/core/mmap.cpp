@@ -1,5 +1,7 @@
 #include "pydoca/mmap.hpp"
 
+#include "pydoca/backend/device.hpp"
+#include "pydoca/backend/memory.hpp"
 #include "pydoca/log.hpp"
 
 #include "detail/concat.hpp"
@@ -25,6 +27,8 @@ void quarantine(std::shared_ptr<const void> memory) {
 }
 
 }  // namespace
+
+Mmap::Mmap() = default;
 
 std::shared_ptr<Mmap> Mmap::create() { return std::shared_ptr<Mmap>(new Mmap); }
 
@@ -156,10 +160,9 @@ void Mmap::set_max_num_devices(std::uint32_t count) {
   if (ever_started_) {
     refuse(Status::not_permitted, "set max num devices", "only before the first start");
   }
-  if (count == 0 || count > backend::max_open_devices || count < devices_.size()) {
-    throw Error(Status::invalid_value,
-                detail::concat("set max num devices: ", count, " is not in ", devices_.empty() ? 1 : devices_.size(),
-                               "..", backend::max_open_devices));
+  if (count == 0 || count > max_open_devices || count < devices_.size()) {
+    throw Error(Status::invalid_value, detail::concat("set max num devices: ", count, " is not in ",
+                                                      devices_.empty() ? 1 : devices_.size(), "..", max_open_devices));
   }
   max_num_devices_ = count;
 }

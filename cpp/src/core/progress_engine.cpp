@@ -2,6 +2,7 @@
 
 #include "pydoca/log.hpp"
 
+#include "core/library_context.hpp"
 #include "core/ready_list.hpp"
 #include "detail/concat.hpp"
 #include "detail/thread_token.hpp"
@@ -130,7 +131,7 @@ void ProgressEngine::connect(const std::shared_ptr<Context>& context) {
   }
   context->engine_ = shared_from_this();
   context->engine_inflight_ = &inflight_;
-  context->join(*ready_);
+  context->node_->join(*ready_);
   ++num_contexts_;
 }
 

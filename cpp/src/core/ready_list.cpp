@@ -20,29 +20,21 @@ void ReadyList::offer_assist(ReadyNode& node) noexcept {
     return;
   }
   node.assisting_ = true;
-  node.prev_assist_ = nullptr;
-  node.next_assist_ = assist_;
-  if (assist_ != nullptr) {
-    assist_->prev_assist_ = &node;
-  }
-  assist_ = &node;
+  assist_.push_front(node);
 }
 
 bool ReadyList::assist() noexcept {
-  while (assist_ != nullptr) {
-    if (assist_->assist()) {
+  while (ReadyNode* const node = assist_.front()) {
+    if (node->assist()) {
       return true;
     }
-    unlink_assist(*assist_);
+    unlink_assist(*node);
   }
   return false;
 }
 
 void ReadyList::unlink_assist(ReadyNode& node) noexcept {
-  (node.prev_assist_ != nullptr ? node.prev_assist_->next_assist_ : assist_) = node.next_assist_;
-  if (node.next_assist_ != nullptr) {
-    node.next_assist_->prev_assist_ = node.prev_assist_;
-  }
+  assist_.remove(node);
   node.assisting_ = false;
 }
 

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "pydoca/ready_node.hpp"
-
+#include "core/ready_node.hpp"
 #include "detail/fd.hpp"
+#include "detail/intrusive_list.hpp"
 
 #include <atomic>
 
@@ -24,10 +24,7 @@ class ReadyList {
   // The owner's thread.
   void push(ReadyNode& node) noexcept {
     node.listed_ = true;
-    node.next_ = nullptr;
-    node.prev_ = tail_;
-    (tail_ != nullptr ? tail_->next_ : head_) = &node;
-    tail_ = &node;
+    ready_.push_back(node);
     if (armed_.load(std::memory_order_relaxed)) [[unlikely]] {
       wake_if_armed();
     }
@@ -38,7 +35,7 @@ class ReadyList {
     if (posted_.load(std::memory_order_relaxed) != nullptr) {
       collect_posted();
     }
-    ReadyNode* const node = head_;
+    ReadyNode* const node = ready_.front();
     if (node != nullptr) {
       unlink(*node);
     }
@@ -83,7 +80,7 @@ class ReadyList {
     return false;
   }
   void remove(ReadyNode& node) noexcept;
-  bool empty() const noexcept { return head_ == nullptr && posted_.load(std::memory_order_seq_cst) == nullptr; }
+  bool empty() const noexcept { return ready_.empty() && posted_.load(std::memory_order_seq_cst) == nullptr; }
   void arm() noexcept;
   void disarm() noexcept;
 
@@ -93,17 +90,15 @@ class ReadyList {
  private:
   void collect_posted() noexcept;
   void unlink(ReadyNode& node) noexcept {
-    (node.prev_ != nullptr ? node.prev_->next_ : head_) = node.next_;
-    (node.next_ != nullptr ? node.next_->prev_ : tail_) = node.prev_;
+    ready_.remove(node);
     node.listed_ = false;
   }
   void unlink_assist(ReadyNode& node) noexcept;
   void wake_if_armed() noexcept;
   void note_wake(bool still_armed) noexcept;
 
-  ReadyNode* head_ = nullptr;
-  ReadyNode* tail_ = nullptr;
-  ReadyNode* assist_ = nullptr;
+  IntrusiveList<ReadyNode, &ReadyNode::next_, &ReadyNode::prev_> ready_;
+  IntrusiveList<ReadyNode, &ReadyNode::next_assist_, &ReadyNode::prev_assist_> assist_;
   ReadyNode* looking_ = nullptr;  ///< the next to look, in a ring
   bool is_sleeper_ = false;       ///< the owner armed it; another thread may have woken it since
   bool was_woken_ = false;        ///< the descriptor was written to, or is about to be

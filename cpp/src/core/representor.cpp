@@ -9,8 +9,6 @@ namespace pydoca {
 
 namespace {
 
-using backend::RepresentorProperties;
-
 std::string describe(const std::vector<RepresentorProperties>& list) {
   std::string text;
   for (const RepresentorProperties& properties : list) {
@@ -58,7 +56,7 @@ std::shared_ptr<Representor> Device::open_representor(const RepresentorPropertie
   return std::make_shared<Representor>(shared_from_this(), properties);
 }
 
-Representor::Representor(std::shared_ptr<Device> device, backend::RepresentorProperties properties)
+Representor::Representor(std::shared_ptr<Device> device, RepresentorProperties properties)
     : device_(std::move(device)), properties_(std::move(properties)) {}
 
 void Representor::close() {

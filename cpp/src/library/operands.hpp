@@ -1,7 +1,8 @@
 #pragma once
 
-#include "pydoca/backend.hpp"
+#include "pydoca/backend/memory.hpp"
 #include "pydoca/buf.hpp"
+#include "pydoca/segment.hpp"
 #include "pydoca/status.hpp"
 
 #include "core/violation.hpp"
@@ -17,7 +18,7 @@ namespace pydoca::detail {
 class Operands {
  public:
   /// What a queue is given.
-  static backend::Segment* segment_of(Buf* buf) noexcept { return buf; }
+  static Segment* segment_of(Buf* buf) noexcept { return buf; }
 
   /// What is wrong with a list on this side: its place, its length or its memory.
   static Limit check(Violation* why, const char* operand, const Buf& list, std::uint32_t max_elements,
@@ -77,7 +78,7 @@ class Operands {
  private:
   /// Whether the device of this ordinal has registered the memory of buf and of all that follow it.
   static bool reaches(const Buf& buf, std::size_t ordinal) noexcept {
-    for (const backend::Segment* segment = &buf; segment != nullptr; segment = segment->next) {
+    for (const Segment* segment = &buf; segment != nullptr; segment = segment->next) {
       if (segment->regions[ordinal] == nullptr) {
         return false;
       }
@@ -85,7 +86,7 @@ class Operands {
     return true;
   }
   static void append(Buf& buf, std::uint64_t length) noexcept {
-    for (backend::Segment* element = &buf; length != 0; element = element->next) {
+    for (Segment* element = &buf; length != 0; element = element->next) {
       const std::uint64_t taken = std::min(length, element->tailroom());
       element->data_len += taken;
       length -= taken;

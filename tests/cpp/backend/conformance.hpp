@@ -43,7 +43,7 @@ class Conformance : public testing::TestWithParam<Subject> {
     device = Device::open(GetParam().find());
   }
 
-  const backend::Capabilities& can() const { return device->info().capabilities(); }
+  const Capabilities& can() const { return device->info().capabilities(); }
   /// The most that one DMA task takes, within reason.
   std::size_t max_size() const { return std::min<std::size_t>(can().dma->max_buf_size, std::size_t{2} << 20); }
 

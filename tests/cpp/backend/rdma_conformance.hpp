@@ -56,16 +56,7 @@ class RdmaConformance : public Conformance {
     connect_again();
   }
   /// Of the device, in the form that every fabric routes.
-  RdmaAddress address() const {
-    const backend::RdmaCapabilities& rdma = *can().rdma;
-    backend::RdmaAddress raw{.type = RdmaAddressType::gid, .raw = rdma.gids.at(rdma.default_gid_index), .port = port};
-    if (const auto& ipv4 = device->info().properties().ipv4_addr; ipv4.has_value()) {
-      raw.type = RdmaAddressType::ipv4;
-      raw.raw = {};
-      std::ranges::copy(*ipv4, raw.raw.begin() + 12);
-    }
-    return RdmaAddress(raw);
-  }
+  RdmaAddress address() const { return address_of(*device, port); }
   bool has(RdmaTaskKind kind) const { return Rdma::is_task_supported(device->info(), kind); }
   bool run(const std::function<bool()>& done) { return run_until({a.get(), b.get()}, done, std::chrono::seconds(60)); }
   bool run(std::size_t of_a, std::size_t of_b) {

@@ -30,7 +30,7 @@ TEST(Capabilities, HaveAReasonExactlyWhereTheyAreAbsent) {
 TEST(Capabilities, SayWhyTheyAreAbsent) {
   fake::Backend backend({.has_dma = false});
   EXPECT_EQ(find_capability("dma").of(info_of(backend)).reason, "it has no DMA engine");
-  EXPECT_EQ(find_capability("rdma_atomics").of(info_of(backend)).reason, backend::Capabilities().no_rdma);
+  EXPECT_EQ(find_capability("rdma_atomics").of(info_of(backend)).reason, Capabilities().no_rdma);
 }
 
 TEST(Capabilities, AnUnknownNameIsRefusedWithTheKnownOnes) {

@@ -1,3 +1,4 @@
+#include <pydoca/backend/device.hpp>
 #include <pydoca/device.hpp>
 #include <pydoca/representor.hpp>
 #include <pydoca/sim.hpp>
@@ -40,9 +41,9 @@ std::vector<std::string> names(const std::vector<DeviceInfo>& infos) {
   return list;
 }
 
-std::vector<std::string> names(const std::vector<backend::RepresentorProperties>& representors) {
+std::vector<std::string> names(const std::vector<RepresentorProperties>& representors) {
   std::vector<std::string> list;
-  std::ranges::transform(representors, std::back_inserter(list), &backend::RepresentorProperties::name);
+  std::ranges::transform(representors, std::back_inserter(list), &RepresentorProperties::name);
   return list;
 }
 
@@ -73,7 +74,7 @@ TEST_F(Devices, SayWhatTheyLackAsDocaDoes) {
   EXPECT_EQ(thrown_by([&] { vf.ipv6_addr(); }), Status::not_found);
   EXPECT_EQ(thrown_by([&] { vf.lid(); }), Status::not_supported);
   EXPECT_EQ(thrown_by([&] { vf.sf_index(); }), Status::not_supported);
-  backend::DeviceProperties infiniband = vf.properties();
+  DeviceProperties infiniband = vf.properties();
   infiniband.mac_addr.reset();
   infiniband.lid = 17;
   const DeviceInfo ib(vf.backend(), infiniband);
@@ -179,8 +180,8 @@ TEST_F(Devices, CompareAddresses) {
 // ---- Profiles and topologies
 
 TEST(Profile, SetsLimitsAndEngines) {
-  const backend::Capabilities host = sim::profile_capabilities("bluefield3", Side::host);
-  const backend::Capabilities dpu = sim::profile_capabilities("bluefield2", Side::dpu);
+  const Capabilities host = sim::profile_capabilities("bluefield3", Side::host);
+  const Capabilities dpu = sim::profile_capabilities("bluefield2", Side::dpu);
   EXPECT_EQ(host.dma->max_buf_size, 2U << 20);
   EXPECT_EQ(host.dma->max_buf_list_len, 64U);
   EXPECT_EQ(host.dma->max_num_tasks, 65536U);
@@ -277,7 +278,7 @@ TEST_F(Devices, OfDifferentFunctionsHaveOrdinalsOfTheirOwn) {
     ordinals.insert(open.emplace_back(Device::open(info))->ordinal());
   }
   EXPECT_EQ(ordinals.size(), open.size());
-  EXPECT_LT(*ordinals.rbegin(), backend::max_open_devices);
+  EXPECT_LT(*ordinals.rbegin(), max_open_devices);
   const std::size_t freed = open[3]->ordinal();
   open[3]->close();
   EXPECT_EQ(Device::open(open[3]->info())->ordinal(), freed) << "an ordinal is used again";
@@ -292,7 +293,7 @@ TEST_F(Devices, DroppedWithoutCloseAreClosed) {
 
 TEST_F(Devices, AreLimitedInNumber) {
   sim::Topology topology;
-  for (std::size_t i = 0; i <= backend::max_open_devices; ++i) {
+  for (std::size_t i = 0; i <= max_open_devices; ++i) {
     const std::string digits = "0123456789abcdef";
     const std::string address = {'0', '1', ':', digits[i / 64], digits[i / 4 % 16], '.', digits[i % 4]};
     topology.functions.push_back(function("f" + std::to_string(i), address, Side::host));
@@ -300,7 +301,7 @@ TEST_F(Devices, AreLimitedInNumber) {
   sim::set_topology(topology);
   std::vector<std::shared_ptr<Device>> open;
   const auto infos = devices();
-  for (std::size_t i = 0; i < backend::max_open_devices; ++i) {
+  for (std::size_t i = 0; i < max_open_devices; ++i) {
     open.push_back(Device::open(infos[i]));
   }
   EXPECT_EQ(thrown_by([&] { Device::open(infos.back()); }), Status::initialization);

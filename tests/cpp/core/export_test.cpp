@@ -1,3 +1,4 @@
+#include "pydoca/backend/device.hpp"
 #include "pydoca/interrupt.hpp"
 #include "pydoca/sim.hpp"
 

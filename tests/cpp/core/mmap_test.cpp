@@ -128,7 +128,7 @@ TEST_F(MmapTest, LimitsItsDevices) {
   mmap->add_device(other_device_);
   EXPECT_EQ(thrown_by([&] { mmap->set_max_num_devices(1); }), Status::invalid_value);
   EXPECT_EQ(thrown_by([&] { mmap->set_max_num_devices(0); }), Status::invalid_value);
-  EXPECT_EQ(thrown_by([&] { mmap->set_max_num_devices(backend::max_open_devices + 1); }), Status::invalid_value);
+  EXPECT_EQ(thrown_by([&] { mmap->set_max_num_devices(max_open_devices + 1); }), Status::invalid_value);
 }
 
 TEST_F(MmapTest, FixesTheLimitOfDevicesAtTheFirstStart) {

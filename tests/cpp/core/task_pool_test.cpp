@@ -1,5 +1,6 @@
 #include "core/task_pool.hpp"
 
+#include "core/library_context.hpp"
 #include "core/violation.hpp"
 #include "rig/dma_rig.hpp"
 #include "rig/expect_error.hpp"
@@ -18,9 +19,9 @@ void ignore(Task& /*task*/, std::uint64_t /*task_user_data*/, std::uint64_t /*co
 void fail(Task& /*task*/, std::uint64_t /*task_user_data*/, std::uint64_t /*context_user_data*/) {}
 
 /// A context of nothing but a counter of its tasks that are alive.
-class CountingContext final : public Context {
+class CountingContext final : public LibraryContext<Context> {
  public:
-  explicit CountingContext(std::shared_ptr<Device> device) : Context(std::move(device), 0) {}
+  explicit CountingContext(std::shared_ptr<Device> device) : LibraryContext(std::move(device), std::size_t{0}) {}
   std::string_view kind() const noexcept override { return "counting"; }
 
   int alive = 0;

@@ -1,5 +1,7 @@
 #include "rig/export_peer.hpp"
 
+#include "pydoca/backend/device.hpp"
+
 #include "rig/bytes.hpp"
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "pydoca/backend/memory.hpp"
 #include "pydoca/device.hpp"
 #include "pydoca/memory.hpp"
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "pydoca/backend/device.hpp"
 #include "pydoca/device.hpp"
 
 #include "backend/sim/copy/copy_engine.hpp"
@@ -15,7 +16,7 @@ namespace pydoca::fake {
 
 /// What a test chooses of a fake device.
 struct DeviceOptions {
-  backend::DmaCapabilities dma{.max_buf_size = 4U << 20, .max_buf_list_len = 64, .max_num_tasks = 1U << 17};
+  DmaCapabilities dma{.max_buf_size = 4U << 20, .max_buf_list_len = 64, .max_num_tasks = 1U << 17};
   bool has_dma = true;
   bool can_export = false;
   bool can_import = false;
@@ -83,8 +84,8 @@ class Backend final : public backend::Backend {
   explicit Backend(const DeviceOptions& options = {}) : options_(options) {}
 
   std::string_view name() const noexcept override { return "fake"; }
-  std::vector<backend::DeviceProperties> enumerate() override {
-    backend::DeviceProperties properties;
+  std::vector<DeviceProperties> enumerate() override {
+    DeviceProperties properties;
     properties.backend = "fake";
     properties.name = "fake0";
     properties.pci_addr = "0000:01:00.0";
@@ -96,7 +97,7 @@ class Backend final : public backend::Backend {
     properties.capabilities.mmap_create_from_export_pci = options_.can_import;
     return {properties};
   }
-  std::unique_ptr<backend::Device> open(const backend::DeviceProperties& /*properties*/, std::size_t ordinal) override {
+  std::unique_ptr<backend::Device> open(const DeviceProperties& /*properties*/, std::size_t ordinal) override {
     return std::make_unique<Device>(options_, ordinal, removed);
   }
 

@@ -50,14 +50,13 @@ inline std::shared_ptr<Device> open_function(std::string name) {
 
 /// Where a context on that device is reached. Not every device has an IPv4 address.
 inline RdmaAddress address_of(const Device& device, std::uint16_t port) {
-  const backend::RdmaCapabilities& rdma = *device.info().capabilities().rdma;
-  backend::RdmaAddress raw{.type = RdmaAddressType::gid, .raw = rdma.gids.at(rdma.default_gid_index), .port = port};
   if (const auto& ipv4 = device.info().properties().ipv4_addr; ipv4.has_value()) {
-    raw.type = RdmaAddressType::ipv4;
-    raw.raw = {};
-    std::ranges::copy(*ipv4, raw.raw.begin() + 12);
+    Gid raw{};
+    std::ranges::copy(*ipv4, raw.begin() + 12);
+    return {RdmaAddressType::ipv4, raw, port};
   }
-  return RdmaAddress(raw);
+  const RdmaCapabilities& rdma = *device.info().capabilities().rdma;
+  return {RdmaAddressType::gid, rdma.gids.at(rdma.default_gid_index), port};
 }
 
 /// Whether other processes can map it, or must reach into its owner.

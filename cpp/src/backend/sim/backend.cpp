@@ -10,8 +10,8 @@ namespace {
 class Backend final : public backend::Backend {
  public:
   std::string_view name() const noexcept override { return "sim"; }
-  std::vector<backend::DeviceProperties> enumerate() override { return present_functions(); }
-  std::unique_ptr<backend::Device> open(const backend::DeviceProperties& properties, std::size_t ordinal) override {
+  std::vector<DeviceProperties> enumerate() override { return present_functions(); }
+  std::unique_ptr<backend::Device> open(const DeviceProperties& properties, std::size_t ordinal) override {
     return std::make_unique<Device>(find_present(properties), fabric(), ordinal);
   }
 };

@@ -12,12 +12,12 @@ namespace pydoca::sim {
 
 namespace {
 
-CopyLimits limits_of(const backend::Capabilities& capabilities, std::size_t ordinal) {
-  const backend::DmaCapabilities dma = capabilities.dma.value_or(backend::DmaCapabilities{});
+CopyLimits limits_of(const Capabilities& capabilities, std::size_t ordinal) {
+  const DmaCapabilities dma = capabilities.dma.value_or(DmaCapabilities{});
   return {.ordinal = ordinal, .max_size = dma.max_buf_size, .max_list_len = dma.max_buf_list_len};
 }
 
-bool can_filter(const backend::Capabilities& capabilities, RepFilter filter) noexcept {
+bool can_filter(const Capabilities& capabilities, RepFilter filter) noexcept {
   const auto mask = static_cast<std::uint32_t>(filter);
   const bool net = (mask & static_cast<std::uint32_t>(RepFilter::net)) != 0;
   const bool emulated = (mask & static_cast<std::uint32_t>(RepFilter::emulated)) != 0;
@@ -40,7 +40,7 @@ void Device::require_present(std::string_view what) const {
   }
 }
 
-std::vector<backend::RepresentorProperties> Device::representors(RepFilter filter) {
+std::vector<RepresentorProperties> Device::representors(RepFilter filter) {
   require_present("list representors");
   const auto mask = static_cast<std::uint32_t>(filter);
   if ((mask & ~(static_cast<std::uint32_t>(RepFilter::net) | static_cast<std::uint32_t>(RepFilter::emulated))) != 0) {
@@ -104,8 +104,8 @@ std::unique_ptr<backend::Counter> Device::import_counter(std::span<const std::by
   return sim::import_counter(place_, blob, scope);
 }
 
-std::unique_ptr<backend::Listener> Device::listen(const backend::RepresentorProperties& representor,
-                                                  std::string_view service, const backend::ChannelOptions& options) {
+std::unique_ptr<backend::Listener> Device::listen(const RepresentorProperties& representor, std::string_view service,
+                                                  const backend::ChannelOptions& options) {
   require_present("serve comch clients");
   if (!capabilities().comch.has_value() || !capabilities().comch->server) {
     return backend::Device::listen(representor, service, options);

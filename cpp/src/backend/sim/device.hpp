@@ -1,6 +1,12 @@
 #pragma once
 
-#include "pydoca/backend.hpp"
+#include "pydoca/backend/channel.hpp"
+#include "pydoca/backend/counter.hpp"
+#include "pydoca/backend/device.hpp"
+#include "pydoca/backend/memory.hpp"
+#include "pydoca/backend/notifier.hpp"
+#include "pydoca/backend/queue.hpp"
+#include "pydoca/backend/rdma.hpp"
 
 #include "backend/sim/copy/copy_engine.hpp"
 #include "backend/sim/place/place.hpp"
@@ -19,7 +25,7 @@ class Device final : public backend::Device {
   bool removed() const noexcept override { return place_.removed(); }
   void watch_removal(backend::Notifier& notifier) override { place_.removal().watch(notifier); }
   void unwatch_removal(backend::Notifier& notifier) noexcept override { place_.removal().unwatch(notifier); }
-  std::vector<backend::RepresentorProperties> representors(RepFilter filter) override;
+  std::vector<RepresentorProperties> representors(RepFilter filter) override;
   std::unique_ptr<backend::MemoryRegion> register_memory(const backend::MemoryRange& range, Access access) override;
   backend::ImportedRegion import_memory(std::span<const std::byte> blob) override;
   std::unique_ptr<backend::RdmaQueue> create_rdma_queue(const backend::RdmaOptions& options,
@@ -29,7 +35,7 @@ class Device final : public backend::Device {
   std::unique_ptr<backend::Counter> create_counter(const backend::MemoryRange* memory) override;
   std::unique_ptr<backend::Counter> import_counter(std::span<const std::byte> blob,
                                                    backend::CounterScope scope) override;
-  std::unique_ptr<backend::Listener> listen(const backend::RepresentorProperties& representor, std::string_view service,
+  std::unique_ptr<backend::Listener> listen(const RepresentorProperties& representor, std::string_view service,
                                             const backend::ChannelOptions& options) override;
   std::unique_ptr<backend::Dialer> dial(std::string_view service, const backend::ChannelOptions& options) override;
 
@@ -37,8 +43,8 @@ class Device final : public backend::Device {
   /// Throws driver when the function has been pulled out.
   void require_present(std::string_view what) const;
 
-  const backend::DeviceProperties& properties() const noexcept { return place_.properties(); }
-  const backend::Capabilities& capabilities() const noexcept { return place_.capabilities(); }
+  const DeviceProperties& properties() const noexcept { return place_.properties(); }
+  const Capabilities& capabilities() const noexcept { return place_.capabilities(); }
 
   const Place place_;
   CopyEngine engine_;

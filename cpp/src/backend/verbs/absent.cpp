@@ -14,9 +14,8 @@ class Absent final : public backend::Backend {
  public:
   std::string_view name() const noexcept override { return "verbs"; }
   std::string unavailable() const override { return reason; }
-  std::vector<backend::DeviceProperties> enumerate() override { return {}; }
-  std::unique_ptr<backend::Device> open(const backend::DeviceProperties& /*properties*/,
-                                        std::size_t /*ordinal*/) override {
+  std::vector<DeviceProperties> enumerate() override { return {}; }
+  std::unique_ptr<backend::Device> open(const DeviceProperties& /*properties*/, std::size_t /*ordinal*/) override {
     throw Error(Status::not_found, reason);
   }
 };

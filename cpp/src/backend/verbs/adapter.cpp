@@ -44,7 +44,7 @@ Adapter::Adapter(const std::string& name, OwnedContext context) : name_(name), c
   iface_name_ = Sysfs(static_cast<const char*>(context_->device->ibdev_path), the_port).iface_name();
 }
 
-backend::Gid Adapter::gid(unsigned index) const {
+Gid Adapter::gid(unsigned index) const {
   ibv_gid gid{};
   if (std::cmp_greater_equal(index, port_.gid_tbl_len) ||
       library().query_gid(context(), the_port, static_cast<int>(index), &gid) != 0) {
@@ -55,9 +55,9 @@ backend::Gid Adapter::gid(unsigned index) const {
 
 /// The higher the better; 0: there is none.
 int Adapter::gid_rank(unsigned index) const {
-  constexpr backend::Gid mapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
-  const backend::Gid found = gid(index);
-  if (found == backend::Gid{}) {
+  constexpr Gid mapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+  const Gid found = gid(index);
+  if (found == Gid{}) {
     return 0;
   }
   const bool is_ipv4 = std::equal(found.begin(), found.begin() + 12, mapped.begin());
@@ -78,9 +78,9 @@ unsigned Adapter::best_gid_index() const {
   return best;
 }
 
-backend::DeviceProperties properties_of(const ibv_device& device) {
+DeviceProperties properties_of(const ibv_device& device) {
   const Sysfs sysfs(static_cast<const char*>(device.ibdev_path), the_port);
-  backend::DeviceProperties properties;
+  DeviceProperties properties;
   properties.backend = "verbs";
   properties.name = properties.ibdev_name = static_cast<const char*>(device.name);
   properties.pci_addr = sysfs.pci_addr();

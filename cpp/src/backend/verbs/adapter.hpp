@@ -1,6 +1,7 @@
 #pragma once
 
-#include "pydoca/backend.hpp"
+#include "pydoca/device_properties.hpp"
+#include "pydoca/types.hpp"
 
 #include "backend/verbs/owned.hpp"
 
@@ -24,7 +25,7 @@ class Adapter {
   const ibv_device_attr& attributes() const noexcept { return attributes_; }
   const ibv_port_attr& port() const noexcept { return port_; }
   bool is_ethernet() const noexcept { return port_.link_layer == IBV_LINK_LAYER_ETHERNET; }
-  backend::Gid gid(unsigned index) const;
+  Gid gid(unsigned index) const;
   /// The one that reaches most peers: RoCE v2 with an IPv4 address, if there is one.
   unsigned best_gid_index() const;
 
@@ -40,9 +41,9 @@ class Adapter {
 };
 
 /// What an adapter can do here.
-backend::Capabilities capabilities_of(const Adapter& adapter);
+Capabilities capabilities_of(const Adapter& adapter);
 
 /// Everything that is known of a device; without capabilities where this user may not open it.
-backend::DeviceProperties properties_of(const ibv_device& device);
+DeviceProperties properties_of(const ibv_device& device);
 
 }  // namespace pydoca::verbs

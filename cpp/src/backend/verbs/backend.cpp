@@ -15,15 +15,15 @@ class Backend final : public backend::Backend {
   std::string unavailable() const override {
     return library().reason.empty() ? DeviceList().reason() : library().reason;
   }
-  std::vector<backend::DeviceProperties> enumerate() override {
-    std::vector<backend::DeviceProperties> found;
+  std::vector<DeviceProperties> enumerate() override {
+    std::vector<DeviceProperties> found;
     const DeviceList list;
     for (const ibv_device* const device : list.devices()) {
       found.push_back(properties_of(*device));
     }
     return found;
   }
-  std::unique_ptr<backend::Device> open(const backend::DeviceProperties& properties, std::size_t ordinal) override {
+  std::unique_ptr<backend::Device> open(const DeviceProperties& properties, std::size_t ordinal) override {
     return std::make_unique<Device>(properties.name, ordinal);
   }
   backend::AdoptedDevice adopt(void* protection_domain, std::size_t ordinal) override {

@@ -22,7 +22,7 @@ constexpr std::size_t tail_size = sizeof(std::uint64_t);
 enum class Kind : std::uint32_t { memory = 1, counter = 2, pair = 3 };
 
 constexpr std::size_t size_of(Kind kind) noexcept {
-  constexpr std::size_t gid = sizeof(backend::Gid);
+  constexpr std::size_t gid = sizeof(Gid);
   switch (kind) {
     case Kind::memory:
       return head_size + 8 + 8 + 4 + 4 + gid + tail_size;

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "pydoca/backend.hpp"
 #include "pydoca/status.hpp"
+#include "pydoca/types.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -16,8 +16,8 @@ struct MemoryBlob {
   std::uint64_t base = 0;  ///< in the exporter's address space
   std::uint64_t length = 0;
   std::uint32_t rkey = 0;
-  Access access{};     ///< RDMA flags
-  backend::Gid gid{};  ///< of the exporter's port
+  Access access{};  ///< RDMA flags
+  Gid gid{};        ///< of the exporter's port
 
   bool operator==(const MemoryBlob&) const = default;
 };
@@ -26,7 +26,7 @@ struct MemoryBlob {
 struct CounterBlob {
   std::uint64_t address = 0;
   std::uint32_t rkey = 0;
-  backend::Gid gid{};
+  Gid gid{};
 
   bool operator==(const CounterBlob&) const = default;
 };
@@ -38,7 +38,7 @@ struct PairBlob {
   std::uint16_t lid = 0;           ///< 0 on Ethernet
   std::uint8_t mtu = 0;            ///< enum ibv_mtu
   std::uint8_t max_reads = 0;      ///< reads and atomics that it answers at a time
-  backend::Gid gid{};
+  Gid gid{};
 
   bool operator==(const PairBlob&) const = default;
 };

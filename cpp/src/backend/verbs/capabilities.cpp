@@ -1,3 +1,5 @@
+#include "pydoca/backend/rdma.hpp"
+
 #include "backend/verbs/adapter.hpp"
 #include "backend/verbs/cm_library.hpp"
 #include "detail/concat.hpp"
@@ -26,20 +28,20 @@ std::uint32_t queue_size_of(const ibv_device_attr& limits) noexcept {
   return static_cast<std::uint32_t>(std::max(1, std::min(limits.max_qp_wr / entries_per_list, limits.max_cqe / 2 - 1)));
 }
 
-backend::DmaCapabilities dma_of(const Adapter& adapter) {
+DmaCapabilities dma_of(const Adapter& adapter) {
   return {.max_buf_size = adapter.port().max_msg_sz,
           .max_buf_list_len = list_len_of(adapter.attributes()),
           .max_num_tasks = queue_size_of(adapter.attributes())};
 }
 
 /// Up to the last one that is set.
-std::vector<backend::Gid> gids_of(const Adapter& adapter) {
+std::vector<Gid> gids_of(const Adapter& adapter) {
   constexpr int enough = 256;
-  std::vector<backend::Gid> gids;
+  std::vector<Gid> gids;
   for (int index = 0; index < std::min(enough, adapter.port().gid_tbl_len); ++index) {
     gids.push_back(adapter.gid(static_cast<unsigned>(index)));
   }
-  while (gids.size() > 1 && gids.back() == backend::Gid{}) {
+  while (gids.size() > 1 && gids.back() == Gid{}) {
     gids.pop_back();
   }
   gids.resize(std::max<std::size_t>(gids.size(), 1));
@@ -56,10 +58,10 @@ std::string why_no_connection_manager() {
              : detail::concat(device, ": ", std::strerror(errno), "; load the kernel's module rdma_ucm");
 }
 
-backend::RdmaCapabilities rdma_of(const Adapter& adapter) {
+RdmaCapabilities rdma_of(const Adapter& adapter) {
   const ibv_device_attr& limits = adapter.attributes();
   const auto at_most = [](int one, int other) { return static_cast<std::uint32_t>(std::max(1, std::min(one, other))); };
-  backend::RdmaCapabilities rdma;
+  RdmaCapabilities rdma;
   rdma.max_send_queue_size = queue_size_of(limits);
   rdma.max_recv_queue_size = at_most(limits.max_srq_wr, limits.max_cqe / 2);
   rdma.max_send_buf_list_len = list_len_of(limits);
@@ -82,8 +84,8 @@ backend::RdmaCapabilities rdma_of(const Adapter& adapter) {
 
 }  // namespace
 
-backend::Capabilities capabilities_of(const Adapter& adapter) {
-  backend::Capabilities capabilities;
+Capabilities capabilities_of(const Adapter& adapter) {
+  Capabilities capabilities;
   const bool has_atomics = adapter.attributes().atomic_cap != IBV_ATOMIC_NONE;
   capabilities.dma = dma_of(adapter);
   capabilities.sync_event = {.export_to_remote_pci = false,

@@ -14,7 +14,6 @@
 namespace pydoca::verbs {
 
 using backend::CopyOperation;
-using backend::Segment;
 
 namespace {
 

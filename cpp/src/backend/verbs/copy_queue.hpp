@@ -1,6 +1,7 @@
 #pragma once
 
-#include "pydoca/backend.hpp"
+#include "pydoca/backend/notifier.hpp"
+#include "pydoca/backend/queue.hpp"
 
 #include "backend/verbs/completions.hpp"
 #include "backend/verbs/pair.hpp"

@@ -1,6 +1,11 @@
 #pragma once
 
-#include "pydoca/backend.hpp"
+#include "pydoca/backend/counter.hpp"
+#include "pydoca/backend/device.hpp"
+#include "pydoca/backend/memory.hpp"
+#include "pydoca/backend/notifier.hpp"
+#include "pydoca/backend/queue.hpp"
+#include "pydoca/backend/rdma.hpp"
 
 #include "backend/verbs/place.hpp"
 

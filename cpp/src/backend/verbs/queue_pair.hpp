@@ -1,6 +1,6 @@
 #pragma once
 
-#include "pydoca/backend.hpp"
+#include "pydoca/backend/rdma.hpp"
 
 #include "backend/verbs/cm_link.hpp"
 #include "backend/verbs/owned.hpp"

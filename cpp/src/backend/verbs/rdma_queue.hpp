@@ -1,6 +1,7 @@
 #pragma once
 
-#include "pydoca/backend.hpp"
+#include "pydoca/backend/notifier.hpp"
+#include "pydoca/backend/rdma.hpp"
 
 #include "backend/verbs/async_events.hpp"
 #include "backend/verbs/completions.hpp"

@@ -1,6 +1,9 @@
 #pragma once
 
-#include "pydoca/backend.hpp"
+#include "pydoca/backend/device.hpp"
+#include "pydoca/backend/memory.hpp"
+#include "pydoca/segment.hpp"
+#include "pydoca/types.hpp"
 
 #include "backend/verbs/owned.hpp"
 
@@ -29,7 +32,7 @@ class Region : public backend::MemoryRegion {
 };
 
 /// What a segment is of, on the device of that ordinal; null where the device does not have it.
-inline const Region* region_of(const backend::Segment& segment, std::size_t ordinal) noexcept {
+inline const Region* region_of(const Segment& segment, std::size_t ordinal) noexcept {
   return static_cast<const Region*>(segment.regions[ordinal]);
 }
 
@@ -43,7 +46,7 @@ class LocalRegion final : public Region {
 
  private:
   const OwnedRegion region_;
-  const backend::Gid gid_;
+  const Gid gid_;
 };
 
 /// A peer's memory, of which nothing is known but the blob.

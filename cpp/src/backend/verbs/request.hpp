@@ -1,6 +1,7 @@
 #pragma once
 
-#include "pydoca/backend.hpp"
+#include "pydoca/backend/rdma.hpp"
+#include "pydoca/segment.hpp"
 
 #include "backend/verbs/counter.hpp"
 #include "backend/verbs/region.hpp"
@@ -50,7 +51,7 @@ int gather(const backend::RdmaOperation& operation, const RequestLimits& limits,
   std::uint64_t left = operation.length;
   std::uint32_t room = limits.max_segments;
   ibv_sge* end = list;
-  for (const backend::Segment* segment = operation.local; segment != nullptr; segment = segment->next) {
+  for (const Segment* segment = operation.local; segment != nullptr; segment = segment->next) {
     const Region* const region = region_of(*segment, limits.ordinal);
     if (room-- == 0 || region == nullptr || !(fills ? region->writable() : region->is_local())) [[unlikely]] {
       return does_not_fit;

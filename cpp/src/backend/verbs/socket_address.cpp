@@ -10,16 +10,16 @@ namespace {
 
 constexpr std::size_t v4_offset = 12;
 
-bool holds_ipv4(const backend::Gid& gid) noexcept {
-  constexpr backend::Gid mapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+bool holds_ipv4(const Gid& gid) noexcept {
+  constexpr Gid mapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
   return std::equal(gid.begin(), gid.begin() + v4_offset, mapped.begin());
 }
 
-bool is_link_local(const backend::Gid& gid) noexcept { return gid[0] == 0xfe && (gid[1] & 0xc0) == 0x80; }
+bool is_link_local(const Gid& gid) noexcept { return gid[0] == 0xfe && (gid[1] & 0xc0) == 0x80; }
 
 }  // namespace
 
-SocketAddress::SocketAddress(const backend::Gid& address, std::uint16_t port, const std::string& iface) {
+SocketAddress::SocketAddress(const Gid& address, std::uint16_t port, const std::string& iface) {
   if (holds_ipv4(address)) {
     storage_.v4.sin_family = AF_INET;
     storage_.v4.sin_port = htons(port);
@@ -33,8 +33,8 @@ SocketAddress::SocketAddress(const backend::Gid& address, std::uint16_t port, co
   storage_.v6.sin6_scope_id = is_link_local(address) ? ::if_nametoindex(iface.c_str()) : 0;
 }
 
-backend::Gid gid_of(const backend::RdmaAddress& address) noexcept {
-  backend::Gid gid = address.raw;
+Gid gid_of(const backend::RdmaAddress& address) noexcept {
+  Gid gid = address.raw;
   if (address.type == RdmaAddressType::ipv4) {
     std::fill(gid.begin(), gid.begin() + v4_offset, std::uint8_t{0});
     gid[10] = gid[11] = 0xff;

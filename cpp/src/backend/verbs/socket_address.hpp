@@ -1,6 +1,7 @@
 #pragma once
 
-#include "pydoca/backend.hpp"
+#include "pydoca/backend/rdma.hpp"
+#include "pydoca/types.hpp"
 
 #include <netinet/in.h>
 #include <string>
@@ -11,7 +12,7 @@ namespace pydoca::verbs {
 class SocketAddress {
  public:
   /// A GID that holds an IPv4 address is that address. iface is needed for link-local addresses.
-  SocketAddress(const backend::Gid& address, std::uint16_t port, const std::string& iface);
+  SocketAddress(const Gid& address, std::uint16_t port, const std::string& iface);
 
   sockaddr* get() noexcept { return &storage_.any; }
   bool is_ipv4() const noexcept { return storage_.any.sa_family == AF_INET; }
@@ -25,7 +26,7 @@ class SocketAddress {
 };
 
 /// RdmaAddress as a GID, which IPv4 addresses are in, too.
-backend::Gid gid_of(const backend::RdmaAddress& address) noexcept;
+Gid gid_of(const backend::RdmaAddress& address) noexcept;
 backend::RdmaAddress address_of(const sockaddr& address) noexcept;
 
 }  // namespace pydoca::verbs

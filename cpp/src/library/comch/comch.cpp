@@ -2,9 +2,8 @@
 
 #include "pydoca/log.hpp"
 
-#include "core/task_pool.hpp"
-#include "core/violation.hpp"
 #include "detail/concat.hpp"
+#include "library/comch/comch_endpoint.hpp"
 
 #include <algorithm>
 #include <exception>
@@ -15,7 +14,7 @@ namespace {
 
 using detail::concat;
 
-const backend::ComchCapabilities& capabilities(const DeviceInfo& info) {
+const ComchCapabilities& capabilities(const DeviceInfo& info) {
   if (!info.capabilities().comch) {
     throw Error(Status::not_supported, concat("comch: ", info.name(), " has no communication channel"));
   }
@@ -41,9 +40,8 @@ void require_in_range(std::string_view what, std::uint32_t value, std::uint32_t 
 
 }  // namespace
 
-SendTask::SendTask(Endpoint& endpoint, detail::TaskPool& pool, std::size_t /*kind*/) noexcept : Task(endpoint, pool) {}
-
-Endpoint& SendTask::endpoint() const noexcept { return static_cast<Endpoint&>(context()); }
+library::SendTask::SendTask(Endpoint& endpoint, detail::TaskPool& pool, std::size_t /*kind*/) noexcept
+    : comch::SendTask(endpoint, pool) {}
 
 Status SendTask::set_message(std::span<const std::byte> message) noexcept {
   if (state() == State::submitted) {
@@ -56,7 +54,7 @@ Status SendTask::set_message(std::span<const std::byte> message) noexcept {
   return Status::success;
 }
 
-detail::Limit SendTask::check(detail::Violation* why) const noexcept {
+detail::Limit library::SendTask::check(detail::Violation* why) const noexcept {
   const std::uint32_t limit = connection_->max_msg_size();
   return message_.size() <= limit ? detail::Limit::none
                                   : detail::broken(why, {.limit = detail::Limit::message_length,
@@ -65,7 +63,7 @@ detail::Limit SendTask::check(detail::Violation* why) const noexcept {
                                                          .allowed = limit});
 }
 
-std::string SendTask::explain(Status status) const {
+std::string library::SendTask::explain(Status status) const {
   switch (status) {
     case Status::connection_reset:
       return "the other side has closed the connection, or is gone";
@@ -76,31 +74,16 @@ std::string SendTask::explain(Status status) const {
   }
 }
 
-Status SendTask::post(bool /*flush*/) noexcept {
-  connection_->send(*this);
+Status library::SendTask::post(bool /*flush*/) noexcept {
+  of(*connection_).send(*this);
   return Status::success;
 }
 
-void SendTask::finish(Status /*status*/) noexcept {
+void library::SendTask::finish(Status /*status*/) noexcept {
   if (counted_) {
     counted_ = false;
-    connection_->task_done();
+    of(*connection_).task_done();
   }
-}
-
-void SendQueue::push(SendTask& task) noexcept {
-  task.next_ = nullptr;
-  (tail_ != nullptr ? tail_->next_ : head_) = &task;
-  tail_ = &task;
-}
-
-SendTask* SendQueue::pop() noexcept {
-  SendTask* task = head_;
-  if (task != nullptr) {
-    head_ = task->next_;
-    tail_ = head_ != nullptr ? tail_ : nullptr;
-  }
-  return task;
 }
 
 std::uint32_t Endpoint::max_name_len(const DeviceInfo& info) { return capabilities(info).max_name_len; }
@@ -109,14 +92,17 @@ std::uint32_t Endpoint::max_recv_queue_size(const DeviceInfo& info) { return cap
 std::uint32_t Endpoint::max_clients(const DeviceInfo& info) { return capabilities(info).max_clients; }
 std::uint32_t Endpoint::max_send_tasks(const DeviceInfo& info) { return capabilities(info).max_send_tasks; }
 
-Endpoint::Endpoint(std::shared_ptr<Device> device, std::string_view name)
-    : Context(std::move(device), 1), name_(checked_name(this->device()->info(), name)) {
-  const backend::ComchCapabilities& limits = capabilities(this->device()->info());
+library::ConnectionOwner::ConnectionOwner(comch::Endpoint& endpoint, backend::Notifier& notifier, std::string_view name)
+    : endpoint_(endpoint), name_(checked_name(endpoint.device()->info(), name)), notifier_(notifier) {
+  endpoint.own_ = this;
+  const ComchCapabilities& limits = capabilities(endpoint.device()->info());
   options_ = {.max_msg_size = limits.max_msg_size,
-              .recv_queue_size = std::min(default_recv_queue_size, limits.max_recv_queue_size)};
+              .recv_queue_size = std::min(Endpoint::default_recv_queue_size, limits.max_recv_queue_size)};
 }
 
-Endpoint::~Endpoint() = default;
+const std::string& Endpoint::name() const noexcept { return own_->name_; }
+std::uint32_t Endpoint::max_msg_size() const noexcept { return own_->options_.max_msg_size; }
+std::uint32_t Endpoint::recv_queue_size() const noexcept { return own_->options_.recv_queue_size; }
 
 void Endpoint::set_send_conf(Task::Callback on_success, Task::Callback on_error, std::uint32_t num_tasks) {
   require_idle("set send conf of");
@@ -128,19 +114,19 @@ void Endpoint::set_message_received(MessageReceived callback) {
   if (callback == nullptr) {
     throw Error(Status::invalid_value, "set message callback: it must not be null");
   }
-  message_received_ = callback;
+  own_->message_received_ = callback;
 }
 
 void Endpoint::set_max_msg_size(std::uint32_t bytes) {
   require_idle("set maximum message size of");
   require_in_range("set maximum message size", bytes, max_msg_size(device()->info()));
-  options_.max_msg_size = bytes;
+  own_->options_.max_msg_size = bytes;
 }
 
 void Endpoint::set_recv_queue_size(std::uint32_t messages) {
   require_idle("set receive queue size of");
   require_in_range("set receive queue size", messages, max_recv_queue_size(device()->info()));
-  options_.recv_queue_size = messages;
+  own_->options_.recv_queue_size = messages;
 }
 
 Status Endpoint::send(Connection& connection, std::span<const std::byte> message, std::uint64_t user_data,
@@ -151,68 +137,38 @@ Status Endpoint::send(Connection& connection, std::span<const std::byte> message
   if (!connection.is_connected()) {
     return Status::not_connected;
   }
-  if (connection.endpoint_ != this || message.size() > connection.max_msg_size()) {
+  if (connection.endpoint() != this || message.size() > connection.max_msg_size()) {
     return Status::invalid_value;
   }
   const Status status = take(0, user_data, task);
   if (status == Status::success) [[likely]] {
-    task->connection_ = connection.shared_from_this();
-    task->message_ = message;
+    library::of(*task).connection_ = connection.shared_from_this();
+    library::of(*task).message_ = message;
   }
   return status;
 }
 
-void Endpoint::begin_common() {
+void library::ConnectionOwner::require_settings(bool has_tasks) const {
   const auto require = [this](bool given, std::string_view what, std::string_view call) {
     if (!given) {
-      throw Error(Status::invalid_value, concat("start ", kind(), " \"", name_, "\": ", what, " is missing; ", call));
+      throw Error(Status::invalid_value,
+                  concat("start ", endpoint_.kind(), " \"", name_, "\": ", what, " is missing; ", call));
     }
   };
-  require(open_pools<SendTask>(*this) != 0, "the send task's configuration", "call set_send_conf");
+  require(has_tasks, "the send task's configuration", "call set_send_conf");
   require(message_received_ != nullptr, "the message callback", "call set_message_received");
-  buffer_ = std::make_unique<std::byte[]>(options_.max_msg_size);
 }
 
-void Endpoint::end_common() noexcept {
-  done_.clear();
-  close_pools();
-  buffer_.reset();
-}
-
-bool Endpoint::poll_one(bool& more) noexcept {
-  SendTask* task = done_.pop();
-  if (task == nullptr) {
-    return stop_if_removed() || poll_peers(more);
-  }
-  more = true;
-  complete(*task, task->outcome_, task->outcome_ == Status::driver);
-  return true;
-}
-
-/// Who only waits for messages hears of it, too.
-bool Endpoint::stop_if_removed() noexcept {
-  if (!device()->removed() || (state() != ContextState::running && state() != ContextState::starting)) [[likely]] {
-    return false;
-  }
-  fail(Status::driver);
-  return true;
-}
-
-std::shared_ptr<Connection> Endpoint::connect(std::unique_ptr<backend::Channel> channel) noexcept {
+std::shared_ptr<library::Connection> library::ConnectionOwner::connect(
+    std::unique_ptr<backend::Channel> channel) noexcept {
   try {
-    const std::shared_ptr<Connection> connection(new Connection(*this, std::move(channel)));
+    auto connection = std::make_shared<Connection>(*this, std::move(channel));
     connection->open();
     return connection;
   } catch (const std::exception& error) {
-    log::engine(log::Level::error, kind(), error.what());
+    log::engine(log::Level::error, endpoint_.kind(), error.what());
     return nullptr;
   }
-}
-
-void Endpoint::done(SendTask& task, Status status) noexcept {
-  task.outcome_ = status;
-  done_.push(task);
-  notify();
 }
 
 }  // namespace pydoca::comch

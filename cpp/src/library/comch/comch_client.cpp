@@ -1,4 +1,6 @@
-#include "pydoca/comch.hpp"
+#include "library/comch/comch_client.hpp"
+
+#include "pydoca/backend/device.hpp"
 #include "pydoca/log.hpp"
 #include "pydoca/progress_engine.hpp"
 
@@ -22,17 +24,18 @@ bool Client::is_supported(const DeviceInfo& info) noexcept {
 }
 
 std::shared_ptr<Client> Client::create(std::shared_ptr<Device> device, std::string_view name) {
-  return std::shared_ptr<Client>(new Client(std::move(device), name));
+  return std::make_shared<library::Client>(std::move(device), name);
 }
 
-Client::Client(std::shared_ptr<Device> device, std::string_view name) : Endpoint(std::move(device), name) {
+library::Client::Client(std::shared_ptr<Device> device, std::string_view name)
+    : EndpointContext(std::move(device), name) {
   if (!is_supported(this->device()->info())) {
     throw Error(Status::not_supported, concat("create comch.client: ", this->device()->info().name(),
                                               " cannot be a client; use a function of the host"));
   }
 }
 
-Client::~Client() {
+library::Client::~Client() {
   abandon();
   end();  // in a forked child, too: a handle that outlives this must not point here
 }
@@ -41,42 +44,44 @@ const std::shared_ptr<Connection>& Client::connection() const {
   if (state() != ContextState::running) {
     throw Error(Status::bad_state, concat("connection of comch.client \"", name(), "\": the client does not run"));
   }
-  return connection_;
+  return library::of(*this).connection_;
 }
 
-Status Client::begin() {
+const std::string& Client::refusal() const noexcept { return library::of(*this).refusal_; }
+
+Status library::Client::begin() {
   begin_common();
   refusal_.clear();
   refusal_.reserve(max_refusal);
-  dialer_ = device()->backend().dial(name(), channel_options());
+  dialer_ = device()->backend().dial(name(), options_);
   notify();
   return Status::in_progress;
 }
 
-void Client::quiesce() noexcept {
+void library::Client::quiesce() noexcept {
   unwatch_dialer();
   dialer_.reset();
   if (connection_ == nullptr) {
     return;
   }
-  connection_->begin_close(Status::shutdown);
-  if (connection_->phase_ == Connection::Phase::establishing) {
-    connection_->end(Connection::Phase::failed);
+  of(*connection_).begin_close(Status::shutdown);
+  if (of(*connection_).phase_ == Connection::Phase::establishing) {
+    of(*connection_).end(Connection::Phase::failed);
     connection_.reset();
   }
 }
 
-void Client::end() noexcept {
+void library::Client::end() noexcept {
   unwatch_dialer();
   dialer_.reset();
   if (connection_ != nullptr) {
-    connection_->end(Connection::Phase::closed);
+    of(*connection_).end(Connection::Phase::closed);
     connection_.reset();
   }
   end_common();
 }
 
-bool Client::poll_peers(bool& more) noexcept {
+bool library::Client::poll_peers(bool& more) noexcept {
   if (dialer_ == nullptr || connection_ != nullptr) {
     return false;
   }
@@ -94,18 +99,18 @@ bool Client::poll_peers(bool& more) noexcept {
   return true;
 }
 
-void Client::established(Connection& /*connection*/) noexcept {
+void library::Client::established(Connection& /*connection*/) noexcept {
   dialer_.reset();
   started();
 }
 
-void Client::lost(Connection& connection, Status status) noexcept {
+void library::Client::lost(Connection& connection, Status status) noexcept {
   log::engine(log::Level::info, kind(), [&] { return concat("the server of \"", name(), "\" is gone: ", status); });
   connection.begin_close(status);
   fail(status);
 }
 
-void Client::unestablished(Connection& connection, Status status, std::string_view why) noexcept {
+void library::Client::unestablished(Connection& connection, Status status, std::string_view why) noexcept {
   connection.end(Connection::Phase::failed);
   connection_.reset();
   if (status != Status::connection_reset) {
@@ -121,12 +126,12 @@ void Client::unestablished(Connection& connection, Status status, std::string_vi
   }
 }
 
-void Client::closed(Connection& /*connection*/) noexcept {
+void library::Client::closed(Connection& /*connection*/) noexcept {
   connection_.reset();
   settle();
 }
 
-void Client::watch_dialer() noexcept {
+void library::Client::watch_dialer() noexcept {
   if (dialer_watched_) {
     return;
   }
@@ -139,7 +144,7 @@ void Client::watch_dialer() noexcept {
   }
 }
 
-void Client::unwatch_dialer() noexcept {
+void library::Client::unwatch_dialer() noexcept {
   if (dialer_watched_) {
     progress_engine()->unwatch(dialer_->fd());
     dialer_watched_ = false;

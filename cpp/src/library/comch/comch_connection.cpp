@@ -1,23 +1,26 @@
-#include "pydoca/comch.hpp"
-#include "pydoca/log.hpp"
+#include "library/comch/comch_connection.hpp"
+
+#include "pydoca/backend/device.hpp"
 #include "pydoca/progress_engine.hpp"
 
 #include "detail/concat.hpp"
+#include "library/comch/comch_endpoint.hpp"
 
 #include <poll.h>
 #include <sys/epoll.h>
+#include <utility>
 
 namespace pydoca::comch {
 
-Connection::Connection(Endpoint& endpoint, std::unique_ptr<backend::Channel> channel)
-    : endpoint_(&endpoint), channel_(std::move(channel)) {}
+library::Connection::Connection(ConnectionOwner& owner, std::unique_ptr<backend::Channel> channel)
+    : comch::Connection(owner.endpoint_), owner_(&owner), channel_(std::move(channel)) {}
 
-Connection::~Connection() { end(phase_); }
+library::Connection::~Connection() { end(phase_); }
 
 Server* Connection::server() const noexcept { return dynamic_cast<Server*>(endpoint_); }
 Client* Connection::client() const noexcept { return dynamic_cast<Client*>(endpoint_); }
 
-void Connection::open() {
+void library::Connection::open() {
   ProgressEngine& engine = *endpoint_->progress_engine();
   if (channel_->fd() >= 0) {
     engine.watch(channel_->fd(), EPOLLIN, *this);
@@ -28,45 +31,51 @@ void Connection::open() {
   notify();
 }
 
+bool Connection::is_connected() const noexcept {
+  return library::of(*this).phase_ == library::Connection::Phase::connected;
+}
+
 void Connection::update_info() {
-  if (phase_ == Phase::establishing) {
+  library::Connection& own = library::of(*this);
+  if (own.phase_ == library::Connection::Phase::establishing) {
     throw Error(Status::connection_inprogress, "update connection info: it is not yet connected; progress first");
   }
-  if (phase_ == Phase::failed) {
+  if (own.phase_ == library::Connection::Phase::failed) {
     throw Error(Status::connection_aborted, "update connection info: it could not be connected");
   }
-  snapshot_ = live_;
+  own.snapshot_ = own.live_;
 }
 
 std::uint64_t Connection::counter(Counter counter) const {
+  const library::Connection::Counters& counters = library::of(*this).snapshot_;
   switch (counter) {
     case Counter::sent_messages:
-      return snapshot_.sent_messages;
+      return counters.sent_messages;
     case Counter::sent_bytes:
-      return snapshot_.sent_bytes;
+      return counters.sent_bytes;
     case Counter::recv_messages:
-      return snapshot_.recv_messages;
+      return counters.recv_messages;
     case Counter::recv_bytes:
-      return snapshot_.recv_bytes;
+      return counters.recv_bytes;
   }
   throw Error(Status::invalid_value,
               detail::concat("connection counter ", static_cast<std::uint32_t>(counter), " is not in 1..4"));
 }
 
-void Connection::pause() noexcept {
-  paused_ = true;
-  update_watch();
-}
+void Connection::pause() noexcept { library::of(*this).set_paused(true); }
+void Connection::resume() noexcept { library::of(*this).set_paused(false); }
 
-void Connection::resume() noexcept {
-  if (paused_) {
-    paused_ = false;
-    update_watch();
+void library::Connection::set_paused(bool paused) noexcept {
+  if (std::exchange(paused_, paused) == paused) {
+    return;
+  }
+  update_watch();
+  if (!paused) {
     notify();
   }
 }
 
-void Connection::begin_close(Status status) noexcept {
+void library::Connection::begin_close(Status status) noexcept {
   if (phase_ != Phase::connected) {
     return;
   }
@@ -74,21 +83,22 @@ void Connection::begin_close(Status status) noexcept {
   channel_.reset();
   phase_ = Phase::closing;
   while (SendTask* task = waiting_.pop()) {
-    endpoint_->done(*task, status);
+    owner_->done(*task, status);
   }
   notify();
 }
 
-void Connection::end(Phase phase) noexcept {
+void library::Connection::end(Phase phase) noexcept {
   unwatch();
   leave();
   channel_.reset();
   waiting_.clear();
   phase_ = phase;
   endpoint_ = nullptr;
+  owner_ = nullptr;
 }
 
-bool Connection::progress_one(bool& more) noexcept {
+bool library::Connection::progress_one(bool& more) noexcept {
   const auto self = shared_from_this();  // the endpoint may let go of it
   switch (phase_) {
     case Phase::establishing:
@@ -109,7 +119,7 @@ bool Connection::progress_one(bool& more) noexcept {
   return more;
 }
 
-bool Connection::establish(bool& more) noexcept {
+bool library::Connection::establish(bool& more) noexcept {
   const Status status = channel_->establish();
   if (status == Status::again) {
     return false;
@@ -118,40 +128,40 @@ bool Connection::establish(bool& more) noexcept {
     phase_ = Phase::connected;
     max_msg_size_ = channel_->max_msg_size();
     more = true;  // messages may be there already
-    endpoint_->established(*this);
+    owner_->established(*this);
     return true;
   }
   const std::unique_ptr<backend::Channel> channel = std::move(channel_);
-  Endpoint& endpoint = *endpoint_;
+  ConnectionOwner& owner = *owner_;
   if (watched_) {
-    endpoint.progress_engine()->unwatch(channel->fd());
+    owner.endpoint_.progress_engine()->unwatch(channel->fd());
     watched_ = false;
   }
   phase_ = Phase::failed;
-  endpoint.unestablished(*this, status, channel->refusal());
+  owner.unestablished(*this, status, channel->refusal());
   return true;
 }
 
-bool Connection::receive_one() noexcept {
+bool library::Connection::receive_one() noexcept {
   std::size_t length = 0;
-  const Status status = channel_->receive({endpoint_->buffer_.get(), max_msg_size_}, length);
+  const Status status = channel_->receive({owner_->buffer_.get(), max_msg_size_}, length);
   if (status == Status::again) {
     return false;
   }
   if (status != Status::success) {
-    endpoint_->lost(*this, status);
+    owner_->lost(*this, status);
     return true;
   }
   ++live_.recv_messages;
   live_.recv_bytes += length;
-  endpoint_->message_received_(*this, {endpoint_->buffer_.get(), length}, endpoint_->user_data());
+  owner_->message_received_(*this, {owner_->buffer_.get(), length}, endpoint_->user_data());
   return true;
 }
 
-void Connection::send(SendTask& task) noexcept {
+void library::Connection::send(SendTask& task) noexcept {
   if (phase_ != Phase::connected) {
-    // Not counted: else somebody who sends again from the callback would keep the end from being reported.
-    task.endpoint().done(task, Status::connection_reset);
+    // Not counted: a callback that sends again would keep the end from being reported.
+    ConnectionOwner::owner_of(static_cast<comch::Endpoint&>(task.context())).done(task, Status::connection_reset);
     return;
   }
   task.counted_ = true;
@@ -161,11 +171,11 @@ void Connection::send(SendTask& task) noexcept {
     waiting_.push(task);
     update_watch();
   } else {
-    endpoint_->done(task, status);
+    owner_->done(task, status);
   }
 }
 
-Status Connection::try_send(const SendTask& task) noexcept {
+Status library::Connection::try_send(const SendTask& task) noexcept {
   const bool removed = endpoint_->device()->backend().removed();
   const Status status = removed ? Status::driver : channel_->send(task.message_);
   if (status == Status::success) {
@@ -175,7 +185,7 @@ Status Connection::try_send(const SendTask& task) noexcept {
   return status;
 }
 
-void Connection::send_waiting() noexcept {
+void library::Connection::send_waiting() noexcept {
   if (waiting_.empty()) {
     return;
   }
@@ -184,30 +194,31 @@ void Connection::send_waiting() noexcept {
     if (status == Status::again) {
       return;
     }
-    endpoint_->done(*waiting_.pop(), status);
+    owner_->done(*waiting_.pop(), status);
   }
   update_watch();
 }
 
-void Connection::task_done() noexcept {
+void library::Connection::task_done() noexcept {
   --outstanding_;
   if (phase_ == Phase::closing && outstanding_ == 0) {
     notify();
   }
 }
 
-bool Connection::report_closed() noexcept {
+bool library::Connection::report_closed() noexcept {
   if (outstanding_ != 0) {
     return false;
   }
   phase_ = Phase::closed;
   leave();
-  endpoint_->closed(*this);
+  owner_->closed(*this);
   endpoint_ = nullptr;
+  owner_ = nullptr;
   return true;
 }
 
-void Connection::update_watch() noexcept {
+void library::Connection::update_watch() noexcept {
   const std::uint32_t events = (paused_ ? 0U : static_cast<std::uint32_t>(EPOLLIN)) |
                                (waiting_.empty() ? 0U : static_cast<std::uint32_t>(EPOLLOUT));
   if (watched_ && events != watched_events_) {
@@ -216,7 +227,7 @@ void Connection::update_watch() noexcept {
   }
 }
 
-void Connection::unwatch() noexcept {
+void library::Connection::unwatch() noexcept {
   if (watched_) {
     endpoint_->progress_engine()->unwatch(channel_->fd());
     watched_ = false;
@@ -224,7 +235,7 @@ void Connection::unwatch() noexcept {
 }
 
 /// epoll reports a hang-up whether asked to or not, and a paused connection does nothing about it. resume() finds it.
-void Connection::unwatch_dead_peer() noexcept {
+void library::Connection::unwatch_dead_peer() noexcept {
   pollfd peer{.fd = channel_->fd(), .events = 0, .revents = 0};
   if (::poll(&peer, 1, 0) > 0) {
     unwatch();

@@ -1,4 +1,6 @@
-#include "pydoca/comch.hpp"
+#include "library/comch/comch_server.hpp"
+
+#include "pydoca/backend/device.hpp"
 #include "pydoca/log.hpp"
 #include "pydoca/progress_engine.hpp"
 
@@ -39,22 +41,23 @@ bool Server::is_supported(const DeviceInfo& info) noexcept {
 
 std::shared_ptr<Server> Server::create(std::shared_ptr<Device> device, std::shared_ptr<Representor> representor,
                                        std::string_view name) {
-  return std::shared_ptr<Server>(new Server(std::move(device), std::move(representor), name));
+  return std::make_shared<library::Server>(std::move(device), std::move(representor), name);
 }
 
-Server::Server(std::shared_ptr<Device> device, std::shared_ptr<Representor> representor, std::string_view name)
-    : Endpoint(std::move(device), name), representor_(checked_representor(std::move(representor), *this->device())) {
+library::Server::Server(std::shared_ptr<Device> device, std::shared_ptr<Representor> representor, std::string_view name)
+    : EndpointContext(std::move(device), name),
+      representor_(checked_representor(std::move(representor), *this->device())) {
   representor_->add_user();
   uses_representor_ = true;
 }
 
-Server::~Server() {
+library::Server::~Server() {
   abandon();
   end();  // in a forked child, too: a handle that outlives this must not point here
   release();
 }
 
-void Server::release() noexcept {
+void library::Server::release() noexcept {
   if (std::exchange(uses_representor_, false)) {
     representor_->remove_user();
   }
@@ -65,8 +68,8 @@ void Server::set_connection_changed(ConnectionChanged connected, ConnectionChang
   if (connected == nullptr || disconnected == nullptr) {
     throw Error(Status::invalid_value, "set connection callbacks: both must be given; they may be the same function");
   }
-  connected_ = connected;
-  disconnected_ = disconnected;
+  library::of(*this).connected_ = connected;
+  library::of(*this).disconnected_ = disconnected;
 }
 
 void Server::disconnect(Connection& connection) {
@@ -83,36 +86,38 @@ void Server::disconnect(Connection& connection) {
   if (connection.endpoint() != this) {
     throw Error(Status::invalid_value, concat("disconnect a client of \"", name(), "\": it is another context's"));
   }
-  connection.begin_close(Status::shutdown);
+  library::of(connection).begin_close(Status::shutdown);
 }
 
 std::vector<std::shared_ptr<Connection>> Server::connections() const {
   std::vector<std::shared_ptr<Connection>> connected;
-  std::ranges::copy_if(connections_, std::back_inserter(connected),
+  std::ranges::copy_if(library::of(*this).connections_, std::back_inserter(connected),
                        [](const std::shared_ptr<Connection>& connection) { return connection->is_connected(); });
   return connected;
 }
 
-Status Server::begin() {
+const std::shared_ptr<Representor>& Server::representor() const noexcept { return library::of(*this).representor_; }
+
+Status library::Server::begin() {
   begin_common();
   if (connected_ == nullptr) {
     throw Error(Status::invalid_value, concat("start comch.server \"", name(),
                                               "\": the connection callbacks are missing; call set_connection_changed"));
   }
   connections_.reserve(max_clients(device()->info()));
-  listener_ = device()->backend().listen(representor_->properties(), name(), channel_options());
+  listener_ = device()->backend().listen(representor_->properties(), name(), options_);
   progress_engine()->watch(listener_->fd(), EPOLLIN, *this);
   return Status::success;
 }
 
-void Server::stop_listening() noexcept {
+void library::Server::stop_listening() noexcept {
   if (listener_ != nullptr) {
     progress_engine()->unwatch(listener_->fd());
     listener_.reset();
   }
 }
 
-void Server::quiesce() noexcept {
+void library::Server::quiesce() noexcept {
   stop_listening();
   std::erase_if(connections_, [](const std::shared_ptr<Connection>& connection) {
     connection->begin_close(Status::shutdown);
@@ -124,7 +129,7 @@ void Server::quiesce() noexcept {
   });
 }
 
-void Server::end() noexcept {
+void library::Server::end() noexcept {
   stop_listening();
   for (const auto& connection : connections_) {
     connection->end(Connection::Phase::closed);
@@ -133,7 +138,7 @@ void Server::end() noexcept {
   end_common();
 }
 
-bool Server::poll_peers(bool& more) noexcept {
+bool library::Server::poll_peers(bool& more) noexcept {
   if (listener_ == nullptr) {
     return false;
   }
@@ -154,9 +159,9 @@ bool Server::poll_peers(bool& more) noexcept {
   return true;
 }
 
-void Server::established(Connection& connection) noexcept { connected_(connection, true, user_data()); }
+void library::Server::established(Connection& connection) noexcept { connected_(connection, true, user_data()); }
 
-void Server::lost(Connection& connection, Status status) noexcept {
+void library::Server::lost(Connection& connection, Status status) noexcept {
   if (status != Status::connection_reset) {
     log::engine(log::Level::warning, kind(),
                 [&] { return concat("\"", name(), "\" drops a client that broke the channel's rules: ", status); });
@@ -164,7 +169,7 @@ void Server::lost(Connection& connection, Status status) noexcept {
   connection.begin_close(status);
 }
 
-void Server::unestablished(Connection& connection, Status status, std::string_view why) noexcept {
+void library::Server::unestablished(Connection& connection, Status status, std::string_view why) noexcept {
   log::engine(log::Level::warning, kind(),
               [&] { return concat("\"", name(), "\" refused a client: ", why.empty() ? error_descr(status) : why); });
   erase(connection);
@@ -173,13 +178,13 @@ void Server::unestablished(Connection& connection, Status status, std::string_vi
   settle();
 }
 
-void Server::closed(Connection& connection) noexcept {
+void library::Server::closed(Connection& connection) noexcept {
   erase(connection);
   disconnected_(connection, true, user_data());
   settle();
 }
 
-void Server::erase(Connection& connection) noexcept {
+void library::Server::erase(Connection& connection) noexcept {
   std::erase_if(connections_, [&](const std::shared_ptr<Connection>& held) { return held.get() == &connection; });
 }
 

@@ -1,5 +1,8 @@
-#include "pydoca/dma.hpp"
+#include "library/dma/dma.hpp"
 
+#include "pydoca/backend/device.hpp"
+
+#include "core/set_operand.hpp"
 #include "core/task_pool.hpp"
 #include "core/violation.hpp"
 #include "detail/concat.hpp"
@@ -17,7 +20,7 @@ using detail::Limit;
 using detail::Operands;
 using detail::Violation;
 
-const backend::DmaCapabilities& dma_capabilities(const DeviceInfo& info) {
+const DmaCapabilities& dma_capabilities(const DeviceInfo& info) {
   if (!info.capabilities().dma) {
     throw Error(Status::not_supported, detail::concat("dma: ", info.name(), " has no DMA engine"));
   }
@@ -26,28 +29,16 @@ const backend::DmaCapabilities& dma_capabilities(const DeviceInfo& info) {
 
 }  // namespace
 
-DmaMemcpyTask::DmaMemcpyTask(Dma& dma, detail::TaskPool& pool, std::size_t /*kind*/) noexcept : Task(dma, pool) {}
+library::DmaMemcpyTask::DmaMemcpyTask(Dma& dma, detail::TaskPool& pool, std::size_t /*kind*/) noexcept
+    : pydoca::DmaMemcpyTask(dma, pool) {}
 
-Dma& DmaMemcpyTask::dma() const noexcept { return static_cast<Dma&>(context()); }
+library::Dma& library::DmaMemcpyTask::dma() const noexcept { return static_cast<Dma&>(context()); }
 
-Status DmaMemcpyTask::set_src(Buf* src) noexcept {
-  if (state() == State::submitted) {
-    return Status::in_use;
-  }
-  src_ = src;
-  return Status::success;
-}
+Status DmaMemcpyTask::set_src(Buf* src) noexcept { return detail::set_operand(*this, src_, src); }
+Status DmaMemcpyTask::set_dst(Buf* dst) noexcept { return detail::set_operand(*this, dst_, dst); }
 
-Status DmaMemcpyTask::set_dst(Buf* dst) noexcept {
-  if (state() == State::submitted) {
-    return Status::in_use;
-  }
-  dst_ = dst;
-  return Status::success;
-}
-
-Limit DmaMemcpyTask::check(Violation* why) const noexcept {
-  const backend::DmaCapabilities& limits = *dma().device()->info().capabilities().dma;
+Limit library::DmaMemcpyTask::check(Violation* why) const noexcept {
+  const DmaCapabilities& limits = *dma().device()->info().capabilities().dma;
   const auto check_list = [&](const char* name, const Buf* list) {
     return list != nullptr
                ? Operands::check(why, name, *list, limits.max_buf_list_len, "max_buf_list_len", *dma().device())
@@ -75,14 +66,14 @@ Limit DmaMemcpyTask::check(Violation* why) const noexcept {
                       : broken(why, {.limit = Limit::room, .operand = "dst", .value = size, .allowed = room});
 }
 
-std::string DmaMemcpyTask::explain(Status status) const {
+std::string library::DmaMemcpyTask::explain(Status status) const {
   return status == Status::io_failed
              ? concat(explain_failed_copy(), "; the context stops: start it again once it is idle")
              : Task::explain(status);
 }
 
 /// The device found out what try_submit() would have refused, or memory did not permit the access.
-std::string DmaMemcpyTask::explain_failed_copy() const {
+std::string library::DmaMemcpyTask::explain_failed_copy() const {
   const Device& device = *dma().device();
   if (Violation violation; check(&violation) != Limit::none) {
     return detail::explain(violation, device.info());
@@ -94,7 +85,7 @@ std::string DmaMemcpyTask::explain_failed_copy() const {
   return reason.empty() ? concat(device.info().name(), " could not reach the memory of src or dst") : reason;
 }
 
-Status DmaMemcpyTask::post(bool flush) noexcept {
+Status library::DmaMemcpyTask::post(bool flush) noexcept {
   if (Operands::is_filling(dst_)) {
     return Status::in_use;
   }
@@ -111,20 +102,20 @@ Status DmaMemcpyTask::post(bool flush) noexcept {
   return status;
 }
 
-void DmaMemcpyTask::finish(Status status) noexcept {
+void library::DmaMemcpyTask::finish(Status status) noexcept {
   Operands::take_back(src_);
   Operands::take_back_filled(dst_, status == Status::success ? length : 0);
 }
 
-Dma::Dma(std::shared_ptr<Device> device) : QueueContext(std::move(device), 1) {
+library::Dma::Dma(std::shared_ptr<Device> device) : QueueContext(std::move(device), std::size_t{1}) {
   static_cast<void>(dma_capabilities(this->device()->info()));
 }
 
 std::shared_ptr<Dma> Dma::create(std::shared_ptr<Device> device) {
-  return std::shared_ptr<Dma>(new Dma(std::move(device)));
+  return std::make_shared<library::Dma>(std::move(device));
 }
 
-Dma::~Dma() { abandon(); }
+library::Dma::~Dma() { abandon(); }
 
 bool Dma::is_supported(const DeviceInfo& info) noexcept { return info.capabilities().dma.has_value(); }
 std::uint64_t Dma::max_buf_size(const DeviceInfo& info) { return dma_capabilities(info).max_buf_size; }
@@ -145,7 +136,7 @@ Status Dma::memcpy(Buf* src, Buf* dst, std::uint64_t user_data, DmaMemcpyTask*& 
   return status;
 }
 
-Status Dma::begin() {
+Status library::Dma::begin() {
   if (open_pools<DmaMemcpyTask>(*this) == 0) {
     throw Error(Status::invalid_value,
                 "start dma: nothing is configured; give the memcpy task's conf (set_memcpy_conf)");
@@ -154,9 +145,11 @@ Status Dma::begin() {
   return Status::success;
 }
 
-Task& Dma::task_of(backend::Operation& operation) const noexcept { return static_cast<DmaMemcpyTask&>(operation); }
+Task& library::Dma::task_of(backend::Operation& operation) const noexcept {
+  return static_cast<DmaMemcpyTask&>(operation);
+}
 
-bool Dma::poll_one(bool& more) noexcept {
+bool library::Dma::poll_one(bool& more) noexcept {
   backend::Operation* const operation = poll_queue(more);
   if (operation == nullptr) {
     return false;

@@ -1,10 +1,13 @@
-#include "pydoca/rdma.hpp"
+#include "library/rdma/rdma.hpp"
 
+#include "pydoca/backend/device.hpp"
 #include "pydoca/log.hpp"
 #include "pydoca/progress_engine.hpp"
 
 #include "core/task_pool.hpp"
 #include "detail/concat.hpp"
+#include "library/rdma/rdma_connection.hpp"
+#include "library/rdma/rdma_task.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -19,23 +22,24 @@ using detail::concat;
 
 }  // namespace
 
-Rdma::Rdma(std::shared_ptr<Device> device) : QueueContext(std::move(device), num_rdma_task_kinds) {
+library::Rdma::Rdma(std::shared_ptr<Device> device)
+    : QueueContext(std::move(device), std::size_t{num_rdma_task_kinds}) {
   static_cast<void>(max_message_size(this->device()->info()));  // throws without RDMA
   options_.gid_index = this->device()->info().capabilities().rdma->default_gid_index;
 }
 
 std::shared_ptr<Rdma> Rdma::create(std::shared_ptr<Device> device) {
-  return std::shared_ptr<Rdma>(new Rdma(std::move(device)));
+  return std::make_shared<library::Rdma>(std::move(device));
 }
 
-Rdma::~Rdma() {
+library::Rdma::~Rdma() {
   abandon();
   for (const auto& connection : connections_) {
-    connection->end();  // in a forked child, too: a handle that outlives this must not point here
+    of(*connection).end();  // in a forked child, too: a handle that outlives this must not point here
   }
 }
 
-void Rdma::settle_sizes() {
+void library::Rdma::settle_sizes() {
   std::uint64_t sends = 0;
   for (std::size_t kind = 0; kind < num_rdma_task_kinds; ++kind) {
     sends += pool(kind).num_tasks();
@@ -50,7 +54,7 @@ void Rdma::settle_sizes() {
   options_.recv_queue_size = receives != 0 ? std::bit_ceil(receives) : 0;
 }
 
-Status Rdma::begin() {
+Status library::Rdma::begin() {
   settle_sizes();
   open_pools<RdmaTask>(*this);
   event_ = std::make_unique<backend::RdmaEvent>();
@@ -63,13 +67,13 @@ Status Rdma::begin() {
   return Status::success;
 }
 
-void Rdma::close_connections(Status why) noexcept {
+void library::Rdma::close_connections(Status why) noexcept {
   for (const auto& connection : connections_) {
-    connection->begin_close(why);
+    of(*connection).begin_close(why);
   }
 }
 
-void Rdma::quiesce() noexcept {
+void library::Rdma::quiesce() noexcept {
   for (const std::uint16_t port : std::exchange(ports_, {})) {
     rdma_queue().stop_listening(port);
   }
@@ -77,7 +81,7 @@ void Rdma::quiesce() noexcept {
   QueueContext::quiesce();
 }
 
-void Rdma::end() noexcept {
+void library::Rdma::end() noexcept {
   if (queue() != nullptr) {
     close_connections(Status::success);
     reclaim_tasks();
@@ -86,28 +90,28 @@ void Rdma::end() noexcept {
     progress_engine()->unwatch(rdma_queue().event_fd());
   }
   for (const auto& connection : connections_) {
-    connection->end();
+    of(*connection).end();
   }
   connections_.clear();
   ports_.clear();
-  news_ = false;
+  reports_due_ = false;
   close_queue();
 }
 
-void Rdma::require_thread(std::string_view what) const {
+void library::Rdma::require_thread(std::string_view what) const {
   if (progress_engine()->check_thread() != Status::success) {
     throw Error(progress_engine()->check_thread(), concat(what, ": ", progress_engine()->describe_thread()));
   }
 }
 
-void Rdma::require_running(std::string_view what) const {
+void library::Rdma::require_running(std::string_view what) const {
   if (state() != ContextState::running) {
     throw Error(Status::bad_state, concat(what, ": the rdma context does not run; start it"));
   }
   require_thread(what);
 }
 
-void Rdma::require_room(std::string_view what) const {
+void library::Rdma::require_room(std::string_view what) const {
   require_running(what);
   if (connections_.size() >= options_.max_num_connections) {
     throw Error(Status::full, concat(what, ": the context has ", connections_.size(),
@@ -115,131 +119,146 @@ void Rdma::require_room(std::string_view what) const {
   }
 }
 
-std::shared_ptr<RdmaConnection> Rdma::add(std::unique_ptr<backend::QueuePair> queue_pair, RdmaConnection::State state) {
-  std::shared_ptr<RdmaConnection> connection(new RdmaConnection(*this, next_id_, std::move(queue_pair), state));
+std::shared_ptr<library::RdmaConnection> library::Rdma::add(std::unique_ptr<backend::QueuePair> queue_pair,
+                                                            pydoca::RdmaConnection::State state) {
+  auto connection = std::make_shared<RdmaConnection>(*this, next_id_, std::move(queue_pair), state);
   connections_.push_back(connection);  // there is room: see begin()
   ++next_id_;
   return connection;
 }
 
-void Rdma::erase(RdmaConnection& connection) noexcept {
+void library::Rdma::erase(pydoca::RdmaConnection& connection) noexcept {
   std::erase_if(connections_, [&](const auto& held) { return held.get() == &connection; });
 }
 
 std::shared_ptr<RdmaConnection> Rdma::export_connection() {
-  require_room("export a connection");
-  std::unique_ptr<backend::QueuePair> queue_pair = rdma_queue().create_queue_pair();
+  library::Rdma& own = library::of(*this);
+  own.require_room("export a connection");
+  std::unique_ptr<backend::QueuePair> queue_pair = own.rdma_queue().create_queue_pair();
   std::vector<std::byte> details = queue_pair->describe();
-  std::shared_ptr<RdmaConnection> connection = add(std::move(queue_pair), RdmaConnection::State::exported);
+  const auto connection = own.add(std::move(queue_pair), RdmaConnection::State::exported);
   connection->details_ = std::move(details);
   return connection;
 }
 
 void Rdma::connect(std::span<const std::byte> details, RdmaConnection& connection) {
-  require_running("connect");
+  library::of(*this).require_running("connect");
   if (connection.rdma() != this) {
     throw Error(Status::invalid_value, concat("connect: connection ", connection.id(), " is ",
                                               connection.rdma() == nullptr ? "closed" : "another context's"));
   }
-  if (connection.state() != RdmaConnection::State::exported) {
-    connection.refuse("connect");
+  library::RdmaConnection& exported = library::of(connection);
+  if (exported.state() != RdmaConnection::State::exported) {
+    exported.refuse("connect");
   }
-  connection.queue_pair_->connect(details);
-  connection.state_ = RdmaConnection::State::established;
-  news();
+  exported.queue_pair_->connect(details);
+  exported.state_ = RdmaConnection::State::established;
+  library::of(*this).request_report();
 }
 
-void Rdma::start_listen_to_port(std::uint16_t port) {
-  require_running("listen");
-  if (!is_connection_manager_supported(device()->info())) {
-    throw Error(Status::not_supported, concat("listen: ", device()->info().capabilities().rdma->no_connection_manager));
+namespace {
+
+void require_connection_manager(std::string_view what, const DeviceInfo& info) {
+  if (!Rdma::is_connection_manager_supported(info)) {
+    throw Error(Status::not_supported, concat(what, ": ", info.capabilities().rdma->no_connection_manager));
   }
-  if (port == 0 || requested_ == nullptr) {
+}
+
+}  // namespace
+
+void Rdma::start_listen_to_port(std::uint16_t port) {
+  library::Rdma& own = library::of(*this);
+  own.require_running("listen");
+  require_connection_manager("listen", device()->info());
+  if (port == 0 || own.requested_ == nullptr) {
     throw Error(Status::invalid_value,
                 port == 0 ? "listen: port 0 is nobody's; ports are 1..65535"
                           : "listen: nobody takes the requests; give a callback (set_connection_state_callbacks)");
   }
-  if (std::ranges::find(ports_, port) != ports_.end()) {
+  if (std::ranges::find(own.ports_, port) != own.ports_.end()) {
     throw Error(Status::already_exist, concat("listen: this context listens to port ", port, " already"));
   }
-  ports_.reserve(ports_.size() + 1);
-  rdma_queue().listen(port);
-  ports_.push_back(port);
+  own.ports_.reserve(own.ports_.size() + 1);
+  own.rdma_queue().listen(port);
+  own.ports_.push_back(port);
 }
 
 void Rdma::stop_listen_to_port(std::uint16_t port) {
-  require_running("stop listening");
-  if (std::erase(ports_, port) == 0) {
+  library::Rdma& own = library::of(*this);
+  own.require_running("stop listening");
+  if (std::erase(own.ports_, port) == 0) {
     throw Error(Status::invalid_value, concat("stop listening: this context does not listen to port ", port));
   }
-  rdma_queue().stop_listening(port);
+  own.rdma_queue().stop_listening(port);
 }
 
 std::shared_ptr<RdmaConnection> Rdma::connect_to_addr(const RdmaAddress& address, std::uint64_t connection_user_data,
                                                       std::span<const std::byte> private_data) {
-  require_room("connect to an address");
-  if (!is_connection_manager_supported(device()->info())) {
-    throw Error(Status::not_supported,
-                concat("connect to an address: ", device()->info().capabilities().rdma->no_connection_manager));
-  }
-  std::shared_ptr<RdmaConnection> connection =
-      add(rdma_queue().connect_to(address.value(), private_data), RdmaConnection::State::connecting);
+  library::Rdma& own = library::of(*this);
+  own.require_room("connect to an address");
+  require_connection_manager("connect to an address", device()->info());
+  const backend::RdmaAddress peer{.type = address.type(), .raw = address.raw(), .port = address.port()};
+  const auto connection = own.add(own.rdma_queue().connect_to(peer, private_data), RdmaConnection::State::connecting);
   connection->addr_ = address;
-  connection->user_data_ = connection_user_data;
+  connection->set_user_data(connection_user_data);
   return connection;
 }
 
-Status Rdma::allocate(RdmaTaskKind kind, RdmaConnection* connection, std::uint64_t user_data,
-                      RdmaTask*& task) noexcept {
+const std::vector<std::shared_ptr<RdmaConnection>>& Rdma::connections() const noexcept {
+  return library::of(*this).connections_;
+}
+
+Status library::Rdma::allocate(RdmaTaskKind kind, pydoca::RdmaConnection* connection, std::uint64_t user_data,
+                               pydoca::RdmaTask*& task) noexcept {
   if (state() != ContextState::running) {
     return Status::bad_state;
   }
-  if (connection != nullptr && (connection->rdma_ != this || !connection->is_connected())) {
-    return connection->rdma_ != nullptr && connection->rdma_ != this ? Status::invalid_value : Status::not_connected;
+  if (connection != nullptr && (connection->rdma() != this || !connection->is_connected())) {
+    return connection->rdma() != nullptr && connection->rdma() != this ? Status::invalid_value : Status::not_connected;
   }
   const Status status = take(static_cast<std::size_t>(kind), user_data, task);
   if (status == Status::success && connection != nullptr) [[likely]] {
-    task->connection_ = connection->shared_from_this();
+    of(*task).connection_ = connection->shared_from_this();
   }
   return status;
 }
 
-bool Rdma::deliver_news(bool& more) noexcept {
-  completed_since_news_ = 0;
-  more = (news_ && report_one()) || take_event();
+bool library::Rdma::deliver_event(bool& more) noexcept {
+  completed_since_event_ = 0;
+  more = (reports_due_ && report_one()) || take_event();
   return more;
 }
 
-void Rdma::news() noexcept {
-  news_ = true;
+void library::Rdma::request_report() noexcept {
+  reports_due_ = true;
   notify();
 }
 
-bool Rdma::report_one() noexcept {
-  using State = RdmaConnection::State;
+bool library::Rdma::report_one() noexcept {
   for (const auto& held : connections_) {
-    const std::shared_ptr<RdmaConnection> connection = held;  // the callback may change the list
-    if (!connection->announced_ && connection->was_established()) {
-      report_established(*connection);
+    const std::shared_ptr<pydoca::RdmaConnection> kept = held;  // the callback may change the list
+    RdmaConnection& connection = of(*kept);
+    if (!connection.announced_ && connection.was_established()) {
+      report_established(connection);
       return true;
     }
-    if (connection->state_ == State::closing && connection->outstanding_ == 0) {
-      report_end(*connection);
+    if (connection.state() == RdmaConnection::State::closing && connection.outstanding_ == 0) {
+      report_end(connection);
       return true;
     }
   }
-  news_ = false;
+  reports_due_ = false;
   return false;
 }
 
-void Rdma::report_established(RdmaConnection& connection) noexcept {
+void library::Rdma::report_established(RdmaConnection& connection) noexcept {
   connection.announced_ = true;
   if (established_ != nullptr) {
-    established_(connection, connection.user_data_, user_data());
+    established_(connection, connection.user_data(), user_data());
   }
 }
 
-void Rdma::report_end(RdmaConnection& connection) noexcept {
+void library::Rdma::report_end(RdmaConnection& connection) noexcept {
   erase(connection);
   connection.state_ = RdmaConnection::State::closed;
   ConnectionChanged callback = nullptr;
@@ -249,13 +268,13 @@ void Rdma::report_end(RdmaConnection& connection) noexcept {
     callback = failed_;
   }
   if (callback != nullptr) {
-    callback(connection, connection.user_data_, user_data());
+    callback(connection, connection.user_data(), user_data());
   }
   connection.end();
   settle();
 }
 
-bool Rdma::take_event() noexcept {
+bool library::Rdma::take_event() noexcept {
   if (!rdma_queue().next_event(*event_)) {
     return false;
   }
@@ -263,16 +282,17 @@ bool Rdma::take_event() noexcept {
     take_request();
     return true;
   }
-  const auto connection = static_cast<RdmaConnection*>(event_->queue_pair->owner)->shared_from_this();
+  auto& connection = *static_cast<RdmaConnection*>(event_->queue_pair->owner);
+  const auto kept = connection.shared_from_this();  // the callback may change the list
   if (event_->kind == backend::RdmaEvent::Kind::established) {
-    take_established(*connection);
+    take_established(connection);
   } else {
-    connection->begin_close(event_->status);
+    connection.begin_close(event_->status);
   }
   return true;
 }
 
-void Rdma::take_established(RdmaConnection& connection) noexcept {
+void library::Rdma::take_established(RdmaConnection& connection) noexcept {
   if (connection.state_ != RdmaConnection::State::connecting) {
     return;
   }
@@ -284,7 +304,7 @@ void Rdma::take_established(RdmaConnection& connection) noexcept {
   report_established(connection);
 }
 
-void Rdma::take_request() noexcept {
+void library::Rdma::take_request() noexcept {
   if (state() != ContextState::running || connections_.size() >= options_.max_num_connections) {
     log::engine(log::Level::warning, kind(), [&] {
       return concat("a peer was rejected: there are ", connections_.size(),
@@ -293,8 +313,8 @@ void Rdma::take_request() noexcept {
     event_->incoming.reset();
     return;
   }
-  const std::shared_ptr<RdmaConnection> connection = add(std::move(event_->incoming), RdmaConnection::State::requested);
-  connection->addr_.emplace(event_->peer);
+  const auto connection = add(std::move(event_->incoming), RdmaConnection::State::requested);
+  connection->addr_.emplace(event_->peer.type, event_->peer.raw, event_->peer.port);
   connection->private_data_.assign(event_->private_data.begin(),
                                    event_->private_data.begin() + event_->private_data_len);
   requested_(*connection, user_data());

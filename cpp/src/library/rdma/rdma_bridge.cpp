@@ -1,5 +1,7 @@
 #include "pydoca/rdma_bridge.hpp"
 
+#include "pydoca/backend/device.hpp"
+
 #include "detail/concat.hpp"
 
 namespace pydoca::rdma_bridge {

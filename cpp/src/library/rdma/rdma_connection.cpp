@@ -1,7 +1,7 @@
-#include "pydoca/progress_engine.hpp"
-#include "pydoca/rdma.hpp"
+#include "library/rdma/rdma_connection.hpp"
 
 #include "detail/concat.hpp"
+#include "library/rdma/rdma.hpp"
 
 #include <utility>
 
@@ -18,38 +18,43 @@ constexpr std::string_view name_of(RdmaConnection::State state) noexcept {
 
 }  // namespace
 
-RdmaConnection::RdmaConnection(Rdma& rdma, std::uint32_t id, std::unique_ptr<backend::QueuePair> queue_pair,
-                               State state)
-    : rdma_(&rdma), id_(id), state_(state), queue_pair_(std::move(queue_pair)) {
+library::RdmaConnection::RdmaConnection(Rdma& rdma, std::uint32_t id, std::unique_ptr<backend::QueuePair> queue_pair,
+                                        State state)
+    : pydoca::RdmaConnection(rdma, id, state), queue_pair_(std::move(queue_pair)) {
   queue_pair_->owner = this;
 }
 
-RdmaConnection::~RdmaConnection() { end(); }
+library::Rdma& library::RdmaConnection::owner() const noexcept { return of(*rdma_); }
 
-void RdmaConnection::refuse(std::string_view what) const {
-  throw Error(Status::bad_state, concat(what, " connection ", id_, ": it is ", name_of(state_)));
+void library::RdmaConnection::refuse(std::string_view what) const {
+  throw Error(Status::bad_state, concat(what, " connection ", id(), ": it is ", name_of(state_)));
 }
 
 RdmaAddress RdmaConnection::addr() const {
-  if (!addr_.has_value()) {
+  const auto& address = library::of(*this).addr_;
+  if (!address.has_value()) {
     throw Error(Status::invalid_value, concat("address of connection ", id_, ": it was not made by an address"));
   }
-  return *addr_;
+  return *address;
 }
 
+const std::vector<std::byte>& RdmaConnection::details() const noexcept { return library::of(*this).details_; }
+const std::vector<std::byte>& RdmaConnection::private_data() const noexcept { return library::of(*this).private_data_; }
+
 void RdmaConnection::accept(std::span<const std::byte> private_data) {
-  if (left_ == State::requested && failure_ != Status::success) {
+  library::RdmaConnection& own = library::of(*this);
+  if (own.left_ == State::requested && failure_ != Status::success) {
     throw Error(Status::connection_aborted, concat("accept connection ", id_, ": the peer has gone"));
   }
   if (state_ != State::requested) {
-    refuse("accept");
+    own.refuse("accept");
   }
-  rdma_->require_thread("accept a connection");
+  own.owner().require_thread("accept a connection");
   try {
-    queue_pair_->accept(private_data);
+    own.queue_pair_->accept(private_data);
   } catch (const Error& error) {
     if (error.status() == Status::connection_aborted) {
-      begin_close(Status::connection_aborted);  // nobody is there to be rejected
+      own.begin_close(Status::connection_aborted);  // there is no peer to reject
       throw Error(error.status(), concat("accept connection ", id_, ": the peer has gone (", error.what(), ")"));
     }
     throw;
@@ -58,54 +63,55 @@ void RdmaConnection::accept(std::span<const std::byte> private_data) {
 }
 
 void RdmaConnection::reject() {
+  library::RdmaConnection& own = library::of(*this);
   if (state_ != State::requested) {
-    refuse("reject");
+    own.refuse("reject");
   }
-  rdma_->require_thread("reject a connection");
-  queue_pair_->reject();
-  begin_close(Status::success);
+  own.owner().require_thread("reject a connection");
+  own.queue_pair_->reject();
+  own.begin_close(Status::success);
 }
 
 void RdmaConnection::disconnect() {
+  library::RdmaConnection& own = library::of(*this);
   if (state_ != State::exported && state_ != State::established && state_ != State::connecting) {
-    refuse("disconnect");
+    own.refuse("disconnect");
   }
-  rdma_->require_thread("disconnect");
+  own.owner().require_thread("disconnect");
   if (state_ == State::exported) {
-    give_up();
+    own.give_up();
   } else {
-    begin_close(Status::success);
+    own.begin_close(Status::success);
   }
 }
 
-/// Of one that nobody was connected to: there is nothing to wait for.
-void RdmaConnection::give_up() {
-  const std::shared_ptr<RdmaConnection> self = shared_from_this();
-  rdma_->erase(*this);
+void library::RdmaConnection::give_up() {
+  const auto self = shared_from_this();
+  owner().erase(*this);
   left_ = state_;
   end();
 }
 
-bool RdmaConnection::was_established() const noexcept {
+bool library::RdmaConnection::was_established() const noexcept {
   return state_ == State::established || (state_ == State::closing && left_ == State::established);
 }
 
-void RdmaConnection::begin_close(Status why) noexcept {
+void library::RdmaConnection::begin_close(Status why) noexcept {
   if (state_ == State::closing || state_ == State::closed) {
     return;
   }
   failure_ = why;
   left_ = std::exchange(state_, State::closing);
   queue_pair_->disconnect();
-  rdma_->news();
+  request_report();
 }
 
-void RdmaConnection::end() noexcept {
+void library::RdmaConnection::end() noexcept {
   queue_pair_.reset();
   state_ = State::closed;
   rdma_ = nullptr;
 }
 
-void RdmaConnection::tell_of_end() noexcept { rdma_->news(); }
+void library::RdmaConnection::request_report() noexcept { owner().request_report(); }
 
 }  // namespace pydoca

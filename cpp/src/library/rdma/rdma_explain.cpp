@@ -1,9 +1,9 @@
-#include "pydoca/rdma.hpp"
-
 #include "core/violation.hpp"
 #include "detail/concat.hpp"
 #include "library/memory_access.hpp"
 #include "library/operands.hpp"
+#include "library/rdma/rdma.hpp"
+#include "library/rdma/rdma_task.hpp"
 
 /// What is wrong with an RDMA task's operands, and why a task has failed.
 namespace pydoca {
@@ -20,10 +20,10 @@ const char* text_of(Operand operand) noexcept { return name_of(operand).data(); 
 
 }  // namespace
 
-Limit RdmaTask::check(Violation* why) const noexcept {
-  const Rdma* const its = connection_ != nullptr ? connection_->rdma() : nullptr;
+Limit library::RdmaTask::check(Violation* why) const noexcept {
+  const pydoca::Rdma* const its = connection_ != nullptr ? connection_->rdma() : nullptr;
   // One that is closed is not refused here: submission answers not_connected.
-  if (kind_ != RdmaTaskKind::receive && (connection_ == nullptr || (its != nullptr && its != &rdma()))) {
+  if (kind() != RdmaTaskKind::receive && (connection_ == nullptr || (its != nullptr && its != &rdma()))) {
     return broken(why, {.limit = Limit::other_connection});
   }
   if (const Limit limit = check_local(why); limit != Limit::none) {
@@ -42,12 +42,12 @@ Limit RdmaTask::check(Violation* why) const noexcept {
                            : Operands::check_device(why, text_of(traits().remote), *there_, *rdma().device());
 }
 
-Limit RdmaTask::check_local(Violation* why) const noexcept {
+Limit library::RdmaTask::check_local(Violation* why) const noexcept {
   const char* const name = text_of(traits().local());
   if (here_ == nullptr) {
     return traits().bufs_may_lack ? Limit::none : broken(why, {.limit = Limit::missing, .operand = name});
   }
-  const bool receives = kind_ == RdmaTaskKind::receive;
+  const bool receives = kind() == RdmaTaskKind::receive;
   const std::uint32_t limit = receives ? rdma().receive_dst_buf_list_len() : rdma().max_send_buf_list_len();
   const char* const setting = receives ? "receive_dst_buf_list_len" : "max_send_buf_list_len";
   if (const Limit found = Operands::check(why, name, *here_, limit, setting, *rdma().device()); found != Limit::none) {
@@ -58,7 +58,7 @@ Limit RdmaTask::check_local(Violation* why) const noexcept {
              : Limit::none;
 }
 
-Limit RdmaTask::check_event(Violation* why) const noexcept {
+Limit library::RdmaTask::check_event(Violation* why) const noexcept {
   if (!traits().has(Operand::event)) {
     return Limit::none;
   }
@@ -68,18 +68,18 @@ Limit RdmaTask::check_event(Violation* why) const noexcept {
   if (event_ == nullptr) {
     return broken(why, {.limit = Limit::missing, .operand = "event"});
   }
-  return event_->counter() == nullptr ? broken(why, {.limit = Limit::closed_event}) : Limit::none;
+  return event_->is_closed() ? broken(why, {.limit = Limit::closed_event}) : Limit::none;
 }
 
 /// Bytes that this side knows it will move; 0 for atomics and receives.
-std::uint64_t RdmaTask::size_to_move() const noexcept {
-  if (kind_ == RdmaTaskKind::read) {
+std::uint64_t library::RdmaTask::size_to_move() const noexcept {
+  if (kind() == RdmaTaskKind::read) {
     return there_ != nullptr ? there_->data_len() : 0;
   }
   return !fills_ && here_ != nullptr ? here_->list_data_len() : 0;
 }
 
-Limit RdmaTask::check_size(Violation* why) const noexcept {
+Limit library::RdmaTask::check_size(Violation* why) const noexcept {
   const std::uint64_t size = size_to_move();
   const std::uint32_t most = Rdma::max_message_size(rdma().device()->info());
   if (size > most) {
@@ -99,7 +99,7 @@ Limit RdmaTask::check_size(Violation* why) const noexcept {
 }
 
 /// The 8 bytes that an atomic changes at the peer.
-Limit RdmaTask::check_word(Violation* why) const noexcept {
+Limit library::RdmaTask::check_word(Violation* why) const noexcept {
   if (traits().remote == Operand::none || !traits().answers_word) {
     return Limit::none;
   }
@@ -115,7 +115,7 @@ Limit RdmaTask::check_word(Violation* why) const noexcept {
              : Limit::none;
 }
 
-std::string RdmaTask::explain(Status status) const {
+std::string library::RdmaTask::explain(Status status) const {
   switch (status) {
     case Status::not_connected:
       return "the connection is not established, or has ended; make another";
@@ -136,7 +136,7 @@ std::string RdmaTask::explain(Status status) const {
 }
 
 /// Memory at one of the ends could not be used: what this side knows of it, or else what there is to look at.
-std::string RdmaTask::explain_failed_access() const {
+std::string library::RdmaTask::explain_failed_access() const {
   const Device& device = *rdma().device();
   if (Violation violation; check(&violation) != Limit::none) {
     return detail::explain(violation, device.info());
@@ -153,7 +153,7 @@ std::string RdmaTask::explain_failed_access() const {
   if (!reason.empty()) {
     return reason;
   }
-  switch (kind_) {
+  switch (kind()) {
     case RdmaTaskKind::receive:
       return "the message is longer than dst, or the operation of the peer that it came with has failed";
     case RdmaTaskKind::send:

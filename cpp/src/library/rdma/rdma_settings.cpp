@@ -1,7 +1,6 @@
-#include "pydoca/rdma.hpp"
-
 #include "core/task_pool.hpp"
 #include "detail/concat.hpp"
+#include "library/rdma/rdma.hpp"
 
 #include <bit>
 
@@ -11,9 +10,11 @@ namespace {
 
 using detail::concat;
 
+static_assert(Rdma::retry_for_ever == backend::rnr_retry_for_ever);
+
 constexpr Access rdma_flags = Access::rdma_read | Access::rdma_write | Access::rdma_atomic;
 
-const backend::RdmaCapabilities& rdma_capabilities(const DeviceInfo& info) {
+const RdmaCapabilities& rdma_capabilities(const DeviceInfo& info) {
   if (!info.capabilities().rdma) {
     throw Error(Status::not_supported,
                 concat("rdma: ", info.name(), " has none: ", std::string_view(info.capabilities().no_rdma)));
@@ -65,8 +66,8 @@ std::uint32_t Rdma::gid_table_size(const DeviceInfo& info) {
   return static_cast<std::uint32_t>(rdma_capabilities(info).gids.size());
 }
 
-std::vector<backend::Gid> Rdma::gids(const DeviceInfo& info, std::uint32_t start, std::uint32_t count) {
-  const std::vector<backend::Gid>& all = rdma_capabilities(info).gids;
+std::vector<Gid> Rdma::gids(const DeviceInfo& info, std::uint32_t start, std::uint32_t count) {
+  const std::vector<Gid>& all = rdma_capabilities(info).gids;
   if (start > all.size() || count > all.size() - start) {
     throw Error(Status::invalid_value, concat("GIDs: entries ", start, "..", std::uint64_t{start} + count, " of ",
                                               info.name(), ": its table has ", all.size()));
@@ -88,16 +89,17 @@ void Rdma::set_conf(RdmaTaskKind kind, Task::Callback on_success, Task::Callback
 void Rdma::set_connection_state_callbacks(ConnectionRequested request, ConnectionChanged established,
                                           ConnectionChanged failed, ConnectionChanged disconnected) {
   require_idle("set connection callbacks of");
-  requested_ = request;
-  established_ = established;
-  failed_ = failed;
-  disconnected_ = disconnected;
+  library::Rdma& own = library::of(*this);
+  own.requested_ = request;
+  own.established_ = established;
+  own.failed_ = failed;
+  own.disconnected_ = disconnected;
 }
 
 void Rdma::set_send_queue_size(std::uint32_t size) {
   require_idle("set send queue size of");
   require_supported("set send queue size", size, 1U, max_send_queue_size(device()->info()));
-  wanted_send_queue_size_ = options_.send_queue_size = std::bit_ceil(size);
+  library::of(*this).wanted_send_queue_size_ = library::of(*this).options_.send_queue_size = std::bit_ceil(size);
 }
 
 void Rdma::set_recv_queue_size(std::uint32_t size) {
@@ -110,14 +112,14 @@ void Rdma::set_recv_queue_size(std::uint32_t size) {
 void Rdma::set_max_send_buf_list_len(std::uint32_t elements) {
   require_idle("set max send buf list length of");
   require_supported("set max send buf list length", elements, 1U, max_send_buf_list_len(device()->info()));
-  options_.max_send_segments = elements;
+  library::of(*this).options_.max_send_segments = elements;
 }
 
 void Rdma::set_receive_dst_buf_list_len(std::uint32_t elements) {
   require_idle("set receive buf list length of");
   require_supported("set receive buf list length", elements, 1U,
                     max_receive_dst_buf_list_len(device()->info(), RdmaTransport::rc));
-  options_.max_recv_segments = elements;
+  library::of(*this).options_.max_recv_segments = elements;
 }
 
 void Rdma::set_transport_type(RdmaTransport transport) {
@@ -143,7 +145,7 @@ void Rdma::set_mtu(MtuSize mtu) {
     throw Error(Status::not_supported, concat("set MTU: ", 256U << static_cast<unsigned>(mtu), " bytes, and ",
                                               device()->info().name(), " has ", 256U << static_cast<unsigned>(most)));
   }
-  options_.mtu = mtu;
+  library::of(*this).options_.mtu = mtu;
 }
 
 void Rdma::set_permissions(Access permissions) {
@@ -154,8 +156,8 @@ void Rdma::set_permissions(Access permissions) {
                 concat("set permissions: ", detail::hex(static_cast<std::uint32_t>(permissions)),
                        " has other flags than rdma_read, rdma_write, rdma_atomic and local_read_write"));
   }
-  permissions_ = permissions;
-  options_.permissions = permissions & rdma_flags;
+  library::of(*this).permissions_ = permissions;
+  library::of(*this).options_.permissions = permissions & rdma_flags;
 }
 
 void Rdma::set_grh_enabled(bool enabled) {
@@ -164,7 +166,7 @@ void Rdma::set_grh_enabled(bool enabled) {
     throw Error(Status::not_supported,
                 concat("set GRH: ", device()->info().name(), " is on Ethernet, where every packet has one"));
   }
-  options_.grh_enabled = enabled;
+  library::of(*this).options_.grh_enabled = enabled;
 }
 
 void Rdma::set_gid_index(std::uint32_t index) {
@@ -173,7 +175,7 @@ void Rdma::set_gid_index(std::uint32_t index) {
   if (index >= size) {
     throw Error(Status::invalid_value, concat("set GID index: ", index, " is not in 0..", size - 1));
   }
-  options_.gid_index = index;
+  library::of(*this).options_.gid_index = index;
 }
 
 void Rdma::set_sl(std::uint32_t service_level) {
@@ -181,7 +183,7 @@ void Rdma::set_sl(std::uint32_t service_level) {
   if (service_level > 15) {
     throw Error(Status::invalid_value, concat("set service level: ", service_level, " is not in 0..15"));
   }
-  options_.service_level = service_level;
+  library::of(*this).options_.service_level = service_level;
 }
 
 void Rdma::set_connection_request_timeout(std::uint16_t milliseconds) {
@@ -189,7 +191,7 @@ void Rdma::set_connection_request_timeout(std::uint16_t milliseconds) {
   if (milliseconds == 0) {
     throw Error(Status::invalid_value, "set connection request timeout: 0 ms is too short for anybody; 1..65535");
   }
-  options_.connection_request_timeout = std::chrono::milliseconds(milliseconds);
+  library::of(*this).options_.connection_request_timeout = std::chrono::milliseconds(milliseconds);
 }
 
 void Rdma::set_max_num_connections(std::uint32_t count) {
@@ -198,7 +200,7 @@ void Rdma::set_max_num_connections(std::uint32_t count) {
   if (count == 0 || count > most) {
     throw Error(Status::not_supported, concat("set max number of connections: ", count, " is not in 1..", most));
   }
-  options_.max_num_connections = static_cast<std::uint16_t>(count);
+  library::of(*this).options_.max_num_connections = static_cast<std::uint16_t>(count);
 }
 
 void Rdma::set_rnr_retry_count(std::uint32_t count) {
@@ -206,11 +208,26 @@ void Rdma::set_rnr_retry_count(std::uint32_t count) {
   if (count > retry_for_ever) {
     throw Error(Status::invalid_value, concat("set RNR retry count: ", count, " is not in 0..7, and 7 is for ever"));
   }
-  options_.rnr_retry_count = static_cast<std::uint8_t>(count);
+  library::of(*this).options_.rnr_retry_count = static_cast<std::uint8_t>(count);
 }
 
 std::uint32_t Rdma::num_tasks(RdmaTaskKind kind) const noexcept {
   return pool(static_cast<std::size_t>(kind)).num_tasks();
+}
+
+std::uint32_t Rdma::send_queue_size() const noexcept { return library::of(*this).options_.send_queue_size; }
+std::uint32_t Rdma::recv_queue_size() const noexcept { return library::of(*this).options_.recv_queue_size; }
+std::uint32_t Rdma::max_send_buf_list_len() const noexcept { return library::of(*this).options_.max_send_segments; }
+std::uint32_t Rdma::receive_dst_buf_list_len() const noexcept { return library::of(*this).options_.max_recv_segments; }
+MtuSize Rdma::mtu() const noexcept { return library::of(*this).options_.mtu; }
+Access Rdma::permissions() const noexcept { return library::of(*this).permissions_; }
+bool Rdma::grh_enabled() const noexcept { return library::of(*this).options_.grh_enabled; }
+std::uint32_t Rdma::gid_index() const noexcept { return library::of(*this).options_.gid_index; }
+std::uint32_t Rdma::sl() const noexcept { return library::of(*this).options_.service_level; }
+std::uint16_t Rdma::max_num_connections() const noexcept { return library::of(*this).options_.max_num_connections; }
+std::uint8_t Rdma::rnr_retry_count() const noexcept { return library::of(*this).options_.rnr_retry_count; }
+std::uint16_t Rdma::connection_request_timeout() const noexcept {
+  return static_cast<std::uint16_t>(library::of(*this).options_.connection_request_timeout.count());
 }
 
 }  // namespace pydoca

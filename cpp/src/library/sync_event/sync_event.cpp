@@ -1,13 +1,14 @@
-#include "pydoca/sync_event.hpp"
+#include "library/sync_event/sync_event.hpp"
 
+#include "pydoca/backend/device.hpp"
 #include "pydoca/interrupt.hpp"
-#include "pydoca/sync_event_context.hpp"
 
 #include "core/violation.hpp"
 #include "detail/concat.hpp"
 #include "detail/pause.hpp"
 #include "detail/wait_limit.hpp"
 #include "library/operands.hpp"
+#include "library/sync_event/sync_event_context.hpp"
 
 #include <sched.h>
 #include <utility>
@@ -15,6 +16,8 @@
 namespace pydoca {
 
 namespace {
+
+using EventPhase = library::SyncEvent::Phase;
 
 /// Looks between two looks at the clock and at what else may end a wait.
 constexpr int looks_per_round = 64;
@@ -27,8 +30,8 @@ constexpr std::string_view name_of(SyncEventLocation location) noexcept {
   return names[static_cast<std::size_t>(location)];
 }
 
-const backend::SyncEventCapabilities& capabilities(const DeviceInfo& info) noexcept {
-  static constexpr backend::SyncEventCapabilities nothing;
+const SyncEventCapabilities& capabilities(const DeviceInfo& info) noexcept {
+  static constexpr SyncEventCapabilities nothing;
   return info.capabilities().sync_event.has_value() ? *info.capabilities().sync_event : nothing;
 }
 
@@ -55,11 +58,11 @@ void set_location(std::string_view what, SyncEventLocation& where, SyncEventLoca
 
 }  // namespace
 
-std::shared_ptr<SyncEvent> SyncEvent::create() { return std::shared_ptr<SyncEvent>(new SyncEvent); }
+std::shared_ptr<SyncEvent> SyncEvent::create() { return std::make_shared<library::SyncEvent>(); }
 
 std::shared_ptr<SyncEvent> SyncEvent::create_from_export(std::shared_ptr<Device> device,
                                                          std::span<const std::byte> blob) {
-  const std::shared_ptr<SyncEvent> event = create();
+  auto event = std::make_shared<library::SyncEvent>();
   event->use_ = std::make_unique<DeviceUse>(device);
   event->device_ = std::move(device);
   if (!is_create_from_export_supported(event->device_->info())) {
@@ -70,30 +73,31 @@ std::shared_ptr<SyncEvent> SyncEvent::create_from_export(std::shared_ptr<Device>
   return event;
 }
 
-SyncEvent::~SyncEvent() {
+library::SyncEvent::~SyncEvent() {
   counter_.reset();
   detail::Operands::take_back(buf_);
 }
 
 std::string SyncEvent::explain(Status status) const {
+  const library::SyncEvent& own = library::of(*this);
   switch (status) {
     case Status::time_out:
       return "the time allowed has passed, and the value has not come";
     case Status::connection_reset:
-      return imported_ ? "the process that exported it is gone; import another"
-                       : "a process that had imported it is gone; waiting again waits for the others";
+      return own.imported_ ? "the process that exported it is gone; import another"
+                           : "a process that had imported it is gone; waiting again waits for the others";
     case Status::again:
       return "a signal ended it; call again";
     case Status::driver:
-      return device_ != nullptr ? detail::explain_driver_failure(*device_) : std::string(error_descr(status));
+      return own.device_ != nullptr ? detail::explain_driver_failure(*own.device_) : std::string(error_descr(status));
     case Status::bad_state:
-      return std::string(explain_phase());
+      return std::string(own.explain_phase());
     default:
       return std::string(error_descr(status));
   }
 }
 
-std::string_view SyncEvent::explain_phase() const noexcept {
+std::string_view library::SyncEvent::explain_phase() const noexcept {
   switch (phase()) {
     case Phase::configuring:
       return context_.expired() ? "it is not started; start it first"
@@ -124,7 +128,7 @@ bool SyncEvent::is_remote_net_create_from_export_supported(const DeviceInfo& inf
   return capabilities(info).remote_net_create_from_export;
 }
 
-void SyncEvent::require_configurable(std::string_view what) const {
+void library::SyncEvent::require_configurable(std::string_view what) const {
   if (imported_) {
     refuse(Status::not_permitted, what, "the event was imported, and its exporter configured it");
   }
@@ -133,7 +137,7 @@ void SyncEvent::require_configurable(std::string_view what) const {
   }
 }
 
-void SyncEvent::add_device(std::string_view what, std::shared_ptr<Device> device) {
+void library::SyncEvent::add_device(std::string_view what, std::shared_ptr<Device> device) {
   auto use = std::make_unique<DeviceUse>(device);
   if (device_ != nullptr && device_ != device) {
     refuse(Status::invalid_value, what, "the event is on ", device_->info().name(),
@@ -147,7 +151,7 @@ void SyncEvent::add_device(std::string_view what, std::shared_ptr<Device> device
   use_ = std::move(use);
 }
 
-void SyncEvent::add_cpu(std::string_view what, SyncEventLocation& where, std::shared_ptr<Device> device) {
+void library::SyncEvent::add_cpu(std::string_view what, SyncEventLocation& where, std::shared_ptr<Device> device) {
   require_configurable(what);
   SyncEventLocation added = where;
   set_location(what, added, SyncEventLocation::cpu);
@@ -156,44 +160,50 @@ void SyncEvent::add_cpu(std::string_view what, SyncEventLocation& where, std::sh
 }
 
 void SyncEvent::add_publisher_location_cpu(std::shared_ptr<Device> device) {
-  add_cpu("add publisher location", publisher_, std::move(device));
+  library::SyncEvent& own = library::of(*this);
+  own.add_cpu("add publisher location", own.publisher_, std::move(device));
 }
 
 void SyncEvent::add_subscriber_location_cpu(std::shared_ptr<Device> device) {
-  add_cpu("add subscriber location", subscriber_, std::move(device));
+  library::SyncEvent& own = library::of(*this);
+  own.add_cpu("add subscriber location", own.subscriber_, std::move(device));
 }
 
 void SyncEvent::add_publisher_location(SyncEventLocation location) {
+  library::SyncEvent& own = library::of(*this);
   constexpr std::string_view what = "add publisher location";
-  require_configurable(what);
+  own.require_configurable(what);
   refuse_processor(what, location);
-  set_location(what, publisher_, location);
+  set_location(what, own.publisher_, location);
 }
 
 void SyncEvent::add_subscriber_location(SyncEventLocation location) {
+  library::SyncEvent& own = library::of(*this);
   constexpr std::string_view what = "add subscriber location";
-  require_configurable(what);
+  own.require_configurable(what);
   refuse_processor(what, location);
   if (location == SyncEventLocation::remote_net) {
     refuse(Status::not_supported, what, "a network peer can publish, not subscribe; wait on this side");
   }
-  set_location(what, subscriber_, location);
+  set_location(what, own.subscriber_, location);
 }
 
 void SyncEvent::set_addr(void* address, std::shared_ptr<const void> owner) {
-  require_configurable("set addr");
+  library::SyncEvent& own = library::of(*this);
+  own.require_configurable("set addr");
   const auto number = reinterpret_cast<std::uintptr_t>(address);
   if (address == nullptr || number % sizeof(std::uint64_t) != 0) {
     refuse(Status::invalid_value, "set addr", detail::hex(number), " is no address of 8 aligned bytes");
   }
-  if (buf_ != nullptr) {
+  if (own.buf_ != nullptr) {
     refuse(Status::already_exist, "set addr", "the event lives in a buf (set_buf) already");
   }
-  word_ = {static_cast<std::uint64_t*>(address), std::move(owner)};
+  own.word_ = {static_cast<std::uint64_t*>(address), std::move(owner)};
 }
 
 void SyncEvent::set_buf(Buf& buf) {
-  require_configurable("set buf");
+  library::SyncEvent& own = library::of(*this);
+  own.require_configurable("set buf");
   if (buf.data_len() != sizeof(std::uint64_t) || buf.data() % sizeof(std::uint64_t) != 0 || buf.is_in_list()) {
     refuse(Status::invalid_value, "set buf", "the data section must be 8 aligned bytes of a single element, and is ",
            buf.data_len(), " bytes at ", detail::hex(buf.data()));
@@ -206,14 +216,14 @@ void SyncEvent::set_buf(Buf& buf) {
            "local_read_write, rdma_read, rdma_write and rdma_atomic, and has ",
            detail::hex(static_cast<std::uint32_t>(access)));
   }
-  if (word_.address != nullptr || buf_ != nullptr) {
+  if (own.word_.address != nullptr || own.buf_ != nullptr) {
     refuse(Status::already_exist, "set buf", "the event's memory is set already");
   }
   detail::Operands::lend(&buf);
-  buf_ = &buf;
+  own.buf_ = &buf;
 }
 
-void SyncEvent::require_locations(std::string_view what) const {
+void library::SyncEvent::require_locations(std::string_view what) const {
   if (imported_) {
     return;
   }
@@ -229,7 +239,7 @@ void SyncEvent::require_locations(std::string_view what) const {
   }
 }
 
-void SyncEvent::open_counter(std::string_view what) {
+void library::SyncEvent::open_counter(std::string_view what) {
   require_locations(what);
   if (imported_) {
     return;
@@ -245,42 +255,45 @@ void SyncEvent::open_counter(std::string_view what) {
 }
 
 void SyncEvent::start() {
-  if (phase() != Phase::configuring || !context_.expired()) {
+  library::SyncEvent& own = library::of(*this);
+  if (own.phase() != EventPhase::configuring || !own.context_.expired()) {
     refuse(Status::bad_state, "start sync event",
-           phase() == Phase::configuring ? "it is a context (as_context); start that"
-                                         : "it was started before; an event is started once, then closed");
+           own.phase() == EventPhase::configuring ? "it is a context (as_context); start that"
+                                                  : "it was started before; an event is started once, then closed");
   }
-  open_counter("start sync event");
-  phase_.store(Phase::synchronous, std::memory_order_release);
+  own.open_counter("start sync event");
+  own.phase_.store(EventPhase::synchronous, std::memory_order_release);
 }
 
 void SyncEvent::stop() {
-  if (phase() != Phase::synchronous) {
+  library::SyncEvent& own = library::of(*this);
+  if (own.phase() != EventPhase::synchronous) {
     refuse(Status::bad_state, "stop sync event",
-           phase() == Phase::configuring    ? "it was not started"
-           : phase() == Phase::asynchronous ? "its context must be stopped instead"
-                                            : "it is stopped already");
+           own.phase() == EventPhase::configuring    ? "it was not started"
+           : own.phase() == EventPhase::asynchronous ? "its context must be stopped instead"
+                                                     : "it is stopped already");
   }
-  if (counter_->withdraw() != Status::success) {
+  if (own.counter_->withdraw() != Status::success) {
     refuse(Status::again, "stop sync event", "a peer is still accessing it; its export is dead, stop again");
   }
-  phase_.store(Phase::stopped, std::memory_order_release);
+  own.phase_.store(EventPhase::stopped, std::memory_order_release);
 }
 
 void SyncEvent::close() {
-  if (phase() == Phase::closed) {
+  library::SyncEvent& own = library::of(*this);
+  if (own.phase() == EventPhase::closed) {
     return;
   }
-  if (const std::shared_ptr<SyncEventContext> context = context_.lock()) {
+  if (const std::shared_ptr<SyncEventContext> context = own.context_.lock()) {
     context->close();
   }
-  if (phase() == Phase::synchronous) {
+  if (own.phase() == EventPhase::synchronous) {
     stop();
   }
-  release();
+  own.release();
 }
 
-void SyncEvent::release() noexcept {
+void library::SyncEvent::release() noexcept {
   phase_.store(Phase::closed, std::memory_order_release);
   detail::Operands::take_back(std::exchange(buf_, nullptr));
   word_ = {};
@@ -288,19 +301,20 @@ void SyncEvent::release() noexcept {
 }
 
 std::shared_ptr<SyncEventContext> SyncEvent::as_context() {
-  if (std::shared_ptr<SyncEventContext> context = context_.lock()) {
+  library::SyncEvent& own = library::of(*this);
+  if (std::shared_ptr<SyncEventContext> context = own.context_.lock()) {
     return context;
   }
-  if (phase() != Phase::configuring) {
+  if (own.phase() != EventPhase::configuring) {
     refuse(Status::bad_state, "sync event as context", "it was started before, and its mode is for life");
   }
-  require_locations("sync event as context");
-  std::shared_ptr<SyncEventContext> context(new SyncEventContext(shared_from_this()));
-  context_ = context;
+  own.require_locations("sync event as context");
+  auto context = std::make_shared<library::SyncEventContext>(shared_from_this());
+  own.context_ = context;
   return context;
 }
 
-void SyncEvent::require_exportable(std::string_view what) const {
+void library::SyncEvent::require_exportable(std::string_view what) const {
   if (imported_) {
     refuse(Status::not_permitted, what, "it was imported; only its exporter can export it");
   }
@@ -310,46 +324,52 @@ void SyncEvent::require_exportable(std::string_view what) const {
 }
 
 std::vector<std::byte> SyncEvent::export_to_remote_pci(const Device& device) {
+  library::SyncEvent& own = library::of(*this);
   constexpr std::string_view what = "export sync event to remote PCI";
-  require_exportable(what);
-  if (publisher_ != SyncEventLocation::remote_pci && subscriber_ != SyncEventLocation::remote_pci) {
+  own.require_exportable(what);
+  if (own.publisher_ != SyncEventLocation::remote_pci && own.subscriber_ != SyncEventLocation::remote_pci) {
     refuse(Status::not_permitted, what, "neither location is remote_pci");
   }
-  if (&device != device_.get()) {
-    refuse(Status::not_permitted, what, "the event is on ", device_->info().name(), ", not on ", device.info().name());
+  if (&device != own.device_.get()) {
+    refuse(Status::not_permitted, what, "the event is on ", own.device_->info().name(), ", not on ",
+           device.info().name());
   }
   if (!is_export_to_remote_pci_supported(device.info())) {
     refuse(Status::not_supported, what, device.info().name(), " cannot");
   }
-  return counter_->export_to_remote_pci();
+  return own.counter_->export_to_remote_pci();
 }
 
 std::vector<std::byte> SyncEvent::export_to_remote_net() {
+  library::SyncEvent& own = library::of(*this);
   constexpr std::string_view what = "export sync event to remote net";
-  require_exportable(what);
-  if (publisher_ != SyncEventLocation::remote_net) {
+  own.require_exportable(what);
+  if (own.publisher_ != SyncEventLocation::remote_net) {
     refuse(Status::not_permitted, what, "its publisher is not remote_net");
   }
-  if (!is_export_to_remote_net_supported(device_->info())) {
-    refuse(Status::not_supported, what, device_->info().name(), " cannot");
+  if (!is_export_to_remote_net_supported(own.device_->info())) {
+    refuse(Status::not_supported, what, own.device_->info().name(), " cannot");
   }
-  return counter_->export_to_remote_net();
+  return own.counter_->export_to_remote_net();
 }
 
 Status SyncEvent::get(std::uint64_t& value) const noexcept {
-  if (phase() != Phase::synchronous) [[unlikely]] {
+  const library::SyncEvent& own = library::of(*this);
+  if (own.phase() != EventPhase::synchronous) [[unlikely]] {
     return Status::bad_state;
   }
-  value = counter_->load();
-  return imported_ ? counter_->failure(0) : Status::success;
+  value = own.counter_->load();
+  return own.imported_ ? own.counter_->failure(0) : Status::success;
 }
 
 Status SyncEvent::update_set(std::uint64_t value) noexcept {
-  return phase() == Phase::synchronous ? counter_->store(value) : Status::bad_state;
+  library::SyncEvent& own = library::of(*this);
+  return own.phase() == EventPhase::synchronous ? own.counter_->store(value) : Status::bad_state;
 }
 
 Status SyncEvent::update_add(std::uint64_t increment, std::uint64_t& previous) noexcept {
-  return phase() == Phase::synchronous ? counter_->fetch_add(increment, previous) : Status::bad_state;
+  library::SyncEvent& own = library::of(*this);
+  return own.phase() == EventPhase::synchronous ? own.counter_->fetch_add(increment, previous) : Status::bad_state;
 }
 
 namespace {
@@ -367,7 +387,7 @@ Status interruption(backend::Counter& counter, std::uint32_t told, const Device&
 }  // namespace
 
 template <class Satisfied>
-Status SyncEvent::wait(Satisfied satisfied, WaitMode mode, std::chrono::nanoseconds timeout) noexcept {
+Status library::SyncEvent::wait(Satisfied satisfied, WaitMode mode, std::chrono::nanoseconds timeout) noexcept {
   if (phase() != Phase::synchronous) {
     return Status::bad_state;
   }
@@ -408,22 +428,25 @@ Status SyncEvent::wait(Satisfied satisfied, WaitMode mode, std::chrono::nanoseco
 
 Status SyncEvent::wait_gt(std::uint64_t value, std::uint64_t mask, WaitMode mode,
                           std::chrono::nanoseconds timeout) noexcept {
-  return wait([=](std::uint64_t now) { return (now & mask) > value; }, mode, timeout);
+  library::SyncEvent& own = library::of(*this);
+  return own.wait([=](std::uint64_t now) { return (now & mask) > value; }, mode, timeout);
 }
 
 Status SyncEvent::wait_eq(std::uint64_t value, std::uint64_t mask, WaitMode mode,
                           std::chrono::nanoseconds timeout) noexcept {
-  return wait([=](std::uint64_t now) { return (now & mask) == value; }, mode, timeout);
+  library::SyncEvent& own = library::of(*this);
+  return own.wait([=](std::uint64_t now) { return (now & mask) == value; }, mode, timeout);
 }
 
 Status SyncEvent::wait_neq(std::uint64_t value, std::uint64_t mask, WaitMode mode,
                            std::chrono::nanoseconds timeout) noexcept {
-  return wait([=](std::uint64_t now) { return (now & mask) != value; }, mode, timeout);
+  library::SyncEvent& own = library::of(*this);
+  return own.wait([=](std::uint64_t now) { return (now & mask) != value; }, mode, timeout);
 }
 
 std::shared_ptr<SyncEventRemoteNet> SyncEventRemoteNet::create_from_export(std::shared_ptr<Device> device,
                                                                            std::span<const std::byte> blob) {
-  const std::shared_ptr<SyncEventRemoteNet> handle(new SyncEventRemoteNet);
+  auto handle = std::make_shared<library::SyncEventRemoteNet>();
   handle->use_ = std::make_unique<DeviceUse>(device);
   if (!SyncEvent::is_remote_net_create_from_export_supported(device->info())) {
     refuse(Status::not_supported, "import sync event from the network", device->info().name(), " cannot");
@@ -434,8 +457,19 @@ std::shared_ptr<SyncEventRemoteNet> SyncEventRemoteNet::create_from_export(std::
 }
 
 void SyncEventRemoteNet::close() noexcept {
-  counter_.reset();
-  use_.reset();
+  library::of(*this).counter_.reset();
+  library::of(*this).use_.reset();
 }
+
+bool SyncEventRemoteNet::is_closed() const noexcept { return library::of(*this).counter_ == nullptr; }
+const std::shared_ptr<Device>& SyncEventRemoteNet::device() const noexcept { return library::of(*this).device_; }
+
+bool SyncEvent::is_started() const noexcept {
+  return library::of(*this).phase_.load(std::memory_order_relaxed) == EventPhase::synchronous;
+}
+bool SyncEvent::is_from_export() const noexcept { return library::of(*this).imported_; }
+SyncEventLocation SyncEvent::publisher() const noexcept { return library::of(*this).publisher_; }
+SyncEventLocation SyncEvent::subscriber() const noexcept { return library::of(*this).subscriber_; }
+std::shared_ptr<Device> SyncEvent::device() const noexcept { return library::of(*this).device_; }
 
 }  // namespace pydoca

@@ -1,12 +1,11 @@
-#include "pydoca/sync_event_context.hpp"
+#include "library/sync_event/sync_event_context.hpp"
 
 #include "pydoca/progress_engine.hpp"
 
+#include "core/set_operand.hpp"
 #include "core/task_pool.hpp"
 #include "core/violation.hpp"
 #include "detail/concat.hpp"
-#include "library/sync_event/event_timer.hpp"
-#include "library/sync_event/wait_table.hpp"
 
 #include <array>
 #include <bit>
@@ -36,53 +35,33 @@ constexpr std::uint8_t group_of(std::uint64_t mask) noexcept {
 }
 static_assert(group_of(~std::uint64_t{0}) == 21 && group_of(0xff) == 1 && group_of(0xffffff) == no_group);
 
-bool is_wait(SyncEventOperation operation) noexcept { return operation >= SyncEventOperation::wait_eq; }
+bool is_wait(SyncEventOperation operation) noexcept { return traits_of(operation).has(Operand::mask); }
 
 }  // namespace
 
-std::string_view name_of(SyncEventOperation operation) noexcept {
-  constexpr std::string_view names[] = {"get", "notify_set", "notify_add", "wait_eq", "wait_neq"};
-  return names[static_cast<std::size_t>(operation)];
-}
-
 bool is_wait_mask(std::uint64_t mask) noexcept { return group_of(mask) != no_group; }
 
-SyncEventTask::SyncEventTask(SyncEventContext& context, detail::TaskPool& pool, std::size_t kind) noexcept
-    : Task(context, pool), operation_(static_cast<SyncEventOperation>(kind)) {}
+SyncEventTask::SyncEventTask(SyncEventContext& context, detail::TaskPool& pool, SyncEventOperation operation) noexcept
+    : Task(context, pool), operation_(operation) {}
 
-SyncEventContext& SyncEventTask::event() const noexcept { return static_cast<SyncEventContext&>(context()); }
+library::SyncEventTask::SyncEventTask(SyncEventContext& context, detail::TaskPool& pool, std::size_t kind) noexcept
+    : pydoca::SyncEventTask(context, pool, static_cast<SyncEventOperation>(kind)) {}
 
-Status SyncEventTask::set_value(std::uint64_t value) noexcept {
-  if (state() == State::submitted) {
-    return Status::in_use;
-  }
-  value_ = value;
-  return Status::success;
-}
+Status SyncEventTask::set_value(std::uint64_t value) noexcept { return detail::set_operand(*this, value_, value); }
 
-Status SyncEventTask::set_mask(std::uint64_t mask) noexcept {
-  if (state() == State::submitted) {
-    return Status::in_use;
-  }
-  mask_ = mask;
-  return Status::success;
-}
+Status SyncEventTask::set_mask(std::uint64_t mask) noexcept { return detail::set_operand(*this, mask_, mask); }
 
 Status SyncEventTask::set_result_address(std::uint64_t* address) noexcept {
-  if (state() == State::submitted) {
-    return Status::in_use;
-  }
-  address_ = address;
-  return Status::success;
+  return detail::set_operand(*this, address_, address);
 }
 
-detail::Limit SyncEventTask::check(detail::Violation* why) const noexcept {
-  return !is_wait(operation_) || is_wait_mask(mask_)
+detail::Limit library::SyncEventTask::check(detail::Violation* why) const noexcept {
+  return !is_wait(operation()) || is_wait_mask(mask_)
              ? detail::Limit::none
              : detail::broken(why, {.limit = detail::Limit::wait_mask, .operand = "mask", .value = mask_});
 }
 
-std::string SyncEventTask::explain(Status status) const {
+std::string library::SyncEventTask::explain(Status status) const {
   switch (status) {
     case Status::connection_reset:
       return "the process at the other end is gone";
@@ -95,22 +74,24 @@ std::string SyncEventTask::explain(Status status) const {
   }
 }
 
-Status SyncEventTask::post(bool /*flush*/) noexcept {
-  event().post(*this);
+Status library::SyncEventTask::post(bool /*flush*/) noexcept {
+  static_cast<SyncEventContext&>(context()).post(*this);
   return Status::success;
 }
 
-void SyncEventTask::finish(Status status) noexcept {
-  const bool reads = operation_ == SyncEventOperation::get || operation_ == SyncEventOperation::notify_add;
-  if (status == Status::success && reads && address_ != nullptr) {
+void library::SyncEventTask::finish(Status status) noexcept {
+  if (status == Status::success && traits_of(operation()).answers_word && address_ != nullptr) {
     *address_ = result_;
   }
 }
 
+library::SyncEventContext::SyncEventContext(std::shared_ptr<pydoca::SyncEvent> event)
+    : LibraryContext(std::move(event)) {}
+
 SyncEventContext::SyncEventContext(std::shared_ptr<SyncEvent> event)
     : Context(event->device(), num_sync_event_operations), event_(std::move(event)) {}
 
-SyncEventContext::~SyncEventContext() { abandon(); }
+library::SyncEventContext::~SyncEventContext() { abandon(); }
 
 bool SyncEventContext::is_supported(const DeviceInfo& info, SyncEventOperation operation) noexcept {
   const auto& supported = info.capabilities().sync_event;
@@ -144,33 +125,35 @@ Status SyncEventContext::allocate(SyncEventOperation operation, std::uint64_t va
                                   std::uint64_t user_data, SyncEventTask*& task) noexcept {
   const Status status = take(static_cast<std::size_t>(operation), user_data, task);
   if (status == Status::success) [[likely]] {
-    task->value_ = value;
-    task->mask_ = mask;
-    task->address_ = nullptr;
+    library::SyncEventTask& own = library::of(*task);
+    own.value_ = value;
+    own.mask_ = mask;
+    own.address_ = nullptr;
   }
   return status;
 }
 
-Status SyncEventContext::begin() {
+Status library::SyncEventContext::begin() {
   if (open_pools<SyncEventTask>(*this) == 0) {
     throw Error(Status::invalid_value, "start sync event: nothing is configured; give the conf of a task (set_conf)");
   }
-  if (event_->phase() != SyncEvent::Phase::configuring) {
+  if (own_event().phase() != SyncEvent::Phase::configuring) {
     throw Error(Status::bad_state, "start sync event: it was started before; an event is started once, then closed");
   }
   const auto num_tasks = [this](SyncEventOperation operation) {
     return pool(static_cast<std::size_t>(operation)).num_tasks();
   };
-  waits_ = std::make_unique<Waits>(num_tasks(SyncEventOperation::wait_eq) + num_tasks(SyncEventOperation::wait_neq));
-  event_->open_counter("start sync event");
+  waits_ = std::make_unique<detail::WaitTable<SyncEventTask>>(num_tasks(SyncEventOperation::wait_eq) +
+                                                              num_tasks(SyncEventOperation::wait_neq));
+  own_event().open_counter("start sync event");
   watch_counter();
-  event_->phase_.store(SyncEvent::Phase::asynchronous, std::memory_order_release);
+  own_event().phase_.store(SyncEvent::Phase::asynchronous, std::memory_order_release);
   return Status::success;
 }
 
-void SyncEventContext::watch_counter() {
+void library::SyncEventContext::watch_counter() {
   progress_engine()->watch(counter().wake_fd(), EPOLLIN | EPOLLET, *this);
-  if (counter().may_change_silently(event_->publisher() == SyncEventLocation::remote_net)) {
+  if (counter().may_change_silently(event()->publisher() == SyncEventLocation::remote_net)) {
     auto timer = std::make_unique<detail::EventTimer>();
     if (!*timer) {
       throw Error(Status::operating_system, "start sync event: out of file descriptors; raise the limit (ulimit -n)");
@@ -180,11 +163,11 @@ void SyncEventContext::watch_counter() {
   }
 }
 
-void SyncEventContext::quiesce() noexcept { fail_waits(Status::shutdown); }
+void library::SyncEventContext::quiesce() noexcept { fail_waits(Status::shutdown); }
 
-void SyncEventContext::end() noexcept {
+void library::SyncEventContext::end() noexcept {
   stop_looking();
-  if (event_->counter_ != nullptr && waits_ != nullptr) {
+  if (own_event().counter_ != nullptr && waits_ != nullptr) {
     progress_engine()->unwatch(counter().wake_fd());
     static_cast<void>(counter().withdraw());
   }
@@ -192,19 +175,22 @@ void SyncEventContext::end() noexcept {
     progress_engine()->unwatch(timer_->fd());
     timer_.reset();
   }
-  if (event_->phase() == SyncEvent::Phase::asynchronous) {
-    event_->phase_.store(SyncEvent::Phase::stopped, std::memory_order_release);
+  if (own_event().phase() == SyncEvent::Phase::asynchronous) {
+    own_event().phase_.store(SyncEvent::Phase::stopped, std::memory_order_release);
   }
-  done_ = nullptr;
-  done_end_ = &done_;
+  done_.clear();
   waits_.reset();
   close_pools();
 }
 
-void SyncEventContext::release() noexcept { event_->release(); }
+void library::SyncEventContext::release() noexcept { own_event().release(); }
 
 Status SyncEventContext::cancel(SyncEventTask& task) noexcept {
-  if (&task.context() != this || !task.pending_) {
+  return &task.context() == this ? library::of(*this).cancel(library::of(task)) : Status::bad_state;
+}
+
+Status library::SyncEventContext::cancel(SyncEventTask& task) noexcept {
+  if (!task.pending_) {
     return Status::bad_state;
   }
   waits_->remove(task);
@@ -212,24 +198,22 @@ Status SyncEventContext::cancel(SyncEventTask& task) noexcept {
   return Status::success;
 }
 
-void SyncEventContext::append_done(SyncEventTask& task, Status outcome) noexcept {
+void library::SyncEventContext::append_done(SyncEventTask& task, Status outcome) noexcept {
   task.pending_ = false;
   task.outcome_ = outcome;
-  task.next_ = nullptr;
-  *done_end_ = &task;
-  done_end_ = &task.next_;
+  done_.push(task);
   notify();
 }
 
-void SyncEventContext::post(SyncEventTask& task) noexcept {
+void library::SyncEventContext::post(SyncEventTask& task) noexcept {
   if (device()->removed()) [[unlikely]] {
     append_done(task, Status::driver);
     return;
   }
-  switch (task.operation_) {
+  switch (task.operation()) {
     case SyncEventOperation::get:
       task.result_ = counter().load();
-      append_done(task, event_->is_from_export() ? counter().failure(0) : Status::success);
+      append_done(task, event()->is_from_export() ? counter().failure(0) : Status::success);
       return;
     case SyncEventOperation::notify_set:
       append_done(task, counter().store(task.value_));
@@ -243,7 +227,7 @@ void SyncEventContext::post(SyncEventTask& task) noexcept {
   }
 }
 
-void SyncEventContext::post_wait(SyncEventTask& task) noexcept {
+void library::SyncEventContext::post_wait(SyncEventTask& task) noexcept {
   task.group_ = group_of(task.mask_);
   if (task.group_ == no_group) [[unlikely]] {
     append_done(task, Status::io_failed);
@@ -263,7 +247,7 @@ void SyncEventContext::post_wait(SyncEventTask& task) noexcept {
 }
 
 /// Moves the waits that the counter's value ends to those done.
-void SyncEventContext::collect() noexcept {
+void library::SyncEventContext::collect() noexcept {
   const std::uint64_t value = counter().load();
   if (value != last_ && !waits_->empty()) {
     waits_->collect(value, [this, value](SyncEventTask& task) {
@@ -274,12 +258,12 @@ void SyncEventContext::collect() noexcept {
   last_ = value;
 }
 
-void SyncEventContext::fail_waits(Status status) noexcept {
+void library::SyncEventContext::fail_waits(Status status) noexcept {
   waits_->collect_all([this, status](SyncEventTask& task) { append_done(task, status); });
   stop_looking();
 }
 
-bool SyncEventContext::look() noexcept {
+bool library::SyncEventContext::look() noexcept {
   const bool changed = counter().load() != last_;
   if (changed && timer_ != nullptr) {
     timer_->hurry();
@@ -287,7 +271,7 @@ bool SyncEventContext::look() noexcept {
   return note_look(changed);
 }
 
-void SyncEventContext::prepare_sleep() noexcept {
+void library::SyncEventContext::prepare_sleep() noexcept {
   counter().arm();
   if (counter().load() != last_) {
     notify();
@@ -298,25 +282,22 @@ void SyncEventContext::prepare_sleep() noexcept {
   }
 }
 
-bool SyncEventContext::poll_one(bool& more) noexcept {
+bool library::SyncEventContext::poll_one(bool& more) noexcept {
   if (!waits_->empty()) {
     collect_or_fail();
   }
-  if (done_ == nullptr) {
+  SyncEventTask* const task = done_.pop();
+  if (task == nullptr) {
     return false;
   }
-  SyncEventTask& task = *std::exchange(done_, done_->next_);
-  if (done_ == nullptr) {
-    done_end_ = &done_;
-  }
-  more = done_ != nullptr;
-  // A lost peer or a cancelled wait is nothing that the device did wrong.
-  complete(task, task.outcome_, task.outcome_ == Status::driver || task.outcome_ == Status::io_failed);
+  more = !done_.empty();
+  // A lost peer or a cancelled wait is not a failure of the device.
+  complete(*task, task->outcome_, task->outcome_ == Status::driver || task->outcome_ == Status::io_failed);
   return true;
 }
 
 /// Somebody rang, or changed the counter, or has died.
-void SyncEventContext::collect_or_fail() noexcept {
+void library::SyncEventContext::collect_or_fail() noexcept {
   collect();
   if (waits_->empty()) {
     stop_looking();

@@ -7,7 +7,7 @@
 namespace pydoca::verbs {
 namespace {
 
-constexpr backend::Gid gid{0xfe, 0x80, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14};
+constexpr Gid gid{0xfe, 0x80, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14};
 const MemoryBlob memory{.base = 0x7f0000001000,
                         .length = 12345,
                         .rkey = 0x1ff,

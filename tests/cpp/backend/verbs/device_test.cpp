@@ -1,3 +1,7 @@
+#include "pydoca/backend/device.hpp"
+
+#include "pydoca/backend/channel.hpp"
+
 #include "backend/verbs/verbs_subject.hpp"
 #include "rig/expect_error.hpp"
 
@@ -62,7 +66,7 @@ TEST_F(VerbsDevice, HasThePropertiesOfItsPort) {
 }
 
 TEST_F(VerbsDevice, ThatHasGoneIsNotFound) {
-  backend::DeviceProperties properties = info->properties();
+  DeviceProperties properties = info->properties();
   properties.name = "gone0";
   EXPECT_EQ(thrown_by([&] { Device::open(DeviceInfo(create(), properties)); }), Status::not_found);
 }

@@ -1,7 +1,10 @@
+#include "pydoca/backend/device.hpp"
+
 #include "backend/verbs/blob.hpp"
 #include "backend/verbs/device.hpp"
 #include "backend/verbs/rdma_queue.hpp"
 #include "backend/verbs/verbs_subject.hpp"
+#include "core/ready_node.hpp"
 #include "rig/bytes.hpp"
 #include "rig/expect_error.hpp"
 #include "rig/rdma_rig.hpp"

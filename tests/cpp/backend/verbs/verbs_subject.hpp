@@ -18,7 +18,7 @@ inline std::string chosen_device() {
 inline std::string why_absent() { return create().unavailable(); }
 
 inline DeviceInfo find_subject() {
-  std::vector<backend::DeviceProperties> found = create().enumerate();
+  std::vector<DeviceProperties> found = create().enumerate();
   const std::string name = chosen_device();
   std::erase_if(found, [&](const auto& properties) { return !name.empty() && properties.name != name; });
   return DeviceInfo(create(), found.at(0));

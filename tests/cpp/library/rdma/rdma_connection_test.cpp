@@ -269,7 +269,7 @@ TEST_F(RdmaByAddress, EveryAddressOfTheDeviceIsOne) {
   }
   listen();
   b->on_request = [](RdmaConnection& connection) { connection.accept(); };
-  const RdmaAddress local({.type = RdmaAddressType::gid, .raw = Rdma::gids(b->device->info(), 0, 1)[0], .port = port});
+  const RdmaAddress local(RdmaAddressType::gid, Rdma::gids(b->device->info(), 0, 1)[0], port);
   ab = a->rdma->connect_to_addr(RdmaAddress::create(RdmaAddressType::ipv6, local.address(), port));
   ASSERT_TRUE(run([&] { return a->ups.size() == 1; }));
   EXPECT_EQ(b->requests[0]->addr().type(), RdmaAddressType::ipv6) << "the first GID of pf0";

@@ -3,6 +3,7 @@
 #include "pydoca/memory.hpp"
 #include "pydoca/sync_event_context.hpp"
 
+#include "library/sync_event/sync_event.hpp"
 #include "rig/expect_error.hpp"
 #include "rig/memory_rig.hpp"
 #include "rig/sync_event_rig.hpp"
@@ -280,7 +281,7 @@ TEST_F(SyncEventTest, ANetworkPeersHandleComesFromAnotherExport) {
   event->start();
   const std::vector<std::byte> blob = event->export_to_remote_net();
   const auto handle = SyncEventRemoteNet::create_from_export(dpu, blob);
-  EXPECT_EQ(handle->counter()->store(9), Status::success);
+  EXPECT_EQ(library::of(*handle).counter_->store(9), Status::success);
   EXPECT_EQ(value_of(*event), 9U);
   EXPECT_EQ(thrown_by([&] { SyncEvent::create_from_export(dpu, blob); }), Status::invalid_value);
   handle->close();

@@ -13,8 +13,6 @@ namespace pydoca::sim {
 
 namespace {
 
-using backend::Segment;
-
 /// Everything between two pieces of foreign memory goes through this many bytes of stack.
 constexpr std::size_t bounce_size = 16 * 1024;
 

@@ -1,6 +1,7 @@
 #pragma once
 
-#include "pydoca/backend.hpp"
+#include "pydoca/backend/queue.hpp"
+#include "pydoca/segment.hpp"
 
 #include "backend/sim/memory/region.hpp"
 
@@ -27,16 +28,16 @@ inline bool is_plain(const backend::CopyOperation& operation) noexcept {
          operation.dst->next == nullptr;
 }
 
-inline const Region* region_of(const backend::Segment& segment, std::size_t ordinal) noexcept {
+inline const Region* region_of(const Segment& segment, std::size_t ordinal) noexcept {
   return static_cast<const Region*>(segment.regions[ordinal]);
 }
 
-inline bool readable(const backend::Segment& segment, std::size_t ordinal) noexcept {
+inline bool readable(const Segment& segment, std::size_t ordinal) noexcept {
   const Region* region = region_of(segment, ordinal);
   return region != nullptr && region->readable() && region->contains(segment.data, segment.data_len);
 }
 
-inline bool writable(const backend::Segment& segment, std::size_t ordinal) noexcept {
+inline bool writable(const Segment& segment, std::size_t ordinal) noexcept {
   const Region* region = region_of(segment, ordinal);
   return region != nullptr && region->writable() && region->contains(segment.tail(), segment.tailroom());
 }
@@ -47,8 +48,8 @@ Status copy_run(const Region& src, std::uint64_t from, const Region& dst, std::u
 
 /// check_copy() and copy_piece() in one, for a whole plain operation: what most tasks are, at 0.4 of the cost.
 inline Status copy_at_once(const backend::CopyOperation& operation, const CopyLimits& limits) noexcept {
-  const backend::Segment& src = *operation.src;
-  const backend::Segment& dst = *operation.dst;
+  const Segment& src = *operation.src;
+  const Segment& dst = *operation.dst;
   const std::uint64_t size = operation.length;
   if (size == 0 || size > limits.max_size || size > dst.tailroom() || !readable(src, limits.ordinal) ||
       !writable(dst, limits.ordinal)) [[unlikely]] {

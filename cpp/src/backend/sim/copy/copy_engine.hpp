@@ -1,6 +1,6 @@
 #pragma once
 
-#include "pydoca/backend.hpp"
+#include "pydoca/backend/queue.hpp"
 
 #include "backend/sim/copy/copy.hpp"
 #include "detail/thread_token.hpp"

@@ -6,8 +6,6 @@ namespace pydoca::sim {
 
 namespace {
 
-using backend::Segment;
-
 std::uint64_t data_of(const Segment& segment) noexcept { return segment.data_len; }
 std::uint64_t tailroom_of(const Segment& segment) noexcept { return segment.tailroom(); }
 

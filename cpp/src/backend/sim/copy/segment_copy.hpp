@@ -1,6 +1,6 @@
 #pragma once
 
-#include "pydoca/backend.hpp"
+#include "pydoca/segment.hpp"
 
 #include "backend/sim/copy/copy.hpp"
 #include "backend/sim/memory/region.hpp"
@@ -23,16 +23,14 @@ class Bytes final : public Region {
 };
 
 /// Whether the device may read the data sections of a list of at most max_len elements, which have length bytes.
-bool can_gather(const backend::Segment* list, std::uint64_t length, std::size_t ordinal,
-                std::uint32_t max_len) noexcept;
+bool can_gather(const Segment* list, std::uint64_t length, std::size_t ordinal, std::uint32_t max_len) noexcept;
 /// Whether it may write to the tailrooms, and they have room for length bytes.
-bool can_scatter(const backend::Segment* list, std::uint64_t length, std::size_t ordinal,
-                 std::uint32_t max_len) noexcept;
+bool can_scatter(const Segment* list, std::uint64_t length, std::size_t ordinal, std::uint32_t max_len) noexcept;
 
 // Of a list that can: bytes [offset, offset + size) of its data or tailrooms. io_failed when memory was withdrawn.
-Status gather(const backend::Segment* list, std::size_t ordinal, std::uint64_t offset, const Region& to,
-              std::uint64_t addr, std::uint64_t size) noexcept;
-Status scatter(const Region& from, std::uint64_t addr, const backend::Segment* list, std::size_t ordinal,
-               std::uint64_t offset, std::uint64_t size) noexcept;
+Status gather(const Segment* list, std::size_t ordinal, std::uint64_t offset, const Region& to, std::uint64_t addr,
+              std::uint64_t size) noexcept;
+Status scatter(const Region& from, std::uint64_t addr, const Segment* list, std::size_t ordinal, std::uint64_t offset,
+               std::uint64_t size) noexcept;
 
 }  // namespace pydoca::sim

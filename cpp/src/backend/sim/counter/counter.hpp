@@ -1,6 +1,8 @@
 #pragma once
 
-#include "pydoca/backend.hpp"
+#include "pydoca/backend/counter.hpp"
+#include "pydoca/backend/device.hpp"
+#include "pydoca/backend/memory.hpp"
 
 #include "backend/sim/place/place.hpp"
 

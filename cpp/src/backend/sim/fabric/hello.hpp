@@ -1,6 +1,6 @@
 #pragma once
 
-#include "pydoca/backend.hpp"
+#include "pydoca/backend/channel.hpp"
 #include "pydoca/status.hpp"
 
 #include <array>

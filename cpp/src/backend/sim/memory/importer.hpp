@@ -1,6 +1,7 @@
 #pragma once
 
-#include "pydoca/backend.hpp"
+#include "pydoca/backend/device.hpp"
+#include "pydoca/backend/memory.hpp"
 
 #include "backend/sim/memory/blob.hpp"
 #include "backend/sim/memory/imported_region.hpp"

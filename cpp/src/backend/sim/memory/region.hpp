@@ -1,6 +1,6 @@
 #pragma once
 
-#include "pydoca/backend.hpp"
+#include "pydoca/backend/memory.hpp"
 
 #include "backend/sim/memory/gate.hpp"
 

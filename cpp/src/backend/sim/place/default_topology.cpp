@@ -47,16 +47,16 @@ std::array<std::uint8_t, 6> mac_of(const Row& row, std::uint8_t index) noexcept 
   return {0x02, 0x50, 0x44, row.side == Side::host ? std::uint8_t{0x0b} : std::uint8_t{0x03}, 0x00, index};
 }
 
-backend::Capabilities capabilities_of(const Row& row, std::string_view profile) {
-  backend::Capabilities capabilities = profile_capabilities(profile, row.side);
+Capabilities capabilities_of(const Row& row, std::string_view profile) {
+  Capabilities capabilities = profile_capabilities(profile, row.side);
   if (row.type != PciFuncType::pf) {  // only physical functions own representors
     capabilities.rep_filter_all = capabilities.rep_filter_net = capabilities.rep_filter_emulated = false;
   }
   return capabilities;
 }
 
-backend::DeviceProperties properties_of(const Row& row, std::uint8_t index, std::string_view profile) {
-  backend::DeviceProperties properties;
+DeviceProperties properties_of(const Row& row, std::uint8_t index, std::string_view profile) {
+  DeviceProperties properties;
   properties.backend = "sim";
   properties.name = row.name;
   properties.pci_addr = row.pci_addr;

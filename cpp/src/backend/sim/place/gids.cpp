@@ -7,13 +7,13 @@ namespace pydoca::sim {
 namespace {
 
 /// The link-local address that belongs to a MAC address (EUI-64).
-backend::Gid link_local(const std::array<std::uint8_t, 6>& mac) noexcept {
+Gid link_local(const std::array<std::uint8_t, 6>& mac) noexcept {
   const auto first = static_cast<std::uint8_t>(mac[0] ^ 0x02U);
   return {0xfe, 0x80, 0, 0, 0, 0, 0, 0, first, mac[1], mac[2], 0xff, 0xfe, mac[3], mac[4], mac[5]};
 }
 
 /// What a function without a MAC address has: made of its name, so that functions differ.
-std::array<std::uint8_t, 6> mac_of(const backend::DeviceProperties& properties) noexcept {
+std::array<std::uint8_t, 6> mac_of(const DeviceProperties& properties) noexcept {
   std::uint32_t hash = 0x811c9dc5;
   for (const char c : properties.name) {
     hash = (hash ^ static_cast<unsigned char>(c)) * 0x01000193;
@@ -25,15 +25,15 @@ std::array<std::uint8_t, 6> mac_of(const backend::DeviceProperties& properties) 
 
 }  // namespace
 
-backend::Gid mapped_gid(const std::array<std::uint8_t, 4>& ipv4) noexcept {
-  backend::Gid gid{};
+Gid mapped_gid(const std::array<std::uint8_t, 4>& ipv4) noexcept {
+  Gid gid{};
   gid[10] = gid[11] = 0xff;
   std::ranges::copy(ipv4, gid.begin() + 12);
   return gid;
 }
 
-std::vector<backend::Gid> gids_of(const backend::DeviceProperties& properties) {
-  std::vector<backend::Gid> gids{properties.ipv6_addr.value_or(link_local(mac_of(properties)))};
+std::vector<Gid> gids_of(const DeviceProperties& properties) {
+  std::vector<Gid> gids{properties.ipv6_addr.value_or(link_local(mac_of(properties)))};
   if (properties.ipv4_addr.has_value()) {
     gids.push_back(mapped_gid(*properties.ipv4_addr));
   }

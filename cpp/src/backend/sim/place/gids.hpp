@@ -1,6 +1,7 @@
 #pragma once
 
-#include "pydoca/backend.hpp"
+#include "pydoca/device_properties.hpp"
+#include "pydoca/types.hpp"
 
 #include <array>
 #include <cstdint>
@@ -9,8 +10,8 @@
 namespace pydoca::sim {
 
 /// The GIDs of a function: the link-local one of its MAC address, then the one that its IPv4 address maps to.
-std::vector<backend::Gid> gids_of(const backend::DeviceProperties& properties);
+std::vector<Gid> gids_of(const DeviceProperties& properties);
 /// ::ffff:a.b.c.d
-backend::Gid mapped_gid(const std::array<std::uint8_t, 4>& ipv4) noexcept;
+Gid mapped_gid(const std::array<std::uint8_t, 4>& ipv4) noexcept;
 
 }  // namespace pydoca::sim

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "pydoca/backend.hpp"
+#include "pydoca/device_properties.hpp"
 
 #include "backend/sim/place/topology.hpp"
 
@@ -17,8 +17,8 @@ class Place {
   Place(PresentFunction present, std::string fabric, std::size_t ordinal)
       : present_(std::move(present)), fabric_(std::move(fabric)), ordinal_(ordinal) {}
 
-  const backend::DeviceProperties& properties() const noexcept { return present_.function.properties; }
-  const backend::Capabilities& capabilities() const noexcept { return properties().capabilities; }
+  const DeviceProperties& properties() const noexcept { return present_.function.properties; }
+  const Capabilities& capabilities() const noexcept { return properties().capabilities; }
   /// The DPU function through which the other side sees this one; empty on the DPU.
   const std::string& parent() const noexcept { return present_.function.parent; }
   const std::string& fabric() const noexcept { return fabric_; }

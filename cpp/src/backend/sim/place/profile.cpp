@@ -36,10 +36,10 @@ std::vector<std::string_view> profiles() {
   return names;
 }
 
-backend::Capabilities profile_capabilities(std::string_view name, Side side) {
+Capabilities profile_capabilities(std::string_view name, Side side) {
   const Profile& profile = find_profile(name);
   const bool dpu = side == Side::dpu;
-  backend::Capabilities capabilities;
+  Capabilities capabilities;
   capabilities.dma = {.max_buf_size = std::uint64_t{2} << 20, .max_buf_list_len = 64, .max_num_tasks = 65536};
   capabilities.comch = {.server = dpu,
                         .client = !dpu,
@@ -58,17 +58,17 @@ backend::Capabilities profile_capabilities(std::string_view name, Side side) {
                              .async_wait = profile.async_wait,
                              .max_num_tasks = 65536};
   capabilities.mmap_export_rdma = true;
-  capabilities.rdma = backend::RdmaCapabilities{.max_send_queue_size = 32768,
-                                                .max_recv_queue_size = 32768,
-                                                .max_send_buf_list_len = 32,
-                                                .max_recv_buf_list_len = 32,
-                                                .max_message_size = std::uint32_t{1} << 30,
-                                                .max_num_connections = 1024,
-                                                .max_mtu = MtuSize::bytes_4096,
-                                                .gids = {backend::Gid{}},
-                                                .no_opcode = {},
-                                                .no_connection_manager = {},
-                                                .no_dynamically_connected = "the simulator connects by RC only"};
+  capabilities.rdma = RdmaCapabilities{.max_send_queue_size = 32768,
+                                       .max_recv_queue_size = 32768,
+                                       .max_send_buf_list_len = 32,
+                                       .max_recv_buf_list_len = 32,
+                                       .max_message_size = std::uint32_t{1} << 30,
+                                       .max_num_connections = 1024,
+                                       .max_mtu = MtuSize::bytes_4096,
+                                       .gids = {Gid{}},
+                                       .no_opcode = {},
+                                       .no_connection_manager = {},
+                                       .no_dynamically_connected = "the simulator connects by RC only"};
   return capabilities;
 }
 

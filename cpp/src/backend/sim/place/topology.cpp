@@ -71,7 +71,7 @@ void check_parent(const Topology& topology, const Function& function) {
 
 void check_limits(const Function& function) {
   constexpr std::uint32_t longest_message = std::uint32_t{16} << 20;
-  const backend::Capabilities& can = function.properties.capabilities;
+  const Capabilities& can = function.properties.capabilities;
   if (can.dma && (can.dma->max_buf_size == 0 || can.dma->max_buf_list_len == 0 || can.dma->max_num_tasks == 0)) {
     refuse(function, "has a limit of 0 for dma; leave dma out where there is none");
   }
@@ -117,7 +117,7 @@ void check(const Topology& topology) {
 }
 
 void complete(Function& function) {
-  backend::DeviceProperties& properties = function.properties;
+  DeviceProperties& properties = function.properties;
   if (properties.name.empty()) {
     refuse(function, "needs a name");
   }
@@ -128,8 +128,8 @@ void complete(Function& function) {
   }
 }
 
-backend::RepresentorProperties representor_of(const Function& function) {
-  const backend::DeviceProperties& properties = function.properties;
+RepresentorProperties representor_of(const Function& function) {
+  const DeviceProperties& properties = function.properties;
   return {.name = function.representor,
           .pci_addr = properties.pci_addr,
           .func_type = properties.func_type,
@@ -186,10 +186,10 @@ void restore_device(std::string_view selector) {
   }
 }
 
-std::vector<backend::DeviceProperties> present_functions() {
+std::vector<DeviceProperties> present_functions() {
   Machine& machine = Machine::instance();
   const std::lock_guard lock(machine.mutex);
-  std::vector<backend::DeviceProperties> list;
+  std::vector<DeviceProperties> list;
   for (const Function& function : machine.topology->functions) {
     if (machine.is_present(function)) {
       list.push_back(function.properties);
@@ -198,7 +198,7 @@ std::vector<backend::DeviceProperties> present_functions() {
   return list;
 }
 
-PresentFunction find_present(const backend::DeviceProperties& properties) {
+PresentFunction find_present(const DeviceProperties& properties) {
   Machine& machine = Machine::instance();
   const std::lock_guard lock(machine.mutex);
   const Function* const function = find_by_name(*machine.topology, properties.name);
@@ -210,10 +210,10 @@ PresentFunction find_present(const backend::DeviceProperties& properties) {
   return {*function, machine.removal_of(properties.name)};
 }
 
-std::vector<backend::RepresentorProperties> representors_of(std::string_view parent, RepFilter filter) {
+std::vector<RepresentorProperties> representors_of(std::string_view parent, RepFilter filter) {
   Machine& machine = Machine::instance();
   const std::lock_guard lock(machine.mutex);
-  std::vector<backend::RepresentorProperties> list;
+  std::vector<RepresentorProperties> list;
   for (const Function& function : machine.topology->functions) {
     if (function.parent == parent && !function.representor.empty() && machine.is_present(function) &&
         passes(filter, function)) {

@@ -19,12 +19,12 @@ struct PresentFunction {
 };
 
 /// In the topology's order.
-std::vector<backend::DeviceProperties> present_functions();
+std::vector<DeviceProperties> present_functions();
 /// Throws not_found when no such function is there, or another one now bears the name.
-PresentFunction find_present(const backend::DeviceProperties& properties);
+PresentFunction find_present(const DeviceProperties& properties);
 
 /// The representors of the functions whose parent is the DPU function called parent.
-std::vector<backend::RepresentorProperties> representors_of(std::string_view parent, RepFilter filter);
+std::vector<RepresentorProperties> representors_of(std::string_view parent, RepFilter filter);
 /// The host's function with this address (long form), if there is one.
 std::optional<Function> host_function_at(std::string_view pci_addr);
 /// The long PCI address of the function called name; empty when there is none.

@@ -31,23 +31,22 @@ constexpr std::size_t max_request_data = 56;
 constexpr std::size_t max_answer_data = 196;
 
 /// In whichever form it was written.
-backend::Gid gid_of(const backend::RdmaAddress& address) noexcept {
+Gid gid_of(const backend::RdmaAddress& address) noexcept {
   if (address.type != RdmaAddressType::ipv4) {
     return address.raw;
   }
   return mapped_gid({address.raw[12], address.raw[13], address.raw[14], address.raw[15]});
 }
 
-bool is_mapped(const backend::Gid& gid) noexcept { return gid == mapped_gid({gid[12], gid[13], gid[14], gid[15]}); }
+bool is_mapped(const Gid& gid) noexcept { return gid == mapped_gid({gid[12], gid[13], gid[14], gid[15]}); }
 
 /// Who is reached by IPv4 sees this side's IPv4 address, whichever GID packets leave by.
-const backend::Gid& source_for(const backend::RdmaAddress& peer, const std::vector<backend::Gid>& gids,
-                               std::uint32_t index) {
+const Gid& source_for(const backend::RdmaAddress& peer, const std::vector<Gid>& gids, std::uint32_t index) {
   const auto mapped = is_mapped(gid_of(peer)) ? std::ranges::find_if(gids, is_mapped) : gids.end();
   return mapped != gids.end() ? *mapped : gids.at(index);
 }
 
-backend::RdmaAddress address_from(const backend::Gid& gid, std::uint32_t port) noexcept {
+backend::RdmaAddress address_from(const Gid& gid, std::uint32_t port) noexcept {
   backend::RdmaAddress address{.type = RdmaAddressType::ipv6, .raw = gid, .port = static_cast<std::uint16_t>(port)};
   if (is_mapped(gid)) {
     address.type = RdmaAddressType::ipv4;
@@ -56,7 +55,7 @@ backend::RdmaAddress address_from(const backend::Gid& gid, std::uint32_t port) n
   return address;
 }
 
-Address socket_address(const std::string& fabric, const backend::Gid& gid, std::uint16_t port) {
+Address socket_address(const std::string& fabric, const Gid& gid, std::uint16_t port) {
   const std::string_view raw(reinterpret_cast<const char*>(gid.data()), gid.size());
   return fabric_address(fabric, "rdma", concat(raw, '\0', port));
 }
@@ -151,7 +150,7 @@ void ConnectionManager::watch(int fd) {
 void ConnectionManager::listen(std::uint16_t port) {
   const Place& place = queue_.place();
   std::vector<detail::Fd> sockets;
-  for (const backend::Gid& gid : place.capabilities().rdma->gids) {
+  for (const Gid& gid : place.capabilities().rdma->gids) {
     try {
       sockets.push_back(listen_at(socket_address(place.fabric(), gid, port), max_waiting_connections));
     } catch (const Error& error) {

@@ -1,6 +1,7 @@
 #pragma once
 
-#include "pydoca/backend.hpp"
+#include "pydoca/backend/rdma.hpp"
+#include "pydoca/types.hpp"
 
 #include "backend/sim/memory/blob.hpp"
 #include "detail/fd.hpp"
@@ -30,7 +31,7 @@ struct HandshakeMessage {
   std::uint64_t protocol = protocol_number;
   Step step = Step::request;
   Status status = Status::success;
-  backend::Gid from{};
+  Gid from{};
   std::uint32_t port = 0;
   std::uint32_t private_data_len = 0;
   std::array<std::byte, 256> private_data{};

@@ -18,7 +18,6 @@ namespace {
 
 using backend::RdmaOpcode;
 using backend::RdmaOperation;
-using backend::Segment;
 
 /// More than this is moved while the engine polls, piece by piece.
 constexpr std::uint64_t largest_piece = std::uint64_t{256} << 10;
@@ -242,7 +241,7 @@ Status QueuePair::move(RdmaOperation& operation) noexcept {
   }
   const bool reads = operation.opcode == RdmaOpcode::read;
   const Region* const there = reachable(operation, operation.length, reads ? Access::rdma_read : Access::rdma_write);
-  const backend::RdmaCapabilities& limits = *queue_.place().capabilities().rdma;
+  const RdmaCapabilities& limits = *queue_.place().capabilities().rdma;
   const std::uint32_t max_len = queue_.options().max_send_segments;
   const bool here = reads ? can_scatter(operation.local, operation.length, ordinal(), max_len)
                           : can_gather(operation.local, operation.length, ordinal(), max_len);
@@ -320,7 +319,7 @@ Status QueuePair::use_counter(const RdmaOperation& operation) noexcept {
 }
 
 Status QueuePair::send(RdmaOperation& operation) noexcept {
-  const backend::RdmaCapabilities& limits = *queue_.place().capabilities().rdma;
+  const RdmaCapabilities& limits = *queue_.place().capabilities().rdma;
   if (is_message(operation.opcode) &&
       (operation.length > limits.max_message_size ||
        !can_gather(operation.local, operation.length, ordinal(), queue_.options().max_send_segments))) {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "pydoca/backend.hpp"
+#include "pydoca/backend/rdma.hpp"
 
 #include "backend/sim/rdma/inbox.hpp"
 #include "detail/operation_list.hpp"

@@ -1,6 +1,7 @@
 #pragma once
 
-#include "pydoca/backend.hpp"
+#include "pydoca/backend/notifier.hpp"
+#include "pydoca/backend/rdma.hpp"
 
 #include "backend/sim/place/place.hpp"
 #include "backend/sim/rdma/mailbox.hpp"

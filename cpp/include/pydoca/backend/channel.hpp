@@ -1,0 +1,60 @@
+#pragma once
+
+#include "pydoca/status.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+
+namespace pydoca::backend {
+
+struct ChannelOptions {
+  std::uint32_t max_msg_size = 0;     ///< bytes
+  std::uint32_t recv_queue_size = 0;  ///< messages that may wait at the receiver
+};
+
+/// A reliable, ordered stream of messages between a client and a server. Belongs to one thread; no call blocks.
+class Channel {
+ public:
+  virtual ~Channel() = default;
+
+  /// Pollable. Readable: receive() or establish() may advance. Writable: send() may be tried again.
+  virtual int fd() const noexcept = 0;
+  /// Advances the opening exchange. again: the peer has not answered. success: messages can flow. Anything else is
+  /// final (connection_aborted: refused), and refusal() says why.
+  virtual Status establish() noexcept = 0;
+  /// What the server said when it refused; empty when it did not. Valid while the channel lives.
+  virtual std::string_view refusal() const noexcept = 0;
+  /// Copies the message. again: wait until fd() is writable. connection_reset: the peer is gone.
+  virtual Status send(std::span<const std::byte> message) noexcept = 0;
+  /// buffer holds max_msg_size() bytes; length receives those of the message. again: there is none. connection_reset:
+  /// the peer is gone and everything that it sent was received.
+  virtual Status receive(std::span<std::byte> buffer, std::size_t& length) noexcept = 0;
+  /// Bytes: the smaller of both sides' limits, once established.
+  virtual std::uint32_t max_msg_size() const noexcept = 0;
+};
+
+/// A server's place in the fabric. Destroying it ends the listening, not the channels that it gave.
+class Listener {
+ public:
+  virtual ~Listener() = default;
+  /// Readable when accept() would give a channel.
+  virtual int fd() const noexcept = 0;
+  /// The next incoming channel, not yet established, or null. admit: whether there is room for another client; when
+  /// there is not, the channel's establish() refuses the peer with status full.
+  virtual std::unique_ptr<Channel> accept(bool admit) noexcept = 0;
+};
+
+/// Finds a server, which may start later.
+class Dialer {
+ public:
+  virtual ~Dialer() = default;
+  /// Readable when another attempt() may succeed.
+  virtual int fd() const noexcept = 0;
+  /// A channel to establish, or null while there is no server.
+  virtual std::unique_ptr<Channel> attempt() noexcept = 0;
+};
+
+}  // namespace pydoca::backend

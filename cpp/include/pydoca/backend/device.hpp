@@ -1,0 +1,92 @@
+#pragma once
+
+#include "pydoca/backend/memory.hpp"
+#include "pydoca/device_properties.hpp"
+#include "pydoca/types.hpp"
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// What a backend offers to the engine. Its words are the verbs': a memory region is memory as one device sees it, a
+/// queue takes operations and gives completions, a channel carries messages. No code above these headers knows a
+/// backend, and no code below them knows a progress engine, a context or a task.
+namespace pydoca::backend {
+
+class CopyQueue;
+class Counter;
+class Dialer;
+class Listener;
+class Notifier;
+class RdmaQueue;
+enum class CounterScope : std::uint8_t;
+struct ChannelOptions;
+struct QueueOptions;
+struct RdmaOptions;
+
+/// An open function. A device that cannot do something throws not_supported, as these defaults do. removed() may be
+/// called in any thread, the others in one at a time. Regions, queues, counters and channels go before their device.
+class Device {
+ public:
+  virtual ~Device() = default;
+
+  /// Surprise removal: every operation fails from now on.
+  virtual bool removed() const noexcept { return false; }
+  /// Notifies from any thread when the device is removed, until unwatch_removal(). Does nothing where the descriptors
+  /// of queues announce it.
+  virtual void watch_removal(Notifier& /*notifier*/) {}
+  virtual void unwatch_removal(Notifier& /*notifier*/) noexcept {}
+  virtual std::vector<RepresentorProperties> representors(RepFilter filter);
+  /// access is the memory map's: the local flag, and what its exports may permit.
+  virtual std::unique_ptr<MemoryRegion> register_memory(const MemoryRange& range, Access access);
+  /// Memory that blob, an export of the other side of the PCIe link or of a network peer, describes. Throws
+  /// invalid_value, unsupported_version, not_permitted, not_connected (the owner is gone), bad_state (withdrawn),
+  /// time_out, again when a signal ended the wait for the owner, and not_supported for exports of a kind that the
+  /// device does not import.
+  virtual ImportedRegion import_memory(std::span<const std::byte> blob);
+  /// rdma-core's struct ibv_pd. Throws not_supported.
+  virtual void* protection_domain() const;
+  /// The notifier outlives the queue.
+  virtual std::unique_ptr<CopyQueue> create_copy_queue(const QueueOptions& options, Notifier& notifier);
+  /// In 8 aligned bytes of this process, which keep their value, or in memory of its own, starting at 0. Throws
+  /// invalid_value when the memory is not there.
+  virtual std::unique_ptr<Counter> create_counter(const MemoryRange* memory);
+  /// Throws as import_memory() does.
+  virtual std::unique_ptr<Counter> import_counter(std::span<const std::byte> blob, CounterScope scope);
+  /// Throws already_exist when the representor has a server of that name.
+  virtual std::unique_ptr<Listener> listen(const RepresentorProperties& representor, std::string_view service,
+                                           const ChannelOptions& options);
+  /// Throws invalid_value for options that the device does not take. The notifier outlives the queue.
+  virtual std::unique_ptr<RdmaQueue> create_rdma_queue(const RdmaOptions& options, Notifier& notifier);
+  virtual std::unique_ptr<Dialer> dial(std::string_view service, const ChannelOptions& options);
+};
+
+/// A device that was made of an application's protection domain.
+struct AdoptedDevice {
+  DeviceProperties properties;
+  std::unique_ptr<Device> device;
+};
+
+/// A family of devices. Its calls may come from any thread.
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  /// "sim", "verbs": what PYDOCA_BACKEND selects.
+  virtual std::string_view name() const noexcept = 0;
+  /// Why enumerate() finds nothing, and what to do about it; or empty.
+  virtual std::string unavailable() const { return {}; }
+  virtual std::vector<DeviceProperties> enumerate() = 0;
+  /// Throws not_found when the function has gone since enumeration. ordinal < max_open_devices, and no other open
+  /// device of the process has it.
+  virtual std::unique_ptr<Device> open(const DeviceProperties& properties, std::size_t ordinal) = 0;
+  /// Of rdma-core's struct ibv_pd, which outlives the device. Throws not_supported.
+  virtual AdoptedDevice adopt(void* protection_domain, std::size_t ordinal);
+};
+
+/// The built-in backends, in order of enumeration.
+std::span<Backend* const> backends();
+
+}  // namespace pydoca::backend

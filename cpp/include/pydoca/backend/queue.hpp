@@ -1,0 +1,69 @@
+#pragma once
+
+#include "pydoca/segment.hpp"
+#include "pydoca/status.hpp"
+
+#include <atomic>
+#include <cstdint>
+
+namespace pydoca::backend {
+
+/// An operation, embedded in the task that asked for it. From post() until poll() returns it, it belongs to the queue.
+struct Operation {
+  Operation* next = nullptr;  ///< the queue's, while it has the operation
+  Status status = Status::success;
+};
+
+/// Copies the data sections of src, in list order, to the tailrooms of dst. The queue does not change data_len.
+struct CopyOperation : Operation {
+  const Segment* src = nullptr;
+  Segment* dst = nullptr;
+  std::uint64_t length = 0;  ///< bytes: the sum of src's data_len, as of submission
+
+  // The queue's own while it has the operation: pieces claimed and finished by the cores that copy.
+  std::atomic<std::uint32_t> claimed{0};
+  std::atomic<std::uint32_t> finished{0};
+  std::atomic<Status> worst{Status::success};
+  void* queue = nullptr;
+};
+
+struct QueueOptions {
+  std::uint32_t depth = 0;  ///< operations that may be outstanding
+};
+
+/// Takes operations and gives completions. Belongs to one thread, as its engine does.
+///
+/// How an engine learns of completions: an operation that ends in the engine's own thread is announced by the notifier
+/// that the queue was lent, and so may those that end in other threads. A queue that has a descriptor is also looked at
+/// while the engine polls, and armed before the engine sleeps.
+class Queue {
+ public:
+  virtual ~Queue() = default;
+
+  /// Pollable: readable when something came after arm(). -1: the notifier announces everything.
+  virtual int fd() const noexcept { return -1; }
+  /// Whether poll(), or next_event() of an RdmaQueue, would give something. Called often: no system call.
+  virtual bool look() noexcept { return false; }
+  /// From now on a completion makes fd() readable; the caller looks for earlier ones afterwards. The next poll() takes
+  /// this back and empties fd().
+  virtual void arm() noexcept {}
+
+  /// One finished operation, or null. more receives whether another one is waiting.
+  virtual Operation* poll(bool& more) noexcept = 0;
+  /// Does one piece of an operation on the calling core; false when there was none to do.
+  virtual bool assist() noexcept { return false; }
+  /// Posts the operations that were accepted without flush.
+  virtual void flush() noexcept {}
+  /// Ends every operation that has not begun, with status shutdown; those that have begun finish. poll() returns all.
+  virtual void abort() noexcept = 0;
+};
+
+/// After an operation has failed the queue is broken: it ends what it has and all that is posted later with status
+/// shutdown.
+class CopyQueue : public Queue {
+ public:
+  /// again: the queue is full. The operation comes back through poll(), never before post() returns.
+  virtual Status post(CopyOperation& operation, bool flush) noexcept = 0;
+};
+
+}  // namespace pydoca::backend

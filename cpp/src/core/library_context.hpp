@@ -1,0 +1,63 @@
+#pragma once
+
+#include "pydoca/context.hpp"
+#include "pydoca/status.hpp"
+
+#include "core/ready_node.hpp"
+
+#include <cstdint>
+#include <utility>
+
+namespace pydoca::detail {
+
+/// A context as its engine sees it, and what its library implements. begin() may throw; the others do not fail.
+class ContextNode : public ReadyNode {
+ protected:
+  /// Builds queues, and has the pools make their tasks. success: running; in_progress: starting.
+  virtual Status begin() = 0;
+  /// Ends the tasks that the device has not begun; completions follow through progress.
+  virtual void quiesce() noexcept = 0;
+  /// Whether nothing of the library's own (connections, say) stands between stopping and idle.
+  virtual bool quiesced() const noexcept { return true; }
+  /// Releases what begin() built, or had built when it threw.
+  virtual void end() noexcept = 0;
+  /// close() was called: releases what is held from one run to the next.
+  virtual void release() noexcept {}
+  /// Delivers at most one completion or event of the library's queues.
+  virtual bool poll_one(bool& more) noexcept = 0;
+
+  /// For look(), which returns this: after max_vain_looks looks in vain the engine no longer looks at the context, and
+  /// the context is armed as for a sleep. So a thousand quiet contexts cost a busy one nothing.
+  bool note_look(bool found) noexcept;
+  /// Has the engine look at the context up to max_vain_looks times, from now on.
+  void expect_change() noexcept;
+
+ private:
+  friend class pydoca::Context;
+  friend class pydoca::ProgressEngine;
+  static constexpr std::uint32_t max_vain_looks = 4096;
+
+  std::uint32_t vain_looks_ = 0;
+};
+
+/// What a library's implementation derives from: Noun is its public class. The node comes first, so that the engine's
+/// calls need no adjustment.
+template <class Noun>
+class LibraryContext : protected ContextNode, public Noun {
+ protected:
+  template <class... Arguments>
+  explicit LibraryContext(Arguments&&... arguments) : Noun(std::forward<Arguments>(arguments)...) {
+    this->node_ = this;
+  }
+  /// The node leaves its engine before the context lets go of it.
+  ~LibraryContext() override { leave(); }
+
+  bool progress_one(bool& more) noexcept override {
+    if (this->is_live() && poll_one(more)) [[likely]] {
+      return true;
+    }
+    return this->finish_stopping(more);
+  }
+};
+
+}  // namespace pydoca::detail

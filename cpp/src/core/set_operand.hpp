@@ -1,0 +1,24 @@
+#pragma once
+
+#include "pydoca/status.hpp"
+#include "pydoca/task.hpp"
+
+#include <type_traits>
+
+namespace pydoca::detail {
+
+/// A setter of a task. in_use while the task is submitted, invalid_value when it has no such operand.
+template <class Value>
+Status set_operand(const Task& task, Value& field, const std::type_identity_t<Value>& value,
+                   bool has_operand = true) noexcept {
+  if (task.state() == Task::State::submitted) {
+    return Status::in_use;
+  }
+  if (!has_operand) {
+    return Status::invalid_value;
+  }
+  field = value;
+  return Status::success;
+}
+
+}  // namespace pydoca::detail

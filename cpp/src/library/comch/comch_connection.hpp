@@ -1,0 +1,96 @@
+#pragma once
+
+#include "pydoca/backend/channel.hpp"
+#include "pydoca/comch.hpp"
+
+#include "core/ready_node.hpp"
+#include "core/violation.hpp"
+#include "detail/intrusive_list.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace pydoca::comch::library {
+
+class SendTask final : public comch::SendTask {
+ public:
+  SendTask(comch::Endpoint& endpoint, detail::TaskPool& pool, std::size_t kind) noexcept;
+
+  std::string explain(Status status) const override;
+  detail::Limit check(detail::Violation* why) const noexcept override;
+  Status post(bool flush) noexcept override;
+  void finish(Status status) noexcept override;
+  void reset() noexcept override { connection_.reset(); }
+
+  using comch::SendTask::connection_;
+  using comch::SendTask::message_;
+  Status outcome_ = Status::success;
+  bool counted_ = false;  ///< the connection waits for this task before it reports its end
+  SendTask* next_ = nullptr;
+};
+
+inline SendTask& of(comch::SendTask& task) noexcept { return static_cast<SendTask&>(task); }
+
+using SendQueue = detail::IntrusiveQueue<SendTask, &SendTask::next_>;
+
+class Connection final : private detail::ReadyNode, public comch::Connection {
+ public:
+  enum class Phase : std::uint8_t {
+    establishing,
+    connected,
+    closing,  ///< the channel is gone; tasks are still to be delivered, then the end
+    closed,
+    failed,  ///< was never connected
+  };
+  struct Counters {
+    std::uint64_t sent_messages = 0;
+    std::uint64_t sent_bytes = 0;
+    std::uint64_t recv_messages = 0;
+    std::uint64_t recv_bytes = 0;
+  };
+
+  Connection(ConnectionOwner& owner, std::unique_ptr<backend::Channel> channel);
+  ~Connection() override;
+
+  /// Joins the engine. Throws operating_system.
+  void open();
+  /// To closing; tasks that wait complete with status.
+  void begin_close(Status status) noexcept;
+  /// Releases everything, reporting nothing.
+  void end(Phase phase) noexcept;
+  void send(SendTask& task) noexcept;
+  void task_done() noexcept;
+  void set_paused(bool paused) noexcept;
+
+  Phase phase_ = Phase::establishing;
+  Counters live_;
+  Counters snapshot_;
+
+ private:
+  bool progress_one(bool& more) noexcept override;
+  bool establish(bool& more) noexcept;
+  bool receive_one() noexcept;
+  void send_waiting() noexcept;
+  bool report_closed() noexcept;
+  Status try_send(const SendTask& task) noexcept;
+  void update_watch() noexcept;
+  void unwatch() noexcept;
+  void unwatch_dead_peer() noexcept;
+
+  ConnectionOwner* owner_;  ///< null once its end was reported
+  std::unique_ptr<backend::Channel> channel_;
+  SendQueue waiting_;
+  std::size_t outstanding_ = 0;  ///< tasks in flight
+  std::uint32_t watched_events_ = 0;
+  bool watched_ = false;
+};
+
+inline Connection& of(comch::Connection& connection) noexcept { return static_cast<Connection&>(connection); }
+inline const Connection& of(const comch::Connection& connection) noexcept {
+  return static_cast<const Connection&>(connection);
+}
+
+}  // namespace pydoca::comch::library

@@ -1,0 +1,59 @@
+#pragma once
+
+#include "pydoca/backend/rdma.hpp"
+#include "pydoca/rdma.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace pydoca::library {
+
+class RdmaConnection final : public pydoca::RdmaConnection {
+ public:
+  RdmaConnection(Rdma& rdma, std::uint32_t id, std::unique_ptr<backend::QueuePair> queue_pair, State state);
+  ~RdmaConnection() { end(); }
+
+  /// Throws bad_state: what was attempted, and the state that forbids it.
+  [[noreturn]] void refuse(std::string_view what) const;
+  bool was_established() const noexcept;
+  void begin_close(Status why) noexcept;
+  /// Ends one that has no peer yet: there is nothing to wait for, and nothing to report.
+  void give_up();
+  /// Releases everything, reporting nothing.
+  void end() noexcept;
+  /// A task that was submitted on the connection has ended.
+  void task_done() noexcept {
+    if (--outstanding_ == 0 && state_ == State::closing) [[unlikely]] {
+      request_report();
+    }
+  }
+  /// The context, unless the end was reported.
+  Rdma& owner() const noexcept;
+
+  using pydoca::RdmaConnection::failure_;
+  using pydoca::RdmaConnection::rdma_;
+  using pydoca::RdmaConnection::state_;
+  State left_ = State::exported;  ///< the state in which closing began
+  bool announced_ = false;        ///< its establishment was reported
+  std::size_t outstanding_ = 0;   ///< tasks in flight
+  std::unique_ptr<backend::QueuePair> queue_pair_;
+  std::vector<std::byte> details_;
+  std::vector<std::byte> private_data_;
+  std::optional<RdmaAddress> addr_;
+
+ private:
+  void request_report() noexcept;
+};
+
+inline RdmaConnection& of(pydoca::RdmaConnection& connection) noexcept {
+  return static_cast<RdmaConnection&>(connection);
+}
+inline const RdmaConnection& of(const pydoca::RdmaConnection& connection) noexcept {
+  return static_cast<const RdmaConnection&>(connection);
+}
+
+}  // namespace pydoca::library

@@ -1,0 +1,58 @@
+#pragma once
+
+#include "pydoca/backend/rdma.hpp"
+#include "pydoca/rdma.hpp"
+
+#include "core/violation.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace pydoca::library {
+
+class alignas(64) RdmaTask final : public pydoca::RdmaTask, public backend::RdmaOperation {
+ public:
+  using Task::status;
+  RdmaTask(Rdma& rdma, detail::TaskPool& pool, std::size_t kind) noexcept;
+
+  std::string explain(Status status) const override;
+  detail::Limit check(detail::Violation* why) const noexcept override;
+  Status post(bool flush) noexcept override;
+  void finish(Status status) noexcept override;
+  void reset() noexcept override;
+
+  Rdma& rdma() const noexcept;
+  const TaskTraits& traits() const noexcept { return traits_of(kind()); }
+  Buf* buf(Operand name) const noexcept;
+  Status set_buf(Operand name, Buf* buf) noexcept;
+  /// Sets the operand of this name; unchecked.
+  template <Operand name, class Value>
+  void give(const Value& value) noexcept;
+
+  std::shared_ptr<pydoca::SyncEventRemoteNet> event_;
+  using pydoca::RdmaTask::connection_;
+
+ private:
+  /// Where a buf of the task is kept; null for one that its kind has not.
+  Buf* const* place_of(Operand name) const noexcept;
+  void describe() noexcept;
+  void describe_remote() noexcept;
+  Status hand_over(bool flush) noexcept;
+  detail::Limit check_local(detail::Violation* why) const noexcept;
+  detail::Limit check_event(detail::Violation* why) const noexcept;
+  detail::Limit check_size(detail::Violation* why) const noexcept;
+  detail::Limit check_word(detail::Violation* why) const noexcept;
+  std::uint64_t size_to_move() const noexcept;
+  std::string explain_failed_access() const;
+
+  const bool fills_;      ///< the buf on this side is filled, not sent
+  Buf* here_ = nullptr;   ///< what is sent, or filled: src, dst or result, as the kind has it
+  Buf* there_ = nullptr;  ///< the peer's memory: of read src, else dst
+};
+
+inline RdmaTask& of(pydoca::RdmaTask& task) noexcept { return static_cast<RdmaTask&>(task); }
+inline const RdmaTask& of(const pydoca::RdmaTask& task) noexcept { return static_cast<const RdmaTask&>(task); }
+
+}  // namespace pydoca::library

@@ -1,0 +1,72 @@
+#pragma once
+
+#include "pydoca/backend/counter.hpp"
+#include "pydoca/sync_event.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+namespace pydoca::library {
+
+class SyncEvent final : public pydoca::SyncEvent {
+ public:
+  enum class Phase : std::uint8_t { configuring, synchronous, asynchronous, stopped, closed };
+  struct Word {
+    std::uint64_t* address = nullptr;
+    std::shared_ptr<const void> owner;
+  };
+
+  SyncEvent() = default;
+  ~SyncEvent();
+
+  Phase phase() const noexcept { return phase_.load(std::memory_order_acquire); }
+  std::string_view explain_phase() const noexcept;
+  void require_configurable(std::string_view what) const;
+  void require_locations(std::string_view what) const;
+  void require_exportable(std::string_view what) const;
+  void add_cpu(std::string_view what, SyncEventLocation& where, std::shared_ptr<Device> device);
+  /// Makes the counter, unless it was imported.
+  void open_counter(std::string_view what);
+  /// Releases the device and the memory; close() was called, here or on the context.
+  void release() noexcept;
+  template <class Satisfied>
+  Status wait(Satisfied satisfied, WaitMode mode, std::chrono::nanoseconds timeout) noexcept;
+
+  std::shared_ptr<Device> device_;
+  std::unique_ptr<DeviceUse> use_;
+  SyncEventLocation publisher_ = SyncEventLocation::none;
+  SyncEventLocation subscriber_ = SyncEventLocation::none;
+  Word word_;
+  Buf* buf_ = nullptr;
+  std::unique_ptr<backend::Counter> counter_;
+  std::weak_ptr<pydoca::SyncEventContext> context_;
+  std::atomic<Phase> phase_{Phase::configuring};
+  bool imported_ = false;
+
+ private:
+  void add_device(std::string_view what, std::shared_ptr<Device> device);
+};
+
+inline SyncEvent& of(pydoca::SyncEvent& event) noexcept { return static_cast<SyncEvent&>(event); }
+inline const SyncEvent& of(const pydoca::SyncEvent& event) noexcept { return static_cast<const SyncEvent&>(event); }
+
+class SyncEventRemoteNet final : public pydoca::SyncEventRemoteNet {
+ public:
+  SyncEventRemoteNet() = default;
+
+  std::shared_ptr<Device> device_;
+  std::unique_ptr<DeviceUse> use_;
+  std::unique_ptr<backend::Counter> counter_;  ///< null once closed
+};
+
+inline SyncEventRemoteNet& of(pydoca::SyncEventRemoteNet& event) noexcept {
+  return static_cast<SyncEventRemoteNet&>(event);
+}
+inline const SyncEventRemoteNet& of(const pydoca::SyncEventRemoteNet& event) noexcept {
+  return static_cast<const SyncEventRemoteNet&>(event);
+}
+
+}  // namespace pydoca::library
