@@ -105,7 +105,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool paused_ = false;
 };
 
-/// What Server and Client have in common. Before start: set_send_conf() and set_message_received().
+/// The part that Server and Client share. Before start: set_send_conf() and set_message_received(). Belongs to its
+/// progress engine's thread.
 class Endpoint : public Context {
  public:
   static constexpr std::uint32_t default_recv_queue_size = 64;
@@ -140,11 +141,11 @@ class Endpoint : public Context {
 
  private:
   friend class library::ConnectionOwner;
-  library::ConnectionOwner* own_ = nullptr;  ///< this object, as its connections see it
+  library::ConnectionOwner* own_ = nullptr;  ///< this object, as its connections see it: never null once made
 };
 
 /// Serves any number of clients, up to max_clients, on the function that a representor stands for. Starts at once.
-/// stop() disconnects everybody; stopping ends when all disconnections were reported.
+/// stop() disconnects every client; stopping ends when all disconnections were reported.
 class Server : public Endpoint {
  public:
   /// Throws not_supported when the device cannot be a server, invalid_value for an impossible name, or when representor
@@ -165,8 +166,7 @@ class Server : public Endpoint {
   const std::shared_ptr<Representor>& representor() const noexcept;
   std::string_view kind() const noexcept override { return "comch.server"; }
 
- private:
-  friend class library::Server;
+ protected:
   using Endpoint::Endpoint;
 };
 
@@ -181,13 +181,12 @@ class Client : public Endpoint {
 
   /// Throws bad_state unless running.
   const std::shared_ptr<Connection>& connection() const;
-  /// What the server said when it last refused this client; empty when it did not.
+  /// The reason that the server gave when it last refused this client; empty when it did not.
   const std::string& refusal() const noexcept;
 
   std::string_view kind() const noexcept override { return "comch.client"; }
 
- private:
-  friend class library::Client;
+ protected:
   using Endpoint::Endpoint;
 };
 

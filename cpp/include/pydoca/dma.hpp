@@ -29,7 +29,7 @@ class DmaMemcpyTask : public Task {
  public:
   Buf* src() const noexcept { return src_; }
   Buf* dst() const noexcept { return dst_; }
-  /// Not while submitted (in_use).
+  // in_use while submitted. Null is refused by try_submit(), and fails after submit().
   Status set_src(Buf* src) noexcept;
   Status set_dst(Buf* dst) noexcept;
 
@@ -64,9 +64,8 @@ class Dma : public Context {
 
   std::string_view kind() const noexcept override { return "dma"; }
 
- private:
-  friend class library::Dma;
-  using Context::Context;
+ protected:
+  using Context::Context;  // detail::LibraryContext derives
 };
 
 }  // namespace pydoca

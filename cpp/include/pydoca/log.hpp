@@ -37,7 +37,7 @@ enum class Family : std::uint8_t { application = 0, engine = 1 };
 /// The level with this number; Error invalid_value for any other number.
 [[nodiscard]] Level level_of(std::uint32_t number);
 
-/// DOCA's name, such as "WARNING"; "UNRECOGNIZED" for a number that is no level.
+/// DOCA's name, such as "WARNING"; "UNRECOGNIZED" for a number that is not a level.
 [[nodiscard]] std::string_view level_name(Level level) noexcept;
 
 struct Record {
@@ -59,7 +59,7 @@ inline constexpr std::size_t max_text = 4096;
 /// What a full ring gives up; either way lost() counts it.
 enum class Overflow : std::uint8_t { drop_oldest, drop_newest };
 
-/// Holds records until somebody takes them: for a consumer that must not be called from foreign threads.
+/// Holds records until they are taken: for a consumer that must not be called from foreign threads.
 class Ring {
  public:
   /// Error invalid_value unless capacity (records) is 1 .. max_capacity.
@@ -154,7 +154,7 @@ class Sink : public std::enable_shared_from_this<Sink> {
 };
 
 /// Change every sink of the family, strict ones only where that restricts them, and the default of later
-/// ones. At first: lower INFO, upper CRIT, sdk INFO. Error invalid_value for a value that is no level.
+/// ones. At first: lower INFO, upper CRIT, sdk INFO. Error invalid_value for a value that is not a level.
 void set_global_lower_limit(Level level);
 void set_global_upper_limit(Level level);
 void set_global_sdk_limit(Level level);
@@ -208,7 +208,7 @@ inline void engine(Level level, std::string_view source, std::string_view text) 
   if (enabled(Family::engine, level)) detail::emit(Family::engine, level, source, text);
 }
 
-/// The same with a text that is made only if somebody reads it: engine(Level::debug, "dma", [&] { return ...;
+/// The same with a text that is made only if a sink shows it: engine(Level::debug, "dma", [&] { return ...;
 /// }).
 template <std::invocable Text>
   requires std::convertible_to<std::invoke_result_t<Text&>, std::string_view>

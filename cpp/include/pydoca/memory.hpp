@@ -15,7 +15,8 @@ class Memory {
     bool huge_pages = false;  ///< 2 MiB pages; throws no_memory when the system has none reserved.
   };
 
-  /// size in bytes, > 0 (invalid_value). Throws no_memory when the system refuses, again when a signal ended it.
+  /// size in bytes, > 0 (invalid_value). From any thread, as find_memory(). Throws no_memory when the system refuses,
+  /// again when a signal ended it.
   static std::shared_ptr<Memory> allocate(std::size_t size, Options options);
   static std::shared_ptr<Memory> allocate(std::size_t size) { return allocate(size, Options{}); }
 
@@ -28,7 +29,7 @@ class Memory {
   /// The memfd; owned by this object.
   int fd() const noexcept { return fd_; }
 
-  /// Once sealed, no new writable mapping of the file can be made by anybody; existing mappings stay writable.
+  /// Once sealed, no process can make a new writable mapping of the file; existing mappings stay writable.
   void seal_future_writes();
   bool future_writes_sealed() const noexcept;
 

@@ -63,7 +63,7 @@ class Mmap : public std::enable_shared_from_this<Mmap> {
   /// Describes the range for the other side of device's PCIe link; < 512 bytes. Throws not_permitted (not started, no
   /// PCI permission, imported), not_found (device not added), not_supported.
   std::vector<std::byte> export_pci(const Device& device);
-  /// The same for peers on device's network, who may then read, write or change it as the map's RDMA permissions say,
+  /// The same for peers on device's network. They may then read, write or change it as the map's RDMA permissions say,
   /// over a connection to an Rdma context that permits it, too. Throws not_permitted without RDMA permission.
   std::vector<std::byte> export_rdma(const Device& device);
 

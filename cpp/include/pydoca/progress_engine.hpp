@@ -37,7 +37,7 @@ class ProgressEngine : public std::enable_shared_from_this<ProgressEngine> {
   /// Handles at most one completion, event or state step; 1 when something advanced, 0 when there was nothing. Lends
   /// the core to the device when nothing is complete. 0 in a wrong thread or a callback, with an error in the log.
   std::uint8_t progress() noexcept { return spin(1); }
-  /// progress() until something advances, max times at most: for who waits without sleeping.
+  /// progress() until something advances, max times at most: for a thread that waits without sleeping.
   std::uint8_t spin(std::uint32_t max) noexcept;
   /// Up to max completions, without lending the core; returns how many advanced.
   std::size_t drain(std::size_t max) noexcept;
@@ -49,7 +49,7 @@ class ProgressEngine : public std::enable_shared_from_this<ProgressEngine> {
   void clear_notification() noexcept;
   void set_event_mode(EventMode mode);  ///< bad_state in a callback
   EventMode event_mode() const noexcept { return event_mode_; }
-  /// Whether progress() would advance something now, apart from what waits in file descriptors.
+  /// Whether progress() would advance something now, apart from events that wait in file descriptors.
   bool has_pending() const noexcept;
 
   /// Blocks the calling thread until the handle is readable, at most timeout_ms (< 0: no limit) and until a signal
@@ -69,14 +69,14 @@ class ProgressEngine : public std::enable_shared_from_this<ProgressEngine> {
   std::size_t num_inflight_tasks() const noexcept { return inflight_; }
   std::size_t num_contexts() const noexcept { return num_contexts_; }
 
-  /// Claims the engine for the calling thread when it is nobody's. not_permitted in another thread, bad_state after
+  /// Claims the engine for the calling thread when it has no owner. not_permitted in another thread, bad_state after
   /// fork.
   Status check_thread() noexcept;
   /// Why check_thread() failed, naming both threads.
   std::string describe_thread() const;
   /// Lets another thread take over. Throws in_use with tasks in flight.
   void release_thread();
-  /// The thread that it belongs to, as gettid() numbers it; 0: nobody's.
+  /// The thread that it belongs to, as gettid() numbers it; 0: it has no owner.
   long owner_tid() const noexcept { return owner_tid_; }
   /// Makes the calling thread the owner of another's engine, with all that is in flight. Only when that thread has
   /// ended or will never use the engine again. Does nothing after fork.
@@ -108,8 +108,8 @@ class ProgressEngine : public std::enable_shared_from_this<ProgressEngine> {
   std::size_t num_contexts_ = 0;
   std::size_t num_fds_ = 0;
   std::uint32_t cost_since_fds_ = 0;
-  std::uint64_t owner_;  ///< token of the thread; no_thread: nobody's
-  long owner_tid_ = 0;   ///< 0: nobody's
+  std::uint64_t owner_;  ///< token of the thread; no_thread: none
+  long owner_tid_ = 0;   ///< 0: none
   std::uint32_t forks_ = 0;
   EventMode event_mode_ = EventMode::progress_selective;
   bool progressing_ = false;

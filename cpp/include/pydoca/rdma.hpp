@@ -122,7 +122,7 @@ class RdmaConnection : public std::enable_shared_from_this<RdmaConnection> {
     requested,    ///< waits for accept() or reject()
     connecting,   ///< waits for the peer
     established,  ///< takes tasks
-    closing,      ///< is over; tasks are still to be delivered, then the end
+    closing,      ///< has ended; tasks are still to be delivered, then the end is reported
     closed,
   };
 
@@ -137,11 +137,11 @@ class RdmaConnection : public std::enable_shared_from_this<RdmaConnection> {
   void set_user_data(std::uint64_t data) noexcept { user_data_ = data; }
   /// Null once its end was reported.
   Rdma* rdma() const noexcept { return rdma_; }
-  /// Of a connection by address: the peer's. Throws invalid_value for another.
+  /// The peer's address, of a connection by address. Throws invalid_value for another connection.
   RdmaAddress addr() const;
   /// What the peer's Rdma::connect() takes, < 512 bytes; empty unless made by Rdma::export_connection().
   const std::vector<std::byte>& details() const noexcept;
-  /// What the peer said with its request or its acceptance.
+  /// The bytes that came with the peer's request or its acceptance; empty when there were none.
   const std::vector<std::byte>& private_data() const noexcept;
   /// Why it could not be made or has ended: the status of the task that broke it, say. success while neither, and when
   /// this side ended it by disconnect() or stop().
@@ -152,9 +152,9 @@ class RdmaConnection : public std::enable_shared_from_this<RdmaConnection> {
   void accept(std::span<const std::byte> private_data = {});
   /// Throws bad_state unless requested.
   void reject();
-  /// The peer's tasks fail, and it hears of it; this side's tasks come back with shutdown, then the end is reported by
-  /// progress. One that was exported only is given up at once, and nothing reported. Throws bad_state unless exported,
-  /// connecting or established.
+  /// The peer's tasks fail, and its disconnection is reported there; this side's tasks come back with shutdown, then
+  /// the end is reported by progress. One that was exported only is given up at once, and nothing reported. Throws
+  /// bad_state unless exported, connecting or established.
   void disconnect();
 
  private:
@@ -177,11 +177,11 @@ class RdmaConnection : public std::enable_shared_from_this<RdmaConnection> {
 /// come back with connection_reset, and the disconnection is reported. Stopping ends when all disconnections were
 /// reported.
 ///
-/// Connections by address hear at once that the peer has left or died. Connections made by exchanging details hear of
-/// it at once in the simulator; a real device has no goodbye for them, so an end that only waits or receives learns
-/// nothing until its next task on the connection fails (connection_reset, after the device's retries: some 4 s), its
-/// driver tells of an error by itself, or the port goes down. The system may take the memory of a process that dies
-/// before its connections: a real device then fails what reaches into it with io_failed, as for memory withdrawn.
+/// A connection by address learns at once that its peer has left or died. So does a connection made by exchanging
+/// details in the simulator. A real device does not announce the end of those: the connection learns that its peer is
+/// gone only when its next task fails (connection_reset, after the device's retries: some 4 s), its driver reports an
+/// error, or the port goes down. The system may take the memory of a process that dies before its connections: a real
+/// device then fails tasks that reach into it with io_failed, as for memory withdrawn.
 ///
 /// io_failed: memory that is not there or not permitted, at either end, a message longer than the receive that takes
 /// it. time_out: the peer never had a receive (set_rnr_retry_count), or did not answer. connection_reset: the peer is
@@ -217,7 +217,8 @@ class Rdma : public Context {
   // Configuration; bad_state unless idle, not_supported above a capability, invalid_value for nonsense. Repeatable.
   /// doca_rdma_task_<T>_set_conf; num_tasks in 1..the queue size's capability.
   void set_conf(RdmaTaskKind kind, Task::Callback on_success, Task::Callback on_error, std::uint32_t num_tasks);
-  /// request may be null where nobody listens, each of the others where nobody wants to know.
+  /// request may be null for a context that does not listen. Each of the others may be null: that change is not
+  /// reported.
   void set_connection_state_callbacks(ConnectionRequested request, ConnectionChanged established,
                                       ConnectionChanged failed, ConnectionChanged disconnected);
   /// Tasks, but for receives, that may be submitted at once on a connection; rounded up to a power of 2. By default as
@@ -262,8 +263,8 @@ class Rdma : public Context {
   /// for details that are none or damaged, bad_state unless connection is exported, connection_aborted when the peer is
   /// gone or connected to another, again when a signal ended the wait for it.
   void connect(std::span<const std::byte> details, RdmaConnection& connection);
-  /// Requests then come by progress; at max_num_connections they are rejected. A real device does not tell that who
-  /// requested has gone: the request stays, and counts, until it is answered. Throws not_supported, already_exist when
+  /// Requests then come by progress; at max_num_connections they are rejected. A real device does not announce that a
+  /// requester has gone: its request stays, and counts, until it is answered. Throws not_supported, already_exist when
   /// the port is in use, invalid_value for port 0 or without a request callback.
   void start_listen_to_port(std::uint16_t port);
   /// Connections stay. Throws invalid_value when it does not listen there.
@@ -304,9 +305,8 @@ class Rdma : public Context {
 
   std::string_view kind() const noexcept override { return "rdma"; }
 
- private:
-  friend class library::Rdma;
-  using Context::Context;
+ protected:
+  using Context::Context;  // detail::LibraryContext derives
 };
 
 }  // namespace pydoca

@@ -8,7 +8,7 @@
 #include <memory>
 
 /// Objects shared with programs that use rdma-core themselves (DOCA Core: doca_rdma_bridge). A protection domain is
-/// rdma-core's struct ibv_pd, and whoever made it keeps it until all that was made of it here is closed.
+/// rdma-core's struct ibv_pd. The program that made one keeps it until all that was made of it here is closed.
 namespace pydoca::rdma_bridge {
 
 /// The device's struct ibv_pd, alive until it is closed. Throws not_supported off rdma-core, bad_state when closed.

@@ -9,7 +9,8 @@
 
 namespace pydoca {
 
-/// The DPU-side stand-in of a function, opened (struct doca_dev_rep).
+/// The DPU-side stand-in of a function, opened (struct doca_dev_rep). It keeps its device in use until it is closed.
+/// add_user() and remove_user() may be called from any thread, the others from one at a time.
 class Representor {
  public:
   Representor(std::shared_ptr<Device> device, RepresentorProperties properties);
@@ -20,8 +21,10 @@ class Representor {
   /// The device that listed it; throws bad_state when closed.
   const std::shared_ptr<Device>& device() const;
   const RepresentorProperties& properties() const noexcept { return properties_; }
+  /// Accepts the long and the short form; throws invalid_value for any other.
   bool is_equal_pci_addr(std::string_view address) const;
 
+  /// A server on it counts as a user.
   void add_user() noexcept { ++users_; }
   void remove_user() noexcept { --users_; }
 

@@ -22,10 +22,10 @@ namespace pydoca {
 
 class SyncEventContext;
 
-/// How a waiting thread spends its time: spinning, or giving its core away between looks.
+/// How a waiting thread spends its time: busy reads the value again and again, yield gives its core away in between.
 enum class WaitMode : std::uint8_t { busy, yield };
 
-/// Who updates an event, and who waits on it (DOCA Core: publisher and subscriber locations).
+/// Where an event is updated, or waited on (DOCA Core: publisher and subscriber locations).
 enum class SyncEventLocation : std::uint8_t { none, cpu, remote_pci, remote_net, dpa, gpu };
 
 /// A 64-bit counter with one publisher and one subscriber location (DOCA Core: doca_sync_event). Configured, then

@@ -9,7 +9,7 @@
 
 namespace pydoca {
 
-/// What a task is given, by the names of DOCA's setters (doca_<library>_task_<task>_set_<operand>).
+/// An operand or a result of a task, by the names of DOCA's setters (doca_<library>_task_<task>_set_<operand>).
 enum class Operand : std::uint8_t {
   none,
   src,             ///< a buf
@@ -34,8 +34,9 @@ enum class Operand : std::uint8_t {
   return names[static_cast<std::size_t>(operand)];
 }
 
-/// A kind of task, as data. A library with several kinds has one table of them (rdma_tasks.hpp), from which its
-/// setters, checks, names and messages, and the parameters of its bindings' methods follow.
+/// A kind of task, as data. A library with several kinds has one table of them (rdma_tasks.hpp,
+/// sync_event_context.hpp), from which its setters, checks, names and messages, and the parameters of its bindings'
+/// methods follow.
 struct TaskTraits {
   static constexpr std::size_t max_operands = 4;
 

@@ -388,7 +388,7 @@ DeviceUse::~DeviceUse() { release(); }
 
 void DeviceUse::release() noexcept {
   if (device_ != nullptr && !std::exchange(released_, true)) {
-    // release, so that whoever sees the count fall also sees what the user did to the device
+    // release, so that a thread that sees the count fall also sees what the user did to the device
     device_->users_.fetch_sub(1, std::memory_order_release);
   }
 }

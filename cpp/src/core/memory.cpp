@@ -44,7 +44,7 @@ std::uintptr_t address_of(const void* pointer) noexcept { return reinterpret_cas
   throw Error(Status::no_memory, detail::concat("allocate ", size, " bytes: ", why));
 }
 
-/// Bytes that can be had without the kernel's killing somebody; the largest number when it does not tell.
+/// Bytes that can be had before the kernel kills a process; the largest number when the kernel does not report it.
 std::uint64_t available_bytes() {
   std::ifstream meminfo("/proc/meminfo");
   std::string key;
@@ -73,7 +73,7 @@ detail::Fd create_file(std::size_t size, std::size_t mapped, bool huge_pages) {
   if (!fd || ::ftruncate(fd.get(), static_cast<off_t>(mapped)) != 0) {
     refuse(size, std::strerror(errno));
   }
-  // Whoever maps the file must be able to rely on its size, or an access could end in SIGBUS.
+  // A process that maps the file must be able to rely on its size, or an access could end in SIGBUS.
   if (::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) != 0) {
     refuse(size, detail::concat("the file cannot be sealed: ", std::strerror(errno)));
   }

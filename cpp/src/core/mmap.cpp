@@ -125,8 +125,9 @@ void Mmap::set_memrange(void* addr, std::size_t len, std::shared_ptr<const void>
   }
   const auto start = reinterpret_cast<std::uint64_t>(addr);
   if (addr == nullptr || len == 0 || len > std::numeric_limits<std::uint64_t>::max() - start) {
-    throw Error(Status::invalid_value, detail::concat("set memrange: address ", detail::hex(start), ", length ", len,
-                                                      " is no range; neither may be 0, and their sum must not wrap"));
+    throw Error(Status::invalid_value,
+                detail::concat("set memrange: address ", detail::hex(start), ", length ", len,
+                               " is not a range; neither may be 0, and their sum must not wrap"));
   }
   addr_ = start;
   len_ = len;

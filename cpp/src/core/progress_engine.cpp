@@ -152,7 +152,7 @@ inline bool ProgressEngine::progress_ready(bool& may_collect) noexcept {
   return advanced;
 }
 
-/// Lets a node deliver something after all, of those that notify nobody.
+/// Lets a node deliver something that it sees when it is looked at: not every node notifies.
 inline bool ProgressEngine::look(bool& may_collect) noexcept {
   if (ready_->is_looking()) [[likely]] {
     return ready_->look();

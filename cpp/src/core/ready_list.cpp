@@ -121,11 +121,11 @@ void ReadyList::disarm() noexcept {
   is_sleeper_ = false;
   eventfd_t count = 0;
   if (was_woken_ && ::eventfd_read(event_fd_.get(), &count) == 0) {
-    was_woken_ = false;  // else whoever woke it has not got to writing yet
+    was_woken_ = false;  // else the thread that woke it has not written yet
   }
 }
 
-/// Whoever disarms an armed engine writes to the descriptor, which saves reading it for nothing.
+/// A thread that disarms an armed engine writes to the descriptor: only then is there something to read.
 void ReadyList::note_wake(bool still_armed) noexcept { was_woken_ = was_woken_ || (is_sleeper_ && !still_armed); }
 
 ReadyNode::~ReadyNode() { leave(); }

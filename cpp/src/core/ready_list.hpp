@@ -8,10 +8,10 @@
 
 namespace pydoca::detail {
 
-/// What a progress engine has to look at: nodes notified by its own thread in a plain list, nodes notified by others in
-/// a lock-free stack that the owner takes over, and the wake-up of an engine that sleeps. The wake-up is Dekker's
-/// pattern: a notifier posts, then looks whether the engine is armed; the engine arms, then looks whether something is
-/// posted; sequentially consistent on both sides, so one of them sees the other.
+/// The nodes that a progress engine has to poll: nodes notified by its own thread in a plain list, nodes notified by
+/// others in a lock-free stack that the owner takes over, and the wake-up of an engine that sleeps. The wake-up is
+/// Dekker's pattern: a notifier posts, then looks whether the engine is armed; the engine arms, then looks whether
+/// something is posted; sequentially consistent on both sides, so one of them sees the other.
 class ReadyList {
  public:
   ReadyList();

@@ -6,8 +6,8 @@
 
 namespace pydoca::detail {
 
-/// What a progress engine polls: a context, or a connection of one. The engine lists nodes that were notified, and
-/// progresses those on its list. All but notify_from_any_thread() belongs to the engine's own thread.
+/// An object that a progress engine polls: a context, or a connection of one. The engine lists nodes that were
+/// notified, and progresses those on its list. All but notify_from_any_thread() belongs to the engine's own thread.
 class ReadyNode : public backend::Notifier {
  protected:
   ReadyNode() = default;
@@ -22,8 +22,8 @@ class ReadyNode : public backend::Notifier {
   /// From now on a change must wake the engine; notifies when there is something to deliver already.
   virtual void prepare_sleep() noexcept {}
 
-  /// Has the engine call look() while it polls, for what notifies nobody while an engine is awake. Ends by itself:
-  /// before the engine sleeps, it calls prepare_sleep(), and looks no more.
+  /// Has the engine call look() while it polls, for changes that do not notify while an engine is awake. Before the
+  /// engine sleeps, it calls prepare_sleep(), and looks no more.
   void keep_looking() noexcept;
   void stop_looking() noexcept;
 

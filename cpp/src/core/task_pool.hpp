@@ -13,7 +13,7 @@
 
 namespace pydoca::detail {
 
-/// All tasks of one kind in one context: their configuration, and the tasks that nobody has taken. Context::start()
+/// All tasks of one kind in one context: their configuration, and the tasks that are not taken. Context::start()
 /// makes the tasks, in one block of memory, and the end of the run destroys them; in between nothing is allocated.
 class TaskPool {
  public:

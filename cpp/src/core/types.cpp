@@ -39,7 +39,7 @@ std::string canonical_pci_addr(std::string_view address) {
     return *std::move(canonical);
   }
   throw Error(Status::invalid_value,
-              detail::concat("\"", address, "\" is no PCI address; write it as 0000:03:00.0 or 03:00.0"));
+              detail::concat("\"", address, "\" is not a PCI address; write it as 0000:03:00.0 or 03:00.0"));
 }
 
 }  // namespace pydoca

@@ -120,7 +120,7 @@ struct RdmaEvent {
   QueuePair* queue_pair = nullptr;
   std::unique_ptr<QueuePair> incoming;
   RdmaAddress peer;  ///< of request
-  /// connection_aborted (rejected), not_found (nobody listens), time_out, connection_reset ...
+  /// connection_aborted (rejected), not_found (no process listens), time_out, connection_reset ...
   Status status = Status::success;
   std::array<std::byte, 256> private_data{};  ///< the peer's, with request and established
   std::size_t private_data_len = 0;           ///< bytes

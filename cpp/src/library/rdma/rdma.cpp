@@ -172,8 +172,8 @@ void Rdma::start_listen_to_port(std::uint16_t port) {
   require_connection_manager("listen", device()->info());
   if (port == 0 || own.requested_ == nullptr) {
     throw Error(Status::invalid_value,
-                port == 0 ? "listen: port 0 is nobody's; ports are 1..65535"
-                          : "listen: nobody takes the requests; give a callback (set_connection_state_callbacks)");
+                port == 0 ? "listen: port 0 cannot be used; ports are 1..65535"
+                          : "listen: requests need a callback; give one (set_connection_state_callbacks)");
   }
   if (std::ranges::find(own.ports_, port) != own.ports_.end()) {
     throw Error(Status::already_exist, concat("listen: this context listens to port ", port, " already"));

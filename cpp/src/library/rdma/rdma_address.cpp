@@ -32,7 +32,8 @@ RdmaAddress RdmaAddress::create(RdmaAddressType type, std::string_view address, 
                                                       name_of(type), " address in digits"));
   }
   if (port == 0) {
-    throw Error(Status::invalid_value, detail::concat("address ", address, ": port 0 is nobody's; ports are 1..65535"));
+    throw Error(Status::invalid_value,
+                detail::concat("address ", address, ": port 0 cannot be used; ports are 1..65535"));
   }
   return {type, raw, port};
 }

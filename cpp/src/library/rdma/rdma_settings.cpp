@@ -139,7 +139,8 @@ void Rdma::set_mtu(MtuSize mtu) {
   require_idle("set MTU of");
   const MtuSize most = rdma_capabilities(device()->info()).max_mtu;
   if (mtu > MtuSize::bytes_4096) {
-    throw Error(Status::invalid_value, concat("set MTU: ", static_cast<unsigned>(mtu), " is no size for RDMA; 0..4"));
+    throw Error(Status::invalid_value,
+                concat("set MTU: ", static_cast<unsigned>(mtu), " is not a size for RDMA; 0..4"));
   }
   if (mtu > most) {
     throw Error(Status::not_supported, concat("set MTU: ", 256U << static_cast<unsigned>(mtu), " bytes, and ",
@@ -189,7 +190,7 @@ void Rdma::set_sl(std::uint32_t service_level) {
 void Rdma::set_connection_request_timeout(std::uint16_t milliseconds) {
   require_idle("set connection request timeout of");
   if (milliseconds == 0) {
-    throw Error(Status::invalid_value, "set connection request timeout: 0 ms is too short for anybody; 1..65535");
+    throw Error(Status::invalid_value, "set connection request timeout: 0 ms is too short; 1..65535");
   }
   library::of(*this).options_.connection_request_timeout = std::chrono::milliseconds(milliseconds);
 }

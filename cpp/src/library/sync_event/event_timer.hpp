@@ -8,7 +8,7 @@
 
 namespace pydoca::detail {
 
-/// Wakes an engine that waits for memory which may change without anybody ringing: soon at first, then ever less often,
+/// Wakes an engine that waits for memory which may change without a wake-up: soon at first, then ever less often,
 /// at least once a millisecond.
 class EventTimer {
  public:

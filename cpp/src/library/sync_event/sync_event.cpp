@@ -1,16 +1,12 @@
 #include "library/sync_event/sync_event.hpp"
 
 #include "pydoca/backend/device.hpp"
-#include "pydoca/interrupt.hpp"
 
 #include "core/violation.hpp"
 #include "detail/concat.hpp"
-#include "detail/pause.hpp"
-#include "detail/wait_limit.hpp"
 #include "library/operands.hpp"
 #include "library/sync_event/sync_event_context.hpp"
 
-#include <sched.h>
 #include <utility>
 
 namespace pydoca {
@@ -18,12 +14,6 @@ namespace pydoca {
 namespace {
 
 using EventPhase = library::SyncEvent::Phase;
-
-/// Looks between two looks at the clock and at what else may end a wait.
-constexpr int looks_per_round = 64;
-/// A busy wait that took so long is not waiting for the next cache line any more: it gives its core away now and again,
-/// since the one that it waits for may need it.
-constexpr auto spin_time = std::chrono::microseconds(50);
 
 constexpr std::string_view name_of(SyncEventLocation location) noexcept {
   constexpr std::string_view names[] = {"none", "cpu", "remote_pci", "remote_net", "dpa", "gpu"};
@@ -45,7 +35,7 @@ void refuse_processor(std::string_view what, SyncEventLocation location) {
     refuse(Status::not_supported, what, "a ", name_of(location), " location needs such a processor, and there is none");
   }
   if (location == SyncEventLocation::cpu || location == SyncEventLocation::none) {
-    refuse(Status::invalid_value, what, "\"", name_of(location), "\" needs a device, or is no location");
+    refuse(Status::invalid_value, what, "\"", name_of(location), "\" needs a device, or is not a location");
   }
 }
 
@@ -193,7 +183,7 @@ void SyncEvent::set_addr(void* address, std::shared_ptr<const void> owner) {
   own.require_configurable("set addr");
   const auto number = reinterpret_cast<std::uintptr_t>(address);
   if (address == nullptr || number % sizeof(std::uint64_t) != 0) {
-    refuse(Status::invalid_value, "set addr", detail::hex(number), " is no address of 8 aligned bytes");
+    refuse(Status::invalid_value, "set addr", detail::hex(number), " is not an address of 8 aligned bytes");
   }
   if (own.buf_ != nullptr) {
     refuse(Status::already_exist, "set addr", "the event lives in a buf (set_buf) already");
@@ -267,7 +257,7 @@ void SyncEvent::start() {
 
 void SyncEvent::stop() {
   library::SyncEvent& own = library::of(*this);
-  if (own.phase() != EventPhase::synchronous) {
+  if (!own.is_synchronous()) {
     refuse(Status::bad_state, "stop sync event",
            own.phase() == EventPhase::configuring    ? "it was not started"
            : own.phase() == EventPhase::asynchronous ? "its context must be stopped instead"
@@ -287,7 +277,7 @@ void SyncEvent::close() {
   if (const std::shared_ptr<SyncEventContext> context = own.context_.lock()) {
     context->close();
   }
-  if (own.phase() == EventPhase::synchronous) {
+  if (own.is_synchronous()) {
     stop();
   }
   own.release();
@@ -351,97 +341,6 @@ std::vector<std::byte> SyncEvent::export_to_remote_net() {
     refuse(Status::not_supported, what, own.device_->info().name(), " cannot");
   }
   return own.counter_->export_to_remote_net();
-}
-
-Status SyncEvent::get(std::uint64_t& value) const noexcept {
-  const library::SyncEvent& own = library::of(*this);
-  if (own.phase() != EventPhase::synchronous) [[unlikely]] {
-    return Status::bad_state;
-  }
-  value = own.counter_->load();
-  return own.imported_ ? own.counter_->failure(0) : Status::success;
-}
-
-Status SyncEvent::update_set(std::uint64_t value) noexcept {
-  library::SyncEvent& own = library::of(*this);
-  return own.phase() == EventPhase::synchronous ? own.counter_->store(value) : Status::bad_state;
-}
-
-Status SyncEvent::update_add(std::uint64_t increment, std::uint64_t& previous) noexcept {
-  library::SyncEvent& own = library::of(*this);
-  return own.phase() == EventPhase::synchronous ? own.counter_->fetch_add(increment, previous) : Status::bad_state;
-}
-
-namespace {
-
-/// What ends a wait before its value comes, or success. A removal is looked for in long waits only.
-Status interruption(backend::Counter& counter, std::uint32_t told, const Device& device,
-                    detail::WaitLimit& limit) noexcept {
-  if (const Status failure = counter.failure(told); failure != Status::success) {
-    return failure;
-  }
-  const Status status = limit.check();
-  return status == Status::success && limit.waited() > spin_time && device.removed() ? Status::driver : status;
-}
-
-}  // namespace
-
-template <class Satisfied>
-Status library::SyncEvent::wait(Satisfied satisfied, WaitMode mode, std::chrono::nanoseconds timeout) noexcept {
-  if (phase() != Phase::synchronous) {
-    return Status::bad_state;
-  }
-  if (satisfied(counter_->load())) {
-    return imported_ ? counter_->failure(0) : Status::success;
-  }
-  // Giving the core away may take long, so that all else is looked at each time.
-  const int looks = mode == WaitMode::yield ? 1 : looks_per_round;
-  const std::uint32_t told = counter_->losses_told();
-  const auto comes = [&] {
-    for (int look = 0; look < looks; ++look) {
-      if (satisfied(counter_->load())) {
-        return true;
-      }
-      detail::pause();
-    }
-    return false;
-  };
-  if (comes()) {
-    return Status::success;  // before a clock could be read, which takes as long as a quick answer
-  }
-  detail::WaitLimit limit(timeout, interrupt_slice);
-  for (;;) {
-    if (comes()) {
-      return Status::success;
-    }
-    const Status status =
-        phase() == Phase::synchronous ? interruption(*counter_, told, *device_, limit) : Status::bad_state;
-    if (status != Status::success) {
-      // The last thing that a peer did before its end may be what was waited for.
-      return satisfied(counter_->load()) && status != Status::bad_state ? Status::success : status;
-    }
-    if (mode == WaitMode::yield || limit.waited() > spin_time) {
-      ::sched_yield();
-    }
-  }
-}
-
-Status SyncEvent::wait_gt(std::uint64_t value, std::uint64_t mask, WaitMode mode,
-                          std::chrono::nanoseconds timeout) noexcept {
-  library::SyncEvent& own = library::of(*this);
-  return own.wait([=](std::uint64_t now) { return (now & mask) > value; }, mode, timeout);
-}
-
-Status SyncEvent::wait_eq(std::uint64_t value, std::uint64_t mask, WaitMode mode,
-                          std::chrono::nanoseconds timeout) noexcept {
-  library::SyncEvent& own = library::of(*this);
-  return own.wait([=](std::uint64_t now) { return (now & mask) == value; }, mode, timeout);
-}
-
-Status SyncEvent::wait_neq(std::uint64_t value, std::uint64_t mask, WaitMode mode,
-                           std::chrono::nanoseconds timeout) noexcept {
-  library::SyncEvent& own = library::of(*this);
-  return own.wait([=](std::uint64_t now) { return (now & mask) != value; }, mode, timeout);
 }
 
 std::shared_ptr<SyncEventRemoteNet> SyncEventRemoteNet::create_from_export(std::shared_ptr<Device> device,

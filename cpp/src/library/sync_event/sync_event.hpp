@@ -23,6 +23,7 @@ class SyncEvent final : public pydoca::SyncEvent {
   ~SyncEvent();
 
   Phase phase() const noexcept { return phase_.load(std::memory_order_acquire); }
+  bool is_synchronous() const noexcept { return phase() == Phase::synchronous; }
   std::string_view explain_phase() const noexcept;
   void require_configurable(std::string_view what) const;
   void require_locations(std::string_view what) const;

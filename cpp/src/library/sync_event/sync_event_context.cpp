@@ -276,7 +276,7 @@ void library::SyncEventContext::prepare_sleep() noexcept {
   if (counter().load() != last_) {
     notify();
   } else if (const Status failure = counter().failure(counter().losses_told()); failure != Status::success) {
-    fail_waits(failure);  // a peer's end rang when nobody waited
+    fail_waits(failure);  // the peer ended when no task waited
   } else if (timer_ != nullptr) {
     timer_->start();
   }

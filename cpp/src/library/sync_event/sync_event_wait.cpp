@@ -1,0 +1,107 @@
+#include "pydoca/interrupt.hpp"
+
+#include "detail/pause.hpp"
+#include "detail/wait_limit.hpp"
+#include "library/sync_event/sync_event.hpp"
+
+#include <sched.h>
+
+/// The synchronous operations of a sync event.
+namespace pydoca {
+
+Status SyncEvent::get(std::uint64_t& value) const noexcept {
+  const library::SyncEvent& own = library::of(*this);
+  if (!own.is_synchronous()) [[unlikely]] {
+    return Status::bad_state;
+  }
+  value = own.counter_->load();
+  return own.imported_ ? own.counter_->failure(0) : Status::success;
+}
+
+Status SyncEvent::update_set(std::uint64_t value) noexcept {
+  library::SyncEvent& own = library::of(*this);
+  return own.is_synchronous() ? own.counter_->store(value) : Status::bad_state;
+}
+
+Status SyncEvent::update_add(std::uint64_t increment, std::uint64_t& previous) noexcept {
+  library::SyncEvent& own = library::of(*this);
+  return own.is_synchronous() ? own.counter_->fetch_add(increment, previous) : Status::bad_state;
+}
+
+namespace {
+
+/// Looks between two looks at the clock and at what else may end a wait.
+constexpr int looks_per_round = 64;
+/// A busy wait that took longer gives its core away now and again: the process that changes the value may need it.
+constexpr auto spin_time = std::chrono::microseconds(50);
+
+/// The status that ends a wait before its value comes, or success. Only long waits check for a removal.
+Status interruption(backend::Counter& counter, std::uint32_t told, const Device& device,
+                    detail::WaitLimit& limit) noexcept {
+  if (const Status failure = counter.failure(told); failure != Status::success) {
+    return failure;
+  }
+  const Status status = limit.check();
+  return status == Status::success && limit.waited() > spin_time && device.removed() ? Status::driver : status;
+}
+
+}  // namespace
+
+template <class Satisfied>
+Status library::SyncEvent::wait(Satisfied satisfied, WaitMode mode, std::chrono::nanoseconds timeout) noexcept {
+  if (!is_synchronous()) {
+    return Status::bad_state;
+  }
+  if (satisfied(counter_->load())) {
+    return imported_ ? counter_->failure(0) : Status::success;
+  }
+  // Giving the core away may take long, so everything else is checked each time.
+  const int looks = mode == WaitMode::yield ? 1 : looks_per_round;
+  const std::uint32_t told = counter_->losses_told();
+  const auto comes = [&] {
+    for (int look = 0; look < looks; ++look) {
+      if (satisfied(counter_->load())) {
+        return true;
+      }
+      detail::pause();
+    }
+    return false;
+  };
+  if (comes()) {
+    return Status::success;  // before a clock could be read, which takes as long as a quick answer
+  }
+  detail::WaitLimit limit(timeout, interrupt_slice);
+  for (;;) {
+    if (comes()) {
+      return Status::success;
+    }
+    const Status status = is_synchronous() ? interruption(*counter_, told, *device_, limit) : Status::bad_state;
+    if (status != Status::success) {
+      // The last thing that a peer did before its end may be what was waited for.
+      return satisfied(counter_->load()) && status != Status::bad_state ? Status::success : status;
+    }
+    if (mode == WaitMode::yield || limit.waited() > spin_time) {
+      ::sched_yield();
+    }
+  }
+}
+
+Status SyncEvent::wait_gt(std::uint64_t value, std::uint64_t mask, WaitMode mode,
+                          std::chrono::nanoseconds timeout) noexcept {
+  library::SyncEvent& own = library::of(*this);
+  return own.wait([=](std::uint64_t now) { return (now & mask) > value; }, mode, timeout);
+}
+
+Status SyncEvent::wait_eq(std::uint64_t value, std::uint64_t mask, WaitMode mode,
+                          std::chrono::nanoseconds timeout) noexcept {
+  library::SyncEvent& own = library::of(*this);
+  return own.wait([=](std::uint64_t now) { return (now & mask) == value; }, mode, timeout);
+}
+
+Status SyncEvent::wait_neq(std::uint64_t value, std::uint64_t mask, WaitMode mode,
+                           std::chrono::nanoseconds timeout) noexcept {
+  library::SyncEvent& own = library::of(*this);
+  return own.wait([=](std::uint64_t now) { return (now & mask) != value; }, mode, timeout);
+}
+
+}  // namespace pydoca
