@@ -75,7 +75,7 @@ class Context : public std::enable_shared_from_this<Context> {
   /// num_task_kinds: how many pools of tasks the library has, each for the tasks of one kind.
   Context(std::shared_ptr<Device> device, std::size_t num_task_kinds);
 
-  // For libraries, which derive by detail::LibraryContext (src/core/library_context.hpp).
+  // For libraries, which derive by detail::LibraryContext (src/library/library_context.hpp).
   /// begin() had answered in_progress, and the context runs now.
   void started() noexcept;
   /// A fatal failure takes a running or starting context to stopping.

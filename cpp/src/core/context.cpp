@@ -3,7 +3,7 @@
 #include "pydoca/backend/device.hpp"
 #include "pydoca/progress_engine.hpp"
 
-#include "core/library_context.hpp"
+#include "core/context_node.hpp"
 #include "core/task_pool.hpp"
 #include "detail/concat.hpp"
 #include "detail/thread_token.hpp"
@@ -176,27 +176,5 @@ bool Context::finish_stopping(bool& more) noexcept {
   more = false;
   return true;
 }
-
-namespace detail {
-
-bool ContextNode::note_look(bool found) noexcept {
-  if (found) {
-    vain_looks_ = 0;
-    return true;
-  }
-  if (++vain_looks_ == max_vain_looks) {
-    vain_looks_ = 0;
-    stop_looking();
-    prepare_sleep();
-  }
-  return false;
-}
-
-void ContextNode::expect_change() noexcept {
-  vain_looks_ = 0;
-  keep_looking();
-}
-
-}  // namespace detail
 
 }  // namespace pydoca

@@ -2,9 +2,9 @@
 
 #include "pydoca/log.hpp"
 
-#include "core/library_context.hpp"
-#include "core/ready_list.hpp"
+#include "core/context_node.hpp"
 #include "detail/concat.hpp"
+#include "detail/ready_list.hpp"
 #include "detail/thread_token.hpp"
 
 #include <array>

@@ -1,7 +1,7 @@
 #include <pydoca/backend/notifier.hpp>
 #include <pydoca/context.hpp>
 
-#include "core/ready_node.hpp"
+#include "detail/ready_node.hpp"
 #include "rig/dma_rig.hpp"
 #include "rig/expect_error.hpp"
 

@@ -1,6 +1,6 @@
 #include <pydoca/progress_engine.hpp>
 
-#include "core/ready_node.hpp"
+#include "detail/ready_node.hpp"
 #include "rig/bytes.hpp"
 #include "rig/dma_rig.hpp"
 #include "rig/expect_error.hpp"

@@ -1,7 +1,7 @@
 #include "core/task_pool.hpp"
 
-#include "core/library_context.hpp"
 #include "core/violation.hpp"
+#include "library/library_context.hpp"
 #include "rig/dma_rig.hpp"
 #include "rig/expect_error.hpp"
 

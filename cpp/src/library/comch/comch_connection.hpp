@@ -3,9 +3,9 @@
 #include "pydoca/backend/channel.hpp"
 #include "pydoca/comch.hpp"
 
-#include "core/ready_node.hpp"
 #include "core/violation.hpp"
 #include "detail/intrusive_list.hpp"
+#include "detail/ready_node.hpp"
 
 #include <cstddef>
 #include <cstdint>

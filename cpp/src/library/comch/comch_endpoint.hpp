@@ -4,9 +4,9 @@
 #include "pydoca/backend/notifier.hpp"
 #include "pydoca/comch.hpp"
 
-#include "core/library_context.hpp"
 #include "core/task_pool.hpp"
 #include "library/comch/comch_connection.hpp"
+#include "library/library_context.hpp"
 
 #include <cstddef>
 #include <memory>

@@ -2,12 +2,12 @@
 
 #include "pydoca/backend/device.hpp"
 
-#include "core/set_operand.hpp"
 #include "core/task_pool.hpp"
 #include "core/violation.hpp"
 #include "detail/concat.hpp"
 #include "library/memory_access.hpp"
 #include "library/operands.hpp"
+#include "library/set_operand.hpp"
 
 #include <utility>
 

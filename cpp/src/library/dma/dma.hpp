@@ -3,7 +3,7 @@
 #include "pydoca/backend/queue.hpp"
 #include "pydoca/dma.hpp"
 
-#include "core/queue_context.hpp"
+#include "library/queue_context.hpp"
 
 #include <cstddef>
 #include <memory>

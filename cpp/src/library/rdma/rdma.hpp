@@ -3,7 +3,7 @@
 #include "pydoca/backend/rdma.hpp"
 #include "pydoca/rdma.hpp"
 
-#include "core/queue_context.hpp"
+#include "library/queue_context.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,11 +1,11 @@
 #include "library/rdma/rdma_task.hpp"
 
-#include "core/set_operand.hpp"
 #include "core/task_pool.hpp"
 #include "core/violation.hpp"
 #include "library/operands.hpp"
 #include "library/rdma/rdma.hpp"
 #include "library/rdma/rdma_connection.hpp"
+#include "library/set_operand.hpp"
 #include "library/sync_event/sync_event.hpp"
 
 #include <cstddef>

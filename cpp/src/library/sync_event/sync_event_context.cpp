@@ -2,10 +2,10 @@
 
 #include "pydoca/progress_engine.hpp"
 
-#include "core/set_operand.hpp"
 #include "core/task_pool.hpp"
 #include "core/violation.hpp"
 #include "detail/concat.hpp"
+#include "library/set_operand.hpp"
 
 #include <array>
 #include <bit>

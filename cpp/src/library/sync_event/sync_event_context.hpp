@@ -3,9 +3,9 @@
 #include "pydoca/backend/counter.hpp"
 #include "pydoca/sync_event_context.hpp"
 
-#include "core/library_context.hpp"
 #include "core/violation.hpp"
 #include "detail/intrusive_list.hpp"
+#include "library/library_context.hpp"
 #include "library/sync_event/event_timer.hpp"
 #include "library/sync_event/sync_event.hpp"
 #include "library/sync_event/wait_table.hpp"

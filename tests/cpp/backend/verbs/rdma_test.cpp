@@ -4,7 +4,7 @@
 #include "backend/verbs/device.hpp"
 #include "backend/verbs/rdma_queue.hpp"
 #include "backend/verbs/verbs_subject.hpp"
-#include "core/ready_node.hpp"
+#include "detail/ready_node.hpp"
 #include "rig/bytes.hpp"
 #include "rig/expect_error.hpp"
 #include "rig/rdma_rig.hpp"

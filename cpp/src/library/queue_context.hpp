@@ -4,7 +4,7 @@
 #include "pydoca/log.hpp"
 #include "pydoca/progress_engine.hpp"
 
-#include "core/library_context.hpp"
+#include "library/library_context.hpp"
 
 #include <cstddef>
 #include <memory>

@@ -1,4 +1,4 @@
-#include "core/ready_list.hpp"
+#include "detail/ready_list.hpp"
 
 #include "detail/pause.hpp"
 

@@ -1,16 +1,20 @@
 #pragma once
 
-#include "pydoca/context.hpp"
 #include "pydoca/status.hpp"
 
-#include "core/ready_node.hpp"
+#include "detail/ready_node.hpp"
 
 #include <cstdint>
-#include <utility>
+
+namespace pydoca {
+class Context;
+class ProgressEngine;
+}  // namespace pydoca
 
 namespace pydoca::detail {
 
-/// A context as its engine sees it, and what its library implements. begin() may throw; the others do not fail.
+/// A context as its engine sees it, and the functions that its library implements. begin() may throw; the others do not
+/// fail.
 class ContextNode : public ReadyNode {
  protected:
   /// Builds queues, and has the pools make their tasks. success: running; in_progress: starting.
@@ -38,26 +42,6 @@ class ContextNode : public ReadyNode {
   static constexpr std::uint32_t max_vain_looks = 4096;
 
   std::uint32_t vain_looks_ = 0;
-};
-
-/// What a library's implementation derives from: Noun is its public class. The node comes first, so that the engine's
-/// calls need no adjustment.
-template <class Noun>
-class LibraryContext : protected ContextNode, public Noun {
- protected:
-  template <class... Arguments>
-  explicit LibraryContext(Arguments&&... arguments) : Noun(std::forward<Arguments>(arguments)...) {
-    this->node_ = this;
-  }
-  /// The node leaves its engine before the context lets go of it.
-  ~LibraryContext() override { leave(); }
-
-  bool progress_one(bool& more) noexcept override {
-    if (this->is_live() && poll_one(more)) [[likely]] {
-      return true;
-    }
-    return this->finish_stopping(more);
-  }
 };
 
 }  // namespace pydoca::detail

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "core/ready_node.hpp"
 #include "detail/fd.hpp"
 #include "detail/intrusive_list.hpp"
+#include "detail/ready_node.hpp"
 
 #include <atomic>
 
