@@ -151,7 +151,7 @@ def test_a_backend_includes_the_interface_detail_and_its_own_folder():
             name = project_name(path, written)
             if is_of_project(name) and not may_backend_include(backend, name):
                 faults.append(f"{place}: {name}")
-    fail_if_any("a backend includes pydoca/backend/, the headers before it in ORDER, detail/ and its own folder", faults)
+    fail_if_any("a backend includes pydoca/backend/, headers before it in ORDER, detail/ and its own folder", faults)
 
 
 def test_vendor_headers_stand_in_their_backend_only():

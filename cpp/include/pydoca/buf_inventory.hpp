@@ -12,7 +12,7 @@
 namespace pydoca {
 
 /// A fixed number of buf descriptors (DOCA Core: doca_buf_inventory), for any memory map. Not thread-safe. Getting and
-/// returning bufs allocates nothing. Lives as long as one of its bufs is out.
+/// returning bufs allocates nothing. It lives at least until the last of its bufs is back.
 class BufInventory : public std::enable_shared_from_this<BufInventory> {
  public:
   /// num_elements > 0 (invalid_value). Throws no_memory.

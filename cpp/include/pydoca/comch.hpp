@@ -40,9 +40,9 @@ using MessageReceived = void (*)(Connection& connection, std::span<const std::by
 /// successful is false for a client that was refused.
 using ConnectionChanged = void (*)(Connection& connection, bool successful, std::uint64_t context_user_data);
 
-/// Sends one message. Waits, submitted, while the peer's queue is full; completes when the message is on its way, not
+/// Sends one message. Stays submitted while the peer's queue is full; completes when the message is on its way, not
 /// when it is received. A failure is this task's only: connection_reset when the peer is gone, shutdown when this side
-/// disconnected or stopped. But driver, for a device that was removed, stops the context.
+/// disconnected or stopped. A device that was removed fails it with driver, which stops the context.
 class SendTask : public Task {
  public:
   const std::shared_ptr<Connection>& connection() const noexcept { return connection_; }
@@ -61,7 +61,8 @@ class SendTask : public Task {
 };
 
 /// One client of a server, or a client's link to its server (struct doca_comch_connection). Its end is reported once
-/// every task submitted on it has completed. A handle that outlives the connection is harmless.
+/// every task submitted on it has completed. Context and application share it: a handle that outlives the connection
+/// stays valid, and is not connected. Belongs to the thread of its context's progress engine.
 ///
 /// Flow control is by not reading: messages arrive one per progress() until pause(), and then wait at the sender: in
 /// its socket's buffer, which takes recv_queue_size messages of max_msg_size and more of shorter ones, and after that

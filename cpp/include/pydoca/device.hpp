@@ -24,7 +24,7 @@ namespace pydoca {
 class Device;
 class Representor;
 
-/// A function as an enumeration saw it; stays valid and unchanged whatever becomes of the function
+/// A function as an enumeration saw it. It stays valid and unchanged when the function changes or goes
 /// (DOCA Core: struct doca_devinfo).
 class DeviceInfo {
  public:
@@ -116,7 +116,7 @@ class Device : public std::enable_shared_from_this<Device> {
   std::unique_ptr<DeviceUse> domain_owner_;  ///< of one that was adopted: the device whose domain it is on, if known
 };
 
-/// A counted share of a device, held by whatever is on it. Throws invalid_value for null, bad_state when closed.
+/// A counted share of a device, held by each object on it. Throws invalid_value for null, bad_state when closed.
 class DeviceUse {
  public:
   explicit DeviceUse(std::shared_ptr<Device> device);

@@ -113,8 +113,8 @@ class RdmaTask : public Task {
 };
 
 /// One peer of an Rdma context (DOCA Core: struct doca_rdma_connection). From Rdma::export_connection(),
-/// connect_to_addr() or a request. Its end is reported once every task submitted on it has completed. A handle that
-/// outlives the connection is harmless.
+/// connect_to_addr() or a request. Its end is reported once every task submitted on it has completed. Context and
+/// application share it: a handle that outlives the connection stays valid, and its state is closed.
 class RdmaConnection : public std::enable_shared_from_this<RdmaConnection> {
  public:
   enum class State : std::uint8_t {
@@ -170,7 +170,8 @@ class RdmaConnection : public std::enable_shared_from_this<RdmaConnection> {
 };
 
 /// Moves data between this process and peers on the network (DOCA RDMA: doca_rdma): messages, and memory that peers
-/// have exported with Mmap::export_rdma(). Starts at once; connections come when it runs.
+/// have exported with Mmap::export_rdma(). Starts at once; connections come when it runs. The context, its connections
+/// and tasks belong to the thread of their progress engine.
 ///
 /// A task that fails in the device ends its connection and, but for a receive, takes the context to stopping; the other
 /// tasks come back with shutdown. A peer that leaves, dies or breaks the rules ends its connection only: tasks on it

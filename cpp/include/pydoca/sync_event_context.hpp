@@ -52,7 +52,7 @@ class SyncEventTask : public Task {
   std::uint64_t mask() const noexcept { return mask_; }
   /// get: the value. notify_add: the value before. wait: the value that ended it. Valid after success.
   std::uint64_t result() const noexcept { return result_; }
-  // Not while submitted (in_use).
+  // in_use while submitted.
   Status set_value(std::uint64_t value) noexcept;
   Status set_mask(std::uint64_t mask) noexcept;
   /// Where else to store the result of get and notify_add, as DOCA does; null: nowhere.
@@ -72,7 +72,7 @@ class SyncEventTask : public Task {
 
 /// A sync event in its asynchronous mode, from SyncEvent::as_context(); closing it closes the event. Starts at once;
 /// stopping flushes pending waits with shutdown. A failed wait (the peer died: connection_reset; the owner stopped the
-/// event: bad_state) leaves the context running.
+/// event: bad_state) leaves the context running. Belongs to its progress engine's thread; holds the event.
 class SyncEventContext : public Context {
  public:
   /// Whether the device has tasks of this kind: waits need a BlueField-3, a ConnectX-7 or newer.
