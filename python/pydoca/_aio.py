@@ -206,17 +206,19 @@ class Bridge:
         try:
             return await future
         except asyncio.CancelledError as cancelled:
-            # A completion may come between the request to cancel and its delivery; its result stays in the task.
-            if task._completions == before:
-                task._discard_waiter(future)
-                await self._give_up(task, before, cancelled)
+            task._discard_waiter(future)
+            await self._give_up(task, before, cancelled)
             raise
         finally:
             task._discard_waiter(future)
             del task, future
 
     async def _give_up(self, task: Completion, before: int, cancelled: BaseException) -> None:
-        if task._lends_memory:
+        if task._completions != before:
+            # The completion came between the request and its delivery. The outcome stays in the task; its slot is free.
+            if task.done:
+                task._abandon()
+        elif task._lends_memory:
             await self._drain(task, before, cancelled)
         else:
             task._abandon()
@@ -291,7 +293,7 @@ async def await_task(task: Task, tried: bool) -> Any:
 async def give_up(task: Task, before: int, error: BaseException) -> None:
     """The awaiter of a task calls this when an error ends its wait before the completion."""
     try:
-        if isinstance(error, asyncio.CancelledError) and task._completions == before:
+        if isinstance(error, asyncio.CancelledError):
             bridge: Bridge = task._engine._bridge
             await bridge._give_up(task, before, error)
         raise error

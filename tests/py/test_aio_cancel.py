@@ -272,6 +272,24 @@ def test_the_slot_of_a_cancelled_await_is_there_for_another_task(run, make_rig):
     run(main())
 
 
+def test_a_cancelled_await_gives_its_slot_back_also_when_the_completion_came_first(run, make_rig):
+    rig = make_rig(num_tasks=1)
+
+    async def main():
+        task = rig.held()
+        waiting = asyncio.ensure_future(task)
+        await rig.turns()
+        waiting.cancel()
+        rig.release()
+        rig.pe.drain()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+        await rig.copy()
+        assert task.result() is None
+
+    run(main())
+
+
 def test_a_shielded_wait_times_out_and_the_task_goes_on(run, rig):
     async def main():
         task = rig.held()
