@@ -1,5 +1,6 @@
+#include "call/method.hpp"
+#include "call/require_init.hpp"
 #include "convert/bindings.hpp"
-#include "convert/require_init.hpp"
 #include "loop/blocking_call.hpp"
 
 namespace {
@@ -19,6 +20,7 @@ PYBIND11_MODULE(_core, module) {
   module.attr("__fortify_level__") = fortify_level;
   pydoca::bindings::install_interrupt_check();
   pydoca::bindings::bind_status(module);
+  pydoca::bindings::bind_python(module);
   pydoca::bindings::bind_log(module);
   pydoca::bindings::bind_types(module);
   pydoca::bindings::bind_capabilities(module);
@@ -28,6 +30,7 @@ PYBIND11_MODULE(_core, module) {
   pydoca::bindings::bind_mmap(module);
   pydoca::bindings::bind_buf(module);
   pydoca::bindings::bind_buf_inventory(module);
+  pydoca::bindings::bind_sync_event_remote_net(module);
   pydoca::bindings::bind_awaitable(module);
   pydoca::bindings::bind_task(module);
   pydoca::bindings::bind_context(module);
@@ -40,4 +43,5 @@ PYBIND11_MODULE(_core, module) {
   pydoca::bindings::bind_rdma_bridge(module);
   pydoca::bindings::bind_sim(module);
   pydoca::bindings::require_init(module);
+  pydoca::bindings::present_methods(module);
 }

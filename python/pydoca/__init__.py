@@ -1,6 +1,7 @@
 """NVIDIA DOCA Core's programming model for Python, on a simulated BlueField or any RDMA NIC."""
 
 import pydoca._interpreter  # noqa: F401  first of all: it refuses where the rest would hang
+import pydoca._augment
 from pydoca import comch, rdma_bridge, sim
 from pydoca._core import (
     CAPABILITIES,

@@ -16,6 +16,8 @@ import inspect
 import warnings
 from collections.abc import AsyncIterator, Callable, Coroutine, Generator
 from contextlib import AsyncExitStack, suppress
+from opcode import opmap  # noqa: F401  read by the extension
+from selectors import EpollSelector
 from types import coroutine
 from typing import Any, Protocol
 
@@ -34,6 +36,13 @@ from pydoca._errors import BadStateError, ConnectionResetError, DocaError, TimeO
 
 _SHUTDOWN_TIMEOUT = 1.0  # seconds that the end of a loop waits for tasks in flight
 _CLOSE_TIMEOUT = 5.0  # seconds that leaving a context waits for its tasks
+
+
+def parts_of_stock_loop() -> tuple[Any, ...]:
+    """The parts by which the extension recognises asyncio's own loop: its types, and the code that runs a coroutine."""
+    run_handle: Any = asyncio.Handle._run
+    run_once: Any = asyncio.BaseEventLoop._run_once  # type: ignore[attr-defined]
+    return asyncio.SelectorEventLoop, EpollSelector, run_handle.__code__, run_once.__code__
 
 
 class Waitable(Protocol):
@@ -307,10 +316,6 @@ def raise_if_any(error: BaseException | None) -> None:
             raise error
         finally:
             del error  # the error refers to this frame
-
-
-def await_event(event: Awaitable) -> Generator[Any, None, Any]:
-    return take_event(event).__await__()
 
 
 async def take_event(event: Awaitable) -> Any:

@@ -201,11 +201,11 @@ def test_a_library_knows_no_other_library():
 
 FLOORS = [  # of cpp/bindings: a folder includes those before its own
     ["convert"],
-    ["loop", "device"],
-    ["task"],
+    ["call", "loop"],
+    ["device"],
     ["memory"],
-    ["dma", "sync_event", "comch"],
-    ["rdma"],
+    ["task"],
+    ["dma", "sync_event", "comch", "rdma"],
 ]
 
 

@@ -1,5 +1,6 @@
 #include <pydoca/comch.hpp>
 
+#include "call/keywords.hpp"
 #include "comch/endpoint_object.hpp"
 #include "comch/send_task_object.hpp"
 #include "convert/bindings.hpp"
@@ -69,10 +70,7 @@ void bind_messages(Class& type) {
           "up\n"
           "takes no message along. When the connection has ended, raises ConnectionResetError once everything that\n"
           "arrived was received. Raises BadStateError when messages go to on_message.")
-      .def("__aiter__", [](py::object self) { return self; })
-      .def(
-          "__anext__", [](ConnectionObject& self) { return step_of_iteration(self.receive(true)); },
-          "The next message, as recv() gives it; the end of the connection ends the iteration.");
+      .def("_next", [](ConnectionObject& self) { return self.receive(true); });
 }
 
 template <typename Class>
@@ -124,42 +122,20 @@ void bind_endpoint(py::module_& module) {
                              "Sends that can be under way at a time, on all connections.");
 }
 
-// One parameter per keyword.
-// NOLINTNEXTLINE(readability-function-size)
-std::unique_ptr<ServerObject> make_server(py::object pe, const py::object& dev, py::object rep, const std::string& name,
-                                          const py::object& max_msg_size, const py::object& recv_queue_size,
-                                          const py::object& num_send_tasks, py::object on_connect,
-                                          py::object on_disconnect, py::object on_message, py::object on_completion,
-                                          py::object on_error, py::object on_state_changed, py::object user_data) {
-  return std::make_unique<ServerObject>(std::move(pe), dev, std::move(rep), name,
-                                        EndpointOptions{{std::move(on_completion), std::move(on_error),
-                                                         std::move(on_state_changed), std::move(user_data)},
-                                                        std::move(on_connect),
-                                                        std::move(on_disconnect),
-                                                        std::move(on_message),
-                                                        to_limit(max_msg_size, "max_msg_size"),
-                                                        to_limit(recv_queue_size, "recv_queue_size"),
-                                                        to_u32(num_send_tasks, "num_send_tasks")});
-}
-
-// NOLINTNEXTLINE(readability-function-size)
-std::unique_ptr<ClientObject> make_client(py::object pe, const py::object& dev, const std::string& name,
-                                          const py::object& max_msg_size, const py::object& recv_queue_size,
-                                          const py::object& num_send_tasks, py::object on_disconnect,
-                                          py::object on_message, py::object on_completion, py::object on_error,
-                                          py::object on_state_changed, py::object user_data) {
-  return std::make_unique<ClientObject>(std::move(pe), dev, name,
-                                        EndpointOptions{{std::move(on_completion), std::move(on_error),
-                                                         std::move(on_state_changed), std::move(user_data)},
-                                                        py::none(),
-                                                        std::move(on_disconnect),
-                                                        std::move(on_message),
-                                                        to_limit(max_msg_size, "max_msg_size"),
-                                                        to_limit(recv_queue_size, "recv_queue_size"),
-                                                        to_u32(num_send_tasks, "num_send_tasks")});
-}
-
 constexpr std::uint32_t default_send_tasks = 64;
+constexpr std::string_view endpoint_keywords =
+    "max_msg_size=None, recv_queue_size=None, num_send_tasks=64, on_disconnect=None, on_message=None";
+
+EndpointOptions to_endpoint_options(const py::kwargs& given) {
+  const py::object num_send_tasks = keyword(given, "num_send_tasks");
+  return {ContextOptions::of(given),
+          keyword(given, "on_connect"),
+          keyword(given, "on_disconnect"),
+          keyword(given, "on_message"),
+          to_limit(keyword(given, "max_msg_size"), "max_msg_size"),
+          to_limit(keyword(given, "recv_queue_size"), "recv_queue_size"),
+          given.contains("num_send_tasks") ? to_u32(num_send_tasks, "num_send_tasks") : default_send_tasks};
+}
 
 void bind_server(py::module_& module) {
   py::classh<ServerObject, EndpointObject>(
@@ -169,18 +145,18 @@ void bind_server(py::module_& module) {
       "on_disconnect get (connection, successful, user_data), on_message (connection, bytes, user_data); with "
       "on_message\n"
       "nothing is left for recv(). on_completion and on_error are for send tasks.")
-      .def(py::init(&make_server), "pe"_a, "dev"_a, "rep"_a, "name"_a, py::kw_only(), "max_msg_size"_a = py::none(),
-           "recv_queue_size"_a = py::none(), "num_send_tasks"_a = default_send_tasks, "on_connect"_a = py::none(),
-           "on_disconnect"_a = py::none(), "on_message"_a = py::none(), "on_completion"_a = py::none(),
-           "on_error"_a = py::none(), "on_state_changed"_a = py::none(), "user_data"_a = py::none())
+      .def(py::init([](py::object pe, const py::object& dev, py::object rep, const std::string& name,
+                       const py::kwargs& options) {
+             return std::make_unique<ServerObject>(std::move(pe), dev, std::move(rep), name,
+                                                   to_endpoint_options(options));
+           }),
+           "pe"_a, "dev"_a, "rep"_a, "name"_a,
+           signature({"pe, dev, rep, name, *, on_connect=None", endpoint_keywords, ContextOptions::keywords}).c_str())
       .def(
           "accept", [](ServerObject& self) { return self.accept(false); },
           "Awaitable, with wait(timeout): the next connection that was not accepted yet. Those who wait are served in\n"
           "order. Raises BadStateError unless running, ShutdownError when the server stops meanwhile.")
-      .def("__aiter__", [](py::object self) { return self; })
-      .def(
-          "__anext__", [](ServerObject& self) { return step_of_iteration(self.accept(true)); },
-          "The next client, as accept() gives it; the server's stop ends the iteration.")
+      .def("_next", [](ServerObject& self) { return self.accept(true); })
       .def_property_readonly("connections", &ServerObject::connections, "Those that are connected, accepted or not.")
       .def_property_readonly("representor", &ServerObject::representor, "The Representor of the clients' side.")
       .def_static("is_supported", &comch::Server::is_supported, "info"_a, "Whether the device can be a server.");
@@ -193,10 +169,11 @@ void bind_client(py::module_& module) {
       "time-out around it. Its with and async with give the Connection. When that ends, the context stops by itself.\n"
       "on_disconnect gets (connection, True, user_data), on_message (connection, bytes, user_data); with on_message\n"
       "nothing is left for recv(). on_completion and on_error are for send tasks.")
-      .def(py::init(&make_client), "pe"_a, "dev"_a, "name"_a, py::kw_only(), "max_msg_size"_a = py::none(),
-           "recv_queue_size"_a = py::none(), "num_send_tasks"_a = default_send_tasks, "on_disconnect"_a = py::none(),
-           "on_message"_a = py::none(), "on_completion"_a = py::none(), "on_error"_a = py::none(),
-           "on_state_changed"_a = py::none(), "user_data"_a = py::none())
+      .def(py::init([](py::object pe, const py::object& dev, const std::string& name, const py::kwargs& options) {
+             return std::make_unique<ClientObject>(std::move(pe), dev, name, to_endpoint_options(options));
+           }),
+           "pe"_a, "dev"_a, "name"_a,
+           signature({"pe, dev, name, *", endpoint_keywords, ContextOptions::keywords}).c_str())
       .def_property_readonly("connection", &ClientObject::connection, "Raises BadStateError unless running.")
       .def_static("is_supported", &comch::Client::is_supported, "info"_a, "Whether the device can be a client.");
 }

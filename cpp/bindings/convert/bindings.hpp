@@ -7,6 +7,7 @@
 namespace pydoca::bindings {
 
 void bind_status(pybind11::module_& module);
+void bind_python(pybind11::module_& module);
 void bind_log(pybind11::module_& module);
 void bind_types(pybind11::module_& module);
 void bind_capabilities(pybind11::module_& module);
@@ -21,6 +22,7 @@ void bind_task(pybind11::module_& module);
 void bind_context(pybind11::module_& module);
 void bind_progress_engine(pybind11::module_& module);
 void bind_dma(pybind11::module_& module);
+void bind_sync_event_remote_net(pybind11::module_& module);
 void bind_sync_event(pybind11::module_& module);
 void bind_sync_event_context(pybind11::module_& module);
 void bind_rdma(pybind11::module_& module);

@@ -1,6 +1,6 @@
 #include "convert/convert.hpp"
 
-#include <pybind11/gil_safe_call_once.h>
+#include "convert/python.hpp"
 
 #include <cstdint>
 #include <exception>
@@ -11,12 +11,6 @@ namespace pydoca::bindings {
 namespace py = pybind11;
 
 namespace {
-
-const py::object& from_status() {
-  PYBIND11_CONSTINIT static py::gil_safe_call_once_and_store<py::object> storage;
-  const auto load = [] { return py::object(py::module_::import("pydoca._errors").attr("from_status")); };
-  return storage.call_once_and_store_result(load).get_stored();
-}
 
 void translate(std::exception_ptr thrown) {
   try {
@@ -36,19 +30,15 @@ py::str to_str(std::string_view text) {
 }
 
 py::object to_exception(Status status, std::string_view message) {
-  return from_status()(static_cast<std::uint32_t>(status), to_str(message));
+  return from_python("errors").attr("from_status")(static_cast<std::uint32_t>(status), to_str(message));
 }
 
-py::object to_status(Status status) {
-  PYBIND11_CONSTINIT static py::gil_safe_call_once_and_store<py::object> storage;
-  const auto load = [] { return py::object(py::module_::import("pydoca._errors").attr("Status")); };
-  return storage.call_once_and_store_result(load).get_stored()(static_cast<std::uint32_t>(status));
-}
+py::object to_status(Status status) { return from_python("errors").attr("Status")(static_cast<std::uint32_t>(status)); }
 
 void raise(Status status, std::string_view message) { raise(to_exception(status, message)); }
 
 void raise_named(const char* name, const std::string& message) {
-  raise(py::object(py::module_::import("pydoca._errors").attr(name)(to_str(message))));
+  raise(py::object(from_python("errors").attr(name)(to_str(message))));
 }
 
 void raise(const py::object& exception) {
@@ -56,9 +46,7 @@ void raise(const py::object& exception) {
   throw py::error_already_set();
 }
 
-bool is_docas(const py::error_already_set& error) {
-  return error.matches(py::module_::import("pydoca._errors").attr("DocaError"));
-}
+bool is_docas(const py::error_already_set& error) { return error.matches(from_python("errors").attr("DocaError")); }
 
 void require_callback(const py::object& callback, const char* argument) {
   if (!callback.is_none() && PyCallable_Check(callback.ptr()) == 0) {

@@ -3,6 +3,7 @@
 #include <pydoca/status.hpp>
 
 #include "convert/convert.hpp"
+#include "convert/nearest.hpp"
 
 #include <pybind11/stl.h>
 
@@ -133,10 +134,8 @@ std::string to_utf8(py::handle text) {
 }
 
 void refuse_word(std::string_view what, std::string_view word, const std::vector<std::string_view>& known) {
-  const py::object nearest = py::module_::import("difflib").attr("get_close_matches")(to_str(word), py::cast(known), 1);
-  const std::string hint = py::len(nearest) == 0
-                               ? "use one of: " + joined(known)
-                               : py::str("did you mean {!r}?").format(nearest[py::int_(0)]).cast<std::string>();
+  const std::string nearest = nearest_to(word, known);
+  const std::string hint = nearest.empty() ? "use one of: " + joined(known) : "did you mean '" + nearest + "'?";
   raise(Status::invalid_value,
         py::str("{} {!r} does not exist; {}").format(to_str(what), to_str(word), hint).cast<std::string>());
 }

@@ -1,7 +1,7 @@
 #include <pydoca/representor.hpp>
 
+#include "call/scope.hpp"
 #include "convert/bindings.hpp"
-#include "convert/scope.hpp"
 #include "device/device_object.hpp"
 #include "device/fields.hpp"
 

@@ -4,6 +4,7 @@
 
 #include "convert/convert.hpp"
 #include "convert/parse.hpp"
+#include "convert/python.hpp"
 
 #include <cstdlib>
 #include <string_view>
@@ -27,7 +28,7 @@ const Capability& find_known(const std::string& capability) {
 /// The topology that PYDOCA_TOPOLOGY names comes into force at the first look, unless the program has chosen one.
 void load_environment() {
   const char* const file = std::getenv("PYDOCA_TOPOLOGY");
-  if (file != nullptr && *file != '\0') py::module_::import("pydoca.sim").attr("_load_environment")();
+  if (file != nullptr && *file != '\0') from_python("load_topology_of_environment")();
 }
 
 DeviceInfo find_by_predicate(const py::object& predicate, std::optional<Side> side) {

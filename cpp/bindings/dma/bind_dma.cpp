@@ -1,21 +1,15 @@
 #include <pydoca/dma.hpp>
 
+#include "call/keywords.hpp"
 #include "convert/bindings.hpp"
-#include "convert/collectable.hpp"
 #include "convert/convert.hpp"
 #include "convert/parse.hpp"
-#include "convert/raw_method.hpp"
 #include "memory/buf_object.hpp"
 #include "memory/mmap_object.hpp"
-#include "task/context_object.hpp"
-#include "task/task_object.hpp"
-
-#include <pybind11/stl.h>
+#include "task/library_task.hpp"
 
 #include <array>
-#include <string>
 #include <utility>
-#include <vector>
 
 namespace pydoca::bindings {
 
@@ -24,82 +18,32 @@ using namespace py::literals;
 
 namespace {
 
-class DmaObject;
-
-class DmaTaskObject final : public TaskObject {
+class DmaTaskObject final : public LibraryTaskObject {
  public:
-  DmaTaskObject(py::object context, DmaMemcpyTask& slot) : TaskObject(std::move(context), slot) {}
-
-  const py::object& src() const noexcept { return src_; }
-  const py::object& dst() const noexcept { return dst_; }
-  void set_src(py::object buf) { set(src_, std::move(buf), "set src"); }
-  void set_dst(py::object buf) { set(dst_, std::move(buf), "set dst"); }
-
-  /// Of a task that nobody else has.
-  void prepare(py::object src, py::object dst) noexcept {
-    src_ = std::move(src);
-    dst_ = std::move(dst);
-  }
-
-  std::string describe() const override {
-    return "dma memcpy" + (length_ != 0 ? " of " + std::to_string(length_) + " bytes" : "");
-  }
-
-  int traverse(visitproc visit, void* arg) const override {
-    const int stop = visit_refs(std::array{src_, dst_}, visit, arg);
-    return stop != 0 ? stop : TaskObject::traverse(visit, arg);
-  }
-  void clear() override {
-    // In flight it is no garbage, and without a flight the engine does not use the bufs.
-    forget_operands();
-    TaskObject::clear();
-  }
+  DmaTaskObject(py::object context, DmaMemcpyTask& slot) : LibraryTaskObject(std::move(context), slot, 0, dma_memcpy) {}
 
  protected:
-  std::size_t kind() const noexcept override { return 0; }
-  std::vector<const Buf*> lent_bufs() const override;
-  void set_operands() override;
-  void forget_operands() noexcept override {
-    const py::object src = std::exchange(src_, py::none());
-    const py::object dst = std::exchange(dst_, py::none());
+  void set_operands() override {
+    auto& task = static_cast<DmaMemcpyTask&>(*slot());
+    static_cast<void>(task.set_src(element_of(operands().src)));
+    static_cast<void>(task.set_dst(element_of(operands().dst)));
+    LibraryTaskObject::set_operands();
   }
-
- private:
-  void set(py::object& member, py::object buf, const char* what) {
-    require_idle(what);
-    static_cast<void>(element_of(buf));
-    member = std::move(buf);
-  }
-  DmaMemcpyTask& memcpy_slot() const { return static_cast<DmaMemcpyTask&>(*slot()); }
-
-  py::object src_ = py::none();
-  py::object dst_ = py::none();
-  std::uint64_t length_ = 0;
 };
-
-std::vector<const Buf*> DmaTaskObject::lent_bufs() const {
-  std::vector<const Buf*> lists;
-  for (const Buf* const list : {element_of(src_), element_of(dst_)}) {
-    if (list != nullptr) lists.push_back(list);
-  }
-  return lists;
-}
-
-void DmaTaskObject::set_operands() {
-  Buf* const src = element_of(src_);
-  Buf* const dst = element_of(dst_);
-  length_ = src != nullptr ? src->list_data_len() : 0;
-  static_cast<void>(memcpy_slot().set_src(src));
-  static_cast<void>(memcpy_slot().set_dst(dst));
-}
 
 class DmaObject final : public ContextObject {
  public:
   DmaObject(py::object engine, const py::object& device, std::uint32_t num_tasks, ContextOptions options)
       : ContextObject(std::move(engine), device, create(device, num_tasks), std::move(options)) {}
 
-  /// self is Python's object for this.
-  py::object memcpy(py::handle self, py::object src, py::object dst, py::object user_data, bool submit);
+  /// A slot for a task, without operands.
+  DmaMemcpyTask& new_slot() {
+    auto& dma = static_cast<Dma&>(context());
+    DmaMemcpyTask* slot = nullptr;
+    const Status status = allocate_slot([&] { return dma.memcpy(nullptr, nullptr, 0, slot); });
+    if (status != Status::success) refuse_task(status, 0, dma_memcpy.name);
+    return *slot;
+  }
 
  private:
   static std::shared_ptr<Dma> create(const py::object& device, std::uint32_t num_tasks) {
@@ -107,52 +51,28 @@ class DmaObject final : public ContextObject {
     dma->set_memcpy_conf(TaskObject::on_complete, TaskObject::on_complete, num_tasks);
     return dma;
   }
-  py::object new_task(py::handle self);
-  [[noreturn]] void refuse(Status status) const;
 };
 
-void DmaObject::refuse(Status status) const {
-  if (status == Status::no_memory) {
-    raise(status,
-          "dma memcpy: every one of the context's tasks is taken; wait for one and drop or free() it, or give the "
-          "context a larger num_tasks");
-  }
-  raise(status, "dma memcpy: the context is not running; start it first");
+py::object memcpy(PyObject* self, Operands operands, py::handle user_data, bool submit) {
+  operands.require_types();
+  return make_task<DmaTaskObject, DmaObject>(self, 0, std::move(operands), user_data, submit,
+                                             [](DmaObject& dma) -> DmaMemcpyTask& { return dma.new_slot(); });
 }
 
-py::object DmaObject::memcpy(py::handle self, py::object src, py::object dst, py::object user_data, bool submit) {
-  engine().require_thread("dma memcpy");
-  static_cast<void>(element_of(src));
-  static_cast<void>(element_of(dst));
-  py::object object = take_spare(self, 0);
-  if (!object) [[unlikely]] {
-    object = new_task(self);
-  }
-  auto& task = object_of<DmaTaskObject>(object.ptr());
-  task.prepare(std::move(src), std::move(dst));
-  task.set_user_data(std::move(user_data));
-  if (submit) task.submit(SubmitFlags::flush, true);
-  return object;
-}
-
-py::object DmaObject::new_task(py::handle self) {
-  DmaMemcpyTask* slot = nullptr;
-  const Status status = allocate_slot([&] { return static_cast<Dma&>(context()).memcpy(nullptr, nullptr, 0, slot); });
-  if (status != Status::success) [[unlikely]] {
-    refuse(status);
-  }
-  return TaskObject::publish(std::make_unique<DmaTaskObject>(py::reinterpret_borrow<py::object>(self), *slot));
+std::span<PyMethodDef> dma_methods() {
+  static std::array methods{raw_method(
+      "memcpy", &task_method<dma_memcpy, &memcpy>,
+      "memcpy($self, /, src, dst, *, user_data=None, submit=True)\n--\n\nTakes a task, and submits it unless submit is "
+      "false. Raises NoMemoryError when all num_tasks are taken,\nBadStateError unless the context runs, "
+      "InvalidValueError for bufs that cannot be copied, AgainError when the queue is full\n(doca_dma_task_memcpy).")};
+  return methods;
 }
 
 void bind_memcpy_task(py::module_& module) {
-  py::classh<DmaTaskObject, TaskObject>(
+  py::classh<DmaTaskObject, LibraryTaskObject>(
       module, "DmaMemcpyTask",
       "Copies src's data, in list order, to dst's tailrooms; on success dst's data_len\n"
-      "grows by the copied length. On failure part of dst may have been written.")
-      .def_property("src", &DmaTaskObject::src, &DmaTaskObject::set_src,
-                    "A Buf; None once the task is freed. Setting raises InUseError in flight.")
-      .def_property("dst", &DmaTaskObject::dst, &DmaTaskObject::set_dst,
-                    "The Buf that is filled; None once the task is freed. Setting raises InUseError in flight.");
+      "grows by the copied length. On failure part of dst may have been written.");
 }
 
 template <typename Class>
@@ -168,25 +88,12 @@ void bind_dma_capabilities(Class& type) {
 void bind_dma(py::module_& module) {
   bind_memcpy_task(module);
   py::classh<DmaObject, ContextObject> type(module, "Dma", "The copy engine of a device.");
-  const auto create = [](py::object pe, const py::object& dev, const py::object& num_tasks, py::object on_completion,
-                         py::object on_error, py::object on_state_changed, py::object user_data) {
-    return std::make_unique<DmaObject>(std::move(pe), dev, to_u32(num_tasks, "num_tasks"),
-                                       ContextOptions{std::move(on_completion), std::move(on_error),
-                                                      std::move(on_state_changed), std::move(user_data)});
+  const auto create = [](py::object pe, const py::object& dev, const py::object& num_tasks, const py::kwargs& options) {
+    return std::make_unique<DmaObject>(std::move(pe), dev, to_u32(num_tasks, "num_tasks"), ContextOptions::of(options));
   };
-  type.def(py::init(create), "pe"_a, "dev"_a, py::kw_only(), "num_tasks"_a = 32, "on_completion"_a = py::none(),
-           "on_error"_a = py::none(), "on_state_changed"_a = py::none(), "user_data"_a = py::none())
-      .def(
-          "memcpy",
-          [](const py::object& self, py::object src, py::object dst, py::object user_data, bool submit) {
-            return object_of<DmaObject>(self.ptr())
-                .memcpy(self, std::move(src), std::move(dst), std::move(user_data), submit);
-          },
-          "src"_a, "dst"_a, py::kw_only(), "user_data"_a = py::none(), "submit"_a = true,
-          "Takes a task, and submits it unless submit is false. Raises NoMemoryError when all num_tasks are taken,\n"
-          "BadStateError unless the context runs, InvalidValueError for bufs that cannot be copied, AgainError when "
-          "the\n"
-          "queue is full.");
+  type.def(py::init(create), "pe"_a, "dev"_a, py::kw_only(), "num_tasks"_a = 32,
+           signature({"pe, dev, *, num_tasks=32", ContextOptions::keywords}).c_str());
+  add_methods(type, dma_methods());
   bind_dma_capabilities(type);
 }
 

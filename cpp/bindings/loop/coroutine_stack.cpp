@@ -1,5 +1,7 @@
 #include "loop/coroutine_stack.hpp"
 
+#include "convert/python.hpp"
+
 #include <pybind11/gil_safe_call_once.h>
 
 #include <cstdint>
@@ -20,7 +22,7 @@ struct Instructions {
 const Instructions& instructions() {
   PYBIND11_CONSTINIT static py::gil_safe_call_once_and_store<Instructions> storage;
   const auto find = [] {
-    const py::object numbers = py::module_::import("opcode").attr("opmap");
+    const py::object numbers = bridge_module().attr("opmap");
     return Instructions{numbers["SEND"].cast<std::uint8_t>(), numbers["CACHE"].cast<std::uint8_t>()};
   };
   return storage.call_once_and_store_result(find).get_stored();

@@ -1,5 +1,7 @@
 #include "loop/running_loop.hpp"
 
+#include "convert/python.hpp"
+
 #include <pybind11/gil_safe_call_once.h>
 
 namespace pydoca::bindings {
@@ -10,7 +12,7 @@ namespace {
 
 const py::object& get_running_loop() {
   PYBIND11_CONSTINIT static py::gil_safe_call_once_and_store<py::object> storage;
-  const auto find = [] { return py::object(py::module_::import("asyncio").attr("get_running_loop")); };
+  const auto find = [] { return py::object(bridge_module().attr("asyncio").attr("get_running_loop")); };
   return storage.call_once_and_store_result(find).get_stored();
 }
 

@@ -1,6 +1,7 @@
 #include "loop/stock_loop.hpp"
 
 #include "convert/collectable.hpp"
+#include "convert/python.hpp"
 #include "loop/blocking_call.hpp"
 #include "loop/coroutine_stack.hpp"
 
@@ -30,10 +31,8 @@ struct Stock {
 };
 
 Stock find_stock() {
-  const auto asyncio = py::module_::import("asyncio");
-  const auto code_of = [](const py::object& function) { return py::object(function.attr("__code__")); };
-  return {asyncio.attr("SelectorEventLoop"), py::module_::import("selectors").attr("EpollSelector"),
-          code_of(asyncio.attr("Handle").attr("_run")), code_of(asyncio.attr("BaseEventLoop").attr("_run_once"))};
+  const py::tuple parts = bridge_module().attr("parts_of_stock_loop")();
+  return {parts[0], parts[1], parts[2], parts[3]};
 }
 
 const Stock& stock() {

@@ -1,11 +1,15 @@
 #include <pydoca/buf.hpp>
 
+#include "call/raw_method.hpp"
+#include "call/scope.hpp"
 #include "convert/bindings.hpp"
 #include "convert/parse.hpp"
-#include "convert/scope.hpp"
 #include "memory/buf_object.hpp"
 
+#include <array>
 #include <memory>
+#include <span>
+#include <string>
 
 namespace pydoca::bindings {
 
@@ -14,16 +18,105 @@ using namespace py::literals;
 
 namespace {
 
-void set_data(BufObject& self, const py::object& data, const py::object& data_len) {
-  Buf& buf = self.get();
-  check_buf(buf.set_data(to_u64(data, "data"), to_u64(data_len, "data_len")), buf,
-            py::str("set_data({}, {})").format(data, data_len).cast<std::string>());
+// These are called for every buf of every task: raw methods.
+
+PyObject* set_data(PyObject* self, PyObject* const* args, Py_ssize_t num_args, PyObject* keywords) {
+  static constexpr std::array names{"data", "data_len"};
+  static constexpr Parameters parameters{"set_data", names, 2, 2};
+  return guarded([&] {
+    const auto [data, data_len] = arguments<2>(parameters, args, num_args, keywords);
+    Buf& buf = object_of<BufObject>(self).get();
+    const Status status = buf.set_data(to_u64(data, "data"), to_u64(data_len, "data_len"));
+    if (status != Status::success) {
+      const py::str what = py::str("set_data({}, {})").format(py::handle(data), py::handle(data_len));
+      check_buf(status, buf, what.cast<std::string>());
+    }
+    return Py_NewRef(Py_None);
+  });
 }
 
-void set_data_len(BufObject& self, const py::object& data_len) {
-  Buf& buf = self.get();
-  check_buf(buf.set_data_len(to_u64(data_len, "data_len")), buf,
-            py::str("data_len = {}").format(data_len).cast<std::string>());
+int set_data_len(PyObject* self, PyObject* value, void* /*unused*/) {
+  return guarded_setting([&] {
+    if (value == nullptr) throw py::attribute_error("data_len cannot be deleted");
+    Buf& buf = object_of<BufObject>(self).get();
+    const Status status = buf.set_data_len(to_u64(value, "data_len"));
+    if (status != Status::success) {
+      check_buf(status, buf, py::str("data_len = {}").format(py::handle(value)).cast<std::string>());
+    }
+  });
+}
+
+PyObject* reset_data_len(PyObject* self, PyObject* /*unused*/) {
+  return guarded([&] {
+    Buf& buf = object_of<BufObject>(self).get();
+    check_buf(buf.reset_data_len(), buf, "reset_data_len");
+    return Py_NewRef(Py_None);
+  });
+}
+
+template <auto count>
+PyObject* change_refcount(PyObject* self, PyObject* /*unused*/) {
+  return guarded([&] { return PyLong_FromLong((object_of<BufObject>(self).*count)()); });
+}
+
+PyObject* close(PyObject* self, PyObject* /*unused*/) {
+  return guarded([&] {
+    object_of<BufObject>(self).close();
+    return Py_NewRef(Py_None);
+  });
+}
+
+template <auto member>
+PyObject* read_number(PyObject* self, void* /*unused*/) {
+  return guarded([&] { return PyLong_FromUnsignedLongLong((object_of<BufObject>(self).get().*member)()); });
+}
+
+template <auto member>
+PyObject* read_flag(PyObject* self, void* /*unused*/) {
+  return guarded([&] { return PyBool_FromLong((object_of<BufObject>(self).get().*member)() ? 1 : 0); });
+}
+
+std::span<PyMethodDef> buf_methods() {
+  static std::array methods{
+      raw_method("set_data", &set_data,
+                 "set_data($self, /, data, data_len)\n--\n\nMoves the data section. Raises InvalidValueError unless it "
+                 "lies within the buf, InUseError while a task has it."),
+      PyMethodDef{"reset_data_len", &reset_data_len, METH_NOARGS,
+                  "reset_data_len($self, /)\n--\n\nEmpties the data section where it stands: needed before a "
+                  "destination is used again."},
+      PyMethodDef{"inc_refcount", &change_refcount<&BufObject::inc_refcount>, METH_NOARGS,
+                  "inc_refcount($self, /)\n--\n\nReturns the count before. Raises NotPermittedError on an inner "
+                  "element, TooBigError at 65535."},
+      PyMethodDef{"dec_refcount", &change_refcount<&BufObject::dec_refcount>, METH_NOARGS,
+                  "dec_refcount($self, /)\n--\n\nReturns the count before. At 0 every element of the list is released. "
+                  "Raises NotPermittedError on an inner element and, for the last reference, while a task has the buf; "
+                  "BadStateError once released."},
+      PyMethodDef{"close", &close, METH_NOARGS,
+                  "close($self, /)\n--\n\nReleases the buf, with its list, whatever the count; again does nothing. "
+                  "Raises as dec_refcount()."},
+  };
+  return methods;
+}
+
+std::span<PyGetSetDef> buf_properties() {
+  static std::array properties{
+      raw_property("head", &read_number<&Buf::head>, nullptr,
+                   "The address of the first byte, in the memory owner's address space."),
+      raw_property("len", &read_number<&Buf::len>, nullptr, "Bytes of headroom, data and tailroom together."),
+      raw_property("data", &read_number<&Buf::data>, nullptr, "The address of the data section."),
+      raw_property("data_len", &read_number<&Buf::data_len>, &set_data_len,
+                   "Bytes of the data section. Setting it raises InvalidValueError beyond the tailroom, InUseError "
+                   "while a task has the buf."),
+      raw_property("headroom", &read_number<&Buf::headroom>, nullptr, "Bytes before the data section."),
+      raw_property("tailroom", &read_number<&Buf::tailroom>, nullptr,
+                   "Bytes behind the data section, to which a task appends its output."),
+      raw_property("refcount", &read_number<&Buf::refcount>, nullptr,
+                   "References to it, 1 from the inventory; the last one releases it. BadStateError once released."),
+      raw_property("is_first", &read_flag<&Buf::is_first>, nullptr, "Whether it is a list's head, or in no list."),
+      raw_property("is_last", &read_flag<&Buf::is_last>, nullptr, "Whether no element follows."),
+      raw_property("is_in_list", &read_flag<&Buf::is_in_list>, nullptr, "Whether it is chained to others."),
+  };
+  return properties;
 }
 
 std::uint32_t list_len(const BufObject& self) {
@@ -48,53 +141,7 @@ py::str buf_repr(const BufObject& self) {
       .format(buf.len(), buf.head(), buf.headroom(), buf.data_len(), buf.tailroom(), buf.refcount());
 }
 
-void bind_sections(py::classh<BufObject>& type) {
-  const auto read = [&](const char* name, auto member, const char* doc) {
-    type.def_property_readonly(name, [member](const BufObject& self) { return (self.get().*member)(); }, doc);
-  };
-  read("head", &Buf::head, "The address of the first byte, in the memory owner's address space.");
-  read("len", &Buf::len, "Bytes of headroom, data and tailroom together.");
-  read("data", &Buf::data, "The address of the data section.");
-  read("headroom", &Buf::headroom, "Bytes before the data section.");
-  read("tailroom", &Buf::tailroom, "Bytes behind the data section, to which a task appends its output.");
-  type.def_property(
-          "data_len", [](const BufObject& self) { return self.get().data_len(); }, &set_data_len,
-          "Bytes of the data section. Setting it raises InvalidValueError beyond the tailroom, InUseError while a task "
-          "has the buf.")
-      .def(
-          "set_data", &set_data, "data"_a, "data_len"_a,
-          "Moves the data section. Raises InvalidValueError unless it lies within the buf, InUseError while a task has "
-          "it.")
-      .def(
-          "reset_data_len",
-          [](BufObject& self) { check_buf(self.get().reset_data_len(), self.get(), "reset_data_len"); },
-          "Empties the data section where it stands: needed before a destination is used again.")
-      .def_property_readonly("mmap", &BufObject::mmap, "The Mmap that it points into; BadStateError once released.");
-}
-
-void bind_references(py::classh<BufObject>& type) {
-  type.def_property_readonly(
-          "refcount", [](const BufObject& self) { return self.get().refcount(); },
-          "References to it, 1 from the inventory; the last one releases it. BadStateError once released.")
-      .def("inc_refcount", &BufObject::inc_refcount,
-           "Returns the count before. Raises NotPermittedError on an inner element, TooBigError at 65535.")
-      .def("dec_refcount", &BufObject::dec_refcount,
-           "Returns the count before. At 0 every element of the list is released. Raises NotPermittedError on an inner "
-           "element and, for the last reference, while a task has the buf; BadStateError once released.")
-      .def("close", &BufObject::close,
-           "Releases the buf, with its list, whatever the count; again does nothing. Raises as dec_refcount().")
-      .def_property_readonly("is_released", &BufObject::is_released,
-                             "Whether it went back to its inventory; then all else raises BadStateError.")
-      .def("__repr__", &buf_repr);
-}
-
 void bind_list(py::classh<BufObject>& type) {
-  const auto read = [&](const char* name, auto member, const char* doc) {
-    type.def_property_readonly(name, [member](const BufObject& self) { return (self.get().*member)(); }, doc);
-  };
-  read("is_first", &Buf::is_first, "Whether it is a list's head, or in no list.");
-  read("is_last", &Buf::is_last, "Whether no element follows.");
-  read("is_in_list", &Buf::is_in_list, "Whether it is chained to others.");
   type.def("chain", &BufObject::chain, "other"_a,
            "Appends other's list, whose head becomes an inner element. Raises NotPermittedError unless both are heads, "
            "apart, and other's count is 1; InUseError while a task has one.")
@@ -116,8 +163,12 @@ void bind_buf(py::module_& module) {
       "unless the memory is imported. Goes back to its inventory when nothing in Python and no task "
       "has it any more.",
       py::custom_type_setup(set_view_slots<BufObject>));
-  bind_sections(type);
-  bind_references(type);
+  add_properties(type, buf_properties());
+  add_methods(type, buf_methods());
+  type.def_property_readonly("mmap", &BufObject::mmap, "The Mmap that it points into; BadStateError once released.")
+      .def_property_readonly("is_released", &BufObject::is_released,
+                             "Whether it went back to its inventory; then all else raises BadStateError.")
+      .def("__repr__", &buf_repr);
   bind_list(type);
   bind_scope(type);
   bind_array_protocols(type);

@@ -1,14 +1,17 @@
 #include <pydoca/buf_inventory.hpp>
 
+#include "call/raw_method.hpp"
+#include "call/scope.hpp"
 #include "convert/bindings.hpp"
 #include "convert/convert.hpp"
 #include "convert/parse.hpp"
-#include "convert/scope.hpp"
 #include "memory/buf_object.hpp"
 #include "memory/known_inventories.hpp"
 #include "memory/mmap_object.hpp"
 
+#include <array>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -54,47 +57,73 @@ struct Range {
                     .cast<std::string>());
 }
 
-/// The Mmap that object is; a TypeError for anything else.
-const MmapObject& to_mmap(py::handle object) {
-  if (py::isinstance<MmapObject>(object)) return object.cast<const MmapObject&>();
-  throw py::type_error(py::str("a pydoca.Mmap is needed, not {}")
-                           .format(py::type::handle_of(object).attr("__name__"))
-                           .cast<std::string>());
-}
+MmapObject& to_mmap(PyObject* object) { return argument_of<MmapObject>(object, "a pydoca.Mmap"); }
 
-std::shared_ptr<BufObject> get(const py::object& self, const py::object& mmap, const Range& range) {
-  BufInventory& inventory = *self.cast<const InventoryObject&>().inventory;
+PyObject* get(PyObject* self, PyObject* mmap, const Range& range) {
+  BufInventory& inventory = *object_of<InventoryObject>(self).inventory;
   const std::shared_ptr<Mmap>& map = to_mmap(mmap).get();
   Buf* buf = nullptr;
   const Status status = inventory.get_by_args(map, range.addr, range.len, range.data, range.data_len, buf);
   if (status != Status::success) refuse(status, inventory, *map, range);
-  return BufObject::adopt(*buf, self, mmap);
+  const auto object = [](PyObject* of) { return py::reinterpret_borrow<py::object>(of); };
+  return py::cast(BufObject::adopt(*buf, object(self), object(mmap))).release().ptr();
 }
 
-/// Where None stands for the map's start and for all that follows.
-std::pair<std::uint64_t, std::uint64_t> span_of(const py::object& mmap, const py::object& addr, const py::object& len) {
+/// Where None, or nothing, stands for the map's start and for all that follows.
+std::pair<std::uint64_t, std::uint64_t> span_of(PyObject* mmap, PyObject* addr, PyObject* len) {
+  const auto is_given = [](PyObject* value) { return value != nullptr && value != Py_None; };
   const Mmap& map = to_mmap(mmap).look();
-  const std::uint64_t start = addr.is_none() ? map.addr() : to_u64(addr, "addr");
-  if (!len.is_none()) return {start, to_u64(len, "len")};
+  const std::uint64_t start = is_given(addr) ? to_u64(addr, "addr") : map.addr();
+  if (is_given(len)) return {start, to_u64(len, "len")};
   return {start, map.contains(start, 0) ? map.addr() + map.len() - start : 0};
 }
 
-std::shared_ptr<BufObject> get_by_args(const py::object& self, const py::object& mmap, const py::object& addr,
-                                       const py::object& len, const py::object& data, const py::object& data_len) {
-  return get(self, mmap,
-             {to_u64(addr, "addr"), to_u64(len, "len"), to_u64(data, "data"), to_u64(data_len, "data_len")});
+PyObject* get_by_args(PyObject* self, PyObject* const* args, Py_ssize_t num_args, PyObject* keywords) {
+  static constexpr std::array names{"mmap", "addr", "len", "data", "data_len"};
+  static constexpr Parameters parameters{"get_by_args", names, 5, 5};
+  return guarded([&] {
+    const auto [mmap, addr, len, data, data_len] = arguments<5>(parameters, args, num_args, keywords);
+    return get(self, mmap,
+               {to_u64(addr, "addr"), to_u64(len, "len"), to_u64(data, "data"), to_u64(data_len, "data_len")});
+  });
 }
 
-std::shared_ptr<BufObject> get_by_addr(const py::object& self, const py::object& mmap, const py::object& addr,
-                                       const py::object& len) {
-  const auto [start, size] = span_of(mmap, addr, len);
-  return get(self, mmap, {start, size, start, 0});
+PyObject* get_by_addr(PyObject* self, PyObject* const* args, Py_ssize_t num_args, PyObject* keywords) {
+  static constexpr std::array names{"mmap", "addr", "len"};
+  static constexpr Parameters parameters{"get_by_addr", names, 1, 3};
+  return guarded([&] {
+    const auto [mmap, addr, len] = arguments<3>(parameters, args, num_args, keywords);
+    const auto [start, size] = span_of(mmap, addr, len);
+    return get(self, mmap, {start, size, start, 0});
+  });
 }
 
-std::shared_ptr<BufObject> get_by_data(const py::object& self, const py::object& mmap, const py::object& data,
-                                       const py::object& data_len) {
-  const auto [start, size] = span_of(mmap, data, data_len);
-  return get(self, mmap, {start, size, start, size});
+PyObject* get_by_data(PyObject* self, PyObject* const* args, Py_ssize_t num_args, PyObject* keywords) {
+  static constexpr std::array names{"mmap", "data", "data_len"};
+  static constexpr Parameters parameters{"get_by_data", names, 1, 3};
+  return guarded([&] {
+    const auto [mmap, data, data_len] = arguments<3>(parameters, args, num_args, keywords);
+    const auto [start, size] = span_of(mmap, data, data_len);
+    return get(self, mmap, {start, size, start, size});
+  });
+}
+
+std::span<PyMethodDef> getters() {
+  static std::array methods{
+      raw_method(
+          "get_by_args", &get_by_args,
+          "get_by_args($self, /, mmap, addr, len, data, data_len)\n--\n\nA buf of len bytes at addr with the "
+          "given data section. Addresses are ints, the exporter's for an imported map. Raises InvalidValueError "
+          "for a range outside the map's, BadStateError unless inventory and map are started, NoMemoryError when "
+          "no element is free."),
+      raw_method("get_by_addr", &get_by_addr,
+                 "get_by_addr($self, /, mmap, addr=None, len=None)\n--\n\nA buf with an empty data section: a "
+                 "destination. None: the map's start; all that follows. Raises as get_by_args()."),
+      raw_method("get_by_data", &get_by_data,
+                 "get_by_data($self, /, mmap, data=None, data_len=None)\n--\n\nA buf that is all data: a source. None: "
+                 "the map's start; all that follows. Raises as get_by_args()."),
+  };
+  return methods;
 }
 
 std::shared_ptr<BufObject> dup(const py::object& self, const BufObject& source) {
@@ -124,16 +153,8 @@ std::unique_ptr<InventoryObject> new_inventory(const py::object& num_elements, b
 }
 
 void bind_getters(py::classh<InventoryObject>& type) {
-  type.def("get_by_args", &get_by_args, "mmap"_a, "addr"_a, "len"_a, "data"_a, "data_len"_a,
-           "A buf of len bytes at addr with the given data section. Addresses are ints, the exporter's for an imported "
-           "map. Raises InvalidValueError for a range outside the map's, BadStateError unless inventory and map are "
-           "started, NoMemoryError when no element is free.")
-      .def("get_by_addr", &get_by_addr, "mmap"_a, "addr"_a = py::none(), "len"_a = py::none(),
-           "A buf with an empty data section: a destination. None: the map's start; all that follows. Raises as "
-           "get_by_args().")
-      .def("get_by_data", &get_by_data, "mmap"_a, "data"_a = py::none(), "data_len"_a = py::none(),
-           "A buf that is all data: a source. None: the map's start; all that follows. Raises as get_by_args().")
-      .def("dup", &dup, "buf"_a,
+  add_methods(type, getters());
+  type.def("dup", &dup, "buf"_a,
            "A copy of every element of buf's list, sections as they are. Raises NotPermittedError on an inner element, "
            "NoMemoryError, BadStateError.");
 }

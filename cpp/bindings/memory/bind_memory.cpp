@@ -1,8 +1,8 @@
 #include <pydoca/memory.hpp>
 
+#include "call/scope.hpp"
 #include "convert/bindings.hpp"
 #include "convert/convert.hpp"
-#include "convert/scope.hpp"
 #include "convert/view.hpp"
 #include "loop/blocking_call.hpp"
 

@@ -1,10 +1,10 @@
 #include <pydoca/mmap.hpp>
 
-#include "convert/add_method.hpp"
+#include "call/add_method.hpp"
+#include "call/scope.hpp"
 #include "convert/bindings.hpp"
 #include "convert/collectable.hpp"
 #include "convert/parse.hpp"
-#include "convert/scope.hpp"
 #include "device/device_object.hpp"
 #include "memory/mmap_object.hpp"
 

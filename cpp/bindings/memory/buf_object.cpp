@@ -2,6 +2,7 @@
 
 #include <pydoca/status.hpp>
 
+#include "call/raw_method.hpp"
 #include "convert/convert.hpp"
 #include "memory/mmap_object.hpp"
 
@@ -156,12 +157,8 @@ std::shared_ptr<BufObject> BufObject::last() const {
 }
 
 Buf* element_of(const py::object& buf) {
-  if (!buf.is_none() && !py::isinstance<BufObject>(buf)) {
-    throw py::type_error(py::str("a pydoca.Buf is needed, not {}")
-                             .format(py::type::handle_of(buf).attr("__name__"))
-                             .cast<std::string>());
-  }
-  return buf.is_none() ? nullptr : &buf.cast<BufObject&>().get();
+  if (buf.is_none()) return nullptr;
+  return &argument_of<BufObject>(buf.ptr(), "a pydoca.Buf").get();
 }
 
 Bytes bytes_of(const BufObject& object) {

@@ -5,9 +5,9 @@
 #include "convert/collectable.hpp"
 #include "convert/convert.hpp"
 #include "convert/parse.hpp"
+#include "convert/python.hpp"
 #include "loop/blocking_call.hpp"
 #include "memory/known_inventories.hpp"
-#include "task/awaitable.hpp"
 
 #include <algorithm>
 #include <string>

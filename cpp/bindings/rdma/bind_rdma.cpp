@@ -1,11 +1,12 @@
 #include <pydoca/rdma.hpp>
 
+#include "call/keywords.hpp"
+#include "call/raw_method.hpp"
+#include "call/scope.hpp"
 #include "convert/bindings.hpp"
 #include "convert/collectable.hpp"
 #include "convert/convert.hpp"
 #include "convert/parse.hpp"
-#include "convert/raw_method.hpp"
-#include "convert/scope.hpp"
 #include "rdma/rdma_object.hpp"
 #include "rdma/rdma_settings.hpp"
 #include "rdma/rdma_task_methods.hpp"
@@ -47,52 +48,33 @@ void bind_enums(py::module_& module) {
       .finalize();
 }
 
-template <typename Class>
-void bind_bufs(Class& type) {
-  const auto buf = [&](const char* name, py::object RdmaOperands::* which, const char* doc) {
-    type.def_property(
-        name, [which](const RdmaTaskObject& self) { return self.operands().*which; },
-        [which, name](RdmaTaskObject& self, py::object value) { self.set_buf(which, std::move(value), name); }, doc);
-  };
-  buf("src", &RdmaOperands::src,
-      "The Buf whose data goes; None where the kind has none, and once the task is freed. Setting raises InUseError in "
-      "flight.");
-  buf("dst", &RdmaOperands::dst,
-      "The Buf that is filled, or that an atomic changes; None where the kind has none, and once the task is freed.\n"
-      "Setting raises InUseError in flight.");
-  buf("result_buf", &RdmaOperands::result,
+void bind_operands(py::classh<RdmaTaskObject, LibraryTaskObject>& type) {
+  type.def_property(
+      "result_buf", [](const RdmaTaskObject& self) { return self.operands().result; },
+      [](RdmaTaskObject& self, py::object value) {
+        self.set_buf(&Operands::result, Operand::result, std::move(value));
+      },
       "The Buf that the old value is appended to, of atomics and remote_net_sync_event_notify_add; None of others, and "
       "once\nthe task is freed. Setting raises InUseError in flight.");
-}
-
-template <typename Class>
-void bind_numbers(Class& type) {
-  const auto number = [&](const char* name, std::uint64_t RdmaOperands::* which, const char* doc) {
+  const auto number = [&](Operand operand, auto which, const char* doc) {
     type.def_property(
-        name, [which](const RdmaTaskObject& self) { return self.operands().*which; },
-        [which, name](RdmaTaskObject& self, const py::object& value) {
-          self.set_number(which, to_u64(value, name), name);
-        },
-        doc);
+        name_of(operand).data(), [which](const RdmaTaskObject& self) { return self.operands().*which; },
+        [operand](RdmaTaskObject& self, const py::object& value) { self.set_number(operand, value); }, doc);
   };
-  number("cmp_data", &RdmaOperands::compare, "Of atomic_cmp_swp.");
-  number("swap_data", &RdmaOperands::operand, "Of atomic_cmp_swp.");
-  number("add_data", &RdmaOperands::operand, "Of what adds.");
-  type.def_property(
-      "immediate_data", [](const RdmaTaskObject& self) { return self.operands().immediate; },
-      [](RdmaTaskObject& self, const py::object& value) { self.set_immediate(to_u32(value, "immediate_data")); },
-      "Of send_imm and write_imm: 0..2**32-1.");
+  number(Operand::cmp_data, &Operands::compare, "Of atomic_cmp_swp.");
+  number(Operand::swap_data, &Operands::number, "Of atomic_cmp_swp.");
+  number(Operand::add_data, &Operands::number, "Of what adds.");
+  number(Operand::immediate_data, &Operands::immediate, "Of send_imm and write_imm: 0..2**32-1.");
 }
 
 void bind_rdma_task(py::module_& module) {
-  py::classh<RdmaTaskObject, TaskObject> type(
+  py::classh<RdmaTaskObject, LibraryTaskObject> type(
       module, "RdmaTask",
       "One operation of an Rdma context. Gives the length (receive, read), the old or present value (atomics, sync "
       "events) or None.\nWhen it fails in the device, its connection ends and, but for a receive, its context stops; "
       "when the peer is gone "
       "(ConnectionResetError), its\nconnection only.");
-  bind_bufs(type);
-  bind_numbers(type);
+  bind_operands(type);
   type.def_property_readonly(
           "kind", [](const RdmaTaskObject& self) { return to_str(name_of(self.task_kind())); },
           "Its name in num_tasks: receive, send, ...")
@@ -132,15 +114,6 @@ void bind_connecting(Class& type) {
           "established", [](RdmaConnectionObject& self) { return self.established(); },
           "Awaitable: the connection, once it is established, or why it could not be.")
       .def("ended", &RdmaConnectionObject::ended, "Awaitable: until its end, whoever ends it.")
-      .def(
-          "while_connected",
-          [](const py::object& self, const py::object& task) {
-            return bridge_module().attr("while_connected")(self, task);
-          },
-          "task"_a,
-          "Awaitable: what task, a receive say, gives, as long as there is this connection. Raises "
-          "ConnectionResetError, with what ended\nit, once there is none; the task stays in flight, as a receive is "
-          "for every connection of its context.")
       .def("__enter__", [](py::object self) { return self; })
       .def("__exit__", [](RdmaConnectionObject& self, const py::args&) { self.disconnect(); });
 }
@@ -205,10 +178,7 @@ void bind_listener(py::module_& module) {
           "request", [](RdmaListenerObject& self) { return self.request(false); },
           "Awaitable, with wait(timeout): the next connection that somebody asks for, to be accepted or rejected. "
           "With several ports it\nis the next one of any. Raises ShutdownError when the port is closed meanwhile.")
-      .def("__aiter__", [](py::object self) { return self; })
-      .def(
-          "__anext__", [](RdmaListenerObject& self) { return step_of_iteration(self.request(true)); },
-          "The next connection that somebody asks for, as request() gives it; the end of listening ends the iteration.")
+      .def("_next", [](RdmaListenerObject& self) { return self.request(true); })
       .def("close", &RdmaListenerObject::close,
            "Stops listening; connections stay. Idempotent (doca_rdma_stop_listen_to_port).")
       .def("__enter__",
@@ -225,34 +195,24 @@ void bind_listener(py::module_& module) {
       });
 }
 
-// One parameter per keyword.
-// NOLINTNEXTLINE(readability-function-size)
+constexpr std::string_view rdma_keywords = "on_request=None, on_established=None, on_failure=None, on_disconnect=None";
+constexpr std::string_view setting_keywords =
+    "send_queue_size=None, recv_queue_size=None, max_send_buf_list_len=None, receive_dst_buf_list_len=None, "
+    "transport_type=None, mtu=None, permissions=None, grh_enabled=None, gid_index=None, sl=None, "
+    "connection_request_timeout=None, max_num_connections=None, rnr_retry_count=None";
+
 std::unique_ptr<RdmaObject> new_rdma(py::object pe, const py::object& dev, const py::object& num_tasks,
-                                     py::object on_request, py::object on_established, py::object on_failure,
-                                     py::object on_disconnect, py::object on_completion, py::object on_error,
-                                     py::object on_state_changed, py::object user_data, const py::kwargs& settings) {
-  return std::make_unique<RdmaObject>(
-      std::move(pe), dev, num_tasks, settings,
-      RdmaCallbacks{std::move(on_request), std::move(on_established), std::move(on_failure), std::move(on_disconnect)},
-      ContextOptions{std::move(on_completion), std::move(on_error), std::move(on_state_changed), std::move(user_data)});
+                                     const py::kwargs& given) {
+  return std::make_unique<RdmaObject>(std::move(pe), dev, num_tasks, given,
+                                      RdmaCallbacks{keyword(given, "on_request"), keyword(given, "on_established"),
+                                                    keyword(given, "on_failure"), keyword(given, "on_disconnect")},
+                                      ContextOptions::of(given));
 }
 
-/// Names are the system's to look up: what Python gives for them does so.
-bool is_name(const std::string& address, const py::object& type) {
-  const bool may_be = type.is_none() || to_address_type(type) != RdmaAddressType::gid;
-  return may_be && py::module_::import("pydoca._names").attr("is_name")(address).cast<bool>();
-}
-
-py::object connect(const py::object& self, const py::object& peer, const py::object& port,
-                   const py::object& address_type, const py::object& private_data, py::object user_data) {
+py::object connect(RdmaObject& self, const py::object& peer, const py::object& port, const py::object& address_type,
+                   const py::object& private_data, py::object user_data) {
   if (!py::isinstance<py::str>(peer)) refuse_type("address", "a str", peer);
-  const std::string address = to_utf8(peer);
-  if (is_name(address, address_type)) {
-    const py::dict options("private_data"_a = private_data, "user_data"_a = user_data);
-    return py::module_::import("pydoca._names")
-        .attr("ConnectionByName")(self, address, to_port(port), address_type, options);
-  }
-  return self.cast<RdmaObject&>().connect(address, to_port(port), address_type, private_data, std::move(user_data));
+  return self.connect(to_utf8(peer), to_port(port), address_type, private_data, std::move(user_data));
 }
 
 template <typename Class>
@@ -260,33 +220,13 @@ void bind_connections(Class& type) {
   type.def("export", &RdmaObject::export_connection,
            "A connection whose details are to be exchanged with the peer's, by any means. Raises FullError at "
            "max_num_connections (doca_rdma_export).")
-      .def("connect", &connect, "address"_a, "port"_a, py::kw_only(), "address_type"_a = py::none(),
-           "private_data"_a = py::bytes(), "user_data"_a = py::none(),
-           "Awaitable: a connection to the peer that listens there (RDMA-CM). address_type: ipv4, ipv6 or gid; None: "
-           "as address looks.\nprivate_data: up to 56 bytes, which the peer sees with the request. Giving up its await "
-           "ends the attempt.\naddress: in digits, or a host's name, which is looked up when awaited, and whose "
-           "addresses are tried in turn, IPv4 first;\nlocalhost is wherever this machine's devices listen.\nRaises "
-           "NotFoundError (nobody listens, unknown name), ConnectionAbortedError (rejected), ConnectionResetError (the "
-           "peer went before\nit had answered), TimeOutError, FullError, NotSupportedError, InvalidValueError "
-           "(doca_rdma_connect_to_addr).")
+      .def("_connect", &connect, "address"_a, "port"_a, "address_type"_a, "private_data"_a, "user_data"_a)
       .def(
           "listen", [](RdmaObject& self, const py::object& port) { return self.listen(to_port(port)); }, "port"_a,
           "Listens (RDMA-CM): async for connection in rdma.listen(port) gives requests, to be accepted or rejected; "
           "with on_request they go\nthere. Raises AlreadyExistError when the port is in use, NotSupportedError, "
           "BadStateError unless the context runs\n(doca_rdma_start_listen_to_port).")
-      .def_property_readonly("connections", &RdmaObject::connections, "Those that have not ended.")
-      .def(
-          "receives",
-          [](const py::object& self, const py::object& bufs) {
-            return py::module_::import("pydoca._receives").attr("Receives")(self, bufs);
-          },
-          "bufs"_a,
-          "Posts a receive into each, and gives an iterator: async for task in rdma.receives(bufs) gives them in the "
-          "order in which\nmessages fill them, and posts each again, emptied, when the next one is asked for. Raises "
-          "InvalidValueError "
-          "without a buf,\nInUseError for one that is given twice, NoMemoryError when there are more than tasks; "
-          "nothing "
-          "is posted then.");
+      .def_property_readonly("connections", &RdmaObject::connections, "Those that have not ended.");
 }
 
 template <typename Class, typename Read>
@@ -373,6 +313,7 @@ void bind_rdma_capabilities(Class& type) {
 }  // namespace
 
 void bind_rdma(py::module_& module) {
+  module.def("require_port", &to_port, "port"_a);
   bind_enums(module);
   bind_rdma_task(module);
   bind_waits(module);
@@ -386,10 +327,8 @@ void bind_rdma(py::module_& module) {
       "rdma_atomic), send_queue_size, max_send_buf_list_len,\nreceive_dst_buf_list_len, transport_type, mtu (bytes), "
       "grh_enabled, gid_index, sl, connection_request_timeout (ms), rnr_retry_count.\non_request gets (connection, "
       "user_data), on_established, on_failure and on_disconnect (connection, connection.user_data, user_data).");
-  type.def(py::init(&new_rdma), "pe"_a, "dev"_a, py::kw_only(), "num_tasks"_a = 32, "on_request"_a = py::none(),
-           "on_established"_a = py::none(), "on_failure"_a = py::none(), "on_disconnect"_a = py::none(),
-           "on_completion"_a = py::none(), "on_error"_a = py::none(), "on_state_changed"_a = py::none(),
-           "user_data"_a = py::none());
+  type.def(py::init(&new_rdma), "pe"_a, "dev"_a, py::kw_only(), "num_tasks"_a = 32,
+           signature({"pe, dev, *, num_tasks=32", setting_keywords, rdma_keywords, ContextOptions::keywords}).c_str());
   add_methods(type, receive_methods());
   bind_connections(type);
   bind_settings(type);

@@ -28,10 +28,14 @@ bool is_of_pyverbs(py::handle object, const char* module, const char* name) {
 
 /// A pyverbs PD refers to its context until it is closed; then its properties would read from address 0.
 bool is_closed(const py::object& pd) {
-  for (const py::handle referent : py::module_::import("gc").attr("get_referents")(pd)) {
-    if (is_of_pyverbs(referent, "pyverbs.device", "Context")) return false;
-  }
-  return true;
+  bool has_context = false;
+  const auto look = [](PyObject* referent, void* found) {
+    *static_cast<bool*>(found) |= is_of_pyverbs(referent, "pyverbs.device", "Context");
+    return 0;
+  };
+  const traverseproc traverse = Py_TYPE(pd.ptr())->tp_traverse;
+  if (traverse != nullptr) traverse(pd.ptr(), look, &has_context);
+  return !has_context;
 }
 
 /// The address of what stands in an object's place and is none: its first word, a pointer to a context, was counted up.

@@ -92,14 +92,11 @@ py::object RdmaConnectionObject::established(bool given_up_with_it) {
 
 py::object RdmaConnectionObject::ended() { return py::cast(std::make_unique<EndedConnection>(self())); }
 
-py::object RdmaConnectionObject::make_task(RdmaTaskKind kind, RdmaOperands operands, py::handle user_data,
-                                           bool submit) {
+py::object RdmaConnectionObject::rdma_for(RdmaTaskKind kind) const {
   if (rdma_ref_.is_none()) {
     raise(Status::not_connected, "rdma " + std::string(name_of(kind)) + ": " + describe() + " has ended; make another");
   }
-  operands.connection = self();
-  const py::object rdma = rdma_ref_;
-  return rdma.cast<RdmaObject&>().make_task(rdma, kind, std::move(operands), user_data, submit);
+  return rdma_ref_;
 }
 
 void RdmaConnectionObject::report_established() {

@@ -46,8 +46,8 @@ class RdmaConnectionObject {
   pybind11::object established(bool given_up_with_it = false);
   pybind11::object ended();
 
-  /// A task, submitted unless submit is false; user_data may be null.
-  pybind11::object make_task(RdmaTaskKind kind, RdmaOperands operands, pybind11::handle user_data, bool submit);
+  /// Python's Rdma, for a task of that kind; throws not_connected once the end was reported.
+  pybind11::object rdma_for(RdmaTaskKind kind) const;
 
   // What the engine reports.
   void report_established();

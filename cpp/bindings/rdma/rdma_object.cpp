@@ -2,7 +2,6 @@
 
 #include "convert/collectable.hpp"
 #include "convert/convert.hpp"
-#include "convert/raw_method.hpp"
 #include "memory/mmap_object.hpp"
 #include "rdma/rdma_settings.hpp"
 
@@ -56,7 +55,7 @@ Status take_slot(Rdma& rdma, RdmaTaskKind kind, RdmaConnection& connection, Rdma
 }  // namespace
 
 std::shared_ptr<Rdma> RdmaObject::create(const py::object& device, const py::object& num_tasks,
-                                         const py::dict& settings) {
+                                         const py::kwargs& settings) {
   std::shared_ptr<Rdma> rdma = Rdma::create(to_device(device).get());
   configure_tasks(*rdma, num_tasks);
   apply_settings(*rdma, settings);
@@ -65,7 +64,7 @@ std::shared_ptr<Rdma> RdmaObject::create(const py::object& device, const py::obj
 }
 
 RdmaObject::RdmaObject(py::object engine, const py::object& device, const py::object& num_tasks,
-                       const py::dict& settings, RdmaCallbacks callbacks, ContextOptions options)
+                       const py::kwargs& settings, RdmaCallbacks callbacks, ContextOptions options)
     : ContextObject(std::move(engine), device, create(device, num_tasks, settings), std::move(options)),
       callbacks_(std::move(callbacks)) {
   require_callback(callbacks_.on_request, "on_request");
@@ -219,49 +218,15 @@ void RdmaObject::state_entered(ContextState state) {
   }
 }
 
-py::object RdmaObject::make_task(py::handle self, RdmaTaskKind kind, RdmaOperands operands, py::handle user_data,
-                                 bool submit) {
-  engine().require_thread("make a task");
-  operands.require_types();
-  py::object object = take_spare(self, static_cast<std::size_t>(kind));
-  if (!object) [[unlikely]] {
-    object = new_task(self, kind, operands);
-  }
-  auto& task = object_of<RdmaTaskObject>(object.ptr());
-  task.prepare(std::move(operands));
-  if (user_data) task.set_user_data(py::reinterpret_borrow<py::object>(user_data));
-  if (submit) task.submit(SubmitFlags::flush, true);
-  return object;
-}
-
-py::object RdmaObject::new_task(py::handle self, RdmaTaskKind kind, const RdmaOperands& operands) {
+RdmaTask& RdmaObject::new_slot(RdmaTaskKind kind, const py::object& connection) {
   RdmaTask* slot = nullptr;
   const Status status = allocate_slot([&] {
     return kind == RdmaTaskKind::receive
                ? rdma().receive(nullptr, 0, slot)
-               : take_slot(rdma(), kind, *operands.connection.cast<RdmaConnectionObject&>().shared(), slot);
+               : take_slot(rdma(), kind, *connection.cast<RdmaConnectionObject&>().shared(), slot);
   });
-  if (status != Status::success) {
-    refuse(status, kind);
-  }
-  return TaskObject::publish(std::make_unique<RdmaTaskObject>(py::reinterpret_borrow<py::object>(self), *slot));
-}
-
-void RdmaObject::refuse(Status status, RdmaTaskKind kind) const {
-  const std::string what = "rdma " + std::string(name_of(kind)) + ": ";
-  if (status == Status::no_memory && rdma().num_tasks(kind) == 0) {
-    raise(status, what + "the context has no such tasks; give Rdma() num_tasks={\"" + std::string(name_of(kind)) +
-                      "\": ...}, on a device that has them (Rdma.is_task_supported)");
-  }
-  if (status == Status::no_memory) {
-    raise(status, what + "every one of the context's " + std::to_string(rdma().num_tasks(kind)) +
-                      " is taken; wait for one and drop or free() it, or give the context a larger num_tasks");
-  }
-  if (status == Status::not_connected) {
-    raise(status, what + "the connection is not established, or has ended");
-  }
-  raise(status, what + (status == Status::bad_state ? "the context is not running; start it first"
-                                                    : std::string(error_descr(status))));
+  if (status != Status::success) refuse_task(status, static_cast<std::size_t>(kind), name_of(kind));
+  return *slot;
 }
 
 int RdmaObject::traverse(visitproc visit, void* arg) const {

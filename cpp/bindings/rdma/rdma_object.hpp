@@ -32,7 +32,7 @@ class RdmaObject final : public ContextObject {
   /// num_tasks: an int, of each kind that the device has, or a dict of them by name. settings: DOCA's, by name; None
   /// where the default is wanted.
   RdmaObject(pybind11::object engine, const pybind11::object& device, const pybind11::object& num_tasks,
-             const pybind11::dict& settings, RdmaCallbacks callbacks, ContextOptions options);
+             const pybind11::kwargs& settings, RdmaCallbacks callbacks, ContextOptions options);
 
   Rdma& rdma() const noexcept { return static_cast<Rdma&>(context()); }
   /// Those whose end was not reported.
@@ -46,9 +46,8 @@ class RdmaObject final : public ContextObject {
   pybind11::object listen(std::uint16_t port);
   void stop_listening(std::uint16_t port);
 
-  /// self is Python's object for this; user_data may be null.
-  pybind11::object make_task(pybind11::handle self, RdmaTaskKind kind, RdmaOperands operands,
-                             pybind11::handle user_data, bool submit);
+  /// A slot for a task of that kind, without operands; throws why there is none.
+  RdmaTask& new_slot(RdmaTaskKind kind, const pybind11::object& connection);
 
   int traverse(visitproc visit, void* arg) const override;
   void clear() override;
@@ -61,7 +60,7 @@ class RdmaObject final : public ContextObject {
   friend class RequestedConnection;
 
   static std::shared_ptr<Rdma> create(const pybind11::object& device, const pybind11::object& num_tasks,
-                                      const pybind11::dict& settings);
+                                      const pybind11::kwargs& settings);
   static RdmaObject& of(std::uint64_t context_user_data) noexcept;
   static void requested(RdmaConnection& connection, std::uint64_t context_user_data);
   static void established(RdmaConnection& connection, std::uint64_t connection_user_data,
@@ -76,8 +75,6 @@ class RdmaObject final : public ContextObject {
   void tell(const pybind11::object& callback, const pybind11::object& connection);
   /// Those that ended without a report: requests that were rejected or given up.
   void forget_closed();
-  pybind11::object new_task(pybind11::handle self, RdmaTaskKind kind, const RdmaOperands& operands);
-  [[noreturn]] void refuse(Status status, RdmaTaskKind kind) const;
   /// Requests whose makers have given up, or that were answered out of turn.
   void forget_withdrawn();
   /// Turns everybody away whom no listener will take.

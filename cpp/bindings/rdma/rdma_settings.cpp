@@ -1,5 +1,6 @@
 #include "rdma/rdma_settings.hpp"
 
+#include "call/keywords.hpp"
 #include "convert/convert.hpp"
 #include "convert/parse.hpp"
 #include "task/task_object.hpp"
@@ -24,7 +25,7 @@ void set_number(Rdma& rdma, py::handle value, std::string_view name) {
   (rdma.*setter)(static_cast<Number>(to_u32(value, name, 0, std::numeric_limits<Number>::max())));
 }
 
-constexpr std::array<std::pair<std::string_view, Set>, 13> setters{{
+constexpr std::array<std::pair<const char*, Set>, 13> setters{{
     {"send_queue_size", set_number<&Rdma::set_send_queue_size, std::uint32_t>},
     {"recv_queue_size", set_number<&Rdma::set_recv_queue_size, std::uint32_t>},
     {"max_send_buf_list_len", set_number<&Rdma::set_max_send_buf_list_len, std::uint32_t>},
@@ -48,14 +49,10 @@ void configure(Rdma& rdma, RdmaTaskKind kind, py::handle count) {
 
 }  // namespace
 
-void apply_settings(Rdma& rdma, const py::dict& settings) {
-  for (const auto& [name, value] : settings) {
-    const auto text = name.cast<std::string>();
-    const auto found = std::ranges::find(setters, text, &std::pair<std::string_view, Set>::first);
-    if (found == setters.end()) {
-      throw py::type_error("Rdma() has no setting '" + text + "'");
-    }
-    if (!value.is_none()) found->second(rdma, value, found->first);
+void apply_settings(Rdma& rdma, const py::kwargs& given) {
+  for (const auto& [name, set] : setters) {
+    const py::object value = keyword(given, name);
+    if (!value.is_none()) set(rdma, value, name);
   }
 }
 

@@ -8,8 +8,8 @@
 
 namespace pydoca::bindings {
 
-/// Gives rdma each setting that is not None, by DOCA's name. Throws TypeError for a name that is none.
-void apply_settings(Rdma& rdma, const pybind11::dict& settings);
+/// Gives rdma each setting that is not None, by DOCA's name, among the keywords of its constructor.
+void apply_settings(Rdma& rdma, const pybind11::kwargs& given);
 
 /// num_tasks: an int, of each kind that the device has, or a dict of them by name.
 void configure_tasks(Rdma& rdma, const pybind11::object& num_tasks);

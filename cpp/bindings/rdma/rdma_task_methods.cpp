@@ -2,14 +2,12 @@
 
 #include <pydoca/rdma.hpp>
 
-#include "convert/parse.hpp"
-#include "convert/raw_method.hpp"
 #include "rdma/rdma_connection_object.hpp"
 #include "rdma/rdma_object.hpp"
+#include "task/library_task.hpp"
 
 #include <array>
 #include <cstddef>
-#include <cstdint>
 #include <utility>
 
 namespace pydoca::bindings {
@@ -18,73 +16,27 @@ namespace py = pybind11;
 
 namespace {
 
-/// A method's parameters are its task's operands, by their names; then come user_data and submit.
 template <RdmaTaskKind kind>
-constexpr auto parameter_names() {
-  constexpr TaskTraits traits = traits_of(kind);
-  constexpr std::size_t size = traits.num_operands();
-  std::array<const char*, size + 2> names{};
-  for (std::size_t i = 0; i < size; ++i) names[i] = name_of(traits.operands[i]).data();
-  names[size] = "user_data";
-  names[size + 1] = "submit";
-  return names;
+py::object take_task(PyObject* rdma, Operands operands, py::handle user_data, bool submit) {
+  operands.require_types();
+  const py::object connection = operands.connection;
+  return make_task<RdmaTaskObject, RdmaObject>(
+      rdma, static_cast<std::size_t>(kind), std::move(operands), user_data, submit,
+      [&](RdmaObject& context) -> RdmaTask& { return context.new_slot(kind, connection); });
 }
 
-void set_operand(RdmaOperands& operands, Operand operand, PyObject* value) {
-  switch (operand) {
-    case Operand::src:
-      operands.src = py::reinterpret_borrow<py::object>(value);
-      return;
-    case Operand::dst:
-      operands.dst = py::reinterpret_borrow<py::object>(value);
-      return;
-    case Operand::result:
-      operands.result = py::reinterpret_borrow<py::object>(value);
-      return;
-    case Operand::event:
-      operands.event = py::reinterpret_borrow<py::object>(value);
-      return;
-    case Operand::cmp_data:
-      operands.compare = to_u64(value, "cmp_data");
-      return;
-    case Operand::swap_data:
-      operands.operand = to_u64(value, "swap_data");
-      return;
-    case Operand::add_data:
-      operands.operand = to_u64(value, "add_data");
-      return;
-    case Operand::immediate_data:
-      operands.immediate = to_u32(value, "immediate_data");
-      return;
-    case Operand::none:
-      return;
-  }
+template <RdmaTaskKind kind>
+py::object take_task_of_connection(PyObject* self, Operands operands, py::handle user_data, bool submit) {
+  const py::object rdma = object_of<RdmaConnectionObject>(self).rdma_for(kind);
+  operands.connection = py::reinterpret_borrow<py::object>(self);
+  return take_task<kind>(rdma.ptr(), std::move(operands), user_data, submit);
 }
 
-/// A method of Connection, or of Rdma for a receive.
+/// A method of RdmaConnection, or of Rdma for a receive.
 template <RdmaTaskKind kind>
 PyObject* task(PyObject* self, PyObject* const* args, Py_ssize_t num_args, PyObject* keywords) {
-  static constexpr TaskTraits traits = traits_of(kind);
-  static constexpr std::size_t size = traits.num_operands();
-  static constexpr auto names = parameter_names<kind>();
-  static constexpr Parameters parameters{traits.name, names, size, size};
-  return guarded([&] {
-    const auto values = arguments<size + 2>(parameters, args, num_args, keywords);
-    RdmaOperands operands;
-    for (std::size_t i = 0; i < size; ++i) set_operand(operands, traits.operands[i], values[i]);
-    const bool submit = is_true(values[size + 1]);
-    if constexpr (kind == RdmaTaskKind::receive) {
-      return object_of<RdmaObject>(self)
-          .make_task(self, kind, std::move(operands), values[size], submit)
-          .release()
-          .ptr();
-    } else {
-      return object_of<RdmaConnectionObject>(self)
-          .make_task(kind, std::move(operands), values[size], submit)
-          .release()
-          .ptr();
-    }
-  });
+  constexpr auto make = kind == RdmaTaskKind::receive ? &take_task<kind> : &take_task_of_connection<kind>;
+  return task_method<traits_of(kind), make>(self, args, num_args, keywords);
 }
 
 }  // namespace

@@ -1,11 +1,11 @@
 #include <pydoca/sync_event.hpp>
 
-#include "convert/add_method.hpp"
+#include "call/add_method.hpp"
+#include "call/raw_method.hpp"
+#include "call/scope.hpp"
 #include "convert/bindings.hpp"
 #include "convert/convert.hpp"
 #include "convert/parse.hpp"
-#include "convert/raw_method.hpp"
-#include "convert/scope.hpp"
 #include "device/device_object.hpp"
 #include "sync_event/sync_event_object.hpp"
 
@@ -220,32 +220,13 @@ void bind_queries(py::classh<SyncEventObject>& type) {
   query("is_export_to_gpu_supported", &SyncEvent::is_export_to_gpu_supported, "Never here.");
 }
 
-void bind_remote_net(py::module_& module) {
-  py::classh<SyncEventRemoteNetObject> type(module, "SyncEventRemoteNet",
-                                            "An event of a network peer: an operand of RDMA tasks.");
-  type.def("close", &SyncEventRemoteNetObject::close, "Releases it; idempotent.")
-      .def_property_readonly("device", &SyncEventRemoteNetObject::device_ref, "The one that it was imported on.")
-      .def_property_readonly("closed", &SyncEventRemoteNetObject::is_closed, "Whether it was released.")
-      .def("__repr__", [](const SyncEventRemoteNetObject& self) {
-        return "<pydoca.SyncEventRemoteNet on " + self.get().device()->info().name() +
-               (self.is_closed() ? ", closed>" : ">");
-      });
-  bind_scope(type);
-}
-
-template <class Imported>
-std::unique_ptr<Imported> import_event(py::object device, const py::object& blob) {
-  return std::make_unique<Imported>(std::move(device), blob);
-}
-
-void add_imports() {
-  const py::type device = py::type::of<DeviceObject>();
-  add_method(device, "import_sync_event", &import_event<SyncEventObject>, "blob"_a,
+void add_import() {
+  const auto import_event = [](py::object from, const py::object& blob) {
+    return std::make_unique<SyncEventObject>(std::move(from), blob);
+  };
+  add_method(py::type::of<DeviceObject>(), "import_sync_event", import_event, "blob"_a,
              "The event that blob, made by SyncEvent.export_to_remote_pci() on the other side, describes; not started. "
              "Raises as import_mmap() does (doca_sync_event_create_from_export).");
-  add_method(device, "import_sync_event_remote_net", &import_event<SyncEventRemoteNetObject>, "blob"_a,
-             "The event of a network peer that blob, made by SyncEvent.export_to_remote_net(), describes. Raises as "
-             "import_mmap() does (doca_sync_event_remote_net_create_from_export).");
 }
 
 }  // namespace
@@ -260,8 +241,7 @@ void bind_sync_event(py::module_& module) {
   bind_event_properties(type);
   bind_queries(type);
   add_methods(type, event_operations());
-  bind_remote_net(module);
-  add_imports();
+  add_import();
 }
 
 }  // namespace pydoca::bindings

@@ -1,12 +1,13 @@
 #include <pydoca/sync_event_context.hpp>
 
+#include "call/keywords.hpp"
+#include "call/raw_method.hpp"
 #include "convert/bindings.hpp"
 #include "convert/convert.hpp"
 #include "convert/parse.hpp"
-#include "convert/raw_method.hpp"
 #include "sync_event/sync_event_context_object.hpp"
 #include "sync_event/sync_event_object.hpp"
-#include "task/awaitable.hpp"
+#include "task/library_task.hpp"
 
 #include <array>
 #include <memory>
@@ -23,15 +24,20 @@ constexpr std::array get_names{"user_data", "submit"};
 constexpr std::array notify_names{"value", "user_data", "submit"};
 constexpr std::array wait_names{"value", "mask", "user_data", "submit"};
 
-PyObject* make_task(PyObject* self, const SyncEventRequest& request) {
-  return object_of<SyncEventContextObject>(self).make_task(self, request).release().ptr();
+PyObject* take_task(PyObject* self, const SyncEventRequest& request) {
+  const auto new_slot = [&](SyncEventContextObject& context) -> SyncEventTask& { return context.new_slot(request); };
+  const auto kind = static_cast<std::size_t>(request.operation);
+  return make_task<SyncEventTaskObject, SyncEventContextObject>(self, kind, request, request.user_data, request.submit,
+                                                                new_slot)
+      .release()
+      .ptr();
 }
 
 PyObject* get_task(PyObject* self, PyObject* const* args, Py_ssize_t num_args, PyObject* keywords) {
   static constexpr Parameters parameters{"get", get_names, 0, 0};
   return guarded([&] {
     const auto [user_data, submit] = arguments<2>(parameters, args, num_args, keywords);
-    return make_task(self, {.operation = SyncEventOperation::get, .user_data = user_data, .submit = is_true(submit)});
+    return take_task(self, {.operation = SyncEventOperation::get, .user_data = user_data, .submit = is_true(submit)});
   });
 }
 
@@ -41,7 +47,7 @@ PyObject* notify(PyObject* self, PyObject* const* args, Py_ssize_t num_args, PyO
                                          notify_names, 1, 1};
   return guarded([&] {
     const auto [value, user_data, submit] = arguments<3>(parameters, args, num_args, keywords);
-    return make_task(
+    return take_task(
         self,
         {.operation = operation, .operand = to_u64(value, "value"), .user_data = user_data, .submit = is_true(submit)});
   });
@@ -59,7 +65,7 @@ PyObject* wait_task(PyObject* self, PyObject* const* args, Py_ssize_t num_args, 
                              .user_data = user_data,
                              .submit = is_true(submit)};
     if (mask != nullptr) request.mask = to_u64(mask, "mask");
-    return make_task(self, request);
+    return take_task(self, request);
   });
 }
 
@@ -115,18 +121,17 @@ void bind_event_task(py::module_& module) {
 }
 
 void bind_as_context(py::module_& module) {
-  const auto as_context = [](py::object self, py::object pe, const py::object& num_tasks, py::object on_completion,
-                             py::object on_error, py::object on_state_changed, py::object user_data) {
+  const auto as_context = [](py::object self, py::object pe, const py::object& num_tasks, const py::kwargs& options) {
     return std::make_unique<SyncEventContextObject>(std::move(pe), std::move(self), num_tasks,
-                                                    ContextOptions{std::move(on_completion), std::move(on_error),
-                                                                   std::move(on_state_changed), std::move(user_data)});
+                                                    ContextOptions::of(options));
   };
+  const std::string doc = signature(
+      {"pe, num_tasks=32, *", ContextOptions::keywords},
+      "The event in its asynchronous mode, for life. num_tasks: of every kind that the device has, or of some, as "
+      "{\"wait_eq\": 100, ...}.\nRaises BadStateError after start(), NotPermittedError a second time, "
+      "NotSupportedError for kinds that the device has not\n(doca_sync_event_as_ctx).");
   py::reinterpret_borrow<py::classh<SyncEventObject>>(module.attr("SyncEvent"))
-      .def("as_context", as_context, "pe"_a, "num_tasks"_a = 32, py::kw_only(), "on_completion"_a = py::none(),
-           "on_error"_a = py::none(), "on_state_changed"_a = py::none(), "user_data"_a = py::none(),
-           "The event in its asynchronous mode, for life. num_tasks: of every kind that the device has, or of some, as "
-           "{\"wait_eq\": 100, ...}.\nRaises BadStateError after start(), NotPermittedError a second time, "
-           "NotSupportedError for kinds that the device has not\n(doca_sync_event_as_ctx).");
+      .def("as_context", as_context, "pe"_a, "num_tasks"_a = 32, doc.c_str());
 }
 
 }  // namespace
@@ -139,15 +144,6 @@ void bind_sync_event_context(py::module_& module) {
       "owner\nstopped the event, leaves it running.");
   add_methods(type, context_operations());
   type.def_property_readonly("event", &SyncEventContextObject::event_ref, "The SyncEvent that it works on.")
-      .def(
-          "poll_until",
-          [](const py::object& self, const py::object& predicate, double interval) {
-            return bridge_module().attr("poll_until")(self, predicate, interval);
-          },
-          "predicate"_a, py::kw_only(), "interval"_a = 0.0,
-          "Awaits until predicate(value) is true, and gives that value: for devices without wait tasks, and conditions "
-          "that these do\nnot have. Looks with one get task, with a turn of the loop between looks, or interval "
-          "seconds.")
       .def_static(
           "is_supported",
           [](const DeviceInfo& info, const std::string& operation) {

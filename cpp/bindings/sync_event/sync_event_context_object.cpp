@@ -3,7 +3,6 @@
 #include "convert/collectable.hpp"
 #include "convert/convert.hpp"
 #include "convert/parse.hpp"
-#include "convert/raw_method.hpp"
 #include "sync_event/sync_event_object.hpp"
 
 #include <array>
@@ -145,40 +144,19 @@ SyncEventContextObject::SyncEventContextObject(py::object engine, py::object eve
   event_ref_.cast<SyncEventObject&>().made_context();
 }
 
-py::object SyncEventContextObject::make_task(py::handle self, const SyncEventRequest& request) {
-  engine().require_thread("make a task");
-  py::object object = take_spare(self, static_cast<std::size_t>(request.operation));
-  if (!object) [[unlikely]] {
-    object = new_task(self, request);
-  }
-  auto& task = object_of<SyncEventTaskObject>(object.ptr());
-  task.prepare(request);
-  if (request.user_data) task.set_user_data(py::reinterpret_borrow<py::object>(request.user_data));
-  if (request.submit) task.submit(SubmitFlags::flush, true);
-  return object;
-}
-
-py::object SyncEventContextObject::new_task(py::handle self, const SyncEventRequest& request) {
+SyncEventTask& SyncEventContextObject::new_slot(const SyncEventRequest& request) {
   SyncEventTask* slot = nullptr;
   const Status status = allocate_slot(
       [&] { return event_context().allocate(request.operation, request.operand, request.mask, 0, slot); });
   if (status != Status::success) {
-    refuse(status, request);
+    const DeviceInfo& info = context().device()->info();
+    const std::string_view name = name_of(request.operation);
+    if (!SyncEventContext::is_supported(info, request.operation)) {
+      raise(Status::not_supported, "sync event " + std::string(name) + ": " + no_waits(info, condition(request)));
+    }
+    refuse_task(status, static_cast<std::size_t>(request.operation), name);
   }
-  return TaskObject::publish(std::make_unique<SyncEventTaskObject>(py::reinterpret_borrow<py::object>(self), *slot));
-}
-
-void SyncEventContextObject::refuse(Status status, const SyncEventRequest& request) const {
-  const DeviceInfo& info = context().device()->info();
-  const std::string name(name_of(request.operation));
-  if (!SyncEventContext::is_supported(info, request.operation)) {
-    raise(Status::not_supported, "sync event " + name + ": " + no_waits(info, condition(request)));
-  }
-  if (status == Status::no_memory) {
-    raise(status, "sync event " + name + ": every one of the context's " + name +
-                      " tasks is taken; wait for one and drop or free() it, or give as_context() a larger num_tasks");
-  }
-  raise(status, "sync event " + name + ": the context is not running; start it first");
+  return *slot;
 }
 
 int SyncEventContextObject::traverse(visitproc visit, void* arg) const {

@@ -73,15 +73,13 @@ class SyncEventContextObject final : public ContextObject {
                          ContextOptions options);
 
   const pybind11::object& event_ref() const noexcept { return event_ref_; }
-  /// A task, submitted unless the request says otherwise; self is Python's object for this.
-  pybind11::object make_task(pybind11::handle self, const SyncEventRequest& request);
+  /// A slot for the task of a request; throws why there is none.
+  SyncEventTask& new_slot(const SyncEventRequest& request);
 
   int traverse(visitproc visit, void* arg) const override;
 
  private:
   SyncEventContext& event_context() const noexcept { return static_cast<SyncEventContext&>(context()); }
-  pybind11::object new_task(pybind11::handle self, const SyncEventRequest& request);
-  [[noreturn]] void refuse(Status status, const SyncEventRequest& request) const;
 
   pybind11::object event_ref_;
 };

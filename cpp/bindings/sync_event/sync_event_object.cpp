@@ -7,8 +7,7 @@
 #include "device/device_object.hpp"
 #include "loop/blocking_call.hpp"
 #include "memory/buf_object.hpp"
-#include "memory/mmap_object.hpp"
-#include "task/awaitable.hpp"
+#include "memory/sync_event_remote_net.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -22,23 +21,6 @@ namespace {
 
 /// A wait that ends within this costs less than handing the GIL over; seconds of Python's other threads it is not.
 constexpr std::chrono::nanoseconds held_time{2000};
-
-std::vector<std::byte> copy_of(const py::object& blob) {
-  // Another thread may change the caller's bytes while the GIL is released.
-  const auto held = HeldBuffer::of(blob);
-  const auto* const bytes = static_cast<const std::byte*>(held->data());
-  return {bytes, bytes + held->size()};
-}
-
-template <class Imported>
-std::shared_ptr<Imported> import(const py::object& device, const py::object& blob) {
-  const std::shared_ptr<Device> opened = to_device(device).get();
-  const std::vector<std::byte> bytes = copy_of(blob);
-  std::shared_ptr<Imported> imported;
-  call_blocking([&] { imported = Imported::create_from_export(opened, bytes); });
-  drain_log();
-  return imported;
-}
 
 py::bytes blob_of(const std::vector<std::byte>& blob) {
   return {reinterpret_cast<const char*>(blob.data()), blob.size()};
@@ -75,7 +57,7 @@ SyncEventObject::SyncEventObject(py::object device, const Options& options)
 }
 
 SyncEventObject::SyncEventObject(py::object device, const py::object& blob)
-    : device_(std::move(device)), buf_(py::none()), event_(import<SyncEvent>(device_, blob)) {}
+    : device_(std::move(device)), buf_(py::none()), event_(import_export<SyncEvent>(device_, blob)) {}
 
 void SyncEventObject::add_locations(const Options& options) {
   const std::shared_ptr<Device>& device = to_device(device_).get();
@@ -194,13 +176,6 @@ std::string_view SyncEventObject::state() const noexcept {
   if (has_context_) return "asynchronous";
   if (event_->is_started()) return "started";
   return stopped_ ? "stopped" : "not started";
-}
-
-SyncEventRemoteNetObject::SyncEventRemoteNetObject(py::object device, const py::object& blob)
-    : device_(std::move(device)), handle_(import<SyncEventRemoteNet>(device_, blob)) {}
-
-void SyncEventRemoteNetObject::enter() const {
-  if (is_closed()) raise(Status::bad_state, "sync event of the network: it is closed; import another");
 }
 
 }  // namespace pydoca::bindings

@@ -85,21 +85,4 @@ class SyncEventObject {
   bool closed_ = false;
 };
 
-/// The network peer's handle, an operand of tasks.
-class SyncEventRemoteNetObject {
- public:
-  SyncEventRemoteNetObject(pybind11::object device, const pybind11::object& blob);
-
-  SyncEventRemoteNet& get() const noexcept { return *handle_; }
-  const std::shared_ptr<SyncEventRemoteNet>& shared() const noexcept { return handle_; }
-  const pybind11::object& device_ref() const noexcept { return device_; }
-  bool is_closed() const noexcept { return handle_->is_closed(); }
-  void enter() const;
-  void close() noexcept { handle_->close(); }
-
- private:
-  pybind11::object device_;
-  std::shared_ptr<SyncEventRemoteNet> handle_;
-};
-
 }  // namespace pydoca::bindings

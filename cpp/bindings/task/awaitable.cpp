@@ -6,7 +6,6 @@
 #include "loop/blocking_call.hpp"
 #include "task/engine_object.hpp"
 
-#include <pybind11/gil_safe_call_once.h>
 #include <pybind11/stl.h>
 
 #include <algorithm>
@@ -28,12 +27,6 @@ constexpr std::chrono::microseconds spin_time{50};
 /// Python's signal handlers, and threads that want the GIL, wait no longer than this.
 constexpr std::chrono::milliseconds slice{10};
 constexpr std::size_t batch = 64;
-
-const py::object& log_drain() {
-  PYBIND11_CONSTINIT static py::gil_safe_call_once_and_store<py::object> storage;
-  const auto load = [] { return py::object(py::module_::import("pydoca._log").attr("drain")); };
-  return storage.call_once_and_store_result(load).get_stored();
-}
 
 void run_signal_handlers() {
   if (PyErr_CheckSignals() != 0) throw py::error_already_set();
@@ -99,13 +92,6 @@ class Wait {
 
 }  // namespace
 
-py::module_ bridge_module() {
-  PYBIND11_CONSTINIT static py::gil_safe_call_once_and_store<py::module_> storage;
-  return storage.call_once_and_store_result([] { return py::module_::import("pydoca._aio"); }).get_stored();
-}
-
-void drain_log() { log_drain()(); }
-
 void Waiters::discard(const py::object& future) {
   std::erase_if(futures_, [&](const py::object& other) { return other.is(future); });
 }
@@ -133,8 +119,6 @@ void block_until(EngineObject& engine, const std::function<bool()>& done, std::o
   drain_log();
 }
 
-py::object step_of_iteration(const py::object& awaitable) { return bridge_module().attr("take_event")(awaitable); }
-
 py::object Awaitable::wait(std::optional<double> timeout) {
   try {
     block_until(engine(), [this] { return ready(); }, timeout, what());
@@ -148,9 +132,6 @@ py::object Awaitable::wait(std::optional<double> timeout) {
 void bind_awaitable(py::module_& module) {
   py::classh<Awaitable>(module, "Awaitable",
                         "What an engine will deliver: awaited in an event loop, or waited for without one.")
-      .def(
-          "__await__", [](const py::object& self) { return bridge_module().attr("await_event")(self); },
-          "Giving up (cancelling) takes effect at once and loses nothing.")
       .def("wait", &Awaitable::wait, "timeout"_a = py::none(),
            "Progresses until it is there and returns it. timeout in seconds, None for no limit; raises TimeOutError.")
       .def_property_readonly("_engine", [](Awaitable& self) { return py::cast(&self.engine()); })

@@ -1,6 +1,8 @@
 /// How Python waits for what an engine delivers: futures for those in an event loop, a blocking wait for the others.
 #pragma once
 
+#include "convert/python.hpp"
+
 #include <pybind11/pybind11.h>
 
 #include <cstddef>
@@ -12,12 +14,6 @@
 namespace pydoca::bindings {
 
 class EngineObject;
-
-/// The module pydoca._aio, imported on the first call: who never awaits does without asyncio.
-[[nodiscard]] pybind11::module_ bridge_module();
-
-/// Hands the engine's log records to logging; for the end of control-path calls and blocking calls.
-void drain_log();
 
 /// The futures of those who wait for one thing to happen, one each: who is cancelled takes nothing from the others.
 class Waiters {
@@ -58,10 +54,6 @@ class Awaitable {
   /// Progresses until ready, then takes. timeout in seconds; none: no limit.
   pybind11::object wait(std::optional<double> timeout);
 };
-
-/// What __anext__ gives: a coroutine that awaits it. anext(iterator, default) asks for __await__ at every step, and
-/// must find the wait that it has begun.
-[[nodiscard]] pybind11::object step_of_iteration(const pybind11::object& awaitable);
 
 /// Progresses the engine in this thread until done(): spins briefly, then sleeps without the GIL, in slices after which
 /// Python's signal handlers run. Throws TimeOutError after timeout seconds (InvalidValueError when it is not a time),

@@ -41,10 +41,7 @@ void bind_context_life(Class& type) {
           "Starts it, unless that was done, and waits until it runs.")
       .def(
           "__exit__", [](ContextObject& self, const py::args&) { self.leave(); },
-          "Stops it, progresses until it is IDLE (5 s at most, then TimeOutError), and closes it.")
-      .def("__aenter__", [](const py::object& self) { return bridge_module().attr("enter_context")(self); })
-      .def("__aexit__",
-           [](const py::object& self, const py::args&) { return bridge_module().attr("leave_context")(self); });
+          "Stops it, progresses until it is IDLE (5 s at most, then TimeOutError), and closes it.");
 }
 
 template <typename Class>

@@ -1,9 +1,9 @@
 #include <pydoca/progress_engine.hpp>
 
+#include "call/raw_method.hpp"
 #include "convert/bindings.hpp"
 #include "convert/collectable.hpp"
 #include "convert/convert.hpp"
-#include "convert/raw_method.hpp"
 #include "task/awaitable.hpp"
 #include "task/engine_object.hpp"
 #include "task/quarantine.hpp"
@@ -109,8 +109,6 @@ std::string engine_repr(const EngineObject& self) {
          std::to_string(engine.num_inflight_tasks()) + " task(s) in flight>";
 }
 
-py::module_ gather_module() { return py::module_::import("pydoca._gather"); }
-
 void bind_mode(py::module_& module) {
   py::native_enum<EventMode>(module, "EventMode", "enum.IntEnum", "How the notification handle is used.")
       .value("PROGRESS_SELECTIVE", EventMode::progress_selective, "Clear the notification after each wake-up.")
@@ -135,18 +133,7 @@ void bind_progress(Class& type) {
            "progress\n"
            "submits, as try_submit does; it is woken for that. A submission that fails is the task's failed "
            "completion.\n"
-           "Raises BadStateError for a task in flight or freed, InvalidValueError for another engine's.")
-      .def(
-          "gather",
-          [](const py::object& self, const py::object& tasks) { return gather_module().attr("gather")(self, tasks); },
-          "tasks"_a,
-          "Awaits all tasks and returns them as a list; raises the first failed one's error, when all have completed.")
-      .def(
-          "as_completed",
-          [](const py::object& self, const py::object& tasks) {
-            return gather_module().attr("as_completed")(self, tasks);
-          },
-          "tasks"_a, "Iterates (async for) over the tasks in the order of their completion.");
+           "Raises BadStateError for a task in flight or freed, InvalidValueError for another engine's.");
 }
 
 template <typename Class>
@@ -191,10 +178,7 @@ void bind_engine_life(Class& type) {
            })
       .def(
           "__exit__", [](EngineObject& self, const py::args&) { self.leave(); },
-          "Stops and closes the contexts that are still open, newest first, then closes the engine.")
-      .def("__aenter__", [](const py::object& self) { return bridge_module().attr("enter_engine")(self); })
-      .def("__aexit__",
-           [](const py::object& self, const py::args&) { return bridge_module().attr("leave_engine")(self); });
+          "Stops and closes the contexts that are still open, newest first, then closes the engine.");
 }
 
 PyObject* turn(PyObject* self, PyObject* const* args, Py_ssize_t num_args, PyObject* keywords) {
@@ -267,7 +251,7 @@ void bind_progress_engine(py::module_& module) {
   bind_engine_life(type);
   bind_inside(type);
   add_methods(type, turns());
-  py::module_::import("atexit").attr("register")(py::cpp_function(&EngineObject::end_all));
+  module.def("end_all_engines", &EngineObject::end_all);
   type.def_property_readonly(
           "latency", [](const EngineObject& self) { return name_of(self.turn().latency()); },
           "\"low\", \"balanced\" or \"power\": what an event loop trades for speed.")

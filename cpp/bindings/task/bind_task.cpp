@@ -1,10 +1,11 @@
 #include <pydoca/task.hpp>
 
+#include "call/raw_method.hpp"
 #include "convert/bindings.hpp"
 #include "convert/collectable.hpp"
 #include "convert/convert.hpp"
 #include "convert/parse.hpp"
-#include "convert/raw_method.hpp"
+#include "task/library_task.hpp"
 #include "task/task_awaiter.hpp"
 #include "task/task_object.hpp"
 
@@ -109,6 +110,23 @@ void bind_task_properties(Class& type) {
           "future"_a);
 }
 
+/// Binds the operands that tasks of several libraries have, by DOCA's names.
+void bind_library_task(py::module_& module) {
+  py::classh<LibraryTaskObject, TaskObject> type(module, "LibraryTask", "A task that works on bufs.");
+  const auto buf = [&](const char* name, py::object Operands::* which, Operand operand, const char* doc) {
+    type.def_property(
+        name, [which](const LibraryTaskObject& self) { return self.operands().*which; },
+        [which, operand](LibraryTaskObject& self, py::object value) { self.set_buf(which, operand, std::move(value)); },
+        doc);
+  };
+  buf("src", &Operands::src, Operand::src,
+      "The Buf whose data goes; None where the kind has none, and once the task is freed. Setting raises InUseError in "
+      "flight.");
+  buf("dst", &Operands::dst, Operand::dst,
+      "The Buf that is filled, or that an atomic changes; None where the kind has none, and once the task is freed.\n"
+      "Setting raises InUseError in flight.");
+}
+
 std::string task_repr(const TaskObject& task) {
   const char* const state = task.in_flight() ? "in flight" : task.done() ? "done" : "not submitted";
   return "<pydoca task: " + task.describe() + ", " + state + ">";
@@ -138,6 +156,7 @@ void bind_task(py::module_& module) {
   add_methods(type, submissions());
   bind_task_properties(type);
   type.def("__repr__", task_repr);
+  bind_library_task(module);
 }
 
 }  // namespace pydoca::bindings

@@ -1,5 +1,6 @@
 #include "task/context_object.hpp"
 
+#include "call/keywords.hpp"
 #include "convert/collectable.hpp"
 #include "convert/convert.hpp"
 #include "task/task_object.hpp"
@@ -10,6 +11,11 @@
 namespace pydoca::bindings {
 
 namespace py = pybind11;
+
+ContextOptions ContextOptions::of(const py::kwargs& given) {
+  return {keyword(given, "on_completion"), keyword(given, "on_error"), keyword(given, "on_state_changed"),
+          keyword(given, "user_data")};
+}
 
 ContextObject::ContextObject(py::object engine, py::object device, std::shared_ptr<Context> context,
                              ContextOptions options)
@@ -109,6 +115,10 @@ void ContextObject::leave() {
     block_until(*engine_, is_idle, close_timeout, "close " + std::string(context_->kind()));
   }
   close();
+}
+
+void ContextObject::refuse_task(Status status, std::size_t kind, std::string_view name) const {
+  raise(status, context_->explain_allocation(status, kind, name));
 }
 
 void ContextObject::add_task(TaskObject& task) noexcept {

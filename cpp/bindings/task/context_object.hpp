@@ -21,6 +21,11 @@ class TaskObject;
 
 /// What every context is told by its constructor's keywords; None where nothing is wanted.
 struct ContextOptions {
+  /// In the form that signature() takes.
+  static constexpr std::string_view keywords =
+      "on_completion=None, on_error=None, on_state_changed=None, user_data=None";
+  static ContextOptions of(const pybind11::kwargs& given);
+
   pybind11::object on_completion;     ///< (task, task.user_data, context.user_data)
   pybind11::object on_error;          ///< the same, for failed tasks
   pybind11::object on_state_changed;  ///< (context.user_data, context, previous, next)
@@ -79,6 +84,9 @@ class ContextObject {
     while (status == Status::no_memory && reclaim_slot()) status = allocate();
     return status;
   }
+
+  /// Throws status, which allocating a task of that kind answered.
+  [[noreturn]] void refuse_task(Status status, std::size_t kind, std::string_view name) const;
 
   /// A task was given up: nothing more is submitted until the context was stopped and is idle.
   void fault() noexcept { faulted_ = true; }

@@ -218,7 +218,7 @@ void EngineObject::report_faults() {
   }
   py::object raised = interrupt;
   if (!errors.empty()) {
-    py::object group = py::module_::import("builtins").attr("ExceptionGroup")("callbacks of pydoca raised", errors);
+    py::object group = py::handle(PyExc_BaseExceptionGroup)("callbacks of pydoca raised", errors);
     if (interrupt) PyException_SetContext(interrupt.ptr(), group.release().ptr());
     if (!interrupt) raised = std::move(group);
   }

@@ -1,7 +1,7 @@
 #include "task/task_awaiter.hpp"
 
+#include "call/raw_method.hpp"
 #include "convert/convert.hpp"
-#include "convert/raw_method.hpp"
 #include "loop/stop_iteration.hpp"
 #include "task/awaitable.hpp"
 #include "task/engine_object.hpp"

@@ -1,9 +1,8 @@
 #include "task/task_object.hpp"
 
+#include "call/raw_method.hpp"
 #include "convert/collectable.hpp"
 #include "convert/convert.hpp"
-#include "convert/raw_method.hpp"
-#include "device/device_object.hpp"
 #include "task/quarantine.hpp"
 
 #include <algorithm>
@@ -31,7 +30,7 @@ class EnteredVariables {
   py::object variables_;
 };
 
-bool is_dev_mode() { return py::module_::import("sys").attr("flags").attr("dev_mode").cast<bool>(); }
+bool is_dev_mode() { return py::handle(PySys_GetObject("flags")).attr("dev_mode").cast<bool>(); }
 
 [[noreturn]] void refuse_quarantined(const std::string& what, const Buf& buf, const TaskObject& holder) {
   const py::str text = py::str(

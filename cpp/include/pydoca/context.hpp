@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
 
 namespace pydoca::detail {
@@ -62,6 +63,8 @@ class Context : public std::enable_shared_from_this<Context> {
   std::size_t num_inflight_tasks() const noexcept { return inflight_; }
   /// Taken from the pools and not freed, in flight or not.
   std::size_t num_allocated_tasks() const noexcept { return allocated_; }
+  /// Why allocating a task answered status, in one sentence. kind: its place in the library's table; name: "memcpy".
+  std::string explain_allocation(Status status, std::size_t kind, std::string_view name) const;
   /// Posts tasks that were submitted without SubmitFlags::flush.
   virtual void flush_tasks() noexcept {}
 

@@ -5,6 +5,7 @@
 #include "pydoca/device.hpp"
 #include "pydoca/status.hpp"
 #include "pydoca/task.hpp"
+#include "pydoca/task_traits.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -17,6 +18,10 @@ class DmaMemcpyTask;
 }  // namespace pydoca::library
 
 namespace pydoca {
+
+/// The one task of the library.
+inline constexpr TaskTraits dma_memcpy{
+    .name = "memcpy", .operands = {Operand::src, Operand::dst}, .sends = Operand::src, .fills = Operand::dst};
 
 /// Copies src's data, in list order, to dst's tailrooms; on success dst's data_len grows by the copied length. On
 /// failure part of dst may have been written. Overlap of src and dst is undefined.

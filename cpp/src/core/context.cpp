@@ -163,6 +163,24 @@ void Context::abandon() noexcept {
   *engine_inflight_ -= inflight_;
 }
 
+std::string Context::explain_allocation(Status status, std::size_t kind, std::string_view name) const {
+  const std::string what = std::string(this->kind()) + " " + std::string(name) + ": ";
+  const std::uint32_t num_tasks = pools_[kind].num_tasks();
+  if (status == Status::no_memory && num_tasks == 0) {
+    return what + "the context has no such tasks; give it num_tasks={\"" + std::string(name) +
+           "\": ...}, on a device that has them";
+  }
+  if (status == Status::no_memory) {
+    return what + "every one of the context's " + std::to_string(num_tasks) +
+           " tasks is taken; wait for one and drop or free() it, or give the context a larger num_tasks";
+  }
+  if (status == Status::not_connected) {
+    return what + "the connection is not established, or has ended";
+  }
+  return what + (status == Status::bad_state ? "the context is not running; start it first"
+                                             : std::string(error_descr(status)));
+}
+
 void Context::reject(Task& task, Status status) noexcept {
   task.status_ = status;
   task.pool_->callback(status)(task, task.user_data_, user_data_);

@@ -1,4 +1,4 @@
-#include "convert/require_init.hpp"
+#include "call/require_init.hpp"
 
 #include <cstddef>
 

@@ -1,7 +1,11 @@
-#include "convert/raw_method.hpp"
+#include "call/parameters.hpp"
+
+#include "convert/nearest.hpp"
 
 #include <algorithm>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace pydoca::bindings {
 
@@ -13,12 +17,17 @@ namespace {
   throw py::type_error(std::string(parameters.method) + "() " + why);
 }
 
+[[noreturn]] void refuse_keyword(const Parameters& parameters, const std::string& keyword) {
+  const std::vector<std::string_view> known(parameters.names.begin(), parameters.names.end());
+  const std::string nearest = nearest_to(keyword, known);
+  refuse(parameters, "got an unexpected keyword argument '" + keyword + "'" +
+                         (nearest.empty() ? "" : "; did you mean '" + nearest + "'?"));
+}
+
 std::size_t index_of(const Parameters& parameters, PyObject* keyword) {
   const auto is_it = [&](const char* name) { return PyUnicode_CompareWithASCIIString(keyword, name) == 0; };
   const auto found = std::ranges::find_if(parameters.names, is_it);
-  if (found == parameters.names.end()) {
-    refuse(parameters, "got an unexpected keyword argument '" + py::handle(keyword).cast<std::string>() + "'");
-  }
+  if (found == parameters.names.end()) refuse_keyword(parameters, py::handle(keyword).cast<std::string>());
   return static_cast<std::size_t>(found - parameters.names.begin());
 }
 
@@ -34,22 +43,14 @@ void sort_arguments(const Parameters& parameters, PyObject* const* args, Py_ssiz
   std::copy_n(args, num_positional, values.begin());
   const Py_ssize_t num_keywords = keywords != nullptr ? PyTuple_GET_SIZE(keywords) : 0;
   for (Py_ssize_t i = 0; i < num_keywords; ++i) {
-    PyObject*& value = values[index_of(parameters, PyTuple_GET_ITEM(keywords, i))];
-    if (value != nullptr) {
-      refuse(parameters, "got an argument twice");
+    const std::size_t index = index_of(parameters, PyTuple_GET_ITEM(keywords, i));
+    if (values[index] != nullptr) {
+      refuse(parameters, std::string("got the argument '") + parameters.names[index] + "' twice");
     }
-    value = args[num_args + i];
+    values[index] = args[num_args + i];
   }
   for (std::size_t i = 0; i < parameters.num_required; ++i) {
     if (values[i] == nullptr) refuse(parameters, std::string("needs the argument '") + parameters.names[i] + "'");
-  }
-}
-
-void add_methods(py::handle type, std::span<PyMethodDef> methods) {
-  for (PyMethodDef& method : methods) {
-    PyObject* const descriptor = PyDescr_NewMethod(reinterpret_cast<PyTypeObject*>(type.ptr()), &method);
-    if (descriptor == nullptr) throw py::error_already_set();
-    py::setattr(type, method.ml_name, py::reinterpret_steal<py::object>(descriptor));
   }
 }
 

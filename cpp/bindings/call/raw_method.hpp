@@ -2,10 +2,12 @@
 /// work.
 #pragma once
 
+#include "call/parameters.hpp"
 #include "convert/view.hpp"
 
 #include <pybind11/pybind11.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <span>
@@ -43,32 +45,31 @@ T& object_of(PyObject* self) {
   return value != nullptr ? *static_cast<T*>(value) : cast_object_of<T>(self);
 }
 
-/// What a method takes: names in order, of which the first num_required must be given and those from num_positional on
-/// by keyword only.
-struct Parameters {
-  const char* method;
-  std::span<const char* const> names;
-  std::size_t num_required;
-  std::size_t num_positional;
-};
-
-/// Sorts what METH_FASTCALL | METH_KEYWORDS hands over into values, one per name, null where nothing was given. Throws
-/// TypeError as Python would.
-void sort_arguments(const Parameters& parameters, PyObject* const* args, Py_ssize_t num_args, PyObject* keywords,
-                    std::span<PyObject*> values);
-
-/// The same, at once for what is called most: positional arguments alone.
+/// sort_arguments(), at once for the most frequent calls: those without keywords.
 template <std::size_t num_names>
 std::array<PyObject*, num_names> arguments(const Parameters& parameters, PyObject* const* args, Py_ssize_t num_args,
                                            PyObject* keywords) {
   std::array<PyObject*, num_names> values{};
-  if (keywords == nullptr && num_args == 1 && parameters.num_required <= 1 && parameters.num_positional >= 1)
-      [[likely]] {
-    values[0] = args[0];
+  const auto count = static_cast<std::size_t>(num_args);
+  if (keywords == nullptr && parameters.num_required <= count && count <= parameters.num_positional) [[likely]] {
+    std::copy_n(args, count, values.begin());
   } else {
     sort_arguments(parameters, args, num_args, keywords, values);
   }
   return values;
+}
+
+/// The C++ object of an argument that must be a T; wanted ("a pydoca.Buf") names it in the TypeError for another.
+template <class T>
+T& argument_of(PyObject* value, const char* wanted) {
+  static const auto* const bound = reinterpret_cast<PyTypeObject*>(pybind11::type::of<T>().ptr());
+  if (Py_TYPE(value) == bound) [[likely]] {
+    return object_of<T>(value);
+  }
+  if (!pybind11::isinstance<T>(value)) {
+    throw pybind11::type_error(std::string(wanted) + " is needed, not " + Py_TYPE(value)->tp_name);
+  }
+  return cast_object_of<T>(value);
 }
 
 /// The truth of an argument such as submit, which is true where nothing was given.
@@ -87,6 +88,14 @@ inline PyMethodDef raw_method(const char* name, RawFunction* function, const cha
   return {name, untyped, METH_FASTCALL | METH_KEYWORDS, doc};
 }
 
+/// A property whose getter and setter (null: it cannot be set) are PyGetSetDef's.
+inline PyGetSetDef raw_property(const char* name, getter get, setter set, const char* doc) noexcept {
+  return {name, get, set, doc, nullptr};
+}
+
+/// Gives the class these properties; they must live as long as the program.
+void add_properties(pybind11::handle type, std::span<PyGetSetDef> properties);
+
 /// Gives the class these methods; they must live as long as the program.
 void add_methods(pybind11::handle type, std::span<PyMethodDef> methods);
 
@@ -98,6 +107,18 @@ PyObject* guarded(const Call& call) noexcept {
   } catch (...) {
     set_python_error();
     return nullptr;
+  }
+}
+
+/// The same for a setter: 0, or -1 with the Python error.
+template <class Call>
+int guarded_setting(const Call& call) noexcept {
+  try {
+    call();
+    return 0;
+  } catch (...) {
+    set_python_error();
+    return -1;
   }
 }
 

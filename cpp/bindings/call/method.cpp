@@ -1,0 +1,278 @@
+#include "call/method.hpp"
+
+#include "call/parameters.hpp"
+#include "convert/view.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <structmember.h>
+#include <vector>
+
+namespace pydoca::bindings {
+
+namespace py = pybind11;
+
+namespace {
+
+using Record = py::detail::function_record;
+
+/// Parameters without self.
+constexpr std::size_t max_parameters = 40;
+
+/// A function of pybind11's and what Python asks of a function. Lives as long as the program.
+struct Method {
+  PyObject ob_base;
+  vectorcallfunc vectorcall;
+  PyObject* function;
+  PyObject* name;
+  PyObject* qualified_name;
+  PyObject* module_name;
+  PyObject* signature;
+  PyObject* doc;
+  PyObject* called;                       ///< its name in errors: of a constructor, the class's
+  const std::vector<std::string>* names;  ///< of its parameters; null: pybind11 checks the arguments
+  std::size_t num_required;
+  std::size_t num_positional;
+  std::size_t num_bound;  ///< 1: the first argument is self
+};
+
+const Method& method_of(PyObject* self) noexcept { return *reinterpret_cast<const Method*>(self); }
+
+void require_fitting(const Method& method, PyObject* const* args, std::size_t num_args, PyObject* keywords) {
+  const char* const called = PyUnicode_AsUTF8(method.called);
+  if (num_args < method.num_bound) throw py::type_error(std::string(called) + "() needs an object to work on");
+  std::array<const char*, max_parameters> names{};
+  std::ranges::transform(*method.names, names.begin(), &std::string::c_str);
+  std::array<PyObject*, max_parameters> values{};
+  const std::size_t size = method.names->size();
+  sort_arguments({called, std::span(names).first(size), method.num_required, method.num_positional},
+                 args + method.num_bound, static_cast<Py_ssize_t>(num_args - method.num_bound), keywords,
+                 std::span(values).first(size));
+}
+
+PyObject* call(PyObject* self, PyObject* const* args, std::size_t flags_and_num_args, PyObject* keywords) {
+  const Method& method = method_of(self);
+  const auto num_args = static_cast<std::size_t>(PyVectorcall_NARGS(flags_and_num_args));
+  const std::size_t num_given = num_args - method.num_bound;
+  const bool plain = keywords == nullptr && num_given >= method.num_required && num_given <= method.num_positional;
+  if (!plain && method.names != nullptr) {
+    try {
+      require_fitting(method, args, num_args, keywords);
+    } catch (...) {
+      set_python_error();
+      return nullptr;
+    }
+  }
+  return PyObject_Vectorcall(method.function, args, flags_and_num_args, keywords);
+}
+
+PyObject* bind(PyObject* self, PyObject* instance, PyObject* /*type*/) {
+  return instance == nullptr || method_of(self).num_bound == 0 ? Py_NewRef(self) : PyMethod_New(self, instance);
+}
+
+PyObject* represent(PyObject* self) {
+  const Method& method = method_of(self);
+  return PyUnicode_FromFormat("<function %U.%U>", method.module_name, method.qualified_name);
+}
+
+constexpr PyMemberDef member(const char* name, std::size_t offset) {
+  return {name, T_OBJECT, static_cast<Py_ssize_t>(offset), READONLY, nullptr};
+}
+
+PyTypeObject make_type() {
+  static std::array members{
+      member("__name__", offsetof(Method, name)),
+      member("__qualname__", offsetof(Method, qualified_name)),
+      member("__module__", offsetof(Method, module_name)),
+      member("__text_signature__", offsetof(Method, signature)),
+      member("__doc__", offsetof(Method, doc)),
+      PyMemberDef{},
+  };
+  PyTypeObject type{};
+  type.ob_base = {PyObject_HEAD_INIT(nullptr) 0};
+  type.tp_name = "pydoca.method";
+  type.tp_basicsize = sizeof(Method);
+  type.tp_vectorcall_offset = offsetof(Method, vectorcall);
+  // Calls through an instance need no bound method.
+  type.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR |
+                  Py_TPFLAGS_DISALLOW_INSTANTIATION;
+  type.tp_call = &PyVectorcall_Call;
+  type.tp_descr_get = &bind;
+  type.tp_repr = &represent;
+  type.tp_members = members.data();
+  return type;
+}
+
+PyTypeObject* method_type() {
+  static PyTypeObject type = make_type();
+  if (type.tp_dict == nullptr && PyType_Ready(&type) != 0) throw py::error_already_set();
+  return &type;
+}
+
+/// A parameter, without self.
+struct Parameter {
+  std::string name;
+  std::string value;  ///< the default as text; empty: it must be given
+};
+
+/// How a function is called.
+struct Signature {
+  std::vector<Parameter> parameters;
+  std::size_t num_positional = 0;
+  bool is_complete = true;  ///< parameters are all that it takes
+  std::string text;         ///< as __text_signature__ has it
+  std::string doc;
+};
+
+std::size_t num_fixed(const Record& record) {
+  return record.nargs - (record.has_args ? 1U : 0U) - (record.has_kwargs ? 1U : 0U);
+}
+
+/// What is not a literal would keep inspect from reading the signature.
+std::string default_of(const py::detail::argument_record& argument) {
+  if (!argument.value) return "";
+  return argument.descr != nullptr && *argument.descr != '<' ? argument.descr : "...";
+}
+
+Signature signature_of_record(const Record& record) {
+  Signature signature;
+  const std::size_t num_bound = record.is_method ? 1 : 0;
+  for (std::size_t i = num_bound; i < record.args.size(); ++i) {
+    signature.parameters.push_back({record.args[i].name, default_of(record.args[i])});
+  }
+  const std::size_t positional = std::min<std::size_t>(record.nargs_pos, num_fixed(record));
+  signature.num_positional = positional - num_bound;
+  signature.is_complete = !record.has_args && !record.has_kwargs && record.next == nullptr &&
+                          signature.parameters.size() == num_fixed(record) - num_bound;
+  if (record.doc != nullptr) signature.doc = record.doc;
+  return signature;
+}
+
+/// (a, b=1, *, c=None): the signature with which the doc begins.
+Signature declared_signature(std::string_view doc) {
+  constexpr std::string_view end = ")\n--\n\n";
+  Signature signature;
+  const std::size_t length = doc.find(end);
+  signature.doc = doc.substr(length + end.size());
+  std::string_view rest = doc.substr(1, length - 1);
+  bool by_keyword = false;
+  while (!rest.empty()) {
+    const std::string_view part = rest.substr(0, rest.find(", "));
+    rest.remove_prefix(std::min(rest.size(), part.size() + 2));
+    const std::size_t equal = part.find('=');
+    if (part == "*") {
+      by_keyword = true;
+    } else {
+      signature.parameters.push_back(
+          {std::string(part.substr(0, equal)), equal < part.size() ? std::string(part.substr(equal + 1)) : ""});
+      signature.num_positional += by_keyword ? 0 : 1;
+    }
+  }
+  return signature;
+}
+
+std::string text_of(const Signature& signature, const Record& record) {
+  std::string text = record.is_method ? "(self, /" : "(";
+  const auto add = [&](const std::string& part) { text.append(text.size() == 1 ? "" : ", ").append(part); };
+  if (!signature.is_complete && !record.has_args && !record.has_kwargs) add("*args");
+  for (std::size_t i = 0; i < signature.parameters.size(); ++i) {
+    if (i == signature.num_positional) add("*");
+    const auto& [name, value] = signature.parameters[i];
+    add(value.empty() ? name : name + "=" + value);
+  }
+  if (record.has_args) add("*args");
+  if (record.has_kwargs && !signature.is_complete) add("**kwargs");
+  return text + ")";
+}
+
+Signature signature_of(const Record& record) {
+  const bool is_declared = record.doc != nullptr && *record.doc == '(';
+  Signature signature = is_declared ? declared_signature(record.doc) : signature_of_record(record);
+  signature.text = text_of(signature, record);
+  return signature;
+}
+
+/// What is not complete is left to pybind11.
+void add_parameters(Method& method, const Signature& signature) {
+  method.num_positional = max_parameters;
+  if (!signature.is_complete) return;
+  auto names = std::make_unique<std::vector<std::string>>();
+  for (const Parameter& parameter : signature.parameters) names->push_back(parameter.name);
+  if (names->size() > max_parameters) throw std::length_error("a method has too many parameters");
+  const auto optional = std::ranges::find_if_not(signature.parameters, &std::string::empty, &Parameter::value);
+  method.num_required = static_cast<std::size_t>(optional - signature.parameters.begin());
+  method.num_positional = signature.num_positional;
+  method.names = names.release();
+}
+
+PyObject* text(const std::string& text) { return py::str(text).release().ptr(); }
+
+/// Null for what is not a function of pybind11's.
+py::object present(PyObject* function, const std::string& owner, const std::string& module_name) {
+  const Record* const record = PyCFunction_Check(function) != 0 && PyCFunction_GET_SELF(function) != nullptr
+                                   ? py::detail::function_record_ptr_from_PyObject(PyCFunction_GET_SELF(function))
+                                   : nullptr;
+  if (record == nullptr) return {};
+  Method* const method = PyObject_New(Method, method_type());
+  if (method == nullptr) throw py::error_already_set();
+  auto object = py::reinterpret_steal<py::object>(&method->ob_base);
+  const Signature signature = signature_of(*record);
+  const std::string name = record->name;
+  const std::string called = name == "__init__" ? owner.substr(0, owner.size() - 1) : name;
+  *method = {method->ob_base,
+             &call,
+             Py_NewRef(function),
+             text(name),
+             text(owner + name),
+             text(module_name),
+             text(signature.text),
+             text(signature.doc),
+             text(called),
+             nullptr,
+             0,
+             0,
+             record->is_method ? 1U : 0U};
+  add_parameters(*method, signature);
+  return object;
+}
+
+PyObject* function_of(PyObject* attribute) {
+  return PyInstanceMethod_Check(attribute) != 0 ? PyInstanceMethod_Function(attribute) : attribute;
+}
+
+void present_class(py::handle type) {
+  const auto attributes = py::reinterpret_borrow<py::dict>(reinterpret_cast<PyTypeObject*>(type.ptr())->tp_dict);
+  const std::string owner = type.attr("__qualname__").cast<std::string>() + ".";
+  const std::string module_name = type.attr("__module__").cast<std::string>();
+  for (const auto& [name, attribute] : py::dict(attributes.attr("copy")())) {
+    if (name.cast<std::string>().starts_with("_pybind11")) continue;
+    const bool is_static = Py_TYPE(attribute.ptr()) == &PyStaticMethod_Type;
+    const py::object function =
+        is_static ? attribute.attr("__func__") : py::reinterpret_borrow<py::object>(function_of(attribute.ptr()));
+    const py::object method = present(function.ptr(), owner, module_name);
+    if (!method) continue;
+    const auto shown = is_static ? py::reinterpret_steal<py::object>(PyStaticMethod_New(method.ptr())) : method;
+    py::setattr(type, name, shown);
+  }
+}
+
+}  // namespace
+
+void present_methods(py::module_& module) {
+  const auto attributes = py::reinterpret_borrow<py::dict>(module.attr("__dict__"));
+  const std::string module_name = module.attr("__name__").cast<std::string>();
+  for (const auto& [name, value] : py::dict(attributes.attr("copy")())) {
+    if (PyType_Check(value.ptr()) != 0) {
+      present_class(value);
+    } else if (const py::object function = present(value.ptr(), "", module_name)) {
+      py::setattr(module, name, function);
+    }
+  }
+}
+
+}  // namespace pydoca::bindings

@@ -1,0 +1,46 @@
+#include "memory/sync_event_remote_net.hpp"
+
+#include "call/add_method.hpp"
+#include "call/scope.hpp"
+#include "convert/bindings.hpp"
+#include "convert/convert.hpp"
+#include "device/device_object.hpp"
+
+#include <string>
+#include <utility>
+
+namespace pydoca::bindings {
+
+namespace py = pybind11;
+using namespace py::literals;
+
+std::vector<std::byte> copy_of(const py::object& blob) {
+  const auto held = HeldBuffer::of(blob);
+  const auto* const bytes = static_cast<const std::byte*>(held->data());
+  return {bytes, bytes + held->size()};
+}
+
+void SyncEventRemoteNetObject::enter() const {
+  if (is_closed()) raise(Status::bad_state, "sync event of the network: it is closed; import another");
+}
+
+void bind_sync_event_remote_net(py::module_& module) {
+  py::classh<SyncEventRemoteNetObject> type(module, "SyncEventRemoteNet",
+                                            "An event of a network peer: an operand of RDMA tasks.");
+  type.def("close", &SyncEventRemoteNetObject::close, "Releases it; idempotent.")
+      .def_property_readonly("device", &SyncEventRemoteNetObject::device_ref, "The one that it was imported on.")
+      .def_property_readonly("closed", &SyncEventRemoteNetObject::is_closed, "Whether it was released.")
+      .def("__repr__", [](const SyncEventRemoteNetObject& self) {
+        return "<pydoca.SyncEventRemoteNet on " + self.get().device()->info().name() +
+               (self.is_closed() ? ", closed>" : ">");
+      });
+  bind_scope(type);
+  const auto import_event = [](py::object device, const py::object& blob) {
+    return std::make_unique<SyncEventRemoteNetObject>(std::move(device), blob);
+  };
+  add_method(py::type::of<DeviceObject>(), "import_sync_event_remote_net", import_event, "blob"_a,
+             "The event of a network peer that blob, made by SyncEvent.export_to_remote_net(), describes. Raises as "
+             "import_mmap() does (doca_sync_event_remote_net_create_from_export).");
+}
+
+}  // namespace pydoca::bindings

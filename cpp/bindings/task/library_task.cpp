@@ -1,0 +1,105 @@
+#include "task/library_task.hpp"
+
+#include "convert/collectable.hpp"
+#include "convert/convert.hpp"
+#include "convert/parse.hpp"
+#include "memory/buf_object.hpp"
+#include "memory/sync_event_remote_net.hpp"
+
+namespace pydoca::bindings {
+
+namespace py = pybind11;
+
+void Operands::set(Operand operand, PyObject* value) {
+  const auto object = [value] { return py::reinterpret_borrow<py::object>(value); };
+  switch (operand) {
+    case Operand::src:
+      src = object();
+      return;
+    case Operand::dst:
+      dst = object();
+      return;
+    case Operand::result:
+      result = object();
+      return;
+    case Operand::event:
+      event = object();
+      return;
+    case Operand::cmp_data:
+      compare = to_u64(value, "cmp_data");
+      return;
+    case Operand::swap_data:
+    case Operand::add_data:
+      number = to_u64(value, name_of(operand));
+      return;
+    case Operand::immediate_data:
+      immediate = to_u32(value, "immediate_data");
+      return;
+    case Operand::none:
+      return;
+  }
+}
+
+void Operands::require_types() const {
+  for (const py::object* const buf : {&src, &dst, &result}) static_cast<void>(element_of(*buf));
+  if (!event.is_none() && !py::isinstance<SyncEventRemoteNetObject>(event)) {
+    throw py::type_error("a pydoca.SyncEventRemoteNet is needed, not " +
+                         py::type::handle_of(event).attr("__name__").cast<std::string>() +
+                         "; Device.import_sync_event_remote_net() gives one");
+  }
+}
+
+void LibraryTaskObject::set_buf(py::object Operands::* which, Operand operand, py::object buf) {
+  const std::string what = "set " + std::string(name_of(operand));
+  require_idle(what);
+  static_cast<void>(element_of(buf));
+  if (!traits_.has(operand)) raise(Status::invalid_value, what + ": " + describe() + " has none");
+  operands_.*which = std::move(buf);
+}
+
+void LibraryTaskObject::set_number(Operand operand, py::handle value) {
+  const std::string what = "set " + std::string(name_of(operand));
+  require_idle(what);
+  if (!traits_.has(operand)) raise(Status::invalid_value, what + ": " + describe() + " has none");
+  operands_.set(operand, value.ptr());
+}
+
+std::vector<const Buf*> LibraryTaskObject::lent_bufs() const {
+  std::vector<const Buf*> lists;
+  for (const py::object* const buf : {&operands_.src, &operands_.dst, &operands_.result}) {
+    const Buf* const list = element_of(*buf);
+    // The memory of a network peer is not this task's to lend.
+    const bool is_remote = traits_.remote != Operand::none && list != nullptr && list->mmap()->is_from_export();
+    if (list != nullptr && !is_remote) lists.push_back(list);
+  }
+  return lists;
+}
+
+void LibraryTaskObject::set_operands() {
+  const Buf* const src = element_of(operands_.src);
+  length_ = src != nullptr ? src->list_data_len() : 0;
+}
+
+void LibraryTaskObject::forget_operands() noexcept {
+  const Operands dropped = std::exchange(operands_, Operands{.connection = operands_.connection});
+}
+
+std::string LibraryTaskObject::describe() const {
+  const std::string name = std::string(context().context().kind()) + " " + traits_.name;
+  return length_ != 0 ? name + " of " + std::to_string(length_) + " bytes" : name;
+}
+
+int LibraryTaskObject::traverse(visitproc visit, void* arg) const {
+  const std::array refs{operands_.connection, operands_.src, operands_.dst, operands_.result, operands_.event};
+  const int stop = visit_refs(refs, visit, arg);
+  return stop != 0 ? stop : TaskObject::traverse(visit, arg);
+}
+
+void LibraryTaskObject::clear() {
+  // The collector never sees a task in flight, and the engine does not use the operands of an idle one.
+  const Operands dropped = std::exchange(operands_, {});
+  length_ = 0;
+  TaskObject::clear();
+}
+
+}  // namespace pydoca::bindings

@@ -1,0 +1,115 @@
+/// Tasks as the tables of traits describe them: operands by name, spare objects, methods that take them.
+#pragma once
+
+#include <pydoca/task_traits.hpp>
+
+#include "call/raw_method.hpp"
+#include "task/context_object.hpp"
+#include "task/task_object.hpp"
+
+#include <pybind11/pybind11.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace pydoca::bindings {
+
+/// What a task works with; None where its kind has nothing of the sort.
+struct Operands {
+  pybind11::object connection = pybind11::none();
+  pybind11::object src = pybind11::none();
+  pybind11::object dst = pybind11::none();
+  pybind11::object result = pybind11::none();
+  pybind11::object event = pybind11::none();
+  std::uint64_t compare = 0;
+  std::uint64_t number = 0;     ///< what is added, or swapped in
+  std::uint32_t immediate = 0;  ///< in this machine's byte order
+
+  /// Throws TypeError or InvalidValueError for a number that does not fit.
+  void set(Operand operand, PyObject* value);
+  /// Throws TypeError for what is not a Buf, not a SyncEventRemoteNet; bad_state for a Buf that was released.
+  void require_types() const;
+};
+
+class LibraryTaskObject : public TaskObject {
+ public:
+  /// kind: the task's place in its library's table, at which traits stand.
+  LibraryTaskObject(pybind11::object context, Task& slot, std::size_t kind, const TaskTraits& traits)
+      : TaskObject(std::move(context), slot), kind_(kind), traits_(traits) {}
+
+  const Operands& operands() const noexcept { return operands_; }
+  /// Of a task that no other code refers to.
+  void prepare(Operands operands) noexcept { operands_ = std::move(operands); }
+  // For another submission. Throw in_use in flight, invalid_value when the kind has no such operand.
+  void set_buf(pybind11::object Operands::* which, Operand operand, pybind11::object buf);
+  void set_number(Operand operand, pybind11::handle value);
+
+  std::string describe() const override;
+  int traverse(visitproc visit, void* arg) const override;
+  void clear() override;
+
+ protected:
+  std::size_t kind() const noexcept override { return kind_; }
+  const TaskTraits& traits() const noexcept { return traits_; }
+  std::vector<const Buf*> lent_bufs() const override;
+  /// Derived classes give the slot the operands, and call this.
+  void set_operands() override;
+  /// The connection stays, for code that looks at what came.
+  void forget_operands() noexcept override;
+  void set_connection(pybind11::object connection) noexcept { operands_.connection = std::move(connection); }
+
+ private:
+  const std::size_t kind_;
+  const TaskTraits& traits_;
+  Operands operands_;
+  std::uint64_t length_ = 0;  ///< bytes of src, for messages
+};
+
+/// A task of that kind, prepared with operands: an idle one of the context's, or one around new_slot(), which throws
+/// why there is none. context is Python's object, and Object the class that it is. user_data may be null.
+template <class TaskClass, class Object, class Prepared, class NewSlot>
+pybind11::object make_task(pybind11::handle context, std::size_t kind, Prepared&& operands, pybind11::handle user_data,
+                           bool submit, const NewSlot& new_slot) {
+  Object& self = object_of<Object>(context.ptr());
+  self.engine().require_thread("make a task");
+  pybind11::object object = self.take_spare(context, kind);
+  if (!object) [[unlikely]] {
+    object = TaskObject::publish(
+        std::make_unique<TaskClass>(pybind11::reinterpret_borrow<pybind11::object>(context), new_slot(self)));
+  }
+  auto& task = object_of<TaskClass>(object.ptr());
+  task.prepare(std::forward<Prepared>(operands));
+  if (user_data) task.set_user_data(pybind11::reinterpret_borrow<pybind11::object>(user_data));
+  if (submit) task.submit(SubmitFlags::flush, true);
+  return object;
+}
+
+/// The parameters of the method that makes tasks with these traits: its operands by name, user_data, submit.
+template <std::size_t size>
+constexpr std::array<const char*, size + 2> parameter_names(const TaskTraits& traits) {
+  std::array<const char*, size + 2> names{};
+  for (std::size_t i = 0; i < size; ++i) names[i] = name_of(traits.operands[i]).data();
+  names[size] = "user_data";
+  names[size + 1] = "submit";
+  return names;
+}
+
+/// A method that makes tasks: make(self, operands, user_data or null, submit) gives the task.
+template <const TaskTraits& traits, auto make>
+PyObject* task_method(PyObject* self, PyObject* const* args, Py_ssize_t num_args, PyObject* keywords) {
+  static constexpr std::size_t size = traits.num_operands();
+  static constexpr auto names = parameter_names<size>(traits);
+  static constexpr Parameters parameters{traits.name, names, size, size};
+  return guarded([&] {
+    const auto values = arguments<size + 2>(parameters, args, num_args, keywords);
+    Operands operands;
+    for (std::size_t i = 0; i < size; ++i) operands.set(traits.operands[i], values[i]);
+    return make(self, std::move(operands), values[size], is_true(values[size + 1])).release().ptr();
+  });
+}
+
+}  // namespace pydoca::bindings

@@ -1,0 +1,186 @@
+"""Attaches Python's half to the extension: the coroutine methods of its classes, and the functions that it calls.
+
+The extension imports no module by name. What needs asyncio is imported by the first await, not with the package.
+"""
+
+from __future__ import annotations
+
+import atexit
+import difflib
+from collections.abc import AsyncIterator, Callable, Coroutine, Generator, Iterable
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pydoca import _core, _errors, _log
+
+if TYPE_CHECKING:
+    from pydoca._names import ConnectionByName
+    from pydoca._receives import Receives
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+@cache
+def _aio() -> Any:
+    from pydoca import _aio
+
+    return _aio
+
+
+@cache
+def _gather() -> Any:
+    from pydoca import _gather
+
+    return _gather
+
+
+def _load_topology() -> None:
+    from pydoca import sim
+
+    sim._load_environment()
+
+
+def _method_of(*owners: type) -> Callable[[_Function], _Function]:
+    """Makes the function below a method of these classes of the extension."""
+
+    def attach(function: _Function) -> _Function:
+        function.__qualname__ = f"{owners[0].__name__}.{function.__name__}"
+        for owner in owners:
+            setattr(owner, function.__name__, function)
+        return function
+
+    return attach
+
+
+@_method_of(_core.Awaitable)
+def __await__(self: _core.Awaitable) -> Generator[Any, None, Any]:
+    """Giving up (cancelling) takes effect at once and loses nothing."""
+    awaited: Generator[Any, None, Any] = _aio().take_event(self).__await__()
+    return awaited
+
+
+@_method_of(_core.Connection, _core.Server, _core.RdmaListener)
+def __aiter__(self: Any) -> Any:
+    """The object itself."""
+    return self
+
+
+# A coroutine, as anext(iterator, default) asks for __await__ at every step, and must find the wait that it has begun.
+@_method_of(_core.Connection, _core.Server, _core.RdmaListener)
+def __anext__(self: Any) -> Coroutine[Any, Any, Any]:
+    """The next message, client or request, as recv(), accept() and request() give it; the end ends the iteration."""
+    step: Coroutine[Any, Any, Any] = _aio().take_event(self._next())
+    return step
+
+
+@_method_of(_core.Context)
+async def __aenter__(self: _core.Context) -> Any:
+    """Starts it, unless that was done, and waits until it runs."""
+    return await _aio().enter_context(self)
+
+
+@_method_of(_core.Context)
+async def __aexit__(self: _core.Context, *_: object) -> None:
+    """Stops it, waits until it is IDLE (5 s at most, then TimeOutError), and closes it."""
+    await _aio().leave_context(self)
+
+
+@_method_of(_core.ProgressEngine)
+async def __aenter__(self: _core.ProgressEngine) -> _core.ProgressEngine:  # type: ignore[no-redef]
+    """Binds it to the running loop."""
+    engine: _core.ProgressEngine = await _aio().enter_engine(self)
+    return engine
+
+
+@_method_of(_core.ProgressEngine)
+async def __aexit__(self: _core.ProgressEngine, *_: object) -> None:  # type: ignore[no-redef]
+    """Stops and closes the contexts that are still open, newest first, then closes the engine."""
+    await _aio().leave_engine(self)
+
+
+@_method_of(_core.ProgressEngine)
+def gather(self: _core.ProgressEngine, tasks: Iterable[_core.Task]) -> Coroutine[Any, Any, list[_core.Task]]:
+    """Awaits all tasks and returns them as a list; raises the first failed one's error, when all have completed."""
+    gathered: Coroutine[Any, Any, list[_core.Task]] = _gather().gather(self, tasks)
+    return gathered
+
+
+@_method_of(_core.ProgressEngine)
+def as_completed(self: _core.ProgressEngine, tasks: Iterable[_core.Task]) -> AsyncIterator[_core.Task]:
+    """Iterates (async for) over the tasks in the order of their completion."""
+    completed: AsyncIterator[_core.Task] = _gather().as_completed(self, tasks)
+    return completed
+
+
+@_method_of(_core.SyncEventContext)
+def poll_until(
+    self: _core.SyncEventContext, predicate: Callable[[int], object], *, interval: float = 0.0
+) -> Coroutine[Any, Any, int]:
+    """Awaits until predicate(value) is true, and gives that value.
+
+    For devices without wait tasks, and conditions that these do not have. Looks with one get task, with a turn of the
+    loop between looks, or interval seconds.
+    """
+    polled: Coroutine[Any, Any, int] = _aio().poll_until(self, predicate, interval)
+    return polled
+
+
+@_method_of(_core.RdmaConnection)
+async def while_connected(self: _core.RdmaConnection, task: _core.Task) -> Any:
+    """Awaits task, a receive say, as long as there is this connection, and gives what the task gives.
+
+    Raises ConnectionResetError, with what ended it, once there is none; the task stays in flight, as a receive is for
+    every connection of its context.
+    """
+    return await _aio().while_connected(self, task)
+
+
+@_method_of(_core.Rdma)
+def connect(
+    self: _core.Rdma,
+    address: str,
+    port: int,
+    *,
+    address_type: str | None = None,
+    private_data: Any = b"",
+    user_data: Any = None,
+) -> _core.EstablishedConnection | ConnectionByName:
+    """Awaitable: a connection to the peer that listens there (RDMA-CM).
+
+    address: in digits, or a host's name, which is looked up when awaited, and whose addresses are tried in turn, IPv4
+    first; localhost is wherever this machine's devices listen. address_type: ipv4, ipv6 or gid; None: as address looks.
+    private_data: up to 56 bytes, which the peer sees with the request. Giving up its await ends the attempt.
+    Raises NotFoundError (nobody listens, unknown name), ConnectionAbortedError (rejected), ConnectionResetError (the
+    peer went before it had answered), TimeOutError, FullError, NotSupportedError, InvalidValueError
+    (doca_rdma_connect_to_addr).
+    """
+    if isinstance(address, str) and address_type in (None, "ipv4", "ipv6"):
+        from pydoca._names import ConnectionByName, is_name
+
+        if is_name(address):
+            options = {"private_data": private_data, "user_data": user_data}
+            return ConnectionByName(self, address, _core.require_port(port), address_type, options)
+    return self._connect(address, port, address_type, private_data, user_data)
+
+
+@_method_of(_core.Rdma)
+def receives(self: _core.Rdma, bufs: Iterable[_core.Buf]) -> Receives:
+    """Posts a receive into each, and gives an iterator of them, in the order in which messages fill them.
+
+    async for task in rdma.receives(bufs) posts each again, emptied, when the next one is asked for. Raises
+    InvalidValueError without a buf, InUseError for one that is given twice, NoMemoryError when there are more than
+    tasks; nothing is posted then.
+    """
+    from pydoca._receives import Receives
+
+    return Receives(self, bufs)
+
+
+_core.attach(
+    drain_log=_log.drain,
+    errors=_errors,
+    get_close_matches=difflib.get_close_matches,
+    load_aio=_aio,
+    load_topology_of_environment=_load_topology,
+)
+atexit.register(_core.end_all_engines)
