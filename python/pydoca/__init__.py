@@ -1,7 +1,9 @@
 """NVIDIA DOCA Core's programming model for Python, on a simulated BlueField or any RDMA NIC."""
 
-import pydoca._interpreter  # noqa: F401  first of all: it refuses where the rest would hang
-import pydoca._augment
+import pydoca._interpreter  # first of all: it refuses where the rest would hang
+
+# isort: split
+import pydoca._augment  # noqa: F401  completes the extension's classes
 from pydoca import comch, rdma_bridge, sim
 from pydoca._core import (
     CAPABILITIES,

@@ -9,6 +9,7 @@ import atexit
 import difflib
 from collections.abc import AsyncIterator, Callable, Coroutine, Generator, Iterable
 from functools import cache
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydoca import _core, _errors, _log
@@ -22,28 +23,23 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 @cache
 def _aio() -> Any:
-    from pydoca import _aio
-
-    return _aio
+    return import_module("pydoca._aio")
 
 
 @cache
 def _gather() -> Any:
-    from pydoca import _gather
-
-    return _gather
+    return import_module("pydoca._gather")
 
 
 def _load_topology() -> None:
-    from pydoca import sim
-
-    sim._load_environment()
+    import_module("pydoca.sim")._load_environment()
 
 
-def _method_of(*owners: type) -> Callable[[_Function], _Function]:
-    """Makes the function below a method of these classes of the extension."""
+def _method_of(*owners: type, name: str = "") -> Callable[[_Function], _Function]:
+    """Makes the function below a method of these classes of the extension, under its own name or that one."""
 
     def attach(function: _Function) -> _Function:
+        function.__name__ = name or function.__name__
         function.__qualname__ = f"{owners[0].__name__}.{function.__name__}"
         for owner in owners:
             setattr(owner, function.__name__, function)
@@ -52,48 +48,48 @@ def _method_of(*owners: type) -> Callable[[_Function], _Function]:
     return attach
 
 
-@_method_of(_core.Awaitable)
-def __await__(self: _core.Awaitable) -> Generator[Any, None, Any]:
+@_method_of(_core.Awaitable, name="__await__")
+def _await(self: _core.Awaitable) -> Generator[Any, None, Any]:
     """Giving up (cancelling) takes effect at once and loses nothing."""
     awaited: Generator[Any, None, Any] = _aio().take_event(self).__await__()
     return awaited
 
 
-@_method_of(_core.Connection, _core.Server, _core.RdmaListener)
-def __aiter__(self: Any) -> Any:
+@_method_of(_core.Connection, _core.Server, _core.RdmaListener, name="__aiter__")
+def _iterate(self: Any) -> Any:
     """The object itself."""
     return self
 
 
 # A coroutine, as anext(iterator, default) asks for __await__ at every step, and must find the wait that it has begun.
-@_method_of(_core.Connection, _core.Server, _core.RdmaListener)
-def __anext__(self: Any) -> Coroutine[Any, Any, Any]:
+@_method_of(_core.Connection, _core.Server, _core.RdmaListener, name="__anext__")
+def _step(self: Any) -> Coroutine[Any, Any, Any]:
     """The next message, client or request, as recv(), accept() and request() give it; the end ends the iteration."""
     step: Coroutine[Any, Any, Any] = _aio().take_event(self._next())
     return step
 
 
-@_method_of(_core.Context)
-async def __aenter__(self: _core.Context) -> Any:
+@_method_of(_core.Context, name="__aenter__")
+async def _enter_context(self: _core.Context) -> Any:
     """Starts it, unless that was done, and waits until it runs."""
     return await _aio().enter_context(self)
 
 
-@_method_of(_core.Context)
-async def __aexit__(self: _core.Context, *_: object) -> None:
+@_method_of(_core.Context, name="__aexit__")
+async def _leave_context(self: _core.Context, *_: object) -> None:
     """Stops it, waits until it is IDLE (5 s at most, then TimeOutError), and closes it."""
     await _aio().leave_context(self)
 
 
-@_method_of(_core.ProgressEngine)
-async def __aenter__(self: _core.ProgressEngine) -> _core.ProgressEngine:  # type: ignore[no-redef]
+@_method_of(_core.ProgressEngine, name="__aenter__")
+async def _enter_engine(self: _core.ProgressEngine) -> _core.ProgressEngine:
     """Binds it to the running loop."""
     engine: _core.ProgressEngine = await _aio().enter_engine(self)
     return engine
 
 
-@_method_of(_core.ProgressEngine)
-async def __aexit__(self: _core.ProgressEngine, *_: object) -> None:  # type: ignore[no-redef]
+@_method_of(_core.ProgressEngine, name="__aexit__")
+async def _leave_engine(self: _core.ProgressEngine, *_: object) -> None:
     """Stops and closes the contexts that are still open, newest first, then closes the engine."""
     await _aio().leave_engine(self)
 

@@ -222,6 +222,18 @@ def test_the_folders_of_the_bindings_use_one_another_downwards():
     fail_if_any("a folder of cpp/bindings includes folders on lower floors only (FLOORS of this file)", faults)
 
 
+def test_the_extension_imports_no_module_of_python():
+    # PyImport_GetModule() only looks whether the program has imported it.
+    calls = re.compile(r"module_::import|PyImport_Import")
+    faults = [
+        f"{path.relative_to(ROOT)}:{number}"
+        for path in cxx_files(BINDINGS)
+        for number, line in enumerate(path.read_text().splitlines(), start=1)
+        if calls.search(line)
+    ]
+    fail_if_any("pydoca._augment attaches what the extension needs of Python (convert/python.hpp)", faults)
+
+
 def folders_of(*roots: Path) -> Iterator[tuple[Path, list[Path]]]:
     for root in roots:
         for folder in [root, *(path for path in root.rglob("*") if path.is_dir())]:

@@ -35,7 +35,7 @@ void Operands::set(Operand operand, PyObject* value) {
     case Operand::immediate_data:
       immediate = to_u32(value, "immediate_data");
       return;
-    case Operand::none:
+    default:  // the operands of sync events' tasks, which keep them themselves
       return;
   }
 }

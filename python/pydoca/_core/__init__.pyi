@@ -1,5 +1,7 @@
 # The engine as the bindings give it, a file for each noun; where it raises, it raises subclasses of pydoca.DocaError.
 
+from typing import Any
+
 from pydoca._core.awaitable import *
 from pydoca._core.buf import *
 from pydoca._core.capabilities import *
@@ -19,6 +21,8 @@ from pydoca._core.status import *
 from pydoca._core.sync_event import *
 from pydoca._core.task import *
 from pydoca._core.types import *
+
+def attach(**objects: Any) -> None: ...
 
 __version__: str
 __fortify_level__: int

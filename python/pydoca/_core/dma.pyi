@@ -5,17 +5,9 @@ from pydoca._core.buf import Buf
 from pydoca._core.context import Context, ContextState
 from pydoca._core.device import Device, DeviceInfo
 from pydoca._core.progress_engine import ProgressEngine
-from pydoca._core.task import Task
+from pydoca._core.task import LibraryTask
 
-class DmaMemcpyTask(Task):
-    @property
-    def src(self) -> Buf | None: ...
-    @src.setter
-    def src(self, value: Buf | None) -> None: ...
-    @property
-    def dst(self) -> Buf | None: ...
-    @dst.setter
-    def dst(self, value: Buf | None) -> None: ...
+class DmaMemcpyTask(LibraryTask): ...
 
 class Dma(Context):
     def __init__(

@@ -3,6 +3,7 @@ from collections.abc import Callable, Generator
 from enum import IntEnum
 from typing import Any
 
+from pydoca._core.buf import Buf
 from pydoca._core.context import Context
 from pydoca._core.progress_engine import ProgressEngine
 from pydoca._core.types import SubmitFlags
@@ -49,3 +50,7 @@ class Task:
     def _require_submitted(self, what: str) -> None: ...
     def _add_waiter(self, future: Future[Any]) -> None: ...
     def _discard_waiter(self, future: Future[Any]) -> None: ...
+
+class LibraryTask(Task):
+    src: Buf | None
+    dst: Buf | None
