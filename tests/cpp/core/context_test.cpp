@@ -290,7 +290,15 @@ TEST_F(ContextTest, ReconfiguresBetweenRuns) {
   DmaMemcpyTask& only = rig.task(nullptr, nullptr);
   DmaMemcpyTask* second = nullptr;
   EXPECT_EQ(rig.dma->memcpy(nullptr, nullptr, 0, second), Status::no_memory);
+  EXPECT_EQ(rig.dma->explain_allocation(Status::no_memory, 0, "memcpy"),
+            "dma memcpy: every one of the context's 1 tasks is taken; wait for one and drop or free() it, or give the "
+            "context a larger num_tasks");
   EXPECT_EQ(only.free(), Status::success);
+}
+
+TEST_F(ContextTest, ExplainsWhyItIsNotReadyForTasks) {
+  EXPECT_EQ(rig.dma->explain_allocation(Status::bad_state, 0, "memcpy"),
+            "dma memcpy: the context is not running; start it first");
 }
 
 TEST_F(ContextTest, DestroyedWhileRunningLetsGoOfItsBufs) {
