@@ -21,7 +21,6 @@ from selectors import EpollSelector
 from types import coroutine
 from typing import Any, Protocol
 
-from pydoca import _log
 from pydoca._core import (
     Awaitable,
     Context,
@@ -32,7 +31,7 @@ from pydoca._core import (
     Task,
     TaskState,
 )
-from pydoca._errors import BadStateError, ConnectionResetError, DocaError, TimeOutError
+from pydoca._errors import BadStateError, ConnectionResetError, TimeOutError
 
 _SHUTDOWN_TIMEOUT = 1.0  # seconds that the end of a loop waits for tasks in flight
 _CLOSE_TIMEOUT = 5.0  # seconds that leaving a context waits for its tasks
@@ -76,13 +75,12 @@ def expire(future: asyncio.Future[Any]) -> None:
 
 
 class Bridge:
-    """One engine in an event loop: polling (`_turn` is due in the loop's next turn) or armed (`_ready` is due)."""
+    """One engine in an event loop, whose turns for it are the extension's (`_turn`, `_ready`)."""
 
     def __init__(self, engine: ProgressEngine) -> None:
         self._engine = engine
         self._loop: asyncio.AbstractEventLoop | None = None
         self._fd = -1
-        self._due: asyncio.Handle | None = None  # the call of _turn that is due, while polling
         self._shutdown: Any = None
 
     def bind(self) -> asyncio.AbstractEventLoop:
@@ -100,25 +98,23 @@ class Bridge:
                 f"await: the progress engine belongs to another event loop, {self._loop!r}; close that loop, or call "
                 "release_thread() when no task is in flight, or make one progress engine per loop"
             )
-        self._forget()
+        self.forget()
         self._fd = self._engine.fileno()
-        loop.add_reader(self._fd, self._ready)
+        loop.add_reader(self._fd, self._engine._ready)
         self._loop = loop
         self._watch_shutdown()
-        self.kick()
+        self._engine._entered_loop(loop)
+        self._engine._kick()
 
     def unbind(self) -> None:
         """Leaves the loop, which may be closed already."""
         # A forked child shares the loop's epoll set with its parent, whose engine must stay in it.
         if self._loop is not None and not self._loop.is_closed() and not self._engine._is_forked():
             self._loop.remove_reader(self._fd)
-        self._forget()
+        self.forget()
 
-    def _forget(self) -> None:
+    def forget(self) -> None:
         self._loop = None
-        if self._due is not None:
-            self._due.cancel()
-            self._due = None
         self._engine._left_loop()
         shutdown, self._shutdown = self._shutdown, None
         if shutdown is not None:
@@ -159,30 +155,6 @@ class Bridge:
             self.unbind()
 
     # Progress.
-
-    def kick(self) -> None:
-        """Makes the loop look at the engine in its next turn, because the handle may not be armed."""
-        if self._due is None and self._loop is not None and not self._loop.is_closed():
-            self._due = self._loop.call_soon(self._turn)
-
-    def _ready(self) -> None:
-        if self._due is None:
-            self._turn(woken=True)
-
-    def _turn(self, woken: bool = False) -> None:
-        self._due = None
-        again = True
-        try:
-            again = self._engine._turn(woken)
-        except DocaError:
-            self._forget()  # as for a forked child's engine: nothing of it is ever delivered in this process
-            raise
-        finally:
-            # Also after KeyboardInterrupt in a callback: no completion is lost, and the loop may go on.
-            if again and self._due is None and self._loop is not None:
-                self._due = self._loop.call_soon(self._turn)
-        if not again:
-            _log.drain()
 
     def look(self) -> None:
         """Delivers what can be delivered now, as a turn of the loop would."""

@@ -149,11 +149,13 @@ def test_an_armed_engine_costs_nothing(run, rig):
 
 
 def test_a_completion_wakes_the_loop_once(rig, monkeypatch):
-    from pydoca import _aio
+    wakes: list[int] = []
+    add_reader = asyncio.SelectorEventLoop.add_reader
 
-    wakes = []
-    ready = _aio.Bridge._ready
-    monkeypatch.setattr(_aio.Bridge, "_ready", lambda self: (wakes.append(1), ready(self)))
+    def add_counting_reader(loop: Any, fd: int, ready: Any, *args: Any) -> None:
+        add_reader(loop, fd, lambda: (wakes.append(1), ready(*args)))
+
+    monkeypatch.setattr(asyncio.SelectorEventLoop, "add_reader", add_counting_reader)
 
     async def main():
         async with rig.pe:

@@ -2,6 +2,9 @@
 
 import asyncio
 import gc
+import os
+import subprocess
+import sys
 
 import pytest
 
@@ -151,3 +154,30 @@ def test_importing_pydoca_does_not_import_asyncio():
 
     code = "import sys, pydoca; pe = pydoca.ProgressEngine(); pe.close(); sys.exit('asyncio' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+AWAITS = """
+import asyncio, pydoca
+
+async def main():
+    dev = pydoca.open_device("p0")
+    async with pydoca.ProgressEngine() as pe, pydoca.Dma(pe, dev) as dma, pydoca.SyncEvent(dev).as_context(pe) as event:
+        inventory = pydoca.BufInventory(2)
+        dst = dev.mmap(bytearray(4))
+        for _ in range(100):
+            target = inventory.get_by_addr(dst)
+            await dma.memcpy(inventory.get_by_data(dev.mmap(b"data")), target)
+            assert bytes(target) == b"data"
+        waiting = asyncio.ensure_future(event.wait_eq(3))
+        await asyncio.sleep(0.01)
+        await event.notify_set(3)
+        assert await waiting == 3
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize("internals", ["0", "1"])
+def test_awaits_do_without_asyncios_private_state_where_the_environment_says_so(internals):
+    environment = {**os.environ, "PYDOCA_ASYNCIO_INTERNALS": internals}
+    subprocess.run([sys.executable, "-c", AWAITS], env=environment, check=True, timeout=60)

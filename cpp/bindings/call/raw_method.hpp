@@ -7,7 +7,6 @@
 
 #include <pybind11/pybind11.h>
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <span>
@@ -52,7 +51,7 @@ std::array<PyObject*, num_names> arguments(const Parameters& parameters, PyObjec
   std::array<PyObject*, num_names> values{};
   const auto count = static_cast<std::size_t>(num_args);
   if (keywords == nullptr && parameters.num_required <= count && count <= parameters.num_positional) [[likely]] {
-    std::copy_n(args, count, values.begin());
+    for (std::size_t i = 0; i < num_names; ++i) values[i] = i < count ? args[i] : nullptr;  // faster than memmove()
   } else {
     sort_arguments(parameters, args, num_args, keywords, values);
   }

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "loop/stock_loop.hpp"
+#include "loop/asyncio_internals.hpp"
 
 #include <pybind11/pybind11.h>
 
@@ -17,6 +17,8 @@ class BoundLoop {
   void enter(const pybind11::object& loop);
   void leave() noexcept { clear(); }
 
+  /// Has the loop call it in its next turn; the handle of that call, null without an open loop.
+  pybind11::object call_soon(const pybind11::object& callback) const;
   /// Only where is_running().
   pybind11::object create_future() const { return create_future_(); }
   /// None when it is no loop of asyncio's own.
@@ -26,6 +28,7 @@ class BoundLoop {
   void clear() noexcept;
 
  private:
+  pybind11::object loop_;
   pybind11::object mark_;  ///< what stands for it in its thread's state
   pybind11::object create_future_;
   std::optional<StockLoop> stock_;

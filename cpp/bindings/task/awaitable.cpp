@@ -112,10 +112,10 @@ void block_until(EngineObject& engine, const std::function<bool()>& done, std::o
   try {
     wait.until(done);
   } catch (...) {
-    engine.disarmed();
+    engine.turn().kick();
     throw;
   }
-  engine.disarmed();
+  engine.turn().kick();
   drain_log();
 }
 

@@ -149,7 +149,7 @@ void bind_notification(Class& type) {
   const auto clear = [](EngineObject& self) {
     self.require_open("clear_notification");
     self.engine().clear_notification();
-    self.disarmed();
+    self.turn().kick();
   };
   const auto set_mode = [](EngineObject& self, EventMode mode) {
     self.require_progressable("set event_mode");
@@ -181,20 +181,21 @@ void bind_engine_life(Class& type) {
           "Stops and closes the contexts that are still open, newest first, then closes the engine.");
 }
 
-PyObject* turn(PyObject* self, PyObject* const* args, Py_ssize_t num_args, PyObject* keywords) {
-  static constexpr std::array names{"woken"};
-  static constexpr Parameters parameters{"_turn", names, 1, 1};
+/// What an event loop calls: in the turn that is due, or because the engine's handle woke it.
+template <bool woken>
+PyObject* turn(PyObject* self, PyObject* /*unused*/) {
   return guarded([&] {
-    const auto [woken] = arguments<1>(parameters, args, num_args, keywords);
-    return PyBool_FromLong(object_of<EngineObject>(self).turn().take(PyObject_IsTrue(woken) != 0) ? 1 : 0);
+    LoopTurn& turn = object_of<EngineObject>(self).turn();
+    // Woken beside a turn that is due, the loop takes that one.
+    if (!woken || !turn.is_due()) turn.run(woken);
+    return Py_NewRef(Py_None);
   });
 }
 
 std::span<PyMethodDef> turns() {
-  static std::array methods{raw_method(
-      "_turn", &turn,
-      "_turn($self, /, woken)\n--\n\nOne turn of an event loop, woken by the handle or not; whether it is to come "
-      "again in the next one.\nOtherwise the handle is armed.")};
+  static std::array methods{
+      PyMethodDef{"_turn", &turn<false>, METH_NOARGS, "_turn($self, /)\n--\n\nThe event loop's turn for the engine."},
+      PyMethodDef{"_ready", &turn<true>, METH_NOARGS, "_ready($self, /)\n--\n\nThe engine's handle is readable."}};
   return methods;
 }
 
@@ -215,8 +216,9 @@ void bind_inside(Class& type) {
           },
           "task"_a, "Whether task has completed within what is left of the turn's budget.")
       .def(
-          "_entered_loop", [](EngineObject& self, const py::object& loop) { self.turn().loop().enter(loop); }, "loop"_a)
+          "_entered_loop", [](EngineObject& self, const py::object& loop) { self.turn().enter_loop(loop); }, "loop"_a)
       .def("_left_loop", [](EngineObject& self) { self.turn().left_loop(); })
+      .def("_kick", [](EngineObject& self) { self.turn().kick(); })
       .def(
           "_budget",
           [](EngineObject& self) {

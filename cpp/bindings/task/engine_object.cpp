@@ -225,17 +225,11 @@ void EngineObject::report_faults() {
   if (raised) raise(raised);
 }
 
-py::object EngineObject::own_turn() { return bridge().attr("_due"); }
-
 py::object EngineObject::bridge() {
   if (!bridge_) {
     bridge_ = bridge_module().attr("Bridge")(py::cast(this));
   }
   return bridge_;
-}
-
-void EngineObject::disarmed() {
-  if (bridge_) bridge_.attr("kick")();
 }
 
 void EngineObject::release_thread() {

@@ -92,10 +92,6 @@ class EngineObject {
 
   /// The asyncio bridge, made on the first call.
   pybind11::object bridge();
-  /// The loop's handle for its next call of turn().take(), or None.
-  pybind11::object own_turn();
-  /// Tells the bridge, if there is one, that the handle is not armed any more.
-  void disarmed();
   void release_thread();
   /// Throws in_use while contexts are not closed. Idempotent.
   void close();

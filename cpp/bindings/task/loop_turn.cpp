@@ -1,6 +1,8 @@
 #include "task/loop_turn.hpp"
 
+#include "convert/collectable.hpp"
 #include "convert/convert.hpp"
+#include "convert/python.hpp"
 #include "task/engine_object.hpp"
 #include "task/task_object.hpp"
 
@@ -10,6 +12,8 @@
 #include <utility>
 
 namespace pydoca::bindings {
+
+namespace py = pybind11;
 
 namespace {
 
@@ -69,6 +73,56 @@ LoopTurn::LoopTurn(EngineObject& engine, Latency latency)
       spinning_(longest_spinning(latency), latency == Latency::low),
       polling_(longest_polling(latency), latency == Latency::low) {}
 
+void LoopTurn::enter_loop(const py::object& loop) {
+  loop_.enter(loop);
+  if (!method_) method_ = py::cast(&engine_).attr("_turn");
+}
+
+void LoopTurn::kick() {
+  if (!due_) due_ = loop_.call_soon(method_);
+}
+
+void LoopTurn::run(bool woken) {
+  due_ = {};
+  bool again = true;
+  try {
+    again = take(woken);
+  } catch (const py::error_already_set& error) {
+    if (is_docas(error)) {
+      engine_.bridge().attr("forget")();  // a forked child's engine, say: nothing of it will ever be delivered here
+    } else {
+      kick();  // nothing that was delivered is lost, and the loop may go on: also after KeyboardInterrupt
+    }
+    throw;
+  }
+  if (again) {
+    kick();
+  } else {
+    drain_log();
+  }
+}
+
+void LoopTurn::left_loop() {
+  const py::object due = std::exchange(due_, {});
+  method_ = {};
+  loop_.leave();
+  end_ = {};
+  if (due) due.attr("cancel")();
+}
+
+int LoopTurn::traverse(visitproc visit, void* arg) const {
+  for (const py::object* const object : {&method_, &due_}) {
+    if (const int stop = visit_ref(*object, visit, arg)) return stop;
+  }
+  return loop_.traverse(visit, arg);
+}
+
+void LoopTurn::clear() noexcept {
+  const py::object method = std::exchange(method_, {});
+  const py::object due = std::exchange(due_, {});
+  loop_.clear();
+}
+
 bool LoopTurn::take(bool woken) {
   const Clock::time_point now = Clock::now();
   disarm();
@@ -122,9 +176,12 @@ void LoopTurn::begin() {
     end_ = now + budget;
     latest_end_ = now + longest_turn;
     disarm();
-    engine_.bridge().attr("kick")();
+    kick();
   }
 }
+
+/// The handle of the call that is due, or None.
+py::object LoopTurn::own_call() const { return due_ ? due_ : py::none(); }
 
 bool LoopTurn::progress_until(const TaskObject& task) {
   engine_.require_open("progress");
@@ -189,7 +246,7 @@ bool LoopTurn::sleep(const StockLoop& loop, Clock::time_point until) {
   }
   sharing_.was_away(armed_, Clock::now());
   engine_.look(turn_max);
-  return !others && loop.is_idle(engine_.own_turn());
+  return !others && loop.is_idle(own_call());
 }
 
 bool LoopTurn::is_over() {
@@ -211,8 +268,6 @@ bool LoopTurn::spare(Clock::time_point now) {
   return spare;
 }
 
-bool LoopTurn::is_spare(const StockLoop& loop) const {
-  return loop.is_idle(engine_.own_turn()) && loop.runs_this_coroutine();
-}
+bool LoopTurn::is_spare(const StockLoop& loop) const { return loop.is_idle(own_call()) && loop.runs_this_coroutine(); }
 
 }  // namespace pydoca::bindings

@@ -41,9 +41,14 @@ class LoopTurn {
   BoundLoop& loop() noexcept { return loop_; }
   Latency latency() const noexcept { return latency_; }
 
-  /// The loop's call: renews the budget, takes what is there, and arms the engine's handle once looking does not pay
-  /// any more. woken: by the handle. Whether the loop is to call again in its next turn.
-  bool take(bool woken);
+  /// loop runs in this thread, and the engine belongs to it from now on.
+  void enter_loop(const pybind11::object& loop);
+  /// Has the loop take its next turn for the engine, unless that is due already, or there is no open loop.
+  void kick();
+  /// The loop's call, due since kick() or because the engine's handle woke it: takes what is there. Throws what
+  /// callbacks and signal handlers raised, and the engine's refusal in a forked child.
+  void run(bool woken);
+  bool is_due() const noexcept { return static_cast<bool>(due_); }
 
   /// For an await: has the loop take the next turn, and starts this one's time.
   void begin();
@@ -57,14 +62,15 @@ class LoopTurn {
   /// What is left of the time, below zero when it is over.
   std::chrono::nanoseconds left() const noexcept { return end_ - Clock::now(); }
 
-  void left_loop() noexcept {
-    loop_.leave();
-    end_ = {};
-  }
-  int traverse(visitproc visit, void* arg) const { return loop_.traverse(visit, arg); }
-  void clear() noexcept { loop_.clear(); }
+  /// Takes back the call that is due.
+  void left_loop();
+  int traverse(visitproc visit, void* arg) const;
+  void clear() noexcept;
 
  private:
+  /// Renews the budget, takes what is there, and arms the engine's handle once looking does not pay any more. Whether
+  /// the loop is to call again in its next turn.
+  bool take(bool woken);
   void disarm() noexcept;
   bool goes_on(std::size_t delivered) noexcept;
   bool spin_until(const TaskObject& task, std::uint64_t before);
@@ -72,10 +78,13 @@ class LoopTurn {
   bool has_time(Clock::time_point now) { return now < end_ || spare(now); }
   bool spare(Clock::time_point now);
   bool is_spare(const StockLoop& loop) const;
+  pybind11::object own_call() const;
 
   EngineObject& engine_;
   Latency latency_;
   BoundLoop loop_;
+  pybind11::object method_;       ///< the engine's method that the loop calls
+  pybind11::object due_;          ///< the loop's handle of that call, which is due in its next turn; null: none is
   Clock::time_point end_;         ///< of the budget; none: nothing was done in this turn
   Clock::time_point latest_end_;  ///< of the budget however often it is given back
   unsigned unclocked_ = 0;        ///< what was done at once since the clock was read

@@ -1,4 +1,4 @@
-#include "loop/stock_loop.hpp"
+#include "loop/asyncio_internals.hpp"
 
 #include "convert/collectable.hpp"
 #include "convert/python.hpp"
@@ -10,6 +10,8 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <cstdlib>
+#include <string_view>
 #include <sys/epoll.h>
 #include <utility>
 
@@ -18,6 +20,36 @@ namespace pydoca::bindings {
 namespace py = pybind11;
 
 namespace {
+
+bool are_used() {
+  static const bool used = [] {
+    const char* const choice = std::getenv("PYDOCA_ASYNCIO_INTERNALS");
+    return choice == nullptr || std::string_view(choice) != "0";
+  }();
+  return used;
+}
+
+const py::object& get_running_loop() {
+  PYBIND11_CONSTINIT static py::gil_safe_call_once_and_store<py::object> storage;
+  const auto find = [] { return py::object(bridge_module().attr("asyncio").attr("get_running_loop")); };
+  return storage.call_once_and_store_result(find).get_stored();
+}
+
+/// As PyObject_CallNoArgs, for a function of C at a part of the cost.
+PyObject* call_function(PyObject* function) {
+  return PyCFunction_CheckExact(function) != 0 && PyCFunction_GET_FLAGS(function) == METH_NOARGS
+             ? PyCFunction_GET_FUNCTION(function)(PyCFunction_GET_SELF(function), nullptr)
+             : PyObject_CallNoArgs(function);
+}
+
+/// Up to Python 3.11 get_running_loop() costs a system call. asyncio keeps its answer in the thread's dict, as an
+/// object that it makes anew for every run of a loop.
+py::object mark_of_thread() {
+  static PyObject* const key = PyUnicode_InternFromString("__asyncio_running_event_loop__");
+  PyObject* const state = PyThreadState_GetDict();
+  PyObject* const mark = state != nullptr && key != nullptr ? PyDict_GetItemWithError(state, key) : nullptr;
+  return py::reinterpret_borrow<py::object>(mark);
+}
 
 /// Milliseconds, of one wait.
 constexpr std::int64_t longest_sleep = 60'000;
@@ -51,8 +83,17 @@ bool wait(int epoll_fd, int own_fd, int limit) noexcept {
 
 }  // namespace
 
+py::object running_loop_mark() {
+  if (PY_VERSION_HEX < 0x030C0000 && are_used()) {
+    return mark_of_thread();
+  }
+  auto loop = py::reinterpret_steal<py::object>(call_function(get_running_loop().ptr()));
+  if (!loop) PyErr_Clear();
+  return loop;
+}
+
 std::optional<StockLoop> StockLoop::find(const py::object& loop) {
-  if (!is_exactly(loop, stock().loop_type) || !py::hasattr(loop, "_selector")) {
+  if (!are_used() || !is_exactly(loop, stock().loop_type) || !py::hasattr(loop, "_selector")) {
     return std::nullopt;
   }
   const py::object selector = loop.attr("_selector");

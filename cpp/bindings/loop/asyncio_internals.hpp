@@ -1,3 +1,5 @@
+/// All that reads asyncio's private state, to save turns and system calls. PYDOCA_ASYNCIO_INTERNALS=0 in the
+/// environment does without: awaits then take the ways that asyncio documents.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -6,6 +8,10 @@
 #include <optional>
 
 namespace pydoca::bindings {
+
+/// Stands for the event loop that runs in this thread: the same object as long as that loop runs, and another one for
+/// every other loop, as long as the caller has a reference to it. Null, without an error, when none is found.
+pybind11::object running_loop_mark();
 
 /// asyncio's own loop on epoll, as an await that runs in it sees it: whether the loop would go to sleep if the await
 /// suspended now. Then the await may sleep in the loop's place, on the loop's descriptor too, which saves the way out
