@@ -234,6 +234,74 @@ def test_the_extension_imports_no_module_of_python():
     fail_if_any("pydoca._augment attaches what the extension needs of Python (convert/python.hpp)", faults)
 
 
+KNOWN_CIRCLES = [  # in cpp, without suffix: what remains to be untied; a new one is not to be added
+    {
+        "bindings/task/awaitable",
+        "bindings/task/context_object",
+        "bindings/task/engine_object",
+        "bindings/task/loop_turn",
+        "bindings/task/quarantine",
+        "bindings/task/task_object",
+    },
+    {"bindings/rdma/rdma_connection_object", "bindings/rdma/rdma_object", "bindings/rdma/rdma_task_object"},
+    {"bindings/comch/connection_object", "bindings/comch/endpoint_object", "bindings/comch/send_task_object"},
+    {"src/library/comch/comch_connection", "src/library/comch/comch_endpoint"},
+    {"src/library/rdma/rdma", "src/library/rdma/rdma_connection", "src/library/rdma/rdma_task"},
+    {"src/library/sync_event/sync_event", "src/library/sync_event/sync_event_context"},
+]
+
+
+def included_stems(*roots: Path) -> dict[Path, set[Path]]:
+    """Returns what each file of the roots includes of them. A header and a source of one name count as one file."""
+    graph: dict[Path, set[Path]] = {}
+    for path in cxx_files(*roots):
+        included = graph.setdefault(path.with_suffix(""), set())
+        for name, _ in includes(path):
+            for base in (path.parent, SRC, BINDINGS, PUBLIC.parent):
+                if (base / name).is_file():
+                    included.add((base / name).resolve().with_suffix(""))
+                    break
+        included.discard(path.with_suffix(""))
+    return graph
+
+
+def circles_of(graph: dict[Path, set[Path]]) -> list[set[Path]]:
+    """Returns the largest sets of nodes that all lead to one another."""
+    reached: dict[Path, set[Path]] = {}
+    for node in graph:
+        reached[node], ahead = set(), [*graph[node]]
+        while ahead:
+            if (following := ahead.pop()) not in reached[node]:
+                reached[node].add(following)
+                ahead += graph.get(following, ())
+    in_circles = {node for node in graph if node in reached[node]}
+    circles = []
+    while in_circles:
+        node = min(in_circles)
+        circles.append({other for other in reached[node] & in_circles if node in reached[other]})
+        in_circles -= circles[-1]
+    return circles
+
+
+def test_files_form_no_circle():
+    circles = [
+        sorted(str(path.relative_to(ROOT / "cpp")) for path in circle)
+        for circle in circles_of(included_stems(PUBLIC, SRC, BINDINGS))
+    ]
+    faults = [", ".join(circle) for circle in circles if not any(known.issuperset(circle) for known in KNOWN_CIRCLES)]
+    fail_if_any("files form no circle: none includes, directly or over others, a file that includes it", faults)
+
+
+def test_folders_of_the_backends_form_no_circle():
+    graph: dict[Path, set[Path]] = {}
+    for stem, included in included_stems(BACKENDS, SRC / "detail").items():
+        graph.setdefault(stem.parent, set()).update(other.parent for other in included if other.parent != stem.parent)
+    faults = [", ".join(sorted(str(path.relative_to(SRC)) for path in circle)) for circle in circles_of(graph)]
+    fail_if_any(
+        "folders of a backend form no circle: none includes, directly or over others, a folder that includes it", faults
+    )
+
+
 def folders_of(*roots: Path) -> Iterator[tuple[Path, list[Path]]]:
     for root in roots:
         for folder in [root, *(path for path in root.rglob("*") if path.is_dir())]:

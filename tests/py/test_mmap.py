@@ -384,7 +384,7 @@ class TestExport:
             pf0.import_mmap(export.export_pci())
         with pydoca.open_device("p1") as p1, pytest.raises(NOT_PERMITTED):
             p1.import_mmap(export.export_pci())
-        with pytest.raises(INVALID, match="7 bytes are no export"):
+        with pytest.raises(INVALID, match="7 bytes are not an export"):
             pf0.import_mmap(b"garbage")
 
     def test_a_withdrawn_export_is_refused(self, export, p0):

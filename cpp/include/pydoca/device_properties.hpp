@@ -53,6 +53,22 @@ struct RdmaCapabilities {
   std::string no_dynamically_connected;                    ///< refusal of transport DC
 };
 
+/// Why a device lacks something that Capabilities says it lacks: the end of a sentence such as "pf0 is not suitable:
+/// ...". Empty: the backend has no better reason than that the device lacks it.
+struct Refusals {
+  std::string dma;
+  std::string comch_server;
+  std::string comch_client;
+  std::string mmap_export_pci;
+  std::string mmap_create_from_export_pci;
+  std::string mmap_export_rdma;
+  std::string representors;
+  std::string sync_event;
+  std::string sync_event_pci;  ///< of exporting to the other side of the PCIe link, and importing from there
+  std::string sync_event_net;  ///< the same for network peers
+  std::string async_wait;
+};
+
 /// An engine that a device lacks is an empty optional. Queries on it throw not_supported.
 struct Capabilities {
   std::optional<DmaCapabilities> dma;
@@ -67,6 +83,7 @@ struct Capabilities {
   bool rep_filter_net = false;
   bool rep_filter_emulated = false;
   bool hotplug_manager = false;
+  Refusals refusals;
 };
 
 /// One function, as an enumeration saw it.

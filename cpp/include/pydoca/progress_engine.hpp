@@ -42,7 +42,8 @@ class ProgressEngine : public std::enable_shared_from_this<ProgressEngine> {
   /// Up to max completions, without lending the core; returns how many advanced.
   std::size_t drain(std::size_t max) noexcept;
 
-  /// Pollable (epoll, select, asyncio): readable once armed and something is pending. Owned by the engine.
+  /// Pollable (epoll, select, asyncio): readable once armed and something is pending. Owned by the engine. What is
+  /// submitted to an armed engine may make it readable before it completes: progress, and arm again.
   int notification_handle() const noexcept { return epoll_fd_; }
   /// Arms the handle for the next completion; with one pending, the handle is readable at once.
   void request_notification() noexcept;

@@ -8,6 +8,8 @@ namespace pydoca {
 
 namespace {
 
+using backend::RdmaOpcode;
+
 Support support_if(bool supported, std::string_view reason) {
   return {.supported = supported, .reason = supported ? std::string() : std::string(reason)};
 }
@@ -15,21 +17,31 @@ Support support_if(bool supported, std::string_view reason) {
 /// By a refusal, which is empty where there is none.
 Support support_unless(std::string_view refusal) { return support_if(refusal.empty(), refusal); }
 
+using Reason = std::string Refusals::*;
+
+/// Without a reason of the backend's, otherwise is the reason.
+Support support_of(const DeviceInfo& info, bool supported, Reason reason, std::string_view otherwise) {
+  const std::string& refusal = info.capabilities().refusals.*reason;
+  return support_if(supported, refusal.empty() ? otherwise : refusal);
+}
+
 template <bool Capabilities::* field>
-Support has(const DeviceInfo& info, std::string_view reason) {
-  return support_if(info.capabilities().*field, reason);
+Support has(const DeviceInfo& info, Reason reason, std::string_view otherwise) {
+  return support_of(info, info.capabilities().*field, reason, otherwise);
 }
 
 template <bool ComchCapabilities::* field>
-Support has_comch(const DeviceInfo& info, std::string_view reason) {
+Support has_comch(const DeviceInfo& info, Reason reason, std::string_view otherwise) {
   const auto& comch = info.capabilities().comch;
-  return comch.has_value() ? support_if((*comch).*field, reason) : support_if(false, "it has no comch");
+  return support_of(info, comch.has_value() && (*comch).*field, reason,
+                    comch.has_value() ? otherwise : "it has no comch");
 }
 
 template <bool SyncEventCapabilities::* field>
-Support has_sync_event(const DeviceInfo& info, std::string_view reason) {
+Support has_sync_event(const DeviceInfo& info, Reason reason, std::string_view otherwise) {
   const auto& events = info.capabilities().sync_event;
-  return events.has_value() ? support_if((*events).*field, reason) : support_if(false, "it has no sync events");
+  return events.has_value() ? support_of(info, (*events).*field, reason, otherwise)
+                            : support_of(info, false, &Refusals::sync_event, "it has no sync events");
 }
 
 template <class Refusal>
@@ -39,24 +51,31 @@ Support has_rdma(const DeviceInfo& info, Refusal refusal) {
 }
 
 constexpr std::array<Capability, 16> known{{
-    {"dma", [](const DeviceInfo& i) { return support_if(i.capabilities().dma.has_value(), "it has no DMA engine"); }},
+    {"dma",
+     [](const DeviceInfo& i) {
+       return support_of(i, i.capabilities().dma.has_value(), &Refusals::dma, "it has no DMA engine");
+     }},
     {"comch_server",
      [](const DeviceInfo& i) {
-       return has_comch<&ComchCapabilities::server>(i, "only functions of the DPU are servers");
+       return has_comch<&ComchCapabilities::server>(i, &Refusals::comch_server, "it takes no comch clients");
      }},
     {"comch_client",
      [](const DeviceInfo& i) {
-       return has_comch<&ComchCapabilities::client>(i, "only functions of the host are clients");
+       return has_comch<&ComchCapabilities::client>(i, &Refusals::comch_client, "it connects to no comch servers");
      }},
     {"mmap_export_pci",
-     [](const DeviceInfo& i) { return has<&Capabilities::mmap_export_pci>(i, "it exports no memory over PCIe"); }},
+     [](const DeviceInfo& i) {
+       return has<&Capabilities::mmap_export_pci>(i, &Refusals::mmap_export_pci, "it exports no memory over PCIe");
+     }},
     {"mmap_create_from_export_pci",
      [](const DeviceInfo& i) {
-       return has<&Capabilities::mmap_create_from_export_pci>(i, "only functions of the DPU import memory over PCIe");
+       return has<&Capabilities::mmap_create_from_export_pci>(i, &Refusals::mmap_create_from_export_pci,
+                                                              "it imports no memory over PCIe");
      }},
     {"mmap_export_rdma",
      [](const DeviceInfo& i) {
-       return has<&Capabilities::mmap_export_rdma>(i, "it exports no memory to network peers");
+       return has<&Capabilities::mmap_export_rdma>(i, &Refusals::mmap_export_rdma,
+                                                   "it exports no memory to network peers");
      }},
     {"rdma", [](const DeviceInfo& i) { return has_rdma(i, [](const RdmaCapabilities&) { return ""; }); }},
     {"rdma_connection_manager",
@@ -71,32 +90,36 @@ constexpr std::array<Capability, 16> known{{
      }},
     {"representors",
      [](const DeviceInfo& i) {
-       return has<&Capabilities::rep_filter_all>(i, "only physical functions of the DPU have representors");
+       return has<&Capabilities::rep_filter_all>(i, &Refusals::representors, "it has no representors");
      }},
     {"sync_event",
-     [](const DeviceInfo& i) { return support_if(i.capabilities().sync_event.has_value(), "it has no sync events"); }},
+     [](const DeviceInfo& i) {
+       return support_of(i, i.capabilities().sync_event.has_value(), &Refusals::sync_event, "it has no sync events");
+     }},
     {"sync_event_export_to_remote_pci",
      [](const DeviceInfo& i) {
-       return has_sync_event<&SyncEventCapabilities::export_to_remote_pci>(i, "it exports no sync events over PCIe");
+       return has_sync_event<&SyncEventCapabilities::export_to_remote_pci>(i, &Refusals::sync_event_pci,
+                                                                           "it exports no sync events over PCIe");
      }},
     {"sync_event_create_from_export",
      [](const DeviceInfo& i) {
-       return has_sync_event<&SyncEventCapabilities::create_from_export>(i, "it imports no sync events over PCIe");
+       return has_sync_event<&SyncEventCapabilities::create_from_export>(i, &Refusals::sync_event_pci,
+                                                                         "it imports no sync events over PCIe");
      }},
     {"sync_event_export_to_remote_net",
      [](const DeviceInfo& i) {
        return has_sync_event<&SyncEventCapabilities::export_to_remote_net>(
-           i, "it exports no sync events to network peers");
+           i, &Refusals::sync_event_net, "it exports no sync events to network peers");
      }},
     {"sync_event_remote_net_create_from_export",
      [](const DeviceInfo& i) {
        return has_sync_event<&SyncEventCapabilities::remote_net_create_from_export>(
-           i, "it imports no sync events of network peers");
+           i, &Refusals::sync_event_net, "it imports no sync events of network peers");
      }},
     {"async_sync_event_wait",
      [](const DeviceInfo& i) {
-       return has_sync_event<&SyncEventCapabilities::async_wait>(
-           i, "asynchronous waits need a BlueField-3, a ConnectX-7 or newer");
+       return has_sync_event<&SyncEventCapabilities::async_wait>(i, &Refusals::async_wait,
+                                                                 "it has no asynchronous waits");
      }},
 }};
 

@@ -17,7 +17,7 @@ bool ContextNode::note_look(bool found) noexcept {
 
 void ContextNode::expect_change() noexcept {
   vain_looks_ = 0;
-  keep_looking();
+  begin_looking();
 }
 
 }  // namespace pydoca::detail

@@ -16,7 +16,8 @@ namespace pydoca::log {
 
 namespace {
 
-// Made while the program loads: a fork in the middle of a first use would leave it half made in the child.
+// Constructed while the program loads: a fork during a construction at first use would leave the child an incomplete
+// one.
 // NOLINTNEXTLINE(bugprone-throwing-static-initialization): without memory at load the program cannot run anyway
 [[maybe_unused]] const Sinks& at_load = Sinks::all();
 

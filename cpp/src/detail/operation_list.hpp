@@ -4,7 +4,7 @@
 
 namespace pydoca::detail {
 
-/// Operations of queue pairs in order, linked through themselves.
+/// Operations of queue pairs in order, linked by their next.
 class OperationList {
  public:
   bool empty() const noexcept { return head_ == nullptr; }

@@ -52,6 +52,16 @@ void ReadyList::keep_looking(ReadyNode& node) noexcept {
   node.prev_looking_->next_looking_ = node.next_looking_->prev_looking_ = &node;
 }
 
+void ReadyList::begin_looking(ReadyNode& node) noexcept {
+  if (node.looking_) {
+    return;
+  }
+  keep_looking(node);
+  if (armed_.load(std::memory_order_relaxed)) {
+    wake_if_armed();
+  }
+}
+
 void ReadyList::stop_looking(ReadyNode& node) noexcept {
   if (!node.looking_) {
     return;
@@ -133,6 +143,12 @@ ReadyNode::~ReadyNode() { leave(); }
 void ReadyNode::keep_looking() noexcept {
   if (ready_ != nullptr) {
     ready_->keep_looking(*this);
+  }
+}
+
+void ReadyNode::begin_looking() noexcept {
+  if (ready_ != nullptr) {
+    ready_->begin_looking(*this);
   }
 }
 

@@ -64,6 +64,7 @@ class ReadyList {
   /// Lets the first node that offered do a piece of work; false when none had one.
   bool assist() noexcept;
   void keep_looking(ReadyNode& node) noexcept;
+  void begin_looking(ReadyNode& node) noexcept;
   void stop_looking(ReadyNode& node) noexcept;
   bool is_looking() const noexcept { return looking_ != nullptr; }
   /// Lets those that keep looking deliver what they see, until one has; the one after it comes first the next time.

@@ -25,6 +25,9 @@ class ReadyNode : public backend::Notifier {
   /// Has the engine call look() while it polls, for changes that do not notify while an engine is awake. Before the
   /// engine sleeps, it calls prepare_sleep(), and looks no more.
   void keep_looking() noexcept;
+  /// The same for a change that is expected from now on: wakes an engine that is armed already, as nothing else would
+  /// prepare this node for its sleep. The engine prepares it when it is armed again.
+  void begin_looking() noexcept;
   void stop_looking() noexcept;
 
   /// Joins or leaves an engine's list. After leave() no other thread may notify.

@@ -18,8 +18,7 @@ inline std::uint64_t thread_token() noexcept {
 
 inline constexpr std::uint64_t no_thread = UINT64_MAX;
 
-/// Whether token is the calling thread's; one comparison, as no_thread is 0, which is a thread's token before its first
-/// call.
+/// Whether token is the calling thread's; one comparison: before its first token a thread has 0, which is not a token.
 inline bool is_this_thread(std::uint64_t token) noexcept { return token == thread_token_value; }
 
 /// Counts the forks that led to this process; an object made under another count belongs to an ancestor.

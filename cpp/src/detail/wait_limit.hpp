@@ -7,13 +7,13 @@
 
 namespace pydoca::detail {
 
-/// What ends one blocking wait before that which is waited for.
+/// What ends one blocking wait early: a time-out, or a signal.
 class WaitLimit {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// nanoseconds::max(): for ever. A wait that may be short puts the first question off; otherwise it is asked at once:
-  /// a signal that has ended one wait ends those that follow in the same call.
+  /// nanoseconds::max(): for ever. A wait that may be short asks for signals only after its first slice; any
+  /// other asks at once, because a signal that has ended one wait ends those that follow in the same call.
   explicit WaitLimit(std::chrono::nanoseconds timeout, std::chrono::nanoseconds first_question = {}) noexcept
       : begin_(Clock::now()),
         end_(timeout >= Clock::time_point::max() - begin_ ? Clock::time_point::max() : begin_ + timeout),

@@ -38,7 +38,7 @@ class QueueContext : public LibraryContext<Noun> {
     queue_ = std::move(queue);
     looked_at_ = queue_->fd() >= 0;
     if (looked_at_ && always_looked_at) {
-      this->keep_looking();
+      this->begin_looking();
     }
   }
   /// Null unless open.
@@ -46,10 +46,11 @@ class QueueContext : public LibraryContext<Noun> {
   /// The task whose operation the queue gave back.
   virtual Task& task_of(backend::Operation& operation) const noexcept = 0;
 
-  /// A task was posted. A queue that is armed announces its completion, too.
+  /// A task was posted. A queue that dozes is armed, and announces its completion. Any other queue is looked at from
+  /// now on; an engine that is armed wakes for it once, and arms the queue before its next sleep.
   void expect_completion() noexcept {
     if (looked_at_ && !dozes_) {
-      this->keep_looking();
+      this->begin_looking();
     }
   }
   /// Before the queue is polled.

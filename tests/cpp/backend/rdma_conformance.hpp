@@ -9,13 +9,15 @@
 #include <gmock/gmock.h>
 
 #include <array>
+#include <unistd.h>
 
 namespace pydoca::conformance {
 
 class RdmaConformance : public Conformance {
  protected:
   static constexpr std::size_t size = std::size_t{1} << 20;
-  static constexpr std::uint16_t port = 13579;
+  /// Of this process: tests that run at the same time share the fabric and the machine.
+  const std::uint16_t port = static_cast<std::uint16_t>(10'000 + ::getpid() % 20'000);
 
   void SetUp() override {
     Conformance::SetUp();

@@ -17,6 +17,7 @@ namespace {
 /// Counts what it is asked to do; work is what other threads hand to it.
 class Node final : public ReadyNode {
  public:
+  using ReadyNode::begin_looking;
   using ReadyNode::join;
   using ReadyNode::keep_looking;
   using ReadyNode::leave;
@@ -26,6 +27,7 @@ class Node final : public ReadyNode {
   std::uint64_t done = 0;
   int pieces = 0;  ///< what assist() may do
   int assisted = 0;
+  int prepared = 0;
   bool gives_up = false;  ///< stops looking when it sees nothing
 
  protected:
@@ -45,6 +47,7 @@ class Node final : public ReadyNode {
     }
     return sees;
   }
+  void prepare_sleep() noexcept override { ++prepared; }
   bool assist() noexcept override {
     if (pieces == 0) {
       return false;
@@ -287,6 +290,23 @@ TEST_F(ReadyListTest, WritesTheEventOnceAnArm) {
   nodes[1].notify_from_any_thread();
   nodes[2].notify();
   EXPECT_EQ(sleep_on(list.event_fd()), 1U);
+  EXPECT_FALSE(readable(list.event_fd()));
+}
+
+TEST_F(ReadyListTest, ANodeThatBeginsToLookWakesAnArmedEngineWhichThenPreparesIt) {
+  nodes[0].begin_looking();
+  list.arm();
+  EXPECT_EQ(nodes[0].prepared, 1);
+  EXPECT_FALSE(readable(list.event_fd()));
+  nodes[1].begin_looking();
+  nodes[2].begin_looking();
+  ASSERT_TRUE(readable(list.event_fd()));
+  EXPECT_EQ(sleep_on(list.event_fd()), 1U);
+  list.disarm();
+  EXPECT_TRUE(list.is_looking());
+  list.arm();
+  EXPECT_EQ(nodes[1].prepared, 1);
+  EXPECT_EQ(nodes[2].prepared, 1);
   EXPECT_FALSE(readable(list.event_fd()));
 }
 

@@ -44,7 +44,7 @@ std::vector<RepresentorProperties> Device::representors(RepFilter filter) {
   require_present("list representors");
   const auto mask = static_cast<std::uint32_t>(filter);
   if ((mask & ~(static_cast<std::uint32_t>(RepFilter::net) | static_cast<std::uint32_t>(RepFilter::emulated))) != 0) {
-    throw Error(Status::invalid_value, detail::concat("list representors: ", mask, " is no filter"));
+    throw Error(Status::invalid_value, detail::concat("list representors: ", mask, " is not a filter"));
   }
   if (!can_filter(capabilities(), filter)) {
     throw Error(Status::not_supported,
@@ -63,7 +63,7 @@ std::unique_ptr<backend::MemoryRegion> Device::register_memory(const backend::Me
 backend::ImportedRegion Device::import_memory(std::span<const std::byte> blob) {
   require_present("import memory");
   const bool over_pci = capabilities().mmap_create_from_export_pci;
-  // Where nothing comes over PCIe, the import from the network says what is wrong with what is not an export at all.
+  // On a device that imports nothing over PCIe, the import from the network refuses bytes that are not an export.
   if (claims_kind(blob, BlobKind::net_memory) || (!over_pci && !claims_kind(blob, BlobKind::memory))) {
     return capabilities().rdma.has_value() ? import_region(place_, blob, BlobKind::net_memory)
                                            : backend::Device::import_memory(blob);

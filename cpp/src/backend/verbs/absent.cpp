@@ -9,7 +9,7 @@ namespace {
 constexpr const char* reason =
     "pydoca was built without rdma-core's headers; install libibverbs-dev and librdmacm-dev, and build it again";
 
-/// What stands for the backend in a build without rdma-core's headers.
+/// The backend in a build without rdma-core's headers.
 class Absent final : public backend::Backend {
  public:
   std::string_view name() const noexcept override { return "verbs"; }

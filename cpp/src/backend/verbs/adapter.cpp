@@ -66,7 +66,7 @@ int Adapter::gid_rank(unsigned index) const {
 }
 
 unsigned Adapter::best_gid_index() const {
-  constexpr unsigned enough = 64;  // tables are long, and full from the beginning
+  constexpr unsigned enough = 64;  // tables are long, and filled from index 0
   unsigned best = 0;
   int best_rank = 0;
   for (unsigned index = 0; index < std::min(enough, static_cast<unsigned>(port_.gid_tbl_len)); ++index) {

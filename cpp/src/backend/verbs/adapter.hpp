@@ -40,10 +40,10 @@ class Adapter {
   ibv_port_attr port_{};
 };
 
-/// What an adapter can do here.
+/// The capabilities of an adapter in this backend.
 Capabilities capabilities_of(const Adapter& adapter);
 
-/// Everything that is known of a device; without capabilities where this user may not open it.
+/// The properties of a device; without capabilities where this user may not open it.
 DeviceProperties properties_of(const ibv_device& device);
 
 }  // namespace pydoca::verbs

@@ -12,21 +12,21 @@ namespace pydoca::verbs {
 
 namespace {
 
-std::optional<AsyncEvents::News> news_of(const ibv_async_event& event) noexcept {
+std::optional<AsyncEvents::Event> event_of(const ibv_async_event& event) noexcept {
   using Kind = AsyncEvents::Kind;
   switch (event.event_type) {
     case IBV_EVENT_QP_FATAL:
-      return AsyncEvents::News{.kind = Kind::pair_failed, .pair = event.element.qp->qp_num};
+      return AsyncEvents::Event{.kind = Kind::pair_failed, .pair = event.element.qp->qp_num};
     case IBV_EVENT_QP_REQ_ERR:
     case IBV_EVENT_QP_ACCESS_ERR:
-      return AsyncEvents::News{.kind = Kind::peer_erred, .pair = event.element.qp->qp_num};
+      return AsyncEvents::Event{.kind = Kind::peer_erred, .pair = event.element.qp->qp_num};
     case IBV_EVENT_CQ_ERR:
-      return AsyncEvents::News{.kind = Kind::queue_failed, .queue = event.element.cq};
+      return AsyncEvents::Event{.kind = Kind::queue_failed, .queue = event.element.cq};
     case IBV_EVENT_SRQ_ERR:
-      return AsyncEvents::News{.kind = Kind::queue_failed, .queue = event.element.srq};
+      return AsyncEvents::Event{.kind = Kind::queue_failed, .queue = event.element.srq};
     case IBV_EVENT_PORT_ERR:
       return std::cmp_equal(event.element.port_num, the_port)
-                 ? std::optional(AsyncEvents::News{.kind = Kind::port_down})
+                 ? std::optional(AsyncEvents::Event{.kind = Kind::port_down})
                  : std::nullopt;
     default:
       return std::nullopt;  // IBV_EVENT_DEVICE_FATAL is a removal
@@ -48,29 +48,29 @@ AsyncEvents::Inbox::~Inbox() {
   std::erase(events_.inboxes_, this);
 }
 
-void AsyncEvents::Inbox::put(const News& news) {
+void AsyncEvents::Inbox::put(const Event& event) {
   const std::lock_guard lock(mutex_);
-  news_.push_back(news);
+  waiting_.push_back(event);
   empty_.store(false, std::memory_order_release);
   ::eventfd_write(bell_.get(), 1);
 }
 
-std::vector<AsyncEvents::News> AsyncEvents::Inbox::take() {
+std::vector<AsyncEvents::Event> AsyncEvents::Inbox::take() {
   const std::lock_guard lock(mutex_);
   eventfd_t rings = 0;
   ::eventfd_read(bell_.get(), &rings);
   empty_.store(true, std::memory_order_release);
-  return std::exchange(news_, {});
+  return std::exchange(waiting_, {});
 }
 
 void AsyncEvents::deliver(const ibv_async_event& event) {
-  const std::optional<News> news = news_of(event);
-  if (!news.has_value()) {
+  const std::optional<Event> ours = event_of(event);
+  if (!ours.has_value()) {
     return;
   }
   const std::lock_guard lock(mutex_);
   for (Inbox* const inbox : inboxes_) {
-    inbox->put(*news);
+    inbox->put(*ours);
   }
 }
 

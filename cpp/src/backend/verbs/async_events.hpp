@@ -10,8 +10,8 @@
 
 namespace pydoca::verbs {
 
-/// What a driver says of queues by itself (ibv_get_async_event), brought to those whom it may concern. Whoever reads
-/// the device's events delivers them to all inboxes of the device. From any thread.
+/// The asynchronous events of a driver about queues (ibv_get_async_event). The thread that reads the device's events
+/// delivers them to the inboxes of all queues of the device. From any thread.
 class AsyncEvents {
  public:
   enum class Kind : std::uint8_t {
@@ -20,13 +20,13 @@ class AsyncEvents {
     queue_failed,  ///< IBV_EVENT_CQ_ERR, IBV_EVENT_SRQ_ERR
     port_down,     ///< IBV_EVENT_PORT_ERR
   };
-  struct News {
+  struct Event {
     Kind kind;
     std::uint32_t pair = 0;       ///< its number
     const void* queue = nullptr;  ///< an ibv_cq or ibv_srq; not to be dereferenced
   };
 
-  /// Of one queue, and its thread's.
+  /// The events of one queue, which belongs to one thread.
   class Inbox {
    public:
     /// Throws operating_system.
@@ -37,22 +37,23 @@ class AsyncEvents {
 
     /// Readable while there is something.
     int fd() const noexcept { return bell_.get(); }
-    /// Costs nothing.
+    /// Without a system call.
     bool empty() const noexcept { return empty_.load(std::memory_order_acquire); }
-    std::vector<News> take();
+    std::vector<Event> take();
 
    private:
     friend class AsyncEvents;
-    void put(const News& news);
+    void put(const Event& event);
 
     AsyncEvents& events_;
     const detail::Fd bell_;
     std::mutex mutex_;
-    std::vector<News> news_;
+    std::vector<Event> waiting_;
     std::atomic<bool> empty_{true};
   };
 
-  /// Before it is acknowledged: what it is about cannot be destroyed until then. Most kinds concern nobody.
+  /// To be called before the event is acknowledged: until then its queue cannot be destroyed. Ignores the types that
+  /// Kind does not name.
   void deliver(const ibv_async_event& event);
 
  private:

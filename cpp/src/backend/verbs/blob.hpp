@@ -11,7 +11,7 @@
 namespace pydoca::verbs {
 
 /// Memory that network peers may reach: where it lies in the exporter, and the key to it. Unlike the simulator's, such
-/// a blob is a capability, as the device asks for nothing but the key.
+/// a blob is a capability: the device checks only the key.
 struct MemoryBlob {
   std::uint64_t base = 0;  ///< in the exporter's address space
   std::uint64_t length = 0;
@@ -31,7 +31,7 @@ struct CounterBlob {
   bool operator==(const CounterBlob&) const = default;
 };
 
-/// One end of a connection that is to be.
+/// One end of a connection that is to be made.
 struct PairBlob {
   std::uint32_t number = 0;        ///< the queue pair's, 24 bits
   std::uint32_t first_packet = 0;  ///< its packet sequence number, 24 bits

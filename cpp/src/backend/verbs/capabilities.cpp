@@ -82,6 +82,15 @@ RdmaCapabilities rdma_of(const Adapter& adapter) {
   return rdma;
 }
 
+Refusals refusals_of(const Adapter& adapter) {
+  Refusals refusals;
+  refusals.comch_server = refusals.comch_client = refusals.mmap_export_pci = refusals.mmap_create_from_export_pci =
+      refusals.sync_event_pci = "rdma-core reaches network peers, not the other side of the PCIe link";
+  refusals.representors = "rdma-core lists no representors";
+  refusals.sync_event_net = adapter.name() + " has no atomics";
+  return refusals;
+}
+
 }  // namespace
 
 Capabilities capabilities_of(const Adapter& adapter) {
@@ -96,6 +105,7 @@ Capabilities capabilities_of(const Adapter& adapter) {
                              .max_num_tasks = 65536};
   capabilities.mmap_export_rdma = true;
   capabilities.rdma = rdma_of(adapter);
+  capabilities.refusals = refusals_of(adapter);
   return capabilities;
 }
 

@@ -34,7 +34,7 @@ struct GiveBackEventChannel {
 };
 using OwnedEventChannel = std::unique_ptr<rdma_event_channel, GiveBackEventChannel>;
 
-/// A queue pair's part in RDMA-CM; without an identifier it has none.
+/// A queue pair's state in RDMA-CM. id is null for a connection by details.
 struct CmLink {
   static constexpr std::size_t max_request_data = 56;
   static constexpr std::size_t max_answer_data = 196;

@@ -29,9 +29,9 @@ class Completions {
     const int count = ibv_poll_cq(queue_.get(), static_cast<int>(batch), completions_.data());
     return {completions_.data(), count > 0 ? static_cast<std::size_t>(count) : 0};
   }
-  /// From now on the next one makes fd() readable. What came before must be polled for afterwards.
+  /// The next completion from now on makes fd() readable. Poll afterwards for those that came before.
   void arm() noexcept;
-  /// Takes arm() back and empties fd(). Cheap unless armed.
+  /// Undoes arm() and empties fd(). No system call unless armed.
   void disarm() noexcept {
     if (armed_) [[unlikely]] {
       empty_channel();

@@ -3,6 +3,8 @@
 #include "pydoca/backend/rdma.hpp"
 
 #include "backend/verbs/cm_link.hpp"
+#include "backend/verbs/queue_pair.hpp"
+#include "backend/verbs/rdma_shared.hpp"
 #include "detail/fd.hpp"
 
 #include <cstdint>
@@ -12,15 +14,12 @@
 
 namespace pydoca::verbs {
 
-class QueuePair;
-class RdmaQueue;
-
-/// Connections by address (RDMA-CM) of one context. The queue pairs are the context's own; librdmacm, which opens the
-/// device a second time, only carries the messages and says how to set them up.
+/// Connections by address (RDMA-CM) of one context. The queue pairs are the context's own. librdmacm carries the
+/// messages and says how to set the queue pairs up; it opens the device a second time.
 class ConnectionManager {
  public:
   /// Throws not_supported without librdmacm or the kernel's part of it.
-  explicit ConnectionManager(RdmaQueue& queue);
+  explicit ConnectionManager(RdmaShared& shared);
   ~ConnectionManager();
   ConnectionManager(const ConnectionManager&) = delete;
   ConnectionManager& operator=(const ConnectionManager&) = delete;
@@ -44,25 +43,24 @@ class ConnectionManager {
   OwnedId create_id();
   void watch(int fd) const;
   bool next_message(backend::RdmaEvent& event) noexcept;
-  /// Whether an attempt has taken too long, from the first look for a way to the peer's answer.
+  /// Whether an attempt has taken too long, from the search for a route to the peer's answer; event says so.
   bool expire(backend::RdmaEvent& event) noexcept;
   void set_timer() noexcept;
-  /// Whether event is one for the context.
+  /// Whether the context must hear of it; then event has it.
   bool handle(const rdma_cm_event& raw, backend::RdmaEvent& event);
   bool take_request(const rdma_cm_event& raw, backend::RdmaEvent& event);
+  bool request(QueuePair& pair, backend::RdmaEvent& event);
+  void finish(const rdma_cm_event& raw, QueuePair& pair, backend::RdmaEvent& event);
   bool advance(const rdma_cm_event& raw, QueuePair& pair, backend::RdmaEvent& event);
   bool is_on_this_device(const rdma_cm_id& id) const;
   int timeout_ms() const noexcept;
 
-  RdmaQueue& queue_;
+  RdmaShared& shared_;
   OwnedEventChannel channel_;
   const detail::Fd epoll_;
-  const detail::Fd timer_;  ///< of the first deadline, about
+  const detail::Fd timer_;  ///< set to the first deadline of an attempt
   Clock::time_point timer_end_ = Clock::time_point::max();
   std::vector<Listening> listening_;
 };
-
-/// Answers a request. Throws as backend::QueuePair::accept() does.
-void accept_request(QueuePair& pair, RdmaQueue& queue, std::span<const std::byte> private_data);
 
 }  // namespace pydoca::verbs

@@ -96,7 +96,7 @@ OwnedPair CopyQueue::create_pair() {
                     .max_recv_sge = max_list_len_,
                     .max_inline_data = wanted_inline_size};
   OwnedPair pair(library().create_qp(place_.domain(), &attributes));
-  if (pair == nullptr) {  // some devices have no room for so much, and say so only like this
+  if (pair == nullptr) {  // devices without room for so much inline data refuse the queue pair
     attributes.cap.max_inline_data = 0;
     pair.reset(library().create_qp(place_.domain(), &attributes));
   }
@@ -160,7 +160,7 @@ void CopyQueue::fill_chain() noexcept {
   }
 }
 
-/// What the device would not refuse by itself, or not before it has broken the pair.
+/// Checks what the device does not check, or what would break the pair.
 bool CopyQueue::is_postable(const CopyOperation& operation) const noexcept {
   if (operation.length == 0 || operation.length > place_.adapter().port().max_msg_sz) {
     return false;
@@ -215,7 +215,7 @@ void CopyQueue::add_to_chain(CopyOperation& operation) noexcept {
   }
 }
 
-/// One call for all receives and one for all sends, whose bell the device hears once.
+/// One call posts all receives, another all sends, and rings the device's doorbell once.
 void CopyQueue::post_chain() noexcept {
   const std::uint32_t count = std::exchange(chain_->count, 0);
   if (count == 0) {
@@ -243,7 +243,7 @@ void CopyQueue::post_chain() noexcept {
   }
 }
 
-/// The device has taken only a part.
+/// The device has taken only a part of the chain.
 void CopyQueue::fail_chain(std::uint32_t received, std::uint32_t sent) noexcept {
   const std::uint32_t count = std::exchange(chain_->count, 0);
   blame(*chain_->operations[sent]);
@@ -311,13 +311,13 @@ void CopyQueue::complete_receive(const ibv_wc& completion) noexcept {
   flushed_.push(operation);
 }
 
-/// It broke the pair, unless another one did.
+/// The operation broke the pair, unless another one did first.
 void CopyQueue::blame(backend::Operation& operation) noexcept {
   pair_broken_ = broken_ = true;
   culprit_ = culprit_ != nullptr ? culprit_ : &operation;
 }
 
-/// Has the device give back what it has, or takes it.
+/// Has the device flush what it has; where it does not, takes the operations back.
 void CopyQueue::break_down() noexcept {
   pair_broken_ = broken_ = true;
   if (!break_pair(*pair_)) {
@@ -330,7 +330,7 @@ void CopyQueue::break_down() noexcept {
 void CopyQueue::settle_failure() noexcept {
   while (!flushed_.empty()) {
     backend::Operation& operation = flushed_.pop();
-    // Without a culprit, the pair broke at the first that did not end well.
+    // If no operation is known to have failed, the first one that was flushed broke the pair.
     const bool guilty = culprit_ == nullptr || culprit_ == &operation;
     culprit_ = culprit_ == nullptr ? &operation : culprit_;
     finish(operation, guilty && !removed_ ? Status::io_failed : rest());

@@ -12,8 +12,8 @@
 namespace pydoca::verbs {
 
 /// Copies by a queue pair that is connected to itself: each copy is a receive into the destination and a send of the
-/// source, so the device itself sees to the local permissions of both and to lists at both ends, and no memory has to
-/// be open to peers. A copy is complete when its receive is.
+/// source, so the device itself checks the local permissions of both and handles lists at both ends, and no memory has
+/// to be open to peers. A copy is complete when its receive is.
 class CopyQueue final : public backend::CopyQueue {
  public:
   /// Throws as the library fails.
@@ -68,7 +68,7 @@ class CopyQueue final : public backend::CopyQueue {
   backend::Notifier& notifier_;
   const std::uint32_t depth_;
   const std::uint32_t max_list_len_;
-  const std::uint32_t signal_interval_;  ///< one send in so many tells of its end, for those before it, too
+  const std::uint32_t signal_interval_;  ///< one send in this many is signalled, for those before it, too
   std::uint32_t inline_size_ = 0;        ///< bytes that the device takes along with the request
   Completions completions_;
   const OwnedPair pair_;
@@ -78,14 +78,14 @@ class CopyQueue final : public backend::CopyQueue {
   Ring accepted_;
   Ring posted_;
   Ring finished_;
-  Ring flushed_;                 ///< by a broken pair, until all are, as only then it is clear which one broke it
+  Ring flushed_;                 ///< by a broken pair; kept until all are flushed, when it is known which one broke it
   std::uint32_t may_begin_ = 0;  ///< of those accepted
   std::uint32_t outstanding_ = 0;
-  std::uint32_t send_room_ = 0;  ///< in the device's queue, as far as it has told
+  std::uint32_t send_room_ = 0;  ///< places in the device's queue that are known to be free
   std::uint32_t since_signal_ = 0;
   backend::Operation* culprit_ = nullptr;
-  bool broken_ = false;       ///< what has not begun does not begin
-  bool pair_broken_ = false;  ///< what has begun comes back flushed
+  bool broken_ = false;       ///< operations that have not begun do not begin
+  bool pair_broken_ = false;  ///< operations that have begun come back flushed
   bool removed_ = false;
 };
 

@@ -17,8 +17,8 @@ namespace {
 
 constexpr const char* create_event = "create a sync event";
 
-/// 8 bytes of this process, registered. Peers on the network change them without waking anybody, so whoever waits looks
-/// at them now and again.
+/// 8 registered bytes of this process. Peers on the network change them without waking this process, so a wait reads
+/// them by timer.
 class LocalCounter final : public backend::Counter {
  public:
   LocalCounter(Place& place, const backend::MemoryRange* memory)
@@ -54,7 +54,7 @@ class LocalCounter final : public backend::Counter {
   }
   std::vector<std::byte> export_to_remote_net() override;
   Status withdraw() noexcept override {
-    region_.reset();  // from now on the device refuses whoever has its key
+    region_.reset();  // from now on the device refuses its key
     exported_ = false;
     return Status::success;
   }
@@ -76,7 +76,7 @@ class LocalCounter final : public backend::Counter {
 };
 
 std::vector<std::byte> LocalCounter::export_to_remote_net() {
-  if (!exported_) {  // until then, nobody else has business there
+  if (!exported_) {  // before the export no peer needs access
     constexpr int flags =
         IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC;
     region_ = register_range(place_, &word_, sizeof word_, flags, "export a sync event");
@@ -105,10 +105,11 @@ std::unique_ptr<backend::Counter> import_counter(std::span<const std::byte> blob
   }
   CounterBlob fields;
   if (const Status status = parse(blob, fields); status != Status::success) {
-    throw Error(status, status == Status::unsupported_version
-                            ? "import a sync event: the blob is of another version of pydoca"
-                            : "import a sync event: the blob is no export_to_remote_net() of an RDMA device, or was "
-                              "changed");
+    throw Error(status,
+                status == Status::unsupported_version
+                    ? "import a sync event: the blob is of another version of pydoca"
+                    : "import a sync event: the blob is not an export_to_remote_net() of an RDMA device, or was "
+                      "changed");
   }
   return std::make_unique<RemoteCounter>(fields);
 }

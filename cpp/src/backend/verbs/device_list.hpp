@@ -7,7 +7,8 @@
 
 namespace pydoca::verbs {
 
-/// The RDMA devices that this process may use now. Entries live as long as the list, and those that were opened longer.
+/// The RDMA devices that this process may use now. Entries live as long as the list; those that were opened live
+/// longer.
 class DeviceList {
  public:
   /// Empty without the library.

@@ -6,9 +6,9 @@
 
 namespace pydoca::verbs {
 
-/// What an errno of the library or the kernel is called here.
+/// The status for an errno of the library or the kernel.
 Status status_of(int error) noexcept;
-/// "Cannot allocate memory", and for the errors that people meet, what to do.
+/// "Cannot allocate memory"; for the common errors also what to do.
 std::string describe_error(int error);
 
 /// Throws for an errno; the pieces say what was attempted.

@@ -11,10 +11,10 @@ namespace pydoca::verbs {
 
 namespace {
 
-/// Empty: registered memory stays what it is when the process forks. To be called before any is registered, except
-/// where the kernel copies pinned pages at fork.
+/// Prepares for fork, so that registered memory stays usable; must be called before any memory is registered, except
+/// where the kernel copies pinned pages at fork. Empty, or why it cannot.
 std::string protect_from_fork(const Library& library) {
-  // rdma-core 44 refuses to begin late there as well, where nothing is to be done.
+  // rdma-core 44 refuses a late call there as well, although nothing has to be prepared.
   if (library.is_fork_initialized != nullptr && library.is_fork_initialized() == IBV_FORK_UNNEEDED) {
     return {};
   }

@@ -7,8 +7,9 @@
 
 namespace pydoca::verbs {
 
-/// libibverbs, reached at run time and never linked, so that one build runs with and without it. What stands here is
-/// what the library exports; posting, polling and arming go through a context's own table (ibv_post_send ...).
+/// libibverbs, reached at run time and never linked, so that one build runs with and without it. These are the
+/// functions that the library exports; posting, polling and arming go through a context's own table (ibv_post_send
+/// ...).
 struct Library {
   std::string reason;  ///< why it cannot be used; empty: it can
 
@@ -42,7 +43,7 @@ struct Library {
   decltype(&::ibv_destroy_qp) destroy_qp = nullptr;
   decltype(&::ibv_wc_status_str) wc_status_str = nullptr;
 
-  /// ibv_query_port(), which in the header refers to the library by itself.
+  /// ibv_query_port(), whose inline form in the header would link to the library.
   int query_port(ibv_context* context, std::uint8_t port, ibv_port_attr* attributes) const noexcept;
 
  private:

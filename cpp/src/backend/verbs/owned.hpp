@@ -7,7 +7,7 @@
 
 namespace pydoca::verbs {
 
-/// Gives an object of the library back. A forked child does not: the kernel would take it for its parent.
+/// Destroys an object of the library. A forked child does not: the kernel would take the child for its parent.
 template <class T, auto destroy>
 struct GiveBack {
   std::uint32_t forks = detail::fork_count();

@@ -7,8 +7,7 @@
 
 namespace pydoca::verbs {
 
-/// Packets without an answer are repeated so often. One more, which is the most that verbs take, is for ever with
-/// Soft-RoCE.
+/// How often a packet without an answer is repeated. Verbs allow one more, but Soft-RoCE takes that for ever.
 inline constexpr std::uint8_t max_retries = 6;
 
 /// What a reliable connection is set up with, apart from the peer.
@@ -20,7 +19,7 @@ struct PairSettings {
   ibv_mtu mtu = IBV_MTU_1024;
 };
 
-/// How this end of a connection is reached. Makes up the number of its first packet.
+/// How this end of a connection is reached, with a random number for its first packet.
 PairBlob describe_pair(const Place& place, const ibv_qp& pair, const PairSettings& settings);
 
 /// RESET to INIT, where receives may be posted. Throws as the library fails.
@@ -30,7 +29,7 @@ void initialize_pair(ibv_qp& pair, const PairSettings& settings);
 void connect_pair(const Place& place, ibv_qp& pair, const PairBlob& self, const PairBlob& peer,
                   const PairSettings& settings);
 
-/// To the state in which everything is flushed; whether the device did it.
+/// To the state in which the device flushes everything. False: the device did not change the state.
 bool break_pair(ibv_qp& pair) noexcept;
 
 }  // namespace pydoca::verbs

@@ -11,8 +11,7 @@
 
 namespace pydoca::verbs {
 
-/// An open device with its protection domain, to which everything on it belongs: all that memory and queues need to
-/// know of it.
+/// An open device with its protection domain, to which everything on it belongs, as its memory and queues see it.
 class Place {
  public:
   Place(const std::string& name, std::size_t ordinal);

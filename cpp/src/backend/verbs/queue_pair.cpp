@@ -1,9 +1,8 @@
 #include "backend/verbs/queue_pair.hpp"
 
-#include "backend/verbs/connection_manager.hpp"
+#include "backend/verbs/cm_setup.hpp"
 #include "backend/verbs/failure.hpp"
 #include "backend/verbs/queue_pair_attributes.hpp"
-#include "backend/verbs/rdma_queue.hpp"
 
 #include <cerrno>
 #include <utility>
@@ -34,8 +33,8 @@ Status status_of(ibv_wc_status status) noexcept {
 
 }  // namespace
 
-QueuePair::QueuePair(RdmaQueue& queue) : queue_(queue), pair_(create()), limits_(limits()) {
-  self_ = describe_pair(queue.place(), *pair_, queue.settings());
+QueuePair::QueuePair(RdmaShared& shared) : shared_(shared), pair_(create()), limits_(limits()) {
+  self_ = describe_pair(shared.place(), *pair_, shared.settings());
 }
 
 QueuePair::~QueuePair() {
@@ -43,39 +42,39 @@ QueuePair::~QueuePair() {
     disconnect();
   }
   link_.id.reset();
-  queue_.forget(*this);
+  shared_.forget(*this);
 }
 
 OwnedPair QueuePair::create() {
-  const backend::RdmaOptions& options = queue_.options();
+  const backend::RdmaOptions& options = shared_.options();
   ibv_qp_init_attr attributes{};
-  attributes.send_cq = attributes.recv_cq = queue_.completions();
-  attributes.srq = queue_.receives();
+  attributes.send_cq = attributes.recv_cq = shared_.completions();
+  attributes.srq = shared_.receives();
   attributes.qp_type = IBV_QPT_RC;
   attributes.cap = {.max_send_wr = options.send_queue_size,
                     .max_recv_wr = attributes.srq == nullptr ? 1U : 0U,
                     .max_send_sge = options.max_send_segments,
                     .max_recv_sge = attributes.srq == nullptr ? 1U : 0U,
                     .max_inline_data = wanted_inline_size};
-  ibv_pd* const domain = queue_.place().domain();
+  ibv_pd* const domain = shared_.place().domain();
   OwnedPair pair(library().create_qp(domain, &attributes));
-  if (pair == nullptr) {  // some devices have no room for so much, and say so only like this
+  if (pair == nullptr) {  // devices without room for so much inline data refuse the queue pair
     attributes.cap.max_inline_data = 0;
     pair.reset(library().create_qp(domain, &attributes));
   }
   if (pair == nullptr) {
     fail(errno, "create a connection: create a queue pair of ", options.send_queue_size, " on ",
-         queue_.place().adapter().name());
+         shared_.place().adapter().name());
   }
   inline_size_ = attributes.cap.max_inline_data;
   return pair;
 }
 
 RequestLimits QueuePair::limits() const noexcept {
-  return {.ordinal = queue_.place().ordinal(),
-          .max_segments = queue_.options().max_send_segments,
+  return {.ordinal = shared_.place().ordinal(),
+          .max_segments = shared_.options().max_send_segments,
           .max_inline_size = inline_size_,
-          .max_size = queue_.place().adapter().port().max_msg_sz};
+          .max_size = shared_.place().adapter().port().max_msg_sz};
 }
 
 std::vector<std::byte> QueuePair::describe() { return encode(self_); }
@@ -88,16 +87,16 @@ void QueuePair::connect(std::span<const std::byte> blob) {
   if (const Status status = parse(blob, peer); status != Status::success) {
     throw Error(status, status == Status::unsupported_version
                             ? "connect: the peer's details are of another version of pydoca"
-                            : "connect: the peer's details are none of an RDMA device, or were changed");
+                            : "connect: the peer's details are not those of an RDMA device, or were changed");
   }
-  queue_.place().require_present("connect");
-  initialize_pair(*pair_, queue_.settings());
-  connect_pair(queue_.place(), *pair_, self_, peer, queue_.settings());
+  shared_.place().require_present("connect");
+  initialize_pair(*pair_, shared_.settings());
+  connect_pair(shared_.place(), *pair_, self_, peer, shared_.settings());
   connected_ = true;
 }
 
 void QueuePair::accept(std::span<const std::byte> private_data) {
-  accept_request(*this, queue_, private_data);
+  accept_request(*pair_, link_, shared_, private_data);
   link_.incoming = false;
 }
 
@@ -122,11 +121,11 @@ void QueuePair::disconnect() noexcept {
 // ---- Beginning -----------------------------------------------------------------------------------------------------
 
 Status QueuePair::post(RdmaOperation& operation, bool flush) noexcept {
-  if (outstanding_ == queue_.options().send_queue_size) [[unlikely]] {
+  if (outstanding_ == shared_.options().send_queue_size) [[unlikely]] {
     return Status::again;
   }
   ++outstanding_;
-  if (flush && accepted_.empty() && can_post() && !queue_.place().removal().noticed()) [[likely]] {
+  if (flush && accepted_.empty() && can_post() && !shared_.place().removal().noticed()) [[likely]] {
     if (take(operation, 0)) [[likely]] {
       post_chain(1);
     } else {
@@ -143,8 +142,8 @@ Status QueuePair::post(RdmaOperation& operation, bool flush) noexcept {
 
 void QueuePair::flush() noexcept {
   while (!accepted_.empty() && can_post()) {
-    if (queue_.place().removal().noticed()) [[unlikely]] {
-      queue_.lose_device();
+    if (shared_.place().removal().noticed()) [[unlikely]] {
+      shared_.lose_device();
       return;
     }
     post_chain(fill_chain());
@@ -153,7 +152,7 @@ void QueuePair::flush() noexcept {
 }
 
 inline bool QueuePair::take(RdmaOperation& operation, std::uint32_t index) noexcept {
-  if (!fill_request(operation, limits_, queue_.requests()[index])) [[unlikely]] {
+  if (!fill_request(operation, limits_, shared_.requests()[index])) [[unlikely]] {
     refused_ = &operation;
     return false;
   }
@@ -163,9 +162,9 @@ inline bool QueuePair::take(RdmaOperation& operation, std::uint32_t index) noexc
 
 /// Moves what the device will take from accepted to posted.
 std::uint32_t QueuePair::fill_chain() noexcept {
-  auto& requests = queue_.requests();
+  auto& requests = shared_.requests();
   std::uint32_t count = 0;
-  while (count != RdmaQueue::max_chain && !accepted_.empty() && take(accepted_.take(), count)) {
+  while (count != RdmaShared::max_chain && !accepted_.empty() && take(accepted_.take(), count)) {
     if (count != 0) {
       requests[count - 1].next = &requests[count];
     }
@@ -178,7 +177,7 @@ inline void QueuePair::post_chain(std::uint32_t count) noexcept {
   if (count == 0) {
     return;
   }
-  auto& requests = queue_.requests();
+  auto& requests = shared_.requests();
   requests[count - 1].send_flags |= IBV_SEND_SIGNALED;
   ibv_send_wr* bad = nullptr;
   if (ibv_post_send(pair_.get(), requests.data(), &bad) != 0) [[unlikely]] {
@@ -187,7 +186,8 @@ inline void QueuePair::post_chain(std::uint32_t count) noexcept {
   }
 }
 
-/// Of the last count posted, the device has taken so many, which it will flush; the rest is not its business.
+/// Of the last count operations, the device has taken only the first taken ones, which it will flush. Takes back the
+/// rest.
 void QueuePair::take_back(std::uint32_t count, std::uint32_t taken) noexcept {
   detail::OperationList all = std::exchange(posted_, {});
   std::uint32_t before = 0;
@@ -208,13 +208,13 @@ void QueuePair::take_back(std::uint32_t count, std::uint32_t taken) noexcept {
 // ---- Ending --------------------------------------------------------------------------------------------------------
 
 void QueuePair::complete_failed(const ibv_wc& completion) noexcept {
-  // Only the first failure is one of its own; whoever comes after it, flushed or not, was ended by it.
+  // Only the first failure is the operation's own. Later ones, flushed or not, follow from it.
   const bool follows = broken_ || completion.status == IBV_WC_WR_FLUSH_ERR;
   const Status status = follows ? rest_ : status_of(completion.status);
   if (status == Status::connection_reset || status == Status::driver) {
-    rest_ = status;  // and shares its fate, when that is the peer's or the device's
+    rest_ = status;  // a failure of the peer or the device is that of the other operations, too
   }
-  // Only good ends go without saying; but of those before a flushed one, nobody knows.
+  // Unsignalled operations before a failed one succeeded; before a flushed one that is not known.
   finish_through(completion, follows ? status : Status::success, status);
   blamed_ = blamed_ || !follows;
   broken_ = true;
@@ -223,7 +223,7 @@ void QueuePair::complete_failed(const ibv_wc& completion) noexcept {
 void QueuePair::finish(RdmaOperation& operation, Status status) noexcept {
   --outstanding_;
   ++undelivered_;
-  queue_.finish(operation, status, this);
+  shared_.finish(operation, status, this);
 }
 
 void QueuePair::break_down(Status why) noexcept {
@@ -258,7 +258,8 @@ void QueuePair::close_down() noexcept {
     finish(accepted_.take(), rest_);
   }
   if (!closed_ && connected_ && !std::exchange(reported_, true)) {
-    queue_.report(*this, backend::RdmaEvent::Kind::disconnected, rest_ == Status::shutdown ? Status::io_failed : rest_);
+    shared_.report(*this, backend::RdmaEvent::Kind::disconnected,
+                   rest_ == Status::shutdown ? Status::io_failed : rest_);
   }
 }
 

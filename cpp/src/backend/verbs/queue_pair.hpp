@@ -5,7 +5,7 @@
 #include "backend/verbs/cm_link.hpp"
 #include "backend/verbs/owned.hpp"
 #include "backend/verbs/pair.hpp"
-#include "backend/verbs/rdma_queue.hpp"
+#include "backend/verbs/rdma_shared.hpp"
 #include "backend/verbs/request.hpp"
 #include "detail/operation_list.hpp"
 
@@ -14,11 +14,11 @@
 
 namespace pydoca::verbs {
 
-/// One end of a connection, over a queue pair of the device. Only the last of the requests that go to the device
-/// together tells of its end; those before it have then ended well.
+/// One end of a connection, over a queue pair of the device. Of the requests that go to the device together only the
+/// last is signalled; when it succeeds, those before it have succeeded.
 class QueuePair final : public backend::QueuePair {
  public:
-  explicit QueuePair(RdmaQueue& queue);
+  explicit QueuePair(RdmaShared& shared);
   ~QueuePair() override;
 
   std::vector<std::byte> describe() override;
@@ -39,7 +39,7 @@ class QueuePair final : public backend::QueuePair {
     }
     settle();
   }
-  /// A message for it could not be received, or the device has given it up.
+  /// A message for it could not be received, or the device reports an error of the queue pair.
   void failed() noexcept { break_down(Status::success); }
   /// A receive that it filled was finished; that, or an operation, was delivered by poll().
   void finished() noexcept { ++undelivered_; }
@@ -68,7 +68,7 @@ class QueuePair final : public backend::QueuePair {
   void post_chain(std::uint32_t count) noexcept;
   void take_back(std::uint32_t count, std::uint32_t taken) noexcept;
   void complete_failed(const ibv_wc& completion) noexcept;
-  /// What was posted before the operation that completed, and that one.
+  /// Ends the operation that completed with status, and those posted before it with before.
   void finish_through(const ibv_wc& completion, Status before, Status status) noexcept {
     const auto* const last = reinterpret_cast<const backend::RdmaOperation*>(completion.wr_id);
     for (bool is_last = false; !is_last && !posted_.empty();) {
@@ -76,23 +76,24 @@ class QueuePair final : public backend::QueuePair {
       is_last = &operation == last;
       --outstanding_;
       ++undelivered_;
-      queue_.completed(operation, is_last ? status : before, this);
+      shared_.completed(operation, is_last ? status : before, this);
     }
   }
   void finish(backend::RdmaOperation& operation, Status status) noexcept;
-  /// Has everything flushed. why becomes that of all that is not yet finished; success: what they followed is to blame.
+  /// Has the device flush everything. why: the status of what is not yet finished; success: the operation that failed
+  /// before decides.
   void break_down(Status why) noexcept;
-  /// Once the device has given back everything: fails what it will not get, and says that the connection is over.
+  /// Once the device has given back everything: fails what was not posted, and reports that the connection has ended.
   void settle() noexcept {
     if (!can_post() && posted_.empty()) [[unlikely]] {
       close_down();
     }
   }
   void close_down() noexcept;
-  /// Whether a forked child holds it: then the device must not hear of what it does.
+  /// Whether this is a forked child's copy, which must not change the device's objects.
   bool is_inherited() const noexcept { return pair_.get_deleter().forks != detail::fork_count(); }
 
-  RdmaQueue& queue_;
+  RdmaShared& shared_;
   std::uint32_t inline_size_ = 0;
   const OwnedPair pair_;
   const RequestLimits limits_;
@@ -105,7 +106,7 @@ class QueuePair final : public backend::QueuePair {
   std::uint32_t undelivered_ = 0;
   Status rest_ = Status::shutdown;  ///< of what did not begin, or was flushed
   bool connected_ = false;
-  bool blamed_ = false;  ///< an operation, for the pair's end
+  bool blamed_ = false;  ///< an operation's failure is the reason of the pair's end
   bool broken_ = false;
   bool closed_ = false;    ///< by this side
   bool reported_ = false;  ///< that it is broken

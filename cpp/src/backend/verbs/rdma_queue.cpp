@@ -48,11 +48,7 @@ constexpr std::uint64_t id_of_receive(std::uint32_t place) noexcept { return (st
 }  // namespace
 
 RdmaQueue::RdmaQueue(Place& place, const backend::RdmaOptions& options, backend::Notifier& notifier)
-    : place_(place),
-      options_(options),
-      settings_(settings_for(place, options)),
-      notifier_(notifier),
-      completions_(place, depth_for(place, options), start_rdma),
+    : RdmaShared(place, options, settings_for(place, options), depth_for(place, options), start_rdma, notifier),
       async_events_(place.async_events()),
       segments_(std::size_t{max_chain} * std::max({1U, options.max_send_segments, options.max_recv_segments})) {
   for (std::size_t i = 0; i < max_chain; ++i) {
@@ -65,7 +61,7 @@ RdmaQueue::RdmaQueue(Place& place, const backend::RdmaOptions& options, backend:
   pairs_.reserve(options.max_num_connections);
   reports_.reserve(options.max_num_connections);
   try {
-    manager_ = std::make_unique<ConnectionManager>(*this);
+    manager_ = std::make_unique<ConnectionManager>(static_cast<RdmaShared&>(*this));
   } catch (const Error& error) {
     no_manager_ = error.what();
   }
@@ -93,7 +89,7 @@ std::unique_ptr<QueuePair> RdmaQueue::make_pair() {
     throw Error(Status::driver, detail::concat("create a connection: ", place_.adapter().name(),
                                                " has given up a queue; stop the context, and start it again"));
   }
-  auto pair = std::make_unique<QueuePair>(*this);
+  auto pair = std::make_unique<QueuePair>(static_cast<RdmaShared&>(*this));
   take_async_events();  // of one that had this number before
   pairs_[pair->number()] = pair.get();
   return pair;
@@ -118,11 +114,6 @@ inline QueuePair* RdmaQueue::find(std::uint32_t number) noexcept {
     last_found_ = found == pairs_.end() ? nullptr : found->second;
   }
   return last_found_;
-}
-
-void RdmaQueue::report(QueuePair& pair, backend::RdmaEvent::Kind kind, Status status) noexcept {
-  reports_.push_back({&pair, kind, status});
-  notifier_.notify();
 }
 
 // ---- Receives ------------------------------------------------------------------------------------------------------
@@ -256,7 +247,8 @@ void RdmaQueue::flush() noexcept {
   }
 }
 
-/// The connections were ended before. A device says of shared receives only that somebody filled them.
+/// The connections have ended before. A device reports shared receives only when messages fill them, so the rest is
+/// taken back here.
 void RdmaQueue::abort() noexcept {
   flush();
   fetch_and_tell();
@@ -307,25 +299,25 @@ void RdmaQueue::take_async_events() noexcept {
   if (async_events_.empty()) [[likely]] {
     return;
   }
-  for (const AsyncEvents::News& news : async_events_.take()) {
-    take(news);
+  for (const AsyncEvents::Event& event : async_events_.take()) {
+    take(event);
   }
 }
 
-void RdmaQueue::take(const AsyncEvents::News& news) noexcept {
+void RdmaQueue::take(const AsyncEvents::Event& event) noexcept {
   using Kind = AsyncEvents::Kind;
-  if (news.kind == Kind::port_down) {
+  if (event.kind == Kind::port_down) {
     for_each_pair([](QueuePair& pair) {
       if (pair.is_connected()) {
         pair.peer_left();
       }
     });
-  } else if (news.kind == Kind::queue_failed) {
-    if (news.queue == completions_.get() || news.queue == shared_receives_.get()) {
+  } else if (event.kind == Kind::queue_failed) {
+    if (event.queue == completions_.get() || event.queue == shared_receives_.get()) {
       lose_queue();
     }
-  } else if (QueuePair* const pair = find(news.pair)) {
-    news.kind == Kind::peer_erred ? pair->peer_left() : pair->failed();
+  } else if (QueuePair* const pair = find(event.pair)) {
+    event.kind == Kind::peer_erred ? pair->peer_left() : pair->failed();
   }
 }
 

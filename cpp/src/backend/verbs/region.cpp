@@ -18,14 +18,14 @@ int access_flags(Access access) noexcept {
   map(Access::rdma_write, IBV_ACCESS_REMOTE_WRITE);
   map(Access::rdma_atomic, IBV_ACCESS_REMOTE_ATOMIC);
   map(Access::pci_relaxed_ordering, IBV_ACCESS_RELAXED_ORDERING);
-  // What peers may write, the device must be able to; Region::writable() still says what DOCA's flag says.
+  // Memory that peers may write must be open to the local device; Region::writable() still says what DOCA's flag says.
   const bool remote_writes = allows(access, Access::rdma_write | Access::rdma_atomic);
   return flags | (remote_writes ? IBV_ACCESS_LOCAL_WRITE : 0);
 }
 
 namespace {
 
-/// Some drivers call memory that is not there a lack of memory.
+/// Some drivers report unmapped memory as a lack of memory.
 bool is_mapped(const void* addr, std::size_t len) noexcept {
   const auto start = reinterpret_cast<std::uintptr_t>(addr);
   const std::uintptr_t lead = start % static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
@@ -70,7 +70,7 @@ backend::ImportedRegion import_region(std::span<const std::byte> blob) {
   if (const Status status = parse(blob, fields); status != Status::success) {
     throw Error(status, status == Status::unsupported_version
                             ? "import memory: the blob is of another version of pydoca"
-                            : "import memory: the blob is no export_rdma() of an RDMA device, or was changed");
+                            : "import memory: the blob is not an export_rdma() of an RDMA device, or was changed");
   }
   return {.region = std::make_unique<RemoteRegion>(fields.rkey),
           .addr = fields.base,

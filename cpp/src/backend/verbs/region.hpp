@@ -21,7 +21,7 @@ class Region : public backend::MemoryRegion {
   bool writable() const noexcept { return writable_; }
   std::uint32_t lkey() const noexcept { return lkey_; }
   std::uint32_t rkey() const noexcept { return rkey_; }
-  /// Drivers give memory that is open to peers the same key twice, and the other no remote one.
+  /// Drivers give memory that is open to peers the same key twice, and other memory no remote key.
   std::uint32_t mkey() const override { return is_local_ ? lkey_ : rkey_; }
 
  protected:
@@ -31,7 +31,7 @@ class Region : public backend::MemoryRegion {
   std::uint32_t rkey_ = 0;
 };
 
-/// What a segment is of, on the device of that ordinal; null where the device does not have it.
+/// The region of a segment on the device of that ordinal; null where the map was not added to the device.
 inline const Region* region_of(const Segment& segment, std::size_t ordinal) noexcept {
   return static_cast<const Region*>(segment.regions[ordinal]);
 }
@@ -49,7 +49,7 @@ class LocalRegion final : public Region {
   const Gid gid_;
 };
 
-/// A peer's memory, of which nothing is known but the blob.
+/// A peer's memory, as its blob describes it.
 class RemoteRegion final : public Region {
  public:
   explicit RemoteRegion(std::uint32_t rkey) noexcept { rkey_ = rkey; }
@@ -61,7 +61,7 @@ backend::ImportedRegion import_region(std::span<const std::byte> blob);
 /// The verbs' flags for the permissions of a memory map.
 int access_flags(Access access) noexcept;
 
-/// Registers a range; what says for which purpose, in errors.
+/// Registers a range. what: the user's action, for messages.
 OwnedRegion register_range(const Place& place, void* addr, std::size_t len, int flags, const char* what);
 
 }  // namespace pydoca::verbs

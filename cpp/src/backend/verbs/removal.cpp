@@ -16,7 +16,7 @@ namespace pydoca::verbs {
 
 namespace {
 
-/// The kernel's announcements of devices that come and go; empty where the system does not let us hear them.
+/// The kernel's announcements of devices that come and go; empty where the system forbids to read them.
 detail::Fd hear_announcements() noexcept {
   detail::Fd socket(::socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_KOBJECT_UEVENT));
   sockaddr_nl address{};

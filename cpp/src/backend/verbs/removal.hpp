@@ -9,17 +9,17 @@
 
 namespace pydoca::verbs {
 
-/// Notices that a device goes while it is open. A driver that can tell does so by an asynchronous event; others, such
-/// as Soft-RoCE, keep the device working and their removal waiting until the last process closes it, and only the
-/// kernel's announcements of devices tell. What else asynchronous events say goes to AsyncEvents. From any thread.
+/// Notices that an open device is removed. Some drivers send an asynchronous event. Others, such as Soft-RoCE, keep the
+/// device working and delay its removal until the last process closes it; then only the kernel's announcements of
+/// devices show it. All other asynchronous events go to AsyncEvents. From any thread.
 class Removal {
  public:
   /// Throws operating_system. Asynchronous events of a borrowed context are its owner's to read.
   Removal(ibv_context& context, bool borrowed, AsyncEvents& events);
 
-  /// Whether it has been noticed; costs nothing.
+  /// Whether it has been noticed, without a system call.
   bool noticed() const noexcept { return noticed_.load(std::memory_order_relaxed); }
-  /// The same, after a look at what has come: one system call.
+  /// The same, after reading what has come: one system call.
   bool notice() noexcept;
 
   /// Has an epoll set show what may be a removal, until unwatch(). Throws operating_system.
@@ -37,7 +37,7 @@ class Removal {
   const std::string sysfs_path_;
   const std::string announcement_end_;  ///< "/infiniband_verbs/uverbs0"
   detail::Fd announcements_;
-  detail::Fd noticed_file_;  ///< readable for ever once somebody has noticed, as the others are then empty
+  detail::Fd noticed_file_;  ///< readable for ever once the removal was noticed, as the others are then empty
   std::atomic<bool> noticed_{false};
 };
 

@@ -15,9 +15,9 @@
 
 namespace pydoca::verbs {
 
-// Inline, all of it: it runs for every request.
+// All of it is inline, as it runs for every request.
 
-/// What a device takes of one request.
+/// The limits of a device for one request.
 struct RequestLimits {
   std::size_t ordinal = 0;  ///< the device's
   std::uint32_t max_segments = 0;
@@ -27,10 +27,10 @@ struct RequestLimits {
 
 struct Translation {
   ibv_wr_opcode opcode;
-  bool fills;  ///< the local list, rather than sending it
+  bool fills;  ///< the local list is filled, not sent
 };
 
-/// By RdmaOpcode. A receive is no request, so that its opcode does not matter.
+/// By RdmaOpcode. A receive is not a request: its entry is not used.
 inline constexpr std::array<Translation, backend::num_rdma_opcodes> translations{{{IBV_WR_SEND, true},
                                                                                   {IBV_WR_SEND, false},
                                                                                   {IBV_WR_SEND_WITH_IMM, false},

@@ -25,7 +25,7 @@ class SocketAddress {
   } storage_{};
 };
 
-/// RdmaAddress as a GID, which IPv4 addresses are in, too.
+/// An address as a GID; an IPv4 address becomes a mapped one.
 Gid gid_of(const backend::RdmaAddress& address) noexcept;
 backend::RdmaAddress address_of(const sockaddr& address) noexcept;
 

@@ -10,7 +10,7 @@ Symbols::Symbols(const char* file) : file_(file), handle_(::dlopen(file, RTLD_NO
   if (handle_ != nullptr) {
     return;
   }
-  // The loader's text begins with the file when that is not there, and then says more than people want to know.
+  // When the file is missing, the loader's text begins with its name, and the rest of the text adds nothing.
   const char* const text = ::dlerror();
   const std::string why = text != nullptr ? text : "";
   const bool absent = why.empty() || why.starts_with(file);

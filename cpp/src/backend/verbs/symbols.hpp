@@ -9,7 +9,7 @@ class Symbols {
  public:
   explicit Symbols(const char* file);
 
-  /// Without the function nothing works: reason() says so.
+  /// A required function: when it is missing, reason() says so.
   template <class Function>
   void require(Function*& function, const char* name, const char* version) {
     function = reinterpret_cast<Function*>(find(name, version));

@@ -9,7 +9,7 @@
 
 namespace pydoca::verbs {
 
-/// What the kernel's file system says of an RDMA device, and verbs do not. path is the device's, such as
+/// Properties of an RDMA device that sysfs has and verbs do not. path is the device's, such as
 /// /sys/class/infiniband/mlx5_0. What is not there is empty.
 class Sysfs {
  public:

@@ -108,15 +108,15 @@ TEST(Blob, RefusesEveryExtension) {
 
 TEST(Blob, RefusesConsistentNonsense) {
   // The checksum is right here: the fields themselves are looked at.
-  std::vector<Blob> nonsense(5, sample());
-  nonsense[0].length = 0;
-  nonsense[1].base = std::numeric_limits<std::uint64_t>::max() - nonsense[1].length + 1;
-  nonsense[2].access = Access::local_read_only;
-  nonsense[3].access = Access::pci_read_only | Access::pci_read_write;
-  nonsense[4].access = Access::pci_read_only | Access::rdma_read;
-  for (const Blob& wrong : nonsense) {
+  std::vector<Blob> unsound(5, sample());
+  unsound[0].length = 0;
+  unsound[1].base = std::numeric_limits<std::uint64_t>::max() - unsound[1].length + 1;
+  unsound[2].access = Access::local_read_only;
+  unsound[3].access = Access::pci_read_only | Access::pci_read_write;
+  unsound[4].access = Access::pci_read_only | Access::rdma_read;
+  for (const Blob& wrong : unsound) {
     Blob blob;
-    EXPECT_EQ(parse(encode(wrong), blob), Status::invalid_value) << &wrong - nonsense.data();
+    EXPECT_EQ(parse(encode(wrong), blob), Status::invalid_value) << &wrong - unsound.data();
   }
 }
 

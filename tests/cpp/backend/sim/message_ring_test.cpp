@@ -63,14 +63,14 @@ TEST(MessageRing, FindsNonsenseOfTheOtherSide) {
   RingRig rig;
   RecordHeader header;
   rig.state.written = size + 1;
-  EXPECT_EQ(rig.reader.look(header), MessageRing::Look::nonsense) << "more than there can be";
+  EXPECT_EQ(rig.reader.look(header), MessageRing::Look::invalid) << "more than there can be";
   rig.state.written = 8;
-  EXPECT_EQ(rig.reader.look(header), MessageRing::Look::nonsense) << "less than a header";
+  EXPECT_EQ(rig.reader.look(header), MessageRing::Look::invalid) << "less than a header";
   rig.state.written = 0;
   rig.writer.publish({.kind = RecordKind::send, .size = 5});
   const std::uint32_t huge = 0xfffffff0;
   std::memcpy(rig.bytes.data() + 4, &huge, sizeof huge);
-  EXPECT_EQ(rig.reader.look(header), MessageRing::Look::nonsense) << "a record longer than what was written";
+  EXPECT_EQ(rig.reader.look(header), MessageRing::Look::invalid) << "a record longer than what was written";
   std::uint64_t room = 0;
   rig.state.read = 1;
   rig.state.read = rig.writer.payload_position() + 100;
@@ -83,13 +83,13 @@ TEST(MessageRing, CarriesEverythingBetweenTwoSleepers) {
   constexpr std::uint32_t is_last = 1;
   RingRig rig;
   std::counting_semaphore<> room(0);
-  std::counting_semaphore<> news(0);
+  std::counting_semaphore<> records(0);
   const auto soon = std::chrono::seconds(20);
   std::thread reader([&] {
     RecordHeader header;
     for (std::uint64_t i = 0; header.immediate != is_last;) {
       if (rig.reader.look(header) == MessageRing::Look::nothing) {
-        ASSERT_TRUE(news.try_acquire_for(soon)) << i;
+        ASSERT_TRUE(records.try_acquire_for(soon)) << i;
         continue;
       }
       ASSERT_EQ(header.total, i);
@@ -126,7 +126,7 @@ TEST(MessageRing, CarriesEverythingBetweenTwoSleepers) {
                         .size = static_cast<std::uint32_t>(length),
                         .total = i,
                         .immediate = over ? is_last : 0});
-    news.release();
+    records.release();
   }
   reader.join();
 }

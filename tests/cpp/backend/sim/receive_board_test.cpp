@@ -129,7 +129,7 @@ TEST(ReceiveBoard, GivesEachReceiveOnceToManyTakersThatSleep) {
 }
 
 /// An engine that sleeps on the event file, and two peers that tell it something.
-TEST(Mailbox, LosesNoNewsOfPeers) {
+TEST(Mailbox, LosesNoBitOfAPeer) {
   constexpr std::uint64_t rounds = 10'000;
   Mailbox mailbox(0);
   std::array<std::atomic<std::uint64_t>, 2> said{};
@@ -146,14 +146,14 @@ TEST(Mailbox, LosesNoNewsOfPeers) {
   }
   std::array<std::uint64_t, 2> seen{};
   while (seen[0] < rounds || seen[1] < rounds) {
-    mailbox.take_news([&](std::uint32_t number) {
+    mailbox.take_pending([&](std::uint32_t number) {
       const std::uint32_t peer = number - 700;
       for (; seen[peer] < said[peer].load(std::memory_order_seq_cst); ++seen[peer]) {
         heard[peer].release();
       }
     });
     mailbox.fall_asleep();
-    if (!mailbox.has_news()) {
+    if (!mailbox.has_pending()) {
       pollfd event{.fd = mailbox.event_fd(), .events = POLLIN, .revents = 0};
       ASSERT_TRUE((seen[0] == rounds && seen[1] == rounds) || ::poll(&event, 1, 20'000) == 1);
     }

@@ -1,6 +1,6 @@
-#include "pydoca/backend/device.hpp"
-
 #include "pydoca/backend/channel.hpp"
+#include "pydoca/backend/device.hpp"
+#include "pydoca/capabilities.hpp"
 
 #include "backend/verbs/verbs_subject.hpp"
 #include "rig/expect_error.hpp"
@@ -52,6 +52,16 @@ TEST_F(VerbsDevice, InSoftwareHasNoPciAddressAndSaysSo) {
   } catch (const Error& error) {
     EXPECT_THAT(error.what(), HasSubstr(info->name() + " (no PCI address, host)"));
   }
+}
+
+TEST_F(VerbsDevice, SaysThatRdmaCoreHasNoOtherSideOfThePcieLink) {
+  for (const std::string_view name : {"comch_server", "comch_client", "mmap_export_pci", "mmap_create_from_export_pci",
+                                      "sync_event_export_to_remote_pci", "sync_event_create_from_export"}) {
+    EXPECT_EQ(find_capability(name).of(*info).reason,
+              "rdma-core reaches network peers, not the other side of the PCIe link")
+        << name;
+  }
+  EXPECT_EQ(find_capability("representors").of(*info).reason, "rdma-core lists no representors");
 }
 
 TEST_F(VerbsDevice, HasThePropertiesOfItsPort) {

@@ -16,7 +16,8 @@ namespace {
 
 using detail::concat;
 
-/// What the kernel charges for a message that waits: a power of two that also holds its bookkeeping, and a header.
+/// The bytes that the kernel counts for a message that waits: a power of two with room for the kernel's own data, and a
+/// header.
 std::uint64_t kernel_footprint(std::uint32_t message) noexcept {
   constexpr std::uint64_t bookkeeping = 320;
   constexpr std::uint64_t header = 256;
@@ -31,7 +32,7 @@ void require_text(std::string_view what, std::string_view text) {
   }
 }
 
-/// What is wrong with a hello, for the peer to read; empty when nothing is.
+/// Why a hello is refused, for the peer's message; empty: it is not.
 std::string objection(const Hello& hello, const ChannelIdentity& identity) {
   const auto differs = [](std::string_view what, std::string_view theirs, std::string_view ours) {
     return theirs == ours ? std::string() : concat(what, " \"", theirs, "\" was asked for, this is \"", ours, "\"");
@@ -66,7 +67,7 @@ SocketChannel::SocketChannel(Status status, std::string_view reason)
     : role_(Role::client), opened_(status), forks_(detail::fork_count()), refusal_(reason) {}
 
 SocketChannel::~SocketChannel() {
-  // A forked child may hold the socket open: the peer is told all the same, but by the owner only.
+  // close() would not tell the peer while a forked child holds the socket open. Only the owner shuts it down.
   if (socket_ && forks_ == detail::fork_count()) {
     ::shutdown(socket_.get(), SHUT_RDWR);
   }

@@ -17,12 +17,12 @@ namespace pydoca::sim {
 /// limit.
 std::unique_ptr<backend::Listener> listen(std::string_view fabric, std::string_view representor_pci_addr,
                                           std::string_view service, const backend::ChannelOptions& options);
-/// Looks for the server of service on the representor of the function with that PCI address. Same exceptions, but for
+/// Looks for the server of service on the representor of the function with that PCI address. Same exceptions, except
 /// already_exist.
 std::unique_ptr<backend::Dialer> dial(std::string_view fabric, std::string_view function_pci_addr,
                                       std::string_view service, const backend::ChannelOptions& options);
 
-/// What both sides must agree on, and how much this side takes.
+/// What both sides must agree on, and the limits of this side.
 struct ChannelIdentity {
   std::string fabric;
   std::string pci_addr;
@@ -47,7 +47,7 @@ class SocketChannel final : public backend::Channel {
   enum class Role : std::uint8_t {
     client,       ///< waits for an answer; its hello was sent
     server,       ///< waits for a hello and answers it
-    turned_away,  ///< a server that is full: answers without looking
+    turned_away,  ///< a server that is full: refuses without reading the hello
   };
 
   SocketChannel(detail::Fd socket, Role role, std::shared_ptr<const ChannelIdentity> identity) noexcept;

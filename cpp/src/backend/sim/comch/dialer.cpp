@@ -19,8 +19,8 @@ namespace {
 using detail::concat;
 using detail::Fd;
 
-/// Watches the fabric's directory, which each new server touches. The watch is set, or its news read, before the
-/// address is tried: whoever comes after the try shows in the watch.
+/// Watches the fabric's directory, which each new server touches. The watch is set, or its events are read, before the
+/// address is tried: a server that starts after the try makes a new event.
 class SocketDialer final : public backend::Dialer {
  public:
   explicit SocketDialer(ChannelIdentity identity)
@@ -34,13 +34,13 @@ class SocketDialer final : public backend::Dialer {
   std::unique_ptr<backend::Channel> try_or_watch();
   std::unique_ptr<backend::Channel> try_address();
   void watch();
-  void read_news() noexcept;
+  void read_events() noexcept;
 
   std::shared_ptr<const ChannelIdentity> identity_;
   Address address_;
   Fd inotify_;
   bool watching_ = false;
-  bool stranger_reported_ = false;
+  bool other_user_reported_ = false;
 };
 
 std::unique_ptr<backend::Channel> SocketDialer::attempt() noexcept {
@@ -54,7 +54,7 @@ std::unique_ptr<backend::Channel> SocketDialer::attempt() noexcept {
 }
 
 std::unique_ptr<backend::Channel> SocketDialer::try_or_watch() {
-  read_news();
+  read_events();
   auto channel = try_address();
   if (channel != nullptr || watching_) {
     return channel;
@@ -69,14 +69,14 @@ std::unique_ptr<backend::Channel> SocketDialer::try_address() {
   if (status == Status::operating_system) {
     throw Error(status, concat("connect to \"", identity_->service, "\": ", std::string_view(std::strerror(errno))));
   }
-  if (status == Status::not_permitted && !std::exchange(stranger_reported_, true)) {
+  if (status == Status::not_permitted && !std::exchange(other_user_reported_, true)) {
     log::engine(log::Level::warning, "comch", "a process of another user holds the address of the service");
   }
   if (!socket) {
     return nullptr;
   }
   HelloFrame frame;
-  // Whatever becomes of it shows in establish().
+  // establish() gives the status of a channel that could not be made.
   static_cast<void>(send_frame(socket.get(), FrameKind::hello, encode(identity_->hello(), frame)));
   return std::make_unique<SocketChannel>(std::move(socket), SocketChannel::Role::client, identity_);
 }
@@ -96,13 +96,13 @@ void SocketDialer::watch() {
   }
 }
 
-void SocketDialer::read_news() noexcept {
+void SocketDialer::read_events() noexcept {
   alignas(inotify_event) std::array<char, 4096> buffer;
   ssize_t size = 0;
   while (inotify_ && (size = ::read(inotify_.get(), buffer.data(), buffer.size())) > 0) {
     for (const char* at = buffer.data(); at < buffer.data() + size;) {
       const auto* event = reinterpret_cast<const inotify_event*>(at);
-      // The directory is gone or elsewhere: watch what has its name now.
+      // The directory was removed or renamed: watch the one that has its name now.
       watching_ = watching_ && (event->mask & (IN_IGNORED | IN_MOVE_SELF)) == 0;
       at += sizeof *event + event->len;
     }

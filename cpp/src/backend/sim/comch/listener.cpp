@@ -23,20 +23,20 @@ class SocketListener final : public backend::Listener {
  public:
   SocketListener(Fd socket, std::shared_ptr<const ChannelIdentity> identity) noexcept
       : socket_(std::move(socket)), identity_(std::move(identity)) {
-    keep_spare();
+    keep_reserve();
   }
 
   int fd() const noexcept override { return socket_.get(); }
   std::unique_ptr<backend::Channel> accept(bool admit) noexcept override;
 
  private:
-  void keep_spare() noexcept { spare_ = Fd(::open("/dev/null", O_RDONLY | O_CLOEXEC)); }
+  void keep_reserve() noexcept { reserve_ = Fd(::open("/dev/null", O_RDONLY | O_CLOEXEC)); }
   void refuse_for_lack_of_descriptors() noexcept;
   void drained() noexcept;
 
   Fd socket_;
   std::shared_ptr<const ChannelIdentity> identity_;
-  Fd spare_;                    ///< given up to accept, and refuse, one client when there is no other descriptor
+  Fd reserve_;                  ///< closed to accept, and refuse, one client when the process has no other descriptor
   std::uint32_t accepted_ = 0;  ///< since the backlog was last seen empty
 };
 
@@ -58,11 +58,11 @@ std::unique_ptr<backend::Channel> SocketListener::accept(bool admit) noexcept {
   return std::unique_ptr<backend::Channel>(new (std::nothrow) SocketChannel(std::move(peer), role, identity_));
 }
 
-/// Without this the client would stay in the backlog and the listener readable for ever.
+/// Without this the client would stay in the backlog, and the listener would stay readable.
 void SocketListener::refuse_for_lack_of_descriptors() noexcept {
   constexpr std::string_view reason = "the server's process is out of file descriptors; raise its limit (ulimit -n)";
   log::engine(log::Level::error, "comch", reason);
-  spare_.reset();
+  reserve_.reset();
   Status status = Status::success;
   Fd peer = accept_peer(socket_.get(), status);
   if (peer) {
@@ -71,7 +71,7 @@ void SocketListener::refuse_for_lack_of_descriptors() noexcept {
         send_frame(peer.get(), FrameKind::answer, encode(Answer{Status::full, identity_->options, reason}, frame)));
   }
   peer.reset();
-  keep_spare();
+  keep_reserve();
 }
 
 /// Clients that found the backlog full wait for the next announcement.

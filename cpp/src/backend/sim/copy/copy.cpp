@@ -13,7 +13,7 @@ namespace pydoca::sim {
 
 namespace {
 
-/// Everything between two pieces of foreign memory goes through this many bytes of stack.
+/// Copies between two pieces of foreign memory go through a buffer of this size on the stack.
 constexpr std::size_t bounce_size = 16 * 1024;
 
 /// Holds the gates of both ends for the time of one access.

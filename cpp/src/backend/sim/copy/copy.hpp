@@ -11,7 +11,7 @@
 
 namespace pydoca::sim {
 
-/// What the copy engine of one device enforces, as the card does when it executes an operation.
+/// The limits that the copy engine of one device enforces when it executes an operation, as the card does.
 struct CopyLimits {
   std::size_t ordinal = 0;
   std::uint64_t max_size = 0;
@@ -46,7 +46,7 @@ inline bool writable(const Segment& segment, std::size_t ordinal) noexcept {
 Status copy_run(const Region& src, std::uint64_t from, const Region& dst, std::uint64_t to, std::uint64_t size,
                 bool streaming) noexcept;
 
-/// check_copy() and copy_piece() in one, for a whole plain operation: what most tasks are, at 0.4 of the cost.
+/// check_copy() and copy_piece() in one for a whole plain operation, which most tasks are, at 0.4 of the cost.
 inline Status copy_at_once(const backend::CopyOperation& operation, const CopyLimits& limits) noexcept {
   const Segment& src = *operation.src;
   const Segment& dst = *operation.dst;

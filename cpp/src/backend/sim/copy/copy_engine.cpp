@@ -1,6 +1,6 @@
 #include "backend/sim/copy/copy_engine.hpp"
 
-#include "backend/sim/copy/copy_queue.hpp"
+#include "backend/sim/copy/finished_copies.hpp"
 #include "detail/copy_bytes.hpp"
 #include "detail/pause.hpp"
 #include "detail/signals_blocked.hpp"
@@ -13,8 +13,8 @@ namespace pydoca::sim {
 
 namespace {
 
-/// What a core takes at a time: small enough to share an operation between cores, large enough that taking it costs
-/// nothing beside copying it. Long operations come in longer pieces: two cores that write around the cache to
+/// The bytes that a core takes at a time: few enough to share an operation between cores, so many that taking them
+/// costs nothing beside copying them. Long operations come in longer pieces: two cores that write around the cache to
 /// neighbouring small pieces were at 0.8 of the speed.
 constexpr std::uint64_t piece_size(std::uint64_t length) noexcept {
   constexpr std::uint64_t ki = 1024;
@@ -22,7 +22,7 @@ constexpr std::uint64_t piece_size(std::uint64_t length) noexcept {
 }
 /// Once this much work waits, data will not stay in the cache, and stores go around it until nothing waits.
 constexpr std::uint64_t streaming_threshold = 16 * 1024 * 1024;
-/// How long a worker looks for more before it sleeps: about what waking it costs.
+/// How long a worker looks for more work before it sleeps: about as long as waking it takes.
 constexpr auto spin_time = std::chrono::microseconds(50);
 constexpr unsigned max_workers = 4;
 
@@ -36,8 +36,8 @@ std::uint64_t piece_length(const backend::CopyOperation& operation, std::uint32_
   return std::min(size, operation.length - index * size);
 }
 
-/// For good: in a forked child, the system may have given a thread of the child's own the name of one of the parent's,
-/// so that neither joining nor detaching is safe. Kept reachable, as leak checkers want it.
+/// Never joined: in a forked child, a thread of the child's may have the identifier of one of the parent's, so neither
+/// joining nor detaching is safe. Kept reachable, so that leak checkers do not report them.
 void keep_inherited(std::vector<std::thread> threads) {
   struct Kept {
     std::vector<std::thread> threads;
@@ -79,7 +79,7 @@ bool CopyEngine::start() {
       workers_.emplace_back([this] { run_worker(); });
     }
   } catch (const std::system_error&) {
-    // Fewer will do.
+    // Fewer workers are enough.
   }
   return !workers_.empty();
 }
@@ -126,7 +126,7 @@ CopyEngine::Piece CopyEngine::claim() noexcept {
   return piece;
 }
 
-bool CopyEngine::work_one(CopyQueue* own) noexcept {
+bool CopyEngine::work_one(FinishedCopies* own) noexcept {
   if (!has_work_.load(std::memory_order_relaxed)) {
     return false;
   }
@@ -138,9 +138,9 @@ bool CopyEngine::work_one(CopyQueue* own) noexcept {
   return true;
 }
 
-void CopyEngine::execute(const Piece& piece, CopyQueue* own) noexcept {
+void CopyEngine::execute(const Piece& piece, FinishedCopies* own) noexcept {
   backend::CopyOperation& operation = *piece.operation;
-  auto& queue = *static_cast<CopyQueue*>(operation.queue);
+  auto& queue = *static_cast<FinishedCopies*>(operation.queue);
   Status status = removed() ? Status::driver : Status::shutdown;
   if (!removed() && !queue.broken()) {
     status = copy_piece(operation, limits_.ordinal, piece.index * piece_size(operation.length),
@@ -152,11 +152,11 @@ void CopyEngine::execute(const Piece& piece, CopyQueue* own) noexcept {
   const std::uint32_t pieces = piece_count(operation.length);
   if (operation.finished.fetch_add(1, std::memory_order_acq_rel) + 1 == pieces) {
     const Status worst = operation.worst.load(std::memory_order_relaxed);
-    &queue == own ? queue.finish(operation, worst) : queue.finish_remotely(operation, worst);
+    &queue == own ? queue.add(operation, worst) : queue.add_from_any_thread(operation, worst);
   }
 }
 
-backend::Operation* CopyEngine::withdraw(const CopyQueue& queue) noexcept {
+backend::Operation* CopyEngine::withdraw(const FinishedCopies& queue) noexcept {
   const std::lock_guard lock(mutex_);
   backend::Operation* taken = nullptr;
   backend::Operation** taken_end = &taken;

@@ -13,7 +13,7 @@
 
 namespace pydoca::sim {
 
-class CopyQueue;
+class FinishedCopies;
 
 /// The copy engine of one device: worker threads that take large operations apart into pieces, together with any core
 /// that polls.
@@ -27,20 +27,21 @@ class CopyEngine {
   /// Starts the workers, once; queues call it. False where the system gave no thread: then push() must not be used.
   /// Throws bad_state in a process forked since the engine was made: it has the objects, not the threads.
   bool start();
-  /// Whether this process was forked since the engine was made.
+  /// Whether this process was forked after the engine was made.
   bool is_inherited() const noexcept { return forks_ != detail::fork_count(); }
 
   const CopyLimits& limits() const noexcept { return limits_; }
-  /// Whether the device was taken out by surprise.
+  /// Whether the device was removed.
   bool removed() const noexcept { return removed_.load(std::memory_order_relaxed); }
 
-  /// Gives a checked operation to the workers.
+  /// Gives a checked operation to the workers. operation.queue: the FinishedCopies that it goes to in the end.
   void push(backend::CopyOperation& operation) noexcept;
-  /// Does one piece on the calling core; false when there is none. own: the queue that belongs to the calling thread,
-  /// which gets its finished operation without a detour.
-  bool work_one(CopyQueue* own) noexcept;
-  /// Takes back queue's operations of which no piece was begun; they come as a list linked by next.
-  backend::Operation* withdraw(const CopyQueue& queue) noexcept;
+  /// Does one piece on the calling core; false when there is none. own: of the queue that belongs to the calling
+  /// thread, if there is one; its finished operations need no detour.
+  bool work_one(FinishedCopies* own) noexcept;
+  /// Takes back the operations of one queue, which operation.queue names, if no piece of them was begun; they come as a
+  /// list linked by next.
+  backend::Operation* withdraw(const FinishedCopies& queue) noexcept;
 
  private:
   struct Piece {
@@ -50,7 +51,7 @@ class CopyEngine {
   };
 
   Piece claim() noexcept;
-  void execute(const Piece& piece, CopyQueue* own) noexcept;
+  void execute(const Piece& piece, FinishedCopies* own) noexcept;
   void run_worker() noexcept;
   bool spin_for_work() const noexcept;
   void sleep_for_work() noexcept;
@@ -62,10 +63,10 @@ class CopyEngine {
   backend::Operation* first_ = nullptr;
   backend::Operation* last_ = nullptr;
   std::uint64_t bytes_waiting_ = 0;
-  bool streaming_ = false;  ///< since so much waited, and until nothing does
-  // Falling asleep is Dekker's pattern, as in ReadyList: a worker says so, then looks for work; whoever has work
-  // publishes it, then looks for sleepers. Only the first to see them wakes them: it takes long, and more work may come
-  // meanwhile.
+  bool streaming_ = false;  ///< stores go around the cache: since streaming_threshold waited, until nothing waits
+  // Falling asleep is Dekker's pattern, as in ReadyList: a worker says so, then looks for work; a thread that has
+  // work publishes it, then looks for sleepers. Only the first thread that sees them wakes them: waking takes long, and
+  // more work may come meanwhile.
   std::atomic<bool> has_work_{false};
   std::atomic<bool> asleep_{false};
   std::atomic<std::uint32_t> wake_ups_{0};

@@ -27,7 +27,8 @@ bool can_gather(const Segment* list, std::uint64_t length, std::size_t ordinal, 
 /// Whether it may write to the tailrooms, and they have room for length bytes.
 bool can_scatter(const Segment* list, std::uint64_t length, std::size_t ordinal, std::uint32_t max_len) noexcept;
 
-// Of a list that can: bytes [offset, offset + size) of its data or tailrooms. io_failed when memory was withdrawn.
+// Copy bytes [offset, offset + size) of a list that was checked by can_gather() or can_scatter(). io_failed when memory
+// was withdrawn.
 Status gather(const Segment* list, std::size_t ordinal, std::uint64_t offset, const Region& to, std::uint64_t addr,
               std::uint64_t size) noexcept;
 Status scatter(const Region& from, std::uint64_t addr, const Segment* list, std::size_t ordinal, std::uint64_t offset,

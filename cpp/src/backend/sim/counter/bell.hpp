@@ -11,14 +11,14 @@ namespace pydoca::sim {
 /// The two ends of an exported counter; several importers are one side.
 enum class CounterSide : std::uint8_t { owner = 0, importer = 1 };
 
-/// Which sides of a counter have somebody asleep, in a page that all of them map. Dekker's pattern: who changes the
-/// counter writes it, then asks take() for each side; who is about to sleep arms its side, then looks at the counter
-/// again; all of it sequentially consistent. One flag for all sleepers of a side: the wake-up reaches each of them, and
-/// who goes on sleeping arms again.
+/// Which sides of a counter sleep, in a page that all of its processes map. Dekker's pattern: a process that changes
+/// the counter writes it, then asks take() for each side; a process that goes to sleep arms its side, then reads the
+/// counter again; all of it sequentially consistent. All sleepers of a side share one flag: the wake-up reaches each of
+/// them, and a process that sleeps on arms again.
 class Bell {
  public:
   void arm(CounterSide side) noexcept { flag(side).store(1, std::memory_order_seq_cst); }
-  /// Whether somebody must be woken; true once for each time that the side was armed.
+  /// Whether the side must be woken; true once for each time that it was armed.
   bool take(CounterSide side) noexcept {
     return flag(side).load(std::memory_order_seq_cst) != 0 && flag(side).exchange(0, std::memory_order_seq_cst) != 0;
   }

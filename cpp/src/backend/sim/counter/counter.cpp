@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::array sides{CounterSide::owner, CounterSide::importer};
 
-/// Who sleeps on a counter, and the event files that wake them. Shared with importers.
+/// Which sides sleep on a counter, and the event files that wake them. Shared with importers.
 class Alarm {
  public:
   explicit Alarm(bool silent) : page_(SharedPage<AlarmPage>::create(page_file_)) {
@@ -48,7 +48,7 @@ class Alarm {
       }
     }
   }
-  /// Edge-triggered, so nobody reads it, and its count never gets full.
+  /// Watched edge-triggered: no process reads it, and its count never gets full.
   void wake(CounterSide side) noexcept { ::eventfd_write(file(side), 1); }
   bool silent() const noexcept { return (*page_)->silent.load(std::memory_order_relaxed) != 0; }
   int file(CounterSide side) const noexcept { return files_[static_cast<std::size_t>(side)].get(); }
@@ -68,8 +68,8 @@ std::uint64_t add_word(std::uint64_t& word, std::uint64_t increment) noexcept {
   return std::atomic_ref(word).fetch_add(increment, std::memory_order_seq_cst);
 }
 
-/// Tells an owner of its importers' end.
-class Losses final : public Exporter::Companion {
+/// Tells the owner of a counter when its importers die.
+class Losses final : public Exporter::Attachment {
  public:
   explicit Losses(bool silent) : alarm(silent) {}
 
@@ -80,11 +80,11 @@ class Losses final : public Exporter::Companion {
     }
     died_.fetch_add(1, std::memory_order_release);
     alarm.wake(CounterSide::owner);
-    alarm.wake(CounterSide::importer);  // it may have taken the bell, and died before it woke anybody
+    alarm.wake(CounterSide::importer);  // it may have cleared the flag, and died before it woke the side
   }
   void withdrawn() noexcept override { alarm.wake(CounterSide::importer); }
   std::uint32_t told() const noexcept { return told_.load(std::memory_order_acquire); }
-  /// Whether more have died than told; from now on somebody was told of them.
+  /// Whether more importers have died than told. The caller tells of them: they count as told from now on.
   bool tell(std::uint32_t told) noexcept {
     const std::uint32_t died = died_.load(std::memory_order_acquire);
     std::uint32_t others = told_.load(std::memory_order_relaxed);

@@ -16,7 +16,7 @@ std::unique_ptr<backend::Counter> create_counter(const Place& place, const backe
 std::unique_ptr<backend::Counter> import_counter(const Place& place, std::span<const std::byte> blob,
                                                  backend::CounterScope scope);
 
-/// Whose it is, as origin_of() its blob; 0 unless it was imported.
+/// The function that owns it, as origin_of() its blob; 0 unless it was imported.
 std::uint64_t origin_of(const backend::Counter& counter) noexcept;
 
 }  // namespace pydoca::sim

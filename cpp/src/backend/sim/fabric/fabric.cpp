@@ -26,7 +26,7 @@ bool is_own_directory(const std::string& path) {
   return ::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode) && info.st_uid == ::geteuid();
 }
 
-/// The directory that is trusted as it is, and the first one below it that is pydoca's.
+/// The directory that is trusted unchecked, and the first directory of pydoca's below it.
 std::pair<std::string, std::string> base_and_first() {
   const char* runtime = std::getenv("XDG_RUNTIME_DIR");
   if (runtime != nullptr && runtime[0] == '/' && is_own_directory(runtime)) {
@@ -55,7 +55,7 @@ void require_private(int fd, const std::string& path) {
   }
 }
 
-/// Never follows a link, so that nobody can lead us into a directory of theirs.
+/// Never follows a link: another user's link could lead to that user's directory.
 Fd open_private(int parent, const std::string& name, const std::string& path) {
   if (::mkdirat(parent, name.c_str(), 0700) != 0 && errno != EEXIST) {
     throw_errno(concat("cannot create the fabric's directory ", path), errno);
@@ -209,7 +209,7 @@ Fd listen_at(const Address& address, int backlog) {
   }
   if (::bind(fd.get(), address.get(), address.length) != 0) {
     if (errno == EADDRINUSE) {
-      throw Error(Status::already_exist, "somebody listens there already");
+      throw Error(Status::already_exist, "another socket listens there already");
     }
     throw_errno("cannot bind a socket", errno);
   }

@@ -19,11 +19,12 @@ namespace pydoca::sim {
 std::string fabric_path(std::string_view fabric);
 
 /// The fabric's directory, opened; created if need be. Each level below the base is a real directory of this user with
-/// mode 0700. Throws not_permitted when somebody else could have made it or can look into it, operating_system
+/// mode 0700. Throws not_permitted when another user could have made it or can read it, operating_system
 /// otherwise.
 detail::Fd open_fabric(std::string_view fabric);
 
-/// Tells whoever watches the directory (inotify, IN_ATTRIB) to look again. Throws as open_fabric() does.
+/// Announces a new server to the processes that watch the directory (inotify, IN_ATTRIB). Throws as open_fabric()
+/// does.
 void announce(std::string_view fabric);
 
 /// An abstract address, the same in every process of this user for the same fabric, kind and key, whatever their
@@ -43,8 +44,9 @@ detail::Fd listen_at(const Address& address, int backlog);
 /// The next connection. status: success; again: there is none; not_permitted: another user's process was turned away;
 /// full: this process is out of descriptors; operating_system otherwise. Empty unless success.
 detail::Fd accept_peer(int listener, Status& status) noexcept;
-/// Connects without waiting. status: success; not_found: nobody listens; again: the listener's backlog is full;
-/// not_permitted: another user's process listens; operating_system: out of descriptors, say. Empty unless success.
+/// Connects without waiting. status: success; not_found: no socket listens; again: the listener's backlog is full;
+/// not_permitted: another user's process listens; operating_system otherwise, such as no descriptors. Empty unless
+/// success.
 detail::Fd connect_to(const Address& address, Status& status) noexcept;
 /// For requests that block for a bounded time: waits while the listener's backlog is full. time_out; again: the limit's
 /// signal; else as connect_to(). The socket's own sends and receives block for a slice (interrupt_slice) at most.

@@ -10,7 +10,8 @@ namespace pydoca::sim {
 
 namespace {
 
-/// Room for more descriptors than are due: those that did not fit would be lost, but so would be the knowledge of them.
+/// Room for more descriptors than may come. The kernel would close those that do not fit, and a message with too many
+/// would look correct.
 constexpr std::size_t control_fds = 8;
 
 struct Control {
@@ -43,7 +44,7 @@ void attach(msghdr& header, Control& control, std::span<const int> fds) noexcept
   std::memcpy(CMSG_DATA(part), fds.data(), fds.size_bytes());
 }
 
-/// Takes every descriptor out of one control message; those too many are closed.
+/// Takes every descriptor out of one control message, and closes those that are too many.
 std::size_t take_fds(const cmsghdr& part, ReceivedFds& received) noexcept {
   if (part.cmsg_level != SOL_SOCKET || part.cmsg_type != SCM_RIGHTS) {
     return 0;
@@ -62,7 +63,7 @@ std::size_t take_fds(const cmsghdr& part, ReceivedFds& received) noexcept {
 
 template <class Call>
 ssize_t retry_interrupted(Call call) noexcept {
-  // Bounded: a storm of signals must not keep a caller here for ever.
+  // Bounded, so that frequent signals cannot keep the caller here for ever.
   ssize_t result = -1;
   for (int attempt = 0; attempt < 1000; ++attempt) {
     result = call();

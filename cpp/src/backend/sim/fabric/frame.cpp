@@ -24,7 +24,8 @@ Status send_status(int error) noexcept {
   }
 }
 
-/// A peer that closes with our messages unread leaves an error before what it sent: one more try finds that.
+/// A peer that closes the socket with unread messages leaves an error in front of what it sent. One more try reads what
+/// it sent.
 ssize_t receive_packet(int fd, msghdr& packet) noexcept {
   constexpr int tries = 16;
   for (int i = 0; i < tries; ++i) {

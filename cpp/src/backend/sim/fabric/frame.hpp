@@ -11,12 +11,12 @@ namespace pydoca::sim {
 
 enum class FrameKind : std::uint32_t { hello = 1, answer = 2, message = 3, handshake = 4 };
 
-/// again: the socket is full. connection_reset: the peer is gone. no_memory, operating_system: the kernel's trouble.
+/// again: the socket is full. connection_reset: the peer is gone. no_memory, operating_system: the kernel's errors.
 Status send_frame(int fd, FrameKind kind, std::span<const std::byte> payload) noexcept;
 
-/// again: nothing there. connection_reset: the peer is gone and all it sent was received. connection_aborted: the
-/// packet is no frame of this kind, is longer than payload or carried descriptors (which never reach this process); the
-/// socket is of no more use.
+/// again: nothing has come. connection_reset: the peer is gone and all it sent was received. connection_aborted: the
+/// packet is not a frame of this kind, is longer than payload or carried descriptors (which never reach this process);
+/// the socket cannot be used any more.
 Status receive_frame(int fd, FrameKind kind, std::span<std::byte> payload, std::size_t& length) noexcept;
 
 }  // namespace pydoca::sim

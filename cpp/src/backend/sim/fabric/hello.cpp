@@ -31,7 +31,7 @@ class HelloWriter {
 
 static_assert(sizeof(HelloFrame) >= 8 * sizeof(std::uint32_t) + 3 * (sizeof(std::uint32_t) + max_hello_text));
 
-/// Once something was missing, everything later is missing, too.
+/// After one field is missing, every later field counts as missing.
 class HelloReader {
  public:
   explicit HelloReader(std::span<const std::byte> bytes) noexcept : rest_(bytes) {}
@@ -48,7 +48,7 @@ class HelloReader {
     sound_ = sound_ && size <= max_hello_text;
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
   }
-  /// Everything was there and nothing is left.
+  /// Whether every field was found and no byte is left.
   bool complete() const noexcept { return sound_ && rest_.empty(); }
 
  private:
@@ -85,7 +85,7 @@ Status read_opening(HelloReader& reader, backend::ChannelOptions& options) noexc
   return options.max_msg_size != 0 && options.recv_queue_size != 0 ? Status::success : Status::invalid_value;
 }
 
-/// Only what an answer can mean: a peer's again, say, would have us wait for ever.
+/// Only the statuses that an answer can have: again from a peer would make this side wait for ever.
 Status known_answer(std::uint32_t number) noexcept {
   const auto status = static_cast<Status>(number);
   const bool known = number < status_count && status != Status::again && status != Status::connection_reset;

@@ -10,7 +10,7 @@
 #include <string_view>
 
 /// The opening exchange of a channel: the client's hello and the server's answer. Both begin with a magic number and a
-/// version, which never change their places. Texts of what was decoded point into what it was decoded from.
+/// version, whose places never change. Decoded texts point into the decoded bytes.
 namespace pydoca::sim {
 
 inline constexpr std::uint32_t channel_version = 1;
@@ -30,11 +30,11 @@ struct Answer {
   std::string_view reason;
 };
 
-/// The encoded part of frame. Longer texts are cut, so check them before.
+/// Returns the part of frame that it filled. Cuts texts that are too long: check them first.
 std::span<const std::byte> encode(const Hello& hello, HelloFrame& frame) noexcept;
 std::span<const std::byte> encode(const Answer& answer, HelloFrame& frame) noexcept;
 
-/// Total: any bytes give success, unsupported_version or invalid_value.
+/// For any bytes: success, unsupported_version or invalid_value.
 Status decode(std::span<const std::byte> bytes, Hello& hello) noexcept;
 Status decode(std::span<const std::byte> bytes, Answer& answer) noexcept;
 

@@ -17,13 +17,13 @@ namespace pydoca::sim {
 
 namespace {
 
-/// The service that fork() took over from the parent: unused, but reachable from a child's, as leak checkers want it.
+/// The parent's service in a forked child. Unused; kept reachable, so that leak checkers do not report it.
 std::atomic<Service*>& parents() noexcept {
   static std::atomic<Service*> service{nullptr};
   return service;
 }
 
-/// Guards the making of a service.
+/// Guards the creation of the service.
 std::mutex& creation() noexcept {
   static std::mutex mutex;
   return mutex;
@@ -90,7 +90,7 @@ void Service::run() noexcept {
   while (true) {
     const int count = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), -1);
     if (count < 0 && errno != EINTR) {
-      return;  // somebody closed descriptors that are not theirs; spinning would make it worse
+      return;  // the application has closed descriptors of the service; retrying would only spin
     }
     const std::lock_guard lock(mutex_);
     for (int i = 0; i < count; ++i) {
@@ -116,7 +116,7 @@ void Service::serve(Id id, std::uint32_t events) noexcept {
   }
 }
 
-// Holding the locks while forking hands the child a service at rest.
+// The locks are held during a fork, so that the child copies a service that is not in the middle of a change.
 
 void Service::before_fork() noexcept {
   creation().lock();

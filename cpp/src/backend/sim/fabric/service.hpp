@@ -10,9 +10,9 @@
 
 namespace pydoca::sim {
 
-/// The thread that answers for this process's memory: it waits for all connections between owners and importers. One a
-/// process, started on first use, never joined. After fork() the child has none of its parent's connections, and starts
-/// a service of its own when it needs one.
+/// The thread that answers importers of this process's memory: it waits for all connections between owners and
+/// importers. One a process, started on first use, never joined. After fork() the child has none of its parent's
+/// connections, and starts a service of its own when it needs one.
 class Service {
  public:
   using Id = std::uint64_t;  ///< of a connection; never used twice
@@ -28,12 +28,12 @@ class Service {
     virtual void ended(Service& service, Id id) noexcept = 0;
   };
 
-  /// Throws operating_system when the thread or its descriptors cannot be had.
+  /// Throws operating_system when the system has no thread or no descriptors for it.
   static Service& instance();
   /// Whether this is still the process's service: not after fork() in the child.
   bool is_current() const noexcept { return current().load(std::memory_order_acquire) == this; }
 
-  /// Guards the connections and whatever their owners share with them.
+  /// Guards the connections and what their owners share with them.
   Lock lock() { return Lock(mutex_); }
 
   // Under the lock:
@@ -61,7 +61,7 @@ class Service {
   std::map<Id, Entry> connections_;
   Id next_id_ = 1;
   detail::Fd epoll_;
-  Service* inherited_ = nullptr;  ///< the parent's, kept reachable and never used
+  Service* inherited_ = nullptr;  ///< the parent's in a forked child; never used
 };
 
 }  // namespace pydoca::sim

@@ -16,7 +16,7 @@ class PageMapping {
 
   /// A new page of zeros; file receives its sealed memfd, to be handed to other processes. Throws operating_system.
   explicit PageMapping(detail::Fd& file);
-  /// A page that another process sent. Throws not_permitted when the file's size could change under us.
+  /// A page that another process sent. Throws not_permitted when the file's size could still change.
   explicit PageMapping(int file);
   ~PageMapping();
   PageMapping(const PageMapping&) = delete;

@@ -13,13 +13,13 @@ namespace pydoca::sim {
 
 using Key = std::array<std::byte, 16>;
 
-/// What an export is of. The numbers are the blob's.
+/// What was exported. The numbers stand in the blob.
 enum class BlobKind : std::uint8_t { memory = 1, pci_counter = 2, net_counter = 3, net_memory = 4, queue_pair = 5 };
 
 inline constexpr Access rdma_flags = Access::rdma_read | Access::rdma_write | Access::rdma_atomic;
 
-/// What an export's blob says: where its owner is to be found, and which of its exports is meant. A locator, not a
-/// capability: the owner checks whoever asks, and its answer, not the blob, says what may be reached.
+/// The content of an export's blob: where its owner listens, and which of the owner's exports it names. A locator, not
+/// a capability: the owner checks the importer, and the owner's answer, not the blob, says what may be reached.
 struct Blob {
   BlobKind kind = BlobKind::memory;
   std::uint64_t epoch = 0;             ///< of the slot; an export that has ended leaves it behind
@@ -48,13 +48,13 @@ std::array<std::byte, blob_size> encode(const Blob& blob) noexcept;
 /// another version's blob, invalid_value otherwise. Reads each byte at most twice, allocates nothing.
 Status parse(std::span<const std::byte> bytes, Blob& blob) noexcept;
 
-/// Whether the bytes begin as a blob of this kind does, sound or not.
+/// Whether the bytes begin as a blob of this kind does; the rest may be damaged.
 bool claims_kind(std::span<const std::byte> bytes, BlobKind kind) noexcept;
 
-/// Tells the functions that own memory and queue pairs apart: one process's, one function's.
+/// A number of the process and function that own memory or a queue pair, different for each.
 std::uint64_t origin_of(const Blob& blob) noexcept;
 
-/// Tells fabrics apart within a blob.
+/// A number of the fabric, as a blob has it.
 std::uint64_t fabric_hash(std::string_view fabric) noexcept;
 
 }  // namespace pydoca::sim

@@ -23,7 +23,7 @@ bool is_read_only(Access access) noexcept {
   return !allows(access, Access::pci_read_write | Access::rdma_write | Access::rdma_atomic);
 }
 
-/// Writable files cannot be given away any more once their memory was sealed.
+/// Once memory is sealed against writing, its file cannot be exported for writing.
 bool can_be_mapped(const backend::MemoryRange& range, Access access) noexcept {
   return range.location.has_value() && (is_read_only(access) || !range.location->memory->future_writes_sealed());
 }
@@ -38,7 +38,7 @@ detail::Fd duplicate(int fd) {
 
 }  // namespace
 
-/// An importer's connection: one request, then silence until it ends, or atomic operations.
+/// An importer's connection: one request, and then nothing until it ends, or atomic operations.
 class Exporter::Importer final : public Service::Connection {
  public:
   explicit Importer(Exporter& exporter) noexcept : exporter_(exporter) {}
@@ -64,7 +64,8 @@ class Exporter::Importer final : public Service::Connection {
     return answer(request, id, fd);
   }
 
-  /// A peer that breaks the protocol is not let go while it may be inside: its connection is what tells us of its end.
+  /// The connection of a peer that breaks the protocol stays open while the peer may be inside: only its end shows that
+  /// the peer is gone.
   bool change_word(Service::Id id, int fd) noexcept {
     WordChange change;
     ReceivedFds unwanted;
@@ -104,7 +105,7 @@ class Exporter::Listener final : public Service::Connection {
     Status status = Status::success;
     detail::Fd peer = accept_peer(fd, status);
     if (status == Status::full) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));  // it stays readable; do not spin
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));  // the socket stays readable: do not spin
     }
     if (!peer) {
       return true;
@@ -160,7 +161,8 @@ std::uint32_t Exporter::free_slot() {
   return slot;
 }
 
-Exporter::Export Exporter::add(const backend::MemoryRange& range, Access access, std::shared_ptr<Companion> companion) {
+Exporter::Export Exporter::add(const backend::MemoryRange& range, Access access,
+                               std::shared_ptr<Attachment> attachment) {
   if (is_read_only(access) && range.location.has_value()) {
     range.location->memory->seal_future_writes();
   }
@@ -172,7 +174,7 @@ Exporter::Export Exporter::add(const backend::MemoryRange& range, Access access,
   entry.nonce = nonce;
   entry.access = access;
   entry.range = range;
-  entry.companion = std::move(companion);
+  entry.attachment = std::move(attachment);
   return {.slot = slot, .epoch = entry.epoch, .nonce = nonce};
 }
 
@@ -182,8 +184,8 @@ void Exporter::end(Entry& entry) noexcept {
   for (const Grant& grant : entry.grants) {
     (*grant.gate)->close(Gate::withdrawn);
   }
-  if (entry.companion != nullptr) {
-    entry.companion->withdrawn();
+  if (entry.attachment != nullptr) {
+    entry.attachment->withdrawn();
   }
 }
 
@@ -193,7 +195,7 @@ void Exporter::revoke(const Grant& grant) noexcept {
   }
 }
 
-/// Lets go of the importers that are outside; true when nobody is left, and the memory with them.
+/// Ends the connections of the importers that are outside. True when no importer is left; then the memory is free.
 bool Exporter::retire(Entry& entry) noexcept {
   std::erase_if(entry.grants, [this](const Grant& grant) {
     const bool outside = (*grant.gate)->is_empty();
@@ -207,7 +209,7 @@ bool Exporter::retire(Entry& entry) noexcept {
     return false;
   }
   entry.range = {};
-  entry.companion.reset();
+  entry.attachment.reset();
   return true;
 }
 
@@ -218,13 +220,13 @@ Status Exporter::withdraw(const Export& what) noexcept {
   if (entries_[what.slot].live && entries_[what.slot].epoch == what.epoch) {
     end(entries_[what.slot]);
   }
-  // A slot in use by another export is proof that this one ended.
+  // When another export uses the slot, this one has ended.
   while (!entries_[what.slot].live && !retire(entries_[what.slot])) {
     lock.unlock();
     if (limit.check() != Status::success) {
       return Status::again;
     }
-    std::this_thread::sleep_for(pause);  // leaving a gate rings no bell: that is what makes it cheap
+    std::this_thread::sleep_for(pause);  // an importer that leaves a gate notifies nothing, which keeps leaving cheap
     pause = std::min(2 * pause, longest_pause);
     lock.lock();
   }
@@ -275,8 +277,8 @@ ImportReply Exporter::grant(const ImportRequest& request, Service::Id connection
     sent.fds[sent.count++] = duplicate(entry.range.location->memory->fd());
     reply.offset = entry.range.location->offset;
   }
-  if (entry.companion != nullptr) {
-    for (const int file : entry.companion->files()) {
+  if (entry.attachment != nullptr) {
+    for (const int file : entry.attachment->files()) {
       sent.fds[sent.count++] = duplicate(file);
     }
   }
@@ -316,15 +318,15 @@ void Exporter::forget(Service::Id connection) noexcept {
       const bool gone = grant.connection == connection;
       if (gone) {
         revoke(grant);
-        if (entry.companion != nullptr && !(*grant.gate)->said_goodbye()) {
-          entry.companion->importer_died((*grant.gate)->said_hello());
+        if (entry.attachment != nullptr && !(*grant.gate)->said_goodbye()) {
+          entry.attachment->importer_died((*grant.gate)->said_hello());
         }
       }
       return gone;
     });
     if (!entry.live && entry.grants.empty()) {
       entry.range = {};
-      entry.companion.reset();
+      entry.attachment.reset();
     }
   }
 }

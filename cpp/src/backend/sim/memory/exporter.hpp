@@ -17,17 +17,17 @@
 
 namespace pydoca::sim {
 
-/// This process's exports, and who has imported them. Any thread may call; the service's thread answers importers.
+/// This process's exports and their importers. Any thread may call; the service's thread answers importers.
 class Exporter {
  public:
-  /// What goes with memory that holds a counter or a queue pair's inbox: further files for importers, and who hears of
-  /// their end.
-  class Companion {
+  /// What belongs to exported memory that holds a counter or a queue pair's inbox: further files for importers, and
+  /// what is to be done when importers end.
+  class Attachment {
    public:
-    virtual ~Companion() = default;
+    virtual ~Attachment() = default;
     virtual std::vector<int> files() const = 0;
     // Under the service's lock, from any thread:
-    /// It left without a goodbye; had_imported: and not because its import failed on its side.
+    /// The importer's connection ended without a goodbye. had_imported: its import had succeeded.
     virtual void importer_died(bool had_imported) noexcept = 0;
     virtual void withdrawn() noexcept = 0;
   };
@@ -45,7 +45,7 @@ class Exporter {
   Key listen(const std::string& fabric);
   /// access: pci_read_only or pci_read_write, or RDMA flags. Read-only pydoca memory is sealed against new writable
   /// mappings.
-  Export add(const backend::MemoryRange& range, Access access, std::shared_ptr<Companion> companion = nullptr);
+  Export add(const backend::MemoryRange& range, Access access, std::shared_ptr<Attachment> attachment = nullptr);
   /// Ends the export at once, then waits for accesses under way. again: one has not ended within the time-out, or
   /// before a signal that ended the wait.
   Status withdraw(const Export& what) noexcept;
@@ -68,7 +68,7 @@ class Exporter {
     Key nonce{};
     Access access{};
     backend::MemoryRange range;
-    std::shared_ptr<Companion> companion;
+    std::shared_ptr<Attachment> attachment;
     std::vector<Grant> grants;
   };
   struct Address {
@@ -89,7 +89,7 @@ class Exporter {
   void forget(Service::Id connection) noexcept;
 
   Service& service_;
-  Exporter* const previous_;  ///< of the process that forked this one; kept reachable and never used
+  Exporter* const previous_;  ///< the parent's in a forked child; never used
   std::vector<Entry> entries_;
   std::vector<Address> addresses_;
   Tracer tracer_;

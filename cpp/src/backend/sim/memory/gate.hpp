@@ -7,8 +7,8 @@
 namespace pydoca::sim {
 
 /// The protocol between the owner of an export and one importer, in a page that both map: accesses pass while the gate
-/// is open, and an owner that has closed it and seen nobody inside knows that no access follows. Dekker's pattern: each
-/// side writes, then reads the other's word, both sequentially consistent.
+/// is open, and no access follows once the owner has closed it and seen no importer inside. Dekker's pattern: each
+/// side writes, then reads what the other has written, both sequentially consistent.
 class Gate {
  public:
   /// The importer, before touching the memory. false: withdrawn; do not touch it.
@@ -37,7 +37,7 @@ class Gate {
   /// The importer says that its import succeeded.
   void say_hello() noexcept { hello_.store(1, std::memory_order_release); }
   bool said_hello() const noexcept { return hello_.load(std::memory_order_acquire) != 0; }
-  /// The importer says that it leaves for good: the end of its connection is no accident.
+  /// The importer says that it leaves for good: the end of its connection is not a death.
   void say_goodbye() noexcept { goodbye_.store(1, std::memory_order_release); }
   bool said_goodbye() const noexcept { return goodbye_.load(std::memory_order_acquire) != 0; }
 

@@ -6,10 +6,10 @@
 #include <cstdint>
 #include <type_traits>
 
-/// What an importer and an owner say to each other: one request, one reply; then the connection stays open without a
-/// word, and its end tells either side that the other has gone. Over a connection of its own, an importer of foreign
-/// memory from the network also asks for atomic operations, which only the owner can do. Both run on one machine, so
-/// that structures go as they are.
+/// The messages between an importer and an owner: one request, one reply. Then the connection stays open without
+/// messages, and its end tells either side that the other has gone. Over a connection of its own, an importer of
+/// foreign memory from the network also asks for atomic operations, which only the owner can do. Both run on one
+/// machine, so structures are sent as they are.
 namespace pydoca::sim {
 
 inline constexpr std::uint64_t import_protocol = 0x5059444f43410001;  // "PYDOCA", version 1

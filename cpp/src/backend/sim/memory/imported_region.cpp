@@ -26,7 +26,7 @@ namespace {
 
 constexpr std::string_view owner_ended = "the process that owns it has ended";
 
-/// A connection on which nothing more is said: its end is the message.
+/// The connection to the owner after the import: it carries no messages, and its end is the owner's.
 class OwnerWatch final : public Service::Connection {
  public:
   OwnerWatch(std::shared_ptr<SharedPage<Gate>> gate, detail::Fd wakes) noexcept
@@ -69,7 +69,7 @@ ImportedRegion::ImportedRegion(std::uint64_t base, std::uint64_t length, bool wr
 }
 
 ImportedRegion::~ImportedRegion() {
-  // A forked child has no part in its parent's connections.
+  // A forked child leaves its parent's connections alone.
   if (service_ != nullptr && service_->is_current()) {
     gate_->say_goodbye();
     const Service::Lock lock = service_->lock();

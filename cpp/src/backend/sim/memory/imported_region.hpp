@@ -24,11 +24,11 @@ class ImportedRegion final : public Region {
   /// Maps the owner's file, in which the memory starts at offset. Throws not_permitted when it is not sealed or too
   /// short, no_memory.
   void map(int file, std::uint64_t offset);
-  /// Makes it a network peer's, who is reached through a queue pair only.
+  /// Makes it memory of a network peer, which only a queue pair reaches.
   void set_network(Access access, std::uint64_t origin) noexcept;
-  /// Reaches into the owner's process. Throws not_permitted when the system does not let us, not_connected.
+  /// Reaches into the owner's process. Throws not_permitted when the system forbids it, not_connected.
   void reach(pid_t owner);
-  /// Has a connection of its own ask the owner for atomic operations, which foreign memory needs.
+  /// Opens a second connection for the atomic operations of foreign memory, which the owner does.
   void set_word_channel(detail::Fd channel) noexcept { word_channel_ = std::move(channel); }
   /// io_failed: the owner refuses, is gone, or does not answer in time.
   Status ask_owner(const WordChange& change, std::uint64_t& before) const noexcept;

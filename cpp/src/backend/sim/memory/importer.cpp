@@ -52,7 +52,7 @@ Blob read(std::span<const std::byte> bytes, BlobKind kind) {
     case Status::unsupported_version:
       refuse(Status::unsupported_version, "the blob is of another version of pydoca; use the same one on both sides");
     default:
-      refuse(Status::invalid_value, "these ", bytes.size(), " bytes are no export of pydoca (", blob_size,
+      refuse(Status::invalid_value, "these ", bytes.size(), " bytes are not an export of pydoca (", blob_size,
              " bytes), or were damaged on the way");
   }
 }
@@ -74,7 +74,8 @@ void require_parent(const Place& place, const Blob& blob) {
   const std::string_view address = pci_addr_of(blob);
   const auto exporter = host_function_at(address);
   if (!exporter.has_value()) {
-    refuse(Status::not_permitted, "it was exported through ", address, ", which is no host function of this topology");
+    refuse(Status::not_permitted, "it was exported through ", address,
+           ", which is not a host function of this topology");
   }
   if (exporter->parent != place.properties().name) {
     refuse(Status::not_permitted, "it was exported through ", exporter->properties.name, " (", address, "), which ",
@@ -83,7 +84,7 @@ void require_parent(const Place& place, const Blob& blob) {
   }
 }
 
-/// Whichever side exported it.
+/// From either side of the PCIe link.
 void require_link(const Place& place, const Blob& blob) {
   if (place.properties().side == Side::dpu) {
     require_parent(place, blob);
@@ -119,7 +120,7 @@ detail::Fd connect_owner(const Place& place, const Blob& blob, detail::WaitLimit
   }
 }
 
-/// Repeats what answers again, which means that a slice has passed.
+/// Repeats a call while it answers again, which means that one slice has passed.
 template <class Call>
 Status repeat(Call call, const Blob& blob, detail::WaitLimit& limit) {
   Status status = call();
@@ -142,7 +143,7 @@ ImportReply exchange(int fd, const Blob& blob, ReceivedFds& files, detail::WaitL
     status = repeat(receive, blob, limit);
   }
   if (status != Status::success || reply.protocol != import_protocol) {
-    refuse(Status::not_connected, "its owner, process ", blob.owner_pid, ", is gone or answers nonsense");
+    refuse(Status::not_connected, "its owner, process ", blob.owner_pid, ", is gone, or its answer is not understood");
   }
   return reply;
 }
@@ -165,7 +166,7 @@ void require_granted(const ImportReply& reply, const Blob& blob) {
   }
 }
 
-/// The gate, the memory that can be mapped, what goes with a counter.
+/// The files: of the gate, of memory that can be mapped, and of what belongs to a counter.
 std::size_t expected_files(const ImportReply& reply, BlobKind kind) noexcept {
   const std::size_t memory = reply.mapped != 0 ? 2 : 1;
   switch (kind) {
@@ -184,11 +185,11 @@ bool may_be_foreign(BlobKind kind) noexcept { return kind == BlobKind::memory ||
 void require_expected(const ImportReply& reply, const Blob& blob, std::size_t num_files) {
   if (num_files != expected_files(reply, blob.kind) || (!may_be_foreign(blob.kind) && reply.mapped == 0) ||
       reply.mapped > 1 || reply.base != blob.base || reply.length != blob.length) {
-    refuse(Status::not_connected, "process ", blob.owner_pid, " answers something else than the blob promises");
+    refuse(Status::not_connected, "process ", blob.owner_pid, " answers with something else than the blob describes");
   }
 }
 
-/// What the owner of a blob gave for it.
+/// The owner's reply to a request, with its files.
 struct Granted {
   detail::Fd connection;
   ImportReply reply;
@@ -253,11 +254,12 @@ ImportedCounterMemory import_counter_memory(const Place& place, std::span<const 
   }
   if (blob.length != sizeof(std::uint64_t) || blob.access != Access::pci_read_write ||
       blob.base % sizeof(std::uint64_t) != 0) {
-    refuse(Status::invalid_value, "no sync event is ", blob.length, " bytes long, misaligned or read-only");
+    refuse(Status::invalid_value, "a sync event has 8 aligned bytes that can be written; the blob says otherwise (",
+           blob.length, " bytes)");
   }
   Granted granted = request(place, blob);
   if (granted.reply.offset % sizeof(std::uint64_t) != 0) {
-    refuse(Status::not_connected, "process ", blob.owner_pid, " answers nonsense");
+    refuse(Status::not_connected, "process ", blob.owner_pid, "'s answer is not understood");
   }
   auto& files = granted.files.fds;
   ImportedCounterMemory memory{.region = make_region(blob, granted),

@@ -18,7 +18,7 @@ namespace pydoca::sim {
 /// kind: memory or net_memory.
 backend::ImportedRegion import_region(const Place& place, std::span<const std::byte> blob, BlobKind kind);
 
-/// A counter's memory with the files that its owner's companion sent.
+/// A counter's memory, with the files that belong to it.
 struct ImportedCounterMemory {
   std::unique_ptr<ImportedRegion> region;
   std::uint64_t addr = 0;  ///< of the counter, in the region
@@ -28,7 +28,7 @@ struct ImportedCounterMemory {
 /// The same for a counter, kind pci_counter or net_counter. files[2] is written to when the owner dies.
 ImportedCounterMemory import_counter_memory(const Place& place, std::span<const std::byte> blob, BlobKind kind);
 
-/// A queue pair's inbox, with the files that its owner's companion sent.
+/// A queue pair's inbox, with the files that belong to it.
 struct ImportedInbox {
   std::unique_ptr<ImportedRegion> region;
   std::uint64_t addr = 0;  ///< of the inbox, in the region

@@ -41,7 +41,7 @@ LocalRegion::~LocalRegion() {
   }
 }
 
-/// All but the place in the exporter's table.
+/// The blob without the slot in the exporter's table.
 Blob LocalRegion::describe(BlobKind kind, Access access) const {
   Blob blob;
   blob.kind = kind;
@@ -79,9 +79,9 @@ std::vector<std::byte> LocalRegion::export_rdma(Access access) {
 }
 
 std::vector<std::byte> LocalRegion::export_as(BlobKind kind, Access access,
-                                              std::shared_ptr<Exporter::Companion> companion) {
+                                              std::shared_ptr<Exporter::Attachment> attachment) {
   Exporter& exporter = Exporter::instance();
-  if (exporter_ != &exporter) {  // what a forked child's parent exported stays the parent's
+  if (exporter_ != &exporter) {  // a forked child leaves its parent's exports alone
     exports_.clear();
     exporter_ = &exporter;
   }
@@ -92,7 +92,7 @@ std::vector<std::byte> LocalRegion::export_as(BlobKind kind, Access access,
   }
   Blob blob = describe(kind, access);
   exports_.reserve(exports_.size() + 1);
-  const Exporter::Export where = exporter.add(range_, access, std::move(companion));
+  const Exporter::Export where = exporter.add(range_, access, std::move(attachment));
   blob.slot = where.slot;
   blob.epoch = where.epoch;
   blob.nonce = where.nonce;
@@ -105,7 +105,7 @@ Status LocalRegion::withdraw() noexcept {
     return Status::success;
   }
   for (const Exported& exported : exports_) {
-    exporter_->abandon(exported.where);  // all are dead before the first is waited for
+    exporter_->abandon(exported.where);  // ends all of them before it waits for the first
   }
   std::erase_if(exports_,
                 [this](const Exported& exported) { return exporter_->withdraw(exported.where) == Status::success; });

@@ -21,8 +21,8 @@ class LocalRegion final : public Region {
 
   std::vector<std::byte> export_pci(Access access) override;
   std::vector<std::byte> export_rdma(Access access) override;
-  /// The same for any device and kind; companion goes with it.
-  std::vector<std::byte> export_as(BlobKind kind, Access access, std::shared_ptr<Exporter::Companion> companion);
+  /// The same for any device and kind; attachment goes with it.
+  std::vector<std::byte> export_as(BlobKind kind, Access access, std::shared_ptr<Exporter::Attachment> attachment);
   Status withdraw() noexcept override;
 
  private:

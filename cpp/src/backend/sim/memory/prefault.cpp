@@ -117,7 +117,8 @@ int populate(Span span, int advice) {
 
 void prefault(std::byte* addr, std::size_t len, bool writable) {
   if (len == 0 || len > std::numeric_limits<std::uintptr_t>::max() - reinterpret_cast<std::uintptr_t>(addr)) {
-    throw Error(Status::invalid_value, detail::concat("register ", len, " bytes at ", detail::hex(addr), ": no range"));
+    throw Error(Status::invalid_value, detail::concat("register ", len, " bytes at ", detail::hex(addr),
+                                                      ": this is not a range of addresses"));
   }
   const Span span = pages_of(addr, len);
   const int error = populate(span, writable ? populate_write : populate_read);
@@ -127,7 +128,7 @@ void prefault(std::byte* addr, std::size_t len, bool writable) {
   if (error == EINVAL) {
     const Mapping mapping = look_up(span);
     if (mapping.complete && mapping.readable && (mapping.writable || !writable)) {
-      return;  // an older kernel or a driver's mapping: good as it is, though the first access may be slow
+      return;  // an older kernel, or a driver's mapping: it works, but the first access may be slow
     }
   }
   explain(span, error, writable);

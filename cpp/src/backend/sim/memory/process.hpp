@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-/// What tells this process from every other one, here and elsewhere.
+/// What identifies this process among all processes of all machines.
 namespace pydoca::sim {
 
 /// The kernel's random name of this boot of this machine. Throws operating_system without /proc.

@@ -10,7 +10,7 @@
 
 namespace pydoca::sim {
 
-/// A memory region as the simulated copy engine sees it. Addresses are the memory's owner's.
+/// A memory region as the simulated copy engine sees it. Addresses are those of the memory's owner.
 class Region : public backend::MemoryRegion {
  public:
   enum class Kind : std::uint8_t {
@@ -31,7 +31,7 @@ class Region : public backend::MemoryRegion {
   /// What a queue pair may do to it from here: nothing, unless it was exported to the network. readable() and
   /// writable() do not hold for such memory.
   Access network_access() const noexcept { return network_access_; }
-  /// Of memory from the network: whose it is, as origin_of() a blob.
+  /// Of memory from the network: its owner, as origin_of() a blob.
   std::uint64_t origin() const noexcept { return origin_; }
   /// To be entered around each access; null for local memory.
   Gate* gate() const noexcept { return gate_; }

@@ -10,7 +10,7 @@ namespace pydoca::sim {
 
 namespace {
 
-/// Whether Yama restricts tracing to declared processes (1); elsewhere nothing need be declared.
+/// Whether Yama restricts tracing to declared processes (1); elsewhere no declaration is needed.
 bool is_restricted() noexcept {
   const detail::Fd file(::open("/proc/sys/kernel/yama/ptrace_scope", O_RDONLY | O_CLOEXEC));
   char scope = '0';

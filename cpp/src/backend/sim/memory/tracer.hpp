@@ -8,7 +8,7 @@
 namespace pydoca::sim {
 
 /// The one other process that may read and write this one's memory with process_vm_readv and process_vm_writev. Systems
-/// with the Yama module need to be told, and take a single process. Not thread-safe.
+/// with the Yama module must be told of it, and allow one process only. Not thread-safe.
 class Tracer {
  public:
   /// Counted. in_use: another process has the permission, and the system grants one only.

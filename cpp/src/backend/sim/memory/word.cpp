@@ -9,7 +9,7 @@ namespace pydoca::sim {
 
 namespace {
 
-/// Where the word is in this process; null: nowhere.
+/// The address of the word in this process; null: it is not mapped here.
 std::uint64_t* word_at(const Region& region, std::uint64_t addr) noexcept {
   if (region.kind() != Region::Kind::foreign) {
     return reinterpret_cast<std::uint64_t*>(region.at(addr));

@@ -9,7 +9,7 @@ namespace pydoca::sim {
 
 namespace {
 
-/// What tells the functions of the guide's machine apart.
+/// One function of the guide's machine: the fields in which the functions differ.
 struct Row {
   std::string_view name;
   std::string_view pci_addr;
@@ -42,7 +42,7 @@ std::uint8_t port_of(const Row& row) noexcept {
   return port == "p0" ? 0 : 1;
 }
 
-/// Locally administered (02:...), so that it is nobody's.
+/// Locally administered (02:...): no vendor has it.
 std::array<std::uint8_t, 6> mac_of(const Row& row, std::uint8_t index) noexcept {
   return {0x02, 0x50, 0x44, row.side == Side::host ? std::uint8_t{0x0b} : std::uint8_t{0x03}, 0x00, index};
 }

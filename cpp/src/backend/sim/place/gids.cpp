@@ -12,7 +12,7 @@ Gid link_local(const std::array<std::uint8_t, 6>& mac) noexcept {
   return {0xfe, 0x80, 0, 0, 0, 0, 0, 0, first, mac[1], mac[2], 0xff, 0xfe, mac[3], mac[4], mac[5]};
 }
 
-/// What a function without a MAC address has: made of its name, so that functions differ.
+/// The GID of a function without a MAC address: made of its name, so that functions differ.
 std::array<std::uint8_t, 6> mac_of(const DeviceProperties& properties) noexcept {
   std::uint32_t hash = 0x811c9dc5;
   for (const char c : properties.name) {

@@ -11,7 +11,7 @@
 
 namespace pydoca::sim {
 
-/// Where an open function of the simulated card is: all that its memory, counters and queues need to know of it.
+/// An open function of the simulated card, as its memory, counters and queues see it.
 class Place {
  public:
   Place(PresentFunction present, std::string fabric, std::size_t ordinal)

@@ -21,9 +21,26 @@ const Profile& find_profile(std::string_view name) {
   const auto* const found = std::ranges::find(known_profiles, name, &Profile::name);
   if (found == known_profiles.end()) {
     throw Error(Status::invalid_value,
-                detail::concat("\"", name, "\" is no profile; there are: bluefield2, bluefield3"));
+                detail::concat("\"", name, "\" is not a profile; there are: bluefield2, bluefield3"));
   }
   return *found;
+}
+
+/// The reasons of a card: its two sides differ, and so do its generations.
+Refusals refusals_of(Side side, const Profile& profile) {
+  Refusals refusals;
+  if (side == Side::dpu) {
+    refusals.comch_client = "only functions of the host are clients";
+    refusals.mmap_export_pci = "only functions of the host export memory over PCIe";
+  } else {
+    refusals.comch_server = "only functions of the DPU are servers";
+    refusals.mmap_create_from_export_pci = "only functions of the DPU import memory over PCIe";
+  }
+  refusals.representors = "only physical functions of the DPU have representors";
+  if (!profile.async_wait) {
+    refusals.async_wait = "asynchronous waits need a BlueField-3, a ConnectX-7 or newer";
+  }
+  return refusals;
 }
 
 }  // namespace
@@ -69,6 +86,7 @@ Capabilities profile_capabilities(std::string_view name, Side side) {
                                        .no_opcode = {},
                                        .no_connection_manager = {},
                                        .no_dynamically_connected = "the simulator connects by RC only"};
+  capabilities.refusals = refusals_of(side, profile);
   return capabilities;
 }
 

@@ -11,7 +11,7 @@
 
 namespace pydoca::sim {
 
-/// That a function is pulled out, which happens once, and who wants to be told of it. From any thread.
+/// Whether a function was pulled out, which happens once, and the notifiers to tell. From any thread.
 class Removal {
  public:
   const std::atomic<bool>& happened() const noexcept { return happened_; }
@@ -39,7 +39,7 @@ class Removal {
   }
 
  private:
-  /// Of the process that watches: a forked child leaves its parent's alone, and may have destroyed its copy.
+  /// Of the process that watches: a forked child does not notify its parent's notifiers, which it may have destroyed.
   struct Watcher {
     backend::Notifier* notifier;
     std::uint32_t forks;

@@ -47,7 +47,7 @@ const Function* find_by_name(const Topology& topology, std::string_view name) {
 
 bool is_sf(const Function& function) noexcept { return function.properties.func_type == PciFuncType::sf; }
 
-/// By name or address; an SF's address is that of the function that carries it, which is the one meant.
+/// By name or address. An SF shares the address of the function that carries it; the address means that function.
 const Function* find_function(const Topology& topology, std::string_view selector) {
   const auto address = parse_pci_addr(selector);
   if (!address.has_value()) {
@@ -65,7 +65,8 @@ void check_parent(const Topology& topology, const Function& function) {
   }
   const Function* const parent = find_by_name(topology, function.parent);
   if (parent == nullptr || parent->properties.side != Side::dpu || parent->properties.func_type != PciFuncType::pf) {
-    refuse(function, detail::concat("has parent \"", function.parent, "\", which is no physical function of the DPU"));
+    refuse(function,
+           detail::concat("has parent \"", function.parent, "\", which is not a physical function of the DPU"));
   }
 }
 

@@ -12,7 +12,7 @@
 
 namespace pydoca::sim {
 
-/// A function that is there now: enumeration shows it, a device can be opened on it.
+/// A function that is not removed: enumeration shows it, and a device can be opened on it.
 struct PresentFunction {
   Function function;
   std::shared_ptr<Removal> removal;
@@ -20,12 +20,12 @@ struct PresentFunction {
 
 /// In the topology's order.
 std::vector<DeviceProperties> present_functions();
-/// Throws not_found when no such function is there, or another one now bears the name.
+/// Throws not_found when no such function exists, or another one has the name by now.
 PresentFunction find_present(const DeviceProperties& properties);
 
 /// The representors of the functions whose parent is the DPU function called parent.
 std::vector<RepresentorProperties> representors_of(std::string_view parent, RepFilter filter);
-/// The host's function with this address (long form), if there is one.
+/// The host's function with this address (long form), or null.
 std::optional<Function> host_function_at(std::string_view pci_addr);
 /// The long PCI address of the function called name; empty when there is none.
 std::string address_of(std::string_view name);

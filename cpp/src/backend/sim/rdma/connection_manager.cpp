@@ -4,9 +4,7 @@
 #include "pydoca/status.hpp"
 
 #include "backend/sim/fabric/fabric.hpp"
-#include "backend/sim/fabric/frame.hpp"
 #include "backend/sim/place/gids.hpp"
-#include "backend/sim/rdma/rdma_queue.hpp"
 #include "detail/concat.hpp"
 
 #include <algorithm>
@@ -25,12 +23,9 @@ using backend::RdmaEvent;
 using detail::concat;
 
 constexpr int max_waiting_connections = 128;
-constexpr std::size_t max_strangers = 128;
-// As RDMA-CM has them.
-constexpr std::size_t max_request_data = 56;
-constexpr std::size_t max_answer_data = 196;
+constexpr std::size_t max_accepted = 128;
 
-/// In whichever form it was written.
+/// One GID for an IPv4 address, whether it was given as IPv4 or as a mapped IPv6 address.
 Gid gid_of(const backend::RdmaAddress& address) noexcept {
   if (address.type != RdmaAddressType::ipv4) {
     return address.raw;
@@ -40,7 +35,7 @@ Gid gid_of(const backend::RdmaAddress& address) noexcept {
 
 bool is_mapped(const Gid& gid) noexcept { return gid == mapped_gid({gid[12], gid[13], gid[14], gid[15]}); }
 
-/// Who is reached by IPv4 sees this side's IPv4 address, whichever GID packets leave by.
+/// A peer that is reached by IPv4 sees this side's IPv4 address, whichever GID the context uses.
 const Gid& source_for(const backend::RdmaAddress& peer, const std::vector<Gid>& gids, std::uint32_t index) {
   const auto mapped = is_mapped(gid_of(peer)) ? std::ranges::find_if(gids, is_mapped) : gids.end();
   return mapped != gids.end() ? *mapped : gids.at(index);
@@ -60,74 +55,15 @@ Address socket_address(const std::string& fabric, const Gid& gid, std::uint16_t 
   return fabric_address(fabric, "rdma", concat(raw, '\0', port));
 }
 
-void set_private_data(HandshakeMessage& message, std::span<const std::byte> data, std::size_t limit) {
-  if (data.size() > limit) {
-    throw Error(Status::invalid_value,
-                concat("private data: ", data.size(), " bytes; ", limit, " at most can be sent here"));
-  }
-  std::ranges::copy(data, message.private_data.begin());
-  message.private_data_len = static_cast<std::uint32_t>(data.size());
-}
-
-void set_blob(HandshakeMessage& message, QueuePair& pair) {
-  const std::vector<std::byte> blob = pair.describe();
-  std::ranges::copy(blob, message.blob.begin());
-}
-
 void take_private_data(RdmaEvent& event, const HandshakeMessage& message) noexcept {
   event.private_data = message.private_data;
   event.private_data_len = std::min<std::size_t>(message.private_data_len, event.private_data.size());
 }
 
-Status receive(int socket, HandshakeMessage::Step step, HandshakeMessage& message) noexcept {
-  std::size_t length = 0;
-  const Status status =
-      receive_frame(socket, FrameKind::handshake, std::as_writable_bytes(std::span(&message, 1)), length);
-  if (status != Status::success) {
-    return status;
-  }
-  const bool sound = length == sizeof message && message.protocol == HandshakeMessage::protocol_number &&
-                     message.step == step && static_cast<std::uint32_t>(message.status) < status_count;
-  return sound ? Status::success : Status::connection_aborted;
-}
-
 }  // namespace
 
-Handshake::Handshake(ConnectionManager& manager, detail::Fd socket, Role role) noexcept
-    : manager_(manager), socket_(std::move(socket)), role_(role) {
-  manager_.handshake_began();
-}
-
-Handshake::~Handshake() {
-  if (role_ == Role::answerer && !answered_) {
-    reject();
-  }
-  manager_.handshake_ended();
-}
-
-Status Handshake::send(const HandshakeMessage& message) noexcept {
-  return send_frame(socket_.get(), FrameKind::handshake, std::as_bytes(std::span(&message, 1)));
-}
-
-void Handshake::accept(QueuePair& pair, std::span<const std::byte> private_data) {
-  HandshakeMessage answer{.step = HandshakeMessage::Step::answer};
-  set_private_data(answer, private_data, max_answer_data);
-  pair.connect(peer_blob_);
-  set_blob(answer, pair);
-  answered_ = true;
-  if (send(answer) != Status::success) {
-    throw Error(Status::connection_aborted, "accept: the peer has gone");
-  }
-}
-
-void Handshake::reject() noexcept {
-  answered_ = true;
-  const HandshakeMessage answer{.step = HandshakeMessage::Step::answer, .status = Status::connection_aborted};
-  static_cast<void>(send(answer));
-}
-
-ConnectionManager::ConnectionManager(RdmaQueue& queue)
-    : queue_(queue),
+ConnectionManager::ConnectionManager(RdmaShared& shared)
+    : shared_(shared),
       epoll_(::epoll_create1(EPOLL_CLOEXEC)),
       timer_(::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC)) {
   if (!epoll_ || !timer_) {
@@ -139,6 +75,17 @@ ConnectionManager::ConnectionManager(RdmaQueue& queue)
 
 ConnectionManager::~ConnectionManager() = default;
 
+template <class Condition>
+QueuePair* ConnectionManager::find_pair(Condition condition) const noexcept {
+  QueuePair* found = nullptr;
+  shared_.for_each_pair([&](QueuePair& pair) {
+    if (found == nullptr && pair.handshake() != nullptr && condition(*pair.handshake())) {
+      found = &pair;
+    }
+  });
+  return found;
+}
+
 void ConnectionManager::watch(int fd) {
   epoll_event event{.events = EPOLLIN, .data = {.fd = fd}};
   if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) != 0) {
@@ -148,7 +95,7 @@ void ConnectionManager::watch(int fd) {
 }
 
 void ConnectionManager::listen(std::uint16_t port) {
-  const Place& place = queue_.place();
+  const Place& place = shared_.place();
   std::vector<detail::Fd> sockets;
   for (const Gid& gid : place.capabilities().rdma->gids) {
     try {
@@ -164,31 +111,30 @@ void ConnectionManager::listen(std::uint16_t port) {
 
 std::unique_ptr<QueuePair> ConnectionManager::connect_to(const backend::RdmaAddress& address,
                                                          std::span<const std::byte> private_data) {
-  const Place& place = queue_.place();
-  HandshakeMessage request{.step = HandshakeMessage::Step::request};
-  set_private_data(request, private_data, max_request_data);
-  std::unique_ptr<QueuePair> pair = queue_.make_pair();
-  set_blob(request, *pair);
-  request.from = source_for(address, place.capabilities().rdma->gids, queue_.options().gid_index);
+  const Place& place = shared_.place();
+  HandshakeMessage request = request_with(private_data);
+  std::unique_ptr<QueuePair> pair = shared_.make_pair();
+  std::ranges::copy(pair->describe(), request.blob.begin());
+  request.from = source_for(address, place.capabilities().rdma->gids, shared_.options().gid_index);
   request.port = 0xc000 + pair->number();
   Status status = Status::success;
   detail::Fd socket = connect_to_socket(address, status);
   if (socket) {
     watch(socket.get());
-    auto handshake = std::make_unique<Handshake>(*this, std::move(socket), Handshake::Role::requester);
+    auto handshake = std::make_unique<Handshake>(num_handshakes_, std::move(socket), Handshake::Role::requester);
     status = handshake->send(request);
-    handshake->set_deadline(Handshake::Clock::now() + queue_.options().connection_request_timeout);
+    handshake->set_deadline(Handshake::Clock::now() + shared_.options().connection_request_timeout);
     pair->set_handshake(std::move(handshake));
     set_timer();
   }
   if (status != Status::success) {
-    queue_.report(*pair, RdmaEvent::Kind::failed, status == Status::again ? Status::time_out : status);
+    shared_.report(*pair, RdmaEvent::Kind::failed, status == Status::again ? Status::time_out : status);
   }
   return pair;
 }
 
 detail::Fd ConnectionManager::connect_to_socket(const backend::RdmaAddress& address, Status& status) const {
-  return sim::connect_to(socket_address(queue_.place().fabric(), gid_of(address), address.port), status);
+  return sim::connect_to(socket_address(shared_.place().fabric(), gid_of(address), address.port), status);
 }
 
 bool ConnectionManager::next_event(RdmaEvent& event) noexcept {
@@ -209,19 +155,19 @@ bool ConnectionManager::next_event(RdmaEvent& event) noexcept {
 bool ConnectionManager::serve(int fd, RdmaEvent& event) noexcept {
   for (const auto& [port, sockets] : listeners_) {
     if (std::ranges::find(sockets, fd, &detail::Fd::get) != sockets.end()) {
-      accept_stranger(fd);
+      accept_socket(fd);
       return false;
     }
   }
-  const auto stranger = std::ranges::find(strangers_, fd, &detail::Fd::get);
-  if (stranger != strangers_.end()) {
-    return serve_stranger(*stranger, event);
+  const auto accepted = std::ranges::find(accepted_, fd, &detail::Fd::get);
+  if (accepted != accepted_.end()) {
+    return serve_accepted(*accepted, event);
   }
-  QueuePair* const pair = queue_.find_handshake(fd);
+  QueuePair* const pair = find_pair([fd](const Handshake& handshake) { return handshake.fd() == fd; });
   return pair != nullptr && serve_handshake(*pair, event);
 }
 
-void ConnectionManager::accept_stranger(int listener) noexcept {
+void ConnectionManager::accept_socket(int listener) noexcept {
   Status status = Status::success;
   detail::Fd peer = accept_peer(listener, status);
   if (!peer) {
@@ -229,32 +175,32 @@ void ConnectionManager::accept_stranger(int listener) noexcept {
   }
   try {
     watch(peer.get());
-    if (strangers_.size() == max_strangers) {
-      strangers_.erase(strangers_.begin());
+    if (accepted_.size() == max_accepted) {
+      accepted_.erase(accepted_.begin());
     }
-    strangers_.push_back(std::move(peer));
+    accepted_.push_back(std::move(peer));
   } catch (const std::exception& error) {
     log::engine(log::Level::error, "rdma", error.what());  // the peer sees its connection end
   }
 }
 
-bool ConnectionManager::serve_stranger(detail::Fd& stranger, RdmaEvent& event) noexcept {
+bool ConnectionManager::serve_accepted(detail::Fd& accepted, RdmaEvent& event) noexcept {
   HandshakeMessage request;
-  const Status status = receive(stranger.get(), HandshakeMessage::Step::request, request);
+  const Status status = receive_message(accepted.get(), HandshakeMessage::Step::request, request);
   if (status == Status::again) {
     return false;
   }
-  detail::Fd socket = std::move(stranger);
-  std::erase_if(strangers_, [](const detail::Fd& fd) { return !fd; });
+  detail::Fd socket = std::move(accepted);
+  std::erase_if(accepted_, [](const detail::Fd& fd) { return !fd; });
   return status == Status::success && take_request(std::move(socket), request, event);
 }
 
 bool ConnectionManager::take_request(detail::Fd socket, const HandshakeMessage& request, RdmaEvent& event) noexcept {
   auto handshake = std::unique_ptr<Handshake>();
   try {
-    handshake = std::make_unique<Handshake>(*this, std::move(socket), Handshake::Role::answerer);
+    handshake = std::make_unique<Handshake>(num_handshakes_, std::move(socket), Handshake::Role::answerer);
     handshake->set_peer_blob(request.blob);
-    std::unique_ptr<QueuePair> pair = queue_.make_pair();
+    std::unique_ptr<QueuePair> pair = shared_.make_pair();
     pair->set_handshake(std::move(handshake));
     event.incoming = std::move(pair);
   } catch (const std::exception& error) {
@@ -271,8 +217,7 @@ bool ConnectionManager::take_request(detail::Fd socket, const HandshakeMessage& 
 bool ConnectionManager::serve_handshake(QueuePair& pair, RdmaEvent& event) noexcept {
   const bool requested = pair.handshake()->role() == Handshake::Role::requester;
   HandshakeMessage message;
-  Status status = receive(pair.handshake()->fd(),
-                          requested ? HandshakeMessage::Step::answer : HandshakeMessage::Step::ready, message);
+  Status status = pair.handshake()->receive(message);
   if (status == Status::again) {
     return false;
   }
@@ -305,7 +250,8 @@ Status ConnectionManager::take_answer(QueuePair& pair, const HandshakeMessage& a
 bool ConnectionManager::expire(RdmaEvent& event) noexcept {
   std::uint64_t expirations = 0;
   static_cast<void>(!::read(timer_.get(), &expirations, sizeof expirations));
-  QueuePair* const late = queue_.find_late_handshake(Handshake::Clock::now());
+  const auto now = Handshake::Clock::now();
+  QueuePair* const late = find_pair([now](const Handshake& handshake) { return handshake.deadline() <= now; });
   if (late != nullptr) {
     late->set_handshake(nullptr);
     event.kind = RdmaEvent::Kind::failed;
@@ -317,7 +263,11 @@ bool ConnectionManager::expire(RdmaEvent& event) noexcept {
 }
 
 void ConnectionManager::set_timer() noexcept {
-  const Handshake::Clock::time_point next = queue_.next_handshake_deadline();
+  auto next = Handshake::Clock::time_point::max();
+  static_cast<void>(find_pair([&next](const Handshake& handshake) {
+    next = std::min(next, handshake.deadline());
+    return false;
+  }));
   itimerspec when{};
   if (next != Handshake::Clock::time_point::max()) {
     const auto left = std::max(next - Handshake::Clock::now(), Handshake::Clock::duration(1));

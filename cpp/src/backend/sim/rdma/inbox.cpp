@@ -14,11 +14,11 @@ namespace pydoca::sim {
 
 namespace {
 
-/// The ring's place: a page of its own.
+/// The ring begins on a page of its own.
 constexpr std::uint64_t ring_offset = 4096;
 static_assert(sizeof(InboxPage) <= ring_offset);
 
-class MailboxFiles final : public Exporter::Companion {
+class MailboxFiles final : public Exporter::Attachment {
  public:
   MailboxFiles(std::shared_ptr<Mailbox> mailbox, std::uint32_t number) noexcept
       : mailbox_(std::move(mailbox)), number_(number) {}
@@ -42,7 +42,7 @@ std::uint64_t random_token() {
 
 Inbox::Inbox(const Place& place, std::shared_ptr<Mailbox> mailbox, std::uint32_t peer_number, Access permissions)
     : memory_(Memory::allocate(ring_offset + ring_size)),
-      companion_(std::make_shared<MailboxFiles>(std::move(mailbox), peer_number)),
+      attachment_(std::make_shared<MailboxFiles>(std::move(mailbox), peer_number)),
       page_(new (memory_->data()) InboxPage),
       ring_(page_->ring, memory_->data() + ring_offset, ring_size),
       region_(place, {memory_->data(), memory_->size(), {{memory_, 0}}}, Access::local_read_write) {
@@ -53,7 +53,7 @@ Inbox::Inbox(const Place& place, std::shared_ptr<Mailbox> mailbox, std::uint32_t
 }
 
 std::vector<std::byte> Inbox::describe() {
-  return region_.export_as(BlobKind::queue_pair, Access::pci_read_write, companion_);
+  return region_.export_as(BlobKind::queue_pair, Access::pci_read_write, attachment_);
 }
 
 PeerInbox::PeerInbox(const Place& place, std::span<const std::byte> blob, detail::Fd wakes) {
@@ -64,7 +64,7 @@ PeerInbox::PeerInbox(const Place& place, std::span<const std::byte> blob, detail
   mailbox_ = std::make_unique<Mailbox>(std::move(imported.files[0]), std::move(imported.files[1]));
   const auto require = [](bool sound) {
     if (!sound) {
-      throw Error(Status::not_permitted, "connect: what the peer sent is no inbox");
+      throw Error(Status::not_permitted, "connect: what the peer sent is not an inbox");
     }
   };
   require(imported.size >= ring_offset && imported.addr % ring_offset == 0);

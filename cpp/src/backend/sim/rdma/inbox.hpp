@@ -16,18 +16,18 @@
 
 namespace pydoca::sim {
 
-/// Where a queue pair receives, and what its one peer may know of it. The ring's bytes follow.
+/// The first page of the memory by which a queue pair receives; its one peer maps it. The ring's bytes follow.
 struct InboxPage {
   std::uint64_t token = 0;               ///< of the owner; random, never 0
   std::uint64_t ring_size = 0;           ///< bytes
-  std::uint32_t peer_number = 0;         ///< what the peer tells the owner's mailbox
+  std::uint32_t peer_number = 0;         ///< the bit that the peer sets in the owner's mailbox
   Access permissions{};                  ///< RDMA flags of the owner's context
-  std::atomic<std::uint64_t> peer{0};    ///< token of whom the owner has connected to
-  std::atomic<std::uint64_t> writer{0};  ///< token of who writes to the ring: the first to come
+  std::atomic<std::uint64_t> peer{0};    ///< token of the queue pair that the owner has connected to; 0: none
+  std::atomic<std::uint64_t> writer{0};  ///< token of the first queue pair that connected: it writes to the ring
   MessageRingState ring;
 };
 
-/// A queue pair's own.
+/// A queue pair's own inbox.
 class Inbox {
  public:
   static constexpr std::uint64_t ring_size = std::uint64_t{256} << 10;
@@ -37,29 +37,30 @@ class Inbox {
 
   /// The blob by which a peer maps it.
   std::vector<std::byte> describe();
-  /// No peer writes any more once this returns, unless one is stuck in the middle.
+  /// Once this returns no peer writes any more, unless a peer did not leave the gate in time.
   void withdraw() noexcept { static_cast<void>(region_.withdraw()); }
   InboxPage& page() noexcept { return *page_; }
   MessageRing& ring() noexcept { return ring_; }
 
  private:
   const std::shared_ptr<Memory> memory_;
-  const std::shared_ptr<Exporter::Companion> companion_;
+  const std::shared_ptr<Exporter::Attachment> attachment_;
   InboxPage* const page_;
   MessageRing ring_;
   LocalRegion region_;
 };
 
-/// The peer's, mapped here.
+/// The peer's inbox, mapped here.
 class PeerInbox {
  public:
-  /// Throws as import_inbox() does; not_permitted when the peer's memory is no inbox. wakes: this side's event file.
+  /// Throws as import_inbox() does; not_permitted when the peer's memory is not an inbox. wakes: this side's
+  /// event file.
   PeerInbox(const Place& place, std::span<const std::byte> blob, detail::Fd wakes);
 
   InboxPage& page() noexcept { return *page_; }
   MessageRing& ring() noexcept { return ring_; }
   ReceiveBoard& receives() noexcept { return mailbox_->receives(); }
-  /// Around whatever is done to its ring and its receives.
+  /// To be entered around each access to its ring and its receives.
   Gate& gate() noexcept { return *gate_; }
   bool is_gone() const noexcept { return gate_->is_closed(); }
   std::uint64_t origin() const noexcept { return origin_; }

@@ -58,14 +58,14 @@ Mailbox::Mailbox(detail::Fd file, detail::Fd event) : file_(std::move(file)), ev
   struct stat info{};
   require_sealed(file_.get(), sizeof(MailboxPage));
   if (::fstat(file_.get(), &info) != 0 || info.st_size > (1 << 24)) {
-    throw Error(Status::not_permitted, "connect: the peer sent a file that is no mailbox");
+    throw Error(Status::not_permitted, "connect: the peer sent a file that is not a mailbox");
   }
   map(static_cast<std::uint64_t>(info.st_size));
   page_ = std::launder(static_cast<MailboxPage*>(address_));
   const std::uint32_t slots = page_->receives.slots.load(std::memory_order_acquire);
   if ((slots != 0 && !std::has_single_bit(slots)) || size_for(slots) > size_) {
     ::munmap(address_, size_);
-    throw Error(Status::not_permitted, "connect: the peer sent a file that is no mailbox");
+    throw Error(Status::not_permitted, "connect: the peer sent a file that is not a mailbox");
   }
   receives_ = {page_->receives, {reinterpret_cast<ReceiveSlot*>(page_ + 1), slots}};
 }
@@ -81,7 +81,7 @@ void Mailbox::map(std::uint64_t size) {
 }
 
 void Mailbox::tell(std::uint32_t peer) noexcept {
-  page_->news[peer / 64].fetch_or(std::uint64_t{1} << (peer % 64), std::memory_order_seq_cst);
+  page_->pending[peer / 64].fetch_or(std::uint64_t{1} << (peer % 64), std::memory_order_seq_cst);
   if (page_->asleep.load(std::memory_order_seq_cst) != 0 && page_->asleep.exchange(0, std::memory_order_seq_cst) != 0) {
     ::eventfd_write(event_.get(), 1);
   }
@@ -93,8 +93,8 @@ bool Mailbox::wake_up() noexcept {
   return ::eventfd_read(event_.get(), &ignored) == 0;
 }
 
-bool Mailbox::has_news() const noexcept {
-  for (const auto& word : page_->news) {
+bool Mailbox::has_pending() const noexcept {
+  for (const auto& word : page_->pending) {
     if (word.load(std::memory_order_seq_cst) != 0) {
       return true;
     }

@@ -14,53 +14,57 @@ namespace pydoca::sim {
 
 inline constexpr std::uint32_t max_peers = 1024;  ///< of one context
 
-/// What peers tell a context, and what they may know of it. News is Dekker's pattern: a peer writes what there is to
-/// see, sets its bit, then looks whether the engine sleeps; the engine says that it sleeps, then looks for bits.
+/// Where peers tell a context that they have done something, and what they may read of the context. Waking is Dekker's
+/// pattern: a peer does its work, sets its bit, then reads whether the engine sleeps; the engine writes that it sleeps,
+/// then reads the bits.
 struct MailboxPage {
   std::atomic<std::uint32_t> asleep{0};
-  alignas(64) std::array<std::atomic<std::uint64_t>, max_peers / 64> news{};
+  alignas(64) std::array<std::atomic<std::uint64_t>, max_peers / 64> pending{};
   ReceiveBoardState receives;
 };
 
-/// A context's mailbox: its own, or as a peer maps it. Receive slots follow the page.
+/// A context's mailbox: its own, or as a peer maps it. The receive slots follow the page.
 class Mailbox {
  public:
   /// num_receives: a power of 2, or 0. Throws no_memory, operating_system.
   explicit Mailbox(std::uint32_t num_receives);
-  /// A peer's, from the files that it sent. Throws not_permitted when they are none, no_memory.
+  /// A peer's, from the files that it sent. Throws not_permitted when they are not a mailbox's, no_memory.
   Mailbox(detail::Fd file, detail::Fd event);
   ~Mailbox();
   Mailbox(const Mailbox&) = delete;
   Mailbox& operator=(const Mailbox&) = delete;
 
-  /// Pollable, by the owner: written to when somebody had news while it slept, and when a peer has died.
+  /// Pollable by the owner: a peer that sets its bit while the owner sleeps writes to it, and so does the exporter when
+  /// a peer has died.
   int event_fd() const noexcept { return event_.get(); }
   int file() const noexcept { return file_.get(); }
   ReceiveBoard& receives() noexcept { return receives_; }
 
-  // A peer, or anybody else.
+  /// Sets the bit of a peer, and wakes the owner if it sleeps. From any thread of any process.
   void tell(std::uint32_t peer) noexcept;
 
   // The owner.
   void fall_asleep() noexcept { page_->asleep.store(1, std::memory_order_seq_cst); }
-  /// Also empties the event file. True when it was written to.
+  /// Ends the sleep and empties the event file. True when it was written to.
   bool wake_up() noexcept;
-  bool has_news() const noexcept;
-  /// Calls take with each peer that had news.
+  /// Whether a bit is set.
+  bool has_pending() const noexcept;
+  /// Clears all bits, and calls take with the number of each peer whose bit was set.
   template <class Take>
-  void take_news(Take take) noexcept {
-    for (std::uint32_t word = 0; word < page_->news.size(); ++word) {
-      if (page_->news[word].load(std::memory_order_relaxed) == 0) {
+  void take_pending(Take take) noexcept {
+    for (std::uint32_t word = 0; word < page_->pending.size(); ++word) {
+      if (page_->pending[word].load(std::memory_order_relaxed) == 0) {
         continue;
       }
-      for (std::uint64_t bits = page_->news[word].exchange(0, std::memory_order_seq_cst); bits != 0; bits &= bits - 1) {
+      for (std::uint64_t bits = page_->pending[word].exchange(0, std::memory_order_seq_cst); bits != 0;
+           bits &= bits - 1) {
         take(word * 64 + static_cast<std::uint32_t>(std::countr_zero(bits)));
       }
     }
   }
-  /// Has take_news() name the peer; only in the owner's thread.
+  /// Sets the bit of a peer in the owner's own thread, which is awake.
   void remind(std::uint32_t peer) noexcept {
-    page_->news[peer / 64].fetch_or(std::uint64_t{1} << (peer % 64), std::memory_order_relaxed);
+    page_->pending[peer / 64].fetch_or(std::uint64_t{1} << (peer % 64), std::memory_order_relaxed);
   }
 
  private:

@@ -9,11 +9,11 @@
 
 namespace pydoca::sim {
 
-/// What travels between two queue pairs, in pieces of a ring's size.
+/// What a record between two queue pairs carries. A long message takes several records.
 enum class RecordKind : std::uint32_t {
   send = 1,
   send_imm = 2,
-  write_imm = 3,  ///< The data went straight to its place.
+  write_imm = 3,  ///< no data: it was written to its place
   more = 4,       ///< a further piece of the message before
   too_long = 5,   ///< a message that does not fit its receive
 };
@@ -28,7 +28,7 @@ struct RecordHeader {
 };
 
 /// One writer, one reader, in memory that both map. Positions count bytes for ever. Each side trusts its own position
-/// only; one that the other side cannot have is the end of trust.
+/// only. A position of the other side that is impossible breaks the rules and ends the connection.
 struct MessageRingState {
   alignas(64) std::atomic<std::uint64_t> written{0};
   alignas(64) std::atomic<std::uint64_t> read{0};
@@ -52,7 +52,7 @@ class MessageRing {
     return sizeof(RecordHeader) + (payload + alignment - 1) / alignment * alignment;
   }
   std::uint64_t size() const noexcept { return size_; }
-  /// The bytes at a position that lie together, at most count.
+  /// The contiguous bytes from a position on, at most count.
   Run run_at(std::uint64_t position, std::uint64_t count) const noexcept {
     const std::uint64_t offset = position & (size_ - 1);
     return {bytes_ + offset, std::min(count, size_ - offset)};
@@ -77,7 +77,7 @@ class MessageRing {
   void want_room() noexcept { state_->writer_waits.store(1, std::memory_order_seq_cst); }
 
   // The reader.
-  enum class Look : std::uint8_t { nothing, record, nonsense };
+  enum class Look : std::uint8_t { nothing, record, invalid };
   /// A copy of the next record's header, which the writer cannot change any more.
   Look look(RecordHeader& header) const noexcept {
     const std::uint64_t there = state_->written.load(std::memory_order_seq_cst) - position_;
@@ -85,10 +85,10 @@ class MessageRing {
       return Look::nothing;
     }
     if (there > size_ || there < sizeof header) {
-      return Look::nonsense;
+      return Look::invalid;
     }
     std::memcpy(&header, run_at(position_, sizeof header).bytes, sizeof header);
-    return footprint(header.size) <= there ? Look::record : Look::nonsense;
+    return footprint(header.size) <= there ? Look::record : Look::invalid;
   }
   /// The record was taken. True when the writer waits and must be told.
   bool consume(const RecordHeader& header) noexcept {

@@ -3,10 +3,10 @@
 #include "pydoca/backend/rdma.hpp"
 
 #include "backend/sim/rdma/inbox.hpp"
+#include "backend/sim/rdma/rdma_shared.hpp"
 #include "detail/operation_list.hpp"
 #include "detail/thread_token.hpp"
 
-#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -14,16 +14,17 @@
 namespace pydoca::sim {
 
 class Handshake;
-class RdmaQueue;
 
-/// One end of a connection. What reaches into a peer's memory is done where it is posted, on the submitting core, large
-/// pieces of it while the engine polls. A message first takes one of the peer's receives, then goes through its inbox;
-/// it is sent once the inbox has it.
+/// One end of a connection. Reads, writes and atomics run on the submitting core, where they are posted; long ones
+/// continue piece by piece while the engine polls. A message first takes one of the peer's receives, then goes through
+/// the peer's inbox; it is sent once the inbox has it. Its code stands in four files: this one's name for the
+/// connection and the queue, queue_pair_access for the peer's memory, queue_pair_send and queue_pair_receive for
+/// messages.
 class QueuePair final : public backend::QueuePair {
  public:
-  using Clock = std::chrono::steady_clock;
+  using Clock = RdmaShared::Clock;
 
-  QueuePair(RdmaQueue& queue, std::uint32_t number);
+  QueuePair(RdmaShared& shared, std::uint32_t number);
   ~QueuePair() override;
 
   std::vector<std::byte> describe() override { return inbox_.describe(); }
@@ -34,13 +35,12 @@ class QueuePair final : public backend::QueuePair {
   void disconnect() noexcept override;
 
   // For the queue:
-  /// Somebody has told of news: takes what has come, and goes on with what waits.
+  /// Takes what has come from the peer, and goes on with the operations that wait.
   void attend() noexcept;
-  /// Goes on with what was posted without flush.
+  /// Goes on with the operations that wait.
   void run() noexcept;
   void operation_polled() noexcept { --outstanding_; }
-  void tell_peer() noexcept;
-  /// Part of making a connection by address; ends with it.
+  /// The handshake of a connection by address, until the connection is made or has failed; null otherwise.
   void set_handshake(std::unique_ptr<Handshake> handshake) noexcept;
   Handshake* handshake() const noexcept { return handshake_.get(); }
   std::uint32_t number() const noexcept { return number_; }
@@ -53,19 +53,27 @@ class QueuePair final : public backend::QueuePair {
     std::uint64_t received = 0;
   };
 
+  // An operation's own words.
+  static constexpr std::size_t offset_word = 0;   ///< bytes moved so far
+  static constexpr std::size_t receive_word = 1;  ///< number + 1 of the receive it has taken; 0: none
+  /// More than this is moved while the engine polls, piece by piece.
+  static constexpr std::uint64_t largest_piece = std::uint64_t{256} << 10;
+
   std::size_t ordinal() const noexcept { return ordinal_; }
   bool allows_peer(Access needed) const noexcept { return allows(peer_->permissions(), needed); }
 
-  // again: it waits, and somebody will tell.
+  // Operations. again: the operation waits; the peer, a deadline or poll() continues it.
   Status begin(backend::RdmaOperation& operation) noexcept;
   Status begin_slowly(backend::RdmaOperation& operation) noexcept;
   Status execute(backend::RdmaOperation& operation) noexcept;
   Status move(backend::RdmaOperation& operation) noexcept;
   Status move_piece(backend::RdmaOperation& operation, const Region& there) noexcept;
+  /// The peer's memory that the operation names, or null unless memory and connection permit the access.
   const Region* reachable(const backend::RdmaOperation& operation, std::uint64_t length, Access needed) const noexcept;
   Status change_word(const backend::RdmaOperation& operation) noexcept;
   Status use_counter(const backend::RdmaOperation& operation) noexcept;
   Status answer(const backend::RdmaOperation& operation, std::uint64_t word) noexcept;
+  static RecordHeader header_of(const backend::RdmaOperation& operation, RecordKind kind) noexcept;
   Status send(backend::RdmaOperation& operation) noexcept;
   Status send_inside(backend::RdmaOperation& operation) noexcept;
   Status take_receive(backend::RdmaOperation& operation) noexcept;
@@ -76,18 +84,20 @@ class QueuePair final : public backend::QueuePair {
   Status write_then_tell(backend::RdmaOperation& operation) noexcept;
 
   void conclude(backend::RdmaOperation& operation, Status status) noexcept;
+  // The peer's messages.
   void take_records() noexcept;
   Status take_record(const RecordHeader& header) noexcept;
   Status begin_message(const RecordHeader& header) noexcept;
   Status take_payload(const RecordHeader& header) noexcept;
   void finish_receive(Status status) noexcept;
 
+  void tell_peer() noexcept;
   /// Ends the connection and reports it.
   void lose(Status status) noexcept;
   void close_link(Status of_waiting) noexcept;
 
-  // Together what every operation touches.
-  RdmaQueue& queue_;
+  // Every operation uses these: they stand together, in few cache lines.
+  RdmaShared& shared_;
   const std::uint32_t number_;
   const std::uint32_t depth_;
   const std::size_t ordinal_;

@@ -1,8 +1,7 @@
-/// What a queue pair does with what its peer has sent.
+/// How a queue pair receives the messages of its peer.
 
 #include "backend/sim/copy/segment_copy.hpp"
 #include "backend/sim/rdma/queue_pair.hpp"
-#include "backend/sim/rdma/rdma_queue.hpp"
 
 #include <utility>
 
@@ -14,12 +13,12 @@ void QueuePair::attend() noexcept {
   if (phase_ != Phase::connected) {
     return;
   }
-  const bool gone = peer_->is_gone();  // what it sent came before
+  const bool gone = peer_->is_gone();  // asked first: then all that the peer sent is in the inbox
   take_records();
   run();
   if (gone) {
     lose(Status::connection_reset);
-  } else if (queue_.place().removed()) {
+  } else if (shared_.place().removed()) {
     lose(Status::driver);
   }
 }
@@ -58,7 +57,7 @@ Status QueuePair::take_record(const RecordHeader& header) noexcept {
 }
 
 Status QueuePair::begin_message(const RecordHeader& header) noexcept {
-  RdmaOperation* const receive = queue_.taken_receive(header.receive, number_);
+  RdmaOperation* const receive = shared_.receives().taken(header.receive, number_);
   if (incoming_.receive != nullptr || receive == nullptr || header.kind < RecordKind::send ||
       header.kind > RecordKind::too_long) {
     return Status::unexpected;
@@ -68,7 +67,7 @@ Status QueuePair::begin_message(const RecordHeader& header) noexcept {
   const std::uint64_t room = receive->length;
   if (header.kind == RecordKind::too_long ||
       (!placed && (header.total > room ||
-                   !can_scatter(receive->local, header.total, ordinal(), queue_.options().max_recv_segments)))) {
+                   !can_scatter(receive->local, header.total, ordinal(), shared_.options().max_recv_segments)))) {
     finish_receive(Status::io_failed);
     return Status::io_failed;
   }
@@ -80,7 +79,7 @@ Status QueuePair::take_payload(const RecordHeader& header) noexcept {
   if (placed ? header.size != 0 : header.size > incoming_.first.total - incoming_.received) {
     return Status::unexpected;
   }
-  // The ring's position is the header's until it is consumed.
+  // Until the record is consumed, the ring's position is that of its header.
   for (std::uint64_t done = 0; done < header.size;) {
     const MessageRing::Run run = inbox_.ring().run_at(inbox_.ring().payload_position() + done, header.size - done);
     const Bytes bytes(run.bytes, run.size);
@@ -107,8 +106,8 @@ void QueuePair::finish_receive(Status status) noexcept {
   receive.received_as = incoming_.first.kind == RecordKind::write_imm  ? backend::ReceivedAs::write_with_imm
                         : incoming_.first.kind == RecordKind::send_imm ? backend::ReceivedAs::send_with_imm
                                                                        : backend::ReceivedAs::send;
-  queue_.retire_receive(incoming_.first.receive);
-  queue_.finish(receive, status);
+  shared_.receives().retire(incoming_.first.receive);
+  shared_.finish(receive, status);
 }
 
 }  // namespace pydoca::sim

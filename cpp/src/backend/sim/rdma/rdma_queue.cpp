@@ -22,8 +22,8 @@ namespace {
 using backend::RdmaOpcode;
 using backend::RdmaOperation;
 
-/// Whether a connection is being made takes a system call to find out.
-constexpr std::uint32_t looks_at_manager = 256;
+/// The connection manager is asked once in this many looks, as each time costs a system call.
+constexpr std::uint32_t looks_between_manager = 256;
 
 void require(bool done, std::string_view what) {
   if (!done) {
@@ -34,17 +34,11 @@ void require(bool done, std::string_view what) {
 }  // namespace
 
 RdmaQueue::RdmaQueue(const Place& place, const backend::RdmaOptions& options, backend::Notifier& notifier)
-    : place_(place),
-      options_(options),
-      notifier_(notifier),
-      mailbox_(std::make_shared<Mailbox>(options.recv_queue_size)),
-      pairs_(options.max_num_connections),
-      receives_(options.recv_queue_size),
-      all_(::epoll_create1(EPOLL_CLOEXEC)) {
+    : RdmaShared(place, options, notifier), all_(::epoll_create1(EPOLL_CLOEXEC)) {
   if (options.max_num_connections > max_peers) {
     throw Error(Status::invalid_value, detail::concat("rdma: at most ", max_peers, " connections"));
   }
-  manager_ = std::make_unique<ConnectionManager>(*this);
+  manager_ = std::make_unique<ConnectionManager>(static_cast<RdmaShared&>(*this));
   watch_all();
 }
 
@@ -63,8 +57,8 @@ void RdmaQueue::watch_all() {
 }
 
 bool RdmaQueue::look() noexcept {
-  return !finished_.empty() || !reports_.empty() || mailbox_->has_news() || (deadline_.has_value() && is_overdue()) ||
-         (place_.removed() && !removed_) || (manager_->is_active() && ++looks_ % looks_at_manager == 0);
+  return completions_.has_finished() || completions_.has_reports() || mailbox_->has_pending() || is_overdue() ||
+         (place_.removed() && !removed_) || (manager_->is_active() && ++looks_ % looks_between_manager == 0);
 }
 
 void RdmaQueue::arm() noexcept {
@@ -75,49 +69,45 @@ void RdmaQueue::arm() noexcept {
 }
 
 void RdmaQueue::set_timer() noexcept {
-  const auto left = std::max(*deadline_ - QueuePair::Clock::now(), QueuePair::Clock::duration(1));
+  const auto left = std::max(*deadline_ - Clock::now(), Clock::duration(1));
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(left);
   const itimerspec when{.it_interval = {},
                         .it_value = {.tv_sec = seconds.count(), .tv_nsec = (left - seconds).count()}};
   ::timerfd_settime(timer_.get(), 0, &when, nullptr);
 }
 
-void RdmaQueue::watch_deadline(QueuePair::Clock::time_point deadline) noexcept {
-  deadline_ = std::min(deadline, deadline_.value_or(deadline));
-}
-
 backend::Operation* RdmaQueue::poll(bool& more) noexcept {
-  if (finished_.empty()) {
-    is_gathering_ = true;
-    gather_news();
-    is_gathering_ = false;
+  if (!completions_.has_finished()) {
+    is_attending_ = true;
+    attend();
+    is_attending_ = false;
   }
-  RdmaOperation* const operation = finished_.pop();
+  RdmaOperation* const operation = completions_.take();
   if (operation == nullptr) {
     return nullptr;
   }
-  more = !finished_.empty();
+  more = completions_.has_finished();
   if (operation->opcode == RdmaOpcode::receive) {
-    --outstanding_receives_;
+    receives_.ended();
   } else {
     static_cast<QueuePair*>(operation->queue_pair)->operation_polled();
   }
   return operation;
 }
 
-void RdmaQueue::gather_news() noexcept {
-  mailbox_->take_news([this](std::uint32_t number) {
+void RdmaQueue::attend() noexcept {
+  mailbox_->take_pending([this](std::uint32_t number) {
     if (number < pairs_.size() && pairs_[number] != nullptr) {
       pairs_[number]->attend();
     }
   });
-  const bool overdue = deadline_.has_value() && is_overdue();
+  const bool overdue = is_overdue();
   const bool removed = place_.removed() && !std::exchange(removed_, place_.removed());
   if (removed) {
-    fail_receives(Status::driver);
+    receives_.fail(Status::driver);
   }
-  // Where nothing is new, the event file may say that a peer has left.
-  if (overdue || removed || (finished_.empty() && wake_up())) {
+  // With nothing finished, the event file may say that a peer has left.
+  if (overdue || removed || (!completions_.has_finished() && wake_up())) {
     attend_all();
   }
 }
@@ -132,114 +122,36 @@ bool RdmaQueue::wake_up() noexcept {
 
 void RdmaQueue::attend_all() noexcept {
   deadline_.reset();
-  for (QueuePair* const pair : pairs_) {
-    if (pair != nullptr) {
-      pair->attend();
-    }
-  }
-}
-
-void RdmaQueue::attend_again(const QueuePair& pair) noexcept {
-  mailbox_->remind(pair.number());
-  // Who rings from within poll() is called again at once, and an engine's call would last as long as there is work; the
-  // next look sees the mailbox.
-  if (!is_gathering_) {
-    notifier_.notify();
-  }
+  for_each_pair([](QueuePair& pair) { pair.attend(); });
 }
 
 void RdmaQueue::flush() noexcept {
-  for (QueuePair* const pair : pairs_) {
-    if (pair != nullptr) {
-      pair->run();
-    }
-  }
+  for_each_pair([](QueuePair& pair) { pair.run(); });
 }
 
+/// Once no queue pair is connected, no peer has a receive any more: all of them end.
 void RdmaQueue::abort() noexcept {
-  for (QueuePair* const pair : pairs_) {
-    if (pair != nullptr) {
-      pair->disconnect();
-    }
-  }
-  fail_receives(Status::shutdown);
-}
-
-/// Those that no message has taken; all of them once nobody is connected.
-void RdmaQueue::fail_receives(Status status) noexcept {
-  ReceiveBoard& board = mailbox_->receives();
-  for (std::size_t back = receives_.size(); back > 0; --back) {
-    const std::size_t index = board.index_of(board.next_number() - back);
-    if (receives_[index] != nullptr && board.withdraw(index)) {
-      finish(*std::exchange(receives_[index], nullptr), status);
-    }
-  }
-  while (RdmaOperation* const operation = unpublished_.pop()) {
-    finish(*operation, status);
-  }
+  for_each_pair([](QueuePair& pair) { pair.disconnect(); });
+  receives_.fail(Status::shutdown);
 }
 
 Status RdmaQueue::post_receive(RdmaOperation& operation, bool /*flush*/) noexcept {
-  if (outstanding_receives_ == options_.recv_queue_size) {
+  if (receives_.is_full()) {
     return Status::again;
   }
-  ++outstanding_receives_;
+  receives_.began();
   operation.queue_pair = nullptr;
   if (place_.removed()) {
     finish(operation, Status::driver);
     return Status::success;
   }
-  // Not when a message has come: that one's sender would have been told that it arrived.
+  // Checked here, not when a message has come: its sender has been told by then that it arrived.
   if (!can_scatter(operation.local, operation.length, place_.ordinal(), options_.max_recv_segments)) {
     finish(operation, Status::io_failed);
     return Status::success;
   }
-  unpublished_.push(operation);
-  publish_receives();
+  receives_.post(operation);
   return Status::success;
-}
-
-void RdmaQueue::publish_receives() noexcept {
-  ReceiveBoard& board = mailbox_->receives();
-  bool wanted = false;
-  while (!unpublished_.empty() && receives_[board.index_of(board.next_number())] == nullptr) {
-    RdmaOperation& operation = *unpublished_.pop();
-    receives_[board.index_of(board.next_number())] = &operation;
-    wanted = board.publish(operation.length) || wanted;
-  }
-  for (QueuePair* const pair : pairs_) {
-    if (wanted && pair != nullptr) {
-      pair->tell_peer();
-    }
-  }
-}
-
-RdmaOperation* RdmaQueue::taken_receive(std::uint64_t number, std::uint32_t peer) const noexcept {
-  if (receives_.empty()) {
-    return nullptr;
-  }
-  const ReceiveBoard& board = mailbox_->receives();
-  const std::size_t index = board.index_of(number);
-  return board.is_taken_by(index, number, peer) ? receives_[index] : nullptr;
-}
-
-void RdmaQueue::retire_receive(std::uint64_t number) noexcept {
-  ReceiveBoard& board = mailbox_->receives();
-  board.close(board.index_of(number));
-  receives_[board.index_of(number)] = nullptr;
-  publish_receives();
-}
-
-void RdmaQueue::reclaim_receives(std::uint32_t peer) noexcept {
-  ReceiveBoard& board = mailbox_->receives();
-  for (std::size_t back = 1; back <= receives_.size(); ++back) {  // the latest first: they go to the front
-    const std::size_t index = board.index_of(board.next_number() - back);
-    if (receives_[index] != nullptr && board.is_taken_by(index, peer)) {
-      board.close(index);
-      unpublished_.push_front(*std::exchange(receives_[index], nullptr));
-    }
-  }
-  publish_receives();
 }
 
 std::unique_ptr<QueuePair> RdmaQueue::make_pair() {
@@ -247,62 +159,14 @@ std::unique_ptr<QueuePair> RdmaQueue::make_pair() {
   if (free == pairs_.end()) {
     throw Error(Status::full, detail::concat("rdma: there are ", pairs_.size(), " connections, and no room for more"));
   }
-  auto pair = std::make_unique<QueuePair>(*this, static_cast<std::uint32_t>(free - pairs_.begin()));
+  auto pair =
+      std::make_unique<QueuePair>(static_cast<RdmaShared&>(*this), static_cast<std::uint32_t>(free - pairs_.begin()));
   *free = pair.get();
   return pair;
 }
 
-void RdmaQueue::forget(QueuePair& pair) noexcept {
-  pairs_[pair.number()] = nullptr;
-  std::erase_if(reports_, [&](const Report& report) { return report.pair == &pair; });
-  finished_.for_each([&](RdmaOperation& operation) {
-    if (operation.opcode == RdmaOpcode::receive && operation.queue_pair == &pair) {
-      operation.queue_pair = nullptr;
-    }
-  });
-}
-
-template <class Accept>
-QueuePair* RdmaQueue::find_with_handshake(Accept accept) const noexcept {
-  const auto found = std::ranges::find_if(pairs_, [&](const QueuePair* pair) {
-    return pair != nullptr && pair->handshake() != nullptr && accept(*pair->handshake());
-  });
-  return found != pairs_.end() ? *found : nullptr;
-}
-
-QueuePair* RdmaQueue::find_handshake(int fd) const noexcept {
-  return find_with_handshake([fd](const Handshake& handshake) { return handshake.fd() == fd; });
-}
-
-QueuePair* RdmaQueue::find_late_handshake(QueuePair::Clock::time_point now) const noexcept {
-  return find_with_handshake([now](const Handshake& handshake) { return handshake.deadline() <= now; });
-}
-
-QueuePair::Clock::time_point RdmaQueue::next_handshake_deadline() const noexcept {
-  auto next = QueuePair::Clock::time_point::max();
-  static_cast<void>(find_with_handshake([&next](const Handshake& handshake) {
-    next = std::min(next, handshake.deadline());
-    return false;
-  }));
-  return next;
-}
-
-void RdmaQueue::report(QueuePair& pair, backend::RdmaEvent::Kind kind, Status status) noexcept {
-  reports_.push_back({&pair, kind, status});
-  notifier_.notify();
-}
-
 bool RdmaQueue::next_event(backend::RdmaEvent& event) noexcept {
-  if (reports_.empty()) {
-    return manager_->next_event(event);
-  }
-  const Report report = reports_.front();
-  reports_.pop_front();
-  event.kind = report.kind;
-  event.queue_pair = report.pair;
-  event.status = report.status;
-  event.private_data_len = 0;
-  return true;
+  return completions_.take_report(event) || manager_->next_event(event);
 }
 
 void RdmaQueue::listen(std::uint16_t port) { manager_->listen(port); }
@@ -311,4 +175,5 @@ std::unique_ptr<backend::QueuePair> RdmaQueue::connect_to(const backend::RdmaAdd
                                                           std::span<const std::byte> private_data) {
   return manager_->connect_to(address, private_data);
 }
+
 }  // namespace pydoca::sim

@@ -12,9 +12,9 @@
 namespace pydoca::sim {
 
 /// The receives that one context has posted, in memory that all its peers map: each message takes the next one before
-/// it is sent, so that a sender knows whether there is one and how much fits, and needs nobody's help to be done.
-/// A slot is taken by one compare-and-swap, which also says by whom, so that a peer killed at any point leaves nothing
-/// unclear. The cursor of those taken is a hint, which whoever finds it late moves on.
+/// it is sent, so the sender knows whether there is one and how much fits, and completes without the owner's help. One
+/// compare-and-swap takes a slot and names the peer, so a peer that is killed at any point leaves a clear state. The
+/// cursor of taken receives is a hint: a peer that finds it late advances it.
 struct ReceiveSlot {
   std::atomic<std::uint64_t> state;  ///< number of the receive << 16 | peer + 1, or 0 while it is free; or closed
   std::atomic<std::uint64_t> room;   ///< bytes
@@ -24,7 +24,7 @@ struct ReceiveBoardState {
   alignas(64) std::atomic<std::uint64_t> posted{0};
   std::atomic<std::uint32_t> slots{0};  ///< a power of 2
   alignas(64) std::atomic<std::uint64_t> taken{0};
-  std::atomic<std::uint32_t> wanted{0};  ///< 1: somebody waits for a receive
+  std::atomic<std::uint32_t> wanted{0};  ///< 1: a peer waits for a receive
 };
 
 class ReceiveBoard {
@@ -41,7 +41,7 @@ class ReceiveBoard {
 
   // The owner.
   std::uint64_t next_number() const noexcept { return state_->posted.load(std::memory_order_relaxed); }
-  /// The slot of next_number() must be free. True when somebody waits and must be told.
+  /// The slot of next_number() must be free. True when a peer waits and must be told.
   bool publish(std::uint64_t room) noexcept {
     const std::uint64_t number = next_number();
     ReceiveSlot& slot = slots_[index_of(number)];
@@ -59,9 +59,9 @@ class ReceiveBoard {
   bool is_taken_by(std::size_t index, std::uint64_t number, std::uint32_t peer) const noexcept {
     return slots_[index].state.load(std::memory_order_acquire) == (number << peer_bits | (peer + 1));
   }
-  /// Of a slot whose receive is over, or whose peer is.
+  /// Frees a slot whose receive has ended, or whose peer is gone.
   void close(std::size_t index) noexcept { slots_[index].state.store(closed, std::memory_order_release); }
-  /// Takes a receive back that nobody has taken; false when somebody has.
+  /// Takes back a receive that no peer has taken; false when a peer has taken it.
   bool withdraw(std::size_t index) noexcept {
     std::uint64_t state = slots_[index].state.load(std::memory_order_acquire);
     return state != closed && (state & peer_mask) == 0 &&

@@ -1,0 +1,87 @@
+#include "backend/sim/rdma/handshake.hpp"
+
+#include "pydoca/status.hpp"
+
+#include "backend/sim/fabric/frame.hpp"
+#include "detail/concat.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace pydoca::sim {
+
+namespace {
+
+using Step = HandshakeMessage::Step;
+
+// As RDMA-CM has them.
+constexpr std::size_t max_request_data = 56;
+constexpr std::size_t max_answer_data = 196;
+
+HandshakeMessage message_with(std::span<const std::byte> private_data, std::size_t limit, Step step) {
+  if (private_data.size() > limit) {
+    throw Error(Status::invalid_value,
+                detail::concat("private data: ", private_data.size(), " bytes; ", limit, " at most can be sent here"));
+  }
+  HandshakeMessage message{.step = step};
+  std::ranges::copy(private_data, message.private_data.begin());
+  message.private_data_len = static_cast<std::uint32_t>(private_data.size());
+  return message;
+}
+
+}  // namespace
+
+HandshakeMessage request_with(std::span<const std::byte> private_data) {
+  return message_with(private_data, max_request_data, Step::request);
+}
+
+HandshakeMessage answer_with(std::span<const std::byte> private_data) {
+  return message_with(private_data, max_answer_data, Step::answer);
+}
+
+Status receive_message(int socket, Step step, HandshakeMessage& message) noexcept {
+  std::size_t length = 0;
+  const Status status =
+      receive_frame(socket, FrameKind::handshake, std::as_writable_bytes(std::span(&message, 1)), length);
+  if (status != Status::success) {
+    return status;
+  }
+  const bool sound = length == sizeof message && message.protocol == HandshakeMessage::protocol_number &&
+                     message.step == step && static_cast<std::uint32_t>(message.status) < status_count;
+  return sound ? Status::success : Status::connection_aborted;
+}
+
+Handshake::Handshake(std::size_t& num_open, detail::Fd socket, Role role) noexcept
+    : num_open_(num_open), socket_(std::move(socket)), role_(role) {
+  ++num_open_;
+}
+
+Handshake::~Handshake() {
+  if (role_ == Role::answerer && !answered_) {
+    reject();
+  }
+  --num_open_;
+}
+
+Status Handshake::send(const HandshakeMessage& message) noexcept {
+  return send_frame(socket_.get(), FrameKind::handshake, std::as_bytes(std::span(&message, 1)));
+}
+
+Status Handshake::receive(HandshakeMessage& message) noexcept {
+  return receive_message(fd(), role_ == Role::requester ? Step::answer : Step::ready, message);
+}
+
+void Handshake::accept(const HandshakeMessage& answer) {
+  answered_ = true;
+  if (send(answer) != Status::success) {
+    throw Error(Status::connection_aborted, "accept: the peer has gone");
+  }
+}
+
+void Handshake::reject() noexcept {
+  answered_ = true;
+  const HandshakeMessage answer{.step = Step::answer, .status = Status::connection_aborted};
+  static_cast<void>(send(answer));
+}
+
+}  // namespace pydoca::sim

@@ -1,0 +1,78 @@
+#pragma once
+
+#include "pydoca/types.hpp"
+
+#include "backend/sim/memory/blob.hpp"
+#include "detail/fd.hpp"
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <type_traits>
+
+namespace pydoca::sim {
+
+/// What the two ends of a connection by address tell each other: a request, an answer, and that the requester is ready.
+/// Both run on one machine, so structures are sent as they are.
+struct HandshakeMessage {
+  enum class Step : std::uint32_t { request = 1, answer = 2, ready = 3 };
+  static constexpr std::uint64_t protocol_number = 0x5059444f43430001;  // "PYDOCC", version 1
+
+  std::uint64_t protocol = protocol_number;
+  Step step = Step::request;
+  Status status = Status::success;
+  Gid from{};
+  std::uint32_t port = 0;
+  std::uint32_t private_data_len = 0;
+  std::array<std::byte, 256> private_data{};
+  std::array<std::byte, blob_size> blob{};
+};
+static_assert(std::is_trivially_copyable_v<HandshakeMessage> &&
+              std::has_unique_object_representations_v<HandshakeMessage>);
+
+// A message with private data and without a blob. Throw invalid_value for more private data than RDMA-CM carries.
+HandshakeMessage request_with(std::span<const std::byte> private_data);
+HandshakeMessage answer_with(std::span<const std::byte> private_data);
+/// again: nothing has come. connection_aborted: something else than a message of that step has come.
+Status receive_message(int socket, HandshakeMessage::Step step, HandshakeMessage& message) noexcept;
+
+/// One end's part in making a connection, until it is made or has failed.
+class Handshake {
+ public:
+  using Clock = std::chrono::steady_clock;
+  enum class Role : std::uint8_t { requester, answerer };
+
+  /// num_open counts the handshakes that exist; it outlives this one.
+  Handshake(std::size_t& num_open, detail::Fd socket, Role role) noexcept;
+  /// An answerer that has not answered rejects.
+  ~Handshake();
+  Handshake(const Handshake&) = delete;
+  Handshake& operator=(const Handshake&) = delete;
+
+  /// Throws connection_aborted when the peer has gone.
+  void accept(const HandshakeMessage& answer);
+  void reject() noexcept;
+
+  int fd() const noexcept { return socket_.get(); }
+  Role role() const noexcept { return role_; }
+  Clock::time_point deadline() const noexcept { return deadline_; }
+  /// The requester's inbox, as its request described it.
+  std::span<const std::byte> peer_blob() const noexcept { return peer_blob_; }
+  void set_peer_blob(const std::array<std::byte, blob_size>& blob) noexcept { peer_blob_ = blob; }
+  void set_deadline(Clock::time_point deadline) noexcept { deadline_ = deadline; }
+  Status send(const HandshakeMessage& message) noexcept;
+  /// The peer's next message: the answer to a requester, ready to an answerer. Statuses of receive_message().
+  Status receive(HandshakeMessage& message) noexcept;
+
+ private:
+  std::size_t& num_open_;
+  detail::Fd socket_;
+  const Role role_;
+  bool answered_ = false;
+  Clock::time_point deadline_ = Clock::time_point::max();
+  std::array<std::byte, blob_size> peer_blob_{};
+};
+
+}  // namespace pydoca::sim

@@ -1,0 +1,117 @@
+/// What a queue pair does with the memory of its peer: reads, writes, atomics and sync events.
+
+#include "backend/sim/copy/segment_copy.hpp"
+#include "backend/sim/counter/counter.hpp"
+#include "backend/sim/memory/word.hpp"
+#include "backend/sim/rdma/queue_pair.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+namespace pydoca::sim {
+
+using backend::RdmaOpcode;
+using backend::RdmaOperation;
+
+namespace {
+
+constexpr std::uint64_t word_size = sizeof(std::uint64_t);
+
+/// Why memory could not be reached: its owner has died, or has withdrawn it. A process that dies loses its memory
+/// first, its connections a moment later, and this side notices that only after another moment.
+Status cause_of(Status status, const Region& there) noexcept {
+  const Gate* const gate = there.gate();
+  const auto end = QueuePair::Clock::now() + std::chrono::milliseconds(200);
+  while (gate != nullptr && !gate->is_closed() && QueuePair::Clock::now() < end) {
+    std::this_thread::yield();
+  }
+  return gate != nullptr && gate->reason() == Gate::owner_died ? Status::connection_reset : status;
+}
+
+}  // namespace
+
+Status QueuePair::move(RdmaOperation& operation) noexcept {
+  if (operation.length == 0) {
+    return Status::success;
+  }
+  const bool reads = operation.opcode == RdmaOpcode::read;
+  const Region* const there = reachable(operation, operation.length, reads ? Access::rdma_read : Access::rdma_write);
+  const RdmaCapabilities& limits = *shared_.place().capabilities().rdma;
+  const std::uint32_t max_len = shared_.options().max_send_segments;
+  const bool here = reads ? can_scatter(operation.local, operation.length, ordinal(), max_len)
+                          : can_gather(operation.local, operation.length, ordinal(), max_len);
+  if (there == nullptr || !here || operation.length > limits.max_message_size) {
+    return Status::io_failed;
+  }
+  return move_piece(operation, *there);
+}
+
+Status QueuePair::move_piece(RdmaOperation& operation, const Region& there) noexcept {
+  std::uint64_t& offset = operation.own[offset_word];
+  const std::uint64_t size = std::min(largest_piece, operation.length - offset);
+  const Status status = operation.opcode == RdmaOpcode::read
+                            ? scatter(there, operation.remote_addr + offset, operation.local, ordinal(), offset, size)
+                            : gather(operation.local, ordinal(), offset, there, operation.remote_addr + offset, size);
+  if (status != Status::success) {
+    return cause_of(status, there);
+  }
+  offset += size;
+  if (offset == operation.length) {
+    return Status::success;
+  }
+  shared_.attend_again(number_);
+  return Status::again;
+}
+
+/// Writes the eight bytes that the operation returns to its local memory.
+Status QueuePair::answer(const RdmaOperation& operation, std::uint64_t word) noexcept {
+  const Bytes bytes(reinterpret_cast<std::byte*>(&word), word_size);
+  return scatter(bytes, bytes.addr(), operation.local, ordinal(), 0, word_size);
+}
+
+Status QueuePair::change_word(const RdmaOperation& operation) noexcept {
+  const Region* const there = reachable(operation, word_size, Access::rdma_atomic);
+  if (there == nullptr || operation.remote_addr % word_size != 0 ||
+      !can_scatter(operation.local, word_size, ordinal(), shared_.options().max_send_segments)) {
+    return Status::io_failed;
+  }
+  std::uint64_t before = 0;
+  const WordChange change{.addr = operation.remote_addr,
+                          .compare = operation.compare,
+                          .operand = operation.operand,
+                          .swaps = operation.opcode == RdmaOpcode::compare_swap ? 1U : 0U};
+  const Status status = sim::change_word(*there, change, before);
+  return status == Status::success ? answer(operation, before) : cause_of(status, *there);
+}
+
+Status QueuePair::use_counter(const RdmaOperation& operation) noexcept {
+  const bool sets = operation.opcode == RdmaOpcode::counter_set;
+  const bool adds = operation.opcode == RdmaOpcode::counter_add;
+  const Access needed = sets ? Access::rdma_write : adds ? Access::rdma_atomic : Access::rdma_read;
+  const std::uint32_t max_len = shared_.options().max_send_segments;
+  const bool here = sets ? operation.length == word_size && can_gather(operation.local, word_size, ordinal(), max_len)
+                         : can_scatter(operation.local, word_size, ordinal(), max_len);
+  if (!here || operation.counter == nullptr || !allows_peer(needed) ||
+      origin_of(*operation.counter) != peer_->origin()) {
+    return Status::io_failed;
+  }
+  std::uint64_t word = 0;
+  Bytes bytes(reinterpret_cast<std::byte*>(&word), word_size);
+  Status status = Status::success;
+  if (sets) {
+    status = gather(operation.local, ordinal(), 0, bytes, bytes.addr(), word_size);
+    status = status == Status::success ? operation.counter->store(word) : status;
+  } else if (adds) {
+    status = operation.counter->fetch_add(operation.operand, word);
+  } else {
+    word = operation.counter->load();
+    status = operation.counter->failure(0);
+  }
+  if (status == Status::bad_state) {
+    return Status::io_failed;  // its owner has withdrawn it
+  }
+  return status == Status::success && !sets ? answer(operation, word) : status;
+}
+
+}  // namespace pydoca::sim

@@ -1,0 +1,92 @@
+#pragma once
+
+#include "pydoca/backend/notifier.hpp"
+#include "pydoca/backend/rdma.hpp"
+
+#include "backend/sim/place/place.hpp"
+#include "backend/sim/rdma/completions.hpp"
+#include "backend/sim/rdma/mailbox.hpp"
+#include "backend/sim/rdma/shared_receives.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace pydoca::sim {
+
+class QueuePair;
+
+/// What the queue pairs of one context and its connection manager share. RdmaQueue is the one class that derives from
+/// it. Belongs to the engine's thread.
+class RdmaShared {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  RdmaShared(const RdmaShared&) = delete;
+  RdmaShared& operator=(const RdmaShared&) = delete;
+
+  const Place& place() const noexcept { return place_; }
+  const backend::RdmaOptions& options() const noexcept { return options_; }
+  const std::shared_ptr<Mailbox>& mailbox() const noexcept { return mailbox_; }
+  SharedReceives& receives() noexcept { return receives_; }
+  void finish(backend::RdmaOperation& operation, Status status) noexcept { completions_.finish(operation, status); }
+  void report(backend::QueuePair& pair, backend::RdmaEvent::Kind kind, Status status) noexcept {
+    completions_.report(pair, kind, status);
+  }
+  /// Has poll() attend to all queue pairs then.
+  void watch_deadline(Clock::time_point deadline) noexcept {
+    deadline_ = std::min(deadline, deadline_.value_or(deadline));
+  }
+  /// Has poll() attend to the queue pair of that number again.
+  void attend_again(std::uint32_t number) noexcept {
+    mailbox_->remind(number);
+    // A notification from within poll() has poll() called again at once, so that an engine's call would last as long
+    // as there is work; the next look sees the mailbox.
+    if (!is_attending_) {
+      notifier_.notify();
+    }
+  }
+
+  /// Throws full when max_num_connections queue pairs exist.
+  virtual std::unique_ptr<QueuePair> make_pair() = 0;
+  /// The queue pair of that number is being destroyed.
+  void forget(std::uint32_t number, const backend::QueuePair& pair) noexcept {
+    pairs_[number] = nullptr;
+    completions_.forget(pair);
+  }
+  template <class Visit>
+  void for_each_pair(Visit visit) const {
+    for (QueuePair* const pair : pairs_) {
+      if (pair != nullptr) {
+        visit(*pair);
+      }
+    }
+  }
+
+ protected:
+  /// Throws invalid_value, no_memory, operating_system.
+  RdmaShared(const Place& place, const backend::RdmaOptions& options, backend::Notifier& notifier)
+      : place_(place),
+        options_(options),
+        notifier_(notifier),
+        mailbox_(std::make_shared<Mailbox>(options.recv_queue_size)),
+        completions_(notifier),
+        receives_(mailbox_->receives(), options.recv_queue_size, options.max_num_connections, completions_),
+        pairs_(options.max_num_connections) {}
+  ~RdmaShared() = default;
+
+  const Place& place_;
+  const backend::RdmaOptions options_;
+  backend::Notifier& notifier_;
+  const std::shared_ptr<Mailbox> mailbox_;
+  Completions completions_;
+  SharedReceives receives_;
+  std::vector<QueuePair*> pairs_;              ///< by number; null where there is none
+  std::optional<Clock::time_point> deadline_;  ///< the next one of a message without a receive
+  bool is_attending_ = false;                  ///< within poll()
+};
+
+}  // namespace pydoca::sim

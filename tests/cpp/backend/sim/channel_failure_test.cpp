@@ -1,0 +1,195 @@
+#include "backend/sim/channel_rig.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <vector>
+
+namespace pydoca::sim {
+namespace {
+
+TEST_F(Channel, AnotherVersionIsRefused) {
+  listener_ = listen();
+  const detail::Fd fd = hostile();
+  HelloFrame frame;
+  const auto hello = encode(Hello{channel_options, fabric_, channel_function, "copy"}, frame);
+  frame[4] = std::byte{99};
+  send_frame(fd.get(), FrameKind::hello, hello);
+  server_ = listener_->accept(true);
+  EXPECT_EQ(establish(*server_), Status::unsupported_version);
+  std::size_t length = 0;
+  HelloFrame reply;
+  ASSERT_EQ(receive_frame(fd.get(), FrameKind::answer, reply, length), Status::success);
+  Answer answer;
+  ASSERT_EQ(decode(std::span(reply).first(length), answer), Status::success);
+  EXPECT_EQ(answer.status, Status::unsupported_version);
+}
+
+TEST_F(Channel, WhatADeadPeerSentIsReceivedFirst) {
+  connect();
+  // Messages that the peer has not read make the kernel report a reset before the rest.
+  ASSERT_EQ(server_->send(pattern(3)), Status::success);
+  for (std::size_t i = 1; i <= 5; ++i) {
+    ASSERT_EQ(client_->send(pattern(i)), Status::success);
+  }
+  client_.reset();
+  EXPECT_EQ(server_->send(pattern(1)), Status::connection_reset);
+  Bytes message;
+  for (std::size_t i = 1; i <= 5; ++i) {
+    ASSERT_EQ(receive(*server_, message), Status::success);
+    EXPECT_EQ(message, pattern(i));
+  }
+  EXPECT_EQ(receive(*server_, message), Status::connection_reset);
+  EXPECT_EQ(receive(*server_, message), Status::connection_reset);
+}
+
+TEST_F(Channel, AServerThatGoesBeforeAnsweringResets) {
+  listener_ = listen();
+  client_ = dial()->attempt();
+  EXPECT_EQ(client_->establish(), Status::again);
+  listener_.reset();
+  EXPECT_EQ(establish(*client_), Status::connection_reset);
+}
+
+TEST_F(Channel, AHostilePacketEndsItsChannel) {
+  listener_ = listen();
+  const auto end_of = [&](const void* packet, std::size_t size) {
+    const detail::Fd fd = hostile_client();
+    EXPECT_EQ(::send(fd.get(), packet, size, 0), static_cast<ssize_t>(size));
+    Bytes message;
+    return receive(*server_, message);
+  };
+  const Bytes zeros(8000);
+  EXPECT_EQ(end_of(zeros.data(), 3), Status::connection_aborted) << "too short";
+  EXPECT_EQ(end_of(zeros.data(), 100), Status::connection_aborted) << "unknown kind";
+  EXPECT_EQ(end_of(zeros.data(), 0), Status::connection_reset) << "empty";
+  Bytes oversize(4 + 4081);
+  oversize[0] = std::byte{3};
+  EXPECT_EQ(end_of(oversize.data(), oversize.size()), Status::connection_aborted) << "oversize";
+  oversize[0] = std::byte{1};
+  EXPECT_EQ(end_of(oversize.data(), 50), Status::connection_aborted) << "a second hello";
+}
+
+TEST_F(Channel, DescriptorsOfAHostilePeerNeverArrive) {
+  listener_ = listen();
+  const detail::Fd fd = hostile_client();
+  const std::size_t before = count_descriptors();
+  constexpr std::size_t count = 253;
+  std::array<int, count> sent{};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof sent)> control{};
+  FrameKind kind = FrameKind::message;
+  iovec part{&kind, sizeof kind};
+  msghdr packet{};
+  packet.msg_iov = &part;
+  packet.msg_iovlen = 1;
+  packet.msg_control = control.data();
+  packet.msg_controllen = control.size();
+  cmsghdr* header = CMSG_FIRSTHDR(&packet);
+  header->cmsg_level = SOL_SOCKET;
+  header->cmsg_type = SCM_RIGHTS;
+  header->cmsg_len = CMSG_LEN(sizeof sent);
+  std::memcpy(CMSG_DATA(header), sent.data(), sizeof sent);
+  ASSERT_EQ(::sendmsg(fd.get(), &packet, 0), static_cast<ssize_t>(sizeof kind));
+  Bytes message;
+  EXPECT_EQ(receive(*server_, message), Status::connection_aborted);
+  EXPECT_EQ(count_descriptors(), before);
+}
+
+TEST_F(Channel, GarbageForAHelloIsRefused) {
+  listener_ = listen();
+  for (int i = 0; i < 200; ++i) {
+    const detail::Fd fd = hostile();
+    Bytes garbage = pattern(1 + static_cast<std::size_t>(i) * 37 % 1500, static_cast<unsigned>(i) + 1);
+    if (i % 2 == 0 && garbage.size() > 4) {
+      std::fill_n(garbage.begin(), 4, std::byte{});
+      garbage[0] = std::byte{1};
+    }
+    ASSERT_EQ(::send(fd.get(), garbage.data(), garbage.size(), 0), static_cast<ssize_t>(garbage.size()));
+    server_ = listener_->accept(true);
+    const Status status = establish(*server_);
+    EXPECT_TRUE(status == Status::connection_aborted || status == Status::invalid_value) << error_name(status);
+  }
+}
+
+TEST_F(Channel, GarbageForAnAnswerIsRefused) {
+  const ChannelIdentity identity = channel_identity(fabric_, channel_function, "copy", channel_options);
+  const detail::Fd listener = listen_at(fabric_address(fabric_, channel_kind, channel_key(identity)), 8);
+  client_ = dial()->attempt();
+  Status status{};
+  const detail::Fd fd = accept_peer(listener.get(), status);
+  HelloFrame frame;
+  // An "again" of the peer's must not be waited for.
+  send_frame(fd.get(), FrameKind::answer, encode(Answer{Status::again, channel_options, "?"}, frame));
+  EXPECT_EQ(establish(*client_), Status::connection_aborted);
+}
+
+/// Leaves this process without a free descriptor.
+class NoDescriptors {
+ public:
+  NoDescriptors() {
+    ::getrlimit(RLIMIT_NOFILE, &old_);
+    rlimit low = old_;
+    low.rlim_cur = 100;
+    ::setrlimit(RLIMIT_NOFILE, &low);
+    for (int fd = ::dup(0); fd >= 0; fd = ::dup(0)) {
+      taken_.emplace_back(fd);
+    }
+  }
+  ~NoDescriptors() { ::setrlimit(RLIMIT_NOFILE, &old_); }
+  NoDescriptors(const NoDescriptors&) = delete;
+  NoDescriptors& operator=(const NoDescriptors&) = delete;
+
+ private:
+  rlimit old_{};
+  std::vector<detail::Fd> taken_;
+};
+
+/// UBSan opens a pipe to look at an object's type, and takes its failing for a broken object.
+#if defined(__SANITIZE_ADDRESS__)
+constexpr bool sanitizer_needs_descriptors = true;
+#else
+constexpr bool sanitizer_needs_descriptors = false;
+#endif
+
+TEST_F(Channel, AServerWithoutDescriptorsRefusesAloud) {
+  if (sanitizer_needs_descriptors) {
+    GTEST_SKIP() << "the sanitizer itself needs descriptors";
+  }
+  listener_ = listen();
+  const auto first = dial()->attempt();
+  const auto second = dial()->attempt();
+  {
+    const NoDescriptors none;
+    EXPECT_EQ(listener_->accept(true), nullptr);
+    EXPECT_EQ(listener_->accept(true), nullptr);
+    EXPECT_FALSE(readable(listener_->fd())) << "the backlog would keep the server busy";
+  }
+  EXPECT_EQ(establish(*first), Status::full);
+  EXPECT_EQ(establish(*second), Status::full);
+  client_ = dial()->attempt();
+  server_ = listener_->accept(true);
+  ASSERT_NE(server_, nullptr);
+  EXPECT_EQ(establish(*server_), Status::success);
+}
+
+TEST_F(Channel, AClientWithoutDescriptorsIsTold) {
+  if (sanitizer_needs_descriptors) {
+    GTEST_SKIP() << "the sanitizer itself needs descriptors";
+  }
+  auto dialer = dial();
+  {
+    const NoDescriptors none;
+    client_ = dialer->attempt();
+  }
+  ASSERT_NE(client_, nullptr);
+  EXPECT_EQ(client_->establish(), Status::operating_system);
+  EXPECT_NE(client_->refusal(), "");
+}
+
+}  // namespace
+}  // namespace pydoca::sim
