@@ -1,7 +1,7 @@
-"""What awaits that need not wait cost, beside the await of a future of asyncio's that is done.
+"""The cost of awaits that need not wait, beside the await of a done asyncio future.
 
-With interpreters as arguments (`benchmarks/awaits.py python3.11 python3.13`), measures under each of them that has
-pydoca, in turns, and compares them with the first: awaits take no longer with one Python than with another.
+With interpreters as arguments (`benchmarks/awaits.py python3.11 python3.13`), measures in turns under each of them
+that has pydoca, and compares them with the first: awaits should take the same time with each Python.
 """
 
 import argparse
@@ -20,7 +20,7 @@ SIZE = 4096  # bytes
 
 
 async def measure(repetitions: int, count: int) -> dict[str, float]:
-    """Nanoseconds for one await of each kind: the best of so many stretches of so many awaits."""
+    """Nanoseconds for one await of each kind: the best of several stretches of awaits."""
     import pydoca
 
     device = pydoca.open_device("03:00.0", side="dpu")
@@ -42,7 +42,7 @@ async def measure(repetitions: int, count: int) -> dict[str, float]:
 
 
 def make_stretches(dma: Any, src: Any, dst: Any, context: Any) -> dict[str, Callable[[int], Awaitable[float]]]:
-    """By name: what takes a number of awaits, and gives the nanoseconds of one."""
+    """By name: functions that take a number of awaits and return the nanoseconds of one."""
 
     async def floor(count: int) -> float:
         future = asyncio.get_running_loop().create_future()
@@ -84,7 +84,7 @@ def make_stretches(dma: Any, src: Any, dst: Any, context: Any) -> dict[str, Call
 
 
 def find_pythons(names: list[str]) -> list[str]:
-    """Those that have pydoca; the others are named on standard error."""
+    """The interpreters that have pydoca; prints the others on standard error."""
     found = []
     for name in names:
         probe = [shutil.which(name) or name, "-c", "import pydoca"]
@@ -106,7 +106,7 @@ def measure_under(python: str, count: int) -> dict[str, float]:
 
 
 def measure_in_turns(pythons: list[str], repetitions: int, count: int) -> list[dict[str, float]]:
-    """The best of each, in the order of pythons. Each turn is a process of its own."""
+    """The best figure of each, in the order of pythons. Each turn is a process of its own."""
     best: list[dict[str, float]] = [{} for _ in pythons]
     for _ in range(repetitions):
         for python, figures in zip(pythons, best, strict=True):

@@ -1,4 +1,4 @@
-// Curves: a DMA task and a bare memcpy over sizes and depths. What they should be is in report.cpp.
+// Curves: a DMA task and a bare memcpy over sizes and depths. report.cpp has the targets.
 #include "pydoca/memory.hpp"
 #include "pydoca/sim.hpp"
 

@@ -38,7 +38,7 @@ inline std::shared_ptr<Mmap> mapped(const std::shared_ptr<Device>& device, void*
 /// destination reset, and submitted again in its callback, as DOCA's applications do.
 class DmaLoop {
  public:
-  /// Whether a task is used again, or freed and another one allocated each time.
+  /// Whether each round uses the task again, or frees it and allocates another one.
   enum class Tasks : std::uint8_t { reused, fresh };
 
   DmaLoop(const std::shared_ptr<Device>& device, const std::shared_ptr<ProgressEngine>& pe,
@@ -72,7 +72,7 @@ class DmaLoop {
   DmaLoop(const DmaLoop&) = delete;
   DmaLoop& operator=(const DmaLoop&) = delete;
 
-  /// count: at least depth.
+  /// count must be at least depth.
   void run(std::uint64_t count) {
     to_submit_ = count - idle_.size();
     for (DmaMemcpyTask* const task : idle_) {

@@ -9,19 +9,19 @@
 
 namespace pydoca::benchmarks {
 
-/// How a figure is held against its floor.
+/// The rule that compares a figure with its floor.
 enum class Rule : std::uint8_t {
   cost_ratio_at_most,    ///< time / floor's time
   speed_ratio_at_least,  ///< floor's time / time
   excess_ns_at_most,     ///< time - floor's time, in ns a unit
 };
 
-/// Something measured and the bare thing that it is held against, by the same number of units in the same run.
+/// A measured operation and the bare one that it is compared with, over the same number of units in the same run.
 struct Figure {
   std::string name;
   Rule rule;
   double target;
-  std::uint64_t units;  ///< a sample's
+  std::uint64_t units;  ///< of a sample
   std::function<void(std::uint64_t units)> subject;
   std::function<void(std::uint64_t units)> floor;
 };
@@ -29,7 +29,7 @@ struct Figure {
 struct Result {
   double value_ns;  ///< a unit, median
   double floor_ns;
-  double score;  ///< what the rule compares with the target: the median over pairs of neighbouring samples
+  double score;  ///< the value that the rule compares with the target: the median over pairs of neighbouring samples
   bool ok;
 };
 

@@ -1,4 +1,4 @@
-"""What `import pydoca` adds to the start of a bare interpreter: at most 50 ms, in medians of interleaved runs."""
+"""The time that `import pydoca` adds to the start of a bare interpreter: at most 50 ms, in medians of interleaved runs."""
 
 import argparse
 import json
@@ -23,7 +23,7 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="exit with 1 when over the target")
     arguments = parser.parse_args()
 
-    start_ms("import pydoca")  # compiled files are written, pages are in memory
+    start_ms("import pydoca")  # writes the compiled files and loads the pages into memory
     pairs = [(start_ms("pass"), start_ms("import pydoca")) for _ in range(arguments.repetitions)]
     floor = statistics.median(bare for bare, _ in pairs)
     value = statistics.median(imported for _, imported in pairs)

@@ -66,7 +66,7 @@ using Print = std::function<void(const std::vector<Figure>&)>;
 
 /// In a fabric of its own, prints each figure beside its floor, both taken in this run, and whether it meets its
 /// target. Understands --json, --check (exit code 1 when a target is missed), --repetitions N and a part of a name.
-/// make gets what prints the figures that it makes.
+/// make receives the object that measures and prints its figures.
 inline int print_report(int argc, char** argv, const std::function<void(const Print&)>& make) try {
   const Arguments arguments = parse(argc, argv);
   sim::set_fabric("benchmark-" + std::to_string(::getpid()));

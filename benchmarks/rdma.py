@@ -1,8 +1,8 @@
 """RDMA awaited in Python, between two processes, each figure as a ratio to the engine's own of the same run.
 
 The engine's figures come from rdma_report, which `cmake --preset release && cmake --build --preset release` in cpp/
-builds; what it has none for is compared with its floor, memcpy. With --device both processes use that device, and the
-floor, which is the simulator's, says nothing.
+builds. A figure without a counterpart there is compared with the report's floor, memcpy. With --device both processes
+use that device, and the floor, which is that of the simulator, has no meaning.
 """
 
 import argparse
@@ -29,13 +29,13 @@ ACCESS = "rdma_read|rdma_write"
 
 @dataclass(frozen=True)
 class Figure:
-    """One way of moving 64 KiB, how many at a time, and beside which figure of rdma_report."""
+    """One way of moving 64 KiB: the number in flight, and the figure of rdma_report to compare with."""
 
     name: str
     way: str
     in_flight: int
     floor: str
-    is_of_memcpy: bool  # the report's floor, and not its figure
+    is_of_memcpy: bool  # compares with the report's floor instead of its figure
     target: float | None
     rounds: int = 16_000
 
@@ -98,7 +98,7 @@ MOVES: dict[str, Callable[[Side, int, int], Awaitable[None]]] = {"write": write,
 
 
 async def serve(name: str | None) -> None:
-    """The peer: it lends its memory, and takes what is sent, until its standard input ends."""
+    """The peer: it lends its memory and receives messages until its standard input ends."""
     async with pydoca.ProgressEngine() as pe:
         side = Side(pe, open_device(name, "dpu"))
         async with side.rdma:
@@ -131,7 +131,7 @@ def engines_own(report: Path, figure: Figure) -> float:
 
 
 async def time_of(side: Side, figure: Figure) -> float:
-    """Nanoseconds of one operation, in the best of several stretches: what else runs here is not to be measured."""
+    """Nanoseconds of one operation, in the best of several stretches, which excludes other load on the machine."""
     share = max(1, figure.rounds // figure.in_flight // STRETCHES)
     times = []
     for _ in range(STRETCHES):
@@ -151,7 +151,7 @@ async def measure(figure: Figure, arguments: argparse.Namespace) -> dict[str, An
         async with side.rdma:
             peer.stdin.write(side.introduce().encode() + b"\n")
             side.meet((await peer.stdout.readline()).decode())
-            await time_of(side, figure)  # whatever is done only once
+            await time_of(side, figure)  # does all work that is done only once
             pairs = [
                 (await time_of(side, figure), engines_own(arguments.report, figure))
                 for _ in range(arguments.repetitions)

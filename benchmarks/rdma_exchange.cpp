@@ -36,7 +36,7 @@ struct Order {
   std::uint32_t gid_index = 0;
 };
 
-/// The link by which the two processes tell each other where they are.
+/// The link by which the two processes exchange their addresses.
 class Link {
  public:
   explicit Link(int socket) : socket_(socket) {}
@@ -67,7 +67,7 @@ class Link {
   int socket_;
 };
 
-/// One process's end: memory with a half for what goes out and one for what comes in, a context, a connection.
+/// One process's end: memory with one half for outgoing and one for incoming data, a context, a connection.
 class Side {
  public:
   Side(const Order& order, const std::string& device, int socket)
@@ -127,7 +127,7 @@ class Side {
     return static_cast<double>(order_.iterations * order_.size) / took.count() / (1 << 20);
   }
 
-  /// The server's part in what the client measures.
+  /// The server's part in the client's measurement.
   void serve() {
     link_.meet();
     for (std::size_t round = 1; order_.is_latency && order_.operation != "read" && round <= order_.iterations;
@@ -228,7 +228,7 @@ class Side {
     }
   }
 
-  /// What the peer did in this round.
+  /// Waits for the peer's part of this round.
   void await(std::size_t round) {
     if (receives()) {
       while (received_ < round) {

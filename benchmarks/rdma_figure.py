@@ -1,4 +1,4 @@
-"""What the benchmarks of RDMA on a real device measure."""
+"""The figures of the benchmarks of RDMA on a real device."""
 
 from dataclasses import dataclass
 

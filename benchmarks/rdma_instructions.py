@@ -1,7 +1,7 @@
 """Instructions that pydoca's engine adds to libibverbs for a write of 64 bytes, posted and polled.
 
-Counted by valgrind's callgrind in the process itself (the kernel's are not), as the difference between two runs of
-rdma_write_path of different length, over that difference: everything that is done once drops out. It boots
+valgrind's callgrind counts the instructions of the process, without those of the kernel, in two runs of rdma_write_path
+of different length. The difference, per round, excludes all work that is done once. The benchmark boots
 `pydoca rdma-lab` for a device; on a machine that has one, --device NAME counts here. Debian/Ubuntu: apt-get install
 valgrind. `cmake --preset release && cmake --build --preset release` in cpp/ builds rdma_write_path.
 """
@@ -24,7 +24,7 @@ TARGET = 150
 
 
 def instructions(way: str, device: str, rounds: int) -> tuple[int, int]:
-    """And the looks that were in vain."""
+    """Returns the number of instructions, and the number of polls that found nothing."""
     line = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", str(PROGRAM)]
     line += [way, device, first_ipv4_gid(device), str(rounds)]
     run = subprocess.run(line, capture_output=True, text=True, timeout=PATIENCE)
@@ -35,9 +35,9 @@ def instructions(way: str, device: str, rounds: int) -> tuple[int, int]:
 
 
 def per_write(way: str, device: str) -> float:
-    (few, vain), (many, vain_of_many) = instructions(way, device, FEW), instructions(way, device, MANY)
-    if abs(vain_of_many - vain) > 2:  # one of them is a few instructions of the result
-        sys.exit(f"{way}: {vain_of_many} looks were in vain rather than {vain}; is the machine too busy to count?")
+    (few, empty), (many, empty_of_many) = instructions(way, device, FEW), instructions(way, device, MANY)
+    if abs(empty_of_many - empty) > 2:  # one such poll adds a few instructions to the result
+        sys.exit(f"{way}: {empty_of_many} polls found nothing rather than {empty}; is the machine too busy to count?")
     return (many - few) / (MANY - FEW)
 
 

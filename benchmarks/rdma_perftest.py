@@ -1,6 +1,6 @@
 """Latency and bandwidth of RDMA operations, each as a ratio to Debian's perftest on the same device in the same run.
 
-It boots `pydoca rdma-lab` and measures there; on a machine with a device, --device NAME measures here. pydoca's own
+The benchmark boots `pydoca rdma-lab` and measures there; on a machine with a device, --device NAME measures here. pydoca's own
 figures are those of rdma_exchange, which `cmake --preset release && cmake --build --preset release` in cpp/ builds;
 without it the floors are printed alone.
 """
@@ -28,7 +28,7 @@ OPERATIONS = ["write", "read", "send"]
 
 @dataclass(frozen=True)
 class Figure(Measurement):
-    """One measurement: perftest's program for it, its column in what that prints, and how often."""
+    """One measurement: perftest's program for it, the column in its output, and the number of iterations."""
 
     @property
     def program(self) -> str:
@@ -54,7 +54,7 @@ class Devices:
     gid_index: str
 
     def floor(self, figure: Figure) -> float:
-        """What perftest's client prints."""
+        """Returns the output of perftest's client."""
         line = [figure.program, "-F", "-x", self.gid_index, "-p", str(PORT), "-s", str(figure.size)]
         line += ["-n", str(figure.iterations)]
         server = subprocess.Popen([*line, "-d", self.names[0]], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -70,14 +70,14 @@ class Devices:
         return float(rows[-1][figure.column])
 
     def value(self, figure: Figure) -> float:
-        """The same by pydoca: rdma_exchange prints the figure alone, in perftest's unit."""
+        """The same measurement by pydoca: rdma_exchange prints only the figure, in perftest's unit."""
         line = [str(EXCHANGE), figure.operation, "latency" if figure.is_latency else "bandwidth", str(figure.size)]
         line += [str(figure.iterations), *self.names, self.gid_index]
         return float(subprocess.run(line, stdout=subprocess.PIPE, timeout=PATIENCE, check=True).stdout)
 
 
 def wait_for_listener(server: "subprocess.Popen[bytes]") -> None:
-    """Until the server takes connections. To connect and see would be taken for the client."""
+    """Waits until the server takes connections. It does not try to connect: the server would take that for the client."""
     end = time.monotonic() + PATIENCE
     wanted = f":{PORT:04X}"
     while True:
@@ -90,7 +90,7 @@ def wait_for_listener(server: "subprocess.Popen[bytes]") -> None:
 
 
 def measure(figure: Figure, devices: Devices, repetitions: int) -> dict[str, object]:
-    """Floor and value in turn, and of each the best: what else a machine does only makes them worse.
+    """Measures floor and value in turn, and takes the best of each: other load on the machine only makes them worse.
 
     Both have the median of many rounds behind them; but two processes that poll are out of step for milliseconds
     whenever one of them loses its core.
@@ -133,7 +133,7 @@ def first_ipv4_gid(device: str) -> str:
 
 
 def run_in_lab(arguments: argparse.Namespace) -> int:
-    """All of it in one guest: it measures on the device that it has."""
+    """Runs all measurements in one guest, on its device."""
     line = [sys.executable, "-P", "-m", "pydoca", "rdma-lab", "--timeout", "1800"]
     line += ["--pair", "--"] if arguments.pair else ["--"]
     line += [sys.executable, __file__, *sys.argv[1:], "--device", "rxe0"]

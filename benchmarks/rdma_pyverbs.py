@@ -1,7 +1,7 @@
 """RDMA awaited through pydoca, each figure as a ratio to the same traffic through pyverbs in the same run.
 
-Both are Python between two processes on one device. pyverbs posts and polls without an end, as its users do; pydoca's
-engines are at low latency, which looks for a while before it sleeps. It boots `pydoca rdma-lab` and measures there; on
+Both are Python between two processes on one device. pyverbs posts and polls all the time, as its users do; pydoca's
+engines have low latency, so they look for a while before they sleep. The benchmark boots `pydoca rdma-lab` and measures there; on
 a machine with a device, --device NAME measures here. A send's latency is half of a round trip, a write's or read's is
 that of one after the other; bandwidths are with several in flight, and a send's is that of messages that the peer took.
 """
@@ -24,9 +24,9 @@ from rdma_figure import Measurement
 import pydoca
 
 if importlib.util.find_spec("pyverbs") is None:
-    sys.path.append("/usr/lib/python3/dist-packages")  # where Debian has it
+    sys.path.append("/usr/lib/python3/dist-packages")  # Debian installs pyverbs here
 
-# Of <infiniband/verbs.h>: where pyverbs has them differs between its versions.
+# From <infiniband/verbs.h>: their module in pyverbs differs between its versions.
 IBV_QPT_RC, IBV_MTU_1024 = 2, 3
 IBV_ACCESS_LOCAL_WRITE, IBV_ACCESS_REMOTE_WRITE, IBV_ACCESS_REMOTE_READ = 1, 2, 4
 IBV_WR_RDMA_WRITE, IBV_WR_SEND, IBV_WR_RDMA_READ = 0, 2, 4
@@ -37,7 +37,7 @@ SIZES = [64, 4096, 65536]
 OPERATIONS = ["write", "read", "send"]
 IN_FLIGHT = 8
 RECEIVES = 64
-SLOT = max(SIZES)  # of memory; each operation in flight has its own
+SLOT = max(SIZES)  # bytes of memory for each operation in flight
 STRETCHES = 8
 ACCESS = "local_read_write|rdma_read|rdma_write"
 PATIENCE = 120.0  # seconds, for a peer to end
@@ -47,7 +47,7 @@ TARGET = 1.0
 @dataclass(frozen=True)
 class Figure(Measurement):
     def value(self, seconds: float) -> float:
-        """Of one operation's seconds."""
+        """Converts the seconds of one operation."""
         return seconds * 1e6 if self.is_latency else self.size / seconds / (1 << 20)
 
 
@@ -104,7 +104,7 @@ class Pydoca:
         for _ in range(rounds - len(tasks)):
             task = tasks.popleft()
             await task
-            if reads:  # which append to what their bufs hold
+            if reads:  # reads append to the data of their bufs
                 task.dst.reset_data_len()
             task.submit()
             tasks.append(task)
@@ -205,7 +205,7 @@ class Pyverbs:
         return request
 
     def done(self, queue: Any) -> list[Any]:
-        """At least one completion; none of them failed."""
+        """Waits for at least one completion, and requires that none failed."""
         poll = queue.poll
         while not (found := poll(IN_FLIGHT)[1]):
             pass
@@ -215,7 +215,7 @@ class Pyverbs:
         return found
 
     def take(self) -> int:
-        """How many messages came; their receives are posted again."""
+        """Returns the number of messages that came, and posts their receives again."""
         found = self.done(self.received)
         for completion in found:
             self.queue_pair.post_recv(self.receives[completion.wr_id])
@@ -293,7 +293,7 @@ class Peer:
         self.process = subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.tell(end.introduce())
         end.meet(self.hear())
-        self.hear()  # that it has met this end, too
+        self.hear()  # the peer is connected, too
 
     def hear(self) -> str:
         assert self.process.stdout is not None
@@ -317,12 +317,12 @@ class Peer:
 
 
 async def measure(figure: Figure, peers: dict[str, Peer], rounds: int) -> dict[str, object]:
-    """Stretches of both in turn, and of each the best: what else a machine does only makes them worse."""
+    """Measures stretches of both in turn, and takes the best of each: other load only makes them worse."""
     best: dict[str, float] = {}
     for number in range(STRETCHES + 1):
         for library, peer in peers.items():
             seconds = await peer.stretch(figure, rounds)
-            if number > 0:  # the first one is whatever is done only once
+            if number > 0:  # the first one does all work that is done only once
                 best[library] = min(seconds, best.get(library, seconds))
     score = best["pydoca"] / best["pyverbs"]
     return {

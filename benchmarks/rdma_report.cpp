@@ -26,7 +26,7 @@ constexpr std::size_t mi = 1024 * ki;
 constexpr std::size_t memory_size = 64 * mi;
 constexpr Access any_rdma = Access::rdma_read | Access::rdma_write | Access::rdma_atomic | Access::local_read_write;
 
-/// What the two processes send each other before they are connected.
+/// The data that the two processes send each other before they are connected.
 struct Introduction {
   std::array<std::byte, 512> details{};
   std::array<std::byte, 512> memory{};
@@ -149,7 +149,7 @@ class RdmaLoop {
   RdmaLoop(const RdmaLoop&) = delete;
   RdmaLoop& operator=(const RdmaLoop&) = delete;
 
-  /// count: at least depth.
+  /// count must be at least depth.
   void run(std::uint64_t count) {
     to_submit_ = count - idle_.size();
     const std::uint64_t end = completed_ + count;

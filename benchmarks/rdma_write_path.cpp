@@ -1,7 +1,7 @@
-// The path of a write of 64 bytes, for who counts its instructions (rdma_instructions.py): posted, left alone until it
-// is certainly complete, then polled once: no look is in vain, but for those that belong to the connection.
+// The path of a write of 64 bytes, whose instructions rdma_instructions.py counts. Each write is posted, left alone
+// until it is certainly complete, then polled once. Every poll thus finds a completion, except those of the connection.
 // usage: rdma_write_path engine|verbs DEVICE GID_INDEX ROUNDS
-// engine is pydoca's, verbs are libibverbs' own calls. Both with one connection of the process to itself, in a loop.
+// engine: pydoca; verbs: libibverbs alone. Both use one connection of the process to itself, in a loop.
 #include "pydoca/memory.hpp"
 #include "pydoca/rdma.hpp"
 
@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::size_t size = 64;
 constexpr std::chrono::milliseconds certainly{40};
-constexpr std::chrono::milliseconds at_first{500};  ///< as long as valgrind has to translate the code
+constexpr std::chrono::milliseconds at_first{500};  ///< for the rounds in which valgrind translates the code
 constexpr std::uint64_t first_rounds = 3;
 
 struct Order {
@@ -32,7 +32,7 @@ struct Order {
   std::uint64_t rounds;
 };
 
-/// Both ends are this process's.
+/// Both ends of the connection are in this process.
 class Engine {
  public:
   explicit Engine(const Order& order)
@@ -67,7 +67,7 @@ class Engine {
     const auto other = ends[1]->details();
     rdma_->connect(ends[0]->details(), *ends[1]);
     rdma_->connect(other, *ends[0]);
-    while (pe_->progress() != 0) {  // the news of both ends: what is counted is what comes after them
+    while (pe_->progress() != 0) {  // delivers the connection events of both ends before the counted writes
     }
     remote_ = Mmap::create_from_export(device_, mmap_->export_rdma(*device_));
     Buf* src = nullptr;
@@ -187,18 +187,18 @@ class Verbs {
   std::array<ibv_qp*, 2> pairs_{};
 };
 
-/// How many looks were in vain, which should be none.
+/// Returns the number of polls that found nothing; it should be 0.
 template <typename Way>
 std::uint64_t run(Way& way, std::uint64_t rounds) {
-  std::uint64_t vain = 0;
+  std::uint64_t empty_polls = 0;
   for (std::uint64_t round = 0; round < rounds; ++round) {
     way.post();
     std::this_thread::sleep_for(round < first_rounds ? at_first : certainly);
-    for (; !way.poll(); ++vain) {
+    for (; !way.poll(); ++empty_polls) {
       std::this_thread::sleep_for(certainly);
     }
   }
-  return vain;
+  return empty_polls;
 }
 
 std::uint64_t measure(std::string_view way, const Order& order) {

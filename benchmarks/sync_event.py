@@ -1,8 +1,8 @@
 """Round trips of sync events between two Python processes, each as a ratio to a bare one of the same run.
 
 The bare ones (a word in shared memory between two cores; eventfd and epoll, on two cores and on one) come from
-sync_event_report, which `cmake --preset release && cmake --build --preset release` in cpp/ builds. What asyncio itself
-takes for a bare eventfd stands beside those that sleep: no event that an event loop awaits can be faster.
+sync_event_report, which `cmake --preset release && cmake --build --preset release` in cpp/ builds. The figures
+that sleep stand beside asyncio's own time for a bare eventfd: no event that an event loop awaits can be faster.
 """
 
 import argparse
@@ -25,10 +25,10 @@ REPORT = Path(__file__).resolve().parent.parent / "build" / "release" / "benchma
 
 @dataclass(frozen=True)
 class Figure:
-    """What is measured, beside which round trip of sync_event_report, and how many times as long it may take.
+    """A measurement, the round trip of sync_event_report to compare with, and the highest ratio that meets the target.
 
-    way is who waits and publishes: "sync"; "await", tasks of one event; "answer", a wait task and update_set of another
-    event; "eventfd", no event at all but what asyncio takes for an eventfd.
+    way is the method of waiting and publishing: "sync"; "await", tasks of one event; "answer", a wait task and update_set
+    of another event; "eventfd", an eventfd that asyncio watches, without an event.
     """
 
     name: str
@@ -75,7 +75,7 @@ class Side:
         return float(asyncio.run(way(order, exchange)))
 
     def _event(self, exchange: Callable[[bytes], bytes]) -> pydoca.SyncEvent:
-        """The one event of both, to be started."""
+        """The event of both sides, not started yet."""
         if self.is_first:
             return pydoca.SyncEvent(self.device, publisher="remote_pci")
         return self.device.import_sync_event(exchange(b""))
@@ -217,7 +217,7 @@ def measure(figure: Figure, report: Path, repetitions: int) -> dict[str, Any]:
         peer.send(json.dumps(order))
         return side.play(order, peer.exchange) / figure.rounds * 1e9
 
-    round_trip()  # whatever is done only once
+    round_trip()  # does all work that is done only once
     pairs = [(round_trip(), bare_round_trip(report, figure.floor)) for _ in range(repetitions)]
     peer.close()
     os.close(first)

@@ -27,7 +27,7 @@ using enum SyncEventOperation;
 /// How the two processes pass a number back and forth.
 enum class Way : std::uint8_t {
   quit,
-  import,     ///< not a way: the partner imports the events
+  import,     ///< an order: the partner imports the events
   bare_line,  ///< a word in shared memory
   bare_fd,    ///< two eventfds, each waited for with epoll
   sync,       ///< SyncEvent, busy wait
@@ -35,7 +35,7 @@ enum class Way : std::uint8_t {
   sleeping,   ///< tasks, the engine asleep on its descriptor
 };
 
-/// What the processes share besides the events.
+/// The memory that the processes share besides the events.
 struct Shared {
   alignas(64) std::atomic<std::uint64_t> word{0};
   alignas(64) std::atomic<std::uint32_t> asked{0};
@@ -274,7 +274,7 @@ Figure round_trip(Partner& partner, std::string name, double target, Way way, Wa
           [&partner, floor, core](std::uint64_t units) { partner.play(floor, units, core); }};
 }
 
-/// What one update costs that ends one wait, with others pending on the same engine.
+/// The cost of one update that ends one wait, while other waits are pending on the same engine.
 class Crowd {
  public:
   explicit Crowd(std::size_t others)

@@ -30,7 +30,7 @@ std::shared_ptr<pydoca::Mmap> map(const std::shared_ptr<pydoca::Device>& device,
   return mmap;
 }
 
-// Callbacks are plain functions; the user data of the task says which copy it was.
+// Callbacks are plain functions; the user data of the task identifies the copy.
 void copied(pydoca::Task& task, std::uint64_t done, std::uint64_t) {
   *reinterpret_cast<bool*>(done) = true;
   task.free();

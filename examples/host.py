@@ -1,4 +1,4 @@
-"""The host's half of a copy: lends its memory to the DPU until that has read it. Start in any order with dpu.py."""
+"""The host's half of a copy: lends its memory to the DPU until the DPU has read it. Start in any order with dpu.py."""
 
 import asyncio
 import hashlib

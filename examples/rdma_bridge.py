@@ -17,7 +17,7 @@ from pyverbs.wr import SGE, SendWR
 import pydoca
 from pydoca import rdma_bridge
 
-# Of <infiniband/verbs.h>: where pyverbs has them differs between its versions.
+# From <infiniband/verbs.h>: their module in pyverbs differs between its versions.
 IBV_QPT_RC, IBV_MTU_1024 = 2, 3
 IBV_ACCESS_LOCAL_WRITE, IBV_ACCESS_REMOTE_WRITE = 1, 2
 IBV_WR_RDMA_WRITE = 0

@@ -1,4 +1,4 @@
-"""Writes into memory that rdma_server.py lends, reads it back, and says that it is done.
+"""Writes into memory that rdma_server.py lends, reads it back, and tells the server that it is done.
 
 rdma_client.py ADDRESS PORT [DEVICE]
 """

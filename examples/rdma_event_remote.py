@@ -1,4 +1,4 @@
-"""Signals a sync event of a network peer's, and waits for its answer in the same event; see rdma_event_local.py.
+"""Signals a sync event of a network peer, and waits for its answer in the same event; see rdma_event_local.py.
 
 rdma_event_remote.py ADDRESS PORT [DEVICE]
 """

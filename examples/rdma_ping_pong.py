@@ -1,6 +1,6 @@
-"""A message to and fro between two contexts of one process, and what it takes.
+"""A message to and fro between two contexts of one process, and its round-trip time.
 
-Runs on the simulator, and with a device's name on that: rdma_ping_pong.py rxe0
+Runs on the simulator, or on the named device: rdma_ping_pong.py rxe0
 """
 
 import asyncio
@@ -17,10 +17,10 @@ async def main() -> None:
         dev = pydoca.open_device(sys.argv[1] if len(sys.argv) > 1 else None, capability="rdma")
         async with pydoca.Rdma(pe, dev) as ours, pydoca.Rdma(pe, dev) as theirs:
             here, there = ours.export(), theirs.export()
-            here.connect(there.details)  # which may travel to another host by any means
+            here.connect(there.details)  # details may travel to another host by any means
             there.connect(here.details)
 
-            # Two bufs a side: a message that finds no receive posted waits for as long as the device's retries take.
+            # Two bufs per side: without a posted receive, a message waits for the device's retries.
             inventory = pydoca.BufInventory(5)
             first, second, third, fourth = (inventory.get_by_addr(dev.mmap(pydoca.alloc(64))) for _ in range(4))
             ball = inventory.get_by_data(dev.mmap(pydoca.alloc(64)))

@@ -1,4 +1,4 @@
-"""Serves one client over RDMA: lends it memory, sees what it wrote there, answers its messages.
+"""Serves one client over RDMA: lends it memory, reads the bytes that it wrote there, answers its messages.
 
 rdma_server.py PORT [DEVICE]; the client needs the address that this prints: rdma_client.py ADDRESS PORT [DEVICE]
 """

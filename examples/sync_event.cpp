@@ -33,7 +33,7 @@ std::shared_ptr<pydoca::SyncEvent> make_event(const std::shared_ptr<pydoca::Devi
   return event;
 }
 
-// Synchronous mode: calls that return when it is done.
+// Synchronous mode: calls that return when the operation is done.
 void answer(pydoca::SyncEvent& signal, pydoca::SyncEvent& reply) {
   std::uint64_t before = 0;
   if (signal.wait_eq(1, all_bits, WaitMode::yield) == Status::success) {
@@ -58,7 +58,7 @@ void signal_and_wait(const std::shared_ptr<pydoca::Device>& device) {
   reply->close();
 }
 
-// Asynchronous mode: tasks that complete while the engine progresses. The user data says where the result goes.
+// Asynchronous mode: tasks that complete while the engine progresses. The user data points to the variable for the result.
 void completed(pydoca::Task& task, std::uint64_t result, std::uint64_t) {
   *reinterpret_cast<std::uint64_t*>(result) = static_cast<pydoca::SyncEventTask&>(task).result();
   task.free();

@@ -16,7 +16,7 @@ SIGNAL, ANSWER = 10, 20
 async def offer(link: pydoca.comch.Connection, *events: pydoca.SyncEvent) -> None:
     for event in events:
         await link.send(event.export_to_remote_pci())
-    await link.recv()  # imported
+    await link.recv()  # the other side has imported them
 
 
 async def synchronous(link: pydoca.comch.Connection, signal: pydoca.SyncEvent, answer: pydoca.SyncEvent) -> int:

@@ -18,7 +18,7 @@ import pydoca
 
 BUFFERS = 2
 NUMBER = 8  # bytes; a buffer is filled with its number, over and over
-SPAWN = multiprocessing.get_context("spawn")  # a forked child could not use what its parent has opened
+SPAWN = multiprocessing.get_context("spawn")  # a forked child could not use the objects of its parent
 
 
 class Producer:
@@ -48,7 +48,7 @@ class Producer:
                 process = SPAWN.Process(target=consumer.run_process)
                 process.start()
                 self.answer_end.close()  # the consumer has it
-                async with asyncio.TaskGroup() as group:  # if the consumer dies, so does the waiting for it
+                async with asyncio.TaskGroup() as group:  # ends the wait if the consumer dies
                     answer = group.create_task(asyncio.to_thread(self.answer.recv))
                     group.create_task(self.produce(out, back))
                 process.join()
@@ -58,7 +58,7 @@ class Producer:
         for k in range(1, self.rounds + 1):
             content = k.to_bytes(NUMBER, "little") * (self.size // NUMBER)
             if k > BUFFERS:
-                await drained.wait_neq(k - BUFFERS - 1)  # it was that much at least, and grows when the buffer is free
+                await drained.wait_neq(k - BUFFERS - 1)  # the counter is at least this, and grows when the buffer is free
             begin = k % BUFFERS * self.size
             memoryview(self.memory).cast("B")[begin : begin + self.size] = content
             await asyncio.gather(filled.notify_set(k), asyncio.to_thread(self.sha256.update, content))
@@ -104,7 +104,7 @@ class Consumer:
             index = k % BUFFERS
             targets[index].reset_data_len()
             copied = dma.memcpy(sources[index], targets[index])
-            # The copy, and the other buffer's next content: whichever comes first, both are under way.
+            # Waits for the copy and for the next content of the other buffer at the same time.
             await asyncio.gather(copied, *([filled.wait_neq(k)] if k < self.rounds else []))
             begin = index * self.size
             content = memoryview(memory).cast("B")[begin : begin + self.size]
@@ -114,7 +114,7 @@ class Consumer:
 
 def count_of_rounds(text: str) -> int:
     if not text.isdecimal() or int(text) == 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of rounds: it starts at 1")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of rounds: it starts at 1")
     return int(text)
 
 
@@ -122,7 +122,7 @@ def size_of_buffer(text: str) -> int:
     with pydoca.open_device("03:00.0", side="dpu") as dev:
         most = pydoca.Dma.max_buf_size(dev.info)
     if not text.isdecimal() or not NUMBER <= int(text) <= most or int(text) % NUMBER:
-        raise argparse.ArgumentTypeError(f"{text!r} is no size: a multiple of {NUMBER} from {NUMBER} to {most} bytes")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a size: a multiple of {NUMBER} from {NUMBER} to {most} bytes")
     return int(text)
 
 

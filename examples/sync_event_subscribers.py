@@ -10,7 +10,7 @@ import pydoca
 
 
 def subscribe(round_blob: bytes, seen_blob: bytes, rounds: int) -> None:
-    """A process of the DPU's."""
+    """A process of the DPU."""
     with (
         pydoca.open_device("03:00.0", side="dpu") as dev,
         dev.import_sync_event(round_blob) as round_event,
@@ -22,8 +22,8 @@ def subscribe(round_blob: bytes, seen_blob: bytes, rounds: int) -> None:
 
 
 def publish(subscribers: int, rounds: int) -> int:
-    """The host's process; returns how many acknowledgements came."""
-    spawn = multiprocessing.get_context("spawn")  # a forked child could not use what its parent has opened
+    """The host's process; returns the number of acknowledgements."""
+    spawn = multiprocessing.get_context("spawn")  # a forked child could not use the objects of its parent
     with (
         pydoca.open_device("0b:00.0", side="host") as dev,
         pydoca.SyncEvent(dev, publisher="cpu", subscriber="remote_pci") as round_event,

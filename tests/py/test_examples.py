@@ -61,11 +61,11 @@ def test_events_pace_a_pipeline(commands, rounds):
 @pytest.mark.parametrize(
     ("arguments", "part"),
     [
-        (["0", "8"], "'0' is no number of rounds"),
-        (["many"], "'many' is no number of rounds"),
-        (["3", "12"], "'12' is no size: a multiple of 8"),
-        (["3", "0"], "'0' is no size"),
-        (["3", str(1 << 40)], "is no size"),
+        (["0", "8"], "'0' is not a number of rounds"),
+        (["many"], "'many' is not a number of rounds"),
+        (["3", "12"], "'12' is not a size: a multiple of 8"),
+        (["3", "0"], "'0' is not a size"),
+        (["3", str(1 << 40)], "is not a size"),
     ],
 )
 def test_a_pipeline_that_cannot_be_is_refused(commands, arguments, part):

@@ -152,7 +152,7 @@ TEST_P(DmaConformance, ManyTasksAtATimeAllComeBack) {
   for (std::size_t i = 0; i < num_tasks; ++i) {
     rig->submitted(source(i * size, size), target(i * size, size), i);
   }
-  EXPECT_TRUE(rig->completions.empty()) << "completions come from progress only";
+  EXPECT_TRUE(rig->completions.empty()) << "only progress delivers completions";
   DmaMemcpyTask* task = nullptr;
   EXPECT_EQ(rig->dma->memcpy(held[0], held[1], 0, task), Status::no_memory);
   ASSERT_TRUE(wait_for(num_tasks));
@@ -203,7 +203,7 @@ TEST_P(DmaConformance, AnIdleEngineSleeps) {
   while (pe->progress() != 0) {
   }
   pe->wait(0);
-  EXPECT_FALSE(pe->wait(0)) << "the handle is readable with nothing to do";
+  EXPECT_FALSE(pe->wait(0)) << "the handle is readable although there is nothing to do";
 }
 
 TEST_P(DmaConformance, ADestinationThatMayNotBeWrittenFailsTheTaskAndTheContext) {

@@ -1,7 +1,7 @@
 #pragma once
 
-/// What every backend must do, told through the engine. The tests are compiled once; a backend's own test file
-/// instantiates them with its subjects. What a device has no capability for is skipped, and says so.
+/// The requirements on every backend, tested through the engine. The tests are compiled once; a backend's own test file
+/// instantiates them with its subjects. A test that needs a capability which the device lacks is skipped, with the reason.
 
 #include <pydoca/sync_event.hpp>
 
@@ -24,7 +24,7 @@ namespace pydoca::conformance {
 /// A device of a backend.
 struct Subject {
   std::string name;
-  /// Nothing, or why there is no such device here.
+  /// Empty, or the reason why this machine has no such device.
   std::function<std::string()> absent;
   std::function<DeviceInfo()> find;
 
@@ -33,7 +33,7 @@ struct Subject {
 
 inline std::string name_of(const testing::TestParamInfo<Subject>& info) { return info.param.name; }
 
-/// Skips where there is no device, and opens it where there is one.
+/// Opens the device, or skips the test if there is none.
 class Conformance : public testing::TestWithParam<Subject> {
  protected:
   void SetUp() override {
@@ -44,14 +44,14 @@ class Conformance : public testing::TestWithParam<Subject> {
   }
 
   const Capabilities& can() const { return device->info().capabilities(); }
-  /// The most that one DMA task takes, within reason.
+  /// The largest copy of one DMA task, up to a bound for the tests.
   std::size_t max_size() const { return std::min<std::size_t>(can().dma->max_buf_size, std::size_t{2} << 20); }
 
   std::shared_ptr<Device> device;
   std::shared_ptr<ProgressEngine> pe = ProgressEngine::create();
 };
 
-/// Progresses until done() or, as no test waits for ever, for a minute. Whether it was done.
+/// Progresses until done(), for a minute at most. Returns whether it was done.
 inline bool progress_until(ProgressEngine& pe, const std::function<bool()>& done) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
   while (!done() && std::chrono::steady_clock::now() < end) {

@@ -126,7 +126,7 @@ TEST_P(RdmaConformance, ARejectedConnectionFails) {
   b->rdma->stop_listen_to_port(port);
   ab = a->rdma->connect_to_addr(address());
   ASSERT_TRUE(run([&] { return a->failures.size() == 2; }));
-  EXPECT_NE(ab->failure(), Status::success) << "nobody listens";
+  EXPECT_NE(ab->failure(), Status::success) << "no context listens";
   EXPECT_EQ(a->rdma->state(), ContextState::running);
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What Rdma must do on every backend: two contexts on one device, in one process, on an engine each.
+/// The requirements on Rdma with every backend: two contexts on one device, in one process, each on its own engine.
 
 #include "backend/conformance.hpp"
 #include "rig/bytes.hpp"
@@ -57,7 +57,7 @@ class RdmaConformance : public Conformance {
     start();
     connect_again();
   }
-  /// Of the device, in the form that every fabric routes.
+  /// The address of the device, in the form that every fabric routes.
   RdmaAddress address() const { return address_of(*device, port); }
   bool has(RdmaTaskKind kind) const { return Rdma::is_task_supported(device->info(), kind); }
   bool run(const std::function<bool()>& done) { return run_until({a.get(), b.get()}, done, std::chrono::seconds(60)); }
@@ -69,7 +69,8 @@ class RdmaConformance : public Conformance {
   void expect_same(std::size_t local_offset, std::size_t remote_offset, std::size_t len) const {
     EXPECT_TRUE(same(local->bytes.subspan(local_offset, len), remote->bytes.subspan(remote_offset, len)));
   }
-  /// a's first task fails in the device: the context goes idle by itself, reports its connection's end, and runs again.
+  /// a's first task fails in the device: the context becomes idle without a stop(), reports the end of its
+  /// connection, and runs again.
   void expect_fatal(Status status) {
     ASSERT_TRUE(run([&] { return a->rdma->state() == ContextState::idle; }));
     ASSERT_FALSE(a->completions.empty());
@@ -77,7 +78,7 @@ class RdmaConformance : public Conformance {
     EXPECT_EQ(a->downs.size(), 1U);
     EXPECT_EQ(ab->failure(), status);
     if (ba->is_connected()) {
-      ba->disconnect();  // only some transports tell it
+      ba->disconnect();  // only some transports report it to a
     }
     ASSERT_TRUE(run([&] { return b->downs.size() == 1; }));
     ASSERT_EQ(a->rdma->start(), Status::success);

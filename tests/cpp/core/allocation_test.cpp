@@ -16,7 +16,7 @@ std::uint64_t allocations_of(Action action) {
   return num_allocations() - before;
 }
 
-/// A context whose callbacks free their tasks and count, and record nothing else.
+/// A context whose callbacks free their tasks and count; they record nothing else.
 class AllocationTest : public testing::Test {
  protected:
   static constexpr std::size_t large_size = std::size_t{1} << 20;
@@ -57,7 +57,7 @@ class AllocationTest : public testing::Test {
 };
 
 TEST_F(AllocationTest, TheCounterCounts) {
-  // Called by name: a compiler may leave out the pair that a new-expression makes.
+  // Called by name, because a compiler may remove a pair of new and delete expressions.
   EXPECT_EQ(allocations_of([] { ::operator delete(::operator new(8)); }), 1U);
   EXPECT_EQ(allocations_of([] { fake::Backend().open_device(); }) > 0, true);
 }

@@ -36,7 +36,7 @@ TEST_F(BufInventoryTest, HandsOutNothingUnlessStarted) {
   Buf* copy = nullptr;
   EXPECT_EQ(inventory->dup(*buf, copy), Status::bad_state);
   EXPECT_EQ(inventory->get_by_addr(memory_.mmap, memory_.addr(), 8, copy), Status::bad_state);
-  // A buf that is out stays valid.
+  // A buf that was handed out stays valid.
   EXPECT_EQ(buf->set_data_len(8), Status::success);
   Bufs::free({buf});
   inventory->start();
@@ -162,7 +162,7 @@ TEST_F(BufInventoryTest, DupCopiesEveryElementAsItIs) {
   EXPECT_EQ(copy->next()->data_len(), 50U);
   EXPECT_EQ(memory_.mmap->num_bufs(), 4U);
 
-  // Two lists, not two names.
+  // The operands are two lists, not two names of one.
   ASSERT_EQ(copy->reset_data_len(), Status::success);
   EXPECT_EQ(first->data_len(), 20U);
   ASSERT_EQ(first->dec_refcount(), Status::success);

@@ -102,7 +102,7 @@ TEST_F(BufTest, RefusesMoreThan65535References) {
 TEST_F(BufTest, RefusesAReferenceBelowZero) {
   Buf* const buf = bufs_.by_addr(memory_, 0, 8);
   Bufs::free({buf});
-  // The descriptor lives on in its inventory, so looking at a freed buf is wrong but harmless.
+  // The descriptor lives on in its inventory, so reading a freed buf is wrong but harmless.
   EXPECT_EQ(buf->dec_refcount(), Status::bad_state);
   EXPECT_EQ(bufs_.inventory->num_free_elements(), 16U);
 }
@@ -201,7 +201,7 @@ TEST_F(BufListTest, UnchainCutsBeforeTheElement) {
   EXPECT_EQ(element_[1]->unchain(*element_[3]), Status::success);
   EXPECT_EQ(list_len(*element_[1]), 2U);
   EXPECT_EQ(&element_[1]->last(), element_[2]);
-  // What was cut may be chained again.
+  // The rest of the list may be chained again.
   EXPECT_EQ(element_[3]->chain(*element_[1]), Status::success);
   EXPECT_EQ(list_len(*element_[3]), 3U);
   ASSERT_EQ(element_[0]->dec_refcount(), Status::success);

@@ -158,7 +158,7 @@ TEST_F(ContextTest, StopDeliversWhatTheDeviceHadDone) {
     submit_small(i, i * 64);
   }
   EXPECT_EQ(rig.dma->stop(), Status::in_progress);
-  EXPECT_THAT(rig.completions, IsEmpty()) << "nothing is delivered but by progress";
+  EXPECT_THAT(rig.completions, IsEmpty()) << "only progress delivers completions";
   rig.progress_until_idle();
   expect_each_completed_once(10);
   EXPECT_EQ(rig.dma->num_inflight_tasks(), 0U);
@@ -195,7 +195,7 @@ TEST_F(ContextTest, StopFlushesLargeTasksExactlyOnce) {
     expect_each_completed_once(14);
     EXPECT_EQ(count_of(Status::success) + count_of(Status::shutdown), 14U);
     EXPECT_THAT(rig.transitions, ElementsAre(to_running, to_stopping, to_idle));
-    EXPECT_EQ(rig.dma->failure(), Status::success) << "it was asked to";
+    EXPECT_EQ(rig.dma->failure(), Status::success) << "a stop is not a failure";
     EXPECT_EQ(pe->num_inflight_tasks(), 0U);
     free_held();
   }
@@ -222,11 +222,11 @@ TEST_F(ContextTest, StopInTheStateCallbackIsHarmless) {
   EXPECT_EQ(rig.dma->stop(), Status::success);
   EXPECT_EQ(rig.dma->state(), State::idle);
   ASSERT_EQ(rig.dma->start(), Status::success);
-  EXPECT_EQ(rig.dma->state(), State::idle) << "stopped from the callback that told it runs";
+  EXPECT_EQ(rig.dma->state(), State::idle) << "stopped in the callback that reported RUNNING";
 }
 
 TEST_F(ContextTest, AFailedTaskStopsTheContextAndFlushesTheRest) {
-  // DOCA's own scenario: 255 tasks, the third of which has an empty source.
+  // DOCA's scenario: 255 tasks, the third of which has an empty source.
   ASSERT_EQ(rig.dma->start(), Status::success);
   for (std::uint64_t i = 0; i < 255; ++i) {
     Buf* const src = bufs.by_data(src_memory, i * 1024, 1024);

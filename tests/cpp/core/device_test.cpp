@@ -22,7 +22,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::UnorderedElementsAre;
 
-/// The guide's machine, seen from both sides, however a test leaves it.
+/// The machine of the DOCA guide, seen from both sides; restored after each test.
 class Devices : public testing::Test {
  protected:
   void SetUp() override { reset(); }
@@ -220,7 +220,7 @@ sim::Function function(std::string name, std::string address, Side side, std::st
 TEST_F(Devices, CanBeAnyTopology) {
   sim::Topology topology;
   topology.functions = {function("eth", "41:00.0", Side::host, "arm"), function("arm", "1:02:00.0", Side::dpu)};
-  EXPECT_EQ(thrown_by([&] { sim::set_topology(topology); }), Status::invalid_value) << "1:02:00.0 is no address";
+  EXPECT_EQ(thrown_by([&] { sim::set_topology(topology); }), Status::invalid_value) << "1:02:00.0 is not an address";
   EXPECT_EQ(devices().size(), 9U) << "a refused topology must change nothing";
   topology.functions[1].properties.pci_addr = "0001:02:00.0";
   sim::set_topology(topology);

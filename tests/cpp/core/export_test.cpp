@@ -37,7 +37,7 @@ using Kind = ExportedMemory::Kind;
 
 constexpr std::size_t size = 3 * 4096 + 100;
 
-// What a peer process runs.
+// The program of a peer process.
 TEST(Peer, DISABLED_Serve) {
   if (peer_socket() < 0) {
     GTEST_SKIP() << "only for processes that another test starts";
@@ -49,7 +49,7 @@ std::byte byte_at(std::size_t i) { return static_cast<std::byte>(i * 7 + 1); }
 
 Status status_of(const PeerMessage& message) { return static_cast<Status>(message.a); }
 
-/// Whether the condition came true; patience is for a machine that does something else.
+/// Whether the condition came true; the long limit is for a machine that is busy.
 template <class Condition>
 bool eventually(Condition condition, std::chrono::milliseconds patience = std::chrono::seconds(10)) {
   const auto deadline = Clock::now() + patience;
@@ -64,7 +64,7 @@ bool eventually(Condition condition, std::chrono::milliseconds patience = std::c
 
 class Exports : public testing::Test {
  protected:
-  // Tests that run at the same time are not to meet.
+  // Tests that run at the same time must not meet.
   void SetUp() override {
     const std::string fabric = "test-" + std::to_string(::getpid());
     ::setenv("PYDOCA_FABRIC", fabric.c_str(), 1);
@@ -144,7 +144,7 @@ TEST_P(ExportKinds, OnceWithdrawnAreNeverSeenAgain) {
   EXPECT_NE(read.b, 0xddU);
   EXPECT_EQ(status_of(ask(importer, peer_op::write, 0, 1)), Status::io_failed);
   EXPECT_EQ(exported.bytes()[0], std::byte{0xdd});
-  EXPECT_EQ(exported.withdraw(), Status::success) << "withdrawing twice is nothing";
+  EXPECT_EQ(exported.withdraw(), Status::success) << "a second withdrawal does nothing";
   EXPECT_EQ(importer.quit(), 0);
 }
 
@@ -191,7 +191,7 @@ TEST_P(ExportKinds, AForkedChildDoesNotHideItsParentsDeath) {
   EXPECT_FALSE(imported.gate().is_closed());
   owner.kill();
   EXPECT_TRUE(eventually([&] { return imported.gate().is_closed(); }));
-  EXPECT_EQ(::kill(child, SIGKILL), 0) << "the child was to outlive its parent";
+  EXPECT_EQ(::kill(child, SIGKILL), 0) << "the child had to outlive its parent";
 }
 
 TEST_P(ExportKinds, WithdrawWaitsForWhoIsInside) {
@@ -200,7 +200,7 @@ TEST_P(ExportKinds, WithdrawWaitsForWhoIsInside) {
   ASSERT_EQ(status_of(import(importer, exported)), Status::success);
   ASSERT_EQ(ask(importer, peer_op::enter).a, 1U);
   EXPECT_EQ(exported.withdraw(), Status::again);
-  EXPECT_EQ(ask(importer, peer_op::enter).a, 0U) << "the export is dead all the same";
+  EXPECT_EQ(ask(importer, peer_op::enter).a, 0U) << "the export has ended in any case";
   PeerProcess late("Peer.DISABLED_Serve");
   EXPECT_EQ(status_of(import(late, exported)), Status::bad_state);
   ask(importer, peer_op::leave);
@@ -257,7 +257,7 @@ TEST_P(ExportKinds, ASignalEndsTheWaitForWhoIsInside) {
     EXPECT_EQ(exported.withdraw(), Status::again);
     EXPECT_EQ(signal.questions(), 1);
   }
-  EXPECT_EQ(ask(importer, peer_op::enter).a, 0U) << "the export is dead all the same";
+  EXPECT_EQ(ask(importer, peer_op::enter).a, 0U) << "the export has ended in any case";
   ask(importer, peer_op::leave);
   EXPECT_EQ(exported.withdraw(), Status::success);
 }
@@ -333,7 +333,7 @@ TEST_P(ExportKinds, LeaveNoDescriptorBehind) {
   EXPECT_EQ(peer.quit(), 0);
 }
 
-// ---- Who may import
+// ---- Permission to import
 
 TEST_F(Exports, GoToTheirParentDeviceOnly) {
   ExportedMemory exported(Kind::pydoca, size, Access::pci_read_only, "pf0vf1");
@@ -365,9 +365,9 @@ TEST_F(Exports, AreRefusedFromAnotherBootOrUser) {
   sim::Blob rebooted = blob;
   rebooted.boot_id[3] ^= std::byte{1};
   EXPECT_EQ(thrown_by([&] { ImportedMemory wrong(sim::encode(rebooted)); }), Status::not_connected);
-  sim::Blob stranger = blob;
-  ++stranger.owner_uid;
-  EXPECT_EQ(thrown_by([&] { ImportedMemory wrong(sim::encode(stranger)); }), Status::not_permitted);
+  sim::Blob other_user = blob;
+  ++other_user.owner_uid;
+  EXPECT_EQ(thrown_by([&] { ImportedMemory wrong(sim::encode(other_user)); }), Status::not_permitted);
 }
 
 TEST_F(Exports, ForgedBlobsGetNothing) {
@@ -401,9 +401,9 @@ TEST_F(Exports, DamagedBlobsAreRefusedByTheDevice) {
   EXPECT_EQ(thrown_by([&] { ImportedMemory wrong(std::span<const std::byte>{}); }), Status::invalid_value);
 }
 
-// ---- What the kernel enforces
+// ---- Rules that the kernel enforces
 
-/// An importer that follows the protocol and then does as it likes with what it got.
+/// An importer that follows the protocol and then misuses the descriptors that it got.
 struct Hostile {
   explicit Hostile(std::span<const std::byte> bytes) {
     sim::Blob blob;
@@ -486,7 +486,7 @@ TEST_F(Exports, APieceOfMemoryIsMappedAtItsOffset) {
   EXPECT_EQ(imported.base(), reinterpret_cast<std::uint64_t>(piece));
 }
 
-// ---- Peers that break the protocol
+// ---- Peers that violate the protocol
 
 TEST_F(Exports, SurvivePeersThatBreakTheProtocol) {
   ExportedMemory exported(Kind::pydoca, size, Access::pci_read_only);
@@ -594,7 +594,7 @@ TEST_F(Exports, MemoryLeftWithAPeerInsideIsKeptUntilItLeaves) {
   EXPECT_TRUE(eventually([&] { return memory.expired(); }));
 }
 
-TEST_F(Exports, DestroyedWithNobodyInsideLetGoAtOnce) {
+TEST_F(Exports, DestroyedWhileTheGateIsEmptyLetGoAtOnce) {
   std::weak_ptr<Memory> memory;
   std::unique_ptr<ImportedMemory> imported;
   {
@@ -706,7 +706,7 @@ TEST_F(Exports, AChildExportsByItself) {
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   EXPECT_EQ(status, 0);
   EXPECT_TRUE(eventually([&] { return imported.gate().is_closed(); }));
-  EXPECT_EQ(ImportedMemory(parents.blob()).size(), size) << "the parent's are as they were";
+  EXPECT_EQ(ImportedMemory(parents.blob()).size(), size) << "the exports of the parent are unchanged";
 }
 
 }  // namespace

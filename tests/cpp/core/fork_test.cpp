@@ -1,4 +1,4 @@
-// What a child process forked from a running engine may do: destroy everything, and nothing else.
+// A child process that is forked from a running engine may destroy all objects, and do nothing else.
 #include "rig/dma_rig.hpp"
 #include "rig/expect_error.hpp"
 #include "rig/process_rig.hpp"
@@ -12,7 +12,7 @@
 namespace pydoca {
 namespace {
 
-/// All that a process has, in an order in which it may be destroyed.
+/// All objects of a process, in an order in which they may be destroyed.
 struct Everything {
   fake::Backend backend;
   std::shared_ptr<Device> device = backend.open_device();
@@ -29,7 +29,8 @@ void start_with_workers_asleep(DmaRig& rig) {
   wait_until_other_threads_sleep();
 }
 
-// Workers hold no lock that the child needs, and the child waits for none of them: ctest's time limit is the watchdog.
+// Workers do not hold a lock that the child needs, and the child does not wait for a worker. The time limit of ctest
+// ends a child that hangs.
 TEST(Fork, AChildDestroysARunningEngineWithoutWaitingForItsWorkers) {
   for (int round = 0; round < 20; ++round) {
     std::optional<Everything> all;
@@ -60,7 +61,7 @@ TEST(Fork, AChildDestroysARunningEngineWithoutWaitingForItsWorkers) {
   }
 }
 
-#ifndef __SANITIZE_THREAD__  // which ends a child that starts threads
+#ifndef __SANITIZE_THREAD__  // ThreadSanitizer ends a child that starts threads
 TEST(Fork, AChildWithWorkersOfItsOwnDestroysTheInheritedOnes) {
   std::optional<Everything> all;
   all.emplace();

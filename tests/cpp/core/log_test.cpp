@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::array levels{Level::crit, Level::error, Level::warning, Level::info, Level::debug, Level::trace};
 
-/// A sink's messages, closed with the test; limits are global, so they go back too.
+/// The messages of a sink, which is closed with the test. Limits are global, so the test restores them, too.
 class Log : public testing::Test {
  protected:
   ~Log() override {
@@ -75,7 +75,7 @@ std::string contents(const std::filesystem::path& path) {
   return text.str();
 }
 
-/// A file of its own, removed with the test.
+/// A file for one test, removed at its end.
 class TemporaryFile {
  public:
   TemporaryFile() : fd_(::mkstemp(name_.data())) {}
@@ -401,7 +401,7 @@ TEST_F(Log, FileSinkAppends) {
 TEST_F(Log, FileSinkSaysWhatItCannotOpen) {
   try {
     Sink::file(Family::engine, "/proc/no-such-directory/log");
-    FAIL() << "a file opened that cannot exist";
+    FAIL() << "a file was opened that cannot exist";
   } catch (const Error& error) {
     EXPECT_EQ(error.status(), Status::operating_system);
     EXPECT_NE(std::string(error.what()).find("/proc/no-such-directory"), std::string::npos) << error.what();

@@ -13,7 +13,7 @@ namespace {
 
 class MmapTest : public testing::Test {
  protected:
-  /// Everything but started.
+  /// Configured, but not started.
   std::shared_ptr<Mmap> configured() {
     auto mmap = Mmap::create();
     mmap->add_device(device_);

@@ -24,7 +24,7 @@ bool readable(const ProgressEngine& pe) {
   return ::poll(&event, 1, 0) == 1;
 }
 
-/// An application's own epoll set around an engine's handle.
+/// The epoll set of an application, which contains an engine's handle.
 class Epoll {
  public:
   explicit Epoll(const ProgressEngine& pe) : fd_(::epoll_create1(EPOLL_CLOEXEC)) {
@@ -215,7 +215,7 @@ TEST_F(ProgressEngineTest, SubmitsWhatAnotherThreadHandsOver) {
   EXPECT_FALSE(readable(*pe));
   std::jthread([&] {
     EXPECT_EQ(pe->submit_threadsafe(task), Status::success);
-    EXPECT_EQ(pe->submit_threadsafe(task), Status::bad_state) << "it was handed over already";
+    EXPECT_EQ(pe->submit_threadsafe(task), Status::bad_state) << "the task was handed over already";
   }).join();
   EXPECT_TRUE(readable(*pe));
   EXPECT_EQ(task.submit(), Status::bad_state);
@@ -232,7 +232,7 @@ TEST_F(ProgressEngineTest, TellsOfAHandedOverSubmissionThatFailsInItsCompletion)
   EXPECT_EQ(pe->progress(), 1);
   ASSERT_EQ(rig.completions.size(), 1U);
   EXPECT_EQ(rig.completions[0], (DmaRig::Completion{1, Status::invalid_value, true}));
-  EXPECT_EQ(rig.dma->state(), ContextState::running) << "the device never saw it";
+  EXPECT_EQ(rig.dma->state(), ContextState::running) << "the task did not reach the device";
   EXPECT_EQ(pe->progress(), 0);
 }
 
@@ -264,8 +264,8 @@ TEST_F(ProgressEngineTest, TakesOnlyTasksOfItsOwn) {
   EXPECT_EQ(task.free(), Status::success);
 }
 
-/// Each thread hands over its tasks one by one, while the owner sleeps whenever there is nothing to do. A wake-up that
-/// is lost makes this wait for ever, of which ctest's time limit tells.
+/// Each thread hands over its tasks one by one, while the owner sleeps whenever there is nothing to do. After a lost
+/// wake-up the test would wait for ever; the time limit of ctest detects this.
 TEST_F(ProgressEngineTest, LosesNothingThatSeveralThreadsHandOver) {
   constexpr std::uint64_t threads = 2;
   constexpr std::uint64_t each = 200;
@@ -313,7 +313,7 @@ TEST_F(ProgressEngineTest, IsOfNoUseInAForkedChild) {
   }
   EXPECT_EQ(exit_code_of(child), 0);
   EXPECT_EQ(task.free(), Status::success);
-  EXPECT_EQ(pe->progress(), 1) << "the child took nothing away";
+  EXPECT_EQ(pe->progress(), 1) << "the child did not take the completion";
 }
 
 TEST(ProgressEngine, ClosesAndRefusesContexts) {
@@ -363,7 +363,7 @@ TEST_F(ProgressEngineTest, SelectiveModeNeedsAClear) {
   pe->request_notification();
   EXPECT_EQ(pe->progress(), 1);
   pe->request_notification();
-  EXPECT_TRUE(readable(*pe)) << "the wake-up before was not cleared";
+  EXPECT_TRUE(readable(*pe)) << "the earlier wake-up was not cleared";
   pe->clear_notification();
   pe->request_notification();
   EXPECT_FALSE(readable(*pe));
@@ -393,7 +393,7 @@ TEST_F(ProgressEngineTest, WakesOnLargeTasksInBothModes) {
         if (mode == EventMode::progress_selective) {
           pe->clear_notification();
         }
-        // drain() lends no core: the workers do all of the copying.
+        // drain() does not assist: the workers do all of the copying.
         pe->drain(100);
       }
       free_held();
@@ -424,7 +424,7 @@ TEST_F(ProgressEngineTest, WaitSleepsUntilSomethingIsPending) {
   EXPECT_FALSE(pe->wait(1));
 }
 
-/// Watches one end of an eventfd and takes nothing from it unless told to.
+/// Watches an eventfd, and reads it only when told to.
 class Watcher final : public detail::ReadyNode {
  public:
   using ReadyNode::join;

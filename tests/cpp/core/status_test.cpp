@@ -17,7 +17,7 @@ struct Row {
   const char* name;
 };
 
-// DOCA's table, written out: a shifted number must not pass because both sides moved.
+// DOCA's table, written out: if a number shifts in the engine, it must differ from this table.
 constexpr std::array<Row, 31> table{{
     {Status::success, 0, "DOCA_SUCCESS"},
     {Status::unknown, 1, "DOCA_ERROR_UNKNOWN"},

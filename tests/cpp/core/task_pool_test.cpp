@@ -18,7 +18,7 @@ using testing::HasSubstr;
 void ignore(Task& /*task*/, std::uint64_t /*task_user_data*/, std::uint64_t /*context_user_data*/) {}
 void fail(Task& /*task*/, std::uint64_t /*task_user_data*/, std::uint64_t /*context_user_data*/) {}
 
-/// A context of nothing but a counter of its tasks that are alive.
+/// A context that only counts its tasks that are alive.
 class CountingContext final : public LibraryContext<Context> {
  public:
   explicit CountingContext(std::shared_ptr<Device> device) : LibraryContext(std::move(device), std::size_t{0}) {}

@@ -5,7 +5,7 @@
 
 #include <cstring>
 
-/// Has the linker look for everything that these libraries need.
+/// Makes the linker resolve every symbol that these libraries need.
 template <class Create>
 bool refuses_no_device(Create create) {
   try {

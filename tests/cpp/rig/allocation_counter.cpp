@@ -26,7 +26,7 @@ void* counted(std::size_t size, std::size_t alignment) {
 
 std::uint64_t pydoca::num_allocations() noexcept { return allocations.load(std::memory_order_relaxed); }
 
-// The forms that all others end in; AddressSanitizer's nothrow form does not.
+// All other forms call these, except the nothrow form of AddressSanitizer.
 void* operator new(std::size_t size) { return counted(size, alignof(std::max_align_t)); }
 void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
   return counted_or_null(size, alignof(std::max_align_t));

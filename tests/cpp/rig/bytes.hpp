@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-/// Filling and comparing bytes by memset, memcmp and words: loops over bytes take most of a test's time where every
-/// access is instrumented.
+/// Fills and compares bytes by memset, memcmp and in units of eight bytes: with a sanitizer, loops over bytes would take
+/// most of a test's time.
 namespace pydoca {
 
 using Bytes = std::vector<std::byte>;
@@ -37,7 +37,7 @@ inline bool same(std::span<const std::byte> a, std::span<const std::byte> b) {
   return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size()) == 0);
 }
 
-/// What a message between processes carries.
+/// The payload of a message between processes.
 inline std::string text_of(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }

@@ -51,7 +51,7 @@ inline bool run_until(const std::vector<ProgressEngine*>& engines, const std::fu
   return true;
 }
 
-/// What happens at one endpoint, whose user data points here.
+/// A record of the events of one endpoint, whose user data points here.
 struct Events {
   std::vector<std::shared_ptr<Connection>> connected;
   std::vector<Bytes> messages;
@@ -108,7 +108,7 @@ struct Events {
 
 inline std::shared_ptr<Device> open(std::string_view name, Side side) { return Device::open(find_device(name, side)); }
 
-/// An endpoint, its events and how to send. Destroyed in whatever state.
+/// An endpoint, its events and how to send. May be destroyed in any state.
 template <typename T>
 class Peer {
  public:
@@ -116,7 +116,7 @@ class Peer {
   std::shared_ptr<ProgressEngine> engine;
   std::shared_ptr<T> context;
 
-  /// Copied here, as it must stay until completion.
+  /// Copied here, because the message must stay valid until completion.
   Status send(Connection& connection, std::span<const std::byte> message) {
     SendTask* task = nullptr;
     const Status status = context->send(connection, message, 0, task);
@@ -173,7 +173,7 @@ class ClientSide : public Peer<Client> {
 
 class Comch : public FabricTest {
  protected:
-  /// Until server and client know each other.
+  /// Progresses until server and client are connected.
   static void meet(ServerSide& server, ClientSide& client) {
     const std::size_t known = server.events.connected.size();
     ASSERT_TRUE(run_until({server.engine.get(), client.engine.get()}, [&] {

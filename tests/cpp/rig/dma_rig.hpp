@@ -14,7 +14,7 @@
 
 namespace pydoca {
 
-/// A DMA context on a progress engine that records every completion and every state it went through.
+/// A DMA context on a progress engine that records every completion and every state.
 class DmaRig {
  public:
   struct Completion {

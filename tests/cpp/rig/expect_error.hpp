@@ -9,7 +9,7 @@
 
 namespace pydoca {
 
-/// What action threw, or success. A message too short to help anybody fails the test.
+/// The status that action threw, or success. A message that is too short to be useful fails the test.
 template <typename Action>
 Status thrown_by(Action action) {
   try {
@@ -21,7 +21,7 @@ Status thrown_by(Action action) {
   return Status::success;
 }
 
-/// What the error that action throws says.
+/// The message of the error that action throws.
 template <typename Action>
 std::string reason_of(Action action) {
   try {

@@ -164,7 +164,7 @@ std::size_t count_fds() {
   for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
     ++count;
   }
-  return count - 1;  // the iterator's own
+  return count - 1;  // minus the descriptor of the iterator
 }
 
 void serve_as_export_peer(int socket) {

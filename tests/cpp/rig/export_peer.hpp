@@ -20,7 +20,7 @@ class ExportedMemory {
   enum class Kind : std::uint8_t { pydoca, foreign };
 
   ExportedMemory(Kind kind, std::size_t size, Access access, const char* device = "pf0");
-  /// Without withdrawing: what is left undone is the region's to cope with.
+  /// Does not withdraw: the region must handle that itself.
   ~ExportedMemory() = default;
 
   std::span<std::byte> bytes() const noexcept { return bytes_; }
@@ -48,7 +48,7 @@ class ImportedMemory {
   std::uint64_t base() const noexcept { return base_; }
   std::uint64_t size() const noexcept { return size_; }
   Access access() const noexcept { return access_; }
-  /// Through the gate; io_failed when it is closed or the system refuses.
+  /// Through the gate; io_failed when the gate is closed or the system refuses.
   Status read(std::uint64_t offset, std::byte& value);
   Status write(std::uint64_t offset, std::byte value);
 
@@ -63,7 +63,7 @@ class ImportedMemory {
 /// Open file descriptors of this process.
 std::size_t count_fds();
 
-/// What a peer of export_test does; each operation answers with a message whose a is a Status or a number.
+/// The operations of a peer of export_test; each operation answers with a message whose a is a Status or a number.
 namespace peer_op {
 inline constexpr char make = 'x';  ///< a: Access, b: size; payload "pydoca" or "foreign". Answers with the blob
 inline constexpr char withdraw = 'w';

@@ -14,7 +14,7 @@
 
 namespace pydoca::fake {
 
-/// What a test chooses of a fake device.
+/// The options of a fake device.
 struct DeviceOptions {
   DmaCapabilities dma{.max_buf_size = 4U << 20, .max_buf_list_len = 64, .max_num_tasks = 1U << 17};
   bool has_dma = true;
@@ -32,14 +32,14 @@ class Region final : public sim::Region {
     local_ = range.addr;
   }
 
-  /// A peer's access that does not end: withdraw() answers again this often.
+  /// withdraw() answers again this often, as if a peer's access did not end.
   int busy = 0;
 
   std::vector<std::byte> export_pci(Access /*access*/) override { return std::vector<std::byte>(16, std::byte{7}); }
   Status withdraw() noexcept override { return busy-- > 0 ? Status::again : Status::success; }
 };
 
-/// A device with the simulated copy engine on local memory, and neither a fabric nor a topology.
+/// A device with the simulated copy engine on local memory, without a fabric or a topology.
 class Device final : public backend::Device {
  public:
   Device(const DeviceOptions& options, std::size_t ordinal, std::atomic<bool>& removed)
@@ -78,7 +78,7 @@ class Device final : public backend::Device {
   sim::CopyEngine engine_;
 };
 
-/// Opens devices with the options it was made with.
+/// Opens devices with the options that it was created with.
 class Backend final : public backend::Backend {
  public:
   explicit Backend(const DeviceOptions& options = {}) : options_(options) {}

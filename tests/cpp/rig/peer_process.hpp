@@ -22,7 +22,7 @@ void send_message_to(int socket, const PeerMessage& message);
 PeerMessage receive_message_from(int socket);
 
 /// The test's own program as another process: it runs the disabled test called filter, which gets its end of the
-/// connection from peer_socket(). Ends with the test: a peer that was not asked to quit is killed.
+/// connection from peer_socket(). The end of the test kills a peer that was not asked to quit.
 class PeerProcess {
  public:
   explicit PeerProcess(const std::string& filter);
@@ -35,7 +35,7 @@ class PeerProcess {
   pid_t pid() const noexcept { return pid_; }
   /// SIGKILL; returns without waiting for the process to be gone.
   void kill() noexcept;
-  /// Asks it to quit (op 'q'); the exit status as waitpid() gives it. A peer that leaks, by its sanitizer, fails.
+  /// Asks it to quit (op 'q'); the exit status as waitpid() gives it. A peer whose sanitizer finds a leak fails.
   int quit();
 
  private:
@@ -45,7 +45,7 @@ class PeerProcess {
   pid_t pid_ = 0;
 };
 
-/// In the peer: its end of the connection, or -1 in a process that nobody started as a peer.
+/// In the peer: its end of the connection, or -1 in a process that was not started as a peer.
 int peer_socket() noexcept;
 
 }  // namespace pydoca

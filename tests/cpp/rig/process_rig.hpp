@@ -37,7 +37,7 @@ inline std::size_t count_descriptors() {
   return count;
 }
 
-/// A process of one's own fabric; nothing of it may be left at the end.
+/// A process in a fabric of its own. The test fails if files or descriptors remain at its end.
 class FabricTest : public ::testing::Test {
  protected:
   FabricTest() {
@@ -69,8 +69,8 @@ inline bool is_asleep(const std::filesystem::path& thread) {
   return name_end != std::string::npos && line[name_end + 2] == 'S';
 }
 
-/// Before a fork: AddressSanitizer has an allocator of its own, which a thread locks while it starts, and which a fork
-/// leaves locked for ever (glibc's is free in the child).
+/// Before a fork. A starting thread locks the allocator of AddressSanitizer, and a fork at that moment leaves the lock
+/// taken in the child for ever. (glibc frees the lock of its own allocator in the child.)
 inline void wait_until_other_threads_sleep() {
   const auto all_asleep = [] {
     for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task")) {
@@ -99,7 +99,7 @@ class ChildProcess {
   template <typename Body>
   explicit ChildProcess(Body body) : pid_(::fork()) {
     if (pid_ == 0) {
-      ::alarm(100);  // an orphan does not stay
+      ::alarm(100);  // ends an orphan
       ::_exit(run(body));
     }
   }
@@ -115,7 +115,7 @@ class ChildProcess {
     ::kill(pid_, SIGKILL);
     static_cast<void>(wait());
   }
-  /// Its exit code.
+  /// The child's exit code.
   int wait() { return exit_code_of(std::exchange(pid_, 0)); }
 
  private:

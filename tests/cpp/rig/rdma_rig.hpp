@@ -32,14 +32,14 @@ namespace pydoca {
 
 inline constexpr Access any_rdma = Access::rdma_read | Access::rdma_write | Access::rdma_atomic;
 
-/// Whether the devices under test are the simulator's. Elsewhere nobody hears by himself that a connection by details
-/// has ended, or that its peer has another one; connections by address say goodbye everywhere.
+/// Whether the devices under test are the simulator's. A real device does not report that a connection by details has
+/// ended, or that its peer has another connection. Connections by address report their end on every backend.
 inline bool is_simulated() {
   const char* const device = std::getenv("PYDOCA_TEST_DEVICE");
   return device == nullptr || std::string_view(device) == "sim";
 }
 
-/// A simulated function; or, of another backend, the device under test for those of the host, and its peer for others.
+/// A simulated function. With another backend: the device under test for functions of the host, its peer for others.
 inline std::shared_ptr<Device> open_function(std::string name) {
   const char* const peer = std::getenv("PYDOCA_TEST_PEER");
   if (!is_simulated()) {
@@ -48,7 +48,7 @@ inline std::shared_ptr<Device> open_function(std::string name) {
   return Device::open(find_device(name));
 }
 
-/// Where a context on that device is reached. Not every device has an IPv4 address.
+/// The address of a context on that device. Not every device has an IPv4 address.
 inline RdmaAddress address_of(const Device& device, std::uint16_t port) {
   if (const auto& ipv4 = device.info().properties().ipv4_addr; ipv4.has_value()) {
     Gid raw{};
@@ -59,7 +59,7 @@ inline RdmaAddress address_of(const Device& device, std::uint16_t port) {
   return {RdmaAddressType::gid, rdma.gids.at(rdma.default_gid_index), port};
 }
 
-/// Whether other processes can map it, or must reach into its owner.
+/// Whether other processes can map the memory, or must access the owner's address space.
 enum class MemoryKind : std::uint8_t { pydoca, foreign };
 
 /// Memory on a device, exported to the network unless access holds no RDMA flag.
@@ -97,7 +97,7 @@ class NetMemory {
   std::vector<std::byte> own_;
 };
 
-/// A context with all kinds of tasks on an engine of its own; it records what happens to it.
+/// A context with all kinds of tasks on an engine of its own; it records its events.
 class RdmaRig {
  public:
   struct Completion {
@@ -245,7 +245,7 @@ inline void connect_by_details(RdmaRig& one, RdmaRig& other, std::shared_ptr<Rdm
   other.rdma->connect(there->details(), *back);
 }
 
-/// Progress of every rig's engine until done(), asleep whenever there is nothing to do: a lost wake-up fails the test.
+/// Progresses every rig's engine until done(), and sleeps whenever there is nothing to do: a lost wake-up fails the test.
 inline bool run_until(std::initializer_list<RdmaRig*> rigs, const std::function<bool()>& done,
                       std::chrono::seconds limit = std::chrono::seconds(is_simulated() ? 20 : 60)) {
   using Clock = std::chrono::steady_clock;
@@ -280,7 +280,7 @@ class RdmaFabricTest : public testing::Test {
  protected:
   RdmaFabricTest() {
     sim::set_fabric("test-" + std::to_string(::getpid()));
-    std::make_unique<NetMemory>(open_function("pf0"), 64).reset();  // what serves this process's exports stays
+    std::make_unique<NetMemory>(open_function("pf0"), 64).reset();  // starts the service of this process, which stays
     for (const char* const name : {"pf0", "p1"}) {
       open_by_address(name);
     }
@@ -296,7 +296,7 @@ class RdmaFabricTest : public testing::Test {
   }
 
  private:
-  /// librdmacm keeps a device open that it has used once.
+  /// librdmacm never closes a device that it has used.
   static void open_by_address(const std::string& name) {
     RdmaRig rig(name);
     if (!is_simulated() && Rdma::is_connection_manager_supported(rig.device->info())) {
@@ -325,7 +325,7 @@ class RdmaTest : public RdmaFabricTest {
     ASSERT_TRUE(run([this] { return a->ups.size() == 1 && b->ups.size() == 1; }));
   }
   void connect_again() { connect_by_details(*a, *b, ab, ba); }
-  /// In a way in which each end hears at once that the other has left.
+  /// Connects so that each end learns at once that the other has left.
   void connect_in_touch() {
     if (is_simulated()) {
       connect();
@@ -339,7 +339,7 @@ class RdmaTest : public RdmaFabricTest {
     ba = b->ups[0];
   }
   bool is_one_device() const { return a->device->info().name() == b->device->info().name(); }
-  /// The end of connection by its own hand, where nothing tells it that the other end has left.
+  /// Disconnects connection where the device does not report that the other end has left.
   static void leave_unless_told(RdmaConnection& connection) {
     if (!is_simulated() && connection.is_connected()) {
       connection.disconnect();
@@ -350,7 +350,7 @@ class RdmaTest : public RdmaFabricTest {
   bool run(std::size_t of_a, std::size_t of_b) {
     return run([&] { return a->completions.size() >= of_a && b->completions.size() >= of_b; });
   }
-  /// What b has exported, as a sees it.
+  /// The export of b, imported by a.
   std::shared_ptr<Mmap> imported(const NetMemory& memory) const {
     return Mmap::create_from_export(a->device, memory.blob);
   }

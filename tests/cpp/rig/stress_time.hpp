@@ -4,8 +4,8 @@
 
 namespace pydoca {
 
-/// How long a stress test of two threads goes on: beside busy processes each hand-over takes milliseconds, so that
-/// thousands of them would take minutes. The test does as many rounds as fit in.
+/// The time limit of a stress test of two threads. On a busy machine each hand-over takes milliseconds, so thousands of
+/// them would take minutes. The test does as many rounds as the limit allows.
 class StressTime {
  public:
   bool over() const noexcept { return Clock::now() >= end_; }

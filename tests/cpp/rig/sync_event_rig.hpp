@@ -43,7 +43,7 @@ inline std::shared_ptr<SyncEvent> exported_event(const std::shared_ptr<Device>& 
   return event;
 }
 
-/// A running context on an engine, with what its tasks came to.
+/// A running context on an engine, with the results of its tasks.
 class EventRig {
  public:
   struct Completion {
@@ -95,7 +95,7 @@ class EventRig {
       pe->progress();
     }
   }
-  /// The same, asleep whenever there is nothing to do.
+  /// The same, but sleeps whenever there is nothing to do.
   void sleep_until(std::size_t count) {
     while (completions.size() < count) {
       if (pe->wait(10'000)) {

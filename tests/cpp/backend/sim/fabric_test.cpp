@@ -48,7 +48,7 @@ TEST_F(Fabric, DirectoryIsMadeForThisUserOnly) {
   EXPECT_EQ(fabric_path("lab"), (root_ / "pydoca/lab").string());
   EXPECT_EQ(mode_of(root_ / "pydoca"), 0700U);
   EXPECT_EQ(mode_of(root_ / "pydoca/lab"), 0700U);
-  EXPECT_TRUE(open_fabric("lab")) << "and it may be there already";
+  EXPECT_TRUE(open_fabric("lab")) << "the directory may exist already";
 }
 
 TEST_F(Fabric, DirectoryMayNotBeALink) {
@@ -133,7 +133,7 @@ TEST_F(FabricSocket, AnAddressIsOneListenersUntilItGoes) {
   EXPECT_TRUE(listen_at(address_, 8));
 }
 
-TEST_F(FabricSocket, NobodyThereIsNotFound) {
+TEST_F(FabricSocket, WithoutAListenerIsNotFound) {
   Status status{};
   EXPECT_FALSE(connect_to(address_, status));
   EXPECT_EQ(status, Status::not_found);

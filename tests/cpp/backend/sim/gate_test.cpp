@@ -35,7 +35,7 @@ TEST(Gate, CountsWhoIsInside) {
   EXPECT_TRUE(gate.is_empty());
 }
 
-/// Memory that is not atomic, so that a thread sanitizer sees an access the gate should have kept out.
+/// Memory that is not atomic, so that ThreadSanitizer sees an access that the gate failed to exclude.
 struct Guarded {
   static constexpr std::uint64_t good = 0x600d;
   static constexpr std::uint64_t poison = 0xdead;
@@ -65,7 +65,7 @@ void withdraw(Guarded& guarded, int passes) {
   }
   guarded.gate.close();
   while (!guarded.gate.is_empty()) {
-    std::this_thread::yield();  // the other thread is inside, and leaves: nothing can make it stay
+    std::this_thread::yield();  // the other thread is inside, and always leaves
   }
   guarded.value = Guarded::poison;
 }
@@ -74,7 +74,7 @@ TEST(Gate, KeepsAccessAndReuseApart) {
   constexpr int rounds = 2000;
   std::uint64_t poisoned = 0;
   std::uint64_t overwritten = 0;
-  Guarded* guarded = nullptr;  // null: the end
+  Guarded* guarded = nullptr;  // null ends the test
   std::barrier meet(2);
   std::thread importer([&] {
     for (meet.arrive_and_wait(); guarded != nullptr; meet.arrive_and_wait()) {

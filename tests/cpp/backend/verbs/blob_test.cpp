@@ -72,7 +72,7 @@ TEST(VerbsBlob, WithImpossibleFieldsIsRefused) {
 }
 
 TEST(VerbsBlob, OfRandomBytesIsRefused) {
-  std::mt19937 random(1);  // NOLINT(bugprone-random-generator-seed): each run is to be the same
+  std::mt19937 random(1);  // NOLINT(bugprone-random-generator-seed): each run must be the same
   MemoryBlob none;
   for (int i = 0; i < 20'000; ++i) {
     std::vector<std::byte> bytes(random() % 200);

@@ -43,13 +43,13 @@ TEST_F(VerbsBridge, ADevicesDomainAndItsKeysAreThoseOfTheLibrary) {
   EXPECT_EQ(thrown_by([&] { rdma_bridge::get_mmap_mkey_from_pd(*memory.mmap, &other); }), Status::not_found);
 }
 
-/// The application's objects, made with the library itself; its queue pair writes to a memory map by its key.
+/// The application's objects, made directly with rdma-core; its queue pair writes to a memory map by its key.
 TEST_F(VerbsBridge, AnApplicationsQueuePairWritesToAMapOfItsDomain) {
   const Adapter adapter(device->info().name());
   const OwnedDomain domain(library().alloc_pd(adapter.context()));
   const auto adopted = rdma_bridge::open_dev_from_pd(domain.get());
   EXPECT_NE(adopted, device);
-  EXPECT_EQ(pydoca::Device::open(device->info()), device) << "and nobody else gets it";
+  EXPECT_EQ(pydoca::Device::open(device->info()), device) << "an ordinary open() does not return the adopted device";
   device->close();
   EXPECT_EQ(rdma_bridge::get_dev_pd(*adopted), domain.get());
   MappedBytes target(adopted, 4096, Access::local_read_write | Access::rdma_write);

@@ -83,7 +83,7 @@ TEST_F(Comch, TwoThreadsTalk) {
   });
   EXPECT_TRUE(run_until({server.engine.get()}, [&] { return server.events.disconnected == 1; }));
   host.join();
-  ASSERT_EQ(server.events.messages.size(), count) << "what was sent before the end arrives";
+  ASSERT_EQ(server.events.messages.size(), count) << "messages that were sent before the end arrive";
   for (std::size_t i = 0; i < count; ++i) {
     ASSERT_EQ(server.events.messages[i].size(), i % 500);
   }
@@ -103,7 +103,7 @@ TEST_F(ComchConnection, CountsMessagesAndBytes) {
   EXPECT_EQ(client.send(std::span(message).first(11)), Status::success);
   ASSERT_TRUE(
       run_until({server.engine.get(), client.engine.get()}, [&] { return server.events.messages.size() == 2; }));
-  EXPECT_EQ(mine.counter(Counter::sent_messages), 0U) << "a snapshot";
+  EXPECT_EQ(mine.counter(Counter::sent_messages), 0U) << "the counters are a snapshot";
   mine.update_info();
   theirs.update_info();
   EXPECT_EQ(mine.counter(Counter::sent_messages), 2U);
@@ -145,7 +145,7 @@ TEST_F(ComchConnection, APausedReceiverHoldsTheSenderBack) {
   while (client.engine->progress() != 0 || server.engine->progress() != 0) {
   }
   EXPECT_TRUE(server.events.messages.empty());
-  EXPECT_LE(client.events.sent.size(), 8U) << "what the queue takes";
+  EXPECT_LE(client.events.sent.size(), 8U) << "the size of the queue";
   EXPECT_GE(client.events.sent.size(), 4U);
   // A bounded inbox: two at a time.
   server.events.on_message = [&](Connection& connection, std::span<const std::byte> /*message*/) {
@@ -229,7 +229,7 @@ TEST_F(ComchSend, RefusesWhatCannotBe) {
   EXPECT_EQ(other->submit(), Status::bad_state);
   EXPECT_EQ(other->set_message({}), Status::in_use);
   EXPECT_EQ(other->free(), Status::in_use);
-  EXPECT_TRUE(client.events.sent.empty()) << "never inside submit";
+  EXPECT_TRUE(client.events.sent.empty()) << "submit never completes a task";
   ASSERT_TRUE(run_until({client.engine.get()}, [&] { return client.events.sent.size() == 1; }));
   EXPECT_EQ(task->free(), Status::success);
   const auto kept = client.context->connection();
@@ -271,7 +271,7 @@ TEST_F(ComchSend, ToAClientThatIsGoneFailsAloneAndTheServerGoesOn) {
   SendTask* early = nullptr;
   ASSERT_EQ(server.context->send(*gone, pattern(3), 0, early), Status::success);
   doomed.reset();
-  EXPECT_EQ(server.send(*gone, pattern(3)), Status::success) << "not known yet";
+  EXPECT_EQ(server.send(*gone, pattern(3)), Status::success) << "the end is not known yet";
   ASSERT_TRUE(run_until({server.engine.get()}, [&] { return server.events.disconnected == 1; }));
   EXPECT_EQ(server.events.sent, std::vector{Status::connection_reset});
   EXPECT_EQ(server.send(*gone, pattern(3)), Status::not_connected);
@@ -345,7 +345,7 @@ TEST_F(ComchSend, StoppingLastsUntilTheTasksAreFreed) {
   ASSERT_TRUE(run_until({client.engine.get()}, [&] { return client.is(ContextState::idle); }));
 }
 
-/// Two that had met when the client's device was removed.
+/// A server and a client that were connected when the client's device was removed.
 class ComchRemoval : public Comch {
  protected:
   ComchRemoval() {

@@ -1,4 +1,4 @@
-/// Server and client in processes of their own, and what becomes of one when the other dies.
+/// Server and client in separate processes, and the reaction of one to the death of the other.
 
 #include "rig/comch_rig.hpp"
 #include "rig/process_rig.hpp"
@@ -29,7 +29,7 @@ class ComchProcess : public FabricTest {
     return run_until({server.engine.get()}, [&] { return server.events.disconnected == 1; }) ? 0 : 1;
   }
 
-  /// A server that takes clients until it is killed.
+  /// A server that accepts clients until it is killed.
   static int serve() {
     ServerSide server;
     server.start();
@@ -56,7 +56,7 @@ TEST_F(ComchProcess, EchoesEveryLength) {
     ASSERT_TRUE(run(client));
     const Bytes bytes = pattern(4080);
     for (std::size_t length = 0; length <= bytes.size(); ++length) {
-      // No more than the echo has copies for.
+      // At most as many as the echo has copies for.
       ASSERT_TRUE(run_until({client.engine.get()}, [&] { return client.events.messages.size() + 32 > length; }));
       ASSERT_EQ(client.send(std::span(bytes).first(length)), Status::success);
     }
@@ -117,7 +117,7 @@ TEST_F(ComchProcess, AClientWaitsForTheServerAfterTheOneThatWasKilled) {
   EXPECT_TRUE(run(client)) << "the name is free again";
 }
 
-TEST_F(ComchProcess, AKilledClientIsNoticedAndDisturbsNobody) {
+TEST_F(ComchProcess, AKilledClientIsNoticedAndDoesNotDisturbTheOthers) {
   std::array<ChildProcess, 3> clients{ChildProcess(stay), ChildProcess(stay), ChildProcess(stay)};
   ServerSide server;
   server.start();

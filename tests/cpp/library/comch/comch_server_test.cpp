@@ -58,7 +58,7 @@ TEST_F(ComchServer, ServesSixtyFourClients) {
   ASSERT_TRUE(run_until({server.engine.get(), engine.get()},
                         [&] { return all([](const auto& client) { return client->events.messages.size() == 1; }); }));
   for (std::size_t i = 0; i < clients.size(); ++i) {
-    EXPECT_EQ(clients[i]->events.messages[0], Bytes{static_cast<std::byte>(i)}) << "each its own";
+    EXPECT_EQ(clients[i]->events.messages[0], Bytes{static_cast<std::byte>(i)}) << "each client has its own message";
   }
   EXPECT_EQ(server.context->connections().size(), 64U);
   clients.resize(32);
@@ -113,7 +113,7 @@ TEST_F(ComchServer, DisconnectsOneClient) {
   EXPECT_EQ(thrown_by([&] { server.context->disconnect(*second.context->connection()); }), Status::invalid_value);
   server.context->disconnect(*connection);
   EXPECT_FALSE(connection->is_connected());
-  EXPECT_EQ(server.events.disconnected, 0) << "reported by progress only";
+  EXPECT_EQ(server.events.disconnected, 0) << "only progress reports it";
   EXPECT_EQ(thrown_by([&] { server.context->disconnect(*connection); }), Status::not_connected);
   ASSERT_TRUE(run_until({server.engine.get(), first.engine.get()},
                         [&] { return server.events.disconnected == 1 && first.is(ContextState::idle); }));
@@ -191,13 +191,13 @@ TEST_F(ComchServer, AHostilePeerIsDroppedAlone) {
       sim::channel_identity(fabric_, "0000:0b:00.0", "copy", {.max_msg_size = 64, .recv_queue_size = 1});
   const sim::Address address = sim::fabric_address(fabric_, sim::channel_kind, sim::channel_key(identity));
   Status status{};
-  const detail::Fd stranger = sim::connect_to(address, status);  // garbage for a hello
-  EXPECT_GT(::send(stranger.get(), "garbage", 7, 0), 0);
-  const detail::Fd silent = sim::connect_to(address, status);  // nothing at all
-  const detail::Fd liar = sim::connect_to(address, status);    // a message longer than agreed
+  const detail::Fd garbled = sim::connect_to(address, status);  // garbage for a hello
+  EXPECT_GT(::send(garbled.get(), "garbage", 7, 0), 0);
+  const detail::Fd silent = sim::connect_to(address, status);  // sends nothing
+  const detail::Fd too_long = sim::connect_to(address, status);    // a message longer than agreed
   sim::HelloFrame frame;
-  EXPECT_EQ(sim::send_frame(liar.get(), sim::FrameKind::hello, sim::encode(identity.hello(), frame)), Status::success);
-  EXPECT_EQ(sim::send_frame(liar.get(), sim::FrameKind::message, pattern(65)), Status::success);
+  EXPECT_EQ(sim::send_frame(too_long.get(), sim::FrameKind::hello, sim::encode(identity.hello(), frame)), Status::success);
+  EXPECT_EQ(sim::send_frame(too_long.get(), sim::FrameKind::message, pattern(65)), Status::success);
   ASSERT_TRUE(run_until({server.engine.get()}, [&] {
     return server.events.turned_away == 1 && server.events.connected.size() == 2 && server.events.disconnected == 1;
   }));
@@ -205,7 +205,7 @@ TEST_F(ComchServer, AHostilePeerIsDroppedAlone) {
   EXPECT_EQ(client.send(pattern(9)), Status::success);
   ASSERT_TRUE(
       run_until({server.engine.get(), client.engine.get()}, [&] { return server.events.messages.size() == 1; }));
-  EXPECT_TRUE(server.stop()) << "the silent one does not hold it up";
+  EXPECT_TRUE(server.stop()) << "the silent peer does not delay the stop";
 }
 
 }  // namespace

@@ -127,8 +127,8 @@ TEST_F(ComchClient, StartedBeforeItsServerWaits) {
   EXPECT_EQ(client.context->progress_engine()->progress(), 0);
   EXPECT_TRUE(client.is(ContextState::starting));
   EXPECT_EQ(thrown_by([&] { static_cast<void>(client.context->connection()); }), Status::bad_state);
-  ServerSide stranger("other");
-  stranger.start();
+  ServerSide other("other");
+  other.start();
   EXPECT_FALSE(client.engine->progress() != 0 && client.is(ContextState::running));
   ServerSide server;
   server.start();

@@ -175,7 +175,7 @@ Bytes gather(const Buf& head) {
   return bytes;
 }
 
-/// What copying bytes to head must leave in the memory that image shows.
+/// The expected memory, if image is the memory before bytes are copied to head.
 void scatter(const Buf& head, std::span<const std::byte> bytes, std::uint64_t base, std::span<std::byte> image) {
   for (const Buf* buf = &head; buf != nullptr && !bytes.empty(); buf = buf->next()) {
     const std::size_t count = std::min<std::size_t>(bytes.size(), buf->tailroom());
@@ -242,12 +242,12 @@ TEST_F(DmaCopyTest, FillsElementAfterElementAndLeavesLaterOnesEmpty) {
   Bufs::free({src, first});
 }
 
-// ---- What is refused --------------------------------------------------------------------------------------------
+// ---- Refused tasks ----------------------------------------------------------------------------------------------
 
-/// One way to get a task wrong.
+/// One error in a task.
 struct Misuse {
   const char* name;
-  const char* reason;  ///< what the task says of it
+  const char* reason;  ///< the task's explanation
   void (*arrange)(DmaCopyTest& test, Buf*& src, Buf*& dst);
 };
 
@@ -284,7 +284,7 @@ TEST_P(DmaMisuseTest, TrySubmitRefusesSubmitFailsAtCompletion) {
   Buf* const first_dst = dst;
   GetParam().arrange(*this, src, dst);
   DmaMemcpyTask& task = rig.task(src, dst, 1);
-  // A local permission is known to the device alone.
+  // Only the device knows a local permission.
   if (std::string_view(GetParam().name) != "ReadOnlyDestination") {
     EXPECT_EQ(task.try_submit(), Status::invalid_value);
     EXPECT_EQ(task.explain(Status::invalid_value), GetParam().reason);
@@ -336,7 +336,7 @@ constexpr Misuse misuses[] = {
      [](DmaCopyTest& test, Buf*&, Buf*& dst) { dst = of(test).from(of(test).read_only, 64, false); }},
     {"InnerElementAsSource", "src is a later element of a list; give the list's first",
      [](DmaCopyTest&, Buf*& src, Buf*& dst) {
-       // dst's list swallows the source.
+       // dst's list contains the source.
        dst->chain(*src);
        dst->set_data_len(0);
      }},
@@ -445,7 +445,7 @@ TEST_F(DmaCopyTest, StopsDuringLargeCopiesWithoutTouchingMemoryAfterwards) {
     rig.dma->stop();
     rig.progress_until_idle();
     free_held();
-    // Nothing may write here from now on; a late worker would.
+    // From now on no thread may write here; a late worker would.
     fill(dst_memory.bytes, red);
     ASSERT_EQ(rig.dma->start(), Status::success);
     EXPECT_TRUE(all_red(dst_memory.bytes));

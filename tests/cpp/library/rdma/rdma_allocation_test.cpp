@@ -7,7 +7,7 @@
 namespace pydoca {
 namespace {
 
-/// Counts completions, and records nothing else.
+/// Only counts completions.
 class RdmaAllocation : public RdmaFabricTest {
  protected:
   struct Side {
@@ -54,7 +54,7 @@ class RdmaAllocation : public RdmaFabricTest {
     std::uint64_t completed = 0;
   };
 
-  /// One of each, with both ends' progress.
+  /// One task of each kind, with progress at both ends.
   bool exchange(Side& a, Side& b, const std::shared_ptr<Mmap>& remote) {
     const std::array<Buf*, 7> bufs{a.data(a.memory.mmap, 4096), a.data(remote, 4096),        a.room(remote, 4096),
                                    a.room(a.memory.mmap, 4096), b.room(b.memory.mmap, 4096), a.data(remote, 8),

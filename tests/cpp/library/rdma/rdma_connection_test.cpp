@@ -1,4 +1,4 @@
-/// How connections come to be and how they end, in one process.
+/// How connections begin and end, in one process.
 
 #include "rig/expect_error.hpp"
 #include "rig/rdma_rig.hpp"
@@ -65,15 +65,15 @@ TEST_F(RdmaConnect, RefusesDetailsThatAreNone) {
     EXPECT_TRUE(status == Status::invalid_value || status == Status::unsupported_version) << place;
   }
   const NetMemory memory(b->device, 64);
-  EXPECT_EQ(thrown_by([&] { a->rdma->connect(memory.blob, *ab); }), Status::invalid_value) << "of a memory map";
+  EXPECT_EQ(thrown_by([&] { a->rdma->connect(memory.blob, *ab); }), Status::invalid_value) << "the blob of a memory map";
   EXPECT_EQ(thrown_by([&] { Mmap::create_from_export(a->device, good); }), Status::invalid_value);
   a->rdma->connect(good, *ab);
-  EXPECT_TRUE(ab->is_connected()) << "and the connection is still good";
+  EXPECT_TRUE(ab->is_connected()) << "the connection still works";
 }
 
 TEST_F(RdmaConnect, NotToAPeerThatIsConnectedToAnother) {
   if (!is_simulated()) {
-    GTEST_SKIP() << "a queue pair is not asked when another one is set up to reach it";
+    GTEST_SKIP() << "a queue pair does not take part when another one is set up to reach it";
   }
   connect();
   RdmaRig c("p0");
@@ -82,12 +82,12 @@ TEST_F(RdmaConnect, NotToAPeerThatIsConnectedToAnother) {
   EXPECT_EQ(thrown_by([&] { c.rdma->connect(ba->details(), *connection); }), Status::connection_aborted);
   RdmaTask* task = nullptr;
   EXPECT_EQ(c.rdma->send(*connection, nullptr, 0, task), Status::not_connected);
-  EXPECT_EQ(c.rdma->send(*ab, nullptr, 0, task), Status::invalid_value) << "another context's";
+  EXPECT_EQ(c.rdma->send(*ab, nullptr, 0, task), Status::invalid_value) << "a connection of another context";
 }
 
 TEST_F(RdmaConnect, NotToAPeerThatHasGone) {
   if (!is_simulated()) {
-    GTEST_SKIP() << "a queue pair is not asked when another one is set up to reach it";
+    GTEST_SKIP() << "a queue pair does not take part when another one is set up to reach it";
   }
   start();
   ab = a->rdma->export_connection();
@@ -136,7 +136,7 @@ TEST_F(RdmaConnect, DisconnectingFlushesWhatWaitsAtBothEnds) {
   a->submit(&Rdma::send, *ab, a->data(memory, 0, 64));
   b->submit(&Rdma::send, *ba, nullptr);
   a->submit(&Rdma::receive, a->room(memory, 0, 64));
-  ASSERT_TRUE(run(1, 1)) << "b's, which a has a receive for";
+  ASSERT_TRUE(run(1, 1)) << "the message of b, for which a has a receive";
   ab->disconnect();
   ASSERT_TRUE(run([&] { return a->downs.size() == 1 && b->downs.size() == 1; }));
   ASSERT_THAT(a->completions, SizeIs(3));
@@ -157,7 +157,7 @@ TEST_F(RdmaConnect, ALostPeersTasksFailWithConnectionReset) {
 
 TEST_F(RdmaConnect, WhatWasSentBeforeArrives) {
   if (!is_simulated()) {
-    GTEST_SKIP() << "a queue pair that disconnects flushes what the network has not taken";
+    GTEST_SKIP() << "a queue pair that disconnects flushes requests that the network has not taken";
   }
   connect();
   const NetMemory memory(a->device, 64);
@@ -265,7 +265,7 @@ TEST_F(RdmaByAddress, ARequestIsAcceptedAndCarriesDataBothWays) {
 
 TEST_F(RdmaByAddress, EveryAddressOfTheDeviceIsOne) {
   if (!is_simulated()) {
-    GTEST_SKIP() << "librdmacm listens to the address of one GID, which is set_gid_index()'s";
+    GTEST_SKIP() << "librdmacm listens to the address of one GID, the one that set_gid_index() chose";
   }
   listen();
   b->on_request = [](RdmaConnection& connection) { connection.accept(); };
@@ -285,11 +285,11 @@ TEST_F(RdmaByAddress, ARequestMayBeAnsweredLaterAndRejected) {
   EXPECT_EQ(ab->failure(), Status::connection_aborted);
   EXPECT_EQ(ab->state(), State::closed);
   ASSERT_TRUE(run([&] { return b->rdma->connections().empty(); }));
-  EXPECT_THAT(b->failures, IsEmpty()) << "who rejects is told nothing";
+  EXPECT_THAT(b->failures, IsEmpty()) << "the side that rejects gets no failure";
   EXPECT_EQ(thrown_by([&] { b->requests[0]->accept(); }), Status::bad_state);
 }
 
-TEST_F(RdmaByAddress, NobodyListensThere) {
+TEST_F(RdmaByAddress, FailsWhereNoContextListens) {
   start();
   ab = a->rdma->connect_to_addr(address());
   ASSERT_TRUE(run([&] { return a->failures.size() == 1; }));
@@ -297,7 +297,7 @@ TEST_F(RdmaByAddress, NobodyListensThere) {
   EXPECT_EQ(a->rdma->state(), ContextState::running);
 }
 
-TEST_F(RdmaByAddress, ARequestThatNobodyAnswersTimesOut) {
+TEST_F(RdmaByAddress, ARequestWithoutAnAnswerTimesOut) {
   a->rdma->set_connection_request_timeout(is_simulated() ? 30 : 500);
   listen();
   ab = a->rdma->connect_to_addr(address());
@@ -305,10 +305,10 @@ TEST_F(RdmaByAddress, ARequestThatNobodyAnswersTimesOut) {
   ASSERT_TRUE(run([&] { return a->failures.size() == 1; }));
   EXPECT_EQ(ab->failure(), Status::time_out);
   EXPECT_EQ(a->rdma->state(), ContextState::running);
-  if (!is_simulated()) {  // the kernel tells of it only when the request is answered
+  if (!is_simulated()) {  // the kernel reports it only when the request is answered
     EXPECT_EQ(thrown_by([&] { b->requests[0]->accept(); }), Status::connection_aborted);
   }
-  ASSERT_TRUE(run([&] { return b->rdma->connections().empty(); })) << "the request is gone with who made it";
+  ASSERT_TRUE(run([&] { return b->rdma->connections().empty(); })) << "the request is gone with the client that made it";
   EXPECT_EQ(thrown_by([&] { b->requests[0]->accept(); }), Status::connection_aborted);
 }
 

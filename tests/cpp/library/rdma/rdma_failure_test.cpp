@@ -1,4 +1,4 @@
-/// What goes wrong, and what becomes of tasks, connections and contexts then.
+/// Failures, and their effect on tasks, connections and contexts.
 
 #include "rig/expect_error.hpp"
 #include "rig/rdma_rig.hpp"
@@ -18,7 +18,7 @@ class RdmaFailure : public RdmaTest {
  protected:
   void SetUp() override { local = std::make_unique<NetMemory>(a->device, 8192); }
 
-  /// One task fails with status, its connection ends at both sides, and a goes idle by itself.
+  /// One task fails with status, its connection ends at both sides, and a becomes idle without a stop().
   void expect_fatal(Status status) {
     ASSERT_TRUE(run([&] { return a->rdma->state() == ContextState::idle; }));
     leave_unless_told(*ba);
@@ -28,7 +28,7 @@ class RdmaFailure : public RdmaTest {
     EXPECT_EQ(a->rdma->failure(), status);
     EXPECT_EQ(ab->failure(), status);
     EXPECT_THAT(a->downs, SizeIs(1));
-    EXPECT_EQ(b->rdma->state(), ContextState::running) << "a peer's fault";
+    EXPECT_EQ(b->rdma->state(), ContextState::running) << "the fault is the peer's";
   }
   void expect_runs_again() {
     ASSERT_EQ(a->rdma->start(), Status::success);
@@ -119,7 +119,7 @@ TEST_F(RdmaFailure, MemoryThatWasWithdrawn) {
   a->submit(&Rdma::write, *ab, a->data(*local, 0, 64), a->room(map, remote->addr(), 64));
   expect_fatal(Status::io_failed);
   EXPECT_EQ(a->completions[1].status, Status::shutdown) << "flushed";
-  if (is_simulated()) {  // elsewhere whoever has the key need not ask the owner
+  if (is_simulated()) {  // over verbs a peer that has the key does not ask the owner
     EXPECT_EQ(thrown_by([&] { Mmap::create_from_export(a->device, remote->blob); }), Status::bad_state);
   }
   expect_runs_again();
@@ -188,7 +188,7 @@ TEST_F(RdmaFailure, ARangeThatEndsBeyondTheMap) {
   Buf* buf = nullptr;
   EXPECT_EQ(a->inventory->get_by_addr(map, remote.addr(4000), 97, buf), Status::invalid_value);
   EXPECT_EQ(a->inventory->get_by_addr(map, remote.addr() - 1, 8, buf), Status::invalid_value);
-  EXPECT_EQ(a->inventory->get_by_addr(map, larger.addr(), 8, buf), Status::invalid_value) << "of another map";
+  EXPECT_EQ(a->inventory->get_by_addr(map, larger.addr(), 8, buf), Status::invalid_value) << "an address of another map";
   EXPECT_EQ(a->inventory->get_by_addr(map, remote.addr(4096), ~std::uint64_t{0}, buf), Status::invalid_value);
   a->submit(&Rdma::write, *ab, a->data(*local, 0, 96), a->room(map, remote.addr(4000), 96));
   ASSERT_TRUE(run(1, 0));
@@ -200,7 +200,7 @@ TEST_F(RdmaFailure, LocalMemoryThatMayNotBeWritten) {
   connect();
   const NetMemory remote(b->device, 64);
   const auto map = imported(remote);
-  // What was imported from the network is no memory of this side.
+  // Memory that was imported from the network is not memory of this side.
   a->submit(&Rdma::read, *ab, a->data(map, remote.addr(), 8), a->room(map, remote.addr(8), 8));
   expect_fatal(Status::io_failed);
   expect_runs_again();
@@ -227,7 +227,7 @@ TEST_F(RdmaFailure, APeerThatNeverReceives) {
 }
 
 TEST_F(RdmaFailure, AReceiveInTimeIsFound) {
-  a->rdma->set_rnr_retry_count(is_simulated() ? 6 : Rdma::retry_for_ever);  // a device offers it at its own pace
+  a->rdma->set_rnr_retry_count(is_simulated() ? 6 : Rdma::retry_for_ever);  // a device retries at its own pace
   connect();
   a->submit(&Rdma::send, *ab, a->data(*local, 0, 64));
   for (int i = 0; i < 10; ++i) {

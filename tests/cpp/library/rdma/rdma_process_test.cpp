@@ -1,4 +1,4 @@
-/// Contexts in processes of their own, and what becomes of one when the other dies.
+/// Contexts in separate processes, and the reaction of one to the death of the other.
 
 #include "rig/bytes.hpp"
 #include "rig/peer_process.hpp"
@@ -22,13 +22,13 @@ using testing::SizeIs;
 
 constexpr std::uint16_t port = 4711;
 
-/// What a peer does. Each operation answers with a message.
+/// The operations of a peer. Each operation answers with a message.
 namespace op {
 constexpr char start = 's';    ///< payload: fabric; a: connections
 constexpr char memory = 'm';   ///< a: size, b: MemoryKind. Answers with its blob, and its address in a
 constexpr char details = 'e';  ///< a connection's details
 constexpr char connect = 'c';  ///< payload: details
-constexpr char listen = 'l';   ///< accepts whoever comes
+constexpr char listen = 'l';   ///< accepts every request
 constexpr char receive = 'r';  ///< a receives of b bytes each, which echo; without b they only count
 constexpr char look = 'p';     ///< 64 bytes at a, and the number of completions in b
 constexpr char add = 'a';      ///< adds 1 to the word of payload's memory, a times, over and over; b: its address
@@ -57,7 +57,7 @@ class Peer {
   }
 
  private:
-  /// Whether there is something to do for the test.
+  /// Whether the test has sent an order.
   bool wait() {
     while (rig_->pe->drain(1000) != 0) {
     }
@@ -122,7 +122,7 @@ class Peer {
     }
   }
 
-  /// Sends what came back, and posts the receive again once it is sent.
+  /// Sends the received message back, and posts the receive again once it is sent.
   void echo(RdmaTask& task, std::uint64_t size) {
     if (task.status() != Status::success) {
       return;
@@ -164,7 +164,7 @@ class Peer {
 
 TEST(RdmaPeer, DISABLED_Serve) {
   if (peer_socket() < 0) {
-    GTEST_SKIP() << "runs as another test's peer only";
+    GTEST_SKIP() << "runs only as the peer of another test";
   }
   Peer(peer_socket()).serve();
 }
@@ -202,7 +202,7 @@ class RdmaProcess : public RdmaFabricTest {
     return run([&] { return rig->completions.size() >= completions; });
   }
   PeerMessage look(std::uint64_t offset) { return peer->ask({.op = op::look, .a = offset, .payload = {}}); }
-  /// After the peer was killed: the connection ends, and the context runs on.
+  /// After the peer was killed: the connection ends, and the context stays RUNNING.
   void expect_lost() {
     ASSERT_TRUE(run([&] { return rig->downs.size() == 1; }));
     EXPECT_EQ(connection->failure(), Status::connection_reset);
@@ -306,7 +306,7 @@ TEST_F(RdmaProcess, AKilledPeerFailsASendThatWaits) {
   rig->submit(&Rdma::receive, nullptr);
   peer->kill();
   expect_lost();
-  ASSERT_THAT(rig->completions, SizeIs(1)) << "the receive is for whoever comes next";
+  ASSERT_THAT(rig->completions, SizeIs(1)) << "the receive waits for the next peer";
   EXPECT_EQ(rig->completions[0].status, Status::connection_reset);
 }
 

@@ -1,4 +1,4 @@
-/// What tasks do, in one process.
+/// The effects of tasks, in one process.
 
 #include "rig/bytes.hpp"
 #include "rig/expect_error.hpp"
@@ -48,7 +48,7 @@ TEST_F(RdmaTasks, WritePlacesDataAtThePeersTailroom) {
   ASSERT_TRUE(run(1, 0));
   EXPECT_EQ(a->completions[0].status, Status::success);
   expect_same(0, 8192, 4096);
-  EXPECT_EQ(dst->data_len(), 0U) << "a remote buf is left as it is";
+  EXPECT_EQ(dst->data_len(), 0U) << "a remote buf is not changed";
 }
 
 TEST_F(RdmaTasks, ReadAppendsThePeersData) {
@@ -74,7 +74,7 @@ TEST_F(RdmaTasks, WholeMemoryIsMovedInPieces) {
 
 TEST_F(RdmaTasks, AnEnginesCallMovesAPieceOrTwo) {
   if (!is_simulated()) {
-    GTEST_SKIP() << "a real device moves it by itself";
+    GTEST_SKIP() << "a real device moves the bytes without the CPU";
   }
   constexpr std::size_t piece = std::size_t{256} << 10;
   a->submit(&Rdma::write, *ab, a->data(*local, 0, size), far_room(0, size));
@@ -181,7 +181,7 @@ TEST_F(RdmaTasks, ASendWaitsForAReceive) {
     a->pe->progress();
     b->pe->progress();
   }
-  EXPECT_TRUE(a->completions.empty()) << "and what was posted later waits behind it";
+  EXPECT_TRUE(a->completions.empty()) << "and a task that was posted later waits behind it";
   b->submit(&Rdma::receive, b->room(*remote, 0, 100));
   ASSERT_TRUE(run(2, 1));
   expect_same(0, 0, 100);
@@ -196,7 +196,7 @@ TEST_F(RdmaTasks, AtomicsAnswerTheValueBefore) {
   ASSERT_TRUE(run(3, 0));
   EXPECT_EQ(local->word(0), 5U);
   EXPECT_EQ(local->word(8), 42U);
-  EXPECT_EQ(local->word(16), 7U) << "not equal, not swapped";
+  EXPECT_EQ(local->word(16), 7U) << "the values differ, so they are not swapped";
   EXPECT_EQ(remote->word(64), 7U);
 }
 
@@ -247,7 +247,7 @@ TEST_F(RdmaTasks, TrySubmitFindsWhatTheDeviceWouldRefuse) {
   EXPECT_EQ(task->try_submit(), Status::invalid_value) << "dst too small";
   EXPECT_EQ(task->set_dst_buf(nullptr), Status::success);
   EXPECT_EQ(task->try_submit(), Status::invalid_value) << "no dst";
-  EXPECT_EQ(task->set_result_buf(task->src_buf()), Status::invalid_value) << "a write has none";
+  EXPECT_EQ(task->set_result_buf(task->src_buf()), Status::invalid_value) << "a write has no result buf";
   EXPECT_EQ(task->set_immediate_data(1), Status::invalid_value);
   EXPECT_EQ(task->free(), Status::success);
   ASSERT_EQ(a->rdma->atomic_fetch_add(*ab, far_data(4, 8), a->room(*local, 0, 8), 1, 0, task), Status::success);

@@ -31,7 +31,7 @@ TEST_F(SyncEventContextTest, SetsAddsAndGets) {
   rig.submit(notify_set, 5, 0, 1);
   rig.submit(notify_add, 3, 0, 2);
   rig.submit(get, 0, 0, 3);
-  EXPECT_TRUE(rig.completions.empty()) << "nothing completes inside a submit";
+  EXPECT_TRUE(rig.completions.empty()) << "submit never completes a task";
   rig.progress_until(3);
   EXPECT_THAT(rig.completions, ElementsAre(Completion{1, Status::success, 0}, Completion{2, Status::success, 5},
                                            Completion{3, Status::success, 8}));
@@ -154,7 +154,7 @@ TEST_F(SyncEventContextTest, ThePoolIsFinite) {
   ASSERT_EQ(rig.context->allocate(wait_eq, 1, all_bits, 0, one), Status::success);
   ASSERT_EQ(rig.context->allocate(wait_eq, 1, all_bits, 0, two), Status::success);
   EXPECT_EQ(rig.context->allocate(wait_eq, 1, all_bits, 0, three), Status::no_memory);
-  EXPECT_EQ(rig.context->allocate(get, 0, 0, 0, three), Status::success) << "each kind has its own";
+  EXPECT_EQ(rig.context->allocate(get, 0, 0, 0, three), Status::success) << "each kind has its own pool";
   for (SyncEventTask* const task : {one, two, three}) {
     EXPECT_EQ(task->free(), Status::success);
   }
@@ -244,7 +244,7 @@ TEST_F(SyncEventContextTest, WithdrawingFailsAnImportersWaitsButNotItsContext) {
   event->start();
   EventRig rig(SyncEvent::create_from_export(dpu, event->export_to_remote_pci(*host)), pe);
   rig.submit(wait_eq, 1, all_bits, 1);
-  EXPECT_FALSE(pe->wait(1)) << "asleep";
+  EXPECT_FALSE(pe->wait(1)) << "there is nothing to deliver, so the engine sleeps";
   event->stop();
   rig.sleep_until(1);
   EXPECT_EQ(rig.completions[0].status, Status::bad_state);
@@ -279,7 +279,7 @@ TEST_F(SyncEventContextTest, AHotRemovedDeviceFailsItsTasks) {
 TEST_F(SyncEventContextTest, AHotRemovedDeviceWakesWhoSleeps) {
   EventRig rig(local_event(open_function("p1")), pe);
   rig.submit(wait_eq, 1, all_bits, 1);
-  EXPECT_FALSE(rig.pe->wait(10)) << "asleep";
+  EXPECT_FALSE(rig.pe->wait(10)) << "there is nothing to deliver, so the engine sleeps";
   std::thread remover([] {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     sim::remove_device("p1");
@@ -294,7 +294,7 @@ TEST_F(SyncEventContextTest, AHotRemovedDeviceWakesWhoSleeps) {
 TEST_F(SyncEventContextTest, ARemovalInAForkedChildIsTheChildsOwn) {
   EventRig rig(local_event(open_function("p1")), pe);
   rig.submit(wait_eq, 1, all_bits, 1);
-  EXPECT_FALSE(rig.pe->wait(10)) << "asleep";
+  EXPECT_FALSE(rig.pe->wait(10)) << "there is nothing to deliver, so the engine sleeps";
   rig.pe->request_notification();
   const pid_t child = ::fork();
   if (child == 0) {

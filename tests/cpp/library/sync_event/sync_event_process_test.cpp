@@ -1,4 +1,4 @@
-/// An event between processes, and what becomes of who waits when the other one dies.
+/// An event between processes, and the end of a wait when the other process dies.
 
 #include "rig/process_rig.hpp"
 #include "rig/sync_event_rig.hpp"
@@ -81,7 +81,7 @@ class SyncEventProcess : public SyncEventRigTest {
   static std::shared_ptr<SyncEvent> imported(const Blob& blob) {
     return SyncEvent::create_from_export(open_function("p0"), blob);
   }
-  /// Kills the child while wait is waiting; it must answer.
+  /// Kills the child while wait() waits; wait() must return.
   static void expect_reset(ChildProcess& child, const std::function<Status()>& wait) {
     std::thread killer([&] {
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -115,7 +115,7 @@ TEST_F(SyncEventProcess, AKilledOwnerFailsPendingTasks) {
   EventRig rig(imported(pipe.read()), ProgressEngine::create());
   rig.submit(wait_eq, 1);
   rig.submit(wait_neq, 0);
-  EXPECT_FALSE(rig.pe->wait(10)) << "asleep";
+  EXPECT_FALSE(rig.pe->wait(10)) << "there is nothing to deliver, so the engine sleeps";
   owner.kill();
   rig.sleep_until(2);
   EXPECT_EQ(rig.completions[0].status, Status::connection_reset);
@@ -132,7 +132,7 @@ TEST_F(SyncEventProcess, AKilledImporterEndsItsOwnersWait) {
   const auto event = lent_to_importer(down, up);
   expect_reset(importer, [&] { return event->wait_eq(1, all_bits, WaitMode::busy, watchdog); });
   EXPECT_EQ(event->wait_eq(1, all_bits, WaitMode::busy, std::chrono::milliseconds(1)), Status::time_out)
-      << "told once; others may come";
+      << "one wait reports the death; other importers may come";
 }
 
 TEST_F(SyncEventProcess, AKilledImporterEndsEveryWaitOfItsOwner) {
@@ -171,13 +171,13 @@ TEST_F(SyncEventProcess, AKilledImporterFailsItsOwnersPendingTasks) {
   down.write(event->export_to_remote_pci(*device));
   ASSERT_EQ(up.read(), ready());
   rig.submit(wait_eq, 1);
-  EXPECT_FALSE(rig.pe->wait(10)) << "asleep";
+  EXPECT_FALSE(rig.pe->wait(10)) << "there is nothing to deliver, so the engine sleeps";
   importer.kill();
   rig.sleep_until(1);
   EXPECT_EQ(rig.completions[0].status, Status::connection_reset);
 }
 
-TEST_F(SyncEventProcess, AnImporterThatLeavesInOrderDisturbsNobody) {
+TEST_F(SyncEventProcess, AnImporterThatLeavesInOrderDoesNotEndWaits) {
   const Pipe down;
   ChildProcess importer([&] {
     const auto handle = imported(down.read());

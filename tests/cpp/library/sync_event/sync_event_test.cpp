@@ -77,7 +77,7 @@ TEST_F(SyncEventTest, NeedsOneLocationOfEachKind) {
   bare->add_publisher_location_cpu(dpu);
   EXPECT_EQ(thrown_by([&] { bare->start(); }), Status::invalid_value);
   EXPECT_EQ(thrown_by([&] { bare->add_publisher_location(Location::remote_pci); }), Status::already_exist);
-  EXPECT_EQ(thrown_by([&] { bare->add_subscriber_location_cpu(host); }), Status::invalid_value) << "another device";
+  EXPECT_EQ(thrown_by([&] { bare->add_subscriber_location_cpu(host); }), Status::invalid_value) << "a location on another device";
   bare->add_subscriber_location(Location::remote_pci);
   bare->start();
 }
@@ -146,7 +146,7 @@ TEST_F(SyncEventTest, LivesInABufWithTheRightPermissions) {
     EXPECT_EQ(thrown_by([&] { event->set_buf(*poor_buf); }), Status::not_permitted);
     EXPECT_EQ(thrown_by([&] { event->set_buf(*long_buf); }), Status::invalid_value);
     event->set_buf(*buf);
-    EXPECT_EQ(buf->dec_refcount(), Status::not_permitted) << "the event lives in it";
+    EXPECT_EQ(buf->dec_refcount(), Status::not_permitted) << "the counter of the event is in it";
     EXPECT_EQ(thrown_by([&] { event->set_buf(*buf); }), Status::already_exist);
     event->start();
     ASSERT_EQ(event->update_set(5), Status::success);
@@ -155,7 +155,7 @@ TEST_F(SyncEventTest, LivesInABufWithTheRightPermissions) {
   EXPECT_FALSE(buf->in_flight());
   const auto remote = exported_event(dpu);
   remote->set_buf(*buf);
-  EXPECT_EQ(thrown_by([&] { remote->start(); }), Status::not_permitted) << "without pci_read_write";
+  EXPECT_EQ(thrown_by([&] { remote->start(); }), Status::not_permitted) << "the device has no pci_read_write";
   remote->close();
   Bufs::free({poor_buf, long_buf, buf});
 }

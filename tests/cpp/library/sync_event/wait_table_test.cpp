@@ -21,7 +21,7 @@ struct Wait {
   std::uint64_t wanted = 0;
   std::uint8_t number = 0;
   bool equality = true;
-  // NOLINTBEGIN(readability-identifier-naming): the table's words for them
+  // NOLINTBEGIN(readability-identifier-naming): the names that the table requires
   Wait* next_ = nullptr;
   Wait* prev_ = nullptr;
   // NOLINTEND(readability-identifier-naming)
