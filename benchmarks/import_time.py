@@ -1,4 +1,4 @@
-"""The time that `import pydoca` adds to the start of a bare interpreter: at most 50 ms, in medians of interleaved runs."""
+"""The time that `import pydoca` adds to the start of an interpreter: at most 50 ms, in medians of interleaved runs."""
 
 import argparse
 import json

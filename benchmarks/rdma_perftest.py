@@ -1,8 +1,8 @@
 """Latency and bandwidth of RDMA operations, each as a ratio to Debian's perftest on the same device in the same run.
 
-The benchmark boots `pydoca rdma-lab` and measures there; on a machine with a device, --device NAME measures here. pydoca's own
-figures are those of rdma_exchange, which `cmake --preset release && cmake --build --preset release` in cpp/ builds;
-without it the floors are printed alone.
+The benchmark boots `pydoca rdma-lab` and measures there; on a machine with a device, --device NAME measures here.
+pydoca's own figures are those of rdma_exchange, which `cmake --preset release && cmake --build --preset release` in
+cpp/ builds; without it the floors are printed alone.
 """
 
 import argparse
@@ -77,7 +77,7 @@ class Devices:
 
 
 def wait_for_listener(server: "subprocess.Popen[bytes]") -> None:
-    """Waits until the server takes connections. It does not try to connect: the server would take that for the client."""
+    """Waits until the server takes connections. Does not connect: the server would take that for the client."""
     end = time.monotonic() + PATIENCE
     wanted = f":{PORT:04X}"
     while True:

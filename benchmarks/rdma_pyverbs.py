@@ -1,9 +1,10 @@
 """RDMA awaited through pydoca, each figure as a ratio to the same traffic through pyverbs in the same run.
 
 Both are Python between two processes on one device. pyverbs posts and polls all the time, as its users do; pydoca's
-engines have low latency, so they look for a while before they sleep. The benchmark boots `pydoca rdma-lab` and measures there; on
-a machine with a device, --device NAME measures here. A send's latency is half of a round trip, a write's or read's is
-that of one after the other; bandwidths are with several in flight, and a send's is that of messages that the peer took.
+engines have low latency, so they look for a while before they sleep. The benchmark boots `pydoca rdma-lab` and measures
+there; on a machine with a device, --device NAME measures here. A send's latency is half of a round trip; the latency of
+a write or read is that of one after the other. Bandwidths are with several in flight; a send's bandwidth counts the
+messages that the peer took.
 """
 
 import argparse

@@ -18,7 +18,7 @@ constexpr std::size_t mi = 1024 * ki;
 constexpr std::size_t big = 64 * mi;
 constexpr std::size_t task_limit = 2 * mi;  ///< of the simulated devices
 
-/// Keeps the compiler from removing the computation of a value.
+/// A copy that the compiler may not remove.
 void bare_copy(std::byte* dst, const std::byte* src, std::size_t size) {
   std::memcpy(dst, src, size);
   asm volatile("" : : "r"(dst) : "memory");

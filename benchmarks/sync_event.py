@@ -27,8 +27,8 @@ REPORT = Path(__file__).resolve().parent.parent / "build" / "release" / "benchma
 class Figure:
     """A measurement, the round trip of sync_event_report to compare with, and the highest ratio that meets the target.
 
-    way is the method of waiting and publishing: "sync"; "await", tasks of one event; "answer", a wait task and update_set
-    of another event; "eventfd", an eventfd that asyncio watches, without an event.
+    way is the method of waiting and publishing: "sync"; "await", tasks of one event; "answer", a wait task and
+    update_set of another event; "eventfd", an eventfd that asyncio watches, without an event.
     """
 
     name: str

@@ -58,7 +58,8 @@ void signal_and_wait(const std::shared_ptr<pydoca::Device>& device) {
   reply->close();
 }
 
-// Asynchronous mode: tasks that complete while the engine progresses. The user data points to the variable for the result.
+// Asynchronous mode: tasks that complete while the engine progresses. The user data points to the variable for the
+// result.
 void completed(pydoca::Task& task, std::uint64_t result, std::uint64_t) {
   *reinterpret_cast<std::uint64_t*>(result) = static_cast<pydoca::SyncEventTask&>(task).result();
   task.free();

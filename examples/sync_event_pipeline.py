@@ -58,7 +58,7 @@ class Producer:
         for k in range(1, self.rounds + 1):
             content = k.to_bytes(NUMBER, "little") * (self.size // NUMBER)
             if k > BUFFERS:
-                await drained.wait_neq(k - BUFFERS - 1)  # the counter is at least this, and grows when the buffer is free
+                await drained.wait_neq(k - BUFFERS - 1)  # the counter grows when the buffer is free
             begin = k % BUFFERS * self.size
             memoryview(self.memory).cast("B")[begin : begin + self.size] = content
             await asyncio.gather(filled.notify_set(k), asyncio.to_thread(self.sha256.update, content))
@@ -122,7 +122,7 @@ def size_of_buffer(text: str) -> int:
     with pydoca.open_device("03:00.0", side="dpu") as dev:
         most = pydoca.Dma.max_buf_size(dev.info)
     if not text.isdecimal() or not NUMBER <= int(text) <= most or int(text) % NUMBER:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a size: a multiple of {NUMBER} from {NUMBER} to {most} bytes")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a size: a multiple of {NUMBER}, {NUMBER} to {most} bytes")
     return int(text)
 
 

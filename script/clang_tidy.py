@@ -27,7 +27,7 @@ INCLUDE = re.compile(rb'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
 # The database holds GCC's command lines.
 INTRODUCED = re.compile(r"^\s*(?:using [\w:]+::(\w+);|namespace (\w+) = )", re.MULTILINE)
 EXTRA = ["--extra-arg=-Wno-unknown-warning-option", "--extra-arg=-Wno-error"]
-# fmt 10 has calls of consteval functions that Clang no longer takes for constant.
+# fmt 10 calls consteval functions with arguments that Clang no longer treats as constant.
 EXTRA += ["--extra-arg=-DFMT_CONSTEVAL="]
 
 
@@ -42,7 +42,7 @@ def compile_entries(build_dirs: list[Path]) -> dict[Path, dict[str, str]]:
         for entry in json.loads((build_dir / "compile_commands.json").read_text()):
             path = Path(entry["directory"], entry["file"]).resolve()
             if is_ours(path):
-                # Two builds have the same batch under two names. GCC's precompiled headers are of no use to Clang.
+                # Two builds have the same batch under two names. Clang cannot use GCC's precompiled headers.
                 name = path.read_bytes() if path.parent.name == "Unity" else str(path)
                 command = PRECOMPILED_HEADER.sub("", entry["command"])
                 found.setdefault(name, {**entry, "file": str(path), "command": command})
@@ -83,7 +83,7 @@ def configuration() -> bytes:
 
 
 def config_option(path: Path) -> list[str]:
-    """A batch lies in a build directory: its configuration is that of the sources that it includes."""
+    """A batch is in a build directory: its configuration is that of the sources that it includes."""
     if path.parent.name != "Unity":
         return []
     source = next(file for file in included_files(path) if file.suffix == ".cpp")
@@ -92,7 +92,7 @@ def config_option(path: Path) -> list[str]:
 
 
 def check(path: Path, key: str) -> str:
-    """Returns what clang-tidy has to say about path; empty when it is clean."""
+    """Returns the findings of clang-tidy for path; empty if there are none."""
     if (CACHE / key).exists():
         return ""
     command = [TOOL, "--quiet", "-p", DATABASE.parent, *config_option(path), *EXTRA, path]

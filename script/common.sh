@@ -1,4 +1,4 @@
-# Sourced by the scripts of this directory: what they install, build and print in common.
+# Sourced by the scripts of this directory: the installation, build and output that they share.
 
 # The comment at a script's top is its help.
 if [[ ${1:-} == --help || ${1:-} == -h ]]; then
@@ -6,14 +6,14 @@ if [[ ${1:-} == --help || ${1:-} == -h ]]; then
   exit
 fi
 
-# Of the caller's shell these would lead to other files than the project's.
+# With the values of the caller's shell, these would lead to files outside the project.
 unset CDPATH PYTHONPATH PYTHONHOME
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 venv=$root/.venv
 logs=$root/build/logs
 cd "$root"
 
-# Where the line that moves goes, also while a script's own output goes into a log.
+# Progress lines go here, also while the output of a script goes into a log.
 exec {screen}>&1
 
 # A tool that catches SIGINT ends with an exit code of its own, and the shell would go on with the next.
@@ -34,7 +34,7 @@ fail() {
   exit 1
 }
 
-# Until its parent kills it, or has ended: shows a log's last line once a second on a terminal, elsewhere once a minute.
+# Shows the last line of a log once a second on a terminal, elsewhere once a minute, until its parent kills it or ends.
 show_last_line() {
   local log=$1 what=$2 start=$SECONDS next=60 line
   while sleep 1 && kill -0 $$ 2>/dev/null; do
@@ -49,7 +49,7 @@ show_last_line() {
   done
 }
 
-# with_progress <what> <command>...: its output goes to build/logs/<what>.log, and its end here when it fails.
+# with_progress <what> <command>...: the output goes to build/logs/<what>.log. After a failure, prints its last lines.
 with_progress() {
   local what=$1 log=$logs/${1// /-}.log ticker code=0
   shift
@@ -72,7 +72,7 @@ as_root() {
 # Prints the path of every C++ file of the project, each ended by a NUL.
 cxx_sources() { find cpp tests/cpp benchmarks examples -name '*.[ch]pp' -print0 | sort -z; }
 
-# Prints those of the named packages that dpkg does not have.
+# Prints the named packages that are not installed.
 missing_packages() {
   local package
   for package in "$@"; do
@@ -83,7 +83,7 @@ missing_packages() {
 # Asks for root only when a package is missing.
 install_packages() {
   if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
-    echo "not Debian or Ubuntu: taking it that the equivalents of these are installed: $*"
+    echo "not Debian or Ubuntu: assuming that the equivalents of these packages are installed: $*"
     return
   fi
   local missing
@@ -117,7 +117,7 @@ find_python() {
   fail "pydoca needs Python 3.11 or newer, and none was found: install one, or set PYTHON to it"
 }
 
-# One that was interrupted is made again, and one that was moved with its clone: its scripts name their interpreter.
+# Replaces a .venv whose creation was interrupted, or that was moved with its clone: its scripts name their interpreter.
 create_venv() {
   local python unfinished=$root/build/venv-unfinished
   [[ ! -e $unfinished ]] && "$venv/bin/pip" --version &>/dev/null && return
@@ -129,7 +129,7 @@ create_venv() {
   rm "$unfinished"
 }
 
-# Prints what pyproject.toml asks for: the build's requirements and those of the named extras.
+# Prints the requirements in pyproject.toml: those of the build and those of the named extras.
 requirements() {
   "$venv/bin/python" - "$@" <<'PYTHON'
 import sys
@@ -154,13 +154,13 @@ install_requirements() {
   printf '%s\n' "${wanted[@]}" >"$stamp"
 }
 
-# One hash over everything that the installed package is made of.
+# One hash over all sources of the installed package.
 sources_hash() {
   find pyproject.toml CMakeLists.txt cpp python -type f -not -name '*.py[co]' -print0 |
     sort -z | xargs -0 sha256sum | sha256sum
 }
 
-# Builds in build/python, which stays, so that only what changed is compiled again.
+# Builds in build/python, which stays, so that only changed files are compiled again.
 install_package() {
   local hash stamp=$venv/package.sha256
   hash=$(sources_hash)
@@ -177,25 +177,25 @@ PYTHON
   echo "$hash" >"$stamp"
 }
 
-# with_sanitizers <site> <command>...: the command imports what stands in <site>, whose module was built with sanitizers.
+# with_sanitizers <site> <command>...: the command imports pydoca from <site>, whose module was built with sanitizers.
 with_sanitizers() {
   local site=$1 libraries
   shift
-  # Interceptors work where they come first; those of exceptions look for libstdc++ when they are loaded.
+  # Interceptors must be loaded first; those of exceptions look for libstdc++ when they are loaded.
   libraries=$(ldd "$site"/pydoca/_core.*.so | awk '/lib(asan|ubsan|stdc\+\+)\./ {print $3}' | paste -sd:)
   env PYTHONPATH="$site" PYTHONMALLOC=malloc LD_PRELOAD="$libraries" \
     ASAN_OPTIONS="detect_stack_use_after_return=1:strict_string_checks=1:check_initialization_order=1:detect_leaks=1" \
     UBSAN_OPTIONS=print_stacktrace=1 "$@"
 }
 
-# set_up_tools [<extra>...]: afterwards what these extras name is in .venv.
+# set_up_tools [<extra>...]: installs the build's requirements and those of the extras into .venv.
 set_up_tools() {
   install_packages "${build_packages[@]}" $([[ " $* " == *" test "* ]] && echo "${test_packages[@]}")
   create_venv
   install_requirements "$@"
 }
 
-# set_up [<extra>...]: and the package.
+# set_up [<extra>...]: installs the package, too.
 set_up() {
   set_up_tools "$@"
   install_package

@@ -1,4 +1,4 @@
-"""What several test files share."""
+"""Fixtures and functions that several test files share."""
 
 import asyncio
 import contextlib
@@ -19,13 +19,13 @@ import pytest
 
 from warm_python import Process, WarmPython
 
-# The guest of the RDMA lab has a CPU in software; what is instrumented checks every access.
+# The guest of the RDMA lab has an emulated CPU; instrumented code checks every access.
 IS_GUEST = "PYDOCA_RDMA_LAB" in os.environ
 IS_SANITIZED = "libasan" in os.environ.get("LD_PRELOAD", "")
 SLOWNESS = 10 if IS_GUEST else 3 if IS_SANITIZED else 1
 
-# What NumPy's import allocates for good is not the project's leak. Which allocations are, no list of suppressions could
-# tell: the interpreter has no frame pointers, so that stacks end in it.
+# Memory that the import of NumPy never frees is not a leak of the project. A list of suppressions could not name these
+# allocations: the interpreter has no frame pointers, so stacks end in it.
 if IS_SANITIZED:
     ctypes.CDLL(None).__lsan_disable()
     import numpy  # noqa: F401
@@ -35,10 +35,10 @@ if IS_SANITIZED:
 # Seconds. The project's own limit for noticing the end of the other process is one; machines under load get more.
 PATIENCE = 5.0
 
-# A machine's own RDMA devices are for the tests that ask for them.
+# Only tests that ask for them use the machine's own RDMA devices.
 os.environ.setdefault("PYDOCA_BACKEND", "sim")
 
-# Who starts the tests in the background may have Ctrl-C ignored, and every child would inherit that.
+# A shell that starts the tests in the background may ignore Ctrl-C, and every child would inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -49,7 +49,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Also of the processes that tests start."""
+    """Sets the environment, also for the processes that tests start."""
     os.environ["PYDOCA_BACKEND"] = "sim" if config.getoption("--pydoca-device") == "sim" else "verbs"
 
 
@@ -83,7 +83,7 @@ def rdma_names(request: pytest.FixtureRequest) -> tuple[str, str]:
 
 @pytest.fixture
 def patience() -> float:
-    """Seconds that a process gets to do something small and to end."""
+    """Seconds in which a process must do something small and end."""
     return PATIENCE * 4 * SLOWNESS
 
 
@@ -104,7 +104,7 @@ class Commands:
     def __init__(self, directory: Path, warm_python: WarmPython | None) -> None:
         self.directory = directory
         self._warm_python = warm_python
-        self._warm: list[Process] = []  # which have not the environment that they were started with
+        self._warm: list[Process] = []  # their /proc entry lacks the environment of the program
         self.fabric = f"test-{secrets.token_hex(8)}"
         runtime = directory / "run"
         runtime.mkdir(mode=0o700)
@@ -118,7 +118,7 @@ class Commands:
         end = time.monotonic() + timeout * SLOWNESS
         while not (value := condition()):
             if time.monotonic() > end:
-                pytest.fail(f"waited {timeout:g} s in vain for {what}")
+                pytest.fail(f"waited {timeout:g} s for {what}, which did not come")
             time.sleep(0.005)
         return value
 
@@ -129,7 +129,7 @@ class Commands:
         return self.start_program([*prefix, *self.line(*arguments)], cwd=self.directory, **options)
 
     def start_program(self, line: list[str], env: dict[str, str] | None = None, **options: Any) -> Any:
-        """As subprocess.Popen; what it writes comes through pipes of text unless the options say otherwise."""
+        """Starts a program as subprocess.Popen does; by default its output comes through pipes of text."""
         env = env or self.env
         warm = self._warm_python
         if warm and line[0] == sys.executable and options.keys() <= {"cwd", "stdin"} and warm.can_have(env):
@@ -147,7 +147,7 @@ class Commands:
         return subprocess.CompletedProcess(process.args, process.returncode, output, errors)
 
     def processes(self) -> dict[int, str]:
-        """Those that live: process identifier and command line."""
+        """The live processes: identifier and command line."""
         mark = f"PYDOCA_FABRIC={self.fabric}".encode()
         found = {process.pid: " ".join(process.args) for process in self._warm if process.poll() is None}
         for entry in Path("/proc").iterdir():
@@ -156,11 +156,11 @@ class Commands:
                     if mark in (entry / "environ").read_bytes().split(b"\0"):
                         found[int(entry.name)] = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode()
                 except OSError:
-                    pass  # it ended just now, or is somebody else's
+                    pass  # it ended just now, or belongs to another user
         return found
 
     def process_of(self, side: str) -> int:
-        """The process that is this side's half of a copy, as soon as there is one."""
+        """The process that is this side's half of a copy, as soon as it exists."""
 
         def find() -> int | None:
             return next((pid for pid, line in self.processes().items() if f"--side {side} " in line), None)
@@ -168,7 +168,7 @@ class Commands:
         return self.wait_until(find, f"the process of side {side}")
 
     def wait_for_loop(self, process: "subprocess.Popen[str]") -> None:
-        """Until the command's event loop runs: then it has said what a SIGTERM is to do."""
+        """Waits until the command's event loop runs, and so until its handler of SIGTERM is set."""
 
         def handles_sigterm() -> bool:
             status = Path(f"/proc/{process.pid}/status").read_text()
@@ -192,7 +192,7 @@ def warm_python() -> Iterator[WarmPython | None]:
 
 @pytest.fixture
 def commands(tmp_path: Path, warm_python: WarmPython | None) -> Iterator[Commands]:
-    """Afterwards no process of the test is left, and with the processes went their sockets and memory."""
+    """Fails if a process of the test remains; sockets and memory end with their processes."""
     commands = Commands(tmp_path, warm_python)
     yield commands
     commands.require_no_process()
@@ -223,7 +223,7 @@ class Rig:
         return src, self.inventory.get_by_addr(self.device.mmap(target)), target
 
     def copy(self, **options: Any) -> Any:
-        """A task that was submitted, and that the device has done or is about to do."""
+        """A submitted task, which the device has done or is about to do."""
         src, dst, _ = self.bufs()
         return self.dma.memcpy(src, dst, **options)
 
@@ -239,7 +239,7 @@ class Rig:
         self.dma.flush_tasks()
 
     def close(self) -> None:
-        """Gives everything back, in whatever state the test left it, so that the next one opens its own device."""
+        """Closes everything, in any state, so that the next test can open its device."""
         import pydoca
 
         for give_back in (
@@ -260,7 +260,7 @@ class Rig:
 
 @pytest.fixture
 def make_rig() -> Iterator[Callable[..., Rig]]:
-    """Makes rigs, and gives back what they hold after the test; with kept=False the test sees to that itself."""
+    """Makes rigs, and closes them after the test; with kept=False the test closes them itself."""
     rigs: list[Rig] = []
 
     def make(*arguments: Any, kept: bool = True, **options: Any) -> Rig:
@@ -297,7 +297,7 @@ def new_loop(request: pytest.FixtureRequest) -> Callable[[], asyncio.AbstractEve
 
 @pytest.fixture(params=[*LOOPS, "asyncio-debug"])
 def run(request: pytest.FixtureRequest) -> Callable[[Coroutine[Any, Any, Any]], Any]:
-    """What `asyncio.run` is, with every kind of loop."""
+    """The equivalent of `asyncio.run`, with every kind of loop."""
     name, _, debug = request.param.partition("-")
 
     def run(coroutine: Coroutine[Any, Any, Any]) -> Any:
@@ -308,7 +308,7 @@ def run(request: pytest.FixtureRequest) -> Callable[[Coroutine[Any, Any, Any]], 
 
 
 class Ends:
-    """Devices of both sides, and a name under which nobody else meets."""
+    """Devices of both sides, and a name that no other test uses."""
 
     def __init__(self) -> None:
         import pydoca
@@ -361,5 +361,5 @@ class Ends:
 def ends() -> Iterator[Ends]:
     ends = Ends()
     yield ends
-    gc.collect()  # of contexts that a test has dropped
+    gc.collect()  # collects contexts that a test has dropped
     ends.close()

@@ -1,6 +1,6 @@
-"""What users can name: the modules, classes, members and functions of pydoca, and the commands with their options.
+"""Public names: the modules, classes, members and functions of pydoca, and the commands with their options.
 
-public_names.txt and command_lines.txt hold them as they are meant to be. After a change that is meant:
+public_names.txt and command_lines.txt hold the intended names. After an intended change:
     .venv/bin/python tests/py/public_names.py      writes both files anew; CHANGELOG.md then says what has changed
 """
 
@@ -18,7 +18,7 @@ from pydoca._receives import Receives
 from pydoca.cli._parser import create_parser
 
 MODULES = (pydoca, comch, rdma_bridge, sim)
-# Classes whose objects public methods return, and which have no public name.
+# Classes without a public name, whose objects public methods return.
 RETURNED = (
     _core.AcceptedConnection,
     _core.EndedConnection,
@@ -42,7 +42,7 @@ def public_classes() -> list[type]:
 
 
 def members(owner: type) -> dict[str, object]:
-    """The public members of the class and of those of pydoca's that it inherits from, as their classes hold them."""
+    """The public members of the class and of its base classes in pydoca, as their classes hold them."""
     found: dict[str, object] = {}
     for base in reversed(owner.__mro__):
         if base.__module__.startswith("pydoca"):
@@ -77,7 +77,7 @@ def kind_of_class(owner: type) -> str:
 
 
 def lines_of_class(path: str, owner: type) -> Iterator[str]:
-    """What a public base has is not said again."""
+    """Members of a public base are not repeated."""
     yield f"{path}: {kind_of_class(owner)}"
     known = {name for base in owner.__mro__[1:] if base in public_classes() for name in members(base)}
     for name, value in sorted(members(owner).items()):

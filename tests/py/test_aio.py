@@ -47,7 +47,7 @@ async def takes_no_turn(awaitable) -> bool:
 
 
 async def first_without_a_turn(attempt) -> int:
-    """How many attempts it took; one that the machine interrupts for 0.1 ms has used up its turn's time."""
+    """The number of attempts; an attempt that the machine interrupts for 0.1 ms has used up its turn's time."""
     for number in range(1, 101):
         if await attempt():
             return number

@@ -1,4 +1,4 @@
-"""Callbacks in event loops, and what wakes them up."""
+"""Callbacks in event loops, and the wake-ups of loops."""
 
 import asyncio
 import contextlib
@@ -15,7 +15,7 @@ BIG = 1 << 20  # bytes: large enough for the device's own threads
 
 @contextlib.asynccontextmanager
 async def reported():
-    """What is handed to the loop's exception handler meanwhile."""
+    """The contexts that the loop's exception handler receives meanwhile."""
     contexts: list[dict[str, Any]] = []
     loop = asyncio.get_running_loop()
     loop.set_exception_handler(lambda loop, context: contexts.append(context))
@@ -28,7 +28,7 @@ async def until(condition: Callable[[], Any]) -> None:
         if condition():
             return
         await asyncio.sleep(0)
-    pytest.fail("waited in vain")
+    pytest.fail("the condition did not become true")
 
 
 # ---- callbacks

@@ -1,4 +1,4 @@
-"""What becomes of tasks whose awaits are cancelled."""
+"""Tasks whose awaits are cancelled."""
 
 import asyncio
 import warnings
@@ -59,7 +59,7 @@ def test_a_completion_between_the_request_and_its_delivery(run, rig):
     run(main())
 
 
-def test_who_is_cancelled_cancels_nobody_else(run, rig):
+def test_a_cancelled_await_does_not_cancel_others(run, rig):
     async def main():
         task = rig.held()
         one, other = asyncio.ensure_future(task), asyncio.ensure_future(task)
@@ -179,8 +179,8 @@ def test_quarantined_memory_is_refused_to_every_context(run, rig):
             for one, two in refused:
                 with pytest.raises(pydoca.BufferInUseError, match=r"buf of .* at 0x.*wait for that task, or stop"):
                     other.memcpy(one, two)
-            spare = rig.device.mmap(pydoca.alloc(64))
-            await other.memcpy(rig.inventory.get_by_data(free), rig.inventory.get_by_addr(spare))
+            room = rig.device.mmap(pydoca.alloc(64))
+            await other.memcpy(rig.inventory.get_by_data(free), rig.inventory.get_by_addr(room))
             rig.release()
             await task
             assert rig.pe.num_quarantined_tasks == 0
@@ -254,7 +254,7 @@ def test_the_slot_of_a_cancelled_await_is_there_for_another_task(run, make_rig):
             with pytest.raises(TimeoutError):
                 await asyncio.wait_for(task, 0.01)
             task.dst.reset_data_len()
-            task.submit(pydoca.SubmitFlags.NONE)  # nobody has needed its slot
+            task.submit(pydoca.SubmitFlags.NONE)  # no other task has needed its slot
         rig.release()
         await task
         with pytest.raises(pydoca.NoMemoryError):  # this one was not given up
@@ -322,7 +322,7 @@ class Suspensions:
             self.count += 1
             value, error = None, None
             try:
-                # A future that was marked as waited for must be handed on marked, as Task expects it.
+                # A future that was marked as awaited must be passed on with its mark, as Task expects.
                 value = yield future
             except BaseException as thrown:
                 error = thrown
@@ -353,7 +353,7 @@ def test_cancelling_at_every_suspension_of_a_scenario(run, make_rig):
             await driven
 
         outcome = await asyncio.gather(asyncio.create_task(drive()), return_exceptions=True)
-        # Nothing that the scenario was given is with the device any more, and nothing changes it from now on.
+        # The device has given back all memory of the scenario, and nothing changes this memory from now on.
         digests = [bytes(target) for target in targets]
         assert rig.pe.num_contexts == 1
         await rig.pe.gather([rig.copy()])

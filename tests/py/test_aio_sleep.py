@@ -1,4 +1,4 @@
-"""An await that sleeps in its loop's place leaves nothing undone that the loop would have done."""
+"""An await that sleeps in its loop's place does everything that the loop would have done."""
 
 import asyncio
 import contextlib
@@ -13,12 +13,12 @@ import pytest
 
 import pydoca
 
-ENOUGH = 20  # seconds: for what must come
+ENOUGH = 20  # seconds, for an event that must come
 HAS_EAGER_TASKS = pytest.mark.skipif(sys.version_info < (3, 12), reason="Python 3.12 brought eager tasks")
 
 
 class Events:
-    """A context to wait on, and the same event for others to set."""
+    """A context that waits, and the same event for other threads to set."""
 
     def __init__(self, device, stack, latency):
         self.event = pydoca.SyncEvent(device, publisher="remote_pci")
@@ -51,7 +51,7 @@ def after(seconds, call, *args):
 
 
 async def asleep(events, setter):
-    """Waits for what setter leads to, from an await that has nothing else beside it."""
+    """Waits for the value that setter sets, from an await that is the only one in its loop."""
     async with asyncio.timeout(ENOUGH):
         await events.ctx.wait_eq(0)
         await setter()
@@ -270,7 +270,7 @@ def test_what_a_coroutine_steps_does_not_sleep_in_the_loops_place(events, turns,
             stop()
         return slept
 
-    # The coroutine that steps goes on before the loop, and each of the others would sleep for the rest of the turn.
+    # The stepping coroutine continues before the loop does; the others would sleep for the rest of the turn.
     assert loop.run_until_complete(main()) < rounds / 2
 
 

@@ -242,7 +242,7 @@ def test_copies_side_by_side_do_not_disturb_each_other(commands, tmp_path):
 
 
 def test_nothing_is_left_in_the_system(commands, tmp_path):
-    """In a network namespace of its own, the test made every socket with an abstract name."""
+    """The test has its own network namespace, so every socket with an abstract name belongs to it."""
     unshare = [shutil.which("unshare") or "unshare", "--net", "--map-root-user"]
     if subprocess.run([*unshare, "true"], capture_output=True).returncode:
         pytest.skip("this system does not permit unshare --net")

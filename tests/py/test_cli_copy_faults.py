@@ -1,4 +1,4 @@
-"""`pydoca copy` when something is wrong: one clear line, the exit code, nothing left, and DST as it was."""
+"""`pydoca copy` with errors: one clear line, the exit code, no leftovers, and DST unchanged."""
 
 import contextlib
 import errno
@@ -76,7 +76,7 @@ def test_a_source_that_does_not_tell_its_size(commands, target):
 
 
 @pytest.fixture
-def as_nobody() -> list[str]:
+def without_rights() -> list[str]:
     """The start of a command line for which permissions hold, also when root runs the tests."""
     if os.geteuid() != 0:
         return []
@@ -86,9 +86,9 @@ def as_nobody() -> list[str]:
     return unshare
 
 
-def test_a_source_that_may_not_be_read(commands, source, target, as_nobody):
+def test_a_source_that_may_not_be_read(commands, source, target, without_rights):
     source.chmod(0)
-    require_error(commands.run("copy", source, target, prefix=as_nobody), str(source), "Permission denied")
+    require_error(commands.run("copy", source, target, prefix=without_rights), str(source), "Permission denied")
 
 
 def test_source_and_destination_are_one_file(commands, tmp_path, target):
@@ -112,17 +112,17 @@ def test_a_destination_that_is_not_writable(commands, source, tmp_path):
 
 
 @pytest.mark.parametrize("what", ["file", "directory"])
-def test_a_destination_without_permission(commands, source, tmp_path, as_nobody, what):
+def test_a_destination_without_permission(commands, source, tmp_path, without_rights, what):
     into = tmp_path / "into"
     into.mkdir()
     (into / "copy").write_text(OLD)
     (into / "copy" if what == "file" else into).chmod(0o555)
     name = "copy" if what == "file" else "other"
-    require_error(commands.run("copy", source, into / name, prefix=as_nobody), "not writable")
+    require_error(commands.run("copy", source, into / name, prefix=without_rights), "not writable")
     assert (into / "copy").read_text() == OLD
 
 
-def test_a_fifo_that_nobody_reads(commands, source, tmp_path):
+def test_a_fifo_without_a_reader(commands, source, tmp_path):
     os.mkfifo(tmp_path / "fifo")
     require_error(commands.run("copy", source, tmp_path / "fifo"), "no process reads this FIFO")
 
@@ -295,8 +295,8 @@ def test_a_half_that_is_killed_ends_the_other_one(held, side):
     copy.processes[side].kill()
     ends = copy.ends()
     assert ends[side] == (-signal.SIGKILL, "")
-    who = "DPU" if side == "dpu" else "host"
-    assert ends[other] == (1, f"pydoca: the {who} process ended before the copy was complete\n")
+    name = "DPU" if side == "dpu" else "host"
+    assert ends[other] == (1, f"pydoca: the {name} process ended before the copy was complete\n")
 
 
 @pytest.mark.parametrize("side", ["host", "dpu"])
@@ -306,18 +306,18 @@ def test_a_half_that_is_interrupted_ends_the_other_one(held, side):
     copy.processes[side].send_signal(signal.SIGINT)
     ends = copy.ends()
     assert ends[side] == (130, "pydoca: interrupted\n")
-    who = "DPU" if side == "dpu" else "host"
-    assert ends[other] == (1, f"pydoca: the {who} process gave up: interrupted\n")
+    name = "DPU" if side == "dpu" else "host"
+    assert ends[other] == (1, f"pydoca: the {name} process gave up: interrupted\n")
 
 
-@pytest.mark.parametrize(("side", "who"), [("host", "host"), ("dpu", "DPU")])
+@pytest.mark.parametrize(("side", "name"), [("host", "host"), ("dpu", "DPU")])
 @pytest.mark.parametrize(
     ("number", "text"), [(signal.SIGKILL, "was killed by SIGKILL"), (signal.SIGINT, "was interrupted")]
 )
-def test_the_front_end_names_the_process_that_ended(held, side, who, number, text):
+def test_the_front_end_names_the_process_that_ended(held, side, name, number, text):
     copy = held(by_hand=False)
     os.kill(copy.pids[side], number)
-    assert copy.ends()["front"] == (1, f"pydoca: the {who} process {text}\n")
+    assert copy.ends()["front"] == (1, f"pydoca: the {name} process {text}\n")
 
 
 @pytest.mark.parametrize(
@@ -420,7 +420,7 @@ def size_of_unnamed_file(pid: int, directory: Path) -> int:
 
 # ---- a half that sends other messages
 
-STRANGER = """
+OTHER_HALF = """
 import asyncio, sys
 import pydoca
 from pydoca import comch
@@ -447,17 +447,17 @@ asyncio.run(main(sys.argv[1], sys.argv[2:]))
 """
 
 
-def run_with_stranger(commands, side: str, path: Path, *words: str):
+def run_with_other_half(commands, side: str, path: Path, *words: str):
     """This half of a copy, with another program in place of the other half."""
     other = "dpu" if side == "host" else "host"
-    line = [sys.executable, "-P", "-c", STRANGER, other, *words]
-    stranger = subprocess.Popen(line, stdout=subprocess.PIPE, text=True, env=commands.env)
+    line = [sys.executable, "-P", "-c", OTHER_HALF, other, *words]
+    other_half = subprocess.Popen(line, stdout=subprocess.PIPE, text=True, env=commands.env)
     try:
         run = commands.run("copy", "--side", side, "--name", "strange", path)
-        told, _ = stranger.communicate(timeout=LIMIT)
+        told, _ = other_half.communicate(timeout=LIMIT)
     finally:
-        stranger.kill()
-        stranger.wait()
+        other_half.kill()
+        other_half.wait()
     return run, told
 
 
@@ -480,7 +480,7 @@ def run_with_stranger(commands, side: str, path: Path, *words: str):
     ],
 )
 def test_the_dpu_refuses_what_is_not_an_offer(commands, target, word, part):
-    run, told = run_with_stranger(commands, "dpu", target, word)
+    run, told = run_with_other_half(commands, "dpu", target, word)
     require_error(run, part, "host process")
     assert '"failure"' in told
 
@@ -495,7 +495,7 @@ def test_the_dpu_refuses_what_is_not_an_offer(commands, target, word, part):
     ],
 )
 def test_the_dpu_refuses_what_is_not_a_window(commands, target, word, part):
-    run, told = run_with_stranger(commands, "dpu", target, "encode(Offer('x', 5))", word)
+    run, told = run_with_other_half(commands, "dpu", target, "encode(Offer('x', 5))", word)
     require_error(run, part)
     assert '"failure"' in told
 
@@ -508,7 +508,7 @@ def test_the_dpu_refuses_what_is_not_a_window(commands, target, word, part):
     ],
 )
 def test_the_host_refuses_what_is_not_an_answer(commands, source, word, part):
-    run, told = run_with_stranger(commands, "host", source, word)
+    run, told = run_with_other_half(commands, "host", source, word)
     require_error(run, part, "DPU process")
     assert '"failure"' in told
 
@@ -516,7 +516,7 @@ def test_the_host_refuses_what_is_not_an_answer(commands, source, word, part):
 def test_the_host_compares_the_digest(commands, tmp_path):
     """The file is empty, so that no window has to be returned."""
     empty = make_file(tmp_path / "empty", 0)
-    run, told = run_with_stranger(commands, "host", empty, "encode(Report(0, '0' * 64))")
+    run, told = run_with_other_half(commands, "host", empty, "encode(Report(0, '0' * 64))")
     require_error(run, "0" * 64, "e3b0c44298fc1c14", "discarded")
     assert '"commit"' not in told
 

@@ -1,4 +1,4 @@
-"""`pydoca sync-event`: two real processes that signal each other, in every mode and whichever is first."""
+"""`pydoca sync-event`: two real processes that signal each other, in every mode, and started in either order."""
 
 import json
 import re
@@ -36,7 +36,7 @@ parent = "uplink"
 representor = "port_rep"
 """
 
-# The command; but it waits for ever where it would publish.
+# The command, but instead of publishing it waits for ever.
 HOLDING = """
 import asyncio, sys
 from pydoca.cli import main

@@ -66,7 +66,7 @@ def test_messages_of_a_server_that_hung_up_at_once_are_received(run, ends):
     run(main())
 
 
-def test_links_that_nobody_accepted_wait_in_order(run, ends):
+def test_links_that_were_not_accepted_wait_in_order(run, ends):
     async def main():
         async with pydoca.ProgressEngine() as pe, ends.server(pe) as server, contextlib.AsyncExitStack() as stack:
             for number in range(5):
@@ -180,7 +180,7 @@ def test_accept_ends_with_the_server(run, ends):
     run(main())
 
 
-def test_leaving_a_server_disconnects_everybody(run, ends):
+def test_leaving_a_server_disconnects_every_client(run, ends):
     async def main():
         async with pydoca.ProgressEngine() as pe:
             client = ends.client(pe)

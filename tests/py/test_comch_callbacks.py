@@ -1,4 +1,4 @@
-"""Comch by callbacks; and in threads and processes that it does not belong to."""
+"""Comch by callbacks; and in threads and processes that its objects do not belong to."""
 
 import asyncio
 import contextlib
@@ -108,7 +108,7 @@ def test_messages_can_be_sent_and_links_closed_in_callbacks(run, ends):
     run(main())
 
 
-# Whose it is.
+# The thread and the process that comch objects belong to.
 
 
 def test_links_belong_to_the_engines_thread(ends):

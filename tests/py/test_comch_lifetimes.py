@@ -1,4 +1,4 @@
-"""What keeps what of comch alive, and for how long."""
+"""The objects of comch keep one another alive as long as necessary."""
 
 import asyncio
 import gc
@@ -13,7 +13,7 @@ async def turns(count=20):
 
 
 def build(ends):
-    """An engine, a server, a client and both their connections, with messages that nobody received."""
+    """An engine, a server, a client and both their connections, with messages that were not received."""
     pe = pydoca.ProgressEngine()
     server, client = ends.server(pe), ends.client(pe)
     server.start()

@@ -1,4 +1,4 @@
-"""Comch between processes: real ones, that are killed and interrupted."""
+"""Comch between real processes, which are killed and interrupted."""
 
 import asyncio
 import contextlib
@@ -162,9 +162,9 @@ async def send_for_ever(link: comch.Connection) -> None:
 async def fails_with_the_peer(
     process: "subprocess.Popen[str]", link: comch.Connection, work: Callable[[comch.Connection], Awaitable[None]]
 ) -> None:
-    """Whatever the link waits for fails once the other process was killed."""
+    """Every wait of the link fails once the other process was killed."""
     waiting = asyncio.ensure_future(work(link))
-    await asyncio.sleep(0.1)  # so that the peer's socket, which it does not read, is full
+    await asyncio.sleep(0.1)  # the peer does not read its socket, which is full by now
     assert not waiting.done()
     process.kill()
     with pytest.raises(pydoca.ConnectionResetError):
@@ -182,7 +182,7 @@ def test_a_killed_client_is_noticed(scripts: Scripts, dpu: pydoca.Device, work: 
                 assert await asyncio.to_thread(line, process) == "connected"
                 accepting = asyncio.ensure_future(server.accept())
                 await fails_with_the_peer(process, link, work)
-                # The server goes on, and whoever waited for a connection gets the next one.
+                # The server goes on, and the accept() that waits gets the next connection.
                 scripts.start(PASSIVE_CLIENT)
                 assert (await accepting).is_connected
 
@@ -252,7 +252,7 @@ def test_ctrl_c_ends_every_wait(scripts: Scripts, what: str) -> None:
 
 
 def wait_until_asleep(pid: int) -> None:
-    """Until it sleeps, and has done nothing else for a while."""
+    """Waits until the process has slept for a while."""
     quiet = 0
     for _ in range(2000):
         quiet = quiet + 1 if state_of(pid) == "S" else 0
@@ -329,14 +329,14 @@ with pydoca.ProgressEngine() as pe, server(pe) as serving, client(pe) as link:
 
 
 def test_dropping_a_send_task_is_nothing_to_warn_of(scripts: Scripts) -> None:
-    """Not in development mode either: a failure would show in the connection's end."""
+    """Python's development mode does not warn either: a failure would show in the connection's end."""
     process = scripts.start(DROPPED, "-X", "dev")
     _, errors = process.communicate(timeout=30)
     assert (process.returncode, "dropped" in errors) == (0, False)
 
 
-def test_a_stopped_process_is_no_dead_one(scripts: Scripts, host: pydoca.Device) -> None:
-    """One that is held up keeps its connection, and gets what was sent meanwhile."""
+def test_a_stopped_process_is_not_dead(scripts: Scripts, host: pydoca.Device) -> None:
+    """A stopped process keeps its connection, and later receives the messages that were sent meanwhile."""
     process = scripts.start(
         """
         with pydoca.ProgressEngine() as pe, server(pe) as serving:

@@ -1,4 +1,4 @@
-"""Who gets a message, and what becomes of those who wait."""
+"""The receiver of each message, and receivers that wait."""
 
 import asyncio
 
@@ -43,7 +43,7 @@ def test_a_newcomer_does_not_overtake(run, ends):
             await turns()
             link.send(b"1")
             link.send(b"2")
-            # Delivered here: the one who waits is woken, but the newcomer looks before it runs.
+            # Delivers here. This wakes the waiting receiver, but the new one looks for messages before it runs.
             while served.recv_messages < 2:
                 served_engine(served).progress()
             second = await served.recv()
@@ -126,7 +126,7 @@ def test_the_end_of_the_link_ends_an_iteration(run, ends):
     run(main())
 
 
-def test_everybody_who_waits_learns_of_the_end(run, ends):
+def test_every_waiting_receiver_learns_of_the_end(run, ends):
     async def main():
         async with ends.linked() as (_, served, link):
             waiting = [asyncio.ensure_future(link.recv()) for _ in range(5)]

@@ -1,4 +1,4 @@
-"""The states of contexts, and who goes through them."""
+"""The states of contexts, and the transitions of each library."""
 
 import gc
 
@@ -12,7 +12,7 @@ from pydoca import ContextState, Status
 def device():
     with pydoca.open_device("03:00.0", side="dpu") as device:
         yield device
-        gc.collect()  # tests leave contexts to Python; those in cycles with their callbacks go now
+        gc.collect()  # tests drop contexts; this collects those in cycles with their callbacks
 
 
 @pytest.fixture

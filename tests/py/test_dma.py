@@ -211,7 +211,7 @@ def test_an_error_within_with_is_not_hidden_by_a_task_that_has_the_buf(rig):
 
 
 def test_memory_of_the_network_is_not_for_dma(rig):
-    """It is reached over a connection; the failed copy says so."""
+    """RDMA reaches it over a connection; the message of the failed copy says so."""
     shared = rig.device.mmap(bytearray(64), access="local_read_write|rdma_read")
     with rig.device.import_mmap(shared.export_rdma()) as remote:
         src = rig.inventory.get_by_data(remote)

@@ -1,4 +1,4 @@
-"""Every example does what it says it does."""
+"""Every example does what its description says."""
 
 import hashlib
 import subprocess

@@ -1,4 +1,4 @@
-"""Memory of one process, reached by another: pydoca's own and foreign memory."""
+"""Access of one process to the memory of another: pydoca's own and foreign memory."""
 
 import os
 import secrets
@@ -184,7 +184,7 @@ def test_another_fabric_has_no_such_exporter(export, copier):
 
 def test_importers_leave_nothing(export, copier):
     exporter = export()
-    copier.device.import_mmap(exporter.blob).close()  # whatever is made once, is made now
+    copier.device.import_mmap(exporter.blob).close()  # creates all objects that exist once per process
     before = sorted(os.listdir("/proc/self/fd"))
     for _ in range(3):
         with copier.device.import_mmap(exporter.blob) as remote:

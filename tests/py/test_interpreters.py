@@ -1,4 +1,4 @@
-"""Interpreters that pydoca cannot run in are told so, at once."""
+"""In interpreters that pydoca does not support, the import fails at once with the reason."""
 
 import shutil
 import subprocess
@@ -47,7 +47,7 @@ def test_an_isolated_interpreter_is_refused():
 
 
 def test_a_free_threaded_build_is_refused():
-    # What tells such a build from others is set here as it would be there.
+    # Sets the values that mark such a build.
     ended = run(sys.executable, "-c", "import sys; sys.abiflags = 't'; import pydoca")
     assert ended.returncode == 1
     assert f"ImportError: pydoca needs Python's GIL, and {sys.executable} is a free-threaded build" in ended.stderr

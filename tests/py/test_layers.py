@@ -77,12 +77,12 @@ def project_name(path: Path, name: str) -> str:
 
 
 def public_name(path: Path) -> str:
-    """Returns what ORDER calls a public header, such as backend/queue."""
+    """Returns the name of a public header in ORDER, such as backend/queue."""
     return str(path.relative_to(PUBLIC).with_suffix(""))
 
 
 def row_of(included: str) -> int:
-    """Returns the row of a public header as it is included; one that is none stands behind all."""
+    """Returns the row of a public header as it is included; another header comes after all rows."""
     return ROW.get(included.removeprefix("pydoca/").removesuffix(".hpp"), len(ORDER))
 
 
@@ -309,7 +309,7 @@ def folders_of(*roots: Path) -> Iterator[tuple[Path, list[Path]]]:
 
 
 def test_no_folder_is_too_large_to_be_looked_through():
-    known = {BACKENDS / "verbs", PUBLIC}  # rdma-core's words, and the public headers: one per noun
+    known = {BACKENDS / "verbs", PUBLIC}  # verbs' vocabulary, and the public headers: one per noun
     faults = [
         f"{folder.relative_to(ROOT)}: {len(files)} files"
         for folder, files in folders_of(ROOT / "cpp/include", SRC, BINDINGS, PACKAGE)

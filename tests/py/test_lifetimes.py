@@ -1,4 +1,4 @@
-"""Whatever is dropped in whatever order: memory stays while something shows it, and goes afterwards."""
+"""Objects may be dropped in any order: memory stays while an object shows it, and is freed afterwards."""
 
 import contextlib
 import copy
@@ -27,7 +27,7 @@ def make_array(size=64):
 @pytest.fixture(autouse=True)
 def eager_collector():
     before = gc.get_threshold()
-    gc.freeze()  # what was there before would cost time in every collection
+    gc.freeze()  # objects that exist already would cost time in every collection
     gc.set_threshold(1)
     yield
     gc.set_threshold(*before)
@@ -239,7 +239,7 @@ mmap = pydoca.open_device("pf0").mmap(names["Memory"](64))
     assert (result.returncode, result.stdout, result.stderr) == (0, "given back", "")
 
 
-# ---- objects that were never made whole
+# ---- objects whose constructor failed
 
 CLASSES = sorted((cls for cls in vars(_core).values() if type(cls) is type(_core.Buf)), key=lambda cls: cls.__name__)
 USES = [repr, hash, len, iter, memoryview, str, lambda made: made == made]
@@ -262,7 +262,7 @@ def test_an_object_that_init_never_saw_is_refused_by_all_its_methods(cls, subcla
         with contextlib.suppress(TypeError):
             begun = use(made)
             if hasattr(begun, "send"):
-                begun.send(None)  # what is awaited refuses when it begins
+                begun.send(None)  # the awaited object refuses at its start
     for name, attribute in inspect.getmembers_static(cls):
         if isinstance(attribute, property):
             with pytest.raises(TypeError, match=r"__init__\(\)"):
@@ -283,7 +283,7 @@ RECEIVING = """
 import gc
 import pydoca
 device = pydoca.open_device("p0")
-for _ in range(2):  # what the second one drops is the first one's
+for _ in range(2):  # the second round drops the objects of the first
     pe = pydoca.ProgressEngine()
     end, other = pydoca.Rdma(pe, device), pydoca.Rdma(pe, device)
     end.start()
@@ -308,6 +308,6 @@ while pe.num_inflight_tasks:
 
 @pytest.mark.parametrize("when", DROPPED)
 def test_a_context_is_dropped_while_it_receives(when):
-    """The engine goes back to it after the callback that was the last to know of it."""
+    """The engine uses the context again after the callback that dropped the last reference."""
     run = subprocess.run([sys.executable, "-c", RECEIVING + DROPPED[when]], capture_output=True, text=True, timeout=60)
     assert (run.returncode, run.stderr) == (0, "")

@@ -1,4 +1,4 @@
-"""pydoca.alloc and what it gives."""
+"""pydoca.alloc and its memory."""
 
 import gc
 import os

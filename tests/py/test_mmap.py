@@ -288,7 +288,7 @@ def test_inventories_that_have_gone_are_forgotten(p0):
     for _ in range(100):
         pydoca.BufInventory(1)
     mmap = p0.mmap(bytearray(64))
-    held = pydoca.BufInventory(3).get_by_addr(mmap)  # which keeps its inventory
+    held = pydoca.BufInventory(3).get_by_addr(mmap)  # the buf keeps its inventory
     with pytest.raises(pydoca.NotPermittedError, match=r"64 bytes at .* of a BufInventory of 3 elements;"):
         mmap.close()
     held.close()
@@ -417,7 +417,7 @@ class TestFreeCallback:
         memory = bytearray(8)
 
         def freed(given):
-            given.append(1)  # nothing holds its buffer any more
+            given.append(1)  # its buffer is no longer held
             calls.append(given)
 
         mmap = p0.mmap(memory, free_callback=freed)

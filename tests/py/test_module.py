@@ -58,7 +58,7 @@ def test_functions_check_their_stack(wanted):
 
 
 def test_calls_of_the_c_library_check_their_buffers():
-    # No symbol to look for: so far the compiler proves every call whose buffer it knows to be in bounds.
+    # There is no symbol to look for: the compiler proves every call in bounds whose buffer size it knows.
     assert _core.__fortify_level__ >= 2
 
 

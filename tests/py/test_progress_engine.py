@@ -1,4 +1,4 @@
-"""Progress, its notification handle, blocking waits, and what callbacks raise."""
+"""Progress, its notification handle, blocking waits, and exceptions in callbacks."""
 
 import asyncio
 import math

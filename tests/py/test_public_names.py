@@ -1,4 +1,4 @@
-"""What users can name does not change unnoticed: names of Python, and commands with their options."""
+"""Public names do not change unnoticed: names of Python, and commands with their options."""
 
 import difflib
 from pathlib import Path

@@ -18,7 +18,7 @@ import pytest
 from pydoca.cli.rdma_lab import _kernel, _tools
 from pydoca.cli.rdma_lab._errors import LabError
 
-BOOT = 120.0  # seconds that a guest gets to boot and to do something small, also on a busy machine
+BOOT = 120.0  # seconds in which a guest must boot and do something small, also on a busy machine
 
 
 @pytest.fixture(scope="module")

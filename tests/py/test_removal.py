@@ -1,4 +1,4 @@
-"""A device that is pulled out tells everybody who waits on it."""
+"""The removal of a device ends every wait on it."""
 
 import asyncio
 import contextlib

@@ -54,7 +54,7 @@ def interrupted(call):
     threading.Thread(target=send, daemon=True).start()
     try:
         call()
-        time.sleep(0)  # where a handler runs that could not run before
+        time.sleep(0)  # a pending handler runs here
     except KeyboardInterrupt:
         if time.monotonic() - sent > 0.2:
             os._exit(LATE)
@@ -62,7 +62,7 @@ def interrupted(call):
         os._exit(1 if sent else LATE)
     else:
         os.write(2, b"not interrupted")
-        os._exit(1 if sent else LATE)  # late: the wait was over before anybody interrupted it
+        os._exit(1 if sent else LATE)  # late: the wait was over before the signal came
 """
 
 CALLS = {
@@ -89,7 +89,7 @@ def leave():
 
 
 def run(script):
-    """Runs a script in a fabric of its own. Again when it was late, which a loaded machine may be; not for ever."""
+    """Runs a script in a fabric of its own. Repeats it a few times if it was late, as on a loaded machine."""
     for _ in range(4):
         environment = {**os.environ, "PYDOCA_FABRIC": f"test-{secrets.token_hex(8)}"}
         command = [sys.executable, "-c", SETUP + script]
@@ -270,7 +270,7 @@ else:
     sys.exit("the alarm was not heard")
 signal.signal(signal.SIGALRM, lambda *_: owner.send_signal(signal.SIGCONT))
 signal.setitimer(signal.ITIMER_REAL, 0.05)
-device.import_mmap(bytes.fromhex(blob)).close()  # a handler that raises nothing ends nothing
+device.import_mmap(bytes.fromhex(blob)).close()  # a handler that does not raise does not end the call
 """
     run_with_peers(script)
 

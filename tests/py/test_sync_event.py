@@ -10,8 +10,8 @@ import pytest
 import pydoca
 
 TOP = 2**64 - 1
-ENOUGH = 20.0  # seconds: for what must come
-SHORT = 0.01  # seconds: for what must not
+ENOUGH = 20.0  # seconds, for an event that must come
+SHORT = 0.01  # seconds, for an event that must not come
 
 LOCATIONS = [
     ("cpu", "cpu"),
@@ -363,7 +363,7 @@ def test_one_location_must_be_this_cpu(dev):
         pydoca.SyncEvent(dev, publisher="remote_pci", subscriber="remote_pci").start()
 
 
-# ---- memory of the user's
+# ---- memory of the user
 
 
 @pytest.mark.parametrize("make", [pydoca.alloc, bytearray], ids=["alloc", "bytearray"])

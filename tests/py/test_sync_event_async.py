@@ -12,7 +12,7 @@ import pydoca
 from pydoca import sim
 
 TOP = 2**64 - 1
-ENOUGH = 20.0  # seconds: for what must come
+ENOUGH = 20.0  # seconds, for an event that must come
 OPERATIONS = ["get", "notify_set", "notify_add", "wait_eq", "wait_neq"]
 WAITS = ["wait_eq", "wait_neq"]
 
@@ -547,7 +547,7 @@ def test_the_slot_of_a_cancelled_wait_is_free_at_once(run, make_running):
     async def main():
         await running.ctx.get()
         for _ in range(5):
-            with contextlib.suppress(TimeoutError):  # which, unlike pytest.raises, keeps no frame that has the task
+            with contextlib.suppress(TimeoutError):  # unlike pytest.raises, this keeps no frame that has the task
                 async with asyncio.timeout(0.01):
                     await running.ctx.wait_eq(1)
 
@@ -590,9 +590,9 @@ def test_the_error_of_a_wait_that_times_out_does_not_keep_its_task(run, running,
     made = Made(running.ctx)
 
     async def main():
-        if is_bound:  # otherwise the first await binds the engine to the loop, which takes another way
+        if is_bound:  # otherwise the first await binds the engine to the loop, on another path of the code
             await running.ctx.get()
-        # asyncio keeps the error behind this one until the coroutine suspends again.
+        # asyncio keeps the error that this one replaces until the coroutine suspends again.
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(0.01):
                 await wait(running.pe, made)
@@ -605,7 +605,7 @@ def test_the_error_of_a_wait_that_times_out_does_not_keep_its_task(run, running,
         gc.enable()
 
 
-def test_a_wait_that_nobody_awaits_can_be_cancelled(running):
+def test_a_wait_without_an_await_can_be_cancelled(running):
     task = running.ctx.wait_eq(1)
     task.cancel()
     with pytest.raises(pydoca.ShutdownError, match="cancelled"):

@@ -15,7 +15,7 @@ import pytest
 import pydoca
 
 # Seconds. The project's own limit for noticing the end of the other process is one; machines under load get more.
-ENOUGH = 20.0  # for what must come
+ENOUGH = 20.0  # for an event that must come
 
 DEVICES = {"host": "0b:00.0", "dpu": "03:00.0"}
 OTHER = {"host": "dpu", "dpu": "host"}
@@ -428,7 +428,7 @@ def test_an_import_that_fails_at_the_importer_is_no_death(start, own):
         os.close(free)
         resource.setrlimit(resource.RLIMIT_NOFILE, (free + 2, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
         try:
-            device.import_sync_event(blob)  # there is room for the connection, but not for what comes through it
+            device.import_sync_event(blob)  # a descriptor is free for the connection, but none for those it brings
         except pydoca.DocaError as error:
             say(f"{type(error).__name__}: {error}")
         sys.stdin.read()

@@ -1,4 +1,4 @@
-"""One engine, one thread, one process: what others get, and how they end."""
+"""One engine, one thread, one process: errors in other threads and processes, and the end of each."""
 
 import asyncio
 import os
@@ -16,12 +16,13 @@ SETUP = """
 import asyncio, gc, logging, os, signal, sys, threading, time
 import pydoca
 
-logging.getLogger("asyncio").setLevel(logging.ERROR)  # -X dev has it warn of callbacks that a busy machine slows down
+logging.getLogger("asyncio").setLevel(logging.ERROR)  # with -X dev asyncio warns of slow callbacks
 
-signal.alarm(20)  # a child that hangs dies of it, which the parent reports
-os.register_at_fork(after_in_child=lambda: signal.alarm(15))  # a child has none of its parent's
+signal.alarm(20)  # ends a child that hangs; the parent reports that
+os.register_at_fork(after_in_child=lambda: signal.alarm(15))  # a child does not inherit the alarm of its parent
 if "libasan" in os.environ.get("LD_PRELOAD", ""):
-    # AddressSanitizer's locks stay taken in the child: GCC 12's does not know of forks. A quiet parent has taken none.
+    # Locks of AddressSanitizer stay taken in the child, because that of GCC 12 does not handle forks. A parent without
+    # running threads has not taken any.
     os.register_at_fork(before=lambda: time.sleep(0.1))
 size = 1 << 20
 device = pydoca.open_device("03:00.0", side="dpu")
@@ -151,14 +152,14 @@ import atexit, types
 
 class Late:
     def __del__(self, sleep=time.sleep):
-        sleep(0.2)  # the interpreter is at its end, and the other thread gets what it asked for
+        sleep(0.2)  # the interpreter is at its end, and the other thread gets the GIL that it asked for
 
 sys.modules["late"] = types.ModuleType("late")
 sys.modules["late"].late = Late()
 
 @atexit.register
 def keep_busy():
-    sys.setswitchinterval(100)  # the other thread asks, and does not get it yet
+    sys.setswitchinterval(100)  # the other thread asks for the GIL, and does not get it yet
     end = time.monotonic() + 0.1
     while time.monotonic() < end:
         pass

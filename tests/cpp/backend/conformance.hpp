@@ -1,7 +1,8 @@
 #pragma once
 
 /// The requirements on every backend, tested through the engine. The tests are compiled once; a backend's own test file
-/// instantiates them with its subjects. A test that needs a capability which the device lacks is skipped, with the reason.
+/// instantiates them with its subjects. A test that needs a capability which the device lacks is skipped, with the
+/// reason.
 
 #include <pydoca/sync_event.hpp>
 

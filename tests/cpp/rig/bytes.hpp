@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-/// Fills and compares bytes by memset, memcmp and in units of eight bytes: with a sanitizer, loops over bytes would take
-/// most of a test's time.
+/// Fills and compares bytes by memset, memcmp and in units of eight bytes: with a sanitizer, loops over bytes would
+/// take most of a test's time.
 namespace pydoca {
 
 using Bytes = std::vector<std::byte>;

@@ -127,7 +127,7 @@ class RdmaRig {
     rdma->set_receive_dst_buf_list_len(
         std::min(8U, Rdma::max_receive_dst_buf_list_len(device->info(), RdmaTransport::rc)));
     if (!is_simulated()) {
-      rdma->set_connection_request_timeout(20'000);  // ms: a guest's processor is software, its machine may be loaded
+      rdma->set_connection_request_timeout(20'000);  // ms: a guest has an emulated CPU, and its machine may be loaded
     }
     pe->connect(rdma);
     inventory->start();
@@ -245,7 +245,8 @@ inline void connect_by_details(RdmaRig& one, RdmaRig& other, std::shared_ptr<Rdm
   other.rdma->connect(there->details(), *back);
 }
 
-/// Progresses every rig's engine until done(), and sleeps whenever there is nothing to do: a lost wake-up fails the test.
+/// Progresses every rig's engine until done(), and sleeps whenever there is nothing to do: a lost wake-up fails the
+/// test.
 inline bool run_until(std::initializer_list<RdmaRig*> rigs, const std::function<bool()>& done,
                       std::chrono::seconds limit = std::chrono::seconds(is_simulated() ? 20 : 60)) {
   using Clock = std::chrono::steady_clock;

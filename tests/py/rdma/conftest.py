@@ -34,7 +34,7 @@ class End:
 
     def rdma(self, pe: pydoca.ProgressEngine, **options: Any) -> pydoca.Rdma:
         usual: dict[str, Any] = {"permissions": "rdma_read|rdma_write|rdma_atomic", "max_num_connections": 4}
-        usual["connection_request_timeout"] = 20_000  # ms: a guest's processor is software, its machine may be loaded
+        usual["connection_request_timeout"] = 20_000  # ms: a guest has an emulated CPU, and its machine may be loaded
         return pydoca.Rdma(pe, self.device, **{**usual, **options})
 
     def mmap(self, memory: Any, access: str = ANY_ACCESS) -> pydoca.Mmap:
@@ -89,7 +89,7 @@ class Pair:
 def pair(rdma_names: tuple[str, str]) -> Iterator[Pair]:
     pair = Pair(rdma_names)
     yield pair
-    gc.collect()  # of what a test has dropped
+    gc.collect()  # collects the objects that a test has dropped
     pair.close()
 
 

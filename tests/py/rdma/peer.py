@@ -4,7 +4,7 @@ usage: peer.py DEVICE listen PORT accept|hold|leave|late
        peer.py DEVICE connect PORT ADDRESS
        peer.py DEVICE details
 
-It says a line when it has come so far, then serves its memory until it is killed. Its first message is the memory's
+It prints a line when it is ready, then serves its memory until it is killed. Its first message is the memory's
 blob. hold answers no request; leave disconnects and dies in the same moment; late maps its memory when connected, so
 that the system takes it away first.
 """

@@ -2,7 +2,7 @@
 
 pyverbs_peer.py listen|connect ADDRESS PORT
 
-It is told of memory (address, key, size; big endian), reads that, writes it back reversed, and says so.
+It receives an address, a key and a size (big endian), reads that memory, writes it back reversed, and sends a message.
 """
 
 import struct

@@ -1,4 +1,4 @@
-"""The device under test is one for programs that know nothing of pydoca: the ground that the other tests stand on."""
+"""The device under test works for programs without pydoca, which the other tests rely on."""
 
 import shutil
 import subprocess

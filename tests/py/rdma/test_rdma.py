@@ -1,4 +1,4 @@
-"""What an Rdma moves: messages, memory of the peer's, its words and its events."""
+"""The data that an Rdma moves: messages, the peer's memory, its words and its events."""
 
 import asyncio
 from functools import partial
@@ -80,7 +80,7 @@ def test_the_loop_goes_on_while_much_is_moved(pair, run):
                     await asyncio.sleep(0)
                     turns += 1
                 await write
-                del write  # and its bufs
+                del write  # drops its bufs, too
         assert turns > 5
 
     run(main())
@@ -321,7 +321,7 @@ def test_capabilities(pair):
 
 def test_the_limit_that_a_task_breaks_is_named_with_the_value(pair, run):
     a = pair.a
-    others = [info for info in pydoca.devices() if info.name != a.device.name]  # none where there is one device
+    others = [info for info in pydoca.devices() if info.name != a.device.name]  # empty if there is only one device
 
     def refused(text, call, *operands):
         with pytest.raises(pydoca.InvalidValueError) as info:

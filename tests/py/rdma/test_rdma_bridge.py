@@ -24,7 +24,7 @@ def test_a_truth_value_is_no_domain():
 
 def test_without_an_rdma_device_there_are_no_domains(rdma_names):
     if rdma_names[0] != "sim":
-        pytest.skip("there is a device, and nobody can tell whether a domain is at an address")
+        pytest.skip("with a device, pydoca cannot check whether a domain is at an address")
     with pytest.raises(pydoca.NotSupportedError, match="rdma-core"):
         rdma_bridge.open_dev_from_pd(1 << 20)
 
@@ -66,7 +66,7 @@ class Verbs:
         return attributes
 
     def memory(self, content):
-        """A region of pyverbs' own."""
+        """A region that pyverbs registered."""
         from pyverbs.mr import MR
 
         access = verbs_numbers.IBV_ACCESS_LOCAL_WRITE | verbs_numbers.IBV_ACCESS_REMOTE_WRITE
@@ -93,7 +93,7 @@ class Verbs:
         return self.move(verbs_numbers.IBV_WR_RDMA_READ, local, remote)
 
     def lent(self, mmap):
-        """A map of pydoca's as a queue pair of the domain sees it."""
+        """A map of pydoca, as a queue pair of the domain sees it."""
         return SimpleNamespace(
             addr=mmap.addr, size=mmap.len, key=rdma_bridge.get_mmap_mkey_from_pd(mmap, self.pd), mmap=mmap
         )
@@ -104,7 +104,7 @@ def verbs(pair, pyverbs_path, monkeypatch):
     monkeypatch.syspath_prepend(pyverbs_path)
     verbs = Verbs(pair.a.device.info)
     yield verbs
-    gc.collect()  # of what the test has dropped
+    gc.collect()  # collects the objects that the test has dropped
     verbs.context.close()
 
 

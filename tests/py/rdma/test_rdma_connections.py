@@ -1,4 +1,4 @@
-"""How connections of an Rdma come to be, are turned away, and end."""
+"""How connections of an Rdma begin, are rejected, and end."""
 
 import asyncio
 import gc
@@ -58,7 +58,7 @@ def test_a_request_is_rejected(pair, run, unused_port):
     run(main())
 
 
-def test_nobody_listens(pair, run, unused_port):
+def test_a_connection_to_a_port_without_a_listener(pair, run, unused_port):
     async def main():
         async with pydoca.ProgressEngine() as pe, pair.a.rdma(pe, connection_request_timeout=500) as a:
             with pytest.raises((pydoca.NotFoundError, pydoca.ConnectionAbortedError, pydoca.TimeOutError)):
@@ -88,7 +88,7 @@ def test_what_is_no_address_is_refused(pair, run, address):
 def test_giving_up_an_attempt_ends_it(pair, run, unused_port):
     async def main():
         async with pydoca.ProgressEngine() as pe, pair.a.rdma(pe) as a, pair.b.rdma(pe) as b:
-            with b.listen(unused_port):  # and nobody answers
+            with b.listen(unused_port):  # and does not accept
                 with pytest.raises(TimeoutError):
                     async with asyncio.timeout(0.05):
                         await a.connect(pair.b.address, unused_port)
@@ -140,7 +140,7 @@ def test_the_end_of_one_side_is_told_to_the_other(pair, run, unused_port):
             with pytest.raises(pydoca.NotConnectedError):
                 ba.send(None)
             assert b.connections == []
-            ab.disconnect()  # once more does nothing
+            ab.disconnect()  # a second call does nothing
             assert a.state is b.state is pydoca.ContextState.RUNNING
 
     run(main())
@@ -217,7 +217,7 @@ def test_a_step_of_listening_may_have_a_default(pair, run, unused_port):
             listener = b.listen(unused_port)
 
             async def step():
-                return await anext(listener, "nobody")
+                return await anext(listener, "end")
 
             waiting = asyncio.create_task(step())
             await asyncio.sleep(0.01)
@@ -232,7 +232,7 @@ def test_a_step_of_listening_may_have_a_default(pair, run, unused_port):
             await asyncio.sleep(0.01)
             listener.close()
             async with asyncio.timeout(20):
-                assert await waiting == "nobody"
+                assert await waiting == "end"
             assert given_up.cancelled()
 
     run(main())
@@ -250,7 +250,7 @@ def test_a_listener_shows_its_port(pair, run, unused_port):
 
 def test_a_request_that_was_given_up_is_not_handed_out(pair, run, unused_port, rdma_names):
     if rdma_names[1] != "sim":
-        pytest.skip("librdmacm tells that who requested has gone only when the request is answered")
+        pytest.skip("librdmacm reports that the client has gone only when the request is answered")
 
     async def main():
         async with pydoca.ProgressEngine() as pe, pair.a.rdma(pe) as a, pair.b.rdma(pe) as b:
@@ -304,7 +304,7 @@ def test_a_failed_task_ends_the_connection_and_stops_its_context_only(pair, run,
                     await asyncio.sleep(0.001)
             assert ab.failure is pydoca.Status.IO_FAILED
             if rdma_names[1] != "sim":
-                ba.disconnect()  # such a device hears of the end by its next task only
+                ba.disconnect()  # such a device learns of the end only by its next task
             await asyncio.wait_for(ba.ended(), 30)
             assert b.state is pydoca.ContextState.RUNNING
             a.start()

@@ -1,4 +1,4 @@
-"""A peer is killed in each state of a connection: whoever survives hears of it, gets everything back and goes on."""
+"""A peer is killed in each state of a connection: the survivor learns of it, gets all its memory back and continues."""
 
 import asyncio
 import contextlib
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.slow
 PROGRAM = Path(__file__).with_name("peer.py")
 SIZE = 1 << 20
 
-# What may become of a task, an attempt or a request when the peer has gone. Never a time-out of this side's own.
+# The possible results of a task, an attempt or a request when the peer has gone. A time-out of this side is not one.
 GONE = (
     pydoca.ConnectionResetError,
     pydoca.ConnectionAbortedError,
@@ -32,7 +32,7 @@ class Peer:
         self.process = process
 
     async def line(self):
-        """What it says next; the loop goes on meanwhile."""
+        """The next line of the peer; the loop runs meanwhile."""
         line = await asyncio.get_running_loop().run_in_executor(None, self.process.stdout.readline)
         assert line, self.process.communicate()[1]
         return line.split()
@@ -105,14 +105,14 @@ class Survivor:
         return tasks
 
     async def require_gone(self, tasks, ends=GONE):
-        """Every task ends, with success at first, then in a way that tells of the loss; returns how many did."""
+        """Every task ends, first with success, then with a status of the loss; returns the number of successes."""
         results = await asyncio.wait_for(asyncio.gather(*map(outcome, tasks), return_exceptions=True), self.patience)
         lost = [result for result in results if isinstance(result, BaseException)]
         assert all(isinstance(result, ends) for result in lost), lost
         return len(lost)
 
     async def require_loss(self, connection):
-        """It hears that the connection has ended, and goes on with another peer."""
+        """The survivor learns that the connection has ended, and continues with another peer."""
         await asyncio.wait_for(connection.ended(), self.patience)
         assert connection.failure is pydoca.Status.CONNECTION_RESET
         await self.require_use()
@@ -168,7 +168,7 @@ def test_the_client_dies_before_it_is_accepted(survive, answered):
             await peer.line()
             request = await listener.request()
             if answered == "before":
-                peer.signal(signal.SIGSTOP)  # so that it never hears
+                peer.signal(signal.SIGSTOP)  # so that it never learns of it
                 accepted = asyncio.ensure_future(accept(request))
                 await asyncio.sleep(0.1)
                 peer.kill()
@@ -226,7 +226,7 @@ def test_transfers_in_flight_come_back(survive, kind, link):
 
 
 def test_memory_that_goes_before_its_connection(survive):
-    """A device takes that for a mistake of this side, and the context stops; it can be started again."""
+    """A device cannot tell this from an error of this side, so the context stops; it can be started again."""
     ends = (*GONE, pydoca.IoFailedError)
 
     async def test(survivor):
@@ -249,7 +249,7 @@ def test_memory_that_goes_before_its_connection(survive):
 def test_sends_that_wait_come_back_and_receives_stay(survive):
     async def test(survivor):
         peer, connection, _ = await survivor.linked()
-        sends = [connection.send(survivor.end.data(b"nobody receives")) for _ in range(4)]
+        sends = [connection.send(survivor.end.data(b"no receive here")) for _ in range(4)]
         receive = survivor.rdma.receive(survivor.end.room(512))
         peer.kill()
         assert await survivor.require_gone(sends) == 4
@@ -266,20 +266,20 @@ def test_sends_that_wait_come_back_and_receives_stay(survive):
     survive(test)
 
 
-@pytest.mark.parametrize("who", ["survivor", "peer", "both"])
-def test_a_disconnection_is_under_way(survive, who):
+@pytest.mark.parametrize("sides", ["survivor", "peer", "both"])
+def test_a_disconnection_is_under_way(survive, sides):
     async def test(survivor):
         peer, connection, remote = await survivor.linked("leave")
         await peer.line()
         tasks = survivor.writes(connection, remote, 4)
-        if who == "survivor":
+        if sides == "survivor":
             peer.signal(signal.SIGSTOP)
             left = connection.disconnect()
             peer.kill()
             await asyncio.wait_for(left, survivor.patience)
         else:
             peer.tell()
-            if who == "both":
+            if sides == "both":
                 with contextlib.suppress(*GONE):
                     await asyncio.wait_for(connection.disconnect(), survivor.patience)
         await survivor.require_gone(tasks)

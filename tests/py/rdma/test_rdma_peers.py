@@ -1,4 +1,4 @@
-"""Connections with programs that know nothing of pydoca: one of pyverbs, and rdma-core's own examples."""
+"""Connections with programs that do not use pydoca: one of pyverbs, and rdma-core's own examples."""
 
 import asyncio
 import contextlib
@@ -44,7 +44,7 @@ async def accept(rdma, port):
 
 
 async def lend(end, connection, memory):
-    """Tells the peer where memory is, by which it reads and writes it."""
+    """Sends the peer the address and key of memory, so that the peer can read and write it."""
     mmap = end.mmap(memory)
     key = rdma_bridge.get_buf_mkey(end.data(mmap), end.device)
     await connection.send(end.data(struct.pack("!QIQ", mmap.addr, key, len(memory))))

@@ -1,4 +1,4 @@
-"""Numbers of <infiniband/verbs.h> and <rdma/rdma_cma.h>: where pyverbs has them differs between its versions."""
+"""Numbers of <infiniband/verbs.h> and <rdma/rdma_cma.h>: their module in pyverbs differs between its versions."""
 
 IBV_QPT_RC = 2
 IBV_MTU_1024 = 3

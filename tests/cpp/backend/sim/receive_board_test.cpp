@@ -75,8 +75,8 @@ TEST(ReceiveBoard, GoesOnAfterAPeerThatDiedBetweenTakingAndSayingSo) {
   EXPECT_TRUE(rig.board.is_taken_by(0, 5));
 }
 
-/// Takers and the owner that posts anew what is taken; everyone sleeps whenever the protocol lets it. Each receive is
-/// taken exactly once.
+/// Several threads take receives, and the owner posts each taken receive again. Each thread sleeps whenever the
+/// protocol lets it. Each receive is taken exactly once.
 TEST(ReceiveBoard, GivesEachReceiveOnceToManyTakersThatSleep) {
   constexpr std::uint64_t rounds = 20'000;
   constexpr std::uint32_t takers = 3;

@@ -193,10 +193,11 @@ TEST_F(ComchServer, AHostilePeerIsDroppedAlone) {
   Status status{};
   const detail::Fd garbled = sim::connect_to(address, status);  // garbage for a hello
   EXPECT_GT(::send(garbled.get(), "garbage", 7, 0), 0);
-  const detail::Fd silent = sim::connect_to(address, status);  // sends nothing
-  const detail::Fd too_long = sim::connect_to(address, status);    // a message longer than agreed
+  const detail::Fd silent = sim::connect_to(address, status);    // sends nothing
+  const detail::Fd too_long = sim::connect_to(address, status);  // a message longer than agreed
   sim::HelloFrame frame;
-  EXPECT_EQ(sim::send_frame(too_long.get(), sim::FrameKind::hello, sim::encode(identity.hello(), frame)), Status::success);
+  EXPECT_EQ(sim::send_frame(too_long.get(), sim::FrameKind::hello, sim::encode(identity.hello(), frame)),
+            Status::success);
   EXPECT_EQ(sim::send_frame(too_long.get(), sim::FrameKind::message, pattern(65)), Status::success);
   ASSERT_TRUE(run_until({server.engine.get()}, [&] {
     return server.events.turned_away == 1 && server.events.connected.size() == 2 && server.events.disconnected == 1;

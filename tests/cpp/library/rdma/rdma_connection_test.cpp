@@ -65,7 +65,8 @@ TEST_F(RdmaConnect, RefusesDetailsThatAreNone) {
     EXPECT_TRUE(status == Status::invalid_value || status == Status::unsupported_version) << place;
   }
   const NetMemory memory(b->device, 64);
-  EXPECT_EQ(thrown_by([&] { a->rdma->connect(memory.blob, *ab); }), Status::invalid_value) << "the blob of a memory map";
+  EXPECT_EQ(thrown_by([&] { a->rdma->connect(memory.blob, *ab); }), Status::invalid_value)
+      << "the blob of a memory map";
   EXPECT_EQ(thrown_by([&] { Mmap::create_from_export(a->device, good); }), Status::invalid_value);
   a->rdma->connect(good, *ab);
   EXPECT_TRUE(ab->is_connected()) << "the connection still works";
@@ -308,7 +309,8 @@ TEST_F(RdmaByAddress, ARequestWithoutAnAnswerTimesOut) {
   if (!is_simulated()) {  // the kernel reports it only when the request is answered
     EXPECT_EQ(thrown_by([&] { b->requests[0]->accept(); }), Status::connection_aborted);
   }
-  ASSERT_TRUE(run([&] { return b->rdma->connections().empty(); })) << "the request is gone with the client that made it";
+  ASSERT_TRUE(run([&] { return b->rdma->connections().empty(); }))
+      << "the request is gone with the client that made it";
   EXPECT_EQ(thrown_by([&] { b->requests[0]->accept(); }), Status::connection_aborted);
 }
 

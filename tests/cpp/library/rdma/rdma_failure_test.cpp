@@ -188,7 +188,8 @@ TEST_F(RdmaFailure, ARangeThatEndsBeyondTheMap) {
   Buf* buf = nullptr;
   EXPECT_EQ(a->inventory->get_by_addr(map, remote.addr(4000), 97, buf), Status::invalid_value);
   EXPECT_EQ(a->inventory->get_by_addr(map, remote.addr() - 1, 8, buf), Status::invalid_value);
-  EXPECT_EQ(a->inventory->get_by_addr(map, larger.addr(), 8, buf), Status::invalid_value) << "an address of another map";
+  EXPECT_EQ(a->inventory->get_by_addr(map, larger.addr(), 8, buf), Status::invalid_value)
+      << "an address of another map";
   EXPECT_EQ(a->inventory->get_by_addr(map, remote.addr(4096), ~std::uint64_t{0}, buf), Status::invalid_value);
   a->submit(&Rdma::write, *ab, a->data(*local, 0, 96), a->room(map, remote.addr(4000), 96));
   ASSERT_TRUE(run(1, 0));

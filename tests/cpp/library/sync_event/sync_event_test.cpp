@@ -77,7 +77,8 @@ TEST_F(SyncEventTest, NeedsOneLocationOfEachKind) {
   bare->add_publisher_location_cpu(dpu);
   EXPECT_EQ(thrown_by([&] { bare->start(); }), Status::invalid_value);
   EXPECT_EQ(thrown_by([&] { bare->add_publisher_location(Location::remote_pci); }), Status::already_exist);
-  EXPECT_EQ(thrown_by([&] { bare->add_subscriber_location_cpu(host); }), Status::invalid_value) << "a location on another device";
+  EXPECT_EQ(thrown_by([&] { bare->add_subscriber_location_cpu(host); }), Status::invalid_value)
+      << "a location on another device";
   bare->add_subscriber_location(Location::remote_pci);
   bare->start();
 }
