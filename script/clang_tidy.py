@@ -64,7 +64,7 @@ def included_files(path: Path) -> set[Path]:
 
 
 def size(path: Path) -> int:
-    """Returns the bytes of path and of what it includes of the project."""
+    """Returns the bytes of path and of the project's files that it includes."""
     return sum(file.stat().st_size for file in included_files(path))
 
 

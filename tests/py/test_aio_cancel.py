@@ -303,7 +303,7 @@ def test_a_shielded_wait_times_out_and_the_task_goes_on(run, rig):
 
 
 class Suspensions:
-    """Drives a coroutine, counts what it suspends for, and cancels its task at one of them."""
+    """Drives a coroutine, counts its suspensions, and cancels its task at one of them."""
 
     def __init__(self, coroutine: Coroutine[Any, Any, Any], cancel_at: int | None) -> None:
         self.coroutine = coroutine

@@ -203,7 +203,7 @@ def test_a_coroutine_that_is_driven_by_hand_comes_back(run, events):
 
 
 def make_eager_task(loop, coroutine, **options):
-    """As asyncio's own factory, which takes what uvloop passes it since Python 3.14 only."""
+    """The same as asyncio's own factory, which accepts uvloop's arguments only since Python 3.14."""
     return asyncio.Task(coroutine, loop=loop, **{**options, "eager_start": True})
 
 
@@ -224,7 +224,7 @@ def test_an_eager_task_comes_back(run, events):
 
 @pytest.fixture
 def turns():
-    """asyncio's own loop, and what counts its turns: its calls of select()."""
+    """asyncio's own loop, and a counter of its turns, that is of its calls of select()."""
     loop = asyncio.SelectorEventLoop()
     loop.set_debug(False)
     select = loop._selector.select

@@ -31,7 +31,7 @@ def records(caplog):
 
 
 def run(program, **environment):
-    """Runs a program in a fresh interpreter and returns what it printed and its standard error."""
+    """Runs a program in a fresh interpreter; returns its standard output and standard error."""
     result = subprocess.run(
         [sys.executable, "-c", program],
         env=os.environ | environment,

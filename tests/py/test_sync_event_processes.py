@@ -20,7 +20,7 @@ ENOUGH = 20.0  # for an event that must come
 DEVICES = {"host": "0b:00.0", "dpu": "03:00.0"}
 OTHER = {"host": "dpu", "dpu": "host"}
 
-# The other side: imports what stands in the command line, and executes the body.
+# The other side: imports the blobs of the command line, and executes the body.
 PEER = """
 import asyncio, sys, time
 import pydoca

@@ -92,7 +92,7 @@ inline int exit_code_of(pid_t child) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/// A forked process that runs body and exits with what it returns; made before this process has threads. Killed at the
+/// A forked process that runs body and exits with its result; made before this process has threads. Killed at the
 /// end.
 class ChildProcess {
  public:

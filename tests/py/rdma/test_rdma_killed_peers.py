@@ -59,7 +59,7 @@ def start(rdma_names, start_program):
 
 
 class Survivor:
-    """A running context, with what the test has submitted on it."""
+    """A running context, with the tasks that the test has submitted on it."""
 
     def __init__(self, end, rdma, start, port):
         self.end = end
@@ -305,7 +305,7 @@ def test_processes_that_are_killed_leave_nothing_open(survive):
         async with asyncio.timeout(survivor.patience):
             for _ in range(2):
                 await kill_a_peer()
-                while num_descriptors() > first:  # another thread closes what the killed peer had shared
+                while num_descriptors() > first:  # another thread closes the descriptors that the killed peer had shared
                     await asyncio.sleep(0.01)
 
     survive(test)

@@ -62,7 +62,7 @@ class SyncEventProcess : public SyncEventRigTest {
     pipe.write(event->export_to_remote_pci(*device));
     return event->wait_eq(99, all_bits, WaitMode::yield, watchdog) == Status::success ? 0 : 1;
   }
-  /// In a child: imports what the pipe brings, says so, and stays until it is killed.
+  /// In a child: imports the event from the pipe, confirms that, and stays until it is killed.
   static int import_and_stay(const Pipe& down, const Pipe& up) {
     const auto handle = SyncEvent::create_from_export(open_function("p0"), down.read());
     handle->start();
