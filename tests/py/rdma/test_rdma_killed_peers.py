@@ -305,7 +305,7 @@ def test_processes_that_are_killed_leave_nothing_open(survive):
         async with asyncio.timeout(survivor.patience):
             for _ in range(2):
                 await kill_a_peer()
-                while num_descriptors() > first:  # another thread closes the descriptors that the killed peer had shared
+                while num_descriptors() > first:  # another thread closes the shared descriptors
                     await asyncio.sleep(0.01)
 
     survive(test)
