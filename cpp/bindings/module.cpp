@@ -5,7 +5,7 @@
 
 namespace {
 
-/// How thoroughly the C library checks what it is called with; 0 where it was not asked to, or cannot.
+/// The level at which the C library checks its calls (_FORTIFY_SOURCE); 0 where the compiler does not check.
 #ifdef __USE_FORTIFY_LEVEL
 constexpr int fortify_level = __USE_FORTIFY_LEVEL;
 #else
@@ -15,7 +15,7 @@ constexpr int fortify_level = 0;
 }  // namespace
 
 PYBIND11_MODULE(_core, module) {
-  module.doc() = "The engine as Python sees it. Private: everything public is a name of pydoca.";
+  module.doc() = "The engine's Python bindings. Private: pydoca has the public names.";
   module.attr("__version__") = PYDOCA_VERSION;
   module.attr("__fortify_level__") = fortify_level;
   pydoca::bindings::install_interrupt_check();

@@ -160,7 +160,7 @@ def test_wait_sleeps_until_a_worker_of_the_device_has_finished(make_rig):
 
 
 def test_wait_gives_up_when_the_time_is_over():
-    with pydoca.ProgressEngine() as pe, pytest.raises(pydoca.TimeOutError, match="in vain"):
+    with pydoca.ProgressEngine() as pe, pytest.raises(pydoca.TimeOutError, match="the timeout has passed"):
         pe.wait(0.01)
 
 

@@ -656,5 +656,5 @@ def test_a_stop_of_an_await_keeps_nothing(running):
 
 
 def test_num_tasks_by_something_else_than_a_name(host):
-    with pydoca.ProgressEngine() as pe, pytest.raises(TypeError, match="1 is no name"):
+    with pydoca.ProgressEngine() as pe, pytest.raises(TypeError, match="1 is not the name"):
         pydoca.SyncEvent(host).as_context(pe, {1: 2})

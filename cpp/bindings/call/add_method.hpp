@@ -1,4 +1,4 @@
-/// Methods that one file adds to a class of another: Device.mmap() stands with memory maps.
+/// Adds methods to a class that another file binds: memory/bind_mmap.cpp adds Device.mmap().
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -7,7 +7,7 @@
 
 namespace pydoca::bindings {
 
-/// As class_::def, for a class that was bound before.
+/// Does what class_::def does, for a class that is bound already.
 template <class Function, class... Extra>
 void add_method(pybind11::handle type, const char* name, Function&& function, const Extra&... extra) {
   namespace py = pybind11;

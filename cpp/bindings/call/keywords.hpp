@@ -1,5 +1,5 @@
-/// Constructors with many keywords: they take them as py::kwargs, and their doc begins with the whole signature, from
-/// which present_methods() has the names that it checks and shows.
+/// Constructors with many keywords take them as py::kwargs. Their doc begins with the whole signature;
+/// present_methods() reads from it the names that it checks and shows.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -10,14 +10,14 @@
 
 namespace pydoca::bindings {
 
-/// The parts of a signature, without self, as the beginning of a doc.
+/// Joins the parts of a signature, without self, into the beginning of a doc.
 inline std::string signature(std::initializer_list<std::string_view> parts, std::string_view doc = "") {
   std::string text = "(";
   for (const std::string_view part : parts) text.append(text.size() == 1 ? "" : ", ").append(part);
   return text.append(")\n--\n\n").append(doc);
 }
 
-/// The keyword's value; None where it was not given.
+/// The keyword's value; None when the caller did not give it.
 inline pybind11::object keyword(const pybind11::kwargs& keywords, const char* name) {
   return keywords.contains(name) ? pybind11::object(keywords[name]) : pybind11::none();
 }

@@ -21,10 +21,10 @@ namespace {
 
 using Record = py::detail::function_record;
 
-/// Parameters without self.
+/// Without self.
 constexpr std::size_t max_parameters = 40;
 
-/// A function of pybind11's and what Python asks of a function. Lives as long as the program.
+/// A function of pybind11, with the attributes that Python reads from a function. Lives as long as the program.
 struct Method {
   PyObject ob_base;
   vectorcallfunc vectorcall;
@@ -34,8 +34,8 @@ struct Method {
   PyObject* module_name;
   PyObject* signature;
   PyObject* doc;
-  PyObject* called;                       ///< its name in errors: of a constructor, the class's
-  const std::vector<std::string>* names;  ///< of its parameters; null: pybind11 checks the arguments
+  PyObject* called;                       ///< its name in errors; for a constructor, the name of the class
+  const std::vector<std::string>* names;  ///< the names of its parameters; null: pybind11 checks the arguments
   std::size_t num_required;
   std::size_t num_positional;
   std::size_t num_bound;  ///< 1: the first argument is self
@@ -98,7 +98,7 @@ PyTypeObject make_type() {
   type.tp_name = "pydoca.method";
   type.tp_basicsize = sizeof(Method);
   type.tp_vectorcall_offset = offsetof(Method, vectorcall);
-  // Calls through an instance need no bound method.
+  // With this flag, a call through an instance creates no bound method.
   type.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR |
                   Py_TPFLAGS_DISALLOW_INSTANTIATION;
   type.tp_call = &PyVectorcall_Call;
@@ -120,12 +120,12 @@ struct Parameter {
   std::string value;  ///< the default as text; empty: it must be given
 };
 
-/// How a function is called.
+/// The way to call a function.
 struct Signature {
   std::vector<Parameter> parameters;
   std::size_t num_positional = 0;
-  bool is_complete = true;  ///< parameters are all that it takes
-  std::string text;         ///< as __text_signature__ has it
+  bool is_complete = true;  ///< the function takes no other parameters
+  std::string text;         ///< in the format of __text_signature__
   std::string doc;
 };
 
@@ -133,7 +133,7 @@ std::size_t num_fixed(const Record& record) {
   return record.nargs - (record.has_args ? 1U : 0U) - (record.has_kwargs ? 1U : 0U);
 }
 
-/// What is not a literal would keep inspect from reading the signature.
+/// inspect can read a signature only when every default is a literal; any other default becomes "...".
 std::string default_of(const py::detail::argument_record& argument) {
   if (!argument.value) return "";
   return argument.descr != nullptr && *argument.descr != '<' ? argument.descr : "...";
@@ -153,7 +153,7 @@ Signature signature_of_record(const Record& record) {
   return signature;
 }
 
-/// (a, b=1, *, c=None): the signature with which the doc begins.
+/// Parses the signature at the beginning of a doc, such as (a, b=1, *, c=None).
 Signature declared_signature(std::string_view doc) {
   constexpr std::string_view end = ")\n--\n\n";
   Signature signature;
@@ -197,7 +197,7 @@ Signature signature_of(const Record& record) {
   return signature;
 }
 
-/// What is not complete is left to pybind11.
+/// Without a complete list of parameters, pybind11 checks the arguments.
 void add_parameters(Method& method, const Signature& signature) {
   method.num_positional = max_parameters;
   if (!signature.is_complete) return;
@@ -212,7 +212,7 @@ void add_parameters(Method& method, const Signature& signature) {
 
 PyObject* text(const std::string& text) { return py::str(text).release().ptr(); }
 
-/// Null for what is not a function of pybind11's.
+/// Null unless function is one of pybind11's.
 py::object present(PyObject* function, const std::string& owner, const std::string& module_name) {
   const Record* const record = PyCFunction_Check(function) != 0 && PyCFunction_GET_SELF(function) != nullptr
                                    ? py::detail::function_record_ptr_from_PyObject(PyCFunction_GET_SELF(function))

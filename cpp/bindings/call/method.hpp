@@ -1,4 +1,4 @@
-/// The methods that pybind11 makes, as Python shows its own: with name, __qualname__ and inspect.signature(), and
+/// Makes pybind11's methods look like Python's own: they have a name, __qualname__ and inspect.signature(), and raise
 /// Python's TypeErrors for arguments that do not fit.
 #pragma once
 
@@ -6,7 +6,7 @@
 
 namespace pydoca::bindings {
 
-/// Replaces the functions and methods of the module and its classes. Once, when all of them are bound.
+/// Replaces the functions and methods of the module and its classes. Call it once, after all of them are bound.
 void present_methods(pybind11::module_& module);
 
 }  // namespace pydoca::bindings

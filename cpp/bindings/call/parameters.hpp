@@ -1,5 +1,5 @@
-/// What a method takes, and the TypeErrors of a call that gives something else. Their texts are Python's own, with the
-/// nearest name for a keyword that does not exist.
+/// The parameters of a method, and the TypeErrors for arguments that do not fit. The messages are Python's own; for an
+/// unknown keyword they add the nearest known name.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -9,7 +9,7 @@
 
 namespace pydoca::bindings {
 
-/// Names in order: the first num_required must be given, those from num_positional on by keyword only.
+/// The parameters in order. The caller must give the first num_required; those from num_positional on are keyword-only.
 struct Parameters {
   const char* method;
   std::span<const char* const> names;
@@ -17,8 +17,8 @@ struct Parameters {
   std::size_t num_positional;
 };
 
-/// Sorts the arguments of METH_FASTCALL | METH_KEYWORDS into values, one per name, null where nothing was given. Throws
-/// TypeError as Python would.
+/// Sorts the arguments of METH_FASTCALL | METH_KEYWORDS into values, one per name; null for an argument that the caller
+/// did not give. Throws TypeError as Python would.
 void sort_arguments(const Parameters& parameters, PyObject* const* args, Py_ssize_t num_args, PyObject* keywords,
                     std::span<PyObject*> values);
 

@@ -1,4 +1,4 @@
-/// Methods as CPython's own are made, for what is called so often that pybind11's dispatch would cost more than the
+/// Methods made as CPython makes its own, for calls so frequent that pybind11's dispatch would cost more than their
 /// work.
 #pragma once
 
@@ -14,7 +14,7 @@
 
 namespace pydoca::bindings {
 
-/// The first of the C++ objects in an instance of a bound class; null when __init__ was never called.
+/// The first C++ object in an instance of a bound class; null when __init__ was never called.
 inline void* first_value(PyObject* self) noexcept {
   const auto* instance = reinterpret_cast<const pybind11::detail::instance*>(self);
   if (instance->simple_layout) {
@@ -24,8 +24,8 @@ inline void* first_value(PyObject* self) noexcept {
   return made ? *instance->nonsimple.values_and_holders : nullptr;
 }
 
-/// cast<T&>(), which knows of classes made in Python and of several C++ objects in one. Throws TypeError when __init__
-/// was never called.
+/// Does what cast<T&>() does: it also handles classes made in Python, and instances with several C++ objects. Throws
+/// TypeError when __init__ was never called.
 template <class T>
 [[gnu::noinline]] T& cast_object_of(PyObject* self) {
   if (!pybind11::detail::is_holder_constructed(self)) {
@@ -34,8 +34,8 @@ template <class T>
   return pybind11::handle(self).cast<T&>();
 }
 
-/// The C++ object of an instance of a bound class T or one derived from it, as cast_object_of() at a fraction of its
-/// cost.
+/// The C++ object of an instance of T, or of a bound class derived from T. Does what cast_object_of() does at a
+/// fraction of its cost.
 template <class T>
 T& object_of(PyObject* self) {
   static const auto* const bound = reinterpret_cast<PyTypeObject*>(pybind11::type::of<T>().ptr());
@@ -44,7 +44,7 @@ T& object_of(PyObject* self) {
   return value != nullptr ? *static_cast<T*>(value) : cast_object_of<T>(self);
 }
 
-/// sort_arguments(), at once for the most frequent calls: those without keywords.
+/// Does what sort_arguments() does; fast for the most frequent calls, those without keywords.
 template <std::size_t num_names>
 std::array<PyObject*, num_names> arguments(const Parameters& parameters, PyObject* const* args, Py_ssize_t num_args,
                                            PyObject* keywords) {
@@ -58,7 +58,8 @@ std::array<PyObject*, num_names> arguments(const Parameters& parameters, PyObjec
   return values;
 }
 
-/// The C++ object of an argument that must be a T; wanted ("a pydoca.Buf") names it in the TypeError for another.
+/// The C++ object of an argument that must be a T. wanted ("a pydoca.Buf") names the type in the TypeError for any
+/// other.
 template <class T>
 T& argument_of(PyObject* value, const char* wanted) {
   static const auto* const bound = reinterpret_cast<PyTypeObject*>(pybind11::type::of<T>().ptr());
@@ -71,7 +72,7 @@ T& argument_of(PyObject* value, const char* wanted) {
   return cast_object_of<T>(value);
 }
 
-/// The truth of an argument such as submit, which is true where nothing was given.
+/// The truth value of an optional argument such as submit; true when the caller did not give it.
 inline bool is_true(PyObject* value) {
   const int truth = value == nullptr ? 1 : PyObject_IsTrue(value);
   if (truth < 0) throw pybind11::error_already_set();
@@ -80,25 +81,25 @@ inline bool is_true(PyObject* value) {
 
 using RawFunction = PyObject*(PyObject* self, PyObject* const* args, Py_ssize_t num_args, PyObject* keywords);
 
-/// An entry of a method table; doc begins with the signature that Python shows.
+/// An entry of a method table. doc begins with the signature that Python shows.
 inline PyMethodDef raw_method(const char* name, RawFunction* function, const char* doc) noexcept {
-  // CPython calls it by its real type, as the flags say.
+  // The flags tell CPython the real type of the function.
   const auto untyped = reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
   return {name, untyped, METH_FASTCALL | METH_KEYWORDS, doc};
 }
 
-/// A property whose getter and setter (null: it cannot be set) are PyGetSetDef's.
+/// A property with PyGetSetDef's getter and setter; a null setter makes it read-only.
 inline PyGetSetDef raw_property(const char* name, getter get, setter set, const char* doc) noexcept {
   return {name, get, set, doc, nullptr};
 }
 
-/// Gives the class these properties; they must live as long as the program.
+/// Adds the properties to the class. They must live as long as the program.
 void add_properties(pybind11::handle type, std::span<PyGetSetDef> properties);
 
-/// Gives the class these methods; they must live as long as the program.
+/// Adds the methods to the class. They must live as long as the program.
 void add_methods(pybind11::handle type, std::span<PyMethodDef> methods);
 
-/// call()'s result, a new reference; null with the Python error for what it throws.
+/// Returns the result of call(), a new reference. When call() throws, sets the Python error and returns null.
 template <class Call>
 PyObject* guarded(const Call& call) noexcept {
   try {
@@ -109,7 +110,7 @@ PyObject* guarded(const Call& call) noexcept {
   }
 }
 
-/// The same for a setter: 0, or -1 with the Python error.
+/// Runs call() for a setter: 0, or -1 with the Python error set.
 template <class Call>
 int guarded_setting(const Call& call) noexcept {
   try {

@@ -8,7 +8,7 @@ namespace py = pybind11;
 
 namespace {
 
-/// What pybind11 allocates with at the first use of such an object, and at no other time.
+/// pybind11 calls this allocator only for the first use of an object whose __init__() was never called.
 void* refuse(std::size_t /*size*/) {
   throw py::type_error("the object was made by __new__() alone; its __init__() was never called");
 }

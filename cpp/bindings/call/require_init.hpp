@@ -4,8 +4,8 @@
 
 namespace pydoca::bindings {
 
-/// Gives a TypeError to whoever uses an object of the module's classes that __new__ made and __init__ never saw.
-/// pybind11 would take raw memory for its C++ object. Call it once, when all classes are bound.
+/// Makes every use of an object that __new__() made without __init__() a TypeError, for all classes of the module.
+/// Without this, pybind11 would use raw memory as the C++ object. Call it once, after all classes are bound.
 void require_init(const pybind11::module_& module);
 
 }  // namespace pydoca::bindings

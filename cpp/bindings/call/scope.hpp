@@ -1,4 +1,4 @@
-/// What every owner is in a with statement.
+/// __enter__ and __exit__ of every class with a close().
 #pragma once
 
 #include <pydoca/status.hpp>
@@ -9,8 +9,8 @@
 
 namespace pydoca::bindings {
 
-/// Closes, for __exit__. The error of a block that failed is not hidden behind what still holds the object: whatever
-/// that is, the object goes with it.
+/// Closes self, for __exit__. When the block has failed, its error is raised, and an error of close() is dropped: self
+/// is then released together with the objects that still use it.
 template <class T>
 void leave(T& self, const pybind11::object& failure, const pybind11::object& /*value*/,
            const pybind11::object& /*traceback*/) {
@@ -19,11 +19,11 @@ void leave(T& self, const pybind11::object& failure, const pybind11::object& /*v
   } catch (const Error&) {
     if (failure.is_none()) throw;
   } catch (pybind11::error_already_set& error) {
-    if (failure.is_none() || !is_docas(error)) throw;  // a callback's own error is told
+    if (failure.is_none() || !is_docas(error)) throw;  // the error of a user's callback is always raised
   }
 }
 
-/// __enter__ calls T::enter(), which throws when there is nothing left to use.
+/// Binds __enter__ and __exit__. __enter__ calls T::enter(), which throws when self is closed.
 template <class Class>
 void bind_scope(Class& type) {
   using T = Class::type;

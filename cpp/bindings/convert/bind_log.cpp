@@ -20,7 +20,8 @@ py::tuple to_tuple(const log::Record& record) {
                         record.thread_id);
 }
 
-// What is logged while Python drains waits for the next turn: the loop is bounded.
+// Takes only the records that are there at the beginning: a thread that logs all the time cannot keep this loop
+// running.
 py::list pop(log::Ring& ring) {
   py::list records;
   log::Record record;
@@ -40,7 +41,7 @@ void bind_ring(py::module_& module) {
            }),
            "capacity"_a, py::kw_only(), "drop_newest"_a = false)
       .def("pop", pop,
-           "Takes the records that are there now: (family, level, source, text, realtime_ns, boottime_ns, "
+           "Takes the records that are in the queue now: (family, level, source, text, realtime_ns, boottime_ns, "
            "thread_id).")
       .def("__len__", &log::Ring::size)
       .def_property_readonly("capacity", &log::Ring::capacity)
@@ -55,7 +56,7 @@ void bind_sink(py::module_& module) {
   const auto set_lower = [](Sink& sink, std::uint32_t level) { sink.set_lower_limit(log::level_of(level)); };
   const auto set_upper = [](Sink& sink, std::uint32_t level) { sink.set_upper_limit(log::level_of(level)); };
   const auto set_sdk = [](Sink& sink, std::uint32_t level) { sink.set_sdk_level(log::level_of(level)); };
-  py::classh<Sink>(module, "LogSink", "Where messages of one family go, until close().")
+  py::classh<Sink>(module, "LogSink", "The destination of the messages of one family, until close().")
       .def_static("ring", open, "engine"_a, "ring"_a)
       .def("set_lower_limit", set_lower, "level"_a)
       .def("set_upper_limit", set_upper, "level"_a)
@@ -73,7 +74,8 @@ void bind_source(py::module_& module) {
   const auto log = [](const log::Source& source, std::uint32_t level, const std::string& text) {
     source.log(log::level_of(level), text);
   };
-  py::classh<log::Source>(module, "LogSource", "An application's source of messages, known while it lives.")
+  py::classh<log::Source>(module, "LogSource",
+                          "An application's source of messages. It is listed in log_sources() while it lives.")
       .def(py::init<std::string>(), "name"_a)
       .def_property_readonly("name", [](const log::Source& source) { return to_str(source.name()); })
       .def("log", log, "level"_a, "text"_a);

@@ -17,9 +17,10 @@ namespace py = pybind11;
 namespace {
 
 void bind_access(py::module_& module) {
-  py::native_enum<Access>(module, "Access", "enum.IntFlag",
-                          "What may be done to a memory map's range, and by whom. The local device may always read; "
-                          "PCI flags speak of the other side of the PCIe link, RDMA flags of a network peer.")
+  py::native_enum<Access>(
+      module, "Access", "enum.IntFlag",
+      "The operations on a memory map's range that devices and peers may do. The local device may always\n"
+      "read. PCI flags are for the other side of the PCIe link; RDMA flags are for network peers.")
       .value("LOCAL_READ_ONLY", Access::local_read_only)
       .value("LOCAL_READ_WRITE", Access::local_read_write)
       .value("RDMA_READ", Access::rdma_read)
@@ -33,12 +34,12 @@ void bind_access(py::module_& module) {
 
 void bind_functions(py::module_& module) {
   py::native_enum<PciFuncType>(module, "PciFuncType", "enum.IntEnum",
-                               "Physical function, virtual function or scalable function.")
+                               "The type of a function: physical function, virtual function or scalable function.")
       .value("PF", PciFuncType::pf)
       .value("VF", PciFuncType::vf)
       .value("SF", PciFuncType::sf)
       .finalize();
-  py::native_enum<RepFilter>(module, "RepFilter", "enum.IntFlag", "Which representors a list holds.")
+  py::native_enum<RepFilter>(module, "RepFilter", "enum.IntFlag", "The representors that a list contains.")
       .value("ALL", RepFilter::all)
       .value("NET", RepFilter::net)
       .value("EMULATED", RepFilter::emulated)
@@ -57,9 +58,10 @@ void require_known(const std::string& what, const std::vector<std::string>& word
 }
 
 void bind_submit_flags(py::module_& module) {
-  py::native_enum<SubmitFlags>(module, "SubmitFlags", "enum.IntFlag",
-                               "How a task is submitted. FLUSH posts it and every unposted one before it; without, it "
-                               "may stay unposted until the next flush.")
+  py::native_enum<SubmitFlags>(
+      module, "SubmitFlags", "enum.IntFlag",
+      "Flags of a submission. FLUSH posts the task and every task that is submitted and not yet posted.\n"
+      "Without FLUSH the task may stay unposted until the next flush.")
       .value("NONE", SubmitFlags::none)
       .value("FLUSH", SubmitFlags::flush)
       .value("OPTIMIZE_REPORTS", SubmitFlags::optimize_reports)
@@ -73,7 +75,7 @@ void bind_types(py::module_& module) {
   bind_functions(module);
   bind_submit_flags(module);
   module.def("require_known", &require_known, py::arg("what"), py::arg("words"), py::arg("known"),
-             "Raises InvalidValueError for the first word that is not known, with the nearest one that is.");
+             "Raises InvalidValueError for the first unknown word. The message has the nearest known word.");
 }
 
 }  // namespace pydoca::bindings

@@ -1,5 +1,4 @@
-/// One function per public header of the engine; module.cpp calls them in the order in which types need each
-/// other.
+/// One function per public header of the engine. module.cpp calls them in this order: a type is bound before its users.
 #pragma once
 
 #include <pybind11/pybind11.h>

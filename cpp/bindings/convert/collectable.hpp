@@ -4,7 +4,7 @@
 
 namespace pydoca::bindings {
 
-/// Visits a reference for Python's cycle collector; for use in traverse() of what collectable() is given.
+/// Visits a reference for Python's cycle collector; for the traverse() that collectable() needs.
 inline int visit_ref(const pybind11::object& object, visitproc visit, void* arg) {
   return object ? visit(object.ptr(), arg) : 0;
 }
@@ -19,16 +19,16 @@ int visit_refs(const Range& objects, visitproc visit, void* arg) {
   return 0;
 }
 
-/// Whether self has its C++ object: not after __new__ alone, and not while pybind11 makes it, when the collector may
-/// look at it already.
+/// Whether self has its C++ object. It has none after __new__ alone, nor while pybind11 constructs it; the collector
+/// may visit it already then.
 inline bool is_whole(PyObject* self) {
   const auto* const instance = reinterpret_cast<const pybind11::detail::instance*>(self);
   const bool laid_out = instance->simple_layout || instance->nonsimple.values_and_holders != nullptr;
   return laid_out && pybind11::detail::is_holder_constructed(self);
 }
 
-/// Lets the cycle collector see what T's instances, and those of bound subclasses, refer to: T has traverse(visit, arg)
-/// and clear(), virtual where subclasses have more.
+/// Shows the cycle collector the references of T's instances, and of instances of bound subclasses. T has
+/// traverse(visit, arg) and clear(); they are virtual when subclasses have more references.
 template <typename T>
 pybind11::custom_type_setup collectable() {
   return pybind11::custom_type_setup([](PyHeapTypeObject* heap_type) {

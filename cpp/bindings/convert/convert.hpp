@@ -1,4 +1,4 @@
-/// Between the engine's values and Python's, where pybind11 has no conversion of its own.
+/// Conversions between the engine's values and Python's, for types that pybind11 cannot convert.
 #pragma once
 
 #include <pydoca/status.hpp>
@@ -10,32 +10,32 @@
 
 namespace pydoca::bindings {
 
-/// Text of unknown origin (messages hold paths and peers' names); what is not UTF-8 is replaced, never
-/// refused.
+/// Converts text of unknown origin, such as a path or a peer's name. Bytes that are not UTF-8 are replaced; this never
+/// fails for them.
 [[nodiscard]] pybind11::str to_str(std::string_view text);
 
-/// An instance of the exception class that stands for status; a Python object, not yet raised.
+/// An instance of the exception class for status: a Python object, not raised.
 [[nodiscard]] pybind11::object to_exception(Status status, std::string_view message);
 
-/// Throws the same, for the data path's statuses; must not be called with success.
+/// Throws that exception, for the statuses of the data path. Must not be called with success.
 [[noreturn]] void raise(Status status, std::string_view message);
 
-/// The member of pydoca.Status.
+/// The member of pydoca.Status for status.
 [[nodiscard]] pybind11::object to_status(Status status);
 
-/// Throws the exception class of pydoca._errors that is called name, for those that share their status with another.
+/// Throws the exception class of that name in pydoca._errors, for classes that share their status with another class.
 [[noreturn]] void raise_named(const char* name, const std::string& message);
 
-/// Throws a Python exception that was made already.
+/// Throws a Python exception object.
 [[noreturn]] void raise(const pybind11::object& exception);
 
-/// Whether it is a DocaError.
+/// Whether error is a DocaError.
 [[nodiscard]] bool is_docas(const pybind11::error_already_set& error);
 
-/// Throws TypeError, naming the argument, unless callback is None or can be called.
+/// Throws TypeError with the argument's name, unless callback is None or callable.
 void require_callback(const pybind11::object& callback, const char* argument);
 
-/// Lets pydoca::Error leave a bound function as the exception class of its status.
+/// Translates a pydoca::Error that leaves a bound function into the exception class of its status.
 void translate_errors();
 
 }  // namespace pydoca::bindings

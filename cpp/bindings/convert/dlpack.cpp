@@ -16,7 +16,7 @@ namespace {
 
 constexpr dlpack::Version version{.major = 1, .minor = 0};
 
-/// A tensor with what it points to.
+/// A tensor with its shape.
 template <class Managed>
 struct Shared {
   Managed managed{};
@@ -25,7 +25,7 @@ struct Shared {
   std::shared_ptr<const void> owner;
 };
 
-/// Consumers rename the capsule when they take the tensor over; what was not taken goes with the capsule.
+/// A consumer that takes the tensor over renames the capsule. A capsule with its first name still owns the tensor.
 template <class Managed>
 void drop_untaken(PyObject* capsule) {
   if (PyCapsule_IsValid(capsule, Managed::capsule_name) == 0) return;
@@ -54,12 +54,12 @@ template <class Managed>
 py::capsule to_capsule(std::unique_ptr<Shared<Managed>> shared) {
   PyObject* const capsule = PyCapsule_New(&shared->managed, Managed::capsule_name, drop_untaken<Managed>);
   if (capsule == nullptr) throw py::error_already_set();
-  static_cast<void>(shared.release());  // the capsule's, or its taker's
+  static_cast<void>(shared.release());  // owned by the capsule, or by the consumer that took it over
   return py::reinterpret_steal<py::capsule>(capsule);
 }
 
 Bytes copy_of(const Bytes& bytes) {
-  // +1, as nothing can be pointed to in an array of none
+  // +1: an empty array would have no address
   const auto copy = std::shared_ptr<std::byte[]>(new std::byte[bytes.size + 1]);
   if (bytes.size != 0) std::memcpy(copy.get(), bytes.data, bytes.size);
   return {.data = copy.get(), .size = bytes.size, .readonly = false, .owner = copy};
@@ -67,10 +67,10 @@ Bytes copy_of(const Bytes& bytes) {
 
 void check(const DlpackRequest& request) {
   if (!request.stream.is_none()) {
-    raise(Status::invalid_value, "DLPack: stream must be None, as the memory is the CPU's");
+    raise(Status::invalid_value, "DLPack: stream must be None, because this is CPU memory");
   }
   if (request.device && *request.device != std::pair<int, int>(dlpack::device_cpu, 0)) {
-    throw py::buffer_error("DLPack: the memory is the CPU's, device (1, 0), and is not moved elsewhere");
+    throw py::buffer_error("DLPack: this is CPU memory, device (1, 0), and cannot be moved to another device");
   }
 }
 
@@ -89,8 +89,8 @@ py::capsule dlpack_capsule(Bytes bytes, const DlpackRequest& request) {
   }
   if (bytes.readonly) {
     throw py::buffer_error(
-        "DLPack: the memory is read-only, which only versions from 1.0 can say; ask with "
-        "max_version=(1, 0), or take numpy.frombuffer");
+        "DLPack: the memory is read-only, and only DLPack 1.0 and later can express this; ask with max_version=(1, 0), "
+        "or use numpy.frombuffer");
   }
   return to_capsule(share<dlpack::ManagedTensor>(std::move(bytes)));
 }

@@ -1,4 +1,4 @@
-/// DLPack's structures, as its stable ABI lays them out (versions 0.x, unversioned, and 1.x).
+/// DLPack's structures in the layout of its stable ABI (versions 0.x, unversioned, and 1.x).
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,7 @@ struct Tensor {
   std::uint64_t byte_offset;
 };
 
-/// In a capsule called "dltensor".
+/// The content of a capsule called "dltensor".
 struct ManagedTensor {
   static constexpr const char* capsule_name = "dltensor";
   Tensor tensor;
@@ -44,7 +44,7 @@ struct ManagedTensor {
   void (*deleter)(ManagedTensor* self);
 };
 
-/// In a capsule called "dltensor_versioned".
+/// The content of a capsule called "dltensor_versioned".
 struct ManagedTensorVersioned {
   static constexpr const char* capsule_name = "dltensor_versioned";
   Version version;

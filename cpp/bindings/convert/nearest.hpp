@@ -6,7 +6,7 @@
 
 namespace pydoca::bindings {
 
-/// The one of known that word may have been meant to be; empty when none is near.
+/// The entry of known that is most similar to word; empty when none is similar enough.
 std::string nearest_to(std::string_view word, const std::vector<std::string_view>& known);
 
 }  // namespace pydoca::bindings

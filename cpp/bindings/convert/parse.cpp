@@ -86,7 +86,7 @@ auto find_all(const Names& names, std::string_view what, std::string_view text) 
   return static_cast<Enum>(mask);
 }
 
-/// An enumerator, an int when numbers are taken, or text, for which parse is called.
+/// An enumerator, an int when numbers are allowed, or text, which parse() converts.
 template <class Enum, class Parse>
 Enum to_enum(py::handle value, std::string_view what, const Parse& parse) {
   if (py::isinstance<py::str>(value)) return parse(to_utf8(value));
@@ -95,7 +95,7 @@ Enum to_enum(py::handle value, std::string_view what, const Parse& parse) {
 }
 
 [[noreturn]] void refuse_address(std::string_view kind, std::string_view text, std::string_view example) {
-  raise(Status::invalid_value, py::str("{!r} is no {} address; write it as {}")
+  raise(Status::invalid_value, py::str("{!r} is not a {} address; write it as {}")
                                    .format(to_str(text), to_str(kind), to_str(example))
                                    .cast<std::string>());
 }
@@ -116,7 +116,7 @@ void refuse_type(std::string_view what, std::string_view wanted, py::handle valu
 
 std::string to_task_name(py::handle name) {
   if (!py::isinstance<py::str>(name)) {
-    throw py::type_error(py::str("num_tasks: {!r} is no name of a task").format(name).cast<std::string>());
+    throw py::type_error(py::str("num_tasks: {!r} is not the name of a task").format(name).cast<std::string>());
   }
   return to_utf8(name);
 }
@@ -154,7 +154,7 @@ py::int_ to_index(py::handle value, std::string_view what) {
   return py::reinterpret_steal<py::int_>(index);
 }
 
-/// Null, with nothing set, for what is no int of that range.
+/// Null, without a Python error, unless value is an int in that range.
 std::optional<std::uint64_t> find_u64(py::handle value) {
   const std::uint64_t result = PyLong_AsUnsignedLongLong(value.ptr());
   if (result != ~std::uint64_t{0} || PyErr_Occurred() == nullptr) [[likely]] {
@@ -167,7 +167,7 @@ std::optional<std::uint64_t> find_u64(py::handle value) {
 }  // namespace
 
 std::uint64_t to_u64(py::handle value, std::string_view what) {
-  // Nearly always an int, which needs no conversion to one.
+  // The fast path: value is nearly always an int.
   if (const auto result = find_u64(value)) [[likely]] {
     return *result;
   }

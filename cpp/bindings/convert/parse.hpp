@@ -1,5 +1,5 @@
-/// What users write as text: the names of enumerators and addresses. Everything here throws invalid_value for what it
-/// does not know, with the nearest name that it does.
+/// Parses the text that users write: names of enumerators, and addresses. Every function here throws invalid_value for
+/// an unknown name; the message has the nearest known name.
 #pragma once
 
 #include <pydoca/sync_event.hpp>
@@ -17,31 +17,31 @@
 
 namespace pydoca::bindings {
 
-/// Throws invalid_value: what (such as "access") is called word, which is none of known.
+/// Throws invalid_value: word is not one of known. what, such as "access", names the argument in the message.
 [[noreturn]] void refuse_word(std::string_view what, std::string_view word, const std::vector<std::string_view>& known);
 
-/// Throws TypeError: what must be wanted (such as "a str"), and value is something else.
+/// Throws TypeError: the argument called what must be wanted (such as "a str"), and is value.
 [[noreturn]] void refuse_type(std::string_view what, std::string_view wanted, pybind11::handle value);
 
-/// A str as UTF-8; UnicodeEncodeError, which is a ValueError, for what has no UTF-8.
+/// A str as UTF-8. Throws UnicodeEncodeError, a ValueError, for text that UTF-8 cannot encode.
 std::string to_utf8(pybind11::handle text);
 
-/// A key of num_tasks; TypeError unless it is a str.
+/// A key of num_tasks. Throws TypeError unless it is a str.
 std::string to_task_name(pybind11::handle name);
 
-/// A bool; TypeError for what is merely true or false. what names it in the error.
+/// A bool. Throws TypeError for any other type; what names the argument in the error.
 bool to_bool(pybind11::handle value, std::string_view what);
 
-/// An integer (anything with __index__) in 0..2^64-1; what names it in the error.
+/// An integer (any object with __index__) in 0..2^64-1. what names the argument in the error.
 std::uint64_t to_u64(pybind11::handle value, std::string_view what);
 
-/// A count or number in least..most, and no bool, which is neither: TypeError.
+/// A count or number in least..most. Throws TypeError for a bool.
 std::uint32_t to_u32(pybind11::handle value, std::string_view what, std::uint32_t least = 0,
                      std::uint32_t most = UINT32_MAX);
 
-/// An Access, an int, or text such as "local_read_write|pci_read_only"; a TypeError for anything else.
+/// An Access, an int, or text such as "local_read_write|pci_read_only". Throws TypeError for any other type.
 Access to_access(pybind11::handle value);
-/// In the form that to_access() takes.
+/// The access as text that to_access() takes.
 std::string to_text(Access access);
 
 /// A Side, "host", "dpu" or None.
@@ -55,7 +55,7 @@ RepFilter to_rep_filter(pybind11::handle value);
 PciFuncType to_func_type(std::string_view text);
 std::string_view to_text(PciFuncType type) noexcept;
 
-/// A SyncEventLocation, or its name, such as "remote_pci"; what names it in the error.
+/// A SyncEventLocation, or its name, such as "remote_pci". what names the argument in the error.
 SyncEventLocation to_location(pybind11::handle value, std::string_view what);
 std::string_view to_text(SyncEventLocation location) noexcept;
 
@@ -70,9 +70,9 @@ void from_text(std::string_view text, MacAddr& address);
 void from_text(std::string_view text, Ipv4Addr& address);
 void from_text(std::string_view text, Ipv6Addr& address);
 
-/// 256, 512, 1024, 2048 or 4096 bytes.
+/// An MTU: 256, 512, 1024, 2048 or 4096 bytes.
 MtuSize to_mtu(pybind11::handle bytes);
-/// As a number of bytes.
+/// The MTU in bytes.
 std::uint32_t to_bytes(MtuSize mtu) noexcept;
 
 }  // namespace pydoca::bindings

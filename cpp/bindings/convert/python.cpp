@@ -13,7 +13,7 @@ namespace py = pybind11;
 
 namespace {
 
-/// Never destroyed: its objects end with the interpreter.
+/// Never destroyed: the interpreter's end frees its objects.
 std::map<std::string, py::object, std::less<>>& attached() {
   static auto& objects = *new std::map<std::string, py::object, std::less<>>;
   return objects;

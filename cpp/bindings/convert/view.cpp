@@ -14,16 +14,16 @@ namespace py = pybind11;
 
 namespace {
 
-/// The type's name and what a user may give instead.
+/// The name of the object's type, with a hint for the types that have one.
 std::string not_a_buffer(py::handle object) {
   return py::str(
-             "memory must have the buffer protocol (bytes, bytearray, a NumPy array, mmap.mmap, pydoca.alloc(n)), "
-             "and {!r} has not")
+             "memory must have the buffer protocol (bytes, bytearray, a NumPy array, mmap.mmap, pydoca.alloc(n)), and "
+             "{!r} does not")
       .format(py::type::handle_of(object).attr("__name__"))
       .cast<std::string>();
 }
 
-/// Also while the interpreter takes its modules apart, when it counts as no longer initialized; false once it is gone.
+/// Whether the interpreter exists. True also while it finalizes, although Python then says it is not initialized.
 bool has_gil() noexcept {
   PyThreadState* const own = PyGILState_GetThisThreadState();
 #if PY_VERSION_HEX >= 0x030D0000
@@ -33,7 +33,7 @@ bool has_gil() noexcept {
 #endif
 }
 
-/// Whether a thread without the GIL can get it.
+/// Whether a thread without the GIL can take it.
 bool can_take_gil() noexcept {
   if (Py_IsInitialized() == 0) return false;
 #if PY_VERSION_HEX >= 0x030D0000
@@ -61,10 +61,10 @@ std::shared_ptr<const HeldBuffer> HeldBuffer::of(py::handle object) {
 void HeldBuffer::let_go(HeldBuffer* held) noexcept {
   std::optional<py::gil_scoped_acquire> gil;
   if (!has_gil()) {
-    if (!can_take_gil()) return;  // its memory goes with the process
+    if (!can_take_gil()) return;  // the end of the process frees the memory
     gil.emplace();
   }
-  const py::error_scope error;  // releasing may run a destructor in Python
+  const py::error_scope error;  // the release may run a destructor in Python
   PyBuffer_Release(&held->view_);
   delete held;
 }

@@ -1,4 +1,4 @@
-/// Bytes as Python sees them, both ways: the buffer protocol, __array_interface__ and DLPack out, any buffer in.
+/// Bytes as Python sees them. Output: the buffer protocol, __array_interface__ and DLPack. Input: any buffer.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -11,7 +11,7 @@
 
 namespace pydoca::bindings {
 
-/// Bytes that a view shows. Each view has a share of the owner.
+/// The bytes of a view. Each view has a share of their owner.
 struct Bytes {
   void* data = nullptr;
   std::size_t size = 0;
@@ -19,11 +19,11 @@ struct Bytes {
   std::shared_ptr<const void> owner;
 };
 
-/// The memory of a Python object with the buffer protocol, held until the last owner lets go: that needs no GIL, and
-/// does nothing once the interpreter is gone.
+/// The memory of a Python object with the buffer protocol, held until the last owner releases it. The release may come
+/// from a thread without the GIL; it does nothing once the interpreter is gone.
 class HeldBuffer {
  public:
-  /// A TypeError without the buffer protocol, invalid_value unless C-contiguous.
+  /// Throws TypeError for an object without the buffer protocol, invalid_value unless it is C-contiguous.
   static std::shared_ptr<const HeldBuffer> of(pybind11::handle object);
 
   HeldBuffer(const HeldBuffer&) = delete;
@@ -43,21 +43,21 @@ class HeldBuffer {
 
 /// Fills view for exporter; for bf_getbuffer. Returns -1 with a Python error set.
 int fill_view(PyObject* exporter, Py_buffer* view, int flags, Bytes bytes);
-/// For bf_releasebuffer, of what fill_view() filled.
+/// Releases a view that fill_view() filled; for bf_releasebuffer.
 void release_view(PyObject* exporter, Py_buffer* view) noexcept;
-/// Sets the Python error that stands for the exception being handled.
+/// Sets the Python error for the C++ exception that is being handled.
 void set_python_error() noexcept;
 
 pybind11::dict array_interface(const Bytes& bytes);
 
-/// What DLPack's consumer asks for.
+/// The arguments of a DLPack consumer.
 struct DlpackRequest {
-  pybind11::object stream;                         ///< must be None: this memory is the CPU's
-  std::optional<std::pair<int, int>> max_version;  ///< none: the unversioned capsule
-  std::optional<std::pair<int, int>> device;       ///< (1, 0), the CPU, is what there is
+  pybind11::object stream;                         ///< must be None, because this is CPU memory
+  std::optional<std::pair<int, int>> max_version;  ///< nullopt: the unversioned capsule
+  std::optional<std::pair<int, int>> device;       ///< only (1, 0), the CPU, is supported
   bool copy = false;
 };
-/// A capsule; a BufferError for what cannot be given (read-only memory needs a versioned capsule).
+/// A DLPack capsule. Throws BufferError when it cannot be made (read-only memory needs a versioned capsule).
 pybind11::capsule dlpack_capsule(Bytes bytes, const DlpackRequest& request);
 
 template <class T>
@@ -71,8 +71,8 @@ int get_view(PyObject* self, Py_buffer* view, int flags) {
   }
 }
 
-/// The attributes of a class with bytes_of(const T&) that array libraries look for. An address that was handed out as a
-/// number, by __array_interface__, must hold as long as the object: pin(T&, owner) sees to it.
+/// Adds the attributes that array libraries read, to a class with bytes_of(const T&). __array_interface__ gives out an
+/// address as a number, which must stay valid as long as the object: pin(T&, owner) ensures that.
 template <class Class>
 void bind_array_protocols(Class& type) {
   using T = Class::type;
@@ -94,7 +94,7 @@ void bind_array_protocols(Class& type) {
       "The bytes as a DLPack tensor of uint8 on the CPU, which keeps the memory alive.");
 }
 
-/// For custom_type_setup: the buffer protocol of a class with bytes_of(const T&).
+/// For custom_type_setup: adds the buffer protocol to a class with bytes_of(const T&).
 template <class T>
 void set_view_slots(PyHeapTypeObject* type) {
   type->as_buffer.bf_getbuffer = get_view<T>;

@@ -11,7 +11,7 @@ using namespace py::literals;
 
 namespace {
 
-/// What Python has no class of its own for is seen in its plain form.
+/// Converts values without a Python class of their own to plain Python.
 template <class T, class Field>
 void bind_field(py::classh<T>& type, const char* name, Field T::* field, const char* doc) {
   if constexpr (std::is_same_v<Field, MtuSize>) {
@@ -21,14 +21,14 @@ void bind_field(py::classh<T>& type, const char* name, Field T::* field, const c
   }
 }
 
-/// A read-only property for each field; equality, hash and representation by the plain form.
+/// Binds a read-only property for each field. Equality, hash and repr() use the plain form.
 template <class T>
 void bind_fields(py::module_& module, const char* name, const char* doc) {
   py::classh<T> type(module, name, doc);
   each_field(std::type_identity<T>(), [&](const char* field_name, auto field, const char* field_doc) {
     bind_field(type, field_name, field, field_doc);
   });
-  type.def("to_dict", [](const T& self) { return to_plain(self); }, "Its fields as plain Python, fit for JSON.");
+  type.def("to_dict", [](const T& self) { return to_plain(self); }, "The fields as plain Python, fit for JSON.");
   type.def("__eq__", [](const T& self, py::handle other) -> py::object {
     if (!py::isinstance<T>(other)) return py::reinterpret_borrow<py::object>(Py_NotImplemented);
     return py::bool_(to_plain(self).equal(to_plain(other.cast<const T&>())));
@@ -46,16 +46,17 @@ void bind_capabilities(py::module_& module) {
       "The limits of a DMA engine: bytes per task, elements of a list (1: no lists), tasks of a context.");
   bind_fields<ComchCapabilities>(
       module, "ComchCapabilities",
-      "Which ends of a comch a function can be, and limits: lengths in bytes (of the name with its NUL), queues and "
-      "clients in numbers.");
+      "Whether a function can be a comch server or a client, and the limits: lengths in bytes (the name's\n"
+      "with its NUL), queues and clients in numbers.");
   bind_fields<SyncEventCapabilities>(
       module, "SyncEventCapabilities",
-      "To where a function's sync events can be exported and from where imported, whether it has wait tasks, and how "
-      "many tasks of each kind a context may have.");
+      "The places to which a function's sync events can be exported and from which they can be imported,\n"
+      "whether it has wait tasks, and how many tasks of each kind a context may have.");
   bind_fields<RdmaCapabilities>(
       module, "RdmaCapabilities",
       "The limits of a device's RDMA: queues and lists in numbers, messages and packets (max_mtu) in bytes.");
-  bind_fields<Capabilities>(module, "Capabilities", "What a function can do; an engine that is not there is None.");
+  bind_fields<Capabilities>(module, "Capabilities",
+                            "The capabilities of a function. The field of an engine that the function lacks is None.");
 }
 
 }  // namespace pydoca::bindings

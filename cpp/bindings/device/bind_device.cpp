@@ -39,7 +39,7 @@ py::str selector_text(const char* format, const DeviceInfo& info) {
 
 DeviceInfo make_info(const std::string& selector, const py::object& side, const std::optional<std::string>& pci_addr) {
   DeviceInfo info = find_requested({py::str(selector), to_side(side), std::nullopt});
-  // A repr's address may be empty, which is no address to compare with.
+  // The address in a repr may be empty; then it is not compared.
   if (pci_addr && *pci_addr != info.pci_addr() && !info.is_equal_pci_addr(*pci_addr)) {
     raise(Status::not_found,
           py::str("{!r} is at {}, not at {}").format(selector, info.pci_addr(), *pci_addr).cast<std::string>());
@@ -50,21 +50,25 @@ DeviceInfo make_info(const std::string& selector, const py::object& side, const 
 void bind_device_properties(py::classh<DeviceInfo>& type) {
   type.def_property_readonly("name", property(&DeviceProperties::name), "Unique on its side, such as \"p0\".")
       .def_property_readonly("pci_addr", property(&DeviceProperties::pci_addr),
-                             "In the long form, 0000:03:00.0; empty for a device in software, such as Soft-RoCE.")
-      .def_property_readonly("func_type", property(&DeviceProperties::func_type), "PF, VF or SF.")
+                             "In the long form, 0000:03:00.0; empty for a software device such as Soft-RoCE.")
+      .def_property_readonly("func_type", property(&DeviceProperties::func_type),
+                             "The type of the function: PF, VF or SF.")
       .def_property_readonly("side", property(&DeviceProperties::side),
-                             "The side of the PCIe link that it is on: HOST or DPU.")
-      .def_property_readonly("backend", property(&DeviceProperties::backend), "\"sim\" or \"verbs\".")
-      .def_property_readonly("profile", property(&DeviceProperties::profile), "The card, such as \"bluefield3\".")
+                             "The side of the PCIe link on which the function is: HOST or DPU.")
+      .def_property_readonly("backend", property(&DeviceProperties::backend),
+                             "The name of the backend: \"sim\" or \"verbs\".")
+      .def_property_readonly("profile", property(&DeviceProperties::profile),
+                             "The name of the card, such as \"bluefield3\".")
       .def_property_readonly("iface_name", property(&DeviceProperties::iface_name),
-                             "Its network interface; empty when it has none.")
+                             "The name of its network interface; empty when it has none.")
       .def_property_readonly("ibdev_name", property(&DeviceProperties::ibdev_name),
-                             "Its RDMA device; empty when it has none.")
-      .def_property_readonly("vuid", property(&DeviceProperties::vuid), "Unique among all functions; may be empty.")
-      .def_property_readonly("vhca_id", property(&DeviceProperties::vhca_id), "The number by which its card knows it.")
+                             "The name of its RDMA device; empty when it has none.")
+      .def_property_readonly("vuid", property(&DeviceProperties::vuid),
+                             "The unique identifier among all functions; may be empty.")
+      .def_property_readonly("vhca_id", property(&DeviceProperties::vhca_id), "The card's number for the function.")
       .def_property_readonly("active_rate", property(&DeviceProperties::active_rate), "In bit/s.")
       .def_property_readonly("capabilities", property(&DeviceProperties::capabilities),
-                             "What it can do, and its limits: a Capabilities.");
+                             "The Capabilities of the function: its engines and their limits.");
 }
 
 void bind_absent_properties(py::classh<DeviceInfo>& type) {
@@ -93,8 +97,8 @@ void bind_device_info(py::classh<DeviceInfo>& type) {
       .def(
           "why_unsupported",
           [](const DeviceInfo& info, const std::string& capability) { return support_of(info, capability).reason; },
-          "capability"_a, "Why the function does not have a capability; empty when it has.")
-      .def("to_dict", &to_dict, "All properties as plain Python, fit for JSON; what is absent is None.")
+          "capability"_a, "The reason why the function lacks a capability; empty when it has the capability.")
+      .def("to_dict", &to_dict, "All properties as plain Python, fit for JSON. A property without a value is None.")
       .def("__eq__",
            [](const DeviceInfo& one, py::handle other) -> py::object {
              if (!py::isinstance<DeviceInfo>(other)) return py::reinterpret_borrow<py::object>(Py_NotImplemented);
@@ -108,12 +112,12 @@ void bind_device_info(py::classh<DeviceInfo>& type) {
 
 void bind_device_life(py::classh<DeviceObject>& type) {
   type.def("close", &DeviceObject::close,
-           "Takes this opening back; closing again does nothing. Raises InUseError when it was the last opening and "
-           "memory maps, contexts or representors are on the device.")
-      .def_property_readonly("is_open", &DeviceObject::is_open, "False once this opening was closed.")
+           "Closes this opening of the device; idempotent. Raises InUseError when it is the last opening and\n"
+           "memory maps, contexts or representors use the device.")
+      .def_property_readonly("is_open", &DeviceObject::is_open, "False once this opening is closed.")
       .def_property_readonly(
           "removed", [](const DeviceObject& self) { return self.is_open() && self.shared()->removed(); },
-          "Whether the function has been pulled out; its operations fail.")
+          "Whether the function was removed; its operations then fail.")
       .def("__eq__",
            [](const DeviceObject& self, py::handle other) -> py::object {
              if (!py::isinstance<DeviceObject>(other)) return py::reinterpret_borrow<py::object>(Py_NotImplemented);
@@ -130,15 +134,15 @@ void bind_device_life(py::classh<DeviceObject>& type) {
 void bind_device_methods(py::classh<DeviceObject>& type) {
   const auto info = [](const DeviceObject& self) -> const DeviceInfo& { return self.shared()->info(); };
   type.def_property_readonly(
-          "info", [info](const DeviceObject& self) { return info(self); }, "Its DeviceInfo, as of the opening.")
+          "info", [info](const DeviceObject& self) { return info(self); }, "The DeviceInfo at the time of the opening.")
       .def_property_readonly(
           "name", [info](const DeviceObject& self) { return info(self).name(); }, "Unique on its side, such as \"p0\".")
       .def_property_readonly(
           "pci_addr", [info](const DeviceObject& self) { return info(self).pci_addr(); },
-          "In the long form, 0000:03:00.0; empty for a device in software, such as Soft-RoCE.")
+          "In the long form, 0000:03:00.0; empty for a software device such as Soft-RoCE.")
       .def_property_readonly(
           "side", [info](const DeviceObject& self) { return info(self).properties().side; },
-          "The side of the PCIe link that it is on: HOST or DPU.");
+          "The side of the PCIe link on which the function is: HOST or DPU.");
 }
 
 }  // namespace
@@ -147,7 +151,7 @@ DeviceObject::~DeviceObject() {
   try {
     close();
   } catch (const Error&) {
-    // What is still on the device keeps it open.
+    // An object that still uses the device keeps it open.
   }
 }
 
@@ -165,15 +169,17 @@ void DeviceObject::close() {
 }
 
 void bind_device(py::module_& module) {
-  py::classh<DeviceInfo> info(module, "DeviceInfo",
-                              "A function as an enumeration saw it; it does not change, whatever becomes of the "
-                              "function.");
+  py::classh<DeviceInfo> info(
+      module, "DeviceInfo",
+      "A function at the time of its enumeration. The object does not change when the function changes or\n"
+      "disappears.");
   bind_device_properties(info);
   bind_absent_properties(info);
   bind_device_info(info);
-  py::classh<DeviceObject> device(module, "Device",
-                                  "A local function, opened. Opening one twice gives two objects that are equal, each "
-                                  "to be closed.");
+  py::classh<DeviceObject> device(
+      module, "Device",
+      "A local function that was opened. Two openings of one function give two objects that are equal;\n"
+      "close each of them.");
   bind_device_life(device);
   bind_scope(device);
   bind_device_methods(device);
@@ -191,7 +197,8 @@ void bind_device(py::module_& module) {
         for (const UnavailableBackend& absent : unavailable_backends()) reasons[py::str(absent.name)] = absent.reason;
         return reasons;
       },
-      "The backends without devices on this machine, by name: why, and what to do about it.");
+      "The backends without devices on this machine, by name. The value is the reason, and what to do about\n"
+      "it.");
   module.def(
       "open_device",
       [](py::object selector, const py::object& side, std::optional<std::string> capability) {
@@ -199,9 +206,10 @@ void bind_device(py::module_& module) {
             Device::open(find_requested({std::move(selector), to_side(side), std::move(capability)})));
       },
       "selector"_a = py::none(), py::kw_only(), "side"_a = py::none(), "capability"_a = py::none(),
-      "Opens the function that selector (PCI address, name, ibdev name, interface, DeviceInfo, or a predicate of "
-      "DeviceInfo) names, or the first one; side and capability narrow the choice. Raises NotFoundError, "
-      "NotSupportedError (it lacks the capability) and InvalidValueError (selector fits several).");
+      "Opens the function that selector names, or the first one. selector is a PCI address, a name, ibdev\n"
+      "name or interface, a DeviceInfo, or a predicate of DeviceInfo. side and capability limit the choice.\n"
+      "Raises NotFoundError, NotSupportedError (the function lacks the capability) and InvalidValueError\n"
+      "(selector fits several functions).");
 }
 
 }  // namespace pydoca::bindings

@@ -22,14 +22,16 @@ py::str text(const char* format, const Info& info) { return py::str(format).form
 bool is_equal_pci_addr(const Info& info, const std::string& addr) { return canonical_pci_addr(addr) == info.pci_addr; }
 
 void bind_info(py::module_& module) {
-  py::classh<Info> type(module, "RepresentorInfo",
-                        "A function of the other side, or an SF, as the DPU saw it; pci_addr is its address there.");
+  py::classh<Info> type(
+      module, "RepresentorInfo",
+      "A function of the other side, or an SF, as the DPU saw it. pci_addr is the function's address on its\n"
+      "own side.");
   each_field(std::type_identity<Info>(),
              [&](const char* name, auto field, const char* doc) { type.def_readonly(name, field, doc); });
   type.def("is_equal_pci_addr", &is_equal_pci_addr, "addr"_a,
            "Compares with an address in the long or the short form; raises InvalidValueError for another form.")
       .def(
-          "to_dict", [](const Info& info) { return to_plain(info); }, "Its fields as plain Python, fit for JSON.")
+          "to_dict", [](const Info& info) { return to_plain(info); }, "The fields as plain Python, fit for JSON.")
       .def("__eq__",
            [](const Info& one, py::handle other) -> py::object {
              if (!py::isinstance<Info>(other)) return py::reinterpret_borrow<py::object>(Py_NotImplemented);
@@ -42,7 +44,8 @@ void bind_info(py::module_& module) {
 void bind_representor_properties(py::classh<RepresentorObject>& type) {
   const auto info = [](const RepresentorObject& self) -> const Info& { return self.shared()->properties(); };
   type.def_property_readonly(
-      "info", [info](const RepresentorObject& self) { return info(self); }, "A RepresentorInfo, as of the opening.");
+      "info", [info](const RepresentorObject& self) { return info(self); },
+      "The RepresentorInfo at the time of the opening.");
   each_field(std::type_identity<Info>(), [&](const char* name, auto field, const char* doc) {
     type.def_property_readonly(name, [info, field](const RepresentorObject& self) { return info(self).*field; }, doc);
   });
@@ -53,9 +56,9 @@ void bind_representor_properties(py::classh<RepresentorObject>& type) {
 }
 
 void bind_representor_life(py::classh<RepresentorObject>& type) {
-  type.def_property_readonly("is_open", &RepresentorObject::is_open, "False once closed.")
+  type.def_property_readonly("is_open", &RepresentorObject::is_open, "False once it is closed.")
       .def("close", &RepresentorObject::close,
-           "Closing again does nothing. Raises InUseError while a server is on the representor.")
+           "Closes the representor; idempotent. Raises InUseError while a server is on it.")
       .def("__repr__", [](const RepresentorObject& self) {
         return text(self.is_open() ? "<pydoca.Representor {!r} ({})>" : "<pydoca.Representor {!r} ({}), closed>",
                     self.shared()->properties());
@@ -87,7 +90,8 @@ void RepresentorObject::close() {
 
 void bind_representor(py::module_& module) {
   bind_info(module);
-  py::classh<RepresentorObject> type(module, "Representor", "The DPU-side stand-in of a function, opened.");
+  py::classh<RepresentorObject> type(module, "Representor",
+                                     "An opened representor: it stands for a function on the DPU.");
   bind_representor_properties(type);
   bind_representor_life(type);
   bind_scope(type);
@@ -98,11 +102,11 @@ void bind_representor(py::module_& module) {
         return self.get()->representors(to_rep_filter(filter));
       },
       "filter"_a = py::cast(RepFilter::all),
-      "A snapshot of the representors whose parent this device is. Raises NotSupportedError on the host and for a "
-      "filter that the device lacks.");
+      "A snapshot of the representors whose parent is this device. Raises NotSupportedError on the host,\n"
+      "and for a filter that the device lacks.");
   device.def("open_representor", &open, "selector"_a,
-             "Opens the representor that selector (the represented function's PCI address, the representor's name or "
-             "interface, or a RepresentorInfo) names. Raises NotFoundError and InvalidValueError.");
+             "Opens the representor that selector names: the represented function's PCI address, the representor's\n"
+             "name or interface, or a RepresentorInfo. Raises NotFoundError and InvalidValueError.");
 }
 
 }  // namespace pydoca::bindings

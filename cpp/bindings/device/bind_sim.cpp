@@ -21,7 +21,7 @@ namespace {
   raise(Status::invalid_value, py::str("{} must be {}, not {!r}").format(where, wanted, value).cast<std::string>());
 }
 
-// Strict: no number stands for a truth value, and none is rounded or cut.
+// Strict: does not accept numbers as truth values, and does not round or truncate numbers.
 void from_plain(py::handle value, bool& field, const std::string& where) {
   if (!py::isinstance<py::bool_>(value)) refuse(where, value, "true or false");
   field = value.cast<bool>();
@@ -66,7 +66,7 @@ void from_plain(py::handle value, MtuSize& field, const std::string& /*where*/) 
 template <Fielded T>
 void from_plain(py::handle value, T& field, const std::string& where);
 
-// TOML has no null: false says that there is none.
+// TOML has no null: false means that the engine is absent.
 template <class T>
 void from_plain(py::handle value, std::optional<T>& field, const std::string& where) {
   if (value.is_none() || value.is(py::bool_(false))) {
@@ -109,7 +109,7 @@ void from_plain(py::handle value, T& field, const std::string& where) {
   read_fields(table, field, where);
 }
 
-/// What the profile gives to a function of that side and type.
+/// The capabilities that the profile gives to a function of that side and type.
 Capabilities usual_capabilities(const DeviceProperties& properties) {
   Capabilities capabilities = sim::profile_capabilities(properties.profile, properties.side);
   if (properties.func_type != PciFuncType::pf) {

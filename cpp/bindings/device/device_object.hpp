@@ -1,4 +1,4 @@
-/// Python's Device and Representor: one opening each, given back once, by close() or at the object's end.
+/// Python's Device and Representor. Each is one opening, closed once: by close() or at the object's end.
 #pragma once
 
 #include <pydoca/device.hpp>
@@ -17,13 +17,13 @@ class DeviceObject {
   DeviceObject(const DeviceObject&) = delete;
   DeviceObject& operator=(const DeviceObject&) = delete;
 
-  /// Throws bad_state once closed; what is needed to build something on the device.
+  /// The open device, for building objects on it. Throws bad_state once closed.
   const std::shared_ptr<Device>& get() const;
-  /// The device whatever its state: for its information, and to compare.
+  /// The device in any state, for its information and for comparisons.
   const std::shared_ptr<Device>& shared() const noexcept { return device_; }
   bool is_open() const noexcept { return !closed_; }
   void enter() const { static_cast<void>(get()); }
-  /// Idempotent. Throws in_use when this was the last opening and something is on the device.
+  /// Idempotent. Throws in_use when this is the last opening and other objects use the device.
   void close();
 
  private:

@@ -1,5 +1,4 @@
-/// The fields of what a backend says about functions, by name: one list of them for properties, dictionaries and
-/// topologies.
+/// The names of the fields of the backends' structures: one list for properties, dictionaries and topologies.
 #pragma once
 
 #include <pydoca/device_properties.hpp>
@@ -16,24 +15,26 @@
 
 namespace pydoca::bindings {
 
-/// Calls visit("name", &T::field, "what it says") for every field of T; those of some have only names.
+/// Calls visit("name", &T::field, "docstring") for every field of T. For some T it calls visit() without docstrings.
 template <class Visit>
 void each_field(std::type_identity<DmaCapabilities>, const Visit& visit) {
-  visit("max_buf_size", &DmaCapabilities::max_buf_size, "Bytes that one task can copy.");
-  visit("max_buf_list_len", &DmaCapabilities::max_buf_list_len, "Elements of a list of bufs; 1: no lists.");
-  visit("max_num_tasks", &DmaCapabilities::max_num_tasks, "Tasks that a context can have.");
+  visit("max_buf_size", &DmaCapabilities::max_buf_size, "The most bytes that one task can copy.");
+  visit("max_buf_list_len", &DmaCapabilities::max_buf_list_len, "The most elements of a list of bufs; 1: no lists.");
+  visit("max_num_tasks", &DmaCapabilities::max_num_tasks, "The most tasks that a context can have.");
 }
 
 template <class Visit>
 void each_field(std::type_identity<ComchCapabilities>, const Visit& visit) {
-  visit("server", &ComchCapabilities::server, "Whether it can be a server.");
-  visit("client", &ComchCapabilities::client, "Whether it can be a client.");
-  visit("max_name_len", &ComchCapabilities::max_name_len, "Bytes of a server's name, with the NUL that ends it.");
-  visit("max_msg_size", &ComchCapabilities::max_msg_size, "Bytes of a message.");
+  visit("server", &ComchCapabilities::server, "Whether the function can be a server.");
+  visit("client", &ComchCapabilities::client, "Whether the function can be a client.");
+  visit("max_name_len", &ComchCapabilities::max_name_len,
+        "The most bytes of a server's name, with the NUL that ends it.");
+  visit("max_msg_size", &ComchCapabilities::max_msg_size, "The most bytes of a message.");
   visit("max_recv_queue_size", &ComchCapabilities::max_recv_queue_size,
-        "Messages that can wait to be received, on one connection.");
-  visit("max_clients", &ComchCapabilities::max_clients, "Clients that one server can have.");
-  visit("max_send_tasks", &ComchCapabilities::max_send_tasks, "Send tasks that an end can have.");
+        "The most messages that can wait to be received, on one connection.");
+  visit("max_clients", &ComchCapabilities::max_clients, "The most clients that one server can have.");
+  visit("max_send_tasks", &ComchCapabilities::max_send_tasks,
+        "The most send tasks that a server or a client can have.");
 }
 
 template <class Visit>
@@ -46,30 +47,32 @@ void each_field(std::type_identity<SyncEventCapabilities>, const Visit& visit) {
         "Whether its events can be exported to network peers.");
   visit("remote_net_create_from_export", &SyncEventCapabilities::remote_net_create_from_export,
         "Whether it can import events of network peers.");
-  visit("async_wait", &SyncEventCapabilities::async_wait, "Whether a context has tasks that wait.");
-  visit("max_num_tasks", &SyncEventCapabilities::max_num_tasks, "Tasks of each kind that a context can have.");
+  visit("async_wait", &SyncEventCapabilities::async_wait, "Whether a context can have wait tasks.");
+  visit("max_num_tasks", &SyncEventCapabilities::max_num_tasks, "The most tasks of each kind that a context can have.");
 }
 
 template <class Visit>
 void each_field(std::type_identity<RdmaCapabilities>, const Visit& visit) {
-  visit("max_send_queue_size", &RdmaCapabilities::max_send_queue_size, "Tasks under way on one connection.");
-  visit("max_recv_queue_size", &RdmaCapabilities::max_recv_queue_size, "Receives that a context can have posted.");
+  visit("max_send_queue_size", &RdmaCapabilities::max_send_queue_size, "The most tasks in flight on one connection.");
+  visit("max_recv_queue_size", &RdmaCapabilities::max_recv_queue_size,
+        "The most receives that a context can have posted.");
   visit("max_send_buf_list_len", &RdmaCapabilities::max_send_buf_list_len,
-        "Elements of a list that is sent from, or read into.");
-  visit("max_recv_buf_list_len", &RdmaCapabilities::max_recv_buf_list_len, "Elements of a list that is received into.");
-  visit("max_message_size", &RdmaCapabilities::max_message_size, "Bytes of a message, a read or a write.");
-  visit("max_num_connections", &RdmaCapabilities::max_num_connections, "Connections that a context can have.");
-  visit("max_mtu", &RdmaCapabilities::max_mtu, "Bytes of a packet: 256, 512, 1024, 2048 or 4096.");
+        "The most elements of a list that a task sends or reads into.");
+  visit("max_recv_buf_list_len", &RdmaCapabilities::max_recv_buf_list_len,
+        "The most elements of a list that a task receives into.");
+  visit("max_message_size", &RdmaCapabilities::max_message_size, "The most bytes of a message, a read or a write.");
+  visit("max_num_connections", &RdmaCapabilities::max_num_connections, "The most connections that a context can have.");
+  visit("max_mtu", &RdmaCapabilities::max_mtu, "The most bytes of a packet: 256, 512, 1024, 2048 or 4096.");
   visit("default_gid_index", &RdmaCapabilities::default_gid_index,
-        "The place in the table of GIDs of the one that is used unless told: it reaches most peers.");
+        "The default index in the GID table: the entry that reaches most peers.");
 }
 
 template <class Visit>
 void each_field(std::type_identity<Capabilities>, const Visit& visit) {
   visit("dma", &Capabilities::dma, "The limits of its DMA engine, a DmaCapabilities, or None.");
-  visit("comch", &Capabilities::comch, "Those of its comch, a ComchCapabilities, or None.");
-  visit("sync_event", &Capabilities::sync_event, "Those of its sync events, a SyncEventCapabilities, or None.");
-  visit("rdma", &Capabilities::rdma, "Those of its RDMA, an RdmaCapabilities, or None.");
+  visit("comch", &Capabilities::comch, "The limits of its comch, a ComchCapabilities, or None.");
+  visit("sync_event", &Capabilities::sync_event, "The limits of its sync events, a SyncEventCapabilities, or None.");
+  visit("rdma", &Capabilities::rdma, "The limits of its RDMA, an RdmaCapabilities, or None.");
   visit("mmap_export_pci", &Capabilities::mmap_export_pci,
         "Whether its memory maps can be exported to the other side of its PCIe link.");
   visit("mmap_create_from_export_pci", &Capabilities::mmap_create_from_export_pci,
@@ -77,8 +80,9 @@ void each_field(std::type_identity<Capabilities>, const Visit& visit) {
   visit("mmap_export_rdma", &Capabilities::mmap_export_rdma,
         "Whether its memory maps can be exported to network peers.");
   visit("rep_filter_all", &Capabilities::rep_filter_all, "Whether it can list representors of every kind.");
-  visit("rep_filter_net", &Capabilities::rep_filter_net, "Whether it can list those of network functions.");
-  visit("rep_filter_emulated", &Capabilities::rep_filter_emulated, "Whether it can list those of emulated functions.");
+  visit("rep_filter_net", &Capabilities::rep_filter_net, "Whether it can list representors of network functions.");
+  visit("rep_filter_emulated", &Capabilities::rep_filter_emulated,
+        "Whether it can list representors of emulated functions.");
   visit("hotplug_manager", &Capabilities::hotplug_manager, "Whether it can plug in emulated functions.");
 }
 
@@ -105,16 +109,16 @@ void each_field(std::type_identity<DeviceProperties>, const Visit& visit) {
 template <class Visit>
 void each_field(std::type_identity<RepresentorProperties>, const Visit& visit) {
   visit("name", &RepresentorProperties::name, "Unique on its DPU device, such as \"pf0hpf\".");
-  visit(
-      "pci_addr", &RepresentorProperties::pci_addr,
-      "The represented function's, on its own side, in the long form; of an SF, that of the function that carries it.");
-  visit("func_type", &RepresentorProperties::func_type, "PF, VF or SF.");
+  visit("pci_addr", &RepresentorProperties::pci_addr,
+        "The address of the represented function on its own side, in the long form; for an SF, that of its parent "
+        "function.");
+  visit("func_type", &RepresentorProperties::func_type, "The type of the represented function: PF, VF or SF.");
   visit("vuid", &RepresentorProperties::vuid, "The represented function's unique identifier.");
   visit("iface_name", &RepresentorProperties::iface_name, "The representor's network interface.");
-  visit("vhca_id", &RepresentorProperties::vhca_id, "The number by which the card knows the represented function.");
-  visit("is_hotplug", &RepresentorProperties::is_hotplug, "Whether the function was plugged in while the machine ran.");
-  visit("is_emulated", &RepresentorProperties::is_emulated,
-        "Whether the DPU emulates the function, and the card has none.");
+  visit("vhca_id", &RepresentorProperties::vhca_id, "The card's number for the represented function.");
+  visit("is_hotplug", &RepresentorProperties::is_hotplug,
+        "Whether the function was plugged in while the machine was running.");
+  visit("is_emulated", &RepresentorProperties::is_emulated, "Whether the DPU emulates the function in software.");
 }
 
 template <class Visit>

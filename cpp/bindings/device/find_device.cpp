@@ -25,7 +25,7 @@ const Capability& find_known(const std::string& capability) {
   refuse_word("capability", capability, known);
 }
 
-/// The topology that PYDOCA_TOPOLOGY names comes into force at the first look, unless the program has chosen one.
+/// The first call loads the topology that PYDOCA_TOPOLOGY names, unless the program has chosen one.
 void load_environment() {
   const char* const file = std::getenv("PYDOCA_TOPOLOGY");
   if (file != nullptr && *file != '\0') from_python("load_topology_of_environment")();
@@ -50,7 +50,7 @@ DeviceInfo select(const py::object& selector, std::optional<Side> side) {
                            .cast<std::string>());
 }
 
-/// "; p0: it has no DMA engine", of each function.
+/// Lists the reason for each function, as in "; p0: it has no DMA engine".
 std::string reasons(const Capability& capability, std::optional<Side> side) {
   std::string text;
   for (const DeviceInfo& info : visible_devices(side)) text += "; " + info.name() + ": " + capability.of(info).reason;
@@ -65,8 +65,8 @@ DeviceInfo find_capable(const Capability& capability, std::optional<Side> side) 
     const char* const backend = std::getenv("PYDOCA_BACKEND");
     const std::string limit =
         backend != nullptr && *backend != '\0' ? std::string("; PYDOCA_BACKEND limits them to ") + backend : "";
-    raise(Status::not_found, std::string(error.what()) + "; what is needed is " + std::string(capability.name) + limit +
-                                 reasons(capability, side));
+    raise(Status::not_found, std::string(error.what()) + "; the required capability is " +
+                                 std::string(capability.name) + limit + reasons(capability, side));
   }
 }
 

@@ -1,4 +1,4 @@
-/// Which function a user means.
+/// Finds the function that a user selects.
 #pragma once
 
 #include <pydoca/capabilities.hpp>
@@ -12,14 +12,14 @@
 
 namespace pydoca::bindings {
 
-/// What a user asks open_device() for; each is narrowed by the next.
+/// The arguments of open_device(). Each one limits the choice further.
 struct DeviceRequest {
   pybind11::object selector;  ///< text, DeviceInfo, callable(DeviceInfo) or None: the first that fits
   std::optional<Side> side;
   std::optional<std::string> capability;
 };
 
-/// What the process may see, in the environment's topology. Throws not_found when there is nothing.
+/// The functions that the process may see, in the environment's topology. Throws not_found when there is none.
 std::vector<DeviceInfo> visible_devices(std::optional<Side> side);
 
 /// Throws not_found, not_supported (it lacks the capability), invalid_value (ambiguous, or no such capability).

@@ -36,7 +36,7 @@ class DmaObject final : public ContextObject {
   DmaObject(py::object engine, const py::object& device, std::uint32_t num_tasks, ContextOptions options)
       : ContextObject(std::move(engine), device, create(device, num_tasks), std::move(options)) {}
 
-  /// A slot for a task, without operands.
+  /// A new slot for a task, without operands.
   DmaMemcpyTask& new_slot() {
     auto& dma = static_cast<Dma&>(context());
     DmaMemcpyTask* slot = nullptr;
@@ -62,24 +62,25 @@ py::object memcpy(PyObject* self, Operands operands, py::handle user_data, bool 
 std::span<PyMethodDef> dma_methods() {
   static std::array methods{raw_method(
       "memcpy", &task_method<dma_memcpy, &memcpy>,
-      "memcpy($self, /, src, dst, *, user_data=None, submit=True)\n--\n\nTakes a task, and submits it unless submit is "
-      "false. Raises NoMemoryError when all num_tasks are taken,\nBadStateError unless the context runs, "
-      "InvalidValueError for bufs that cannot be copied, AgainError when the queue is full\n(doca_dma_task_memcpy).")};
+      "memcpy($self, /, src, dst, *, user_data=None, submit=True)\n--\n\n"
+      "Allocates a task that copies src to dst, and submits it unless submit is false. Raises NoMemoryError\n"
+      "when all num_tasks are allocated, BadStateError unless the context runs, InvalidValueError for bufs\n"
+      "that cannot be copied, AgainError when the queue is full (doca_dma_task_memcpy).")};
   return methods;
 }
 
 void bind_memcpy_task(py::module_& module) {
   py::classh<DmaTaskObject, LibraryTaskObject>(
       module, "DmaMemcpyTask",
-      "Copies src's data, in list order, to dst's tailrooms; on success dst's data_len\n"
-      "grows by the copied length. On failure part of dst may have been written.");
+      "Copies src's data, in list order, to dst's tailrooms. On success dst's data_len grows by the copied\n"
+      "length. On failure part of dst may have been written.");
 }
 
 template <typename Class>
 void bind_dma_capabilities(Class& type) {
   type.def_static("is_supported", &Dma::is_supported, "info"_a, "Whether the device has a copy engine.")
-      .def_static("max_buf_size", &Dma::max_buf_size, "info"_a, "Bytes per task.")
-      .def_static("max_buf_list_len", &Dma::max_buf_list_len, "info"_a, "Elements of a list; 1: no lists.")
+      .def_static("max_buf_size", &Dma::max_buf_size, "info"_a, "The most bytes per task.")
+      .def_static("max_buf_list_len", &Dma::max_buf_list_len, "info"_a, "The most elements of a list; 1: no lists.")
       .def_static("max_num_tasks", &Dma::max_num_tasks, "info"_a, "The largest num_tasks.");
 }
 

@@ -35,14 +35,14 @@ const py::object& get_running_loop() {
   return storage.call_once_and_store_result(find).get_stored();
 }
 
-/// As PyObject_CallNoArgs, for a function of C at a part of the cost.
+/// Does what PyObject_CallNoArgs does, at a fraction of the cost for a C function.
 PyObject* call_function(PyObject* function) {
   return PyCFunction_CheckExact(function) != 0 && PyCFunction_GET_FLAGS(function) == METH_NOARGS
              ? PyCFunction_GET_FUNCTION(function)(PyCFunction_GET_SELF(function), nullptr)
              : PyObject_CallNoArgs(function);
 }
 
-/// Up to Python 3.11 get_running_loop() costs a system call. asyncio keeps its answer in the thread's dict, as an
+/// Up to Python 3.11 get_running_loop() costs a system call. asyncio caches its answer in the thread's dict, in an
 /// object that it makes anew for every run of a loop.
 py::object mark_of_thread() {
   static PyObject* const key = PyUnicode_InternFromString("__asyncio_running_event_loop__");
@@ -51,15 +51,15 @@ py::object mark_of_thread() {
   return py::reinterpret_borrow<py::object>(mark);
 }
 
-/// Milliseconds, of one wait.
+/// The milliseconds of one wait.
 constexpr std::int64_t longest_sleep = 60'000;
 
-/// What is asyncio's own.
+/// Objects of asyncio.
 struct Stock {
   py::object loop_type;
   py::object selector_type;
   py::object run_handle;  ///< the code of Handle._run
-  py::object run_once;    ///< the code of BaseEventLoop._run_once, which calls it
+  py::object run_once;    ///< the code of BaseEventLoop._run_once, the caller of Handle._run
 };
 
 Stock find_stock() {
@@ -74,7 +74,8 @@ const Stock& stock() {
 
 bool is_exactly(const py::object& object, const py::object& type) { return py::type::handle_of(object).is(type); }
 
-/// Whether another than own_fd is ready within limit milliseconds. epoll tells of the same ones again next time.
+/// Whether a descriptor other than own_fd is ready within limit milliseconds. epoll reports the same descriptors again
+/// next time.
 bool wait(int epoll_fd, int own_fd, int limit) noexcept {
   std::array<epoll_event, 2> events{};
   const int num_ready = ::epoll_wait(epoll_fd, events.data(), static_cast<int>(events.size()), limit);
@@ -130,7 +131,7 @@ StockLoop::Clock::time_point StockLoop::next_timer() const {
     return Clock::time_point::max();
   }
   const std::chrono::duration<double> when(timers[py::int_(0)].attr("_when").cast<double>());
-  // Beyond some years a time would overflow.
+  // A longer time would overflow.
   return when > std::chrono::hours(24 * 365 * 100)
              ? Clock::time_point::max()
              : Clock::time_point(std::chrono::duration_cast<Clock::duration>(when));

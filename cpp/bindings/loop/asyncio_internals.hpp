@@ -1,5 +1,5 @@
-/// All that reads asyncio's private state, to save turns and system calls. PYDOCA_ASYNCIO_INTERNALS=0 in the
-/// environment does without: awaits then take the ways that asyncio documents.
+/// All code that reads asyncio's private state, which saves turns of the loop and system calls.
+/// PYDOCA_ASYNCIO_INTERNALS=0 in the environment switches it off: awaits then use only what asyncio documents.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -9,31 +9,33 @@
 
 namespace pydoca::bindings {
 
-/// Stands for the event loop that runs in this thread: the same object as long as that loop runs, and another one for
-/// every other loop, as long as the caller has a reference to it. Null, without an error, when none is found.
+/// An object that identifies the event loop that runs in this thread. It is the same as long as that loop runs. Another
+/// loop has another object, as long as the caller has a reference to this one. Null, without an error, when there is
+/// none.
 pybind11::object running_loop_mark();
 
-/// asyncio's own loop on epoll, as an await that runs in it sees it: whether the loop would go to sleep if the await
-/// suspended now. Then the await may sleep in the loop's place, on the loop's descriptor too, which saves the way out
-/// to the loop and back. What it looks at is not public in asyncio: it is a stock loop only when everything is found.
+/// asyncio's own loop on epoll, as an await in it sees it: whether the loop would sleep if the await suspended now. If
+/// so, the await may sleep in the loop's place, on the loop's descriptors too, which saves the way to the loop and
+/// back. This reads attributes that asyncio does not document; a loop counts as a stock loop only when all of them are
+/// found.
 class StockLoop {
  public:
-  using Clock = std::chrono::steady_clock;  // that of loop.time()
+  using Clock = std::chrono::steady_clock;  // the clock of loop.time()
 
-  /// None for every other loop.
+  /// nullopt for every other loop.
   static std::optional<StockLoop> find(const pybind11::object& loop);
 
-  /// Whether the loop runs the present coroutine itself: no code between the two would go on before the loop. It may
-  /// err where a coroutine is driven by what has no frame of Python's, so that no sleep may be for long.
+  /// Whether the loop itself runs the present coroutine, so that no other code would continue before the loop does. It
+  /// may err when code without a Python frame drives a coroutine; therefore no sleep may be long.
   bool runs_this_coroutine() const;
-  /// Whether nothing is ready but own_turn, a handle or None, and nothing keeps the loop from sleeping.
+  /// Whether no callback but own_turn, a handle or None, is ready, and the loop would sleep.
   bool is_idle(const pybind11::object& own_turn) const;
-  /// When the loop's first timer is due; Clock::time_point::max() without one.
+  /// The time at which the loop's first timer is due; Clock::time_point::max() without a timer.
   Clock::time_point next_timer() const;
   /// Whether a descriptor other than own_fd is ready.
   bool has_event(int own_fd) const noexcept;
-  /// Sleeps as the loop would, without the GIL, until end at the latest. Whether a descriptor other than own_fd is
-  /// ready by then. Throws what signal handlers raise.
+  /// Sleeps as the loop would, without the GIL, until end at the latest. Returns whether a descriptor other than own_fd
+  /// is ready then. Throws the exceptions of signal handlers.
   bool sleep(int own_fd, Clock::time_point end) const;
 
   int traverse(visitproc visit, void* arg) const;

@@ -25,10 +25,10 @@ bool is_finalizing() noexcept {
   for (;;) ::pause();
 }
 
-/// Whether Ctrl-C was pressed, which stays to be handled. With the GIL.
+/// Whether Ctrl-C was pressed; the signal stays pending. Needs the GIL.
 bool is_interrupt_pending() noexcept {
   const bool pending = PyOS_InterruptOccurred() != 0;
-  if (pending) PyErr_SetInterrupt();  // asking took it
+  if (pending) PyErr_SetInterrupt();  // the check took it
   return pending;
 }
 
@@ -55,7 +55,7 @@ void BlockingCall::take_gil() noexcept {
     if (!at_exit_ && is_finalizing()) stay();
     PyEval_RestoreThread(std::exchange(state_, nullptr));
   } catch (...) {
-    stay();  // the interpreter came to its end meanwhile, and CPython ends the thread by unwinding its stack
+    stay();  // the interpreter has ended meanwhile, and CPython ends the thread by unwinding its stack
   }
 }
 

@@ -1,4 +1,4 @@
-/// What a call that may block does to Python: it lets go of the GIL, and signals end it.
+/// A call that may block releases the GIL, and signals end it.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -10,39 +10,41 @@
 
 namespace pydoca::bindings {
 
-/// Who runs Python's signal handlers.
+/// The code that runs Python's signal handlers.
 enum class Signals : std::uint8_t {
-  handled,  ///< the call itself: what a handler raises ends it, and is what the caller sees
-  pending   ///< for destructors, where nothing may be raised: an interrupt ends the call, and Python handles it later
+  handled,  ///< the call itself: the exception of a handler ends the call and reaches its caller
+  pending   ///< Python, later: an interrupt ends the call. For destructors, which must not raise
 };
 
-/// This thread without the GIL, for one call of the engine; the engine's interrupt check looks at it.
+/// Releases the GIL of this thread for one call of the engine. The engine's interrupt check uses it.
 class BlockingCall {
  public:
   explicit BlockingCall(Signals signals = Signals::handled) noexcept;
-  /// Takes the GIL again. A daemon thread that finds the interpreter at its end stays here: taking the GIL then would
-  /// end the thread under the feet of C++, which aborts the process.
+  /// Takes the GIL again. A daemon thread that finds the interpreter ended blocks here for ever: if it took the GIL,
+  /// CPython would unwind its C++ frames, which aborts the process.
   ~BlockingCall();
   BlockingCall(const BlockingCall&) = delete;
   BlockingCall& operator=(const BlockingCall&) = delete;
 
   /// The engine's InterruptCheck, for every thread.
   static bool check() noexcept;
-  /// Takes the GIL again, then throws what a signal handler has raised, if one has.
+  /// Takes the GIL again, then throws the exception of a signal handler, if one raised.
   void end();
 
  private:
   void take_gil() noexcept;
   bool look() noexcept;
 
-  BlockingCall* outer_;  ///< the call during which a signal handler made this one
+  BlockingCall* outer_;  ///< the outer call, when a signal handler made this one
   PyThreadState* state_ = nullptr;
-  std::optional<pybind11::error_scope> raised_;  ///< what a signal handler raised; set again at its end
+  std::optional<pybind11::error_scope>
+      raised_;  ///< the exception of a signal handler; set again at the end of this object
   const Signals signals_;
-  const bool at_exit_;  ///< the thread that ends the interpreter, and may go on
+  const bool at_exit_;  ///< the thread that ends the interpreter, which may continue
 };
 
-/// Calls what may block without the GIL. What a signal handler raised meanwhile stands above what call throws.
+/// Runs call, which may block, without the GIL. An exception of a signal handler takes precedence over an exception of
+/// call.
 template <typename Call>
 void call_blocking(Call call, Signals signals = Signals::handled) {
   BlockingCall blocking(signals);
@@ -55,16 +57,16 @@ void call_blocking(Call call, Signals signals = Signals::handled) {
   blocking.end();
 }
 
-/// Lets other threads have the GIL while a loop is busy. CPython gives it up only for one who has waited for a whole
-/// switch interval during which nobody let go of it: a loop that lets go often, and each time for less than a wake-up
-/// takes, keeps everybody else out for good.
+/// Gives other threads the GIL while a loop is busy. CPython hands the GIL over only to a thread that has waited for a
+/// whole switch interval in which no thread released it. A loop that releases it often, each time for less than a
+/// wake-up takes, keeps all other threads out.
 class GilSharing {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// Whether the others' last turn is long ago.
+  /// Whether the last turn of the other threads is long ago.
   bool is_due(Clock::time_point now) const noexcept { return now >= due_; }
-  /// Sleeps for a moment, if there are others. Throws what a signal handler raised.
+  /// Sleeps for a moment, if there are other threads. Throws the exceptions of signal handlers.
   void give_way();
   /// This thread was without the GIL for that time, which may have been enough for the others.
   void was_away(Clock::time_point from, Clock::time_point to) noexcept {
@@ -73,13 +75,13 @@ class GilSharing {
 
  private:
   static constexpr std::chrono::milliseconds interval{10};
-  /// A thread that sleeps needs about so long to come and take the GIL.
+  /// A sleeping thread needs about this long to wake up and take the GIL.
   static constexpr std::chrono::microseconds wake_up{50};
 
   Clock::time_point due_ = Clock::now() + interval;
 };
 
-/// Lets signals end the engine's blocking calls; once, by the module.
+/// Lets signals end the engine's blocking calls. The module calls it once.
 void install_interrupt_check() noexcept;
 
 }  // namespace pydoca::bindings

@@ -8,20 +8,20 @@
 
 namespace pydoca::bindings {
 
-/// The event loop to which the bridge bound an engine, if it did.
+/// The event loop to which the bridge has bound an engine, or none.
 class BoundLoop {
  public:
-  /// Whether it runs in this thread. May say no to the right one, never yes to another.
+  /// Whether that loop runs in this thread. It may be false for the right loop; it is never true for another.
   bool is_running() const;
   /// loop runs in this thread.
   void enter(const pybind11::object& loop);
   void leave() noexcept { clear(); }
 
-  /// Has the loop call it in its next turn; the handle of that call, null without an open loop.
+  /// Schedules a call in the loop's next turn. Returns the handle of that call, or null without an open loop.
   pybind11::object call_soon(const pybind11::object& callback) const;
-  /// Only where is_running().
+  /// Call only while is_running().
   pybind11::object create_future() const { return create_future_(); }
-  /// None when it is no loop of asyncio's own.
+  /// nullopt unless the loop is asyncio's own.
   const std::optional<StockLoop>& stock() const noexcept { return stock_; }
 
   int traverse(visitproc visit, void* arg) const;
@@ -29,7 +29,7 @@ class BoundLoop {
 
  private:
   pybind11::object loop_;
-  pybind11::object mark_;  ///< what stands for it in its thread's state
+  pybind11::object mark_;  ///< the object that identifies it in its thread's state
   pybind11::object create_future_;
   std::optional<StockLoop> stock_;
 };

@@ -13,7 +13,8 @@ namespace py = pybind11;
 
 namespace {
 
-/// What an await is made of: the instruction that resumes what is awaited, and what fills the room behind it.
+/// The bytecode of an await: the instruction that resumes the awaited object, and the one that fills the cache entries
+/// behind it.
 struct Instructions {
   std::uint8_t send;
   std::uint8_t cache;
@@ -36,15 +37,15 @@ PyFrameObject* as_frame(const Frame& frame) { return reinterpret_cast<PyFrameObj
 
 PyCodeObject* as_code(const py::object& code) { return reinterpret_cast<PyCodeObject*>(code.ptr()); }
 
-/// Whether it is a coroutine's, or a generator's.
+/// Whether the code is a coroutine's or a generator's.
 bool may_suspend(const py::object& code) {
   constexpr int kinds = CO_COROUTINE | CO_ITERABLE_COROUTINE | CO_ASYNC_GENERATOR | CO_GENERATOR;
   return (as_code(code)->co_flags & kinds) != 0;
 }
 
-/// Whether the frame, of that code, awaits what it has called.
+/// Whether the frame, which runs that code, awaits the frame that it has called.
 bool is_awaiting(const Frame& frame, const py::object& code) {
-  constexpr std::size_t step = 2;  // bytes
+  constexpr std::size_t step = 2;  // in bytes
   const auto bytes = py::reinterpret_steal<py::object>(PyCode_GetCode(as_code(code)));
   const int last = PyFrame_GetLasti(as_frame(frame));
   if (!bytes || last < 0) {

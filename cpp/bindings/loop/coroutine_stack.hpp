@@ -4,16 +4,16 @@
 
 namespace pydoca::bindings {
 
-/// A frame of Python's.
+/// A Python frame.
 using Frame = pybind11::object;
 
-/// What called this one; null for the first of its thread.
+/// The frame that called this one; null for the first of its thread.
 Frame caller_of(const Frame& frame);
 pybind11::object code_of(const Frame& frame);
 
-/// The frame that runs the present coroutine: the caller of the outermost of those that await one another. Null when
-/// there is none, or when a coroutine among them does not await the next one but calls it - by send(), or as a task
-/// that starts eagerly - and would go on first.
+/// The frame that runs the present coroutine: the caller of the outermost of the coroutines that await one another.
+/// Null when there is none, or when one of them does not await the next but calls it, by send() or as a task that
+/// starts eagerly: then that one would continue first.
 Frame driver_of_this_coroutine();
 
 }  // namespace pydoca::bindings

@@ -5,19 +5,19 @@
 
 namespace pydoca::bindings {
 
-/// How long to look for a completion before going to sleep, learned from what looking brought. Where the other side
-/// answers within microseconds on a core of its own, looking saves two wake-ups; where it needs this very core, or
-/// takes long, looking only delays it. Half as long after a look in vain, down to not at all; then once in ever more
-/// times to see whether the world has changed.
+/// Decides for how long to look for a completion before a sleep, from the results of earlier looks. When the other side
+/// answers within microseconds on another core, looking saves two wake-ups. When it needs this core, or takes long,
+/// looking only delays it. Each look in vain halves the time, down to 0; then ever rarer trials find out whether
+/// looking pays again.
 class Patience {
  public:
   using Duration = std::chrono::nanoseconds;
 
-  /// longest = 0: never. fixed: always longest.
+  /// longest = 0: never look. fixed: always look for longest.
   Patience(Duration longest, bool fixed) noexcept
       : longest_(longest), length_(fixed ? longest : std::min(longest, first)), fixed_(fixed) {}
 
-  /// For one time of looking, after which hit() or miss() is to be told. 0: do not.
+  /// The time for one look; the caller reports its result by hit() or miss(). 0: do not look.
   Duration next() noexcept {
     if (length_ > Duration::zero() || longest_ == Duration::zero()) {
       return length_;

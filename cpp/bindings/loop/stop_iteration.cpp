@@ -23,7 +23,8 @@ PyObject* no_args() noexcept {
 
 PyTypeObject* base() noexcept { return reinterpret_cast<PyTypeObject*>(PyExc_StopIteration); }
 
-/// Whether it has nothing but a value: an await drops it as it was made, code that catches it may have added to it.
+/// Whether the exception has a value and nothing else. An await drops it unchanged; code that catches it may have added
+/// to it.
 bool is_plain(const PyStopIterationObject& error) noexcept {
   return error.args == no_args() && error.dict == nullptr && error.notes == nullptr && error.traceback == nullptr &&
          error.context == nullptr && error.cause == nullptr && error.suppress_context == 0;
@@ -51,14 +52,14 @@ PyTypeObject make_stop_type() {
   return type;
 }
 
-/// Null with Python's error.
+/// Null with a Python error set.
 PyTypeObject* stop_type() noexcept {
   static PyTypeObject type = make_stop_type();
   static const bool is_ready = PyType_Ready(&type) == 0;
   return is_ready ? &type : nullptr;
 }
 
-/// Null with Python's error.
+/// Null with a Python error set.
 PyStopIterationObject* allocate_error(PyTypeObject* type) noexcept {
   if (spare_errors.count == 0) {
     return reinterpret_cast<PyStopIterationObject*>(base()->tp_new(type, no_args(), nullptr));

@@ -4,8 +4,8 @@
 
 namespace pydoca::bindings {
 
-/// Ends an iteration with value, as Python's error: a StopIteration from spare ones, at half the cost of a new one. It
-/// has the value, but no args.
+/// Sets the Python error StopIteration with value, which ends an iteration. Reuses idle exception objects, at half the
+/// cost of a new one. The exception has the value, but no args.
 void set_stop_iteration(const pybind11::object& value) noexcept;
 
 }  // namespace pydoca::bindings

@@ -22,9 +22,9 @@ using Clock = std::chrono::steady_clock;
 
 namespace {
 
-/// What a sleep and a wake-up cost, about: what takes less is not slept for.
+/// About the cost of a sleep and a wake-up: a wait that may end within this time does not sleep.
 constexpr std::chrono::microseconds spin_time{50};
-/// Python's signal handlers, and threads that want the GIL, wait no longer than this.
+/// The longest delay for Python's signal handlers, and for threads that want the GIL.
 constexpr std::chrono::milliseconds slice{10};
 constexpr std::size_t batch = 64;
 
@@ -32,14 +32,14 @@ void run_signal_handlers() {
   if (PyErr_CheckSignals() != 0) throw py::error_already_set();
 }
 
-/// One blocking wait: what it waits for, until when, and when it last let Python's signals and threads in.
+/// One blocking wait: its condition, its end, and the time at which Python's signals and threads last ran.
 class Wait {
  public:
   Wait(EngineObject& engine, std::optional<double> timeout, std::string_view what) : engine_(engine), what_(what) {
     if (timeout && !(*timeout >= 0)) {
       raise(Status::invalid_value, std::string(what) + ": timeout is in seconds, 0 or more, or None for no limit");
     }
-    // Beyond some years a sum of times would overflow.
+    // A longer time would overflow when it is added to another.
     if (timeout && *timeout < 1e9) {
       end_ = now_ + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(*timeout));
     }
@@ -56,13 +56,13 @@ class Wait {
         sleep();
       }
       if (now_ >= end_ && !done()) {
-        raise(Status::time_out, std::string(what_) + ": the time allowed has passed in vain");
+        raise(Status::time_out, std::string(what_) + ": the timeout has passed");
       }
     }
   }
 
  private:
-  // Arming and disarming look at lists that threads with the GIL may change; only the sleep goes without it.
+  // Arming and disarming read lists that threads with the GIL may change; only the sleep releases the GIL.
   void sleep() {
     const auto left = std::min<Clock::duration>(slice, end_ - now_);
     if (left > Clock::duration::zero()) {
@@ -108,7 +108,7 @@ void block_until(EngineObject& engine, const std::function<bool()>& done, std::o
                  std::string_view what) {
   engine.require_progressable(what);
   Wait wait(engine, timeout, what);
-  // A handle that was armed for an event loop is not any more, however the wait ends.
+  // The wait disarms a handle that was armed for an event loop. However the wait ends, the loop needs a turn.
   try {
     wait.until(done);
   } catch (...) {
@@ -130,10 +130,12 @@ py::object Awaitable::wait(std::optional<double> timeout) {
 }
 
 void bind_awaitable(py::module_& module) {
-  py::classh<Awaitable>(module, "Awaitable",
-                        "What an engine will deliver: awaited in an event loop, or waited for without one.")
+  py::classh<Awaitable>(
+      module, "Awaitable",
+      "An object or event that an engine will deliver. Await it in an event loop, or call wait() without one.")
       .def("wait", &Awaitable::wait, "timeout"_a = py::none(),
-           "Progresses until it is there and returns it. timeout in seconds, None for no limit; raises TimeOutError.")
+           "Progresses until it is there, and returns it. timeout in seconds, None for no limit; raises\n"
+           "TimeOutError.")
       .def_property_readonly("_engine", [](Awaitable& self) { return py::cast(&self.engine()); })
       .def("_ready", &Awaitable::ready)
       .def("_take", &Awaitable::take)

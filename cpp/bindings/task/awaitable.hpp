@@ -1,4 +1,4 @@
-/// How Python waits for what an engine delivers: futures for those in an event loop, a blocking wait for the others.
+/// How Python waits for an engine's deliveries: with a future in an event loop, with a blocking wait without one.
 #pragma once
 
 #include "convert/python.hpp"
@@ -15,13 +15,13 @@ namespace pydoca::bindings {
 
 class EngineObject;
 
-/// The futures of those who wait for one thing to happen, one each: who is cancelled takes nothing from the others.
+/// The futures of the callers that wait for one event, one each: the cancellation of one does not affect the others.
 class Waiters {
  public:
   void add(pybind11::object future) { futures_.push_back(std::move(future)); }
   bool empty() const noexcept { return futures_.empty(); }
   void discard(const pybind11::object& future);
-  /// Every future gets result when the engine's present batch is over.
+  /// Sets the result of every future when the engine's present batch is over.
   void wake(EngineObject& engine, const pybind11::object& result);
   void clear() noexcept { futures_.clear(); }
   int traverse(visitproc visit, void* arg) const;
@@ -31,7 +31,8 @@ class Waiters {
 };
 
 /// Something that an engine will deliver and that lends no memory: a message, a connection, a change of state. Python
-/// awaits it, or waits for it without a loop; giving up loses nothing, as it is taken only when it is handed over.
+/// awaits it, or waits for it without a loop. Giving up a wait loses nothing: take() removes it from the queue only
+/// when it hands it over.
 class Awaitable {
  public:
   Awaitable() = default;
@@ -42,22 +43,23 @@ class Awaitable {
   virtual EngineObject& engine() = 0;
   /// Woken whenever ready() may have become true.
   virtual Waiters& waiters() = 0;
-  /// Whether take() would not have to wait.
+  /// Whether take() would return without a wait.
   virtual bool ready() = 0;
-  /// What was waited for, or why it will never come (throws). Only when ready.
+  /// The result of the wait. Throws the reason when it will never come. Call only when ready().
   virtual pybind11::object take() = 0;
-  /// One who waited does not any more, whether it was taken or not.
+  /// The caller's wait is over, whether it took the result or not.
   virtual void give_up() {}
-  /// For messages: "recv", "accept".
+  /// The name for messages: "recv", "accept".
   virtual std::string_view what() const = 0;
 
-  /// Progresses until ready, then takes. timeout in seconds; none: no limit.
+  /// Progresses until ready, then takes. timeout in seconds; nullopt: no limit.
   pybind11::object wait(std::optional<double> timeout);
 };
 
-/// Progresses the engine in this thread until done(): spins briefly, then sleeps without the GIL, in slices after which
-/// Python's signal handlers run. Throws TimeOutError after timeout seconds (InvalidValueError when it is not a time),
-/// what callbacks and signal handlers raised, and what EngineObject::require_progressable() throws.
+/// Progresses the engine in this thread until done(). Spins briefly, then sleeps without the GIL, in slices; Python's
+/// signal handlers run between them. Throws TimeOutError after timeout seconds (InvalidValueError for a timeout that is
+/// not a number of seconds, 0 or more), the exceptions of callbacks and signal handlers, and those of
+/// EngineObject::require_progressable().
 void block_until(EngineObject& engine, const std::function<bool()>& done, std::optional<double> timeout,
                  std::string_view what);
 

@@ -15,14 +15,14 @@ using namespace py::literals;
 namespace {
 
 void bind_context_state(py::module_& module) {
-  py::native_enum<ContextState>(module, "ContextState", "enum.IntEnum", "What a context is doing.")
+  py::native_enum<ContextState>(module, "ContextState", "enum.IntEnum", "The state of a context.")
       .value("IDLE", ContextState::idle)
       .value("STARTING", ContextState::starting)
       .value("RUNNING", ContextState::running)
       .value("STOPPING", ContextState::stopping)
       .finalize();
   py::classh<SettledState, Awaitable>(module, "SettledState",
-                                      "What a context's with gives, once it is IDLE or RUNNING.");
+                                      "The value of with: the context, once it is IDLE or RUNNING.");
 }
 
 template <typename Class>
@@ -32,13 +32,12 @@ void bind_context_life(Class& type) {
           "SUCCESS: it is RUNNING. IN_PROGRESS: progress until it is RUNNING, or IDLE when the start failed.")
       .def(
           "stop", [](ContextObject& self) { return to_status(self.stop()); },
-          "SUCCESS: it is IDLE. IN_PROGRESS: tasks are in flight; progress until it is IDLE. Idle tasks are freed, "
-          "and\n"
-          "keep their outcome.")
-      .def("close", &ContextObject::close, "Releases it for good; idempotent. Raises InUseError unless IDLE.")
+          "SUCCESS: it is IDLE. IN_PROGRESS: tasks are in flight; progress until it is IDLE. Idle tasks are\n"
+          "freed, and keep their outcome.")
+      .def("close", &ContextObject::close, "Closes the context for good; idempotent. Raises InUseError unless IDLE.")
       .def(
           "__enter__", [](ContextObject& self) { return self.enter(); },
-          "Starts it, unless that was done, and waits until it runs.")
+          "Starts it, unless it is started, and waits until it is RUNNING.")
       .def(
           "__exit__", [](ContextObject& self, const py::args&) { self.leave(); },
           "Stops it, progresses until it is IDLE (5 s at most, then TimeOutError), and closes it.");
@@ -49,22 +48,24 @@ void bind_context_properties(Class& type) {
   const auto set_user_data = [](ContextObject& self, py::object data) { self.set_user_data(std::move(data)); };
   type.def_property_readonly(
           "state", [](const ContextObject& self) { return self.context().state(); },
-          "IDLE, STARTING, RUNNING or STOPPING.")
+          "The state: IDLE, STARTING, RUNNING or STOPPING.")
       .def_property_readonly(
           "failure", [](const ContextObject& self) { return to_status(self.context().failure()); },
-          "Why it last stopped by itself; SUCCESS when it did not.")
+          "The reason why it last stopped by itself; SUCCESS when it did not.")
       .def_property_readonly(
           "num_inflight_tasks", [](const ContextObject& self) { return self.context().num_inflight_tasks(); },
-          "Submitted and not completed.")
-      .def_property_readonly("faulted", &ContextObject::is_faulted,
-                             "Whether a task was given up in flight, the device having kept its memory: submissions "
-                             "are refused until the\n"
-                             "context was stopped and is IDLE.")
+          "The number of tasks that are submitted and not completed.")
+      .def_property_readonly(
+          "faulted", &ContextObject::is_faulted,
+          "Whether a task was given up in flight while the device still used its memory. Submissions are then\n"
+          "refused until the context was stopped and is IDLE.")
       .def("flush_tasks", &ContextObject::flush_tasks, "Posts the tasks that were submitted without FLUSH.")
-      .def_property_readonly("device", &ContextObject::device_ref, "The one that it was made on.")
-      .def_property_readonly("progress_engine", &ContextObject::engine_ref, "What completes its tasks.")
-      .def_property_readonly("closed", &ContextObject::is_closed, "Whether it was released for good.")
-      .def_property("user_data", &ContextObject::user_data, set_user_data, "Anything; handed to the callbacks.")
+      .def_property_readonly("device", &ContextObject::device_ref, "The Device of the context.")
+      .def_property_readonly("progress_engine", &ContextObject::engine_ref,
+                             "The ProgressEngine that completes its tasks.")
+      .def_property_readonly("closed", &ContextObject::is_closed, "Whether it is closed for good.")
+      .def_property("user_data", &ContextObject::user_data, set_user_data,
+                    "Any object; the callbacks get it as an argument.")
       .def("_settled", [](const py::object& self) { return std::make_unique<SettledState>(self); });
 }
 
@@ -81,8 +82,8 @@ void bind_context(py::module_& module) {
   bind_context_state(module);
   py::classh<ContextObject> type(
       module, "Context",
-      "A library's object on a device: configured by its constructor, started, used, stopped.\n"
-      "Belongs to the thread of its progress engine; use it with with or async with.",
+      "A library's object on a device: its constructor configures it; start it, use it, stop it. Belongs to\n"
+      "the thread of its progress engine. Use it in a with or async with block.",
       collectable<ContextObject>());
   bind_context_life(type);
   bind_context_properties(type);

@@ -32,7 +32,7 @@ using Timeout = std::optional<double>;
                            .cast<std::string>());
 }
 
-/// Tasks that are waited for, each until the completion of what was under way at the beginning.
+/// Tasks to wait for. Each wait ends with the completion of the submission that was in flight at its beginning.
 class AwaitedTasks {
  public:
   explicit AwaitedTasks(const py::iterable& tasks) {
@@ -97,7 +97,7 @@ std::uint64_t wait_and_progress(EngineObject& self, Timeout timeout) {
 
 void submit_threadsafe(const EngineObject& self, TaskObject& task) {
   if (&task.engine() != &self) {
-    raise(Status::invalid_value, "submit_threadsafe " + task.describe() + ": it is another progress engine's task");
+    raise(Status::invalid_value, "submit_threadsafe " + task.describe() + ": it belongs to another progress engine");
   }
   task.submit_threadsafe();
 }
@@ -110,30 +110,31 @@ std::string engine_repr(const EngineObject& self) {
 }
 
 void bind_mode(py::module_& module) {
-  py::native_enum<EventMode>(module, "EventMode", "enum.IntEnum", "How the notification handle is used.")
+  py::native_enum<EventMode>(module, "EventMode", "enum.IntEnum", "How to use the notification handle.")
       .value("PROGRESS_SELECTIVE", EventMode::progress_selective, "Clear the notification after each wake-up.")
-      .value("PROGRESS_ALL", EventMode::progress_all, "Requesting clears it.")
+      .value("PROGRESS_ALL", EventMode::progress_all, "A request clears the notification.")
       .finalize();
 }
 
 template <typename Class>
 void bind_progress(Class& type) {
   type.def("progress", &EngineObject::progress,
-           "Delivers at most one completion or event, calling its callbacks; whether there was one. Never blocks.")
-      .def("drain", &EngineObject::drain, "max"_a = 256, "Delivers up to max of them and returns how many.")
+           "Delivers at most one completion or event, and calls its callbacks. Returns whether there was one.\n"
+           "Never blocks.")
+      .def("drain", &EngineObject::drain, "max"_a = 256,
+           "Delivers up to max completions and events, and returns how many.")
       .def("run_until", run_until, "what"_a, "timeout"_a = py::none(),
-           "Progresses until a task, or every task of an iterable, has completed, or until a predicate is true. Raises "
-           "the\n"
-           "first failed task's error when all have completed. timeout in seconds, None for no limit (TimeOutError).")
+           "Progresses until a task, or every task of an iterable, has completed, or until a predicate is true.\n"
+           "When all have completed, raises the first failed task's error. timeout in seconds, None for no limit\n"
+           "(TimeOutError).")
       .def("wait", wait_and_progress, "timeout"_a = py::none(),
-           "Sleeps until something can be progressed, does it, and returns how much it was (1 or more).\n"
-           "timeout in seconds, None for no limit; raises TimeOutError.")
+           "Sleeps until something can be progressed, progresses it, and returns how many completions and events\n"
+           "it delivered (1 or more). timeout in seconds, None for no limit; raises TimeOutError.")
       .def("submit_threadsafe", submit_threadsafe, "task"_a,
-           "From any thread: hands over a task that was made with submit=False, and that the engine's own next "
-           "progress\n"
-           "submits, as try_submit does; it is woken for that. A submission that fails is the task's failed "
-           "completion.\n"
-           "Raises BadStateError for a task in flight or freed, InvalidValueError for another engine's.");
+           "Queues a task from any thread. Make the task with submit=False. The engine wakes, and its own next\n"
+           "progress submits the task as try_submit does. A submission that fails becomes the task's failed\n"
+           "completion. Raises BadStateError for a task in flight or freed, InvalidValueError for a task of\n"
+           "another engine.");
 }
 
 template <typename Class>
@@ -155,22 +156,26 @@ void bind_notification(Class& type) {
     self.require_progressable("set event_mode");
     self.engine().set_event_mode(mode);
   };
-  type.def("fileno", handle, "For select, epoll and event loops: readable once armed and something is pending.")
-      .def_property_readonly("notification_handle", handle, "What fileno() gives (doca_pe_get_notification_handle).")
-      .def("request_notification", request, "Arms the handle; with something pending it is readable at once.")
+  type.def("fileno", handle,
+           "The descriptor for select, epoll and event loops: readable once it is armed and something is\n"
+           "pending.")
+      .def_property_readonly("notification_handle", handle,
+                             "The same descriptor as fileno() (doca_pe_get_notification_handle).")
+      .def("request_notification", request, "Arms the handle. When something is pending, it is readable at once.")
       .def("clear_notification", clear, "Disarms the handle and makes it unreadable.")
       .def_property(
           "event_mode", [](const EngineObject& self) { return self.engine().event_mode(); }, set_mode,
-          "How fileno() is used: an EventMode. Setting raises BadStateError in a callback.");
+          "The EventMode of fileno(). Setting it raises BadStateError in a callback.");
 }
 
 template <typename Class>
 void bind_engine_life(Class& type) {
   type.def("release_thread", &EngineObject::release_thread,
-           "Lets another thread, or another event loop, take the engine over. Raises InUseError with tasks in flight.")
+           "Releases the engine from its thread and event loop, so that another can use it. Raises InUseError\n"
+           "with tasks in flight.")
       .def("close", &EngineObject::close,
-           "Releases it for good; idempotent. Raises InUseError while contexts are open.")
-      .def_property_readonly("closed", &EngineObject::is_closed, "Whether it was released for good.")
+           "Closes the engine for good; idempotent. Raises InUseError while contexts are open.")
+      .def_property_readonly("closed", &EngineObject::is_closed, "Whether it is closed for good.")
       .def("__enter__",
            [](const py::object& self) {
              self.cast<EngineObject&>().require_open("with");
@@ -181,21 +186,24 @@ void bind_engine_life(Class& type) {
           "Stops and closes the contexts that are still open, newest first, then closes the engine.");
 }
 
-/// What an event loop calls: in the turn that is due, or because the engine's handle woke it.
+/// An event loop calls these: for a turn that is due, or because the engine's handle woke it.
 template <bool woken>
 PyObject* turn(PyObject* self, PyObject* /*unused*/) {
   return guarded([&] {
     LoopTurn& turn = object_of<EngineObject>(self).turn();
-    // Woken beside a turn that is due, the loop takes that one.
+    // When a turn is due too, the loop runs that turn instead.
     if (!woken || !turn.is_due()) turn.run(woken);
     return Py_NewRef(Py_None);
   });
 }
 
 std::span<PyMethodDef> turns() {
-  static std::array methods{
-      PyMethodDef{"_turn", &turn<false>, METH_NOARGS, "_turn($self, /)\n--\n\nThe event loop's turn for the engine."},
-      PyMethodDef{"_ready", &turn<true>, METH_NOARGS, "_ready($self, /)\n--\n\nThe engine's handle is readable."}};
+  static std::array methods{PyMethodDef{"_turn", &turn<false>, METH_NOARGS,
+                                        "_turn($self, /)\n--\n\n"
+                                        "Runs the event loop's turn for the engine."},
+                            PyMethodDef{"_ready", &turn<true>, METH_NOARGS,
+                                        "_ready($self, /)\n--\n\n"
+                                        "Handles that the engine's handle is readable."}};
   return methods;
 }
 
@@ -207,14 +215,14 @@ void bind_inside(Class& type) {
       .def("_is_forked", &EngineObject::is_forked)
       .def(
           "_look", [](EngineObject& self) { return self.look(SIZE_MAX); },
-          "Takes what is there now, as a turn of the loop would.")
+          "Delivers the completions and events that are there now, as a turn of the loop does.")
       .def(
           "_progress_until",
           [](EngineObject& self, const TaskObject& task) {
             self.turn().begin();
             return self.turn().progress_until(task);
           },
-          "task"_a, "Whether task has completed within what is left of the turn's budget.")
+          "task"_a, "Whether task has completed within the rest of the turn's time budget.")
       .def(
           "_entered_loop", [](EngineObject& self, const py::object& loop) { self.turn().enter_loop(loop); }, "loop"_a)
       .def("_left_loop", [](EngineObject& self) { self.turn().left_loop(); })
@@ -225,7 +233,8 @@ void bind_inside(Class& type) {
             self.turn().begin();
             return self.turn().left().count();
           },
-          "How much time is left, in ns, for doing things at once; the loop's next turn gives it back.");
+          "The rest, in ns, of the time in which awaits may complete without a turn of the loop. The loop's\n"
+          "next turn renews it.");
 }
 
 }  // namespace
@@ -234,20 +243,19 @@ void bind_progress_engine(py::module_& module) {
   bind_mode(module);
   py::classh<EngineObject> type(
       module, "ProgressEngine",
-      "Delivers the completions and events of the contexts on it, only within its own calls, in the\n"
-      "one thread that uses it; or in an event loop, to which it belongs from the first await on.",
+      "Delivers the completions and events of its contexts, only within calls of its own methods. It\n"
+      "belongs to the one thread that uses it, or, from the first await on, to that event loop.",
       collectable<EngineObject>());
-  type.def(
-      py::init([](double drain_timeout, const std::optional<std::string>& latency) {
-        return std::make_unique<EngineObject>(drain_timeout, parse_latency(latency));
-      }),
-      py::kw_only(), "drain_timeout"_a = 1.0, "latency"_a = py::none(),
-      "drain_timeout: seconds for which a cancelled await waits for the device to let go of memory, before its "
-      "task is\ngiven up.\n"
-      "latency: what an event loop trades for speed. \"balanced\" looks at the engine before it sleeps for as long "
-      "as that\nhas paid lately, at most 200 us; \"low\" always so long, and an await up to 2 ms while the loop has "
-      "nothing else to do;\n\"power\" sleeps at once. None: what the environment's PYDOCA_LATENCY says, else "
-      "balanced.");
+  type.def(py::init([](double drain_timeout, const std::optional<std::string>& latency) {
+             return std::make_unique<EngineObject>(drain_timeout, parse_latency(latency));
+           }),
+           py::kw_only(), "drain_timeout"_a = 1.0, "latency"_a = py::none(),
+           "drain_timeout: seconds that a cancelled await waits for the device to release memory, before its\n"
+           "task is given up.\n"
+           "latency: what an event loop trades for speed. \"balanced\" polls the engine before it sleeps, for as\n"
+           "long as polling has paid lately, at most 200 us. \"low\" always polls that long, and an await polls\n"
+           "for up to 2 ms while the loop has nothing else to do. \"power\" sleeps at once. None: the\n"
+           "environment's PYDOCA_LATENCY, else balanced.");
   bind_progress(type);
   bind_notification(type);
   bind_engine_life(type);
@@ -256,18 +264,19 @@ void bind_progress_engine(py::module_& module) {
   module.def("end_all_engines", &EngineObject::end_all);
   type.def_property_readonly(
           "latency", [](const EngineObject& self) { return name_of(self.turn().latency()); },
-          "\"low\", \"balanced\" or \"power\": what an event loop trades for speed.")
+          "What an event loop trades for speed: \"low\", \"balanced\" or \"power\".")
       .def_property("drain_timeout", &EngineObject::drain_timeout, &EngineObject::set_drain_timeout,
                     "Seconds, 0 or more, that a cancelled await waits for the device before its task is given up.")
       .def_property_readonly(
           "num_quarantined_tasks", [](const EngineObject& self) { return Quarantine::instance().num_tasks(self); },
-          "Given up in flight, and still with the device: their memory may not be used.");
+          "The number of tasks that were given up in flight and are still with the device. Their memory may not\n"
+          "be used.");
   type.def_property_readonly(
           "num_inflight_tasks", [](const EngineObject& self) { return self.engine().num_inflight_tasks(); },
-          "Tasks that were submitted and have not completed.")
+          "The number of tasks that are submitted and not completed.")
       .def_property_readonly(
           "num_contexts", [](const EngineObject& self) { return self.engine().num_contexts(); },
-          "Contexts that are connected to it.")
+          "The number of contexts that are connected to it.")
       .def("__repr__", &engine_repr);
 }
 

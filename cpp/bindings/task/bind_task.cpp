@@ -22,7 +22,7 @@ using namespace py::literals;
 namespace {
 
 void bind_task_state(py::module_& module) {
-  py::native_enum<Task::State>(module, "TaskState", "enum.IntEnum", "Who has a task.")
+  py::native_enum<Task::State>(module, "TaskState", "enum.IntEnum", "Who has a task: the program, or the device.")
       .value("FREE", Task::State::free)
       .value("IDLE", Task::State::idle)
       .value("SUBMITTED", Task::State::submitted)
@@ -53,14 +53,15 @@ PyObject* submit(PyObject* self, PyObject* const* args, Py_ssize_t num_args, PyO
 
 std::span<PyMethodDef> submissions() {
   static std::array methods{
-      raw_method(
-          "submit", &submit<false>,
-          "submit($self, /, flags=pydoca.SubmitFlags.FLUSH)\n--\n\nHands the task over without a look at its "
-          "fields: a fault in them fails it later, and stops its context.\nRaises BadStateError unless the context "
-          "runs and the task is idle, AgainError when the queue is full."),
+      raw_method("submit", &submit<false>,
+                 "submit($self, /, flags=pydoca.SubmitFlags.FLUSH)\n--\n\n"
+                 "Submits the task without checking its fields: an error in them fails the task later, and stops its\n"
+                 "context. Raises BadStateError unless the context runs and the task is idle, AgainError when the\n"
+                 "queue is full."),
       raw_method("try_submit", &submit<true>,
-                 "try_submit($self, /, flags=pydoca.SubmitFlags.FLUSH)\n--\n\nHands the task over as "
-                 "submit() does, but raises InvalidValueError for what would fail in the device."),
+                 "try_submit($self, /, flags=pydoca.SubmitFlags.FLUSH)\n--\n\n"
+                 "Submits the task as submit() does, after checking its fields: raises InvalidValueError for an error\n"
+                 "that would fail in the device."),
   };
   return methods;
 }
@@ -70,15 +71,16 @@ void bind_submission(Class& type) {
   type.def("free", &TaskObject::free,
            "Gives the slot back to the context. Raises InUseError in flight, BadStateError when freed already.")
       .def("wait", &TaskObject::wait, "timeout"_a = py::none(),
-           "Progresses until the task has completed, and returns what result() does. timeout in seconds, None for no "
-           "limit; raises TimeOutError, the\n"
-           "task's own error, and what callbacks raised meanwhile (an ExceptionGroup).")
+           "Progresses until the task has completed, and returns the value of result(). timeout in seconds, None\n"
+           "for no limit. Raises TimeOutError, the task's own error, and the exceptions that callbacks raised\n"
+           "meanwhile (an ExceptionGroup).")
       .def("result", &TaskObject::result,
-           "The value of the last completion (None for most), or raises its error; InProgressError before the first.")
+           "The value of the last completion (None for most tasks). Raises the error of a failed one,\n"
+           "InProgressError before the first completion.")
       .def("add_done_callback", &TaskObject::add_done_callback, "fn"_a,
-           "Has fn(task) called by the next completion, once; at once when the task is done.")
+           "Calls fn(task) once: at the next completion, or at once when the task is done.")
       .def("remove_done_callback", &TaskObject::remove_done_callback, "fn"_a,
-           "Takes fn back; returns how many times it was there.");
+           "Removes fn from the callbacks; returns how many times it was there.");
 }
 
 template <typename Class>
@@ -86,16 +88,19 @@ void bind_task_properties(Class& type) {
   const auto set_user_data = [](TaskObject& self, py::object data) { self.set_user_data(std::move(data)); };
   type.def_property_readonly(
           "status", [](const TaskObject& self) { return to_status(self.status()); },
-          "Of the last completion; IN_PROGRESS while in flight.")
-      .def_property_readonly("state", &TaskObject::state, "FREE once freed, or once its context has stopped.")
+          "The status of the last completion; IN_PROGRESS while in flight.")
+      .def_property_readonly("state", &TaskObject::state,
+                             "The TaskState; FREE once it is freed, or its context has stopped.")
       .def_property_readonly("done", &TaskObject::done, "Whether it has completed, and is not in flight again.")
-      .def_property("user_data", &TaskObject::user_data, set_user_data, "Anything; handed to the callbacks.")
-      .def_property_readonly("context", &TaskObject::context_ref, "The Context whose task it is.")
+      .def_property("user_data", &TaskObject::user_data, set_user_data,
+                    "Any object; the callbacks get it as an argument.")
+      .def_property_readonly("context", &TaskObject::context_ref, "The Context that the task belongs to.")
       .def_property_readonly("_engine", [](const TaskObject& self) { return self.context().engine_ref(); })
       .def_property_readonly("_completions", &TaskObject::completions)
       .def_property_readonly("_value", &TaskObject::value)
       .def_property_readonly("_lends_memory", &TaskObject::lends_memory)
-      .def("_abandon", &TaskObject::abandon, "Nobody may see the outcome, and that is as wanted.")
+      .def("_abandon", &TaskObject::abandon,
+           "Records that the caller does not want the outcome: a dropped task then needs no warning.")
       .def("_outcome", &TaskObject::outcome, "The error of the last completion, or None.")
       .def(
           "_exception_of",
@@ -110,7 +115,7 @@ void bind_task_properties(Class& type) {
           "future"_a);
 }
 
-/// Binds the operands that tasks of several libraries have, by DOCA's names.
+/// Binds the operands that tasks of several libraries have, under DOCA's names.
 void bind_library_task(py::module_& module) {
   py::classh<LibraryTaskObject, TaskObject> type(module, "LibraryTask", "A task that works on bufs.");
   const auto buf = [&](const char* name, py::object Operands::* which, Operand operand, const char* doc) {
@@ -120,11 +125,11 @@ void bind_library_task(py::module_& module) {
         doc);
   };
   buf("src", &Operands::src, Operand::src,
-      "The Buf whose data goes; None where the kind has none, and once the task is freed. Setting raises InUseError in "
-      "flight.");
+      "The Buf with the data. None when tasks of this kind have no src, and once the task is freed. Setting\n"
+      "it raises InUseError in flight.");
   buf("dst", &Operands::dst, Operand::dst,
-      "The Buf that is filled, or that an atomic changes; None where the kind has none, and once the task is freed.\n"
-      "Setting raises InUseError in flight.");
+      "The Buf to which the task appends, or that an atomic changes. None when tasks of this kind have no\n"
+      "dst, and once the task is freed. Setting it raises InUseError in flight.");
 }
 
 std::string task_repr(const TaskObject& task) {
@@ -144,13 +149,12 @@ void bind_task(py::module_& module) {
   bind_task_state(module);
   py::classh<TaskObject> type(
       module, "Task",
-      "A unit of work for a device: awaitable, or waited for without a loop, and reusable.\n"
-      "While the device has it, it and its bufs are kept alive, whatever is dropped.\n"
-      "await waits for the completion: its value, or the task's error. When cancelled, "
-      "CancelledError comes once the device\n"
-      "has let go of the memory. After the engine's drain_timeout, or a second cancel, the task "
-      "is given up instead: its\nmemory stays in quarantine (BufferInUseError) and its context "
-      "is faulted.",
+      "A unit of work for a device: await it, or wait() without an event loop; then submit it again. The\n"
+      "task and its bufs live as long as the device has it, even when the program drops every reference.\n"
+      "await returns the completion's value, or raises the task's error. A cancelled await raises\n"
+      "CancelledError once the device has released the memory. After the engine's drain_timeout, or at a\n"
+      "second cancellation, the task is given up instead: its memory stays in quarantine (BufferInUseError)\n"
+      "and its context is faulted.",
       py::custom_type_setup(set_task_slots));
   bind_submission(type);
   add_methods(type, submissions());

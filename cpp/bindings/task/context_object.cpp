@@ -151,14 +151,14 @@ void ContextObject::drop_spares() noexcept {
     while (first != nullptr) {
       TaskObject& task = *first;
       first = std::exchange(task.next_spare_, nullptr);
-      // Without a slot it is no spare any more, and ends with this reference.
+      // Without a slot it is not a spare; it ends with this reference.
       task.release_slot();
       const py::object last = task.become_used({});
     }
   }
 }
 
-/// Of a task whose await was cancelled: asyncio may keep its object for longer than anybody has a use for it.
+/// For a task whose await was cancelled: asyncio may keep the Python object long after its last use.
 bool ContextObject::reclaim_slot() noexcept {
   for (TaskObject* task = tasks_; task != nullptr; task = task->next_) {
     if (task->is_abandoned() && task->done()) {
@@ -174,7 +174,7 @@ void ContextObject::release_idle_tasks() noexcept {
   drop_spares();
   for (TaskObject* task = tasks_; task != nullptr;) {
     TaskObject* next = task->next_;
-    // One whose completion is being delivered gives its slot back at the end of that.
+    // A task whose completion is being delivered gives its slot back after the delivery.
     if (!task->in_flight()) task->release_slot();
     task = next;
   }
@@ -190,7 +190,7 @@ void ContextObject::tell_state(ContextState previous, ContextState next) {
     release_idle_tasks();
   }
   if (next == ContextState::idle) {
-    faulted_ = false;  // everything has come back
+    faulted_ = false;  // all tasks have come back
   }
   state_entered(next);
   state_waiters_.wake(*engine_, py::none());
@@ -209,7 +209,7 @@ int ContextObject::traverse(visitproc visit, void* arg) const {
 }
 
 void ContextObject::clear() {
-  // Members are replaced first: dropping one may run code that looks at this object.
+  // Replaces the members first: dropping one may run code that uses this object.
   const ContextOptions options = std::exchange(options_, {py::none(), py::none(), py::none(), py::none()});
   state_waiters_.clear();
 }

@@ -19,27 +19,28 @@ namespace pydoca::bindings {
 
 class TaskObject;
 
-/// What every context is told by its constructor's keywords; None where nothing is wanted.
+/// The constructor keywords of every context; None when the caller wants none.
 struct ContextOptions {
-  /// In the form that signature() takes.
+  /// The parameters, in the form that signature() takes.
   static constexpr std::string_view keywords =
       "on_completion=None, on_error=None, on_state_changed=None, user_data=None";
   static ContextOptions of(const pybind11::kwargs& given);
 
   pybind11::object on_completion;     ///< (task, task.user_data, context.user_data)
-  pybind11::object on_error;          ///< the same, for failed tasks
+  pybind11::object on_error;          ///< the same parameters, for failed tasks
   pybind11::object on_state_changed;  ///< (context.user_data, context, previous, next)
   pybind11::object user_data;
 };
 
-/// A context as Python has it; each library derives its own. It keeps its engine and device alive, and gives back the
-/// slots of Python's idle tasks when it stops, so that it becomes idle. The engine's user data word is this object.
+/// A context as Python has it; each library derives its own class. It keeps its engine and device alive. When it stops,
+/// it gives back the slots of Python's idle tasks, so that it can become idle. The engine's user data word points to
+/// this object.
 class ContextObject {
  public:
-  /// How long leaving a with block waits for the device to give back what it has; seconds.
+  /// The longest time, in seconds, for which the end of a with block waits for the device to release memory.
   static constexpr double close_timeout = 5;
 
-  /// Connects context to engine, both of them Python's objects. device is what Python's device property shows.
+  /// Connects context to engine; both are Python objects. Python's device property returns device.
   ContextObject(pybind11::object engine, pybind11::object device, std::shared_ptr<Context> context,
                 ContextOptions options);
   virtual ~ContextObject();
@@ -54,30 +55,32 @@ class ContextObject {
   void set_user_data(pybind11::object data) { options_.user_data = std::move(data); }
   const ContextOptions& options() const noexcept { return options_; }
   bool is_closed() const noexcept { return closed_; }
-  /// Python's object for this; lives at least as long as the result.
+  /// The Python object of this; lives at least as long as the result.
   pybind11::object self();
 
   Status start();
   Status stop();
   void close();
   void flush_tasks();
-  /// For with: starts unless started, and waits for a start that takes time. Returns, or throws, what entered() does.
+  /// For with: starts unless started, and waits for a start that takes time. Returns the result of entered(), or throws
+  /// its exception.
   pybind11::object enter();
-  /// What with gives, of a context that has settled: the context itself. Throws what made its start fail.
+  /// The value of with for a context that has settled: the context itself. Throws the error of a failed start.
   virtual pybind11::object entered();
   /// For with: stops, waits until idle, closes. Throws TimeOutError after close_timeout. Does nothing in a forked
   /// child.
   void leave();
 
   Waiters& state_waiters() noexcept { return state_waiters_; }
-  /// Kinds of tasks that one context has, at most.
+  /// The maximal number of kinds of tasks in one context.
   static constexpr std::size_t num_task_kinds = 11;
-  /// Idle tasks to whose Python objects nothing refers stay, slot and all, for the next ones: making such an object
-  /// costs more than a short operation. take_spare() gives null when there is none; context is this one's object.
+  /// An idle task whose Python object is not referenced stays with its slot for the next task: a new Python object
+  /// costs more than a short operation. take_spare() returns null when there is none. context is the Python object of
+  /// this.
   void keep_spare(TaskObject& task, std::size_t kind) noexcept;
   pybind11::object take_spare(pybind11::handle context, std::size_t kind) noexcept;
 
-  /// allocate()'s status. Where no slot is left for it, tasks that nobody waits for any more give up theirs.
+  /// Returns the status of allocate(). When no slot is left, takes the slots of tasks whose waiters have given up.
   template <typename Allocate>
   Status allocate_slot(const Allocate& allocate) {
     Status status = allocate();
@@ -85,10 +88,10 @@ class ContextObject {
     return status;
   }
 
-  /// Throws status, which allocating a task of that kind answered.
+  /// Throws status, the result of allocating a task of that kind.
   [[noreturn]] void refuse_task(Status status, std::size_t kind, std::string_view name) const;
 
-  /// A task was given up: nothing more is submitted until the context was stopped and is idle.
+  /// Records that a task was given up: submissions are refused until the context was stopped and is idle.
   void fault() noexcept { faulted_ = true; }
   bool is_faulted() const noexcept { return faulted_; }
   void add_task(TaskObject& task) noexcept;
@@ -98,8 +101,8 @@ class ContextObject {
   virtual void clear();
 
  protected:
-  /// Runs what a callback of the engine's has to do; what it throws waits for the end of the engine's batch, and so
-  /// does this object's end, should work drop all that refers to it.
+  /// Runs the work of an engine's callback. An exception waits for the end of the engine's batch. This object also
+  /// lives until then, even when work drops every reference to it.
   template <typename Work>
   void guard(const Work& work) noexcept {
     pybind11::object self = this->self();
@@ -110,7 +113,7 @@ class ContextObject {
     }
     engine_->keep(std::move(self));
   }
-  /// For libraries that have more to do then; before Python is told.
+  /// For libraries with more work at a change of state; runs before Python's callback.
   virtual void state_entered(ContextState /*state*/) {}
 
  private:
@@ -126,15 +129,15 @@ class ContextObject {
   EngineObject* engine_;
   std::shared_ptr<Context> context_;
   ContextOptions options_;
-  pybind11::handle self_;  ///< Python's object for this, not a reference; null until it was asked for
+  pybind11::handle self_;  ///< the Python object of this, without a reference; null until its first use
   Waiters state_waiters_;
-  TaskObject* tasks_ = nullptr;  ///< those that have a slot
+  TaskObject* tasks_ = nullptr;  ///< the tasks that have a slot
   std::array<TaskObject*, num_task_kinds> spares_{};
   bool closed_ = false;
   bool faulted_ = false;
 };
 
-/// What a context's with gives, when the context is neither starting nor stopping.
+/// The value of with, when the context is neither starting nor stopping.
 class SettledState final : public Awaitable {
  public:
   explicit SettledState(pybind11::object context);

@@ -18,10 +18,10 @@ namespace py = pybind11;
 
 namespace {
 
-/// About the time that as many completions as an event loop takes in one turn need.
+/// About the time in which an event loop delivers the completions of one turn.
 constexpr std::chrono::microseconds longest_look{200};
 
-/// Every engine of this process, those inherited by fork too.
+/// Every engine of this process, including those inherited by fork.
 std::vector<EngineObject*>& engines() {
   static std::vector<EngineObject*> all;
   return all;
@@ -33,7 +33,7 @@ void warn_of_closed_loop(std::size_t lost) noexcept {
   if (PyErr_WarnFormat(PyExc_ResourceWarning, 1, text, lost) != 0) PyErr_WriteUnraisable(nullptr);
 }
 
-/// False with Python's error.
+/// False with a Python error set.
 bool set_unless_done(const py::object& future, const py::object& result) noexcept {
   static PyObject* const done = PyUnicode_InternFromString("done");
   static PyObject* const set_result = PyUnicode_InternFromString("set_result");
@@ -47,8 +47,8 @@ bool set_unless_done(const py::object& future, const py::object& result) noexcep
 
 bool is_interrupt(const py::object& error) { return PyObject_IsInstance(error.ptr(), PyExc_Exception) == 0; }
 
-/// Whether Python knows a thread of that number, apart from this one. The system may, for a moment, know one that was
-/// joined already.
+/// Whether Python knows another thread with that number. The system may, for a moment, still know a thread that was
+/// joined.
 bool is_other_thread_of_python(long tid) noexcept {
   const PyThreadState* const self = PyThreadState_Get();
   for (PyThreadState* state = PyInterpreterState_ThreadHead(self->interp); state != nullptr;
@@ -83,7 +83,7 @@ EngineObject::~EngineObject() { std::erase(engines(), this); }
 void EngineObject::require_thread(std::string_view what) const {
   Status status = engine_->check_thread();
   if (status == Status::not_permitted && !is_other_thread_of_python(engine_->owner_tid())) {
-    engine_->take_over();  // nobody else could ever use or close it
+    engine_->take_over();  // no other code could ever use or close it
     status = engine_->check_thread();
   }
   if (status != Status::success) [[unlikely]] {
@@ -156,7 +156,7 @@ std::size_t EngineObject::look(std::size_t max) {
   return count;
 }
 
-/// A few looks at what may be there; whether anything advanced.
+/// Polls a few times; returns whether anything advanced.
 bool EngineObject::advance() {
   constexpr std::uint32_t looks = 32;
   bool advanced = false;
@@ -187,7 +187,7 @@ void EngineObject::settle() {
 void EngineObject::set_futures() {
   std::size_t lost = 0;
   for (const auto& [future, result] : std::exchange(woken_, {})) {
-    // Only a loop that was closed takes nothing: nobody who waited in it can be told.
+    // Only a closed loop accepts nothing: its waiters cannot get the result.
     if (!set_unless_done(future, result)) {
       PyErr_Clear();
       ++lost;

@@ -21,8 +21,9 @@ namespace pydoca::bindings {
 class ContextObject;
 class TaskObject;
 
-/// A progress engine as Python has it. Completion callbacks run within its calls with the GIL held; what they raise,
-/// and the futures they complete, wait here until the engine's batch is over. Everything needs the GIL.
+/// A progress engine as Python has it. Completion callbacks run within its calls, with the GIL held. The exceptions
+/// that they raise, and the futures that they complete, wait here until the engine's batch is over. Every member needs
+/// the GIL.
 class EngineObject {
  public:
   using Clock = std::chrono::steady_clock;
@@ -34,44 +35,45 @@ class EngineObject {
 
   ProgressEngine& engine() const noexcept { return *engine_; }
   bool is_closed() const noexcept { return closed_; }
-  /// Whether this process was forked from the one that made the engine.
+  /// Whether this process is a fork of the process that made the engine.
   bool is_forked() const noexcept { return engine_->check_thread() == Status::bad_state; }
 
-  /// Throws WrongThreadError or ForkedError, saying what was attempted. Takes the engine of a thread that has ended.
+  /// Throws WrongThreadError or ForkedError, with the name of the operation. Takes over the engine of a thread that has
+  /// ended.
   void require_thread(std::string_view what) const;
-  /// The same, and BadStateError when the engine is closed.
+  /// Does the same, and throws BadStateError when the engine is closed.
   void require_open(std::string_view what) const;
-  /// The same, and BadStateError in a completion callback, where DOCA forbids progress.
+  /// Does the same, and throws BadStateError in a completion callback, where DOCA forbids progress.
   void require_progressable(std::string_view what) const;
 
-  // One batch of the engine's, after which futures are set and faults raised or reported. In a completion callback the
-  // last two do nothing: there a coroutine may run, which would not know.
+  // Runs one batch of the engine, then sets futures and raises or reports faults. In a completion callback it does not
+  // do these two: a coroutine may run there, and could not expect them.
   bool progress();
   std::size_t drain(std::size_t max);
-  /// Takes what is there now, at most max completions and for a fraction of a millisecond.
+  /// Delivers what is there now: at most max completions, for a fraction of a millisecond at most.
   std::size_t look(std::size_t max);
-  /// A few looks at what may be there; whether anything advanced.
+  /// Polls a few times; returns whether anything advanced.
   bool advance();
   bool is_progressing() const noexcept { return progressing_; }
-  /// In the event loop to which the engine belongs.
+  /// The turn in the event loop to which the engine belongs.
   LoopTurn& turn() noexcept { return turn_; }
   const LoopTurn& turn() const noexcept { return turn_; }
 
-  /// How much all of these have advanced.
+  /// The sum of all advances so far.
   std::uint64_t advanced() const noexcept { return advanced_; }
 
-  /// How long a cancelled await waits for the device to let go of memory; seconds.
+  /// Seconds that a cancelled await waits for the device to release memory.
   double drain_timeout() const noexcept { return drain_timeout_; }
   /// Throws invalid_value unless 0 or more.
   void set_drain_timeout(double seconds);
 
-  /// Sets futures and raises or reports faults, unless a batch is under way. For control calls that may call back.
+  /// Sets futures and raises or reports faults, unless a batch is running. For control calls that may call callbacks.
   void settle();
-  /// future gets result at the end of the batch.
+  /// Sets the result of future at the end of the batch.
   void wake_later(pybind11::object future, pybind11::object result) {
     woken_.emplace_back(std::move(future), std::move(result));
   }
-  /// Calls a user's callback; what it raises waits for settle(). source (a task, a context) goes into the report.
+  /// Calls a user's callback; its exception waits for settle(). source (a task, a context) appears in the report.
   template <typename... Args>
   void call(const pybind11::object& callback, const pybind11::object& source, const Args&... args) noexcept {
     try {
@@ -82,28 +84,28 @@ class EngineObject {
   }
 
   void collect(pybind11::error_already_set& error, const pybind11::object& source) noexcept;
-  /// For a callback of the context's to end with: the engine goes back to it, so that it lives until the end of the
-  /// batch, should nothing else refer to it any more.
+  /// A context's callback calls this at its end: it returns the reference to the engine, so that the engine lives until
+  /// the end of the batch even without other references.
   void keep(pybind11::object context) noexcept {
     if (progressing_ && context.ref_count() == 1) [[unlikely]] {
       kept_.push_back(std::move(context));
     }
   }
 
-  /// The asyncio bridge, made on the first call.
+  /// The asyncio bridge, made at the first call.
   pybind11::object bridge();
   void release_thread();
-  /// Throws in_use while contexts are not closed. Idempotent.
+  /// Idempotent. Throws in_use while contexts are open.
   void close();
   /// For with: stops and closes the contexts, newest first, then the engine.
   void leave();
-  /// For the interpreter's end, of every engine of this thread: waits until the devices have let go of memory, for a
-  /// bounded time.
+  /// For the interpreter's end: every engine of this thread waits until the devices have released memory, for a bounded
+  /// time.
   static void end_all() noexcept;
 
   void add_context(ContextObject& context) { contexts_.push_back(&context); }
   void remove_context(ContextObject& context) noexcept { std::erase(contexts_, &context); }
-  /// Open contexts, oldest first.
+  /// The open contexts, oldest first.
   pybind11::list contexts() const;
 
   int traverse(visitproc visit, void* arg) const;
@@ -136,7 +138,7 @@ class EngineObject {
   bool closed_ = false;
 };
 
-/// The ProgressEngine that object is; a TypeError for anything else.
+/// The ProgressEngine that object is. Throws TypeError for any other type.
 EngineObject& to_engine(const pybind11::object& object);
 
 }  // namespace pydoca::bindings

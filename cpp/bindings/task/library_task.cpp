@@ -35,7 +35,7 @@ void Operands::set(Operand operand, PyObject* value) {
     case Operand::immediate_data:
       immediate = to_u32(value, "immediate_data");
       return;
-    default:  // the operands of sync events' tasks, which keep them themselves
+    default:  // the operands of sync events' tasks, whose own class holds them
       return;
   }
 }
@@ -68,7 +68,7 @@ std::vector<const Buf*> LibraryTaskObject::lent_bufs() const {
   std::vector<const Buf*> lists;
   for (const py::object* const buf : {&operands_.src, &operands_.dst, &operands_.result}) {
     const Buf* const list = element_of(*buf);
-    // The memory of a network peer is not this task's to lend.
+    // A task does not lend the memory of a network peer.
     const bool is_remote = traits_.remote != Operand::none && list != nullptr && list->mmap()->is_from_export();
     if (list != nullptr && !is_remote) lists.push_back(list);
   }

@@ -1,4 +1,5 @@
-/// Tasks as the tables of traits describe them: operands by name, spare objects, methods that take them.
+/// Tasks as the tables of traits describe them: operands by name, spare objects, and the methods that take the
+/// operands.
 #pragma once
 
 #include <pydoca/task_traits.hpp>
@@ -18,7 +19,7 @@
 
 namespace pydoca::bindings {
 
-/// What a task works with; None where its kind has nothing of the sort.
+/// The operands of a task; None for each that tasks of its kind do not have.
 struct Operands {
   pybind11::object connection = pybind11::none();
   pybind11::object src = pybind11::none();
@@ -26,25 +27,26 @@ struct Operands {
   pybind11::object result = pybind11::none();
   pybind11::object event = pybind11::none();
   std::uint64_t compare = 0;
-  std::uint64_t number = 0;     ///< what is added, or swapped in
+  std::uint64_t number = 0;     ///< the number to add, or to swap in
   std::uint32_t immediate = 0;  ///< in this machine's byte order
 
   /// Throws TypeError or InvalidValueError for a number that does not fit.
   void set(Operand operand, PyObject* value);
-  /// Throws TypeError for what is not a Buf, not a SyncEventRemoteNet; bad_state for a Buf that was released.
+  /// Throws TypeError unless the operand is a Buf or a SyncEventRemoteNet, as its kind requires; bad_state for a
+  /// released Buf.
   void require_types() const;
 };
 
 class LibraryTaskObject : public TaskObject {
  public:
-  /// kind: the task's place in its library's table, at which traits stand.
+  /// kind: the index of the task in its library's table. traits: its entry there.
   LibraryTaskObject(pybind11::object context, Task& slot, std::size_t kind, const TaskTraits& traits)
       : TaskObject(std::move(context), slot), kind_(kind), traits_(traits) {}
 
   const Operands& operands() const noexcept { return operands_; }
-  /// Of a task that no other code refers to.
+  /// For a task that no other code refers to.
   void prepare(Operands operands) noexcept { operands_ = std::move(operands); }
-  // For another submission. Throw in_use in flight, invalid_value when the kind has no such operand.
+  // For another submission. Throws in_use in flight, invalid_value when tasks of this kind lack the operand.
   void set_buf(pybind11::object Operands::* which, Operand operand, pybind11::object buf);
   void set_number(Operand operand, pybind11::handle value);
 
@@ -56,9 +58,9 @@ class LibraryTaskObject : public TaskObject {
   std::size_t kind() const noexcept override { return kind_; }
   const TaskTraits& traits() const noexcept { return traits_; }
   std::vector<const Buf*> lent_bufs() const override;
-  /// Derived classes give the slot the operands, and call this.
+  /// A derived class gives the slot its operands, then calls this.
   void set_operands() override;
-  /// The connection stays, for code that looks at what came.
+  /// Keeps the connection, which says from where a message came.
   void forget_operands() noexcept override;
   void set_connection(pybind11::object connection) noexcept { operands_.connection = std::move(connection); }
 
@@ -66,11 +68,11 @@ class LibraryTaskObject : public TaskObject {
   const std::size_t kind_;
   const TaskTraits& traits_;
   Operands operands_;
-  std::uint64_t length_ = 0;  ///< bytes of src, for messages
+  std::uint64_t length_ = 0;  ///< the bytes of src, for messages
 };
 
-/// A task of that kind, prepared with operands: an idle one of the context's, or one around new_slot(), which throws
-/// why there is none. context is Python's object, and Object the class that it is. user_data may be null.
+/// A task of that kind with these operands: a spare of the context, or a new one around new_slot(), which throws when
+/// there is no slot. context is the Python object, Object its class. user_data may be null.
 template <class TaskClass, class Object, class Prepared, class NewSlot>
 pybind11::object make_task(pybind11::handle context, std::size_t kind, Prepared&& operands, pybind11::handle user_data,
                            bool submit, const NewSlot& new_slot) {
@@ -88,7 +90,7 @@ pybind11::object make_task(pybind11::handle context, std::size_t kind, Prepared&
   return object;
 }
 
-/// The parameters of the method that makes tasks with these traits: its operands by name, user_data, submit.
+/// The parameters of the method that makes tasks with these traits: the operands by name, user_data, submit.
 template <std::size_t size>
 constexpr std::array<const char*, size + 2> parameter_names(const TaskTraits& traits) {
   std::array<const char*, size + 2> names{};
@@ -98,7 +100,7 @@ constexpr std::array<const char*, size + 2> parameter_names(const TaskTraits& tr
   return names;
 }
 
-/// A method that makes tasks: make(self, operands, user_data or null, submit) gives the task.
+/// A method that makes tasks: make(self, operands, user_data or null, submit) returns the task.
 template <const TaskTraits& traits, auto make>
 PyObject* task_method(PyObject* self, PyObject* const* args, Py_ssize_t num_args, PyObject* keywords) {
   static constexpr std::size_t size = traits.num_operands();

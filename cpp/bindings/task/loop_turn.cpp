@@ -22,14 +22,14 @@ using namespace std::chrono_literals;
 constexpr std::array<std::string_view, 3> latency_names{"low", "balanced", "power"};
 
 constexpr std::chrono::microseconds budget{100};
-/// However often the budget is given back: the loop's own turn does more, as to hand on the log.
+/// Limits how often the budget is renewed: the loop's own turn has more work, such as passing on the log.
 constexpr std::chrono::milliseconds longest_turn{10};
 constexpr std::chrono::microseconds polling{200};
-/// An await looks for so long where latency is low and the loop has nothing else to do.
+/// With low latency, an await looks for this long while the loop has nothing else to do.
 constexpr std::chrono::milliseconds longest_at_low_latency{2};
-/// What one turn of an event loop takes at most.
+/// The most completions that one turn of an event loop delivers.
 constexpr std::size_t turn_max = 256;
-/// The clock is read once in so many things that are done at once.
+/// Reads the clock once per this number of operations that complete at once.
 constexpr unsigned often = 16;
 
 Patience::Duration longest_spinning(Latency latency) noexcept {
@@ -39,7 +39,7 @@ Patience::Duration longest_spinning(Latency latency) noexcept {
 
 Patience::Duration longest_polling(Latency latency) noexcept { return latency == Latency::power ? 0us : polling; }
 
-/// While it lives, the engine's handle tells of what comes.
+/// While it lives, the engine's handle reports what arrives.
 class Armed {
  public:
   explicit Armed(ProgressEngine& engine) : engine_(engine) { engine_.request_notification(); }
@@ -89,9 +89,10 @@ void LoopTurn::run(bool woken) {
     again = take(woken);
   } catch (const py::error_already_set& error) {
     if (is_docas(error)) {
-      engine_.bridge().attr("forget")();  // a forked child's engine, say: nothing of it will ever be delivered here
+      engine_.bridge().attr(
+          "forget")();  // the engine of a forked child, for example: it delivers nothing in this process
     } else {
-      kick();  // nothing that was delivered is lost, and the loop may go on: also after KeyboardInterrupt
+      kick();  // no delivery is lost, and the loop may continue, even after KeyboardInterrupt
     }
     throw;
   }
@@ -143,13 +144,13 @@ bool LoopTurn::take(bool woken) {
   return engine_.engine().has_pending();
 }
 
-/// Who looks by himself needs no wake-up, and the loop would be called for one that nobody has taken.
+/// A thread that looks by itself needs no wake-up. A wake-up that is not cleared would call the loop for nothing.
 void LoopTurn::disarm() noexcept {
-  // A forked child shares the handle with its parent, whose wake-up it would take.
+  // A forked child shares the handle with its parent, and would take the parent's wake-up.
   if (std::exchange(is_armed_, false) && !engine_.is_forked()) engine_.engine().clear_notification();
 }
 
-/// After something came: those who waited for it run first, and may want more. Then as long as looking pays.
+/// After a delivery: its waiters run first, and may submit more. After that: as long as looking pays.
 bool LoopTurn::goes_on(std::size_t delivered) noexcept {
   const Clock::time_point now = Clock::now();
   if (delivered != 0 && is_polling_ && polling_length_ != Patience::Duration::zero()) {
@@ -191,13 +192,13 @@ bool LoopTurn::progress_until(const TaskObject& task) {
   const std::uint64_t before = task.completions();
   while (engine_.advance()) {
     if (task.completions() != before) return true;
-    unclocked_ += 4;  // what does not come at once may be long
+    unclocked_ += 4;  // an operation that does not complete at once may take long
     if (!has_time(Clock::now())) return false;
   }
   return spin_until(task, before);
 }
 
-/// As long as looking at an engine that has nothing pays.
+/// Polls an idle engine for as long as looking pays.
 bool LoopTurn::spin_until(const TaskObject& task, std::uint64_t before) {
   const Patience::Duration length = spinning_.next();
   if (length == Patience::Duration::zero()) {
@@ -210,7 +211,7 @@ bool LoopTurn::spin_until(const TaskObject& task, std::uint64_t before) {
   while (!completed && now < stop && has_time(now)) {
     advanced |= engine_.advance();
     completed = task.completions() != before;
-    if (!completed) now = Clock::now();  // who has what he waited for needs no time any more
+    if (!completed) now = Clock::now();  // a completed task needs no more time
   }
   unclocked_ = 0;
   if (completed) {
@@ -236,7 +237,7 @@ bool LoopTurn::sleep_until(const TaskObject& task) {
   return task.completions() != before;
 }
 
-/// Whether the loop still has nothing to do.
+/// Returns whether the loop still has nothing to do.
 bool LoopTurn::sleep(const StockLoop& loop, Clock::time_point until) {
   armed_ = Clock::now();
   bool others = false;
@@ -257,7 +258,7 @@ bool LoopTurn::is_over() {
   return !has_time(Clock::now());
 }
 
-/// Gives the budget back at once if nothing would happen in a turn of the loop.
+/// Renews the budget at once if the loop's turn would do nothing.
 bool LoopTurn::spare(Clock::time_point now) {
   const std::optional<StockLoop>& loop = loop_.stock();
   const bool spare = loop && now < latest_end_ && is_spare(*loop) && loop->next_timer() > now &&

@@ -26,7 +26,7 @@ void Quarantine::remove(const TaskObject& task) noexcept {
 
 bool Quarantine::share_memory(const Piece& piece, const Buf& buf) noexcept {
   const Mmap& mmap = *buf.mmap();
-  // Addresses of imported maps are their owners', and say nothing about another map's memory.
+  // Addresses of imported maps belong to the exporter's address space, and cannot be compared with another map's.
   const bool comparable = &mmap == piece.mmap || (!piece.imported && !mmap.is_from_export());
   return comparable && buf.head() < piece.end && piece.begin < buf.head() + buf.len();
 }

@@ -11,17 +11,17 @@ namespace pydoca::bindings {
 class EngineObject;
 class TaskObject;
 
-/// The memory of tasks that were given up in flight: nobody may use it until the device has let go of it. Process-wide,
-/// as memory is; everything needs the GIL.
+/// The memory of tasks that were given up in flight: no task may use it until the device has released it. There is one
+/// for the process. Every member needs the GIL.
 class Quarantine {
  public:
-  /// The one of this process.
+  /// The quarantine of this process.
   static Quarantine& instance() noexcept;
 
   bool empty() const noexcept { return pieces_.empty(); }
   void add(const TaskObject& task, const std::vector<const Buf*>& lists);
   void remove(const TaskObject& task) noexcept;
-  /// The task that still has memory of buf, an element of a list, or null.
+  /// The task that still has memory of buf, an element of a list; null when there is none.
   const TaskObject* holder_of(const Buf& buf) const noexcept;
   std::size_t num_tasks(const EngineObject& engine) const noexcept;
 
@@ -36,7 +36,7 @@ class Quarantine {
 
   static bool share_memory(const Piece& piece, const Buf& buf) noexcept;
 
-  std::vector<Piece> pieces_;  ///< those of one task stand together
+  std::vector<Piece> pieces_;  ///< the ranges of one task are adjacent
 };
 
 }  // namespace pydoca::bindings

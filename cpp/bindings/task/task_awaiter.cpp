@@ -18,18 +18,19 @@ namespace py = pybind11;
 
 namespace {
 
-/// What await calls until the task is done. A plain struct, as CPython allocates it.
+/// The iterator that await resumes until the task is done. A plain struct, allocated by CPython.
 struct TaskAwaiter {
   PyObject ob_base;
-  PyObject* task;        ///< null: the end was told
-  PyObject* inner;       ///< what is awaited when it takes longer: the future's iterator, or the bridge's coroutine
+  PyObject* task;  ///< null: the result was delivered
+  PyObject*
+      inner;  ///< the object to await when the task takes longer: the future's iterator, or the bridge's coroutine
   PyObject* future;      ///< set by the task's next completion; null when inner is the coroutine
-  std::uint64_t before;  ///< the task's completions when the future was made
+  std::uint64_t before;  ///< the number of the task's completions when the future was made
 
   PyObject* object() noexcept { return &ob_base; }
 };
 
-/// Awaiters that are not in use, for the next awaits.
+/// Unused awaiters, kept for the next awaits.
 struct Spares {
   std::array<TaskAwaiter*, 64> awaiters{};
   std::size_t count = 0;
@@ -39,10 +40,11 @@ constinit Spares spares;
 
 TaskAwaiter& awaiter_of(PyObject* self) noexcept { return *reinterpret_cast<TaskAwaiter*>(self); }
 
-/// How far a task has come without the loop.
+/// The progress of a task without the loop.
 enum class Progress : std::uint8_t { untried, tried, told };
 
-/// told: result is the task's. tried: in vain, or a turn of the loop is due first. Throws the task's error.
+/// told: result is the task's result. tried: the task has not completed, or a turn of the loop is due first. Throws the
+/// task's error.
 Progress progress_at_once(TaskObject& task, PyObject*& result) {
   LoopTurn& turn = task.engine().turn();
   if (!task.was_submitted() || !turn.loop().is_running()) {
@@ -59,12 +61,13 @@ Progress progress_at_once(TaskObject& task, PyObject*& result) {
   return Progress::told;
 }
 
-/// Only who suspends may become part of a cycle.
+/// Only an awaiter that suspends can become part of a reference cycle.
 void track(TaskAwaiter& self) noexcept {
   if (PyObject_GC_IsTracked(self.object()) == 0) PyObject_GC_Track(self.object());
 }
 
-/// Waits for the next completion. What can be said only in Python - another loop, a cancellation - is the bridge's.
+/// Waits for the next completion. The bridge handles the cases that need Python code, such as another loop or a
+/// cancellation.
 void suspend(TaskAwaiter& self, TaskObject& task) {
   static PyObject* const name = PyUnicode_InternFromString("__await__");
   const py::object future = task.engine().turn().loop().create_future();
@@ -113,7 +116,7 @@ void drop_future(TaskAwaiter& self) {
   object_of<TaskObject>(self.task).waiters().discard(future);
 }
 
-/// The future has its result: the completion's status and value.
+/// Handles the future's result: the completion's status and value.
 PySendResult take_result(TaskAwaiter& self, PyObject*& result) {
   const auto outcome = py::reinterpret_steal<py::tuple>(result);
   auto& task = object_of<TaskObject>(self.task);
@@ -124,7 +127,7 @@ PySendResult take_result(TaskAwaiter& self, PyObject*& result) {
   return end(self, PYGEN_RETURN);
 }
 
-/// The wait is cancelled, say: the bridge sees to it that the device lets go of the memory.
+/// The wait was cancelled, for example: the bridge waits until the device has released the memory.
 PySendResult give_up(TaskAwaiter& self, PyObject*& result) {
   const py::error_already_set error;
   drop_future(self);
@@ -132,7 +135,7 @@ PySendResult give_up(TaskAwaiter& self, PyObject*& result) {
   return PyIter_Send(self.inner, Py_None, &result);
 }
 
-/// What came of the future's iterator is the await's.
+/// The future's iterator decides the result of the await.
 PySendResult settle(TaskAwaiter& self, PySendResult how, PyObject*& result) noexcept {
   if (self.future == nullptr || how == PYGEN_NEXT) {
     return how;
@@ -162,7 +165,7 @@ PySendResult send(PyObject* object, PyObject* value, PyObject** result) {
   return settle(self, PyIter_Send(self.inner, value, result), *result);
 }
 
-/// As an iterator's end is told: by StopIteration, with the value.
+/// An iterator ends with StopIteration, which has the value.
 PyObject* as_iterator(PySendResult how, PyObject* result) {
   if (how != PYGEN_RETURN) {
     return result;
@@ -182,7 +185,7 @@ PyObject* send_method(PyObject* self, PyObject* value) {
   return as_iterator(how, result);
 }
 
-/// What await calls since Python 3.12; an end without an exception is an end with None.
+/// await calls this since Python 3.12. An end without an exception means None.
 PyObject* next(PyObject* self) {
   PyObject* result = nullptr;
   if (send(self, Py_None, &result) != PYGEN_RETURN) {
@@ -193,7 +196,7 @@ PyObject* next(PyObject* self) {
   return nullptr;
 }
 
-/// Sets the error as raise would: of a class, or of an instance, with or without a traceback.
+/// Sets the error as raise would: from a class or an instance, with or without a traceback.
 void set_thrown(PyObject* const* args, Py_ssize_t num_args) {
   const auto given = [&](Py_ssize_t i) { return i < num_args && args[i] != Py_None ? args[i] : nullptr; };
   if (PyExceptionInstance_Check(args[0])) {

@@ -14,7 +14,7 @@ namespace py = pybind11;
 
 namespace {
 
-/// The contextvars of a submission, entered for a callback.
+/// The contextvars of a submission, while a callback runs in them.
 class EnteredVariables {
  public:
   explicit EnteredVariables(py::object variables) : variables_(std::move(variables)) {
@@ -62,7 +62,7 @@ TaskObject::~TaskObject() {
 void TaskObject::dealloc(PyObject* self) {
   PyObject_GC_UnTrack(self);
   const auto& instance = *reinterpret_cast<const py::detail::instance*>(self);
-  // A subclass of Python's has more to give up than this knows of.
+  // A Python subclass may hold more state than this code can clear.
   auto* const task =
       Py_TYPE(self)->tp_dealloc == &TaskObject::dealloc ? static_cast<TaskObject*>(first_value(self)) : nullptr;
   if (task == nullptr || instance.weakrefs != nullptr || !task->become_spare()) {
@@ -76,7 +76,7 @@ bool TaskObject::become_spare() noexcept {
     return false;
   }
   clear();
-  // What was dropped just now may have run code that stopped the context.
+  // A reference that was just dropped may have run code that stopped the context.
   if (slot_ == nullptr || context_->context().state() != ContextState::running) {
     return false;
   }
@@ -123,7 +123,7 @@ void TaskObject::submit_threadsafe() {
   }
   set_operands();
   require_no_fault(what);
-  // Before the other thread can see the task: it needs the GIL to complete it, but not to take it.
+  // Set before the other thread can see the task: that thread needs the GIL to complete it, but not to take it.
   take_off();
   const Status status = engine().engine().submit_threadsafe(*slot_);
   if (status != Status::success) {
@@ -202,7 +202,7 @@ void TaskObject::warn_if_unseen() const noexcept {
   if (seen || !is_dev_mode()) {
     return;
   }
-  constexpr const char* text = "%s was dropped in flight: nobody will see its outcome";
+  constexpr const char* text = "%s was dropped in flight: its outcome is lost";
   if (PyErr_WarnFormat(PyExc_ResourceWarning, 1, text, describe().c_str()) != 0) {
     PyErr_WriteUnraisable(self_.ptr());
   }
@@ -224,7 +224,7 @@ void TaskObject::complete(Status status) {
     waiters_.wake(engine(), py::make_tuple(static_cast<std::uint32_t>(status), value));
   }
   call_back(status);
-  // The context may be stopping, and the callbacks may have submitted the task again.
+  // The context may be stopping, and a callback may have submitted the task again.
   if (!in_flight_ && context_->context().state() == ContextState::stopping) {
     release_slot();
   }
@@ -311,7 +311,7 @@ py::object TaskObject::exception_of(Status status) {
   if (status == Status::success) {
     return py::none();
   }
-  // The operands may have changed since: what was explained at the failure holds.
+  // The operands may have changed since the failure: uses the explanation of that time.
   const std::string reason = status == explained_ ? reason_ : std::string(error_descr(status));
   py::object error = to_exception(status, describe() + " failed: " + reason);
   error.attr("task") = self();
@@ -320,8 +320,8 @@ py::object TaskObject::exception_of(Status status) {
 
 void TaskObject::add_done_callback(py::object callback) {
   if (PyCallable_Check(callback.ptr()) == 0) {
-    throw py::type_error("add_done_callback needs something to call, and " +
-                         std::string(Py_TYPE(callback.ptr())->tp_name) + " is not");
+    throw py::type_error("add_done_callback needs a callable, and " + std::string(Py_TYPE(callback.ptr())->tp_name) +
+                         " is not");
   }
   if (done()) {
     callback(self());
@@ -342,7 +342,7 @@ std::size_t TaskObject::remove_done_callback(const py::object& callback) {
 }
 
 int TaskObject::traverse(visitproc visit, void* arg) const {
-  // Not in_flight_: that reference is the engine's, and keeps this object from being garbage.
+  // Does not visit in_flight_: that reference belongs to the engine, and keeps this object from being collected.
   for (const py::object* object : {&context_ref_, &user_data_, &variables_}) {
     if (const int stop = visit_ref(*object, visit, arg)) return stop;
   }

@@ -33,7 +33,7 @@ py::object QueuedEvent::take() {
 }
 
 void QueuedEvent::give_up() {
-  // Another may await this same object.
+  // Another caller may await this same object.
   if (waiters_.empty() && line_.leave(*this)) {
     line_.wake(engine_, available());
     engine_.settle();

@@ -13,32 +13,32 @@ namespace pydoca::bindings {
 
 class QueuedEvent;
 
-/// Those who wait for things of one kind, in the order in which they first looked: whoever comes later does not
-/// overtake somebody who was woken and has not got to taking it yet.
+/// The events that wait for objects of one kind, in the order of their first check. A waiter that comes later does not
+/// overtake one that was woken and has not yet taken its object.
 class WaitingLine {
  public:
-  /// As a number of things available: nobody has to wait, as nothing will come any more.
+  /// A number of available objects: no event has to wait, because no more objects will come.
   static constexpr std::size_t unlimited = std::numeric_limits<std::size_t>::max();
 
-  /// How many stand ahead of who, who stands in the line from now on.
+  /// The number of events ahead of this one. Adds the event to the line if it is not in it.
   std::size_t ahead_of(QueuedEvent& who);
-  /// Whether who stood in it.
+  /// Returns whether the event was in the line.
   bool leave(const QueuedEvent& who) noexcept;
-  /// Wakes as many as can be served.
+  /// Wakes as many events as there are available objects.
   void wake(EngineObject& engine, std::size_t available);
 
  private:
   std::vector<QueuedEvent*> waiting_;
 };
 
-/// The thing at place, which goes.
+/// Removes the object at place, and returns it.
 inline pybind11::object take_at(std::deque<pybind11::object>& things, std::size_t place) {
   pybind11::object thing = std::move(things[place]);
   things.erase(things.begin() + static_cast<std::ptrdiff_t>(place));
   return thing;
 }
 
-/// Something that is handed out in the order of a line. owner has the line, the engine and the things.
+/// An object that is handed out in the order of a line. owner has the line, the engine and the objects.
 class QueuedEvent : public Awaitable {
  public:
   QueuedEvent(pybind11::object owner, EngineObject& engine, WaitingLine& line)
@@ -56,7 +56,7 @@ class QueuedEvent : public Awaitable {
 
  protected:
   virtual std::size_t available() = 0;
-  /// The thing at place, as those ahead have not got to taking theirs yet; or why there will be none (throws).
+  /// The object at place; those before it belong to the events ahead. Throws the reason when there will be none.
   virtual pybind11::object serve(std::size_t place) = 0;
 
  private:

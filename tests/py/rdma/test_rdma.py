@@ -286,7 +286,7 @@ def test_settings_have_docas_names_and_show_what_is_in_effect(pair):
         ({"sl": True}, TypeError, "sl must be an int, not bool"),
         ({"num_tasks": True}, TypeError, "num_tasks must be an int, not bool"),
         ({"num_tasks": {"write": "2"}}, TypeError, "num_tasks must be an int, not str"),
-        ({"num_tasks": {1: 2}}, TypeError, "num_tasks: 1 is no name of a task"),
+        ({"num_tasks": {1: 2}}, TypeError, "num_tasks: 1 is not the name of a task"),
     ],
 )
 def test_wrong_settings_are_refused(pair, options, error, text):
