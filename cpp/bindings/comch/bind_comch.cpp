@@ -24,7 +24,8 @@ std::optional<std::uint32_t> to_limit(const py::object& value, std::string_view 
 
 void bind_events(py::module_& module) {
   const py::classh<QueuedEvent, Awaitable> event(
-      module, "QueuedEvent", "What is handed out to those who wait for it in the order in which they came.",
+      module, "QueuedEvent",
+      "An awaitable object of a queue. Its waiters get the objects in the order in which they began to wait.",
       collectable<QueuedEvent>());
   const py::classh<ReceivedMessage, QueuedEvent> received(module, "ReceivedMessage",
                                                           "The next message of a connection, as bytes.");
@@ -33,15 +34,16 @@ void bind_events(py::module_& module) {
 }
 
 void bind_send_task(py::module_& module) {
-  py::classh<SendTaskObject, TaskObject>(module, "SendTask",
-                                         "Sends one message. In flight while the receiver's queue is full; completes "
-                                         "when the message is on its way, not when\n"
-                                         "it is received. Fails with ConnectionResetError when the other side is gone, "
-                                         "ShutdownError when this side closed.")
-      .def_property_readonly("connection", &SendTaskObject::connection, "The Connection that it goes over.")
-      .def_property("message", &SendTaskObject::message, &SendTaskObject::set_message,
-                    "The bytes; None once the task is freed. Setting, for another submission, raises InUseError in\n"
-                    "flight and InvalidValueError for too long a message.");
+  py::classh<SendTaskObject, TaskObject>(
+      module, "SendTask",
+      "Sends one message. It is in flight while the receiver's queue is full. It completes when the message\n"
+      "is on its way, not when the receiver has it. Fails with ConnectionResetError when the other side is\n"
+      "gone, ShutdownError when this side has closed.")
+      .def_property_readonly("connection", &SendTaskObject::connection, "The Connection of the message.")
+      .def_property(
+          "message", &SendTaskObject::message, &SendTaskObject::set_message,
+          "The bytes of the message; None once the task is freed. Setting it, for another submission, raises\n"
+          "InUseError in flight and InvalidValueError for a message that is too long.");
 }
 
 template <typename Class>
@@ -50,41 +52,42 @@ void bind_counters(Class& type) {
     return [which](ConnectionObject& self) { return self.counter(which); };
   };
   type.def_property_readonly("sent_messages", counter(comch::Counter::sent_messages),
-                             "Messages that this side has sent.")
-      .def_property_readonly("sent_bytes", counter(comch::Counter::sent_bytes), "Bytes of those.")
+                             "The number of messages that this side has sent.")
+      .def_property_readonly("sent_bytes", counter(comch::Counter::sent_bytes),
+                             "The number of bytes in the messages sent.")
       .def_property_readonly("recv_messages", counter(comch::Counter::recv_messages),
-                             "Those that have arrived, received or not.")
-      .def_property_readonly("recv_bytes", counter(comch::Counter::recv_bytes), "Bytes of those.");
+                             "The number of messages that have arrived, whether received or not.")
+      .def_property_readonly("recv_bytes", counter(comch::Counter::recv_bytes),
+                             "The number of bytes in the messages that have arrived.");
 }
 
 template <typename Class>
 void bind_messages(Class& type) {
   type.def("send", &ConnectionObject::send, "data"_a, py::kw_only(), "user_data"_a = py::none(), "submit"_a = true,
-           "Takes a task and, unless submit is false, submits it. data (anything with the buffer protocol) may change "
-           "at\n"
-           "once. Raises NoMemoryError when all num_send_tasks are taken, InvalidValueError above max_msg_size,\n"
-           "ConnectionResetError when the other side has gone, NotConnectedError when this side closed.")
+           "Allocates a task that sends data, and submits it unless submit is false. data is any object with the\n"
+           "buffer protocol; it may change as soon as this returns. Raises NoMemoryError when all num_send_tasks\n"
+           "are allocated, InvalidValueError above max_msg_size, ConnectionResetError when the other side is\n"
+           "gone, NotConnectedError when this side has closed.")
       .def(
           "recv", [](ConnectionObject& self) { return self.receive(false); },
-          "Awaitable, with wait(timeout): the next message, as bytes. Those who wait are served in order; who gives "
-          "up\n"
-          "takes no message along. When the connection has ended, raises ConnectionResetError once everything that\n"
-          "arrived was received. Raises BadStateError when messages go to on_message.")
+          "An awaitable, with wait(timeout), of the next message, as bytes. Waiters get messages in order; a\n"
+          "wait that is given up takes no message. When the connection has ended, raises ConnectionResetError\n"
+          "after the last message that arrived was received. Raises BadStateError when messages go to\n"
+          "on_message.")
       .def("_next", [](ConnectionObject& self) { return self.receive(true); });
 }
 
 template <typename Class>
 void bind_connection_life(Class& type) {
   type.def("close", &ConnectionObject::close,
-           "Disconnects; a client's context stops with it. Idempotent. Tasks that wait fail with ShutdownError; what "
-           "has\n"
-           "arrived can still be received.")
+           "Disconnects, and stops the context of a client; idempotent. Tasks in flight fail with ShutdownError.\n"
+           "Messages that have arrived can still be received.")
       .def("__enter__", [](py::object self) { return self; })
       .def("__exit__", [](ConnectionObject& self, const py::args&) { self.close(); })
       .def_property_readonly("is_connected", &ConnectionObject::is_connected, "Whether messages can be sent.");
 }
 
-/// The endpoint, if it is a T.
+/// The endpoint as a T; null when it is not a T.
 template <typename T>
 py::object endpoint_as(const ConnectionObject& self) {
   return py::isinstance<T>(self.endpoint_ref()) ? self.endpoint_ref() : py::none();
@@ -99,9 +102,11 @@ void bind_comch_connection(py::module_& module) {
   bind_counters(type);
   type.def_property_readonly(
           "max_msg_size", [](const ConnectionObject& self) { return self.connection().max_msg_size(); },
-          "Bytes; the smaller of both sides' limits.")
-      .def_property_readonly("server", &endpoint_as<ServerObject>, "None for a client's, and once it has ended.")
-      .def_property_readonly("client", &endpoint_as<ClientObject>, "None for a server's, and once it has ended.")
+          "The most bytes of a message: the smaller limit of the two sides.")
+      .def_property_readonly("server", &endpoint_as<ServerObject>,
+                             "The Server of the connection. None on a client, and once the connection has ended.")
+      .def_property_readonly("client", &endpoint_as<ClientObject>,
+                             "The Client of the connection. None on a server, and once the connection has ended.")
       .def_property("user_data", &ConnectionObject::user_data, &ConnectionObject::set_user_data, "Anything.")
       .def("__repr__", [](const ConnectionObject& self) {
         return "<pydoca comch connection of " + self.describe_endpoint() +
@@ -110,16 +115,16 @@ void bind_comch_connection(py::module_& module) {
 }
 
 void bind_endpoint(py::module_& module) {
-  py::classh<EndpointObject, ContextObject>(module, "Endpoint", "What a comch server and a client have in common.")
+  py::classh<EndpointObject, ContextObject>(module, "Endpoint", "The common base of comch servers and clients.")
       .def_property_readonly(
           "name", [](const EndpointObject& self) { return self.endpoint().name(); }, "The server's name.")
       .def_property_readonly(
           "max_msg_size", [](const EndpointObject& self) { return self.endpoint().max_msg_size(); }, "Bytes.")
       .def_property_readonly(
           "recv_queue_size", [](const EndpointObject& self) { return self.endpoint().recv_queue_size(); },
-          "Messages that may wait here, per connection, before the sender has to.")
+          "The most messages that may wait here, per connection. When they are that many, the sender waits.")
       .def_property_readonly("num_send_tasks", &EndpointObject::num_send_tasks,
-                             "Sends that can be under way at a time, on all connections.");
+                             "The most sends in flight, on all connections together.");
 }
 
 constexpr std::uint32_t default_send_tasks = 64;
@@ -140,11 +145,11 @@ EndpointOptions to_endpoint_options(const py::kwargs& given) {
 void bind_server(py::module_& module) {
   py::classh<ServerObject, EndpointObject>(
       module, "Server",
-      "Serves clients by name on the function that rep stands for, from a device of the DPU. Starting it raises\n"
-      "AlreadyExistError when that function has a server of this name. Stopping disconnects everybody. on_connect and\n"
-      "on_disconnect get (connection, successful, user_data), on_message (connection, bytes, user_data); with "
-      "on_message\n"
-      "nothing is left for recv(). on_completion and on_error are for send tasks.")
+      "Serves clients by name on the function that rep represents, from a device of the DPU. Starting it\n"
+      "raises AlreadyExistError when that function has a server of this name. Stopping it disconnects every\n"
+      "client. on_connect and on_disconnect get (connection, successful, user_data). on_message gets\n"
+      "(connection, bytes, user_data); with on_message, recv() gets no messages. on_completion and on_error\n"
+      "are for send tasks.")
       .def(py::init([](py::object pe, const py::object& dev, py::object rep, const std::string& name,
                        const py::kwargs& options) {
              return std::make_unique<ServerObject>(std::move(pe), dev, std::move(rep), name,
@@ -154,10 +159,12 @@ void bind_server(py::module_& module) {
            signature({"pe, dev, rep, name, *, on_connect=None", endpoint_keywords, ContextOptions::keywords}).c_str())
       .def(
           "accept", [](ServerObject& self) { return self.accept(false); },
-          "Awaitable, with wait(timeout): the next connection that was not accepted yet. Those who wait are served in\n"
-          "order. Raises BadStateError unless running, ShutdownError when the server stops meanwhile.")
+          "An awaitable, with wait(timeout), of the next connection that is not accepted yet. Waiters get\n"
+          "connections in order. Raises BadStateError unless running, ShutdownError when the server stops\n"
+          "meanwhile.")
       .def("_next", [](ServerObject& self) { return self.accept(true); })
-      .def_property_readonly("connections", &ServerObject::connections, "Those that are connected, accepted or not.")
+      .def_property_readonly("connections", &ServerObject::connections,
+                             "The connected clients' connections, whether accepted or not.")
       .def_property_readonly("representor", &ServerObject::representor, "The Representor of the clients' side.")
       .def_static("is_supported", &comch::Server::is_supported, "info"_a, "Whether the device can be a server.");
 }
@@ -165,16 +172,18 @@ void bind_server(py::module_& module) {
 void bind_client(py::module_& module) {
   py::classh<ClientObject, EndpointObject>(
       module, "Client",
-      "Connects a function of the host to the server of this name, for which it waits as long as it takes: use a\n"
-      "time-out around it. Its with and async with give the Connection. When that ends, the context stops by itself.\n"
-      "on_disconnect gets (connection, True, user_data), on_message (connection, bytes, user_data); with on_message\n"
-      "nothing is left for recv(). on_completion and on_error are for send tasks.")
+      "Connects a function of the host to the server of this name. It waits for the server without a limit:\n"
+      "use a timeout around it. with and async with give the Connection. When the connection ends, the\n"
+      "context stops by itself. on_disconnect gets (connection, True, user_data). on_message gets\n"
+      "(connection, bytes, user_data); with on_message, recv() gets no messages. on_completion and on_error\n"
+      "are for send tasks.")
       .def(py::init([](py::object pe, const py::object& dev, const std::string& name, const py::kwargs& options) {
              return std::make_unique<ClientObject>(std::move(pe), dev, name, to_endpoint_options(options));
            }),
            "pe"_a, "dev"_a, "name"_a,
            signature({"pe, dev, name, *", endpoint_keywords, ContextOptions::keywords}).c_str())
-      .def_property_readonly("connection", &ClientObject::connection, "Raises BadStateError unless running.")
+      .def_property_readonly("connection", &ClientObject::connection,
+                             "The Connection to the server. Raises BadStateError unless running.")
       .def_static("is_supported", &comch::Client::is_supported, "info"_a, "Whether the device can be a client.");
 }
 

@@ -14,7 +14,7 @@ namespace py = pybind11;
 
 namespace {
 
-/// Any buffer, while this looks at it.
+/// The bytes of any buffer, while this object exists.
 class BufferLook {
  public:
   explicit BufferLook(py::handle data) {
@@ -114,7 +114,7 @@ py::bytes ConnectionObject::payload(const py::object& data) const {
                                      " bytes; this connection takes up to " +
                                      std::to_string(connection_->max_msg_size()) + ", so send it in pieces");
   }
-  // What can change is copied: the sender goes on with it while the task waits.
+  // Copies bytes that can change: the caller may change them while the task waits.
   return PyBytes_CheckExact(data.ptr()) != 0 ? py::reinterpret_borrow<py::bytes>(data) : look.copy();
 }
 
@@ -167,7 +167,7 @@ void ConnectionObject::push(std::span<const std::byte> message) {
 
 py::object ConnectionObject::pop(std::size_t place) {
   py::object message = take_at(inbox_, place);
-  // Not at once: a reader that is slower than its sender would pause and resume with every message.
+  // Resumes with a delay: otherwise a reader slower than its sender would pause and resume with every message.
   if (is_connected() && connection_->is_paused() && inbox_.size() <= capacity_ / 2) {
     connection_->resume();
   }

@@ -18,12 +18,12 @@ namespace pydoca::bindings {
 
 class EndpointObject;
 
-/// A connection as Python has it, found by the engine's callbacks through the connection's user data word. Its endpoint
-/// has a reference to it until its end was reported, and it has one to the endpoint: Python's cycle collector sees
-/// both.
+/// A connection as Python has it. The engine's callbacks find it through the connection's user data word. Its endpoint
+/// has a reference to it until the end of the connection is reported. It has a reference to the endpoint. Python's
+/// cycle collector sees both.
 ///
-/// Messages that nobody asked for yet wait in an inbox of recv_queue_size; when that is full the connection is paused,
-/// so that they wait at the sender.
+/// Messages that no caller has received yet wait in an inbox of recv_queue_size. When the inbox is full the connection
+/// is paused, so that further messages wait at the sender.
 class ConnectionObject {
  public:
   ConnectionObject(pybind11::object endpoint, comch::Connection& connection);
@@ -31,9 +31,9 @@ class ConnectionObject {
   ConnectionObject(const ConnectionObject&) = delete;
   ConnectionObject& operator=(const ConnectionObject&) = delete;
 
-  /// Null when Python has none.
+  /// Null when Python has no object for it.
   static ConnectionObject* of(const comch::Connection& connection) noexcept;
-  /// Python's object for this; lives at least as long as the result.
+  /// The Python object of this; lives at least as long as the result.
   pybind11::object self();
 
   EngineObject& engine() const noexcept { return *engine_; }
@@ -41,28 +41,28 @@ class ConnectionObject {
   const pybind11::object& endpoint_ref() const noexcept { return endpoint_ref_; }
   const comch::Connection& connection() const noexcept { return *connection_; }
   bool is_connected() const noexcept { return connection_->is_connected(); }
-  /// Throws connection_aborted for one that was never connected.
+  /// Throws connection_aborted when it was never connected.
   std::uint64_t counter(comch::Counter counter);
 
-  /// A submitted task, or one that is not submitted yet. Throws what the engine answers, and connection_reset or
-  /// not_connected when the connection has ended.
+  /// A task, submitted if requested. Throws the engine's error, and connection_reset or not_connected when the
+  /// connection has ended.
   pybind11::object send(const pybind11::object& data, pybind11::object user_data, bool submit);
-  /// For send and for the task: data as bytes that nobody changes. Throws invalid_value when it is too long.
+  /// For send and for the task: data as bytes that cannot change. Throws invalid_value when data is too long.
   pybind11::bytes payload(const pybind11::object& data) const;
-  /// An Awaitable of the next message. iterating: it ends an iteration instead of failing.
+  /// An Awaitable of the next message. iterating: the end of the connection ends the iteration instead of raising.
   pybind11::object receive(bool iterating);
   void close();
 
-  // What the endpoint tells.
+  // Events that the endpoint reports.
   void push(std::span<const std::byte> message);
-  /// Nothing of this connection will be reported any more.
+  /// The engine reports no more events of this connection.
   void end();
   void wake_receivers();
   bool has_messages() const noexcept { return !inbox_.empty(); }
 
   const pybind11::object& user_data() const noexcept { return user_data_; }
   void set_user_data(pybind11::object data) { user_data_ = std::move(data); }
-  /// "comch.server \"copy\"", for messages.
+  /// The name for messages: "comch.server \"copy\"".
   const std::string& describe_endpoint() const noexcept { return description_; }
 
   int traverse(visitproc visit, void* arg) const;
@@ -92,10 +92,10 @@ class ConnectionObject {
   bool lost_device_ = false;
 };
 
-/// Throws error_already_set, as what is called by the engine must, when memory is short.
+/// Throws error_already_set when memory is short, because the engine calls it.
 pybind11::object to_bytes(std::span<const std::byte> message);
 
-/// The next message of a connection. What arrived is handed out before the end is.
+/// The next message of a connection. All messages that arrived come before the end.
 class ReceivedMessage final : public QueuedEvent {
  public:
   ReceivedMessage(ConnectionObject& connection, bool iterating);

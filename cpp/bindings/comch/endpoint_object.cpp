@@ -11,7 +11,7 @@ namespace py = pybind11;
 EndpointObject::EndpointObject(py::object engine, py::object device, const std::shared_ptr<comch::Endpoint>& endpoint,
                                EndpointOptions options)
     : ContextObject(std::move(engine), std::move(device), endpoint, options.context), options_(std::move(options)) {
-  options_.context = {py::none(), py::none(), py::none(), py::none()};  // the base has them
+  options_.context = {py::none(), py::none(), py::none(), py::none()};  // the base class has them
   require_callback(options_.on_connect, "on_connect");
   require_callback(options_.on_disconnect, "on_disconnect");
   require_callback(options_.on_message, "on_message");

@@ -17,18 +17,18 @@
 
 namespace pydoca::bindings {
 
-/// What Server and Client are told by their constructors' keywords.
+/// The constructor keywords of Server and Client.
 struct EndpointOptions {
   ContextOptions context;
   pybind11::object on_connect;     ///< (connection, successful, context.user_data); servers only
-  pybind11::object on_disconnect;  ///< the same
-  pybind11::object on_message;     ///< (connection, message as bytes, context.user_data); None: messages are received
+  pybind11::object on_disconnect;  ///< the same parameters
+  pybind11::object on_message;  ///< (connection, message as bytes, context.user_data); None: recv() gets the messages
   std::optional<std::uint32_t> max_msg_size;
   std::optional<std::uint32_t> recv_queue_size;
   std::uint32_t num_send_tasks = 0;
 };
 
-/// What Python's Server and Client have in common.
+/// The common base of Python's Server and Client.
 class EndpointObject : public ContextObject {
  public:
   EndpointObject(pybind11::object engine, pybind11::object device, const std::shared_ptr<comch::Endpoint>& endpoint,
@@ -38,9 +38,9 @@ class EndpointObject : public ContextObject {
   std::uint32_t num_send_tasks() const noexcept { return options_.num_send_tasks; }
   /// Whether messages go to a callback.
   bool takes_messages() const noexcept { return !options_.on_message.is_none(); }
-  /// Whether it went, or goes, to idle because Python said so.
+  /// Whether Python's stop() caused the change to idle.
   bool was_stopped() const noexcept;
-  /// "comch.server \"copy\"", for messages.
+  /// The name for messages: "comch.server \"copy\"".
   std::string describe() const;
   virtual void disconnect(comch::Connection& connection) = 0;
 
@@ -67,7 +67,8 @@ class ServerObject final : public EndpointObject {
 
   const pybind11::object& representor() const noexcept { return representor_; }
   pybind11::list connections() const;
-  /// An Awaitable of the next connection that nobody has accepted. iterating: it ends an iteration instead of failing.
+  /// An Awaitable of the next connection that is not accepted. iterating: the end of the server ends the iteration
+  /// instead of raising.
   pybind11::object accept(bool iterating);
   void disconnect(comch::Connection& connection) override;
 
@@ -90,12 +91,12 @@ class ServerObject final : public EndpointObject {
   std::size_t available() const noexcept;
 
   pybind11::object representor_;
-  std::vector<pybind11::object> connections_;  ///< whose end was not reported
+  std::vector<pybind11::object> connections_;  ///< the connections whose end was not reported
   std::deque<pybind11::object> unaccepted_;    ///< in the order in which they connected
   WaitingLine acceptors_;
 };
 
-/// The next connection of a server that nobody has accepted.
+/// The next connection of a server that is not accepted.
 class AcceptedConnection final : public QueuedEvent {
  public:
   AcceptedConnection(ServerObject& server, bool iterating);
@@ -117,7 +118,7 @@ class ClientObject final : public EndpointObject {
   /// Throws bad_state unless running.
   pybind11::object connection() const;
   void disconnect(comch::Connection& connection) override;
-  /// The connection, also when it has ended meanwhile: it may have left messages.
+  /// A connection is returned even if it has ended meanwhile: messages of it may wait.
   pybind11::object entered() override;
 
   int traverse(visitproc visit, void* arg) const override;
@@ -130,7 +131,7 @@ class ClientObject final : public EndpointObject {
   static std::shared_ptr<comch::Client> create(const pybind11::object& device, std::string_view name);
 
   comch::Client& client() const noexcept { return static_cast<comch::Client&>(context()); }
-  pybind11::object connection_ = pybind11::none();  ///< of this run
+  pybind11::object connection_ = pybind11::none();  ///< those of this run
 };
 
 }  // namespace pydoca::bindings

@@ -12,7 +12,7 @@ namespace pydoca::bindings {
 
 class ConnectionObject;
 
-/// Sends one message, which it has a share of, on one connection.
+/// Sends one message on one connection. It has a share of the message.
 class SendTaskObject final : public TaskObject {
  public:
   SendTaskObject(pybind11::object endpoint, comch::SendTask& slot, pybind11::object connection,
@@ -21,7 +21,7 @@ class SendTaskObject final : public TaskObject {
   const pybind11::object& connection() const noexcept { return connection_; }
   /// None once the task is freed.
   const pybind11::object& message() const noexcept { return message_; }
-  /// For another submission; throws in_use in flight, invalid_value when it is too long.
+  /// For another submission. Throws in_use in flight, invalid_value when the message is too long.
   void set_message(const pybind11::object& data);
 
   std::string describe() const override;

@@ -53,7 +53,7 @@ py::object ServerObject::accept(bool iterating) {
 }
 
 void ServerObject::disconnect(comch::Connection& connection) {
-  // stop() has disconnected everybody.
+  // stop() has disconnected every client.
   if (context().state() == ContextState::running) {
     static_cast<comch::Server&>(context()).disconnect(connection);
   }
@@ -97,7 +97,7 @@ void ServerObject::remove(ConnectionObject& connection) {
   forget_unaccepted(connection);
 }
 
-/// One that has left nothing is not worth accepting. Those that left messages are kept, but not without limit.
+/// Drops an ended connection without messages. Keeps those with messages, up to a limit.
 void ServerObject::forget_unaccepted(ConnectionObject& ended) {
   const py::object object = ended.self();
   if (!ended.has_messages()) {
@@ -108,7 +108,7 @@ void ServerObject::forget_unaccepted(ConnectionObject& ended) {
   const auto oldest = std::ranges::find_if(unaccepted_, has_ended);
   if (unaccepted_.size() > limit && oldest != unaccepted_.end()) {
     log::engine(log::Level::warning, context().kind(), [&] {
-      return "\"" + endpoint().name() + "\" drops a client's last messages: nobody accepts its connections";
+      return "\"" + endpoint().name() + "\" drops a client's last messages: no code accepts its connections";
     });
     unaccepted_.erase(oldest);
   }

@@ -18,7 +18,7 @@ using namespace py::literals;
 
 namespace {
 
-// These are called for every buf of every task: raw methods.
+// A task's caller uses these for every buf, therefore they are raw methods.
 
 PyObject* set_data(PyObject* self, PyObject* const* args, Py_ssize_t num_args, PyObject* keywords) {
   static constexpr std::array names{"data", "data_len"};
@@ -79,21 +79,26 @@ PyObject* read_flag(PyObject* self, void* /*unused*/) {
 std::span<PyMethodDef> buf_methods() {
   static std::array methods{
       raw_method("set_data", &set_data,
-                 "set_data($self, /, data, data_len)\n--\n\nMoves the data section. Raises InvalidValueError unless it "
-                 "lies within the buf, InUseError while a task has it."),
+                 "set_data($self, /, data, data_len)\n--\n\n"
+                 "Moves the data section. Raises InvalidValueError unless it lies within the buf, InUseError while a\n"
+                 "task has it."),
       PyMethodDef{"reset_data_len", &reset_data_len, METH_NOARGS,
-                  "reset_data_len($self, /)\n--\n\nEmpties the data section where it stands: needed before a "
-                  "destination is used again."},
+                  "reset_data_len($self, /)\n--\n\n"
+                  "Empties the data section and keeps its address. Call it before a destination is used again."},
       PyMethodDef{"inc_refcount", &change_refcount<&BufObject::inc_refcount>, METH_NOARGS,
-                  "inc_refcount($self, /)\n--\n\nReturns the count before. Raises NotPermittedError on an inner "
-                  "element, TooBigError at 65535."},
-      PyMethodDef{"dec_refcount", &change_refcount<&BufObject::dec_refcount>, METH_NOARGS,
-                  "dec_refcount($self, /)\n--\n\nReturns the count before. At 0 every element of the list is released. "
-                  "Raises NotPermittedError on an inner element and, for the last reference, while a task has the buf; "
-                  "BadStateError once released."},
-      PyMethodDef{"close", &close, METH_NOARGS,
-                  "close($self, /)\n--\n\nReleases the buf, with its list, whatever the count; again does nothing. "
-                  "Raises as dec_refcount()."},
+                  "inc_refcount($self, /)\n--\n\n"
+                  "Adds a reference, and returns the count before. Raises NotPermittedError on an inner element,\n"
+                  "TooBigError at 65535."},
+      PyMethodDef{
+          "dec_refcount", &change_refcount<&BufObject::dec_refcount>, METH_NOARGS,
+          "dec_refcount($self, /)\n--\n\n"
+          "Removes a reference, and returns the count before. At 0 every element of the list is released.\n"
+          "Raises NotPermittedError on an inner element and, for the last reference, while a task has the buf;\n"
+          "BadStateError once released."},
+      PyMethodDef{
+          "close", &close, METH_NOARGS,
+          "close($self, /)\n--\n\n"
+          "Releases the buf with its list, whatever the count; idempotent. Raises the errors of dec_refcount()."},
   };
   return methods;
 }
@@ -102,19 +107,22 @@ std::span<PyGetSetDef> buf_properties() {
   static std::array properties{
       raw_property("head", &read_number<&Buf::head>, nullptr,
                    "The address of the first byte, in the memory owner's address space."),
-      raw_property("len", &read_number<&Buf::len>, nullptr, "Bytes of headroom, data and tailroom together."),
+      raw_property("len", &read_number<&Buf::len>, nullptr,
+                   "The number of bytes of headroom, data and tailroom together."),
       raw_property("data", &read_number<&Buf::data>, nullptr, "The address of the data section."),
       raw_property("data_len", &read_number<&Buf::data_len>, &set_data_len,
-                   "Bytes of the data section. Setting it raises InvalidValueError beyond the tailroom, InUseError "
-                   "while a task has the buf."),
-      raw_property("headroom", &read_number<&Buf::headroom>, nullptr, "Bytes before the data section."),
+                   "The number of bytes in the data section. Setting it raises InvalidValueError beyond the tailroom, "
+                   "InUseError while a task has the buf."),
+      raw_property("headroom", &read_number<&Buf::headroom>, nullptr, "The number of bytes before the data section."),
       raw_property("tailroom", &read_number<&Buf::tailroom>, nullptr,
-                   "Bytes behind the data section, to which a task appends its output."),
+                   "The number of bytes behind the data section; a task appends its output there."),
       raw_property("refcount", &read_number<&Buf::refcount>, nullptr,
-                   "References to it, 1 from the inventory; the last one releases it. BadStateError once released."),
-      raw_property("is_first", &read_flag<&Buf::is_first>, nullptr, "Whether it is a list's head, or in no list."),
-      raw_property("is_last", &read_flag<&Buf::is_last>, nullptr, "Whether no element follows."),
-      raw_property("is_in_list", &read_flag<&Buf::is_in_list>, nullptr, "Whether it is chained to others."),
+                   "The number of references, 1 for a buf from the inventory. Releasing the last one releases the buf. "
+                   "BadStateError once released."),
+      raw_property("is_first", &read_flag<&Buf::is_first>, nullptr,
+                   "Whether the buf is the head of a list, or in no list."),
+      raw_property("is_last", &read_flag<&Buf::is_last>, nullptr, "Whether no element follows the buf."),
+      raw_property("is_in_list", &read_flag<&Buf::is_in_list>, nullptr, "Whether the buf is chained to others."),
   };
   return properties;
 }
@@ -143,14 +151,16 @@ py::str buf_repr(const BufObject& self) {
 
 void bind_list(py::classh<BufObject>& type) {
   type.def("chain", &BufObject::chain, "other"_a,
-           "Appends other's list, whose head becomes an inner element. Raises NotPermittedError unless both are heads, "
-           "apart, and other's count is 1; InUseError while a task has one.")
+           "Appends other's list; its head becomes an inner element. Raises NotPermittedError unless both are\n"
+           "heads of different lists and other's count is 1; InUseError while a task has one of them.")
       .def("unchain", &BufObject::unchain, "element"_a,
-           "Cuts the list before element, which becomes a head with count 1. Raises InvalidValueError unless it is a "
-           "later element of this list, NotPermittedError unless this is a head.")
-      .def_property_readonly("next", &BufObject::next, "The element that follows, None after the last.")
-      .def_property_readonly("last", &BufObject::last, "The last element of the list; itself when in none.")
-      .def_property_readonly("list_len", &list_len, "Raises NotPermittedError on an inner element.")
+           "Cuts the list before element, which becomes a head with count 1. Raises InvalidValueError unless\n"
+           "element is a later element of this list, NotPermittedError unless this buf is a head.")
+      .def_property_readonly("next", &BufObject::next, "The next element; None after the last.")
+      .def_property_readonly("last", &BufObject::last,
+                             "The last element of the list; the buf itself when it is in no list.")
+      .def_property_readonly("list_len", &list_len,
+                             "The number of elements in the list. Raises NotPermittedError on an inner element.")
       .def("__iter__", &iterate, "The elements of the list, from this one on.");
 }
 
@@ -159,15 +169,15 @@ void bind_list(py::classh<BufObject>& type) {
 void bind_buf(py::module_& module) {
   py::classh<BufObject> type(
       module, "Buf",
-      "A piece of a memory map: headroom, data, tailroom. A buffer itself, of its data section, "
-      "unless the memory is imported. Goes back to its inventory when nothing in Python and no task "
-      "has it any more.",
+      "A piece of a memory map: headroom, data, tailroom. It has the buffer protocol, which gives its data\n"
+      "section, unless the memory is imported. It returns to its inventory when no Python object and no\n"
+      "task has it any more.",
       py::custom_type_setup(set_view_slots<BufObject>));
   add_properties(type, buf_properties());
   add_methods(type, buf_methods());
-  type.def_property_readonly("mmap", &BufObject::mmap, "The Mmap that it points into; BadStateError once released.")
+  type.def_property_readonly("mmap", &BufObject::mmap, "The Mmap of its memory. Raises BadStateError once released.")
       .def_property_readonly("is_released", &BufObject::is_released,
-                             "Whether it went back to its inventory; then all else raises BadStateError.")
+                             "Whether it has returned to its inventory; every other member then raises BadStateError.")
       .def("__repr__", &buf_repr);
   bind_list(type);
   bind_scope(type);

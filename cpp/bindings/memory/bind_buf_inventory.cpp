@@ -22,7 +22,7 @@ using namespace py::literals;
 
 namespace {
 
-/// Python's BufInventory. Closed once the engine's has no elements left.
+/// Python's BufInventory. It is closed when the engine's inventory has no elements any more.
 struct InventoryObject {
   std::shared_ptr<BufInventory> inventory;
   py::object user_data = py::none();
@@ -69,7 +69,7 @@ PyObject* get(PyObject* self, PyObject* mmap, const Range& range) {
   return py::cast(BufObject::adopt(*buf, object(self), object(mmap))).release().ptr();
 }
 
-/// Where None, or nothing, stands for the map's start and for all that follows.
+/// None, or no argument, means the map's start, and all bytes that follow.
 std::pair<std::uint64_t, std::uint64_t> span_of(PyObject* mmap, PyObject* addr, PyObject* len) {
   const auto is_given = [](PyObject* value) { return value != nullptr && value != Py_None; };
   const Mmap& map = to_mmap(mmap).look();
@@ -112,16 +112,18 @@ std::span<PyMethodDef> getters() {
   static std::array methods{
       raw_method(
           "get_by_args", &get_by_args,
-          "get_by_args($self, /, mmap, addr, len, data, data_len)\n--\n\nA buf of len bytes at addr with the "
-          "given data section. Addresses are ints, the exporter's for an imported map. Raises InvalidValueError "
-          "for a range outside the map's, BadStateError unless inventory and map are started, NoMemoryError when "
-          "no element is free."),
+          "get_by_args($self, /, mmap, addr, len, data, data_len)\n--\n\n"
+          "A buf of len bytes at addr with the given data section. Addresses are ints; for an imported map, the\n"
+          "exporter's addresses. Raises InvalidValueError for a range outside the map's, BadStateError unless\n"
+          "inventory and map are started, NoMemoryError when no element is free."),
       raw_method("get_by_addr", &get_by_addr,
-                 "get_by_addr($self, /, mmap, addr=None, len=None)\n--\n\nA buf with an empty data section: a "
-                 "destination. None: the map's start; all that follows. Raises as get_by_args()."),
+                 "get_by_addr($self, /, mmap, addr=None, len=None)\n--\n\n"
+                 "A buf with an empty data section: a destination. None means the map's start, and all bytes that\n"
+                 "follow. Raises the errors of get_by_args()."),
       raw_method("get_by_data", &get_by_data,
-                 "get_by_data($self, /, mmap, data=None, data_len=None)\n--\n\nA buf that is all data: a source. None: "
-                 "the map's start; all that follows. Raises as get_by_args()."),
+                 "get_by_data($self, /, mmap, data=None, data_len=None)\n--\n\n"
+                 "A buf whose data section is all of it: a source. None means the map's start, and all bytes that\n"
+                 "follow. Raises the errors of get_by_args()."),
   };
   return methods;
 }
@@ -155,20 +157,20 @@ std::unique_ptr<InventoryObject> new_inventory(const py::object& num_elements, b
 void bind_getters(py::classh<InventoryObject>& type) {
   add_methods(type, getters());
   type.def("dup", &dup, "buf"_a,
-           "A copy of every element of buf's list, sections as they are. Raises NotPermittedError on an inner element, "
-           "NoMemoryError, BadStateError.");
+           "A copy of every element of buf's list, with the same sections. Raises NotPermittedError on an inner\n"
+           "element, NoMemoryError, BadStateError.");
 }
 
 void bind_inventory_life(py::classh<InventoryObject>& type) {
   type.def(py::init(&new_inventory), "num_elements"_a, py::kw_only(), "start"_a = true, "user_data"_a = py::none(),
-           "Raises InvalidValueError for 0 elements, NoMemoryError.")
+           "Makes an inventory. Raises InvalidValueError for 0 elements, NoMemoryError.")
       .def(
-          "start", [](InventoryObject& self) { self.inventory->start(); }, "Raises BadStateError when closed.")
+          "start", [](InventoryObject& self) { self.inventory->start(); },
+          "Starts the inventory. Raises BadStateError when closed.")
       .def(
           "stop", [](InventoryObject& self) { self.inventory->stop(); },
-          "No bufs from now on; those that are out stay valid.")
-      .def("close", &InventoryObject::close,
-           "Releases the elements; closing again does nothing. Raises InUseError while a buf is out.")
+          "Stops the inventory: it gives no more bufs; those that are out stay valid.")
+      .def("close", &InventoryObject::close, "Releases the elements; idempotent. Raises InUseError while a buf is out.")
       .def(
           "expand", [](InventoryObject& self, const py::object& more) { self.inventory->expand(to_count(more)); },
           "num_elements"_a, "Adds elements. Raises BadStateError unless started.");
@@ -180,10 +182,10 @@ void bind_inventory_properties(py::classh<InventoryObject>& type) {
           "How many bufs can be out at a time; 0 once closed.")
       .def_property_readonly(
           "num_free_elements", [](const InventoryObject& self) { return self.inventory->num_free_elements(); },
-          "How many of them are not.")
+          "How many more bufs can be taken now.")
       .def_property_readonly(
           "is_started", [](const InventoryObject& self) { return self.inventory->is_started(); },
-          "Whether it gives bufs.")
+          "Whether it is started, and gives bufs.")
       .def_readwrite("user_data", &InventoryObject::user_data, "Anything.")
       .def("__repr__", [](const InventoryObject& self) {
         const BufInventory& inventory = *self.inventory;
@@ -196,8 +198,8 @@ void bind_inventory_properties(py::classh<InventoryObject>& type) {
 }  // namespace
 
 void bind_buf_inventory(py::module_& module) {
-  py::classh<InventoryObject> type(module, "BufInventory",
-                                   "A fixed number of buf descriptors, for any memory map. Not for several threads.");
+  py::classh<InventoryObject> type(
+      module, "BufInventory", "A fixed number of buf descriptors, for any memory map. Only one thread may use it.");
   bind_inventory_life(type);
   bind_getters(type);
   bind_scope(type);

@@ -16,7 +16,7 @@ using namespace py::literals;
 
 namespace {
 
-/// Python's Memory: one share of the engine's. Maps and views have shares of their own.
+/// Python's Memory: one share of the engine's memory. Maps and views have shares of their own.
 class MemoryObject {
  public:
   explicit MemoryObject(std::shared_ptr<Memory> memory) noexcept : memory_(std::move(memory)) {}
@@ -28,7 +28,7 @@ class MemoryObject {
   bool is_open() const noexcept { return memory_ != nullptr; }
   void enter() const { static_cast<void>(get()); }
   void close() noexcept { memory_.reset(); }
-  /// An address was handed out: close() keeps the memory until the object's end.
+  /// A pinned Memory has given out an address: close() keeps the memory until the object's end.
   void pin() { pinned_ = memory_; }
 
  private:
@@ -45,7 +45,8 @@ void pin(MemoryObject& self, const std::shared_ptr<const void>& /*owner*/) { sel
 
 std::unique_ptr<MemoryObject> allocate(std::size_t size, bool huge_pages) {
   std::shared_ptr<Memory> memory;
-  call_blocking([&] { memory = Memory::allocate(size, {.huge_pages = huge_pages}); });  // it faults the pages in
+  call_blocking(
+      [&] { memory = Memory::allocate(size, {.huge_pages = huge_pages}); });  // the allocation faults the pages in
   return std::make_unique<MemoryObject>(std::move(memory));
 }
 
@@ -64,15 +65,15 @@ std::size_t to_size(const py::object& value) {
 void bind_memory(py::module_& module) {
   py::classh<MemoryObject> type(
       module, "Memory",
-      "Memory that another process can be given without a copy: page-aligned, faulted in, "
-      "zero-filled. A writable buffer. It goes with the last map, view or object that has it.",
+      "Memory that another process can be given without a copy: page-aligned, faulted in, zero-filled. It\n"
+      "has the buffer protocol, writable. The memory is freed when the last map, view or object that has it\n"
+      "ends.",
       py::custom_type_setup(set_view_slots<MemoryObject>));
   type.def_property_readonly(
           "addr", [](const MemoryObject& self) { return reinterpret_cast<std::uintptr_t>(self.get()->data()); },
           "The address of its first byte, in this process.")
       .def("__len__", [](const MemoryObject& self) { return self.get()->size(); })
-      .def("close", &MemoryObject::close,
-           "Lets go of the memory; maps and views keep theirs. Closing again does nothing.")
+      .def("close", &MemoryObject::close, "Releases this share of the memory; maps and views keep theirs. Idempotent.")
       .def("__repr__", [](const MemoryObject& self) -> py::str {
         if (!self.is_open()) return "<pydoca.Memory, closed>";
         return py::str("<pydoca.Memory of {} bytes at {:#x}>")
@@ -83,9 +84,8 @@ void bind_memory(py::module_& module) {
   module.def(
       "alloc", [](const py::object& size, bool huge_pages) { return allocate(to_size(size), huge_pages); }, "size"_a,
       py::kw_only(), "huge_pages"_a = false,
-      "Allocates size bytes, in pages of 2 MiB if asked. Raises InvalidValueError for a size of 0 or less, "
-      "NoMemoryError "
-      "when the system refuses.");
+      "Allocates size bytes, in pages of 2 MiB if requested. Raises InvalidValueError for a size of 0 or\n"
+      "less, NoMemoryError when the system has too little memory.");
 }
 
 }  // namespace pydoca::bindings

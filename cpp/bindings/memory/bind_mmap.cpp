@@ -56,41 +56,43 @@ void bind_configuration(py::classh<MmapObject>& type) {
   type.def(py::init(&new_mmap), "memory"_a = py::none(), py::kw_only(), "devices"_a = py::tuple(),
            "access"_a = py::none(), "user_data"_a = py::none(), "free_callback"_a = py::none(),
            "max_num_devices"_a = py::none(),
-           "A map that is configured and not started. free_callback(memory) runs at the end of a map that was ever "
-           "started, once nothing refers to the memory any more.")
+           "A map that is configured and not started. free_callback(memory) runs at the end of a map that was\n"
+           "started at least once, when no task, buf or view refers to the memory any more.")
       .def("add_device", &MmapObject::add_device, "device"_a,
-           "Raises AlreadyExistError, NoMemoryError (above max_num_devices), BadStateError (started), "
-           "NotPermittedError (imported).")
-      .def("remove_device", &MmapObject::remove_device, "device"_a, "Raises NotFoundError, and as add_device().")
+           "Adds a device. Raises AlreadyExistError, NoMemoryError (above max_num_devices), BadStateError\n"
+           "(started), NotPermittedError (imported).")
+      .def("remove_device", &MmapObject::remove_device, "device"_a,
+           "Removes a device. Raises NotFoundError, and the errors of add_device().")
       .def("set_memrange", &MmapObject::set_memrange, "memory"_a,
-           "Any object with the buffer protocol, C-contiguous; once for life (NotPermittedError). The memory stays "
-           "until "
-           "map and views have gone. Raises InvalidValueError for an empty one.")
+           "Sets the memory: any object with the buffer protocol, C-contiguous. It can be set once\n"
+           "(NotPermittedError). The memory stays until map and views have gone. Raises InvalidValueError for an\n"
+           "empty object.")
       .def(
           "set_permissions",
           [](MmapObject& self, const py::object& access) { self.set_permissions(to_access(access)); }, "access"_a,
-          "Raises InvalidValueError for pci_read_only with pci_read_write, and for write permission on read-only "
-          "memory; BadStateError when started.");
+          "Sets the permissions. Raises InvalidValueError for pci_read_only with pci_read_write, and for write\n"
+          "permission on read-only memory; BadStateError when started.");
 }
 
 void bind_mmap_life(py::classh<MmapObject>& type) {
   type.def("start", &MmapObject::start,
-           "Registers the range on every device. Raises InvalidValueError without range or device, BadStateError when "
-           "started, NotPermittedError on an imported map.")
+           "Registers the range on every device. Raises InvalidValueError without range or device, BadStateError\n"
+           "when started, NotPermittedError on an imported map.")
       .def("stop", &MmapObject::stop,
-           "Withdraws exports and waits for peers' accesses, for a second at most. Raises NotPermittedError while bufs "
-           "live, AgainError while a peer's access has not ended. Stopping a stopped map does nothing.")
+           "Withdraws exports and waits for peers' accesses, for a second at most. Raises NotPermittedError\n"
+           "while bufs point into the map, AgainError while a peer's access has not ended. Does nothing for a\n"
+           "stopped map.")
       .def("close", &MmapObject::close,
-           "Stops, and lets go of the memory. Closing again does nothing. Raises as stop().")
+           "Stops the map, and releases the memory; idempotent. Raises the errors of stop().")
       .def("export_pci", &MmapObject::export_pci, "device"_a = py::none(),
-           "Describes the range, in less than 512 bytes, for the other side of device's PCIe link; without device, "
-           "that of the only one. Raises NotPermittedError (not started, no PCI permission, imported), NotFoundError "
-           "(device not added), NotSupportedError.")
+           "Exports the range, for the other side of device's PCIe link: a description of less than 512 bytes.\n"
+           "device may be omitted when the map has only one. Raises NotPermittedError (not started, no PCI\n"
+           "permission, imported), NotFoundError (device not added), NotSupportedError.")
       .def("export_rdma", &MmapObject::export_rdma, "device"_a = py::none(),
-           "Describes the range, in less than 512 bytes, for peers on device's network, who may then do what the map's "
-           "RDMA permissions and those of an Rdma context say; without device, for those of the only one's. Raises "
-           "NotPermittedError (not started, no RDMA permission, imported), NotFoundError, "
-           "NotSupportedError (doca_mmap_export_rdma).")
+           "Exports the range, for peers on device's network: a description of less than 512 bytes. device may\n"
+           "be omitted when the map has only one. Peers may do what both the map's RDMA permissions and an Rdma\n"
+           "context's permissions allow. Raises NotPermittedError (not started, no RDMA permission, imported),\n"
+           "NotFoundError, NotSupportedError (doca_mmap_export_rdma).")
       .def("__repr__", &mmap_repr);
 }
 
@@ -98,21 +100,21 @@ void bind_mmap_properties(py::classh<MmapObject>& type) {
   const auto look = [&](const char* name, auto read, const char* doc) {
     type.def_property_readonly(name, [read](const MmapObject& self) { return (self.look().*read)(); }, doc);
   };
-  look("addr", &Mmap::addr, "In the owner's address space; 0 without a range.");
-  look("len", &Mmap::len, "In bytes.");
-  look("access", &Mmap::permissions, "What devices and peers may do to it.");
-  look("is_started", &Mmap::is_started, "Whether devices reach it.");
-  look("is_exported", &Mmap::is_exported, "Whether a blob of it was made since it was started.");
-  look("is_from_export", &Mmap::is_from_export, "Whether the memory is a peer's.");
-  look("num_bufs", &Mmap::num_bufs, "The bufs that point into the map now.");
-  look("max_num_devices", &Mmap::max_num_devices, "Devices that it has room for.");
+  look("addr", &Mmap::addr, "The address of the range in its owner's address space; 0 without a range.");
+  look("len", &Mmap::len, "The length of the range in bytes.");
+  look("access", &Mmap::permissions, "The Access of devices and peers.");
+  look("is_started", &Mmap::is_started, "Whether the map is started, and devices reach it.");
+  look("is_exported", &Mmap::is_exported, "Whether it was exported since it was started.");
+  look("is_from_export", &Mmap::is_from_export, "Whether it maps the memory of a peer.");
+  look("num_bufs", &Mmap::num_bufs, "The number of bufs that point into the map now.");
+  look("max_num_devices", &Mmap::max_num_devices, "The largest number of devices.");
   type.def("__len__", [](const MmapObject& self) { return self.look().len(); })
       .def("__bool__", [](const MmapObject&) { return true; })
-      .def_property_readonly("devices", &MmapObject::devices, "Those that were added.")
+      .def_property_readonly("devices", &MmapObject::devices, "The devices that were added.")
       .def_property_readonly("memory", &MmapObject::memory,
-                             "The object whose memory it is, as given; None if imported.")
+                             "The object with the memory, as given to set_memrange(); None for an imported map.")
       .def_property("user_data", &MmapObject::user_data, &MmapObject::set_user_data,
-                    "Anything; to be set while stopped.");
+                    "Any object. It can be set while the map is stopped.");
 }
 
 py::object make_mmap(py::object device, py::object memory, const py::object& access, py::object user_data,
@@ -138,14 +140,14 @@ void add_device_methods() {
   const py::type device = py::type::of<DeviceObject>();
   add_method(device, "mmap", &make_mmap, "memory"_a, py::kw_only(), "access"_a = py::none(), "user_data"_a = py::none(),
              "free_callback"_a = py::none(),
-             "A started memory map of anything with the buffer protocol. access defaults to local_read_write, and to "
-             "local_read_only for read-only memory. Raises InvalidValueError.");
+             "A started memory map of any object with the buffer protocol. access defaults to local_read_write,\n"
+             "and to local_read_only for read-only memory. Raises InvalidValueError.");
   add_method(device, "import_mmap", &import_mmap, "blob"_a, py::kw_only(), "user_data"_a = py::none(),
-             "A map of the memory that blob, made by export_pci() on the other side or export_rdma() on the "
-             "network, describes. It keeps the exporter's "
-             "addresses. Raises InvalidValueError and UnsupportedVersionError for a bad blob, NotPermittedError (the "
-             "wrong device or side), NotConnectedError (the exporter is gone), BadStateError (the export was "
-             "withdrawn), NotSupportedError.");
+             "A map of the memory that blob describes. export_pci() on the other side, or export_rdma() on the\n"
+             "network, made the blob. The map has the exporter's addresses. Raises InvalidValueError and\n"
+             "UnsupportedVersionError for a bad blob, NotPermittedError (the wrong device or side),\n"
+             "NotConnectedError (the exporter is gone), BadStateError (the export was withdrawn),\n"
+             "NotSupportedError.");
 }
 
 }  // namespace
@@ -153,8 +155,8 @@ void add_device_methods() {
 void bind_mmap(py::module_& module) {
   py::classh<MmapObject> type(
       module, "Mmap",
-      "A range of memory that devices may reach; a buffer itself, unless imported. One thread at a "
-      "time: another's call during start, stop or close raises InUseError.",
+      "A range of memory that devices may reach. It has the buffer protocol, unless it is imported. One\n"
+      "thread at a time: a call during another thread's start, stop or close raises InUseError.",
       py::custom_type_setup(set_mmap_slots));
   bind_configuration(type);
   bind_mmap_life(type);

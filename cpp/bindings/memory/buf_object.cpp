@@ -44,7 +44,7 @@ void check_buf(Status status, const Buf& buf, std::string_view what) {
 
 BufList::~BufList() {
   if (elements.empty()) return;
-  // Fails while a task of the engine's has the list, which then stays: better lost than in use twice.
+  // This fails while a task of the engine has the list. The list then leaks, which is better than two uses of one buf.
   Buf& head = *elements.front().buf;
   bool left = true;
   while (left) {
@@ -103,7 +103,7 @@ std::uint16_t BufObject::dec_refcount() {
   std::uint16_t previous = 0;
   check_buf(get().dec_refcount(&previous), *buf_, "dec_refcount");
   if (previous == 1) {
-    // Last of all: maps may end here, and run Python.
+    // The last step: maps may end here, and run Python code.
     const std::vector<BufList::Element> gone = std::exchange(list_->elements, {});
   }
   return previous;
@@ -116,7 +116,7 @@ void BufObject::close() {
 void BufObject::move_elements(std::size_t first, const std::shared_ptr<BufList>& target) {
   auto& from = list_->elements;
   target->elements.reserve(target->elements.size() + from.size() - first);
-  const std::shared_ptr<BufList> source = list_;  // its objects, this one among them, let go of it
+  const std::shared_ptr<BufList> source = list_;  // keeps it: its objects, including this one, drop their references
   for (auto element = source->elements.begin() + static_cast<std::ptrdiff_t>(first); element != source->elements.end();
        ++element) {
     if (element->object != nullptr) element->object->list_ = target;
@@ -134,7 +134,7 @@ void BufObject::unchain(BufObject& element) {
   Buf& head = get();
   Buf& cut = element.get();
   if (element.list_ != list_ || element.index() == 0) {
-    raise(Status::invalid_value, "unchain: the element given is no later element of this list");
+    raise(Status::invalid_value, "unchain: the given element is not a later element of this list");
   }
   check_buf(head.unchain(cut), head, "unchain");
   move_elements(element.index(), std::make_shared<BufList>());

@@ -1,4 +1,4 @@
-/// Python's Buf. The Python objects of a list's elements share the list, which owns the list's references.
+/// Python's Buf. The Python objects of a list's elements share one BufList, which has the list's references.
 #pragma once
 
 #include <pydoca/buf.hpp>
@@ -17,14 +17,14 @@ namespace pydoca::bindings {
 
 class BufObject;
 
-/// A list of bufs with all its references, which it drops at its end. While one Python object of an element or one task
-/// has it, nothing of it comes free: not the descriptors, not the inventories, not the maps, not their memory.
+/// A list of bufs with all its references, which it drops at its end. While a Python object of one element, or a task,
+/// has it, nothing of the list is freed: neither the descriptors, nor the inventories, nor the maps, nor their memory.
 struct BufList {
   struct Element {
     Buf* buf = nullptr;
     pybind11::object inventory;   ///< Python's BufInventory
     pybind11::object mmap;        ///< Python's Mmap
-    BufObject* object = nullptr;  ///< the element's Python object, when there is one
+    BufObject* object = nullptr;  ///< the Python object of the element; null when there is none
   };
 
   BufList() = default;
@@ -32,24 +32,24 @@ struct BufList {
   BufList(const BufList&) = delete;
   BufList& operator=(const BufList&) = delete;
 
-  /// The place of buf in the list, or the number of elements.
+  /// The index of buf in the list, or the number of elements.
   std::size_t index_of(const Buf& buf) const noexcept;
 
-  std::vector<Element> elements;  ///< in the list's order; empty once its references are dropped
+  std::vector<Element> elements;  ///< in the list's order; empty once the references are dropped
 };
 
-/// One element as Python sees it; one object per element, however it was reached. A task that has been given a buf
-/// holds the object (std::shared_ptr<BufObject>, or the Python object itself) until it is freed or given another, and
-/// calls get() before every submission: the buf may have been released meanwhile, though never during a flight. Lives
-/// and dies with the GIL held.
+/// One element as Python sees it. An element has at most one object. A task that was given a buf holds the object
+/// (std::shared_ptr<BufObject>, or the Python object) until it is freed or given another buf. It calls get() before
+/// every submission: the buf may have been released since the last one, though never in flight. Construction and
+/// destruction need the GIL.
 class BufObject : public std::enable_shared_from_this<BufObject> {
  public:
-  /// Takes over the one reference of a fresh buf. inventory and mmap are Python's.
+  /// Takes over the one reference of a new buf. inventory and mmap are Python objects.
   static std::shared_ptr<BufObject> adopt(Buf& buf, pybind11::object inventory, pybind11::object mmap);
-  /// The same for a fresh copy of source's list.
+  /// Does the same for a new copy of source's list.
   static std::shared_ptr<BufObject> adopt_copy(Buf& buf, const pybind11::object& inventory, const BufObject& source);
 
-  /// For the above, which see that no element has two objects.
+  /// For adopt(), adopt_copy() and object_at(), which ensure that no element has two objects.
   BufObject(std::shared_ptr<BufList> list, std::size_t index) noexcept;
   ~BufObject();
   BufObject(const BufObject&) = delete;
@@ -59,22 +59,22 @@ class BufObject : public std::enable_shared_from_this<BufObject> {
   Buf& get() const;
   bool is_released() const noexcept { return list_->elements.empty(); }
 
-  /// Python's Mmap; throws bad_state once released.
+  /// Python's Mmap. Throws bad_state once released.
   const pybind11::object& mmap() const;
 
   std::uint16_t inc_refcount();
-  /// Releases the buf, with every element of its list, when it was the last reference.
+  /// Drops one reference; dropping the last one releases the buf with every element of its list.
   std::uint16_t dec_refcount();
   /// Drops every reference; idempotent. Throws not_permitted on an inner element, and while a task has the buf.
   void close();
   void enter() const { static_cast<void>(get()); }
   void chain(BufObject& other);
   void unchain(BufObject& element);
-  /// The element that follows, or null; throws bad_state once released.
+  /// The next element, or null. Throws bad_state once released.
   std::shared_ptr<BufObject> next() const;
   std::shared_ptr<BufObject> last() const;
 
-  /// An address was handed out: the memory stays until the object's end.
+  /// An address was given out: the memory stays until the object's end.
   void pin(const std::shared_ptr<const void>& owner) { pinned_ = owner; }
 
  private:
@@ -87,13 +87,13 @@ class BufObject : public std::enable_shared_from_this<BufObject> {
   std::shared_ptr<const void> pinned_;
 };
 
-/// Raises the exception of a buf call's failure, what having been attempted; returns for success.
+/// Throws the exception for a failed call on a buf; what names the operation. Returns for success.
 void check_buf(Status status, const Buf& buf, std::string_view what);
 
-/// What a task works on: a Buf's, or null for None; a TypeError for anything else, bad_state once released.
+/// The operand for a task: the Buf's, or null for None. Throws TypeError for any other type, bad_state once released.
 Buf* element_of(const pybind11::object& buf);
 
-/// The data section, for views; throws bad_state once released, a BufferError when the memory is imported.
+/// The data section, for views. Throws bad_state once released, BufferError when the memory is imported.
 Bytes bytes_of(const BufObject& buf);
 inline void pin(BufObject& buf, const std::shared_ptr<const void>& owner) { buf.pin(owner); }
 

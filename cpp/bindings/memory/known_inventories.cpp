@@ -16,7 +16,7 @@ constexpr std::size_t most_described = 3;
 
 struct Known {
   std::vector<std::weak_ptr<BufInventory>> inventories;
-  std::size_t limit = 16;  // where those that are gone are forgotten
+  std::size_t limit = 16;  // the number of entries at which ended inventories are removed
 
   static Known& instance() {
     static Known known;
@@ -51,8 +51,9 @@ std::string describe_bufs_of(const Mmap& map) {
     }
   }
   if (count > most_described) text += " and " + std::to_string(count - most_described) + " more";
-  return count == 0 ? text
-                    : text + "; close() them, or drop whatever has them, a name or a task, before the map's with ends";
+  return count == 0
+             ? text
+             : text + "; close them, or drop every reference to them (names, tasks), before the map's with block ends";
 }
 
 }  // namespace pydoca::bindings

@@ -1,4 +1,4 @@
-/// The inventories that Python made, for messages that say which bufs are still out. Under the GIL.
+/// The inventories that Python made, for messages that name the bufs that are still out. Needs the GIL.
 #pragma once
 
 #include <pydoca/buf_inventory.hpp>
@@ -10,7 +10,7 @@ namespace pydoca::bindings {
 
 void remember(const std::shared_ptr<BufInventory>& inventory);
 
-/// Which bufs point into the map, of which inventories, and what to do; empty when none does.
+/// A description of the bufs that point into the map, with their inventories, and what to do. Empty when there is none.
 std::string describe_bufs_of(const Mmap& map);
 
 }  // namespace pydoca::bindings

@@ -35,7 +35,7 @@ const DeviceObject& to_device(py::handle object) {
                            .cast<std::string>());
 }
 
-/// Without the GIL: other threads run, and are told to stay away from this map.
+/// Without the GIL other threads run; their calls on this map throw in_use.
 template <typename Call>
 void MmapObject::wait_for(Call call) {
   waiting_ = true;
@@ -53,7 +53,7 @@ MmapObject::MmapObject() : mmap_(Mmap::create()) {}
 MmapObject::MmapObject(py::object device, std::span<const std::byte> blob, py::object user_data)
     : user_data_(std::move(user_data)) {
   const std::shared_ptr<Device> opened = to_device(device).get();
-  const std::vector<std::byte> copy(blob.begin(), blob.end());  // another thread may change the caller's
+  const std::vector<std::byte> copy(blob.begin(), blob.end());  // another thread may change the caller's bytes
   call_blocking([&] { mmap_ = Mmap::create_from_export(opened, copy); });
   devices_.push_back(std::move(device));
   drain_log();
@@ -61,7 +61,8 @@ MmapObject::MmapObject(py::object device, std::span<const std::byte> blob, py::o
 
 MmapObject::~MmapObject() {
   finalize();
-  // A peer is still inside: the engine waits once more, then keeps the memory. Nothing of Python goes with the map.
+  // A peer's access has not ended: the engine waits once more, then keeps the memory. The end of the engine's map
+  // destroys no Python object.
   if (!closed_ && mmap_ != nullptr) call_blocking([this] { mmap_.reset(); }, Signals::pending);
 }
 
@@ -86,8 +87,8 @@ void MmapObject::remove_device(const py::object& device) {
 void MmapObject::require_writable(Access access) const {
   if (held_ == nullptr || !held_->readonly() || !allows(access, write_flags)) return;
   throw Error(Status::invalid_value, "the memory is read-only, and access \"" + to_text(access) +
-                                         "\" would let it be written; give writable memory (a bytearray for bytes), "
-                                         "or ask for local_read_only, pci_read_only or rdma_read");
+                                         "\" includes writing; give writable memory (a bytearray for bytes), or ask "
+                                         "for local_read_only, pci_read_only or rdma_read");
 }
 
 void MmapObject::set_memrange(py::object memory) {
@@ -113,7 +114,7 @@ void MmapObject::set_permissions(Access access) {
 }
 
 void MmapObject::set_user_data(py::object data) {
-  get()->set_user_data(0);  // the engine's word is not used; whether it may be set is the engine's to say
+  get()->set_user_data(0);  // the engine's user data word is not used; the engine decides whether it may be set
   user_data_ = std::move(data);
 }
 
@@ -175,7 +176,7 @@ void MmapObject::finalize() noexcept {
   } catch (py::error_already_set& raised) {
     raised.discard_as_unraisable("the free callback of a pydoca.Mmap");
   } catch (const Error&) {
-    // A peer is still inside: the engine keeps the memory, so nothing is told that it is free.
+    // A peer's access has not ended: the engine keeps the memory, and the free callback does not run.
   }
   finalizing_ = false;
 }
@@ -185,7 +186,7 @@ py::bytes MmapObject::export_with(Export exporting, const py::object& device) co
   const std::shared_ptr<Mmap>& mmap = get();
   if (device.is_none() && devices_.size() != 1) {
     throw Error(Status::invalid_value,
-                "export mmap: it has " + std::to_string(devices_.size()) + " devices; say for which one to export");
+                "export mmap: it has " + std::to_string(devices_.size()) + " devices; name the one to export on");
   }
   const DeviceObject& chosen = to_device(device.is_none() ? devices_.front() : device);
   const std::vector<std::byte> blob = ((*mmap).*exporting)(*chosen.shared());

@@ -16,67 +16,67 @@
 
 namespace pydoca::bindings {
 
-/// The Device that object is; a TypeError for anything else.
+/// The Device that object is. Throws TypeError for any other type.
 const DeviceObject& to_device(pybind11::handle object);
 
-/// Calls that wait for other processes release the GIL; meanwhile every other call on the same map answers in_use.
-/// Lives and dies with the GIL held.
+/// Calls that wait for other processes release the GIL. Meanwhile every other call on the same map throws in_use.
+/// Construction and destruction need the GIL.
 class MmapObject {
  public:
   MmapObject();
-  /// A map of what another process exported; device is Python's.
+  /// A map of memory that another process exported. device is a Python object.
   MmapObject(pybind11::object device, std::span<const std::byte> blob, pybind11::object user_data);
   ~MmapObject();
   MmapObject(const MmapObject&) = delete;
   MmapObject& operator=(const MmapObject&) = delete;
 
-  /// Throws in_use while another thread is inside a waiting call.
+  /// Throws in_use while another thread is in a call that waits.
   const std::shared_ptr<Mmap>& get() const;
-  /// For what only looks.
+  /// The map for calls that only read its state.
   const Mmap& look() const noexcept { return *mmap_; }
 
   void add_device(pybind11::object device);
   void remove_device(const pybind11::object& device);
-  /// Any object with the buffer protocol. Read-only memory takes write permission away from the default permissions,
-  /// and throws invalid_value when it was asked for.
+  /// Sets any object with the buffer protocol. Read-only memory removes write permission from the default permissions.
+  /// Throws invalid_value when the caller asked for write permission.
   void set_memrange(pybind11::object memory);
   void set_permissions(Access access);
   void set_user_data(pybind11::object data);
   void set_free_callback(pybind11::object callback);
   void start();
   void stop();
-  /// Idempotent. The free callback runs when all has been let go of; what it raises is raised here.
+  /// Idempotent. The free callback runs when the memory is released; throws its exception.
   void close();
   /// Starts unless started, for with; throws bad_state when closed.
   void enter();
-  /// device: None stands for the only one.
+  /// device: None means the only one.
   pybind11::bytes export_pci(const pybind11::object& device) const;
   pybind11::bytes export_rdma(const pybind11::object& device) const;
 
-  /// Throws bad_state when closed, and a BufferError when the memory is not this process's or there is none.
+  /// Throws bad_state when closed, and BufferError when the memory belongs to another process or is not set.
   Bytes bytes() const;
-  /// An address was handed out: the memory stays until the object's end.
+  /// An address was given out: the memory stays until the object's end.
   void pin(const std::shared_ptr<const void>& owner) { pinned_ = owner; }
 
   bool is_closed() const noexcept { return closed_; }
-  /// What was given to set_memrange(), or None.
+  /// The argument of set_memrange(), or None.
   const pybind11::object& memory() const noexcept { return memory_; }
   const pybind11::object& user_data() const noexcept { return user_data_; }
   const std::vector<pybind11::object>& devices() const noexcept { return devices_; }
 
-  /// Closes what the cycle collector has found, while everything is still there for the callback.
+  /// Closes a map that the cycle collector has found, while all objects that the callback needs still exist.
   void finalize() noexcept;
   int traverse(visitproc visit, void* arg) const;
   void clear();
 
  private:
   void require_writable(Access access) const;
-  /// Calls exporting(map, device), a function of the map's.
+  /// Calls exporting(map, device), a member function of the engine's Mmap.
   template <typename Export>
   pybind11::bytes export_with(Export exporting, const pybind11::object& device) const;
   template <typename Call>
   void wait_for(Call call);
-  /// As wait_for; what fails as bufs are out says which.
+  /// Does what wait_for does; a failure because bufs are out names them.
   template <typename Call>
   void end_with(Call call);
   void let_go();

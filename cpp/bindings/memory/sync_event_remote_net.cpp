@@ -26,10 +26,10 @@ void SyncEventRemoteNetObject::enter() const {
 
 void bind_sync_event_remote_net(py::module_& module) {
   py::classh<SyncEventRemoteNetObject> type(module, "SyncEventRemoteNet",
-                                            "An event of a network peer: an operand of RDMA tasks.");
-  type.def("close", &SyncEventRemoteNetObject::close, "Releases it; idempotent.")
-      .def_property_readonly("device", &SyncEventRemoteNetObject::device_ref, "The one that it was imported on.")
-      .def_property_readonly("closed", &SyncEventRemoteNetObject::is_closed, "Whether it was released.")
+                                            "A network peer's sync event: an operand of RDMA tasks.");
+  type.def("close", &SyncEventRemoteNetObject::close, "Releases the event; idempotent.")
+      .def_property_readonly("device", &SyncEventRemoteNetObject::device_ref, "The Device on which it was imported.")
+      .def_property_readonly("closed", &SyncEventRemoteNetObject::is_closed, "Whether it is released.")
       .def("__repr__", [](const SyncEventRemoteNetObject& self) {
         return "<pydoca.SyncEventRemoteNet on " + self.get().device()->info().name() +
                (self.is_closed() ? ", closed>" : ">");
@@ -39,8 +39,8 @@ void bind_sync_event_remote_net(py::module_& module) {
     return std::make_unique<SyncEventRemoteNetObject>(std::move(device), blob);
   };
   add_method(py::type::of<DeviceObject>(), "import_sync_event_remote_net", import_event, "blob"_a,
-             "The event of a network peer that blob, made by SyncEvent.export_to_remote_net(), describes. Raises as "
-             "import_mmap() does (doca_sync_event_remote_net_create_from_export).");
+             "The event of a network peer that blob describes. SyncEvent.export_to_remote_net() made the blob.\n"
+             "Raises the errors of import_mmap() (doca_sync_event_remote_net_create_from_export).");
 }
 
 }  // namespace pydoca::bindings

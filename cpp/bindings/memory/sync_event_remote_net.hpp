@@ -1,4 +1,4 @@
-/// Python's SyncEventRemoteNet, an operand of tasks; and how every exported object is imported.
+/// Python's SyncEventRemoteNet, an operand of tasks; and the import of every kind of exported object.
 #pragma once
 
 #include <pydoca/sync_event.hpp>
@@ -15,10 +15,10 @@
 
 namespace pydoca::bindings {
 
-/// A copy of any buffer's bytes: another thread may change the caller's while the GIL is released.
+/// Copies the bytes of any buffer: another thread may change the caller's bytes while the GIL is released.
 std::vector<std::byte> copy_of(const pybind11::object& blob);
 
-/// Imported::create_from_export() on Python's device, without the GIL.
+/// Calls Imported::create_from_export() on Python's device, without the GIL.
 template <class Imported>
 std::shared_ptr<Imported> import_export(const pybind11::object& device, const pybind11::object& blob) {
   const std::shared_ptr<Device> opened = to_device(device).get();
@@ -29,7 +29,7 @@ std::shared_ptr<Imported> import_export(const pybind11::object& device, const py
   return imported;
 }
 
-/// The network peer's handle.
+/// A handle for the sync event of a network peer.
 class SyncEventRemoteNetObject {
  public:
   SyncEventRemoteNetObject(pybind11::object device, const pybind11::object& blob)

@@ -27,18 +27,19 @@ using namespace py::literals;
 namespace {
 
 void bind_enums(py::module_& module) {
-  py::native_enum<RdmaTransport>(module, "RdmaTransport", "enum.IntEnum", "Reliable or dynamic connections.")
+  py::native_enum<RdmaTransport>(module, "RdmaTransport", "enum.IntEnum",
+                                 "The transport of connections: reliable (RC) or dynamic (DC).")
       .value("RC", RdmaTransport::rc)
       .value("DC", RdmaTransport::dc)
       .finalize();
-  py::native_enum<RdmaOpcode>(module, "RdmaOpcode", "enum.IntEnum", "How a received message was sent.")
+  py::native_enum<RdmaOpcode>(module, "RdmaOpcode", "enum.IntEnum", "The operation that sent a received message.")
       .value("RECV_SEND", RdmaOpcode::recv_send)
       .value("RECV_SEND_WITH_IMM", RdmaOpcode::recv_send_with_imm)
       .value("RECV_WRITE_WITH_IMM", RdmaOpcode::recv_write_with_imm)
       .finalize();
   using State = RdmaConnection::State;
   py::native_enum<State>(module, "RdmaConnectionState", "enum.IntEnum",
-                         "What a connection waits for, or that it takes tasks.")
+                         "The state of a connection: what it waits for, or that it takes tasks.")
       .value("EXPORTED", State::exported)
       .value("REQUESTED", State::requested)
       .value("CONNECTING", State::connecting)
@@ -54,66 +55,74 @@ void bind_operands(py::classh<RdmaTaskObject, LibraryTaskObject>& type) {
       [](RdmaTaskObject& self, py::object value) {
         self.set_buf(&Operands::result, Operand::result, std::move(value));
       },
-      "The Buf that the old value is appended to, of atomics and remote_net_sync_event_notify_add; None of others, and "
-      "once\nthe task is freed. Setting raises InUseError in flight.");
+      "The Buf to which an atomic, or remote_net_sync_event_notify_add, appends the old value. None for\n"
+      "other tasks, and once the task is freed. Setting it raises InUseError in flight.");
   const auto number = [&](Operand operand, auto which, const char* doc) {
     type.def_property(
         name_of(operand).data(), [which](const RdmaTaskObject& self) { return self.operands().*which; },
         [operand](RdmaTaskObject& self, const py::object& value) { self.set_number(operand, value); }, doc);
   };
-  number(Operand::cmp_data, &Operands::compare, "Of atomic_cmp_swp.");
-  number(Operand::swap_data, &Operands::number, "Of atomic_cmp_swp.");
-  number(Operand::add_data, &Operands::number, "Of what adds.");
-  number(Operand::immediate_data, &Operands::immediate, "Of send_imm and write_imm: 0..2**32-1.");
+  number(Operand::cmp_data, &Operands::compare, "The value that atomic_cmp_swp compares with.");
+  number(Operand::swap_data, &Operands::number, "The value that atomic_cmp_swp writes when the comparison is equal.");
+  number(Operand::add_data, &Operands::number,
+         "The number that atomic_fetch_add, or remote_net_sync_event_notify_add, adds.");
+  number(Operand::immediate_data, &Operands::immediate, "The number that send_imm or write_imm sends: 0..2**32-1.");
 }
 
 void bind_rdma_task(py::module_& module) {
   py::classh<RdmaTaskObject, LibraryTaskObject> type(
       module, "RdmaTask",
-      "One operation of an Rdma context. Gives the length (receive, read), the old or present value (atomics, sync "
-      "events) or None.\nWhen it fails in the device, its connection ends and, but for a receive, its context stops; "
-      "when the peer is gone "
-      "(ConnectionResetError), its\nconnection only.");
+      "One operation of an Rdma context. The result is the length (receive, read), the old or present value\n"
+      "(atomics, sync events) or None. A failure in the device ends the connection and, except for a\n"
+      "receive, stops the context. When the peer is gone (ConnectionResetError), only the connection ends.");
   bind_operands(type);
   type.def_property_readonly(
           "kind", [](const RdmaTaskObject& self) { return to_str(name_of(self.task_kind())); },
-          "Its name in num_tasks: receive, send, ...")
-      .def_property_readonly("connection", &RdmaTaskObject::connection,
-                             "The one that it goes over, or that the message came over; None before that.")
-      .def_property_readonly("result_len", &RdmaTaskObject::result_len, "Bytes that came (receive, read).")
-      .def_property_readonly("result_opcode", &RdmaTaskObject::result_opcode, "How the message was sent.")
+          "The name of its kind in num_tasks: receive, send, ...")
+      .def_property_readonly(
+          "connection", &RdmaTaskObject::connection,
+          "The connection that the task uses, or, after a receive, that the message came over; None before that.")
+      .def_property_readonly("result_len", &RdmaTaskObject::result_len,
+                             "The number of bytes that a receive or a read has brought.")
+      .def_property_readonly("result_opcode", &RdmaTaskObject::result_opcode,
+                             "The operation that sent the received message.")
       .def_property_readonly("result_immediate_data", &RdmaTaskObject::result_immediate_data,
                              "The number that came with the message, or None.");
 }
 
 void bind_waits(py::module_& module) {
-  py::classh<EstablishedConnection, Awaitable>(module, "EstablishedConnection", "A connection, once it is established.")
-      .def_property_readonly("connection", &EstablishedConnection::connection, "Before it is, too.");
-  const py::classh<EndedConnection, Awaitable> ended(module, "EndedConnection", "The end of a connection.");
+  py::classh<EstablishedConnection, Awaitable>(module, "EstablishedConnection",
+                                               "The awaitable of a connection, until it is established.")
+      .def_property_readonly("connection", &EstablishedConnection::connection,
+                             "The connection, also before it is established.");
+  const py::classh<EndedConnection, Awaitable> ended(module, "EndedConnection",
+                                                     "The awaitable of the end of a connection.");
   py::classh<RequestedConnection, QueuedEvent>(module, "RequestedConnection",
-                                               "The next connection that somebody asks for.");
+                                               "The awaitable of the next connection request.");
 }
 
 template <typename Class>
 void bind_connecting(Class& type) {
   type.def("connect", &RdmaConnectionObject::connect, "details"_a,
-           "Of a connection of Rdma.export(): connects it to the peer's, whose details these are; tasks may be "
-           "submitted when this returns.\nRaises InvalidValueError and UnsupportedVersionError for details that are "
-           "none or damaged, BadStateError when it is connected,\nConnectionAbortedError when the peer is gone or "
-           "connected to another (doca_rdma_connect).")
+           "Connects a connection of Rdma.export() to the peer's; details is what the peer exported. When this\n"
+           "returns, tasks may be submitted. Raises InvalidValueError and UnsupportedVersionError for details\n"
+           "that are damaged or of something else, BadStateError when it is connected, ConnectionAbortedError\n"
+           "when the peer is gone or connected to another (doca_rdma_connect).")
       .def("accept", &RdmaConnectionObject::accept, "private_data"_a = py::bytes(),
-           "Of a request: takes it. private_data: up to 196 bytes, which the peer sees with the answer. Gives an "
-           "awaitable of the\nconnection, once established. Raises BadStateError for what is no request, "
-           "ConnectionAbortedError when the peer has\ngone, InvalidValueError for more private data "
+           "Accepts a connection request. private_data: up to 196 bytes that the peer gets with the answer.\n"
+           "Returns an awaitable of the connection, once established. Raises BadStateError unless this is a\n"
+           "request, ConnectionAbortedError when the peer is gone, InvalidValueError for more private data\n"
            "(doca_rdma_connection_accept).")
-      .def("reject", &RdmaConnectionObject::reject, "Of a request: turns the peer away (doca_rdma_connection_reject).")
+      .def("reject", &RdmaConnectionObject::reject, "Rejects a connection request (doca_rdma_connection_reject).")
       .def("disconnect", &RdmaConnectionObject::disconnect,
-           "Ends it; tasks come back with ShutdownError. Gives an awaitable of the end, which who does not care may "
-           "drop. Idempotent; one\nthat was exported only is given up at once (doca_rdma_connection_disconnect).")
+           "Ends the connection; idempotent. Its tasks fail with ShutdownError. Returns an awaitable of the end,\n"
+           "which the caller may drop. A connection that was exported and not connected is given up at once\n"
+           "(doca_rdma_connection_disconnect).")
       .def(
           "established", [](RdmaConnectionObject& self) { return self.established(); },
-          "Awaitable: the connection, once it is established, or why it could not be.")
-      .def("ended", &RdmaConnectionObject::ended, "Awaitable: until its end, whoever ends it.")
+          "The awaitable of the connection, once it is established. It raises the reason when the connection\n"
+          "could not be established.")
+      .def("ended", &RdmaConnectionObject::ended, "The awaitable of the connection's end, whichever side ends it.")
       .def("__enter__", [](py::object self) { return self; })
       .def("__exit__", [](RdmaConnectionObject& self, const py::args&) { self.disconnect(); });
 }
@@ -125,38 +134,39 @@ py::bytes bytes_of(const std::vector<std::byte>& data) {
 template <typename Class>
 void bind_connection_properties(Class& type) {
   type.def_property_readonly(
-          "id", [](const RdmaConnectionObject& self) { return self.connection().id(); }, "Unique within the context.")
+          "id", [](const RdmaConnectionObject& self) { return self.connection().id(); },
+          "The number of the connection, unique within the context.")
       .def_property_readonly(
           "state", [](const RdmaConnectionObject& self) { return self.connection().state(); },
-          "What it waits for, or that it takes tasks.")
+          "The state: what it waits for, or that it takes tasks.")
       .def_property_readonly(
           "is_connected", [](const RdmaConnectionObject& self) { return self.connection().is_connected(); },
           "Whether it takes tasks.")
       .def_property_readonly(
           "failure", [](const RdmaConnectionObject& self) { return to_status(self.connection().failure()); },
-          "Why it could not be made or has ended: the status of the task that broke it, say. SUCCESS while neither, "
-          "and "
-          "when this side\nended it by disconnect() or stop().")
+          "The reason why the connection could not be made, or has ended: for example the status of the task\n"
+          "that broke it. SUCCESS before that, and when this side ended it by disconnect() or stop().")
       .def_property_readonly(
           "details", [](const RdmaConnectionObject& self) { return bytes_of(self.connection().details()); },
-          "What the peer's connect() takes, in less than 512 bytes; empty unless made by Rdma.export().")
+          "The details for the peer's connect(), less than 512 bytes. Empty unless made by Rdma.export().")
       .def_property_readonly(
           "private_data", [](const RdmaConnectionObject& self) { return bytes_of(self.connection().private_data()); },
-          "What the peer said with its request, or with its acceptance.")
+          "The private data of the peer's request or acceptance.")
       .def_property_readonly(
           "address",
           [](const RdmaConnectionObject& self) {
             const RdmaAddress address = self.connection().addr();
             return py::make_tuple(address.address(), address.port());
           },
-          "The peer's address and port; InvalidValueError unless made by an address.")
-      .def_property_readonly("rdma", &RdmaConnectionObject::rdma_ref, "None once its end was reported.")
+          "The peer's address and port. Raises InvalidValueError unless the connection was made by an address.")
+      .def_property_readonly("rdma", &RdmaConnectionObject::rdma_ref,
+                             "The Rdma of the connection; None once its end was reported.")
       .def_property("user_data", &RdmaConnectionObject::user_data, &RdmaConnectionObject::set_user_data,
-                    "Anything; handed to the callbacks.");
+                    "Any object; the callbacks get it as an argument.");
 }
 
 void bind_rdma_connection(py::module_& module) {
-  py::classh<RdmaConnectionObject> type(module, "RdmaConnection", "One peer of an Rdma context.",
+  py::classh<RdmaConnectionObject> type(module, "RdmaConnection", "A connection of an Rdma context to one peer.",
                                         collectable<RdmaConnectionObject>());
   bind_connecting(type);
   bind_connection_properties(type);
@@ -171,13 +181,13 @@ void bind_rdma_connection(py::module_& module) {
 void bind_listener(py::module_& module) {
   py::classh<RdmaListenerObject>(
       module, "RdmaListener",
-      "A port that an Rdma listens to, until closed, dropped, or its context stops; an iterator of "
-      "requests.",
+      "A port on which an Rdma listens until the listener is closed or dropped, or the context stops. It is\n"
+      "an iterator of connection requests.",
       collectable<RdmaListenerObject>())
       .def(
           "request", [](RdmaListenerObject& self) { return self.request(false); },
-          "Awaitable, with wait(timeout): the next connection that somebody asks for, to be accepted or rejected. "
-          "With several ports it\nis the next one of any. Raises ShutdownError when the port is closed meanwhile.")
+          "An awaitable, with wait(timeout), of the next connection request; accept or reject it. With several\n"
+          "ports it is the next request of any port. Raises ShutdownError when the port is closed meanwhile.")
       .def("_next", [](RdmaListenerObject& self) { return self.request(true); })
       .def("close", &RdmaListenerObject::close,
            "Stops listening; connections stay. Idempotent (doca_rdma_stop_listen_to_port).")
@@ -218,15 +228,16 @@ py::object connect(RdmaObject& self, const py::object& peer, const py::object& p
 template <typename Class>
 void bind_connections(Class& type) {
   type.def("export", &RdmaObject::export_connection,
-           "A connection whose details are to be exchanged with the peer's, by any means. Raises FullError at "
+           "A connection whose details this side and the peer exchange, by any means. Raises FullError at\n"
            "max_num_connections (doca_rdma_export).")
       .def("_connect", &connect, "address"_a, "port"_a, "address_type"_a, "private_data"_a, "user_data"_a)
       .def(
           "listen", [](RdmaObject& self, const py::object& port) { return self.listen(to_port(port)); }, "port"_a,
-          "Listens (RDMA-CM): async for connection in rdma.listen(port) gives requests, to be accepted or rejected; "
-          "with on_request they go\nthere. Raises AlreadyExistError when the port is in use, NotSupportedError, "
-          "BadStateError unless the context runs\n(doca_rdma_start_listen_to_port).")
-      .def_property_readonly("connections", &RdmaObject::connections, "Those that have not ended.");
+          "Listens on a port (RDMA-CM). async for connection in rdma.listen(port) gives connection requests;\n"
+          "accept or reject each. With on_request the callback gets them. Raises AlreadyExistError when the\n"
+          "port is in use, NotSupportedError, BadStateError unless the context runs\n"
+          "(doca_rdma_start_listen_to_port).")
+      .def_property_readonly("connections", &RdmaObject::connections, "The connections that have not ended.");
 }
 
 template <typename Class, typename Read>
@@ -237,35 +248,37 @@ void bind_setting(Class& type, const char* name, Read read, const char* doc) {
 template <typename Class>
 void bind_sizes(Class& type) {
   bind_setting(type, "send_queue_size", &Rdma::send_queue_size,
-               "Tasks, but for receives, that may be submitted at once on a connection.");
+               "The most tasks, other than receives, in flight on one connection.");
   bind_setting(type, "recv_queue_size", &Rdma::recv_queue_size,
-               "Receives that may be submitted at once; 0 until the context has started.");
+               "The most receives in flight; 0 until the context has started.");
   bind_setting(
       type, "max_send_buf_list_len", [](const Rdma& rdma) { return rdma.max_send_buf_list_len(); },
-      "Elements of a buf list that is sent or written.");
+      "The most elements of a buf list that a task sends or writes.");
   bind_setting(type, "receive_dst_buf_list_len", &Rdma::receive_dst_buf_list_len,
-               "Elements of a buf list that a message is received into.");
+               "The most elements of a buf list that a receive fills.");
   type.def(
       "num_tasks",
       [](const RdmaObject& self, const std::string& kind) { return self.rdma().num_tasks(to_rdma_task(kind)); },
-      "kind"_a, "Tasks of this kind (receive, send, ...) that it has.");
+      "kind"_a, "The number of its tasks of this kind (receive, send, ...).");
 }
 
 template <typename Class>
 void bind_settings(Class& type) {
   bind_sizes(type);
-  bind_setting(type, "transport_type", &Rdma::transport_type, "How it connects.");
-  bind_setting(type, "permissions", &Rdma::permissions, "What peers may do to memory here that is exported to them.");
+  bind_setting(type, "transport_type", &Rdma::transport_type, "The transport of its connections.");
+  bind_setting(type, "permissions", &Rdma::permissions, "What peers may do to memory that is exported to them here.");
   bind_setting(type, "grh_enabled", &Rdma::grh_enabled, "Whether packets have a global routing header.");
-  bind_setting(type, "gid_index", &Rdma::gid_index, "Which entry of the device's GID table packets leave by.");
+  bind_setting(type, "gid_index", &Rdma::gid_index,
+               "The index of the entry in the device's GID table that packets use.");
   bind_setting(type, "sl", &Rdma::sl, "The service level, 0..15.");
   bind_setting(type, "connection_request_timeout", &Rdma::connection_request_timeout,
-               "Milliseconds that connect() waits for the peer's answer.");
+               "The time in milliseconds for which connect() waits for the peer's answer.");
   bind_setting(
       type, "max_num_connections", [](const Rdma& rdma) { return rdma.max_num_connections(); },
-      "Connections that it has room for.");
+      "The most connections at a time.");
   bind_setting(type, "rnr_retry_count", &Rdma::rnr_retry_count,
-               "How often a message is offered to a peer without a posted receive: 0..7, and 7 is for ever.");
+               "How often the device offers a message to a peer without a posted receive: 0..7, where 7 means\n"
+               "without a limit.");
   type.def_property_readonly("mtu", [](const RdmaObject& self) { return to_bytes(self.rdma().mtu()); }, "Bytes.");
 }
 
@@ -277,25 +290,25 @@ void bind_rdma_capabilities(Class& type) {
           [](const DeviceInfo& info, const std::string& kind) {
             return Rdma::is_task_supported(info, to_rdma_task(kind));
           },
-          "info"_a, "kind"_a, "Whether it has tasks of this kind (receive, send, ...).")
+          "info"_a, "kind"_a, "Whether the device has tasks of this kind (receive, send, ...).")
       .def_static(
           "is_transport_type_supported",
           [](const DeviceInfo& info, const py::object& transport) {
             return Rdma::is_transport_type_supported(info, to_transport(transport));
           },
-          "info"_a, "transport"_a, "rc or dc.")
+          "info"_a, "transport"_a, "Whether the device has this transport: rc or dc.")
       .def_static("is_connection_manager_supported", &Rdma::is_connection_manager_supported, "info"_a,
-                  "Whether it can listen, and connect to addresses.")
-      .def_static("max_send_queue_size", &Rdma::max_send_queue_size, "info"_a, "The most that send_queue_size can be.")
+                  "Whether the device can listen, and connect to addresses.")
+      .def_static("max_send_queue_size", &Rdma::max_send_queue_size, "info"_a, "The largest send_queue_size.")
       .def_static("max_recv_queue_size", &Rdma::max_recv_queue_size, "info"_a, "The most receives of a context.")
       .def_static(
           "max_receive_dst_buf_list_len",
           [](const DeviceInfo& info, const py::object& transport) {
             return Rdma::max_receive_dst_buf_list_len(info, to_transport(transport));
           },
-          "info"_a, "transport"_a = "rc", "The most that receive_dst_buf_list_len can be.")
+          "info"_a, "transport"_a = "rc", "The largest receive_dst_buf_list_len.")
       .def_static("max_message_size", &Rdma::max_message_size, "info"_a, "Bytes.")
-      .def_static("gid_table_size", &Rdma::gid_table_size, "info"_a, "Entries of the device's GID table.")
+      .def_static("gid_table_size", &Rdma::gid_table_size, "info"_a, "The number of entries in the device's GID table.")
       .def_static(
           "gids",
           [](const DeviceInfo& info, std::uint32_t start, const py::object& count) {
@@ -307,7 +320,7 @@ void bind_rdma_capabilities(Class& type) {
             }
             return texts;
           },
-          "info"_a, "start"_a = 0, "count"_a = py::none(), "Entries of the table, written as IPv6 addresses.");
+          "info"_a, "start"_a = 0, "count"_a = py::none(), "The entries of the GID table, written as IPv6 addresses.");
 }
 
 }  // namespace
@@ -321,12 +334,14 @@ void bind_rdma(py::module_& module) {
   bind_listener(module);
   py::classh<RdmaObject, ContextObject> type(
       module, "Rdma",
-      "Moves data between this process and peers on the network: messages, and memory that peers have exported with\n"
-      "Mmap.export_rdma(). num_tasks: of every kind that the device has, or of some, as {\"write\": 64, ...}. "
-      "Settings by DOCA's names:\nmax_num_connections, permissions (what peers may do here: rdma_read|rdma_write|"
-      "rdma_atomic), send_queue_size, max_send_buf_list_len,\nreceive_dst_buf_list_len, transport_type, mtu (bytes), "
-      "grh_enabled, gid_index, sl, connection_request_timeout (ms), rnr_retry_count.\non_request gets (connection, "
-      "user_data), on_established, on_failure and on_disconnect (connection, connection.user_data, user_data).");
+      "Moves data between this process and peers on the network: messages, and memory that peers have\n"
+      "exported with Mmap.export_rdma(). num_tasks: the number of tasks of every kind that the device has,\n"
+      "or a dict for some kinds, such as {\"write\": 64}. Settings have DOCA's names: max_num_connections,\n"
+      "permissions (what peers may do here: rdma_read|rdma_write|rdma_atomic), send_queue_size,\n"
+      "max_send_buf_list_len, receive_dst_buf_list_len, transport_type, mtu (bytes), grh_enabled,\n"
+      "gid_index, sl, connection_request_timeout (ms), rnr_retry_count. on_request gets (connection,\n"
+      "user_data). on_established, on_failure and on_disconnect get (connection, connection.user_data,\n"
+      "user_data).");
   type.def(py::init(&new_rdma), "pe"_a, "dev"_a, py::kw_only(), "num_tasks"_a = 32,
            signature({"pe, dev, *, num_tasks=32", setting_keywords, rdma_keywords, ContextOptions::keywords}).c_str());
   add_methods(type, receive_methods());

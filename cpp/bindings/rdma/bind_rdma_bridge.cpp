@@ -20,13 +20,13 @@ namespace {
 
 constexpr const char* capsule_name = "ibv_pd";
 
-/// Who has an object of one of pyverbs' classes has imported that.
+/// A program with an object of one of pyverbs' classes has imported the module of that class.
 bool is_of_pyverbs(py::handle object, const char* module, const char* name) {
   const auto found = py::reinterpret_steal<py::object>(PyImport_GetModule(py::str(module).ptr()));
   return found && py::isinstance(object, found.attr(name));
 }
 
-/// A pyverbs PD refers to its context until it is closed; then its properties would read from address 0.
+/// A pyverbs PD refers to its context until it is closed. After that its properties would read from address 0.
 bool is_closed(const py::object& pd) {
   bool has_context = false;
   const auto look = [](PyObject* referent, void* found) {
@@ -38,8 +38,9 @@ bool is_closed(const py::object& pd) {
   return !has_context;
 }
 
-/// The address of what stands in an object's place and is none: its first word, a pointer to a context, was counted up.
-/// Since 3.12 Python takes that back for some values only; but it is in bits that are 0 in a pointer.
+/// no_object points to a struct, not to a Python object: a reference count was added to its first word, a pointer to a
+/// context. Since 3.12 Python subtracts it again for some values only; but it changes only bits that are 0 in a
+/// pointer.
 void* to_place(PyObject* no_object) {
   Py_DECREF(no_object);
   auto* const word = reinterpret_cast<std::uintptr_t*>(no_object);
@@ -47,7 +48,7 @@ void* to_place(PyObject* no_object) {
   return word;
 }
 
-/// PD.pd is an int in today's pyverbs, and in those of before 2025 the struct itself, taken for an object.
+/// PD.pd is an int in pyverbs since 2025. Before, pyverbs returned the struct itself as if it were an object.
 void* to_domain_of_pyverbs(const py::object& pd) {
   if (is_closed(pd)) raise(Status::invalid_value, "pd: this PD of pyverbs is closed");
   PyObject* const value = PyObject_GetAttrString(pd.ptr(), "pd");
@@ -56,7 +57,7 @@ void* to_domain_of_pyverbs(const py::object& pd) {
   return std::bit_cast<void*>(static_cast<std::uintptr_t>(to_u64(py::reinterpret_steal<py::object>(value), "pd")));
 }
 
-/// Nobody can tell whether a struct is there; but at some places none can be.
+/// No check can tell whether a struct is there; but some addresses are impossible.
 void* to_address(std::uint64_t value) {
   constexpr std::uint64_t first_page = 4096;
   constexpr std::uint64_t first_of_kernel = std::uint64_t{1} << 57;
@@ -101,21 +102,19 @@ std::uint32_t get_mmap_mkey_from_pd(const MmapObject& mmap, const py::object& pd
 
 void bind_rdma_bridge(py::module_& module) {
   module.def("rdma_bridge_get_dev_pd", &get_dev_pd, "dev"_a,
-             "The address of the device's struct ibv_pd, which stays until it is closed. Raises NotSupportedError off "
-             "rdma-core (doca_rdma_bridge_get_dev_pd).");
-  module.def(
-      "rdma_bridge_open_dev_from_pd", &open_dev_from_pd, "pd"_a, py::keep_alive<0, 1>(),
-      "A device of an application's protection domain, given by its address, as an int or a capsule named "
-      "ibv_pd, or as a PD of pyverbs,\nwhich it keeps alive; whoever made the domain closes it after all that "
-      "was made of it. Raises InvalidValueError\nfor 0 and for a closed PD (doca_rdma_bridge_open_dev_from_pd).");
+             "The address of the device's struct ibv_pd, valid until the device is closed. Raises\n"
+             "NotSupportedError unless the backend is rdma-core (doca_rdma_bridge_get_dev_pd).");
+  module.def("rdma_bridge_open_dev_from_pd", &open_dev_from_pd, "pd"_a, py::keep_alive<0, 1>(),
+             "A device of an application's protection domain. pd is its address, as an int or a capsule named\n"
+             "ibv_pd, or a PD of pyverbs, which the device keeps alive. The application closes the domain after\n"
+             "every object that was made with it. Raises InvalidValueError for 0 and for a closed PD\n"
+             "(doca_rdma_bridge_open_dev_from_pd).");
   module.def("rdma_bridge_get_buf_mkey", &get_buf_mkey, "buf"_a, "dev"_a,
-             "The key of buf's memory on the device, for local and remote access. Raises NotFoundError, "
-             "NotSupportedError\n(doca_rdma_bridge_get_buf_mkey).");
-  module.def(
-      "rdma_bridge_get_mmap_mkey_from_pd", &get_mmap_mkey_from_pd, "mmap"_a, "pd"_a,
-      "The key of a map's memory on the device with that protection domain, for local and remote access. Raises as "
-      "rdma_bridge_get_buf_mkey() does "
-      "(doca_rdma_bridge_get_mmap_mkey_from_pd).");
+             "The key of buf's memory on the device, for local and remote access. Raises NotFoundError,\n"
+             "NotSupportedError (doca_rdma_bridge_get_buf_mkey).");
+  module.def("rdma_bridge_get_mmap_mkey_from_pd", &get_mmap_mkey_from_pd, "mmap"_a, "pd"_a,
+             "The key of a map's memory on the device with that protection domain, for local and remote access.\n"
+             "Raises the errors of rdma_bridge_get_buf_mkey() (doca_rdma_bridge_get_mmap_mkey_from_pd).");
 }
 
 }  // namespace pydoca::bindings

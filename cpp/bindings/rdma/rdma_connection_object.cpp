@@ -17,7 +17,7 @@ using State = RdmaConnection::State;
 
 std::vector<std::byte> to_blob(const py::object& data, std::string_view what) {
   if (PyObject_CheckBuffer(data.ptr()) == 0) {
-    throw py::type_error(std::string(what) + " are bytes, or anything with the buffer protocol, not " +
+    throw py::type_error(std::string(what) + " must be bytes, or any object with the buffer protocol, not " +
                          py::type::handle_of(data).attr("__name__").cast<std::string>());
   }
   // Another thread may change the caller's bytes while the GIL is released.
@@ -55,7 +55,7 @@ void RdmaConnectionObject::connect(const py::object& details) {
   }
   const std::vector<std::byte> blob = to_blob(details, "details");
   auto& rdma = static_cast<Rdma&>(rdma_ref_.cast<RdmaObject&>().context());
-  // The peer may live in this very process and need the GIL for what it does meanwhile.
+  // Releases the GIL: the peer may be in this process and need the GIL to answer.
   call_blocking([&] { rdma.connect(blob, *connection_); });
   engine_->settle();
   drain_log();
@@ -117,11 +117,11 @@ void RdmaConnectionObject::raise_failure() const {
     case Status::success:
       raise(Status::shutdown, what + "this side ended it before it was established");
     case Status::connection_aborted:
-      raise(failure, what + "the peer has rejected it, or has gone");
+      raise(failure, what + "the peer has rejected it, or is gone");
     case Status::connection_reset:
-      raise(failure, what + "the peer went before it had answered");
+      raise(failure, what + "the peer was gone before it answered");
     case Status::not_found:
-      raise(failure, what + "nobody listens there: is the other side started, and is the port its own?");
+      raise(failure, what + "no peer listens there: is the other side started, and is the port the right one?");
     case Status::time_out:
       raise(failure, what + "no answer in time (connection_request_timeout)");
     default:

@@ -15,8 +15,8 @@ namespace pydoca::bindings {
 
 class RdmaObject;
 
-/// A connection as Python has it, found by the engine's callbacks through the connection's user data word. Its context
-/// has a reference to it until its end was reported, and it has one to the context.
+/// A connection as Python has it. The engine's callbacks find it through the connection's user data word. Its context
+/// has a reference to it until the end of the connection is reported. It has a reference to the context.
 class RdmaConnectionObject {
  public:
   RdmaConnectionObject(pybind11::object rdma, std::shared_ptr<RdmaConnection> connection);
@@ -24,7 +24,7 @@ class RdmaConnectionObject {
   RdmaConnectionObject(const RdmaConnectionObject&) = delete;
   RdmaConnectionObject& operator=(const RdmaConnectionObject&) = delete;
 
-  /// Null when Python has none.
+  /// Null when Python has no object for it.
   static RdmaConnectionObject* of(const RdmaConnection& connection) noexcept;
   pybind11::object self();
 
@@ -33,26 +33,26 @@ class RdmaConnectionObject {
   const RdmaConnection& connection() const noexcept { return *connection_; }
   const std::shared_ptr<RdmaConnection>& shared() const noexcept { return connection_; }
   bool was_established() const noexcept { return established_; }
-  /// Whether nothing of it will be reported any more.
+  /// Whether the engine reports no more events of it.
   bool has_ended() const noexcept { return ended_ || connection_->state() == RdmaConnection::State::closed; }
 
-  /// To the peer whose details these are.
+  /// Connects to the peer that exported these details.
   void connect(const pybind11::object& details);
-  /// Gives an Awaitable of the connection, once established.
+  /// Returns an Awaitable of the connection, once established.
   pybind11::object accept(const pybind11::object& private_data);
   void reject();
-  /// Gives an Awaitable of the end. Does nothing unless there is a connection to end.
+  /// Returns an Awaitable of the end. Does nothing else unless there is a connection to end.
   pybind11::object disconnect();
   pybind11::object established(bool given_up_with_it = false);
   pybind11::object ended();
 
-  /// Python's Rdma, for a task of that kind; throws not_connected once the end was reported.
+  /// Python's Rdma, for a task of that kind. Throws not_connected once the end was reported.
   pybind11::object rdma_for(RdmaTaskKind kind) const;
 
-  // What the engine reports.
+  // Events that the engine reports.
   void report_established();
   void end();
-  /// Throws why it was not established.
+  /// Throws the reason why it was not established.
   [[noreturn]] void raise_failure() const;
 
   Waiters& waiters() noexcept { return waiters_; }
@@ -77,10 +77,10 @@ class RdmaConnectionObject {
   bool ended_ = false;
 };
 
-/// A connection, once it is established; or why it was not.
+/// A connection, once it is established, or the reason why it was not.
 class EstablishedConnection final : public Awaitable {
  public:
-  /// given_up_with_it: who stops waiting wants no connection any more.
+  /// given_up_with_it: giving up the wait also gives up the connection.
   EstablishedConnection(pybind11::object connection, bool given_up_with_it);
   EngineObject& engine() override { return connection_.engine(); }
   Waiters& waiters() override { return connection_.waiters(); }
@@ -111,7 +111,7 @@ class EndedConnection final : public Awaitable {
   RdmaConnectionObject& connection_;
 };
 
-/// Any buffer's bytes, for connecting: what names them in errors.
+/// The bytes of any buffer, for connecting. what names the argument in errors.
 std::vector<std::byte> to_blob(const pybind11::object& data, std::string_view what);
 
 }  // namespace pydoca::bindings

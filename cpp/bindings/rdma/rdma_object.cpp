@@ -23,11 +23,11 @@ RdmaAddress to_address(const std::string& address, std::uint16_t port, const py:
   return RdmaAddress::create(type.is_none() ? guessed : to_address_type(type), address, port);
 }
 
-/// Without operands, which come before each submission.
+/// A slot without operands; each submission sets them before.
 Status take_slot(Rdma& rdma, RdmaTaskKind kind, RdmaConnection& connection, RdmaTask*& slot) {
   switch (kind) {
     case RdmaTaskKind::receive:
-      return rdma.receive(nullptr, 0, slot);  // which needs no connection
+      return rdma.receive(nullptr, 0, slot);  // a receive needs no connection
     case RdmaTaskKind::send:
       return rdma.send(connection, nullptr, 0, slot);
     case RdmaTaskKind::send_imm:
@@ -192,7 +192,7 @@ void RdmaObject::remove(RdmaConnection& connection, const py::object& callback) 
     return;
   }
   const py::object object = ended->self();
-  const auto wanted = py::reinterpret_borrow<py::object>(callback);  // the user may set another meanwhile
+  const auto wanted = py::reinterpret_borrow<py::object>(callback);  // the callback may replace itself meanwhile
   ended->end();
   std::erase_if(connections_, [&](const py::object& other) { return other.is(object); });
   tell(wanted, object);
@@ -249,7 +249,7 @@ RdmaListenerObject::RdmaListenerObject(py::object rdma, std::uint16_t port)
     : rdma_ref_(std::move(rdma)), rdma_(&rdma_ref_.cast<RdmaObject&>()), port_(port), run_(rdma_->run_) {}
 
 RdmaListenerObject::~RdmaListenerObject() {
-  // With on_request the port stays open until it is closed, or the context stops.
+  // With on_request the port stays open until the listener is closed, or the context stops.
   if (is_closed() || !rdma_->callbacks_.on_request.is_none()) {
     return;
   }
@@ -259,7 +259,7 @@ RdmaListenerObject::~RdmaListenerObject() {
   } catch (py::error_already_set& raised) {
     raised.discard_as_unraisable("a pydoca.RdmaListener that is dropped in another thread");
   } catch (const Error&) {
-    // The context does not run any more, and the port is closed.
+    // The context has stopped since, which closed the port.
   }
 }
 

@@ -18,35 +18,35 @@
 
 namespace pydoca::bindings {
 
-/// What an Rdma is told of its connections by its constructor's keywords; None where nothing is wanted.
+/// The constructor keywords of an Rdma for its connections; None when the caller wants none.
 struct RdmaCallbacks {
-  pybind11::object on_request;      ///< (connection, context.user_data); None: requests go to listen()
+  pybind11::object on_request;      ///< (connection, context.user_data); None: listen() gets the requests
   pybind11::object on_established;  ///< (connection, connection.user_data, context.user_data)
-  pybind11::object on_failure;      ///< the same
-  pybind11::object on_disconnect;   ///< the same
+  pybind11::object on_failure;      ///< the same parameters
+  pybind11::object on_disconnect;   ///< the same parameters
 };
 
 /// Python's Rdma.
 class RdmaObject final : public ContextObject {
  public:
-  /// num_tasks: an int, of each kind that the device has, or a dict of them by name. settings: DOCA's, by name; None
-  /// where the default is wanted.
+  /// num_tasks: an int for each kind that the device has, or a dict by name. settings: by DOCA's names; None means the
+  /// default.
   RdmaObject(pybind11::object engine, const pybind11::object& device, const pybind11::object& num_tasks,
              const pybind11::kwargs& settings, RdmaCallbacks callbacks, ContextOptions options);
 
   Rdma& rdma() const noexcept { return static_cast<Rdma&>(context()); }
-  /// Those whose end was not reported.
+  /// The connections whose end was not reported.
   std::vector<pybind11::object> connections() const;
 
-  /// To be connected by details.
+  /// A connection that will be connected by details.
   pybind11::object export_connection();
-  /// An Awaitable of a connection to who listens there. Giving it up ends the attempt.
+  /// An Awaitable of a connection to the peer that listens there. Giving it up ends the attempt.
   pybind11::object connect(const std::string& address, std::uint16_t port, const pybind11::object& type,
                            const pybind11::object& private_data, pybind11::object user_data);
   pybind11::object listen(std::uint16_t port);
   void stop_listening(std::uint16_t port);
 
-  /// A slot for a task of that kind, without operands; throws why there is none.
+  /// A slot for a task of that kind, without operands. Throws the reason when there is none.
   RdmaTask& new_slot(RdmaTaskKind kind, const pybind11::object& connection);
 
   int traverse(visitproc visit, void* arg) const override;
@@ -73,22 +73,22 @@ class RdmaObject final : public ContextObject {
   void take_request(const pybind11::object& connection);
   void remove(RdmaConnection& connection, const pybind11::object& callback);
   void tell(const pybind11::object& callback, const pybind11::object& connection);
-  /// Those that ended without a report: requests that were rejected or given up.
+  /// Drops connections that ended without a report: requests that were rejected or given up.
   void forget_closed();
-  /// Requests whose makers have given up, or that were answered out of turn.
+  /// Drops requests whose peers have given up, or that were answered before their turn.
   void forget_withdrawn();
-  /// Turns everybody away whom no listener will take.
+  /// Rejects every request that no listener will take.
   void drop_requests();
 
   RdmaCallbacks callbacks_;
   std::vector<pybind11::object> connections_;
-  std::deque<pybind11::object> requests_;  ///< that nobody has taken yet
+  std::deque<pybind11::object> requests_;  ///< requests that no listener has taken yet
   std::size_t num_listeners_ = 0;
-  std::uint64_t run_ = 0;  ///< counts the stops, which end listeners
+  std::uint64_t run_ = 0;  ///< the number of stops; a stop ends listeners
   WaitingLine takers_;
 };
 
-/// A port that an Rdma listens to. The requests of all ports are handed out in the order in which they came.
+/// A port on which an Rdma listens. Listeners get the requests of all ports in the order in which they came.
 class RdmaListenerObject {
  public:
   RdmaListenerObject(pybind11::object rdma, std::uint16_t port);
@@ -99,9 +99,9 @@ class RdmaListenerObject {
 
   std::uint16_t port() const noexcept { return port_; }
   bool is_closed() const noexcept;
-  /// An Awaitable of the next request. iterating: the end ends an iteration instead of failing.
+  /// An Awaitable of the next request. iterating: the end of the listener ends the iteration instead of raising.
   pybind11::object request(bool iterating);
-  /// Idempotent. The last one to close turns away those who were not taken.
+  /// Idempotent. Closing the last listener rejects the requests that were not taken.
   void close();
   void enter() const;
 
@@ -112,11 +112,11 @@ class RdmaListenerObject {
   pybind11::object rdma_ref_;
   RdmaObject* rdma_;
   std::uint16_t port_;
-  std::uint64_t run_;  ///< the context's, when it began to listen
+  std::uint64_t run_;  ///< the context's number of stops, when the listener began
   bool closed_ = false;
 };
 
-/// The next connection that somebody asks for.
+/// The next connection request.
 class RequestedConnection final : public QueuedEvent {
  public:
   RequestedConnection(const pybind11::object& listener, RdmaObject& rdma, bool iterating);

@@ -8,19 +8,19 @@
 
 namespace pydoca::bindings {
 
-/// Gives rdma each setting that is not None, by DOCA's name, among the keywords of its constructor.
+/// Applies each setting that is not None to rdma. The settings are constructor keywords with DOCA's names.
 void apply_settings(Rdma& rdma, const pybind11::kwargs& given);
 
-/// num_tasks: an int, of each kind that the device has, or a dict of them by name.
+/// num_tasks: an int for each kind that the device has, or a dict by name.
 void configure_tasks(Rdma& rdma, const pybind11::object& num_tasks);
 
-/// These throw invalid_value for what is none, with the nearest name; a TypeError for what is no str, and no
-/// enumerator.
+/// These throw invalid_value for an unknown name; the message has the nearest known name. They throw TypeError unless
+/// the value is a str or an enumerator.
 RdmaTaskKind to_rdma_task(const std::string& name);
 RdmaTransport to_transport(pybind11::handle value);
 RdmaAddressType to_address_type(pybind11::handle value);
 
-/// 1..65535.
+/// A port: 1..65535.
 std::uint16_t to_port(pybind11::handle value);
 
 }  // namespace pydoca::bindings

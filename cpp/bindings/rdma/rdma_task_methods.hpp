@@ -7,9 +7,9 @@
 
 namespace pydoca::bindings {
 
-/// Of Rdma.
+/// The methods of Rdma.
 std::span<PyMethodDef> receive_methods();
-// Of RdmaConnection.
+// The methods of RdmaConnection.
 std::span<PyMethodDef> message_methods();
 std::span<PyMethodDef> atomic_methods();
 

@@ -35,7 +35,7 @@ const void* RdmaTaskObject::answer_place() const {
 
 void RdmaTaskObject::set_operands() {
   RdmaTask& task = rdma_slot();
-  // An operand that the kind has not is None here, and refused there.
+  // An operand that tasks of this kind lack is None here. Its setter refuses, which changes nothing.
   static_cast<void>(task.set_src_buf(element_of(operands().src)));
   static_cast<void>(task.set_dst_buf(element_of(operands().dst)));
   if (kind_ != RdmaTaskKind::receive) {
@@ -57,7 +57,7 @@ void RdmaTaskObject::set_remote_operands() {
   static_cast<void>(task.set_swap_data(given.number));
   static_cast<void>(task.set_add_data(given.number));
   if (traits().has(Operand::event)) {
-    // Shares the Python object's handle, which lives as long as the operand does.
+    // Shares the Python object's handle, which lives as long as the operand.
     static_cast<void>(task.set_sync_event(given.event.is_none()
                                               ? std::shared_ptr<SyncEventRemoteNet>()
                                               : given.event.cast<SyncEventRemoteNetObject&>().shared()));
@@ -108,7 +108,7 @@ py::object RdmaTaskObject::value() const {
 }
 
 bool RdmaTaskObject::may_be_dropped() const noexcept {
-  // One that nobody used comes back when its context stops.
+  // A receive that no message has used comes back when its context stops.
   return kind_ == RdmaTaskKind::receive && slot() != nullptr && slot()->status() == Status::shutdown;
 }
 

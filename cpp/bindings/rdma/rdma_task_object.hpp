@@ -16,15 +16,15 @@ class RdmaTaskObject final : public LibraryTaskObject {
 
   RdmaTaskKind task_kind() const noexcept { return kind_; }
 
-  // Of the last successful completion; None where there is no such thing.
+  // These are of the last successful completion; None when that has no such value.
   pybind11::object result_len() const;
   pybind11::object result_opcode() const;
   pybind11::object result_immediate_data() const;
-  /// The one that it goes over, or that a message came over.
+  /// The connection that the task uses, or that a message came over.
   const pybind11::object& connection() const noexcept { return operands().connection; }
 
   pybind11::object value() const override;
-  /// A receive waits for as long as it takes: giving up its await leaves it posted, and nothing that comes is lost.
+  /// A receive waits without a limit. Giving up its await leaves it posted, and no message is lost.
   bool lends_memory() const noexcept override { return kind_ != RdmaTaskKind::receive; }
   bool may_be_dropped() const noexcept override;
   void clear() override;
@@ -36,7 +36,7 @@ class RdmaTaskObject final : public LibraryTaskObject {
  private:
   RdmaTask& rdma_slot() const { return static_cast<RdmaTask&>(*slot()); }
   void set_remote_operands();
-  /// Where the eight bytes will be that the task answers; null when that is not this process's memory.
+  /// The address of the eight bytes that are the task's result; null when they are not in this process's memory.
   const void* answer_place() const;
 
   const RdmaTaskKind kind_;

@@ -23,7 +23,7 @@ using namespace py::literals;
 
 namespace {
 
-/// Seconds, or nothing for no limit.
+/// Seconds, or None for no limit.
 std::chrono::nanoseconds to_timeout(PyObject* value, const char* method) {
   if (value == nullptr || value == Py_None) return SyncEvent::forever;
   const double seconds = PyFloat_AsDouble(value);
@@ -33,7 +33,7 @@ std::chrono::nanoseconds to_timeout(PyObject* value, const char* method) {
                                      .format(method, py::handle(value))
                                      .cast<std::string>());
   }
-  constexpr double limit = 1e9;  // some years, beyond which nanoseconds would overflow
+  constexpr double limit = 1e9;  // some years; more nanoseconds would overflow
   return seconds < limit ? std::chrono::nanoseconds(static_cast<std::int64_t>(seconds * 1e9)) : SyncEvent::forever;
 }
 
@@ -93,39 +93,41 @@ std::span<PyMethodDef> event_operations() {
   static std::array methods{
       PyMethodDef{
           "get", &get_value, METH_NOARGS,
-          "get($self, /)\n--\n\nThe value. Raises BadStateError unless started by start(), or when its owner has "
-          "stopped it;\nConnectionResetError when its owner is gone (doca_sync_event_get)."},
-      raw_method(
-          "update_set", &update_set,
-          "update_set($self, /, value)\n--\n\nStores value, 0..2**64-1 (InvalidValueError). Raises as get() does "
-          "(doca_sync_event_update_set)."),
-      raw_method(
-          "update_add", &update_add,
-          "update_add($self, /, value)\n--\n\nAdds value atomically, modulo 2**64, and returns the value before. "
-          "Raises as get() does\n(doca_sync_event_update_add)."),
+          "get($self, /)\n--\n\n"
+          "Returns the value. Raises BadStateError unless started by start(), or when its owner has stopped it;\n"
+          "ConnectionResetError when its owner is gone (doca_sync_event_get)."},
+      raw_method("update_set", &update_set,
+                 "update_set($self, /, value)\n--\n\n"
+                 "Stores value, 0..2**64-1 (InvalidValueError). Raises the errors of get()\n"
+                 "(doca_sync_event_update_set)."),
+      raw_method("update_add", &update_add,
+                 "update_add($self, /, value)\n--\n\n"
+                 "Adds value atomically, modulo 2**64, and returns the value before. Raises the errors of get()\n"
+                 "(doca_sync_event_update_add)."),
       wait_method<0>("wait_gt($self, /, value, mask=18446744073709551615, *, timeout=None)\n--\n\n"
-                     "Waits until (the event's value & mask) > value, spinning: for what comes soon. timeout in "
-                     "seconds, None for no limit\n(TimeOutError). Ctrl-C ends it. Raises as get() does, and "
-                     "ConnectionResetError, once each, when a process that has\nimported the event is gone "
+                     "Waits until (the event's value & mask) > value. It spins: use it for short waits. timeout in\n"
+                     "seconds, None for no limit (TimeOutError). Ctrl-C ends it. Raises the errors of get(), and\n"
+                     "ConnectionResetError when a process that has imported the event is gone, once for each process\n"
                      "(doca_sync_event_wait_gt)."),
       wait_method<1>("wait_eq($self, /, value, mask=18446744073709551615, *, timeout=None)\n--\n\n"
                      "Waits as wait_gt() does, until (the event's value & mask) == value (doca_sync_event_wait_eq)."),
       wait_method<2>("wait_neq($self, /, value, mask=18446744073709551615, *, timeout=None)\n--\n\n"
                      "Waits as wait_gt() does, until (the event's value & mask) != value (doca_sync_event_wait_neq)."),
       wait_method<3>("wait_gt_yield($self, /, value, mask=18446744073709551615, *, timeout=None)\n--\n\n"
-                     "wait_gt() that gives its core away between looks (doca_sync_event_wait_gt_yield)."),
+                     "Waits as wait_gt() does, but yields its core between checks (doca_sync_event_wait_gt_yield)."),
       wait_method<4>("wait_eq_yield($self, /, value, mask=18446744073709551615, *, timeout=None)\n--\n\n"
-                     "wait_eq() that gives its core away between looks (doca_sync_event_wait_eq_yield)."),
+                     "Waits as wait_eq() does, but yields its core between checks (doca_sync_event_wait_eq_yield)."),
       wait_method<5>("wait_neq_yield($self, /, value, mask=18446744073709551615, *, timeout=None)\n--\n\n"
-                     "wait_neq() that gives its core away between looks (doca_sync_event_wait_neq_yield)."),
+                     "Waits as wait_neq() does, but yields its core between checks (doca_sync_event_wait_neq_yield)."),
   };
   return methods;
 }
 
 void bind_location(py::module_& module) {
-  py::native_enum<SyncEventLocation>(module, "SyncEventLocation", "enum.IntEnum",
-                                     "Who updates a sync event, or waits on it. NONE: an imported one's, which its "
-                                     "owner knows.")
+  py::native_enum<SyncEventLocation>(
+      module, "SyncEventLocation", "enum.IntEnum",
+      "A place from which a sync event is updated, or where it is waited for. NONE: the location of an\n"
+      "imported event, which only its owner knows.")
       .value("NONE", SyncEventLocation::none)
       .value("CPU", SyncEventLocation::cpu)
       .value("REMOTE_PCI", SyncEventLocation::remote_pci)
@@ -144,55 +146,53 @@ std::unique_ptr<SyncEventObject> new_event(py::object device, const py::object& 
 }
 
 void bind_event_life(py::classh<SyncEventObject>& type) {
-  type.def(
-          py::init(&new_event), "dev"_a, py::kw_only(), "publisher"_a = "cpu", "subscriber"_a = "cpu",
-          "memory"_a = py::none(), "buf"_a = py::none(),
-          "An event that is configured and not started. publisher, subscriber: cpu, remote_pci, remote_net (publisher "
-          "only); dpa\nand gpu raise NotSupportedError. memory: 8 writable, aligned bytes in which it lives, with "
-          "their present value; buf: a\nBuf with 8 bytes of data; otherwise it has memory of its own, and begins at 0. "
-          "Raises InvalidValueError,\nNotPermittedError (permissions of the buf's map).")
-      .def(
-          "start", &SyncEventObject::start,
-          "For the synchronous operations, which are its mode then for life. Raises BadStateError when started or made "
-          "a context\nbefore (doca_sync_event_start).")
-      .def(
-          "stop", &SyncEventObject::stop,
-          "Ends exports and waits; close() must follow. Raises BadStateError unless started, AgainError while a peer's "
-          "access has\nnot ended (doca_sync_event_stop).")
+  type.def(py::init(&new_event), "dev"_a, py::kw_only(), "publisher"_a = "cpu", "subscriber"_a = "cpu",
+           "memory"_a = py::none(), "buf"_a = py::none(),
+           "An event that is configured and not started. publisher, subscriber: cpu, remote_pci, remote_net\n"
+           "(publisher only); dpa and gpu raise NotSupportedError. memory: 8 writable, aligned bytes for the\n"
+           "value; the event begins with their present value. buf: a Buf with 8 bytes of data, likewise. Without\n"
+           "memory and buf the event has memory of its own, and begins at 0. Raises InvalidValueError,\n"
+           "NotPermittedError (permissions of the buf's map).")
+      .def("start", &SyncEventObject::start,
+           "Starts the event for the synchronous operations. This mode is fixed for life. Raises BadStateError\n"
+           "when it is started, or has a context (doca_sync_event_start).")
+      .def("stop", &SyncEventObject::stop,
+           "Ends exports and waits. Then only close() is allowed. Raises BadStateError unless started,\n"
+           "AgainError while a peer's access has not ended (doca_sync_event_stop).")
       .def("close", &SyncEventObject::close,
-           "Stops it, and releases it for good; idempotent. Raises InUseError while another thread waits on it, or its "
-           "context is\nnot IDLE.");
+           "Stops the event, and closes it for good; idempotent. Raises InUseError while another thread waits on\n"
+           "it, or its context is not IDLE.");
   bind_scope(type);
 }
 
 void bind_exports(py::classh<SyncEventObject>& type) {
   type.def("export_to_remote_pci", &SyncEventObject::export_to_remote_pci, "dev"_a = py::none(),
-           "Describes it, in less than 512 bytes, for the other side of the device's PCIe link (import_sync_event). "
-           "Raises\nBadStateError unless started, NotPermittedError (imported, no remote_pci location, another device "
-           "than its own),\nNotSupportedError (the device, or memory that another process cannot map: use "
-           "pydoca.alloc).")
-      .def(
-          "export_to_remote_net", &SyncEventObject::export_to_remote_net,
-          "Describes it, in less than 512 bytes, for a network peer (import_sync_event_remote_net); the publisher must "
-          "be remote_net.\nRaises as export_to_remote_pci() does.");
+           "Exports the event, for the other side of the device's PCIe link: a description of less than 512\n"
+           "bytes, for import_sync_event. Raises BadStateError unless started, NotPermittedError (imported, no\n"
+           "remote_pci location, another device than its own), NotSupportedError (the device cannot, or another\n"
+           "process cannot map the memory: use pydoca.alloc).")
+      .def("export_to_remote_net", &SyncEventObject::export_to_remote_net,
+           "Exports the event, for a network peer: a description of less than 512 bytes, for\n"
+           "import_sync_event_remote_net. The publisher must be remote_net. Raises the errors of\n"
+           "export_to_remote_pci().");
 }
 
 void bind_event_properties(py::classh<SyncEventObject>& type) {
   type.def_property_readonly("device", &SyncEventObject::device_ref,
-                             "The one whose CPU has the event, or that it was imported on.")
+                             "The Device whose CPU has the event, or on which it was imported.")
       .def_property_readonly(
           "publisher", [](const SyncEventObject& self) { return self.event().publisher(); },
-          "Where it is signalled from.")
+          "The location from which it is signalled.")
       .def_property_readonly(
           "subscriber", [](const SyncEventObject& self) { return self.event().subscriber(); },
-          "Where it is waited for.")
+          "The location where it is waited for.")
       .def_property_readonly(
           "is_started", [](const SyncEventObject& self) { return self.event().is_started(); },
-          "For synchronous operations.")
+          "Whether it is started, for the synchronous operations.")
       .def_property_readonly(
           "is_from_export", [](const SyncEventObject& self) { return self.event().is_from_export(); },
           "Whether another process owns it.")
-      .def_property_readonly("closed", &SyncEventObject::is_closed, "Whether it was released for good.")
+      .def_property_readonly("closed", &SyncEventObject::is_closed, "Whether it is closed for good.")
       .def("__repr__", [](const SyncEventObject& self) {
         const SyncEvent& event = self.event();
         const std::string locations = event.is_from_export()
@@ -209,15 +209,17 @@ void bind_queries(py::classh<SyncEventObject>& type) {
   };
   query("is_supported", &SyncEvent::is_supported, "Whether the device has sync events.");
   query("is_export_to_remote_pci_supported", &SyncEvent::is_export_to_remote_pci_supported,
-        "Whether it exports them over PCIe.");
+        "Whether the device exports sync events over PCIe.");
   query("is_create_from_export_supported", &SyncEvent::is_create_from_export_supported,
-        "Whether it imports them over PCIe.");
+        "Whether the device imports sync events over PCIe.");
   query("is_export_to_remote_net_supported", &SyncEvent::is_export_to_remote_net_supported,
-        "Whether it exports them to network peers.");
+        "Whether the device exports sync events to network peers.");
   query("is_remote_net_create_from_export_supported", &SyncEvent::is_remote_net_create_from_export_supported,
-        "Whether it imports those of network peers.");
-  query("is_export_to_dpa_supported", &SyncEvent::is_export_to_dpa_supported, "Never here.");
-  query("is_export_to_gpu_supported", &SyncEvent::is_export_to_gpu_supported, "Never here.");
+        "Whether the device imports sync events of network peers.");
+  query("is_export_to_dpa_supported", &SyncEvent::is_export_to_dpa_supported,
+        "Always False: pydoca does not support this.");
+  query("is_export_to_gpu_supported", &SyncEvent::is_export_to_gpu_supported,
+        "Always False: pydoca does not support this.");
 }
 
 void add_import() {
@@ -225,17 +227,18 @@ void add_import() {
     return std::make_unique<SyncEventObject>(std::move(from), blob);
   };
   add_method(py::type::of<DeviceObject>(), "import_sync_event", import_event, "blob"_a,
-             "The event that blob, made by SyncEvent.export_to_remote_pci() on the other side, describes; not started. "
-             "Raises as import_mmap() does (doca_sync_event_create_from_export).");
+             "The event that blob describes; not started. SyncEvent.export_to_remote_pci() on the other side made\n"
+             "the blob. Raises the errors of import_mmap() (doca_sync_event_create_from_export).");
 }
 
 }  // namespace
 
 void bind_sync_event(py::module_& module) {
   bind_location(module);
-  py::classh<SyncEventObject> type(module, "SyncEvent",
-                                   "A 64-bit counter by which processes, or the two sides of a PCIe link, wait for one "
-                                   "another.\nUse it with with, or as a context with tasks (as_context).");
+  py::classh<SyncEventObject> type(
+      module, "SyncEvent",
+      "A 64-bit counter on which processes, or the two sides of a PCIe link, wait for one another. Use it\n"
+      "in a with block, or as a context with tasks (as_context).");
   bind_event_life(type);
   bind_exports(type);
   bind_event_properties(type);

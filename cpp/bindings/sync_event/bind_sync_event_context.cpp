@@ -71,26 +71,27 @@ PyObject* wait_task(PyObject* self, PyObject* const* args, Py_ssize_t num_args, 
 
 std::span<PyMethodDef> context_operations() {
   static std::array methods{
-      raw_method(
-          "get", &get_task,
-          "get($self, /, *, user_data=None, submit=True)\n--\n\nTakes a task that gives the value, and submits it "
-          "unless submit is false. Raises NoMemoryError when all tasks of the kind are\ntaken, BadStateError unless "
-          "the context runs (doca_sync_event_task_get)."),
+      raw_method("get", &get_task,
+                 "get($self, /, *, user_data=None, submit=True)\n--\n\n"
+                 "Allocates a task whose result is the value, and submits it unless submit is false. Raises\n"
+                 "NoMemoryError when all tasks of the kind are allocated, BadStateError unless the context runs\n"
+                 "(doca_sync_event_task_get)."),
       raw_method("notify_set", &notify<SyncEventOperation::notify_set>,
-                 "notify_set($self, /, value, *, user_data=None, submit=True)\n--\n\nTakes a task that stores value, "
-                 "0..2**64-1 (InvalidValueError), and gives None. Submits and raises as get() does\n"
-                 "(doca_sync_event_task_notify_set)."),
+                 "notify_set($self, /, value, *, user_data=None, submit=True)\n--\n\n"
+                 "Allocates a task that stores value, 0..2**64-1 (InvalidValueError); its result is None. Submits and\n"
+                 "raises as get() does (doca_sync_event_task_notify_set)."),
       raw_method("notify_add", &notify<SyncEventOperation::notify_add>,
-                 "notify_add($self, /, value, *, user_data=None, submit=True)\n--\n\nTakes a task that adds value "
-                 "atomically, modulo 2**64, and gives the value before. Submits and raises as get() does\n"
-                 "(doca_sync_event_task_notify_add)."),
+                 "notify_add($self, /, value, *, user_data=None, submit=True)\n--\n\n"
+                 "Allocates a task that adds value atomically, modulo 2**64; its result is the value before. Submits\n"
+                 "and raises as get() does (doca_sync_event_task_notify_add)."),
       raw_method(
           "wait_eq", &wait_task<SyncEventOperation::wait_eq>,
-          "wait_eq($self, /, value, mask=18446744073709551615, *, user_data=None, submit=True)\n--\n\nTakes a task "
-          "that completes when (the event's value & mask) == value, and gives the value that ended the wait.\n"
-          "mask: 0, or 1, 2, 4 or 8 adjacent bytes of 0xFF (InvalidValueError). Giving up its await (cancelling) "
-          "takes effect at\nonce and, when nobody else waits for it, ends the task with ShutdownError. Submits "
-          "and raises as get() does, and\nNotSupportedError on devices without (doca_sync_event_task_wait_eq)."),
+          "wait_eq($self, /, value, mask=18446744073709551615, *, user_data=None, submit=True)\n--\n\n"
+          "Allocates a task that completes when (the event's value & mask) == value; its result is the value\n"
+          "that ended the wait. mask: 0, or 1, 2, 4 or 8 adjacent bytes of 0xFF (InvalidValueError). Cancelling\n"
+          "its await takes effect at once. When no other await waits for the task, cancelling also ends it with\n"
+          "ShutdownError. Submits and raises as get() does, and raises NotSupportedError on devices without\n"
+          "wait tasks (doca_sync_event_task_wait_eq)."),
       raw_method("wait_neq", &wait_task<SyncEventOperation::wait_neq>,
                  "wait_neq($self, /, value, mask=18446744073709551615, *, user_data=None, submit=True)\n--\n\nWaits as "
                  "wait_eq() does, until (the event's value & mask) != value (doca_sync_event_task_wait_neq)."),
@@ -99,24 +100,25 @@ std::span<PyMethodDef> context_operations() {
 }
 
 void bind_event_task(py::module_& module) {
-  py::classh<SyncEventTaskObject, TaskObject>(module, "SyncEventTask",
-                                              "One operation on a sync event in its asynchronous mode. Gives the value "
-                                              "(get), the value before (notify_add),\nthe value that ended it (a wait) "
-                                              "or None (notify_set).")
+  py::classh<SyncEventTaskObject, TaskObject>(
+      module, "SyncEventTask",
+      "One operation on a sync event in its asynchronous mode. The result is the value (get), the value\n"
+      "before (notify_add), the value that ended the wait (wait_eq, wait_neq) or None (notify_set).")
       .def_property_readonly(
           "operation", [](const SyncEventTaskObject& self) { return to_str(name_of(self.operation())); },
-          "Its name in num_tasks: get, notify_set, ..., wait_neq.")
+          "The name of its kind in num_tasks: get, notify_set, ..., wait_neq.")
       .def("cancel", &SyncEventTaskObject::cancel,
-           "Ends a wait in flight: the engine's next progress completes it with SHUTDOWN. Raises BadStateError for "
-           "others.")
+           "Ends a wait in flight: the engine's next progress completes it with SHUTDOWN. Raises BadStateError\n"
+           "for any other task.")
       .def_property(
           "operand", &SyncEventTaskObject::operand,
           [](SyncEventTaskObject& self, const py::object& value) { self.set_operand(to_u64(value, "operand")); },
-          "What is stored, added or waited for. Setting, for another submission, raises InUseError in flight.")
+          "The number to store, to add or to wait for. Setting it, for another submission, raises InUseError in "
+          "flight.")
       .def_property(
           "mask", &SyncEventTaskObject::mask,
           [](SyncEventTaskObject& self, const py::object& mask) { self.set_mask(to_u64(mask, "mask")); },
-          "Of a wait: the bits that are compared, 1, 2, 4 or 8 adjacent bytes of 0xFF, or 0 for all. Setting raises "
+          "Of a wait: the bits to compare, 1, 2, 4 or 8 adjacent bytes of 0xFF, or 0 for all. Setting it raises "
           "InUseError in flight.");
 }
 
@@ -125,11 +127,12 @@ void bind_as_context(py::module_& module) {
     return std::make_unique<SyncEventContextObject>(std::move(pe), std::move(self), num_tasks,
                                                     ContextOptions::of(options));
   };
-  const std::string doc = signature(
-      {"pe, num_tasks=32, *", ContextOptions::keywords},
-      "The event in its asynchronous mode, for life. num_tasks: of every kind that the device has, or of some, as "
-      "{\"wait_eq\": 100, ...}.\nRaises BadStateError after start(), NotPermittedError a second time, "
-      "NotSupportedError for kinds that the device has not\n(doca_sync_event_as_ctx).");
+  const std::string doc =
+      signature({"pe, num_tasks=32, *", ContextOptions::keywords},
+                "The event in its asynchronous mode, which is fixed for life. num_tasks: the number of tasks of every\n"
+                "kind that the device has, or a dict for some kinds, such as {\"wait_eq\": 100}. Raises BadStateError\n"
+                "after start(), NotPermittedError at the second call, NotSupportedError for kinds that the device\n"
+                "lacks (doca_sync_event_as_ctx).");
   py::reinterpret_borrow<py::classh<SyncEventObject>>(module.attr("SyncEvent"))
       .def("as_context", as_context, "pe"_a, "num_tasks"_a = 32, doc.c_str());
 }
@@ -140,10 +143,10 @@ void bind_sync_event_context(py::module_& module) {
   bind_event_task(module);
   py::classh<SyncEventContextObject, ContextObject> type(
       module, "SyncEventContext",
-      "A sync event whose operations are tasks. A wait that fails, because a process at the other end is gone or the "
-      "owner\nstopped the event, leaves it running.");
+      "A sync event whose operations are tasks. A wait fails when a process at the other end is gone, or\n"
+      "the owner has stopped the event; the context stays running.");
   add_methods(type, context_operations());
-  type.def_property_readonly("event", &SyncEventContextObject::event_ref, "The SyncEvent that it works on.")
+  type.def_property_readonly("event", &SyncEventContextObject::event_ref, "The SyncEvent of the context.")
       .def_static(
           "is_supported",
           [](const DeviceInfo& info, const std::string& operation) {

@@ -20,7 +20,7 @@ constexpr std::array operations{SyncEventOperation::get, SyncEventOperation::not
                                 SyncEventOperation::wait_eq, SyncEventOperation::wait_neq};
 static_assert(operations.size() == num_sync_event_operations && operations.size() <= ContextObject::num_task_kinds);
 
-/// What a wait waits for, in Python.
+/// The condition of a wait, in Python's syntax.
 std::string condition(const SyncEventRequest& request) {
   const bool masked = request.mask != all_bits;
   return std::string(masked ? "value & " + std::to_string(request.mask) : "value") +
@@ -30,7 +30,7 @@ std::string condition(const SyncEventRequest& request) {
 std::string no_waits(const DeviceInfo& info, const std::string& wanted) {
   return info.name() + " (" + info.properties().profile +
          ") has no wait tasks, which take a BlueField-3, a ConnectX-7 or newer; await poll_until(lambda value: " +
-         wanted + ") looks with get tasks instead";
+         wanted + ") uses get tasks instead";
 }
 
 void configure(SyncEventContext& context, SyncEventOperation operation, py::handle count) {
@@ -113,7 +113,7 @@ void SyncEventTaskObject::cancel() {
                             ? static_cast<SyncEventContext&>(event_slot().context()).cancel(event_slot())
                             : Status::bad_state;
   if (status != Status::success) {
-    raise(status, "cancel " + describe() + ": it is no wait in flight");
+    raise(status, "cancel " + describe() + ": it is not a wait in flight");
   }
 }
 

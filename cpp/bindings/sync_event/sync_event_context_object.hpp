@@ -18,12 +18,12 @@ namespace pydoca::bindings {
 
 class SyncEventContextObject;
 
-/// What a call asks for.
+/// The operation that a call asks for, with its operands.
 struct SyncEventRequest {
   SyncEventOperation operation;
   std::uint64_t operand = 0;
   std::uint64_t mask = ~std::uint64_t{0};
-  pybind11::handle number{};     ///< the operand as Python has it; null where that is not needed
+  pybind11::handle number{};     ///< the operand as a Python object; null where that is not needed
   pybind11::handle user_data{};  ///< null: None
   bool submit = true;
 };
@@ -35,18 +35,18 @@ class SyncEventTaskObject final : public TaskObject {
   SyncEventOperation operation() const noexcept { return operation_; }
   std::uint64_t operand() const noexcept { return operand_; }
   std::uint64_t mask() const noexcept { return mask_; }
-  /// For the next submission; throws in_use in flight.
+  /// For the next submission. Throws in_use in flight.
   void set_operand(std::uint64_t value);
   void set_mask(std::uint64_t mask);
-  /// Of a task that nobody else has.
+  /// For a task that no other code refers to.
   void prepare(const SyncEventRequest& request) noexcept;
 
   pybind11::object value() const override;
   std::string describe() const override;
   bool lends_memory() const noexcept override { return false; }
-  /// Throws bad_state unless a wait in flight.
+  /// Throws bad_state unless it is a wait in flight.
   void cancel();
-  /// Cancels a pending wait when nobody else waits for it.
+  /// Cancels a pending wait when no other await waits for it.
   void abandon() override;
 
  protected:
@@ -63,7 +63,7 @@ class SyncEventTaskObject final : public TaskObject {
   std::uint64_t operand_ = 0;
   std::uint64_t mask_ = 0;
   std::uint64_t result_ = 0;
-  pybind11::object awaited_;  ///< the int that a wait for it ends with; null: another, or not known
+  pybind11::object awaited_;  ///< the int that a wait for this value ends with; null: another value, or not known
 };
 
 class SyncEventContextObject final : public ContextObject {
@@ -73,7 +73,7 @@ class SyncEventContextObject final : public ContextObject {
                          ContextOptions options);
 
   const pybind11::object& event_ref() const noexcept { return event_ref_; }
-  /// A slot for the task of a request; throws why there is none.
+  /// A slot for the task of a request. Throws the reason when there is none.
   SyncEventTask& new_slot(const SyncEventRequest& request);
 
   int traverse(visitproc visit, void* arg) const override;
@@ -84,7 +84,7 @@ class SyncEventContextObject final : public ContextObject {
   pybind11::object event_ref_;
 };
 
-/// Throws invalid_value for what is none, with the nearest name.
+/// Throws invalid_value for an unknown name; the message has the nearest known name.
 SyncEventOperation to_operation(const std::string& name);
 
 }  // namespace pydoca::bindings

@@ -19,14 +19,14 @@ namespace py = pybind11;
 
 namespace {
 
-/// A wait that ends within this costs less than handing the GIL over; seconds of Python's other threads it is not.
+/// A wait that ends within this time costs less than releasing the GIL, and delays Python's other threads very little.
 constexpr std::chrono::nanoseconds held_time{2000};
 
 py::bytes blob_of(const std::vector<std::byte>& blob) {
   return {reinterpret_cast<const char*>(blob.data()), blob.size()};
 }
 
-/// Waiting without the GIL, for as long as it lives.
+/// Counts a wait without the GIL, as long as this object lives.
 class CountedWait {
  public:
   explicit CountedWait(std::size_t& waits) noexcept : waits_(waits) { ++waits_; }
@@ -151,7 +151,7 @@ void SyncEventObject::wait(const WaitFor& what, std::uint64_t value, std::uint64
   const auto try_for = [&](std::chrono::nanoseconds time) {
     return (event_.get()->*what.function)(value, mask, what.mode, time);
   };
-  // Whoever gives its core away must not take the GIL along: that waiter looks once.
+  // A wait that yields its core must not keep the GIL: it checks once with the GIL.
   const auto held = std::min(timeout, what.mode == WaitMode::yield ? std::chrono::nanoseconds(0) : held_time);
   Status status = try_for(held);
   if (status == Status::time_out && timeout > held) {

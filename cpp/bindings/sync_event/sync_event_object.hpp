@@ -18,17 +18,17 @@ namespace pydoca::bindings {
 /// The mask of a wait that compares whole values.
 inline constexpr std::uint64_t all_bits = ~std::uint64_t{0};
 
-/// What a wait compares with.
+/// The comparison of a wait.
 struct WaitFor {
   using Function = Status (SyncEvent::*)(std::uint64_t, std::uint64_t, WaitMode, std::chrono::nanoseconds) noexcept;
 
   Function function;
-  const char* name;  ///< the method's, for messages
+  const char* name;  ///< the name of the method, for messages
   WaitMode mode;
 };
 
-/// A sync event as Python has it. The synchronous operations may come from any thread; a wait that takes time goes on
-/// without the GIL.
+/// A sync event as Python has it. Any thread may call the synchronous operations. A wait that is not over at once
+/// releases the GIL.
 class SyncEventObject {
  public:
   struct Options {
@@ -39,7 +39,7 @@ class SyncEventObject {
   };
 
   SyncEventObject(pybind11::object device, const Options& options);
-  /// Imported.
+  /// An imported event.
   SyncEventObject(pybind11::object device, const pybind11::object& blob);
 
   SyncEvent& event() const noexcept { return *event_; }
@@ -50,23 +50,23 @@ class SyncEventObject {
   void stop();
   /// Idempotent. Throws in_use while another thread waits.
   void close();
-  /// For with: starts it, unless that was done.
+  /// For with: starts unless started.
   void enter();
 
   pybind11::bytes export_to_remote_pci(const pybind11::object& device) const;
   pybind11::bytes export_to_remote_net() const;
 
-  /// The mode is fixed for life, by the first context that could be made.
+  /// Fixes the mode for life, unless it throws.
   void require_no_context() const;
   void made_context() noexcept { has_context_ = true; }
 
-  // These throw the operation's failure.
+  // These throw the operation's error.
   std::uint64_t get() const;
   void update_set(std::uint64_t value);
   std::uint64_t update_add(std::uint64_t increment);
   void wait(const WaitFor& what, std::uint64_t value, std::uint64_t mask, std::chrono::nanoseconds timeout);
 
-  /// "started", ...
+  /// The state for repr(): "started", ...
   std::string_view state() const noexcept;
   /// The name of the device that it is on; "no CPU" when neither location has one.
   std::string place() const;
@@ -77,9 +77,9 @@ class SyncEventObject {
   [[noreturn]] void refuse(std::string_view operation, Status status) const;
 
   pybind11::object device_;
-  pybind11::object buf_;  ///< in which it lives, with the buf's inventory and map, or None
+  pybind11::object buf_;  ///< the memory of the event, with the buf's inventory and map, or None
   std::shared_ptr<SyncEvent> event_;
-  std::size_t waits_ = 0;  ///< of threads that wait without the GIL
+  std::size_t waits_ = 0;  ///< the number of threads that wait without the GIL
   bool has_context_ = false;
   bool stopped_ = false;
   bool closed_ = false;

@@ -393,7 +393,7 @@ def test_the_addresses_of_a_name_are_tried_in_turn(pair, run, unused_port, monke
                 assert made.user_data == "mine"
                 assert named.connection is made
                 assert await named is named.wait() is made
-            with pytest.raises(pydoca.NotFoundError, match="nobody listens"):
+            with pytest.raises(pydoca.NotFoundError, match="no peer listens"):
                 await a.connect("dpu-7.example", unused_port)
 
     run(main())
