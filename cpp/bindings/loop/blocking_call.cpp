@@ -67,7 +67,7 @@ void BlockingCall::end() {
   }
 }
 
-bool BlockingCall::look() noexcept {
+bool BlockingCall::check_signals() noexcept {
   if (raised_) return true;
   take_gil();
   const bool interrupted = signals_ == Signals::handled ? PyErr_CheckSignals() != 0 : is_interrupt_pending();
@@ -77,7 +77,7 @@ bool BlockingCall::look() noexcept {
 }
 
 bool BlockingCall::check() noexcept {
-  if (current != nullptr && current->state_ != nullptr) return current->look();
+  if (current != nullptr && current->state_ != nullptr) return current->check_signals();
   return Py_IsInitialized() != 0 && PyGILState_Check() != 0 && is_interrupt_pending();
 }
 

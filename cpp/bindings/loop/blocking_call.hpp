@@ -33,7 +33,7 @@ class BlockingCall {
 
  private:
   void take_gil() noexcept;
-  bool look() noexcept;
+  bool check_signals() noexcept;
 
   BlockingCall* outer_;  ///< the outer call, when a signal handler made this one
   PyThreadState* state_ = nullptr;

@@ -22,7 +22,8 @@ using namespace py::literals;
 namespace {
 
 void bind_task_state(py::module_& module) {
-  py::native_enum<Task::State>(module, "TaskState", "enum.IntEnum", "Who has a task: the program, or the device.")
+  py::native_enum<Task::State>(module, "TaskState", "enum.IntEnum",
+                               "The state of a task: whether the program or the device has it.")
       .value("FREE", Task::State::free)
       .value("IDLE", Task::State::idle)
       .value("SUBMITTED", Task::State::submitted)

@@ -224,7 +224,7 @@ bool LoopTurn::spin_until(const TaskObject& task, std::uint64_t before) {
 
 bool LoopTurn::sleep_until(const TaskObject& task) {
   const std::optional<StockLoop>& loop = loop_.stock();
-  if (!loop || engine_.is_progressing() || !is_spare(*loop)) {
+  if (!loop || engine_.is_progressing() || !is_skippable(*loop)) {
     return false;
   }
   const Clock::time_point until = std::min(latest_end_, loop->next_timer());
@@ -259,16 +259,18 @@ bool LoopTurn::is_over() {
 }
 
 /// Renews the budget at once if the loop's turn would do nothing.
-bool LoopTurn::spare(Clock::time_point now) {
+bool LoopTurn::skip_turn(Clock::time_point now) {
   const std::optional<StockLoop>& loop = loop_.stock();
-  const bool spare = loop && now < latest_end_ && is_spare(*loop) && loop->next_timer() > now &&
-                     !loop->has_event(engine_.engine().notification_handle());
-  if (spare) {
+  const bool skipped = loop && now < latest_end_ && is_skippable(*loop) && loop->next_timer() > now &&
+                       !loop->has_event(engine_.engine().notification_handle());
+  if (skipped) {
     end_ = std::min(now + budget, latest_end_);
   }
-  return spare;
+  return skipped;
 }
 
-bool LoopTurn::is_spare(const StockLoop& loop) const { return loop.is_idle(own_call()) && loop.runs_this_coroutine(); }
+bool LoopTurn::is_skippable(const StockLoop& loop) const {
+  return loop.is_idle(own_call()) && loop.runs_this_coroutine();
+}
 
 }  // namespace pydoca::bindings

@@ -78,9 +78,9 @@ class LoopTurn {
   bool goes_on(std::size_t delivered) noexcept;
   bool spin_until(const TaskObject& task, std::uint64_t before);
   bool sleep(const StockLoop& loop, Clock::time_point until);
-  bool has_time(Clock::time_point now) { return now < end_ || spare(now); }
-  bool spare(Clock::time_point now);
-  bool is_spare(const StockLoop& loop) const;
+  bool has_time(Clock::time_point now) { return now < end_ || skip_turn(now); }
+  bool skip_turn(Clock::time_point now);
+  bool is_skippable(const StockLoop& loop) const;
   pybind11::object own_call() const;
 
   EngineObject& engine_;

@@ -41,9 +41,9 @@ constinit Spares spares;
 TaskAwaiter& awaiter_of(PyObject* self) noexcept { return *reinterpret_cast<TaskAwaiter*>(self); }
 
 /// The progress of a task without the loop.
-enum class Progress : std::uint8_t { untried, tried, told };
+enum class Progress : std::uint8_t { untried, tried, done };
 
-/// told: result is the task's result. tried: the task has not completed, or a turn of the loop is due first. Throws the
+/// done: result is the task's result. tried: the task has not completed, or a turn of the loop is due first. Throws the
 /// task's error.
 Progress progress_at_once(TaskObject& task, PyObject*& result) {
   LoopTurn& turn = task.engine().turn();
@@ -58,7 +58,7 @@ Progress progress_at_once(TaskObject& task, PyObject*& result) {
     return Progress::tried;
   }
   result = task.value_or_error().release().ptr();
-  return Progress::told;
+  return Progress::done;
 }
 
 /// Only an awaiter that suspends can become part of a reference cycle.
@@ -88,7 +88,7 @@ void become_coroutine(TaskAwaiter& self, const py::object& coroutine) {
 bool begin(TaskAwaiter& self, PyObject*& result) {
   auto& task = object_of<TaskObject>(self.task);
   const Progress progress = progress_at_once(task, result);
-  if (progress == Progress::told) {
+  if (progress == Progress::done) {
     return true;
   }
   if (progress == Progress::tried && task.in_flight()) {

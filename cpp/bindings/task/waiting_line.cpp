@@ -9,16 +9,16 @@ namespace pydoca::bindings {
 
 namespace py = pybind11;
 
-std::size_t WaitingLine::ahead_of(QueuedEvent& who) {
-  const auto place = std::ranges::find(waiting_, &who);
+std::size_t WaitingLine::ahead_of(QueuedEvent& event) {
+  const auto place = std::ranges::find(waiting_, &event);
   const auto ahead = static_cast<std::size_t>(place - waiting_.begin());
   if (place == waiting_.end()) {
-    waiting_.push_back(&who);
+    waiting_.push_back(&event);
   }
   return ahead;
 }
 
-bool WaitingLine::leave(const QueuedEvent& who) noexcept { return std::erase(waiting_, &who) != 0; }
+bool WaitingLine::leave(const QueuedEvent& event) noexcept { return std::erase(waiting_, &event) != 0; }
 
 void WaitingLine::wake(EngineObject& engine, std::size_t available) {
   for (std::size_t place = 0; place < std::min(available, waiting_.size()); ++place) {

@@ -21,9 +21,9 @@ class WaitingLine {
   static constexpr std::size_t unlimited = std::numeric_limits<std::size_t>::max();
 
   /// The number of events ahead of this one. Adds the event to the line if it is not in it.
-  std::size_t ahead_of(QueuedEvent& who);
+  std::size_t ahead_of(QueuedEvent& event);
   /// Returns whether the event was in the line.
-  bool leave(const QueuedEvent& who) noexcept;
+  bool leave(const QueuedEvent& event) noexcept;
   /// Wakes as many events as there are available objects.
   void wake(EngineObject& engine, std::size_t available);
 
@@ -32,10 +32,10 @@ class WaitingLine {
 };
 
 /// Removes the object at place, and returns it.
-inline pybind11::object take_at(std::deque<pybind11::object>& things, std::size_t place) {
-  pybind11::object thing = std::move(things[place]);
-  things.erase(things.begin() + static_cast<std::ptrdiff_t>(place));
-  return thing;
+inline pybind11::object take_at(std::deque<pybind11::object>& objects, std::size_t place) {
+  pybind11::object taken = std::move(objects[place]);
+  objects.erase(objects.begin() + static_cast<std::ptrdiff_t>(place));
+  return taken;
 }
 
 /// An object that is handed out in the order of a line. owner has the line, the engine and the objects.
