@@ -66,7 +66,7 @@ void bind_device_properties(py::classh<DeviceInfo>& type) {
       .def_property_readonly("vuid", property(&DeviceProperties::vuid),
                              "The unique identifier among all functions; may be empty.")
       .def_property_readonly("vhca_id", property(&DeviceProperties::vhca_id), "The card's number for the function.")
-      .def_property_readonly("active_rate", property(&DeviceProperties::active_rate), "In bit/s.")
+      .def_property_readonly("active_rate", property(&DeviceProperties::active_rate), "The rate of its port in bit/s.")
       .def_property_readonly("capabilities", property(&DeviceProperties::capabilities),
                              "The Capabilities of the function: its engines and their limits.");
 }
@@ -74,15 +74,17 @@ void bind_device_properties(py::classh<DeviceInfo>& type) {
 void bind_absent_properties(py::classh<DeviceInfo>& type) {
   type.def_property_readonly(
           "mac_addr", [](const DeviceInfo& info) { return to_text(info.mac_addr()); },
-          "Raises NotSupportedError on an InfiniBand port.")
+          "The MAC address of its port. Raises NotSupportedError on an InfiniBand port.")
       .def_property_readonly(
           "ipv4_addr", [](const DeviceInfo& info) { return to_text(info.ipv4_addr()); },
-          "Raises NotFoundError when none is set.")
+          "The IPv4 address of its interface. Raises NotFoundError when none is set.")
       .def_property_readonly(
           "ipv6_addr", [](const DeviceInfo& info) { return to_text(info.ipv6_addr()); },
-          "Raises NotFoundError when none is set.")
-      .def_property_readonly("lid", &DeviceInfo::lid, "Raises NotSupportedError unless the port is InfiniBand.")
-      .def_property_readonly("sf_index", &DeviceInfo::sf_index, "Raises NotSupportedError unless it is an SF.");
+          "The IPv6 address of its interface. Raises NotFoundError when none is set.")
+      .def_property_readonly("lid", &DeviceInfo::lid,
+                             "The LID of its port. Raises NotSupportedError unless the port is InfiniBand.")
+      .def_property_readonly("sf_index", &DeviceInfo::sf_index,
+                             "The index of the SF. Raises NotSupportedError unless the function is an SF.");
 }
 
 void bind_device_info(py::classh<DeviceInfo>& type) {

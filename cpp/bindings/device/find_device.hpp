@@ -14,7 +14,8 @@ namespace pydoca::bindings {
 
 /// The arguments of open_device(). Each one limits the choice further.
 struct DeviceRequest {
-  pybind11::object selector;  ///< text, DeviceInfo, callable(DeviceInfo) or None: the first that fits
+  pybind11::object
+      selector;  ///< text, DeviceInfo, callable(DeviceInfo) or None, which means the first function that fits
   std::optional<Side> side;
   std::optional<std::string> capability;
 };

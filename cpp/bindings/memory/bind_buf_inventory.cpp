@@ -31,7 +31,7 @@ struct InventoryObject {
   void enter() const { inventory->start(); }
 };
 
-/// head and len, data and data_len.
+/// The range of a buf (head and len) and its data section.
 struct Range {
   std::uint64_t addr;
   std::uint64_t len;

@@ -22,7 +22,7 @@ const char* advice(Status status) {
     case Status::in_use:
       return "a task has it; wait until the task has completed";
     case Status::not_permitted:
-      return "it must be the head of a list, and for this neither shared nor in a task";
+      return "it must be the head of a list; for this call it must not be shared, and no task may have it";
     case Status::invalid_value:
       return "the data section must lie within the buf";
     case Status::too_big:

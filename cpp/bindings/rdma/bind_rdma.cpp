@@ -87,7 +87,7 @@ void bind_rdma_task(py::module_& module) {
       .def_property_readonly("result_opcode", &RdmaTaskObject::result_opcode,
                              "The operation that sent the received message.")
       .def_property_readonly("result_immediate_data", &RdmaTaskObject::result_immediate_data,
-                             "The number that came with the message, or None.");
+                             "The immediate data that came with the message, or None.");
 }
 
 void bind_waits(py::module_& module) {
