@@ -274,7 +274,7 @@ def test_a_map_that_cannot_end_says_which_bufs_it_waits_for(p0):
         assert str(error.value).startswith(
             f"stop mmap: 1 buf(s) still point into the map; release them first: {place}; "
         )
-        assert "drop whatever has them, a name or a task" in str(error.value)
+        assert "drop every reference to them (names, tasks)" in str(error.value)
         more = [many.get_by_data(mmap) for _ in range(4)]
         with pytest.raises(pydoca.NotPermittedError, match="of 8 elements and 2 more; close") as error:
             mmap.stop()
