@@ -8,8 +8,6 @@ namespace pydoca {
 
 namespace {
 
-using backend::RdmaOpcode;
-
 Support support_if(bool supported, std::string_view reason) {
   return {.supported = supported, .reason = supported ? std::string() : std::string(reason)};
 }
