@@ -31,7 +31,7 @@ void take_private_data(const rdma_conn_param& parameters, backend::RdmaEvent& ev
   }
 }
 
-/// Why there is no connection.
+/// The status of a connection that could not be made.
 Status failure_of(const rdma_cm_event& raw) noexcept {
   constexpr int nobody_listens = 8;  // reasons of the InfiniBand connection manager
   constexpr int stale = 10;

@@ -123,7 +123,7 @@ TEST_F(Channel, GarbageForAnAnswerIsRefused) {
   Status status{};
   const detail::Fd fd = accept_peer(listener.get(), status);
   HelloFrame frame;
-  // An "again" of the peer's must not be waited for.
+  // A peer that answers "again" must not make this side wait.
   send_frame(fd.get(), FrameKind::answer, encode(Answer{Status::again, channel_options, "?"}, frame));
   EXPECT_EQ(establish(*client_), Status::connection_aborted);
 }
@@ -149,7 +149,7 @@ class NoDescriptors {
   std::vector<detail::Fd> taken_;
 };
 
-/// UBSan opens a pipe to look at an object's type, and takes its failing for a broken object.
+/// UBSan opens a pipe to read an object's type; when that fails, it reports the object as broken.
 #if defined(__SANITIZE_ADDRESS__)
 constexpr bool sanitizer_needs_descriptors = true;
 #else

@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// With a runtime directory of its own.
+/// A test with a runtime directory of its own.
 class Fabric : public ::testing::Test {
  protected:
   Fabric() {

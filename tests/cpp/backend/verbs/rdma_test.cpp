@@ -171,7 +171,7 @@ TEST_F(VerbsRdma, ALostPeersTasksFailWithConnectionReset) {
   b->submit(&Rdma::receive, nullptr);
   a->submit(&Rdma::send, *ab, nullptr);
   ASSERT_TRUE(run(1, 1));
-  ba->disconnect();  // of which only its next task tells the other end
+  ba->disconnect();  // the other end learns of it when its next task fails
   a->submit(&Rdma::send, *ab, nullptr);
   a->submit(&Rdma::send, *ab, nullptr);
   ASSERT_TRUE(run(3, 1));

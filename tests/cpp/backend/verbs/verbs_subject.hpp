@@ -9,7 +9,7 @@
 
 namespace pydoca::verbs {
 
-/// The device that tests use: the one that PYDOCA_TEST_DEVICE names, or the first.
+/// The device under test: the one that PYDOCA_TEST_DEVICE names, or the first.
 inline std::string chosen_device() {
   const char* const name = std::getenv("PYDOCA_TEST_DEVICE");
   return name != nullptr ? name : "";

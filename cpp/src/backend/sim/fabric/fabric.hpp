@@ -27,7 +27,7 @@ detail::Fd open_fabric(std::string_view fabric);
 /// does.
 void announce(std::string_view fabric);
 
-/// An abstract address, the same in every process of this user for the same fabric, kind and key, whatever their
+/// An abstract address, the same in every process of this user for the same fabric, kind and key, of any
 /// lengths. kind shows in /proc/net/unix: at most 32 characters.
 struct Address {
   sockaddr_un name{};

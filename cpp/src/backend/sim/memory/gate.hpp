@@ -37,7 +37,7 @@ class Gate {
   /// The importer says that its import succeeded.
   void say_hello() noexcept { hello_.store(1, std::memory_order_release); }
   bool said_hello() const noexcept { return hello_.load(std::memory_order_acquire) != 0; }
-  /// The importer says that it leaves for good: the end of its connection is not a death.
+  /// The importer says that it leaves and does not come back: the end of its connection is not a death.
   void say_goodbye() noexcept { goodbye_.store(1, std::memory_order_release); }
   bool said_goodbye() const noexcept { return goodbye_.load(std::memory_order_acquire) != 0; }
 

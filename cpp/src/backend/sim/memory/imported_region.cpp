@@ -95,7 +95,7 @@ std::string_view ImportedRegion::lost() const noexcept {
 
 void ImportedRegion::map(int file, std::uint64_t offset) {
   if (offset > std::numeric_limits<std::uint64_t>::max() - len_) {
-    throw Error(Status::not_permitted, "import: the owner's offset is no offset");
+    throw Error(Status::not_permitted, "import: the owner's answer has an impossible offset");
   }
   require_sealed(file, offset + len_);
   const std::uint64_t alignment = alignment_of(file);

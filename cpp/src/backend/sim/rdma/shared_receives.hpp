@@ -33,7 +33,7 @@ class SharedReceives {
   backend::RdmaOperation* taken(std::uint64_t number, std::uint32_t peer) const noexcept;
   /// That receive has ended: its slot is free.
   void retire(std::uint64_t number) noexcept;
-  /// Posts again what a peer, who is gone, had taken and not filled.
+  /// Posts the receives again that a peer had taken and not filled before it was gone.
   void reclaim(std::uint32_t peer) noexcept;
   /// Ends with status every receive that no peer has taken.
   void fail(Status status) noexcept;
