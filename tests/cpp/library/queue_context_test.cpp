@@ -9,6 +9,7 @@
 #include <deque>
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <vector>
 
 namespace pydoca {
 namespace {
@@ -86,6 +87,19 @@ class DescriptorBackend final : public backend::Backend {
 
 class QueueWithDescriptor : public testing::Test {
  protected:
+  void TearDown() override {
+    static_cast<void>(rig.dma->stop());
+    rig.progress_until_idle();
+    for (Buf* const buf : held) {
+      Bufs::free({buf});
+    }
+  }
+
+  void submit() {
+    held.push_back(bufs.by_data(memory, 0, 64));
+    held.push_back(bufs.by_addr(memory, 64, 64));
+    rig.submitted(held[held.size() - 2], held.back());
+  }
   DescriptorQueue& queue() { return *dynamic_cast<DescriptorDevice&>(device->backend()).queue; }
   bool is_readable() const {
     pollfd event{.fd = rig.pe->notification_handle(), .events = POLLIN, .revents = 0};
@@ -103,6 +117,7 @@ class QueueWithDescriptor : public testing::Test {
   std::shared_ptr<Device> device = Device::open(DeviceInfo(backend, backend.enumerate().front()));
   MappedBytes memory{device, 4096};
   Bufs bufs{4};
+  std::vector<Buf*> held;
   DmaRig rig{device, ProgressEngine::create(), 4};
 };
 
@@ -110,7 +125,7 @@ TEST_F(QueueWithDescriptor, ATaskOfAnArmedEngineWithNothingInFlightWakesIt) {
   ASSERT_EQ(rig.dma->start(), Status::success);
   rig.pe->request_notification();
   EXPECT_FALSE(is_readable());
-  rig.submitted(bufs.by_data(memory, 0, 64), bufs.by_addr(memory, 64, 64));
+  submit();
   ASSERT_TRUE(is_readable()) << "the queue is not armed yet";
   EXPECT_FALSE(wake_and_sleep_again());
   EXPECT_FALSE(is_readable()) << "nothing has completed";
@@ -122,9 +137,9 @@ TEST_F(QueueWithDescriptor, ATaskOfAnArmedEngineWithNothingInFlightWakesIt) {
 
 TEST_F(QueueWithDescriptor, ATaskOfAnArmedEngineWithTasksInFlightLetsItSleep) {
   ASSERT_EQ(rig.dma->start(), Status::success);
-  rig.submitted(bufs.by_data(memory, 0, 64), bufs.by_addr(memory, 64, 64));
+  submit();
   rig.pe->request_notification();
-  rig.submitted(bufs.by_data(memory, 128, 64), bufs.by_addr(memory, 192, 64));
+  submit();
   EXPECT_FALSE(is_readable()) << "the queue is armed";
   queue().end_one();
   EXPECT_TRUE(is_readable());
