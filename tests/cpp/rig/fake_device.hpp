@@ -3,9 +3,9 @@
 #include "pydoca/backend/device.hpp"
 #include "pydoca/device.hpp"
 
-#include "backend/sim/copy/copy_engine.hpp"
 #include "backend/sim/copy/copy_queue.hpp"
 #include "backend/sim/memory/region.hpp"
+#include "backend/sim/work/work_engine.hpp"
 
 #include <atomic>
 #include <bit>
@@ -45,9 +45,9 @@ class Device final : public backend::Device {
   Device(const DeviceOptions& options, std::size_t ordinal, std::atomic<bool>& removed)
       : removed_(removed),
         can_import_(options.can_import),
-        engine_(
-            {.ordinal = ordinal, .max_size = options.dma.max_buf_size, .max_list_len = options.dma.max_buf_list_len},
-            removed) {}
+        limits_{
+            .ordinal = ordinal, .max_size = options.dma.max_buf_size, .max_list_len = options.dma.max_buf_list_len},
+        engine_(removed) {}
 
   bool removed() const noexcept override { return removed_; }
   std::unique_ptr<backend::MemoryRegion> register_memory(const backend::MemoryRange& range, Access access) override {
@@ -67,7 +67,7 @@ class Device final : public backend::Device {
   }
   std::unique_ptr<backend::CopyQueue> create_copy_queue(const backend::QueueOptions& options,
                                                         backend::Notifier& notifier) override {
-    return std::make_unique<sim::CopyQueue>(engine_, options, notifier);
+    return std::make_unique<sim::CopyQueue>(engine_, limits_, options, notifier);
   }
 
   std::atomic<Region*> last_region{nullptr};
@@ -75,7 +75,8 @@ class Device final : public backend::Device {
  private:
   std::atomic<bool>& removed_;
   const bool can_import_;
-  sim::CopyEngine engine_;
+  const sim::CopyLimits limits_;
+  sim::WorkEngine engine_;
 };
 
 /// Opens devices with the options that it was created with.

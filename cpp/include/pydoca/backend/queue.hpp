@@ -14,18 +14,22 @@ struct Operation {
   Status status = Status::success;
 };
 
-/// Copies the data sections of src, in list order, to the tailrooms of dst. The queue does not change data_len.
-struct CopyOperation : Operation {
+/// Reads the data sections of src, in list order, and writes to the tailrooms of dst. The queue does not change
+/// data_len.
+struct DataOperation : Operation {
   const Segment* src = nullptr;
   Segment* dst = nullptr;
   std::uint64_t length = 0;  ///< bytes: the sum of src's data_len, as of submission
 
-  // The queue's own while it has the operation: pieces claimed and finished by the cores that copy.
+  // The queue's own while it has the operation: pieces claimed and finished by the cores that work on it.
   std::atomic<std::uint32_t> claimed{0};
   std::atomic<std::uint32_t> finished{0};
   std::atomic<Status> worst{Status::success};
   void* queue = nullptr;
 };
+
+/// Copies src to dst.
+struct CopyOperation : DataOperation {};
 
 struct QueueOptions {
   std::uint32_t depth = 0;  ///< operations that may be outstanding

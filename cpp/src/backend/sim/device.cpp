@@ -31,7 +31,7 @@ bool can_filter(const Capabilities& capabilities, RepFilter filter) noexcept {
 
 Device::Device(PresentFunction present, std::string fabric, std::size_t ordinal)
     : place_(std::move(present), std::move(fabric), ordinal),
-      engine_(limits_of(capabilities(), ordinal), place_.removal().happened()) {}
+      engine_(place_.removal().happened()) {}
 
 void Device::require_present(std::string_view what) const {
   if (removed()) {
@@ -91,7 +91,7 @@ std::unique_ptr<backend::CopyQueue> Device::create_copy_queue(const backend::Que
   if (!capabilities().dma.has_value()) {
     return backend::Device::create_copy_queue(options, notifier);
   }
-  return std::make_unique<CopyQueue>(engine_, options, notifier);
+  return std::make_unique<CopyQueue>(engine_, limits_of(capabilities(), place_.ordinal()), options, notifier);
 }
 
 std::unique_ptr<backend::Counter> Device::create_counter(const backend::MemoryRange* memory) {

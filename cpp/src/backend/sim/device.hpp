@@ -8,8 +8,8 @@
 #include "pydoca/backend/queue.hpp"
 #include "pydoca/backend/rdma.hpp"
 
-#include "backend/sim/copy/copy_engine.hpp"
 #include "backend/sim/place/place.hpp"
+#include "backend/sim/work/work_engine.hpp"
 
 #include <string>
 
@@ -47,7 +47,7 @@ class Device final : public backend::Device {
   const Capabilities& capabilities() const noexcept { return place_.capabilities(); }
 
   const Place place_;
-  CopyEngine engine_;
+  WorkEngine engine_;
 };
 
 }  // namespace pydoca::sim

@@ -127,7 +127,7 @@ Status copy_run(const Region& src, std::uint64_t from, const Region& dst, std::u
   return Status::success;
 }
 
-Status check_copy(const backend::CopyOperation& operation, const CopyLimits& limits) noexcept {
+Status check_copy(const backend::DataOperation& operation, const CopyLimits& limits) noexcept {
   if (operation.length == 0 || operation.length > limits.max_size || operation.dst == nullptr) {
     return Status::io_failed;
   }
@@ -148,7 +148,7 @@ Status check_copy(const backend::CopyOperation& operation, const CopyLimits& lim
   return operation.length <= room ? Status::success : Status::io_failed;
 }
 
-Status copy_piece(const backend::CopyOperation& operation, std::size_t ordinal, std::uint64_t offset,
+Status copy_piece(const backend::DataOperation& operation, std::size_t ordinal, std::uint64_t offset,
                   std::uint64_t size, bool streaming) noexcept {
   const Segment* src = operation.src;
   const Segment* dst = operation.dst;

@@ -20,10 +20,10 @@ struct CopyLimits {
 
 /// io_failed when the device would refuse the operation: no data, too much of it, lists too long, memory it cannot
 /// reach or may not access, tailroom too small.
-Status check_copy(const backend::CopyOperation& operation, const CopyLimits& limits) noexcept;
+Status check_copy(const backend::DataOperation& operation, const CopyLimits& limits) noexcept;
 
 /// Whether neither end is a list.
-inline bool is_plain(const backend::CopyOperation& operation) noexcept {
+inline bool is_plain(const backend::DataOperation& operation) noexcept {
   return operation.src != nullptr && operation.dst != nullptr && operation.src->next == nullptr &&
          operation.dst->next == nullptr;
 }
@@ -47,7 +47,7 @@ Status copy_run(const Region& src, std::uint64_t from, const Region& dst, std::u
                 bool streaming) noexcept;
 
 /// check_copy() and copy_piece() in one for a whole plain operation, which most tasks are, at 0.4 of the cost.
-inline Status copy_at_once(const backend::CopyOperation& operation, const CopyLimits& limits) noexcept {
+inline Status copy_at_once(const backend::DataOperation& operation, const CopyLimits& limits) noexcept {
   const Segment& src = *operation.src;
   const Segment& dst = *operation.dst;
   const std::uint64_t size = operation.length;
@@ -66,7 +66,7 @@ inline Status copy_at_once(const backend::CopyOperation& operation, const CopyLi
 
 /// Copies bytes [offset, offset + size) of a checked operation. streaming: around the cache. io_failed when the
 /// memory's owner has withdrawn it or is gone.
-Status copy_piece(const backend::CopyOperation& operation, std::size_t ordinal, std::uint64_t offset,
+Status copy_piece(const backend::DataOperation& operation, std::size_t ordinal, std::uint64_t offset,
                   std::uint64_t size, bool streaming) noexcept;
 
 }  // namespace pydoca::sim

@@ -1,42 +1,40 @@
 #pragma once
 
-#include "pydoca/backend/notifier.hpp"
-#include "pydoca/backend/queue.hpp"
-
-#include "backend/sim/copy/copy_engine.hpp"
-#include "backend/sim/copy/finished_copies.hpp"
-
-#include <cstdint>
+#include "backend/sim/copy/copy.hpp"
+#include "backend/sim/work/work_queue.hpp"
 
 namespace pydoca::sim {
 
-/// A queue of the copy engine. Small operations are executed where they are posted, large ones go to the engine's
-/// workers; either way poll() gives them back.
-class CopyQueue final : public backend::CopyQueue {
+/// A queue of copies, which all cores of the device share.
+class CopyQueue final : public WorkQueueOf<backend::CopyQueue> {
  public:
-  /// Throws bad_state in a process forked since the engine was made.
-  CopyQueue(CopyEngine& engine, const backend::QueueOptions& options, backend::Notifier& notifier);
-  ~CopyQueue() override;
+  /// Throws as WorkQueue does.
+  CopyQueue(WorkEngine& engine, const CopyLimits& limits, const backend::QueueOptions& options,
+            backend::Notifier& notifier)
+      : WorkQueueOf(engine, options, notifier, std::uint64_t{64} * 1024, true), limits_(limits) {}
 
-  Status post(backend::CopyOperation& operation, bool flush) noexcept override;
-  backend::Operation* poll(bool& more) noexcept override;
-  bool assist() noexcept override { return engine_.work_one(&finished_); }
-  void flush() noexcept override;
-  void abort() noexcept override;
+  Status post(backend::CopyOperation& operation, bool flush) noexcept override {
+    if (!take_place()) [[unlikely]] {
+      return Status::again;
+    }
+    if (runs_at_once(operation.length, flush) && is_plain(operation)) [[likely]] {
+      finished().add(operation, copy_at_once(operation, limits_));
+    } else {
+      accept(operation, flush);
+    }
+    return Status::success;
+  }
+  Status work(backend::DataOperation& operation, std::uint64_t offset, std::uint64_t size,
+              bool streaming) noexcept override {
+    return copy_piece(operation, limits_.ordinal, offset, size, streaming);
+  }
 
  private:
-  /// The slow path of post(). A function of its own, so that post() stays small.
-  [[gnu::noinline]] void accept(backend::CopyOperation& operation, bool flush) noexcept;
-  void execute(backend::CopyOperation& operation) noexcept;
+  Status check(const backend::DataOperation& operation) const noexcept override {
+    return check_copy(operation, limits_);
+  }
 
-  CopyEngine& engine_;
-  backend::Notifier& notifier_;
-  const std::uint32_t depth_;
-  const std::uint64_t inline_size_;
-  std::uint32_t outstanding_ = 0;
-  backend::Operation* unposted_ = nullptr;
-  backend::Operation** unposted_end_ = &unposted_;
-  FinishedCopies finished_;
+  const CopyLimits limits_;
 };
 
 }  // namespace pydoca::sim

@@ -2,7 +2,7 @@
 
 #include "pydoca/backend/queue.hpp"
 
-#include "backend/sim/copy/copy.hpp"
+#include "backend/sim/work/finished_operations.hpp"
 #include "detail/thread_token.hpp"
 
 #include <atomic>
@@ -13,16 +13,38 @@
 
 namespace pydoca::sim {
 
-class FinishedCopies;
-
-/// The copy engine of one device: worker threads that take large operations apart into pieces, together with any core
-/// that polls.
-class CopyEngine {
+/// A queue as the engine sees it.
+class Workload {
  public:
-  CopyEngine(const CopyLimits& limits, const std::atomic<bool>& removed);
-  ~CopyEngine();
-  CopyEngine(const CopyEngine&) = delete;
-  CopyEngine& operator=(const CopyEngine&) = delete;
+  Workload(std::uint32_t depth, backend::Notifier& notifier, bool cuts_operations)
+      : finished_(depth, notifier), cuts_operations_(cuts_operations) {}
+  Workload(const Workload&) = delete;
+  Workload& operator=(const Workload&) = delete;
+
+  /// Bytes [offset, offset + size) of a checked operation; all of it where operations are not cut. In any thread.
+  virtual Status work(backend::DataOperation& operation, std::uint64_t offset, std::uint64_t size,
+                      bool streaming) noexcept = 0;
+  /// Whether several cores may work on one operation.
+  bool cuts_operations() const noexcept { return cuts_operations_; }
+  FinishedOperations& finished() noexcept { return finished_; }
+  const FinishedOperations& finished() const noexcept { return finished_; }
+
+ protected:
+  ~Workload() = default;
+
+ private:
+  FinishedOperations finished_;
+  const bool cuts_operations_;
+};
+
+/// The worker threads of one device. They take large operations of its queues apart into pieces, together with any core
+/// that polls, or do them whole.
+class WorkEngine {
+ public:
+  explicit WorkEngine(const std::atomic<bool>& removed) : removed_(removed) {}
+  ~WorkEngine();
+  WorkEngine(const WorkEngine&) = delete;
+  WorkEngine& operator=(const WorkEngine&) = delete;
 
   /// Starts the workers, once; queues call it. False where the system gave no thread: then push() must not be used.
   /// Throws bad_state in a process forked since the engine was made: it has the objects, not the threads.
@@ -30,34 +52,33 @@ class CopyEngine {
   /// Whether this process was forked after the engine was made.
   bool is_inherited() const noexcept { return forks_ != detail::fork_count(); }
 
-  const CopyLimits& limits() const noexcept { return limits_; }
   /// Whether the device was removed.
   bool removed() const noexcept { return removed_.load(std::memory_order_relaxed); }
 
-  /// Gives a checked operation to the workers. operation.queue: the FinishedCopies that it goes to in the end.
-  void push(backend::CopyOperation& operation) noexcept;
+  /// Gives a checked operation to the workers. operation.queue: its Workload.
+  void push(backend::DataOperation& operation) noexcept;
   /// Does one piece on the calling core; false when there is none. own: of the queue that belongs to the calling
-  /// thread, if there is one; its finished operations need no detour.
-  bool work_one(FinishedCopies* own) noexcept;
+  /// thread, if there is one; its finished operations need no detour. Only workers (own is null) do operations that are
+  /// not cut, which may take long.
+  bool work_one(Workload* own) noexcept;
   /// Takes back the operations of one queue, which operation.queue names, if no piece of them was begun; they come as a
   /// list linked by next.
-  backend::Operation* withdraw(const FinishedCopies& queue) noexcept;
+  backend::Operation* withdraw(const Workload& queue) noexcept;
 
  private:
   struct Piece {
-    backend::CopyOperation* operation = nullptr;
+    backend::DataOperation* operation = nullptr;
     std::uint32_t index = 0;
     bool streaming = false;
   };
 
-  Piece claim() noexcept;
-  void execute(const Piece& piece, FinishedCopies* own) noexcept;
+  Piece claim(bool is_worker) noexcept;
+  void execute(const Piece& piece, Workload* own) noexcept;
   void run_worker() noexcept;
   bool spin_for_work() const noexcept;
   void sleep_for_work() noexcept;
   void wake_workers() noexcept;
 
-  const CopyLimits limits_;
   const std::atomic<bool>& removed_;
   std::mutex mutex_;
   backend::Operation* first_ = nullptr;

@@ -1,15 +1,15 @@
-#include "backend/sim/copy/finished_copies.hpp"
+#include "backend/sim/work/finished_operations.hpp"
 
 #include <bit>
 
 namespace pydoca::sim {
 
-FinishedCopies::FinishedCopies(std::uint32_t depth, backend::Notifier& notifier)
+FinishedOperations::FinishedOperations(std::uint32_t depth, backend::Notifier& notifier)
     : notifier_(notifier),
       mask_(std::bit_ceil(depth) - 1),
       ring_(std::make_unique<backend::Operation*[]>(std::size_t{mask_} + 1)) {}
 
-void FinishedCopies::add_from_any_thread(backend::CopyOperation& operation, Status status) noexcept {
+void FinishedOperations::add_from_any_thread(backend::DataOperation& operation, Status status) noexcept {
   workers_inside_.fetch_add(1, std::memory_order_relaxed);
   operation.status = status;
   if (status != Status::success) {
@@ -24,7 +24,7 @@ void FinishedCopies::add_from_any_thread(backend::CopyOperation& operation, Stat
 }
 
 /// Moves what the workers have added to the ring, the oldest first.
-void FinishedCopies::collect() noexcept {
+void FinishedOperations::collect() noexcept {
   backend::Operation* newest = from_workers_.exchange(nullptr, std::memory_order_acquire);
   backend::Operation* oldest = nullptr;
   while (newest != nullptr) {
@@ -38,11 +38,11 @@ void FinishedCopies::collect() noexcept {
   }
 }
 
-void FinishedCopies::prefetch() const noexcept {
+void FinishedOperations::prefetch() const noexcept {
   const void* const far = ring_[(head_ + 8) & mask_];
   __builtin_prefetch(far);
   __builtin_prefetch(static_cast<const char*>(far) + 64);
-  const auto& near = static_cast<const backend::CopyOperation&>(*ring_[(head_ + 4) & mask_]);
+  const auto& near = static_cast<const backend::DataOperation&>(*ring_[(head_ + 4) & mask_]);
   __builtin_prefetch(near.src);
   __builtin_prefetch(near.dst);
 }

@@ -1,6 +1,5 @@
-#include "backend/sim/copy/copy_engine.hpp"
+#include "backend/sim/work/work_engine.hpp"
 
-#include "backend/sim/copy/finished_copies.hpp"
 #include "detail/copy_bytes.hpp"
 #include "detail/pause.hpp"
 #include "detail/signals_blocked.hpp"
@@ -13,12 +12,19 @@ namespace pydoca::sim {
 
 namespace {
 
+Workload& workload_of(const backend::DataOperation& operation) noexcept {
+  return *static_cast<Workload*>(operation.queue);
+}
+
 /// The bytes that a core takes at a time: few enough to share an operation between cores, so many that taking them
 /// costs nothing beside copying them. Long operations come in longer pieces: two cores that write around the cache to
 /// neighbouring small pieces were at 0.8 of the speed.
-constexpr std::uint64_t piece_size(std::uint64_t length) noexcept {
+std::uint64_t piece_size(const backend::DataOperation& operation) noexcept {
   constexpr std::uint64_t ki = 1024;
-  return length < 2048 * ki ? 256 * ki : 1024 * ki;
+  if (!workload_of(operation).cuts_operations()) {
+    return operation.length;
+  }
+  return operation.length < 2048 * ki ? 256 * ki : 1024 * ki;
 }
 /// Once this much work waits, data will not stay in the cache, and stores go around it until nothing waits.
 constexpr std::uint64_t streaming_threshold = 16 * 1024 * 1024;
@@ -26,13 +32,14 @@ constexpr std::uint64_t streaming_threshold = 16 * 1024 * 1024;
 constexpr auto spin_time = std::chrono::microseconds(50);
 constexpr unsigned max_workers = 4;
 
-std::uint32_t piece_count(std::uint64_t length) noexcept {
-  return static_cast<std::uint32_t>((length + piece_size(length) - 1) / piece_size(length));
+std::uint32_t piece_count(const backend::DataOperation& operation) noexcept {
+  const std::uint64_t size = piece_size(operation);
+  return static_cast<std::uint32_t>((operation.length + size - 1) / size);
 }
 
 /// The last piece may be shorter.
-std::uint64_t piece_length(const backend::CopyOperation& operation, std::uint32_t index) noexcept {
-  const std::uint64_t size = piece_size(operation.length);
+std::uint64_t piece_length(const backend::DataOperation& operation, std::uint32_t index) noexcept {
+  const std::uint64_t size = piece_size(operation);
   return std::min(size, operation.length - index * size);
 }
 
@@ -51,10 +58,7 @@ void keep_inherited(std::vector<std::thread> threads) {
 
 }  // namespace
 
-CopyEngine::CopyEngine(const CopyLimits& limits, const std::atomic<bool>& removed)
-    : limits_(limits), removed_(removed) {}
-
-CopyEngine::~CopyEngine() {
+WorkEngine::~WorkEngine() {
   stopping_.store(true, std::memory_order_seq_cst);
   if (!is_inherited()) {
     wake_workers();
@@ -67,9 +71,9 @@ CopyEngine::~CopyEngine() {
   }
 }
 
-bool CopyEngine::start() {
+bool WorkEngine::start() {
   if (is_inherited()) {
-    throw Error(Status::bad_state, "start copying: the device was opened before this process was forked; open it here");
+    throw Error(Status::bad_state, "start working: the device was opened before this process was forked; open it here");
   }
   const std::lock_guard lock(mutex_);
   const detail::SignalsBlocked blocked;
@@ -84,7 +88,7 @@ bool CopyEngine::start() {
   return !workers_.empty();
 }
 
-void CopyEngine::push(backend::CopyOperation& operation) noexcept {
+void WorkEngine::push(backend::DataOperation& operation) noexcept {
   operation.claimed.store(0, std::memory_order_relaxed);
   operation.finished.store(0, std::memory_order_relaxed);
   operation.worst.store(Status::success, std::memory_order_relaxed);
@@ -102,20 +106,23 @@ void CopyEngine::push(backend::CopyOperation& operation) noexcept {
   }
 }
 
-void CopyEngine::wake_workers() noexcept {
+void WorkEngine::wake_workers() noexcept {
   wake_ups_.fetch_add(1, std::memory_order_seq_cst);
   wake_ups_.notify_all();
 }
 
-CopyEngine::Piece CopyEngine::claim() noexcept {
+WorkEngine::Piece WorkEngine::claim(bool is_worker) noexcept {
   const std::lock_guard lock(mutex_);
   if (first_ == nullptr) {
     return {};
   }
-  auto* operation = static_cast<backend::CopyOperation*>(first_);
+  auto* operation = static_cast<backend::DataOperation*>(first_);
+  if (!is_worker && !workload_of(*operation).cuts_operations()) {
+    return {};
+  }
   const Piece piece{operation, operation->claimed.fetch_add(1, std::memory_order_relaxed), streaming_};
   bytes_waiting_ -= piece_length(*operation, piece.index);
-  if (piece.index + 1 == piece_count(operation->length)) {
+  if (piece.index + 1 == piece_count(*operation)) {
     first_ = operation->next;
     if (first_ == nullptr) {
       last_ = nullptr;
@@ -126,11 +133,11 @@ CopyEngine::Piece CopyEngine::claim() noexcept {
   return piece;
 }
 
-bool CopyEngine::work_one(FinishedCopies* own) noexcept {
+bool WorkEngine::work_one(Workload* own) noexcept {
   if (!has_work_.load(std::memory_order_relaxed)) {
     return false;
   }
-  const Piece piece = claim();
+  const Piece piece = claim(own == nullptr);
   if (piece.operation == nullptr) {
     return false;
   }
@@ -138,32 +145,32 @@ bool CopyEngine::work_one(FinishedCopies* own) noexcept {
   return true;
 }
 
-void CopyEngine::execute(const Piece& piece, FinishedCopies* own) noexcept {
-  backend::CopyOperation& operation = *piece.operation;
-  auto& queue = *static_cast<FinishedCopies*>(operation.queue);
+void WorkEngine::execute(const Piece& piece, Workload* own) noexcept {
+  backend::DataOperation& operation = *piece.operation;
+  Workload& queue = workload_of(operation);
   Status status = removed() ? Status::driver : Status::shutdown;
-  if (!removed() && !queue.broken()) {
-    status = copy_piece(operation, limits_.ordinal, piece.index * piece_size(operation.length),
-                        piece_length(operation, piece.index), piece.streaming);
+  if (!removed() && !queue.finished().broken()) {
+    status = queue.work(operation, piece.index * piece_size(operation), piece_length(operation, piece.index),
+                        piece.streaming);
   }
   if (status != Status::success) {
     operation.worst.store(status, std::memory_order_relaxed);
   }
-  const std::uint32_t pieces = piece_count(operation.length);
+  const std::uint32_t pieces = piece_count(operation);
   if (operation.finished.fetch_add(1, std::memory_order_acq_rel) + 1 == pieces) {
     const Status worst = operation.worst.load(std::memory_order_relaxed);
-    &queue == own ? queue.add(operation, worst) : queue.add_from_any_thread(operation, worst);
+    &queue == own ? queue.finished().add(operation, worst) : queue.finished().add_from_any_thread(operation, worst);
   }
 }
 
-backend::Operation* CopyEngine::withdraw(const FinishedCopies& queue) noexcept {
+backend::Operation* WorkEngine::withdraw(const Workload& queue) noexcept {
   const std::lock_guard lock(mutex_);
   backend::Operation* taken = nullptr;
   backend::Operation** taken_end = &taken;
   backend::Operation* rest = std::exchange(first_, nullptr);
   last_ = nullptr;
   while (rest != nullptr) {
-    auto* operation = static_cast<backend::CopyOperation*>(rest);
+    auto* operation = static_cast<backend::DataOperation*>(rest);
     rest = std::exchange(operation->next, nullptr);
     if (operation->queue == &queue && operation->claimed.load(std::memory_order_relaxed) == 0) {
       bytes_waiting_ -= operation->length;
@@ -179,7 +186,7 @@ backend::Operation* CopyEngine::withdraw(const FinishedCopies& queue) noexcept {
   return taken;
 }
 
-bool CopyEngine::spin_for_work() const noexcept {
+bool WorkEngine::spin_for_work() const noexcept {
   const auto end = std::chrono::steady_clock::now() + spin_time;
   do {
     for (int i = 0; i < 64; ++i) {
@@ -192,7 +199,7 @@ bool CopyEngine::spin_for_work() const noexcept {
   return false;
 }
 
-void CopyEngine::sleep_for_work() noexcept {
+void WorkEngine::sleep_for_work() noexcept {
   const std::uint32_t seen = wake_ups_.load(std::memory_order_seq_cst);
   asleep_.store(true, std::memory_order_seq_cst);
   if (!has_work_.load(std::memory_order_seq_cst) && !stopping_.load(std::memory_order_seq_cst)) {
@@ -200,7 +207,7 @@ void CopyEngine::sleep_for_work() noexcept {
   }
 }
 
-void CopyEngine::run_worker() noexcept {
+void WorkEngine::run_worker() noexcept {
   while (!stopping_.load(std::memory_order_relaxed)) {
     if (!work_one(nullptr) && !spin_for_work()) {
       sleep_for_work();

@@ -9,24 +9,24 @@
 
 namespace pydoca::sim {
 
-/// The finished operations of one copy queue, until poll() returns them. The queue's own thread adds to a ring; the
+/// The finished operations of one queue, until poll() returns them. The queue's own thread adds to a ring; the
 /// engine's workers add to a lock-free list, which the own thread empties.
-class FinishedCopies {
+class FinishedOperations {
  public:
   /// depth: the operations that may be outstanding. Throws std::bad_alloc.
-  FinishedCopies(std::uint32_t depth, backend::Notifier& notifier);
-  FinishedCopies(const FinishedCopies&) = delete;
-  FinishedCopies& operator=(const FinishedCopies&) = delete;
+  FinishedOperations(std::uint32_t depth, backend::Notifier& notifier);
+  FinishedOperations(const FinishedOperations&) = delete;
+  FinishedOperations& operator=(const FinishedOperations&) = delete;
 
   // Any thread.
   /// Whether an operation has failed, or the queue was aborted: what has not begun must not begin.
   bool broken() const noexcept { return broken_.load(std::memory_order_relaxed); }
   void break_down() noexcept { broken_.store(true, std::memory_order_relaxed); }
   /// Any status but success breaks the queue.
-  void add_from_any_thread(backend::CopyOperation& operation, Status status) noexcept;
+  void add_from_any_thread(backend::DataOperation& operation, Status status) noexcept;
 
   // The queue's own thread.
-  void add(backend::CopyOperation& operation, Status status) noexcept {
+  void add(backend::DataOperation& operation, Status status) noexcept {
     operation.status = status;
     if (status != Status::success) [[unlikely]] {
       break_down();

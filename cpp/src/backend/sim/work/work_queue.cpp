@@ -1,0 +1,88 @@
+#include "backend/sim/work/work_queue.hpp"
+
+#include "detail/pause.hpp"
+
+namespace pydoca::sim {
+
+namespace {
+
+void append(backend::Operation**& end, backend::Operation& operation) noexcept {
+  operation.next = nullptr;
+  *end = &operation;
+  end = &operation.next;
+}
+
+}  // namespace
+
+WorkQueue::WorkQueue(WorkEngine& engine, const backend::QueueOptions& options, backend::Notifier& notifier,
+                     std::uint64_t inline_size, bool cuts_operations)
+    : Workload(options.depth, notifier, cuts_operations),
+      engine_(engine),
+      notifier_(notifier),
+      depth_(options.depth),
+      inline_size_(engine.start() ? inline_size : ~std::uint64_t{0}) {}
+
+WorkQueue::~WorkQueue() {
+  // The worker that added the last operation may still be waking the engine.
+  while (finished().is_being_added_to() && !engine_.is_inherited()) {
+    detail::pause();
+  }
+}
+
+void WorkQueue::accept(backend::DataOperation& operation, bool flush) noexcept {
+  operation.queue = static_cast<Workload*>(this);
+  append(unposted_end_, operation);
+  if (flush) {
+    flush_accepted();
+  }
+}
+
+void WorkQueue::flush_accepted() noexcept {
+  backend::Operation* operation = unposted_;
+  unposted_ = nullptr;
+  unposted_end_ = &unposted_;
+  while (operation != nullptr) {
+    backend::Operation* next = operation->next;
+    execute(static_cast<backend::DataOperation&>(*operation));
+    operation = next;
+  }
+}
+
+void WorkQueue::execute(backend::DataOperation& operation) noexcept {
+  if (finished().broken()) [[unlikely]] {
+    finished().add(operation, Status::shutdown);
+    return;
+  }
+  const Status checked = engine_.removed() ? Status::driver : check(operation);
+  if (checked != Status::success) [[unlikely]] {
+    finished().add(operation, checked);
+  } else if (operation.length <= inline_size_) {
+    finished().add(operation, work(operation, 0, operation.length, false));
+  } else {
+    engine_.push(operation);
+    if (cuts_operations()) {
+      notifier_.offer_assist();
+    }
+  }
+}
+
+backend::Operation* WorkQueue::next_finished(bool& more) noexcept {
+  backend::Operation* const operation = finished().take(more);
+  if (operation != nullptr) {
+    --outstanding_;
+  }
+  return operation;
+}
+
+void WorkQueue::abort_all() noexcept {
+  finished().break_down();
+  flush_accepted();
+  backend::Operation* operation = engine_.withdraw(*this);
+  while (operation != nullptr) {
+    backend::Operation* next = operation->next;
+    finished().add(static_cast<backend::DataOperation&>(*operation), Status::shutdown);
+    operation = next;
+  }
+}
+
+}  // namespace pydoca::sim

@@ -1,0 +1,71 @@
+#pragma once
+
+#include "pydoca/backend/notifier.hpp"
+#include "pydoca/backend/queue.hpp"
+
+#include "backend/sim/work/work_engine.hpp"
+
+#include <cstdint>
+
+namespace pydoca::sim {
+
+/// What the queues of a device have in common, whatever their operations do. Small operations are executed where they
+/// are posted, large ones go to the device's workers; either way next_finished() gives them back.
+class WorkQueue : public Workload {
+ public:
+  /// Up to inline_size an operation costs less than telling another core about it. Throws bad_state in a process forked
+  /// since the engine was made.
+  WorkQueue(WorkEngine& engine, const backend::QueueOptions& options, backend::Notifier& notifier,
+            std::uint64_t inline_size, bool cuts_operations);
+
+ protected:
+  ~WorkQueue();
+
+  /// io_failed when the device would refuse the operation.
+  virtual Status check(const backend::DataOperation& operation) const noexcept = 0;
+
+  const WorkEngine& engine() const noexcept { return engine_; }
+  /// Takes a place for an operation; false when all are taken.
+  bool take_place() noexcept {
+    if (outstanding_ == depth_) [[unlikely]] {
+      return false;
+    }
+    ++outstanding_;
+    return true;
+  }
+  /// Whether an operation of that length is executed at once.
+  bool runs_at_once(std::uint64_t length, bool flush) const noexcept {
+    return flush && unposted_ == nullptr && length <= inline_size_ && !finished().broken() && !engine_.removed();
+  }
+  /// The slow path of post(). A function of its own, so that post() stays small.
+  [[gnu::noinline]] void accept(backend::DataOperation& operation, bool flush) noexcept;
+  backend::Operation* next_finished(bool& more) noexcept;
+  bool work_one() noexcept { return engine_.work_one(this); }
+  void flush_accepted() noexcept;
+  void abort_all() noexcept;
+
+ private:
+  void execute(backend::DataOperation& operation) noexcept;
+
+  WorkEngine& engine_;
+  backend::Notifier& notifier_;
+  const std::uint32_t depth_;
+  const std::uint64_t inline_size_;
+  std::uint32_t outstanding_ = 0;
+  backend::Operation* unposted_ = nullptr;
+  backend::Operation** unposted_end_ = &unposted_;
+};
+
+/// A WorkQueue behind a backend's interface, such as backend::CopyQueue.
+template <class Interface>
+class WorkQueueOf : public Interface, public WorkQueue {
+ public:
+  using WorkQueue::WorkQueue;
+
+  backend::Operation* poll(bool& more) noexcept final { return next_finished(more); }
+  bool assist() noexcept final { return work_one(); }
+  void flush() noexcept final { flush_accepted(); }
+  void abort() noexcept final { abort_all(); }
+};
+
+}  // namespace pydoca::sim
