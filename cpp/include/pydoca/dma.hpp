@@ -38,11 +38,12 @@ class DmaMemcpyTask : public Task {
   Status set_src(Buf* src) noexcept;
   Status set_dst(Buf* dst) noexcept;
 
- private:
-  friend class library::DmaMemcpyTask;
-  friend class Dma;
-  using Task::Task;
+ protected:
+  using Task::Task;  // library::DmaMemcpyTask derives
   ~DmaMemcpyTask() override = default;
+
+ private:
+  friend class Dma;
 
   Buf* src_ = nullptr;
   Buf* dst_ = nullptr;

@@ -45,8 +45,7 @@ class Device final : public backend::Device {
   Device(const DeviceOptions& options, std::size_t ordinal, std::atomic<bool>& removed)
       : removed_(removed),
         can_import_(options.can_import),
-        limits_{
-            .ordinal = ordinal, .max_size = options.dma.max_buf_size, .max_list_len = options.dma.max_buf_list_len},
+        limits_{.ordinal = ordinal, .max_size = options.dma.max_buf_size, .max_list_len = options.dma.max_buf_list_len},
         engine_(removed) {}
 
   bool removed() const noexcept override { return removed_; }

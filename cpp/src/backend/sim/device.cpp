@@ -30,8 +30,7 @@ bool can_filter(const Capabilities& capabilities, RepFilter filter) noexcept {
 }  // namespace
 
 Device::Device(PresentFunction present, std::string fabric, std::size_t ordinal)
-    : place_(std::move(present), std::move(fabric), ordinal),
-      engine_(place_.removal().happened()) {}
+    : place_(std::move(present), std::move(fabric), ordinal), engine_(place_.removal().happened()) {}
 
 void Device::require_present(std::string_view what) const {
   if (removed()) {

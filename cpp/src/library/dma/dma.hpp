@@ -3,41 +3,28 @@
 #include "pydoca/backend/queue.hpp"
 #include "pydoca/dma.hpp"
 
-#include "library/queue_context.hpp"
+#include "library/data_task.hpp"
 
-#include <cstddef>
 #include <memory>
-#include <string>
 
 namespace pydoca::library {
 
-class alignas(64) DmaMemcpyTask final : public pydoca::DmaMemcpyTask, public backend::CopyOperation {
+class alignas(64) DmaMemcpyTask final : public detail::DataTask<pydoca::DmaMemcpyTask, backend::CopyOperation, Dma> {
  public:
-  using Task::status;
-  DmaMemcpyTask(Dma& dma, detail::TaskPool& pool, std::size_t kind) noexcept;
+  using DataTask::DataTask;
 
-  std::string explain(Status status) const override;
   detail::Limit check(detail::Violation* why) const noexcept override;
-  Status post(bool flush) noexcept override;
-  void finish(Status status) noexcept override;
-
- private:
-  Dma& dma() const noexcept;
-  std::string explain_failed_copy() const;
+  Status post(bool flush) noexcept override { return post_data(flush); }
+  void finish(Status status) noexcept override { take_back_data(status, length); }
 };
 
-class Dma final : public detail::QueueContext<pydoca::Dma> {
+class Dma final : public detail::DataContext<pydoca::Dma, DmaMemcpyTask, backend::CopyQueue> {
  public:
   explicit Dma(std::shared_ptr<Device> device);
   ~Dma() override;
 
-  backend::CopyQueue& copy_queue() const noexcept { return static_cast<backend::CopyQueue&>(*queue()); }
-  using QueueContext::expect_completion;
-
  private:
-  Status begin() override;
-  Task& task_of(backend::Operation& operation) const noexcept override;
-  bool poll_one(bool& more) noexcept override;
+  std::unique_ptr<backend::CopyQueue> create_queue(const backend::QueueOptions& options) override;
 };
 
 }  // namespace pydoca::library

@@ -1,0 +1,23 @@
+#include "library/data_task.hpp"
+
+#include "library/memory_access.hpp"
+
+namespace pydoca::detail {
+
+std::string explain_failed_data(const Violation& violation, const Buf* src, const Buf* dst, const Device& device) {
+  std::string reason;
+  if (violation.limit != Limit::none) {
+    reason = explain(violation, device.info());
+  } else {
+    reason = explain_access("src", src, device, Use::reads, Access::pci_read_only);
+    if (reason.empty()) {
+      reason = explain_access("dst", dst, device, Use::writes, Access::pci_read_write);
+    }
+    if (reason.empty()) {
+      reason = concat(device.info().name(), " could not reach the memory of src or dst");
+    }
+  }
+  return concat(reason, "; the context stops: start it again once it is idle");
+}
+
+}  // namespace pydoca::detail

@@ -1,0 +1,148 @@
+#pragma once
+
+#include "pydoca/backend/queue.hpp"
+#include "pydoca/buf.hpp"
+#include "pydoca/device.hpp"
+#include "pydoca/status.hpp"
+#include "pydoca/task.hpp"
+
+#include "core/task_pool.hpp"
+#include "core/violation.hpp"
+#include "detail/concat.hpp"
+#include "library/operands.hpp"
+#include "library/queue_context.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+/// What libraries have in common that have one task, which reads src and fills dst.
+namespace pydoca::detail {
+
+/// What a device takes of such a task, and the names of the limits.
+struct DataLimits {
+  std::uint32_t max_src_elements;
+  const char* src_elements;
+  std::uint32_t max_dst_elements;
+  const char* dst_elements;
+  std::uint64_t max_size;  ///< bytes of src
+  const char* size;
+};
+
+/// The first limit that src and dst break: one is missing, a later element of a list, too long a list, or in memory
+/// that the device does not reach, or src has too much data. Inline, as every checked submission asks.
+inline Limit check_data(Violation* why, const Buf* src, const Buf* dst, const DataLimits& limits,
+                        const Device& device) noexcept {
+  const auto check_list = [&](const char* name, const Buf* list, std::uint32_t max_elements, const char* setting) {
+    return list != nullptr ? Operands::check(why, name, *list, max_elements, setting, device)
+                           : broken(why, {.limit = Limit::missing, .operand = name});
+  };
+  if (const Limit limit = check_list("src", src, limits.max_src_elements, limits.src_elements); limit != Limit::none) {
+    return limit;
+  }
+  if (const Limit limit = check_list("dst", dst, limits.max_dst_elements, limits.dst_elements); limit != Limit::none) {
+    return limit;
+  }
+  const std::uint64_t size = src->list_data_len();
+  if (size <= limits.max_size) {
+    return Limit::none;
+  }
+  const Violation violation{
+      .limit = Limit::size, .operand = "src", .setting = limits.size, .value = size, .allowed = limits.max_size};
+  return broken(why, violation);
+}
+
+/// Why a task failed with io_failed, and what follows for its context, in one sentence: what violation says, or where
+/// it says nothing, which access the memory of src or dst did not permit.
+std::string explain_failed_data(const Violation& violation, const Buf* src, const Buf* dst, const Device& device);
+
+/// Such a task, with its operation. Public is the library's class of it, which has src() and dst(), and Context its
+/// context, a DataContext. Derived classes override check(), post() and finish().
+template <class Public, class Operation, class Context>
+class DataTask : public Public, public Operation {
+ public:
+  using Library = Context;
+  using Public::dst;  // not the operation's
+  using Public::src;
+  using Task::status;
+  DataTask(Library& context, TaskPool& pool, std::size_t /*kind*/) noexcept : Public(context, pool) {}
+
+  std::string explain(Status outcome) const override {
+    if (outcome != Status::io_failed) {
+      return Task::explain(outcome);
+    }
+    Violation violation;
+    this->check(&violation);
+    return explain_failed_data(violation, src(), dst(), *library().device());
+  }
+
+ protected:
+  Library& library() const noexcept { return static_cast<Library&>(this->context()); }
+
+  Status post_data(bool flush) noexcept {
+    Buf* const from = src();
+    Buf* const to = dst();
+    if (Operands::is_filling(to)) {
+      return Status::in_use;
+    }
+    // What is missing or no list's head fails in the device, as unchecked fields do.
+    Operation::src = from != nullptr && from->is_first() ? Operands::segment_of(from) : nullptr;
+    Operation::dst = to != nullptr && to->is_first() ? Operands::segment_of(to) : nullptr;
+    Operation::length = Operation::src != nullptr ? from->list_data_len() : 0;
+    const Status posted = library().data_queue().post(*this, flush);
+    if (posted == Status::success) {
+      library().expect_completion();
+      Operands::lend(from);
+      Operands::lend_to_fill(to);
+    }
+    return posted;
+  }
+  /// appended: the bytes that dst has got, if the operation succeeded.
+  void take_back_data(Status outcome, std::uint64_t appended) noexcept {
+    Operands::take_back(src());
+    Operands::take_back_filled(dst(), outcome == Status::success ? appended : 0);
+  }
+};
+
+/// The context of such tasks: Noun is the library's public class, TaskClass the task's implementation.
+template <class Noun, class TaskClass, class Queue>
+class DataContext : public QueueContext<Noun> {
+ public:
+  Queue& data_queue() const noexcept { return static_cast<Queue&>(*this->queue()); }
+  using QueueContext<Noun>::expect_completion;
+
+ protected:
+  /// task_name: as in set_<task_name>_conf().
+  DataContext(std::shared_ptr<Device> device, std::string_view task_name)
+      : QueueContext<Noun>(std::move(device), std::size_t{1}), task_name_(task_name) {}
+
+  virtual std::unique_ptr<Queue> create_queue(const backend::QueueOptions& options) = 0;
+
+ private:
+  Status begin() override {
+    if (this->template open_pools<TaskClass>(static_cast<typename TaskClass::Library&>(*this)) == 0) {
+      throw Error(Status::invalid_value, concat("start ", this->kind(), ": nothing is configured; give the ",
+                                                task_name_, " task's conf (set_", task_name_, "_conf)"));
+    }
+    this->open_queue(create_queue({.depth = this->pool(0).num_tasks()}));
+    return Status::success;
+  }
+  Task& task_of(backend::Operation& operation) const noexcept override { return static_cast<TaskClass&>(operation); }
+  bool poll_one(bool& more) noexcept override {
+    backend::Operation* const operation = this->poll_queue(more);
+    if (operation == nullptr) {
+      return false;
+    }
+    // The callback may submit, or stop the context: more may be out of date then, and asking once too often is cheap.
+    const Status status = operation->status;
+    this->complete_as(static_cast<TaskClass&>(*operation), status, status != Status::success);
+    return true;
+  }
+
+  const std::string_view task_name_;
+};
+
+}  // namespace pydoca::detail
