@@ -22,7 +22,7 @@ trap 'exit 130' INT
 export PIP_DISABLE_PIP_VERSION_CHECK=1
 export CMAKE_BUILD_PARALLEL_LEVEL=${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)}
 
-build_packages=(g++ cmake ninja-build python3 python3-dev python3-venv libspdlog-dev libibverbs-dev librdmacm-dev)
+build_packages=(g++ cmake ninja-build python3 python3-dev python3-venv libspdlog-dev libssl-dev libibverbs-dev librdmacm-dev)
 lab_packages=(qemu-system-x86 busybox-static kmod iproute2 ibverbs-providers zstd)
 test_packages=(libgtest-dev libgmock-dev libbenchmark-dev util-linux "${lab_packages[@]}")
 python_sources=(python tests/py script examples benchmarks)

@@ -36,6 +36,7 @@ PYBIND11_MODULE(_core, module) {
   pydoca::bindings::bind_context(module);
   pydoca::bindings::bind_progress_engine(module);
   pydoca::bindings::bind_dma(module);
+  pydoca::bindings::bind_sha(module);
   pydoca::bindings::bind_sync_event(module);
   pydoca::bindings::bind_sync_event_context(module);
   pydoca::bindings::bind_comch(module);

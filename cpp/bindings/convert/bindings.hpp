@@ -21,6 +21,7 @@ void bind_task(pybind11::module_& module);
 void bind_context(pybind11::module_& module);
 void bind_progress_engine(pybind11::module_& module);
 void bind_dma(pybind11::module_& module);
+void bind_sha(pybind11::module_& module);
 void bind_sync_event_remote_net(pybind11::module_& module);
 void bind_sync_event(pybind11::module_& module);
 void bind_sync_event_context(pybind11::module_& module);

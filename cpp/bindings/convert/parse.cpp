@@ -42,6 +42,10 @@ constexpr std::array filter_names{Named{"all", RepFilter::all}, Named{"net", Rep
 constexpr std::array func_type_names{Named{"pf", PciFuncType::pf}, Named{"vf", PciFuncType::vf},
                                      Named{"sf", PciFuncType::sf}};
 
+constexpr std::array algorithm_names{Named{sha_algorithm_names[0], ShaAlgorithm::sha1},
+                                     Named{sha_algorithm_names[1], ShaAlgorithm::sha256},
+                                     Named{sha_algorithm_names[2], ShaAlgorithm::sha512}};
+
 constexpr std::array location_names{
     Named{"cpu", SyncEventLocation::cpu},
     Named{"remote_pci", SyncEventLocation::remote_pci},
@@ -227,6 +231,11 @@ SyncEventLocation to_location(py::handle value, std::string_view what) {
 }
 
 std::string_view to_text(SyncEventLocation location) noexcept { return name_of(location_names, location); }
+
+ShaAlgorithm to_sha_algorithm(py::handle name) {
+  if (!py::isinstance<py::str>(name)) refuse_type("algorithm", "a str", name);
+  return find(algorithm_names, "algorithm", to_utf8(name));
+}
 
 std::string to_text(const MacAddr& address) {
   constexpr std::string_view digits = "0123456789abcdef";

@@ -2,6 +2,7 @@
 /// an unknown name; the message has the nearest known name.
 #pragma once
 
+#include <pydoca/sha_algorithm.hpp>
 #include <pydoca/sync_event.hpp>
 #include <pydoca/types.hpp>
 
@@ -58,6 +59,9 @@ std::string_view to_text(PciFuncType type) noexcept;
 /// A SyncEventLocation, or its name, such as "remote_pci". what names the argument in the error.
 SyncEventLocation to_location(pybind11::handle value, std::string_view what);
 std::string_view to_text(SyncEventLocation location) noexcept;
+
+/// "sha1", "sha256" or "sha512".
+ShaAlgorithm to_sha_algorithm(pybind11::handle name);
 
 using MacAddr = std::array<std::uint8_t, 6>;
 using Ipv4Addr = std::array<std::uint8_t, 4>;

@@ -44,6 +44,9 @@ void bind_capabilities(py::module_& module) {
   bind_fields<DmaCapabilities>(
       module, "DmaCapabilities",
       "The limits of a DMA engine: bytes per task, elements of a list (1: no lists), tasks of a context.");
+  bind_fields<ShaCapabilities>(module, "ShaCapabilities",
+                               "The algorithms and limits of a SHA engine: bytes per task, elements of a source, tasks "
+                               "of a context.");
   bind_fields<ComchCapabilities>(
       module, "ComchCapabilities",
       "Whether a function can be a comch server or a client, and the limits: lengths in bytes (the name's\n"

@@ -24,6 +24,16 @@ void each_field(std::type_identity<DmaCapabilities>, const Visit& visit) {
 }
 
 template <class Visit>
+void each_field(std::type_identity<ShaCapabilities>, const Visit& visit) {
+  visit("sha1", &ShaCapabilities::sha1, "Whether it computes SHA-1.");
+  visit("sha256", &ShaCapabilities::sha256, "Whether it computes SHA-256.");
+  visit("sha512", &ShaCapabilities::sha512, "Whether it computes SHA-512.");
+  visit("max_src_buf_size", &ShaCapabilities::max_src_buf_size, "Bytes that one task can hash.");
+  visit("max_list_buf_num_elem", &ShaCapabilities::max_list_buf_num_elem, "Elements of a source; 1: no lists.");
+  visit("max_num_tasks", &ShaCapabilities::max_num_tasks, "Tasks that a context can have.");
+}
+
+template <class Visit>
 void each_field(std::type_identity<ComchCapabilities>, const Visit& visit) {
   visit("server", &ComchCapabilities::server, "Whether the function can be a server.");
   visit("client", &ComchCapabilities::client, "Whether the function can be a client.");
@@ -70,6 +80,7 @@ void each_field(std::type_identity<RdmaCapabilities>, const Visit& visit) {
 template <class Visit>
 void each_field(std::type_identity<Capabilities>, const Visit& visit) {
   visit("dma", &Capabilities::dma, "The limits of its DMA engine, a DmaCapabilities, or None.");
+  visit("sha", &Capabilities::sha, "The limits of its SHA engine, a ShaCapabilities, or None.");
   visit("comch", &Capabilities::comch, "The limits of its comch, a ComchCapabilities, or None.");
   visit("sync_event", &Capabilities::sync_event, "The limits of its sync events, a SyncEventCapabilities, or None.");
   visit("rdma", &Capabilities::rdma, "The limits of its RDMA, an RdmaCapabilities, or None.");

@@ -27,10 +27,10 @@ struct Operands {
   pybind11::object result = pybind11::none();
   pybind11::object event = pybind11::none();
   std::uint64_t compare = 0;
-  std::uint64_t number = 0;     ///< the number to add, or to swap in
+  std::uint64_t number = 0;     ///< the number to add or to swap in, or the algorithm
   std::uint32_t immediate = 0;  ///< in this machine's byte order
 
-  /// Throws TypeError or InvalidValueError for a number that does not fit.
+  /// value is null for an algorithm that was left out. Throws TypeError or InvalidValueError for what does not fit.
   void set(Operand operand, PyObject* value);
   /// Throws TypeError unless the operand is a Buf or a SyncEventRemoteNet, as its kind requires; bad_state for a
   /// released Buf.
@@ -105,7 +105,8 @@ template <const TaskTraits& traits, auto make>
 PyObject* task_method(PyObject* self, PyObject* const* args, Py_ssize_t num_args, PyObject* keywords) {
   static constexpr std::size_t size = traits.num_operands();
   static constexpr auto names = parameter_names<size>(traits);
-  static constexpr Parameters parameters{traits.name, names, size, size};
+  static constexpr std::size_t num_required = size - (traits.has(Operand::algorithm) ? 1 : 0);
+  static constexpr Parameters parameters{traits.name, names, num_required, size};
   return guarded([&] {
     const auto values = arguments<size + 2>(parameters, args, num_args, keywords);
     Operands operands;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "pydoca/rdma_tasks.hpp"
+#include "pydoca/sha_algorithm.hpp"
 #include "pydoca/types.hpp"
 
 #include <array>
@@ -16,6 +17,28 @@ struct DmaCapabilities {
   std::uint64_t max_buf_size = 0;      ///< bytes that one task can copy
   std::uint32_t max_buf_list_len = 0;  ///< elements; 1: no lists
   std::uint32_t max_num_tasks = 0;     ///< of one context
+};
+
+struct ShaCapabilities {
+  bool sha1 = false;
+  bool sha256 = false;
+  bool sha512 = false;
+  std::uint64_t max_src_buf_size = 0;       ///< bytes that one task can hash
+  std::uint32_t max_list_buf_num_elem = 0;  ///< elements of a source; 1: no lists
+  std::uint32_t max_num_tasks = 0;          ///< of one context
+
+  /// Also of what is not an algorithm.
+  bool has(ShaAlgorithm algorithm) const noexcept {
+    switch (algorithm) {
+      case ShaAlgorithm::sha1:
+        return sha1;
+      case ShaAlgorithm::sha256:
+        return sha256;
+      case ShaAlgorithm::sha512:
+        return sha512;
+    }
+    return false;
+  }
 };
 
 struct ComchCapabilities {
@@ -57,6 +80,7 @@ struct RdmaCapabilities {
 /// ...". Empty: the backend has no better reason than that the device lacks it.
 struct Refusals {
   std::string dma;
+  std::string sha;
   std::string comch_server;
   std::string comch_client;
   std::string mmap_export_pci;
@@ -72,6 +96,7 @@ struct Refusals {
 /// An engine that a device lacks is an empty optional. Queries on it throw not_supported.
 struct Capabilities {
   std::optional<DmaCapabilities> dma;
+  std::optional<ShaCapabilities> sha;
   std::optional<ComchCapabilities> comch;
   std::optional<SyncEventCapabilities> sync_event;
   std::optional<RdmaCapabilities> rdma;

@@ -12,11 +12,6 @@
 #include <memory>
 #include <string_view>
 
-namespace pydoca::library {
-class Dma;
-class DmaMemcpyTask;
-}  // namespace pydoca::library
-
 namespace pydoca {
 
 /// The one task of the library.

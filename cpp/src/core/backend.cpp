@@ -56,6 +56,10 @@ std::unique_ptr<CopyQueue> Device::create_copy_queue(const QueueOptions& /*optio
   refuse("copy memory: it has no DMA engine");
 }
 
+std::unique_ptr<HashQueue> Device::create_hash_queue(const QueueOptions& /*options*/, Notifier& /*notifier*/) {
+  refuse("hash memory: it has no SHA engine");
+}
+
 std::unique_ptr<Counter> Device::create_counter(const MemoryRange* /*memory*/) { refuse("make sync events"); }
 
 std::unique_ptr<Counter> Device::import_counter(std::span<const std::byte> /*blob*/, CounterScope /*scope*/) {

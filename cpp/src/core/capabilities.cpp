@@ -48,10 +48,14 @@ Support has_rdma(const DeviceInfo& info, Refusal refusal) {
   return can.rdma.has_value() ? support_unless(refusal(*can.rdma)) : support_if(false, can.no_rdma);
 }
 
-constexpr std::array<Capability, 16> known{{
+constexpr std::array<Capability, 17> known{{
     {"dma",
      [](const DeviceInfo& i) {
        return support_of(i, i.capabilities().dma.has_value(), &Refusals::dma, "it has no DMA engine");
+     }},
+    {"sha",
+     [](const DeviceInfo& i) {
+       return support_of(i, i.capabilities().sha.has_value(), &Refusals::sha, "it has no SHA engine");
      }},
     {"comch_server",
      [](const DeviceInfo& i) {

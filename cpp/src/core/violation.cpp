@@ -39,6 +39,10 @@ std::string explain(const Violation& violation, const DeviceInfo& device) {
                     " in one task (", setting, ")");
     case Limit::room:
       return concat("src has ", bytes(value), " of data, and ", operand, " has ", bytes(allowed), " of tailroom");
+    case Limit::digest_room:
+      return concat(operand, " has ", bytes(value), " of tailroom, and a digest of ", setting, " has ", allowed);
+    case Limit::algorithm:
+      return concat(device.name(), " does not compute ", setting, "; use another algorithm");
     case Limit::answer_room:
       return concat(operand, " has ", bytes(value), " of tailroom, and 8 bytes are answered");
     case Limit::event_value:

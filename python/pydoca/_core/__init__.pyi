@@ -16,6 +16,7 @@ from pydoca._core.progress_engine import *
 from pydoca._core.rdma import *
 from pydoca._core.rdma_bridge import *
 from pydoca._core.representor import *
+from pydoca._core.sha import *
 from pydoca._core.sim import *
 from pydoca._core.status import *
 from pydoca._core.sync_event import *

@@ -12,6 +12,7 @@ from pydoca._core.types import Access, PciFuncType, RepFilter, Side
 
 _Capability: TypeAlias = Literal[
     "dma",
+    "sha",
     "comch_server",
     "comch_client",
     "mmap_export_pci",

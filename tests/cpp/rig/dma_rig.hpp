@@ -1,43 +1,21 @@
 #pragma once
 
 #include "pydoca/dma.hpp"
-#include "pydoca/progress_engine.hpp"
 
-#include "rig/memory_rig.hpp"
+#include "rig/data_rig.hpp"
 
 #include <gtest/gtest.h>
 
-#include <bit>
-#include <functional>
-#include <utility>
+#include <memory>
 #include <vector>
 
 namespace pydoca {
 
 /// A DMA context on a progress engine that records every completion and every state.
-class DmaRig {
+class DmaRig : public DataRig<Dma, DmaMemcpyTask> {
  public:
-  struct Completion {
-    std::uint64_t user_data = 0;
-    Status status = Status::success;
-    bool by_error_callback = false;
-
-    friend bool operator==(const Completion&, const Completion&) = default;
-  };
-  using Transition = std::pair<ContextState, ContextState>;
-
   DmaRig(const std::shared_ptr<Device>& device, const std::shared_ptr<ProgressEngine>& engine, std::uint32_t num_tasks)
-      : dma(Dma::create(device)), pe(engine) {
-    dma->set_memcpy_conf(on_success, on_error, num_tasks);
-    dma->set_user_data(std::bit_cast<std::uint64_t>(this));
-    dma->set_state_changed([](std::uint64_t self, Context& context, ContextState previous, ContextState next) {
-      EXPECT_EQ(context.state(), next);
-      std::bit_cast<DmaRig*>(self)->transitions.emplace_back(previous, next);
-    });
-    pe->connect(dma);
-  }
-  DmaRig(const DmaRig&) = delete;
-  DmaRig& operator=(const DmaRig&) = delete;
+      : DataRig(Dma::create(device), engine, &Dma::set_memcpy_conf, num_tasks) {}
 
   /// A task that is not submitted.
   DmaMemcpyTask& task(Buf* src, Buf* dst, std::uint64_t user_data = 0) {
@@ -50,42 +28,8 @@ class DmaRig {
     EXPECT_EQ(posted.submit(), Status::success);
     return posted;
   }
-  /// Progresses until count completions were seen in all.
-  void progress_until(std::size_t count) {
-    while (completions.size() < count) {
-      pe->progress();
-    }
-  }
-  void progress_until_idle() {
-    while (dma->state() != ContextState::idle) {
-      pe->progress();
-    }
-  }
 
-  std::shared_ptr<Dma> dma;
-  std::shared_ptr<ProgressEngine> pe;
-  std::vector<Completion> completions;
-  std::vector<Transition> transitions;
-  /// Runs in each completion callback, before the task is freed.
-  std::function<void(DmaMemcpyTask&)> in_callback;
-  bool free_tasks = true;
-
- private:
-  void completed(Task& task, std::uint64_t user_data, bool by_error_callback) {
-    completions.push_back({user_data, task.status(), by_error_callback});
-    if (in_callback) {
-      in_callback(static_cast<DmaMemcpyTask&>(task));
-    }
-    if (free_tasks && task.state() == Task::State::idle) {
-      EXPECT_EQ(task.free(), Status::success);
-    }
-  }
-  static void on_success(Task& task, std::uint64_t user_data, std::uint64_t self) {
-    std::bit_cast<DmaRig*>(self)->completed(task, user_data, false);
-  }
-  static void on_error(Task& task, std::uint64_t user_data, std::uint64_t self) {
-    std::bit_cast<DmaRig*>(self)->completed(task, user_data, true);
-  }
+  const std::shared_ptr<Dma>& dma = context;
 };
 
 /// A started rig with memory of its own on a fake device.

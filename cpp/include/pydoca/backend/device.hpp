@@ -19,6 +19,7 @@ namespace pydoca::backend {
 class CopyQueue;
 class Counter;
 class Dialer;
+class HashQueue;
 class Listener;
 class Notifier;
 class RdmaQueue;
@@ -51,6 +52,8 @@ class Device {
   virtual void* protection_domain() const;
   /// The notifier outlives the queue.
   virtual std::unique_ptr<CopyQueue> create_copy_queue(const QueueOptions& options, Notifier& notifier);
+  /// The notifier outlives the queue.
+  virtual std::unique_ptr<HashQueue> create_hash_queue(const QueueOptions& options, Notifier& notifier);
   /// In 8 aligned bytes of this process, which keep their value, or in memory of its own, starting at 0. Throws
   /// invalid_value when the memory is not there.
   virtual std::unique_ptr<Counter> create_counter(const MemoryRange* memory);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "pydoca/segment.hpp"
+#include "pydoca/sha_algorithm.hpp"
 #include "pydoca/status.hpp"
 
 #include <atomic>
@@ -30,6 +31,11 @@ struct DataOperation : Operation {
 
 /// Copies src to dst.
 struct CopyOperation : DataOperation {};
+
+/// Writes the digest of src, which may be empty, to dst, which is no list.
+struct HashOperation : DataOperation {
+  ShaAlgorithm algorithm{};
+};
 
 struct QueueOptions {
   std::uint32_t depth = 0;  ///< operations that may be outstanding
@@ -62,12 +68,19 @@ class Queue {
   virtual void abort() noexcept = 0;
 };
 
-/// After an operation has failed the queue is broken: it ends what it has and all that is posted later with status
-/// shutdown.
+// After an operation of these queues has failed the queue is broken: it ends what it has and all that is posted later
+// with status shutdown.
+
 class CopyQueue : public Queue {
  public:
   /// again: the queue is full. The operation comes back through poll(), never before post() returns.
   virtual Status post(CopyOperation& operation, bool flush) noexcept = 0;
+};
+
+class HashQueue : public Queue {
+ public:
+  /// As CopyQueue::post().
+  virtual Status post(HashOperation& operation, bool flush) noexcept = 0;
 };
 
 }  // namespace pydoca::backend

@@ -6,6 +6,7 @@
 #include "backend/sim/memory/importer.hpp"
 #include "backend/sim/memory/local_region.hpp"
 #include "backend/sim/rdma/rdma_queue.hpp"
+#include "backend/sim/sha/hash_queue.hpp"
 #include "detail/concat.hpp"
 
 namespace pydoca::sim {
@@ -91,6 +92,16 @@ std::unique_ptr<backend::CopyQueue> Device::create_copy_queue(const backend::Que
     return backend::Device::create_copy_queue(options, notifier);
   }
   return std::make_unique<CopyQueue>(engine_, limits_of(capabilities(), place_.ordinal()), options, notifier);
+}
+
+std::unique_ptr<backend::HashQueue> Device::create_hash_queue(const backend::QueueOptions& options,
+                                                              backend::Notifier& notifier) {
+  require_present("create a SHA queue");
+  if (!capabilities().sha.has_value()) {
+    return backend::Device::create_hash_queue(options, notifier);
+  }
+  const HashLimits limits{.ordinal = place_.ordinal(), .sha = *capabilities().sha};
+  return std::make_unique<HashQueue>(engine_, limits, options, notifier);
 }
 
 std::unique_ptr<backend::Counter> Device::create_counter(const backend::MemoryRange* memory) {

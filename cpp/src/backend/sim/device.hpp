@@ -32,6 +32,8 @@ class Device final : public backend::Device {
                                                         backend::Notifier& notifier) override;
   std::unique_ptr<backend::CopyQueue> create_copy_queue(const backend::QueueOptions& options,
                                                         backend::Notifier& notifier) override;
+  std::unique_ptr<backend::HashQueue> create_hash_queue(const backend::QueueOptions& options,
+                                                        backend::Notifier& notifier) override;
   std::unique_ptr<backend::Counter> create_counter(const backend::MemoryRange* memory) override;
   std::unique_ptr<backend::Counter> import_counter(std::span<const std::byte> blob,
                                                    backend::CounterScope scope) override;

@@ -1,13 +1,14 @@
 #include "backend/verbs/cm_library.hpp"
 
-#include "backend/verbs/symbols.hpp"
+#include "backend/verbs/library.hpp"
+#include "detail/symbols.hpp"
 
 namespace pydoca::verbs {
 
 CmLibrary::CmLibrary() {
   constexpr const char* v0 = "RDMACM_1.0";
   constexpr const char* v2 = "RDMACM_1.2";
-  Symbols symbols("librdmacm.so.1");
+  detail::Symbols symbols("librdmacm.so.1", rdma_core_packages);
   symbols.require(create_event_channel, "rdma_create_event_channel", v0);
   symbols.require(destroy_event_channel, "rdma_destroy_event_channel", v0);
   symbols.require(create_id, "rdma_create_id", v0);

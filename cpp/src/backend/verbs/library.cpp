@@ -1,7 +1,7 @@
 #include "backend/verbs/library.hpp"
 
-#include "backend/verbs/symbols.hpp"
 #include "detail/concat.hpp"
+#include "detail/symbols.hpp"
 
 #include <cerrno>
 #include <cstring>
@@ -31,7 +31,7 @@ std::string protect_from_fork(const Library& library) {
 Library::Library() {
   constexpr const char* v0 = "IBVERBS_1.0";
   constexpr const char* v1 = "IBVERBS_1.1";
-  Symbols symbols("libibverbs.so.1");
+  detail::Symbols symbols("libibverbs.so.1", rdma_core_packages);
   symbols.require(fork_init, "ibv_fork_init", v1);
   symbols.take(is_fork_initialized, "ibv_is_fork_initialized", "IBVERBS_1.13");
   symbols.require(get_device_list, "ibv_get_device_list", v1);

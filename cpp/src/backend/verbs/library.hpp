@@ -7,6 +7,10 @@
 
 namespace pydoca::verbs {
 
+/// What to install for it.
+inline constexpr const char* rdma_core_packages =
+    "rdma-core's libraries (Debian/Ubuntu: apt-get install libibverbs1 librdmacm1 ibverbs-providers)";
+
 /// libibverbs, reached at run time and never linked, so that one build runs with and without it. These are the
 /// functions that the library exports; posting, polling and arming go through a context's own table (ibv_post_send
 /// ...).

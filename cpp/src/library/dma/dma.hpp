@@ -9,6 +9,8 @@
 
 namespace pydoca::library {
 
+class Dma;
+
 class alignas(64) DmaMemcpyTask final : public detail::DataTask<pydoca::DmaMemcpyTask, backend::CopyOperation, Dma> {
  public:
   using DataTask::DataTask;

@@ -1,13 +1,29 @@
 #include "backend/conformance.hpp"
 
 #include <pydoca/device.hpp>
+#include <pydoca/sim.hpp>
 
 #include "backend/rdma_conformance.hpp"
+#include "backend/sha_conformance.hpp"
 
 namespace pydoca::conformance {
 
 Subject simulated(const char* name, const char* device, Side side) {
   return {name, [] { return std::string(); }, [device, side] { return find_device(device, side); }};
+}
+
+/// Of the card that has engines which the newer one has not.
+Subject simulated_bluefield2(const char* name, const char* device, Side side) {
+  return {name, [] { return std::string(); },
+          [device, side] {
+            sim::set_topology(sim::default_topology("bluefield2"));
+            return find_device(device, side);
+          }};
+}
+
+auto older_subjects() {
+  return testing::Values(simulated_bluefield2("Host", "pf0", Side::host),
+                         simulated_bluefield2("Dpu", "p0", Side::dpu));
 }
 
 auto subjects() { return testing::Values(simulated("Host", "pf0", Side::host), simulated("Dpu", "p0", Side::dpu)); }
@@ -16,5 +32,6 @@ INSTANTIATE_TEST_SUITE_P(Sim, Conformance, subjects(), name_of);
 INSTANTIATE_TEST_SUITE_P(Sim, DmaConformance, subjects(), name_of);
 INSTANTIATE_TEST_SUITE_P(Sim, SyncEventConformance, subjects(), name_of);
 INSTANTIATE_TEST_SUITE_P(Sim, RdmaConformance, subjects(), name_of);
+INSTANTIATE_TEST_SUITE_P(Sim, ShaConformance, older_subjects(), name_of);
 
 }  // namespace pydoca::conformance

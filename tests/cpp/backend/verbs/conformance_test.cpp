@@ -1,6 +1,7 @@
 #include "backend/conformance.hpp"
 
 #include "backend/rdma_conformance.hpp"
+#include "backend/sha_conformance.hpp"
 #include "backend/verbs/verbs_subject.hpp"
 
 namespace pydoca::conformance {
@@ -11,5 +12,6 @@ INSTANTIATE_TEST_SUITE_P(Verbs, Conformance, subjects(), name_of);
 INSTANTIATE_TEST_SUITE_P(Verbs, DmaConformance, subjects(), name_of);
 INSTANTIATE_TEST_SUITE_P(Verbs, SyncEventConformance, subjects(), name_of);
 INSTANTIATE_TEST_SUITE_P(Verbs, RdmaConformance, subjects(), name_of);
+INSTANTIATE_TEST_SUITE_P(Verbs, ShaConformance, subjects(), name_of);
 
 }  // namespace pydoca::conformance

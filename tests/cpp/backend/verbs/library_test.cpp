@@ -4,7 +4,7 @@
 
 #include "backend/verbs/cm_library.hpp"
 #include "backend/verbs/device_list.hpp"
-#include "backend/verbs/symbols.hpp"
+#include "detail/symbols.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ TEST(VerbsLibrary, IsNotLinked) {
 }
 
 TEST(VerbsLibrary, ThatIsNotThereIsNamedWithItsPackage) {
-  Symbols symbols("libno-such-thing.so.1");
+  detail::Symbols symbols("libno-such-thing.so.1", rdma_core_packages);
   void (*function)() = nullptr;
   symbols.require(function, "no_such_function", "NO_1.0");
   EXPECT_EQ(function, nullptr);
@@ -33,7 +33,7 @@ TEST(VerbsLibrary, ThatIsNotThereIsNamedWithItsPackage) {
 }
 
 TEST(VerbsLibrary, ThatIsTooOldNamesWhatItLacks) {
-  Symbols symbols("libc.so.6");
+  detail::Symbols symbols("libc.so.6", rdma_core_packages);
   void (*function)() = nullptr;
   symbols.take(function, "ibv_new_thing", "IBVERBS_9.9");
   EXPECT_EQ(symbols.reason(), "");

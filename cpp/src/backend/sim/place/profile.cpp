@@ -1,5 +1,6 @@
 #include "pydoca/sim.hpp"
 
+#include "backend/sim/compute/digest.hpp"
 #include "detail/concat.hpp"
 
 #include <algorithm>
@@ -13,9 +14,10 @@ struct Profile {
   std::string_view name;
   std::uint32_t max_comch_clients;
   bool async_wait;
+  bool sha;
 };
 
-constexpr std::array<Profile, 2> known_profiles{{{"bluefield2", 512, false}, {"bluefield3", 2048, true}}};
+constexpr std::array<Profile, 2> known_profiles{{{"bluefield2", 512, false, true}, {"bluefield3", 2048, true, false}}};
 
 const Profile& find_profile(std::string_view name) {
   const auto* const found = std::ranges::find(known_profiles, name, &Profile::name);
@@ -40,6 +42,7 @@ Refusals refusals_of(Side side, const Profile& profile) {
   if (!profile.async_wait) {
     refusals.async_wait = "asynchronous waits need a BlueField-3, a ConnectX-7 or newer";
   }
+  refusals.sha = profile.sha ? no_digests() : "only a BlueField-2 has a SHA engine";
   return refusals;
 }
 
@@ -58,6 +61,14 @@ Capabilities profile_capabilities(std::string_view name, Side side) {
   const bool dpu = side == Side::dpu;
   Capabilities capabilities;
   capabilities.dma = {.max_buf_size = std::uint64_t{2} << 20, .max_buf_list_len = 64, .max_num_tasks = 65536};
+  if (profile.sha && no_digests().empty()) {
+    capabilities.sha = {.sha1 = true,
+                        .sha256 = true,
+                        .sha512 = true,
+                        .max_src_buf_size = (std::uint64_t{1} << 31) - 1,
+                        .max_list_buf_num_elem = 128,
+                        .max_num_tasks = 65536};
+  }
   capabilities.comch = {.server = dpu,
                         .client = !dpu,
                         .max_name_len = 120,

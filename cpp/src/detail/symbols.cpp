@@ -1,12 +1,13 @@
-#include "backend/verbs/symbols.hpp"
+#include "detail/symbols.hpp"
 
 #include "detail/concat.hpp"
 
 #include <dlfcn.h>
 
-namespace pydoca::verbs {
+namespace pydoca::detail {
 
-Symbols::Symbols(const char* file) : file_(file), handle_(::dlopen(file, RTLD_NOW | RTLD_LOCAL)) {
+Symbols::Symbols(const char* file, const char* package)
+    : file_(file), package_(package), handle_(::dlopen(file, RTLD_NOW | RTLD_LOCAL)) {
   if (handle_ != nullptr) {
     return;
   }
@@ -14,9 +15,7 @@ Symbols::Symbols(const char* file) : file_(file), handle_(::dlopen(file, RTLD_NO
   const char* const text = ::dlerror();
   const std::string why = text != nullptr ? text : "";
   const bool absent = why.empty() || why.starts_with(file);
-  reason_ = detail::concat(file, absent ? " not found" : " cannot be loaded: ", absent ? "" : why,
-                           "; install rdma-core's libraries (Debian/Ubuntu: apt-get install libibverbs1 librdmacm1 "
-                           "ibverbs-providers)");
+  reason_ = concat(file, absent ? " not found" : " cannot be loaded: ", absent ? "" : why, "; install ", package);
 }
 
 void* Symbols::find(const char* name, const char* version) const noexcept {
@@ -25,8 +24,8 @@ void* Symbols::find(const char* name, const char* version) const noexcept {
 
 void Symbols::miss(const char* name, const char* version) {
   if (reason_.empty()) {
-    reason_ = detail::concat(file_, " has no ", name, " of version ", version, "; install a newer rdma-core");
+    reason_ = concat(file_, " has no ", name, " of version ", version, "; install newer ", package_);
   }
 }
 
-}  // namespace pydoca::verbs
+}  // namespace pydoca::detail

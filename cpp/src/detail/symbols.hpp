@@ -2,12 +2,13 @@
 
 #include <string>
 
-namespace pydoca::verbs {
+namespace pydoca::detail {
 
 /// Takes functions out of a shared library by name and version. The library stays loaded.
 class Symbols {
  public:
-  explicit Symbols(const char* file);
+  /// package: what to install where the library is absent or too old, as "rdma-core's libraries (...)". It outlives this.
+  Symbols(const char* file, const char* package);
 
   /// A required function: when it is missing, reason() says so.
   template <class Function>
@@ -31,8 +32,9 @@ class Symbols {
   void miss(const char* name, const char* version);
 
   const char* const file_;
+  const char* const package_;
   void* handle_;
   std::string reason_;
 };
 
-}  // namespace pydoca::verbs
+}  // namespace pydoca::detail

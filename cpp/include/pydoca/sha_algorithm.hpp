@@ -1,0 +1,23 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace pydoca {
+
+/// enum doca_sha_algorithm.
+enum class ShaAlgorithm : std::uint8_t { sha1 = 0, sha256 = 1, sha512 = 2 };
+
+inline constexpr std::size_t num_sha_algorithms = 3;
+/// By ShaAlgorithm.
+inline constexpr std::array<std::string_view, num_sha_algorithms> sha_algorithm_names{"sha1", "sha256", "sha512"};
+
+/// Bytes of a digest.
+constexpr std::uint32_t digest_size(ShaAlgorithm algorithm) noexcept {
+  constexpr std::array<std::uint32_t, num_sha_algorithms> sizes{20, 32, 64};
+  return sizes[static_cast<std::size_t>(algorithm)];
+}
+
+}  // namespace pydoca

@@ -1,0 +1,124 @@
+#include "backend/sim/sha/hash_queue.hpp"
+
+#include "backend/sim/copy/segment_copy.hpp"
+
+#include <algorithm>
+
+namespace pydoca::sim {
+
+namespace {
+
+/// Up to this size a digest costs less than telling another core about it.
+constexpr std::uint64_t hash_inline_size = 8 * 1024;
+/// What is hashed between two looks whether to go on.
+constexpr std::uint64_t chunk_size = 256 * 1024;
+/// What another process owns is copied first, so many bytes at a time: it may be withdrawn while it is hashed.
+constexpr std::size_t hash_bounce_size = 16 * 1024;
+
+/// This thread's own: the data path allocates nothing. Null where there is no memory for it.
+Digest* digest_of_thread() noexcept {
+  thread_local std::unique_ptr<Digest> digest;
+  try {
+    if (digest == nullptr) {
+      digest = std::make_unique<Digest>();
+    }
+  } catch (const std::exception&) {
+    return nullptr;
+  }
+  return digest.get();
+}
+
+Status hash_imported(Digest& digest, const Region& region, std::uint64_t addr, std::uint64_t size) noexcept {
+  std::array<std::byte, hash_bounce_size> buffer;
+  const Bytes bytes(buffer.data(), buffer.size());
+  for (std::uint64_t done = 0; done < size;) {
+    const std::uint64_t count = std::min<std::uint64_t>(buffer.size(), size - done);
+    const Status status = copy_run(region, addr + done, bytes, bytes.addr(), count, false);
+    if (status != Status::success) {
+      return status;
+    }
+    if (!digest.update(buffer.data(), count)) {
+      return Status::driver;
+    }
+    done += count;
+  }
+  return Status::success;
+}
+
+/// size: at most chunk_size.
+Status hash_chunk(Digest& digest, const Region& region, std::uint64_t addr, std::uint64_t size) noexcept {
+  if (region.kind() != Region::Kind::local) {
+    return hash_imported(digest, region, addr, size);
+  }
+  return digest.update(region.at(addr), size) ? Status::success : Status::driver;
+}
+
+}  // namespace
+
+HashQueue::HashQueue(WorkEngine& engine, const HashLimits& limits, const backend::QueueOptions& options,
+                     backend::Notifier& notifier)
+    : WorkQueueOf(engine, options, notifier, hash_inline_size, false), limits_(limits) {
+  if (!no_digests().empty()) {
+    throw Error(Status::not_supported, no_digests());
+  }
+  if (digest_of_thread() == nullptr) {
+    throw Error(Status::no_memory, "create a SHA queue: OpenSSL cannot begin a digest");
+  }
+}
+
+Status HashQueue::post(backend::HashOperation& operation, bool flush) noexcept {
+  if (!take_place()) {
+    return Status::again;
+  }
+  accept(operation, flush);
+  return Status::success;
+}
+
+Status HashQueue::check(const backend::DataOperation& operation) const noexcept {
+  const ShaCapabilities& sha = limits_.sha;
+  const ShaAlgorithm algorithm = static_cast<const backend::HashOperation&>(operation).algorithm;
+  const bool taken = operation.src != nullptr && operation.dst != nullptr && operation.length <= sha.max_src_buf_size &&
+                     sha.has(algorithm) &&
+                     can_gather(operation.src, operation.length, limits_.ordinal, sha.max_list_buf_num_elem) &&
+                     can_scatter(operation.dst, digest_size(algorithm), limits_.ordinal, 1);
+  return taken ? Status::success : Status::io_failed;
+}
+
+Status HashQueue::work(backend::DataOperation& operation, std::uint64_t /*offset*/, std::uint64_t /*size*/,
+                       bool /*streaming*/) noexcept {
+  const auto& hashed = static_cast<const backend::HashOperation&>(operation);
+  Digest* const digest = digest_of_thread();
+  if (digest == nullptr || !digest->begin(hashed.algorithm)) {
+    return Status::driver;
+  }
+  if (const Status status = hash(hashed, *digest); status != Status::success) {
+    return status;
+  }
+  DigestBytes result;
+  if (!digest->finish(result)) {
+    return Status::driver;
+  }
+  const Bytes bytes(result.data(), result.size());
+  return scatter(bytes, bytes.addr(), operation.dst, limits_.ordinal, 0, digest_size(hashed.algorithm));
+}
+
+Status HashQueue::hash(const backend::HashOperation& operation, Digest& digest) const noexcept {
+  std::uint64_t left = operation.length;
+  for (const Segment* segment = operation.src; left != 0; segment = segment->next) {
+    const std::uint64_t len = std::min(left, segment->data_len);
+    for (std::uint64_t done = 0; done < len; done += chunk_size) {
+      if (engine().removed() || finished().broken()) {
+        return engine().removed() ? Status::driver : Status::shutdown;
+      }
+      const Status status = hash_chunk(digest, *region_of(*segment, limits_.ordinal), segment->data + done,
+                                       std::min(chunk_size, len - done));
+      if (status != Status::success) {
+        return status;
+      }
+    }
+    left -= len;
+  }
+  return Status::success;
+}
+
+}  // namespace pydoca::sim

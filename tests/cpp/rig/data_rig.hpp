@@ -1,0 +1,87 @@
+#pragma once
+
+#include "pydoca/progress_engine.hpp"
+
+#include "rig/memory_rig.hpp"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <functional>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace pydoca {
+
+/// A context of tasks of one kind, on a progress engine, that records every completion and every state it went through.
+template <class Library, class TaskClass>
+class DataRig {
+ public:
+  struct Completion {
+    std::uint64_t user_data = 0;
+    Status status = Status::success;
+    bool by_error_callback = false;
+
+    friend bool operator==(const Completion&, const Completion&) = default;
+  };
+  using Transition = std::pair<ContextState, ContextState>;
+
+  DataRig(const DataRig&) = delete;
+  DataRig& operator=(const DataRig&) = delete;
+
+  /// Progresses until count completions were seen in all.
+  void progress_until(std::size_t count) {
+    while (completions.size() < count) {
+      pe->progress();
+    }
+  }
+  void progress_until_idle() {
+    while (context->state() != ContextState::idle) {
+      pe->progress();
+    }
+  }
+
+  std::shared_ptr<Library> context;
+  std::shared_ptr<ProgressEngine> pe;
+  std::vector<Completion> completions;
+  std::vector<Transition> transitions;
+  /// Runs in each completion callback, before the task is freed.
+  std::function<void(TaskClass&)> in_callback;
+  bool free_tasks = true;
+
+ protected:
+  using SetConf = void (Library::*)(Task::Callback on_success, Task::Callback on_error, std::uint32_t num_tasks);
+
+  DataRig(std::shared_ptr<Library> made, const std::shared_ptr<ProgressEngine>& engine, SetConf set_conf,
+          std::uint32_t num_tasks)
+      : context(std::move(made)), pe(engine) {
+    (context.get()->*set_conf)(completed_well, completed_badly, num_tasks);
+    context->set_user_data(std::bit_cast<std::uint64_t>(this));
+    context->set_state_changed([](std::uint64_t self, Context& changed, ContextState previous, ContextState next) {
+      EXPECT_EQ(changed.state(), next);
+      std::bit_cast<DataRig*>(self)->transitions.emplace_back(previous, next);
+    });
+    pe->connect(context);
+  }
+  ~DataRig() = default;
+
+ private:
+  void completed(Task& task, std::uint64_t user_data, bool by_error_callback) {
+    completions.push_back({user_data, task.status(), by_error_callback});
+    if (in_callback) {
+      in_callback(static_cast<TaskClass&>(task));
+    }
+    if (free_tasks && task.state() == Task::State::idle) {
+      EXPECT_EQ(task.free(), Status::success);
+    }
+  }
+  static void completed_well(Task& task, std::uint64_t user_data, std::uint64_t self) {
+    std::bit_cast<DataRig*>(self)->completed(task, user_data, false);
+  }
+  static void completed_badly(Task& task, std::uint64_t user_data, std::uint64_t self) {
+    std::bit_cast<DataRig*>(self)->completed(task, user_data, true);
+  }
+};
+
+}  // namespace pydoca
