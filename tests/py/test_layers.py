@@ -22,7 +22,7 @@ ORDER = [
     ["status"],
     ["types"],
     ["task_traits"],
-    ["rdma_tasks"],
+    ["rdma_tasks", "sha_algorithm"],
     ["interrupt"],
     ["memory"],
     ["log"],
@@ -50,7 +50,7 @@ ORDER = [
 ]
 ROW = {header: row for row, headers in enumerate(ORDER) for header in headers}
 INTERFACE = [f"pydoca/{header}.hpp" for header in ROW if ROW[header] <= ROW["backend/device"]]
-VENDOR_FOLDERS = {"infiniband": "verbs", "rdma": "verbs"}
+VENDOR_FOLDERS = {"infiniband": "verbs", "rdma": "verbs", "openssl": "sim/compute"}
 TOP_MODULES = {"cli", "qualify"}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]')
@@ -162,7 +162,9 @@ def test_vendor_headers_stand_in_their_backend_only():
             is_ours = (BINDINGS / name).is_file()  # cpp/bindings has a folder rdma, too
             if owner and "/" in name and not is_ours and not path.is_relative_to(BACKENDS / owner):
                 faults.append(f"{place}: {name}")
-    fail_if_any("<infiniband/...> and <rdma/...> stand in cpp/src/backend/verbs only", faults)
+    fail_if_any(
+        "<infiniband/...> and <rdma/...> stand in backend/verbs only, <openssl/...> in backend/sim/compute", faults
+    )
 
 
 def test_detail_stands_below_everything_else_of_the_engine():
@@ -205,7 +207,7 @@ FLOORS = [  # of cpp/bindings: a folder includes those before its own
     ["device"],
     ["memory"],
     ["task"],
-    ["dma", "sync_event", "comch", "rdma"],
+    ["dma", "sha", "sync_event", "comch", "rdma"],
 ]
 
 

@@ -63,7 +63,8 @@ py::object hash(PyObject* self, Operands operands, py::handle user_data, bool su
 std::span<PyMethodDef> sha_methods() {
   static std::array methods{raw_method(
       "hash", &task_method<sha_hash, &hash>,
-      "hash($self, /, src, dst, algorithm='sha256', *, user_data=None, submit=True)\n--\n\nTakes a task, and submits it "
+      "hash($self, /, src, dst, algorithm='sha256', *, user_data=None, submit=True)\n--\n\nTakes a task, and submits "
+      "it "
       "unless submit is false. Raises NoMemoryError when all num_tasks are taken,\nBadStateError unless the context "
       "runs, InvalidValueError for what cannot be hashed, AgainError when the queue is full\n(doca_sha_task_hash).")};
   return methods;
@@ -75,8 +76,7 @@ void bind_hash_task(py::module_& module) {
       "Hashes src's data, in list order, as one message, and appends the digest to dst: its\n"
       "data_len grows by 20, 32 or 64 bytes.")
       .def_property(
-          "algorithm",
-          [](const ShaTaskObject& self) { return to_str(sha_algorithm_names[self.operands().number]); },
+          "algorithm", [](const ShaTaskObject& self) { return to_str(sha_algorithm_names[self.operands().number]); },
           [](ShaTaskObject& self, py::handle value) { self.set_number(Operand::algorithm, value); },
           "\"sha1\", \"sha256\" or \"sha512\". Setting raises InUseError in flight.");
 }

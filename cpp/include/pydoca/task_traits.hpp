@@ -30,8 +30,8 @@ enum class Operand : std::uint8_t {
 
 [[nodiscard]] constexpr std::string_view name_of(Operand operand) noexcept {
   constexpr std::array<std::string_view, 15> names{
-      "",          "src",      "dst",     "result",  "event",    "immediate_data", "cmp_data",
-      "swap_data", "add_data", "set_val", "inc_val", "wait_val", "mask",           "fetched", "algorithm"};
+      "",         "src",     "dst",     "result",   "event", "immediate_data", "cmp_data", "swap_data",
+      "add_data", "set_val", "inc_val", "wait_val", "mask",  "fetched",        "algorithm"};
   return names[static_cast<std::size_t>(operand)];
 }
 

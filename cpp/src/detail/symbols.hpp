@@ -7,7 +7,8 @@ namespace pydoca::detail {
 /// Takes functions out of a shared library by name and version. The library stays loaded.
 class Symbols {
  public:
-  /// package: what to install where the library is absent or too old, as "rdma-core's libraries (...)". It outlives this.
+  /// package: what to install where the library is absent or too old, as "rdma-core's libraries (...)". It outlives
+  /// this.
   Symbols(const char* file, const char* package);
 
   /// A required function: when it is missing, reason() says so.

@@ -60,7 +60,9 @@ class ShaConformance : public Conformance {
     return progress_until(*pe, [&] { return rig->completions.size() >= completions; });
   }
   /// Of the memory behind dst.
-  std::string hex(std::size_t offset, std::size_t len) const { return to_hex(std::span(dst->bytes).subspan(offset, len)); }
+  std::string hex(std::size_t offset, std::size_t len) const {
+    return to_hex(std::span(dst->bytes).subspan(offset, len));
+  }
 
   static constexpr std::uint32_t num_tasks = 32;
   static constexpr std::size_t size = std::size_t{4} << 20;

@@ -22,8 +22,7 @@ Subject simulated_bluefield2(const char* name, const char* device, Side side) {
 }
 
 auto older_subjects() {
-  return testing::Values(simulated_bluefield2("Host", "pf0", Side::host),
-                         simulated_bluefield2("Dpu", "p0", Side::dpu));
+  return testing::Values(simulated_bluefield2("Host", "pf0", Side::host), simulated_bluefield2("Dpu", "p0", Side::dpu));
 }
 
 auto subjects() { return testing::Values(simulated("Host", "pf0", Side::host), simulated("Dpu", "p0", Side::dpu)); }

@@ -1,12 +1,13 @@
 // Stands for digest.cpp where OpenSSL's headers are not installed.
-#include "backend/sim/compute/digest.hpp"
-
 #include "pydoca/status.hpp"
+
+#include "backend/sim/compute/digest.hpp"
 
 namespace pydoca::sim {
 
 const std::string& no_digests() {
-  static const std::string reason = "pydoca was built without OpenSSL's headers; install libssl-dev, and build it again";
+  static const std::string reason =
+      "pydoca was built without OpenSSL's headers; install libssl-dev, and build it again";
   return reason;
 }
 
