@@ -1,11 +1,15 @@
 // Every figure of SHA beside its floor. usage: sha_report [--json] [--check] [--repetitions N] [part of a name]
+#include "pydoca/memory.hpp"
 #include "pydoca/sha.hpp"
+#include "pydoca/sim.hpp"
 
 #include "dma_loop.hpp"
 #include "figure.hpp"
 #include "print_report.hpp"
 
 #include <array>
+#include <bit>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <openssl/evp.h>

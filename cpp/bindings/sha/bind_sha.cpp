@@ -1,15 +1,11 @@
 #include <pydoca/sha.hpp>
 
-#include "call/keywords.hpp"
 #include "convert/bindings.hpp"
 #include "convert/convert.hpp"
 #include "convert/parse.hpp"
-#include "memory/buf_object.hpp"
-#include "memory/mmap_object.hpp"
-#include "task/library_task.hpp"
+#include "task/data_object.hpp"
 
 #include <array>
-#include <utility>
 
 namespace pydoca::bindings {
 
@@ -18,51 +14,23 @@ using namespace py::literals;
 
 namespace {
 
-class ShaTaskObject final : public LibraryTaskObject {
+class ShaTaskObject final : public DataTaskObject<ShaHashTask, sha_hash> {
  public:
-  ShaTaskObject(py::object context, ShaHashTask& slot) : LibraryTaskObject(std::move(context), slot, 0, sha_hash) {}
+  using DataTaskObject::DataTaskObject;
 
  protected:
-  void set_operands() override {
-    auto& task = static_cast<ShaHashTask&>(*slot());
-    static_cast<void>(task.set_src(element_of(operands().src)));
-    static_cast<void>(task.set_dst(element_of(operands().dst)));
+  void set_others(ShaHashTask& task) override {
     static_cast<void>(task.set_algorithm(static_cast<ShaAlgorithm>(operands().number)));
-    LibraryTaskObject::set_operands();
   }
 };
 
-class ShaObject final : public ContextObject {
- public:
-  ShaObject(py::object engine, const py::object& device, std::uint32_t num_tasks, ContextOptions options)
-      : ContextObject(std::move(engine), device, create(device, num_tasks), std::move(options)) {}
+Status take_hash(Sha& sha, ShaHashTask*& slot) { return sha.hash(nullptr, nullptr, ShaAlgorithm::sha256, 0, slot); }
 
-  /// A slot for a task, without operands.
-  ShaHashTask& new_slot() {
-    auto& sha = static_cast<Sha&>(context());
-    ShaHashTask* slot = nullptr;
-    const Status status = allocate_slot([&] { return sha.hash(nullptr, nullptr, ShaAlgorithm::sha256, 0, slot); });
-    if (status != Status::success) refuse_task(status, 0, sha_hash.name);
-    return *slot;
-  }
-
- private:
-  static std::shared_ptr<Sha> create(const py::object& device, std::uint32_t num_tasks) {
-    auto sha = Sha::create(to_device(device).get());
-    sha->set_hash_conf(TaskObject::on_complete, TaskObject::on_complete, num_tasks);
-    return sha;
-  }
-};
-
-py::object hash(PyObject* self, Operands operands, py::handle user_data, bool submit) {
-  operands.require_types();
-  return make_task<ShaTaskObject, ShaObject>(self, 0, std::move(operands), user_data, submit,
-                                             [](ShaObject& sha) -> ShaHashTask& { return sha.new_slot(); });
-}
+using ShaObject = DataContextObject<Sha, ShaHashTask, sha_hash, &Sha::set_hash_conf, &take_hash>;
 
 std::span<PyMethodDef> sha_methods() {
   static std::array methods{raw_method(
-      "hash", &task_method<sha_hash, &hash>,
+      "hash", &task_method<sha_hash, &ShaObject::make<ShaTaskObject>>,
       "hash($self, /, src, dst, algorithm='sha256', *, user_data=None, submit=True)\n--\n\nTakes a task, and submits "
       "it "
       "unless submit is false. Raises NoMemoryError when all num_tasks are taken,\nBadStateError unless the context "
@@ -103,13 +71,7 @@ void bind_sha_capabilities(Class& type) {
 
 void bind_sha(py::module_& module) {
   bind_hash_task(module);
-  py::classh<ShaObject, ContextObject> type(module, "Sha", "The SHA engine of a device.");
-  const auto create = [](py::object pe, const py::object& dev, const py::object& num_tasks, const py::kwargs& options) {
-    return std::make_unique<ShaObject>(std::move(pe), dev, to_u32(num_tasks, "num_tasks"), ContextOptions::of(options));
-  };
-  type.def(py::init(create), "pe"_a, "dev"_a, py::kw_only(), "num_tasks"_a = 32,
-           signature({"pe, dev, *, num_tasks=32", ContextOptions::keywords}).c_str());
-  add_methods(type, sha_methods());
+  auto type = ShaObject::bind(module, "Sha", "The SHA engine of a device.", sha_methods());
   bind_sha_capabilities(type);
 }
 

@@ -1,0 +1,84 @@
+/// What the bindings of libraries have in common that have one task, which reads src and fills dst.
+#pragma once
+
+#include <pydoca/task_traits.hpp>
+
+#include "call/keywords.hpp"
+#include "convert/parse.hpp"
+#include "memory/buf_object.hpp"
+#include "memory/mmap_object.hpp"
+#include "task/library_task.hpp"
+
+#include <pybind11/pybind11.h>
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
+
+namespace pydoca::bindings {
+
+/// Slot: the library's class of the task. Tasks with more operands override set_others().
+template <class Slot, const TaskTraits& task_traits>
+class DataTaskObject : public LibraryTaskObject {
+ public:
+  DataTaskObject(pybind11::object context, Slot& slot) : LibraryTaskObject(std::move(context), slot, 0, task_traits) {}
+
+ protected:
+  void set_operands() final {
+    auto& task = static_cast<Slot&>(*slot());
+    static_cast<void>(task.set_src(element_of(operands().src)));
+    static_cast<void>(task.set_dst(element_of(operands().dst)));
+    set_others(task);
+    LibraryTaskObject::set_operands();
+  }
+  virtual void set_others(Slot& /*task*/) {}
+};
+
+/// set_conf: the library's method for the task; take(library, slot) takes one without operands.
+template <class Library, class Slot, const TaskTraits& task_traits, auto set_conf, auto take>
+class DataContextObject final : public ContextObject {
+ public:
+  DataContextObject(pybind11::object engine, const pybind11::object& device, std::uint32_t num_tasks,
+                    ContextOptions options)
+      : ContextObject(std::move(engine), device, create(device, num_tasks), std::move(options)) {}
+
+  /// Makes the task of the method of task_traits.
+  template <class TaskClass>
+  static pybind11::object make(PyObject* self, Operands operands, pybind11::handle user_data, bool submit) {
+    operands.require_types();
+    return make_task<TaskClass, DataContextObject>(
+        self, 0, std::move(operands), user_data, submit,
+        [](DataContextObject& context) -> Slot& { return context.new_slot(); });
+  }
+
+  static pybind11::classh<DataContextObject, ContextObject> bind(pybind11::module_& module, const char* name,
+                                                                 const char* doc, std::span<PyMethodDef> methods) {
+    namespace py = pybind11;
+    py::classh<DataContextObject, ContextObject> type(module, name, doc);
+    const auto init = [](py::object pe, const py::object& dev, const py::object& num_tasks, const py::kwargs& options) {
+      return std::make_unique<DataContextObject>(std::move(pe), dev, to_u32(num_tasks, "num_tasks"),
+                                                 ContextOptions::of(options));
+    };
+    type.def(py::init(init), py::arg("pe"), py::arg("dev"), py::kw_only(), py::arg("num_tasks") = 32,
+             signature({"pe, dev, *, num_tasks=32", ContextOptions::keywords}).c_str());
+    add_methods(type, methods);
+    return type;
+  }
+
+ private:
+  static std::shared_ptr<Library> create(const pybind11::object& device, std::uint32_t num_tasks) {
+    auto library = Library::create(to_device(device).get());
+    ((*library).*set_conf)(TaskObject::on_complete, TaskObject::on_complete, num_tasks);
+    return library;
+  }
+  Slot& new_slot() {
+    auto& library = static_cast<Library&>(context());
+    Slot* slot = nullptr;
+    const Status status = allocate_slot([&] { return take(library, slot); });
+    if (status != Status::success) refuse_task(status, 0, task_traits.name);
+    return *slot;
+  }
+};
+
+}  // namespace pydoca::bindings
