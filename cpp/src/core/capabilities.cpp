@@ -53,10 +53,6 @@ constexpr std::array<Capability, 17> known{{
      [](const DeviceInfo& i) {
        return support_of(i, i.capabilities().dma.has_value(), &Refusals::dma, "it has no DMA engine");
      }},
-    {"sha",
-     [](const DeviceInfo& i) {
-       return support_of(i, i.capabilities().sha.has_value(), &Refusals::sha, "it has no SHA engine");
-     }},
     {"comch_server",
      [](const DeviceInfo& i) {
        return has_comch<&ComchCapabilities::server>(i, &Refusals::comch_server, "it takes no comch clients");
@@ -64,6 +60,10 @@ constexpr std::array<Capability, 17> known{{
     {"comch_client",
      [](const DeviceInfo& i) {
        return has_comch<&ComchCapabilities::client>(i, &Refusals::comch_client, "it connects to no comch servers");
+     }},
+    {"sha",
+     [](const DeviceInfo& i) {
+       return support_of(i, i.capabilities().sha.has_value(), &Refusals::sha, "it has no SHA engine");
      }},
     {"mmap_export_pci",
      [](const DeviceInfo& i) {

@@ -12,9 +12,9 @@ from pydoca._core.types import Access, PciFuncType, RepFilter, Side
 
 _Capability: TypeAlias = Literal[
     "dma",
-    "sha",
     "comch_server",
     "comch_client",
+    "sha",
     "mmap_export_pci",
     "mmap_create_from_export_pci",
     "mmap_export_rdma",

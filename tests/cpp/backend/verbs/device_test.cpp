@@ -1,5 +1,6 @@
-#include "pydoca/backend/channel.hpp"
 #include "pydoca/backend/device.hpp"
+
+#include "pydoca/backend/channel.hpp"
 #include "pydoca/capabilities.hpp"
 
 #include "backend/verbs/verbs_subject.hpp"
