@@ -1,6 +1,7 @@
 """Digests by the SHA engine of a simulated BlueField-2, beside hashlib's."""
 
 import asyncio
+import contextlib
 import gc
 import hashlib
 import random
@@ -215,8 +216,10 @@ def test_tasks_in_flight_fail_when_the_device_is_removed(sha_rig):
     tasks = [sha_rig.sha.hash(message, sha_rig.target()[0]) for _ in range(16)]
     sim.remove_device("p0")
     try:
-        with pytest.raises((pydoca.DriverError, pydoca.ShutdownError, ExceptionGroup)):
-            sha_rig.pe.run_until(tasks, 20)
+        for task in tasks:
+            with contextlib.suppress(pydoca.DocaError):
+                task.wait(20)
+        with pytest.raises((pydoca.DriverError, pydoca.ShutdownError)):
             tasks[-1].result()
     finally:
         sim.restore_device("p0")

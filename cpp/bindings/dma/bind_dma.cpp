@@ -20,9 +20,10 @@ using DmaObject = DataContextObject<Dma, DmaMemcpyTask, dma_memcpy, &Dma::set_me
 std::span<PyMethodDef> dma_methods() {
   static std::array methods{raw_method(
       "memcpy", &task_method<dma_memcpy, &DmaObject::make<DmaTaskObject>>,
-      "memcpy($self, /, src, dst, *, user_data=None, submit=True)\n--\n\nTakes a task, and submits it unless submit is "
-      "false. Raises NoMemoryError when all num_tasks are taken,\nBadStateError unless the context runs, "
-      "InvalidValueError for bufs that cannot be copied, AgainError when the queue is full\n(doca_dma_task_memcpy).")};
+      "memcpy($self, /, src, dst, *, user_data=None, submit=True)\n--\n\n"
+      "Allocates a task that copies src to dst, and submits it unless submit is false. Raises NoMemoryError\n"
+      "when all num_tasks are allocated, BadStateError unless the context runs, InvalidValueError for bufs\n"
+      "that cannot be copied, AgainError when the queue is full (doca_dma_task_memcpy).")};
   return methods;
 }
 
