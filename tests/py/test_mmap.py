@@ -191,9 +191,9 @@ def test_refused_memory_is_let_go(p0):
         (bytearray(), INVALID, "length 0"),
         (np.arange(8)[::2], INVALID, "ascontiguousarray"),
         (np.asfortranarray(np.ones((2, 3))), INVALID, "contiguous"),
-        ([1, 2], TypeError, "buffer protocol.*'list' has not"),
-        ("text", TypeError, "'str' has not"),
-        (7, TypeError, "'int' has not"),
+        ([1, 2], TypeError, "buffer protocol.*'list' does not"),
+        ("text", TypeError, "'str' does not"),
+        (7, TypeError, "'int' does not"),
     ],
 )
 def test_memory_that_cannot_be_mapped(p0, memory, error, says):

@@ -611,7 +611,7 @@ def test_a_wait_without_an_await_can_be_cancelled(running):
     with pytest.raises(pydoca.ShutdownError, match="cancelled"):
         task.wait(ENOUGH)
     for other in (task, running.ctx.get()):
-        with pytest.raises(pydoca.BadStateError, match="no wait in flight"):
+        with pytest.raises(pydoca.BadStateError, match="not a wait in flight"):
             other.cancel()
     assert running.ctx.num_inflight_tasks <= 1
 

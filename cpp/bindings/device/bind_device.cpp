@@ -147,6 +147,23 @@ void bind_device_methods(py::classh<DeviceObject>& type) {
           "The side of the PCIe link on which the function is: HOST or DPU.");
 }
 
+void bind_device_classes(py::module_& module) {
+  py::classh<DeviceInfo> info(
+      module, "DeviceInfo",
+      "A function at the time of its enumeration. The object does not change when the function changes or\n"
+      "disappears.");
+  bind_device_properties(info);
+  bind_absent_properties(info);
+  bind_device_info(info);
+  py::classh<DeviceObject> device(
+      module, "Device",
+      "A local function that was opened. Two openings of one function give two objects that are equal;\n"
+      "close each of them.");
+  bind_device_life(device);
+  bind_scope(device);
+  bind_device_methods(device);
+}
+
 }  // namespace
 
 DeviceObject::~DeviceObject() {
@@ -171,20 +188,7 @@ void DeviceObject::close() {
 }
 
 void bind_device(py::module_& module) {
-  py::classh<DeviceInfo> info(
-      module, "DeviceInfo",
-      "A function at the time of its enumeration. The object does not change when the function changes or\n"
-      "disappears.");
-  bind_device_properties(info);
-  bind_absent_properties(info);
-  bind_device_info(info);
-  py::classh<DeviceObject> device(
-      module, "Device",
-      "A local function that was opened. Two openings of one function give two objects that are equal;\n"
-      "close each of them.");
-  bind_device_life(device);
-  bind_scope(device);
-  bind_device_methods(device);
+  bind_device_classes(module);
   py::list names;
   for (const Capability& capability : capabilities()) names.append(std::string(capability.name));
   module.attr("CAPABILITIES") = py::tuple(names);

@@ -59,7 +59,7 @@ void bind_operands(py::classh<RdmaTaskObject, LibraryTaskObject>& type) {
       "other tasks, and once the task is freed. Setting it raises InUseError in flight.");
   const auto number = [&](Operand operand, auto which, const char* doc) {
     type.def_property(
-        name_of(operand).data(), [which](const RdmaTaskObject& self) { return self.operands().*which; },
+        std::string(name_of(operand)).c_str(), [which](const RdmaTaskObject& self) { return self.operands().*which; },
         [operand](RdmaTaskObject& self, const py::object& value) { self.set_number(operand, value); }, doc);
   };
   number(Operand::cmp_data, &Operands::compare, "The value that atomic_cmp_swp compares with.");

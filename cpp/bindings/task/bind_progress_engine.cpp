@@ -160,7 +160,7 @@ void bind_notification(Class& type) {
            "The descriptor for select, epoll and event loops: readable once it is armed and something is\n"
            "pending.")
       .def_property_readonly("notification_handle", handle,
-                             "The same descriptor as fileno() (doca_pe_get_notification_handle).")
+                             "The descriptor that fileno() gives (doca_pe_get_notification_handle).")
       .def("request_notification", request, "Arms the handle. When something is pending, it is readable at once.")
       .def("clear_notification", clear, "Disarms the handle and makes it unreadable.")
       .def_property(

@@ -76,7 +76,7 @@ class LibraryTaskObject : public TaskObject {
 template <class TaskClass, class Object, class Prepared, class NewSlot>
 pybind11::object make_task(pybind11::handle context, std::size_t kind, Prepared&& operands, pybind11::handle user_data,
                            bool submit, const NewSlot& new_slot) {
-  Object& self = object_of<Object>(context.ptr());
+  auto& self = object_of<Object>(context.ptr());
   self.engine().require_thread("make a task");
   pybind11::object object = self.take_spare(context, kind);
   if (!object) [[unlikely]] {

@@ -123,7 +123,7 @@ class DataContext : public QueueContext<Noun> {
 
  private:
   Status begin() override {
-    if (this->template open_pools<TaskClass>(static_cast<typename TaskClass::Library&>(*this)) == 0) {
+    if (this->template open_pools<TaskClass>(static_cast<TaskClass::Library&>(*this)) == 0) {
       throw Error(Status::invalid_value, concat("start ", this->kind(), ": nothing is configured; give the ",
                                                 task_name_, " task's conf (set_", task_name_, "_conf)"));
     }

@@ -46,6 +46,29 @@ Refusals refusals_of(Side side, const Profile& profile) {
   return refusals;
 }
 
+ShaCapabilities sha_capabilities() {
+  return {.sha1 = true,
+          .sha256 = true,
+          .sha512 = true,
+          .max_src_buf_size = (std::uint64_t{1} << 31) - 1,
+          .max_list_buf_num_elem = 128,
+          .max_num_tasks = 65536};
+}
+
+RdmaCapabilities rdma_capabilities() {
+  return {.max_send_queue_size = 32768,
+          .max_recv_queue_size = 32768,
+          .max_send_buf_list_len = 32,
+          .max_recv_buf_list_len = 32,
+          .max_message_size = std::uint32_t{1} << 30,
+          .max_num_connections = 1024,
+          .max_mtu = MtuSize::bytes_4096,
+          .gids = {Gid{}},
+          .no_opcode = {},
+          .no_connection_manager = {},
+          .no_dynamically_connected = "the simulator connects by RC only"};
+}
+
 }  // namespace
 
 std::vector<std::string_view> profiles() {
@@ -62,12 +85,7 @@ Capabilities profile_capabilities(std::string_view name, Side side) {
   Capabilities capabilities;
   capabilities.dma = {.max_buf_size = std::uint64_t{2} << 20, .max_buf_list_len = 64, .max_num_tasks = 65536};
   if (profile.sha && no_digests().empty()) {
-    capabilities.sha = {.sha1 = true,
-                        .sha256 = true,
-                        .sha512 = true,
-                        .max_src_buf_size = (std::uint64_t{1} << 31) - 1,
-                        .max_list_buf_num_elem = 128,
-                        .max_num_tasks = 65536};
+    capabilities.sha = sha_capabilities();
   }
   capabilities.comch = {.server = dpu,
                         .client = !dpu,
@@ -86,17 +104,7 @@ Capabilities profile_capabilities(std::string_view name, Side side) {
                              .async_wait = profile.async_wait,
                              .max_num_tasks = 65536};
   capabilities.mmap_export_rdma = true;
-  capabilities.rdma = RdmaCapabilities{.max_send_queue_size = 32768,
-                                       .max_recv_queue_size = 32768,
-                                       .max_send_buf_list_len = 32,
-                                       .max_recv_buf_list_len = 32,
-                                       .max_message_size = std::uint32_t{1} << 30,
-                                       .max_num_connections = 1024,
-                                       .max_mtu = MtuSize::bytes_4096,
-                                       .gids = {Gid{}},
-                                       .no_opcode = {},
-                                       .no_connection_manager = {},
-                                       .no_dynamically_connected = "the simulator connects by RC only"};
+  capabilities.rdma = rdma_capabilities();
   capabilities.refusals = refusals_of(side, profile);
   return capabilities;
 }
