@@ -24,7 +24,7 @@ using Record = py::detail::function_record;
 /// Without self.
 constexpr std::size_t max_parameters = 40;
 
-/// A function of pybind11, with the attributes that Python reads from a function. Lives as long as the program.
+/// A function of pybind11, with the attributes that Python reads from a function.
 struct Method {
   PyObject ob_base;
   vectorcallfunc vectorcall;
@@ -75,6 +75,16 @@ PyObject* bind(PyObject* self, PyObject* instance, PyObject* /*type*/) {
   return instance == nullptr || method_of(self).num_bound == 0 ? Py_NewRef(self) : PyMethod_New(self, instance);
 }
 
+void dealloc_method(PyObject* self) {
+  auto& method = *reinterpret_cast<Method*>(self);
+  for (PyObject* const object : {method.function, method.name, method.qualified_name, method.module_name,
+                                 method.signature, method.doc, method.called}) {
+    Py_XDECREF(object);
+  }
+  delete method.names;
+  Py_TYPE(self)->tp_free(self);
+}
+
 PyObject* represent(PyObject* self) {
   const Method& method = method_of(self);
   return PyUnicode_FromFormat("<function %U.%U>", method.module_name, method.qualified_name);
@@ -101,6 +111,7 @@ PyTypeObject make_type() {
   // With this flag, a call through an instance creates no bound method.
   type.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR |
                   Py_TPFLAGS_DISALLOW_INSTANTIATION;
+  type.tp_dealloc = &dealloc_method;
   type.tp_call = &PyVectorcall_Call;
   type.tp_descr_get = &bind;
   type.tp_repr = &represent;
@@ -212,32 +223,36 @@ void add_parameters(Method& method, const Signature& signature) {
 
 PyObject* text(const std::string& text) { return py::str(text).release().ptr(); }
 
+/// All of its members are null or 0.
+py::object new_method() {
+  Method* const method = PyObject_New(Method, method_type());
+  if (method == nullptr) throw py::error_already_set();
+  const PyObject base = method->ob_base;
+  *method = Method{};
+  method->ob_base = base;
+  return py::reinterpret_steal<py::object>(&method->ob_base);
+}
+
 /// Null unless function is one of pybind11's.
 py::object present(PyObject* function, const std::string& owner, const std::string& module_name) {
   const Record* const record = PyCFunction_Check(function) != 0 && PyCFunction_GET_SELF(function) != nullptr
                                    ? py::detail::function_record_ptr_from_PyObject(PyCFunction_GET_SELF(function))
                                    : nullptr;
   if (record == nullptr) return {};
-  Method* const method = PyObject_New(Method, method_type());
-  if (method == nullptr) throw py::error_already_set();
-  auto object = py::reinterpret_steal<py::object>(&method->ob_base);
   const Signature signature = signature_of(*record);
   const std::string name = record->name;
-  const std::string called = name == "__init__" ? owner.substr(0, owner.size() - 1) : name;
-  *method = {method->ob_base,
-             &call,
-             Py_NewRef(function),
-             text(name),
-             text(owner + name),
-             text(module_name),
-             text(signature.text),
-             text(signature.doc),
-             text(called),
-             nullptr,
-             0,
-             0,
-             record->is_method ? 1U : 0U};
-  add_parameters(*method, signature);
+  py::object object = new_method();
+  Method& method = *reinterpret_cast<Method*>(object.ptr());
+  method.vectorcall = &call;
+  method.function = Py_NewRef(function);
+  method.name = text(name);
+  method.qualified_name = text(owner + name);
+  method.module_name = text(module_name);
+  method.signature = text(signature.text);
+  method.doc = text(signature.doc);
+  method.called = text(name == "__init__" ? owner.substr(0, owner.size() - 1) : name);
+  method.num_bound = record->is_method ? 1 : 0;
+  add_parameters(method, signature);
   return object;
 }
 
