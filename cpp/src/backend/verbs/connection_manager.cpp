@@ -156,6 +156,7 @@ bool ConnectionManager::expire(backend::RdmaEvent& event) noexcept {
     late->link().deadline = Clock::time_point::max();
     event.kind = backend::RdmaEvent::Kind::failed;
     event.status = Status::time_out;
+    event.queue_pair = late;
     event.private_data_len = 0;
   }
   set_timer();
@@ -190,6 +191,8 @@ bool ConnectionManager::next_message(backend::RdmaEvent& event) noexcept {
       // Only the steps that set a connection up throw.
       event.kind = backend::RdmaEvent::Kind::failed;
       event.status = Status::connection_aborted;
+      event.queue_pair = static_cast<QueuePair*>(raw->id->context);
+      is_event = event.queue_pair != nullptr && raw->event != RDMA_CM_EVENT_CONNECT_REQUEST;
     }
     cm_library().ack_cm_event(raw);
     if (is_event) {
@@ -218,6 +221,7 @@ bool ConnectionManager::handle(const rdma_cm_event& raw, backend::RdmaEvent& eve
   if (pair == nullptr || pair->is_closed()) {
     return false;
   }
+  event.queue_pair = pair;
   return advance(raw, *pair, event);
 }
 
@@ -237,6 +241,7 @@ bool ConnectionManager::take_request(const rdma_cm_event& raw, backend::RdmaEven
   take_private_data(raw.param.conn, event);
   link.id = std::move(id);
   event.kind = backend::RdmaEvent::Kind::request;
+  event.queue_pair = pair.get();
   event.incoming = std::move(pair);
   return true;
 }
