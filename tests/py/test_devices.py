@@ -91,7 +91,7 @@ def test_a_device_is_selected_by_its_info(p0):
         ("p0", {"side": "hots"}, pydoca.InvalidValueError, "side 'hots' .* did you mean 'host'"),
         ("p0", {"side": 7.5}, TypeError, "side must be"),
         (lambda info: False, {}, pydoca.NotFoundError, "no device fits"),
-        (None, {"capability": "representors", "side": "host"}, pydoca.NotFoundError, "required capability is representors"),
+        (None, {"capability": "representors", "side": "host"}, pydoca.NotFoundError, "capability is representors"),
         (3, {}, TypeError, "not by int"),
         ("\ud800", {}, ValueError, "surrogates"),
         ("p\0", {}, pydoca.NotFoundError, r'"p\\0"; there are: pf0'),

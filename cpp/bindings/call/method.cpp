@@ -194,7 +194,7 @@ std::string text_of(const Signature& signature, const Record& record) {
   for (std::size_t i = 0; i < signature.parameters.size(); ++i) {
     if (i == signature.num_positional) add("*");
     const auto& [name, value] = signature.parameters[i];
-    add(value.empty() ? name : name + "=" + value);
+    add(value.empty() ? name : std::string(name).append("=").append(value));
   }
   if (record.has_args) add("*args");
   if (record.has_kwargs && !signature.is_complete) add("**kwargs");
@@ -263,7 +263,7 @@ PyObject* function_of(PyObject* attribute) {
 void present_class(py::handle type) {
   const auto attributes = py::reinterpret_borrow<py::dict>(reinterpret_cast<PyTypeObject*>(type.ptr())->tp_dict);
   const std::string owner = type.attr("__qualname__").cast<std::string>() + ".";
-  const std::string module_name = type.attr("__module__").cast<std::string>();
+  const auto module_name = type.attr("__module__").cast<std::string>();
   for (const auto& [name, attribute] : py::dict(attributes.attr("copy")())) {
     if (name.cast<std::string>().starts_with("_pybind11")) continue;
     const bool is_static = Py_TYPE(attribute.ptr()) == &PyStaticMethod_Type;
@@ -280,7 +280,7 @@ void present_class(py::handle type) {
 
 void present_methods(py::module_& module) {
   const auto attributes = py::reinterpret_borrow<py::dict>(module.attr("__dict__"));
-  const std::string module_name = module.attr("__name__").cast<std::string>();
+  const auto module_name = module.attr("__name__").cast<std::string>();
   for (const auto& [name, value] : py::dict(attributes.attr("copy")())) {
     if (PyType_Check(value.ptr()) != 0) {
       present_class(value);

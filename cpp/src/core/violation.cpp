@@ -18,6 +18,8 @@ Limit broken(Violation* why, const Violation& violation) noexcept {
   return violation.limit;
 }
 
+// One sentence for each limit.
+// NOLINTNEXTLINE(readability-function-size)
 std::string explain(const Violation& violation, const DeviceInfo& device) {
   const auto& [limit, operand, setting, value, allowed] = violation;
   switch (limit) {
