@@ -96,7 +96,7 @@ def fabric() -> str:
 
 
 def remove_device(device: str | _Named) -> None:
-    """Removes a function, in this process: it is no longer enumerated, and operations of open devices fail.
+    """Removes a function from this process: enumerations omit it, and operations of devices that are open fail.
 
     device: its name, its PCI address (SFs have only a name), a Device or a DeviceInfo. Raises NotFoundError when there
     is none.

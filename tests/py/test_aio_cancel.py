@@ -44,16 +44,21 @@ def test_a_completion_wins_over_a_cancel(run, rig):
     run(main())
 
 
+async def cancel_as_it_completes(rig, task):
+    """Awaits a held task. Its completion comes between the request to cancel the await and the CancelledError."""
+    waiting = asyncio.ensure_future(task)
+    await rig.turns()
+    waiting.cancel()
+    rig.release()
+    rig.pe.drain()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+
+
 def test_a_completion_between_the_request_and_its_delivery(run, rig):
     async def main():
         task = rig.held()
-        waiting = asyncio.ensure_future(task)
-        await rig.turns()
-        waiting.cancel()
-        rig.release()
-        rig.pe.drain()
-        with pytest.raises(asyncio.CancelledError):
-            await waiting
+        await cancel_as_it_completes(rig, task)
         assert task.result() is None
 
     run(main())
@@ -277,13 +282,7 @@ def test_a_cancelled_await_gives_its_slot_back_also_when_the_completion_came_fir
 
     async def main():
         task = rig.held()
-        waiting = asyncio.ensure_future(task)
-        await rig.turns()
-        waiting.cancel()
-        rig.release()
-        rig.pe.drain()
-        with pytest.raises(asyncio.CancelledError):
-            await waiting
+        await cancel_as_it_completes(rig, task)
         await rig.copy()
         assert task.result() is None
 

@@ -417,7 +417,7 @@ class TestFreeCallback:
         memory = bytearray(8)
 
         def freed(given):
-            given.append(1)  # its buffer is no longer held
+            given.append(1)  # raises BufferError while a view of it exists
             calls.append(given)
 
         mmap = p0.mmap(memory, free_callback=freed)

@@ -147,6 +147,8 @@ def test_operands_can_be_looked_at_and_changed(sha_rig):
     task.wait(5)
     assert dst.data_len == 64
     assert "sha hash of 3 bytes" in repr(task)
+    task.free()
+    assert (task.src, task.dst, task.algorithm) == (None, None, "sha512")
 
 
 @pytest.mark.parametrize(

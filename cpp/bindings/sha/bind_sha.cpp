@@ -31,10 +31,10 @@ using ShaObject = DataContextObject<Sha, ShaHashTask, sha_hash, &Sha::set_hash_c
 std::span<PyMethodDef> sha_methods() {
   static std::array methods{raw_method(
       "hash", &task_method<sha_hash, &ShaObject::make<ShaTaskObject>>,
-      "hash($self, /, src, dst, algorithm='sha256', *, user_data=None, submit=True)\n--\n\nTakes a task, and submits "
-      "it "
-      "unless submit is false. Raises NoMemoryError when all num_tasks are taken,\nBadStateError unless the context "
-      "runs, InvalidValueError for what cannot be hashed, AgainError when the queue is full\n(doca_sha_task_hash).")};
+      "hash($self, /, src, dst, algorithm='sha256', *, user_data=None, submit=True)\n--\n\n"
+      "Allocates a task that appends the digest of src to dst, and submits it unless submit is false. Raises\n"
+      "NoMemoryError when all num_tasks are allocated, BadStateError unless the context runs, InvalidValueError\n"
+      "for bufs or an algorithm that the device refuses, AgainError when the queue is full (doca_sha_task_hash).")};
   return methods;
 }
 

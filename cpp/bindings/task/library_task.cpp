@@ -84,7 +84,12 @@ void LibraryTaskObject::set_operands() {
 }
 
 void LibraryTaskObject::forget_operands() noexcept {
-  const Operands dropped = std::exchange(operands_, Operands{.connection = operands_.connection});
+  // Numbers refer to nothing, and stay readable.
+  Operands kept{.connection = operands_.connection,
+                .compare = operands_.compare,
+                .number = operands_.number,
+                .immediate = operands_.immediate};
+  const Operands dropped = std::exchange(operands_, std::move(kept));
 }
 
 std::string LibraryTaskObject::describe() const {

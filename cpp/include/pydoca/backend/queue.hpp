@@ -32,7 +32,7 @@ struct DataOperation : Operation {
 /// Copies src to dst.
 struct CopyOperation : DataOperation {};
 
-/// Writes the digest of src, which may be empty, to dst, which is no list.
+/// Appends the digest of src to dst. src may be empty; dst must be a single segment, not a list.
 struct HashOperation : DataOperation {
   ShaAlgorithm algorithm{};
 };
