@@ -247,9 +247,6 @@ KNOWN_CIRCLES = [  # in cpp, without suffix: what remains to be untied; a new on
     },
     {"bindings/rdma/rdma_connection_object", "bindings/rdma/rdma_object", "bindings/rdma/rdma_task_object"},
     {"bindings/comch/connection_object", "bindings/comch/endpoint_object", "bindings/comch/send_task_object"},
-    {"src/library/comch/comch_connection", "src/library/comch/comch_endpoint"},
-    {"src/library/rdma/rdma", "src/library/rdma/rdma_connection", "src/library/rdma/rdma_task"},
-    {"src/library/sync_event/sync_event", "src/library/sync_event/sync_event_context"},
 ]
 
 

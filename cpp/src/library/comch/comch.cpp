@@ -1,12 +1,11 @@
 #include "pydoca/comch.hpp"
 
-#include "pydoca/log.hpp"
-
+#include "core/task_pool.hpp"
 #include "detail/concat.hpp"
-#include "library/comch/comch_endpoint.hpp"
+#include "library/comch/comch_connection.hpp"
+#include "library/comch/comch_connection_owner.hpp"
 
 #include <algorithm>
-#include <exception>
 
 namespace pydoca::comch {
 
@@ -92,8 +91,8 @@ std::uint32_t Endpoint::max_recv_queue_size(const DeviceInfo& info) { return cap
 std::uint32_t Endpoint::max_clients(const DeviceInfo& info) { return capabilities(info).max_clients; }
 std::uint32_t Endpoint::max_send_tasks(const DeviceInfo& info) { return capabilities(info).max_send_tasks; }
 
-library::ConnectionOwner::ConnectionOwner(comch::Endpoint& endpoint, backend::Notifier& notifier, std::string_view name)
-    : endpoint_(endpoint), name_(checked_name(endpoint.device()->info(), name)), notifier_(notifier) {
+library::ConnectionOwner::ConnectionOwner(comch::Endpoint& endpoint, std::string_view name)
+    : endpoint_(endpoint), name_(checked_name(endpoint.device()->info(), name)) {
   endpoint.own_ = this;
   const ComchCapabilities& limits = capabilities(endpoint.device()->info());
   options_ = {.max_msg_size = limits.max_msg_size,
@@ -157,18 +156,6 @@ void library::ConnectionOwner::require_settings(bool has_tasks) const {
   };
   require(has_tasks, "the send task's configuration", "call set_send_conf");
   require(message_received_ != nullptr, "the message callback", "call set_message_received");
-}
-
-std::shared_ptr<library::Connection> library::ConnectionOwner::connect(
-    std::unique_ptr<backend::Channel> channel) noexcept {
-  try {
-    auto connection = std::make_shared<Connection>(*this, std::move(channel));
-    connection->open();
-    return connection;
-  } catch (const std::exception& error) {
-    log::engine(log::Level::error, endpoint_.kind(), error.what());
-    return nullptr;
-  }
 }
 
 }  // namespace pydoca::comch

@@ -91,7 +91,7 @@ bool library::Client::poll_peers(bool& more) noexcept {
     return false;
   }
   unwatch_dialer();
-  connection_ = connect(std::move(channel));
+  connection_ = Connection::create(*this, std::move(channel));
   if (connection_ == nullptr) {
     fail(Status::no_memory);
   }

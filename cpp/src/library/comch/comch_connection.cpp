@@ -1,11 +1,13 @@
 #include "library/comch/comch_connection.hpp"
 
 #include "pydoca/backend/device.hpp"
+#include "pydoca/log.hpp"
 #include "pydoca/progress_engine.hpp"
 
 #include "detail/concat.hpp"
-#include "library/comch/comch_endpoint.hpp"
+#include "library/comch/comch_connection_owner.hpp"
 
+#include <exception>
 #include <poll.h>
 #include <sys/epoll.h>
 #include <utility>
@@ -19,6 +21,18 @@ library::Connection::~Connection() { end(phase_); }
 
 Server* Connection::server() const noexcept { return dynamic_cast<Server*>(endpoint_); }
 Client* Connection::client() const noexcept { return dynamic_cast<Client*>(endpoint_); }
+
+std::shared_ptr<library::Connection> library::Connection::create(ConnectionOwner& owner,
+                                                                 std::unique_ptr<backend::Channel> channel) noexcept {
+  try {
+    auto connection = std::make_shared<Connection>(owner, std::move(channel));
+    connection->open();
+    return connection;
+  } catch (const std::exception& error) {
+    log::engine(log::Level::error, owner.endpoint_.kind(), error.what());
+    return nullptr;
+  }
+}
 
 void library::Connection::open() {
   ProgressEngine& engine = *endpoint_->progress_engine();

@@ -54,9 +54,9 @@ class Connection final : private detail::ReadyNode, public comch::Connection {
 
   Connection(ConnectionOwner& owner, std::unique_ptr<backend::Channel> channel);
   ~Connection() override;
+  /// Makes one that has joined its engine. Null, with a message in the log, when it cannot be had.
+  static std::shared_ptr<Connection> create(ConnectionOwner& owner, std::unique_ptr<backend::Channel> channel) noexcept;
 
-  /// Joins the engine. Throws operating_system.
-  void open();
   /// To closing; tasks that wait complete with status.
   void begin_close(Status status) noexcept;
   /// Releases everything, reporting nothing.
@@ -70,6 +70,8 @@ class Connection final : private detail::ReadyNode, public comch::Connection {
   Counters snapshot_;
 
  private:
+  /// Joins the engine. Throws operating_system.
+  void open();
   bool progress_one(bool& more) noexcept override;
   bool establish(bool& more) noexcept;
   bool receive_one() noexcept;

@@ -153,7 +153,7 @@ bool library::Server::poll_peers(bool& more) noexcept {
     log::engine(log::Level::warning, kind(), [&] {
       return concat("\"", name(), "\" refused a client: it has ", connections_.size(), ", as many as it takes");
     });
-  } else if (auto connection = connect(std::move(channel))) {
+  } else if (auto connection = Connection::create(*this, std::move(channel))) {
     connections_.push_back(std::move(connection));
   }
   return true;

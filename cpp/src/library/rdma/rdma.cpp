@@ -20,10 +20,18 @@ namespace {
 
 using detail::concat;
 
+/// A busy context checks for connection events once in this many completions.
+constexpr std::uint32_t completions_between_events = 64;
+
+/// What the device did wrong, or was asked to; not what a peer did, nor what follows from another task's failure.
+bool is_fatal(RdmaTaskKind kind, Status status) noexcept {
+  return status == Status::driver ||
+         (kind != RdmaTaskKind::receive && status != Status::shutdown && status != Status::connection_reset);
+}
+
 }  // namespace
 
-library::Rdma::Rdma(std::shared_ptr<Device> device)
-    : QueueContext(std::move(device), std::size_t{num_rdma_task_kinds}) {
+library::Rdma::Rdma(std::shared_ptr<Device> device) : RdmaOwner(std::move(device), std::size_t{num_rdma_task_kinds}) {
   static_cast<void>(max_message_size(this->device()->info()));  // throws without RDMA
   options_.gid_index = this->device()->info().capabilities().rdma->default_gid_index;
 }
@@ -98,37 +106,12 @@ void library::Rdma::end() noexcept {
   close_queue();
 }
 
-void library::Rdma::require_thread(std::string_view what) const {
-  if (progress_engine()->check_thread() != Status::success) {
-    throw Error(progress_engine()->check_thread(), concat(what, ": ", progress_engine()->describe_thread()));
-  }
-}
-
-void library::Rdma::require_running(std::string_view what) const {
-  if (state() != ContextState::running) {
-    throw Error(Status::bad_state, concat(what, ": the rdma context does not run; start it"));
-  }
-  require_thread(what);
-}
-
-void library::Rdma::require_room(std::string_view what) const {
-  require_running(what);
-  if (connections_.size() >= options_.max_num_connections) {
-    throw Error(Status::full, concat(what, ": the context has ", connections_.size(),
-                                     ", as many as it takes: end one, or configure more (max_num_connections)"));
-  }
-}
-
 std::shared_ptr<library::RdmaConnection> library::Rdma::add(std::unique_ptr<backend::QueuePair> queue_pair,
                                                             pydoca::RdmaConnection::State state) {
   auto connection = std::make_shared<RdmaConnection>(*this, next_id_, std::move(queue_pair), state);
   connections_.push_back(connection);  // there is room: see begin()
   ++next_id_;
   return connection;
-}
-
-void library::Rdma::erase(pydoca::RdmaConnection& connection) noexcept {
-  std::erase_if(connections_, [&](const auto& held) { return held.get() == &connection; });
 }
 
 std::shared_ptr<RdmaConnection> Rdma::export_connection() {
@@ -208,30 +191,46 @@ const std::vector<std::shared_ptr<RdmaConnection>>& Rdma::connections() const no
   return library::of(*this).connections_;
 }
 
-Status library::Rdma::allocate(RdmaTaskKind kind, pydoca::RdmaConnection* connection, std::uint64_t user_data,
-                               pydoca::RdmaTask*& task) noexcept {
-  if (state() != ContextState::running) {
-    return Status::bad_state;
+inline bool library::Rdma::complete_one(bool& more) noexcept {
+  backend::Operation* const operation = queue()->poll(more);
+  if (operation == nullptr) {
+    return false;
   }
-  if (connection != nullptr && (connection->rdma() != this || !connection->is_connected())) {
-    return connection->rdma() != nullptr && connection->rdma() != this ? Status::invalid_value : Status::not_connected;
+  ++completed_since_event_;
+  if (reports_due_) [[unlikely]] {
+    more = true;  // it notified once, and would wait for the next notification
   }
-  const Status status = take(static_cast<std::size_t>(kind), user_data, task);
-  if (status == Status::success && connection != nullptr) [[likely]] {
-    of(*task).connection_ = connection->shared_from_this();
+  auto& task = static_cast<RdmaTask&>(static_cast<backend::RdmaOperation&>(*operation));
+  const Status status = operation->status;
+  const bool fatal = status != Status::success && is_fatal(task.kind(), status);
+  if (fatal && task.connection() != nullptr) [[unlikely]] {
+    of(*task.connection()).begin_close(status);  // before the context's stop closes it without a reason
   }
-  return status;
+  complete_as(task, status, fatal);
+  return true;
+}
+
+bool library::Rdma::poll_one(bool& more) noexcept {
+  stop_dozing();  // as polling disarms the queue
+  const bool event_due = completed_since_event_ >= completions_between_events;
+  return (event_due && deliver_event(more)) || complete_one(more) || deliver_event(more);
+}
+
+bool library::Rdma::progress_one(bool& more) noexcept {
+  if (is_live() && poll_one(more)) [[likely]] {
+    return true;
+  }
+  return finish_stopping(more);
+}
+
+Task& library::Rdma::task_of(backend::Operation& operation) const noexcept {
+  return static_cast<RdmaTask&>(static_cast<backend::RdmaOperation&>(operation));
 }
 
 bool library::Rdma::deliver_event(bool& more) noexcept {
   completed_since_event_ = 0;
   more = (reports_due_ && report_one()) || take_event();
   return more;
-}
-
-void library::Rdma::request_report() noexcept {
-  reports_due_ = true;
-  notify();
 }
 
 bool library::Rdma::report_one() noexcept {

@@ -3,45 +3,22 @@
 #include "pydoca/backend/rdma.hpp"
 #include "pydoca/rdma.hpp"
 
-#include "library/queue_context.hpp"
+#include "library/rdma/rdma_owner.hpp"
 
-#include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <string_view>
-#include <vector>
 
 namespace pydoca::library {
 
-class Rdma final : public detail::QueueContext<pydoca::Rdma> {
+class Rdma final : public RdmaOwner {
  public:
   explicit Rdma(std::shared_ptr<Device> device);
   ~Rdma() override;
 
-  backend::RdmaQueue& rdma_queue() const noexcept { return static_cast<backend::RdmaQueue&>(*queue()); }
-  /// Throws not_permitted in a thread that is not the engine's, naming what was attempted.
-  void require_thread(std::string_view what) const;
-  /// And bad_state unless running.
-  void require_running(std::string_view what) const;
-  /// And full at max_num_connections.
-  void require_room(std::string_view what) const;
   std::shared_ptr<RdmaConnection> add(std::unique_ptr<backend::QueuePair> queue_pair,
                                       pydoca::RdmaConnection::State state);
-  void erase(pydoca::RdmaConnection& connection) noexcept;
-  /// Has progress check for connections with something to report.
-  void request_report() noexcept;
   Status allocate(RdmaTaskKind kind, pydoca::RdmaConnection* connection, std::uint64_t user_data,
                   pydoca::RdmaTask*& task) noexcept;
-
-  backend::RdmaOptions options_;
-  std::uint32_t wanted_send_queue_size_ = 0;  ///< 0: as many as are configured
-  Access permissions_{};
-  ConnectionRequested requested_ = nullptr;
-  ConnectionChanged established_ = nullptr;
-  ConnectionChanged failed_ = nullptr;
-  ConnectionChanged disconnected_ = nullptr;
-  std::vector<std::shared_ptr<pydoca::RdmaConnection>> connections_;
-  std::vector<std::uint16_t> ports_;
 
  private:
   Status begin() override;
@@ -66,7 +43,6 @@ class Rdma final : public detail::QueueContext<pydoca::Rdma> {
   std::unique_ptr<backend::RdmaEvent> event_;  ///< the one being taken; too big for the stack of each poll
   std::uint32_t next_id_ = 1;
   std::uint32_t completed_since_event_ = 0;
-  bool reports_due_ = false;
   bool events_watched_ = false;
 };
 

@@ -1,7 +1,6 @@
 #include "library/rdma/rdma_connection.hpp"
 
 #include "detail/concat.hpp"
-#include "library/rdma/rdma.hpp"
 
 #include <utility>
 
@@ -18,13 +17,11 @@ constexpr std::string_view name_of(RdmaConnection::State state) noexcept {
 
 }  // namespace
 
-library::RdmaConnection::RdmaConnection(Rdma& rdma, std::uint32_t id, std::unique_ptr<backend::QueuePair> queue_pair,
-                                        State state)
+library::RdmaConnection::RdmaConnection(pydoca::Rdma& rdma, std::uint32_t id,
+                                        std::unique_ptr<backend::QueuePair> queue_pair, State state)
     : pydoca::RdmaConnection(rdma, id, state), queue_pair_(std::move(queue_pair)) {
   queue_pair_->owner = this;
 }
-
-library::Rdma& library::RdmaConnection::owner() const noexcept { return of(*rdma_); }
 
 void library::RdmaConnection::refuse(std::string_view what) const {
   throw Error(Status::bad_state, concat(what, " connection ", id(), ": it is ", name_of(state_)));
@@ -103,7 +100,7 @@ void library::RdmaConnection::begin_close(Status why) noexcept {
   failure_ = why;
   left_ = std::exchange(state_, State::closing);
   queue_pair_->disconnect();
-  request_report();
+  owner().request_report();
 }
 
 void library::RdmaConnection::end() noexcept {
@@ -111,7 +108,5 @@ void library::RdmaConnection::end() noexcept {
   state_ = State::closed;
   rdma_ = nullptr;
 }
-
-void library::RdmaConnection::request_report() noexcept { owner().request_report(); }
 
 }  // namespace pydoca

@@ -3,6 +3,8 @@
 #include "pydoca/backend/rdma.hpp"
 #include "pydoca/rdma.hpp"
 
+#include "library/rdma/rdma_owner.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -14,7 +16,7 @@ namespace pydoca::library {
 
 class RdmaConnection final : public pydoca::RdmaConnection {
  public:
-  RdmaConnection(Rdma& rdma, std::uint32_t id, std::unique_ptr<backend::QueuePair> queue_pair, State state);
+  RdmaConnection(pydoca::Rdma& rdma, std::uint32_t id, std::unique_ptr<backend::QueuePair> queue_pair, State state);
   ~RdmaConnection() { end(); }
 
   /// Throws bad_state: what was attempted, and the state that forbids it.
@@ -28,11 +30,11 @@ class RdmaConnection final : public pydoca::RdmaConnection {
   /// A task that was submitted on the connection has ended.
   void task_done() noexcept {
     if (--outstanding_ == 0 && state_ == State::closing) [[unlikely]] {
-      request_report();
+      owner().request_report();
     }
   }
   /// The context, unless the end was reported.
-  Rdma& owner() const noexcept;
+  RdmaOwner& owner() const noexcept { return owner_of(*rdma_); }
 
   using pydoca::RdmaConnection::failure_;
   using pydoca::RdmaConnection::rdma_;
@@ -44,9 +46,6 @@ class RdmaConnection final : public pydoca::RdmaConnection {
   std::vector<std::byte> details_;
   std::vector<std::byte> private_data_;
   std::optional<RdmaAddress> addr_;
-
- private:
-  void request_report() noexcept;
 };
 
 inline RdmaConnection& of(pydoca::RdmaConnection& connection) noexcept {

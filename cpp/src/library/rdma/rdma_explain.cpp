@@ -2,7 +2,6 @@
 #include "detail/concat.hpp"
 #include "library/memory_access.hpp"
 #include "library/operands.hpp"
-#include "library/rdma/rdma.hpp"
 #include "library/rdma/rdma_task.hpp"
 
 /// What is wrong with an RDMA task's operands, and why a task has failed.

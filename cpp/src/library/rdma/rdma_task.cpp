@@ -1,16 +1,11 @@
 #include "library/rdma/rdma_task.hpp"
 
-#include "core/task_pool.hpp"
 #include "core/violation.hpp"
-#include "library/operands.hpp"
-#include "library/rdma/rdma.hpp"
-#include "library/rdma/rdma_connection.hpp"
 #include "library/set_operand.hpp"
 #include "library/sync_event/sync_event.hpp"
 
 #include <cstddef>
 #include <cstdint>
-#include <utility>
 
 namespace pydoca {
 
@@ -23,27 +18,16 @@ static_assert(name_of(static_cast<RdmaTaskKind>(backend::RdmaOpcode::counter_add
                   "remote_net_sync_event_notify_add" &&
               backend::num_rdma_opcodes == num_rdma_task_kinds);  // a kind's number is its opcode's
 
-/// A busy context checks for connection events once in this many completions.
-constexpr std::uint32_t completions_between_events = 64;
-
-/// What the device did wrong, or was asked to; not what a peer did, nor what follows from another task's failure.
-bool is_fatal(RdmaTaskKind kind, Status status) noexcept {
-  return status == Status::driver ||
-         (kind != RdmaTaskKind::receive && status != Status::shutdown && status != Status::connection_reset);
-}
-
 constexpr bool is_of_event(RdmaTaskKind kind) noexcept { return kind >= RdmaTaskKind::remote_net_sync_event_get; }
 
 }  // namespace
 
 RdmaTask::RdmaTask(Rdma& rdma, detail::TaskPool& pool, RdmaTaskKind kind) noexcept : Task(rdma, pool), kind_(kind) {}
 
-library::RdmaTask::RdmaTask(Rdma& rdma, detail::TaskPool& pool, std::size_t kind) noexcept
+library::RdmaTask::RdmaTask(pydoca::Rdma& rdma, detail::TaskPool& pool, std::size_t kind) noexcept
     : pydoca::RdmaTask(rdma, pool, static_cast<RdmaTaskKind>(kind)), fills_(traits().fills != Operand::none) {
   opcode = static_cast<backend::RdmaOpcode>(kind);
 }
-
-library::Rdma& library::RdmaTask::rdma() const noexcept { return static_cast<Rdma&>(context()); }
 
 Buf* const* library::RdmaTask::place_of(Operand name) const noexcept {
   if (name == traits().remote) {
@@ -160,144 +144,10 @@ inline Status library::RdmaTask::hand_over(bool flush) noexcept {
   return status;
 }
 
-void library::RdmaTask::finish(Status status) noexcept {
-  Operands::take_back(there_);
-  if (fills_) {
-    const bool placed = kind() == RdmaTaskKind::receive && received_as == backend::ReceivedAs::write_with_imm;
-    Operands::take_back_filled(here_, status == Status::success && !placed ? length : 0);
-  } else {
-    Operands::take_back(here_);
-  }
-  if (kind() != RdmaTaskKind::receive) {
-    of(*connection_).task_done();
-  } else if (status == Status::success && queue_pair != nullptr) {
-    connection_ = static_cast<RdmaConnection*>(queue_pair->owner)->shared_from_this();
-  }
-}
-
 void library::RdmaTask::reset() noexcept {
   connection_.reset();
   event_.reset();
   here_ = there_ = nullptr;
-}
-
-// ---- Completion ----------------------------------------------------------------------------------------------------
-
-inline bool library::Rdma::complete_one(bool& more) noexcept {
-  backend::Operation* const operation = queue()->poll(more);
-  if (operation == nullptr) {
-    return false;
-  }
-  ++completed_since_event_;
-  if (reports_due_) [[unlikely]] {
-    more = true;  // it notified once, and would wait for the next notification
-  }
-  auto& task = static_cast<RdmaTask&>(static_cast<backend::RdmaOperation&>(*operation));
-  const Status status = operation->status;
-  const bool fatal = status != Status::success && is_fatal(task.kind(), status);
-  if (fatal && task.connection() != nullptr) [[unlikely]] {
-    of(*task.connection()).begin_close(status);  // before the context's stop closes it without a reason
-  }
-  complete_as(task, status, fatal);
-  return true;
-}
-
-bool library::Rdma::poll_one(bool& more) noexcept {
-  stop_dozing();  // as polling disarms the queue
-  const bool event_due = completed_since_event_ >= completions_between_events;
-  return (event_due && deliver_event(more)) || complete_one(more) || deliver_event(more);
-}
-
-bool library::Rdma::progress_one(bool& more) noexcept {
-  if (is_live() && poll_one(more)) [[likely]] {
-    return true;
-  }
-  return finish_stopping(more);
-}
-
-Task& library::Rdma::task_of(backend::Operation& operation) const noexcept {
-  return static_cast<RdmaTask&>(static_cast<backend::RdmaOperation&>(operation));
-}
-
-// ---- Allocation ----------------------------------------------------------------------------------------------------
-
-template <Operand name, class Value>
-inline void library::RdmaTask::give(const Value& value) noexcept {
-  if constexpr (name == Operand::event) {
-    event_ = value;
-  } else if constexpr (name == Operand::immediate_data) {
-    immediate = value;
-  } else if constexpr (name == Operand::cmp_data) {
-    compare = value;
-  } else if constexpr (name == Operand::swap_data || name == Operand::add_data) {
-    operand = value;
-  } else {
-    (name == traits().remote ? there_ : here_) = value;
-  }
-}
-
-namespace {
-
-/// A task of the kind with its operands, which are given in the order of the table.
-template <RdmaTaskKind kind, class... Operands>
-Status allocate(Rdma& rdma, RdmaConnection* connection, std::uint64_t user_data, RdmaTask*& task,
-                const Operands&... operands) noexcept {
-  constexpr const TaskTraits& traits = traits_of(kind);
-  static_assert(traits.num_operands() == sizeof...(operands));
-  const Status status = library::of(rdma).allocate(kind, connection, user_data, task);
-  if (status == Status::success) {
-    [&]<std::size_t... i>(std::index_sequence<i...>) {
-      (library::of(*task).give<traits.operands[i]>(operands), ...);
-    }(std::index_sequence_for<Operands...>());
-  }
-  return status;
-}
-
-}  // namespace
-
-Status Rdma::receive(Buf* dst, std::uint64_t user_data, RdmaTask*& task) noexcept {
-  return allocate<RdmaTaskKind::receive>(*this, nullptr, user_data, task, dst);
-}
-Status Rdma::send(RdmaConnection& connection, Buf* src, std::uint64_t user_data, RdmaTask*& task) noexcept {
-  return allocate<RdmaTaskKind::send>(*this, &connection, user_data, task, src);
-}
-Status Rdma::send_imm(RdmaConnection& connection, Buf* src, std::uint32_t immediate_data, std::uint64_t user_data,
-                      RdmaTask*& task) noexcept {
-  return allocate<RdmaTaskKind::send_imm>(*this, &connection, user_data, task, src, immediate_data);
-}
-Status Rdma::read(RdmaConnection& connection, Buf* src, Buf* dst, std::uint64_t user_data, RdmaTask*& task) noexcept {
-  return allocate<RdmaTaskKind::read>(*this, &connection, user_data, task, src, dst);
-}
-Status Rdma::write(RdmaConnection& connection, Buf* src, Buf* dst, std::uint64_t user_data, RdmaTask*& task) noexcept {
-  return allocate<RdmaTaskKind::write>(*this, &connection, user_data, task, src, dst);
-}
-Status Rdma::write_imm(RdmaConnection& connection, Buf* src, Buf* dst, std::uint32_t immediate_data,
-                       std::uint64_t user_data, RdmaTask*& task) noexcept {
-  return allocate<RdmaTaskKind::write_imm>(*this, &connection, user_data, task, src, dst, immediate_data);
-}
-Status Rdma::atomic_cmp_swp(RdmaConnection& connection, Buf* dst, Buf* result, std::uint64_t cmp_data,
-                            std::uint64_t swap_data, std::uint64_t user_data, RdmaTask*& task) noexcept {
-  return allocate<RdmaTaskKind::atomic_cmp_swp>(*this, &connection, user_data, task, dst, result, cmp_data, swap_data);
-}
-Status Rdma::atomic_fetch_add(RdmaConnection& connection, Buf* dst, Buf* result, std::uint64_t add_data,
-                              std::uint64_t user_data, RdmaTask*& task) noexcept {
-  return allocate<RdmaTaskKind::atomic_fetch_add>(*this, &connection, user_data, task, dst, result, add_data);
-}
-Status Rdma::remote_net_sync_event_get(RdmaConnection& connection, const std::shared_ptr<SyncEventRemoteNet>& event,
-                                       Buf* dst, std::uint64_t user_data, RdmaTask*& task) noexcept {
-  return allocate<RdmaTaskKind::remote_net_sync_event_get>(*this, &connection, user_data, task, event, dst);
-}
-Status Rdma::remote_net_sync_event_notify_set(RdmaConnection& connection,
-                                              const std::shared_ptr<SyncEventRemoteNet>& event, Buf* src,
-                                              std::uint64_t user_data, RdmaTask*& task) noexcept {
-  return allocate<RdmaTaskKind::remote_net_sync_event_notify_set>(*this, &connection, user_data, task, event, src);
-}
-Status Rdma::remote_net_sync_event_notify_add(RdmaConnection& connection,
-                                              const std::shared_ptr<SyncEventRemoteNet>& event, Buf* result,
-                                              std::uint64_t add_data, std::uint64_t user_data,
-                                              RdmaTask*& task) noexcept {
-  return allocate<RdmaTaskKind::remote_net_sync_event_notify_add>(*this, &connection, user_data, task, event, result,
-                                                                  add_data);
 }
 
 }  // namespace pydoca

@@ -4,6 +4,9 @@
 #include "pydoca/rdma.hpp"
 
 #include "core/violation.hpp"
+#include "library/operands.hpp"
+#include "library/rdma/rdma_connection.hpp"
+#include "library/rdma/rdma_owner.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -15,7 +18,7 @@ namespace pydoca::library {
 class alignas(64) RdmaTask final : public pydoca::RdmaTask, public backend::RdmaOperation {
  public:
   using Task::status;
-  RdmaTask(Rdma& rdma, detail::TaskPool& pool, std::size_t kind) noexcept;
+  RdmaTask(pydoca::Rdma& rdma, detail::TaskPool& pool, std::size_t kind) noexcept;
 
   std::string explain(Status status) const override;
   detail::Limit check(detail::Violation* why) const noexcept override;
@@ -23,7 +26,7 @@ class alignas(64) RdmaTask final : public pydoca::RdmaTask, public backend::Rdma
   void finish(Status status) noexcept override;
   void reset() noexcept override;
 
-  Rdma& rdma() const noexcept;
+  RdmaOwner& rdma() const noexcept { return static_cast<RdmaOwner&>(context()); }
   const TaskTraits& traits() const noexcept { return traits_of(kind()); }
   Buf* buf(Operand name) const noexcept;
   Status set_buf(Operand name, Buf* buf) noexcept;
@@ -51,6 +54,22 @@ class alignas(64) RdmaTask final : public pydoca::RdmaTask, public backend::Rdma
   Buf* here_ = nullptr;   ///< what is sent, or filled: src, dst or result, as the kind has it
   Buf* there_ = nullptr;  ///< the peer's memory: of read src, else dst
 };
+
+/// Here, as the context completes its tasks without a call.
+inline void RdmaTask::finish(Status status) noexcept {
+  detail::Operands::take_back(there_);
+  if (fills_) {
+    const bool placed = kind() == RdmaTaskKind::receive && received_as == backend::ReceivedAs::write_with_imm;
+    detail::Operands::take_back_filled(here_, status == Status::success && !placed ? length : 0);
+  } else {
+    detail::Operands::take_back(here_);
+  }
+  if (kind() != RdmaTaskKind::receive) {
+    of(*connection_).task_done();
+  } else if (status == Status::success && queue_pair != nullptr) {
+    connection_ = static_cast<RdmaConnection*>(queue_pair->owner)->shared_from_this();
+  }
+}
 
 inline RdmaTask& of(pydoca::RdmaTask& task) noexcept { return static_cast<RdmaTask&>(task); }
 inline const RdmaTask& of(const pydoca::RdmaTask& task) noexcept { return static_cast<const RdmaTask&>(task); }

@@ -5,7 +5,6 @@
 #include "core/violation.hpp"
 #include "detail/concat.hpp"
 #include "library/operands.hpp"
-#include "library/sync_event/sync_event_context.hpp"
 
 #include <utility>
 
@@ -274,7 +273,7 @@ void SyncEvent::close() {
   if (own.phase() == EventPhase::closed) {
     return;
   }
-  if (const std::shared_ptr<SyncEventContext> context = own.context_.lock()) {
+  if (const std::shared_ptr<Context> context = own.context_.lock()) {
     context->close();
   }
   if (own.is_synchronous()) {
@@ -288,20 +287,6 @@ void library::SyncEvent::release() noexcept {
   detail::Operands::take_back(std::exchange(buf_, nullptr));
   word_ = {};
   use_.reset();
-}
-
-std::shared_ptr<SyncEventContext> SyncEvent::as_context() {
-  library::SyncEvent& own = library::of(*this);
-  if (std::shared_ptr<SyncEventContext> context = own.context_.lock()) {
-    return context;
-  }
-  if (own.phase() != EventPhase::configuring) {
-    refuse(Status::bad_state, "sync event as context", "it was started before, and its mode is for life");
-  }
-  own.require_locations("sync event as context");
-  auto context = std::make_shared<library::SyncEventContext>(shared_from_this());
-  own.context_ = context;
-  return context;
 }
 
 void library::SyncEvent::require_exportable(std::string_view what) const {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "pydoca/backend/counter.hpp"
+#include "pydoca/context.hpp"
 #include "pydoca/sync_event.hpp"
 
 #include <atomic>
@@ -43,7 +44,7 @@ class SyncEvent final : public pydoca::SyncEvent {
   Word word_;
   Buf* buf_ = nullptr;
   std::unique_ptr<backend::Counter> counter_;
-  std::weak_ptr<pydoca::SyncEventContext> context_;
+  std::weak_ptr<Context> context_;  ///< of an asynchronous event: what runs it
   std::atomic<Phase> phase_{Phase::configuring};
   bool imported_ = false;
 

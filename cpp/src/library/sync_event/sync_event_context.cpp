@@ -85,6 +85,21 @@ void library::SyncEventTask::finish(Status status) noexcept {
   }
 }
 
+/// The event knows only that a context runs it.
+std::shared_ptr<SyncEventContext> SyncEvent::as_context() {
+  library::SyncEvent& own = library::of(*this);
+  if (const std::shared_ptr<Context> context = own.context_.lock()) {
+    return std::static_pointer_cast<library::SyncEventContext>(context);
+  }
+  if (own.phase() != library::SyncEvent::Phase::configuring) {
+    throw Error(Status::bad_state, "sync event as context: it was started before, and its mode is for life");
+  }
+  own.require_locations("sync event as context");
+  auto context = std::make_shared<library::SyncEventContext>(shared_from_this());
+  own.context_ = context;
+  return context;
+}
+
 library::SyncEventContext::SyncEventContext(std::shared_ptr<pydoca::SyncEvent> event)
     : LibraryContext(std::move(event)) {}
 

@@ -1,0 +1,47 @@
+#include "library/rdma/rdma_owner.hpp"
+
+#include "pydoca/progress_engine.hpp"
+
+#include "detail/concat.hpp"
+
+#include <vector>
+
+namespace pydoca {
+
+namespace {
+
+using detail::concat;
+
+}  // namespace
+
+void library::RdmaOwner::require_thread(std::string_view what) const {
+  if (progress_engine()->check_thread() != Status::success) {
+    throw Error(progress_engine()->check_thread(), concat(what, ": ", progress_engine()->describe_thread()));
+  }
+}
+
+void library::RdmaOwner::require_running(std::string_view what) const {
+  if (state() != ContextState::running) {
+    throw Error(Status::bad_state, concat(what, ": the rdma context does not run; start it"));
+  }
+  require_thread(what);
+}
+
+void library::RdmaOwner::require_room(std::string_view what) const {
+  require_running(what);
+  if (connections_.size() >= options_.max_num_connections) {
+    throw Error(Status::full, concat(what, ": the context has ", connections_.size(),
+                                     ", as many as it takes: end one, or configure more (max_num_connections)"));
+  }
+}
+
+void library::RdmaOwner::erase(pydoca::RdmaConnection& connection) noexcept {
+  std::erase_if(connections_, [&](const auto& held) { return held.get() == &connection; });
+}
+
+void library::RdmaOwner::request_report() noexcept {
+  reports_due_ = true;
+  notify();
+}
+
+}  // namespace pydoca
