@@ -33,7 +33,7 @@ void Operands::set(Operand operand, PyObject* value) {
       number = to_u64(value, name_of(operand));
       return;
     case Operand::algorithm:
-      number = static_cast<std::uint64_t>(value != nullptr ? to_sha_algorithm(value) : ShaAlgorithm::sha256);
+      number = static_cast<std::uint64_t>(to_sha_algorithm(value));
       return;
     case Operand::immediate_data:
       immediate = to_u32(value, "immediate_data");

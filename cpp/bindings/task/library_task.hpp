@@ -30,7 +30,7 @@ struct Operands {
   std::uint64_t number = 0;     ///< the number to add or to swap in, or the algorithm
   std::uint32_t immediate = 0;  ///< in this machine's byte order
 
-  /// value is null for an algorithm that was left out. Throws TypeError or InvalidValueError for what does not fit.
+  /// Throws TypeError or InvalidValueError for what does not fit.
   void set(Operand operand, PyObject* value);
   /// Throws TypeError unless the operand is a Buf or a SyncEventRemoteNet, as its kind requires; bad_state for a
   /// released Buf.
@@ -105,12 +105,16 @@ template <const TaskTraits& traits, auto make>
 PyObject* task_method(PyObject* self, PyObject* const* args, Py_ssize_t num_args, PyObject* keywords) {
   static constexpr std::size_t size = traits.num_operands();
   static constexpr auto names = parameter_names<size>(traits);
-  static constexpr std::size_t num_required = size - (traits.has(Operand::algorithm) ? 1 : 0);
+  static constexpr std::size_t num_required = traits.num_required();
+  static_assert(num_required == size || traits.operands[num_required] == traits.optional);
   static constexpr Parameters parameters{traits.name, names, num_required, size};
   return guarded([&] {
     const auto values = arguments<size + 2>(parameters, args, num_args, keywords);
     Operands operands;
-    for (std::size_t i = 0; i < size; ++i) operands.set(traits.operands[i], values[i]);
+    operands.number = traits.default_number;
+    for (std::size_t i = 0; i < size; ++i) {
+      if (i < num_required || values[i] != nullptr) operands.set(traits.operands[i], values[i]);
+    }
     return make(self, std::move(operands), values[size], is_true(values[size + 1])).release().ptr();
   });
 }

@@ -17,7 +17,9 @@ namespace pydoca {
 inline constexpr TaskTraits sha_hash{.name = "hash",
                                      .operands = {Operand::src, Operand::dst, Operand::algorithm},
                                      .sends = Operand::src,
-                                     .fills = Operand::dst};
+                                     .fills = Operand::dst,
+                                     .optional = Operand::algorithm,
+                                     .default_number = static_cast<std::uint64_t>(ShaAlgorithm::sha256)};
 
 /// Hashes src's data, in list order, as one message, which may be empty. On success the digest is appended to dst: its
 /// data_len grows by digest_size(algorithm).

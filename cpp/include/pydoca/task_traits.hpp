@@ -25,7 +25,7 @@ enum class Operand : std::uint8_t {
   wait_val,
   mask,
   fetched,    ///< where the value before is stored
-  algorithm,  ///< by name in Python, which may leave it out
+  algorithm,  ///< by name in Python
 };
 
 [[nodiscard]] constexpr std::string_view name_of(Operand operand) noexcept {
@@ -49,6 +49,8 @@ struct TaskTraits {
   Access remote_access = Access::local_read_only;  ///< what the peer's memory, or its event, must permit
   bool bufs_may_lack = false;                      ///< a missing buf stands for no bytes
   bool answers_word = false;                       ///< what is filled gets 8 bytes: a value of the peer's
+  Operand optional = Operand::none;                ///< the last operand, a number, if a call may leave it out
+  std::uint64_t default_number = 0;                ///< what then stands for it
 
   constexpr std::size_t num_operands() const noexcept {
     std::size_t count = 0;
@@ -57,6 +59,8 @@ struct TaskTraits {
     }
     return count;
   }
+  /// The first operands, which a call must give.
+  constexpr std::size_t num_required() const noexcept { return num_operands() - (optional != Operand::none ? 1 : 0); }
   constexpr bool has(Operand operand) const noexcept {
     for (const Operand known : operands) {
       if (known == operand && operand != Operand::none) {
