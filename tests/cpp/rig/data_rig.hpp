@@ -9,6 +9,8 @@
 #include <bit>
 #include <functional>
 #include <memory>
+#include <poll.h>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -40,6 +42,37 @@ class DataRig {
     while (context->state() != ContextState::idle) {
       pe->progress();
     }
+  }
+
+  /// The same without polling: only when the engine's descriptor says so, so that workers do all large operations.
+  void sleep_until(std::size_t count) {
+    pollfd event{.fd = pe->notification_handle(), .events = POLLIN, .revents = 0};
+    while (completions.size() < count) {
+      pe->request_notification();
+      while (::poll(&event, 1, -1) != 1) {
+      }
+      pe->clear_notification();
+      pe->drain(1000);
+    }
+  }
+  /// task has a fault: try_submit() refuses it with this reason, and after submit() it fails, its context with it.
+  /// try_submit() does not see a fault that only the device knows.
+  void expect_refused(TaskClass& task, const char* reason, bool only_the_device_knows) {
+    if (!only_the_device_knows) {
+      EXPECT_EQ(task.try_submit(), Status::invalid_value);
+      EXPECT_EQ(task.explain(Status::invalid_value), reason);
+      EXPECT_EQ(task.state(), Task::State::idle);
+      EXPECT_EQ(context->state(), ContextState::running);
+    }
+    std::string given;
+    in_callback = [&](const TaskClass& failed) { given = failed.explain(failed.status()); };
+    const std::vector<Completion> expected{{task.user_data(), Status::io_failed, true}};
+    EXPECT_EQ(task.submit(), Status::success);
+    progress_until_idle();
+    in_callback = nullptr;
+    EXPECT_EQ(completions, expected);
+    EXPECT_TRUE(given.starts_with(reason)) << given;
+    EXPECT_EQ(context->failure(), Status::io_failed);
   }
 
   std::shared_ptr<Library> context;
@@ -82,6 +115,24 @@ class DataRig {
   static void completed_badly(Task& task, std::uint64_t user_data, std::uint64_t self) {
     std::bit_cast<DataRig*>(self)->completed(task, user_data, true);
   }
+};
+
+/// Frees the bufs that a test holds, and expects that no other buf is left.
+class HeldBufsTest : public testing::Test {
+ public:
+  Buf* hold(Buf* buf) { return held.emplace_back(buf); }
+  void free_held() {
+    for (Buf* const buf : std::exchange(held, {})) {
+      EXPECT_EQ(buf->dec_refcount(), Status::success);
+    }
+  }
+  void TearDown() override {
+    free_held();
+    EXPECT_EQ(bufs.inventory->num_free_elements(), bufs.inventory->num_elements());
+  }
+
+  Bufs bufs{1024};
+  std::vector<Buf*> held;
 };
 
 }  // namespace pydoca

@@ -7,7 +7,6 @@
 #include <gtest/gtest.h>
 
 #include <memory>
-#include <vector>
 
 namespace pydoca {
 
@@ -33,33 +32,17 @@ class DmaRig : public DataRig<Dma, DmaMemcpyTask> {
 };
 
 /// A started rig with memory of its own on a fake device.
-class DmaTest : public testing::Test {
+class DmaTest : public HeldBufsTest {
  protected:
   static constexpr std::size_t memory_size = std::size_t{4} << 20;   ///< and the device's limit
   static constexpr std::size_t large_size = std::size_t{512} << 10;  ///< goes to the device's workers
 
   /// A small source and destination at the same offset; offsets apart by 64.
-  void submit_small(std::uint64_t user_data, std::size_t offset) {
-    Buf* const src = bufs.by_data(src_memory, offset, 64);
-    Buf* const dst = bufs.by_addr(dst_memory, offset, 64);
-    rig.submitted(src, dst, user_data);
-    held.insert(held.end(), {src, dst});
-  }
-  void submit_large(std::uint64_t user_data, std::size_t offset) {
-    Buf* const src = bufs.by_data(src_memory, offset, large_size);
-    Buf* const dst = bufs.by_addr(dst_memory, offset, large_size);
-    rig.submitted(src, dst, user_data);
-    held.insert(held.end(), {src, dst});
-  }
-  void free_held() {
-    for (Buf* const buf : held) {
-      EXPECT_EQ(buf->dec_refcount(), Status::success);
-    }
-    held.clear();
-  }
-  void TearDown() override {
-    free_held();
-    EXPECT_EQ(bufs.inventory->num_free_elements(), bufs.inventory->num_elements());
+  void submit_small(std::uint64_t user_data, std::size_t offset) { submit_sized(user_data, offset, 64); }
+  void submit_large(std::uint64_t user_data, std::size_t offset) { submit_sized(user_data, offset, large_size); }
+  void submit_sized(std::uint64_t user_data, std::size_t offset, std::size_t size) {
+    Buf* const src = hold(bufs.by_data(src_memory, offset, size));
+    rig.submitted(src, hold(bufs.by_addr(dst_memory, offset, size)), user_data);
   }
 
   fake::Backend backend;
@@ -67,9 +50,7 @@ class DmaTest : public testing::Test {
   std::shared_ptr<ProgressEngine> pe = ProgressEngine::create();
   MappedBytes src_memory{device, memory_size};
   MappedBytes dst_memory{device, memory_size};
-  Bufs bufs{1024};
   DmaRig rig{device, pe, 512};
-  std::vector<Buf*> held;
 };
 
 }  // namespace pydoca

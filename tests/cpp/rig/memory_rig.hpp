@@ -49,6 +49,17 @@ class Bufs {
     EXPECT_EQ(inventory->get_by_data(memory.mmap, memory.addr(offset), len, buf), Status::success);
     return buf;
   }
+  /// The head of a list of so many elements of 8 bytes.
+  Buf* list(const MappedBytes& memory, std::size_t elements, bool with_data) {
+    const auto element = [&](std::size_t i) {
+      return with_data ? by_data(memory, i * 8, 8) : by_addr(memory, i * 8, 8);
+    };
+    Buf* const head = element(0);
+    for (std::size_t i = 1; i < elements; ++i) {
+      EXPECT_EQ(head->chain(*element(i)), Status::success);
+    }
+    return head;
+  }
   static void free(std::initializer_list<Buf*> heads) {
     for (Buf* const head : heads) {
       EXPECT_EQ(head->dec_refcount(), Status::success);

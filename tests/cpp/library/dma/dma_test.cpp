@@ -11,7 +11,6 @@
 #include <array>
 #include <cstring>
 #include <numeric>
-#include <poll.h>
 #include <random>
 #include <string>
 
@@ -41,17 +40,6 @@ class DmaCopyTest : public DmaTest {
     rig.submitted(src, dst);
     rig.progress_until(rig.completions.size() + 1);
     return rig.completions.back().status;
-  }
-  /// Delivers without polling: only when the engine's descriptor says so, so that the workers do all large copies.
-  void sleep_until_completed(std::size_t count) {
-    pollfd event{.fd = pe->notification_handle(), .events = POLLIN, .revents = 0};
-    while (rig.completions.size() < count) {
-      pe->request_notification();
-      while (::poll(&event, 1, -1) != 1) {
-      }
-      pe->clear_notification();
-      pe->drain(1000);
-    }
   }
 };
 
@@ -88,7 +76,7 @@ TEST_P(DmaSizeTest, CopiesWhileTheOwnerSleeps) {
   Buf* const src = bufs.by_data(src_memory, 3, size);
   Buf* const dst = bufs.by_addr(dst_memory, red_zone, size);
   rig.submitted(src, dst);
-  sleep_until_completed(1);
+  rig.sleep_until(1);
   EXPECT_EQ(rig.completions.back().status, Status::success);
   EXPECT_TRUE(same(view(src_memory, 3, size), view(dst_memory, red_zone, size)));
   EXPECT_TRUE(all_red(view(dst_memory, red_zone + size, red_zone)));
@@ -253,17 +241,6 @@ struct Misuse {
 
 class DmaMisuseTest : public DmaCopyTest, public testing::WithParamInterface<Misuse> {
  public:
-  static Buf* list(DmaCopyTest& test, std::size_t elements, bool with_data) {
-    return static_cast<DmaMisuseTest&>(test).make_list(elements, with_data);
-  }
-  Buf* make_list(std::size_t elements, bool with_data) {
-    Buf* const head = with_data ? bufs.by_data(src_memory, 0, 8) : bufs.by_addr(dst_memory, 0, 8);
-    for (std::size_t i = 1; i < elements; ++i) {
-      Buf* const next = with_data ? bufs.by_data(src_memory, i * 8, 8) : bufs.by_addr(dst_memory, i * 8, 8);
-      EXPECT_EQ(head->chain(*next), Status::success);
-    }
-    return head;
-  }
   Buf* from(const MappedBytes& memory, std::size_t len, bool with_data) {
     return with_data ? bufs.by_data(memory, 0, len) : bufs.by_addr(memory, 0, len);
   }
@@ -284,20 +261,7 @@ TEST_P(DmaMisuseTest, TrySubmitRefusesSubmitFailsAtCompletion) {
   Buf* const first_dst = dst;
   GetParam().arrange(*this, src, dst);
   DmaMemcpyTask& task = rig.task(src, dst, 1);
-  // Only the device knows a local permission.
-  if (std::string_view(GetParam().name) != "ReadOnlyDestination") {
-    EXPECT_EQ(task.try_submit(), Status::invalid_value);
-    EXPECT_EQ(task.explain(Status::invalid_value), GetParam().reason);
-    EXPECT_EQ(task.state(), Task::State::idle);
-    EXPECT_EQ(rig.dma->state(), ContextState::running);
-  }
-  std::string reason;
-  rig.in_callback = [&](const DmaMemcpyTask& failed) { reason = failed.explain(failed.status()); };
-  EXPECT_EQ(task.submit(), Status::success);
-  rig.progress_until_idle();
-  EXPECT_EQ(rig.completions, std::vector<DmaRig::Completion>({{1, Status::io_failed, true}}));
-  EXPECT_THAT(reason, testing::StartsWith(GetParam().reason));
-  EXPECT_EQ(rig.dma->failure(), Status::io_failed);
+  rig.expect_refused(task, GetParam().reason, std::string_view(GetParam().name) == "ReadOnlyDestination");
   EXPECT_TRUE(all_red(dst_memory.bytes));
   for (Buf* const buf : {src, dst, first_src != src ? first_src : nullptr, first_dst != dst ? first_dst : nullptr}) {
     if (buf != nullptr && buf->is_first()) {
@@ -323,11 +287,11 @@ constexpr Misuse misuses[] = {
      }},
     {"LongSourceList", "src is a list of 65 bufs, and max_buf_list_len is 64",
      [](DmaCopyTest& test, Buf*& src, Buf*& dst) {
-       src = DmaMisuseTest::list(test, 65, true);
+       src = test.bufs.list(of(test).huge, 65, true);
        dst = of(test).from(of(test).huge, 1024, false);
      }},
     {"LongDestinationList", "dst is a list of 65 bufs, and max_buf_list_len is 64",
-     [](DmaCopyTest& test, Buf*&, Buf*& dst) { dst = DmaMisuseTest::list(test, 65, false); }},
+     [](DmaCopyTest& test, Buf*&, Buf*& dst) { dst = test.bufs.list(of(test).huge, 65, false); }},
     {"UnreachableSource", "src lies in a memory map that fake0 was not added to; map the memory with that device",
      [](DmaCopyTest& test, Buf*& src, Buf*&) { src = of(test).from(of(test).unreachable, 64, true); }},
     {"UnreachableDestination", "dst lies in a memory map that fake0 was not added to; map the memory with that device",
@@ -342,7 +306,7 @@ constexpr Misuse misuses[] = {
      }},
 };
 
-INSTANTIATE_TEST_SUITE_P(Kinds, DmaMisuseTest, testing::ValuesIn(misuses),
+INSTANTIATE_TEST_SUITE_P(Each, DmaMisuseTest, testing::ValuesIn(misuses),
                          [](const auto& test) { return std::string(test.param.name); });
 
 TEST_F(DmaCopyTest, TrySubmitTakesWhatIsAtTheLimits) {
@@ -423,7 +387,7 @@ TEST_P(DmaStressTest, EveryTaskCompletesOnceWithItsData) {
     }
     rig.dma->flush_tasks();
     if (random() % 4 == 0 && pe->num_inflight_tasks() != 0) {
-      sleep_until_completed(rig.completions.size() + 1);
+      rig.sleep_until(rig.completions.size() + 1);
     } else {
       pe->progress();
     }

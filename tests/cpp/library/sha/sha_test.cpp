@@ -9,7 +9,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <poll.h>
 #include <random>
 
 namespace pydoca {
@@ -18,7 +17,6 @@ namespace {
 using testing::Each;
 using testing::Field;
 using testing::HasSubstr;
-using testing::StartsWith;
 
 constexpr std::string_view sha256_of_abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
 
@@ -28,7 +26,7 @@ std::shared_ptr<Device> open_bluefield2() {
 }
 
 /// A started Sha with memory of its own.
-class ShaTest : public testing::Test {
+class ShaTest : public HeldBufsTest {
  public:
   static constexpr std::size_t memory_size = std::size_t{8} << 20;
 
@@ -42,52 +40,23 @@ class ShaTest : public testing::Test {
   void TearDown() override {
     rig.sha->stop();
     rig.progress_until_idle();
-    for (Buf* const buf : held) {
-      EXPECT_EQ(buf->dec_refcount(), Status::success);
-    }
-    EXPECT_EQ(bufs.inventory->num_free_elements(), bufs.inventory->num_elements());
+    HeldBufsTest::TearDown();
   }
 
-  Buf* source(std::size_t offset, std::size_t len) { return held.emplace_back(bufs.by_data(src_memory, offset, len)); }
-  Buf* target(std::size_t offset = 0, std::size_t len = 64) {
-    return held.emplace_back(bufs.by_addr(dst_memory, offset, len));
-  }
-  /// A list of so many elements of 8 bytes; its head is held.
-  Buf* list(std::size_t elements, bool is_source) {
-    const auto element = [&](std::size_t i) {
-      return is_source ? bufs.by_data(src_memory, i * 8, 8) : bufs.by_addr(dst_memory, i * 8, 8);
-    };
-    Buf* const head = held.emplace_back(element(0));
-    for (std::size_t i = 1; i < elements; ++i) {
-      EXPECT_EQ(head->chain(*element(i)), Status::success);
-    }
-    return head;
-  }
+  Buf* source(std::size_t offset, std::size_t len) { return hold(bufs.by_data(src_memory, offset, len)); }
+  Buf* target(std::size_t offset = 0, std::size_t len = 64) { return hold(bufs.by_addr(dst_memory, offset, len)); }
   std::string digest_of(Buf* src, ShaAlgorithm algorithm = ShaAlgorithm::sha256) {
     rig.submitted(src, target(), algorithm);
     rig.progress_until(rig.completions.size() + 1);
     EXPECT_EQ(rig.completions.back().status, Status::success);
     return to_hex(std::span(dst_memory.bytes).first(digest_size(algorithm)));
   }
-  /// Delivers only when the engine's descriptor says so.
-  void sleep_until_completed(std::size_t count) {
-    pollfd event{.fd = pe->notification_handle(), .events = POLLIN, .revents = 0};
-    while (rig.completions.size() < count) {
-      pe->request_notification();
-      while (::poll(&event, 1, -1) != 1) {
-      }
-      pe->clear_notification();
-      pe->drain(1000);
-    }
-  }
 
   std::shared_ptr<Device> device = open_bluefield2();
   std::shared_ptr<ProgressEngine> pe = ProgressEngine::create();
   MappedBytes src_memory{device, memory_size};
   MappedBytes dst_memory{device, 4096};
-  Bufs bufs{1024};
   ShaRig rig{device, pe, 64};
-  std::vector<Buf*> held;
 };
 
 TEST_F(ShaTest, TheDigestOfAListIsThatOfItsBytes) {
@@ -102,7 +71,7 @@ TEST_F(ShaTest, TheDigestOfAListIsThatOfItsBytes) {
         Buf* const next = bufs.by_data(src_memory, at, len);
         at += len;
         if (head == nullptr) {
-          head = held.emplace_back(next);
+          head = hold(next);
         } else {
           EXPECT_EQ(head->chain(*next), Status::success);
         }
@@ -118,7 +87,7 @@ TEST_F(ShaTest, WorkersHashWhileTheOwnerSleeps) {
   const std::string expected = digest_of(source(0, 1'000'000));
   fill(dst_memory.bytes, std::byte{0});
   rig.submitted(source(0, 1'000'000), target());
-  sleep_until_completed(2);
+  rig.sleep_until(2);
   EXPECT_EQ(to_hex(std::span(dst_memory.bytes).first(32)), expected);
 }
 
@@ -136,9 +105,7 @@ TEST_F(ShaTest, ManyOfAllAlgorithmsAndSizesAreInFlight) {
     for (std::size_t i = 0; i < 64; i += 2) {
       EXPECT_EQ(to_hex(std::span(dst_memory.bytes).subspan(i * 64, 32)), small) << i;
     }
-    for (Buf* const buf : std::exchange(held, {})) {
-      EXPECT_EQ(buf->dec_refcount(), Status::success);
-    }
+    free_held();
   }
   EXPECT_THAT(rig.completions, Each(Field(&ShaRig::Completion::status, Status::success)));
 }
@@ -192,18 +159,7 @@ ShaMisuseTest& of(ShaTest& test) { return static_cast<ShaMisuseTest&>(test); }
 TEST_P(ShaMisuseTest, TrySubmitRefusesSubmitFailsAtCompletion) {
   ShaHashTask& task = rig.task(source(0, 64), target(), ShaAlgorithm::sha256, 1);
   GetParam().arrange(*this, task);
-  if (std::string_view(GetParam().name) != "ReadOnlyDestination") {
-    EXPECT_EQ(task.try_submit(), Status::invalid_value);
-    EXPECT_EQ(task.explain(Status::invalid_value), GetParam().reason);
-    EXPECT_EQ(rig.sha->state(), ContextState::running);
-  }
-  std::string reason;
-  rig.in_callback = [&](const ShaHashTask& failed) { reason = failed.explain(failed.status()); };
-  EXPECT_EQ(task.submit(), Status::success);
-  rig.progress_until_idle();
-  EXPECT_EQ(rig.completions, std::vector<ShaRig::Completion>({{1, Status::io_failed, true}}));
-  EXPECT_THAT(reason, StartsWith(GetParam().reason));
-  EXPECT_EQ(rig.sha->failure(), Status::io_failed);
+  rig.expect_refused(task, GetParam().reason, std::string_view(GetParam().name) == "ReadOnlyDestination");
 }
 
 constexpr ShaMisuse sha_misuses[] = {
@@ -219,24 +175,28 @@ constexpr ShaMisuse sha_misuses[] = {
        static_cast<void>(task.dst()->set_data_len(1));
      }},
     {"LongSourceList", "src is a list of 129 bufs, and max_list_buf_num_elem is 128",
-     [](ShaTest& test, ShaHashTask& task) { static_cast<void>(task.set_src(test.list(129, true))); }},
+     [](ShaTest& test, ShaHashTask& task) {
+       static_cast<void>(task.set_src(test.hold(test.bufs.list(test.src_memory, 129, true))));
+     }},
     {"DestinationList", "dst is a list of 2 bufs, and the limit for a digest is 1",
-     [](ShaTest& test, ShaHashTask& task) { static_cast<void>(task.set_dst(test.list(2, false))); }},
+     [](ShaTest& test, ShaHashTask& task) {
+       static_cast<void>(task.set_dst(test.hold(test.bufs.list(test.dst_memory, 2, false))));
+     }},
     {"UnreachableSource", "src lies in a memory map that p0 was not added to; map the memory with that device",
      [](ShaTest& test, ShaHashTask& task) {
-       static_cast<void>(task.set_src(test.held.emplace_back(test.bufs.by_data(of(test).unreachable, 0, 64))));
+       static_cast<void>(task.set_src(test.hold(test.bufs.by_data(of(test).unreachable, 0, 64))));
      }},
     {"UnreachableDestination", "dst lies in a memory map that p0 was not added to; map the memory with that device",
      [](ShaTest& test, ShaHashTask& task) {
-       static_cast<void>(task.set_dst(test.held.emplace_back(test.bufs.by_addr(of(test).unreachable, 0, 64))));
+       static_cast<void>(task.set_dst(test.hold(test.bufs.by_addr(of(test).unreachable, 0, 64))));
      }},
     {"ReadOnlyDestination", "dst's memory map does not permit local_read_write; map the memory with that access",
      [](ShaTest& test, ShaHashTask& task) {
-       static_cast<void>(task.set_dst(test.held.emplace_back(test.bufs.by_addr(of(test).read_only, 0, 64))));
+       static_cast<void>(task.set_dst(test.hold(test.bufs.by_addr(of(test).read_only, 0, 64))));
      }},
 };
 
-INSTANTIATE_TEST_SUITE_P(Kinds, ShaMisuseTest, testing::ValuesIn(sha_misuses),
+INSTANTIATE_TEST_SUITE_P(Each, ShaMisuseTest, testing::ValuesIn(sha_misuses),
                          [](const auto& test) { return std::string(test.param.name); });
 
 /// p0 of a card whose engine has less.
@@ -374,7 +334,7 @@ TEST_F(ShaTest, HashesMemoryOfTheHostUntilItIsWithdrawn) {
   const auto imported = Mmap::create_from_export(device, theirs.mmap->export_pci(*host));
   Buf* src = nullptr;
   ASSERT_EQ(bufs.inventory->get_by_data(imported, imported->addr(), imported->len(), src), Status::success);
-  held.push_back(src);
+  hold(src);
   EXPECT_EQ(digest_of(src), digest_of(source(0, 1'000'000)));
 
   theirs.mmap->stop();
