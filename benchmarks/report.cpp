@@ -58,9 +58,9 @@ class Bench {
   }
 
   Figure small(std::string name, Rule rule, double target, std::size_t size,
-               DmaLoop::Tasks kind = DmaLoop::Tasks::reused) {
+               DmaLoop::Tasks use = DmaLoop::Tasks::reused) {
     constexpr std::uint32_t depth = 32;
-    auto tasks = loop(src_map_, size, depth, kind);
+    auto tasks = loop(src_map_, size, depth, use);
     return {std::move(name),
             rule,
             target,

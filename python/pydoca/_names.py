@@ -30,15 +30,15 @@ def look_up(device: Device, name: str, address_type: str | None = None) -> list[
     """The addresses where a peer of that name may listen, in the order of trying; an address stands for itself.
 
     IPv4 comes first, as devices listen there by default. The name of this machine (localhost, or its own) gives the
-    addresses of its devices: the given one, then the others of its kind and side. Raises NotFoundError for an unknown
-    name.
+    addresses of its devices: the given one, then the others of its backend and side. Raises NotFoundError for an
+    unknown name.
     """
     if not is_name(name):
         return [name]
     hosts = sorted(_hosts(name, _FAMILIES[address_type]), key=lambda host: host.version)
     addresses = [address for host in hosts for address in _addresses_of(device, host)]
     if not addresses:
-        raise NotFoundError(f'connect to "{name}": that is this machine, where no device has an address of that kind')
+        raise NotFoundError(f'connect to "{name}": that is this machine, where no device has an address of that type')
     return list(dict.fromkeys(addresses))
 
 

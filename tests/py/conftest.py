@@ -291,13 +291,13 @@ LOOPS = {"asyncio": asyncio.new_event_loop, "uvloop": uvloop_factory}
 
 @pytest.fixture(params=LOOPS)
 def new_loop(request: pytest.FixtureRequest) -> Callable[[], asyncio.AbstractEventLoop]:
-    """Makes event loops of every kind."""
+    """Makes event loops of every implementation."""
     return LOOPS[request.param]
 
 
 @pytest.fixture(params=[*LOOPS, "asyncio-debug"])
 def run(request: pytest.FixtureRequest) -> Callable[[Coroutine[Any, Any, Any]], Any]:
-    """The equivalent of `asyncio.run`, with every kind of loop."""
+    """The equivalent of `asyncio.run`, with every implementation of the loop."""
     name, _, debug = request.param.partition("-")
 
     def run(coroutine: Coroutine[Any, Any, Any]) -> Any:

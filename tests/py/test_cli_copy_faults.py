@@ -64,11 +64,11 @@ def test_a_source_that_is_a_directory(commands, tmp_path, target):
     require_error(commands.run("copy", tmp_path, target), str(tmp_path), "a directory")
 
 
-@pytest.mark.parametrize("kind", ["fifo", "device"])
-def test_a_source_that_is_no_regular_file(commands, tmp_path, target, kind):
+@pytest.mark.parametrize("file_type", ["fifo", "device"])
+def test_a_source_that_is_no_regular_file(commands, tmp_path, target, file_type):
     path = tmp_path / "fifo"
     os.mkfifo(path)
-    require_error(commands.run("copy", path if kind == "fifo" else "/dev/zero", target), "not a regular file")
+    require_error(commands.run("copy", path if file_type == "fifo" else "/dev/zero", target), "not a regular file")
 
 
 def test_a_source_that_does_not_tell_its_size(commands, target):

@@ -372,7 +372,7 @@ def test_waiting_without_standard_error(commands):
     assert end_of(run) == (1, "", "")
 
 
-def test_two_parts_of_a_kind_do_not_go_together(commands):
+def test_two_halves_of_one_part_do_not_go_together(commands):
     processes = {
         "host": commands.start("sync-event", "local"),
         "dpu": commands.start("sync-event", "local", "-d", "p0"),

@@ -105,7 +105,7 @@ def test_a_number_that_is_no_error_is_unexpected_and_named(number):
     assert _core.error_name(number) == ("DOCA_SUCCESS" if number == 0 else "DOCA_ERROR_UNRECOGNIZED")
 
 
-def test_special_cases_are_kinds_of_their_status():
+def test_special_cases_derive_from_the_class_of_their_status():
     assert issubclass(pydoca.WrongThreadError, pydoca.NotPermittedError)
     assert pydoca.WrongThreadError("x").status is Status.NOT_PERMITTED
     assert issubclass(pydoca.ForkedError, pydoca.BadStateError)

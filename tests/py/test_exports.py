@@ -12,8 +12,8 @@ import pydoca
 
 EXPORTER = """
 import sys, pydoca
-kind, access, size = sys.argv[1], sys.argv[2], int(sys.argv[3])
-memory = pydoca.alloc(size) if kind == "alloc" else bytearray(size)
+source, access, size = sys.argv[1], sys.argv[2], int(sys.argv[3])
+memory = pydoca.alloc(size) if source == "alloc" else bytearray(size)
 memoryview(memory)[:] = bytes(i % 251 for i in range(size))
 device = pydoca.open_device("0b:00.0", side="host")
 mmap = device.mmap(memory, access=access)
@@ -30,8 +30,8 @@ PATTERN = bytes(i % 251 for i in range(SIZE))
 class Exporter:
     """A host process that has exported memory, and executes lines."""
 
-    def __init__(self, kind, access, env):
-        command = [sys.executable, "-c", EXPORTER, kind, access, str(SIZE)]
+    def __init__(self, source, access, env):
+        command = [sys.executable, "-c", EXPORTER, source, access, str(SIZE)]
         self.process = subprocess.Popen(command, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         blob, addr = self.process.stdout.readline().split()
         self.blob, self.addr = bytes.fromhex(blob), int(addr)
@@ -58,16 +58,16 @@ def fabric():
 
 
 @pytest.fixture(params=["alloc", "foreign"])
-def kind(request):
+def source(request):
     return request.param
 
 
 @pytest.fixture
-def export(fabric, kind):
+def export(fabric, source):
     exporters = []
 
     def export(access="pci_read_only"):
-        exporters.append(Exporter(kind, access, fabric))
+        exporters.append(Exporter(source, access, fabric))
         return exporters[-1]
 
     yield export

@@ -96,14 +96,14 @@ def test_an_array_in_a_map_has_its_references_back(device):
     assert sys.getrefcount(array) == before
 
 
-@pytest.mark.parametrize("kind", [memoryview, np.asarray, np.from_dlpack, lambda buf: buf.__dlpack__()])
-def test_a_view_of_a_buf_keeps_the_memory_and_not_the_descriptor(device, kind):
+@pytest.mark.parametrize("make_view", [memoryview, np.asarray, np.from_dlpack, lambda buf: buf.__dlpack__()])
+def test_a_view_of_a_buf_keeps_the_memory_and_not_the_descriptor(device, make_view):
     array = make_array()
     watched = weakref.ref(array)
     inventory = pydoca.BufInventory(1)
     mmap = device.mmap(array)
     buf = inventory.get_by_data(mmap)
-    view = kind(buf)
+    view = make_view(buf)
     del array
     buf.close()
     mmap.close()

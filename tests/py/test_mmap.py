@@ -1,4 +1,4 @@
-"""Memory maps: configuration, states, permissions, memory of every kind, and the free callback."""
+"""Memory maps: configuration, states, permissions, memory of every source, and the free callback."""
 
 import array
 import gc

@@ -158,16 +158,16 @@ linux-image-6.8.0-31-generic - Linux 6.8.0 for 64-bit PCs
 
 
 @pytest.mark.parametrize(
-    ("known", "kinds"),
+    ("known", "parts"),
     [
         (UBUNTU, ["image", "modules", "modules-extra"]),
         (UBUNTU.splitlines()[0] + "\n", ["image"]),
         (DEBIAN_14, ["image", "binary", "base", "modules"]),
     ],
 )
-def test_modules_may_be_in_packages_of_their_own(monkeypatch, known, kinds):
+def test_modules_may_be_in_packages_of_their_own(monkeypatch, known, parts):
     monkeypatch.setattr(_kernel, "_run", lambda *_: known)
-    assert _kernel._packages("6.8.0-31-generic") == [f"linux-{kind}-6.8.0-31-generic" for kind in kinds]
+    assert _kernel._packages("6.8.0-31-generic") == [f"linux-{part}-6.8.0-31-generic" for part in parts]
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress, lzma.compress])

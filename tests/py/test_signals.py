@@ -186,11 +186,11 @@ def run_with_peers(script):
     run(f"PEER = {PEER!r}\n" + PEERS + script)
 
 
-@pytest.mark.parametrize("kind", ["pydoca.alloc(1 << 21)", "bytearray(1 << 21)"])
+@pytest.mark.parametrize("memory", ["pydoca.alloc(1 << 21)", "bytearray(1 << 21)"])
 @pytest.mark.parametrize("call", ["exported.stop()", "exported.close()"])
-def test_an_interrupt_ends_the_wait_for_a_peer_inside_and_the_call_can_be_repeated(call, kind):
+def test_an_interrupt_ends_the_wait_for_a_peer_inside_and_the_call_can_be_repeated(call, memory):
     script = f"""
-exported = host.mmap({kind}, access="pci_read_write|local_read_write")
+exported = host.mmap({memory}, access="pci_read_write|local_read_write")
 peer = stopped_inside(exported)
 interrupted(lambda: {call})
 assert exported.is_started

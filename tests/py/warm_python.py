@@ -162,11 +162,11 @@ def _serve(connection: socket.socket) -> Callable[[], Any] | None:
 
 
 def _program(args: list[str]) -> Callable[[], Any]:
-    kind, rest = (args[0], args[1:]) if args[0] in ("-m", "-c") else ("", args)
-    sys.argv = ["-c", *rest[1:]] if kind == "-c" else rest
-    if kind == "-m":
+    option, rest = (args[0], args[1:]) if args[0] in ("-m", "-c") else ("", args)
+    sys.argv = ["-c", *rest[1:]] if option == "-c" else rest
+    if option == "-m":
         return lambda: runpy.run_module(rest[0], run_name="__main__", alter_sys=True)
-    if kind == "-c":
+    if option == "-c":
         return lambda: exec(compile(rest[0], "<string>", "exec"), {"__name__": "__main__"})
     return lambda: runpy.run_path(rest[0], run_name="__main__")
 

@@ -60,7 +60,7 @@ class SyncEvent : public std::enable_shared_from_this<SyncEvent> {
   static bool is_export_to_gpu_supported(const DeviceInfo&) noexcept { return false; }
 
   // Configuration, before the start: bad_state afterwards, not_permitted on an imported event, already_exist for a
-  // second location of a kind. At least one of the two locations must be this CPU, with its device.
+  // second publisher or subscriber location. At least one of the two locations must be this CPU, with its device.
   void add_publisher_location_cpu(std::shared_ptr<Device> device);
   void add_subscriber_location_cpu(std::shared_ptr<Device> device);
   /// remote_pci, remote_net. Throws not_supported for dpa and gpu, invalid_value for what needs a device.

@@ -70,7 +70,7 @@ def add_rdma_meeting(parser: Parser) -> None:
         "--connect", type=place, metavar="ADDRESS:PORT", help="over RDMA: where the other half listens; also NAME:PORT"
     )
     parser.add_argument(
-        "--backend", choices=["sim", "verbs"], help="devices of this kind only (so does PYDOCA_BACKEND)"
+        "--backend", choices=["sim", "verbs"], help="devices of this backend only (so does PYDOCA_BACKEND)"
     )
 
 

@@ -60,9 +60,9 @@ def _document(
 
 
 def _row(info: pydoca.DeviceInfo) -> list[str]:
-    kind, side = info.func_type.name, info.side.name.lower()
+    function, side = info.func_type.name, info.side.name.lower()
     address, rate = info.pci_addr or "-", rate_text(info.active_rate)
-    return [info.name, address, kind, side, info.backend, info.profile, info.iface_name, info.ibdev_name, rate]
+    return [info.name, address, function, side, info.backend, info.profile, info.iface_name, info.ibdev_name, rate]
 
 
 def _print_representors(representors: dict[pydoca.DeviceInfo, list[pydoca.RepresentorInfo]]) -> None:

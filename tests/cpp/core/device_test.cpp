@@ -55,7 +55,7 @@ TEST_F(Devices, AreTheGuidesMachine) {
   EXPECT_EQ(find_device("p1").pci_addr(), "0000:03:00.1");
 }
 
-TEST_F(Devices, HaveThePropertiesOfTheirKind) {
+TEST_F(Devices, HaveThePropertiesOfTheirFunctionType) {
   const DeviceInfo pf = find_device("pf0");
   EXPECT_EQ(pf.properties().backend, "sim");
   EXPECT_EQ(pf.properties().side, Side::host);

@@ -33,7 +33,7 @@ namespace {
 
 using ::testing::HasSubstr;
 using Clock = std::chrono::steady_clock;
-using Kind = ExportedMemory::Kind;
+using Source = ExportedMemory::Source;
 
 constexpr std::size_t size = 3 * 4096 + 100;
 
@@ -70,9 +70,10 @@ class Exports : public testing::Test {
     ::setenv("PYDOCA_FABRIC", fabric.c_str(), 1);
   }
 
-  static std::string make(PeerProcess& peer, Kind kind, Access access) {
+  static std::string make(PeerProcess& peer, Source source, Access access) {
     return peer
-        .ask({peer_op::make, static_cast<std::uint64_t>(access), size, kind == Kind::foreign ? "foreign" : "pydoca"})
+        .ask(
+            {peer_op::make, static_cast<std::uint64_t>(access), size, source == Source::foreign ? "foreign" : "pydoca"})
         .payload;
   }
   static PeerMessage import(PeerProcess& peer, const ExportedMemory& exported) {
@@ -83,11 +84,11 @@ class Exports : public testing::Test {
   }
 };
 
-class ExportKinds : public Exports, public testing::WithParamInterface<Kind> {};
-INSTANTIATE_TEST_SUITE_P(Both, ExportKinds, testing::Values(Kind::pydoca, Kind::foreign),
-                         [](const auto& kind) { return kind.param == Kind::pydoca ? "Pydoca" : "Foreign"; });
+class ExportSources : public Exports, public testing::WithParamInterface<Source> {};
+INSTANTIATE_TEST_SUITE_P(Both, ExportSources, testing::Values(Source::pydoca, Source::foreign),
+                         [](const auto& test) { return test.param == Source::pydoca ? "Pydoca" : "Foreign"; });
 
-TEST_P(ExportKinds, AreReadInAnotherProcess) {
+TEST_P(ExportSources, AreReadInAnotherProcess) {
   PeerProcess owner("Peer.DISABLED_Serve");
   const std::string blob = make(owner, GetParam(), Access::pci_read_only);
   EXPECT_LT(blob.size(), 512U);
@@ -95,8 +96,8 @@ TEST_P(ExportKinds, AreReadInAnotherProcess) {
   EXPECT_EQ(imported.size(), size);
   EXPECT_EQ(imported.access(), Access::pci_read_only);
   EXPECT_FALSE(imported.region().writable());
-  EXPECT_EQ(imported.region().kind(),
-            GetParam() == Kind::pydoca ? sim::Region::Kind::mapped : sim::Region::Kind::foreign);
+  EXPECT_EQ(imported.region().reach(),
+            GetParam() == Source::pydoca ? sim::Region::Reach::mapped : sim::Region::Reach::foreign);
   for (const std::size_t offset : {std::size_t{0}, std::size_t{4095}, std::size_t{4096}, size - 1}) {
     std::byte value{};
     EXPECT_EQ(imported.read(offset, value), Status::success);
@@ -105,7 +106,7 @@ TEST_P(ExportKinds, AreReadInAnotherProcess) {
   EXPECT_EQ(owner.quit(), 0);
 }
 
-TEST_P(ExportKinds, AreWrittenInAnotherProcess) {
+TEST_P(ExportSources, AreWrittenInAnotherProcess) {
   PeerProcess owner("Peer.DISABLED_Serve");
   ImportedMemory imported(bytes_of(make(owner, GetParam(), Access::pci_read_write)));
   EXPECT_TRUE(imported.region().writable());
@@ -113,7 +114,7 @@ TEST_P(ExportKinds, AreWrittenInAnotherProcess) {
   EXPECT_EQ(ask(owner, peer_op::peek, size - 1).b, 0xaaU);
 }
 
-TEST_P(ExportKinds, AreImportedInTheSameProcess) {
+TEST_P(ExportSources, AreImportedInTheSameProcess) {
   ExportedMemory exported(GetParam(), size, Access::pci_read_write);
   ImportedMemory imported(exported.blob());
   std::byte value{};
@@ -125,14 +126,14 @@ TEST_P(ExportKinds, AreImportedInTheSameProcess) {
   EXPECT_EQ(imported.read(5000, value), Status::io_failed);
 }
 
-TEST_P(ExportKinds, AreDescribedByOneBlobEachAccess) {
+TEST_P(ExportSources, AreDescribedByOneBlobEachAccess) {
   ExportedMemory exported(GetParam(), size, Access::pci_read_write);
   EXPECT_EQ(exported.region().export_pci(Access::pci_read_write), exported.blob());
   EXPECT_NE(exported.region().export_pci(Access::pci_read_only), exported.blob());
   EXPECT_EQ(thrown_by([&] { exported.region().export_pci(Access::local_read_write); }), Status::invalid_value);
 }
 
-TEST_P(ExportKinds, OnceWithdrawnAreNeverSeenAgain) {
+TEST_P(ExportSources, OnceWithdrawnAreNeverSeenAgain) {
   PeerProcess importer("Peer.DISABLED_Serve");
   ExportedMemory exported(GetParam(), size, Access::pci_read_write);
   ASSERT_EQ(status_of(import(importer, exported)), Status::success);
@@ -148,7 +149,7 @@ TEST_P(ExportKinds, OnceWithdrawnAreNeverSeenAgain) {
   EXPECT_EQ(importer.quit(), 0);
 }
 
-TEST_P(ExportKinds, AStaleBlobNamesBothEpochs) {
+TEST_P(ExportSources, AStaleBlobNamesBothEpochs) {
   PeerProcess importer("Peer.DISABLED_Serve");
   ExportedMemory exported(GetParam(), size, Access::pci_read_only);
   ASSERT_EQ(exported.withdraw(), Status::success);
@@ -161,7 +162,7 @@ TEST_P(ExportKinds, AStaleBlobNamesBothEpochs) {
   EXPECT_THAT(refused.payload, HasSubstr(expected));
 }
 
-TEST_P(ExportKinds, AnOldBlobDoesNotReachANewExportInItsPlace) {
+TEST_P(ExportSources, AnOldBlobDoesNotReachANewExportInItsPlace) {
   PeerProcess importer("Peer.DISABLED_Serve");
   ExportedMemory old(GetParam(), size, Access::pci_read_only);
   ASSERT_EQ(old.withdraw(), Status::success);
@@ -170,7 +171,7 @@ TEST_P(ExportKinds, AnOldBlobDoesNotReachANewExportInItsPlace) {
   EXPECT_EQ(status_of(import(importer, fresh)), Status::success);
 }
 
-TEST_P(ExportKinds, ADeadOwnerIsNoticed) {
+TEST_P(ExportSources, ADeadOwnerIsNoticed) {
   PeerProcess owner("Peer.DISABLED_Serve");
   const std::string blob = make(owner, GetParam(), Access::pci_read_only);
   ImportedMemory imported(bytes_of(blob));
@@ -183,7 +184,7 @@ TEST_P(ExportKinds, ADeadOwnerIsNoticed) {
   EXPECT_THAT(reason_of([&] { ImportedMemory again(bytes_of(blob)); }), HasSubstr(std::to_string(owner.pid())));
 }
 
-TEST_P(ExportKinds, AForkedChildDoesNotHideItsParentsDeath) {
+TEST_P(ExportSources, AForkedChildDoesNotHideItsParentsDeath) {
   PeerProcess owner("Peer.DISABLED_Serve");
   ImportedMemory imported(bytes_of(make(owner, GetParam(), Access::pci_read_only)));
   const auto child = static_cast<pid_t>(ask(owner, peer_op::fork).a);
@@ -194,7 +195,7 @@ TEST_P(ExportKinds, AForkedChildDoesNotHideItsParentsDeath) {
   EXPECT_EQ(::kill(child, SIGKILL), 0) << "the child had to outlive its parent";
 }
 
-TEST_P(ExportKinds, WithdrawWaitsForWhoIsInside) {
+TEST_P(ExportSources, WithdrawWaitsForWhoIsInside) {
   PeerProcess importer("Peer.DISABLED_Serve");
   ExportedMemory exported(GetParam(), size, Access::pci_read_write);
   ASSERT_EQ(status_of(import(importer, exported)), Status::success);
@@ -207,7 +208,7 @@ TEST_P(ExportKinds, WithdrawWaitsForWhoIsInside) {
   EXPECT_EQ(exported.withdraw(), Status::success);
 }
 
-TEST_P(ExportKinds, WithdrawEndsWhenTheImporterLeavesMeanwhile) {
+TEST_P(ExportSources, WithdrawEndsWhenTheImporterLeavesMeanwhile) {
   PeerProcess importer("Peer.DISABLED_Serve");
   ExportedMemory exported(GetParam(), size, Access::pci_read_write);
   ASSERT_EQ(status_of(import(importer, exported)), Status::success);
@@ -247,7 +248,7 @@ class Interrupted {
   }
 };
 
-TEST_P(ExportKinds, ASignalEndsTheWaitForWhoIsInside) {
+TEST_P(ExportSources, ASignalEndsTheWaitForWhoIsInside) {
   PeerProcess importer("Peer.DISABLED_Serve");
   ExportedMemory exported(GetParam(), size, Access::pci_read_write);
   ASSERT_EQ(status_of(import(importer, exported)), Status::success);
@@ -262,7 +263,7 @@ TEST_P(ExportKinds, ASignalEndsTheWaitForWhoIsInside) {
   EXPECT_EQ(exported.withdraw(), Status::success);
 }
 
-TEST_P(ExportKinds, ASignalEndsTheWaitForASilentOwner) {
+TEST_P(ExportSources, ASignalEndsTheWaitForASilentOwner) {
   PeerProcess owner("Peer.DISABLED_Serve");
   const std::string blob = make(owner, GetParam(), Access::pci_read_only);
   ASSERT_EQ(::kill(owner.pid(), SIGSTOP), 0);
@@ -279,7 +280,7 @@ TEST_P(ExportKinds, ASignalEndsTheWaitForASilentOwner) {
   EXPECT_EQ(imported.read(0, value), Status::success);
 }
 
-TEST_P(ExportKinds, AllExportsOfARegionDieAtOnce) {
+TEST_P(ExportSources, AllExportsOfARegionDieAtOnce) {
   PeerProcess importer("Peer.DISABLED_Serve");
   ExportedMemory exported(GetParam(), size, Access::pci_read_write);
   ImportedMemory other(exported.region().export_pci(Access::pci_read_only));
@@ -290,7 +291,7 @@ TEST_P(ExportKinds, AllExportsOfARegionDieAtOnce) {
   EXPECT_TRUE(other.gate().is_closed());
 }
 
-TEST_P(ExportKinds, AnImporterKilledInsideIsNotWaitedFor) {
+TEST_P(ExportSources, AnImporterKilledInsideIsNotWaitedFor) {
   PeerProcess importer("Peer.DISABLED_Serve");
   ExportedMemory exported(GetParam(), size, Access::pci_read_write);
   ASSERT_EQ(status_of(import(importer, exported)), Status::success);
@@ -299,7 +300,7 @@ TEST_P(ExportKinds, AnImporterKilledInsideIsNotWaitedFor) {
   EXPECT_EQ(exported.withdraw(), Status::success);
 }
 
-TEST_P(ExportKinds, ServeSeveralImporters) {
+TEST_P(ExportSources, ServeSeveralImporters) {
   PeerProcess one("Peer.DISABLED_Serve");
   PeerProcess two("Peer.DISABLED_Serve");
   ExportedMemory exported(GetParam(), size, Access::pci_read_only);
@@ -311,7 +312,7 @@ TEST_P(ExportKinds, ServeSeveralImporters) {
   EXPECT_EQ(status_of(ask(two, peer_op::read, 9)), Status::io_failed);
 }
 
-TEST_P(ExportKinds, LeaveNoDescriptorBehind) {
+TEST_P(ExportSources, LeaveNoDescriptorBehind) {
   PeerProcess peer("Peer.DISABLED_Serve");
   const auto cycle = [&] {
     ExportedMemory exported(GetParam(), size, Access::pci_read_write);
@@ -336,7 +337,7 @@ TEST_P(ExportKinds, LeaveNoDescriptorBehind) {
 // ---- Permission to import
 
 TEST_F(Exports, GoToTheirParentDeviceOnly) {
-  ExportedMemory exported(Kind::pydoca, size, Access::pci_read_only, "pf0vf1");
+  ExportedMemory exported(Source::pydoca, size, Access::pci_read_only, "pf0vf1");
   EXPECT_EQ(thrown_by([&] { ImportedMemory wrong(exported.blob(), "p1"); }), Status::not_permitted);
   const std::string reason = reason_of([&] { ImportedMemory wrong(exported.blob(), "p1"); });
   EXPECT_THAT(reason, HasSubstr("pf0vf1"));
@@ -347,19 +348,19 @@ TEST_F(Exports, GoToTheirParentDeviceOnly) {
 }
 
 TEST_F(Exports, ComeFromTheHostOnly) {
-  EXPECT_EQ(thrown_by([] { ExportedMemory exported(Kind::pydoca, size, Access::pci_read_only, "p0"); }),
+  EXPECT_EQ(thrown_by([] { ExportedMemory exported(Source::pydoca, size, Access::pci_read_only, "p0"); }),
             Status::not_supported);
 }
 
 TEST_F(Exports, StayInTheirFabric) {
-  ExportedMemory exported(Kind::pydoca, size, Access::pci_read_only);
+  ExportedMemory exported(Source::pydoca, size, Access::pci_read_only);
   ::setenv("PYDOCA_FABRIC", "another", 1);
   EXPECT_EQ(thrown_by([&] { ImportedMemory wrong(exported.blob()); }), Status::not_permitted);
   EXPECT_THAT(reason_of([&] { ImportedMemory wrong(exported.blob()); }), HasSubstr("another"));
 }
 
 TEST_F(Exports, AreRefusedFromAnotherBootOrUser) {
-  ExportedMemory exported(Kind::pydoca, size, Access::pci_read_only);
+  ExportedMemory exported(Source::pydoca, size, Access::pci_read_only);
   sim::Blob blob;
   ASSERT_EQ(sim::parse(exported.blob(), blob), Status::success);
   sim::Blob rebooted = blob;
@@ -371,7 +372,7 @@ TEST_F(Exports, AreRefusedFromAnotherBootOrUser) {
 }
 
 TEST_F(Exports, ForgedBlobsGetNothing) {
-  ExportedMemory exported(Kind::pydoca, size, Access::pci_read_only);
+  ExportedMemory exported(Source::pydoca, size, Access::pci_read_only);
   sim::Blob blob;
   ASSERT_EQ(sim::parse(exported.blob(), blob), Status::success);
   std::vector<sim::Blob> forged(7, blob);
@@ -391,7 +392,7 @@ TEST_F(Exports, ForgedBlobsGetNothing) {
 }
 
 TEST_F(Exports, DamagedBlobsAreRefusedByTheDevice) {
-  ExportedMemory exported(Kind::pydoca, size, Access::pci_read_only);
+  ExportedMemory exported(Source::pydoca, size, Access::pci_read_only);
   std::vector<std::byte> damaged = exported.blob();
   damaged[40] ^= std::byte{4};
   EXPECT_EQ(thrown_by([&] { ImportedMemory wrong(damaged); }), Status::invalid_value);
@@ -439,7 +440,7 @@ bool can_map_writable(int fd) {
 }
 
 TEST_F(Exports, ReadOnlyMemoryCannotBeWrittenByAnyMeans) {
-  ExportedMemory exported(Kind::pydoca, size, Access::pci_read_only);
+  ExportedMemory exported(Source::pydoca, size, Access::pci_read_only);
   Hostile hostile(exported.blob());
   ASSERT_EQ(hostile.ask(), Status::success);
   ASSERT_EQ(hostile.files.count, 2U);
@@ -461,10 +462,10 @@ TEST_F(Exports, ReadOnlyMemoryCannotBeWrittenByAnyMeans) {
 }
 
 TEST_F(Exports, MemoryThatWasSealedIsExportedWritableAsForeign) {
-  ExportedMemory exported(Kind::pydoca, size, Access::pci_read_only);
+  ExportedMemory exported(Source::pydoca, size, Access::pci_read_only);
   const std::vector<std::byte> writable = exported.region().export_pci(Access::pci_read_write);
   ImportedMemory imported(writable);
-  EXPECT_EQ(imported.region().kind(), sim::Region::Kind::foreign);
+  EXPECT_EQ(imported.region().reach(), sim::Region::Reach::foreign);
   EXPECT_EQ(imported.write(1, std::byte{0x55}), Status::success);
   EXPECT_EQ(exported.bytes()[1], std::byte{0x55});
 }
@@ -489,7 +490,7 @@ TEST_F(Exports, APieceOfMemoryIsMappedAtItsOffset) {
 // ---- Peers that violate the protocol
 
 TEST_F(Exports, SurvivePeersThatBreakTheProtocol) {
-  ExportedMemory exported(Kind::pydoca, size, Access::pci_read_only);
+  ExportedMemory exported(Source::pydoca, size, Access::pci_read_only);
   ImportedMemory good(exported.blob());
   const std::size_t before = count_fds();
   {
@@ -511,7 +512,7 @@ TEST_F(Exports, SurvivePeersThatBreakTheProtocol) {
 }
 
 TEST_F(Exports, AChattyImporterIsStillWaitedFor) {
-  ExportedMemory exported(Kind::pydoca, size, Access::pci_read_write);
+  ExportedMemory exported(Source::pydoca, size, Access::pci_read_write);
   Hostile hostile(exported.blob());
   ASSERT_EQ(hostile.ask(), Status::success);
   const auto page = sim::SharedPage<sim::Gate>::map(hostile.files.fds[0].get());
@@ -571,7 +572,7 @@ TEST_F(Exports, FilesThatCouldShrinkAreRefused) {
             Status::not_permitted);
   EXPECT_EQ(thrown_by([&] { region.map(0, 0); }), Status::not_permitted);
   region.map(file_of(8192, F_SEAL_SHRINK | F_SEAL_GROW).get(), 0);
-  EXPECT_EQ(region.kind(), sim::Region::Kind::mapped);
+  EXPECT_EQ(region.reach(), sim::Region::Reach::mapped);
   EXPECT_EQ(thrown_by([] { sim::SharedPage<sim::Gate>::map(file_of(4096, 0).get()); }), Status::not_permitted);
   EXPECT_EQ(thrown_by([] { sim::SharedPage<sim::Gate>::map(file_of(16, F_SEAL_SHRINK | F_SEAL_GROW).get()); }),
             Status::not_permitted);
@@ -583,7 +584,7 @@ TEST_F(Exports, MemoryLeftWithAPeerInsideIsKeptUntilItLeaves) {
   PeerProcess importer("Peer.DISABLED_Serve");
   std::weak_ptr<Memory> memory;
   {
-    ExportedMemory exported(Kind::pydoca, size, Access::pci_read_write);
+    ExportedMemory exported(Source::pydoca, size, Access::pci_read_write);
     memory = exported.memory();
     ASSERT_EQ(status_of(import(importer, exported)), Status::success);
     ASSERT_EQ(ask(importer, peer_op::enter).a, 1U);
@@ -598,7 +599,7 @@ TEST_F(Exports, DestroyedWhileTheGateIsEmptyLetGoAtOnce) {
   std::weak_ptr<Memory> memory;
   std::unique_ptr<ImportedMemory> imported;
   {
-    ExportedMemory exported(Kind::pydoca, size, Access::pci_read_write);
+    ExportedMemory exported(Source::pydoca, size, Access::pci_read_write);
     memory = exported.memory();
     imported = std::make_unique<ImportedMemory>(exported.blob());
   }
@@ -660,9 +661,9 @@ TEST_F(Exports, AFileThatEndsEarlierIsNotRegistered) {
 
 TEST_F(Exports, AChildHasNoPartInItsParentsExports) {
   PeerProcess peer("Peer.DISABLED_Serve");
-  auto exported = std::make_unique<ExportedMemory>(Kind::pydoca, size, Access::pci_read_write);
+  auto exported = std::make_unique<ExportedMemory>(Source::pydoca, size, Access::pci_read_write);
   ASSERT_EQ(status_of(import(peer, *exported)), Status::success);
-  auto imported = std::make_unique<ImportedMemory>(bytes_of(make(peer, Kind::pydoca, Access::pci_read_only)));
+  auto imported = std::make_unique<ImportedMemory>(bytes_of(make(peer, Source::pydoca, Access::pci_read_only)));
   const pid_t child = ::fork();
   if (child == 0) {
     const bool fine = exported->withdraw() == Status::success;
@@ -683,14 +684,14 @@ TEST_F(Exports, AChildExportsByItself) {
 #if defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "ThreadSanitizer starts no threads after a fork of several";
 #endif
-  ExportedMemory parents(Kind::pydoca, size, Access::pci_read_only);
+  ExportedMemory parents(Source::pydoca, size, Access::pci_read_only);
   std::array<int, 2> ends{};
   ASSERT_EQ(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()), 0);
   const detail::Fd here(ends[0]);
   detail::Fd there(ends[1]);
   const pid_t child = ::fork();
   if (child == 0) {
-    ExportedMemory own(Kind::pydoca, size, Access::pci_read_only);
+    ExportedMemory own(Source::pydoca, size, Access::pci_read_only);
     send_message_to(there.get(), {.op = 'b', .payload = text_of(own.blob())});
     receive_message_from(there.get());
     ::_exit(own.withdraw() == Status::success ? 0 : 1);

@@ -82,8 +82,8 @@ class Server {
   }
 
   void make(const PeerMessage& request, PeerMessage& reply) {
-    const auto kind = request.payload == "foreign" ? ExportedMemory::Kind::foreign : ExportedMemory::Kind::pydoca;
-    exported_.emplace(kind, request.b, static_cast<Access>(request.a));
+    const auto source = request.payload == "foreign" ? ExportedMemory::Source::foreign : ExportedMemory::Source::pydoca;
+    exported_.emplace(source, request.b, static_cast<Access>(request.a));
     reply.payload.assign(reinterpret_cast<const char*>(exported_->blob().data()), exported_->blob().size());
   }
 
@@ -103,8 +103,9 @@ class Server {
 
 }  // namespace
 
-ExportedMemory::ExportedMemory(Kind kind, std::size_t size, Access access, const char* device) : device_(open(device)) {
-  if (kind == Kind::pydoca) {
+ExportedMemory::ExportedMemory(Source source, std::size_t size, Access access, const char* device)
+    : device_(open(device)) {
+  if (source == Source::pydoca) {
     memory_ = Memory::allocate(size);
     bytes_ = {memory_->data(), size};
   } else {
@@ -132,7 +133,7 @@ Status ImportedMemory::read(std::uint64_t offset, std::byte& value) {
     return Status::io_failed;
   }
   bool done = true;
-  if (region_->kind() == sim::Region::Kind::mapped) {
+  if (region_->reach() == sim::Region::Reach::mapped) {
     value = *region_->at(base_ + offset);
   } else {
     const iovec here{.iov_base = &value, .iov_len = 1};
@@ -148,7 +149,7 @@ Status ImportedMemory::write(std::uint64_t offset, std::byte value) {
     return Status::io_failed;
   }
   bool done = true;
-  if (region_->kind() == sim::Region::Kind::mapped) {
+  if (region_->reach() == sim::Region::Reach::mapped) {
     *region_->at(base_ + offset) = value;
   } else {
     const iovec here{.iov_base = &value, .iov_len = 1};

@@ -17,9 +17,9 @@ namespace pydoca {
 /// Memory and its region on a host function, as a test or its peer exports it.
 class ExportedMemory {
  public:
-  enum class Kind : std::uint8_t { pydoca, foreign };
+  enum class Source : std::uint8_t { pydoca, foreign };
 
-  ExportedMemory(Kind kind, std::size_t size, Access access, const char* device = "pf0");
+  ExportedMemory(Source source, std::size_t size, Access access, const char* device = "pf0");
   /// Does not withdraw: the region must handle that itself.
   ~ExportedMemory() = default;
 

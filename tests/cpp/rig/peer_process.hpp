@@ -9,7 +9,7 @@
 
 namespace pydoca {
 
-/// A message between a test and its peer; payload is bytes of any kind.
+/// A message between a test and its peer; payload is any bytes.
 struct PeerMessage {
   char op = 0;
   std::uint64_t a = 0;

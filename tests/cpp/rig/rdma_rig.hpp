@@ -60,15 +60,15 @@ inline RdmaAddress address_of(const Device& device, std::uint16_t port) {
 }
 
 /// Whether other processes can map the memory, or must access the owner's address space.
-enum class MemoryKind : std::uint8_t { pydoca, foreign };
+enum class MemorySource : std::uint8_t { pydoca, foreign };
 
 /// Memory on a device, exported to the network unless access holds no RDMA flag.
 class NetMemory {
  public:
   NetMemory(const std::shared_ptr<Device>& device, std::size_t size, Access access = any_rdma,
-            MemoryKind kind = MemoryKind::pydoca)
+            MemorySource source = MemorySource::pydoca)
       : mmap(Mmap::create()) {
-    if (kind == MemoryKind::pydoca) {
+    if (source == MemorySource::pydoca) {
       shared_ = Memory::allocate(size);
       bytes = {shared_->data(), size};
     } else {

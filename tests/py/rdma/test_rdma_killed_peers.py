@@ -211,11 +211,11 @@ def test_an_idle_connection_by_details_hears_of_it_by_its_next_task(survive):
 
 
 @pytest.mark.parametrize("link", ["linked", "linked_by_details"])
-@pytest.mark.parametrize("kind", ["writes", "reads"])
-def test_transfers_in_flight_come_back(survive, kind, link):
+@pytest.mark.parametrize("operation", ["writes", "reads"])
+def test_transfers_in_flight_come_back(survive, operation, link):
     async def test(survivor):
         peer, connection, remote = await getattr(survivor, link)()
-        submit = getattr(survivor, kind)
+        submit = getattr(survivor, operation)
         under_way = asyncio.create_task(survivor.keep_going(submit, connection, remote))
         await asyncio.sleep(0.05)
         peer.process.kill()

@@ -45,7 +45,7 @@ class Device {
   virtual std::unique_ptr<MemoryRegion> register_memory(const MemoryRange& range, Access access);
   /// Memory that blob, an export of the other side of the PCIe link or of a network peer, describes. Throws
   /// invalid_value, unsupported_version, not_permitted, not_connected (the owner is gone), bad_state (withdrawn),
-  /// time_out, again when a signal ended the wait for the owner, and not_supported for exports of a kind that the
+  /// time_out, again when a signal ended the wait for the owner, and not_supported for exports that the
   /// device does not import.
   virtual ImportedRegion import_memory(std::span<const std::byte> blob);
   /// rdma-core's struct ibv_pd. Throws not_supported.

@@ -110,13 +110,13 @@ struct RdmaAddress {
 
 /// What happened to a connection. Of connections made by blobs only disconnected is reported.
 struct RdmaEvent {
-  enum class Kind : std::uint8_t {
+  enum class Type : std::uint8_t {
     request,       ///< a peer connects to a port: incoming is to be accepted, rejected or destroyed
     established,   ///< of both ends
     failed,        ///< the connection could not be made: status says why
     disconnected,  ///< the peer left, has died or broke the rules, or an operation failed
   };
-  Kind kind = Kind::established;
+  Type type = Type::established;
   QueuePair* queue_pair = nullptr;
   std::unique_ptr<QueuePair> incoming;
   RdmaAddress peer;  ///< of request

@@ -64,8 +64,8 @@ backend::ImportedRegion Device::import_memory(std::span<const std::byte> blob) {
   require_present("import memory");
   const bool over_pci = capabilities().mmap_create_from_export_pci;
   // On a device that imports nothing over PCIe, the import from the network refuses bytes that are not an export.
-  if (claims_kind(blob, BlobKind::net_memory) || (!over_pci && !claims_kind(blob, BlobKind::memory))) {
-    return capabilities().rdma.has_value() ? import_region(place_, blob, BlobKind::net_memory)
+  if (claims_type(blob, BlobType::net_memory) || (!over_pci && !claims_type(blob, BlobType::memory))) {
+    return capabilities().rdma.has_value() ? import_region(place_, blob, BlobType::net_memory)
                                            : backend::Device::import_memory(blob);
   }
   if (!over_pci) {
@@ -73,7 +73,7 @@ backend::ImportedRegion Device::import_memory(std::span<const std::byte> blob) {
                 detail::concat("import memory: ", properties().name,
                                " cannot import over PCIe; use a function on the DPU, or export over RDMA"));
   }
-  return import_region(place_, blob, BlobKind::memory);
+  return import_region(place_, blob, BlobType::memory);
 }
 
 std::unique_ptr<backend::RdmaQueue> Device::create_rdma_queue(const backend::RdmaOptions& options,

@@ -13,20 +13,20 @@ namespace pydoca::verbs {
 namespace {
 
 std::optional<AsyncEvents::Event> event_of(const ibv_async_event& event) noexcept {
-  using Kind = AsyncEvents::Kind;
+  using Type = AsyncEvents::Type;
   switch (event.event_type) {
     case IBV_EVENT_QP_FATAL:
-      return AsyncEvents::Event{.kind = Kind::pair_failed, .pair = event.element.qp->qp_num};
+      return AsyncEvents::Event{.type = Type::pair_failed, .pair = event.element.qp->qp_num};
     case IBV_EVENT_QP_REQ_ERR:
     case IBV_EVENT_QP_ACCESS_ERR:
-      return AsyncEvents::Event{.kind = Kind::peer_erred, .pair = event.element.qp->qp_num};
+      return AsyncEvents::Event{.type = Type::peer_erred, .pair = event.element.qp->qp_num};
     case IBV_EVENT_CQ_ERR:
-      return AsyncEvents::Event{.kind = Kind::queue_failed, .queue = event.element.cq};
+      return AsyncEvents::Event{.type = Type::queue_failed, .queue = event.element.cq};
     case IBV_EVENT_SRQ_ERR:
-      return AsyncEvents::Event{.kind = Kind::queue_failed, .queue = event.element.srq};
+      return AsyncEvents::Event{.type = Type::queue_failed, .queue = event.element.srq};
     case IBV_EVENT_PORT_ERR:
       return std::cmp_equal(event.element.port_num, the_port)
-                 ? std::optional(AsyncEvents::Event{.kind = Kind::port_down})
+                 ? std::optional(AsyncEvents::Event{.type = Type::port_down})
                  : std::nullopt;
     default:
       return std::nullopt;  // IBV_EVENT_DEVICE_FATAL is a removal

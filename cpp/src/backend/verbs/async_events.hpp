@@ -14,14 +14,14 @@ namespace pydoca::verbs {
 /// delivers them to the inboxes of all queues of the device. From any thread.
 class AsyncEvents {
  public:
-  enum class Kind : std::uint8_t {
+  enum class Type : std::uint8_t {
     pair_failed,   ///< IBV_EVENT_QP_FATAL
     peer_erred,    ///< IBV_EVENT_QP_REQ_ERR, IBV_EVENT_QP_ACCESS_ERR: of a pair, too
     queue_failed,  ///< IBV_EVENT_CQ_ERR, IBV_EVENT_SRQ_ERR
     port_down,     ///< IBV_EVENT_PORT_ERR
   };
   struct Event {
-    Kind kind;
+    Type type;
     std::uint32_t pair = 0;       ///< its number
     const void* queue = nullptr;  ///< an ibv_cq or ibv_srq; not to be dereferenced
   };
@@ -53,7 +53,7 @@ class AsyncEvents {
   };
 
   /// To be called before the event is acknowledged: until then its queue cannot be destroyed. Ignores the types that
-  /// Kind does not name.
+  /// Type does not name.
   void deliver(const ibv_async_event& event);
 
  private:

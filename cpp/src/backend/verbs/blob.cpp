@@ -13,43 +13,43 @@ namespace {
 using detail::BlobReader;
 using detail::BlobWriter;
 
-// Layout, little-endian: 8 magic, 2 version, 2 size, 4 kind, the kind's fields, 8 checksum of all before.
+// Layout, little-endian: 8 magic, 2 version, 2 size, 4 type, the type's fields, 8 checksum of all before.
 constexpr std::string_view magic = "PYDOCAV1";
 constexpr std::uint16_t version = 1;
 constexpr std::size_t head_size = 16;
 constexpr std::size_t tail_size = sizeof(std::uint64_t);
 
-enum class Kind : std::uint32_t { memory = 1, counter = 2, pair = 3 };
+enum class BlobType : std::uint32_t { memory = 1, counter = 2, pair = 3 };
 
-constexpr std::size_t size_of(Kind kind) noexcept {
+constexpr std::size_t size_of(BlobType type) noexcept {
   constexpr std::size_t gid = sizeof(Gid);
-  switch (kind) {
-    case Kind::memory:
+  switch (type) {
+    case BlobType::memory:
       return head_size + 8 + 8 + 4 + 4 + gid + tail_size;
-    case Kind::counter:
+    case BlobType::counter:
       return head_size + 8 + 4 + gid + tail_size;
-    case Kind::pair:
+    case BlobType::pair:
       return head_size + 4 + 4 + 2 + 1 + 1 + gid + tail_size;
   }
   return 0;
 }
 
-/// write_fields has a BlobWriter write the kind's fields.
+/// write_fields has a BlobWriter write the type's fields.
 template <class WriteFields>
-std::vector<std::byte> seal(Kind kind, WriteFields write_fields) {
-  std::vector<std::byte> bytes(size_of(kind));
+std::vector<std::byte> seal(BlobType type, WriteFields write_fields) {
+  std::vector<std::byte> bytes(size_of(type));
   BlobWriter writer(bytes);
   writer.text(magic);
   writer.number(version);
   writer.number(static_cast<std::uint16_t>(bytes.size()));
-  writer.number(static_cast<std::uint32_t>(kind));
+  writer.number(static_cast<std::uint32_t>(type));
   write_fields(writer);
   writer.number(detail::checksum(std::span(bytes).first(bytes.size() - tail_size)));
   return bytes;
 }
 
-/// success: the bytes at head_size are the kind's fields, as they were written.
-Status check(std::span<const std::byte> bytes, Kind kind) noexcept {
+/// success: the bytes at head_size are the type's fields, as they were written.
+Status check(std::span<const std::byte> bytes, BlobType type) noexcept {
   if (bytes.size() < magic.size() + sizeof version ||
       !std::ranges::equal(bytes.first(magic.size()), std::as_bytes(std::span(magic)))) {
     return Status::invalid_value;
@@ -58,9 +58,9 @@ Status check(std::span<const std::byte> bytes, Kind kind) noexcept {
   if (reader.number<std::uint16_t>() != version) {  // another version may have any size
     return Status::unsupported_version;
   }
-  const std::size_t size = size_of(kind);
+  const std::size_t size = size_of(type);
   if (bytes.size() != size || reader.number<std::uint16_t>() != size ||
-      reader.number<std::uint32_t>() != static_cast<std::uint32_t>(kind)) {
+      reader.number<std::uint32_t>() != static_cast<std::uint32_t>(type)) {
     return Status::invalid_value;
   }
   const auto sum = BlobReader(bytes.last(tail_size)).number<std::uint64_t>();
@@ -84,7 +84,7 @@ bool is_consistent(const PairBlob& blob) noexcept {
 }  // namespace
 
 std::vector<std::byte> encode(const MemoryBlob& blob) {
-  return seal(Kind::memory, [&](BlobWriter& writer) {
+  return seal(BlobType::memory, [&](BlobWriter& writer) {
     writer.number(blob.base);
     writer.number(blob.length);
     writer.number(blob.rkey);
@@ -94,7 +94,7 @@ std::vector<std::byte> encode(const MemoryBlob& blob) {
 }
 
 std::vector<std::byte> encode(const CounterBlob& blob) {
-  return seal(Kind::counter, [&](BlobWriter& writer) {
+  return seal(BlobType::counter, [&](BlobWriter& writer) {
     writer.number(blob.address);
     writer.number(blob.rkey);
     writer.bytes(std::as_bytes(std::span(blob.gid)));
@@ -102,7 +102,7 @@ std::vector<std::byte> encode(const CounterBlob& blob) {
 }
 
 std::vector<std::byte> encode(const PairBlob& blob) {
-  return seal(Kind::pair, [&](BlobWriter& writer) {
+  return seal(BlobType::pair, [&](BlobWriter& writer) {
     writer.number(blob.number);
     writer.number(blob.first_packet);
     writer.number(blob.lid);
@@ -113,7 +113,7 @@ std::vector<std::byte> encode(const PairBlob& blob) {
 }
 
 Status parse(std::span<const std::byte> bytes, MemoryBlob& blob) noexcept {
-  if (const Status status = check(bytes, Kind::memory); status != Status::success) {
+  if (const Status status = check(bytes, BlobType::memory); status != Status::success) {
     return status;
   }
   BlobReader reader(bytes.subspan(head_size));
@@ -131,7 +131,7 @@ Status parse(std::span<const std::byte> bytes, MemoryBlob& blob) noexcept {
 }
 
 Status parse(std::span<const std::byte> bytes, CounterBlob& blob) noexcept {
-  if (const Status status = check(bytes, Kind::counter); status != Status::success) {
+  if (const Status status = check(bytes, BlobType::counter); status != Status::success) {
     return status;
   }
   BlobReader reader(bytes.subspan(head_size));
@@ -147,7 +147,7 @@ Status parse(std::span<const std::byte> bytes, CounterBlob& blob) noexcept {
 }
 
 Status parse(std::span<const std::byte> bytes, PairBlob& blob) noexcept {
-  if (const Status status = check(bytes, Kind::pair); status != Status::success) {
+  if (const Status status = check(bytes, BlobType::pair); status != Status::success) {
     return status;
   }
   BlobReader reader(bytes.subspan(head_size));

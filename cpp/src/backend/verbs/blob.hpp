@@ -47,7 +47,7 @@ std::vector<std::byte> encode(const MemoryBlob& blob);
 std::vector<std::byte> encode(const CounterBlob& blob);
 std::vector<std::byte> encode(const PairBlob& blob);
 
-/// Read what encode() wrote of the same kind and nothing else: any changed, missing or further byte is refused.
+/// Read what encode() wrote of the same type and nothing else: any changed, missing or further byte is refused.
 /// unsupported_version for another version's blob, invalid_value otherwise.
 Status parse(std::span<const std::byte> bytes, MemoryBlob& blob) noexcept;
 Status parse(std::span<const std::byte> bytes, CounterBlob& blob) noexcept;

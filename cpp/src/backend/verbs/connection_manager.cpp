@@ -154,7 +154,7 @@ bool ConnectionManager::expire(backend::RdmaEvent& event) noexcept {
   });
   if (late != nullptr) {
     late->link().deadline = Clock::time_point::max();
-    event.kind = backend::RdmaEvent::Kind::failed;
+    event.type = backend::RdmaEvent::Type::failed;
     event.status = Status::time_out;
     event.queue_pair = late;
     event.private_data_len = 0;
@@ -189,7 +189,7 @@ bool ConnectionManager::next_message(backend::RdmaEvent& event) noexcept {
       is_event = handle(*raw, event);
     } catch (const std::exception&) {
       // Only the steps that set a connection up throw.
-      event.kind = backend::RdmaEvent::Kind::failed;
+      event.type = backend::RdmaEvent::Type::failed;
       event.status = Status::connection_aborted;
       event.queue_pair = static_cast<QueuePair*>(raw->id->context);
       is_event = event.queue_pair != nullptr && raw->event != RDMA_CM_EVENT_CONNECT_REQUEST;
@@ -240,7 +240,7 @@ bool ConnectionManager::take_request(const rdma_cm_event& raw, backend::RdmaEven
   event.peer = address_of(id->route.addr.dst_addr);
   take_private_data(raw.param.conn, event);
   link.id = std::move(id);
-  event.kind = backend::RdmaEvent::Kind::request;
+  event.type = backend::RdmaEvent::Type::request;
   event.queue_pair = pair.get();
   event.incoming = std::move(pair);
   return true;
@@ -248,7 +248,7 @@ bool ConnectionManager::take_request(const rdma_cm_event& raw, backend::RdmaEven
 
 /// Sends the request once the route is found. False: event says that the connection failed.
 bool ConnectionManager::request(QueuePair& pair, backend::RdmaEvent& event) {
-  event.kind = backend::RdmaEvent::Kind::failed;
+  event.type = backend::RdmaEvent::Type::failed;
   event.status = Status::connection_aborted;
   return send_request(pair.handle(), pair.link(), shared_);
 }
@@ -257,18 +257,18 @@ bool ConnectionManager::request(QueuePair& pair, backend::RdmaEvent& event) {
 void ConnectionManager::finish(const rdma_cm_event& raw, QueuePair& pair, backend::RdmaEvent& event) {
   pair.link().deadline = CmLink::Clock::time_point::max();
   const bool up = confirm_answer(pair.handle(), pair.link(), shared_);
-  event.kind = up ? backend::RdmaEvent::Kind::established : backend::RdmaEvent::Kind::failed;
+  event.type = up ? backend::RdmaEvent::Type::established : backend::RdmaEvent::Type::failed;
   event.status = up ? Status::success : Status::connection_aborted;
   take_private_data(raw.param.conn, event);
   pair.established();
 }
 
 bool ConnectionManager::advance(const rdma_cm_event& raw, QueuePair& pair, backend::RdmaEvent& event) {
-  using Kind = backend::RdmaEvent::Kind;
+  using Type = backend::RdmaEvent::Type;
   rdma_cm_id* const id = pair.link().id.get();
   switch (raw.event) {
     case RDMA_CM_EVENT_ADDR_RESOLVED:
-      event.kind = Kind::failed;
+      event.type = Type::failed;
       event.status = is_on_this_device(*id) ? Status::success : Status::not_found;
       return event.status != Status::success || cm_library().resolve_route(id, timeout_ms()) != 0;
     case RDMA_CM_EVENT_ROUTE_RESOLVED:
@@ -277,7 +277,7 @@ bool ConnectionManager::advance(const rdma_cm_event& raw, QueuePair& pair, backe
       finish(raw, pair, event);
       return true;
     case RDMA_CM_EVENT_ESTABLISHED:
-      event.kind = Kind::established;
+      event.type = Type::established;
       pair.established();
       return true;
     case RDMA_CM_EVENT_DISCONNECTED:
@@ -288,7 +288,7 @@ bool ConnectionManager::advance(const rdma_cm_event& raw, QueuePair& pair, backe
     case RDMA_CM_EVENT_CONNECT_ERROR:
     case RDMA_CM_EVENT_UNREACHABLE:
     case RDMA_CM_EVENT_REJECTED:
-      event.kind = Kind::failed;
+      event.type = Type::failed;
       event.status = failure_of(raw);
       return true;
     default:

@@ -258,7 +258,7 @@ void QueuePair::close_down() noexcept {
     finish(accepted_.take(), rest_);
   }
   if (!closed_ && connected_ && !std::exchange(reported_, true)) {
-    shared_.report(*this, backend::RdmaEvent::Kind::disconnected,
+    shared_.report(*this, backend::RdmaEvent::Type::disconnected,
                    rest_ == Status::shutdown ? Status::io_failed : rest_);
   }
 }

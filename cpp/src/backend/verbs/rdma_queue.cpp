@@ -287,7 +287,7 @@ bool RdmaQueue::take_report(backend::RdmaEvent& event) noexcept {
   if (found == reports_.end()) {
     return false;
   }
-  event.kind = found->kind;
+  event.type = found->type;
   event.queue_pair = found->pair;
   event.status = found->status;
   event.private_data_len = 0;
@@ -305,19 +305,19 @@ void RdmaQueue::take_async_events() noexcept {
 }
 
 void RdmaQueue::take(const AsyncEvents::Event& event) noexcept {
-  using Kind = AsyncEvents::Kind;
-  if (event.kind == Kind::port_down) {
+  using Type = AsyncEvents::Type;
+  if (event.type == Type::port_down) {
     for_each_pair([](QueuePair& pair) {
       if (pair.is_connected()) {
         pair.peer_left();
       }
     });
-  } else if (event.kind == Kind::queue_failed) {
+  } else if (event.type == Type::queue_failed) {
     if (event.queue == completions_.get() || event.queue == shared_receives_.get()) {
       lose_queue();
     }
   } else if (QueuePair* const pair = find(event.pair)) {
-    event.kind == Kind::peer_erred ? pair->peer_left() : pair->failed();
+    event.type == Type::peer_erred ? pair->peer_left() : pair->failed();
   }
 }
 

@@ -51,8 +51,8 @@ class RdmaShared {
     finished_.push(operation);
   }
   /// Has next_event() return it once the pair's finished operations are delivered, and tells the engine.
-  void report(QueuePair& pair, backend::RdmaEvent::Kind kind, Status status) noexcept {
-    reports_.push_back({&pair, kind, status});
+  void report(QueuePair& pair, backend::RdmaEvent::Type type, Status status) noexcept {
+    reports_.push_back({&pair, type, status});
     notifier_.notify();
   }
 
@@ -73,7 +73,7 @@ class RdmaShared {
  protected:
   struct Report {
     QueuePair* pair;
-    backend::RdmaEvent::Kind kind;
+    backend::RdmaEvent::Type type;
     Status status;
   };
 

@@ -42,7 +42,7 @@ struct IpAddresses {
   std::optional<std::array<std::uint8_t, 4>> ipv4;
   std::optional<std::array<std::uint8_t, 16>> ipv6;
 };
-/// The first of each kind.
+/// The first of each type.
 IpAddresses ip_addresses_of(const std::string& iface);
 
 }  // namespace pydoca::verbs

@@ -277,13 +277,13 @@ bool library::Rdma::take_event() noexcept {
   if (!rdma_queue().next_event(*event_)) {
     return false;
   }
-  if (event_->kind == backend::RdmaEvent::Kind::request) {
+  if (event_->type == backend::RdmaEvent::Type::request) {
     take_request();
     return true;
   }
   auto& connection = *static_cast<RdmaConnection*>(event_->queue_pair->owner);
   const auto kept = connection.shared_from_this();  // the callback may change the list
-  if (event_->kind == backend::RdmaEvent::Kind::established) {
+  if (event_->type == backend::RdmaEvent::Type::established) {
     take_established(connection);
   } else {
     connection.begin_close(event_->status);

@@ -171,7 +171,7 @@ class Failure:
 
 
 Message = Offer | Window | Returned | Report | Commit | Committed | Part | Events | Imported | Closed | Failure
-_CLASSES: dict[str, type[Message]] = {kind.__name__.lower(): kind for kind in get_args(Message)}
+_CLASSES: dict[str, type[Message]] = {cls.__name__.lower(): cls for cls in get_args(Message)}
 
 
 def encode(message: Message) -> bytes:
@@ -182,14 +182,14 @@ def encode(message: Message) -> bytes:
 def decode(data: bytes) -> Message:
     """The message that data holds; raises InvalidValueError for anything that encode() does not make."""
     fields = _parse(data)
-    kind = fields.pop("type", None)
-    cls = _CLASSES.get(kind) if isinstance(kind, str) else None
+    name = fields.pop("type", None)
+    cls = _CLASSES.get(name) if isinstance(name, str) else None
     if cls is None:
-        raise InvalidValueError(f"a message of type {_shown(kind)}; there are: {', '.join(_CLASSES)}")
+        raise InvalidValueError(f"a message of type {_shown(name)}; there are: {', '.join(_CLASSES)}")
     wanted = {field.name for field in dataclasses.fields(cls)}
     if fields.keys() != wanted:
         raise InvalidValueError(
-            f"a message of type {kind!r} has the fields {sorted(wanted)}, not {_shown(list(fields))}"
+            f"a message of type {name!r} has the fields {sorted(wanted)}, not {_shown(list(fields))}"
         )
     return cls(**fields)
 

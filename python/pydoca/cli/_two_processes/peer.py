@@ -44,7 +44,7 @@ class Peer:
         return self
 
     async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self, exception: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         assert self._reader is not None
         if error is not None and not isinstance(error, PeerError):
@@ -60,14 +60,14 @@ class Peer:
         except DocaError as error:
             raise await self._cause() or self._lost() from error
 
-    async def receive(self, kind: type[_M]) -> _M:
-        """The next message, which must be of this kind. Raises PeerError when the other half failed or has ended."""
+    async def receive(self, expected: type[_M]) -> _M:
+        """The next message, which must be of this class. Raises PeerError when the other half failed or has ended."""
         message = await self._inbox.get()
         if isinstance(message, Exception):
             self._inbox.put_nowait(message)  # for the next call
             raise message
-        if not isinstance(message, kind):
-            got, due = type(message).__name__.lower(), kind.__name__.lower()
+        if not isinstance(message, expected):
+            got, due = type(message).__name__.lower(), expected.__name__.lower()
             raise InvalidValueError(f"{self._who} sent a message of type {got!r} where {due!r} was expected")
         return message
 

@@ -90,5 +90,5 @@ def _summary(result: dict[str, Any]) -> str:
     if "destination" not in result:
         return f"{result['source']}: {text}"
     rate = f"{result['seconds']:.3f} s, {result['gigabytes_per_second']:.2f} GB/s"
-    kind = "DMA tasks" if "representor" in result else "reads"
-    return f"{result['destination']}: {text}, {rate}, {result['pieces']} {kind}"
+    operations = "DMA tasks" if "representor" in result else "reads"
+    return f"{result['destination']}: {text}, {rate}, {result['pieces']} {operations}"

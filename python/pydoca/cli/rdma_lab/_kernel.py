@@ -29,7 +29,7 @@ _MODULES = (
 _OPTIONAL = {"crc32_generic"}
 _META_PACKAGES = {"debian": "linux-image-amd64", "ubuntu": "linux-image-generic"}
 # Up to Debian 13 the first has all; Debian 14 has the first four; Ubuntu keeps the modules apart, rdma_rxe in the last.
-_KINDS_OF_PACKAGES = ("image", "binary", "base", "modules", "modules-extra")
+_PACKAGE_PARTS = ("image", "binary", "base", "modules", "modules-extra")
 _PARTIAL = ".partial-"
 # Offsets in an image, by the boot protocol of x86.
 _SETUP_SECTORS, _PAYLOAD = 0x1F1, 0x248
@@ -101,9 +101,9 @@ def _newest_release() -> str:
 
 
 def _packages(release: str) -> list[str]:
-    kinds = "|".join(_KINDS_OF_PACKAGES)
-    known = _run("apt-cache", "--names-only", "search", f"^linux-({kinds})-{re.escape(release)}$")
-    names = [f"linux-{kind}-{release}" for kind in _KINDS_OF_PACKAGES]
+    parts = "|".join(_PACKAGE_PARTS)
+    known = _run("apt-cache", "--names-only", "search", f"^linux-({parts})-{re.escape(release)}$")
+    names = [f"linux-{part}-{release}" for part in _PACKAGE_PARTS]
     return [name for name in names if f"{name} - " in known]
 
 

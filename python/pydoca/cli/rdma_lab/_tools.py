@@ -82,5 +82,5 @@ def _is_static(program: Path) -> bool:
     data = program.read_bytes()
     (offset,) = struct.unpack_from("<Q", data, 32)
     size, count = struct.unpack_from("<HH", data, 54)
-    kinds = [struct.unpack_from("<I", data, offset + size * index)[0] for index in range(count)]
-    return _ELF_INTERPRETER not in kinds
+    types = [struct.unpack_from("<I", data, offset + size * index)[0] for index in range(count)]
+    return _ELF_INTERPRETER not in types

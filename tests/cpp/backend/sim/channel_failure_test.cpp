@@ -19,12 +19,12 @@ TEST_F(Channel, AnotherVersionIsRefused) {
   HelloFrame frame;
   const auto hello = encode(Hello{channel_options, fabric_, channel_function, "copy"}, frame);
   frame[4] = std::byte{99};
-  send_frame(fd.get(), FrameKind::hello, hello);
+  send_frame(fd.get(), FrameType::hello, hello);
   server_ = listener_->accept(true);
   EXPECT_EQ(establish(*server_), Status::unsupported_version);
   std::size_t length = 0;
   HelloFrame reply;
-  ASSERT_EQ(receive_frame(fd.get(), FrameKind::answer, reply, length), Status::success);
+  ASSERT_EQ(receive_frame(fd.get(), FrameType::answer, reply, length), Status::success);
   Answer answer;
   ASSERT_EQ(decode(std::span(reply).first(length), answer), Status::success);
   EXPECT_EQ(answer.status, Status::unsupported_version);
@@ -66,7 +66,7 @@ TEST_F(Channel, AHostilePacketEndsItsChannel) {
   };
   const Bytes zeros(8000);
   EXPECT_EQ(end_of(zeros.data(), 3), Status::connection_aborted) << "too short";
-  EXPECT_EQ(end_of(zeros.data(), 100), Status::connection_aborted) << "unknown kind";
+  EXPECT_EQ(end_of(zeros.data(), 100), Status::connection_aborted) << "unknown type";
   EXPECT_EQ(end_of(zeros.data(), 0), Status::connection_reset) << "empty";
   Bytes oversize(4 + 4081);
   oversize[0] = std::byte{3};
@@ -82,8 +82,8 @@ TEST_F(Channel, DescriptorsOfAHostilePeerNeverArrive) {
   constexpr std::size_t count = 253;
   std::array<int, count> sent{};
   alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof sent)> control{};
-  FrameKind kind = FrameKind::message;
-  iovec part{&kind, sizeof kind};
+  FrameType type = FrameType::message;
+  iovec part{&type, sizeof type};
   msghdr packet{};
   packet.msg_iov = &part;
   packet.msg_iovlen = 1;
@@ -94,7 +94,7 @@ TEST_F(Channel, DescriptorsOfAHostilePeerNeverArrive) {
   header->cmsg_type = SCM_RIGHTS;
   header->cmsg_len = CMSG_LEN(sizeof sent);
   std::memcpy(CMSG_DATA(header), sent.data(), sizeof sent);
-  ASSERT_EQ(::sendmsg(fd.get(), &packet, 0), static_cast<ssize_t>(sizeof kind));
+  ASSERT_EQ(::sendmsg(fd.get(), &packet, 0), static_cast<ssize_t>(sizeof type));
   Bytes message;
   EXPECT_EQ(receive(*server_, message), Status::connection_aborted);
   EXPECT_EQ(count_descriptors(), before);
@@ -118,13 +118,13 @@ TEST_F(Channel, GarbageForAHelloIsRefused) {
 
 TEST_F(Channel, GarbageForAnAnswerIsRefused) {
   const ChannelIdentity identity = channel_identity(fabric_, channel_function, "copy", channel_options);
-  const detail::Fd listener = listen_at(fabric_address(fabric_, channel_kind, channel_key(identity)), 8);
+  const detail::Fd listener = listen_at(fabric_address(fabric_, channel_purpose, channel_key(identity)), 8);
   client_ = dial()->attempt();
   Status status{};
   const detail::Fd fd = accept_peer(listener.get(), status);
   HelloFrame frame;
   // A peer that answers "again" must not make this side wait.
-  send_frame(fd.get(), FrameKind::answer, encode(Answer{Status::again, channel_options, "?"}, frame));
+  send_frame(fd.get(), FrameType::answer, encode(Answer{Status::again, channel_options, "?"}, frame));
   EXPECT_EQ(establish(*client_), Status::connection_aborted);
 }
 

@@ -63,13 +63,13 @@ class Channel : public FabricTest {
   detail::Fd hostile() {
     Status status{};
     const ChannelIdentity identity = channel_identity(fabric_, channel_function, "copy", channel_options);
-    return connect_to(fabric_address(fabric_, channel_kind, channel_key(identity)), status);
+    return connect_to(fabric_address(fabric_, channel_purpose, channel_key(identity)), status);
   }
   /// The same after a correct hello.
   detail::Fd hostile_client() {
     detail::Fd fd = hostile();
     HelloFrame frame;
-    EXPECT_EQ(send_frame(fd.get(), FrameKind::hello,
+    EXPECT_EQ(send_frame(fd.get(), FrameType::hello,
                          encode(Hello{channel_options, fabric_, channel_function, "copy"}, frame)),
               Status::success);
     server_ = listener_->accept(true);

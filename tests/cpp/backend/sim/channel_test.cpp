@@ -105,7 +105,7 @@ TEST_F(Channel, AClientOfSomethingElseIsRefused) {
   listener_ = listen();
   const detail::Fd fd = hostile();
   HelloFrame frame;
-  send_frame(fd.get(), FrameKind::hello, encode(Hello{channel_options, fabric_, channel_function, "other"}, frame));
+  send_frame(fd.get(), FrameType::hello, encode(Hello{channel_options, fabric_, channel_function, "other"}, frame));
   server_ = listener_->accept(true);
   EXPECT_EQ(establish(*server_), Status::not_found);
   EXPECT_NE(server_->refusal().find("other"), std::string_view::npos);

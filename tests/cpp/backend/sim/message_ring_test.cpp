@@ -35,8 +35,8 @@ TEST(MessageRing, GivesRecordsInOrder) {
   RingRig rig;
   RecordHeader header;
   EXPECT_EQ(rig.reader.look(header), MessageRing::Look::nothing);
-  rig.writer.publish({.kind = RecordKind::send, .size = 5, .receive = 7, .total = 5});
-  rig.writer.publish({.kind = RecordKind::send_imm, .size = 0, .immediate = 9});
+  rig.writer.publish({.type = RecordType::send, .size = 5, .receive = 7, .total = 5});
+  rig.writer.publish({.type = RecordType::send_imm, .size = 0, .immediate = 9});
   ASSERT_EQ(rig.reader.look(header), MessageRing::Look::record);
   EXPECT_EQ(header.receive, 7U);
   EXPECT_FALSE(rig.reader.consume(header));
@@ -48,7 +48,7 @@ TEST(MessageRing, GivesRecordsInOrder) {
 
 TEST(MessageRing, TellsAWriterThatWaitsOfRoomOnce) {
   RingRig rig;
-  RecordHeader header{.kind = RecordKind::send, .size = size - MessageRing::alignment, .total = 1};
+  RecordHeader header{.type = RecordType::send, .size = size - MessageRing::alignment, .total = 1};
   rig.writer.publish(header);
   EXPECT_FALSE(rig.fits(0));
   rig.writer.want_room();
@@ -67,7 +67,7 @@ TEST(MessageRing, FindsNonsenseOfTheOtherSide) {
   rig.state.written = 8;
   EXPECT_EQ(rig.reader.look(header), MessageRing::Look::invalid) << "less than a header";
   rig.state.written = 0;
-  rig.writer.publish({.kind = RecordKind::send, .size = 5});
+  rig.writer.publish({.type = RecordType::send, .size = 5});
   const std::uint32_t huge = 0xfffffff0;
   std::memcpy(rig.bytes.data() + 4, &huge, sizeof huge);
   EXPECT_EQ(rig.reader.look(header), MessageRing::Look::invalid) << "a record longer than what was written";
@@ -122,7 +122,7 @@ TEST(MessageRing, CarriesEverythingBetweenTwoSleepers) {
       std::memset(run.bytes, static_cast<int>(i & 0xff), run.size);
       done += run.size;
     }
-    rig.writer.publish({.kind = RecordKind::send,
+    rig.writer.publish({.type = RecordType::send,
                         .size = static_cast<std::uint32_t>(length),
                         .total = i,
                         .immediate = over ? is_last : 0});

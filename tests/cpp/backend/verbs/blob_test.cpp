@@ -41,7 +41,7 @@ TEST(VerbsBlob, OfMemoryIsReadAsItWasWritten) { expect_only_itself(memory); }
 TEST(VerbsBlob, OfACounterIsReadAsItWasWritten) { expect_only_itself(counter); }
 TEST(VerbsBlob, OfAPairIsReadAsItWasWritten) { expect_only_itself(pair); }
 
-TEST(VerbsBlob, OfOneKindIsNoneOfAnother) {
+TEST(VerbsBlob, OfOneTypeIsNotOfAnother) {
   MemoryBlob none;
   CounterBlob no_counter;
   PairBlob no_pair;

@@ -189,16 +189,16 @@ TEST_F(ComchServer, AHostilePeerIsDroppedAlone) {
   meet(server, client);
   const auto identity =
       sim::channel_identity(fabric_, "0000:0b:00.0", "copy", {.max_msg_size = 64, .recv_queue_size = 1});
-  const sim::Address address = sim::fabric_address(fabric_, sim::channel_kind, sim::channel_key(identity));
+  const sim::Address address = sim::fabric_address(fabric_, sim::channel_purpose, sim::channel_key(identity));
   Status status{};
   const detail::Fd garbled = sim::connect_to(address, status);  // garbage for a hello
   EXPECT_GT(::send(garbled.get(), "garbage", 7, 0), 0);
   const detail::Fd silent = sim::connect_to(address, status);    // sends nothing
   const detail::Fd too_long = sim::connect_to(address, status);  // a message longer than agreed
   sim::HelloFrame frame;
-  EXPECT_EQ(sim::send_frame(too_long.get(), sim::FrameKind::hello, sim::encode(identity.hello(), frame)),
+  EXPECT_EQ(sim::send_frame(too_long.get(), sim::FrameType::hello, sim::encode(identity.hello(), frame)),
             Status::success);
-  EXPECT_EQ(sim::send_frame(too_long.get(), sim::FrameKind::message, pattern(65)), Status::success);
+  EXPECT_EQ(sim::send_frame(too_long.get(), sim::FrameType::message, pattern(65)), Status::success);
   ASSERT_TRUE(run_until({server.engine.get()}, [&] {
     return server.events.turned_away == 1 && server.events.connected.size() == 2 && server.events.disconnected == 1;
   }));

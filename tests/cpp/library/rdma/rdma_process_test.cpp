@@ -25,7 +25,7 @@ constexpr std::uint16_t port = 4711;
 /// The operations of a peer. Each operation answers with a message.
 namespace op {
 constexpr char start = 's';    ///< payload: fabric; a: connections
-constexpr char memory = 'm';   ///< a: size, b: MemoryKind. Answers with its blob, and its address in a
+constexpr char memory = 'm';   ///< a: size, b: MemorySource. Answers with its blob, and its address in a
 constexpr char details = 'e';  ///< a connection's details
 constexpr char connect = 'c';  ///< payload: details
 constexpr char listen = 'l';   ///< accepts every request
@@ -75,7 +75,7 @@ class Peer {
         start(request);
         break;
       case op::memory:
-        memory_ = std::make_unique<NetMemory>(rig_->device, request.a, any_rdma, static_cast<MemoryKind>(request.b));
+        memory_ = std::make_unique<NetMemory>(rig_->device, request.a, any_rdma, static_cast<MemorySource>(request.b));
         reply.payload = text_of(memory_->blob);
         reply.a = memory_->addr();
         break;
@@ -191,9 +191,9 @@ class RdmaProcess : public RdmaFabricTest {
     connection = rig->rdma->connect_to_addr(RdmaAddress::create(RdmaAddressType::ipv4, "10.0.1.2", port));
     ASSERT_TRUE(run([&] { return rig->ups.size() == 1; }));
   }
-  void make_remote(std::size_t size, MemoryKind kind) {
+  void make_remote(std::size_t size, MemorySource source) {
     const PeerMessage made =
-        peer->ask({.op = op::memory, .a = size, .b = static_cast<std::uint64_t>(kind), .payload = {}});
+        peer->ask({.op = op::memory, .a = size, .b = static_cast<std::uint64_t>(source), .payload = {}});
     remote_addr = made.a;
     remote = Mmap::create_from_export(rig->device, bytes_of(made.payload));
   }
@@ -223,7 +223,7 @@ class RdmaProcess : public RdmaFabricTest {
   std::uint64_t remote_addr = 0;
 };
 
-class RdmaProcessMemory : public RdmaProcess, public testing::WithParamInterface<MemoryKind> {};
+class RdmaProcessMemory : public RdmaProcess, public testing::WithParamInterface<MemorySource> {};
 
 TEST_P(RdmaProcessMemory, IsWrittenAndRead) {
   connect();
@@ -260,12 +260,12 @@ TEST_P(RdmaProcessMemory, OfAKilledPeerFailsItsTask) {
   EXPECT_EQ(rig->rdma->write(*connection, nullptr, nullptr, 0, task), Status::not_connected);
 }
 
-INSTANTIATE_TEST_SUITE_P(Kinds, RdmaProcessMemory, testing::Values(MemoryKind::pydoca, MemoryKind::foreign),
-                         [](const auto& kind) { return kind.param == MemoryKind::pydoca ? "Pydoca" : "Foreign"; });
+INSTANTIATE_TEST_SUITE_P(Each, RdmaProcessMemory, testing::Values(MemorySource::pydoca, MemorySource::foreign),
+                         [](const auto& test) { return test.param == MemorySource::pydoca ? "Pydoca" : "Foreign"; });
 
 TEST_F(RdmaProcess, MessagesGoThereAndBack) {
   connect_by_address();
-  make_remote(std::size_t{1} << 20, MemoryKind::foreign);
+  make_remote(std::size_t{1} << 20, MemorySource::foreign);
   peer->ask({.op = op::receive, .a = 4, .b = std::size_t{1} << 18, .payload = {}});
   local->fill(5);
   for (std::size_t i = 0; i < 20; ++i) {
@@ -377,7 +377,7 @@ TEST_F(RdmaProcess, ServesOnWhilePeersAreKilledUnderTraffic) {
     connection = rig->rdma->export_connection();
     rig->rdma->connect(bytes_of(peer->ask({.op = op::details, .payload = {}}).payload), *connection);
     peer->ask({.op = op::connect, .payload = text_of(connection->details())});
-    make_remote(std::size_t{1} << 20, MemoryKind::pydoca);
+    make_remote(std::size_t{1} << 20, MemorySource::pydoca);
     peer->ask({.op = op::receive, .a = 8, .b = std::size_t{1} << 17, .payload = {}});
     rig->completions.clear();
     rig->downs.clear();

@@ -71,7 +71,7 @@ TEST_F(SyncEventTest, OnlyTheEventsValueIsMasked) {
   }
 }
 
-TEST_F(SyncEventTest, NeedsOneLocationOfEachKind) {
+TEST_F(SyncEventTest, NeedsAPublisherAndASubscriber) {
   const auto bare = SyncEvent::create();
   EXPECT_EQ(thrown_by([&] { bare->start(); }), Status::invalid_value);
   bare->add_publisher_location_cpu(dpu);

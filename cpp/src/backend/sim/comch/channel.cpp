@@ -21,7 +21,7 @@ using detail::concat;
 std::uint64_t kernel_footprint(std::uint32_t message) noexcept {
   constexpr std::uint64_t bookkeeping = 320;
   constexpr std::uint64_t header = 256;
-  return std::bit_ceil(message + sizeof(FrameKind) + bookkeeping) + header;
+  return std::bit_ceil(message + sizeof(FrameType) + bookkeeping) + header;
 }
 
 void require_text(std::string_view what, std::string_view text) {
@@ -99,7 +99,7 @@ Status SocketChannel::open() {
 Status SocketChannel::take_answer() {
   HelloFrame frame;
   std::size_t length = 0;
-  Status status = receive_frame(socket_.get(), FrameKind::answer, frame, length);
+  Status status = receive_frame(socket_.get(), FrameType::answer, frame, length);
   if (status == Status::again || status == Status::connection_reset) {
     return status;
   }
@@ -120,7 +120,7 @@ Status SocketChannel::take_answer() {
 Status SocketChannel::take_hello() {
   HelloFrame frame;
   std::size_t length = 0;
-  Status status = receive_frame(socket_.get(), FrameKind::hello, frame, length);
+  Status status = receive_frame(socket_.get(), FrameType::hello, frame, length);
   if (status == Status::again || status == Status::connection_reset) {
     return status;
   }
@@ -143,7 +143,7 @@ Status SocketChannel::answer(Status status, std::string_view reason) {
   HelloFrame frame;
   const auto bytes = encode(Answer{status, identity_->options, reason}, frame);
   // The socket's buffer is empty: this is the first thing that is sent.
-  const Status sent = send_frame(socket_.get(), FrameKind::answer, bytes);
+  const Status sent = send_frame(socket_.get(), FrameType::answer, bytes);
   if (status != Status::success) {
     return refused(status, reason);
   }
@@ -167,11 +167,11 @@ Status SocketChannel::send(std::span<const std::byte> message) noexcept {
   if (message.size() > max_msg_size_) {
     return Status::invalid_value;
   }
-  return send_frame(socket_.get(), FrameKind::message, message);
+  return send_frame(socket_.get(), FrameType::message, message);
 }
 
 Status SocketChannel::receive(std::span<std::byte> buffer, std::size_t& length) noexcept {
-  return receive_frame(socket_.get(), FrameKind::message,
+  return receive_frame(socket_.get(), FrameType::message,
                        buffer.first(std::min<std::size_t>(buffer.size(), max_msg_size_)), length);
 }
 

@@ -35,8 +35,8 @@ struct ChannelIdentity {
 /// Throws invalid_value when it does not fit a hello.
 ChannelIdentity channel_identity(std::string_view fabric, std::string_view pci_addr, std::string_view service,
                                  const backend::ChannelOptions& options);
-/// Kind of a channel's address in the fabric, and its key.
-inline constexpr std::string_view channel_kind = "comch";
+/// Purpose of a channel's address in the fabric, and its key.
+inline constexpr std::string_view channel_purpose = "comch";
 std::string channel_key(const ChannelIdentity& identity);
 
 /// A channel over a connected socket; the kernel's socket buffer holds the messages that wait. Its size is the peer's

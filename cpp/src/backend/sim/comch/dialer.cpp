@@ -25,7 +25,7 @@ class SocketDialer final : public backend::Dialer {
  public:
   explicit SocketDialer(ChannelIdentity identity)
       : identity_(std::make_shared<const ChannelIdentity>(std::move(identity))),
-        address_(fabric_address(identity_->fabric, channel_kind, channel_key(*identity_))) {}
+        address_(fabric_address(identity_->fabric, channel_purpose, channel_key(*identity_))) {}
 
   int fd() const noexcept override { return inotify_.get(); }
   std::unique_ptr<backend::Channel> attempt() noexcept override;
@@ -77,7 +77,7 @@ std::unique_ptr<backend::Channel> SocketDialer::try_address() {
   }
   HelloFrame frame;
   // establish() gives the status of a channel that could not be made.
-  static_cast<void>(send_frame(socket.get(), FrameKind::hello, encode(identity_->hello(), frame)));
+  static_cast<void>(send_frame(socket.get(), FrameType::hello, encode(identity_->hello(), frame)));
   return std::make_unique<SocketChannel>(std::move(socket), SocketChannel::Role::client, identity_);
 }
 

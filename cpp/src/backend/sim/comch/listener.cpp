@@ -68,7 +68,7 @@ void SocketListener::refuse_for_lack_of_descriptors() noexcept {
   if (peer) {
     HelloFrame frame;
     static_cast<void>(
-        send_frame(peer.get(), FrameKind::answer, encode(Answer{Status::full, identity_->options, reason}, frame)));
+        send_frame(peer.get(), FrameType::answer, encode(Answer{Status::full, identity_->options, reason}, frame)));
   }
   peer.reset();
   keep_reserve();
@@ -97,7 +97,8 @@ std::unique_ptr<backend::Listener> listen(std::string_view fabric, std::string_v
                                         " of fabric \"", fabric, "\": ", std::string_view(error.what())));
   };
   try {
-    Fd socket = listen_at(fabric_address(identity->fabric, channel_kind, channel_key(*identity)), max_waiting_clients);
+    Fd socket =
+        listen_at(fabric_address(identity->fabric, channel_purpose, channel_key(*identity)), max_waiting_clients);
     announce(identity->fabric);
     return std::make_unique<SocketListener>(std::move(socket), std::move(identity));
   } catch (const Error& error) {

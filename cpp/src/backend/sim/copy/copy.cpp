@@ -104,8 +104,8 @@ Status copy_remote(const Region& src, std::uint64_t from, const Region& dst, std
   if (!passage.open()) {
     return Status::io_failed;
   }
-  const bool src_foreign = src.kind() == Region::Kind::foreign;
-  const bool dst_foreign = dst.kind() == Region::Kind::foreign;
+  const bool src_foreign = src.reach() == Region::Reach::foreign;
+  const bool dst_foreign = dst.reach() == Region::Reach::foreign;
   if (src_foreign && dst_foreign) {
     return bounce(src, from, dst, to, size);
   }
@@ -120,7 +120,7 @@ Status copy_remote(const Region& src, std::uint64_t from, const Region& dst, std
 
 Status copy_run(const Region& src, std::uint64_t from, const Region& dst, std::uint64_t to, std::uint64_t size,
                 bool streaming) noexcept {
-  if (src.kind() != Region::Kind::local || dst.kind() != Region::Kind::local) {
+  if (src.reach() != Region::Reach::local || dst.reach() != Region::Reach::local) {
     return copy_remote(src, from, dst, to, size, streaming);
   }
   copy_local(src, from, dst, to, size, streaming);

@@ -57,7 +57,7 @@ inline Status copy_at_once(const backend::DataOperation& operation, const CopyLi
   }
   const Region& from = *region_of(src, limits.ordinal);
   const Region& to = *region_of(dst, limits.ordinal);
-  if (from.kind() != Region::Kind::local || to.kind() != Region::Kind::local) [[unlikely]] {
+  if (from.reach() != Region::Reach::local || to.reach() != Region::Reach::local) [[unlikely]] {
     return copy_run(from, src.data, to, dst.tail(), size, false);
   }
   std::memcpy(to.at(dst.tail()), from.at(src.data), size);

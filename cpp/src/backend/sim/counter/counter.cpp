@@ -128,20 +128,20 @@ class LocalCounter final : public backend::Counter {
   void arm() noexcept override { losses_->alarm.arm(CounterSide::owner); }
   int wake_fd() const noexcept override { return losses_->alarm.file(CounterSide::owner); }
 
-  std::vector<std::byte> export_to_remote_pci() override { return export_as(BlobKind::pci_counter); }
-  std::vector<std::byte> export_to_remote_net() override { return export_as(BlobKind::net_counter); }
+  std::vector<std::byte> export_to_remote_pci() override { return export_as(BlobType::pci_counter); }
+  std::vector<std::byte> export_to_remote_net() override { return export_as(BlobType::net_counter); }
   Status withdraw() noexcept override { return region_.withdraw(); }
 
  private:
   static constexpr std::size_t own_size = 4096;
 
-  std::vector<std::byte> export_as(BlobKind kind) {
+  std::vector<std::byte> export_as(BlobType type) {
     if (!range_.location.has_value() || range_.location->memory->future_writes_sealed()) {
       throw Error(Status::not_supported,
                   "export a sync event: other processes cannot map its memory for writing; let the event allocate it, "
                   "or allocate it with pydoca.alloc and do not export it read-only");
     }
-    return region_.export_as(kind, Access::pci_read_write, losses_);
+    return region_.export_as(type, Access::pci_read_write, losses_);
   }
 
   const std::shared_ptr<Memory> own_;
@@ -216,8 +216,8 @@ std::unique_ptr<backend::Counter> create_counter(const Place& place, const backe
 
 std::unique_ptr<backend::Counter> import_counter(const Place& place, std::span<const std::byte> blob,
                                                  backend::CounterScope scope) {
-  const BlobKind kind = scope == backend::CounterScope::remote_pci ? BlobKind::pci_counter : BlobKind::net_counter;
-  return std::make_unique<ImportedCounter>(import_counter_memory(place, blob, kind));
+  const BlobType type = scope == backend::CounterScope::remote_pci ? BlobType::pci_counter : BlobType::net_counter;
+  return std::make_unique<ImportedCounter>(import_counter_memory(place, blob, type));
 }
 
 std::uint64_t origin_of(const backend::Counter& counter) noexcept {

@@ -190,9 +190,9 @@ void announce(std::string_view fabric) {
   }
 }
 
-Address fabric_address(std::string_view fabric, std::string_view kind, std::string_view key) {
-  std::string text = concat(::geteuid(), '\0', fabric, '\0', kind, '\0', key);
-  std::string name = concat("pydoca-", kind.substr(0, 32), '-');
+Address fabric_address(std::string_view fabric, std::string_view purpose, std::string_view key) {
+  std::string text = concat(::geteuid(), '\0', fabric, '\0', purpose, '\0', key);
+  std::string name = concat("pydoca-", purpose.substr(0, 32), '-');
   append_digits(name, mix(hash(0xcbf29ce484222325, text)));
   append_digits(name, mix(hash(0x9ae16a3b2f90404f, text)));
   Address address;

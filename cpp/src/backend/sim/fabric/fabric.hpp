@@ -27,15 +27,15 @@ detail::Fd open_fabric(std::string_view fabric);
 /// does.
 void announce(std::string_view fabric);
 
-/// An abstract address, the same in every process of this user for the same fabric, kind and key, of any
-/// lengths. kind shows in /proc/net/unix: at most 32 characters.
+/// An abstract address, the same in every process of this user for the same fabric, purpose and key, of any
+/// lengths. purpose shows in /proc/net/unix: at most 32 characters.
 struct Address {
   sockaddr_un name{};
   socklen_t length = 0;
 
   const sockaddr* get() const noexcept { return reinterpret_cast<const sockaddr*>(&name); }
 };
-Address fabric_address(std::string_view fabric, std::string_view kind, std::string_view key);
+Address fabric_address(std::string_view fabric, std::string_view purpose, std::string_view key);
 
 // Sockets are SOCK_SEQPACKET, non-blocking and closed on exec.
 

@@ -40,8 +40,8 @@ ssize_t receive_packet(int fd, msghdr& packet) noexcept {
 
 }  // namespace
 
-Status send_frame(int fd, FrameKind kind, std::span<const std::byte> payload) noexcept {
-  std::array<iovec, 2> parts{{{&kind, sizeof kind}, {const_cast<std::byte*>(payload.data()), payload.size()}}};
+Status send_frame(int fd, FrameType type, std::span<const std::byte> payload) noexcept {
+  std::array<iovec, 2> parts{{{&type, sizeof type}, {const_cast<std::byte*>(payload.data()), payload.size()}}};
   msghdr packet{};
   packet.msg_iov = parts.data();
   packet.msg_iovlen = parts.size();
@@ -55,8 +55,8 @@ Status send_frame(int fd, FrameKind kind, std::span<const std::byte> payload) no
   }
 }
 
-Status receive_frame(int fd, FrameKind kind, std::span<std::byte> payload, std::size_t& length) noexcept {
-  FrameKind received{};
+Status receive_frame(int fd, FrameType type, std::span<std::byte> payload, std::size_t& length) noexcept {
+  FrameType received{};
   std::array<iovec, 2> parts{{{&received, sizeof received}, {payload.data(), payload.size()}}};
   msghdr packet{};  // without room for control data the kernel drops descriptors and says so
   packet.msg_iov = parts.data();
@@ -66,7 +66,7 @@ Status receive_frame(int fd, FrameKind kind, std::span<std::byte> payload, std::
     return size < 0 && errno == EAGAIN ? Status::again : Status::connection_reset;
   }
   const auto total = static_cast<std::size_t>(size);
-  if (total < sizeof received || received != kind || (packet.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0) {
+  if (total < sizeof received || received != type || (packet.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0) {
     return Status::connection_aborted;
   }
   length = total - sizeof received;

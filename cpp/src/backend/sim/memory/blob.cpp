@@ -21,7 +21,7 @@ using Writer = detail::BlobWriter;
 //  12  4 flags        52  4 slot                                            136  8 checksum of all before
 //  16  8 epoch
 constexpr std::string_view magic = "PYDOCAX1";
-constexpr std::uint32_t flags_sim = 0x0100;  // backend sim (1); the lowest byte is the kind
+constexpr std::uint32_t flags_sim = 0x0100;  // backend sim (1); the lowest byte is the type
 constexpr std::size_t checksum_offset = 136;
 static_assert(checksum_offset + sizeof(std::uint64_t) == blob_size && blob_size < 512);
 
@@ -32,13 +32,13 @@ bool is_magic(std::span<const std::byte> bytes) noexcept {
 bool is_consistent(const Blob& blob) noexcept {
   const bool one_flag = blob.access == Access::pci_read_only || blob.access == Access::pci_read_write;
   const bool for_network = allows(blob.access, rdma_flags) && (blob.access & rdma_flags) == blob.access;
-  return (blob.kind == BlobKind::net_memory ? for_network : one_flag) && blob.length != 0 &&
+  return (blob.type == BlobType::net_memory ? for_network : one_flag) && blob.length != 0 &&
          blob.base <= std::numeric_limits<std::uint64_t>::max() - blob.length;
 }
 
-bool read_kind(std::uint32_t flags, BlobKind& kind) noexcept {
-  kind = static_cast<BlobKind>(flags & 0xff);
-  return (flags & ~std::uint32_t{0xff}) == flags_sim && kind >= BlobKind::memory && kind <= BlobKind::queue_pair;
+bool read_type(std::uint32_t flags, BlobType& type) noexcept {
+  type = static_cast<BlobType>(flags & 0xff);
+  return (flags & ~std::uint32_t{0xff}) == flags_sim && type >= BlobType::memory && type <= BlobType::queue_pair;
 }
 
 /// The fields between flags and checksum; false when the padding is not zero.
@@ -67,7 +67,7 @@ std::array<std::byte, blob_size> encode(const Blob& blob) noexcept {
   writer.text(magic);
   writer.number(blob_version);
   writer.number(static_cast<std::uint16_t>(blob_size));
-  writer.number(flags_sim | static_cast<std::uint32_t>(blob.kind));
+  writer.number(flags_sim | static_cast<std::uint32_t>(blob.type));
   writer.number(blob.epoch);
   writer.bytes(blob.nonce);
   writer.number(blob.owner_start_time);
@@ -101,7 +101,7 @@ Status parse(std::span<const std::byte> bytes, Blob& blob) noexcept {
   }
   Reader reader(bytes.subspan(version_end));
   Blob fields;
-  if (reader.number<std::uint16_t>() != blob_size || !read_kind(reader.number<std::uint32_t>(), fields.kind)) {
+  if (reader.number<std::uint16_t>() != blob_size || !read_type(reader.number<std::uint32_t>(), fields.type)) {
     return Status::invalid_value;
   }
   if (!read_fields(reader, fields) || !is_consistent(fields)) {
@@ -111,10 +111,10 @@ Status parse(std::span<const std::byte> bytes, Blob& blob) noexcept {
   return Status::success;
 }
 
-bool claims_kind(std::span<const std::byte> bytes, BlobKind kind) noexcept {
-  constexpr std::size_t kind_offset = 12;
-  return bytes.size() > kind_offset && is_magic(bytes.first(magic.size())) &&
-         bytes[kind_offset] == static_cast<std::byte>(kind);
+bool claims_type(std::span<const std::byte> bytes, BlobType type) noexcept {
+  constexpr std::size_t type_offset = 12;
+  return bytes.size() > type_offset && is_magic(bytes.first(magic.size())) &&
+         bytes[type_offset] == static_cast<std::byte>(type);
 }
 
 std::uint64_t origin_of(const Blob& blob) noexcept {

@@ -14,14 +14,14 @@ namespace pydoca::sim {
 using Key = std::array<std::byte, 16>;
 
 /// What was exported. The numbers stand in the blob.
-enum class BlobKind : std::uint8_t { memory = 1, pci_counter = 2, net_counter = 3, net_memory = 4, queue_pair = 5 };
+enum class BlobType : std::uint8_t { memory = 1, pci_counter = 2, net_counter = 3, net_memory = 4, queue_pair = 5 };
 
 inline constexpr Access rdma_flags = Access::rdma_read | Access::rdma_write | Access::rdma_atomic;
 
 /// The content of an export's blob: where its owner listens, and which of the owner's exports it names. A locator, not
 /// a capability: the owner checks the importer, and the owner's answer, not the blob, says what may be reached.
 struct Blob {
-  BlobKind kind = BlobKind::memory;
+  BlobType type = BlobType::memory;
   std::uint64_t epoch = 0;             ///< of the slot; an export that has ended leaves it behind
   Key nonce{};                         ///< the export's
   std::uint64_t owner_start_time = 0;  ///< clock ticks since boot
@@ -48,8 +48,8 @@ std::array<std::byte, blob_size> encode(const Blob& blob) noexcept;
 /// another version's blob, invalid_value otherwise. Reads each byte at most twice, allocates nothing.
 Status parse(std::span<const std::byte> bytes, Blob& blob) noexcept;
 
-/// Whether the bytes begin as a blob of this kind does; the rest may be damaged.
-bool claims_kind(std::span<const std::byte> bytes, BlobKind kind) noexcept;
+/// Whether the bytes begin as a blob of this type does; the rest may be damaged.
+bool claims_type(std::span<const std::byte> bytes, BlobType type) noexcept;
 
 /// A number of the process and function that own memory or a queue pair, different for each.
 std::uint64_t origin_of(const Blob& blob) noexcept;

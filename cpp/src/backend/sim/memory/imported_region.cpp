@@ -60,7 +60,7 @@ std::uint64_t alignment_of(int file) noexcept {
 ImportedRegion::ImportedRegion(std::uint64_t base, std::uint64_t length, bool writable,
                                std::shared_ptr<SharedPage<Gate>> gate)
     : shared_gate_(std::move(gate)) {
-  kind_ = Kind::foreign;
+  reach_ = Reach::foreign;
   readable_ = true;
   writable_ = writable;
   base_ = base;
@@ -108,7 +108,7 @@ void ImportedRegion::map(int file, std::uint64_t offset) {
   if (address == MAP_FAILED) {
     throw Error(Status::no_memory, detail::concat("import: cannot map ", len_, " bytes: ", std::strerror(errno)));
   }
-  kind_ = Kind::mapped;
+  reach_ = Reach::mapped;
   mapping_ = address;
   mapping_size_ = size;
   local_ = static_cast<std::byte*>(address) + lead;
@@ -120,7 +120,7 @@ void ImportedRegion::set_network(Access access, std::uint64_t origin) noexcept {
   origin_ = origin;
 }
 
-void ImportedRegion::reach(pid_t owner) {
+void ImportedRegion::set_owner(pid_t owner) {
   std::byte probe{};
   const iovec here{.iov_base = &probe, .iov_len = 1};
   const iovec there{.iov_base = reinterpret_cast<void*>(base_), .iov_len = 1};

@@ -27,7 +27,7 @@ class ImportedRegion final : public Region {
   /// Makes it memory of a network peer, which only a queue pair reaches.
   void set_network(Access access, std::uint64_t origin) noexcept;
   /// Reaches into the owner's process. Throws not_permitted when the system forbids it, not_connected.
-  void reach(pid_t owner);
+  void set_owner(pid_t owner);
   /// Opens a second connection for the atomic operations of foreign memory, which the owner does.
   void set_word_channel(detail::Fd channel) noexcept { word_channel_ = std::move(channel); }
   /// io_failed: the owner refuses, is gone, or does not answer in time.

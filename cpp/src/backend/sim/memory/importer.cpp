@@ -25,28 +25,28 @@ template <class... Pieces>
 
 std::string_view pci_addr_of(const Blob& blob) noexcept { return {blob.pci_addr.data(), blob.pci_addr.size()}; }
 
-constexpr std::string_view name_of(BlobKind kind) noexcept {
-  switch (kind) {
-    case BlobKind::memory:
+constexpr std::string_view name_of(BlobType type) noexcept {
+  switch (type) {
+    case BlobType::memory:
       return "a memory map";
-    case BlobKind::pci_counter:
+    case BlobType::pci_counter:
       return "a sync event, for the other side of a PCIe link";
-    case BlobKind::net_counter:
+    case BlobType::net_counter:
       return "a sync event, for a network peer";
-    case BlobKind::net_memory:
+    case BlobType::net_memory:
       return "a memory map, for a network peer";
-    case BlobKind::queue_pair:
+    case BlobType::queue_pair:
       break;
   }
   return "an RDMA connection";
 }
 
-Blob read(std::span<const std::byte> bytes, BlobKind kind) {
+Blob read(std::span<const std::byte> bytes, BlobType type) {
   Blob blob;
   switch (parse(bytes, blob)) {
     case Status::success:
-      if (blob.kind != kind) {
-        refuse(Status::invalid_value, "the blob is of ", name_of(blob.kind), ", and ", name_of(kind), " is expected");
+      if (blob.type != type) {
+        refuse(Status::invalid_value, "the blob is of ", name_of(blob.type), ", and ", name_of(type), " is expected");
       }
       return blob;
     case Status::unsupported_version:
@@ -167,23 +167,23 @@ void require_granted(const ImportReply& reply, const Blob& blob) {
 }
 
 /// The files: of the gate, of memory that can be mapped, and of what belongs to a counter.
-std::size_t expected_files(const ImportReply& reply, BlobKind kind) noexcept {
+std::size_t expected_files(const ImportReply& reply, BlobType type) noexcept {
   const std::size_t memory = reply.mapped != 0 ? 2 : 1;
-  switch (kind) {
-    case BlobKind::memory:
-    case BlobKind::net_memory:
+  switch (type) {
+    case BlobType::memory:
+    case BlobType::net_memory:
       return memory;
-    case BlobKind::queue_pair:
+    case BlobType::queue_pair:
       return memory + 2;
     default:
       return memory + 3;
   }
 }
 
-bool may_be_foreign(BlobKind kind) noexcept { return kind == BlobKind::memory || kind == BlobKind::net_memory; }
+bool may_be_foreign(BlobType type) noexcept { return type == BlobType::memory || type == BlobType::net_memory; }
 
 void require_expected(const ImportReply& reply, const Blob& blob, std::size_t num_files) {
-  if (num_files != expected_files(reply, blob.kind) || (!may_be_foreign(blob.kind) && reply.mapped == 0) ||
+  if (num_files != expected_files(reply, blob.type) || (!may_be_foreign(blob.type) && reply.mapped == 0) ||
       reply.mapped > 1 || reply.base != blob.base || reply.length != blob.length) {
     refuse(Status::not_connected, "process ", blob.owner_pid, " answers with something else than the blob describes");
   }
@@ -213,7 +213,7 @@ std::unique_ptr<ImportedRegion> make_region(const Blob& blob, const Granted& gra
   if (granted.reply.mapped != 0) {
     region->map(granted.files.fds[1].get(), granted.reply.offset);
   } else {
-    region->reach(peer_pid(granted.connection.get()));
+    region->set_owner(peer_pid(granted.connection.get()));
   }
   return region;
 }
@@ -228,17 +228,17 @@ detail::Fd duplicate(const detail::Fd& file) {
 
 }  // namespace
 
-backend::ImportedRegion import_region(const Place& place, std::span<const std::byte> bytes, BlobKind kind) {
-  const Blob blob = read(bytes, kind);
+backend::ImportedRegion import_region(const Place& place, std::span<const std::byte> bytes, BlobType type) {
+  const Blob blob = read(bytes, type);
   require_same_place(place, blob);
-  if (kind == BlobKind::memory) {
+  if (type == BlobType::memory) {
     require_parent(place, blob);
   }
   Granted granted = request(place, blob);
   std::unique_ptr<ImportedRegion> region = make_region(blob, granted);
-  if (kind == BlobKind::net_memory) {
+  if (type == BlobType::net_memory) {
     region->set_network(blob.access, origin_of(blob));
-    if (region->kind() == Region::Kind::foreign && allows(blob.access, Access::rdma_atomic)) {
+    if (region->reach() == Region::Reach::foreign && allows(blob.access, Access::rdma_atomic)) {
       region->set_word_channel(request(place, blob).connection);
     }
   }
@@ -246,10 +246,10 @@ backend::ImportedRegion import_region(const Place& place, std::span<const std::b
   return {.region = std::move(region), .addr = blob.base, .len = blob.length, .access = blob.access};
 }
 
-ImportedCounterMemory import_counter_memory(const Place& place, std::span<const std::byte> bytes, BlobKind kind) {
-  const Blob blob = read(bytes, kind);
+ImportedCounterMemory import_counter_memory(const Place& place, std::span<const std::byte> bytes, BlobType type) {
+  const Blob blob = read(bytes, type);
   require_same_place(place, blob);
-  if (kind == BlobKind::pci_counter) {
+  if (type == BlobType::pci_counter) {
     require_link(place, blob);
   }
   if (blob.length != sizeof(std::uint64_t) || blob.access != Access::pci_read_write ||
@@ -271,7 +271,7 @@ ImportedCounterMemory import_counter_memory(const Place& place, std::span<const 
 }
 
 ImportedInbox import_inbox(const Place& place, std::span<const std::byte> bytes, detail::Fd wakes) {
-  const Blob blob = read(bytes, BlobKind::queue_pair);
+  const Blob blob = read(bytes, BlobType::queue_pair);
   require_same_place(place, blob);
   Granted granted = request(place, blob);
   auto& files = granted.files.fds;

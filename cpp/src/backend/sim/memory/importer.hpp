@@ -15,8 +15,8 @@ namespace pydoca::sim {
 
 /// Asks the blob's owner for the memory it describes. Throws as backend::Device::import_memory does; time_out when the
 /// owner does not answer, again when a signal ended the wait for it.
-/// kind: memory or net_memory.
-backend::ImportedRegion import_region(const Place& place, std::span<const std::byte> blob, BlobKind kind);
+/// type: memory or net_memory.
+backend::ImportedRegion import_region(const Place& place, std::span<const std::byte> blob, BlobType type);
 
 /// A counter's memory, with the files that belong to it.
 struct ImportedCounterMemory {
@@ -25,8 +25,8 @@ struct ImportedCounterMemory {
   std::uint64_t origin = 0;
   std::array<detail::Fd, 3> files;
 };
-/// The same for a counter, kind pci_counter or net_counter. files[2] is written to when the owner dies.
-ImportedCounterMemory import_counter_memory(const Place& place, std::span<const std::byte> blob, BlobKind kind);
+/// The same for a counter, type pci_counter or net_counter. files[2] is written to when the owner dies.
+ImportedCounterMemory import_counter_memory(const Place& place, std::span<const std::byte> blob, BlobType type);
 
 /// A queue pair's inbox, with the files that belong to it.
 struct ImportedInbox {

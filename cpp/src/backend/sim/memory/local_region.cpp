@@ -25,7 +25,7 @@ LocalRegion::LocalRegion(const Place& place, const backend::MemoryRange& range, 
   if (!range.location.has_value()) {  // pydoca memory was faulted in when it was made
     prefault(range.addr, range.len, allows(access, any_writing));
   }
-  kind_ = Kind::local;
+  reach_ = Reach::local;
   readable_ = true;
   writable_ = allows(access, Access::local_read_write);
   base_ = reinterpret_cast<std::uint64_t>(range.addr);
@@ -42,9 +42,9 @@ LocalRegion::~LocalRegion() {
 }
 
 /// The blob without the slot in the exporter's table.
-Blob LocalRegion::describe(BlobKind kind, Access access) const {
+Blob LocalRegion::describe(BlobType type, Access access) const {
   Blob blob;
-  blob.kind = kind;
+  blob.type = type;
   blob.owner_start_time = start_time();
   blob.owner_uid = ::geteuid();
   blob.owner_pid = static_cast<std::uint32_t>(::getpid());
@@ -65,7 +65,7 @@ std::vector<std::byte> LocalRegion::export_pci(Access access) {
   if (access != Access::pci_read_only && access != Access::pci_read_write) {
     throw Error(Status::invalid_value, "export memory: access must be pci_read_only or pci_read_write");
   }
-  return export_as(BlobKind::memory, access, nullptr);
+  return export_as(BlobType::memory, access, nullptr);
 }
 
 std::vector<std::byte> LocalRegion::export_rdma(Access access) {
@@ -75,10 +75,10 @@ std::vector<std::byte> LocalRegion::export_rdma(Access access) {
   if (!allows(access, rdma_flags) || (access & rdma_flags) != access) {
     throw Error(Status::invalid_value, "export memory: access must be RDMA flags, one at least");
   }
-  return export_as(BlobKind::net_memory, access, nullptr);
+  return export_as(BlobType::net_memory, access, nullptr);
 }
 
-std::vector<std::byte> LocalRegion::export_as(BlobKind kind, Access access,
+std::vector<std::byte> LocalRegion::export_as(BlobType type, Access access,
                                               std::shared_ptr<Exporter::Attachment> attachment) {
   Exporter& exporter = Exporter::instance();
   if (exporter_ != &exporter) {  // a forked child leaves its parent's exports alone
@@ -86,17 +86,17 @@ std::vector<std::byte> LocalRegion::export_as(BlobKind kind, Access access,
     exporter_ = &exporter;
   }
   const auto known = std::ranges::find_if(
-      exports_, [&](const Exported& other) { return other.kind == kind && other.access == access; });
+      exports_, [&](const Exported& other) { return other.type == type && other.access == access; });
   if (known != exports_.end()) {
     return {known->blob.begin(), known->blob.end()};
   }
-  Blob blob = describe(kind, access);
+  Blob blob = describe(type, access);
   exports_.reserve(exports_.size() + 1);
   const Exporter::Export where = exporter.add(range_, access, std::move(attachment));
   blob.slot = where.slot;
   blob.epoch = where.epoch;
   blob.nonce = where.nonce;
-  exports_.push_back({where, kind, access, encode(blob)});
+  exports_.push_back({where, type, access, encode(blob)});
   return {exports_.back().blob.begin(), exports_.back().blob.end()};
 }
 

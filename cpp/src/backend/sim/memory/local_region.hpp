@@ -21,19 +21,19 @@ class LocalRegion final : public Region {
 
   std::vector<std::byte> export_pci(Access access) override;
   std::vector<std::byte> export_rdma(Access access) override;
-  /// The same for any device and kind; attachment goes with it.
-  std::vector<std::byte> export_as(BlobKind kind, Access access, std::shared_ptr<Exporter::Attachment> attachment);
+  /// The same for any device and type; attachment goes with it.
+  std::vector<std::byte> export_as(BlobType type, Access access, std::shared_ptr<Exporter::Attachment> attachment);
   Status withdraw() noexcept override;
 
  private:
   struct Exported {
     Exporter::Export where;
-    BlobKind kind{};
+    BlobType type{};
     Access access{};
     std::array<std::byte, blob_size> blob{};
   };
 
-  Blob describe(BlobKind kind, Access access) const;
+  Blob describe(BlobType type, Access access) const;
 
   const backend::MemoryRange range_;
   const std::string pci_addr_;

@@ -13,13 +13,13 @@ namespace pydoca::sim {
 /// A memory region as the simulated copy engine sees it. Addresses are those of the memory's owner.
 class Region : public backend::MemoryRegion {
  public:
-  enum class Kind : std::uint8_t {
+  enum class Reach : std::uint8_t {
     local,    ///< this process's memory
     mapped,   ///< the owner's memfd, mapped here
     foreign,  ///< in process owner_pid(), reached with process_vm_readv and process_vm_writev
   };
 
-  Kind kind() const noexcept { return kind_; }
+  Reach reach() const noexcept { return reach_; }
   bool readable() const noexcept { return readable_; }
   bool writable() const noexcept { return writable_; }
   bool contains(std::uint64_t addr, std::uint64_t len) const noexcept {
@@ -37,7 +37,7 @@ class Region : public backend::MemoryRegion {
   Gate* gate() const noexcept { return gate_; }
 
  protected:
-  Kind kind_ = Kind::local;
+  Reach reach_ = Reach::local;
   bool readable_ = false;
   bool writable_ = false;
   std::uint64_t base_ = 0;

@@ -11,7 +11,7 @@ namespace {
 
 /// The address of the word in this process; null: it is not mapped here.
 std::uint64_t* word_at(const Region& region, std::uint64_t addr) noexcept {
-  if (region.kind() != Region::Kind::foreign) {
+  if (region.reach() != Region::Reach::foreign) {
     return reinterpret_cast<std::uint64_t*>(region.at(addr));
   }
   return region.owner_pid() == ::getpid() ? reinterpret_cast<std::uint64_t*>(addr) : nullptr;

@@ -143,8 +143,8 @@ RepresentorProperties representor_of(const Function& function) {
 
 bool passes(RepFilter filter, const Function& function) noexcept {
   const auto mask = static_cast<std::uint32_t>(filter);
-  const RepFilter kind = function.is_emulated ? RepFilter::emulated : RepFilter::net;
-  return filter == RepFilter::all || (mask & static_cast<std::uint32_t>(kind)) != 0;
+  const RepFilter own = function.is_emulated ? RepFilter::emulated : RepFilter::net;
+  return filter == RepFilter::all || (mask & static_cast<std::uint32_t>(own)) != 0;
 }
 
 }  // namespace

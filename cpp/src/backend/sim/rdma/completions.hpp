@@ -20,8 +20,8 @@ class Completions {
     finished_.push(operation);
     notifier_.notify();
   }
-  void report(backend::QueuePair& pair, backend::RdmaEvent::Kind kind, Status status) noexcept {
-    reports_.push_back({&pair, kind, status});
+  void report(backend::QueuePair& pair, backend::RdmaEvent::Type type, Status status) noexcept {
+    reports_.push_back({&pair, type, status});
     notifier_.notify();
   }
 
@@ -36,7 +36,7 @@ class Completions {
     }
     const Report report = reports_.front();
     reports_.pop_front();
-    event.kind = report.kind;
+    event.type = report.type;
     event.queue_pair = report.pair;
     event.status = report.status;
     event.private_data_len = 0;
@@ -55,7 +55,7 @@ class Completions {
  private:
   struct Report {
     backend::QueuePair* pair = nullptr;
-    backend::RdmaEvent::Kind kind{};
+    backend::RdmaEvent::Type type{};
     Status status = Status::success;
   };
 

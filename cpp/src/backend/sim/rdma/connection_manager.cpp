@@ -128,7 +128,7 @@ std::unique_ptr<QueuePair> ConnectionManager::connect_to(const backend::RdmaAddr
     set_timer();
   }
   if (status != Status::success) {
-    shared_.report(*pair, RdmaEvent::Kind::failed, status == Status::again ? Status::time_out : status);
+    shared_.report(*pair, RdmaEvent::Type::failed, status == Status::again ? Status::time_out : status);
   }
   return pair;
 }
@@ -207,7 +207,7 @@ bool ConnectionManager::take_request(detail::Fd socket, const HandshakeMessage& 
     log::engine(log::Level::warning, "rdma", error.what());
     return false;
   }
-  event.kind = RdmaEvent::Kind::request;
+  event.type = RdmaEvent::Type::request;
   event.queue_pair = event.incoming.get();
   event.peer = address_from(request.from, request.port);
   take_private_data(event, request);
@@ -225,7 +225,7 @@ bool ConnectionManager::serve_handshake(QueuePair& pair, RdmaEvent& event) noexc
     status = take_answer(pair, message);
     take_private_data(event, message);
   }
-  event.kind = status == Status::success ? RdmaEvent::Kind::established : RdmaEvent::Kind::failed;
+  event.type = status == Status::success ? RdmaEvent::Type::established : RdmaEvent::Type::failed;
   event.status = status;
   event.queue_pair = &pair;
   pair.set_handshake(nullptr);
@@ -254,7 +254,7 @@ bool ConnectionManager::expire(RdmaEvent& event) noexcept {
   QueuePair* const late = find_pair([now](const Handshake& handshake) { return handshake.deadline() <= now; });
   if (late != nullptr) {
     late->set_handshake(nullptr);
-    event.kind = RdmaEvent::Kind::failed;
+    event.type = RdmaEvent::Type::failed;
     event.status = Status::time_out;
     event.queue_pair = late;
   }

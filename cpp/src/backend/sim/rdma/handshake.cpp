@@ -42,7 +42,7 @@ HandshakeMessage answer_with(std::span<const std::byte> private_data) {
 Status receive_message(int socket, Step step, HandshakeMessage& message) noexcept {
   std::size_t length = 0;
   const Status status =
-      receive_frame(socket, FrameKind::handshake, std::as_writable_bytes(std::span(&message, 1)), length);
+      receive_frame(socket, FrameType::handshake, std::as_writable_bytes(std::span(&message, 1)), length);
   if (status != Status::success) {
     return status;
   }
@@ -64,7 +64,7 @@ Handshake::~Handshake() {
 }
 
 Status Handshake::send(const HandshakeMessage& message) noexcept {
-  return send_frame(socket_.get(), FrameKind::handshake, std::as_bytes(std::span(&message, 1)));
+  return send_frame(socket_.get(), FrameType::handshake, std::as_bytes(std::span(&message, 1)));
 }
 
 Status Handshake::receive(HandshakeMessage& message) noexcept {

@@ -53,7 +53,7 @@ Inbox::Inbox(const Place& place, std::shared_ptr<Mailbox> mailbox, std::uint32_t
 }
 
 std::vector<std::byte> Inbox::describe() {
-  return region_.export_as(BlobKind::queue_pair, Access::pci_read_write, attachment_);
+  return region_.export_as(BlobType::queue_pair, Access::pci_read_write, attachment_);
 }
 
 PeerInbox::PeerInbox(const Place& place, std::span<const std::byte> blob, detail::Fd wakes) {

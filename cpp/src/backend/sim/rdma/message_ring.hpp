@@ -10,7 +10,7 @@
 namespace pydoca::sim {
 
 /// What a record between two queue pairs carries. A long message takes several records.
-enum class RecordKind : std::uint32_t {
+enum class RecordType : std::uint32_t {
   send = 1,
   send_imm = 2,
   write_imm = 3,  ///< no data: it was written to its place
@@ -19,7 +19,7 @@ enum class RecordKind : std::uint32_t {
 };
 
 struct RecordHeader {
-  RecordKind kind = RecordKind::send;
+  RecordType type = RecordType::send;
   std::uint32_t size = 0;       ///< bytes that follow
   std::uint64_t receive = 0;    ///< number of the receive that the message takes
   std::uint64_t total = 0;      ///< bytes of the whole message

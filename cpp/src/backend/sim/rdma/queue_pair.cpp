@@ -143,8 +143,9 @@ Status QueuePair::begin(RdmaOperation& operation) noexcept {
   const Region* const there = reachable(operation, operation.length, reads ? Access::rdma_read : Access::rdma_write);
   const bool allowed = reads ? writable(*local, ordinal_) && operation.length <= local->tailroom()
                              : readable(*local, ordinal_) && operation.length <= local->data_len;
-  if (!allowed || here->kind() != Region::Kind::local || there == nullptr || there->kind() != Region::Kind::mapped ||
-      shared_.place().removed() || peer_->is_gone() || !there->gate()->enter()) [[unlikely]] {
+  if (!allowed || here->reach() != Region::Reach::local || there == nullptr ||
+      there->reach() != Region::Reach::mapped || shared_.place().removed() || peer_->is_gone() ||
+      !there->gate()->enter()) [[unlikely]] {
     return begin_slowly(operation);
   }
   if (reads) {
@@ -199,7 +200,7 @@ void QueuePair::lose(Status status) noexcept {
     return;
   }
   close_link(status == Status::connection_reset ? status : Status::shutdown);
-  shared_.report(*this, backend::RdmaEvent::Kind::disconnected, status);
+  shared_.report(*this, backend::RdmaEvent::Type::disconnected, status);
 }
 
 void QueuePair::disconnect() noexcept {

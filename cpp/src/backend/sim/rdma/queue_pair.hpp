@@ -73,7 +73,7 @@ class QueuePair final : public backend::QueuePair {
   Status change_word(const backend::RdmaOperation& operation) noexcept;
   Status use_counter(const backend::RdmaOperation& operation) noexcept;
   Status answer(const backend::RdmaOperation& operation, std::uint64_t word) noexcept;
-  static RecordHeader header_of(const backend::RdmaOperation& operation, RecordKind kind) noexcept;
+  static RecordHeader header_of(const backend::RdmaOperation& operation, RecordType type) noexcept;
   Status send(backend::RdmaOperation& operation) noexcept;
   Status send_inside(backend::RdmaOperation& operation) noexcept;
   Status take_receive(backend::RdmaOperation& operation) noexcept;

@@ -45,10 +45,10 @@ void QueuePair::take_records() noexcept {
 
 /// success; io_failed: the message fails at both ends; unexpected: a peer that breaks the rules.
 Status QueuePair::take_record(const RecordHeader& header) noexcept {
-  if (header.kind == RecordKind::more) {
+  if (header.type == RecordType::more) {
     return incoming_.receive != nullptr ? take_payload(header) : Status::unexpected;
   }
-  if (header.kind == RecordKind::too_long && incoming_.receive != nullptr) {
+  if (header.type == RecordType::too_long && incoming_.receive != nullptr) {
     finish_receive(Status::io_failed);
     return Status::io_failed;
   }
@@ -58,14 +58,14 @@ Status QueuePair::take_record(const RecordHeader& header) noexcept {
 
 Status QueuePair::begin_message(const RecordHeader& header) noexcept {
   RdmaOperation* const receive = shared_.receives().taken(header.receive, number_);
-  if (incoming_.receive != nullptr || receive == nullptr || header.kind < RecordKind::send ||
-      header.kind > RecordKind::too_long) {
+  if (incoming_.receive != nullptr || receive == nullptr || header.type < RecordType::send ||
+      header.type > RecordType::too_long) {
     return Status::unexpected;
   }
   incoming_ = {.receive = receive, .first = header, .received = 0};
-  const bool placed = header.kind == RecordKind::write_imm;
+  const bool placed = header.type == RecordType::write_imm;
   const std::uint64_t room = receive->length;
-  if (header.kind == RecordKind::too_long ||
+  if (header.type == RecordType::too_long ||
       (!placed && (header.total > room ||
                    !can_scatter(receive->local, header.total, ordinal(), shared_.options().max_recv_segments)))) {
     finish_receive(Status::io_failed);
@@ -75,7 +75,7 @@ Status QueuePair::begin_message(const RecordHeader& header) noexcept {
 }
 
 Status QueuePair::take_payload(const RecordHeader& header) noexcept {
-  const bool placed = incoming_.first.kind == RecordKind::write_imm;
+  const bool placed = incoming_.first.type == RecordType::write_imm;
   if (placed ? header.size != 0 : header.size > incoming_.first.total - incoming_.received) {
     return Status::unexpected;
   }
@@ -103,8 +103,8 @@ void QueuePair::finish_receive(Status status) noexcept {
   receive.length = incoming_.first.total;
   receive.immediate = incoming_.first.immediate;
   receive.queue_pair = this;
-  receive.received_as = incoming_.first.kind == RecordKind::write_imm  ? backend::ReceivedAs::write_with_imm
-                        : incoming_.first.kind == RecordKind::send_imm ? backend::ReceivedAs::send_with_imm
+  receive.received_as = incoming_.first.type == RecordType::write_imm  ? backend::ReceivedAs::write_with_imm
+                        : incoming_.first.type == RecordType::send_imm ? backend::ReceivedAs::send_with_imm
                                                                        : backend::ReceivedAs::send;
   shared_.receives().retire(incoming_.first.receive);
   shared_.finish(receive, status);

@@ -20,21 +20,21 @@ constexpr std::chrono::milliseconds retry_interval{10};
 
 bool is_message(RdmaOpcode opcode) noexcept { return opcode == RdmaOpcode::send || opcode == RdmaOpcode::send_imm; }
 
-RecordKind record_of(RdmaOpcode opcode) noexcept {
+RecordType record_of(RdmaOpcode opcode) noexcept {
   switch (opcode) {
     case RdmaOpcode::send_imm:
-      return RecordKind::send_imm;
+      return RecordType::send_imm;
     case RdmaOpcode::write_imm:
-      return RecordKind::write_imm;
+      return RecordType::write_imm;
     default:
-      return RecordKind::send;
+      return RecordType::send;
   }
 }
 
 }  // namespace
 
-RecordHeader QueuePair::header_of(const RdmaOperation& operation, RecordKind kind) noexcept {
-  return {.kind = kind,
+RecordHeader QueuePair::header_of(const RdmaOperation& operation, RecordType type) noexcept {
+  return {.type = type,
           .receive = operation.own[receive_word] - 1,
           .total = operation.length,
           .immediate = operation.immediate};
@@ -138,11 +138,11 @@ Status QueuePair::send_pieces(RdmaOperation& operation) noexcept {
       return status;
     }
     const bool too_long = left == 0 && operation.length != 0;
-    RecordHeader header = header_of(operation, offset != 0 ? RecordKind::more : record_of(operation.opcode));
+    RecordHeader header = header_of(operation, offset != 0 ? RecordType::more : record_of(operation.opcode));
     header.size = static_cast<std::uint32_t>(std::min(left, room - sizeof header));
     status = too_long ? Status::io_failed : fill(operation, header.size);
     if (status != Status::success) {
-      peer_->ring().publish(header_of(operation, RecordKind::too_long));
+      peer_->ring().publish(header_of(operation, RecordType::too_long));
       return Status::io_failed;
     }
     peer_->ring().publish(header);
@@ -163,7 +163,7 @@ Status QueuePair::write_then_tell(RdmaOperation& operation) noexcept {
   status = move(operation);
   if (status != Status::again) {
     const bool placed = status == Status::success;
-    peer_->ring().publish(header_of(operation, placed ? RecordKind::write_imm : RecordKind::too_long));
+    peer_->ring().publish(header_of(operation, placed ? RecordType::write_imm : RecordType::too_long));
   }
   return status;
 }

@@ -33,8 +33,8 @@ class RdmaShared {
   const std::shared_ptr<Mailbox>& mailbox() const noexcept { return mailbox_; }
   SharedReceives& receives() noexcept { return receives_; }
   void finish(backend::RdmaOperation& operation, Status status) noexcept { completions_.finish(operation, status); }
-  void report(backend::QueuePair& pair, backend::RdmaEvent::Kind kind, Status status) noexcept {
-    completions_.report(pair, kind, status);
+  void report(backend::QueuePair& pair, backend::RdmaEvent::Type type, Status status) noexcept {
+    completions_.report(pair, type, status);
   }
   /// Has poll() attend to all queue pairs then.
   void watch_deadline(Clock::time_point deadline) noexcept {

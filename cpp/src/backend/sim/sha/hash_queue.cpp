@@ -47,7 +47,7 @@ Status hash_imported(Digest& digest, const Region& region, std::uint64_t addr, s
 
 /// size: at most chunk_size.
 Status hash_chunk(Digest& digest, const Region& region, std::uint64_t addr, std::uint64_t size) noexcept {
-  if (region.kind() != Region::Kind::local) {
+  if (region.reach() != Region::Reach::local) {
     return hash_imported(digest, region, addr, size);
   }
   return digest.update(region.at(addr), size) ? Status::success : Status::driver;
