@@ -22,18 +22,8 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::UnorderedElementsAre;
 
-/// The machine of the DOCA guide, seen from both sides; restored after each test.
-class Devices : public testing::Test {
- protected:
-  void SetUp() override { reset(); }
-  void TearDown() override { reset(); }
-
-  static void reset() {
-    ::unsetenv("PYDOCA_SIDE");
-    ::setenv("PYDOCA_BACKEND", "sim", 1);
-    sim::set_topology(sim::default_topology());
-  }
-};
+/// The machine of the DOCA guide, seen from both sides (rig/fresh_start.cpp).
+class Devices : public testing::Test {};
 
 std::vector<std::string> names(const std::vector<DeviceInfo>& infos) {
   std::vector<std::string> list;
@@ -251,7 +241,6 @@ TEST(FabricName, IsChecked) {
   }
   EXPECT_EQ(sim::fabric(), "lab-1.a_b");
   sim::set_fabric(std::string(64, 'x'));
-  sim::set_fabric("default");
 }
 
 // ---- Opening and closing

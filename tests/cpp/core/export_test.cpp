@@ -64,9 +64,10 @@ bool eventually(Condition condition, std::chrono::milliseconds patience = std::c
 
 class Exports : public testing::Test {
  protected:
-  // Tests that run at the same time must not meet.
+  // Tests that run at the same time must not meet. Peers take the fabric from the environment.
   void SetUp() override {
     const std::string fabric = "test-" + std::to_string(::getpid());
+    sim::set_fabric(fabric);
     ::setenv("PYDOCA_FABRIC", fabric.c_str(), 1);
   }
 
@@ -354,7 +355,7 @@ TEST_F(Exports, ComeFromTheHostOnly) {
 
 TEST_F(Exports, StayInTheirFabric) {
   ExportedMemory exported(Source::pydoca, size, Access::pci_read_only);
-  ::setenv("PYDOCA_FABRIC", "another", 1);
+  sim::set_fabric("another");
   EXPECT_EQ(thrown_by([&] { ImportedMemory wrong(exported.blob()); }), Status::not_permitted);
   EXPECT_THAT(reason_of([&] { ImportedMemory wrong(exported.blob()); }), HasSubstr("another"));
 }

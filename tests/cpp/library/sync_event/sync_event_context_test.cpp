@@ -169,7 +169,6 @@ TEST_F(SyncEventContextTest, ABlueField2HasNoWaits) {
   const auto callback = [](Task&, std::uint64_t, std::uint64_t) {};
   EXPECT_EQ(thrown_by([&] { context->set_conf(wait_neq, callback, callback, 1); }), Status::not_supported);
   context->close();
-  sim::set_topology(sim::default_topology());
 }
 
 TEST_F(SyncEventContextTest, AnotherThreadsUpdateWakesASleepingEngine) {

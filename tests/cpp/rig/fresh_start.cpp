@@ -1,0 +1,34 @@
+#include "pydoca/interrupt.hpp"
+#include "pydoca/sim.hpp"
+
+#include "rig/peer_process.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+namespace pydoca {
+namespace {
+
+/// What a test has changed of the process does not reach the next one, so that all tests of an executable can run in
+/// one process. A peer process keeps what its test gave it.
+class FreshStart : public testing::EmptyTestEventListener {
+  void OnTestStart(const testing::TestInfo& /*test*/) override {
+    if (peer_socket() < 0) {
+      ::unsetenv("PYDOCA_SIDE");
+      ::unsetenv("PYDOCA_FABRIC");
+      ::setenv("PYDOCA_BACKEND", "sim", 1);
+      sim::set_topology(sim::default_topology());
+      sim::set_fabric("default");
+      set_interrupt_check(nullptr);
+    }
+  }
+};
+
+[[maybe_unused]] const bool is_installed = [] {
+  testing::UnitTest::GetInstance()->listeners().Append(new FreshStart);
+  return true;
+}();
+
+}  // namespace
+}  // namespace pydoca
