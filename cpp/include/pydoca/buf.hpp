@@ -15,16 +15,31 @@ namespace pydoca {
 
 class BufInventory;
 
-/// A descriptor of a piece of a memory map (DOCA Core: doca_buf), from an inventory:
-/// [head, data) headroom, [data, data + data_len) data, [data + data_len, head + len) tailroom.
-/// A source's input is its data; output is appended to a destination's tailroom. Chained bufs form a list; the list is
-/// its head, which alone has a reference count, and inner elements refuse list calls with not_permitted.
-/// Setters answer in_use while a task has the buf. Not thread-safe. No call allocates.
+/// A descriptor of a piece of a memory map (DOCA Core Programming Guide, buffers: doca_buf), from an inventory. Its
+/// sections, as addresses in the map's address space:
+///
+/// | section | from | to |
+/// |---|---|---|
+/// | headroom | head() | data() |
+/// | data | data() | data() + data_len() |
+/// | tailroom | data() + data_len() | head() + len() |
+///
+/// A task reads the data of a source, and appends to the tailroom of a destination: on success the destination's
+/// data_len() grows. Chained bufs form a list. The list is its first element, the head, which alone has a reference
+/// count; calls on the list answer not_permitted when they are made on a later element.
+///
+/// Ownership: a reference belongs to the caller, and dec_refcount() gives it back. A task that was submitted has the
+/// whole list until it completes: setters then answer in_use, and the last reference cannot be given back. The buf
+/// holds its map; while it is out, the map cannot stop.
+///
+/// Thread safety: one thread at a time for all bufs of an inventory, the progress engine's while tasks have them. No
+/// call allocates, blocks or throws.
 class alignas(64) Buf : private Segment {
  public:
   Buf(const Buf&) = delete;
   Buf& operator=(const Buf&) = delete;
 
+  // Addresses, and lengths in bytes, of this element.
   std::uint64_t head() const noexcept { return Segment::head; }
   std::uint64_t len() const noexcept { return Segment::len; }
   std::uint64_t data() const noexcept { return Segment::data; }
@@ -33,38 +48,49 @@ class alignas(64) Buf : private Segment {
   std::uint64_t tailroom() const noexcept { return Segment::tailroom(); }
   const std::shared_ptr<Mmap>& mmap() const noexcept { return mmap_; }
 
-  /// invalid_value unless [data, data + data_len) lies in [head, head + len).
+  /// Places the data section (doca_buf_set_data). invalid_value unless [data, data + data_len) lies in
+  /// [head, head + len), in_use while a task has the buf.
   Status set_data(std::uint64_t data, std::uint64_t data_len) noexcept;
-  /// Keeps data; invalid_value beyond the tailroom.
+  /// The same with data() as it is.
   Status set_data_len(std::uint64_t data_len) noexcept { return set_data(Segment::data, data_len); }
-  /// Empties the data section where it stands: needed before a destination is used again.
+  /// Empties the data section where it is (doca_buf_reset_data_len), so that a destination can be filled again. in_use
+  /// while a task has the buf.
   Status reset_data_len() noexcept { return set_data(Segment::data, 0); }
 
+  /// Of a head: 1 or more. Of a later element: without meaning.
   std::uint16_t refcount() const noexcept { return refcount_; }
-  /// previous receives the count before. not_permitted on an inner element, too_big at 65535.
+  /// Adds a reference to the list; previous, unless null, receives the count before (doca_buf_inc_refcount).
+  /// not_permitted on a later element, too_big at 65535.
   Status inc_refcount(std::uint16_t* previous = nullptr) noexcept;
-  /// At zero every element goes back to its inventory and the buf is gone. not_permitted on an inner element and, for
-  /// the last reference, while a task has the buf; bad_state at zero already.
+  /// Gives a reference back; previous, unless null, receives the count before (doca_buf_dec_refcount). With the last
+  /// one every element returns to its inventory, and the buf must not be used any more. not_permitted on a later
+  /// element and, for the last reference, while a task has the buf; bad_state when the buf is in its inventory already.
   Status dec_refcount(std::uint16_t* previous = nullptr) noexcept;
 
-  /// Appends other, which becomes an inner element. not_permitted unless both are heads, apart, and other's count is 1.
+  /// Appends the list other, whose head becomes a later element of this list: the caller's reference to other goes over
+  /// to this list (doca_buf_chain_list). not_permitted unless both are heads, of two lists, and other's count is 1;
+  /// in_use while a task has one of them.
   Status chain(Buf& other) noexcept;
-  /// Cuts this list before element, which becomes the head of the rest with count 1. not_permitted unless this is a
-  /// head, invalid_value unless element is a later element of this list.
+  /// Cuts this list before element, which becomes the head of the rest, with a count of 1 that is the caller's
+  /// (doca_buf_unchain_list). not_permitted on a later element, invalid_value unless element is a later element of this
+  /// list, in_use while a task has the list. Takes time in proportion to the elements before.
   Status unchain(Buf& element) noexcept;
 
+  /// Null for the last.
   Buf* next() const noexcept { return static_cast<Buf*>(Segment::next); }
+  /// The last element of the list, from any element.
   Buf& last() noexcept;
   bool is_first() const noexcept { return is_head_; }
   bool is_last() const noexcept { return Segment::next == nullptr; }
   bool is_in_list() const noexcept { return !is_head_ || Segment::next != nullptr; }
-  /// not_permitted on an inner element.
+  /// How many elements the list has. not_permitted on a later element.
   Status list_len(std::uint32_t& count) const noexcept;
 
+  /// Whether a task that was submitted has this element.
   bool in_flight() const noexcept { return in_flight_ != 0; }
 
-  // Of the whole list; heads only.
-  std::uint32_t num_elements() const noexcept { return list_len_; }
+  // Of the whole list, in bytes, from its head; of a later element: without meaning.
+  std::uint32_t num_elements() const noexcept { return list_len_; }  ///< at least 1
   std::uint64_t list_data_len() const noexcept {
     std::uint64_t sum = Segment::data_len;
     for (const Segment* element = Segment::next; element != nullptr; element = element->next) {

@@ -11,43 +11,58 @@
 
 namespace pydoca {
 
-/// A fixed number of buf descriptors (DOCA Core: doca_buf_inventory), for any memory map. Not thread-safe. Getting and
-/// returning bufs allocates nothing. It lives at least until the last of its bufs is back.
+/// A number of buf descriptors (DOCA Core Programming Guide, buffer inventory: doca_buf_inventory), for pieces of any
+/// memory map. Stopped at first; bufs can be got while it is started.
+///
+/// Ownership: the inventory has the memory of its descriptors, at most 128 bytes each, and lives at least until the
+/// last of its bufs is back, also when the program lets go of it.
+///
+/// Thread safety: one thread at a time, together with its bufs. Getting and returning bufs allocates nothing.
 class BufInventory : public std::enable_shared_from_this<BufInventory> {
  public:
-  /// num_elements > 0 (invalid_value). Throws no_memory.
+  /// A stopped inventory of num_elements descriptors, 1..2^32-1 (doca_buf_inventory_create). Throws invalid_value for
+  /// another number, no_memory.
   static std::shared_ptr<BufInventory> create(std::size_t num_elements);
   ~BufInventory() = default;
   BufInventory(const BufInventory&) = delete;
   BufInventory& operator=(const BufInventory&) = delete;
 
+  /// Lets bufs be got; does nothing when started. Throws bad_state once closed.
   void start();
-  /// No retrieval from now on; bufs that are out stay valid.
+  /// Ends that; bufs that are out stay valid. Does nothing when stopped.
   void stop();
-  /// Stops and releases the descriptors; idempotent. Throws in_use while a buf is out.
+  /// Stops, and releases the descriptors for good (doca_buf_inventory_destroy). Idempotent. Throws in_use while a buf
+  /// is out.
   void close();
-  /// Adds descriptors; allocates. Throws bad_state unless started.
+  /// Adds num_elements descriptors, 1..2^32-1 (doca_buf_inventory_expand). Bufs that are out stay valid. Allocates.
+  /// Throws bad_state unless started, invalid_value for another number, no_memory.
   void expand(std::size_t num_elements);
 
-  // All answer bad_state unless inventory and map are started, invalid_value for a range outside the map's, no_memory
-  // when no descriptor is free. A new buf has reference count 1 and keeps the map alive.
+  // Getting a buf of [addr, addr + len), a part of the map's range, addresses in the map's address space and lengths in
+  // bytes. It has a reference count of 1, which is the caller's, and holds the map. invalid_value for a null map, for
+  // len 0 and for a range that is not in the map's, bad_state unless inventory and map are started, no_memory when no
+  // descriptor is free. After an error buf is unchanged.
+  /// With the data section [data, data + data_len), which must lie in the range (invalid_value).
   Status get_by_args(const std::shared_ptr<Mmap>& mmap, std::uint64_t addr, std::size_t len, std::uint64_t data,
                      std::size_t data_len, Buf*& buf) noexcept;
-  /// Empty data at addr: a destination.
+  /// With an empty data section at addr: a destination.
   Status get_by_addr(const std::shared_ptr<Mmap>& mmap, std::uint64_t addr, std::size_t len, Buf*& buf) noexcept {
     return get_by_args(mmap, addr, len, addr, 0, buf);
   }
-  /// The whole range is data: a source.
+  /// With all of the range as data: a source.
   Status get_by_data(const std::shared_ptr<Mmap>& mmap, std::uint64_t data, std::size_t data_len, Buf*& buf) noexcept {
     return get_by_args(mmap, data, data_len, data, data_len, buf);
   }
-  /// A copy of every element of source's list, sections as they are. not_permitted unless source is a head.
+  /// A list of descriptors for the same memory as source's list, with the same sections (doca_buf_inventory_buf_dup);
+  /// no bytes are copied. source may be of another inventory. not_permitted unless source is a head, bad_state unless
+  /// the inventory is started, no_memory when fewer descriptors are free than the list has elements.
   Status dup(const Buf& source, Buf*& buf) noexcept;
 
-  /// Those of map's that are out. Allocates: for messages.
+  /// The bufs of this inventory that point into map. Allocates, and looks at every descriptor: for messages.
   std::vector<const Buf*> bufs_of(const Mmap& map) const;
 
   bool is_started() const noexcept { return started_; }
+  /// Descriptors in all; 0 once closed.
   std::size_t num_elements() const noexcept { return num_elements_; }
   std::size_t num_free_elements() const noexcept { return num_free_; }
   std::uint64_t user_data() const noexcept { return user_data_; }

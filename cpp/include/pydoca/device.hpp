@@ -24,36 +24,43 @@ namespace pydoca {
 class Device;
 class Representor;
 
-/// A function as an enumeration saw it. It stays valid and unchanged when the function changes or goes
-/// (DOCA Core: struct doca_devinfo).
+/// A function as an enumeration saw it (DOCA Core Programming Guide, devices: struct doca_devinfo). It stays valid and
+/// unchanged when the function changes or goes. Copies share the properties, so a copy costs one reference count.
+/// Immutable: any number of threads may read one.
 class DeviceInfo {
  public:
+  /// For backends, which live as long as the process, and for tests.
   DeviceInfo(backend::Backend& backend, DeviceProperties properties);
 
   const DeviceProperties& properties() const noexcept { return *properties_; }
   backend::Backend& backend() const noexcept { return *backend_; }
   const Capabilities& capabilities() const noexcept { return properties_->capabilities; }
 
+  /// Unique within a backend and a side: "p0", "pf0vf1", "rxe0".
   const std::string& name() const noexcept { return properties_->name; }
+  /// "0000:03:00.0"; empty for a device in software.
   const std::string& pci_addr() const noexcept { return properties_->pci_addr; }
-  /// Accepts "DDDD:BB:DD.F" or "BB:DD.F" (domain 0000); throws invalid_value for any other form.
+  /// Whether address is this function's. Takes "DDDD:BB:DD.F" and "BB:DD.F" (domain 0000), in upper or lower case.
+  /// Throws invalid_value for another form.
   bool is_equal_pci_addr(std::string_view address) const;
 
-  // Properties that a function may not have: each throws as its DOCA getter answers.
-  std::array<std::uint8_t, 6> mac_addr() const;    ///< not_supported on an InfiniBand port
-  std::array<std::uint8_t, 4> ipv4_addr() const;   ///< not_found when none is set
-  std::array<std::uint8_t, 16> ipv6_addr() const;  ///< not_found when none is set
-  std::uint16_t lid() const;                       ///< not_supported off InfiniBand
-  std::uint32_t sf_index() const;                  ///< not_supported unless an SF
+  // Properties that a function may lack; each then throws the status that its DOCA getter answers. Addresses are in
+  // network byte order.
+  std::array<std::uint8_t, 6> mac_addr() const;    ///< throws not_supported on an InfiniBand port
+  std::array<std::uint8_t, 4> ipv4_addr() const;   ///< throws not_found when none is set
+  std::array<std::uint8_t, 16> ipv6_addr() const;  ///< throws not_found when none is set
+  std::uint16_t lid() const;                       ///< throws not_supported except on an InfiniBand port
+  std::uint32_t sf_index() const;                  ///< throws not_supported except for an SF
 
  private:
   backend::Backend* backend_;
   std::shared_ptr<const DeviceProperties> properties_;
 };
 
-/// A snapshot of every function that this process may see, all backends, limited by the environment's PYDOCA_SIDE
-/// ("host" or "dpu") and PYDOCA_BACKEND ("sim" or "verbs"). Throws not_found when there is none, invalid_value for
-/// another PYDOCA_SIDE or PYDOCA_BACKEND.
+/// A snapshot of every function that this process may see, of all backends (doca_devinfo_create_list). The environment
+/// limits it: PYDOCA_SIDE ("host" or "dpu") and PYDOCA_BACKEND ("sim" or "verbs"), read at each call. Throws not_found,
+/// with the reasons of absent backends, when there is none, and invalid_value for another value of these variables.
+/// From any thread.
 std::vector<DeviceInfo> devices();
 
 /// A backend that has no devices here.
@@ -61,46 +68,60 @@ struct UnavailableBackend {
   std::string name;
   std::string reason;  ///< and what to do about it
 };
-/// Of those that PYDOCA_BACKEND lets this process see. Throws invalid_value for another PYDOCA_BACKEND.
+/// Of the backends that PYDOCA_BACKEND lets this process see; empty when all of them have devices. Throws invalid_value
+/// for another PYDOCA_BACKEND. From any thread.
 std::vector<UnavailableBackend> unavailable_backends();
 
 class DeviceUse;
 
-/// A local function, opened (struct doca_dev). Opening one twice gives the same object, with a count of two; a forked
-/// child gets one of its own, and can only destroy those that it inherited.
+/// A local function, opened (DOCA Core Programming Guide, devices: struct doca_dev). open() of a function that is open
+/// gives the same object and counts; close() takes one opening back. The object outlives its closing for as long as
+/// someone holds it.
+///
+/// Thread safety: every function may be called from any thread, but not close() while another thread uses backend().
+/// A forked child opens devices of its own, and can only destroy those that it inherited.
 class Device : public std::enable_shared_from_this<Device> {
  public:
-  /// Throws not_found when it has gone, initialization above max_open_devices.
+  /// Opens the function, or counts one more opening of it. Throws not_found when the function has gone, initialization
+  /// when max_open_devices are open, and what the system answers, such as not_permitted without access to
+  /// /dev/infiniband.
   static std::shared_ptr<Device> open(const DeviceInfo& info);
 
-  /// Of an application's protection domain (rdma_bridge.hpp); open() does not know it. Throws not_supported where no
-  /// backend takes it, initialization above max_open_devices. The device of open() whose domain it is, if
-  /// one is open, cannot be closed before this one.
+  /// A device on an application's protection domain (rdma_bridge.hpp): not null, and the caller's until the device is
+  /// closed. open() never returns this device. If the domain is that of a device which open() made, that one cannot be
+  /// closed before this one. Throws not_supported where no backend takes domains, initialization when max_open_devices
+  /// are open.
   static std::shared_ptr<Device> adopt(void* protection_domain);
 
   ~Device();
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
 
-  /// Takes one opening back; the last one closes. Throws in_use while memory maps, contexts or representors are on it,
-  /// bad_state when it is closed already.
+  /// Takes one opening back; the last one closes the function. Throws in_use when it is the last and num_users() is not
+  /// 0, bad_state when it is closed already.
   void close();
   bool is_open() const noexcept { return open_count_.load(std::memory_order_relaxed) > 0; }
 
   const DeviceInfo& info() const noexcept { return info_; }
-  /// Whether the function has been pulled out; a closed device has not.
+  /// Whether the function has been pulled out: operations fail with driver from then on. False once closed.
   bool removed() const noexcept;
-  /// This device's index in a memory map's table of regions.
+  /// The number of this device among the open ones, below max_open_devices: the index of its regions in a memory map.
+  /// Another device may get it once this one is closed.
   std::size_t ordinal() const noexcept { return ordinal_; }
+  /// For the engine's libraries, while the device is open: undefined behaviour afterwards.
   backend::Device& backend() const noexcept { return *backend_; }
-  /// Memory maps, contexts and representors on this device.
+  /// Memory maps, contexts, sync events and representors on this device, and devices on its protection domain.
   std::size_t num_users() const noexcept { return users_.load(std::memory_order_relaxed); }
 
-  /// A snapshot (doca_devinfo_rep_create_list). Throws not_supported on the host and for a filter without capability.
+  /// A snapshot of the representors that pass the filter (doca_devinfo_rep_create_list). Throws bad_state when closed,
+  /// not_supported for a device without representors (only a physical function of the DPU has them) and for a filter
+  /// without capability, invalid_value for a number that is not a filter, driver when the device was removed.
   std::vector<RepresentorProperties> representors(RepFilter filter = RepFilter::all) const;
-  /// By the represented function's PCI address (long or short), name or interface, or one that representors() listed.
-  /// Throws not_found.
+  /// Opens the representor that selector names: its name or interface, or the represented function's PCI address, long
+  /// or short. The representor uses the device until it is closed or destroyed. Throws not_found, listing those that
+  /// there are, invalid_value when several have the address, and what representors() throws.
   std::shared_ptr<Representor> open_representor(std::string_view selector);
+  /// Opens one that representors() listed. Throws not_found when it is not, or no longer, in the list.
   std::shared_ptr<Representor> open_representor(const RepresentorProperties& properties);
 
  private:
@@ -116,15 +137,17 @@ class Device : public std::enable_shared_from_this<Device> {
   std::unique_ptr<DeviceUse> domain_owner_;  ///< of one that was adopted: the device whose domain it is on, if known
 };
 
-/// A counted share of a device, held by each object on it. Throws invalid_value for null, bad_state when closed.
+/// A counted share of a device, held by each object on it: while there is one, the device cannot be closed. Belongs to
+/// one thread at a time.
 class DeviceUse {
  public:
+  /// Throws invalid_value for null, bad_state when the device is closed.
   explicit DeviceUse(std::shared_ptr<Device> device);
   ~DeviceUse();
   DeviceUse(DeviceUse&& other) noexcept = default;
   DeviceUse& operator=(DeviceUse&&) = delete;
 
-  /// Gives the share back early; the device may be looked at still.
+  /// Gives the share back before the destructor; idempotent. The device may be looked at still.
   void release() noexcept;
 
   Device& operator*() const noexcept { return *device_; }
@@ -136,11 +159,13 @@ class DeviceUse {
   bool released_ = false;
 };
 
-/// The one function that selector names: a PCI address (an SF shares its parent's, which then names the parent), a
-/// name, an ibdev name or an interface. side narrows the choice. Throws not_found (listing what there is) and
-/// invalid_value (ambiguous, listing the candidates).
+/// The one function of devices() that selector names: by its PCI address, long or short, its name, its ibdev name or
+/// its interface. An SF shares the address of its parent; the address then names the parent, if this process sees it.
+/// side narrows the choice. Throws not_found, listing what there is, invalid_value when several fit, listing them, and
+/// what devices() throws.
 DeviceInfo find_device(std::string_view selector, std::optional<Side> side = std::nullopt);
-/// The first function for which accept is true; throws not_found.
+/// The first function of devices() for which accept is true. Throws not_found when there is none, and what devices()
+/// and accept throw.
 DeviceInfo find_device(const std::function<bool(const DeviceInfo&)>& accept, std::optional<Side> side = std::nullopt);
 
 }  // namespace pydoca

@@ -18,19 +18,41 @@ class MemoryRegion;
 
 namespace pydoca {
 
-/// A range of memory that devices may reach (DOCA Core: doca_mmap). Configured while stopped: one range for life, at
-/// least one device, permissions; then start, stop, and start again. An imported one is started from birth, keeps the
-/// exporter's addresses, and refuses configuration with not_permitted. Not thread-safe, but for num_bufs().
+/// A range of memory that devices may reach (DOCA Core Programming Guide, memory map: doca_mmap).
+///
+/// | state | the caller may | it ends |
+/// |---|---|---|
+/// | stopped | configure, start, close | by start() or close() |
+/// | started | get bufs, export, stop | by stop() or close() |
+/// | closed | ask for what was configured | |
+///
+/// A map gets one range for life, and needs that and at least one device to start. An imported map is started from
+/// birth, keeps the exporter's addresses, refuses configuration with not_permitted, and cannot start again once
+/// stopped.
+///
+/// Ownership: the map holds the owner of its range and uses its devices until it is closed; bufs hold the map. The
+/// range must stay mapped while the map is started: give an owner, or keep it. The map does not allocate, copy or
+/// change the memory.
+///
+/// Thread safety: one thread at a time, but for num_bufs(), which may be called from any.
 class Mmap : public std::enable_shared_from_this<Mmap> {
  public:
+  /// Called by close() or the destructor, in their thread. addr and len: the range, in bytes.
   using FreeCallback = std::function<void(void* addr, std::size_t len)>;
   static constexpr std::uint32_t default_max_num_devices = 8;
 
+  /// A stopped map without range and devices, with the permissions local_read_write (doca_mmap_create).
   static std::shared_ptr<Mmap> create();
-  /// A map of the memory that blob, made by export_pci() on the other side or export_rdma() anywhere on the network,
-  /// describes. Throws invalid_value and unsupported_version for a bad blob, not_permitted (the wrong device or side),
-  /// not_connected (the exporter is gone), time_out (it does not answer), again (a signal ended the wait for it:
-  /// nothing is imported), bad_state (the export was withdrawn), not_supported (device without the capability).
+  /// A map of the memory that blob describes, for tasks of device (doca_mmap_create_from_export). blob comes from
+  /// export_pci() on the other side of device's PCIe link, or from export_rdma() of a network peer; it is not needed
+  /// afterwards. The simulator asks the exporting process, and so waits for it.
+  ///
+  /// Throws invalid_value (device is null, or blob is damaged, of something else than memory, or of no export of its
+  /// process), unsupported_version (blob of another version of pydoca), bad_state (device is closed, or the export was
+  /// withdrawn), not_permitted (exported to another device, fabric or user), not_supported (device cannot import such
+  /// an export), not_connected (the exporter is gone, or is on another machine), time_out (it does not answer), again
+  /// (an interrupt ended the wait; nothing is imported), in_use (memory that pydoca did not allocate, which this system
+  /// grants to one process at a time), no_memory, operating_system (out of descriptors), driver (device was removed).
   static std::shared_ptr<Mmap> create_from_export(std::shared_ptr<Device> device, std::span<const std::byte> blob,
                                                   std::uint64_t user_data = 0);
 
@@ -38,41 +60,65 @@ class Mmap : public std::enable_shared_from_this<Mmap> {
   Mmap(const Mmap&) = delete;
   Mmap& operator=(const Mmap&) = delete;
 
-  /// Stops and releases everything, then runs the free callback if the map was ever started. Idempotent. Throws
-  /// not_permitted while bufs live, again as stop() does.
+  /// Stops the map and gives back its devices, then runs the free callback if the map was ever started, then lets go of
+  /// the owner (doca_mmap_destroy). Idempotent. Throws as stop() does, and the map is then as it was; the destructor
+  /// logs that instead, and keeps the owner for the rest of the process's life.
   void close();
 
-  // Configuration. bad_state while started unless said otherwise, invalid_value for nonsense.
-  /// Throws already_exist, no_memory above max_num_devices, not_permitted on an imported map.
+  // Configuration, while stopped. Each throws bad_state while started and once closed, not_permitted on an imported
+  // map; what else it throws stands with it.
+  /// Adds a device, whose tasks may then use the range, and uses it. Throws invalid_value for null, bad_state when the
+  /// device is closed, already_exist when the map has it, no_memory when the map has max_num_devices().
   void add_device(std::shared_ptr<Device> device);
-  void remove_device(const Device& device);  ///< not_found
-  /// Once for life (not_permitted). owner is held until the map goes and, with quarantined memory, longer.
+  /// Removes a device and gives it back. Throws not_found when the map does not have it.
+  void remove_device(const Device& device);
+  /// The range [addr, addr + len), len in bytes. owner is held until the map is closed and, if a peer may still write
+  /// to the memory then, longer. Throws not_permitted when the map has a range, invalid_value for a null addr, for len
+  /// 0 and for a range that wraps.
   void set_memrange(void* addr, std::size_t len, std::shared_ptr<const void> owner = nullptr);
-  void set_permissions(Access access);  ///< default local_read_write
+  /// What devices and peers may do from the next start on; local_read_write by default. Throws invalid_value for
+  /// undefined bits, and for pci_read_only together with pci_read_write.
+  void set_permissions(Access access);
+  /// Called when a map that was ever started is closed. Empty: none.
   void set_free_callback(FreeCallback callback);
   void set_user_data(std::uint64_t data);
-  void set_max_num_devices(std::uint32_t count);  ///< not_permitted after the first start
+  /// In 1..max_open_devices, and not below num_devices() (invalid_value); default_max_num_devices by default. Throws
+  /// not_permitted after the first start.
+  void set_max_num_devices(std::uint32_t count);
 
-  /// Registers the range on every device. Throws invalid_value without range or device, bad_state when started, again
-  /// when a signal ended it.
+  /// Registers the range on every device, which faults its pages in (doca_mmap_start). All or nothing. Throws
+  /// invalid_value without a range or a device and for memory that is not mapped, not_permitted on an imported map and
+  /// for memory that is read-only although the permissions allow writing (rdma-core: invalid_value), bad_state
+  /// when started or closed, no_memory when pages or the limit of locked memory do not suffice, again when an interrupt
+  /// ended it, driver when a device was removed.
   void start();
-  /// Withdraws exports and waits for peers' accesses. Throws not_permitted while bufs live, again while a peer's access
-  /// has not ended, in time or before a signal (its export is dead all the same). Stopping a stopped map does nothing.
+  /// Withdraws the exports and waits for accesses of peers that are under way, about a second each (doca_mmap_stop); no
+  /// access follows. Does nothing on a stopped map. Throws not_permitted while bufs of the map are out, and again when
+  /// an access has not ended in time or an interrupt ended the wait: the map is still started and its exports are dead;
+  /// call again.
   void stop();
 
-  /// Describes the range for the other side of device's PCIe link; < 512 bytes. Throws not_permitted (not started, no
-  /// PCI permission, imported), not_found (device not added), not_supported.
+  /// A description of the range for the other side of device's PCIe link, which may then read it, or read and write it,
+  /// as the PCI flag of the permissions says (doca_mmap_export_pci); fewer than 512 bytes, equal at each call until
+  /// stop(), which ends its validity.
+  /// Throws not_permitted (imported, not started, or neither pci_read_only nor pci_read_write), not_found (device was
+  /// not added), not_supported (device cannot export), operating_system (out of descriptors).
   std::vector<std::byte> export_pci(const Device& device);
-  /// The same for peers on device's network. They may then read, write or change it as the map's RDMA permissions say,
-  /// over a connection to an Rdma context that permits it, too. Throws not_permitted without RDMA permission.
+  /// The same for peers on device's network (doca_mmap_export_rdma). They may then read, write or change it as the
+  /// map's RDMA flags say, over a connection to an Rdma context that permits it, too. Throws as export_pci() does,
+  /// not_permitted when the permissions hold no RDMA flag.
   std::vector<std::byte> export_rdma(const Device& device);
 
-  /// The memory key on device (rdma_bridge.hpp). Throws not_found unless started with it, not_supported off rdma-core.
+  /// The memory key on device (rdma_bridge.hpp). Throws not_found unless the map is started with it, not_supported
+  /// except for devices of rdma-core.
   std::uint32_t mkey(const Device& device) const;
+  /// The devices in the order of their addition; empty once closed.
   std::vector<std::shared_ptr<Device>> devices() const;
 
   bool is_started() const noexcept { return started_; }
+  /// Whether it was exported since its start.
   bool is_exported() const noexcept { return exported_; }
+  /// Whether create_from_export() made it.
   bool is_from_export() const noexcept { return imported_; }
   std::uint64_t addr() const noexcept { return addr_; }  ///< in the owner's address space; 0 without a range
   std::size_t len() const noexcept { return len_; }      ///< bytes; 0 without a range
@@ -80,6 +126,7 @@ class Mmap : public std::enable_shared_from_this<Mmap> {
   std::uint64_t user_data() const noexcept { return user_data_; }
   std::uint32_t max_num_devices() const noexcept { return max_num_devices_; }
   std::size_t num_devices() const noexcept { return devices_.size(); }
+  /// Bufs that point into it, of all inventories: while there is one, the map cannot stop.
   std::uint32_t num_bufs() const noexcept { return num_bufs_.load(std::memory_order_relaxed); }
 
   /// Whether [addr, addr + len) lies in the range; never overflows.
