@@ -25,47 +25,65 @@ class ProgressEngine;
 /// enum doca_ctx_states.
 enum class ContextState : std::uint8_t { idle = 0, starting = 1, running = 2, stopping = 3 };
 
-/// The base of every library object of DOCA (DOCA Core: doca_ctx): a state machine on a progress engine.
+/// The base of every library object of DOCA (DOCA Core Programming Guide, context: doca_ctx): a state machine on a
+/// progress engine.
 ///
 /// | state | the caller may | it ends |
 /// |---|---|---|
-/// | idle | configure, connect, start | by start() |
+/// | idle | configure, connect, start, close | by start() |
 /// | starting | progress, stop | when the library can take tasks, or by a failure |
-/// | running | allocate and submit tasks | by stop(), or by a failed task |
+/// | running | allocate and submit tasks, stop | by stop(), or by a failed task |
 /// | stopping | free tasks, progress | once every task is back in its pool |
 ///
-/// While stopping, tasks in flight come back with status shutdown unless the device had begun them. A context belongs
-/// to its progress engine's thread.
+/// While stopping, tasks in flight come back with status shutdown unless the device had begun them. Idle, a context can
+/// be configured and started again. The device is given at creation, the progress engine by ProgressEngine::connect();
+/// both stay for life.
+///
+/// Ownership: the context holds its device and its progress engine; the application holds the context. A context that
+/// is destroyed while it runs ends its run without callbacks, and the bufs of its tasks come free.
+///
+/// Thread safety: the thread of the progress engine; before connect(), one thread at a time.
 class Context : public std::enable_shared_from_this<Context> {
  public:
+  /// Called for each change, with next as state(), in start(), stop() or progress(). It may stop the context; it must
+  /// not throw.
   using StateChanged = void (*)(std::uint64_t user_data, Context& context, ContextState previous, ContextState next);
 
   virtual ~Context();
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
 
-  /// success: running. in_progress: starting; progress until running, or idle when it failed (why: failure()).
-  /// Throws not_connected without a progress engine, bad_state unless idle, invalid_value when nothing is configured.
+  /// Makes the tasks and opens the device's queues (doca_ctx_start); from now on the data path allocates nothing.
+  /// success: running. in_progress: starting; progress until the state is running, or idle when the start failed, for
+  /// the reason in failure(). Throws not_connected without a progress engine, bad_state unless idle, when closed and in
+  /// a forked child, not_permitted in another thread than the engine's, invalid_value without the mandatory
+  /// configuration, no_memory and operating_system when the device or the system lacks resources, driver when the
+  /// device was removed; the context then is idle.
   Status start();
-  /// success: idle (stopping an idle context does nothing). in_progress: stopping; free the tasks and progress until
-  /// idle. May be called in completion callbacks, where it answers in_progress.
+  /// Takes a starting or running context to stopping, and further to idle if nothing is left to do (doca_ctx_stop).
+  /// success: idle. in_progress: stopping; free the tasks and progress until the state is idle. Does nothing on an idle
+  /// context. In callbacks it answers in_progress. Throws not_permitted in another thread than the engine's, bad_state
+  /// in a forked child.
   Status stop();
-  /// Releases the object for good; idempotent. Throws in_use unless idle.
+  /// Releases the object for good, with its share of the device. Idempotent. Throws in_use unless idle.
   void close();
 
   ContextState state() const noexcept { return state_; }
-  /// Why the context last went to stopping or idle by itself; success when it did not.
+  /// Why the context went to stopping by itself in its last run; success when it did not.
   Status failure() const noexcept { return failure_; }
+  /// In any state; null: none.
   void set_state_changed(StateChanged callback) noexcept { state_changed_ = callback; }
+  /// Any 64 bits, for the callbacks; may be set in any state.
   std::uint64_t user_data() const noexcept { return user_data_; }
   void set_user_data(std::uint64_t data) noexcept { user_data_ = data; }
-  /// Submitted and not completed.
+  /// Tasks that were submitted and have not completed.
   std::size_t num_inflight_tasks() const noexcept { return inflight_; }
-  /// Taken from the pools and not freed, in flight or not.
+  /// Tasks that were taken from the pools and not freed, in flight or not.
   std::size_t num_allocated_tasks() const noexcept { return allocated_; }
-  /// Why allocating a task answered status, in one sentence. kind: its place in the library's table; name: "memcpy".
+  /// Why allocating a task answered status, in one sentence. kind: the task's number in its library's table, below the
+  /// number of kinds; name: "memcpy".
   std::string explain_allocation(Status status, std::size_t kind, std::string_view name) const;
-  /// Posts tasks that were submitted without SubmitFlags::flush.
+  /// Posts tasks that were submitted without SubmitFlags::flush (doca_ctx_flush_tasks). Does nothing unless started.
   virtual void flush_tasks() noexcept {}
 
   /// "dma", "comch.server", ...: for messages.

@@ -19,63 +19,86 @@ namespace pydoca {
 /// clears.
 enum class EventMode : std::uint8_t { progress_selective = 0, progress_all = 1 };
 
-/// Delivers the completions and events of the contexts connected to it (DOCA Core: doca_pe), only when asked to, only
-/// in its thread: the first one that uses it after creation or release_thread(). What a progress costs depends on what
-/// completed, not on the number of contexts.
+/// Delivers the completions and events of the contexts that are connected to it, when it is asked to (DOCA Core
+/// Programming Guide, progress engine: doca_pe). What a progress costs depends on what completed, not on the number of
+/// contexts.
+///
+/// Two ways to wait: call progress() until it answers 1; or request_notification(), sleep until notification_handle()
+/// is readable, and progress until it answers 0.
+///
+/// Ownership: contexts hold their engine. The engine owns its descriptors and has no threads.
+///
+/// Thread safety: an engine belongs to the first thread that uses it after its creation or release_thread(), with its
+/// contexts, their tasks and the bufs of these. From other threads, only submit_threadsafe(), is_inherited() and
+/// take_over() may be called. A forked child cannot use its parent's engine.
 class ProgressEngine : public std::enable_shared_from_this<ProgressEngine> {
  public:
+  /// Throws operating_system when the process is out of descriptors.
   static std::shared_ptr<ProgressEngine> create();
   ~ProgressEngine();
   ProgressEngine(const ProgressEngine&) = delete;
   ProgressEngine& operator=(const ProgressEngine&) = delete;
 
-  /// For life. Throws not_permitted when the context has an engine already, bad_state unless it is idle.
+  /// Connects a context for life (doca_pe_connect_ctx). Throws invalid_value for null, not_permitted when the context
+  /// has an engine already, bad_state unless it is idle, and when it or the engine is closed.
   void connect(const std::shared_ptr<Context>& context);
-  /// Releases the object for good; idempotent. Throws in_use while a connected context is not closed.
+  /// Ends the use of the engine for good; idempotent. Throws in_use while a connected context is neither closed nor
+  /// destroyed.
   void close();
 
-  /// Handles at most one completion, event or state step; 1 when something advanced, 0 when there was nothing. Lends
-  /// the core to the device when nothing is complete. 0 in a wrong thread or a callback, with an error in the log.
+  /// Handles at most one completion, event or state step (doca_pe_progress): 1 when something advanced, 0 when there
+  /// was nothing. When nothing is complete, it may do a piece of a simulated device's work, and then answers 1.
+  /// Callbacks run in it. In another thread or in a callback it does nothing, writes an error to the log and answers 0.
   std::uint8_t progress() noexcept { return spin(1); }
-  /// progress() until something advances, max times at most: for a thread that waits without sleeping.
+  /// The same as progress(), again and again until something advances, max times at most: for a thread that waits
+  /// without sleeping.
   std::uint8_t spin(std::uint32_t max) noexcept;
-  /// Up to max completions, without lending the core; returns how many advanced.
+  /// Handles up to max completions, events or steps, and returns how many; does none of a device's work. In another
+  /// thread or in a callback it does nothing and returns 0.
   std::size_t drain(std::size_t max) noexcept;
 
-  /// Pollable (epoll, select, asyncio): readable once armed and something is pending. Owned by the engine. What is
-  /// submitted to an armed engine may make it readable before it completes: progress, and arm again.
+  /// A descriptor for epoll, select or an event loop (doca_pe_get_notification_handle): readable when the engine is
+  /// armed and something is pending. The engine owns it; do not read or close it. A submission to an armed engine may
+  /// make it readable before the task has completed: progress, and arm again.
   int notification_handle() const noexcept { return epoll_fd_; }
-  /// Arms the handle for the next completion; with one pending, the handle is readable at once.
+  /// Arms the handle (doca_pe_request_notification); if something is pending, the handle is readable at once.
   void request_notification() noexcept;
+  /// Disarms it, so that it is not readable (doca_pe_clear_notification). Needed after each wake-up in the mode
+  /// progress_selective, which is the default.
   void clear_notification() noexcept;
-  void set_event_mode(EventMode mode);  ///< bad_state in a callback
+  /// Throws bad_state in a callback.
+  void set_event_mode(EventMode mode);
   EventMode event_mode() const noexcept { return event_mode_; }
   /// Whether progress() would advance something now, apart from events that wait in file descriptors.
   bool has_pending() const noexcept;
 
-  /// Blocks the calling thread until the handle is readable, at most timeout_ms (< 0: no limit) and until a signal
-  /// arrives. Progress first; arms and disarms by itself. Returns false on time-out or signal.
+  /// Blocks until the handle is readable, and returns true; or until timeout_ms milliseconds have passed (below 0: no
+  /// limit) or a signal has arrived, and returns false. Arms before and disarms afterwards. It delivers nothing, so
+  /// progress before and after.
   bool wait(int timeout_ms) noexcept;
 
-  /// The one call for every thread: has the next progress submit task, which must be idle (a freed one is undefined
-  /// behaviour) and stays the engine's from now to its completion. Validates as Task::try_submit does; a submission
-  /// that fails is a failed completion, of this task alone. Tasks of one thread keep their order. Wakes an armed
-  /// engine. bad_state when the task was handed over already, and after fork; invalid_value when it is another
-  /// engine's.
+  /// From any thread: has the next progress() submit task, and wakes an armed engine. The task must be idle (a freed
+  /// one is undefined behaviour), and is the engine's from now to its completion. Tasks of one thread keep their order.
+  /// The submission is that of Task::try_submit(); when it fails, the task completes with its status, by the error
+  /// callback, and its context runs on. invalid_value for a task of another engine, bad_state when the task was handed
+  /// over already and in a forked child; the task is then the caller's as before.
   [[nodiscard]] Status submit_threadsafe(Task& task) noexcept;
 
   /// Whether this process was forked from the engine's. From any thread.
   bool is_inherited() const noexcept;
 
+  /// Of all contexts: tasks that were submitted and have not completed.
   std::size_t num_inflight_tasks() const noexcept { return inflight_; }
+  /// Contexts that are connected, and neither closed nor destroyed.
   std::size_t num_contexts() const noexcept { return num_contexts_; }
 
-  /// Claims the engine for the calling thread when it has no owner. not_permitted in another thread, bad_state after
-  /// fork.
+  /// success in the engine's thread, which the calling one becomes if there is none. not_permitted in another thread,
+  /// bad_state in a forked child.
   Status check_thread() noexcept;
   /// Why check_thread() failed, naming both threads.
   std::string describe_thread() const;
-  /// Lets another thread take over. Throws in_use with tasks in flight.
+  /// Lets another thread become the owner, by its next call. Throws in_use while tasks are in flight and in a callback,
+  /// and as check_thread() answers.
   void release_thread();
   /// The thread that it belongs to, as gettid() numbers it; 0: it has no owner.
   long owner_tid() const noexcept { return owner_tid_; }

@@ -18,11 +18,23 @@ namespace pydoca {
 class Context;
 class ProgressEngine;
 
-/// A unit of work, a slot of its context's pool (DOCA Core: struct doca_task). Taken from the context, submitted,
-/// completed by a callback from ProgressEngine::progress(), then submitted again or freed. Between a successful submit
-/// and its callback the engine has the task and its bufs. Nothing here allocates. Same thread as its progress engine.
+/// A unit of work, a slot of its context's pool (DOCA Core Programming Guide, tasks: struct doca_task).
+///
+/// | state | the task is | it ends |
+/// |---|---|---|
+/// | free | in the pool; no call is allowed | by the function of its context that takes it |
+/// | idle | the caller's: taken, or completed | by submit() or free() |
+/// | submitted | the engine's, with its bufs | in ProgressEngine::progress(), before the callback |
+///
+/// After its callback a task is submitted again or freed, in the callback or later. A context that stops waits for the
+/// tasks that are not free; the tasks are destroyed when it reaches idle.
+///
+/// Thread safety: the thread of the context's progress engine; ProgressEngine::submit_threadsafe() is for others.
+/// Nothing here allocates memory, but for explain().
 class Task {
  public:
+  /// Called by progress() for a completion, when the task is idle and its bufs are free. It may submit, free and take
+  /// tasks, and stop the context; it must not call progress(), nor throw.
   using Callback = void (*)(Task& task, std::uint64_t task_user_data, std::uint64_t context_user_data);
   enum class State : std::uint8_t {
     free,       ///< in the pool
@@ -33,25 +45,30 @@ class Task {
   Task(const Task&) = delete;
   Task& operator=(const Task&) = delete;
 
-  /// Hands the task over without looking at its fields: a fault in them is a failed completion, which stops the
-  /// context. bad_state unless the context is running and the task idle, again when the queue is full, in_use when
-  /// another task is filling the destination, not_permitted in a thread that is not the progress engine's. After a
-  /// failure the task is still the caller's.
+  /// Hands the task to the engine (doca_task_submit). The operands are not validated: a fault in them is a failed
+  /// completion, which takes most contexts to stopping (see the library). success: the callback follows, by progress(),
+  /// never in this call. After another status no callback follows, and the task is the caller's as before: bad_state
+  /// unless the context is running and the task idle, and in a forked child; not_permitted in a thread that is not the
+  /// progress engine's; in_use while another task fills the destination; again while the queue is full; and what the
+  /// library adds.
   [[nodiscard]] Status submit(SubmitFlags flags = SubmitFlags::flush) noexcept;
-  /// The same after validating the fields: invalid_value for what would fail in the device.
+  /// The same after validating the operands (doca_task_try_submit): invalid_value for a fault that this side can see.
+  /// explain() says which.
   [[nodiscard]] Status try_submit(SubmitFlags flags = SubmitFlags::flush) noexcept;
-  /// Gives the slot back; in_use between submit (or ProgressEngine::submit_threadsafe) and completion. The context
-  /// reaches idle when every slot is back.
+  /// Gives the slot back to the pool (doca_task_free), and lets go of what the task refers to. in_use while it is
+  /// submitted or was handed to ProgressEngine::submit_threadsafe(), bad_state when it is free already.
   Status free() noexcept;
 
-  /// Why submission answers status, or why the task failed with it: one sentence that names the object, the limit and
-  /// the values, and says what to do. Looks at the operands as they are, so call it before they change.
+  /// Why a submission answered status, or why the task failed with it: one sentence that names the object, the limit
+  /// and the values, and says what to do. It looks at the operands as they are, so call it before they change.
   virtual std::string explain(Status status) const;
 
   State state() const noexcept { return state_; }
   /// Of the last completion: success, or why it failed. in_progress while submitted.
   Status status() const noexcept { return status_; }
+  /// The context outlives its tasks.
   Context& context() const noexcept { return *context_; }
+  /// Any 64 bits, for the callback.
   std::uint64_t user_data() const noexcept { return user_data_; }
   void set_user_data(std::uint64_t data) noexcept { user_data_ = data; }
 
