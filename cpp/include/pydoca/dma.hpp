@@ -18,18 +18,22 @@ namespace pydoca {
 inline constexpr TaskTraits dma_memcpy{
     .name = "memcpy", .operands = {Operand::src, Operand::dst}, .sends = Operand::src, .fills = Operand::dst};
 
-/// Copies src's data, in list order, to dst's tailrooms; on success dst's data_len grows by the copied length. On
-/// failure part of dst may have been written. Overlap of src and dst is undefined.
+/// Copies src's data, in list order, to dst's tailrooms, in list order (DOCA DMA Programming Guide:
+/// doca_dma_task_memcpy). On success dst's data_len() grows by the copied length. After a failure part of dst's
+/// tailroom may have been written. src and dst may be one list; other overlap of the copied bytes is undefined. See
+/// Task for states, threads and ownership.
 ///
-/// try_submit() answers invalid_value for a missing or empty src, a missing dst, more than max_buf_size bytes, more
-/// than max_buf_list_len elements, memory that the device does not reach, and a dst without room. The same faults, and
-/// memory that does not permit the access, are failed completions after submit(): io_failed. driver: the device was
-/// removed. Any failure takes the context to stopping.
+/// try_submit() answers invalid_value for a missing or empty src, a missing dst, a later element of a list, more than
+/// max_buf_size() bytes, more than max_buf_list_len() elements of src or dst, memory that the device does not reach,
+/// and a dst without room. The same faults, and memory that does not permit the access or was withdrawn, are failed
+/// completions after submit(): io_failed. driver: the device was removed. shutdown: the context stopped before the
+/// device began the task. Any failure takes the context to stopping.
 class DmaMemcpyTask : public Task {
  public:
   Buf* src() const noexcept { return src_; }
   Buf* dst() const noexcept { return dst_; }
-  // in_use while submitted. Null is refused by try_submit(), and fails after submit().
+  // For another submission; in_use while submitted. The caller keeps its references to the bufs until the completion.
+  // Null is refused by try_submit(), and fails after submit().
   Status set_src(Buf* src) noexcept;
   Status set_dst(Buf* dst) noexcept;
 
@@ -44,23 +48,27 @@ class DmaMemcpyTask : public Task {
   Buf* dst_ = nullptr;
 };
 
-/// The copy engine (DOCA DMA: doca_dma). Starts at once. Belongs to its progress engine's thread.
+/// The copy engine of a device (DOCA DMA Programming Guide: doca_dma). Starts at once. See Context for states, threads
+/// and ownership.
 class Dma : public Context {
  public:
-  /// Throws not_supported when the device has no DMA engine.
+  /// An idle context on device (doca_dma_create). Throws invalid_value for null, bad_state when the device is closed,
+  /// not_supported when it has no DMA engine.
   static std::shared_ptr<Dma> create(std::shared_ptr<Device> device);
 
   static bool is_supported(const DeviceInfo& info) noexcept;
   // Capabilities of a device; throw not_supported when it has no DMA engine.
-  static std::uint64_t max_buf_size(const DeviceInfo& info);      ///< bytes per task
-  static std::uint32_t max_buf_list_len(const DeviceInfo& info);  ///< elements; 1: no lists
-  static std::uint32_t max_num_tasks(const DeviceInfo& info);
+  static std::uint64_t max_buf_size(const DeviceInfo& info);      ///< bytes of src, per task
+  static std::uint32_t max_buf_list_len(const DeviceInfo& info);  ///< elements of src, and of dst; 1: no lists
+  static std::uint32_t max_num_tasks(const DeviceInfo& info);     ///< of one context
 
-  /// doca_dma_task_memcpy_set_conf; while idle (bad_state), repeatable. num_tasks in 1..max_num_tasks (invalid_value).
+  /// The callbacks, which may be the same function, and the number of tasks (doca_dma_task_memcpy_set_conf). Needed
+  /// before start(), repeatable. Throws bad_state unless idle, invalid_value for a null callback and for num_tasks
+  /// outside 1..max_num_tasks().
   void set_memcpy_conf(Task::Callback on_success, Task::Callback on_error, std::uint32_t num_tasks);
 
-  /// A task, not yet submitted (doca_dma_task_memcpy_alloc_init). no_memory when num_tasks are out, bad_state unless
-  /// running.
+  /// Takes a task, which is not yet submitted (doca_dma_task_memcpy_alloc_init). src and dst may be null, for setters
+  /// to set. bad_state unless running, no_memory when num_tasks are taken; task is then unchanged.
   [[nodiscard]] Status memcpy(Buf* src, Buf* dst, std::uint64_t user_data, DmaMemcpyTask*& task) noexcept;
 
   std::string_view kind() const noexcept override { return "dma"; }
