@@ -22,28 +22,49 @@ namespace pydoca {
 
 class SyncEventContext;
 
-/// How a waiting thread spends its time: busy reads the value again and again, yield gives its core away in between.
+/// How a waiting thread spends its time: busy reads the value again and again, and gives its core away only after 50
+/// us; yield gives its core away after each look.
 enum class WaitMode : std::uint8_t { busy, yield };
 
-/// Where an event is updated, or waited on (DOCA Core: publisher and subscriber locations).
+/// Where an event is updated, or waited on (DOCA Core Programming Guide, sync event: publisher and subscriber
+/// locations). none: not added yet. There is no dpa and no gpu in this version.
 enum class SyncEventLocation : std::uint8_t { none, cpu, remote_pci, remote_net, dpa, gpu };
 
-/// A 64-bit counter with one publisher and one subscriber location (DOCA Core: doca_sync_event). Configured, then
-/// started in one of two modes for life: synchronous by start(), asynchronous as a context (as_context()). After stop()
-/// it can only be closed. An imported one refuses configuration with not_permitted, and is started like any other.
-/// Configuration belongs to one thread; the synchronous operations may be called from any.
+/// A 64-bit counter with one publisher and one subscriber location (DOCA Core Programming Guide, sync event:
+/// doca_sync_event).
+///
+/// | state | the caller may | it ends |
+/// |---|---|---|
+/// | new | configure | by start(), or when the context of as_context() starts |
+/// | synchronous | get, update, wait, export | by stop() or close() |
+/// | asynchronous | export; tasks of the context do the rest | when its context has stopped |
+/// | stopped | close | by close() |
+/// | closed | ask for its properties | |
+///
+/// An event has one mode for life, and is started once. An imported event refuses configuration with not_permitted, and
+/// is started like any other.
+///
+/// Ownership: the event uses its device, and holds the owner of its memory or a buf of its own, until it is closed. Its
+/// context holds the event; the event does not hold its context.
+///
+/// Thread safety: get(), the updates, the waits and explain() may be called from any thread while the event is started;
+/// the other functions, from one thread at a time, which for an asynchronous event is its progress engine's.
 class SyncEvent : public std::enable_shared_from_this<SyncEvent> {
  public:
   static constexpr std::chrono::nanoseconds forever = std::chrono::nanoseconds::max();
 
+  /// A new event without locations (doca_sync_event_create).
   static std::shared_ptr<SyncEvent> create();
-  /// A handle to the event that blob, made by export_to_remote_pci() on the other side, describes. Throws
-  /// invalid_value and unsupported_version for a bad blob, not_permitted (the wrong device or side), not_connected (the
-  /// exporter is gone), bad_state (it was stopped), not_supported (device without the capability), time_out and again
-  /// (no answer; interrupted).
+  /// A handle to the event that blob describes, made by export_to_remote_pci() on the other side of device's PCIe link
+  /// (doca_sync_event_create_from_export). Asks the exporting process, and so waits for it. Throws invalid_value
+  /// (device is null, or blob is damaged or of something else), unsupported_version (blob of another version of
+  /// pydoca), bad_state (device is closed, or the event was stopped), not_supported (device cannot import events),
+  /// not_permitted (exported to another device, fabric or user), not_connected (the exporter is gone), time_out (it
+  /// does not answer), again (an interrupt ended the wait), operating_system (out of descriptors), driver (device was
+  /// removed).
   static std::shared_ptr<SyncEvent> create_from_export(std::shared_ptr<Device> device, std::span<const std::byte> blob);
 
-  /// Why an operation answers status, and what to do: one sentence.
+  /// Why a synchronous operation answered status, and what to do: one sentence.
   std::string explain(Status status) const;
 
   SyncEvent(const SyncEvent&) = delete;
@@ -59,52 +80,70 @@ class SyncEvent : public std::enable_shared_from_this<SyncEvent> {
   static bool is_export_to_dpa_supported(const DeviceInfo&) noexcept { return false; }
   static bool is_export_to_gpu_supported(const DeviceInfo&) noexcept { return false; }
 
-  // Configuration, before the start: bad_state afterwards, not_permitted on an imported event, already_exist for a
-  // second publisher or subscriber location. At least one of the two locations must be this CPU, with its device.
+  // Configuration of a new event. Each throws bad_state once the event was started or made a context, and not_permitted
+  // on an imported event; what else it throws stands with it. An event needs both locations, one of them at least of
+  // this CPU.
+  /// This CPU, as device's side of the link. Both locations take the same device. Throws already_exist when the event
+  /// has a publisher, invalid_value for null and for another device than the subscriber's, bad_state when the device is
+  /// closed, not_supported when it has no sync events.
   void add_publisher_location_cpu(std::shared_ptr<Device> device);
+  /// The same for the subscriber.
   void add_subscriber_location_cpu(std::shared_ptr<Device> device);
-  /// remote_pci, remote_net. Throws not_supported for dpa and gpu, invalid_value for what needs a device.
+  /// remote_pci or remote_net. Throws already_exist when the event has a publisher, not_supported for dpa and gpu,
+  /// invalid_value for none and cpu.
   void add_publisher_location(SyncEventLocation location);
-  /// remote_pci. Throws not_supported for dpa, gpu and remote_net.
+  /// remote_pci. Throws already_exist when the event has a subscriber, not_supported for dpa, gpu and remote_net,
+  /// invalid_value for none and cpu.
   void add_subscriber_location(SyncEventLocation location);
-  /// The counter lives in these 8 bytes, which keep their value and which owner keeps alive. Throws invalid_value for
-  /// null and for a misaligned address.
+  /// Puts the counter into these 8 bytes, which keep their value; owner is held until the event is closed. Without this
+  /// call and set_buf() the event has memory of its own, with the value 0. Throws invalid_value for null and for an
+  /// address that is not a multiple of 8, already_exist after set_buf().
   void set_addr(void* address, std::shared_ptr<const void> owner = nullptr);
-  /// The counter is buf's data section, which stays in use for as long: a single element of 8 aligned bytes
-  /// (invalid_value) in a map whose permissions are local read-write and RDMA read, write and atomic, and PCI
-  /// read-write where a location is remote_pci (not_permitted).
+  /// Puts the counter into buf's data section, and has the buf until the event is closed. Throws invalid_value unless
+  /// buf is a single element with 8 aligned bytes of data; not_permitted unless its map is of this process's memory,
+  /// with the permissions local_read_write, rdma_read, rdma_write and rdma_atomic; already_exist when the memory is
+  /// set.
   void set_buf(Buf& buf);
 
-  /// Fixes the synchronous mode. Throws invalid_value when a location is missing or the memory is not there, bad_state
-  /// after as_context(), start() or stop().
+  /// Starts the event in the synchronous mode (doca_sync_event_start). Throws invalid_value when a location or a device
+  /// is missing or the memory is not mapped, not_permitted for a location remote_pci and a buf whose map lacks
+  /// pci_read_write, bad_state unless the event is new, no_memory, operating_system (out of descriptors), driver (the
+  /// device was removed).
   void start();
-  /// Ends every export; the imported handles' operations fail from now on. Throws bad_state unless started by start(),
-  /// again while a peer's access has not ended. close() must follow.
+  /// Ends every export (doca_sync_event_stop): operations on imported handles answer bad_state from now on. close()
+  /// must follow. Throws bad_state unless the event is synchronous, again when a peer's access has not ended within a
+  /// second or an interrupt ended the wait; then call again.
   void stop();
-  /// Releases the object for good, stopping it; idempotent. Throws in_use while the context is not idle, again as
-  /// stop() does.
+  /// Stops the event and its context, and releases the object for good (doca_sync_event_destroy). Idempotent. Throws
+  /// in_use while the context is not idle, again as stop() does.
   void close();
 
-  /// Fixes the asynchronous mode; the same context each time. Throws bad_state after start(), invalid_value without
+  /// The context of the asynchronous mode, which is not started yet (doca_sync_event_as_ctx); the same one for as long
+  /// as it exists. Throws bad_state when the event was started, invalid_value and not_permitted as start() does for
   /// locations.
   std::shared_ptr<SyncEventContext> as_context();
 
-  /// A handle for the other side of device's PCIe link; < 512 bytes. Throws bad_state unless started, not_permitted
-  /// (imported, no remote_pci location, another device than the event's), not_supported (the device; memory that
-  /// another process cannot map: allocate it with pydoca.alloc).
+  /// A description of the event for the other side of device's PCIe link, fewer than 512 bytes
+  /// (doca_sync_event_export_to_remote_pci); valid until the event stops. Throws not_permitted (imported, no location
+  /// remote_pci, or another device than the event's), bad_state unless started, not_supported (the device cannot; or
+  /// memory that another process cannot map for writing, which Memory::allocate() makes), operating_system (out of
+  /// descriptors).
   std::vector<std::byte> export_to_remote_pci(const Device& device);
-  /// The same for a network peer; needs the publisher remote_net.
+  /// The same for peers on the network of the event's device, whose publisher must be remote_net (not_permitted).
   std::vector<std::byte> export_to_remote_net();
 
-  // Synchronous operations: bad_state unless started by start(), or when the exporter has stopped the event;
-  // connection_reset when the exporter has died.
+  // Synchronous operations, from any thread. bad_state unless the event is synchronous, and when its exporter has
+  // stopped it; connection_reset when its exporter has died. An update wakes the waits and sleeping engines of all
+  // processes.
   [[nodiscard]] Status get(std::uint64_t& value) const noexcept;
   [[nodiscard]] Status update_set(std::uint64_t value) noexcept;
-  /// Wraps modulo 2^64; previous receives the value before.
+  /// Adds modulo 2^64; previous receives the value before.
   [[nodiscard]] Status update_add(std::uint64_t increment, std::uint64_t& previous) noexcept;
-  /// Until (value of the event & mask) > value. time_out; again when interrupted; connection_reset also for the death
-  /// of a process that has imported the event, which all waits of that time report, or the next one; driver when the
-  /// device is removed.
+
+  // Waits, which block until the value of the event, masked by mask, is greater than value, equal to it, or not. Any
+  // mask will do; the tasks of the context take fewer. time_out after timeout; again when an interrupt ended the wait;
+  // connection_reset also for the death of a process that had imported the event, which all waits of that time report,
+  // or the next one; driver when the device was removed; bad_state when another thread stopped the event.
   [[nodiscard]] Status wait_gt(std::uint64_t value, std::uint64_t mask, WaitMode mode,
                                std::chrono::nanoseconds timeout = forever) noexcept;
   [[nodiscard]] Status wait_eq(std::uint64_t value, std::uint64_t mask, WaitMode mode,
@@ -112,7 +151,9 @@ class SyncEvent : public std::enable_shared_from_this<SyncEvent> {
   [[nodiscard]] Status wait_neq(std::uint64_t value, std::uint64_t mask, WaitMode mode,
                                 std::chrono::nanoseconds timeout = forever) noexcept;
 
+  /// Whether it is in the synchronous mode and not stopped.
   bool is_started() const noexcept;
+  /// Whether create_from_export() made it.
   bool is_from_export() const noexcept;
   SyncEventLocation publisher() const noexcept;
   SyncEventLocation subscriber() const noexcept;
@@ -125,17 +166,18 @@ class SyncEvent : public std::enable_shared_from_this<SyncEvent> {
   ~SyncEvent() = default;
 };
 
-/// A handle that a network peer made from export_to_remote_net(): an operand of RDMA tasks, never started
-/// (DOCA Core: doca_sync_event_remote_net).
+/// A handle that a network peer makes from export_to_remote_net(): an operand of RDMA tasks, never started (DOCA Core
+/// Programming Guide, sync event: doca_sync_event_remote_net). It uses its device until it is closed or destroyed. One
+/// thread at a time.
 class SyncEventRemoteNet {
  public:
   SyncEventRemoteNet(const SyncEventRemoteNet&) = delete;
   SyncEventRemoteNet& operator=(const SyncEventRemoteNet&) = delete;
 
-  /// Throws as SyncEvent::create_from_export() does.
+  /// Throws as SyncEvent::create_from_export() does. A device of rdma-core asks no other process.
   static std::shared_ptr<SyncEventRemoteNet> create_from_export(std::shared_ptr<Device> device,
                                                                 std::span<const std::byte> blob);
-  /// Releases the handle; idempotent.
+  /// Releases the handle; idempotent. Not while a task that was submitted has it: submission refuses a closed handle.
   void close() noexcept;
   bool is_closed() const noexcept;
   const std::shared_ptr<Device>& device() const noexcept;

@@ -39,23 +39,32 @@ inline constexpr std::array<TaskTraits, num_sync_event_operations> sync_event_ta
 [[nodiscard]] constexpr std::string_view name_of(SyncEventOperation operation) noexcept {
   return traits_of(operation).name;
 }
-/// Whether a wait task takes mask: 0, or 1, 2, 4 or 8 adjacent bytes of 0xFF.
+/// Whether a wait task takes mask: 0, or 1, 2, 4 or 8 adjacent bytes of 0xFF, the others 0.
 [[nodiscard]] bool is_wait_mask(std::uint64_t mask) noexcept;
 
-/// One operation on an event. A wait is looked at whenever its engine progresses, and wakes an engine that sleeps; it
-/// completes when the engine sees the value, so that a value that was there only between two looks may be missed.
+/// One operation on an event (DOCA Core Programming Guide, sync event: doca_sync_event_task_<name>). get, notify_set
+/// and notify_add are done when they are submitted, and completed by progress(). A wait ends when the masked value of
+/// the event is equal to value(), or is not; its engine looks at the value whenever it progresses, and is woken for it
+/// when it sleeps. A value that the event had only between two looks may be missed. See Task for states, threads and
+/// ownership.
+///
+/// Failures: connection_reset (the process at the other end is gone), bad_state (the event's owner has stopped it),
+/// shutdown (cancelled, or the context stopped), io_failed (a mask that is_wait_mask() refuses; try_submit() answers
+/// invalid_value), driver (the device was removed). io_failed and driver take the context to stopping.
 class SyncEventTask : public Task {
  public:
   SyncEventOperation operation() const noexcept { return operation_; }
-  /// set_val, inc_val or wait_val.
+  /// The value to set, to add or to wait for, as the operation has it.
   std::uint64_t value() const noexcept { return value_; }
   std::uint64_t mask() const noexcept { return mask_; }
-  /// get: the value. notify_add: the value before. wait: the value that ended it. Valid after success.
+  /// Once the task has succeeded. get: the value. notify_add: the value before. A wait: the value that ended it.
+  /// Without meaning for notify_set.
   std::uint64_t result() const noexcept { return result_; }
-  // in_use while submitted.
+  // For another submission; in_use while submitted.
   Status set_value(std::uint64_t value) noexcept;
   Status set_mask(std::uint64_t mask) noexcept;
-  /// Where else to store the result of get and notify_add, as DOCA does; null: nowhere.
+  /// Where else to store the result of get and notify_add, as DOCA does; null, as after allocate(): nowhere. The caller
+  /// keeps the memory until the completion.
   Status set_result_address(std::uint64_t* address) noexcept;
 
  private:
@@ -70,28 +79,31 @@ class SyncEventTask : public Task {
   std::uint64_t* address_ = nullptr;
 };
 
-/// A sync event in its asynchronous mode, from SyncEvent::as_context(); closing it closes the event. Starts at once;
-/// stopping flushes pending waits with shutdown. A failed wait (the peer died: connection_reset; the owner stopped the
-/// event: bad_state) leaves the context running. Belongs to its progress engine's thread; holds the event.
+/// A sync event in its asynchronous mode, from SyncEvent::as_context() (DOCA Core Programming Guide, sync event).
+/// Starts at once, and only once: a context that has stopped can only be closed, which closes the event. Stopping ends
+/// pending waits with shutdown. It holds the event. See Context for states, threads and ownership.
 class SyncEventContext : public Context {
  public:
-  /// Whether the device has tasks of this kind: waits need a BlueField-3, a ConnectX-7 or newer.
+  /// Whether the device has this operation as a task: waits need a BlueField-3, a ConnectX-7 or newer.
   static bool is_supported(const DeviceInfo& info, SyncEventOperation operation) noexcept;
+  /// The largest num_tasks of one operation. Throws not_supported when the device has no sync events.
   static std::uint32_t max_num_tasks(const DeviceInfo& info);
 
-  /// doca_sync_event_task_<T>_set_conf; while idle (not_permitted otherwise, as DOCA says), repeatable. Throws
-  /// not_supported for a wait on a device without it, invalid_value for num_tasks outside 1..max_num_tasks and missing
-  /// callbacks.
+  /// The callbacks, which may be the same function, and the number of tasks of an operation
+  /// (doca_sync_event_task_<name>_set_conf). One operation at least needs it before start(); repeatable. Throws
+  /// not_permitted unless idle, as DOCA says, not_supported for a wait on a device without waits, invalid_value for a
+  /// null callback and for num_tasks outside 1..max_num_tasks().
   void set_conf(SyncEventOperation operation, Task::Callback on_success, Task::Callback on_error,
                 std::uint32_t num_tasks);
 
-  /// A task, not yet submitted. no_memory when all of its kind are out or none were configured, bad_state unless
-  /// running. mask is for waits.
+  /// Takes a task, which is not yet submitted (doca_sync_event_task_<name>_alloc_init). mask is for waits, value for
+  /// all but get. bad_state unless running, no_memory when all tasks of the operation are taken or none are configured;
+  /// task is then unchanged.
   [[nodiscard]] Status allocate(SyncEventOperation operation, std::uint64_t value, std::uint64_t mask,
                                 std::uint64_t user_data, SyncEventTask*& task) noexcept;
 
-  /// Ends a wait that is pending: it completes with shutdown, and the context runs on. (DOCA has no such call.)
-  /// bad_state unless the task is a wait of this context's that has not ended.
+  /// Ends a pending wait: it completes with shutdown, by progress(), and the context runs on. DOCA has no such call.
+  /// bad_state unless the task is a wait of this context that was submitted and has not ended.
   Status cancel(SyncEventTask& task) noexcept;
 
   const std::shared_ptr<SyncEvent>& event() const noexcept { return event_; }
