@@ -22,8 +22,8 @@ class SendTask;
 class Server;
 }  // namespace pydoca::comch::library
 
-/// Messages between a server on the DPU and clients on the host: reliable, in order per connection
-/// (DOCA Comch, control path: doca_comch).
+/// Messages between a server on the DPU and clients on the host: reliable, in order per connection (DOCA Comch
+/// Programming Guide, control path: doca_comch).
 namespace pydoca::comch {
 
 class Connection;
@@ -31,24 +31,29 @@ class Endpoint;
 class Server;
 class Client;
 
-/// enum doca_comch_connection_counter.
+/// What a connection counts (enum doca_comch_connection_counter): messages, and their bytes.
 enum class Counter : std::uint32_t { sent_messages = 1, sent_bytes = 2, recv_messages = 3, recv_bytes = 4 };
 
-/// message is valid during the call only.
+/// Called by progress() for each message, of 0..max_msg_size() bytes, which are valid during the call only. It may
+/// send, pause, disconnect and stop; it must not throw.
 using MessageReceived = void (*)(Connection& connection, std::span<const std::byte> message,
                                  std::uint64_t context_user_data);
-/// successful is false for a client that was refused.
+/// Called by progress() for a client that has connected or disconnected. successful is false for a client that was
+/// refused. It may do what MessageReceived may.
 using ConnectionChanged = void (*)(Connection& connection, bool successful, std::uint64_t context_user_data);
 
-/// Sends one message. Stays submitted while the peer's queue is full; completes when the message is on its way, not
-/// when it is received. A failure is this task's only: connection_reset when the peer is gone, shutdown when this side
-/// disconnected or stopped. A device that was removed fails it with driver, which stops the context.
+/// Sends one message (doca_comch_task_send). It stays submitted while the peer's queue is full, and completes when the
+/// message is on its way, not when it is received. See Task for states, threads and ownership.
+///
+/// Failures: connection_reset (the peer is gone, or the connection had ended), shutdown (this side disconnected or
+/// stopped). These are failures of this task alone. driver (the device was removed) takes the context to stopping.
 class SendTask : public Task {
  public:
+  /// Where it goes; null once freed.
   const std::shared_ptr<Connection>& connection() const noexcept { return connection_; }
   /// The caller's bytes, which stay unchanged from submission to completion.
   std::span<const std::byte> message() const noexcept { return message_; }
-  /// For another submission. in_use while submitted, invalid_value when it is too long.
+  /// For another submission. in_use while submitted, invalid_value above the connection's max_msg_size().
   Status set_message(std::span<const std::byte> message) noexcept;
 
  private:
@@ -73,9 +78,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
+  /// Any 64 bits; 0 at first.
   std::uint64_t user_data() const noexcept { return user_data_; }
   void set_user_data(std::uint64_t data) noexcept { user_data_ = data; }
-  /// Whether messages can be sent.
+  /// Whether messages can be sent: from its establishment to the end that this side or the peer causes.
   bool is_connected() const noexcept;
   /// The context that this is a connection of; null once its end was reported.
   Endpoint* endpoint() const noexcept { return endpoint_; }
@@ -84,15 +90,16 @@ class Connection : public std::enable_shared_from_this<Connection> {
   /// The smaller of both sides' limits; bytes. 0 before it is connected.
   std::uint32_t max_msg_size() const noexcept { return max_msg_size_; }
 
-  /// Takes a snapshot of the counters. Throws connection_inprogress before it is connected, connection_aborted when
-  /// that failed.
+  /// Takes a snapshot of the counters (doca_comch_connection_update_info), also after the end. Throws
+  /// connection_inprogress before it is connected, connection_aborted when that failed.
   void update_info();
-  /// As of the last update_info(). Throws invalid_value for another counter.
+  /// As of the last update_info(); 0 before the first. Throws invalid_value for a number that is not a counter.
   std::uint64_t counter(Counter counter) const;
 
-  /// No message is received, and none delivered, until resume(). Does nothing when it is paused already.
+  /// From now on no message is received, and none delivered, until resume(). Does nothing when it is paused already.
+  /// DOCA has no such calls.
   void pause() noexcept;
-  void resume() noexcept;
+  void resume() noexcept;  ///< does nothing unless paused
   bool is_paused() const noexcept { return paused_; }
 
  private:
@@ -106,34 +113,38 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool paused_ = false;
 };
 
-/// The part that Server and Client share. Before start: set_send_conf() and set_message_received(). Belongs to its
-/// progress engine's thread.
+/// The part that Server and Client share. Mandatory before start(): set_send_conf() and set_message_received(). See
+/// Context for states, threads and ownership.
 class Endpoint : public Context {
  public:
   static constexpr std::uint32_t default_recv_queue_size = 64;
 
   // Capabilities of a device; throw not_supported when it has no comch.
-  static std::uint32_t max_name_len(const DeviceInfo& info);  ///< including the terminating NUL
-  static std::uint32_t max_msg_size(const DeviceInfo& info);  ///< bytes
-  static std::uint32_t max_recv_queue_size(const DeviceInfo& info);
-  static std::uint32_t max_clients(const DeviceInfo& info);
-  static std::uint32_t max_send_tasks(const DeviceInfo& info);
+  static std::uint32_t max_name_len(const DeviceInfo& info);         ///< including the terminating NUL
+  static std::uint32_t max_msg_size(const DeviceInfo& info);         ///< bytes
+  static std::uint32_t max_recv_queue_size(const DeviceInfo& info);  ///< messages
+  static std::uint32_t max_clients(const DeviceInfo& info);          ///< of one server
+  static std::uint32_t max_send_tasks(const DeviceInfo& info);       ///< of one context
 
-  // Configuration; bad_state unless idle, invalid_value for what is out of range.
-  /// doca_comch_*_task_send_set_conf; repeatable. num_tasks in 1..max_send_tasks.
+  // Configuration, repeatable. Throws bad_state unless idle, invalid_value for null and for a number out of range.
+  /// The callbacks, which may be the same function, and the number of tasks, in 1..max_send_tasks(info)
+  /// (doca_comch_server_task_send_set_conf, doca_comch_client_task_send_set_conf).
   void set_send_conf(Task::Callback on_success, Task::Callback on_error, std::uint32_t num_tasks);
   void set_message_received(MessageReceived callback);
   void set_max_msg_size(std::uint32_t bytes);  ///< in 1..max_msg_size(info), which is the default
-  /// Messages that may wait here before the sender has to; in 1..max_recv_queue_size. See Connection.
+  /// Messages that may wait here before the sender has to, in 1..max_recv_queue_size(info); the smaller of
+  /// default_recv_queue_size and that by default. See Connection.
   void set_recv_queue_size(std::uint32_t messages);
 
   const std::string& name() const noexcept;
   std::uint32_t max_msg_size() const noexcept;     ///< bytes
   std::uint32_t recv_queue_size() const noexcept;  ///< messages
 
-  /// A task, not yet submitted (doca_comch_*_task_send_alloc_init). bad_state unless running, no_memory when all tasks
-  /// are out, invalid_value for a message above the connection's max_msg_size or a connection of another context,
-  /// not_connected when the connection has ended. message stays the caller's: see SendTask.
+  /// Takes a task, which is not yet submitted (doca_comch_server_task_send_alloc_init,
+  /// doca_comch_client_task_send_alloc_init). message is not copied: the caller keeps its bytes, unchanged, from
+  /// submission to completion. bad_state unless running, not_connected when the connection is not connected,
+  /// invalid_value for a message above its max_msg_size() and for a connection of another context, no_memory when all
+  /// tasks are taken; task is then unchanged.
   [[nodiscard]] Status send(Connection& connection, std::span<const std::byte> message, std::uint64_t user_data,
                             SendTask*& task) noexcept;
 
@@ -145,23 +156,27 @@ class Endpoint : public Context {
   library::ConnectionOwner* own_ = nullptr;  ///< this object, as its connections see it: never null once made
 };
 
-/// Serves any number of clients, up to max_clients, on the function that a representor stands for. Starts at once.
-/// stop() disconnects every client; stopping ends when all disconnections were reported.
+/// Serves clients, up to max_clients(), on the function that a representor stands for (doca_comch_server). Starts at
+/// once. stop() disconnects every client; stopping ends when all disconnections were reported. A client that leaves,
+/// dies or breaks the protocol ends its own connection only.
 class Server : public Endpoint {
  public:
-  /// Throws not_supported when the device cannot be a server, invalid_value for an impossible name, or when representor
-  /// is not device's, bad_state when it is closed. It stays in use until the server is closed or destroyed.
+  /// An idle server (doca_comch_server_create). name has 1..max_name_len(info)-1 bytes and no NUL. The representor is
+  /// in use until the server is closed or destroyed. Throws not_supported when the device cannot be a server,
+  /// invalid_value for null, for another name and for a representor of another device, bad_state when device or
+  /// representor is closed.
   static std::shared_ptr<Server> create(std::shared_ptr<Device> device, std::shared_ptr<Representor> representor,
                                         std::string_view name);
   static bool is_supported(const DeviceInfo& info) noexcept;
 
-  /// Mandatory; bad_state unless idle.
+  /// Mandatory before start(); the two may be the same function. Throws bad_state unless idle, invalid_value for null.
   void set_connection_changed(ConnectionChanged connected, ConnectionChanged disconnected);
 
-  /// Ends one connection; its disconnection is reported by progress. Throws bad_state unless running, invalid_value for
-  /// a connection of another context, not_connected when it has ended.
+  /// Ends one connection (doca_comch_server_disconnect): its tasks come back with shutdown, then progress() reports the
+  /// disconnection. Throws bad_state unless running, not_permitted in another thread than the engine's, not_connected
+  /// when the connection is not connected, invalid_value for one of another context.
   void disconnect(Connection& connection);
-  /// Those that are connected.
+  /// Those that are connected, the oldest first.
   std::vector<std::shared_ptr<Connection>> connections() const;
 
   const std::shared_ptr<Representor>& representor() const noexcept;
@@ -171,18 +186,21 @@ class Server : public Endpoint {
   using Endpoint::Endpoint;
 };
 
-/// Looks for the server of that name on the representor of device's function, for as long as it takes; then it runs.
-/// start() answers in_progress. A server that refuses, disconnects or dies takes it to idle by itself, via stopping;
-/// failure() says why: full (too many clients), connection_reset (gone) ...
+/// A link to the server of a name, on the representor of device's function (doca_comch_client). start() answers
+/// in_progress: the client looks for the server for as long as it takes, and runs when it is connected. A server that
+/// refuses, disconnects or dies takes the client to stopping, and to idle when its tasks are back; failure() says why:
+/// full (too many clients), connection_reset (the server is gone) and others. The client can be started again.
 class Client : public Endpoint {
  public:
-  /// Throws not_supported when the device cannot be a client, invalid_value for an impossible name.
+  /// An idle client (doca_comch_client_create). name: see Server::create(). Throws not_supported when the device cannot
+  /// be a client, invalid_value for null and for another name, bad_state when the device is closed.
   static std::shared_ptr<Client> create(std::shared_ptr<Device> device, std::string_view name);
   static bool is_supported(const DeviceInfo& info) noexcept;
 
-  /// Throws bad_state unless running.
+  /// The link. Throws bad_state unless running.
   const std::shared_ptr<Connection>& connection() const;
-  /// The reason that the server gave when it last refused this client; empty when it did not.
+  /// The reason that the server gave when it refused this client in its last run, at most 255 bytes; empty when it did
+  /// not.
   const std::string& refusal() const noexcept;
 
   std::string_view kind() const noexcept override { return "comch.client"; }
