@@ -35,16 +35,18 @@ enum class RdmaTransport : std::uint8_t { rc = 0, dc = 1 };
 /// How a received message was sent (enum doca_rdma_opcode).
 enum class RdmaOpcode : std::uint32_t { recv_send = 0, recv_send_with_imm = 1, recv_write_with_imm = 2 };
 
-/// Where a peer listens (DOCA Core: struct doca_rdma_addr).
+/// Where a peer listens (DOCA RDMA Programming Guide: struct doca_rdma_addr). A value.
 class RdmaAddress {
  public:
-  /// Throws invalid_value for a text that is not an address of that type, and for port 0. A GID is written as an IPv6
-  /// address.
+  /// From text; a GID is written as an IPv6 address. Throws invalid_value for a number that is not a type, for a text
+  /// that is not an address of that type, and for port 0.
   static RdmaAddress create(RdmaAddressType type, std::string_view address, std::uint16_t port);
+  /// Unchecked. raw: 16 bytes in network byte order, an IPv4 address in the last four.
   RdmaAddress(RdmaAddressType type, const Gid& raw, std::uint16_t port) noexcept
       : type_(type), raw_(raw), port_(port) {}
 
   RdmaAddressType type() const noexcept { return type_; }
+  /// As text.
   std::string address() const;
   const Gid& raw() const noexcept { return raw_; }
   std::uint16_t port() const noexcept { return port_; }
@@ -112,9 +114,12 @@ class RdmaTask : public Task {
   std::shared_ptr<RdmaConnection> connection_;
 };
 
-/// One peer of an Rdma context (DOCA Core: struct doca_rdma_connection). From Rdma::export_connection(),
-/// connect_to_addr() or a request. Its end is reported once every task submitted on it has completed. Context and
-/// application share it: a handle that outlives the connection stays valid, and its state is closed.
+/// One peer of an Rdma context (DOCA RDMA Programming Guide: struct doca_rdma_connection). From
+/// Rdma::export_connection(), connect_to_addr() or a request. Its end is reported once every task submitted on it has
+/// completed.
+///
+/// Ownership: context and application share it. A handle that outlives the connection stays valid, and its state is
+/// closed. Thread safety: the thread of the context's progress engine.
 class RdmaConnection : public std::enable_shared_from_this<RdmaConnection> {
  public:
   enum class State : std::uint8_t {
@@ -147,14 +152,18 @@ class RdmaConnection : public std::enable_shared_from_this<RdmaConnection> {
   /// this side ended it by disconnect() or stop().
   Status failure() const noexcept { return failure_; }
 
-  /// Of a request; established or failure is reported by progress. Throws bad_state unless requested, invalid_value for
-  /// too much private data, connection_aborted when the peer has gone: then the request is over, and nothing reported.
+  /// Accepts a request (doca_rdma_connection_accept); progress() reports its establishment or failure. private_data
+  /// goes to the peer. Throws bad_state unless requested, not_permitted in another thread than the engine's,
+  /// invalid_value for too much private data, connection_aborted when the peer has gone: then the request is over, and
+  /// nothing is reported.
   void accept(std::span<const std::byte> private_data = {});
-  /// Throws bad_state unless requested.
+  /// Rejects a request (doca_rdma_connection_reject); the peer's connection fails. Throws bad_state unless requested,
+  /// not_permitted in another thread than the engine's.
   void reject();
-  /// The peer's tasks fail, and its disconnection is reported there; this side's tasks come back with shutdown, then
-  /// the end is reported by progress. One that was exported only is given up at once, and nothing reported. Throws
-  /// bad_state unless exported, connecting or established.
+  /// Ends the connection (doca_rdma_connection_disconnect). The peer's tasks fail, and its disconnection is reported
+  /// there; this side's tasks come back with shutdown, then progress() reports the end. A connection that is only
+  /// exported ends at once, and nothing is reported. Throws bad_state unless exported, connecting or established,
+  /// not_permitted in another thread than the engine's.
   void disconnect();
 
  private:
@@ -169,9 +178,9 @@ class RdmaConnection : public std::enable_shared_from_this<RdmaConnection> {
   std::uint64_t user_data_ = 0;
 };
 
-/// Moves data between this process and peers on the network (DOCA RDMA: doca_rdma): messages, and memory that peers
-/// have exported with Mmap::export_rdma(). Starts at once; connections come when it runs. The context, its connections
-/// and tasks belong to the thread of their progress engine.
+/// Moves data between this process and peers on the network (DOCA RDMA Programming Guide: doca_rdma): messages, and
+/// memory that peers have exported with Mmap::export_rdma(). Starts at once; connections come when it runs. See Context
+/// for states, threads and ownership.
 ///
 /// A task that fails in the device ends its connection and, but for a receive, takes the context to stopping; the other
 /// tasks come back with shutdown. A peer that leaves, dies or breaks the rules ends its connection only: tasks on it
@@ -192,11 +201,13 @@ class Rdma : public Context {
   static constexpr std::chrono::milliseconds default_connection_request_timeout{2000};
   static constexpr std::uint8_t retry_for_ever = 7;
 
+  // Called by progress(); they may make and end connections, submit tasks and stop the context, and must not throw.
   using ConnectionRequested = void (*)(RdmaConnection& connection, std::uint64_t context_user_data);
   using ConnectionChanged = void (*)(RdmaConnection& connection, std::uint64_t connection_user_data,
                                      std::uint64_t context_user_data);
 
-  /// Throws not_supported when the device has no RDMA.
+  /// An idle context on device (doca_rdma_create). Throws invalid_value for null, bad_state when the device is closed,
+  /// not_supported, with the reason, when it has no RDMA.
   static std::shared_ptr<Rdma> create(std::shared_ptr<Device> device);
 
   // Capabilities of a device; throw not_supported when it has no RDMA.
@@ -205,18 +216,22 @@ class Rdma : public Context {
   static bool is_transport_type_supported(const DeviceInfo& info, RdmaTransport transport) noexcept;
   /// Whether it can listen, and connect to addresses.
   static bool is_connection_manager_supported(const DeviceInfo& info) noexcept;
-  static std::uint32_t max_send_queue_size(const DeviceInfo& info);
-  static std::uint32_t max_recv_queue_size(const DeviceInfo& info);
-  static std::uint32_t max_send_buf_list_len(const DeviceInfo& info);
+  static std::uint32_t max_send_queue_size(const DeviceInfo& info);    ///< tasks
+  static std::uint32_t max_recv_queue_size(const DeviceInfo& info);    ///< tasks
+  static std::uint32_t max_send_buf_list_len(const DeviceInfo& info);  ///< elements
+  /// Elements. Throws not_supported, too, for a transport that the device lacks.
   static std::uint32_t max_receive_dst_buf_list_len(const DeviceInfo& info, RdmaTransport transport);
   static std::uint32_t max_message_size(const DeviceInfo& info);  ///< bytes
   static std::uint16_t max_num_connections(const DeviceInfo& info);
-  static std::uint32_t gid_table_size(const DeviceInfo& info);
+  static std::uint32_t gid_table_size(const DeviceInfo& info);  ///< entries; at least 1
   /// count entries from start on; throws invalid_value beyond the table.
   static std::vector<Gid> gids(const DeviceInfo& info, std::uint32_t start, std::uint32_t count);
 
-  // Configuration; bad_state unless idle, not_supported above a capability, invalid_value for nonsense. Repeatable.
-  /// doca_rdma_task_<T>_set_conf; num_tasks in 1..the queue size's capability.
+  // Configuration, repeatable. Throws bad_state unless idle, not_supported above a capability of the device,
+  // invalid_value for 0 where the least is 1 and for a number that is not in the stated range.
+  /// The callbacks, which may be the same function, and the number of tasks of a kind (doca_rdma_task_<kind>_set_conf),
+  /// in 1..max_recv_queue_size(info) for receives, 1..max_send_queue_size(info) for others. Throws not_supported for a
+  /// kind that the device lacks, invalid_value for another number and for a null callback.
   void set_conf(RdmaTaskKind kind, Task::Callback on_success, Task::Callback on_error, std::uint32_t num_tasks);
   /// request may be null for a context that does not listen. Each of the others may be null: that change is not
   /// reported.
@@ -240,7 +255,7 @@ class Rdma : public Context {
   /// How often a message is offered to a peer without a posted receive: 0..7, and 7, the default, is for ever.
   void set_rnr_retry_count(std::uint32_t count);
 
-  // What is set; sizes as they are in effect once started.
+  // What is set; sizes are those in effect once started.
   std::uint32_t num_tasks(RdmaTaskKind kind) const noexcept;
   std::uint32_t send_queue_size() const noexcept;
   std::uint32_t recv_queue_size() const noexcept;
@@ -256,29 +271,36 @@ class Rdma : public Context {
   std::uint16_t max_num_connections() const noexcept;
   std::uint8_t rnr_retry_count() const noexcept;
 
-  // Connections; bad_state unless running.
-  /// A connection to be made by exchanging details() with the peer's, by any means (doca_rdma_export). Throws full at
-  /// max_num_connections.
+  // Connections. Throws bad_state unless running, not_permitted in another thread than the engine's.
+  /// A connection to be made by exchanging details() with the peer's, by any means (doca_rdma_export). Throws full when
+  /// there are max_num_connections().
   std::shared_ptr<RdmaConnection> export_connection();
-  /// Takes tasks at once; its establishment is also reported by progress. Throws invalid_value and unsupported_version
-  /// for details that are none or damaged, bad_state unless connection is exported, connection_aborted when the peer is
-  /// gone or connected to another, again when a signal ended the wait for it.
+  /// Connects an exported connection with the peer whose details() these are (doca_rdma_connect). It takes tasks at
+  /// once; progress() reports the establishment, too. Throws invalid_value for damaged details and for a connection
+  /// that is closed or of another context, unsupported_version for details of another version of pydoca, bad_state
+  /// unless connection is exported, connection_aborted when the peer is gone or connected to another, again when an
+  /// interrupt ended the wait for it.
   void connect(std::span<const std::byte> details, RdmaConnection& connection);
-  /// Requests then come by progress; at max_num_connections they are rejected. A real device does not announce that a
-  /// requester has gone: its request stays, and counts, until it is answered. Throws not_supported, already_exist when
-  /// the port is in use, invalid_value for port 0 or without a request callback.
+  /// Listens on the device's address (doca_rdma_start_listen_to_port). progress() reports requests; when there are
+  /// max_num_connections() they are rejected. A real device does not announce that a requester has gone: its request
+  /// stays, and counts, until it is answered. Throws not_supported for a device without connection manager,
+  /// already_exist when the port is in use, invalid_value for port 0 or without a request callback.
   void start_listen_to_port(std::uint16_t port);
-  /// Connections stay. Throws invalid_value when it does not listen there.
+  /// Ends that; connections stay. Throws invalid_value when the context does not listen to the port.
   void stop_listen_to_port(std::uint16_t port);
-  /// Establishment or failure is reported by progress. Throws not_supported, full, invalid_value.
+  /// Requests a connection of the peer that listens there (doca_rdma_connect_to_addr); progress() reports its
+  /// establishment or failure. private_data goes to the peer. Throws full when there are max_num_connections(),
+  /// not_supported for a device without connection manager, invalid_value for an address that the device cannot use and
+  /// for too much private data.
   std::shared_ptr<RdmaConnection> connect_to_addr(const RdmaAddress& address, std::uint64_t connection_user_data = 0,
                                                   std::span<const std::byte> private_data = {});
-  /// All but those closed.
+  /// All but those closed, the oldest first.
   const std::vector<std::shared_ptr<RdmaConnection>>& connections() const noexcept;
 
-  // Tasks, not yet submitted (doca_rdma_task_<T>_allocate_init). bad_state unless running, no_memory when all of the
-  // kind are out or none were configured, invalid_value for another context's connection, not_connected when it is not
-  // established. For the bufs see RdmaTask.
+  // Each takes a task, which is not yet submitted (doca_rdma_task_<kind>_allocate_init). For the bufs, which setters
+  // may set later, see RdmaTask. immediate_data is big-endian. bad_state unless running, invalid_value for another
+  // context's connection, not_connected for one that is not established, no_memory when all tasks of the kind are taken
+  // or none are configured; task is then unchanged.
   [[nodiscard]] Status receive(Buf* dst, std::uint64_t user_data, RdmaTask*& task) noexcept;
   [[nodiscard]] Status send(RdmaConnection& connection, Buf* src, std::uint64_t user_data, RdmaTask*& task) noexcept;
   [[nodiscard]] Status send_imm(RdmaConnection& connection, Buf* src, std::uint32_t immediate_data,
