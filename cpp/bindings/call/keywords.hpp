@@ -2,7 +2,7 @@
 /// present_methods() reads from it the names that it checks and shows.
 #pragma once
 
-#include <pybind11/pybind11.h>
+#include "convert/pybind.hpp"
 
 #include <initializer_list>
 #include <string>
@@ -18,8 +18,8 @@ inline std::string signature(std::initializer_list<std::string_view> parts, std:
 }
 
 /// The keyword's value; None when the caller did not give it.
-inline pybind11::object keyword(const pybind11::kwargs& keywords, const char* name) {
-  return keywords.contains(name) ? pybind11::object(keywords[name]) : pybind11::none();
+inline py::object keyword(const py::kwargs& keywords, const char* name) {
+  return keywords.contains(name) ? py::object(keywords[name]) : py::none();
 }
 
 }  // namespace pydoca::bindings

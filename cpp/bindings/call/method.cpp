@@ -15,8 +15,6 @@
 
 namespace pydoca::bindings {
 
-namespace py = pybind11;
-
 namespace {
 
 using Record = py::detail::function_record;

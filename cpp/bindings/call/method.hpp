@@ -2,11 +2,11 @@
 /// Python's TypeErrors for arguments that do not fit.
 #pragma once
 
-#include <pybind11/pybind11.h>
+#include "convert/pybind.hpp"
 
 namespace pydoca::bindings {
 
 /// Replaces the functions and methods of the module and its classes. Call it once, after all of them are bound.
-void present_methods(pybind11::module_& module);
+void present_methods(py::module_& module);
 
 }  // namespace pydoca::bindings

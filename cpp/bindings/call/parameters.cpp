@@ -9,8 +9,6 @@
 
 namespace pydoca::bindings {
 
-namespace py = pybind11;
-
 namespace {
 
 [[noreturn]] void refuse(const Parameters& parameters, const std::string& why) {

@@ -2,7 +2,7 @@
 /// unknown keyword they add the nearest known name.
 #pragma once
 
-#include <pybind11/pybind11.h>
+#include "convert/pybind.hpp"
 
 #include <cstddef>
 #include <span>

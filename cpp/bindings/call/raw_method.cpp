@@ -2,8 +2,6 @@
 
 namespace pydoca::bindings {
 
-namespace py = pybind11;
-
 void add_methods(py::handle type, std::span<PyMethodDef> methods) {
   for (PyMethodDef& method : methods) {
     PyObject* const descriptor = PyDescr_NewMethod(reinterpret_cast<PyTypeObject*>(type.ptr()), &method);

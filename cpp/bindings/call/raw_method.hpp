@@ -3,9 +3,8 @@
 #pragma once
 
 #include "call/parameters.hpp"
+#include "convert/pybind.hpp"
 #include "convert/view.hpp"
-
-#include <pybind11/pybind11.h>
 
 #include <array>
 #include <cstddef>
@@ -16,11 +15,11 @@ namespace pydoca::bindings {
 
 /// The first C++ object in an instance of a bound class; null when __init__ was never called.
 inline void* first_value(PyObject* self) noexcept {
-  const auto* instance = reinterpret_cast<const pybind11::detail::instance*>(self);
+  const auto* instance = reinterpret_cast<const py::detail::instance*>(self);
   if (instance->simple_layout) {
     return instance->simple_holder_constructed ? instance->simple_value_holder[0] : nullptr;
   }
-  const bool made = (*instance->nonsimple.status & pybind11::detail::instance::status_holder_constructed) != 0;
+  const bool made = (*instance->nonsimple.status & py::detail::instance::status_holder_constructed) != 0;
   return made ? *instance->nonsimple.values_and_holders : nullptr;
 }
 
@@ -28,17 +27,17 @@ inline void* first_value(PyObject* self) noexcept {
 /// TypeError when __init__ was never called.
 template <class T>
 [[gnu::noinline]] T& cast_object_of(PyObject* self) {
-  if (!pybind11::detail::is_holder_constructed(self)) {
-    throw pybind11::type_error(std::string(Py_TYPE(self)->tp_name) + ".__init__() was never called");
+  if (!py::detail::is_holder_constructed(self)) {
+    throw py::type_error(std::string(Py_TYPE(self)->tp_name) + ".__init__() was never called");
   }
-  return pybind11::handle(self).cast<T&>();
+  return py::handle(self).cast<T&>();
 }
 
 /// The C++ object of an instance of T, or of a bound class derived from T. Does what cast_object_of() does at a
 /// fraction of its cost.
 template <class T>
 T& object_of(PyObject* self) {
-  static const auto* const bound = reinterpret_cast<PyTypeObject*>(pybind11::type::of<T>().ptr());
+  static const auto* const bound = reinterpret_cast<PyTypeObject*>(py::type::of<T>().ptr());
   // A subclass made in Python has another tp_dealloc, and may have several C++ objects.
   void* const value = Py_TYPE(self)->tp_dealloc == bound->tp_dealloc ? first_value(self) : nullptr;
   return value != nullptr ? *static_cast<T*>(value) : cast_object_of<T>(self);
@@ -62,12 +61,12 @@ std::array<PyObject*, num_names> arguments(const Parameters& parameters, PyObjec
 /// other.
 template <class T>
 T& argument_of(PyObject* value, const char* wanted) {
-  static const auto* const bound = reinterpret_cast<PyTypeObject*>(pybind11::type::of<T>().ptr());
+  static const auto* const bound = reinterpret_cast<PyTypeObject*>(py::type::of<T>().ptr());
   if (Py_TYPE(value) == bound) [[likely]] {
     return object_of<T>(value);
   }
-  if (!pybind11::isinstance<T>(value)) {
-    throw pybind11::type_error(std::string(wanted) + " is needed, not " + Py_TYPE(value)->tp_name);
+  if (!py::isinstance<T>(value)) {
+    throw py::type_error(std::string(wanted) + " is needed, not " + Py_TYPE(value)->tp_name);
   }
   return cast_object_of<T>(value);
 }
@@ -75,7 +74,7 @@ T& argument_of(PyObject* value, const char* wanted) {
 /// The truth value of an optional argument such as submit; true when the caller did not give it.
 inline bool is_true(PyObject* value) {
   const int truth = value == nullptr ? 1 : PyObject_IsTrue(value);
-  if (truth < 0) throw pybind11::error_already_set();
+  if (truth < 0) throw py::error_already_set();
   return truth != 0;
 }
 
@@ -94,10 +93,10 @@ inline PyGetSetDef raw_property(const char* name, getter get, setter set, const 
 }
 
 /// Adds the properties to the class. They must live as long as the program.
-void add_properties(pybind11::handle type, std::span<PyGetSetDef> properties);
+void add_properties(py::handle type, std::span<PyGetSetDef> properties);
 
 /// Adds the methods to the class. They must live as long as the program.
-void add_methods(pybind11::handle type, std::span<PyMethodDef> methods);
+void add_methods(py::handle type, std::span<PyMethodDef> methods);
 
 /// Returns the result of call(), a new reference. When call() throws, sets the Python error and returns null.
 template <class Call>

@@ -4,8 +4,6 @@
 
 namespace pydoca::bindings {
 
-namespace py = pybind11;
-
 namespace {
 
 /// pybind11 calls this allocator only for the first use of an object whose __init__() was never called.

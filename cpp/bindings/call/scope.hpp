@@ -4,21 +4,19 @@
 #include <pydoca/status.hpp>
 
 #include "convert/convert.hpp"
-
-#include <pybind11/pybind11.h>
+#include "convert/pybind.hpp"
 
 namespace pydoca::bindings {
 
 /// Closes self, for __exit__. When the block has failed, its error is raised, and an error of close() is dropped: self
 /// is then released together with the objects that still use it.
 template <class T>
-void leave(T& self, const pybind11::object& failure, const pybind11::object& /*value*/,
-           const pybind11::object& /*traceback*/) {
+void leave(T& self, const py::object& failure, const py::object& /*value*/, const py::object& /*traceback*/) {
   try {
     self.close();
   } catch (const Error&) {
     if (failure.is_none()) throw;
-  } catch (pybind11::error_already_set& error) {
+  } catch (py::error_already_set& error) {
     if (failure.is_none() || !is_docas(error)) throw;  // the error of a user's callback is always raised
   }
 }
@@ -27,11 +25,11 @@ void leave(T& self, const pybind11::object& failure, const pybind11::object& /*v
 template <class Class>
 void bind_scope(Class& type) {
   using T = Class::type;
-  type.def("__enter__", [](pybind11::object self) {
+  type.def("__enter__", [](py::object self) {
     self.cast<T&>().enter();
     return self;
   });
-  type.def("__exit__", &leave<T>, pybind11::arg("type"), pybind11::arg("value"), pybind11::arg("traceback"));
+  type.def("__exit__", &leave<T>, py::arg("type"), py::arg("value"), py::arg("traceback"));
 }
 
 }  // namespace pydoca::bindings

@@ -12,9 +12,6 @@
 
 namespace pydoca::bindings {
 
-namespace py = pybind11;
-using namespace py::literals;
-
 namespace {
 
 std::optional<std::uint32_t> to_limit(const py::object& value, std::string_view what) {

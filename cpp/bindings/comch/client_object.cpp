@@ -7,8 +7,6 @@
 
 namespace pydoca::bindings {
 
-namespace py = pybind11;
-
 std::shared_ptr<comch::Client> ClientObject::create(const py::object& device, std::string_view name) {
   return comch::Client::create(to_device(device).get(), name);
 }

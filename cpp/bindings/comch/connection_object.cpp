@@ -10,8 +10,6 @@
 
 namespace pydoca::bindings {
 
-namespace py = pybind11;
-
 namespace {
 
 /// The bytes of any buffer, while this object exists.

@@ -2,9 +2,8 @@
 
 #include <pydoca/comch.hpp>
 
+#include "convert/pybind.hpp"
 #include "task/waiting_line.hpp"
-
-#include <pybind11/pybind11.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -26,7 +25,7 @@ class EndpointObject;
 /// is paused, so that further messages wait at the sender.
 class ConnectionObject {
  public:
-  ConnectionObject(pybind11::object endpoint, comch::Connection& connection);
+  ConnectionObject(py::object endpoint, comch::Connection& connection);
   ~ConnectionObject();
   ConnectionObject(const ConnectionObject&) = delete;
   ConnectionObject& operator=(const ConnectionObject&) = delete;
@@ -34,11 +33,11 @@ class ConnectionObject {
   /// Null when Python has no object for it.
   static ConnectionObject* of(const comch::Connection& connection) noexcept;
   /// The Python object of this; lives at least as long as the result.
-  pybind11::object self();
+  py::object self();
 
   EngineObject& engine() const noexcept { return *engine_; }
   /// Python's Server or Client; None once the end was reported.
-  const pybind11::object& endpoint_ref() const noexcept { return endpoint_ref_; }
+  const py::object& endpoint_ref() const noexcept { return endpoint_ref_; }
   const comch::Connection& connection() const noexcept { return *connection_; }
   bool is_connected() const noexcept { return connection_->is_connected(); }
   /// Throws connection_aborted when it was never connected.
@@ -46,11 +45,11 @@ class ConnectionObject {
 
   /// A task, submitted if requested. Throws the engine's error, and connection_reset or not_connected when the
   /// connection has ended.
-  pybind11::object send(const pybind11::object& data, pybind11::object user_data, bool submit);
+  py::object send(const py::object& data, py::object user_data, bool submit);
   /// For send and for the task: data as bytes that cannot change. Throws invalid_value when data is too long.
-  pybind11::bytes payload(const pybind11::object& data) const;
+  py::bytes payload(const py::object& data) const;
   /// An Awaitable of the next message. iterating: the end of the connection ends the iteration instead of raising.
-  pybind11::object receive(bool iterating);
+  py::object receive(bool iterating);
   void close();
 
   // Events that the endpoint reports.
@@ -60,8 +59,8 @@ class ConnectionObject {
   void wake_receivers();
   bool has_messages() const noexcept { return !inbox_.empty(); }
 
-  const pybind11::object& user_data() const noexcept { return user_data_; }
-  void set_user_data(pybind11::object data) { user_data_ = std::move(data); }
+  const py::object& user_data() const noexcept { return user_data_; }
+  void set_user_data(py::object data) { user_data_ = std::move(data); }
   /// The name for messages: "comch.server \"copy\"".
   const std::string& describe_endpoint() const noexcept { return description_; }
 
@@ -76,24 +75,24 @@ class ConnectionObject {
   [[noreturn]] void raise_ended(std::string_view what) const;
   [[noreturn]] void refuse_send(Status status) const;
   std::size_t available() const noexcept;
-  pybind11::object pop(std::size_t place);
+  py::object pop(std::size_t place);
 
-  pybind11::object engine_ref_;
-  pybind11::object endpoint_ref_;
+  py::object engine_ref_;
+  py::object endpoint_ref_;
   EngineObject* engine_;
   EndpointObject* endpoint_;
   std::shared_ptr<comch::Connection> connection_;
   std::string description_;
-  std::deque<pybind11::object> inbox_;
+  std::deque<py::object> inbox_;
   std::size_t capacity_;
   WaitingLine receivers_;
-  pybind11::object user_data_ = pybind11::none();
+  py::object user_data_ = py::none();
   bool closed_here_ = false;
   bool lost_device_ = false;
 };
 
 /// Throws error_already_set when memory is short, because the engine calls it.
-pybind11::object to_bytes(std::span<const std::byte> message);
+py::object to_bytes(std::span<const std::byte> message);
 
 /// The next message of a connection. All messages that arrived come before the end.
 class ReceivedMessage final : public QueuedEvent {
@@ -103,7 +102,7 @@ class ReceivedMessage final : public QueuedEvent {
 
  protected:
   std::size_t available() override { return connection_.available(); }
-  pybind11::object serve(std::size_t place) override;
+  py::object serve(std::size_t place) override;
 
  private:
   ConnectionObject& connection_;

@@ -6,8 +6,6 @@
 
 namespace pydoca::bindings {
 
-namespace py = pybind11;
-
 EndpointObject::EndpointObject(py::object engine, py::object device, const std::shared_ptr<comch::Endpoint>& endpoint,
                                EndpointOptions options)
     : ContextObject(std::move(engine), std::move(device), endpoint, options.context), options_(std::move(options)) {

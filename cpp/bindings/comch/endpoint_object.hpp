@@ -3,10 +3,9 @@
 #include <pydoca/comch.hpp>
 
 #include "comch/connection_object.hpp"
+#include "convert/pybind.hpp"
 #include "task/context_object.hpp"
 #include "task/waiting_line.hpp"
-
-#include <pybind11/pybind11.h>
 
 #include <cstdint>
 #include <deque>
@@ -20,9 +19,9 @@ namespace pydoca::bindings {
 /// The constructor keywords of Server and Client.
 struct EndpointOptions {
   ContextOptions context;
-  pybind11::object on_connect;     ///< (connection, successful, context.user_data); servers only
-  pybind11::object on_disconnect;  ///< the same parameters
-  pybind11::object on_message;  ///< (connection, message as bytes, context.user_data); None: recv() gets the messages
+  py::object on_connect;     ///< (connection, successful, context.user_data); servers only
+  py::object on_disconnect;  ///< the same parameters
+  py::object on_message;     ///< (connection, message as bytes, context.user_data); None: recv() gets the messages
   std::optional<std::uint32_t> max_msg_size;
   std::optional<std::uint32_t> recv_queue_size;
   std::uint32_t num_send_tasks = 0;
@@ -31,7 +30,7 @@ struct EndpointOptions {
 /// The common base of Python's Server and Client.
 class EndpointObject : public ContextObject {
  public:
-  EndpointObject(pybind11::object engine, pybind11::object device, const std::shared_ptr<comch::Endpoint>& endpoint,
+  EndpointObject(py::object engine, py::object device, const std::shared_ptr<comch::Endpoint>& endpoint,
                  EndpointOptions options);
 
   comch::Endpoint& endpoint() const noexcept { return static_cast<comch::Endpoint&>(context()); }
@@ -51,7 +50,7 @@ class EndpointObject : public ContextObject {
   static EndpointObject& of(std::uint64_t context_user_data) noexcept;
   const EndpointOptions& endpoint_options() const noexcept { return options_; }
   /// Calls on_connect or on_disconnect.
-  void tell(const pybind11::object& callback, const pybind11::object& connection, bool successful);
+  void tell(const py::object& callback, const py::object& connection, bool successful);
 
  private:
   static void message_received(comch::Connection& connection, std::span<const std::byte> message,
@@ -62,14 +61,14 @@ class EndpointObject : public ContextObject {
 
 class ServerObject final : public EndpointObject {
  public:
-  ServerObject(pybind11::object engine, const pybind11::object& device, pybind11::object representor,
-               std::string_view name, EndpointOptions options);
+  ServerObject(py::object engine, const py::object& device, py::object representor, std::string_view name,
+               EndpointOptions options);
 
-  const pybind11::object& representor() const noexcept { return representor_; }
-  pybind11::list connections() const;
+  const py::object& representor() const noexcept { return representor_; }
+  py::list connections() const;
   /// An Awaitable of the next connection that is not accepted. iterating: the end of the server ends the iteration
   /// instead of raising.
-  pybind11::object accept(bool iterating);
+  py::object accept(bool iterating);
   void disconnect(comch::Connection& connection) override;
 
   int traverse(visitproc visit, void* arg) const override;
@@ -81,7 +80,7 @@ class ServerObject final : public EndpointObject {
  private:
   friend class AcceptedConnection;
 
-  static std::shared_ptr<comch::Server> create(const pybind11::object& device, const pybind11::object& representor,
+  static std::shared_ptr<comch::Server> create(const py::object& device, const py::object& representor,
                                                std::string_view name);
   static void connected(comch::Connection& connection, bool successful, std::uint64_t context_user_data);
   static void disconnected(comch::Connection& connection, bool successful, std::uint64_t context_user_data);
@@ -90,9 +89,9 @@ class ServerObject final : public EndpointObject {
   void forget_unaccepted(ConnectionObject& ended);
   std::size_t available() const noexcept;
 
-  pybind11::object representor_;
-  std::vector<pybind11::object> connections_;  ///< the connections whose end was not reported
-  std::deque<pybind11::object> unaccepted_;    ///< in the order in which they connected
+  py::object representor_;
+  std::vector<py::object> connections_;  ///< the connections whose end was not reported
+  std::deque<py::object> unaccepted_;    ///< in the order in which they connected
   WaitingLine acceptors_;
 };
 
@@ -104,7 +103,7 @@ class AcceptedConnection final : public QueuedEvent {
 
  protected:
   std::size_t available() override { return server_.available(); }
-  pybind11::object serve(std::size_t place) override;
+  py::object serve(std::size_t place) override;
 
  private:
   ServerObject& server_;
@@ -113,13 +112,13 @@ class AcceptedConnection final : public QueuedEvent {
 
 class ClientObject final : public EndpointObject {
  public:
-  ClientObject(pybind11::object engine, const pybind11::object& device, std::string_view name, EndpointOptions options);
+  ClientObject(py::object engine, const py::object& device, std::string_view name, EndpointOptions options);
 
   /// Throws bad_state unless running.
-  pybind11::object connection() const;
+  py::object connection() const;
   void disconnect(comch::Connection& connection) override;
   /// A connection is returned even if it has ended meanwhile: messages of it may wait.
-  pybind11::object entered() override;
+  py::object entered() override;
 
   int traverse(visitproc visit, void* arg) const override;
   void clear() override;
@@ -128,10 +127,10 @@ class ClientObject final : public EndpointObject {
   void state_entered(ContextState state) override;
 
  private:
-  static std::shared_ptr<comch::Client> create(const pybind11::object& device, std::string_view name);
+  static std::shared_ptr<comch::Client> create(const py::object& device, std::string_view name);
 
   comch::Client& client() const noexcept { return static_cast<comch::Client&>(context()); }
-  pybind11::object connection_ = pybind11::none();  ///< those of this run
+  py::object connection_ = py::none();  ///< those of this run
 };
 
 }  // namespace pydoca::bindings

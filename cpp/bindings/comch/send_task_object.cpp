@@ -8,8 +8,6 @@
 
 namespace pydoca::bindings {
 
-namespace py = pybind11;
-
 namespace {
 
 std::size_t size_of(const py::object& bytes) { return static_cast<std::size_t>(PyBytes_GET_SIZE(bytes.ptr())); }

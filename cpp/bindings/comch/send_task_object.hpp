@@ -2,9 +2,8 @@
 
 #include <pydoca/comch.hpp>
 
+#include "convert/pybind.hpp"
 #include "task/task_object.hpp"
-
-#include <pybind11/pybind11.h>
 
 #include <string>
 
@@ -15,14 +14,13 @@ class ConnectionObject;
 /// Sends one message on one connection. It has a share of the message.
 class SendTaskObject final : public TaskObject {
  public:
-  SendTaskObject(pybind11::object endpoint, comch::SendTask& slot, pybind11::object connection,
-                 pybind11::bytes message);
+  SendTaskObject(py::object endpoint, comch::SendTask& slot, py::object connection, py::bytes message);
 
-  const pybind11::object& connection() const noexcept { return connection_; }
+  const py::object& connection() const noexcept { return connection_; }
   /// None once the task is freed.
-  const pybind11::object& message() const noexcept { return message_; }
+  const py::object& message() const noexcept { return message_; }
   /// For another submission. Throws in_use in flight, invalid_value when the message is too long.
-  void set_message(const pybind11::object& data);
+  void set_message(const py::object& data);
 
   std::string describe() const override;
   /// It fails only when the connection ends.
@@ -36,8 +34,8 @@ class SendTaskObject final : public TaskObject {
  private:
   ConnectionObject& link() const { return connection_.cast<ConnectionObject&>(); }
 
-  pybind11::object connection_;
-  pybind11::object message_;
+  py::object connection_;
+  py::object message_;
   std::size_t size_;
 };
 

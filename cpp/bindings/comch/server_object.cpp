@@ -11,8 +11,6 @@
 
 namespace pydoca::bindings {
 
-namespace py = pybind11;
-
 namespace {
 
 const std::shared_ptr<Representor>& to_representor(const py::object& object) {

@@ -9,9 +9,6 @@
 
 namespace pydoca::bindings {
 
-namespace py = pybind11;
-using namespace py::literals;
-
 namespace {
 
 py::tuple to_tuple(const log::Record& record) {

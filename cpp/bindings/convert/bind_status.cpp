@@ -5,8 +5,6 @@
 
 namespace pydoca::bindings {
 
-namespace py = pybind11;
-
 void bind_status(py::module_& module) {
   translate_errors();
   module.attr("status_count") = status_count;

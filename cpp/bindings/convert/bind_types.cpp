@@ -12,8 +12,6 @@
 
 namespace pydoca::bindings {
 
-namespace py = pybind11;
-
 namespace {
 
 void bind_access(py::module_& module) {

@@ -8,8 +8,6 @@
 
 namespace pydoca::bindings {
 
-namespace py = pybind11;
-
 namespace {
 
 void translate(std::exception_ptr thrown) {

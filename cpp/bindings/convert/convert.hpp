@@ -3,7 +3,7 @@
 
 #include <pydoca/status.hpp>
 
-#include <pybind11/pybind11.h>
+#include "convert/pybind.hpp"
 
 #include <string>
 #include <string_view>
@@ -12,28 +12,28 @@ namespace pydoca::bindings {
 
 /// Converts text of unknown origin, such as a path or a peer's name. Bytes that are not UTF-8 are replaced; this never
 /// fails for them.
-[[nodiscard]] pybind11::str to_str(std::string_view text);
+[[nodiscard]] py::str to_str(std::string_view text);
 
 /// An instance of the exception class for status: a Python object, not raised.
-[[nodiscard]] pybind11::object to_exception(Status status, std::string_view message);
+[[nodiscard]] py::object to_exception(Status status, std::string_view message);
 
 /// Throws that exception, for the statuses of the data path. Must not be called with success.
 [[noreturn]] void raise(Status status, std::string_view message);
 
 /// The member of pydoca.Status for status.
-[[nodiscard]] pybind11::object to_status(Status status);
+[[nodiscard]] py::object to_status(Status status);
 
 /// Throws the exception class of that name in pydoca._errors, for classes that share their status with another class.
 [[noreturn]] void raise_named(const char* name, const std::string& message);
 
 /// Throws a Python exception object.
-[[noreturn]] void raise(const pybind11::object& exception);
+[[noreturn]] void raise(const py::object& exception);
 
 /// Whether error is a DocaError.
-[[nodiscard]] bool is_docas(const pybind11::error_already_set& error);
+[[nodiscard]] bool is_docas(const py::error_already_set& error);
 
 /// Throws TypeError with the argument's name, unless callback is None or callable.
-void require_callback(const pybind11::object& callback, const char* argument);
+void require_callback(const py::object& callback, const char* argument);
 
 /// Translates a pydoca::Error that leaves a bound function into the exception class of its status.
 void translate_errors();

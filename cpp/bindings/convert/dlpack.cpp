@@ -10,8 +10,6 @@
 
 namespace pydoca::bindings {
 
-namespace py = pybind11;
-
 namespace {
 
 constexpr dlpack::Version version{.major = 1, .minor = 0};

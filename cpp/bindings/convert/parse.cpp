@@ -16,8 +16,6 @@
 
 namespace pydoca::bindings {
 
-namespace py = pybind11;
-
 namespace {
 
 template <class Enum>

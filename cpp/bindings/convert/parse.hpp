@@ -6,7 +6,7 @@
 #include <pydoca/sync_event.hpp>
 #include <pydoca/types.hpp>
 
-#include <pybind11/pybind11.h>
+#include "convert/pybind.hpp"
 
 #include <array>
 #include <cstdint>
@@ -22,46 +22,45 @@ namespace pydoca::bindings {
 [[noreturn]] void refuse_word(std::string_view what, std::string_view word, const std::vector<std::string_view>& known);
 
 /// Throws TypeError: the argument called what must be wanted (such as "a str"), and is value.
-[[noreturn]] void refuse_type(std::string_view what, std::string_view wanted, pybind11::handle value);
+[[noreturn]] void refuse_type(std::string_view what, std::string_view wanted, py::handle value);
 
 /// A str as UTF-8. Throws UnicodeEncodeError, a ValueError, for text that UTF-8 cannot encode.
-std::string to_utf8(pybind11::handle text);
+std::string to_utf8(py::handle text);
 
 /// A key of num_tasks. Throws TypeError unless it is a str.
-std::string to_task_name(pybind11::handle name);
+std::string to_task_name(py::handle name);
 
 /// A bool. Throws TypeError for any other type; what names the argument in the error.
-bool to_bool(pybind11::handle value, std::string_view what);
+bool to_bool(py::handle value, std::string_view what);
 
 /// An integer (any object with __index__) in 0..2^64-1. what names the argument in the error.
-std::uint64_t to_u64(pybind11::handle value, std::string_view what);
+std::uint64_t to_u64(py::handle value, std::string_view what);
 
 /// A count or number in least..most. Throws TypeError for a bool.
-std::uint32_t to_u32(pybind11::handle value, std::string_view what, std::uint32_t least = 0,
-                     std::uint32_t most = UINT32_MAX);
+std::uint32_t to_u32(py::handle value, std::string_view what, std::uint32_t least = 0, std::uint32_t most = UINT32_MAX);
 
 /// An Access, an int, or text such as "local_read_write|pci_read_only". Throws TypeError for any other type.
-Access to_access(pybind11::handle value);
+Access to_access(py::handle value);
 /// The access as text that to_access() takes.
 std::string to_text(Access access);
 
 /// A Side, "host", "dpu" or None.
-std::optional<Side> to_side(pybind11::handle value);
+std::optional<Side> to_side(py::handle value);
 std::string_view to_text(Side side) noexcept;
 
 /// A RepFilter, or text such as "net|emulated".
-RepFilter to_rep_filter(pybind11::handle value);
+RepFilter to_rep_filter(py::handle value);
 
 /// "pf", "vf" or "sf".
 PciFuncType to_func_type(std::string_view text);
 std::string_view to_text(PciFuncType type) noexcept;
 
 /// A SyncEventLocation, or its name, such as "remote_pci". what names the argument in the error.
-SyncEventLocation to_location(pybind11::handle value, std::string_view what);
+SyncEventLocation to_location(py::handle value, std::string_view what);
 std::string_view to_text(SyncEventLocation location) noexcept;
 
 /// "sha1", "sha256" or "sha512".
-ShaAlgorithm to_sha_algorithm(pybind11::handle name);
+ShaAlgorithm to_sha_algorithm(py::handle name);
 
 using MacAddr = std::array<std::uint8_t, 6>;
 using Ipv4Addr = std::array<std::uint8_t, 4>;
@@ -75,7 +74,7 @@ void from_text(std::string_view text, Ipv4Addr& address);
 void from_text(std::string_view text, Ipv6Addr& address);
 
 /// An MTU: 256, 512, 1024, 2048 or 4096 bytes.
-MtuSize to_mtu(pybind11::handle bytes);
+MtuSize to_mtu(py::handle bytes);
 /// The MTU in bytes.
 std::uint32_t to_bytes(MtuSize mtu) noexcept;
 

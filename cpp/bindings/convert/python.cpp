@@ -9,8 +9,6 @@
 
 namespace pydoca::bindings {
 
-namespace py = pybind11;
-
 namespace {
 
 /// Never destroyed: the interpreter's end frees its objects.

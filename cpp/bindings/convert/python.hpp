@@ -2,15 +2,15 @@
 /// pydoca._augment attaches these functions.
 #pragma once
 
-#include <pybind11/pybind11.h>
+#include "convert/pybind.hpp"
 
 namespace pydoca::bindings {
 
 /// The object attached under that name. Throws RuntimeError when the pydoca package was not imported.
-[[nodiscard]] const pybind11::object& from_python(const char* name);
+[[nodiscard]] const py::object& from_python(const char* name);
 
 /// The module pydoca._aio, imported on the first call, so that a program without awaits does not import asyncio.
-[[nodiscard]] pybind11::object bridge_module();
+[[nodiscard]] py::object bridge_module();
 
 /// Hands the engine's log records to Python's logging. Called at the end of control-path calls and blocking calls.
 void drain_log();

@@ -10,8 +10,6 @@
 
 namespace pydoca::bindings {
 
-namespace py = pybind11;
-
 namespace {
 
 /// The name of the object's type, with a hint for the types that have one.

@@ -1,7 +1,8 @@
 /// Bytes as Python sees them. Output: the buffer protocol, __array_interface__ and DLPack. Input: any buffer.
 #pragma once
 
-#include <pybind11/pybind11.h>
+#include "convert/pybind.hpp"
+
 #include <pybind11/stl.h>
 
 #include <cstddef>
@@ -24,7 +25,7 @@ struct Bytes {
 class HeldBuffer {
  public:
   /// Throws TypeError for an object without the buffer protocol, invalid_value unless it is C-contiguous.
-  static std::shared_ptr<const HeldBuffer> of(pybind11::handle object);
+  static std::shared_ptr<const HeldBuffer> of(py::handle object);
 
   HeldBuffer(const HeldBuffer&) = delete;
   HeldBuffer& operator=(const HeldBuffer&) = delete;
@@ -34,7 +35,7 @@ class HeldBuffer {
   bool readonly() const noexcept { return view_.readonly != 0; }
 
  private:
-  explicit HeldBuffer(pybind11::handle object);
+  explicit HeldBuffer(py::handle object);
   ~HeldBuffer() = default;
   static void let_go(HeldBuffer* held) noexcept;
 
@@ -48,22 +49,22 @@ void release_view(PyObject* exporter, Py_buffer* view) noexcept;
 /// Sets the Python error for the C++ exception that is being handled.
 void set_python_error() noexcept;
 
-pybind11::dict array_interface(const Bytes& bytes);
+py::dict array_interface(const Bytes& bytes);
 
 /// The arguments of a DLPack consumer.
 struct DlpackRequest {
-  pybind11::object stream;                         ///< must be None, because this is CPU memory
+  py::object stream;                               ///< must be None, because this is CPU memory
   std::optional<std::pair<int, int>> max_version;  ///< nullopt: the unversioned capsule
   std::optional<std::pair<int, int>> device;       ///< only (1, 0), the CPU, is supported
   bool copy = false;
 };
 /// A DLPack capsule. Throws BufferError when it cannot be made (read-only memory needs a versioned capsule).
-pybind11::capsule dlpack_capsule(Bytes bytes, const DlpackRequest& request);
+py::capsule dlpack_capsule(Bytes bytes, const DlpackRequest& request);
 
 template <class T>
 int get_view(PyObject* self, Py_buffer* view, int flags) {
   try {
-    return fill_view(self, view, flags, bytes_of(pybind11::handle(self).cast<T&>()));
+    return fill_view(self, view, flags, bytes_of(py::handle(self).cast<T&>()));
   } catch (...) {
     view->obj = nullptr;
     set_python_error();
@@ -76,7 +77,6 @@ int get_view(PyObject* self, Py_buffer* view, int flags) {
 template <class Class>
 void bind_array_protocols(Class& type) {
   using T = Class::type;
-  using namespace pybind11::literals;
   type.def_property_readonly("__array_interface__", [](T& self) {
     const Bytes bytes = bytes_of(self);
     pin(self, bytes.owner);
@@ -85,13 +85,12 @@ void bind_array_protocols(Class& type) {
   type.def("__dlpack_device__", [](const T&) { return std::pair<int, int>(1, 0); });
   type.def(
       "__dlpack__",
-      [](const T& self, pybind11::object stream, std::optional<std::pair<int, int>> max_version,
+      [](const T& self, py::object stream, std::optional<std::pair<int, int>> max_version,
          std::optional<std::pair<int, int>> device, std::optional<bool> copy) {
         return dlpack_capsule(bytes_of(self), {std::move(stream), max_version, device, copy.value_or(false)});
       },
-      pybind11::kw_only(), "stream"_a = pybind11::none(), "max_version"_a = pybind11::none(),
-      "dl_device"_a = pybind11::none(), "copy"_a = pybind11::none(),
-      "The bytes as a DLPack tensor of uint8 on the CPU, which keeps the memory alive.");
+      py::kw_only(), "stream"_a = py::none(), "max_version"_a = py::none(), "dl_device"_a = py::none(),
+      "copy"_a = py::none(), "The bytes as a DLPack tensor of uint8 on the CPU, which keeps the memory alive.");
 }
 
 /// For custom_type_setup: adds the buffer protocol to a class with bytes_of(const T&).

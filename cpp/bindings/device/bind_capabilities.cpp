@@ -6,9 +6,6 @@
 
 namespace pydoca::bindings {
 
-namespace py = pybind11;
-using namespace py::literals;
-
 namespace {
 
 /// Converts values without a Python class of their own to plain Python.

@@ -10,9 +10,6 @@
 
 namespace pydoca::bindings {
 
-namespace py = pybind11;
-using namespace py::literals;
-
 namespace {
 
 using Info = RepresentorProperties;

@@ -12,9 +12,6 @@
 
 namespace pydoca::bindings {
 
-namespace py = pybind11;
-using namespace py::literals;
-
 namespace {
 
 [[noreturn]] void refuse(const std::string& where, py::handle value, const char* wanted) {

@@ -6,8 +6,8 @@
 
 #include "convert/convert.hpp"
 #include "convert/parse.hpp"
+#include "convert/pybind.hpp"
 
-#include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
 #include <optional>
@@ -147,28 +147,28 @@ template <class T>
 concept HasText = requires(const T& value) { to_text(value); };
 
 template <class T>
-pybind11::object to_plain(const std::optional<T>& value);
+py::object to_plain(const std::optional<T>& value);
 
 /// Plain Python (str, int, bool, dict, None), fit for JSON.
 template <class T>
-pybind11::object to_plain(const T& value) {
+py::object to_plain(const T& value) {
   if constexpr (Fielded<T>) {
-    pybind11::dict plain;
+    py::dict plain;
     each_field(std::type_identity<T>(),
                [&](const char* name, auto field, auto...) { plain[name] = to_plain(value.*field); });
     return plain;
   } else if constexpr (std::is_same_v<T, MtuSize>) {
-    return pybind11::int_(256U << static_cast<unsigned>(value));
+    return py::int_(256U << static_cast<unsigned>(value));
   } else if constexpr (HasText<T>) {
     return to_str(to_text(value));
   } else {
-    return pybind11::cast(value);
+    return py::cast(value);
   }
 }
 
 template <class T>
-pybind11::object to_plain(const std::optional<T>& value) {
-  return value ? to_plain(*value) : pybind11::object(pybind11::none());
+py::object to_plain(const std::optional<T>& value) {
+  return value ? to_plain(*value) : py::object(py::none());
 }
 
 }  // namespace pydoca::bindings

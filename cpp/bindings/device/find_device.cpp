@@ -12,8 +12,6 @@
 
 namespace pydoca::bindings {
 
-namespace py = pybind11;
-
 namespace {
 
 const Capability& find_known(const std::string& capability) {

@@ -4,7 +4,7 @@
 #include <pydoca/capabilities.hpp>
 #include <pydoca/device.hpp>
 
-#include <pybind11/pybind11.h>
+#include "convert/pybind.hpp"
 
 #include <optional>
 #include <string>
@@ -14,8 +14,7 @@ namespace pydoca::bindings {
 
 /// The arguments of open_device(). Each one limits the choice further.
 struct DeviceRequest {
-  pybind11::object
-      selector;  ///< text, DeviceInfo, callable(DeviceInfo) or None, which means the first function that fits
+  py::object selector;  ///< text, DeviceInfo, callable(DeviceInfo) or None, which means the first function that fits
   std::optional<Side> side;
   std::optional<std::string> capability;
 };

@@ -7,9 +7,6 @@
 
 namespace pydoca::bindings {
 
-namespace py = pybind11;
-using namespace py::literals;
-
 namespace {
 
 using DmaTaskObject = DataTaskObject<DmaMemcpyTask, dma_memcpy>;

@@ -17,8 +17,6 @@
 
 namespace pydoca::bindings {
 
-namespace py = pybind11;
-
 namespace {
 
 bool are_used() {

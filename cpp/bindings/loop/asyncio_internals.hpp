@@ -2,7 +2,7 @@
 /// PYDOCA_ASYNCIO_INTERNALS=0 in the environment switches it off: awaits then use only what asyncio documents.
 #pragma once
 
-#include <pybind11/pybind11.h>
+#include "convert/pybind.hpp"
 
 #include <chrono>
 #include <optional>
@@ -12,7 +12,7 @@ namespace pydoca::bindings {
 /// An object that identifies the event loop that runs in this thread. It is the same as long as that loop runs. Another
 /// loop has another object, as long as the caller has a reference to this one. Null, without an error, when there is
 /// none.
-pybind11::object running_loop_mark();
+py::object running_loop_mark();
 
 /// asyncio's own loop on epoll, as an await in it sees it: whether the loop would sleep if the await suspended now. If
 /// so, the await may sleep in the loop's place, on the loop's descriptors too, which saves the way to the loop and
@@ -23,13 +23,13 @@ class StockLoop {
   using Clock = std::chrono::steady_clock;  // the clock of loop.time()
 
   /// nullopt for every other loop.
-  static std::optional<StockLoop> find(const pybind11::object& loop);
+  static std::optional<StockLoop> find(const py::object& loop);
 
   /// Whether the loop itself runs the present coroutine, so that no other code would continue before the loop does. It
   /// may err when code without a Python frame drives a coroutine; therefore no sleep may be long.
   bool runs_this_coroutine() const;
   /// Whether no callback but own_turn, a handle or None, is ready, and the loop would sleep.
-  bool is_idle(const pybind11::object& own_turn) const;
+  bool is_idle(const py::object& own_turn) const;
   /// The time at which the loop's first timer is due; Clock::time_point::max() without a timer.
   Clock::time_point next_timer() const;
   /// Whether a descriptor other than own_fd is ready.
@@ -41,10 +41,10 @@ class StockLoop {
   int traverse(visitproc visit, void* arg) const;
 
  private:
-  StockLoop(pybind11::object loop, int fd);
+  StockLoop(py::object loop, int fd);
 
-  pybind11::object loop_;
-  pybind11::object ready_;
+  py::object loop_;
+  py::object ready_;
   int fd_;
 };
 

@@ -7,8 +7,6 @@
 
 namespace pydoca::bindings {
 
-namespace py = pybind11;
-
 namespace {
 
 thread_local constinit BlockingCall* current = nullptr;

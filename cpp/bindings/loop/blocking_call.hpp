@@ -1,7 +1,7 @@
 /// A call that may block releases the GIL, and signals end it.
 #pragma once
 
-#include <pybind11/pybind11.h>
+#include "convert/pybind.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -37,8 +37,7 @@ class BlockingCall {
 
   BlockingCall* outer_;  ///< the outer call, when a signal handler made this one
   PyThreadState* state_ = nullptr;
-  std::optional<pybind11::error_scope>
-      raised_;  ///< the exception of a signal handler; set again at the end of this object
+  std::optional<py::error_scope> raised_;  ///< the exception of a signal handler; set again at the end of this object
   const Signals signals_;
   const bool at_exit_;  ///< the thread that ends the interpreter, which may continue
 };

@@ -6,8 +6,6 @@
 
 namespace pydoca::bindings {
 
-namespace py = pybind11;
-
 bool BoundLoop::is_running() const { return mark_ && running_loop_mark().is(mark_); }
 
 void BoundLoop::enter(const py::object& loop) {

@@ -1,8 +1,7 @@
 #pragma once
 
+#include "convert/pybind.hpp"
 #include "loop/asyncio_internals.hpp"
-
-#include <pybind11/pybind11.h>
 
 #include <optional>
 
@@ -14,13 +13,13 @@ class BoundLoop {
   /// Whether that loop runs in this thread. It may be false for the right loop; it is never true for another.
   bool is_running() const;
   /// loop runs in this thread.
-  void enter(const pybind11::object& loop);
+  void enter(const py::object& loop);
   void leave() noexcept { clear(); }
 
   /// Schedules a call in the loop's next turn. Returns the handle of that call, or null without an open loop.
-  pybind11::object call_soon(const pybind11::object& callback) const;
+  py::object call_soon(const py::object& callback) const;
   /// Call only while is_running().
-  pybind11::object create_future() const { return create_future_(); }
+  py::object create_future() const { return create_future_(); }
   /// nullopt unless the loop is asyncio's own.
   const std::optional<StockLoop>& stock() const noexcept { return stock_; }
 
@@ -28,9 +27,9 @@ class BoundLoop {
   void clear() noexcept;
 
  private:
-  pybind11::object loop_;
-  pybind11::object mark_;  ///< the object that identifies it in its thread's state
-  pybind11::object create_future_;
+  py::object loop_;
+  py::object mark_;  ///< the object that identifies it in its thread's state
+  py::object create_future_;
   std::optional<StockLoop> stock_;
 };
 

@@ -9,8 +9,6 @@
 
 namespace pydoca::bindings {
 
-namespace py = pybind11;
-
 namespace {
 
 /// The bytecode of an await: the instruction that resumes the awaited object, and the one that fills the cache entries

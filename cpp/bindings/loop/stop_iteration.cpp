@@ -5,8 +5,6 @@
 
 namespace pydoca::bindings {
 
-namespace py = pybind11;
-
 namespace {
 
 struct SpareErrors {

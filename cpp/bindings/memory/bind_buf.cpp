@@ -13,9 +13,6 @@
 
 namespace pydoca::bindings {
 
-namespace py = pybind11;
-using namespace py::literals;
-
 namespace {
 
 // A task's caller uses these for every buf, therefore they are raw methods.

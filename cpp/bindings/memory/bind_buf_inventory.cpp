@@ -17,9 +17,6 @@
 
 namespace pydoca::bindings {
 
-namespace py = pybind11;
-using namespace py::literals;
-
 namespace {
 
 /// Python's BufInventory. It is closed when the engine's inventory has no elements any more.

@@ -11,9 +11,6 @@
 
 namespace pydoca::bindings {
 
-namespace py = pybind11;
-using namespace py::literals;
-
 namespace {
 
 /// Python's Memory: one share of the engine's memory. Maps and views have shares of their own.

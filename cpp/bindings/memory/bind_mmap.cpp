@@ -16,9 +16,6 @@
 
 namespace pydoca::bindings {
 
-namespace py = pybind11;
-using namespace py::literals;
-
 namespace {
 
 void set_mmap_slots(PyHeapTypeObject* type) {

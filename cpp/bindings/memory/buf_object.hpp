@@ -3,9 +3,8 @@
 
 #include <pydoca/buf.hpp>
 
+#include "convert/pybind.hpp"
 #include "convert/view.hpp"
-
-#include <pybind11/pybind11.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -22,8 +21,8 @@ class BufObject;
 struct BufList {
   struct Element {
     Buf* buf = nullptr;
-    pybind11::object inventory;   ///< Python's BufInventory
-    pybind11::object mmap;        ///< Python's Mmap
+    py::object inventory;         ///< Python's BufInventory
+    py::object mmap;              ///< Python's Mmap
     BufObject* object = nullptr;  ///< the Python object of the element; null when there is none
   };
 
@@ -45,9 +44,9 @@ struct BufList {
 class BufObject : public std::enable_shared_from_this<BufObject> {
  public:
   /// Takes over the one reference of a new buf. inventory and mmap are Python objects.
-  static std::shared_ptr<BufObject> adopt(Buf& buf, pybind11::object inventory, pybind11::object mmap);
+  static std::shared_ptr<BufObject> adopt(Buf& buf, py::object inventory, py::object mmap);
   /// Does the same for a new copy of source's list.
-  static std::shared_ptr<BufObject> adopt_copy(Buf& buf, const pybind11::object& inventory, const BufObject& source);
+  static std::shared_ptr<BufObject> adopt_copy(Buf& buf, const py::object& inventory, const BufObject& source);
 
   /// For adopt(), adopt_copy() and object_at(), which ensure that no element has two objects.
   BufObject(std::shared_ptr<BufList> list, std::size_t index) noexcept;
@@ -60,7 +59,7 @@ class BufObject : public std::enable_shared_from_this<BufObject> {
   bool is_released() const noexcept { return list_->elements.empty(); }
 
   /// Python's Mmap. Throws bad_state once released.
-  const pybind11::object& mmap() const;
+  const py::object& mmap() const;
 
   std::uint16_t inc_refcount();
   /// Drops one reference; dropping the last one releases the buf with every element of its list.
@@ -91,7 +90,7 @@ class BufObject : public std::enable_shared_from_this<BufObject> {
 void check_buf(Status status, const Buf& buf, std::string_view what);
 
 /// The operand for a task: the Buf's, or null for None. Throws TypeError for any other type, bad_state once released.
-Buf* element_of(const pybind11::object& buf);
+Buf* element_of(const py::object& buf);
 
 /// The data section, for views. Throws bad_state once released, BufferError when the memory is imported.
 Bytes bytes_of(const BufObject& buf);

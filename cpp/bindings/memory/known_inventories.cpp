@@ -1,14 +1,12 @@
 #include "memory/known_inventories.hpp"
 
-#include <pybind11/pybind11.h>
+#include "convert/pybind.hpp"
 
 #include <algorithm>
 #include <cstddef>
 #include <vector>
 
 namespace pydoca::bindings {
-
-namespace py = pybind11;
 
 namespace {
 

@@ -15,8 +15,6 @@
 
 namespace pydoca::bindings {
 
-namespace py = pybind11;
-
 namespace {
 
 constexpr Access write_flags =

@@ -3,10 +3,9 @@
 
 #include <pydoca/mmap.hpp>
 
+#include "convert/pybind.hpp"
 #include "convert/view.hpp"
 #include "device/device_object.hpp"
-
-#include <pybind11/pybind11.h>
 
 #include <cstddef>
 #include <memory>
@@ -17,7 +16,7 @@
 namespace pydoca::bindings {
 
 /// The Device that object is. Throws TypeError for any other type.
-const DeviceObject& to_device(pybind11::handle object);
+const DeviceObject& to_device(py::handle object);
 
 /// Calls that wait for other processes release the GIL. Meanwhile every other call on the same map throws in_use.
 /// Construction and destruction need the GIL.
@@ -25,7 +24,7 @@ class MmapObject {
  public:
   MmapObject();
   /// A map of memory that another process exported. device is a Python object.
-  MmapObject(pybind11::object device, std::span<const std::byte> blob, pybind11::object user_data);
+  MmapObject(py::object device, std::span<const std::byte> blob, py::object user_data);
   ~MmapObject();
   MmapObject(const MmapObject&) = delete;
   MmapObject& operator=(const MmapObject&) = delete;
@@ -35,14 +34,14 @@ class MmapObject {
   /// The map for calls that only read its state.
   const Mmap& look() const noexcept { return *mmap_; }
 
-  void add_device(pybind11::object device);
-  void remove_device(const pybind11::object& device);
+  void add_device(py::object device);
+  void remove_device(const py::object& device);
   /// Sets any object with the buffer protocol. Read-only memory removes write permission from the default permissions.
   /// Throws invalid_value when the caller asked for write permission.
-  void set_memrange(pybind11::object memory);
+  void set_memrange(py::object memory);
   void set_permissions(Access access);
-  void set_user_data(pybind11::object data);
-  void set_free_callback(pybind11::object callback);
+  void set_user_data(py::object data);
+  void set_free_callback(py::object callback);
   void start();
   void stop();
   /// Idempotent. The free callback runs when the memory is released; throws its exception.
@@ -50,8 +49,8 @@ class MmapObject {
   /// Starts unless started, for with; throws bad_state when closed.
   void enter();
   /// device: None means the only one.
-  pybind11::bytes export_pci(const pybind11::object& device) const;
-  pybind11::bytes export_rdma(const pybind11::object& device) const;
+  py::bytes export_pci(const py::object& device) const;
+  py::bytes export_rdma(const py::object& device) const;
 
   /// Throws bad_state when closed, and BufferError when the memory belongs to another process or is not set.
   Bytes bytes() const;
@@ -60,9 +59,9 @@ class MmapObject {
 
   bool is_closed() const noexcept { return closed_; }
   /// The argument of set_memrange(), or None.
-  const pybind11::object& memory() const noexcept { return memory_; }
-  const pybind11::object& user_data() const noexcept { return user_data_; }
-  const std::vector<pybind11::object>& devices() const noexcept { return devices_; }
+  const py::object& memory() const noexcept { return memory_; }
+  const py::object& user_data() const noexcept { return user_data_; }
+  const std::vector<py::object>& devices() const noexcept { return devices_; }
 
   /// Closes a map that the cycle collector has found, while all objects that the callback needs still exist.
   void finalize() noexcept;
@@ -73,7 +72,7 @@ class MmapObject {
   void require_writable(Access access) const;
   /// Calls exporting(map, device), a member function of the engine's Mmap.
   template <typename Export>
-  pybind11::bytes export_with(Export exporting, const pybind11::object& device) const;
+  py::bytes export_with(Export exporting, const py::object& device) const;
   template <typename Call>
   void wait_for(Call call);
   /// Does what wait_for does; a failure because bufs are out names them.
@@ -84,10 +83,10 @@ class MmapObject {
   std::shared_ptr<Mmap> mmap_;
   std::shared_ptr<const HeldBuffer> held_;
   std::shared_ptr<const void> pinned_;
-  pybind11::object memory_ = pybind11::none();
-  pybind11::object user_data_ = pybind11::none();
-  pybind11::object free_callback_ = pybind11::none();
-  std::vector<pybind11::object> devices_;
+  py::object memory_ = py::none();
+  py::object user_data_ = py::none();
+  py::object free_callback_ = py::none();
+  std::vector<py::object> devices_;
   bool access_chosen_ = false;
   bool ever_started_ = false;
   bool waiting_ = false;

@@ -11,9 +11,6 @@
 
 namespace pydoca::bindings {
 
-namespace py = pybind11;
-using namespace py::literals;
-
 std::vector<std::byte> copy_of(const py::object& blob) {
   const auto held = HeldBuffer::of(blob);
   const auto* const bytes = static_cast<const std::byte*>(held->data());

@@ -3,11 +3,10 @@
 
 #include <pydoca/sync_event.hpp>
 
+#include "convert/pybind.hpp"
 #include "convert/python.hpp"
 #include "loop/blocking_call.hpp"
 #include "memory/mmap_object.hpp"
-
-#include <pybind11/pybind11.h>
 
 #include <cstddef>
 #include <memory>
@@ -16,11 +15,11 @@
 namespace pydoca::bindings {
 
 /// Copies the bytes of any buffer: another thread may change the caller's bytes while the GIL is released.
-std::vector<std::byte> copy_of(const pybind11::object& blob);
+std::vector<std::byte> copy_of(const py::object& blob);
 
 /// Calls Imported::create_from_export() on Python's device, without the GIL.
 template <class Imported>
-std::shared_ptr<Imported> import_export(const pybind11::object& device, const pybind11::object& blob) {
+std::shared_ptr<Imported> import_export(const py::object& device, const py::object& blob) {
   const std::shared_ptr<Device> opened = to_device(device).get();
   const std::vector<std::byte> bytes = copy_of(blob);
   std::shared_ptr<Imported> imported;
@@ -32,19 +31,19 @@ std::shared_ptr<Imported> import_export(const pybind11::object& device, const py
 /// A handle for the sync event of a network peer.
 class SyncEventRemoteNetObject {
  public:
-  SyncEventRemoteNetObject(pybind11::object device, const pybind11::object& blob)
+  SyncEventRemoteNetObject(py::object device, const py::object& blob)
       : device_(std::move(device)), handle_(import_export<SyncEventRemoteNet>(device_, blob)) {}
 
   SyncEventRemoteNet& get() const noexcept { return *handle_; }
   const std::shared_ptr<SyncEventRemoteNet>& shared() const noexcept { return handle_; }
-  const pybind11::object& device_ref() const noexcept { return device_; }
+  const py::object& device_ref() const noexcept { return device_; }
   bool is_closed() const noexcept { return handle_->is_closed(); }
   /// For with; throws bad_state when closed.
   void enter() const;
   void close() noexcept { handle_->close(); }
 
  private:
-  pybind11::object device_;
+  py::object device_;
   std::shared_ptr<SyncEventRemoteNet> handle_;
 };
 

@@ -21,9 +21,6 @@
 
 namespace pydoca::bindings {
 
-namespace py = pybind11;
-using namespace py::literals;
-
 namespace {
 
 void bind_enums(py::module_& module) {

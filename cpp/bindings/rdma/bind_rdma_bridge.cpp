@@ -13,9 +13,6 @@
 
 namespace pydoca::bindings {
 
-namespace py = pybind11;
-using namespace py::literals;
-
 namespace {
 
 constexpr const char* capsule_name = "ibv_pd";

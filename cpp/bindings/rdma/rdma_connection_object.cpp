@@ -11,8 +11,6 @@
 
 namespace pydoca::bindings {
 
-namespace py = pybind11;
-
 using State = RdmaConnection::State;
 
 std::vector<std::byte> to_blob(const py::object& data, std::string_view what) {

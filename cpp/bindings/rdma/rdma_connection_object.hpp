@@ -2,10 +2,9 @@
 
 #include <pydoca/rdma.hpp>
 
+#include "convert/pybind.hpp"
 #include "rdma/rdma_task_object.hpp"
 #include "task/awaitable.hpp"
-
-#include <pybind11/pybind11.h>
 
 #include <memory>
 #include <string>
@@ -19,17 +18,17 @@ class RdmaObject;
 /// has a reference to it until the end of the connection is reported. It has a reference to the context.
 class RdmaConnectionObject {
  public:
-  RdmaConnectionObject(pybind11::object rdma, std::shared_ptr<RdmaConnection> connection);
+  RdmaConnectionObject(py::object rdma, std::shared_ptr<RdmaConnection> connection);
   ~RdmaConnectionObject();
   RdmaConnectionObject(const RdmaConnectionObject&) = delete;
   RdmaConnectionObject& operator=(const RdmaConnectionObject&) = delete;
 
   /// Null when Python has no object for it.
   static RdmaConnectionObject* of(const RdmaConnection& connection) noexcept;
-  pybind11::object self();
+  py::object self();
 
   EngineObject& engine() const noexcept { return *engine_; }
-  const pybind11::object& rdma_ref() const noexcept { return rdma_ref_; }
+  const py::object& rdma_ref() const noexcept { return rdma_ref_; }
   const RdmaConnection& connection() const noexcept { return *connection_; }
   const std::shared_ptr<RdmaConnection>& shared() const noexcept { return connection_; }
   bool was_established() const noexcept { return established_; }
@@ -37,17 +36,17 @@ class RdmaConnectionObject {
   bool has_ended() const noexcept { return ended_ || connection_->state() == RdmaConnection::State::closed; }
 
   /// Connects to the peer that exported these details.
-  void connect(const pybind11::object& details);
+  void connect(const py::object& details);
   /// Returns an Awaitable of the connection, once established.
-  pybind11::object accept(const pybind11::object& private_data);
+  py::object accept(const py::object& private_data);
   void reject();
   /// Returns an Awaitable of the end. Does nothing else unless there is a connection to end.
-  pybind11::object disconnect();
-  pybind11::object established(bool given_up_with_it = false);
-  pybind11::object ended();
+  py::object disconnect();
+  py::object established(bool given_up_with_it = false);
+  py::object ended();
 
   /// Python's Rdma, for a task of that kind. Throws not_connected once the end was reported.
-  pybind11::object rdma_for(RdmaTaskKind kind) const;
+  py::object rdma_for(RdmaTaskKind kind) const;
 
   // Events that the engine reports.
   void report_established();
@@ -56,8 +55,8 @@ class RdmaConnectionObject {
   [[noreturn]] void raise_failure() const;
 
   Waiters& waiters() noexcept { return waiters_; }
-  const pybind11::object& user_data() const noexcept { return user_data_; }
-  void set_user_data(pybind11::object data) { user_data_ = std::move(data); }
+  const py::object& user_data() const noexcept { return user_data_; }
+  void set_user_data(py::object data) { user_data_ = std::move(data); }
   std::string describe() const;
 
   int traverse(visitproc visit, void* arg) const;
@@ -66,12 +65,12 @@ class RdmaConnectionObject {
  private:
   void require_thread(std::string_view what) const;
 
-  pybind11::object engine_ref_;
-  pybind11::object rdma_ref_;
+  py::object engine_ref_;
+  py::object rdma_ref_;
   EngineObject* engine_;
   std::shared_ptr<RdmaConnection> connection_;
   Waiters waiters_;
-  pybind11::object user_data_ = pybind11::none();
+  py::object user_data_ = py::none();
   std::string address_;
   bool established_ = false;
   bool ended_ = false;
@@ -81,17 +80,17 @@ class RdmaConnectionObject {
 class EstablishedConnection final : public Awaitable {
  public:
   /// given_up_with_it: giving up the wait also gives up the connection.
-  EstablishedConnection(pybind11::object connection, bool given_up_with_it);
+  EstablishedConnection(py::object connection, bool given_up_with_it);
   EngineObject& engine() override { return connection_.engine(); }
   Waiters& waiters() override { return connection_.waiters(); }
   bool ready() override { return connection_.was_established() || connection_.has_ended(); }
-  pybind11::object take() override;
+  py::object take() override;
   void give_up() override;
   std::string_view what() const override { return "connect"; }
-  const pybind11::object& connection() const noexcept { return connection_ref_; }
+  const py::object& connection() const noexcept { return connection_ref_; }
 
  private:
-  pybind11::object connection_ref_;
+  py::object connection_ref_;
   RdmaConnectionObject& connection_;
   bool given_up_with_it_;
 };
@@ -99,19 +98,19 @@ class EstablishedConnection final : public Awaitable {
 /// The end of a connection.
 class EndedConnection final : public Awaitable {
  public:
-  explicit EndedConnection(pybind11::object connection);
+  explicit EndedConnection(py::object connection);
   EngineObject& engine() override { return connection_.engine(); }
   Waiters& waiters() override { return connection_.waiters(); }
   bool ready() override { return connection_.has_ended(); }
-  pybind11::object take() override { return pybind11::none(); }
+  py::object take() override { return py::none(); }
   std::string_view what() const override { return "disconnect"; }
 
  private:
-  pybind11::object connection_ref_;
+  py::object connection_ref_;
   RdmaConnectionObject& connection_;
 };
 
 /// The bytes of any buffer, for connecting. what names the argument in errors.
-std::vector<std::byte> to_blob(const pybind11::object& data, std::string_view what);
+std::vector<std::byte> to_blob(const py::object& data, std::string_view what);
 
 }  // namespace pydoca::bindings

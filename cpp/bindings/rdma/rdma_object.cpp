@@ -11,8 +11,6 @@
 
 namespace pydoca::bindings {
 
-namespace py = pybind11;
-
 namespace {
 
 static_assert(num_rdma_task_kinds <= ContextObject::num_task_kinds);

@@ -2,12 +2,11 @@
 
 #include <pydoca/rdma.hpp>
 
+#include "convert/pybind.hpp"
 #include "rdma/rdma_connection_object.hpp"
 #include "rdma/rdma_task_object.hpp"
 #include "task/context_object.hpp"
 #include "task/waiting_line.hpp"
-
-#include <pybind11/pybind11.h>
 
 #include <cstdint>
 #include <deque>
@@ -20,10 +19,10 @@ namespace pydoca::bindings {
 
 /// The constructor keywords of an Rdma for its connections; None when the caller wants none.
 struct RdmaCallbacks {
-  pybind11::object on_request;      ///< (connection, context.user_data); None: listen() gets the requests
-  pybind11::object on_established;  ///< (connection, connection.user_data, context.user_data)
-  pybind11::object on_failure;      ///< the same parameters
-  pybind11::object on_disconnect;   ///< the same parameters
+  py::object on_request;      ///< (connection, context.user_data); None: listen() gets the requests
+  py::object on_established;  ///< (connection, connection.user_data, context.user_data)
+  py::object on_failure;      ///< the same parameters
+  py::object on_disconnect;   ///< the same parameters
 };
 
 /// Python's Rdma.
@@ -31,23 +30,23 @@ class RdmaObject final : public ContextObject {
  public:
   /// num_tasks: an int for each kind that the device has, or a dict by name. settings: by DOCA's names; None means the
   /// default.
-  RdmaObject(pybind11::object engine, const pybind11::object& device, const pybind11::object& num_tasks,
-             const pybind11::kwargs& settings, RdmaCallbacks callbacks, ContextOptions options);
+  RdmaObject(py::object engine, const py::object& device, const py::object& num_tasks, const py::kwargs& settings,
+             RdmaCallbacks callbacks, ContextOptions options);
 
   Rdma& rdma() const noexcept { return static_cast<Rdma&>(context()); }
   /// The connections whose end was not reported.
-  std::vector<pybind11::object> connections() const;
+  std::vector<py::object> connections() const;
 
   /// A connection that will be connected by details.
-  pybind11::object export_connection();
+  py::object export_connection();
   /// An Awaitable of a connection to the peer that listens there. Giving it up ends the attempt.
-  pybind11::object connect(const std::string& address, std::uint16_t port, const pybind11::object& type,
-                           const pybind11::object& private_data, pybind11::object user_data);
-  pybind11::object listen(std::uint16_t port);
+  py::object connect(const std::string& address, std::uint16_t port, const py::object& type,
+                     const py::object& private_data, py::object user_data);
+  py::object listen(std::uint16_t port);
   void stop_listening(std::uint16_t port);
 
   /// A slot for a task of that kind, without operands. Throws the reason when there is none.
-  RdmaTask& new_slot(RdmaTaskKind kind, const pybind11::object& connection);
+  RdmaTask& new_slot(RdmaTaskKind kind, const py::object& connection);
 
   int traverse(visitproc visit, void* arg) const override;
   void clear() override;
@@ -59,8 +58,8 @@ class RdmaObject final : public ContextObject {
   friend class RdmaListenerObject;
   friend class RequestedConnection;
 
-  static std::shared_ptr<Rdma> create(const pybind11::object& device, const pybind11::object& num_tasks,
-                                      const pybind11::kwargs& settings);
+  static std::shared_ptr<Rdma> create(const py::object& device, const py::object& num_tasks,
+                                      const py::kwargs& settings);
   static RdmaObject& of(std::uint64_t context_user_data) noexcept;
   static void requested(RdmaConnection& connection, std::uint64_t context_user_data);
   static void established(RdmaConnection& connection, std::uint64_t connection_user_data,
@@ -69,10 +68,10 @@ class RdmaObject final : public ContextObject {
   static void disconnected(RdmaConnection& connection, std::uint64_t connection_user_data,
                            std::uint64_t context_user_data);
 
-  pybind11::object add(const std::shared_ptr<RdmaConnection>& connection);
-  void take_request(const pybind11::object& connection);
-  void remove(RdmaConnection& connection, const pybind11::object& callback);
-  void tell(const pybind11::object& callback, const pybind11::object& connection);
+  py::object add(const std::shared_ptr<RdmaConnection>& connection);
+  void take_request(const py::object& connection);
+  void remove(RdmaConnection& connection, const py::object& callback);
+  void tell(const py::object& callback, const py::object& connection);
   /// Drops connections that ended without a report: requests that were rejected or given up.
   void forget_closed();
   /// Drops requests whose peers have given up, or that were answered before their turn.
@@ -81,8 +80,8 @@ class RdmaObject final : public ContextObject {
   void drop_requests();
 
   RdmaCallbacks callbacks_;
-  std::vector<pybind11::object> connections_;
-  std::deque<pybind11::object> requests_;  ///< requests that no listener has taken yet
+  std::vector<py::object> connections_;
+  std::deque<py::object> requests_;  ///< requests that no listener has taken yet
   std::size_t num_listeners_ = 0;
   std::uint64_t run_ = 0;  ///< the number of stops; a stop ends listeners
   WaitingLine takers_;
@@ -91,7 +90,7 @@ class RdmaObject final : public ContextObject {
 /// A port on which an Rdma listens. Listeners get the requests of all ports in the order in which they came.
 class RdmaListenerObject {
  public:
-  RdmaListenerObject(pybind11::object rdma, std::uint16_t port);
+  RdmaListenerObject(py::object rdma, std::uint16_t port);
   /// Closes the port, unless requests go to a callback.
   ~RdmaListenerObject();
   RdmaListenerObject(const RdmaListenerObject&) = delete;
@@ -100,7 +99,7 @@ class RdmaListenerObject {
   std::uint16_t port() const noexcept { return port_; }
   bool is_closed() const noexcept;
   /// An Awaitable of the next request. iterating: the end of the listener ends the iteration instead of raising.
-  pybind11::object request(bool iterating);
+  py::object request(bool iterating);
   /// Idempotent. Closing the last listener rejects the requests that were not taken.
   void close();
   void enter() const;
@@ -109,7 +108,7 @@ class RdmaListenerObject {
   void clear() {}
 
  private:
-  pybind11::object rdma_ref_;
+  py::object rdma_ref_;
   RdmaObject* rdma_;
   std::uint16_t port_;
   std::uint64_t run_;  ///< the context's number of stops, when the listener began
@@ -119,12 +118,12 @@ class RdmaListenerObject {
 /// The next connection request.
 class RequestedConnection final : public QueuedEvent {
  public:
-  RequestedConnection(const pybind11::object& listener, RdmaObject& rdma, bool iterating);
+  RequestedConnection(const py::object& listener, RdmaObject& rdma, bool iterating);
   std::string_view what() const override { return "listen"; }
 
  protected:
   std::size_t available() override;
-  pybind11::object serve(std::size_t place) override;
+  py::object serve(std::size_t place) override;
 
  private:
   RdmaListenerObject& listener_;

@@ -14,8 +14,6 @@
 
 namespace pydoca::bindings {
 
-namespace py = pybind11;
-
 namespace {
 
 using Set = void (*)(Rdma& rdma, py::handle value, std::string_view name);

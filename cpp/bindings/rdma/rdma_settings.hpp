@@ -2,25 +2,25 @@
 
 #include <pydoca/rdma.hpp>
 
-#include <pybind11/pybind11.h>
+#include "convert/pybind.hpp"
 
 #include <string>
 
 namespace pydoca::bindings {
 
 /// Applies each setting that is not None to rdma. The settings are constructor keywords with DOCA's names.
-void apply_settings(Rdma& rdma, const pybind11::kwargs& given);
+void apply_settings(Rdma& rdma, const py::kwargs& given);
 
 /// num_tasks: an int for each kind that the device has, or a dict by name.
-void configure_tasks(Rdma& rdma, const pybind11::object& num_tasks);
+void configure_tasks(Rdma& rdma, const py::object& num_tasks);
 
 /// These throw invalid_value for an unknown name; the message has the nearest known name. They throw TypeError unless
 /// the value is a str or an enumerator.
 RdmaTaskKind to_rdma_task(const std::string& name);
-RdmaTransport to_transport(pybind11::handle value);
-RdmaAddressType to_address_type(pybind11::handle value);
+RdmaTransport to_transport(py::handle value);
+RdmaAddressType to_address_type(py::handle value);
 
 /// A port: 1..65535.
-std::uint16_t to_port(pybind11::handle value);
+std::uint16_t to_port(py::handle value);
 
 }  // namespace pydoca::bindings

@@ -12,8 +12,6 @@
 
 namespace pydoca::bindings {
 
-namespace py = pybind11;
-
 namespace {
 
 template <RdmaTaskKind kind>

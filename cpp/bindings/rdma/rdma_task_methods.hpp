@@ -1,7 +1,7 @@
 /// The methods of Rdma and RdmaConnection that make tasks.
 #pragma once
 
-#include <pybind11/pybind11.h>
+#include "convert/pybind.hpp"
 
 #include <span>
 

@@ -12,8 +12,6 @@
 
 namespace pydoca::bindings {
 
-namespace py = pybind11;
-
 namespace {
 
 py::object to_int(std::uint64_t value) { return py::reinterpret_steal<py::object>(PyLong_FromUnsignedLongLong(value)); }

@@ -2,9 +2,8 @@
 
 #include <pydoca/rdma.hpp>
 
+#include "convert/pybind.hpp"
 #include "task/library_task.hpp"
-
-#include <pybind11/pybind11.h>
 
 #include <cstdint>
 
@@ -12,18 +11,18 @@ namespace pydoca::bindings {
 
 class RdmaTaskObject final : public LibraryTaskObject {
  public:
-  RdmaTaskObject(pybind11::object context, RdmaTask& slot);
+  RdmaTaskObject(py::object context, RdmaTask& slot);
 
   RdmaTaskKind task_kind() const noexcept { return kind_; }
 
   // These are of the last successful completion; None when that has no such value.
-  pybind11::object result_len() const;
-  pybind11::object result_opcode() const;
-  pybind11::object result_immediate_data() const;
+  py::object result_len() const;
+  py::object result_opcode() const;
+  py::object result_immediate_data() const;
   /// The connection that the task uses, or that a message came over.
-  const pybind11::object& connection() const noexcept { return operands().connection; }
+  const py::object& connection() const noexcept { return operands().connection; }
 
-  pybind11::object value() const override;
+  py::object value() const override;
   /// A receive waits without a limit. Giving up its await leaves it posted, and no message is lost.
   bool lends_memory() const noexcept override { return kind_ != RdmaTaskKind::receive; }
   bool may_be_dropped() const noexcept override;

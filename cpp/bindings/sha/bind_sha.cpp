@@ -9,9 +9,6 @@
 
 namespace pydoca::bindings {
 
-namespace py = pybind11;
-using namespace py::literals;
-
 namespace {
 
 class ShaTaskObject final : public DataTaskObject<ShaHashTask, sha_hash> {

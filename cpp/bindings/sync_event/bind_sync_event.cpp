@@ -18,9 +18,6 @@
 
 namespace pydoca::bindings {
 
-namespace py = pybind11;
-using namespace py::literals;
-
 namespace {
 
 /// Seconds, or None for no limit.

@@ -15,9 +15,6 @@
 
 namespace pydoca::bindings {
 
-namespace py = pybind11;
-using namespace py::literals;
-
 namespace {
 
 constexpr std::array get_names{"user_data", "submit"};

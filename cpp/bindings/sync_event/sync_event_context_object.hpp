@@ -3,10 +3,9 @@
 
 #include <pydoca/sync_event_context.hpp>
 
+#include "convert/pybind.hpp"
 #include "task/context_object.hpp"
 #include "task/task_object.hpp"
-
-#include <pybind11/pybind11.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -23,14 +22,14 @@ struct SyncEventRequest {
   SyncEventOperation operation;
   std::uint64_t operand = 0;
   std::uint64_t mask = ~std::uint64_t{0};
-  pybind11::handle number{};     ///< the operand as a Python object; null where that is not needed
-  pybind11::handle user_data{};  ///< null: None
+  py::handle number{};     ///< the operand as a Python object; null where that is not needed
+  py::handle user_data{};  ///< null: None
   bool submit = true;
 };
 
 class SyncEventTaskObject final : public TaskObject {
  public:
-  SyncEventTaskObject(pybind11::object context, SyncEventTask& slot);
+  SyncEventTaskObject(py::object context, SyncEventTask& slot);
 
   SyncEventOperation operation() const noexcept { return operation_; }
   std::uint64_t operand() const noexcept { return operand_; }
@@ -41,7 +40,7 @@ class SyncEventTaskObject final : public TaskObject {
   /// For a task that no other code refers to.
   void prepare(const SyncEventRequest& request) noexcept;
 
-  pybind11::object value() const override;
+  py::object value() const override;
   std::string describe() const override;
   bool lends_memory() const noexcept override { return false; }
   /// Throws bad_state unless it is a wait in flight.
@@ -63,16 +62,15 @@ class SyncEventTaskObject final : public TaskObject {
   std::uint64_t operand_ = 0;
   std::uint64_t mask_ = 0;
   std::uint64_t result_ = 0;
-  pybind11::object awaited_;  ///< the int that a wait for this value ends with; null: another value, or not known
+  py::object awaited_;  ///< the int that a wait for this value ends with; null: another value, or not known
 };
 
 class SyncEventContextObject final : public ContextObject {
  public:
   /// num_tasks: an int, of each kind that the device has, or a dict of them by name.
-  SyncEventContextObject(pybind11::object engine, pybind11::object event, const pybind11::object& num_tasks,
-                         ContextOptions options);
+  SyncEventContextObject(py::object engine, py::object event, const py::object& num_tasks, ContextOptions options);
 
-  const pybind11::object& event_ref() const noexcept { return event_ref_; }
+  const py::object& event_ref() const noexcept { return event_ref_; }
   /// A slot for the task of a request. Throws the reason when there is none.
   SyncEventTask& new_slot(const SyncEventRequest& request);
 
@@ -81,7 +79,7 @@ class SyncEventContextObject final : public ContextObject {
  private:
   SyncEventContext& event_context() const noexcept { return static_cast<SyncEventContext&>(context()); }
 
-  pybind11::object event_ref_;
+  py::object event_ref_;
 };
 
 /// Throws invalid_value for an unknown name; the message has the nearest known name.

@@ -15,8 +15,6 @@
 
 namespace pydoca::bindings {
 
-namespace py = pybind11;
-
 namespace {
 
 /// A wait that ends within this time costs less than releasing the GIL, and delays Python's other threads very little.

@@ -3,7 +3,7 @@
 
 #include <pydoca/sync_event.hpp>
 
-#include <pybind11/pybind11.h>
+#include "convert/pybind.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -34,16 +34,16 @@ class SyncEventObject {
   struct Options {
     SyncEventLocation publisher;
     SyncEventLocation subscriber;
-    pybind11::object memory;  ///< a writable buffer of 8 aligned bytes, or None
-    pybind11::object buf;     ///< a Buf, or None
+    py::object memory;  ///< a writable buffer of 8 aligned bytes, or None
+    py::object buf;     ///< a Buf, or None
   };
 
-  SyncEventObject(pybind11::object device, const Options& options);
+  SyncEventObject(py::object device, const Options& options);
   /// An imported event.
-  SyncEventObject(pybind11::object device, const pybind11::object& blob);
+  SyncEventObject(py::object device, const py::object& blob);
 
   SyncEvent& event() const noexcept { return *event_; }
-  const pybind11::object& device_ref() const noexcept { return device_; }
+  const py::object& device_ref() const noexcept { return device_; }
   bool is_closed() const noexcept { return closed_; }
 
   void start();
@@ -53,8 +53,8 @@ class SyncEventObject {
   /// For with: starts unless started.
   void enter();
 
-  pybind11::bytes export_to_remote_pci(const pybind11::object& device) const;
-  pybind11::bytes export_to_remote_net() const;
+  py::bytes export_to_remote_pci(const py::object& device) const;
+  py::bytes export_to_remote_net() const;
 
   /// Fixes the mode for life, unless it throws.
   void require_no_context() const;
@@ -73,11 +73,11 @@ class SyncEventObject {
 
  private:
   void add_locations(const Options& options);
-  void set_memory(const pybind11::object& memory);
+  void set_memory(const py::object& memory);
   [[noreturn]] void refuse(std::string_view operation, Status status) const;
 
-  pybind11::object device_;
-  pybind11::object buf_;  ///< the memory of the event, with the buf's inventory and map, or None
+  py::object device_;
+  py::object buf_;  ///< the memory of the event, with the buf's inventory and map, or None
   std::shared_ptr<SyncEvent> event_;
   std::size_t waits_ = 0;  ///< the number of threads that wait without the GIL
   bool has_context_ = false;

@@ -16,8 +16,6 @@
 
 namespace pydoca::bindings {
 
-namespace py = pybind11;
-using namespace py::literals;
 using Clock = std::chrono::steady_clock;
 
 namespace {

@@ -1,9 +1,8 @@
 /// How Python waits for an engine's deliveries: with a future in an event loop, with a blocking wait without one.
 #pragma once
 
+#include "convert/pybind.hpp"
 #include "convert/python.hpp"
-
-#include <pybind11/pybind11.h>
 
 #include <cstddef>
 #include <functional>
@@ -18,16 +17,16 @@ class EngineObject;
 /// The futures of the callers that wait for one event, one each: the cancellation of one does not affect the others.
 class Waiters {
  public:
-  void add(pybind11::object future) { futures_.push_back(std::move(future)); }
+  void add(py::object future) { futures_.push_back(std::move(future)); }
   bool empty() const noexcept { return futures_.empty(); }
-  void discard(const pybind11::object& future);
+  void discard(const py::object& future);
   /// Sets the result of every future when the engine's present batch is over.
-  void wake(EngineObject& engine, const pybind11::object& result);
+  void wake(EngineObject& engine, const py::object& result);
   void clear() noexcept { futures_.clear(); }
   int traverse(visitproc visit, void* arg) const;
 
  private:
-  std::vector<pybind11::object> futures_;
+  std::vector<py::object> futures_;
 };
 
 /// Something that an engine will deliver and that lends no memory: a message, a connection, a change of state. Python
@@ -46,14 +45,14 @@ class Awaitable {
   /// Whether take() would return without a wait.
   virtual bool ready() = 0;
   /// The result of the wait. Throws the reason when it will never come. Call only when ready().
-  virtual pybind11::object take() = 0;
+  virtual py::object take() = 0;
   /// The caller's wait is over, whether it took the result or not.
   virtual void give_up() {}
   /// The name for messages: "recv", "accept".
   virtual std::string_view what() const = 0;
 
   /// Progresses until ready, then takes. timeout in seconds; nullopt: no limit.
-  pybind11::object wait(std::optional<double> timeout);
+  py::object wait(std::optional<double> timeout);
 };
 
 /// Progresses the engine in this thread until done(). Spins briefly, then sleeps without the GIL, in slices; Python's

@@ -9,9 +9,6 @@
 
 namespace pydoca::bindings {
 
-namespace py = pybind11;
-using namespace py::literals;
-
 namespace {
 
 void bind_context_state(py::module_& module) {

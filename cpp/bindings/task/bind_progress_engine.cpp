@@ -19,9 +19,6 @@
 
 namespace pydoca::bindings {
 
-namespace py = pybind11;
-using namespace py::literals;
-
 namespace {
 
 using Timeout = std::optional<double>;

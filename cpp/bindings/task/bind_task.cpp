@@ -16,9 +16,6 @@
 
 namespace pydoca::bindings {
 
-namespace py = pybind11;
-using namespace py::literals;
-
 namespace {
 
 void bind_task_state(py::module_& module) {

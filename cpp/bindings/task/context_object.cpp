@@ -10,8 +10,6 @@
 
 namespace pydoca::bindings {
 
-namespace py = pybind11;
-
 ContextOptions ContextOptions::of(const py::kwargs& given) {
   return {keyword(given, "on_completion"), keyword(given, "on_error"), keyword(given, "on_state_changed"),
           keyword(given, "user_data")};

@@ -2,10 +2,9 @@
 
 #include <pydoca/context.hpp>
 
+#include "convert/pybind.hpp"
 #include "task/awaitable.hpp"
 #include "task/engine_object.hpp"
-
-#include <pybind11/pybind11.h>
 
 #include <array>
 #include <cstddef>
@@ -24,12 +23,12 @@ struct ContextOptions {
   /// The parameters, in the form that signature() takes.
   static constexpr std::string_view keywords =
       "on_completion=None, on_error=None, on_state_changed=None, user_data=None";
-  static ContextOptions of(const pybind11::kwargs& given);
+  static ContextOptions of(const py::kwargs& given);
 
-  pybind11::object on_completion;     ///< (task, task.user_data, context.user_data)
-  pybind11::object on_error;          ///< the same parameters, for failed tasks
-  pybind11::object on_state_changed;  ///< (context.user_data, context, previous, next)
-  pybind11::object user_data;
+  py::object on_completion;     ///< (task, task.user_data, context.user_data)
+  py::object on_error;          ///< the same parameters, for failed tasks
+  py::object on_state_changed;  ///< (context.user_data, context, previous, next)
+  py::object user_data;
 };
 
 /// A context as Python has it; each library derives its own class. It keeps its engine and device alive. When it stops,
@@ -41,22 +40,21 @@ class ContextObject {
   static constexpr double close_timeout = 5;
 
   /// Connects context to engine; both are Python objects. Python's device property returns device.
-  ContextObject(pybind11::object engine, pybind11::object device, std::shared_ptr<Context> context,
-                ContextOptions options);
+  ContextObject(py::object engine, py::object device, std::shared_ptr<Context> context, ContextOptions options);
   virtual ~ContextObject();
   ContextObject(const ContextObject&) = delete;
   ContextObject& operator=(const ContextObject&) = delete;
 
   EngineObject& engine() const noexcept { return *engine_; }
   Context& context() const noexcept { return *context_; }
-  const pybind11::object& engine_ref() const noexcept { return engine_ref_; }
-  const pybind11::object& device_ref() const noexcept { return device_ref_; }
-  const pybind11::object& user_data() const noexcept { return options_.user_data; }
-  void set_user_data(pybind11::object data) { options_.user_data = std::move(data); }
+  const py::object& engine_ref() const noexcept { return engine_ref_; }
+  const py::object& device_ref() const noexcept { return device_ref_; }
+  const py::object& user_data() const noexcept { return options_.user_data; }
+  void set_user_data(py::object data) { options_.user_data = std::move(data); }
   const ContextOptions& options() const noexcept { return options_; }
   bool is_closed() const noexcept { return closed_; }
   /// The Python object of this; lives at least as long as the result.
-  pybind11::object self();
+  py::object self();
 
   Status start();
   Status stop();
@@ -64,9 +62,9 @@ class ContextObject {
   void flush_tasks();
   /// For with: starts unless started, and waits for a start that takes time. Returns the result of entered(), or throws
   /// its exception.
-  pybind11::object enter();
+  py::object enter();
   /// The value of with for a context that has settled: the context itself. Throws the error of a failed start.
-  virtual pybind11::object entered();
+  virtual py::object entered();
   /// For with: stops, waits until idle, closes. Throws TimeOutError after close_timeout. Does nothing in a forked
   /// child.
   void leave();
@@ -78,7 +76,7 @@ class ContextObject {
   /// costs more than a short operation. take_spare() returns null when there is none. context is the Python object of
   /// this.
   void keep_spare(TaskObject& task, std::size_t kind) noexcept;
-  pybind11::object take_spare(pybind11::handle context, std::size_t kind) noexcept;
+  py::object take_spare(py::handle context, std::size_t kind) noexcept;
 
   /// Returns the status of allocate(). When no slot is left, takes the slots of tasks whose waiters have given up.
   template <typename Allocate>
@@ -105,10 +103,10 @@ class ContextObject {
   /// lives until then, even when work drops every reference to it.
   template <typename Work>
   void guard(const Work& work) noexcept {
-    pybind11::object self = this->self();
+    py::object self = this->self();
     try {
       work();
-    } catch (pybind11::error_already_set& error) {
+    } catch (py::error_already_set& error) {
       engine_->collect(error, self);
     }
     engine_->keep(std::move(self));
@@ -124,12 +122,12 @@ class ContextObject {
   void drop_spares() noexcept;
   void require_open(std::string_view what) const;
 
-  pybind11::object engine_ref_;
-  pybind11::object device_ref_;
+  py::object engine_ref_;
+  py::object device_ref_;
   EngineObject* engine_;
   std::shared_ptr<Context> context_;
   ContextOptions options_;
-  pybind11::handle self_;  ///< the Python object of this, without a reference; null until its first use
+  py::handle self_;  ///< the Python object of this, without a reference; null until its first use
   Waiters state_waiters_;
   TaskObject* tasks_ = nullptr;  ///< the tasks that have a slot
   std::array<TaskObject*, num_task_kinds> spares_{};
@@ -140,15 +138,15 @@ class ContextObject {
 /// The value of with, when the context is neither starting nor stopping.
 class SettledState final : public Awaitable {
  public:
-  explicit SettledState(pybind11::object context);
+  explicit SettledState(py::object context);
   EngineObject& engine() override { return context_->engine(); }
   Waiters& waiters() override { return context_->state_waiters(); }
   bool ready() override;
-  pybind11::object take() override;
+  py::object take() override;
   std::string_view what() const override { return what_; }
 
  private:
-  pybind11::object context_ref_;
+  py::object context_ref_;
   ContextObject* context_;
   std::string what_;
 };

@@ -5,11 +5,10 @@
 
 #include "call/keywords.hpp"
 #include "convert/parse.hpp"
+#include "convert/pybind.hpp"
 #include "memory/buf_object.hpp"
 #include "memory/mmap_object.hpp"
 #include "task/library_task.hpp"
-
-#include <pybind11/pybind11.h>
 
 #include <cstdint>
 #include <memory>
@@ -22,7 +21,7 @@ namespace pydoca::bindings {
 template <class Slot, const TaskTraits& task_traits>
 class DataTaskObject : public LibraryTaskObject {
  public:
-  DataTaskObject(pybind11::object context, Slot& slot) : LibraryTaskObject(std::move(context), slot, 0, task_traits) {}
+  DataTaskObject(py::object context, Slot& slot) : LibraryTaskObject(std::move(context), slot, 0, task_traits) {}
 
  protected:
   void set_operands() final {
@@ -39,22 +38,20 @@ class DataTaskObject : public LibraryTaskObject {
 template <class Library, class Slot, const TaskTraits& task_traits, auto set_conf, auto take>
 class DataContextObject final : public ContextObject {
  public:
-  DataContextObject(pybind11::object engine, const pybind11::object& device, std::uint32_t num_tasks,
-                    ContextOptions options)
+  DataContextObject(py::object engine, const py::object& device, std::uint32_t num_tasks, ContextOptions options)
       : ContextObject(std::move(engine), device, create(device, num_tasks), std::move(options)) {}
 
   /// Makes the task of the method of task_traits.
   template <class TaskClass>
-  static pybind11::object make(PyObject* self, Operands operands, pybind11::handle user_data, bool submit) {
+  static py::object make(PyObject* self, Operands operands, py::handle user_data, bool submit) {
     operands.require_types();
     return make_task<TaskClass, DataContextObject>(
         self, 0, std::move(operands), user_data, submit,
         [](DataContextObject& context) -> Slot& { return context.new_slot(); });
   }
 
-  static pybind11::classh<DataContextObject, ContextObject> bind(pybind11::module_& module, const char* name,
-                                                                 const char* doc, std::span<PyMethodDef> methods) {
-    namespace py = pybind11;
+  static py::classh<DataContextObject, ContextObject> bind(py::module_& module, const char* name, const char* doc,
+                                                           std::span<PyMethodDef> methods) {
     py::classh<DataContextObject, ContextObject> type(module, name, doc);
     const auto init = [](py::object pe, const py::object& dev, const py::object& num_tasks, const py::kwargs& options) {
       return std::make_unique<DataContextObject>(std::move(pe), dev, to_u32(num_tasks, "num_tasks"),
@@ -67,7 +64,7 @@ class DataContextObject final : public ContextObject {
   }
 
  private:
-  static std::shared_ptr<Library> create(const pybind11::object& device, std::uint32_t num_tasks) {
+  static std::shared_ptr<Library> create(const py::object& device, std::uint32_t num_tasks) {
     auto library = Library::create(to_device(device).get());
     ((*library).*set_conf)(TaskObject::on_complete, TaskObject::on_complete, num_tasks);
     return library;

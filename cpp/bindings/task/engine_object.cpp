@@ -14,8 +14,6 @@
 
 namespace pydoca::bindings {
 
-namespace py = pybind11;
-
 namespace {
 
 /// About the time in which an event loop delivers the completions of one turn.

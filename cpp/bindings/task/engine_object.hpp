@@ -2,9 +2,8 @@
 
 #include <pydoca/progress_engine.hpp>
 
+#include "convert/pybind.hpp"
 #include "task/loop_turn.hpp"
-
-#include <pybind11/pybind11.h>
 
 #include <chrono>
 #include <cstddef>
@@ -70,30 +69,28 @@ class EngineObject {
   /// Sets futures and raises or reports faults, unless a batch is running. For control calls that may call callbacks.
   void settle();
   /// Sets the result of future at the end of the batch.
-  void wake_later(pybind11::object future, pybind11::object result) {
-    woken_.emplace_back(std::move(future), std::move(result));
-  }
+  void wake_later(py::object future, py::object result) { woken_.emplace_back(std::move(future), std::move(result)); }
   /// Calls a user's callback; its exception waits for settle(). source (a task, a context) appears in the report.
   template <typename... Args>
-  void call(const pybind11::object& callback, const pybind11::object& source, const Args&... args) noexcept {
+  void call(const py::object& callback, const py::object& source, const Args&... args) noexcept {
     try {
       callback(args...);
-    } catch (pybind11::error_already_set& error) {
+    } catch (py::error_already_set& error) {
       collect(error, source);
     }
   }
 
-  void collect(pybind11::error_already_set& error, const pybind11::object& source) noexcept;
+  void collect(py::error_already_set& error, const py::object& source) noexcept;
   /// A context's callback calls this at its end: it returns the reference to the engine, so that the engine lives until
   /// the end of the batch even without other references.
-  void keep(pybind11::object context) noexcept {
+  void keep(py::object context) noexcept {
     if (progressing_ && context.ref_count() == 1) [[unlikely]] {
       kept_.push_back(std::move(context));
     }
   }
 
   /// The asyncio bridge, made at the first call.
-  pybind11::object bridge();
+  py::object bridge();
   void release_thread();
   /// Idempotent. Throws in_use while contexts are open.
   void close();
@@ -106,18 +103,18 @@ class EngineObject {
   void add_context(ContextObject& context) { contexts_.push_back(&context); }
   void remove_context(ContextObject& context) noexcept { std::erase(contexts_, &context); }
   /// The open contexts, oldest first.
-  pybind11::list contexts() const;
+  py::list contexts() const;
 
   int traverse(visitproc visit, void* arg) const;
   void clear() {
     turn_.clear();
-    bridge_ = pybind11::object();
+    bridge_ = py::object();
   }
 
  private:
   struct Fault {
-    pybind11::object error;
-    pybind11::object source;
+    py::object error;
+    py::object source;
   };
 
   std::size_t drain_batch(std::size_t max);
@@ -127,11 +124,11 @@ class EngineObject {
 
   std::shared_ptr<ProgressEngine> engine_;
   LoopTurn turn_;
-  pybind11::object bridge_;
+  py::object bridge_;
   std::vector<ContextObject*> contexts_;
-  std::vector<std::pair<pybind11::object, pybind11::object>> woken_;
+  std::vector<std::pair<py::object, py::object>> woken_;
   std::vector<Fault> faults_;
-  std::vector<pybind11::object> kept_;
+  std::vector<py::object> kept_;
   std::uint64_t advanced_ = 0;
   double drain_timeout_ = 0;
   bool progressing_ = false;
@@ -139,6 +136,6 @@ class EngineObject {
 };
 
 /// The ProgressEngine that object is. Throws TypeError for any other type.
-EngineObject& to_engine(const pybind11::object& object);
+EngineObject& to_engine(const py::object& object);
 
 }  // namespace pydoca::bindings

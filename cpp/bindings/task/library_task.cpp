@@ -8,8 +8,6 @@
 
 namespace pydoca::bindings {
 
-namespace py = pybind11;
-
 void Operands::set(Operand operand, PyObject* value) {
   const auto object = [value] { return py::reinterpret_borrow<py::object>(value); };
   switch (operand) {

@@ -5,10 +5,9 @@
 #include <pydoca/task_traits.hpp>
 
 #include "call/raw_method.hpp"
+#include "convert/pybind.hpp"
 #include "task/context_object.hpp"
 #include "task/task_object.hpp"
-
-#include <pybind11/pybind11.h>
 
 #include <array>
 #include <cstddef>
@@ -21,11 +20,11 @@ namespace pydoca::bindings {
 
 /// The operands of a task; None for each that tasks of its kind do not have.
 struct Operands {
-  pybind11::object connection = pybind11::none();
-  pybind11::object src = pybind11::none();
-  pybind11::object dst = pybind11::none();
-  pybind11::object result = pybind11::none();
-  pybind11::object event = pybind11::none();
+  py::object connection = py::none();
+  py::object src = py::none();
+  py::object dst = py::none();
+  py::object result = py::none();
+  py::object event = py::none();
   std::uint64_t compare = 0;
   std::uint64_t number = 0;     ///< the number to add or to swap in, or the algorithm
   std::uint32_t immediate = 0;  ///< in this machine's byte order
@@ -40,15 +39,15 @@ struct Operands {
 class LibraryTaskObject : public TaskObject {
  public:
   /// kind: the index of the task in its library's table. traits: its entry there.
-  LibraryTaskObject(pybind11::object context, Task& slot, std::size_t kind, const TaskTraits& traits)
+  LibraryTaskObject(py::object context, Task& slot, std::size_t kind, const TaskTraits& traits)
       : TaskObject(std::move(context), slot), kind_(kind), traits_(traits) {}
 
   const Operands& operands() const noexcept { return operands_; }
   /// For a task that no other code refers to.
   void prepare(Operands operands) noexcept { operands_ = std::move(operands); }
   // For another submission. Throws in_use in flight, invalid_value when tasks of this kind lack the operand.
-  void set_buf(pybind11::object Operands::* which, Operand operand, pybind11::object buf);
-  void set_number(Operand operand, pybind11::handle value);
+  void set_buf(py::object Operands::* which, Operand operand, py::object buf);
+  void set_number(Operand operand, py::handle value);
 
   std::string describe() const override;
   int traverse(visitproc visit, void* arg) const override;
@@ -62,7 +61,7 @@ class LibraryTaskObject : public TaskObject {
   void set_operands() override;
   /// Keeps the connection, which says from where a message came.
   void forget_operands() noexcept override;
-  void set_connection(pybind11::object connection) noexcept { operands_.connection = std::move(connection); }
+  void set_connection(py::object connection) noexcept { operands_.connection = std::move(connection); }
 
  private:
   const std::size_t kind_;
@@ -74,18 +73,18 @@ class LibraryTaskObject : public TaskObject {
 /// A task of that kind with these operands: a spare of the context, or a new one around new_slot(), which throws when
 /// there is no slot. context is the Python object, Object its class. user_data may be null.
 template <class TaskClass, class Object, class Prepared, class NewSlot>
-pybind11::object make_task(pybind11::handle context, std::size_t kind, Prepared&& operands, pybind11::handle user_data,
-                           bool submit, const NewSlot& new_slot) {
+py::object make_task(py::handle context, std::size_t kind, Prepared&& operands, py::handle user_data, bool submit,
+                     const NewSlot& new_slot) {
   auto& self = object_of<Object>(context.ptr());
   self.engine().require_thread("make a task");
-  pybind11::object object = self.take_spare(context, kind);
+  py::object object = self.take_spare(context, kind);
   if (!object) [[unlikely]] {
-    object = TaskObject::publish(
-        std::make_unique<TaskClass>(pybind11::reinterpret_borrow<pybind11::object>(context), new_slot(self)));
+    object =
+        TaskObject::publish(std::make_unique<TaskClass>(py::reinterpret_borrow<py::object>(context), new_slot(self)));
   }
   auto& task = object_of<TaskClass>(object.ptr());
   task.prepare(std::forward<Prepared>(operands));
-  if (user_data) task.set_user_data(pybind11::reinterpret_borrow<pybind11::object>(user_data));
+  if (user_data) task.set_user_data(py::reinterpret_borrow<py::object>(user_data));
   if (submit) task.submit(SubmitFlags::flush, true);
   return object;
 }

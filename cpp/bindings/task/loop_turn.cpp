@@ -13,8 +13,6 @@
 
 namespace pydoca::bindings {
 
-namespace py = pybind11;
-
 namespace {
 
 using namespace std::chrono_literals;

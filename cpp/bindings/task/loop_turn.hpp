@@ -1,10 +1,9 @@
 #pragma once
 
+#include "convert/pybind.hpp"
 #include "loop/blocking_call.hpp"
 #include "loop/bound_loop.hpp"
 #include "loop/patience.hpp"
-
-#include <pybind11/pybind11.h>
 
 #include <chrono>
 #include <cstddef>
@@ -43,7 +42,7 @@ class LoopTurn {
   Latency latency() const noexcept { return latency_; }
 
   /// Binds the engine to loop, which runs in this thread.
-  void enter_loop(const pybind11::object& loop);
+  void enter_loop(const py::object& loop);
   /// Schedules a call in the loop's next turn, unless one is due already, or there is no open loop.
   void kick();
   /// The call that kick() scheduled, or that the engine's handle caused: delivers what is there. Throws the exceptions
@@ -81,13 +80,13 @@ class LoopTurn {
   bool has_time(Clock::time_point now) { return now < end_ || skip_turn(now); }
   bool skip_turn(Clock::time_point now);
   bool is_skippable(const StockLoop& loop) const;
-  pybind11::object own_call() const;
+  py::object own_call() const;
 
   EngineObject& engine_;
   Latency latency_;
   BoundLoop loop_;
-  pybind11::object method_;       ///< the engine's method that the loop calls
-  pybind11::object due_;          ///< the loop's handle of that call in its next turn; null: none is due
+  py::object method_;             ///< the engine's method that the loop calls
+  py::object due_;                ///< the loop's handle of that call in its next turn; null: none is due
   Clock::time_point end_;         ///< of the budget; zero: this turn has not begun
   Clock::time_point latest_end_;  ///< of the budget, however often it is renewed
   unsigned unclocked_ = 0;        ///< operations that completed at once since the clock was read

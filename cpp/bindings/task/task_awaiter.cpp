@@ -14,8 +14,6 @@
 
 namespace pydoca::bindings {
 
-namespace py = pybind11;
-
 namespace {
 
 /// The iterator that await resumes until the task is done. A plain struct, allocated by CPython.

@@ -10,8 +10,6 @@
 
 namespace pydoca::bindings {
 
-namespace py = pybind11;
-
 namespace {
 
 /// The contextvars of a submission, while a callback runs in them.

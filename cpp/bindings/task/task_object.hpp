@@ -3,10 +3,9 @@
 #include <pydoca/buf.hpp>
 #include <pydoca/task.hpp>
 
+#include "convert/pybind.hpp"
 #include "task/awaitable.hpp"
 #include "task/context_object.hpp"
-
-#include <pybind11/pybind11.h>
 
 #include <cstdint>
 #include <memory>
@@ -23,16 +22,16 @@ namespace pydoca::bindings {
 /// await was cancelled and no slot is left, another task may take the slot; the outcome stays readable.
 class TaskObject {
  public:
-  explicit TaskObject(pybind11::object context, Task& slot);
+  explicit TaskObject(py::object context, Task& slot);
   virtual ~TaskObject();
   TaskObject(const TaskObject&) = delete;
   TaskObject& operator=(const TaskObject&) = delete;
 
   /// The Python object of a new task.
   template <typename T>
-  static pybind11::object publish(std::unique_ptr<T> task) {
+  static py::object publish(std::unique_ptr<T> task) {
     TaskObject& made = *task;
-    pybind11::object object = pybind11::cast(std::move(task));
+    py::object object = py::cast(std::move(task));
     made.self_ = object;
     return object;
   }
@@ -50,23 +49,23 @@ class TaskObject {
   /// Throws in_use while in flight, bad_state when freed already.
   void free();
   /// Progresses until the present submission has completed. Returns its value or throws its error.
-  pybind11::object wait(std::optional<double> timeout);
+  py::object wait(std::optional<double> timeout);
   /// The value of the last completion, or throws its error. Throws in_progress while in flight, bad_state when never
   /// submitted.
-  pybind11::object result();
+  py::object result();
   /// The value of a successful completion; None for tasks without a value.
-  virtual pybind11::object value() const { return pybind11::none(); }
+  virtual py::object value() const { return py::none(); }
   /// The exception of the last completion, or None; also while in flight again.
-  pybind11::object outcome() { return exception_of(status_); }
+  py::object outcome() { return exception_of(status_); }
   /// The value of the last completion, or throws its error.
-  pybind11::object value_or_error();
+  py::object value_or_error();
   /// The exception of a failed completion, which has this task; None for success.
-  pybind11::object exception_of(Status status);
+  py::object exception_of(Status status);
 
   ContextObject& context() const noexcept { return *context_; }
   EngineObject& engine() const noexcept { return context_->engine(); }
-  const pybind11::object& context_ref() const noexcept { return context_ref_; }
-  pybind11::object self() const { return pybind11::reinterpret_borrow<pybind11::object>(self_); }
+  const py::object& context_ref() const noexcept { return context_ref_; }
+  py::object self() const { return py::reinterpret_borrow<py::object>(self_); }
   bool in_flight() const noexcept { return static_cast<bool>(in_flight_); }
   /// Whether it has completed at least once and is not in flight.
   bool done() const noexcept { return completions_ != 0 && !in_flight_; }
@@ -77,12 +76,12 @@ class TaskObject {
   Task::State state() const noexcept { return slot_ != nullptr ? slot_->state() : Task::State::free; }
   Task* slot() const noexcept { return slot_; }
 
-  const pybind11::object& user_data() const noexcept { return user_data_; }
-  void set_user_data(pybind11::object data) { user_data_ = std::move(data); }
+  const py::object& user_data() const noexcept { return user_data_; }
+  void set_user_data(py::object data) { user_data_ = std::move(data); }
   /// The next completion calls callback with the task; a task that is done calls it at once.
-  void add_done_callback(pybind11::object callback);
+  void add_done_callback(py::object callback);
   /// Removes all callbacks equal to callback; returns how many.
-  std::size_t remove_done_callback(const pybind11::object& callback);
+  std::size_t remove_done_callback(const py::object& callback);
   Waiters& waiters() noexcept { return waiters_; }
 
   /// Gives the task up: the device may continue with it. The memory that it lends is in quarantine until its
@@ -126,7 +125,7 @@ class TaskObject {
   /// Leaves this object, which has no references, to the context as a spare. False when it must end.
   bool become_spare() noexcept;
   /// Takes the spare into use again.
-  pybind11::object become_used(pybind11::object context) noexcept;
+  py::object become_used(py::object context) noexcept;
 
   void require_slot(const std::string& verb) const;
   /// From now on the engine has the task.
@@ -137,14 +136,14 @@ class TaskObject {
   void warn_if_unseen() const noexcept;
   void call_back(Status status);
 
-  pybind11::object context_ref_;
+  py::object context_ref_;
   ContextObject* context_;
   Task* slot_;
-  pybind11::handle self_;       ///< the Python object of this, without a reference
-  pybind11::object in_flight_;  ///< the engine's reference to that object, from submission to completion
-  pybind11::object user_data_ = pybind11::none();
-  pybind11::object variables_;  ///< the contextvars of the submission, for callbacks
-  std::vector<pybind11::object> done_callbacks_;
+  py::handle self_;       ///< the Python object of this, without a reference
+  py::object in_flight_;  ///< the engine's reference to that object, from submission to completion
+  py::object user_data_ = py::none();
+  py::object variables_;  ///< the contextvars of the submission, for callbacks
+  std::vector<py::object> done_callbacks_;
   Waiters waiters_;
   std::uint64_t completions_ = 0;
   Status status_ = Status::success;

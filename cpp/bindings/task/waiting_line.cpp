@@ -7,8 +7,6 @@
 
 namespace pydoca::bindings {
 
-namespace py = pybind11;
-
 std::size_t WaitingLine::ahead_of(QueuedEvent& event) {
   const auto place = std::ranges::find(waiting_, &event);
   const auto ahead = static_cast<std::size_t>(place - waiting_.begin());

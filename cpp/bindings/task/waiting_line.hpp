@@ -1,8 +1,7 @@
 #pragma once
 
+#include "convert/pybind.hpp"
 #include "task/awaitable.hpp"
-
-#include <pybind11/pybind11.h>
 
 #include <cstddef>
 #include <deque>
@@ -32,8 +31,8 @@ class WaitingLine {
 };
 
 /// Removes the object at place, and returns it.
-inline pybind11::object take_at(std::deque<pybind11::object>& objects, std::size_t place) {
-  pybind11::object taken = std::move(objects[place]);
+inline py::object take_at(std::deque<py::object>& objects, std::size_t place) {
+  py::object taken = std::move(objects[place]);
   objects.erase(objects.begin() + static_cast<std::ptrdiff_t>(place));
   return taken;
 }
@@ -41,14 +40,14 @@ inline pybind11::object take_at(std::deque<pybind11::object>& objects, std::size
 /// An object that is handed out in the order of a line. owner has the line, the engine and the objects.
 class QueuedEvent : public Awaitable {
  public:
-  QueuedEvent(pybind11::object owner, EngineObject& engine, WaitingLine& line)
+  QueuedEvent(py::object owner, EngineObject& engine, WaitingLine& line)
       : owner_(std::move(owner)), engine_(engine), line_(line) {}
   ~QueuedEvent() override { line_.leave(*this); }
 
   EngineObject& engine() final { return engine_; }
   Waiters& waiters() final { return waiters_; }
   bool ready() final { return line_.ahead_of(*this) < available(); }
-  pybind11::object take() final;
+  py::object take() final;
   void give_up() final;
 
   virtual int traverse(visitproc visit, void* arg) const;
@@ -57,10 +56,10 @@ class QueuedEvent : public Awaitable {
  protected:
   virtual std::size_t available() = 0;
   /// The object at place; those before it belong to the events ahead. Throws the reason when there will be none.
-  virtual pybind11::object serve(std::size_t place) = 0;
+  virtual py::object serve(std::size_t place) = 0;
 
  private:
-  pybind11::object owner_;
+  py::object owner_;
   EngineObject& engine_;
   WaitingLine& line_;
   Waiters waiters_;
