@@ -236,20 +236,6 @@ def test_the_extension_imports_no_module_of_python():
     fail_if_any("pydoca._augment attaches what the extension needs of Python (convert/python.hpp)", faults)
 
 
-KNOWN_CIRCLES = [  # in cpp, without suffix: what remains to be untied; a new one is not to be added
-    {
-        "bindings/task/awaitable",
-        "bindings/task/context_object",
-        "bindings/task/engine_object",
-        "bindings/task/loop_turn",
-        "bindings/task/quarantine",
-        "bindings/task/task_object",
-    },
-    {"bindings/rdma/rdma_connection_object", "bindings/rdma/rdma_object", "bindings/rdma/rdma_task_object"},
-    {"bindings/comch/connection_object", "bindings/comch/endpoint_object", "bindings/comch/send_task_object"},
-]
-
-
 def included_stems(*roots: Path) -> dict[Path, set[Path]]:
     """Returns what each file of the roots includes of them. A header and a source of one name count as one file."""
     graph: dict[Path, set[Path]] = {}
@@ -287,7 +273,7 @@ def test_files_form_no_circle():
         sorted(str(path.relative_to(ROOT / "cpp")) for path in circle)
         for circle in circles_of(included_stems(PUBLIC, SRC, BINDINGS))
     ]
-    faults = [", ".join(circle) for circle in circles if not any(known.issuperset(circle) for known in KNOWN_CIRCLES)]
+    faults = [", ".join(circle) for circle in circles]
     fail_if_any("files form no circle: none includes, directly or over others, a file that includes it", faults)
 
 

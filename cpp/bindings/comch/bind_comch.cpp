@@ -1,8 +1,9 @@
 #include <pydoca/comch.hpp>
 
 #include "call/keywords.hpp"
-#include "comch/endpoint_object.hpp"
+#include "comch/client_object.hpp"
 #include "comch/send_task_object.hpp"
+#include "comch/server_object.hpp"
 #include "convert/bindings.hpp"
 #include "convert/collectable.hpp"
 #include "convert/parse.hpp"
@@ -60,7 +61,7 @@ void bind_counters(Class& type) {
 
 template <typename Class>
 void bind_messages(Class& type) {
-  type.def("send", &ConnectionObject::send, "data"_a, py::kw_only(), "user_data"_a = py::none(), "submit"_a = true,
+  type.def("send", &SendTaskObject::send, "data"_a, py::kw_only(), "user_data"_a = py::none(), "submit"_a = true,
            "Allocates a task that sends data, and submits it unless submit is false. data is any object with the\n"
            "buffer protocol; it may change as soon as this returns. Raises NoMemoryError when all num_send_tasks\n"
            "are allocated, InvalidValueError above max_msg_size, ConnectionResetError when the other side is\n"

@@ -1,4 +1,6 @@
-#include "comch/endpoint_object.hpp"
+#include "comch/client_object.hpp"
+
+#include "comch/connection_object.hpp"
 #include "convert/collectable.hpp"
 #include "convert/convert.hpp"
 #include "memory/mmap_object.hpp"
@@ -8,7 +10,9 @@
 namespace pydoca::bindings {
 
 std::shared_ptr<comch::Client> ClientObject::create(const py::object& device, std::string_view name) {
-  return comch::Client::create(to_device(device).get(), name);
+  auto client = comch::Client::create(to_device(device).get(), name);
+  client->set_message_received(ConnectionObject::message_received);
+  return client;
 }
 
 ClientObject::ClientObject(py::object engine, const py::object& device, std::string_view name, EndpointOptions options)

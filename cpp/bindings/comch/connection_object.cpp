@@ -1,7 +1,5 @@
 #include "comch/connection_object.hpp"
 
-#include "comch/endpoint_object.hpp"
-#include "comch/send_task_object.hpp"
 #include "convert/collectable.hpp"
 #include "convert/convert.hpp"
 
@@ -35,14 +33,15 @@ class BufferLook {
   Py_buffer view_{};
 };
 
-}  // namespace
-
+/// Throws error_already_set when memory is short, because the engine calls it.
 py::object to_bytes(std::span<const std::byte> message) {
   const auto* const text = reinterpret_cast<const char*>(message.data());
   PyObject* const bytes = PyBytes_FromStringAndSize(text, static_cast<Py_ssize_t>(message.size()));
   if (bytes == nullptr) throw py::error_already_set();
   return py::reinterpret_steal<py::object>(bytes);
 }
+
+}  // namespace
 
 ConnectionObject::ConnectionObject(py::object endpoint, comch::Connection& connection)
     : endpoint_ref_(std::move(endpoint)),
@@ -116,9 +115,7 @@ py::bytes ConnectionObject::payload(const py::object& data) const {
   return PyBytes_CheckExact(data.ptr()) != 0 ? py::reinterpret_borrow<py::bytes>(data) : look.copy();
 }
 
-py::object ConnectionObject::send(const py::object& data, py::object user_data, bool submit) {
-  engine().require_thread("send");
-  py::bytes message = payload(data);
+comch::SendTask& ConnectionObject::new_slot() {
   if (!is_connected()) {
     refuse_send(Status::not_connected);
   }
@@ -128,16 +125,11 @@ py::object ConnectionObject::send(const py::object& data, py::object user_data, 
   if (status != Status::success) {
     refuse_send(status);
   }
-  auto task = std::make_unique<SendTaskObject>(endpoint_ref_, *slot, self(), std::move(message));
-  task->set_user_data(std::move(user_data));
-  SendTaskObject& made = *task;
-  py::object object = TaskObject::publish(std::move(task));
-  if (submit) made.submit(SubmitFlags::flush, true);
-  return object;
+  return *slot;
 }
 
 py::object ConnectionObject::receive(bool iterating) {
-  if (endpoint_ != nullptr && endpoint_->takes_messages()) {
+  if (endpoint_ != nullptr && !endpoint_->on_message().is_none()) {
     raise(Status::bad_state, "receive (" + description_ + "): messages go to on_message; make the context without it");
   }
   return py::cast(std::make_unique<ReceivedMessage>(*this, iterating));
@@ -153,6 +145,23 @@ void ConnectionObject::close() {
   endpoint_->disconnect(*connection_);
   wake_receivers();
   engine().settle();
+}
+
+void ConnectionObject::message_received(comch::Connection& connection, std::span<const std::byte> message,
+                                        std::uint64_t context_user_data) {
+  ConnectionObject* const self = of(connection);
+  if (self == nullptr) {
+    return;
+  }
+  EndpointObject& endpoint = EndpointObject::of(context_user_data);
+  endpoint.guard([&] {
+    if (endpoint.on_message().is_none()) {
+      self->push(message);
+    } else {
+      endpoint.engine().call(endpoint.on_message(), endpoint.self(), self->self(), to_bytes(message),
+                             endpoint.user_data());
+    }
+  });
 }
 
 void ConnectionObject::push(std::span<const std::byte> message) {

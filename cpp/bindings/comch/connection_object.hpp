@@ -2,6 +2,7 @@
 
 #include <pydoca/comch.hpp>
 
+#include "comch/endpoint_object.hpp"
 #include "convert/pybind.hpp"
 #include "task/waiting_line.hpp"
 
@@ -14,8 +15,6 @@
 #include <string_view>
 
 namespace pydoca::bindings {
-
-class EndpointObject;
 
 /// A connection as Python has it. The engine's callbacks find it through the connection's user data word. Its endpoint
 /// has a reference to it until the end of the connection is reported. It has a reference to the endpoint. Python's
@@ -43,17 +42,19 @@ class ConnectionObject {
   /// Throws connection_aborted when it was never connected.
   std::uint64_t counter(comch::Counter counter);
 
-  /// A task, submitted if requested. Throws the engine's error, and connection_reset or not_connected when the
-  /// connection has ended.
-  py::object send(const py::object& data, py::object user_data, bool submit);
+  /// A slot for sending a message. Throws the engine's error, and connection_reset or not_connected when the connection
+  /// has ended.
+  comch::SendTask& new_slot();
   /// For send and for the task: data as bytes that cannot change. Throws invalid_value when data is too long.
   py::bytes payload(const py::object& data) const;
   /// An Awaitable of the next message. iterating: the end of the connection ends the iteration instead of raising.
   py::object receive(bool iterating);
   void close();
 
+  /// The engine's callback for messages.
+  static void message_received(comch::Connection& connection, std::span<const std::byte> message,
+                               std::uint64_t context_user_data);
   // Events that the endpoint reports.
-  void push(std::span<const std::byte> message);
   /// The engine reports no more events of this connection.
   void end();
   void wake_receivers();
@@ -75,6 +76,7 @@ class ConnectionObject {
   [[noreturn]] void raise_ended(std::string_view what) const;
   [[noreturn]] void refuse_send(Status status) const;
   std::size_t available() const noexcept;
+  void push(std::span<const std::byte> message);
   py::object pop(std::size_t place);
 
   py::object engine_ref_;
@@ -90,9 +92,6 @@ class ConnectionObject {
   bool closed_here_ = false;
   bool lost_device_ = false;
 };
-
-/// Throws error_already_set when memory is short, because the engine calls it.
-py::object to_bytes(std::span<const std::byte> message);
 
 /// The next message of a connection. All messages that arrived come before the end.
 class ReceivedMessage final : public QueuedEvent {

@@ -14,7 +14,6 @@ EndpointObject::EndpointObject(py::object engine, py::object device, const std::
   require_callback(options_.on_disconnect, "on_disconnect");
   require_callback(options_.on_message, "on_message");
   endpoint->set_send_conf(TaskObject::on_complete, TaskObject::on_complete, options_.num_send_tasks);
-  endpoint->set_message_received(message_received);
   if (options_.max_msg_size) endpoint->set_max_msg_size(*options_.max_msg_size);
   if (options_.recv_queue_size) endpoint->set_recv_queue_size(*options_.recv_queue_size);
 }
@@ -37,22 +36,6 @@ void EndpointObject::tell(const py::object& callback, const py::object& connecti
   if (!callback.is_none()) {
     engine().call(callback, self(), connection, successful, user_data());
   }
-}
-
-void EndpointObject::message_received(comch::Connection& connection, std::span<const std::byte> message,
-                                      std::uint64_t context_user_data) {
-  ConnectionObject* const link = ConnectionObject::of(connection);
-  if (link == nullptr) {
-    return;
-  }
-  EndpointObject& self = of(context_user_data);
-  self.guard([&] {
-    if (self.takes_messages()) {
-      self.engine().call(self.options_.on_message, self.self(), link->self(), to_bytes(message), self.user_data());
-    } else {
-      link->push(message);
-    }
-  });
 }
 
 int EndpointObject::traverse(visitproc visit, void* arg) const {

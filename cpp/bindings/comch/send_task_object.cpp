@@ -1,6 +1,5 @@
 #include "comch/send_task_object.hpp"
 
-#include "comch/connection_object.hpp"
 #include "convert/collectable.hpp"
 #include "convert/convert.hpp"
 
@@ -19,6 +18,19 @@ SendTaskObject::SendTaskObject(py::object endpoint, comch::SendTask& slot, py::o
       connection_(std::move(connection)),
       message_(std::move(message)),
       size_(size_of(message_)) {}
+
+py::object SendTaskObject::send(ConnectionObject& connection, const py::object& data, py::object user_data,
+                                bool submit) {
+  connection.engine().require_thread("send");
+  py::bytes message = connection.payload(data);
+  comch::SendTask& slot = connection.new_slot();
+  const py::object object =
+      publish(std::make_unique<SendTaskObject>(connection.endpoint_ref(), slot, connection.self(), std::move(message)));
+  auto& task = object.cast<SendTaskObject&>();
+  task.set_user_data(std::move(user_data));
+  if (submit) task.submit(SubmitFlags::flush, true);
+  return object;
+}
 
 void SendTaskObject::set_message(const py::object& data) {
   require_idle("set message");

@@ -2,6 +2,7 @@
 
 #include <pydoca/comch.hpp>
 
+#include "comch/connection_object.hpp"
 #include "convert/pybind.hpp"
 #include "task/task_object.hpp"
 
@@ -9,12 +10,13 @@
 
 namespace pydoca::bindings {
 
-class ConnectionObject;
-
 /// Sends one message on one connection. It has a share of the message.
 class SendTaskObject final : public TaskObject {
  public:
   SendTaskObject(py::object endpoint, comch::SendTask& slot, py::object connection, py::bytes message);
+
+  /// A task of the connection, submitted if requested. Throws the errors of ConnectionObject::new_slot().
+  static py::object send(ConnectionObject& connection, const py::object& data, py::object user_data, bool submit);
 
   const py::object& connection() const noexcept { return connection_; }
   /// None once the task is freed.

@@ -1,6 +1,7 @@
+#include "comch/server_object.hpp"
+
 #include <pydoca/log.hpp>
 
-#include "comch/endpoint_object.hpp"
 #include "convert/collectable.hpp"
 #include "convert/convert.hpp"
 #include "device/device_object.hpp"
@@ -27,6 +28,7 @@ std::shared_ptr<comch::Server> ServerObject::create(const py::object& device, co
                                                     std::string_view name) {
   auto server = comch::Server::create(to_device(device).get(), to_representor(representor), name);
   server->set_connection_changed(connected, disconnected);
+  server->set_message_received(ConnectionObject::message_received);
   return server;
 }
 

@@ -2,9 +2,9 @@
 
 #include "convert/collectable.hpp"
 #include "convert/convert.hpp"
+#include "convert/python.hpp"
 #include "convert/view.hpp"
 #include "loop/blocking_call.hpp"
-#include "rdma/rdma_object.hpp"
 
 #include <array>
 #include <utility>
@@ -26,7 +26,7 @@ std::vector<std::byte> to_blob(const py::object& data, std::string_view what) {
 
 RdmaConnectionObject::RdmaConnectionObject(py::object rdma, std::shared_ptr<RdmaConnection> connection)
     : rdma_ref_(std::move(rdma)), connection_(std::move(connection)) {
-  auto& context = rdma_ref_.cast<RdmaObject&>();
+  auto& context = rdma_ref_.cast<ContextObject&>();
   engine_ref_ = context.engine_ref();
   engine_ = &context.engine();
   connection_->set_user_data(reinterpret_cast<std::uintptr_t>(this));
@@ -52,7 +52,7 @@ void RdmaConnectionObject::connect(const py::object& details) {
     raise(Status::not_connected, "connect " + describe() + ": it has ended; make another with Rdma.export()");
   }
   const std::vector<std::byte> blob = to_blob(details, "details");
-  auto& rdma = static_cast<Rdma&>(rdma_ref_.cast<RdmaObject&>().context());
+  auto& rdma = static_cast<Rdma&>(rdma_ref_.cast<ContextObject&>().context());
   // Releases the GIL: the peer may be in this process and need the GIL to answer.
   call_blocking([&] { rdma.connect(blob, *connection_); });
   engine_->settle();

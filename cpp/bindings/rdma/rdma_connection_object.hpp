@@ -3,16 +3,14 @@
 #include <pydoca/rdma.hpp>
 
 #include "convert/pybind.hpp"
-#include "rdma/rdma_task_object.hpp"
 #include "task/awaitable.hpp"
+#include "task/context_object.hpp"
 
 #include <memory>
 #include <string>
 #include <string_view>
 
 namespace pydoca::bindings {
-
-class RdmaObject;
 
 /// A connection as Python has it. The engine's callbacks find it through the connection's user data word. Its context
 /// has a reference to it until the end of the connection is reported. It has a reference to the context.

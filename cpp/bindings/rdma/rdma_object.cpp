@@ -13,7 +13,7 @@ namespace pydoca::bindings {
 
 namespace {
 
-static_assert(num_rdma_task_kinds <= ContextObject::num_task_kinds);
+static_assert(num_rdma_task_kinds <= ContextTasks::num_kinds);
 
 RdmaAddress to_address(const std::string& address, std::uint16_t port, const py::object& type) {
   const RdmaAddressType guessed =

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::array operations{SyncEventOperation::get, SyncEventOperation::notify_set, SyncEventOperation::notify_add,
                                 SyncEventOperation::wait_eq, SyncEventOperation::wait_neq};
-static_assert(operations.size() == num_sync_event_operations && operations.size() <= ContextObject::num_task_kinds);
+static_assert(operations.size() == num_sync_event_operations && operations.size() <= ContextTasks::num_kinds);
 
 /// The condition of a wait, in Python's syntax.
 std::string condition(const SyncEventRequest& request) {

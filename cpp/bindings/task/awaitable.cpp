@@ -94,7 +94,7 @@ void Waiters::discard(const py::object& future) {
   std::erase_if(futures_, [&](const py::object& other) { return other.is(future); });
 }
 
-void Waiters::wake(EngineObject& engine, const py::object& result) {
+void Waiters::wake(Deliveries& engine, const py::object& result) {
   for (py::object& future : std::exchange(futures_, {})) {
     engine.wake_later(std::move(future), result);
   }

@@ -12,6 +12,7 @@
 
 namespace pydoca::bindings {
 
+class Deliveries;
 class EngineObject;
 
 /// The futures of the callers that wait for one event, one each: the cancellation of one does not affect the others.
@@ -21,7 +22,7 @@ class Waiters {
   bool empty() const noexcept { return futures_.empty(); }
   void discard(const py::object& future);
   /// Sets the result of every future when the engine's present batch is over.
-  void wake(EngineObject& engine, const py::object& result);
+  void wake(Deliveries& engine, const py::object& result);
   void clear() noexcept { futures_.clear(); }
   int traverse(visitproc visit, void* arg) const;
 

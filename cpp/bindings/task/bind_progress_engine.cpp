@@ -5,6 +5,7 @@
 #include "convert/collectable.hpp"
 #include "convert/convert.hpp"
 #include "task/awaitable.hpp"
+#include "task/context_object.hpp"
 #include "task/engine_object.hpp"
 #include "task/quarantine.hpp"
 #include "task/task_object.hpp"
@@ -13,8 +14,10 @@
 #include <pybind11/native_enum.h>
 #include <pybind11/stl.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
+#include <exception>
 #include <span>
 
 namespace pydoca::bindings {
@@ -99,6 +102,47 @@ void submit_threadsafe(const EngineObject& self, TaskObject& task) {
   task.submit_threadsafe();
 }
 
+py::list contexts_of(const EngineObject& self) {
+  py::list list;
+  for (ContextObject* const context : self.contexts()) list.append(context->self());
+  return list;
+}
+
+/// For with: stops and closes the contexts, newest first, then the engine.
+void leave(EngineObject& self) {
+  std::exception_ptr fault;
+  const py::list open = self.is_forked() ? py::list() : contexts_of(self);
+  for (std::size_t left = open.size(); left-- > 0;) {
+    try {
+      open[left].cast<ContextObject&>().leave();
+    } catch (py::error_already_set&) {
+      if (!fault) fault = std::current_exception();
+    }
+  }
+  if (fault) std::rethrow_exception(fault);
+  self.close();
+}
+
+/// For the interpreter's end: every engine of this thread waits until the devices have released memory, for a bounded
+/// time.
+void end_all() noexcept {
+  constexpr double limit = 2;
+  const auto begin = EngineObject::Clock::now();
+  for (EngineObject* const engine : std::vector(EngineObject::all())) {
+    ProgressEngine& its = engine->engine();
+    const auto is_quiet = [&] { return its.num_inflight_tasks() == 0; };
+    if (engine->is_closed() || its.check_thread() != Status::success || is_quiet()) continue;
+    const double left = limit - std::chrono::duration<double>(EngineObject::Clock::now() - begin).count();
+    try {
+      const py::object self = py::cast(engine);
+      for (const py::handle& context : contexts_of(*engine)) context.cast<ContextObject&>().stop();
+      block_until(*engine, is_quiet, std::max(left, 0.0), "exit");
+    } catch (py::error_already_set& error) {
+      error.discard_as_unraisable("pydoca at exit");
+    }
+  }
+}
+
 std::string engine_repr(const EngineObject& self) {
   if (self.is_closed()) return "<pydoca.ProgressEngine, closed>";
   const ProgressEngine& engine = self.engine();
@@ -179,7 +223,7 @@ void bind_engine_life(Class& type) {
              return self;
            })
       .def(
-          "__exit__", [](EngineObject& self, const py::args&) { self.leave(); },
+          "__exit__", [](EngineObject& self, const py::args&) { leave(self); },
           "Stops and closes the contexts that are still open, newest first, then closes the engine.");
 }
 
@@ -187,9 +231,9 @@ void bind_engine_life(Class& type) {
 template <bool woken>
 PyObject* turn(PyObject* self, PyObject* /*unused*/) {
   return guarded([&] {
-    LoopTurn& turn = object_of<EngineObject>(self).turn();
+    auto& engine = object_of<EngineObject>(self);
     // When a turn is due too, the loop runs that turn instead.
-    if (!woken || !turn.is_due()) turn.run(woken);
+    if (!woken || !engine.turn().is_due()) engine.run_turn(woken);
     return Py_NewRef(Py_None);
   });
 }
@@ -207,7 +251,7 @@ std::span<PyMethodDef> turns() {
 template <typename Class>
 void bind_inside(Class& type) {
   type.def_property_readonly("_bridge", &EngineObject::bridge)
-      .def("_contexts", &EngineObject::contexts)
+      .def("_contexts", &contexts_of)
       .def("_require_open", &EngineObject::require_open, "what"_a)
       .def("_is_forked", &EngineObject::is_forked)
       .def(
@@ -217,11 +261,10 @@ void bind_inside(Class& type) {
           "_progress_until",
           [](EngineObject& self, const TaskObject& task) {
             self.turn().begin();
-            return self.turn().progress_until(task);
+            return self.turn().progress_until(task.completions());
           },
           "task"_a, "Whether task has completed within the rest of the turn's time budget.")
-      .def(
-          "_entered_loop", [](EngineObject& self, const py::object& loop) { self.turn().enter_loop(loop); }, "loop"_a)
+      .def("_entered_loop", &EngineObject::enter_loop, "loop"_a)
       .def("_left_loop", [](EngineObject& self) { self.turn().left_loop(); })
       .def("_kick", [](EngineObject& self) { self.turn().kick(); })
       .def(
@@ -258,7 +301,7 @@ void bind_progress_engine(py::module_& module) {
   bind_engine_life(type);
   bind_inside(type);
   add_methods(type, turns());
-  module.def("end_all_engines", &EngineObject::end_all);
+  module.def("end_all_engines", &end_all);
   type.def_property_readonly(
           "latency", [](const EngineObject& self) { return name_of(self.turn().latency()); },
           "What an event loop trades for speed: \"low\", \"balanced\" or \"power\".")

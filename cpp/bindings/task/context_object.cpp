@@ -3,7 +3,7 @@
 #include "call/keywords.hpp"
 #include "convert/collectable.hpp"
 #include "convert/convert.hpp"
-#include "task/task_object.hpp"
+#include "convert/python.hpp"
 
 #include <array>
 #include <utility>
@@ -34,7 +34,7 @@ ContextObject::ContextObject(py::object engine, py::object device, std::shared_p
 
 ContextObject::~ContextObject() {
   context_->set_state_changed(nullptr);
-  drop_spares();
+  tasks_.drop_spares();
   engine_->remove_context(*this);
 }
 
@@ -119,65 +119,6 @@ void ContextObject::refuse_task(Status status, std::size_t kind, std::string_vie
   raise(status, context_->explain_allocation(status, kind, name));
 }
 
-void ContextObject::add_task(TaskObject& task) noexcept {
-  task.next_ = tasks_;
-  if (tasks_ != nullptr) tasks_->previous_ = &task;
-  tasks_ = &task;
-}
-
-void ContextObject::remove_task(TaskObject& task) noexcept {
-  (task.previous_ != nullptr ? task.previous_->next_ : tasks_) = task.next_;
-  if (task.next_ != nullptr) task.next_->previous_ = task.previous_;
-  task.previous_ = task.next_ = nullptr;
-}
-
-void ContextObject::keep_spare(TaskObject& task, std::size_t kind) noexcept {
-  task.next_spare_ = std::exchange(spares_[kind], &task);
-}
-
-py::object ContextObject::take_spare(py::handle context, std::size_t kind) noexcept {
-  TaskObject* const task = spares_[kind];
-  if (task == nullptr) {
-    return {};
-  }
-  spares_[kind] = std::exchange(task->next_spare_, nullptr);
-  return task->become_used(py::reinterpret_borrow<py::object>(context));
-}
-
-void ContextObject::drop_spares() noexcept {
-  for (TaskObject*& first : spares_) {
-    while (first != nullptr) {
-      TaskObject& task = *first;
-      first = std::exchange(task.next_spare_, nullptr);
-      // Without a slot it is not a spare; it ends with this reference.
-      task.release_slot();
-      const py::object last = task.become_used({});
-    }
-  }
-}
-
-/// For a task whose await was cancelled: asyncio may keep the Python object long after its last use.
-bool ContextObject::reclaim_slot() noexcept {
-  for (TaskObject* task = tasks_; task != nullptr; task = task->next_) {
-    if (task->is_abandoned() && task->done()) {
-      const py::object self = task->self();
-      task->release_slot();
-      return task->is_freed();
-    }
-  }
-  return false;
-}
-
-void ContextObject::release_idle_tasks() noexcept {
-  drop_spares();
-  for (TaskObject* task = tasks_; task != nullptr;) {
-    TaskObject* next = task->next_;
-    // A task whose completion is being delivered gives its slot back after the delivery.
-    if (!task->in_flight()) task->release_slot();
-    task = next;
-  }
-}
-
 void ContextObject::state_changed(std::uint64_t user_data, Context&, ContextState previous, ContextState next) {
   auto& self = *reinterpret_cast<ContextObject*>(static_cast<std::uintptr_t>(user_data));
   self.guard([&] { self.tell_state(previous, next); });
@@ -185,7 +126,7 @@ void ContextObject::state_changed(std::uint64_t user_data, Context&, ContextStat
 
 void ContextObject::tell_state(ContextState previous, ContextState next) {
   if (next == ContextState::stopping) {
-    release_idle_tasks();
+    tasks_.release_idle();
   }
   if (next == ContextState::idle) {
     faulted_ = false;  // all tasks have come back

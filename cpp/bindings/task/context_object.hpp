@@ -4,9 +4,9 @@
 
 #include "convert/pybind.hpp"
 #include "task/awaitable.hpp"
+#include "task/context_tasks.hpp"
 #include "task/engine_object.hpp"
 
-#include <array>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -15,8 +15,6 @@
 #include <utility>
 
 namespace pydoca::bindings {
-
-class TaskObject;
 
 /// The constructor keywords of every context; None when the caller wants none.
 struct ContextOptions {
@@ -70,19 +68,12 @@ class ContextObject {
   void leave();
 
   Waiters& state_waiters() noexcept { return state_waiters_; }
-  /// The maximal number of kinds of tasks in one context.
-  static constexpr std::size_t num_task_kinds = 11;
-  /// An idle task whose Python object is not referenced stays with its slot for the next task: a new Python object
-  /// costs more than a short operation. take_spare() returns null when there is none. context is the Python object of
-  /// this.
-  void keep_spare(TaskObject& task, std::size_t kind) noexcept;
-  py::object take_spare(py::handle context, std::size_t kind) noexcept;
-
+  ContextTasks& tasks() noexcept { return tasks_; }
   /// Returns the status of allocate(). When no slot is left, takes the slots of tasks whose waiters have given up.
   template <typename Allocate>
   Status allocate_slot(const Allocate& allocate) {
     Status status = allocate();
-    while (status == Status::no_memory && reclaim_slot()) status = allocate();
+    while (status == Status::no_memory && tasks_.reclaim_slot()) status = allocate();
     return status;
   }
 
@@ -92,13 +83,7 @@ class ContextObject {
   /// Records that a task was given up: submissions are refused until the context was stopped and is idle.
   void fault() noexcept { faulted_ = true; }
   bool is_faulted() const noexcept { return faulted_; }
-  void add_task(TaskObject& task) noexcept;
-  void remove_task(TaskObject& task) noexcept;
 
-  virtual int traverse(visitproc visit, void* arg) const;
-  virtual void clear();
-
- protected:
   /// Runs the work of an engine's callback. An exception waits for the end of the engine's batch. This object also
   /// lives until then, even when work drops every reference to it.
   template <typename Work>
@@ -111,15 +96,17 @@ class ContextObject {
     }
     engine_->keep(std::move(self));
   }
+
+  virtual int traverse(visitproc visit, void* arg) const;
+  virtual void clear();
+
+ protected:
   /// For libraries with more work at a change of state; runs before Python's callback.
   virtual void state_entered(ContextState /*state*/) {}
 
  private:
   static void state_changed(std::uint64_t user_data, Context& context, ContextState previous, ContextState next);
   void tell_state(ContextState previous, ContextState next);
-  void release_idle_tasks() noexcept;
-  bool reclaim_slot() noexcept;
-  void drop_spares() noexcept;
   void require_open(std::string_view what) const;
 
   py::object engine_ref_;
@@ -129,8 +116,7 @@ class ContextObject {
   ContextOptions options_;
   py::handle self_;  ///< the Python object of this, without a reference; null until its first use
   Waiters state_waiters_;
-  TaskObject* tasks_ = nullptr;  ///< the tasks that have a slot
-  std::array<TaskObject*, num_task_kinds> spares_{};
+  ContextTasks tasks_;
   bool closed_ = false;
   bool faulted_ = false;
 };

@@ -77,7 +77,7 @@ py::object make_task(py::handle context, std::size_t kind, Prepared&& operands, 
                      const NewSlot& new_slot) {
   auto& self = object_of<Object>(context.ptr());
   self.engine().require_thread("make a task");
-  py::object object = self.take_spare(context, kind);
+  py::object object = self.tasks().take_spare(context, kind);
   if (!object) [[unlikely]] {
     object =
         TaskObject::publish(std::make_unique<TaskClass>(py::reinterpret_borrow<py::object>(context), new_slot(self)));

@@ -3,8 +3,6 @@
 #include "convert/collectable.hpp"
 #include "convert/convert.hpp"
 #include "convert/python.hpp"
-#include "task/engine_object.hpp"
-#include "task/task_object.hpp"
 
 #include <algorithm>
 #include <array>
@@ -65,15 +63,15 @@ Latency parse_latency(const std::optional<std::string>& name) {
 
 std::string_view name_of(Latency latency) noexcept { return latency_names[static_cast<std::size_t>(latency)]; }
 
-LoopTurn::LoopTurn(EngineObject& engine, Latency latency)
+LoopTurn::LoopTurn(Deliveries& engine, Latency latency)
     : engine_(engine),
       latency_(latency),
       spinning_(longest_spinning(latency), latency == Latency::low),
       polling_(longest_polling(latency), latency == Latency::low) {}
 
-void LoopTurn::enter_loop(const py::object& loop) {
+void LoopTurn::enter_loop(const py::object& loop, const py::object& engine) {
   loop_.enter(loop);
-  if (!method_) method_ = py::cast(&engine_).attr("_turn");
+  if (!method_) method_ = engine.attr("_turn");
 }
 
 void LoopTurn::kick() {
@@ -86,12 +84,8 @@ void LoopTurn::run(bool woken) {
   try {
     again = take(woken);
   } catch (const py::error_already_set& error) {
-    if (is_docas(error)) {
-      engine_.bridge().attr(
-          "forget")();  // the engine of a forked child, for example: it delivers nothing in this process
-    } else {
-      kick();  // no delivery is lost, and the loop may continue, even after KeyboardInterrupt
-    }
+    // No delivery is lost, and the loop may continue, even after KeyboardInterrupt.
+    if (!is_docas(error)) kick();
     throw;
   }
   if (again) {
@@ -182,22 +176,22 @@ void LoopTurn::begin() {
 /// The handle of the call that is due, or None.
 py::object LoopTurn::own_call() const { return due_ ? due_ : py::none(); }
 
-bool LoopTurn::progress_until(const TaskObject& task) {
+bool LoopTurn::progress_until(const std::uint64_t& completions) {
   engine_.require_open("progress");
   if (engine_.is_progressing()) {
     return false;
   }
-  const std::uint64_t before = task.completions();
+  const std::uint64_t before = completions;
   while (engine_.advance()) {
-    if (task.completions() != before) return true;
+    if (completions != before) return true;
     unclocked_ += 4;  // an operation that does not complete at once may take long
     if (!has_time(Clock::now())) return false;
   }
-  return spin_until(task, before);
+  return spin_until(completions, before);
 }
 
 /// Polls an idle engine for as long as looking pays.
-bool LoopTurn::spin_until(const TaskObject& task, std::uint64_t before) {
+bool LoopTurn::spin_until(const std::uint64_t& completions, std::uint64_t before) {
   const Patience::Duration length = spinning_.next();
   if (length == Patience::Duration::zero()) {
     return false;
@@ -208,7 +202,7 @@ bool LoopTurn::spin_until(const TaskObject& task, std::uint64_t before) {
   bool completed = false;
   while (!completed && now < stop && has_time(now)) {
     advanced |= engine_.advance();
-    completed = task.completions() != before;
+    completed = completions != before;
     if (!completed) now = Clock::now();  // a completed task needs no more time
   }
   unclocked_ = 0;
@@ -220,19 +214,19 @@ bool LoopTurn::spin_until(const TaskObject& task, std::uint64_t before) {
   return completed;
 }
 
-bool LoopTurn::sleep_until(const TaskObject& task) {
+bool LoopTurn::sleep_until(const std::uint64_t& completions) {
   const std::optional<StockLoop>& loop = loop_.stock();
   if (!loop || engine_.is_progressing() || !is_skippable(*loop)) {
     return false;
   }
   const Clock::time_point until = std::min(latest_end_, loop->next_timer());
-  const std::uint64_t before = task.completions();
+  const std::uint64_t before = completions;
   bool alone = true;
-  while (alone && task.completions() == before && Clock::now() < until) alone = sleep(*loop, until);
+  while (alone && completions == before && Clock::now() < until) alone = sleep(*loop, until);
   const Clock::time_point now = Clock::now();
   end_ = alone ? std::min(now + budget, latest_end_) : now;
   unclocked_ = often;
-  return task.completions() != before;
+  return completions != before;
 }
 
 /// Returns whether the loop still has nothing to do.

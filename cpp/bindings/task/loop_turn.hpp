@@ -4,6 +4,7 @@
 #include "loop/blocking_call.hpp"
 #include "loop/bound_loop.hpp"
 #include "loop/patience.hpp"
+#include "task/deliveries.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -13,9 +14,6 @@
 #include <string_view>
 
 namespace pydoca::bindings {
-
-class EngineObject;
-class TaskObject;
 
 /// What an engine in an event loop trades for speed.
 enum class Latency : std::uint8_t {
@@ -36,28 +34,29 @@ class LoopTurn {
  public:
   using Clock = std::chrono::steady_clock;
 
-  LoopTurn(EngineObject& engine, Latency latency);
+  LoopTurn(Deliveries& engine, Latency latency);
 
   BoundLoop& loop() noexcept { return loop_; }
   Latency latency() const noexcept { return latency_; }
 
-  /// Binds the engine to loop, which runs in this thread.
-  void enter_loop(const py::object& loop);
+  /// Binds the engine, whose Python object has a method _turn, to loop, which runs in this thread.
+  void enter_loop(const py::object& loop, const py::object& engine);
   /// Schedules a call in the loop's next turn, unless one is due already, or there is no open loop.
   void kick();
   /// The call that kick() scheduled, or that the engine's handle caused: delivers what is there. Throws the exceptions
-  /// of callbacks and signal handlers, and the engine's refusal in a forked child.
+  /// of callbacks and signal handlers, and the engine's refusal in a forked child, which ends the turns.
   void run(bool woken);
   bool is_due() const noexcept { return static_cast<bool>(due_); }
 
   /// For an await: schedules the next turn, and starts the time budget of this one.
   void begin();
-  /// Progresses the engine until task has completed, or the budget or patience is used up. Returns whether task has
-  /// completed.
-  bool progress_until(const TaskObject& task);
-  /// When the loop would only sleep: sleeps in its place until task has completed, or the loop has work, or some
-  /// milliseconds have passed. Returns whether task has completed. Throws the exceptions of signal handlers.
-  bool sleep_until(const TaskObject& task);
+  // For an await of a task, by the count of the task's completions.
+  /// Progresses the engine until completions changes, or the budget or patience is used up. Returns whether it has
+  /// changed.
+  bool progress_until(const std::uint64_t& completions);
+  /// When the loop would only sleep: sleeps in its place until completions changes, or the loop has work, or some
+  /// milliseconds have passed. Returns whether it has changed. Throws the exceptions of signal handlers.
+  bool sleep_until(const std::uint64_t& completions);
   /// Whether the next turn is due. Reads the clock only at some calls, because operations that complete at once are
   /// short.
   bool is_over();
@@ -75,14 +74,14 @@ class LoopTurn {
   bool take(bool woken);
   void disarm() noexcept;
   bool goes_on(std::size_t delivered) noexcept;
-  bool spin_until(const TaskObject& task, std::uint64_t before);
+  bool spin_until(const std::uint64_t& completions, std::uint64_t before);
   bool sleep(const StockLoop& loop, Clock::time_point until);
   bool has_time(Clock::time_point now) { return now < end_ || skip_turn(now); }
   bool skip_turn(Clock::time_point now);
   bool is_skippable(const StockLoop& loop) const;
   py::object own_call() const;
 
-  EngineObject& engine_;
+  Deliveries& engine_;
   Latency latency_;
   BoundLoop loop_;
   py::object method_;             ///< the engine's method that the loop calls

@@ -1,7 +1,5 @@
 #include "task/quarantine.hpp"
 
-#include "task/task_object.hpp"
-
 #include <algorithm>
 
 namespace pydoca::bindings {
@@ -11,11 +9,11 @@ Quarantine& Quarantine::instance() noexcept {
   return quarantine;
 }
 
-void Quarantine::add(const TaskObject& task, const std::vector<const Buf*>& lists) {
+void Quarantine::add(const TaskObject& task, const EngineObject& engine, const std::vector<const Buf*>& lists) {
   for (const Buf* list : lists) {
     for (const Buf* buf = list; buf != nullptr; buf = buf->next()) {
       const Mmap& mmap = *buf->mmap();
-      pieces_.push_back({&task, &mmap, buf->head(), buf->head() + buf->len(), mmap.is_from_export()});
+      pieces_.push_back({&task, &engine, &mmap, buf->head(), buf->head() + buf->len(), mmap.is_from_export()});
     }
   }
 }
@@ -40,7 +38,7 @@ std::size_t Quarantine::num_tasks(const EngineObject& engine) const noexcept {
   std::size_t count = 0;
   const TaskObject* previous = nullptr;
   for (const Piece& piece : pieces_) {
-    count += piece.task != previous && &piece.task->engine() == &engine ? 1U : 0U;
+    count += piece.task != previous && piece.engine == &engine ? 1U : 0U;
     previous = piece.task;
   }
   return count;

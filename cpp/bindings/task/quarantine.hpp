@@ -19,7 +19,8 @@ class Quarantine {
   static Quarantine& instance() noexcept;
 
   bool empty() const noexcept { return pieces_.empty(); }
-  void add(const TaskObject& task, const std::vector<const Buf*>& lists);
+  /// engine is the task's.
+  void add(const TaskObject& task, const EngineObject& engine, const std::vector<const Buf*>& lists);
   void remove(const TaskObject& task) noexcept;
   /// The task that still has memory of buf, an element of a list; null when there is none.
   const TaskObject* holder_of(const Buf& buf) const noexcept;
@@ -28,6 +29,7 @@ class Quarantine {
  private:
   struct Piece {
     const TaskObject* task = nullptr;
+    const EngineObject* engine = nullptr;
     const Mmap* mmap = nullptr;
     std::uint64_t begin = 0;
     std::uint64_t end = 0;

@@ -49,7 +49,7 @@ Progress progress_at_once(TaskObject& task, PyObject*& result) {
     return Progress::untried;
   }
   turn.begin();
-  if (task.in_flight() && !turn.progress_until(task) && !turn.sleep_until(task)) {
+  if (task.in_flight() && !turn.progress_until(task.completions()) && !turn.sleep_until(task.completions())) {
     return Progress::tried;
   }
   if (turn.is_over()) [[unlikely]] {

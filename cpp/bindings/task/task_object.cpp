@@ -42,9 +42,9 @@ bool is_dev_mode() { return py::handle(PySys_GetObject("flags")).attr("dev_mode"
 }  // namespace
 
 TaskObject::TaskObject(py::object context, Task& slot)
-    : context_ref_(std::move(context)), context_(&context_ref_.cast<ContextObject&>()), slot_(&slot) {
+    : SlotHolder(std::move(context), slot), context_(&context_ref_.cast<ContextObject&>()) {
   slot.set_user_data(reinterpret_cast<std::uintptr_t>(this));
-  context_->add_task(*this);
+  context_->tasks().add(*this);
 }
 
 TaskObject::~TaskObject() {
@@ -52,7 +52,7 @@ TaskObject::~TaskObject() {
     Quarantine::instance().remove(*this);
   }
   if (slot_ != nullptr) {
-    context_->remove_task(*this);
+    context_->tasks().remove(*this);
     slot_->free();
   }
 }
@@ -70,7 +70,7 @@ void TaskObject::dealloc(PyObject* self) {
 
 bool TaskObject::become_spare() noexcept {
   const std::size_t kind = this->kind();
-  if (kind == ContextObject::num_task_kinds || slot_ == nullptr || !context_ref_ || context_ref_.ref_count() == 1) {
+  if (kind == ContextTasks::num_kinds || slot_ == nullptr || !context_ref_ || context_ref_.ref_count() == 1) {
     return false;
   }
   clear();
@@ -81,16 +81,9 @@ bool TaskObject::become_spare() noexcept {
   completions_ = 0;
   status_ = Status::success;
   abandoned_ = false;
-  context_->keep_spare(*this, kind);
+  context_->tasks().keep_spare(*this, kind);
   context_ref_ = py::object();
   return true;
-}
-
-py::object TaskObject::become_used(py::object context) noexcept {
-  context_ref_ = std::move(context);
-  _Py_NewReference(self_.ptr());
-  PyObject_GC_Track(self_.ptr());
-  return py::reinterpret_steal<py::object>(self_);
 }
 
 void TaskObject::submit(SubmitFlags flags, bool checked) {
@@ -169,7 +162,7 @@ bool TaskObject::quarantine() {
     return false;
   }
   if (!std::exchange(quarantined_, true)) {
-    Quarantine::instance().add(*this, lent);
+    Quarantine::instance().add(*this, engine(), lent);
     context_->fault();
   }
   return true;
@@ -224,7 +217,7 @@ void TaskObject::complete(Status status) {
   call_back(status);
   // The context may be stopping, and a callback may have submitted the task again.
   if (!in_flight_ && context_->context().state() == ContextState::stopping) {
-    release_slot();
+    context_->tasks().release(*this);
   }
 }
 
@@ -254,16 +247,8 @@ void TaskObject::free() {
   if (in_flight_) {
     raise(Status::in_use, "free " + describe() + ": it is in flight; wait for its completion");
   }
-  release_slot();
+  context_->tasks().release(*this);
   engine().settle();
-}
-
-void TaskObject::release_slot() noexcept {
-  if (slot_ != nullptr && slot_->free() == Status::success) {
-    slot_ = nullptr;
-    context_->remove_task(*this);
-    forget_operands();
-  }
 }
 
 void TaskObject::require_submitted(std::string_view what) const {

@@ -20,12 +20,10 @@ namespace pydoca::bindings {
 /// user data word. While the engine has the task, it has a reference to this object too, so that memory stays even when
 /// Python drops every reference. The slot goes back when the object ends, at free(), or when the context stops. When an
 /// await was cancelled and no slot is left, another task may take the slot; the outcome stays readable.
-class TaskObject {
+class TaskObject : public SlotHolder {
  public:
   explicit TaskObject(py::object context, Task& slot);
   virtual ~TaskObject();
-  TaskObject(const TaskObject&) = delete;
-  TaskObject& operator=(const TaskObject&) = delete;
 
   /// The Python object of a new task.
   template <typename T>
@@ -65,16 +63,9 @@ class TaskObject {
   ContextObject& context() const noexcept { return *context_; }
   EngineObject& engine() const noexcept { return context_->engine(); }
   const py::object& context_ref() const noexcept { return context_ref_; }
-  py::object self() const { return py::reinterpret_borrow<py::object>(self_); }
-  bool in_flight() const noexcept { return static_cast<bool>(in_flight_); }
-  /// Whether it has completed at least once and is not in flight.
-  bool done() const noexcept { return completions_ != 0 && !in_flight_; }
-  bool is_freed() const noexcept { return slot_ == nullptr; }
-  std::uint64_t completions() const noexcept { return completions_; }
   bool was_submitted() const noexcept { return in_flight() || completions_ != 0; }
   Status status() const noexcept { return in_flight_ ? Status::in_progress : status_; }
   Task::State state() const noexcept { return slot_ != nullptr ? slot_->state() : Task::State::free; }
-  Task* slot() const noexcept { return slot_; }
 
   const py::object& user_data() const noexcept { return user_data_; }
   void set_user_data(py::object data) { user_data_ = std::move(data); }
@@ -88,8 +79,6 @@ class TaskObject {
   /// completion, and its context is faulted. Returns whether there was such memory.
   bool quarantine();
 
-  /// Gives the slot back, if the caller has the task.
-  void release_slot() noexcept;
   void require_submitted(std::string_view what) const;
 
   virtual int traverse(visitproc visit, void* arg) const;
@@ -104,29 +93,21 @@ class TaskObject {
   /// Records that a waiter has given up. A dropped outcome then needs no warning. Once the task has completed, the
   /// context may take its slot for another task. Holds until the next submission.
   virtual void abandon() { abandoned_ = true; }
-  bool is_abandoned() const noexcept { return abandoned_; }
 
  protected:
-  /// The index of the context's list of spares for this task; ContextObject::num_task_kinds: none.
-  virtual std::size_t kind() const noexcept { return ContextObject::num_task_kinds; }
+  /// The index of the context's list of spares for this task; ContextTasks::num_kinds: none.
+  virtual std::size_t kind() const noexcept { return ContextTasks::num_kinds; }
   /// Whether the slot has completed and may be given back before the outcome is read.
   virtual void completed(Status /*status*/) {}
   /// The lists of bufs that the operation is lent: those in the application's memory.
   virtual std::vector<const Buf*> lent_bufs() const { return {}; }
   /// Gives the slot its operands, before every submission. Throws when an operand is not valid.
   virtual void set_operands() {}
-  /// Drops the references that the operation does not need once there is no slot.
-  virtual void forget_operands() noexcept = 0;
   void require_idle(std::string_view what) const;
 
  private:
-  friend class ContextObject;
-
   /// Leaves this object, which has no references, to the context as a spare. False when it must end.
   bool become_spare() noexcept;
-  /// Takes the spare into use again.
-  py::object become_used(py::object context) noexcept;
-
   void require_slot(const std::string& verb) const;
   /// From now on the engine has the task.
   void take_off();
@@ -136,24 +117,15 @@ class TaskObject {
   void warn_if_unseen() const noexcept;
   void call_back(Status status);
 
-  py::object context_ref_;
   ContextObject* context_;
-  Task* slot_;
-  py::handle self_;       ///< the Python object of this, without a reference
-  py::object in_flight_;  ///< the engine's reference to that object, from submission to completion
   py::object user_data_ = py::none();
   py::object variables_;  ///< the contextvars of the submission, for callbacks
   std::vector<py::object> done_callbacks_;
   Waiters waiters_;
-  std::uint64_t completions_ = 0;
   Status status_ = Status::success;
   Status explained_ = Status::success;  ///< of the last failure
   std::string reason_;                  ///< the explanation of the last failure
-  bool abandoned_ = false;
-  TaskObject* next_spare_ = nullptr;
   bool quarantined_ = false;
-  TaskObject* previous_ = nullptr;  ///< the index in the context's list
-  TaskObject* next_ = nullptr;
 };
 
 }  // namespace pydoca::bindings

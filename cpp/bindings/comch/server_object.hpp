@@ -1,0 +1,66 @@
+#pragma once
+
+#include "comch/connection_object.hpp"
+#include "comch/endpoint_object.hpp"
+#include "task/waiting_line.hpp"
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+namespace pydoca::bindings {
+
+class ServerObject final : public EndpointObject {
+ public:
+  ServerObject(py::object engine, const py::object& device, py::object representor, std::string_view name,
+               EndpointOptions options);
+
+  const py::object& representor() const noexcept { return representor_; }
+  py::list connections() const;
+  /// An Awaitable of the next connection that is not accepted. iterating: the end of the server ends the iteration
+  /// instead of raising.
+  py::object accept(bool iterating);
+  void disconnect(comch::Connection& connection) override;
+
+  int traverse(visitproc visit, void* arg) const override;
+  void clear() override;
+
+ protected:
+  void state_entered(ContextState state) override;
+
+ private:
+  friend class AcceptedConnection;
+
+  static std::shared_ptr<comch::Server> create(const py::object& device, const py::object& representor,
+                                               std::string_view name);
+  static void connected(comch::Connection& connection, bool successful, std::uint64_t context_user_data);
+  static void disconnected(comch::Connection& connection, bool successful, std::uint64_t context_user_data);
+  void add(comch::Connection& connection, bool successful);
+  void remove(ConnectionObject& connection);
+  void forget_unaccepted(ConnectionObject& ended);
+  std::size_t available() const noexcept;
+
+  py::object representor_;
+  std::vector<py::object> connections_;  ///< the connections whose end was not reported
+  std::deque<py::object> unaccepted_;    ///< in the order in which they connected
+  WaitingLine acceptors_;
+};
+
+/// The next connection of a server that is not accepted.
+class AcceptedConnection final : public QueuedEvent {
+ public:
+  AcceptedConnection(ServerObject& server, bool iterating);
+  std::string_view what() const override { return "accept"; }
+
+ protected:
+  std::size_t available() override { return server_.available(); }
+  py::object serve(std::size_t place) override;
+
+ private:
+  ServerObject& server_;
+  bool iterating_;
+};
+
+}  // namespace pydoca::bindings

@@ -1,0 +1,80 @@
+#include "task/context_tasks.hpp"
+
+#include <utility>
+
+namespace pydoca::bindings {
+
+py::object SlotHolder::become_used(py::object context) noexcept {
+  context_ref_ = std::move(context);
+  _Py_NewReference(self_.ptr());
+  PyObject_GC_Track(self_.ptr());
+  return py::reinterpret_steal<py::object>(self_);
+}
+
+void ContextTasks::add(SlotHolder& task) noexcept {
+  task.next_ = first_;
+  if (first_ != nullptr) first_->previous_ = &task;
+  first_ = &task;
+}
+
+void ContextTasks::remove(SlotHolder& task) noexcept {
+  (task.previous_ != nullptr ? task.previous_->next_ : first_) = task.next_;
+  if (task.next_ != nullptr) task.next_->previous_ = task.previous_;
+  task.previous_ = task.next_ = nullptr;
+}
+
+void ContextTasks::release(SlotHolder& task) noexcept {
+  if (task.slot_ != nullptr && task.slot_->free() == Status::success) {
+    task.slot_ = nullptr;
+    remove(task);
+    task.forget_operands();
+  }
+}
+
+void ContextTasks::release_idle() noexcept {
+  drop_spares();
+  for (SlotHolder* task = first_; task != nullptr;) {
+    SlotHolder* const next = task->next_;
+    // A task whose completion is being delivered gives its slot back after the delivery.
+    if (!task->in_flight()) release(*task);
+    task = next;
+  }
+}
+
+bool ContextTasks::reclaim_slot() noexcept {
+  for (SlotHolder* task = first_; task != nullptr; task = task->next_) {
+    if (task->is_abandoned() && task->done()) {
+      const py::object self = task->self();
+      release(*task);
+      return task->is_freed();
+    }
+  }
+  return false;
+}
+
+void ContextTasks::keep_spare(SlotHolder& task, std::size_t kind) noexcept {
+  task.next_spare_ = std::exchange(spares_[kind], &task);
+}
+
+py::object ContextTasks::take_spare(py::handle context, std::size_t kind) noexcept {
+  SlotHolder* const task = spares_[kind];
+  if (task == nullptr) {
+    return {};
+  }
+  spares_[kind] = std::exchange(task->next_spare_, nullptr);
+  return task->become_used(py::reinterpret_borrow<py::object>(context));
+}
+
+void ContextTasks::drop_spares() noexcept {
+  for (SlotHolder*& first : spares_) {
+    while (first != nullptr) {
+      SlotHolder& task = *first;
+      first = std::exchange(task.next_spare_, nullptr);
+      // Without a slot it is not a spare; it ends with this reference.
+      release(task);
+      const py::object last = task.become_used({});
+    }
+  }
+}
+
+}  // namespace pydoca::bindings

@@ -1,0 +1,81 @@
+#pragma once
+
+#include <pydoca/task.hpp>
+
+#include "convert/pybind.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace pydoca::bindings {
+
+/// The part of a Python task that its context uses: its slot, its Python object, and its places in the context's lists.
+class SlotHolder {
+ public:
+  SlotHolder(const SlotHolder&) = delete;
+  SlotHolder& operator=(const SlotHolder&) = delete;
+
+  py::object self() const { return py::reinterpret_borrow<py::object>(self_); }
+  bool in_flight() const noexcept { return static_cast<bool>(in_flight_); }
+  /// Whether it has completed at least once and is not in flight.
+  bool done() const noexcept { return completions_ != 0 && !in_flight_; }
+  bool is_freed() const noexcept { return slot_ == nullptr; }
+  const std::uint64_t& completions() const noexcept { return completions_; }
+  Task* slot() const noexcept { return slot_; }
+  bool is_abandoned() const noexcept { return abandoned_; }
+
+ protected:
+  SlotHolder(py::object context, Task& slot) noexcept : context_ref_(std::move(context)), slot_(&slot) {}
+  ~SlotHolder() = default;
+
+  /// Drops the references that the operation does not need once there is no slot.
+  virtual void forget_operands() noexcept = 0;
+
+  py::object context_ref_;
+  Task* slot_;
+  py::handle self_;       ///< the Python object of this, without a reference
+  py::object in_flight_;  ///< the engine's reference to that object, from submission to completion
+  std::uint64_t completions_ = 0;
+  bool abandoned_ = false;
+
+ private:
+  friend class ContextTasks;
+
+  /// Takes a spare into use again.
+  py::object become_used(py::object context) noexcept;
+
+  SlotHolder* next_spare_ = nullptr;
+  SlotHolder* previous_ = nullptr;
+  SlotHolder* next_ = nullptr;
+};
+
+/// The tasks of a context that have a slot, and its spares.
+class ContextTasks {
+ public:
+  /// The maximal number of kinds of tasks in one context.
+  static constexpr std::size_t num_kinds = 11;
+
+  void add(SlotHolder& task) noexcept;
+  void remove(SlotHolder& task) noexcept;
+  /// Gives the slot of the task back, if the caller has the task.
+  void release(SlotHolder& task) noexcept;
+  /// Gives the slots of all tasks back that are not in flight.
+  void release_idle() noexcept;
+  /// Gives the slot of a task back whose await was cancelled: asyncio may keep the Python object long after its last
+  /// use. Returns whether there was one.
+  bool reclaim_slot() noexcept;
+
+  /// An idle task whose Python object is not referenced stays with its slot for the next task: a new Python object
+  /// costs more than a short operation. take_spare() returns null when there is none. context is the Python object of
+  /// the tasks' context.
+  void keep_spare(SlotHolder& task, std::size_t kind) noexcept;
+  py::object take_spare(py::handle context, std::size_t kind) noexcept;
+  void drop_spares() noexcept;
+
+ private:
+  SlotHolder* first_ = nullptr;
+  std::array<SlotHolder*, num_kinds> spares_{};
+};
+
+}  // namespace pydoca::bindings
