@@ -2,7 +2,7 @@
 /// present_methods() reads from it the names that it checks and shows.
 #pragma once
 
-#include "convert/pybind.hpp"
+#include "convert/convert.hpp"
 
 #include <initializer_list>
 #include <string>
@@ -20,6 +20,13 @@ inline std::string signature(std::initializer_list<std::string_view> parts, std:
 /// The keyword's value; None when the caller did not give it.
 inline py::object keyword(const py::kwargs& keywords, const char* name) {
   return keywords.contains(name) ? py::object(keywords[name]) : py::none();
+}
+
+/// The same for a callback. Throws TypeError, with the keyword's name, unless it is None or callable.
+inline py::object callback(const py::kwargs& keywords, const char* name) {
+  py::object given = keyword(keywords, name);
+  require_callback(given, name);
+  return given;
 }
 
 }  // namespace pydoca::bindings

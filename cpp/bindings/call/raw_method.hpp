@@ -6,10 +6,13 @@
 #include "convert/pybind.hpp"
 #include "convert/view.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <span>
 #include <string>
+#include <string_view>
+#include <type_traits>
 
 namespace pydoca::bindings {
 
@@ -78,13 +81,112 @@ inline bool is_true(PyObject* value) {
   return truth != 0;
 }
 
+/// Text as an argument of a template.
+template <std::size_t length>
+struct Text {
+  std::array<char, length> chars{};
+
+  // NOLINTNEXTLINE(modernize-avoid-c-arrays): a literal
+  consteval Text(const char (&literal)[length]) { std::copy_n(literal, length, chars.begin()); }  // implicit
+  constexpr std::string_view view() const noexcept { return {chars.data(), length - 1}; }
+};
+
+/// The parameters in a signature: their places in its text, and how many the caller must or may give by position.
+struct Shape {
+  std::array<std::size_t, 8> places{};
+  std::size_t size = 0;
+  std::size_t num_required = 0;
+  std::size_t num_positional = 0;
+};
+
+consteval Shape shape_of(std::string_view signature) {
+  Shape shape;
+  bool positional = true;
+  for (std::size_t end = signature.find('/') + 1; signature[end] == ',';) {
+    const std::size_t place = end + 2;
+    end = std::min(signature.find(',', place), signature.find(')', place));
+    const std::string_view parameter = signature.substr(place, end - place);
+    if (parameter == "*") {
+      positional = false;
+    } else {
+      shape.places.at(shape.size++) = place;
+      shape.num_required += parameter.find('=') == std::string_view::npos ? 1 : 0;
+      shape.num_positional += positional ? 1 : 0;
+    }
+  }
+  return shape;
+}
+
+/// The parameters of a method by its signature, which Python shows: "wait($self, /, value, mask=0, *, timeout=None)".
+template <Text text>
+struct Signature {
+  static constexpr Shape shape = shape_of(text.view());
+  static constexpr std::size_t size = shape.size;
+  /// The text with a NUL behind every name.
+  static constexpr auto pieces = [] {
+    auto chars = text.chars;
+    for (char& one : chars) {
+      if (std::string_view("(,=)").find(one) != std::string_view::npos) one = '\0';
+    }
+    return chars;
+  }();
+  static constexpr auto names = [] {
+    std::array<const char*, size> found{};
+    for (std::size_t i = 0; i < size; ++i) found[i] = pieces.data() + shape.places[i];
+    return found;
+  }();
+  static constexpr Parameters parameters{pieces.data(), names, shape.num_required, shape.num_positional};
+};
+
+/// Returns the result of call(), a new reference. When call() throws, sets the Python error and returns null.
+template <class Call>
+PyObject* guarded(const Call& call) noexcept {
+  try {
+    if constexpr (std::is_void_v<decltype(call())>) {
+      call();
+      return Py_NewRef(Py_None);
+    } else {
+      return call();
+    }
+  } catch (...) {
+    set_python_error();
+    return nullptr;
+  }
+}
+
+/// A function of CPython's without further arguments.
+template <auto function>
+PyObject* call_without_arguments(PyObject* self, PyObject* /*unused*/) {
+  return guarded([&] { return function(self); });
+}
+
+/// A function of CPython's with the arguments of a signature.
+template <Text signature, auto function>
+PyObject* call_with_arguments(PyObject* self, PyObject* const* args, Py_ssize_t num_args, PyObject* keywords) {
+  using Given = Signature<signature>;
+  return guarded([&] { return function(self, arguments<Given::size>(Given::parameters, args, num_args, keywords)); });
+}
+
 using RawFunction = PyObject*(PyObject* self, PyObject* const* args, Py_ssize_t num_args, PyObject* keywords);
 
 /// An entry of a method table. doc begins with the signature that Python shows.
-inline PyMethodDef raw_method(const char* name, RawFunction* function, const char* doc) noexcept {
+inline PyMethodDef raw_entry(const char* name, RawFunction* function, const char* doc) noexcept {
   // The flags tell CPython the real type of the function.
   const auto untyped = reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
   return {name, untyped, METH_FASTCALL | METH_KEYWORDS, doc};
+}
+
+/// An entry of a method table, which calls function(self, values): an array with a value for each parameter of the
+/// signature, null for each argument that the caller did not give; function(self) without parameters. function returns
+/// a new reference, or nothing.
+template <Text signature, auto function>
+PyMethodDef raw_method(const char* doc) {
+  static const std::string text = std::string(signature.view()) + "\n--\n\n" + doc;
+  if constexpr (Signature<signature>::size == 0) {
+    return {Signature<signature>::parameters.method, &call_without_arguments<function>, METH_NOARGS, text.c_str()};
+  } else {
+    return raw_entry(Signature<signature>::parameters.method, &call_with_arguments<signature, function>, text.c_str());
+  }
 }
 
 /// A property with PyGetSetDef's getter and setter; a null setter makes it read-only.
@@ -97,17 +199,6 @@ void add_properties(py::handle type, std::span<PyGetSetDef> properties);
 
 /// Adds the methods to the class. They must live as long as the program.
 void add_methods(py::handle type, std::span<PyMethodDef> methods);
-
-/// Returns the result of call(), a new reference. When call() throws, sets the Python error and returns null.
-template <class Call>
-PyObject* guarded(const Call& call) noexcept {
-  try {
-    return call();
-  } catch (...) {
-    set_python_error();
-    return nullptr;
-  }
-}
 
 /// Runs call() for a setter: 0, or -1 with the Python error set.
 template <class Call>

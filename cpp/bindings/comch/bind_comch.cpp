@@ -6,7 +6,6 @@
 #include "comch/server_object.hpp"
 #include "convert/bindings.hpp"
 #include "convert/collectable.hpp"
-#include "convert/parse.hpp"
 #include "task/awaitable.hpp"
 
 #include <pybind11/stl.h>
@@ -15,20 +14,15 @@ namespace pydoca::bindings {
 
 namespace {
 
-std::optional<std::uint32_t> to_limit(const py::object& value, std::string_view what) {
-  if (value.is_none()) return std::nullopt;
-  return to_u32(value, what);
-}
-
 void bind_events(py::module_& module) {
   const py::classh<QueuedEvent, Awaitable> event(
       module, "QueuedEvent",
       "An awaitable object of a queue. Its waiters get the objects in the order in which they began to wait.",
       collectable<QueuedEvent>());
-  const py::classh<ReceivedMessage, QueuedEvent> received(module, "ReceivedMessage",
-                                                          "The next message of a connection, as bytes.");
-  const py::classh<AcceptedConnection, QueuedEvent> accepted(module, "AcceptedConnection",
-                                                             "The next connection of a server.");
+  const py::classh<NextOf<ConnectionObject>, QueuedEvent> received(module, "ReceivedMessage",
+                                                                   "The next message of a connection, as bytes.");
+  const py::classh<NextOf<ServerObject>, QueuedEvent> accepted(module, "AcceptedConnection",
+                                                               "The next connection of a server.");
 }
 
 void bind_send_task(py::module_& module) {
@@ -125,21 +119,6 @@ void bind_endpoint(py::module_& module) {
                              "The most sends in flight, on all connections together.");
 }
 
-constexpr std::uint32_t default_send_tasks = 64;
-constexpr std::string_view endpoint_keywords =
-    "max_msg_size=None, recv_queue_size=None, num_send_tasks=64, on_disconnect=None, on_message=None";
-
-EndpointOptions to_endpoint_options(const py::kwargs& given) {
-  const py::object num_send_tasks = keyword(given, "num_send_tasks");
-  return {ContextOptions::of(given),
-          keyword(given, "on_connect"),
-          keyword(given, "on_disconnect"),
-          keyword(given, "on_message"),
-          to_limit(keyword(given, "max_msg_size"), "max_msg_size"),
-          to_limit(keyword(given, "recv_queue_size"), "recv_queue_size"),
-          given.contains("num_send_tasks") ? to_u32(num_send_tasks, "num_send_tasks") : default_send_tasks};
-}
-
 void bind_server(py::module_& module) {
   py::classh<ServerObject, EndpointObject>(
       module, "Server",
@@ -149,12 +128,12 @@ void bind_server(py::module_& module) {
       "(connection, bytes, user_data); with on_message, recv() gets no messages. on_completion and on_error\n"
       "are for send tasks.")
       .def(py::init([](py::object pe, const py::object& dev, py::object rep, const std::string& name,
-                       const py::kwargs& options) {
-             return std::make_unique<ServerObject>(std::move(pe), dev, std::move(rep), name,
-                                                   to_endpoint_options(options));
+                       const py::kwargs& given) {
+             return std::make_unique<ServerObject>(std::move(pe), dev, std::move(rep), name, given);
            }),
            "pe"_a, "dev"_a, "rep"_a, "name"_a,
-           signature({"pe, dev, rep, name, *, on_connect=None", endpoint_keywords, ContextOptions::keywords}).c_str())
+           signature({"pe, dev, rep, name, *, on_connect=None", EndpointObject::keywords, ContextOptions::keywords})
+               .c_str())
       .def(
           "accept", [](ServerObject& self) { return self.accept(false); },
           "An awaitable, with wait(timeout), of the next connection that is not accepted yet. Waiters get\n"
@@ -175,11 +154,11 @@ void bind_client(py::module_& module) {
       "context stops by itself. on_disconnect gets (connection, True, user_data). on_message gets\n"
       "(connection, bytes, user_data); with on_message, recv() gets no messages. on_completion and on_error\n"
       "are for send tasks.")
-      .def(py::init([](py::object pe, const py::object& dev, const std::string& name, const py::kwargs& options) {
-             return std::make_unique<ClientObject>(std::move(pe), dev, name, to_endpoint_options(options));
+      .def(py::init([](py::object pe, const py::object& dev, const std::string& name, const py::kwargs& given) {
+             return std::make_unique<ClientObject>(std::move(pe), dev, name, given);
            }),
            "pe"_a, "dev"_a, "name"_a,
-           signature({"pe, dev, name, *", endpoint_keywords, ContextOptions::keywords}).c_str())
+           signature({"pe, dev, name, *", EndpointObject::keywords, ContextOptions::keywords}).c_str())
       .def_property_readonly("connection", &ClientObject::connection,
                              "The Connection to the server. Raises BadStateError unless running.")
       .def_static("is_supported", &comch::Client::is_supported, "info"_a, "Whether the device can be a client.");

@@ -1,7 +1,6 @@
 #include "comch/client_object.hpp"
 
 #include "comch/connection_object.hpp"
-#include "convert/collectable.hpp"
 #include "convert/convert.hpp"
 #include "memory/mmap_object.hpp"
 
@@ -15,8 +14,8 @@ std::shared_ptr<comch::Client> ClientObject::create(const py::object& device, st
   return client;
 }
 
-ClientObject::ClientObject(py::object engine, const py::object& device, std::string_view name, EndpointOptions options)
-    : EndpointObject(std::move(engine), device, create(device, name), std::move(options)) {}
+ClientObject::ClientObject(py::object engine, const py::object& device, std::string_view name, const py::kwargs& given)
+    : EndpointObject(std::move(engine), device, create(device, name), given) {}
 
 py::object ClientObject::connection() const {
   static_cast<void>(client().connection());
@@ -48,19 +47,14 @@ void ClientObject::state_entered(ContextState state) {
       connection.wake_receivers();
     } else {
       connection.end();
-      tell(endpoint_options().on_disconnect, connection_, true);
+      tell_disconnected(connection_, true);
     }
   }
 }
 
-int ClientObject::traverse(visitproc visit, void* arg) const {
-  const int stop = visit_ref(connection_, visit, arg);
-  return stop != 0 ? stop : EndpointObject::traverse(visit, arg);
-}
-
-void ClientObject::clear() {
-  const py::object connection = std::exchange(connection_, py::none());
-  EndpointObject::clear();
+void ClientObject::each_reference(References& references) {
+  references.drop(connection_);
+  EndpointObject::each_reference(references);
 }
 
 }  // namespace pydoca::bindings

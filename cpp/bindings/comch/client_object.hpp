@@ -9,7 +9,7 @@ namespace pydoca::bindings {
 
 class ClientObject final : public EndpointObject {
  public:
-  ClientObject(py::object engine, const py::object& device, std::string_view name, EndpointOptions options);
+  ClientObject(py::object engine, const py::object& device, std::string_view name, const py::kwargs& given);
 
   /// Throws bad_state unless running.
   py::object connection() const;
@@ -17,8 +17,7 @@ class ClientObject final : public EndpointObject {
   /// A connection is returned even if it has ended meanwhile: messages of it may wait.
   py::object entered() override;
 
-  int traverse(visitproc visit, void* arg) const override;
-  void clear() override;
+  void each_reference(References& references) override;
 
  protected:
   void state_entered(ContextState state) override;

@@ -1,9 +1,7 @@
 #include "comch/connection_object.hpp"
 
-#include "convert/collectable.hpp"
 #include "convert/convert.hpp"
 
-#include <array>
 #include <utility>
 
 namespace pydoca::bindings {
@@ -34,7 +32,7 @@ class BufferLook {
 };
 
 /// Throws error_already_set when memory is short, because the engine calls it.
-py::object to_bytes(std::span<const std::byte> message) {
+py::object new_bytes(std::span<const std::byte> message) {
   const auto* const text = reinterpret_cast<const char*>(message.data());
   PyObject* const bytes = PyBytes_FromStringAndSize(text, static_cast<Py_ssize_t>(message.size()));
   if (bytes == nullptr) throw py::error_already_set();
@@ -132,7 +130,7 @@ py::object ConnectionObject::receive(bool iterating) {
   if (endpoint_ != nullptr && !endpoint_->on_message().is_none()) {
     raise(Status::bad_state, "receive (" + description_ + "): messages go to on_message; make the context without it");
   }
-  return py::cast(std::make_unique<ReceivedMessage>(*this, iterating));
+  return NextOf<ConnectionObject>::make(self(), *this, iterating);
 }
 
 void ConnectionObject::close() {
@@ -158,21 +156,21 @@ void ConnectionObject::message_received(comch::Connection& connection, std::span
     if (endpoint.on_message().is_none()) {
       self->push(message);
     } else {
-      endpoint.engine().call(endpoint.on_message(), endpoint.self(), self->self(), to_bytes(message),
+      endpoint.engine().call(endpoint.on_message(), endpoint.self(), self->self(), new_bytes(message),
                              endpoint.user_data());
     }
   });
 }
 
 void ConnectionObject::push(std::span<const std::byte> message) {
-  inbox_.push_back(to_bytes(message));
+  inbox_.push_back(new_bytes(message));
   if (inbox_.size() >= capacity_) {
     connection_->pause();
   }
   wake_receivers();
 }
 
-py::object ConnectionObject::pop(std::size_t place) {
+py::object ConnectionObject::serve(std::size_t place) {
   py::object message = take_at(inbox_, place);
   // Resumes with a delay: otherwise a reader slower than its sender would pause and resume with every message.
   if (is_connected() && connection_->is_paused() && inbox_.size() <= capacity_ / 2) {
@@ -195,26 +193,10 @@ void ConnectionObject::end() {
   const py::object endpoint = std::exchange(endpoint_ref_, py::none());
 }
 
-int ConnectionObject::traverse(visitproc visit, void* arg) const {
-  return visit_refs(std::array{engine_ref_, endpoint_ref_, user_data_}, visit, arg);
-}
-
-void ConnectionObject::clear() { const py::object user_data = std::exchange(user_data_, py::none()); }
-
-ReceivedMessage::ReceivedMessage(ConnectionObject& connection, bool iterating)
-    : QueuedEvent(connection.self(), connection.engine(), connection.receivers_),
-      connection_(connection),
-      iterating_(iterating) {}
-
-py::object ReceivedMessage::serve(std::size_t place) {
-  if (place < connection_.inbox_.size()) {
-    return connection_.pop(place);
-  }
-  if (iterating_) {
-    PyErr_SetNone(PyExc_StopAsyncIteration);
-    throw py::error_already_set();
-  }
-  connection_.raise_ended("receive");
+void ConnectionObject::each_reference(References& references) {
+  references.keep(engine_ref_);
+  references.keep(endpoint_ref_);
+  references.drop(user_data_);
 }
 
 }  // namespace pydoca::bindings

@@ -51,6 +51,13 @@ class ConnectionObject {
   py::object receive(bool iterating);
   void close();
 
+  // For NextOf, the next message. All messages that arrived come before the end.
+  static constexpr std::string_view name_of_wait = "receive";
+  WaitingLine& line() noexcept { return receivers_; }
+  std::size_t available() const noexcept;
+  py::object serve(std::size_t place);
+  [[noreturn]] void raise_end() const { raise_ended("receive"); }
+
   /// The engine's callback for messages.
   static void message_received(comch::Connection& connection, std::span<const std::byte> message,
                                std::uint64_t context_user_data);
@@ -65,19 +72,14 @@ class ConnectionObject {
   /// The name for messages: "comch.server \"copy\"".
   const std::string& describe_endpoint() const noexcept { return description_; }
 
-  int traverse(visitproc visit, void* arg) const;
-  void clear();
+  void each_reference(References& references);
 
  private:
-  friend class ReceivedMessage;
-
   bool ended_here() const noexcept;
   bool lost_device() const noexcept;
   [[noreturn]] void raise_ended(std::string_view what) const;
   [[noreturn]] void refuse_send(Status status) const;
-  std::size_t available() const noexcept;
   void push(std::span<const std::byte> message);
-  py::object pop(std::size_t place);
 
   py::object engine_ref_;
   py::object endpoint_ref_;
@@ -91,21 +93,6 @@ class ConnectionObject {
   py::object user_data_ = py::none();
   bool closed_here_ = false;
   bool lost_device_ = false;
-};
-
-/// The next message of a connection. All messages that arrived come before the end.
-class ReceivedMessage final : public QueuedEvent {
- public:
-  ReceivedMessage(ConnectionObject& connection, bool iterating);
-  std::string_view what() const override { return "receive"; }
-
- protected:
-  std::size_t available() override { return connection_.available(); }
-  py::object serve(std::size_t place) override;
-
- private:
-  ConnectionObject& connection_;
-  bool iterating_;
 };
 
 }  // namespace pydoca::bindings

@@ -1,21 +1,24 @@
 #include "comch/endpoint_object.hpp"
 
-#include "convert/collectable.hpp"
-#include "convert/convert.hpp"
+#include "call/keywords.hpp"
+#include "convert/parse.hpp"
 #include "task/task_object.hpp"
 
 namespace pydoca::bindings {
 
 EndpointObject::EndpointObject(py::object engine, py::object device, const std::shared_ptr<comch::Endpoint>& endpoint,
-                               EndpointOptions options)
-    : ContextObject(std::move(engine), std::move(device), endpoint, options.context), options_(std::move(options)) {
-  options_.context = {py::none(), py::none(), py::none(), py::none()};  // the base class has them
-  require_callback(options_.on_connect, "on_connect");
-  require_callback(options_.on_disconnect, "on_disconnect");
-  require_callback(options_.on_message, "on_message");
-  endpoint->set_send_conf(TaskObject::on_complete, TaskObject::on_complete, options_.num_send_tasks);
-  if (options_.max_msg_size) endpoint->set_max_msg_size(*options_.max_msg_size);
-  if (options_.recv_queue_size) endpoint->set_recv_queue_size(*options_.recv_queue_size);
+                               const py::kwargs& given)
+    : ContextObject(std::move(engine), std::move(device), endpoint, ContextOptions::of(given)),
+      on_connect_(callback(given, "on_connect")),
+      on_disconnect_(callback(given, "on_disconnect")),
+      on_message_(callback(given, "on_message")) {
+  const auto set = [&](const char* name, auto&& use) {
+    if (const py::object value = keyword(given, name); !value.is_none()) use(to_u32(value, name));
+  };
+  if (given.contains("num_send_tasks")) num_send_tasks_ = to_u32(given["num_send_tasks"], "num_send_tasks");
+  endpoint->set_send_conf(TaskObject::on_complete, TaskObject::on_complete, num_send_tasks_);
+  set("max_msg_size", [&](std::uint32_t size) { endpoint->set_max_msg_size(size); });
+  set("recv_queue_size", [&](std::uint32_t size) { endpoint->set_recv_queue_size(size); });
 }
 
 EndpointObject& EndpointObject::of(std::uint64_t context_user_data) noexcept {
@@ -38,18 +41,11 @@ void EndpointObject::tell(const py::object& callback, const py::object& connecti
   }
 }
 
-int EndpointObject::traverse(visitproc visit, void* arg) const {
-  for (const py::object* callback : {&options_.on_connect, &options_.on_disconnect, &options_.on_message}) {
-    if (const int stop = visit_ref(*callback, visit, arg)) return stop;
-  }
-  return ContextObject::traverse(visit, arg);
-}
-
-void EndpointObject::clear() {
-  const py::object on_connect = std::exchange(options_.on_connect, py::none());
-  const py::object on_disconnect = std::exchange(options_.on_disconnect, py::none());
-  const py::object on_message = std::exchange(options_.on_message, py::none());
-  ContextObject::clear();
+void EndpointObject::each_reference(References& references) {
+  references.drop(on_connect_);
+  references.drop(on_disconnect_);
+  references.drop(on_message_);
+  ContextObject::each_reference(references);
 }
 
 }  // namespace pydoca::bindings

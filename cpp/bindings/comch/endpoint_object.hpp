@@ -7,50 +7,48 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
+#include <string_view>
 
 namespace pydoca::bindings {
-
-/// The constructor keywords of Server and Client.
-struct EndpointOptions {
-  ContextOptions context;
-  py::object on_connect;     ///< (connection, successful, context.user_data); servers only
-  py::object on_disconnect;  ///< the same parameters
-  py::object on_message;     ///< (connection, message as bytes, context.user_data); None: recv() gets the messages
-  std::optional<std::uint32_t> max_msg_size;
-  std::optional<std::uint32_t> recv_queue_size;
-  std::uint32_t num_send_tasks = 0;
-};
 
 /// The common base of Python's Server and Client.
 class EndpointObject : public ContextObject {
  public:
+  /// The constructor keywords of Server and Client, beside those of every context.
+  static constexpr std::string_view keywords =
+      "max_msg_size=None, recv_queue_size=None, num_send_tasks=64, on_disconnect=None, on_message=None";
   EndpointObject(py::object engine, py::object device, const std::shared_ptr<comch::Endpoint>& endpoint,
-                 EndpointOptions options);
+                 const py::kwargs& given);
 
   /// The object of an engine's context.
   static EndpointObject& of(std::uint64_t context_user_data) noexcept;
   comch::Endpoint& endpoint() const noexcept { return static_cast<comch::Endpoint&>(context()); }
-  std::uint32_t num_send_tasks() const noexcept { return options_.num_send_tasks; }
+  std::uint32_t num_send_tasks() const noexcept { return num_send_tasks_; }
   /// The callback that gets the messages, or None.
-  const py::object& on_message() const noexcept { return options_.on_message; }
+  const py::object& on_message() const noexcept { return on_message_; }
   /// Whether Python's stop() caused the change to idle.
   bool was_stopped() const noexcept;
   /// The name for messages: "comch.server \"copy\"".
   std::string describe() const;
   virtual void disconnect(comch::Connection& connection) = 0;
 
-  int traverse(visitproc visit, void* arg) const override;
-  void clear() override;
+  void each_reference(References& references) override;
 
  protected:
-  const EndpointOptions& endpoint_options() const noexcept { return options_; }
-  /// Calls on_connect or on_disconnect.
-  void tell(const py::object& callback, const py::object& connection, bool successful);
+  /// Call on_connect or on_disconnect.
+  void tell_connected(const py::object& connection, bool successful) { tell(on_connect_, connection, successful); }
+  void tell_disconnected(const py::object& connection, bool successful) {
+    tell(on_disconnect_, connection, successful);
+  }
 
  private:
-  EndpointOptions options_;
+  void tell(const py::object& callback, const py::object& connection, bool successful);
+
+  py::object on_connect_;     ///< (connection, successful, context.user_data); servers only
+  py::object on_disconnect_;  ///< the same parameters
+  py::object on_message_;     ///< (connection, message as bytes, context.user_data); None: recv() gets the messages
+  std::uint32_t num_send_tasks_ = 64;
 };
 
 }  // namespace pydoca::bindings

@@ -1,6 +1,5 @@
 #include "comch/send_task_object.hpp"
 
-#include "convert/collectable.hpp"
 #include "convert/convert.hpp"
 
 #include <utility>
@@ -52,9 +51,9 @@ std::string SendTaskObject::describe() const {
   return "send of " + std::to_string(size_) + " bytes (" + link().describe_endpoint() + ")";
 }
 
-int SendTaskObject::traverse(visitproc visit, void* arg) const {
-  const int stop = visit_ref(connection_, visit, arg);
-  return stop != 0 ? stop : TaskObject::traverse(visit, arg);
+void SendTaskObject::each_reference(References& references) {
+  references.keep(connection_);
+  TaskObject::each_reference(references);
 }
 
 }  // namespace pydoca::bindings

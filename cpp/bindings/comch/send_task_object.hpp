@@ -27,7 +27,7 @@ class SendTaskObject final : public TaskObject {
   std::string describe() const override;
   /// It fails only when the connection ends.
   bool may_be_dropped() const noexcept override { return true; }
-  int traverse(visitproc visit, void* arg) const override;
+  void each_reference(References& references) override;
 
  protected:
   void set_operands() override;

@@ -2,7 +2,6 @@
 
 #include <pydoca/log.hpp>
 
-#include "convert/collectable.hpp"
 #include "convert/convert.hpp"
 #include "device/device_object.hpp"
 #include "memory/mmap_object.hpp"
@@ -33,8 +32,8 @@ std::shared_ptr<comch::Server> ServerObject::create(const py::object& device, co
 }
 
 ServerObject::ServerObject(py::object engine, const py::object& device, py::object representor, std::string_view name,
-                           EndpointOptions options)
-    : EndpointObject(std::move(engine), device, create(device, representor, name), std::move(options)),
+                           const py::kwargs& given)
+    : EndpointObject(std::move(engine), device, create(device, representor, name), given),
       representor_(std::move(representor)) {}
 
 py::list ServerObject::connections() const {
@@ -49,7 +48,7 @@ py::object ServerObject::accept(bool iterating) {
   if (!iterating && context().state() != ContextState::running) {
     raise(Status::bad_state, "accept (" + describe() + "): the server is not running; start it first");
   }
-  return py::cast(std::make_unique<AcceptedConnection>(*this, iterating));
+  return NextOf<ServerObject>::make(self(), *this, iterating);
 }
 
 void ServerObject::disconnect(comch::Connection& connection) {
@@ -71,7 +70,7 @@ void ServerObject::add(comch::Connection& connection, bool successful) {
     unaccepted_.push_back(object);
     acceptors_.wake(engine(), available());
   }
-  tell(endpoint_options().on_connect, object, successful);
+  tell_connected(object, successful);
   if (!successful) {
     object.cast<ConnectionObject&>().end();
   }
@@ -86,7 +85,7 @@ void ServerObject::disconnected(comch::Connection& connection, bool successful, 
   self.guard([&] {
     const py::object object = link->self();
     self.remove(*link);
-    self.tell(self.endpoint_options().on_disconnect, object, successful);
+    self.tell_disconnected(object, successful);
   });
 }
 
@@ -126,31 +125,13 @@ void ServerObject::state_entered(ContextState state) {
   }
 }
 
-int ServerObject::traverse(visitproc visit, void* arg) const {
-  if (const int stop = visit_ref(representor_, visit, arg)) return stop;
-  if (const int stop = visit_refs(connections_, visit, arg)) return stop;
-  const int stop = visit_refs(unaccepted_, visit, arg);
-  return stop != 0 ? stop : EndpointObject::traverse(visit, arg);
+void ServerObject::each_reference(References& references) {
+  references.keep(representor_);
+  references.drop_all(connections_);
+  references.drop_all(unaccepted_);
+  EndpointObject::each_reference(references);
 }
 
-void ServerObject::clear() {
-  const std::vector<py::object> connections = std::exchange(connections_, {});
-  const std::deque<py::object> unaccepted = std::exchange(unaccepted_, {});
-  EndpointObject::clear();
-}
-
-AcceptedConnection::AcceptedConnection(ServerObject& server, bool iterating)
-    : QueuedEvent(server.self(), server.engine(), server.acceptors_), server_(server), iterating_(iterating) {}
-
-py::object AcceptedConnection::serve(std::size_t place) {
-  if (place < server_.unaccepted_.size()) {
-    return take_at(server_.unaccepted_, place);
-  }
-  if (iterating_) {
-    PyErr_SetNone(PyExc_StopAsyncIteration);
-    throw py::error_already_set();
-  }
-  raise(Status::shutdown, "accept (" + server_.describe() + "): the server has stopped");
-}
+void ServerObject::raise_end() const { raise(Status::shutdown, "accept (" + describe() + "): the server has stopped"); }
 
 }  // namespace pydoca::bindings

@@ -15,7 +15,7 @@ namespace pydoca::bindings {
 class ServerObject final : public EndpointObject {
  public:
   ServerObject(py::object engine, const py::object& device, py::object representor, std::string_view name,
-               EndpointOptions options);
+               const py::kwargs& given);
 
   const py::object& representor() const noexcept { return representor_; }
   py::list connections() const;
@@ -24,15 +24,19 @@ class ServerObject final : public EndpointObject {
   py::object accept(bool iterating);
   void disconnect(comch::Connection& connection) override;
 
-  int traverse(visitproc visit, void* arg) const override;
-  void clear() override;
+  // For NextOf, the next connection that is not accepted.
+  static constexpr std::string_view name_of_wait = "accept";
+  WaitingLine& line() noexcept { return acceptors_; }
+  std::size_t available() const noexcept;
+  py::object serve(std::size_t place) { return take_at(unaccepted_, place); }
+  [[noreturn]] void raise_end() const;
+
+  void each_reference(References& references) override;
 
  protected:
   void state_entered(ContextState state) override;
 
  private:
-  friend class AcceptedConnection;
-
   static std::shared_ptr<comch::Server> create(const py::object& device, const py::object& representor,
                                                std::string_view name);
   static void connected(comch::Connection& connection, bool successful, std::uint64_t context_user_data);
@@ -40,27 +44,11 @@ class ServerObject final : public EndpointObject {
   void add(comch::Connection& connection, bool successful);
   void remove(ConnectionObject& connection);
   void forget_unaccepted(ConnectionObject& ended);
-  std::size_t available() const noexcept;
 
   py::object representor_;
   std::vector<py::object> connections_;  ///< the connections whose end was not reported
   std::deque<py::object> unaccepted_;    ///< in the order in which they connected
   WaitingLine acceptors_;
-};
-
-/// The next connection of a server that is not accepted.
-class AcceptedConnection final : public QueuedEvent {
- public:
-  AcceptedConnection(ServerObject& server, bool iterating);
-  std::string_view what() const override { return "accept"; }
-
- protected:
-  std::size_t available() override { return server_.available(); }
-  py::object serve(std::size_t place) override;
-
- private:
-  ServerObject& server_;
-  bool iterating_;
 };
 
 }  // namespace pydoca::bindings

@@ -2,22 +2,48 @@
 
 #include "convert/pybind.hpp"
 
+#include <utility>
+#include <vector>
+
 namespace pydoca::bindings {
 
-/// Visits a reference for Python's cycle collector; for the traverse() that collectable() needs.
-inline int visit_ref(const py::object& object, visitproc visit, void* arg) {
-  return object ? visit(object.ptr(), arg) : 0;
-}
+/// What Python's cycle collector does with the references of an object: it visits all of them, or it drops those that
+/// the object can do without. Dropping one may run code that uses the object; therefore the objects end only with this.
+class References {
+ public:
+  References() = default;
+  References(visitproc visit, void* arg) noexcept : visit_(visit), arg_(arg) {}
 
-template <typename Range>
-int visit_refs(const Range& objects, visitproc visit, void* arg) {
-  for (const py::object& object : objects) {
-    if (const int stop = visit_ref(object, visit, arg)) {
-      return stop;
-    }
+  /// A reference that the object needs until its end.
+  void keep(const py::object& object) {
+    if (visit_ != nullptr && stop_ == 0 && object) stop_ = visit_(object.ptr(), arg_);
   }
-  return 0;
-}
+  /// A reference that becomes None.
+  void drop(py::object& object) {
+    keep(object);
+    if (visit_ == nullptr) dropped_.push_back(std::exchange(object, py::none()));
+  }
+  /// A reference that becomes null.
+  void reset(py::object& object) {
+    keep(object);
+    if (visit_ == nullptr) dropped_.push_back(std::exchange(object, {}));
+  }
+  /// A sequence that becomes empty.
+  template <typename Range>
+  void drop_all(Range& objects) {
+    for (py::object& object : objects) reset(object);
+    if (visit_ == nullptr) objects.clear();
+  }
+  bool are_dropped() const noexcept { return visit_ == nullptr; }
+  /// The result of the last visit; not 0 ends the visits.
+  int stop() const noexcept { return stop_; }
+
+ private:
+  visitproc visit_ = nullptr;
+  void* arg_ = nullptr;
+  int stop_ = 0;
+  std::vector<py::object> dropped_;
+};
 
 /// Whether self has its C++ object. It has none after __new__ alone, nor while pybind11 constructs it; the collector
 /// may visit it already then.
@@ -27,8 +53,8 @@ inline bool is_whole(PyObject* self) {
   return laid_out && py::detail::is_holder_constructed(self);
 }
 
-/// Shows the cycle collector the references of T's instances, and of instances of bound subclasses. T has
-/// traverse(visit, arg) and clear(); they are virtual when subclasses have more references.
+/// Shows the cycle collector the references of T's instances, and of instances of bound subclasses, by
+/// T::each_reference(References&), which is virtual when subclasses have more.
 template <typename T>
 py::custom_type_setup collectable() {
   return py::custom_type_setup([](PyHeapTypeObject* heap_type) {
@@ -36,10 +62,13 @@ py::custom_type_setup collectable() {
     type.tp_flags |= Py_TPFLAGS_HAVE_GC;
     type.tp_traverse = [](PyObject* self, visitproc visit, void* arg) {
       Py_VISIT(Py_TYPE(self));
-      return is_whole(self) ? py::cast<T&>(py::handle(self)).traverse(visit, arg) : 0;
+      References references(visit, arg);
+      if (is_whole(self)) py::cast<T&>(py::handle(self)).each_reference(references);
+      return references.stop();
     };
     type.tp_clear = [](PyObject* self) {
-      if (is_whole(self)) py::cast<T&>(py::handle(self)).clear();
+      References references;
+      if (is_whole(self)) py::cast<T&>(py::handle(self)).each_reference(references);
       return 0;
     };
   });

@@ -15,9 +15,7 @@ Status take_memcpy(Dma& dma, DmaMemcpyTask*& slot) { return dma.memcpy(nullptr, 
 using DmaObject = DataContextObject<Dma, DmaMemcpyTask, dma_memcpy, &Dma::set_memcpy_conf, &take_memcpy>;
 
 std::span<PyMethodDef> dma_methods() {
-  static std::array methods{raw_method(
-      "memcpy", &task_method<dma_memcpy, &DmaObject::make<DmaTaskObject>>,
-      "memcpy($self, /, src, dst, *, user_data=None, submit=True)\n--\n\n"
+  static std::array methods{task_method<dma_memcpy, &DmaObject::make<DmaTaskObject>>(
       "Allocates a task that copies src to dst, and submits it unless submit is false. Raises NoMemoryError\n"
       "when all num_tasks are allocated, BadStateError unless the context runs, InvalidValueError for bufs\n"
       "that cannot be copied, AgainError when the queue is full (doca_dma_task_memcpy).")};

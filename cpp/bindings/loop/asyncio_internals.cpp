@@ -1,6 +1,5 @@
 #include "loop/asyncio_internals.hpp"
 
-#include "convert/collectable.hpp"
 #include "convert/python.hpp"
 #include "loop/blocking_call.hpp"
 #include "loop/coroutine_stack.hpp"
@@ -146,9 +145,9 @@ bool StockLoop::sleep(int own_fd, Clock::time_point end) const {
   return others;
 }
 
-int StockLoop::traverse(visitproc visit, void* arg) const {
-  const int stop = visit_ref(loop_, visit, arg);
-  return stop != 0 ? stop : visit_ref(ready_, visit, arg);
+void StockLoop::each_reference(References& references) {
+  references.reset(loop_);
+  references.reset(ready_);
 }
 
 }  // namespace pydoca::bindings

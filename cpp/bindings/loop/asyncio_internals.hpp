@@ -2,7 +2,7 @@
 /// PYDOCA_ASYNCIO_INTERNALS=0 in the environment switches it off: awaits then use only what asyncio documents.
 #pragma once
 
-#include "convert/pybind.hpp"
+#include "convert/collectable.hpp"
 
 #include <chrono>
 #include <optional>
@@ -38,7 +38,7 @@ class StockLoop {
   /// is ready then. Throws the exceptions of signal handlers.
   bool sleep(int own_fd, Clock::time_point end) const;
 
-  int traverse(visitproc visit, void* arg) const;
+  void each_reference(References& references);
 
  private:
   StockLoop(py::object loop, int fd);

@@ -1,7 +1,5 @@
 #include "loop/bound_loop.hpp"
 
-#include "convert/collectable.hpp"
-
 #include <utility>
 
 namespace pydoca::bindings {
@@ -22,18 +20,17 @@ py::object BoundLoop::call_soon(const py::object& callback) const {
   return loop_ && !loop_.attr("is_closed")().cast<bool>() ? loop_.attr("call_soon")(callback) : py::object();
 }
 
-int BoundLoop::traverse(visitproc visit, void* arg) const {
-  for (const py::object* object : {&loop_, &mark_, &create_future_}) {
-    if (const int stop = visit_ref(*object, visit, arg)) return stop;
-  }
-  return stock_ ? stock_->traverse(visit, arg) : 0;
+void BoundLoop::leave() {
+  References dropped;
+  each_reference(dropped);
 }
 
-void BoundLoop::clear() noexcept {
-  const py::object loop = std::exchange(loop_, {});
-  const py::object mark = std::exchange(mark_, {});
-  const py::object method = std::exchange(create_future_, {});
-  const std::optional<StockLoop> stock = std::exchange(stock_, std::nullopt);
+void BoundLoop::each_reference(References& references) {
+  references.reset(loop_);
+  references.reset(mark_);
+  references.reset(create_future_);
+  if (stock_) stock_->each_reference(references);
+  if (references.are_dropped()) stock_.reset();
 }
 
 }  // namespace pydoca::bindings

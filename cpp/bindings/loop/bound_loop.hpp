@@ -14,7 +14,7 @@ class BoundLoop {
   bool is_running() const;
   /// loop runs in this thread.
   void enter(const py::object& loop);
-  void leave() noexcept { clear(); }
+  void leave();
 
   /// Schedules a call in the loop's next turn. Returns the handle of that call, or null without an open loop.
   py::object call_soon(const py::object& callback) const;
@@ -23,8 +23,7 @@ class BoundLoop {
   /// nullopt unless the loop is asyncio's own.
   const std::optional<StockLoop>& stock() const noexcept { return stock_; }
 
-  int traverse(visitproc visit, void* arg) const;
-  void clear() noexcept;
+  void each_reference(References& references);
 
  private:
   py::object loop_;

@@ -17,19 +17,14 @@ namespace {
 
 // A task's caller uses these for every buf, therefore they are raw methods.
 
-PyObject* set_data(PyObject* self, PyObject* const* args, Py_ssize_t num_args, PyObject* keywords) {
-  static constexpr std::array names{"data", "data_len"};
-  static constexpr Parameters parameters{"set_data", names, 2, 2};
-  return guarded([&] {
-    const auto [data, data_len] = arguments<2>(parameters, args, num_args, keywords);
-    Buf& buf = object_of<BufObject>(self).get();
-    const Status status = buf.set_data(to_u64(data, "data"), to_u64(data_len, "data_len"));
-    if (status != Status::success) {
-      const py::str what = py::str("set_data({}, {})").format(py::handle(data), py::handle(data_len));
-      check_buf(status, buf, what.cast<std::string>());
-    }
-    return Py_NewRef(Py_None);
-  });
+void set_data(PyObject* self, const std::array<PyObject*, 2>& given) {
+  const auto [data, data_len] = given;
+  Buf& buf = object_of<BufObject>(self).get();
+  const Status status = buf.set_data(to_u64(data, "data"), to_u64(data_len, "data_len"));
+  if (status != Status::success) {
+    const py::str what = py::str("set_data({}, {})").format(py::handle(data), py::handle(data_len));
+    check_buf(status, buf, what.cast<std::string>());
+  }
 }
 
 int set_data_len(PyObject* self, PyObject* value, void* /*unused*/) {
@@ -43,25 +38,17 @@ int set_data_len(PyObject* self, PyObject* value, void* /*unused*/) {
   });
 }
 
-PyObject* reset_data_len(PyObject* self, PyObject* /*unused*/) {
-  return guarded([&] {
-    Buf& buf = object_of<BufObject>(self).get();
-    check_buf(buf.reset_data_len(), buf, "reset_data_len");
-    return Py_NewRef(Py_None);
-  });
+void reset_data_len(PyObject* self) {
+  Buf& buf = object_of<BufObject>(self).get();
+  check_buf(buf.reset_data_len(), buf, "reset_data_len");
 }
 
 template <auto count>
-PyObject* change_refcount(PyObject* self, PyObject* /*unused*/) {
-  return guarded([&] { return PyLong_FromLong((object_of<BufObject>(self).*count)()); });
+PyObject* change_refcount(PyObject* self) {
+  return PyLong_FromLong((object_of<BufObject>(self).*count)());
 }
 
-PyObject* close(PyObject* self, PyObject* /*unused*/) {
-  return guarded([&] {
-    object_of<BufObject>(self).close();
-    return Py_NewRef(Py_None);
-  });
-}
+void close(PyObject* self) { object_of<BufObject>(self).close(); }
 
 template <auto member>
 PyObject* read_number(PyObject* self, void* /*unused*/) {
@@ -75,27 +62,20 @@ PyObject* read_flag(PyObject* self, void* /*unused*/) {
 
 std::span<PyMethodDef> buf_methods() {
   static std::array methods{
-      raw_method("set_data", &set_data,
-                 "set_data($self, /, data, data_len)\n--\n\n"
-                 "Moves the data section. Raises InvalidValueError unless it lies within the buf, InUseError while a\n"
-                 "task has it."),
-      PyMethodDef{"reset_data_len", &reset_data_len, METH_NOARGS,
-                  "reset_data_len($self, /)\n--\n\n"
-                  "Empties the data section and keeps its address. Call it before a destination is used again."},
-      PyMethodDef{"inc_refcount", &change_refcount<&BufObject::inc_refcount>, METH_NOARGS,
-                  "inc_refcount($self, /)\n--\n\n"
-                  "Adds a reference, and returns the count before. Raises NotPermittedError on an inner element,\n"
-                  "TooBigError at 65535."},
-      PyMethodDef{
-          "dec_refcount", &change_refcount<&BufObject::dec_refcount>, METH_NOARGS,
-          "dec_refcount($self, /)\n--\n\n"
+      raw_method<"set_data($self, /, data, data_len)", &set_data>(
+          "Moves the data section. Raises InvalidValueError unless it lies within the buf, InUseError while a\n"
+          "task has it."),
+      raw_method<"reset_data_len($self, /)", &reset_data_len>(
+          "Empties the data section and keeps its address. Call it before a destination is used again."),
+      raw_method<"inc_refcount($self, /)", &change_refcount<&BufObject::inc_refcount>>(
+          "Adds a reference, and returns the count before. Raises NotPermittedError on an inner element,\n"
+          "TooBigError at 65535."),
+      raw_method<"dec_refcount($self, /)", &change_refcount<&BufObject::dec_refcount>>(
           "Removes a reference, and returns the count before. At 0 every element of the list is released.\n"
           "Raises NotPermittedError on an inner element and, for the last reference, while a task has the buf;\n"
-          "BadStateError once released."},
-      PyMethodDef{
-          "close", &close, METH_NOARGS,
-          "close($self, /)\n--\n\n"
-          "Releases the buf with its list, whatever the count; idempotent. Raises the errors of dec_refcount()."},
+          "BadStateError once released."),
+      raw_method<"close($self, /)", &close>(
+          "Releases the buf with its list, whatever the count; idempotent. Raises the errors of dec_refcount()."),
   };
   return methods;
 }

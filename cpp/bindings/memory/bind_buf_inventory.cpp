@@ -75,52 +75,36 @@ std::pair<std::uint64_t, std::uint64_t> span_of(PyObject* mmap, PyObject* addr, 
   return {start, map.contains(start, 0) ? map.addr() + map.len() - start : 0};
 }
 
-PyObject* get_by_args(PyObject* self, PyObject* const* args, Py_ssize_t num_args, PyObject* keywords) {
-  static constexpr std::array names{"mmap", "addr", "len", "data", "data_len"};
-  static constexpr Parameters parameters{"get_by_args", names, 5, 5};
-  return guarded([&] {
-    const auto [mmap, addr, len, data, data_len] = arguments<5>(parameters, args, num_args, keywords);
-    return get(self, mmap,
-               {to_u64(addr, "addr"), to_u64(len, "len"), to_u64(data, "data"), to_u64(data_len, "data_len")});
-  });
+PyObject* get_by_args(PyObject* self, const std::array<PyObject*, 5>& given) {
+  const auto [mmap, addr, len, data, data_len] = given;
+  return get(self, mmap,
+             {to_u64(addr, "addr"), to_u64(len, "len"), to_u64(data, "data"), to_u64(data_len, "data_len")});
 }
 
-PyObject* get_by_addr(PyObject* self, PyObject* const* args, Py_ssize_t num_args, PyObject* keywords) {
-  static constexpr std::array names{"mmap", "addr", "len"};
-  static constexpr Parameters parameters{"get_by_addr", names, 1, 3};
-  return guarded([&] {
-    const auto [mmap, addr, len] = arguments<3>(parameters, args, num_args, keywords);
-    const auto [start, size] = span_of(mmap, addr, len);
-    return get(self, mmap, {start, size, start, 0});
-  });
+PyObject* get_by_addr(PyObject* self, const std::array<PyObject*, 3>& given) {
+  const auto [mmap, addr, len] = given;
+  const auto [start, size] = span_of(mmap, addr, len);
+  return get(self, mmap, {start, size, start, 0});
 }
 
-PyObject* get_by_data(PyObject* self, PyObject* const* args, Py_ssize_t num_args, PyObject* keywords) {
-  static constexpr std::array names{"mmap", "data", "data_len"};
-  static constexpr Parameters parameters{"get_by_data", names, 1, 3};
-  return guarded([&] {
-    const auto [mmap, data, data_len] = arguments<3>(parameters, args, num_args, keywords);
-    const auto [start, size] = span_of(mmap, data, data_len);
-    return get(self, mmap, {start, size, start, size});
-  });
+PyObject* get_by_data(PyObject* self, const std::array<PyObject*, 3>& given) {
+  const auto [mmap, data, data_len] = given;
+  const auto [start, size] = span_of(mmap, data, data_len);
+  return get(self, mmap, {start, size, start, size});
 }
 
 std::span<PyMethodDef> getters() {
   static std::array methods{
-      raw_method(
-          "get_by_args", &get_by_args,
-          "get_by_args($self, /, mmap, addr, len, data, data_len)\n--\n\n"
+      raw_method<"get_by_args($self, /, mmap, addr, len, data, data_len)", &get_by_args>(
           "A buf of len bytes at addr with the given data section. Addresses are ints; for an imported map, the\n"
           "exporter's addresses. Raises InvalidValueError for a range outside the map's, BadStateError unless\n"
           "inventory and map are started, NoMemoryError when no element is free."),
-      raw_method("get_by_addr", &get_by_addr,
-                 "get_by_addr($self, /, mmap, addr=None, len=None)\n--\n\n"
-                 "A buf with an empty data section: a destination. None means the map's start, and all bytes that\n"
-                 "follow. Raises the errors of get_by_args()."),
-      raw_method("get_by_data", &get_by_data,
-                 "get_by_data($self, /, mmap, data=None, data_len=None)\n--\n\n"
-                 "A buf whose data section is all of it: a source. None means the map's start, and all bytes that\n"
-                 "follow. Raises the errors of get_by_args()."),
+      raw_method<"get_by_addr($self, /, mmap, addr=None, len=None)", &get_by_addr>(
+          "A buf with an empty data section: a destination. None means the map's start, and all bytes that\n"
+          "follow. Raises the errors of get_by_args()."),
+      raw_method<"get_by_data($self, /, mmap, data=None, data_len=None)", &get_by_data>(
+          "A buf whose data section is all of it: a source. None means the map's start, and all bytes that\n"
+          "follow. Raises the errors of get_by_args()."),
   };
   return methods;
 }

@@ -2,7 +2,6 @@
 
 #include <pydoca/status.hpp>
 
-#include "convert/collectable.hpp"
 #include "convert/convert.hpp"
 #include "convert/parse.hpp"
 #include "convert/python.hpp"
@@ -204,17 +203,10 @@ Bytes MmapObject::bytes() const {
   return {.data = held_->data(), .size = held_->size(), .readonly = held_->readonly(), .owner = held_};
 }
 
-int MmapObject::traverse(visitproc visit, void* arg) const {
-  for (const py::object* object : {&memory_, &user_data_, &free_callback_}) {
-    if (const int stop = visit_ref(*object, visit, arg)) return stop;
-  }
-  return 0;
-}
-
-void MmapObject::clear() {
-  memory_ = py::none();
-  user_data_ = py::none();
-  free_callback_ = py::none();
+void MmapObject::each_reference(References& references) {
+  references.drop(memory_);
+  references.drop(user_data_);
+  references.drop(free_callback_);
 }
 
 }  // namespace pydoca::bindings

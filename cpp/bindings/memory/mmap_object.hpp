@@ -3,7 +3,7 @@
 
 #include <pydoca/mmap.hpp>
 
-#include "convert/pybind.hpp"
+#include "convert/collectable.hpp"
 #include "convert/view.hpp"
 #include "device/device_object.hpp"
 
@@ -65,8 +65,7 @@ class MmapObject {
 
   /// Closes a map that the cycle collector has found, while all objects that the callback needs still exist.
   void finalize() noexcept;
-  int traverse(visitproc visit, void* arg) const;
-  void clear();
+  void each_reference(References& references);
 
  private:
   void require_writable(Access access) const;

@@ -94,8 +94,8 @@ void bind_waits(py::module_& module) {
                              "The connection, also before it is established.");
   const py::classh<EndedConnection, Awaitable> ended(module, "EndedConnection",
                                                      "The awaitable of the end of a connection.");
-  py::classh<RequestedConnection, QueuedEvent>(module, "RequestedConnection",
-                                               "The awaitable of the next connection request.");
+  py::classh<NextOf<RdmaListenerObject>, QueuedEvent>(module, "RequestedConnection",
+                                                      "The awaitable of the next connection request.");
 }
 
 template <typename Class>
@@ -202,19 +202,10 @@ void bind_listener(py::module_& module) {
       });
 }
 
-constexpr std::string_view rdma_keywords = "on_request=None, on_established=None, on_failure=None, on_disconnect=None";
 constexpr std::string_view setting_keywords =
     "send_queue_size=None, recv_queue_size=None, max_send_buf_list_len=None, receive_dst_buf_list_len=None, "
     "transport_type=None, mtu=None, permissions=None, grh_enabled=None, gid_index=None, sl=None, "
     "connection_request_timeout=None, max_num_connections=None, rnr_retry_count=None";
-
-std::unique_ptr<RdmaObject> new_rdma(py::object pe, const py::object& dev, const py::object& num_tasks,
-                                     const py::kwargs& given) {
-  return std::make_unique<RdmaObject>(std::move(pe), dev, num_tasks, given,
-                                      RdmaCallbacks{keyword(given, "on_request"), keyword(given, "on_established"),
-                                                    keyword(given, "on_failure"), keyword(given, "on_disconnect")},
-                                      ContextOptions::of(given));
-}
 
 py::object connect(RdmaObject& self, const py::object& peer, const py::object& port, const py::object& address_type,
                    const py::object& private_data, py::object user_data) {
@@ -339,8 +330,10 @@ void bind_rdma(py::module_& module) {
       "gid_index, sl, connection_request_timeout (ms), rnr_retry_count. on_request gets (connection,\n"
       "user_data). on_established, on_failure and on_disconnect get (connection, connection.user_data,\n"
       "user_data).");
-  type.def(py::init(&new_rdma), "pe"_a, "dev"_a, py::kw_only(), "num_tasks"_a = 32,
-           signature({"pe, dev, *, num_tasks=32", setting_keywords, rdma_keywords, ContextOptions::keywords}).c_str());
+  type.def(py::init<py::object, const py::object&, const py::object&, const py::kwargs&>(), "pe"_a, "dev"_a,
+           py::kw_only(), "num_tasks"_a = 32,
+           signature({"pe, dev, *, num_tasks=32", setting_keywords, RdmaObject::keywords, ContextOptions::keywords})
+               .c_str());
   add_methods(type, receive_methods());
   bind_connections(type);
   bind_settings(type);

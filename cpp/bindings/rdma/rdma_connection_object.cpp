@@ -1,12 +1,10 @@
 #include "rdma/rdma_connection_object.hpp"
 
-#include "convert/collectable.hpp"
 #include "convert/convert.hpp"
 #include "convert/python.hpp"
 #include "convert/view.hpp"
 #include "loop/blocking_call.hpp"
 
-#include <array>
 #include <utility>
 
 namespace pydoca::bindings {
@@ -127,14 +125,11 @@ void RdmaConnectionObject::raise_failure() const {
   }
 }
 
-int RdmaConnectionObject::traverse(visitproc visit, void* arg) const {
-  const int stop = visit_refs(std::array{engine_ref_, rdma_ref_, user_data_}, visit, arg);
-  return stop != 0 ? stop : waiters_.traverse(visit, arg);
-}
-
-void RdmaConnectionObject::clear() {
-  const py::object user_data = std::exchange(user_data_, py::none());
-  waiters_.clear();
+void RdmaConnectionObject::each_reference(References& references) {
+  references.keep(engine_ref_);
+  references.keep(rdma_ref_);
+  references.drop(user_data_);
+  waiters_.each_reference(references);
 }
 
 EstablishedConnection::EstablishedConnection(py::object connection, bool given_up_with_it)

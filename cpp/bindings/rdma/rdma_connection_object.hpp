@@ -57,8 +57,7 @@ class RdmaConnectionObject {
   void set_user_data(py::object data) { user_data_ = std::move(data); }
   std::string describe() const;
 
-  int traverse(visitproc visit, void* arg) const;
-  void clear();
+  void each_reference(References& references);
 
  private:
   void require_thread(std::string_view what) const;

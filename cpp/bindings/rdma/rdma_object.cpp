@@ -1,12 +1,11 @@
 #include "rdma/rdma_object.hpp"
 
-#include "convert/collectable.hpp"
+#include "call/keywords.hpp"
 #include "convert/convert.hpp"
 #include "memory/mmap_object.hpp"
 #include "rdma/rdma_settings.hpp"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 namespace pydoca::bindings {
@@ -53,23 +52,19 @@ Status take_slot(Rdma& rdma, RdmaTaskKind kind, RdmaConnection& connection, Rdma
 }  // namespace
 
 std::shared_ptr<Rdma> RdmaObject::create(const py::object& device, const py::object& num_tasks,
-                                         const py::kwargs& settings) {
+                                         const py::kwargs& given) {
   std::shared_ptr<Rdma> rdma = Rdma::create(to_device(device).get());
   configure_tasks(*rdma, num_tasks);
-  apply_settings(*rdma, settings);
+  apply_settings(*rdma, given);
   rdma->set_connection_state_callbacks(requested, established, failed, disconnected);
   return rdma;
 }
 
 RdmaObject::RdmaObject(py::object engine, const py::object& device, const py::object& num_tasks,
-                       const py::kwargs& settings, RdmaCallbacks callbacks, ContextOptions options)
-    : ContextObject(std::move(engine), device, create(device, num_tasks, settings), std::move(options)),
-      callbacks_(std::move(callbacks)) {
-  require_callback(callbacks_.on_request, "on_request");
-  require_callback(callbacks_.on_established, "on_established");
-  require_callback(callbacks_.on_failure, "on_failure");
-  require_callback(callbacks_.on_disconnect, "on_disconnect");
-}
+                       const py::kwargs& given)
+    : ContextObject(std::move(engine), device, create(device, num_tasks, given), ContextOptions::of(given)),
+      callbacks_{callback(given, "on_request"), callback(given, "on_established"), callback(given, "on_failure"),
+                 callback(given, "on_disconnect")} {}
 
 RdmaObject& RdmaObject::of(std::uint64_t context_user_data) noexcept {
   return static_cast<RdmaObject&>(*reinterpret_cast<ContextObject*>(static_cast<std::uintptr_t>(context_user_data)));
@@ -227,20 +222,14 @@ RdmaTask& RdmaObject::new_slot(RdmaTaskKind kind, const py::object& connection) 
   return *slot;
 }
 
-int RdmaObject::traverse(visitproc visit, void* arg) const {
-  const std::array refs{callbacks_.on_request, callbacks_.on_established, callbacks_.on_failure,
-                        callbacks_.on_disconnect};
-  if (const int stop = visit_refs(refs, visit, arg)) return stop;
-  if (const int stop = visit_refs(connections_, visit, arg)) return stop;
-  const int stop = visit_refs(requests_, visit, arg);
-  return stop != 0 ? stop : ContextObject::traverse(visit, arg);
-}
-
-void RdmaObject::clear() {
-  const RdmaCallbacks callbacks = std::exchange(callbacks_, {py::none(), py::none(), py::none(), py::none()});
-  const std::vector<py::object> connections = std::exchange(connections_, {});
-  const std::deque<py::object> requests = std::exchange(requests_, {});
-  ContextObject::clear();
+void RdmaObject::each_reference(References& references) {
+  for (py::object* const callback :
+       {&callbacks_.on_request, &callbacks_.on_established, &callbacks_.on_failure, &callbacks_.on_disconnect}) {
+    references.drop(*callback);
+  }
+  references.drop_all(connections_);
+  references.drop_all(requests_);
+  ContextObject::each_reference(references);
 }
 
 RdmaListenerObject::RdmaListenerObject(py::object rdma, std::uint16_t port)
@@ -267,7 +256,7 @@ py::object RdmaListenerObject::request(bool iterating) {
   if (!rdma_->callbacks_.on_request.is_none()) {
     raise(Status::bad_state, "listen: requests go to on_request; make the context without it");
   }
-  return py::cast(std::make_unique<RequestedConnection>(py::cast(this), *rdma_, iterating));
+  return NextOf<RdmaListenerObject>::make(py::cast(this), *this, iterating);
 }
 
 void RdmaListenerObject::close() {
@@ -285,28 +274,13 @@ void RdmaListenerObject::enter() const {
   }
 }
 
-int RdmaListenerObject::traverse(visitproc visit, void* arg) const { return visit_ref(rdma_ref_, visit, arg); }
-
-RequestedConnection::RequestedConnection(const py::object& listener, RdmaObject& rdma, bool iterating)
-    : QueuedEvent(listener, rdma.engine(), rdma.takers_),
-      listener_(listener.cast<RdmaListenerObject&>()),
-      rdma_(rdma),
-      iterating_(iterating) {}
-
-std::size_t RequestedConnection::available() {
-  rdma_.forget_withdrawn();
-  return listener_.is_closed() ? WaitingLine::unlimited : rdma_.requests_.size();
+std::size_t RdmaListenerObject::available() {
+  rdma_->forget_withdrawn();
+  return is_closed() ? WaitingLine::unlimited : rdma_->requests_.size();
 }
 
-py::object RequestedConnection::serve(std::size_t place) {
-  if (place < rdma_.requests_.size() && !listener_.is_closed()) {
-    return take_at(rdma_.requests_, place);
-  }
-  if (iterating_) {
-    PyErr_SetNone(PyExc_StopAsyncIteration);
-    throw py::error_already_set();
-  }
-  raise(Status::shutdown, "listen: port " + std::to_string(listener_.port()) + " was closed");
+void RdmaListenerObject::raise_end() const {
+  raise(Status::shutdown, "listen: port " + std::to_string(port_) + " was closed");
 }
 
 }  // namespace pydoca::bindings

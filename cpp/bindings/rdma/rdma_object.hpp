@@ -28,10 +28,12 @@ struct RdmaCallbacks {
 /// Python's Rdma.
 class RdmaObject final : public ContextObject {
  public:
-  /// num_tasks: an int for each kind that the device has, or a dict by name. settings: by DOCA's names; None means the
-  /// default.
-  RdmaObject(py::object engine, const py::object& device, const py::object& num_tasks, const py::kwargs& settings,
-             RdmaCallbacks callbacks, ContextOptions options);
+  /// The constructor keywords, beside those of every context.
+  static constexpr std::string_view keywords =
+      "on_request=None, on_established=None, on_failure=None, on_disconnect=None";
+  /// num_tasks: an int for each kind that the device has, or a dict by name. given: callbacks, and settings by DOCA's
+  /// names; None means the default.
+  RdmaObject(py::object engine, const py::object& device, const py::object& num_tasks, const py::kwargs& given);
 
   Rdma& rdma() const noexcept { return static_cast<Rdma&>(context()); }
   /// The connections whose end was not reported.
@@ -48,18 +50,15 @@ class RdmaObject final : public ContextObject {
   /// A slot for a task of that kind, without operands. Throws the reason when there is none.
   RdmaTask& new_slot(RdmaTaskKind kind, const py::object& connection);
 
-  int traverse(visitproc visit, void* arg) const override;
-  void clear() override;
+  void each_reference(References& references) override;
 
  protected:
   void state_entered(ContextState state) override;
 
  private:
   friend class RdmaListenerObject;
-  friend class RequestedConnection;
 
-  static std::shared_ptr<Rdma> create(const py::object& device, const py::object& num_tasks,
-                                      const py::kwargs& settings);
+  static std::shared_ptr<Rdma> create(const py::object& device, const py::object& num_tasks, const py::kwargs& given);
   static RdmaObject& of(std::uint64_t context_user_data) noexcept;
   static void requested(RdmaConnection& connection, std::uint64_t context_user_data);
   static void established(RdmaConnection& connection, std::uint64_t connection_user_data,
@@ -104,8 +103,15 @@ class RdmaListenerObject {
   void close();
   void enter() const;
 
-  int traverse(visitproc visit, void* arg) const;
-  void clear() {}
+  // For NextOf, the next connection request.
+  static constexpr std::string_view name_of_wait = "listen";
+  EngineObject& engine() const noexcept { return rdma_->engine(); }
+  WaitingLine& line() noexcept { return rdma_->takers_; }
+  std::size_t available();
+  py::object serve(std::size_t place) { return is_closed() ? py::object() : take_at(rdma_->requests_, place); }
+  [[noreturn]] void raise_end() const;
+
+  void each_reference(References& references) { references.keep(rdma_ref_); }
 
  private:
   py::object rdma_ref_;
@@ -113,22 +119,6 @@ class RdmaListenerObject {
   std::uint16_t port_;
   std::uint64_t run_;  ///< the context's number of stops, when the listener began
   bool closed_ = false;
-};
-
-/// The next connection request.
-class RequestedConnection final : public QueuedEvent {
- public:
-  RequestedConnection(const py::object& listener, RdmaObject& rdma, bool iterating);
-  std::string_view what() const override { return "listen"; }
-
- protected:
-  std::size_t available() override;
-  py::object serve(std::size_t place) override;
-
- private:
-  RdmaListenerObject& listener_;
-  RdmaObject& rdma_;
-  bool iterating_;
 };
 
 }  // namespace pydoca::bindings

@@ -26,9 +26,7 @@ Status take_hash(Sha& sha, ShaHashTask*& slot) { return sha.hash(nullptr, nullpt
 using ShaObject = DataContextObject<Sha, ShaHashTask, sha_hash, &Sha::set_hash_conf, &take_hash>;
 
 std::span<PyMethodDef> sha_methods() {
-  static std::array methods{raw_method(
-      "hash", &task_method<sha_hash, &ShaObject::make<ShaTaskObject>>,
-      "hash($self, /, src, dst, algorithm='sha256', *, user_data=None, submit=True)\n--\n\n"
+  static std::array methods{task_method<sha_hash, &ShaObject::make<ShaTaskObject>>(
       "Allocates a task that appends the digest of src to dst, and submits it unless submit is false. Raises\n"
       "NoMemoryError when all num_tasks are allocated, BadStateError unless the context runs, InvalidValueError\n"
       "for bufs or an algorithm that the device refuses, AgainError when the queue is full (doca_sha_task_hash).")};

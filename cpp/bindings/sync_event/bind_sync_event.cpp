@@ -36,86 +36,61 @@ std::chrono::nanoseconds to_timeout(PyObject* value, const char* method) {
 
 PyObject* new_int(std::uint64_t value) { return PyLong_FromUnsignedLongLong(value); }
 
-constexpr std::array value_names{"value"};
-constexpr std::array wait_for_names{"value", "mask", "timeout"};
+PyObject* get_value(PyObject* self) { return new_int(object_of<SyncEventObject>(self).get()); }
 
-PyObject* get_value(PyObject* self, PyObject* /*unused*/) {
-  return guarded([&] { return new_int(object_of<SyncEventObject>(self).get()); });
+void update_set(PyObject* self, const std::array<PyObject*, 1>& value) {
+  object_of<SyncEventObject>(self).update_set(to_u64(value[0], "value"));
 }
 
-PyObject* update_set(PyObject* self, PyObject* const* args, Py_ssize_t num_args, PyObject* keywords) {
-  static constexpr Parameters parameters{"update_set", value_names, 1, 1};
-  return guarded([&] {
-    const auto [value] = arguments<1>(parameters, args, num_args, keywords);
-    object_of<SyncEventObject>(self).update_set(to_u64(value, "value"));
-    return Py_NewRef(Py_None);
-  });
+PyObject* update_add(PyObject* self, const std::array<PyObject*, 1>& value) {
+  return new_int(object_of<SyncEventObject>(self).update_add(to_u64(value[0], "value")));
 }
 
-PyObject* update_add(PyObject* self, PyObject* const* args, Py_ssize_t num_args, PyObject* keywords) {
-  static constexpr Parameters parameters{"update_add", value_names, 1, 1};
-  return guarded([&] {
-    const auto [value] = arguments<1>(parameters, args, num_args, keywords);
-    return new_int(object_of<SyncEventObject>(self).update_add(to_u64(value, "value")));
-  });
+template <auto function, WaitMode mode, Text signature>
+void wait_for(PyObject* self, const std::array<PyObject*, 3>& given) {
+  const char* const name = Signature<signature>::parameters.method;
+  const auto [value, mask, timeout] = given;
+  object_of<SyncEventObject>(self).wait({function, name, mode}, to_u64(value, "value"),
+                                        mask == nullptr ? all_bits : to_u64(mask, "mask"), to_timeout(timeout, name));
 }
 
-constexpr std::array conditions{
-    WaitFor{&SyncEvent::wait_gt, "wait_gt", WaitMode::busy},
-    WaitFor{&SyncEvent::wait_eq, "wait_eq", WaitMode::busy},
-    WaitFor{&SyncEvent::wait_neq, "wait_neq", WaitMode::busy},
-    WaitFor{&SyncEvent::wait_gt, "wait_gt_yield", WaitMode::yield},
-    WaitFor{&SyncEvent::wait_eq, "wait_eq_yield", WaitMode::yield},
-    WaitFor{&SyncEvent::wait_neq, "wait_neq_yield", WaitMode::yield},
-};
-
-template <std::size_t index>
-PyObject* wait_for(PyObject* self, PyObject* const* args, Py_ssize_t num_args, PyObject* keywords) {
-  static constexpr Parameters parameters{conditions[index].name, wait_for_names, 1, 2};
-  return guarded([&] {
-    const auto [value, mask, timeout] = arguments<3>(parameters, args, num_args, keywords);
-    object_of<SyncEventObject>(self).wait(conditions[index], to_u64(value, "value"),
-                                          mask == nullptr ? all_bits : to_u64(mask, "mask"),
-                                          to_timeout(timeout, parameters.method));
-    return Py_NewRef(Py_None);
-  });
-}
-
-template <std::size_t index>
+template <Text signature, auto function, WaitMode mode>
 PyMethodDef wait_method(const char* doc) {
-  return raw_method(conditions[index].name, &wait_for<index>, doc);
+  return raw_method<signature, &wait_for<function, mode, signature>>(doc);
 }
 
 std::span<PyMethodDef> event_operations() {
   static std::array methods{
-      PyMethodDef{
-          "get", &get_value, METH_NOARGS,
-          "get($self, /)\n--\n\n"
+      raw_method<"get($self, /)", &get_value>(
           "Returns the value. Raises BadStateError unless started by start(), or when its owner has stopped it;\n"
-          "ConnectionResetError when its owner is gone (doca_sync_event_get)."},
-      raw_method("update_set", &update_set,
-                 "update_set($self, /, value)\n--\n\n"
-                 "Stores value, 0..2**64-1 (InvalidValueError). Raises the errors of get()\n"
-                 "(doca_sync_event_update_set)."),
-      raw_method("update_add", &update_add,
-                 "update_add($self, /, value)\n--\n\n"
-                 "Adds value atomically, modulo 2**64, and returns the value before. Raises the errors of get()\n"
-                 "(doca_sync_event_update_add)."),
-      wait_method<0>("wait_gt($self, /, value, mask=18446744073709551615, *, timeout=None)\n--\n\n"
-                     "Waits until (the event's value & mask) > value. It spins: use it for short waits. timeout in\n"
-                     "seconds, None for no limit (TimeOutError). Ctrl-C ends it. Raises the errors of get(), and\n"
-                     "ConnectionResetError when a process that has imported the event is gone, once for each process\n"
-                     "(doca_sync_event_wait_gt)."),
-      wait_method<1>("wait_eq($self, /, value, mask=18446744073709551615, *, timeout=None)\n--\n\n"
-                     "Waits as wait_gt() does, until (the event's value & mask) == value (doca_sync_event_wait_eq)."),
-      wait_method<2>("wait_neq($self, /, value, mask=18446744073709551615, *, timeout=None)\n--\n\n"
-                     "Waits as wait_gt() does, until (the event's value & mask) != value (doca_sync_event_wait_neq)."),
-      wait_method<3>("wait_gt_yield($self, /, value, mask=18446744073709551615, *, timeout=None)\n--\n\n"
-                     "Waits as wait_gt() does, but yields its core between checks (doca_sync_event_wait_gt_yield)."),
-      wait_method<4>("wait_eq_yield($self, /, value, mask=18446744073709551615, *, timeout=None)\n--\n\n"
-                     "Waits as wait_eq() does, but yields its core between checks (doca_sync_event_wait_eq_yield)."),
-      wait_method<5>("wait_neq_yield($self, /, value, mask=18446744073709551615, *, timeout=None)\n--\n\n"
-                     "Waits as wait_neq() does, but yields its core between checks (doca_sync_event_wait_neq_yield)."),
+          "ConnectionResetError when its owner is gone (doca_sync_event_get)."),
+      raw_method<"update_set($self, /, value)", &update_set>(
+          "Stores value, 0..2**64-1 (InvalidValueError). Raises the errors of get()\n"
+          "(doca_sync_event_update_set)."),
+      raw_method<"update_add($self, /, value)", &update_add>(
+          "Adds value atomically, modulo 2**64, and returns the value before. Raises the errors of get()\n"
+          "(doca_sync_event_update_add)."),
+      wait_method<"wait_gt($self, /, value, mask=18446744073709551615, *, timeout=None)", &SyncEvent::wait_gt,
+                  WaitMode::busy>(
+          "Waits until (the event's value & mask) > value. It spins: use it for short waits. timeout in\n"
+          "seconds, None for no limit (TimeOutError). Ctrl-C ends it. Raises the errors of get(), and\n"
+          "ConnectionResetError when a process that has imported the event is gone, once for each process\n"
+          "(doca_sync_event_wait_gt)."),
+      wait_method<"wait_eq($self, /, value, mask=18446744073709551615, *, timeout=None)", &SyncEvent::wait_eq,
+                  WaitMode::busy>(
+          "Waits as wait_gt() does, until (the event's value & mask) == value (doca_sync_event_wait_eq)."),
+      wait_method<"wait_neq($self, /, value, mask=18446744073709551615, *, timeout=None)", &SyncEvent::wait_neq,
+                  WaitMode::busy>(
+          "Waits as wait_gt() does, until (the event's value & mask) != value (doca_sync_event_wait_neq)."),
+      wait_method<"wait_gt_yield($self, /, value, mask=18446744073709551615, *, timeout=None)", &SyncEvent::wait_gt,
+                  WaitMode::yield>(
+          "Waits as wait_gt() does, but yields its core between checks (doca_sync_event_wait_gt_yield)."),
+      wait_method<"wait_eq_yield($self, /, value, mask=18446744073709551615, *, timeout=None)", &SyncEvent::wait_eq,
+                  WaitMode::yield>(
+          "Waits as wait_eq() does, but yields its core between checks (doca_sync_event_wait_eq_yield)."),
+      wait_method<"wait_neq_yield($self, /, value, mask=18446744073709551615, *, timeout=None)", &SyncEvent::wait_neq,
+                  WaitMode::yield>(
+          "Waits as wait_neq() does, but yields its core between checks (doca_sync_event_wait_neq_yield)."),
   };
   return methods;
 }

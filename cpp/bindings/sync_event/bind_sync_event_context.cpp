@@ -17,81 +17,39 @@ namespace pydoca::bindings {
 
 namespace {
 
-constexpr std::array get_names{"user_data", "submit"};
-constexpr std::array notify_names{"value", "user_data", "submit"};
-constexpr std::array wait_names{"value", "mask", "user_data", "submit"};
-
-PyObject* take_task(PyObject* self, const SyncEventRequest& request) {
+template <SyncEventOperation operation>
+py::object take_task(PyObject* self, SyncEventRequest request, py::handle user_data, bool submit) {
+  request.operation = operation;
   const auto new_slot = [&](SyncEventContextObject& context) -> SyncEventTask& { return context.new_slot(request); };
-  const auto kind = static_cast<std::size_t>(request.operation);
-  return make_task<SyncEventTaskObject, SyncEventContextObject>(self, kind, request, request.user_data, request.submit,
-                                                                new_slot)
-      .release()
-      .ptr();
-}
-
-PyObject* get_task(PyObject* self, PyObject* const* args, Py_ssize_t num_args, PyObject* keywords) {
-  static constexpr Parameters parameters{"get", get_names, 0, 0};
-  return guarded([&] {
-    const auto [user_data, submit] = arguments<2>(parameters, args, num_args, keywords);
-    return take_task(self, {.operation = SyncEventOperation::get, .user_data = user_data, .submit = is_true(submit)});
-  });
+  return make_task<SyncEventTaskObject, SyncEventContextObject>(self, static_cast<std::size_t>(operation), request,
+                                                                user_data, submit, new_slot);
 }
 
 template <SyncEventOperation operation>
-PyObject* notify(PyObject* self, PyObject* const* args, Py_ssize_t num_args, PyObject* keywords) {
-  static constexpr Parameters parameters{operation == SyncEventOperation::notify_set ? "notify_set" : "notify_add",
-                                         notify_names, 1, 1};
-  return guarded([&] {
-    const auto [value, user_data, submit] = arguments<3>(parameters, args, num_args, keywords);
-    return take_task(
-        self,
-        {.operation = operation, .operand = to_u64(value, "value"), .user_data = user_data, .submit = is_true(submit)});
-  });
-}
-
-template <SyncEventOperation operation>
-PyObject* wait_task(PyObject* self, PyObject* const* args, Py_ssize_t num_args, PyObject* keywords) {
-  static constexpr Parameters parameters{operation == SyncEventOperation::wait_eq ? "wait_eq" : "wait_neq", wait_names,
-                                         1, 2};
-  return guarded([&] {
-    const auto [value, mask, user_data, submit] = arguments<4>(parameters, args, num_args, keywords);
-    SyncEventRequest request{.operation = operation,
-                             .operand = to_u64(value, "value"),
-                             .number = value,
-                             .user_data = user_data,
-                             .submit = is_true(submit)};
-    if (mask != nullptr) request.mask = to_u64(mask, "mask");
-    return take_task(self, request);
-  });
+PyMethodDef method(const char* doc) {
+  return task_method<traits_of(operation), &take_task<operation>, SyncEventRequest>(doc);
 }
 
 std::span<PyMethodDef> context_operations() {
   static std::array methods{
-      raw_method("get", &get_task,
-                 "get($self, /, *, user_data=None, submit=True)\n--\n\n"
-                 "Allocates a task whose result is the value, and submits it unless submit is false. Raises\n"
-                 "NoMemoryError when all tasks of the kind are allocated, BadStateError unless the context runs\n"
-                 "(doca_sync_event_task_get)."),
-      raw_method("notify_set", &notify<SyncEventOperation::notify_set>,
-                 "notify_set($self, /, value, *, user_data=None, submit=True)\n--\n\n"
-                 "Allocates a task that stores value, 0..2**64-1 (InvalidValueError); its result is None. Submits and\n"
-                 "raises as get() does (doca_sync_event_task_notify_set)."),
-      raw_method("notify_add", &notify<SyncEventOperation::notify_add>,
-                 "notify_add($self, /, value, *, user_data=None, submit=True)\n--\n\n"
-                 "Allocates a task that adds value atomically, modulo 2**64; its result is the value before. Submits\n"
-                 "and raises as get() does (doca_sync_event_task_notify_add)."),
-      raw_method(
-          "wait_eq", &wait_task<SyncEventOperation::wait_eq>,
-          "wait_eq($self, /, value, mask=18446744073709551615, *, user_data=None, submit=True)\n--\n\n"
+      method<SyncEventOperation::get>(
+          "Allocates a task whose result is the value, and submits it unless submit is false. Raises\n"
+          "NoMemoryError when all tasks of the kind are allocated, BadStateError unless the context runs\n"
+          "(doca_sync_event_task_get)."),
+      method<SyncEventOperation::notify_set>(
+          "Allocates a task that stores value, 0..2**64-1 (InvalidValueError); its result is None. Submits and\n"
+          "raises as get() does (doca_sync_event_task_notify_set)."),
+      method<SyncEventOperation::notify_add>(
+          "Allocates a task that adds value atomically, modulo 2**64; its result is the value before. Submits\n"
+          "and raises as get() does (doca_sync_event_task_notify_add)."),
+      method<SyncEventOperation::wait_eq>(
           "Allocates a task that completes when (the event's value & mask) == value; its result is the value\n"
           "that ended the wait. mask: 0, or 1, 2, 4 or 8 adjacent bytes of 0xFF (InvalidValueError). Cancelling\n"
           "its await takes effect at once. When no other await waits for the task, cancelling also ends it with\n"
           "ShutdownError. Submits and raises as get() does, and raises NotSupportedError on devices without\n"
           "wait tasks (doca_sync_event_task_wait_eq)."),
-      raw_method("wait_neq", &wait_task<SyncEventOperation::wait_neq>,
-                 "wait_neq($self, /, value, mask=18446744073709551615, *, user_data=None, submit=True)\n--\n\nWaits as "
-                 "wait_eq() does, until (the event's value & mask) != value (doca_sync_event_task_wait_neq)."),
+      method<SyncEventOperation::wait_neq>(
+          "Waits as wait_eq() does, until (the event's value & mask) != value (doca_sync_event_task_wait_neq)."),
   };
   return methods;
 }

@@ -1,6 +1,5 @@
 #include "sync_event/sync_event_context_object.hpp"
 
-#include "convert/collectable.hpp"
 #include "convert/convert.hpp"
 #include "convert/parse.hpp"
 #include "sync_event/sync_event_object.hpp"
@@ -157,9 +156,9 @@ SyncEventTask& SyncEventContextObject::new_slot(const SyncEventRequest& request)
   return *slot;
 }
 
-int SyncEventContextObject::traverse(visitproc visit, void* arg) const {
-  const int stop = visit_ref(event_ref_, visit, arg);
-  return stop != 0 ? stop : ContextObject::traverse(visit, arg);
+void SyncEventContextObject::each_reference(References& references) {
+  references.keep(event_ref_);
+  ContextObject::each_reference(references);
 }
 
 }  // namespace pydoca::bindings

@@ -3,7 +3,8 @@
 
 #include <pydoca/sync_event_context.hpp>
 
-#include "convert/pybind.hpp"
+#include "convert/parse.hpp"
+#include "sync_event/sync_event_object.hpp"
 #include "task/context_object.hpp"
 #include "task/task_object.hpp"
 
@@ -19,12 +20,20 @@ class SyncEventContextObject;
 
 /// The operation that a call asks for, with its operands.
 struct SyncEventRequest {
-  SyncEventOperation operation;
+  SyncEventOperation operation{};
   std::uint64_t operand = 0;
-  std::uint64_t mask = ~std::uint64_t{0};
-  py::handle number{};     ///< the operand as a Python object; null where that is not needed
-  py::handle user_data{};  ///< null: None
-  bool submit = true;
+  std::uint64_t mask = all_bits;
+  py::handle number{};  ///< the operand as a Python object; null where that is not needed
+
+  /// value is null for a mask that was left out.
+  void set(Operand which, PyObject* value) {
+    if (which == Operand::mask) {
+      if (value != nullptr) mask = to_u64(value, "mask");
+    } else {
+      number = value;
+      operand = to_u64(value, "value");
+    }
+  }
 };
 
 class SyncEventTaskObject final : public TaskObject {
@@ -74,7 +83,7 @@ class SyncEventContextObject final : public ContextObject {
   /// A slot for the task of a request. Throws the reason when there is none.
   SyncEventTask& new_slot(const SyncEventRequest& request);
 
-  int traverse(visitproc visit, void* arg) const override;
+  void each_reference(References& references) override;
 
  private:
   SyncEventContext& event_context() const noexcept { return static_cast<SyncEventContext&>(context()); }

@@ -1,8 +1,8 @@
 #include "task/awaitable.hpp"
 
 #include "convert/bindings.hpp"
-#include "convert/collectable.hpp"
 #include "convert/convert.hpp"
+#include "convert/python.hpp"
 #include "loop/blocking_call.hpp"
 #include "task/engine_object.hpp"
 
@@ -99,8 +99,6 @@ void Waiters::wake(Deliveries& engine, const py::object& result) {
     engine.wake_later(std::move(future), result);
   }
 }
-
-int Waiters::traverse(visitproc visit, void* arg) const { return visit_refs(futures_, visit, arg); }
 
 void block_until(EngineObject& engine, const std::function<bool()>& done, std::optional<double> timeout,
                  std::string_view what) {

@@ -1,8 +1,8 @@
 /// How Python waits for an engine's deliveries: with a future in an event loop, with a blocking wait without one.
 #pragma once
 
+#include "convert/collectable.hpp"
 #include "convert/pybind.hpp"
-#include "convert/python.hpp"
 
 #include <cstddef>
 #include <functional>
@@ -24,7 +24,7 @@ class Waiters {
   /// Sets the result of every future when the engine's present batch is over.
   void wake(Deliveries& engine, const py::object& result);
   void clear() noexcept { futures_.clear(); }
-  int traverse(visitproc visit, void* arg) const;
+  void each_reference(References& references) { references.drop_all(futures_); }
 
  private:
   std::vector<py::object> futures_;

@@ -229,22 +229,17 @@ void bind_engine_life(Class& type) {
 
 /// An event loop calls these: for a turn that is due, or because the engine's handle woke it.
 template <bool woken>
-PyObject* turn(PyObject* self, PyObject* /*unused*/) {
-  return guarded([&] {
-    auto& engine = object_of<EngineObject>(self);
-    // When a turn is due too, the loop runs that turn instead.
-    if (!woken || !engine.turn().is_due()) engine.run_turn(woken);
-    return Py_NewRef(Py_None);
-  });
+void turn(PyObject* self) {
+  auto& engine = object_of<EngineObject>(self);
+  // When a turn is due too, the loop runs that turn instead.
+  if (!woken || !engine.turn().is_due()) engine.run_turn(woken);
 }
 
 std::span<PyMethodDef> turns() {
-  static std::array methods{PyMethodDef{"_turn", &turn<false>, METH_NOARGS,
-                                        "_turn($self, /)\n--\n\n"
-                                        "Runs the event loop's turn for the engine."},
-                            PyMethodDef{"_ready", &turn<true>, METH_NOARGS,
-                                        "_ready($self, /)\n--\n\n"
-                                        "Handles that the engine's handle is readable."}};
+  static std::array methods{
+      raw_method<"_turn($self, /)", &turn<false>>("Runs the event loop's turn for the engine."),
+      raw_method<"_ready($self, /)", &turn<true>>("Handles that the engine's handle is readable."),
+  };
   return methods;
 }
 

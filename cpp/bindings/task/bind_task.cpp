@@ -39,27 +39,19 @@ SubmitFlags to_submit_flags(PyObject* flags) {
 }
 
 template <bool checked>
-PyObject* submit(PyObject* self, PyObject* const* args, Py_ssize_t num_args, PyObject* keywords) {
-  static constexpr std::array names{"flags"};
-  static constexpr Parameters parameters{checked ? "try_submit" : "submit", names, 0, 1};
-  return guarded([&] {
-    const auto [flags] = arguments<1>(parameters, args, num_args, keywords);
-    object_of<TaskObject>(self).submit(to_submit_flags(flags), checked);
-    return Py_NewRef(Py_None);
-  });
+void submit(PyObject* self, const std::array<PyObject*, 1>& flags) {
+  object_of<TaskObject>(self).submit(to_submit_flags(flags[0]), checked);
 }
 
 std::span<PyMethodDef> submissions() {
   static std::array methods{
-      raw_method("submit", &submit<false>,
-                 "submit($self, /, flags=pydoca.SubmitFlags.FLUSH)\n--\n\n"
-                 "Submits the task without checking its fields: an error in them fails the task later, and stops its\n"
-                 "context. Raises BadStateError unless the context runs and the task is idle, AgainError when the\n"
-                 "queue is full."),
-      raw_method("try_submit", &submit<true>,
-                 "try_submit($self, /, flags=pydoca.SubmitFlags.FLUSH)\n--\n\n"
-                 "Submits the task as submit() does, after checking its fields: raises InvalidValueError for an error\n"
-                 "that would fail in the device."),
+      raw_method<"submit($self, /, flags=pydoca.SubmitFlags.FLUSH)", &submit<false>>(
+          "Submits the task without checking its fields: an error in them fails the task later, and stops its\n"
+          "context. Raises BadStateError unless the context runs and the task is idle, AgainError when the\n"
+          "queue is full."),
+      raw_method<"try_submit($self, /, flags=pydoca.SubmitFlags.FLUSH)", &submit<true>>(
+          "Submits the task as submit() does, after checking its fields: raises InvalidValueError for an error\n"
+          "that would fail in the device."),
   };
   return methods;
 }

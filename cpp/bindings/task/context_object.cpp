@@ -1,17 +1,15 @@
 #include "task/context_object.hpp"
 
 #include "call/keywords.hpp"
-#include "convert/collectable.hpp"
 #include "convert/convert.hpp"
 #include "convert/python.hpp"
 
-#include <array>
 #include <utility>
 
 namespace pydoca::bindings {
 
 ContextOptions ContextOptions::of(const py::kwargs& given) {
-  return {keyword(given, "on_completion"), keyword(given, "on_error"), keyword(given, "on_state_changed"),
+  return {callback(given, "on_completion"), callback(given, "on_error"), callback(given, "on_state_changed"),
           keyword(given, "user_data")};
 }
 
@@ -22,9 +20,6 @@ ContextObject::ContextObject(py::object engine, py::object device, std::shared_p
       engine_(&to_engine(engine_ref_)),
       context_(std::move(context)),
       options_(std::move(options)) {
-  require_callback(options_.on_completion, "on_completion");
-  require_callback(options_.on_error, "on_error");
-  require_callback(options_.on_state_changed, "on_state_changed");
   engine_->require_open("connect " + std::string(context_->kind()));
   engine_->engine().connect(context_);
   context_->set_user_data(reinterpret_cast<std::uintptr_t>(this));
@@ -139,18 +134,14 @@ void ContextObject::tell_state(ContextState previous, ContextState next) {
   }
 }
 
-int ContextObject::traverse(visitproc visit, void* arg) const {
-  const std::array refs{
-      engine_ref_,       device_ref_, options_.on_completion, options_.on_error, options_.on_state_changed,
-      options_.user_data};
-  const int stop = visit_refs(refs, visit, arg);
-  return stop != 0 ? stop : state_waiters_.traverse(visit, arg);
-}
-
-void ContextObject::clear() {
-  // Replaces the members first: dropping one may run code that uses this object.
-  const ContextOptions options = std::exchange(options_, {py::none(), py::none(), py::none(), py::none()});
-  state_waiters_.clear();
+void ContextObject::each_reference(References& references) {
+  references.keep(engine_ref_);
+  references.keep(device_ref_);
+  for (py::object* const option :
+       {&options_.on_completion, &options_.on_error, &options_.on_state_changed, &options_.user_data}) {
+    references.drop(*option);
+  }
+  state_waiters_.each_reference(references);
 }
 
 SettledState::SettledState(py::object context)

@@ -21,6 +21,7 @@ struct ContextOptions {
   /// The parameters, in the form that signature() takes.
   static constexpr std::string_view keywords =
       "on_completion=None, on_error=None, on_state_changed=None, user_data=None";
+  /// Throws TypeError for a callback that cannot be called.
   static ContextOptions of(const py::kwargs& given);
 
   py::object on_completion;     ///< (task, task.user_data, context.user_data)
@@ -97,8 +98,7 @@ class ContextObject {
     engine_->keep(std::move(self));
   }
 
-  virtual int traverse(visitproc visit, void* arg) const;
-  virtual void clear();
+  virtual void each_reference(References& references);
 
  protected:
   /// For libraries with more work at a change of state; runs before Python's callback.

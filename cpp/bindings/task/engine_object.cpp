@@ -1,6 +1,5 @@
 #include "task/engine_object.hpp"
 
-#include "convert/collectable.hpp"
 #include "convert/convert.hpp"
 #include "convert/python.hpp"
 
@@ -73,12 +72,9 @@ EngineObject& to_engine(const py::object& object) {
   return object.cast<EngineObject&>();
 }
 
-int EngineObject::traverse(visitproc visit, void* arg) const {
-  const int stop = visit_ref(bridge_, visit, arg);
-  if (stop != 0) {
-    return stop;
-  }
-  return turn_.traverse(visit, arg);
+void EngineObject::each_reference(References& references) {
+  references.reset(bridge_);
+  turn_.each_reference(references);
 }
 
 }  // namespace pydoca::bindings

@@ -43,11 +43,7 @@ class EngineObject final : public Deliveries {
   /// The open contexts, oldest first.
   const std::vector<ContextObject*>& contexts() const noexcept { return contexts_; }
 
-  int traverse(visitproc visit, void* arg) const;
-  void clear() {
-    turn_.clear();
-    bridge_ = py::object();
-  }
+  void each_reference(References& references);
 
  private:
   LoopTurn turn_;

@@ -1,6 +1,5 @@
 #include "task/library_task.hpp"
 
-#include "convert/collectable.hpp"
 #include "convert/convert.hpp"
 #include "convert/parse.hpp"
 #include "memory/buf_object.hpp"
@@ -39,6 +38,16 @@ void Operands::set(Operand operand, PyObject* value) {
     default:  // the operands of sync events' tasks, whose own class holds them
       return;
   }
+}
+
+std::string task_doc(const TaskTraits& traits, const char* doc) {
+  std::string text = std::string(traits.name) + "($self, /";
+  for (const Operand operand : traits.operands) {
+    const std::string_view name = parameter_name(operand);
+    const std::string_view value = parameter_default(operand);
+    if (!name.empty()) text.append(", ").append(name).append(value.empty() ? "" : "=").append(value);
+  }
+  return text + ", *, user_data=None, submit=True)\n--\n\n" + doc;
 }
 
 void Operands::require_types() const {
@@ -95,10 +104,12 @@ std::string LibraryTaskObject::describe() const {
   return length_ != 0 ? name + " of " + std::to_string(length_) + " bytes" : name;
 }
 
-int LibraryTaskObject::traverse(visitproc visit, void* arg) const {
-  const std::array refs{operands_.connection, operands_.src, operands_.dst, operands_.result, operands_.event};
-  const int stop = visit_refs(refs, visit, arg);
-  return stop != 0 ? stop : TaskObject::traverse(visit, arg);
+void LibraryTaskObject::each_reference(References& references) {
+  for (const py::object* const object :
+       {&operands_.connection, &operands_.src, &operands_.dst, &operands_.result, &operands_.event}) {
+    references.keep(*object);
+  }
+  TaskObject::each_reference(references);
 }
 
 void LibraryTaskObject::clear() {

@@ -9,10 +9,12 @@
 #include "task/context_object.hpp"
 #include "task/task_object.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -29,7 +31,7 @@ struct Operands {
   std::uint64_t number = 0;     ///< the number to add or to swap in, or the algorithm
   std::uint32_t immediate = 0;  ///< in this machine's byte order
 
-  /// Throws TypeError or InvalidValueError for what does not fit.
+  /// value is null for an algorithm that was left out. Throws TypeError or InvalidValueError for what does not fit.
   void set(Operand operand, PyObject* value);
   /// Throws TypeError unless the operand is a Buf or a SyncEventRemoteNet, as its kind requires; bad_state for a
   /// released Buf.
@@ -50,7 +52,7 @@ class LibraryTaskObject : public TaskObject {
   void set_number(Operand operand, py::handle value);
 
   std::string describe() const override;
-  int traverse(visitproc visit, void* arg) const override;
+  void each_reference(References& references) override;
   void clear() override;
 
  protected:
@@ -89,33 +91,53 @@ py::object make_task(py::handle context, std::size_t kind, Prepared&& operands, 
   return object;
 }
 
-/// The parameters of the method that makes tasks with these traits: the operands by name, user_data, submit.
-template <std::size_t size>
-constexpr std::array<const char*, size + 2> parameter_names(const TaskTraits& traits) {
-  std::array<const char*, size + 2> names{};
-  for (std::size_t i = 0; i < size; ++i) names[i] = name_of(traits.operands[i]).data();
-  names[size] = "user_data";
-  names[size + 1] = "submit";
-  return names;
+/// The name of an operand as Python's parameter; empty for one that is not a parameter.
+constexpr std::string_view parameter_name(Operand operand) noexcept {
+  const bool is_value = operand == Operand::set_val || operand == Operand::inc_val || operand == Operand::wait_val;
+  return operand == Operand::fetched ? "" : is_value ? "value" : name_of(operand);
+}
+/// Its default in Python's syntax; empty when the caller must give it.
+constexpr std::string_view parameter_default(Operand operand) noexcept {
+  return operand == Operand::algorithm ? "'sha256'" : operand == Operand::mask ? "18446744073709551615" : "";
 }
 
-/// A method that makes tasks: make(self, operands, user_data or null, submit) returns the task.
-template <const TaskTraits& traits, auto make>
-PyObject* task_method(PyObject* self, PyObject* const* args, Py_ssize_t num_args, PyObject* keywords) {
-  static constexpr std::size_t size = traits.num_operands();
-  static constexpr auto names = parameter_names<size>(traits);
-  static constexpr std::size_t num_required = traits.num_required();
-  static_assert(num_required == size || traits.operands[num_required] == traits.optional);
-  static constexpr Parameters parameters{traits.name, names, num_required, size};
+/// The parameters of the method that makes tasks with these traits: the operands, user_data, submit.
+template <const TaskTraits& traits>
+struct TaskParameters {
+  static constexpr std::size_t size =
+      std::ranges::count_if(traits.operands, [](Operand operand) { return !parameter_name(operand).empty(); });
+  static constexpr std::array<const char*, size + 2> names = [] {
+    std::array<const char*, size + 2> names{};
+    for (std::size_t i = 0; i < size; ++i) names[i] = parameter_name(traits.operands[i]).data();
+    names[size] = "user_data";
+    names[size + 1] = "submit";
+    return names;
+  }();
+  static constexpr std::size_t num_required = static_cast<std::size_t>(std::ranges::count_if(
+      traits.operands.begin(), traits.operands.begin() + size, &std::string_view::empty, parameter_default));
+  static constexpr Parameters all{traits.name, names, num_required, size};
+};
+
+/// The signature of that method, and its doc.
+std::string task_doc(const TaskTraits& traits, const char* doc);
+
+/// A method that makes tasks: make(self, operands, user_data or null, submit) returns the task. Request takes the
+/// operands by set(operand, value or null).
+template <const TaskTraits& traits, auto make, class Request = Operands>
+PyObject* make_task_of(PyObject* self, PyObject* const* args, Py_ssize_t num_args, PyObject* keywords) {
+  using Given = TaskParameters<traits>;
   return guarded([&] {
-    const auto values = arguments<size + 2>(parameters, args, num_args, keywords);
-    Operands operands;
-    operands.number = traits.default_number;
-    for (std::size_t i = 0; i < size; ++i) {
-      if (i < num_required || values[i] != nullptr) operands.set(traits.operands[i], values[i]);
-    }
-    return make(self, std::move(operands), values[size], is_true(values[size + 1])).release().ptr();
+    const auto values = arguments<Given::size + 2>(Given::all, args, num_args, keywords);
+    Request request{};
+    for (std::size_t i = 0; i < Given::size; ++i) request.set(traits.operands[i], values[i]);
+    return make(self, std::move(request), values[Given::size], is_true(values[Given::size + 1])).release().ptr();
   });
+}
+
+template <const TaskTraits& traits, auto make, class Request = Operands>
+PyMethodDef task_method(const char* doc) {
+  static const std::string text = task_doc(traits, doc);
+  return raw_entry(traits.name, &make_task_of<traits, make, Request>, text.c_str());
 }
 
 }  // namespace pydoca::bindings

@@ -1,6 +1,5 @@
 #include "task/loop_turn.hpp"
 
-#include "convert/collectable.hpp"
 #include "convert/convert.hpp"
 #include "convert/python.hpp"
 
@@ -103,17 +102,10 @@ void LoopTurn::left_loop() {
   if (due) due.attr("cancel")();
 }
 
-int LoopTurn::traverse(visitproc visit, void* arg) const {
-  for (const py::object* const object : {&method_, &due_}) {
-    if (const int stop = visit_ref(*object, visit, arg)) return stop;
-  }
-  return loop_.traverse(visit, arg);
-}
-
-void LoopTurn::clear() noexcept {
-  const py::object method = std::exchange(method_, {});
-  const py::object due = std::exchange(due_, {});
-  loop_.clear();
+void LoopTurn::each_reference(References& references) {
+  references.reset(method_);
+  references.reset(due_);
+  loop_.each_reference(references);
 }
 
 bool LoopTurn::take(bool woken) {

@@ -65,8 +65,7 @@ class LoopTurn {
 
   /// Cancels the call that is due.
   void left_loop();
-  int traverse(visitproc visit, void* arg) const;
-  void clear() noexcept;
+  void each_reference(References& references);
 
  private:
   /// Renews the budget, delivers what is there, and arms the engine's handle once looking does not pay any more.

@@ -1,7 +1,6 @@
 #include "task/task_object.hpp"
 
 #include "call/raw_method.hpp"
-#include "convert/collectable.hpp"
 #include "convert/convert.hpp"
 #include "task/quarantine.hpp"
 
@@ -324,13 +323,17 @@ std::size_t TaskObject::remove_done_callback(const py::object& callback) {
   return removed;
 }
 
-int TaskObject::traverse(visitproc visit, void* arg) const {
-  // Does not visit in_flight_: that reference belongs to the engine, and keeps this object from being collected.
-  for (const py::object* object : {&context_ref_, &user_data_, &variables_}) {
-    if (const int stop = visit_ref(*object, visit, arg)) return stop;
+void TaskObject::each_reference(References& references) {
+  if (references.are_dropped()) {
+    clear();
+    return;
   }
-  const int stop = visit_refs(done_callbacks_, visit, arg);
-  return stop != 0 ? stop : waiters_.traverse(visit, arg);
+  // Does not visit in_flight_: that reference belongs to the engine, and keeps this object from being collected.
+  references.keep(context_ref_);
+  references.keep(user_data_);
+  references.keep(variables_);
+  references.drop_all(done_callbacks_);
+  waiters_.each_reference(references);
 }
 
 void TaskObject::clear() {

@@ -81,7 +81,8 @@ class TaskObject : public SlotHolder {
 
   void require_submitted(std::string_view what) const;
 
-  virtual int traverse(visitproc visit, void* arg) const;
+  virtual void each_reference(References& references);
+  /// Drops the references that the object can do without.
   virtual void clear();
 
   /// A description of the task, for messages: "dma memcpy of 4096 bytes".

@@ -1,6 +1,5 @@
 #include "task/waiting_line.hpp"
 
-#include "convert/collectable.hpp"
 #include "task/engine_object.hpp"
 
 #include <algorithm>
@@ -27,7 +26,11 @@ void WaitingLine::wake(EngineObject& engine, std::size_t available) {
 py::object QueuedEvent::take() {
   const std::size_t place = line_.ahead_of(*this);
   line_.leave(*this);
-  return serve(place);
+  py::object served = serve(place);
+  if (served) return served;
+  if (!iterating_) raise_end();
+  PyErr_SetNone(PyExc_StopAsyncIteration);
+  throw py::error_already_set();
 }
 
 void QueuedEvent::give_up() {
@@ -38,9 +41,9 @@ void QueuedEvent::give_up() {
   }
 }
 
-int QueuedEvent::traverse(visitproc visit, void* arg) const {
-  const int stop = visit_ref(owner_, visit, arg);
-  return stop != 0 ? stop : waiters_.traverse(visit, arg);
+void QueuedEvent::each_reference(References& references) {
+  references.keep(owner_);
+  waiters_.each_reference(references);
 }
 
 }  // namespace pydoca::bindings

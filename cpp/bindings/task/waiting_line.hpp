@@ -6,6 +6,9 @@
 #include <cstddef>
 #include <deque>
 #include <limits>
+#include <memory>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace pydoca::bindings {
@@ -30,8 +33,9 @@ class WaitingLine {
   std::vector<QueuedEvent*> waiting_;
 };
 
-/// Removes the object at place, and returns it.
+/// Removes the object at place, and returns it; null when there is none.
 inline py::object take_at(std::deque<py::object>& objects, std::size_t place) {
+  if (place >= objects.size()) return {};
   py::object taken = std::move(objects[place]);
   objects.erase(objects.begin() + static_cast<std::ptrdiff_t>(place));
   return taken;
@@ -40,8 +44,9 @@ inline py::object take_at(std::deque<py::object>& objects, std::size_t place) {
 /// An object that is handed out in the order of a line. owner has the line, the engine and the objects.
 class QueuedEvent : public Awaitable {
  public:
-  QueuedEvent(py::object owner, EngineObject& engine, WaitingLine& line)
-      : owner_(std::move(owner)), engine_(engine), line_(line) {}
+  /// iterating: the end of the objects ends an iteration instead of raising.
+  QueuedEvent(py::object owner, EngineObject& engine, WaitingLine& line, bool iterating)
+      : owner_(std::move(owner)), engine_(engine), line_(line), iterating_(iterating) {}
   ~QueuedEvent() override { line_.leave(*this); }
 
   EngineObject& engine() final { return engine_; }
@@ -50,19 +55,43 @@ class QueuedEvent : public Awaitable {
   py::object take() final;
   void give_up() final;
 
-  virtual int traverse(visitproc visit, void* arg) const;
-  void clear() { waiters_.clear(); }
+  void each_reference(References& references);
 
  protected:
   virtual std::size_t available() = 0;
-  /// The object at place; those before it belong to the events ahead. Throws the reason when there will be none.
+  /// The object at place; those before it belong to the events ahead. Null when there will be none.
   virtual py::object serve(std::size_t place) = 0;
+  /// Throws the reason why there will be none.
+  [[noreturn]] virtual void raise_end() const = 0;
 
  private:
   py::object owner_;
   EngineObject& engine_;
   WaitingLine& line_;
   Waiters waiters_;
+  bool iterating_;
+};
+
+/// The next object of an owner, which has the members that this class calls.
+template <class Owner>
+class NextOf final : public QueuedEvent {
+ public:
+  /// object: the owner's Python object.
+  static py::object make(py::object object, Owner& owner, bool iterating) {
+    return py::cast(std::unique_ptr<NextOf>(new NextOf(std::move(object), owner, iterating)));
+  }
+  std::string_view what() const override { return Owner::name_of_wait; }
+
+ protected:
+  std::size_t available() override { return owner_.available(); }
+  py::object serve(std::size_t place) override { return owner_.serve(place); }
+  void raise_end() const override { owner_.raise_end(); }
+
+ private:
+  NextOf(py::object object, Owner& owner, bool iterating)
+      : QueuedEvent(std::move(object), owner.engine(), owner.line(), iterating), owner_(owner) {}
+
+  Owner& owner_;
 };
 
 }  // namespace pydoca::bindings
