@@ -100,8 +100,8 @@ void ConnectionObject::refuse_send(Status status) const {
 
 py::bytes ConnectionObject::payload(const py::object& data) const {
   if (PyObject_CheckBuffer(data.ptr()) == 0) {
-    throw py::type_error("send takes bytes, or anything with the buffer protocol, not " +
-                         py::type::of(data).attr("__name__").cast<std::string>() + "; encode text first");
+    throw py::type_error("send takes bytes, or anything with the buffer protocol, not " + type_name(data) +
+                         "; encode text first");
   }
   const BufferLook look(data);
   if (is_connected() && look.size() > connection_->max_msg_size()) {

@@ -2,6 +2,7 @@
 
 #include <pydoca/log.hpp>
 
+#include "call/raw_method.hpp"
 #include "convert/convert.hpp"
 #include "device/device_object.hpp"
 #include "memory/mmap_object.hpp"
@@ -11,21 +12,10 @@
 
 namespace pydoca::bindings {
 
-namespace {
-
-const std::shared_ptr<Representor>& to_representor(const py::object& object) {
-  if (!py::isinstance<RepresentorObject>(object)) {
-    const py::object name = py::type::handle_of(object).attr("__name__");
-    throw py::type_error(py::str("a pydoca.Representor is needed, not {}").format(name).cast<std::string>());
-  }
-  return object.cast<RepresentorObject&>().get();
-}
-
-}  // namespace
-
 std::shared_ptr<comch::Server> ServerObject::create(const py::object& device, const py::object& representor,
                                                     std::string_view name) {
-  auto server = comch::Server::create(to_device(device).get(), to_representor(representor), name);
+  const auto& clients_side = argument_of<RepresentorObject>(representor.ptr(), "a pydoca.Representor");
+  auto server = comch::Server::create(to_device(device).get(), clients_side.get(), name);
   server->set_connection_changed(connected, disconnected);
   server->set_message_received(ConnectionObject::message_received);
   return server;

@@ -27,6 +27,8 @@ py::str to_str(std::string_view text) {
   return py::reinterpret_steal<py::str>(decoded);
 }
 
+std::string type_name(py::handle object) { return py::type::handle_of(object).attr("__name__").cast<std::string>(); }
+
 py::object to_exception(Status status, std::string_view message) {
   return from_python("errors").attr("from_status")(static_cast<std::uint32_t>(status), to_str(message));
 }
@@ -48,9 +50,7 @@ bool is_docas(const py::error_already_set& error) { return error.matches(from_py
 
 void require_callback(const py::object& callback, const char* argument) {
   if (!callback.is_none() && PyCallable_Check(callback.ptr()) == 0) {
-    throw py::type_error(py::str("{} must be callable, or None, not {}")
-                             .format(argument, py::type::handle_of(callback).attr("__name__"))
-                             .cast<std::string>());
+    throw py::type_error(format("{} must be callable, or None, not {}", argument, type_name(callback)));
   }
 }
 

@@ -14,6 +14,15 @@ namespace pydoca::bindings {
 /// fails for them.
 [[nodiscard]] py::str to_str(std::string_view text);
 
+/// The text that Python's str.format() gives.
+template <class... Args>
+[[nodiscard]] std::string format(const char* text, const Args&... args) {
+  return py::str(text).format(args...).template cast<std::string>();
+}
+
+/// The name of the object's type, for messages.
+[[nodiscard]] std::string type_name(py::handle object);
+
 /// An instance of the exception class for status: a Python object, not raised.
 [[nodiscard]] py::object to_exception(Status status, std::string_view message);
 

@@ -97,9 +97,8 @@ Enum to_enum(py::handle value, std::string_view what, const Parse& parse) {
 }
 
 [[noreturn]] void refuse_address(std::string_view kind, std::string_view text, std::string_view example) {
-  raise(Status::invalid_value, py::str("{!r} is not a {} address; write it as {}")
-                                   .format(to_str(text), to_str(kind), to_str(example))
-                                   .cast<std::string>());
+  raise(Status::invalid_value,
+        format("{!r} is not a {} address; write it as {}", to_str(text), to_str(kind), to_str(example)));
 }
 
 std::string joined(const std::vector<std::string_view>& words) {
@@ -111,14 +110,12 @@ std::string joined(const std::vector<std::string_view>& words) {
 }  // namespace
 
 void refuse_type(std::string_view what, std::string_view wanted, py::handle value) {
-  throw py::type_error(py::str("{} must be {}, not {}")
-                           .format(to_str(what), to_str(wanted), py::type::handle_of(value).attr("__name__"))
-                           .cast<std::string>());
+  throw py::type_error(format("{} must be {}, not {}", to_str(what), to_str(wanted), type_name(value)));
 }
 
 std::string to_task_name(py::handle name) {
   if (!py::isinstance<py::str>(name)) {
-    throw py::type_error(py::str("num_tasks: {!r} is not the name of a task").format(name).cast<std::string>());
+    throw py::type_error(format("num_tasks: {!r} is not the name of a task", name));
   }
   return to_utf8(name);
 }
@@ -138,15 +135,13 @@ std::string to_utf8(py::handle text) {
 void refuse_word(std::string_view what, std::string_view word, const std::vector<std::string_view>& known) {
   const std::string nearest = nearest_to(word, known);
   const std::string hint = nearest.empty() ? "use one of: " + joined(known) : "did you mean '" + nearest + "'?";
-  raise(Status::invalid_value,
-        py::str("{} {!r} does not exist; {}").format(to_str(what), to_str(word), hint).cast<std::string>());
+  raise(Status::invalid_value, format("{} {!r} does not exist; {}", to_str(what), to_str(word), hint));
 }
 
 namespace {
 
 [[noreturn]] void refuse_number(py::handle number, std::string_view what, std::string_view range) {
-  raise(Status::invalid_value,
-        py::str("{} must be in {}, not {}").format(to_str(what), to_str(range), number).cast<std::string>());
+  raise(Status::invalid_value, format("{} must be in {}, not {}", to_str(what), to_str(range), number));
 }
 
 py::int_ to_index(py::handle value, std::string_view what) {
@@ -191,7 +186,7 @@ Access to_access(py::handle value) {
   if (py::isinstance<py::int_>(value) && !py::isinstance<py::bool_>(value)) {
     const std::uint64_t mask = to_u64(value, "access");
     if (mask > access_mask) {
-      raise(Status::invalid_value, py::str("access {:#x} has undefined bits").format(value).cast<std::string>());
+      raise(Status::invalid_value, format("access {:#x} has undefined bits", value));
     }
     return static_cast<Access>(mask);
   }

@@ -14,11 +14,10 @@ namespace {
 
 /// The name of the object's type, with a hint for the types that have one.
 std::string not_a_buffer(py::handle object) {
-  return py::str(
-             "memory must have the buffer protocol (bytes, bytearray, a NumPy array, mmap.mmap, pydoca.alloc(n)), and "
-             "{!r} does not")
-      .format(py::type::handle_of(object).attr("__name__"))
-      .cast<std::string>();
+  return format(
+      "memory must have the buffer protocol (bytes, bytearray, a NumPy array, mmap.mmap, pydoca.alloc(n)), and "
+      "{!r} does not",
+      type_name(object));
 }
 
 /// Whether the interpreter exists. True also while it finalizes, although Python then says it is not initialized.

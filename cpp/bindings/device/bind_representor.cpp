@@ -67,9 +67,8 @@ std::unique_ptr<RepresentorObject> open(const DeviceObject& device, const py::ob
     return std::make_unique<RepresentorObject>(device.get()->open_representor(selector.cast<const Info&>()));
   }
   if (!py::isinstance<py::str>(selector)) {
-    throw py::type_error(py::str("a representor is selected by a str or a RepresentorInfo, not by {}")
-                             .format(py::type::handle_of(selector).attr("__name__"))
-                             .cast<std::string>());
+    throw py::type_error(
+        format("a representor is selected by a str or a RepresentorInfo, not by {}", type_name(selector)));
   }
   return std::make_unique<RepresentorObject>(device.get()->open_representor(to_utf8(selector)));
 }

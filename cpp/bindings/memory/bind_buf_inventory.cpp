@@ -41,17 +41,13 @@ struct Range {
   if (status == Status::bad_state) {
     why = inventory.is_started() ? "start the memory map first" : "start the inventory first";
   } else if (status == Status::no_memory) {
-    why = py::str("all {} elements are out; release one, or expand()")
-              .format(inventory.num_elements())
-              .cast<std::string>();
+    why = format("all {} elements are out; release one, or expand()", inventory.num_elements());
   } else if (status == Status::invalid_value) {
-    why = py::str("it must hold at least 1 byte and its data section, and lie in the map's {} bytes at {:#x}")
-              .format(mmap.len(), mmap.addr())
-              .cast<std::string>();
+    why = format("it must hold at least 1 byte and its data section, and lie in the map's {} bytes at {:#x}",
+                 mmap.len(), mmap.addr());
   }
-  raise(status, py::str("get a buf of {} bytes at {:#x}, with {} bytes of data at {:#x}: {}")
-                    .format(range.len, range.addr, range.data_len, range.data, why)
-                    .cast<std::string>());
+  raise(status, format("get a buf of {} bytes at {:#x}, with {} bytes of data at {:#x}: {}", range.len, range.addr,
+                       range.data_len, range.data, why));
 }
 
 MmapObject& to_mmap(PyObject* object) { return argument_of<MmapObject>(object, "a pydoca.Mmap"); }
@@ -115,9 +111,8 @@ std::shared_ptr<BufObject> dup(const py::object& self, const BufObject& source) 
   const Status status = inventory.dup(source.get(), buf);
   if (status == Status::success) return BufObject::adopt_copy(*buf, self, source);
   if (status == Status::no_memory) {
-    raise(status, py::str("dup: {} of {} elements are free, too few for the list; release some, or expand()")
-                      .format(inventory.num_free_elements(), inventory.num_elements())
-                      .cast<std::string>());
+    raise(status, format("dup: {} of {} elements are free, too few for the list; release some, or expand()",
+                         inventory.num_free_elements(), inventory.num_elements()));
   }
   if (status == Status::bad_state) raise(status, "dup: start the inventory, and the memory map, first");
   check_buf(status, source.get(), "dup");

@@ -35,9 +35,7 @@ const char* advice(Status status) {
 void check_buf(Status status, const Buf& buf, std::string_view what) {
   if (status == Status::success) return;
   const std::string_view hint = *advice(status) != '\0' ? advice(status) : error_descr(status);
-  raise(status, py::str("{} (buf of {} bytes at {:#x}): {}")
-                    .format(to_str(what), buf.len(), buf.head(), to_str(hint))
-                    .cast<std::string>());
+  raise(status, format("{} (buf of {} bytes at {:#x}): {}", to_str(what), buf.len(), buf.head(), to_str(hint)));
 }
 
 BufList::~BufList() {

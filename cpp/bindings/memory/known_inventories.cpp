@@ -23,9 +23,7 @@ struct Known {
 };
 
 std::string describe(const Buf& buf, const BufInventory& inventory) {
-  return py::str("{} bytes at {:#x} of a BufInventory of {} elements")
-      .format(buf.len(), buf.head(), inventory.num_elements())
-      .cast<std::string>();
+  return format("{} bytes at {:#x} of a BufInventory of {} elements", buf.len(), buf.head(), inventory.num_elements());
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <pydoca/status.hpp>
 
+#include "call/raw_method.hpp"
 #include "convert/convert.hpp"
 #include "convert/parse.hpp"
 #include "convert/python.hpp"
@@ -25,12 +26,7 @@ bool is_same(const py::object& one, const DeviceObject& other) {
 
 }  // namespace
 
-const DeviceObject& to_device(py::handle object) {
-  if (py::isinstance<DeviceObject>(object)) return object.cast<const DeviceObject&>();
-  throw py::type_error(py::str("a pydoca.Device is needed, not {}")
-                           .format(py::type::handle_of(object).attr("__name__"))
-                           .cast<std::string>());
-}
+const DeviceObject& to_device(py::handle object) { return argument_of<DeviceObject>(object.ptr(), "a pydoca.Device"); }
 
 /// Without the GIL other threads run; their calls on this map throw in_use.
 template <typename Call>

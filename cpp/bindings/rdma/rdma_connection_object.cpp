@@ -14,7 +14,7 @@ using State = RdmaConnection::State;
 std::vector<std::byte> to_blob(const py::object& data, std::string_view what) {
   if (PyObject_CheckBuffer(data.ptr()) == 0) {
     throw py::type_error(std::string(what) + " must be bytes, or any object with the buffer protocol, not " +
-                         py::type::handle_of(data).attr("__name__").cast<std::string>());
+                         type_name(data));
   }
   // Another thread may change the caller's bytes while the GIL is released.
   const auto held = HeldBuffer::of(data);

@@ -27,9 +27,7 @@ namespace {
 using Timeout = std::optional<double>;
 
 [[noreturn]] void refuse_what(py::handle what) {
-  throw py::type_error(py::str("run_until takes a Task, an iterable of Tasks, or a predicate, not {}")
-                           .format(py::type::handle_of(what).attr("__name__"))
-                           .cast<std::string>());
+  throw py::type_error(format("run_until takes a Task, an iterable of Tasks, or a predicate, not {}", type_name(what)));
 }
 
 /// Tasks to wait for. Each wait ends with the completion of the submission that was in flight at its beginning.

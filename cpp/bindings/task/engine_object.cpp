@@ -1,5 +1,6 @@
 #include "task/engine_object.hpp"
 
+#include "call/raw_method.hpp"
 #include "convert/convert.hpp"
 #include "convert/python.hpp"
 
@@ -65,11 +66,7 @@ void EngineObject::close() {
 }
 
 EngineObject& to_engine(const py::object& object) {
-  if (!py::isinstance<EngineObject>(object)) {
-    const py::object name = py::type::handle_of(object).attr("__name__");
-    throw py::type_error(py::str("a pydoca.ProgressEngine is needed, not {}").format(name).cast<std::string>());
-  }
-  return object.cast<EngineObject&>();
+  return argument_of<EngineObject>(object.ptr(), "a pydoca.ProgressEngine");
 }
 
 void EngineObject::each_reference(References& references) {

@@ -53,8 +53,7 @@ std::string task_doc(const TaskTraits& traits, const char* doc) {
 void Operands::require_types() const {
   for (const py::object* const buf : {&src, &dst, &result}) static_cast<void>(element_of(*buf));
   if (!event.is_none() && !py::isinstance<SyncEventRemoteNetObject>(event)) {
-    throw py::type_error("a pydoca.SyncEventRemoteNet is needed, not " +
-                         py::type::handle_of(event).attr("__name__").cast<std::string>() +
+    throw py::type_error("a pydoca.SyncEventRemoteNet is needed, not " + type_name(event) +
                          "; Device.import_sync_event_remote_net() gives one");
   }
 }
