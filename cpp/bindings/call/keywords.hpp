@@ -3,6 +3,7 @@
 #pragma once
 
 #include "convert/convert.hpp"
+#include "convert/parse.hpp"
 
 #include <initializer_list>
 #include <string>
@@ -27,6 +28,25 @@ inline py::object callback(const py::kwargs& keywords, const char* name) {
   py::object given = keyword(keywords, name);
   require_callback(given, name);
   return given;
+}
+
+/// The keyword num_tasks: an int for every kind of task that the device has, or a dict for some kinds by name.
+/// kind_of(name) is the kind of that name; configure(kind, count) configures it.
+template <class Kinds, class IsSupported, class KindOf, class Configure>
+void each_num_tasks(py::handle num_tasks, const Kinds& kinds, const IsSupported& is_supported, const KindOf& kind_of,
+                    const Configure& configure) {
+  if (py::isinstance<py::dict>(num_tasks)) {
+    for (const auto& [name, count] : py::reinterpret_borrow<py::dict>(num_tasks)) {
+      if (!py::isinstance<py::str>(name)) {
+        throw py::type_error(format("num_tasks: {!r} is not the name of a task", name));
+      }
+      configure(kind_of(to_utf8(name)), count);
+    }
+  } else {
+    for (const auto kind : kinds) {
+      if (is_supported(kind)) configure(kind, num_tasks);
+    }
+  }
 }
 
 }  // namespace pydoca::bindings

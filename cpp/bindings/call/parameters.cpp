@@ -1,6 +1,6 @@
 #include "call/parameters.hpp"
 
-#include "convert/nearest.hpp"
+#include "convert/parse.hpp"
 
 #include <algorithm>
 #include <string>

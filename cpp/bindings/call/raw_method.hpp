@@ -110,8 +110,8 @@ consteval Shape shape_of(std::string_view signature) {
       positional = false;
     } else {
       shape.places.at(shape.size++) = place;
-      shape.num_required += parameter.find('=') == std::string_view::npos ? 1 : 0;
-      shape.num_positional += positional ? 1 : 0;
+      shape.num_required += parameter.find('=') == std::string_view::npos ? 1U : 0U;
+      shape.num_positional += positional ? 1U : 0U;
     }
   }
   return shape;
@@ -119,7 +119,7 @@ consteval Shape shape_of(std::string_view signature) {
 
 /// The parameters of a method by its signature, which Python shows: "wait($self, /, value, mask=0, *, timeout=None)".
 template <Text text>
-struct Signature {
+struct RawSignature {
   static constexpr Shape shape = shape_of(text.view());
   static constexpr std::size_t size = shape.size;
   /// The text with a NUL behind every name.
@@ -163,7 +163,7 @@ PyObject* call_without_arguments(PyObject* self, PyObject* /*unused*/) {
 /// A function of CPython's with the arguments of a signature.
 template <Text signature, auto function>
 PyObject* call_with_arguments(PyObject* self, PyObject* const* args, Py_ssize_t num_args, PyObject* keywords) {
-  using Given = Signature<signature>;
+  using Given = RawSignature<signature>;
   return guarded([&] { return function(self, arguments<Given::size>(Given::parameters, args, num_args, keywords)); });
 }
 
@@ -182,10 +182,11 @@ inline PyMethodDef raw_entry(const char* name, RawFunction* function, const char
 template <Text signature, auto function>
 PyMethodDef raw_method(const char* doc) {
   static const std::string text = std::string(signature.view()) + "\n--\n\n" + doc;
-  if constexpr (Signature<signature>::size == 0) {
-    return {Signature<signature>::parameters.method, &call_without_arguments<function>, METH_NOARGS, text.c_str()};
+  if constexpr (RawSignature<signature>::size == 0) {
+    return {RawSignature<signature>::parameters.method, &call_without_arguments<function>, METH_NOARGS, text.c_str()};
   } else {
-    return raw_entry(Signature<signature>::parameters.method, &call_with_arguments<signature, function>, text.c_str());
+    return raw_entry(RawSignature<signature>::parameters.method, &call_with_arguments<signature, function>,
+                     text.c_str());
   }
 }
 

@@ -9,14 +9,12 @@ namespace pydoca::bindings {
 namespace {
 
 /// The bytes of any buffer, while this object exists.
-class BufferLook {
+class BufferLook : NotCopied {
  public:
   explicit BufferLook(py::handle data) {
     if (PyObject_GetBuffer(data.ptr(), &view_, PyBUF_FULL_RO) != 0) throw py::error_already_set();
   }
   ~BufferLook() { PyBuffer_Release(&view_); }
-  BufferLook(const BufferLook&) = delete;
-  BufferLook& operator=(const BufferLook&) = delete;
 
   std::size_t size() const noexcept { return static_cast<std::size_t>(view_.len); }
   py::bytes copy() const {
@@ -30,14 +28,6 @@ class BufferLook {
  private:
   Py_buffer view_{};
 };
-
-/// Throws error_already_set when memory is short, because the engine calls it.
-py::object new_bytes(std::span<const std::byte> message) {
-  const auto* const text = reinterpret_cast<const char*>(message.data());
-  PyObject* const bytes = PyBytes_FromStringAndSize(text, static_cast<Py_ssize_t>(message.size()));
-  if (bytes == nullptr) throw py::error_already_set();
-  return py::reinterpret_steal<py::object>(bytes);
-}
 
 }  // namespace
 
@@ -151,19 +141,19 @@ void ConnectionObject::message_received(comch::Connection& connection, std::span
   if (self == nullptr) {
     return;
   }
-  EndpointObject& endpoint = EndpointObject::of(context_user_data);
+  auto& endpoint = ContextObject::of<EndpointObject>(context_user_data);
   endpoint.guard([&] {
     if (endpoint.on_message().is_none()) {
       self->push(message);
     } else {
-      endpoint.engine().call(endpoint.on_message(), endpoint.self(), self->self(), new_bytes(message),
+      endpoint.engine().call(endpoint.on_message(), endpoint.self(), self->self(), to_python(message),
                              endpoint.user_data());
     }
   });
 }
 
 void ConnectionObject::push(std::span<const std::byte> message) {
-  inbox_.push_back(new_bytes(message));
+  inbox_.push_back(to_python(message));
   if (inbox_.size() >= capacity_) {
     connection_->pause();
   }

@@ -22,12 +22,10 @@ namespace pydoca::bindings {
 ///
 /// Messages that no caller has received yet wait in an inbox of recv_queue_size. When the inbox is full the connection
 /// is paused, so that further messages wait at the sender.
-class ConnectionObject {
+class ConnectionObject : NotCopied {
  public:
   ConnectionObject(py::object endpoint, comch::Connection& connection);
   ~ConnectionObject();
-  ConnectionObject(const ConnectionObject&) = delete;
-  ConnectionObject& operator=(const ConnectionObject&) = delete;
 
   /// Null when Python has no object for it.
   static ConnectionObject* of(const comch::Connection& connection) noexcept;

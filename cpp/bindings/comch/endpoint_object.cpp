@@ -21,11 +21,6 @@ EndpointObject::EndpointObject(py::object engine, py::object device, const std::
   set("recv_queue_size", [&](std::uint32_t size) { endpoint->set_recv_queue_size(size); });
 }
 
-EndpointObject& EndpointObject::of(std::uint64_t context_user_data) noexcept {
-  return static_cast<EndpointObject&>(
-      *reinterpret_cast<ContextObject*>(static_cast<std::uintptr_t>(context_user_data)));
-}
-
 std::string EndpointObject::describe() const {
   return std::string(context().kind()) + " \"" + endpoint().name() + "\"";
 }

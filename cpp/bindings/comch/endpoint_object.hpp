@@ -21,8 +21,6 @@ class EndpointObject : public ContextObject {
   EndpointObject(py::object engine, py::object device, const std::shared_ptr<comch::Endpoint>& endpoint,
                  const py::kwargs& given);
 
-  /// The object of an engine's context.
-  static EndpointObject& of(std::uint64_t context_user_data) noexcept;
   comch::Endpoint& endpoint() const noexcept { return static_cast<comch::Endpoint&>(context()); }
   std::uint32_t num_send_tasks() const noexcept { return num_send_tasks_; }
   /// The callback that gets the messages, or None.

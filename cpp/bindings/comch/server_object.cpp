@@ -49,7 +49,7 @@ void ServerObject::disconnect(comch::Connection& connection) {
 }
 
 void ServerObject::connected(comch::Connection& connection, bool successful, std::uint64_t context_user_data) {
-  auto& self = static_cast<ServerObject&>(of(context_user_data));
+  auto& self = of<ServerObject>(context_user_data);
   self.guard([&] { self.add(connection, successful); });
 }
 
@@ -67,7 +67,7 @@ void ServerObject::add(comch::Connection& connection, bool successful) {
 }
 
 void ServerObject::disconnected(comch::Connection& connection, bool successful, std::uint64_t context_user_data) {
-  auto& self = static_cast<ServerObject&>(of(context_user_data));
+  auto& self = of<ServerObject>(context_user_data);
   ConnectionObject* const link = ConnectionObject::of(connection);
   if (link == nullptr) {
     return;

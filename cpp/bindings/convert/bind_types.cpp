@@ -1,9 +1,9 @@
 #include <pydoca/types.hpp>
 
 #include "convert/bindings.hpp"
+#include "convert/names.hpp"
 #include "convert/parse.hpp"
 
-#include <pybind11/native_enum.h>
 #include <pybind11/stl.h>
 
 #include <algorithm>
@@ -15,37 +15,23 @@ namespace pydoca::bindings {
 namespace {
 
 void bind_access(py::module_& module) {
-  py::native_enum<Access>(
-      module, "Access", "enum.IntFlag",
-      "The operations on a memory map's range that devices and peers may do. The local device may always\n"
-      "read. PCI flags are for the other side of the PCIe link; RDMA flags are for network peers.")
-      .value("LOCAL_READ_ONLY", Access::local_read_only)
-      .value("LOCAL_READ_WRITE", Access::local_read_write)
-      .value("RDMA_READ", Access::rdma_read)
-      .value("RDMA_WRITE", Access::rdma_write)
-      .value("RDMA_ATOMIC", Access::rdma_atomic)
-      .value("PCI_READ_ONLY", Access::pci_read_only)
-      .value("PCI_READ_WRITE", Access::pci_read_write)
-      .value("PCI_RELAXED_ORDERING", Access::pci_relaxed_ordering)
-      .finalize();
+  bind_names(py::native_enum<Access>(
+                 module, "Access", "enum.IntFlag",
+                 "The operations on a memory map's range that devices and peers may do. The local device may always\n"
+                 "read. PCI flags are for the other side of the PCIe link; RDMA flags are for network peers."),
+             access_names);
 }
 
 void bind_functions(py::module_& module) {
-  py::native_enum<PciFuncType>(module, "PciFuncType", "enum.IntEnum",
-                               "The type of a function: physical function, virtual function or scalable function.")
-      .value("PF", PciFuncType::pf)
-      .value("VF", PciFuncType::vf)
-      .value("SF", PciFuncType::sf)
-      .finalize();
-  py::native_enum<RepFilter>(module, "RepFilter", "enum.IntFlag", "The representors that a list contains.")
-      .value("ALL", RepFilter::all)
-      .value("NET", RepFilter::net)
-      .value("EMULATED", RepFilter::emulated)
-      .finalize();
-  py::native_enum<Side>(module, "Side", "enum.IntEnum", "The side of the PCIe link on which a function appears.")
-      .value("HOST", Side::host)
-      .value("DPU", Side::dpu)
-      .finalize();
+  bind_names(
+      py::native_enum<PciFuncType>(module, "PciFuncType", "enum.IntEnum",
+                                   "The type of a function: physical function, virtual function or scalable function."),
+      func_type_names);
+  bind_names(py::native_enum<RepFilter>(module, "RepFilter", "enum.IntFlag", "The representors that a list contains."),
+             filter_names);
+  bind_names(
+      py::native_enum<Side>(module, "Side", "enum.IntEnum", "The side of the PCIe link on which a function appears."),
+      side_names);
 }
 
 void require_known(const std::string& what, const std::vector<std::string>& words,

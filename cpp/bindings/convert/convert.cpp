@@ -27,6 +27,19 @@ py::str to_str(std::string_view text) {
   return py::reinterpret_steal<py::str>(decoded);
 }
 
+py::bytes to_python(std::span<const std::byte> bytes) {
+  const auto* const data = reinterpret_cast<const char*>(bytes.data());
+  PyObject* const made = PyBytes_FromStringAndSize(data, static_cast<Py_ssize_t>(bytes.size()));
+  if (made == nullptr) throw py::error_already_set();
+  return py::reinterpret_steal<py::bytes>(made);
+}
+
+py::object to_python(std::uint64_t number) {
+  PyObject* const made = PyLong_FromUnsignedLongLong(number);
+  if (made == nullptr) throw py::error_already_set();
+  return py::reinterpret_steal<py::object>(made);
+}
+
 std::string type_name(py::handle object) { return py::type::handle_of(object).attr("__name__").cast<std::string>(); }
 
 py::object to_exception(Status status, std::string_view message) {

@@ -5,6 +5,9 @@
 
 #include "convert/pybind.hpp"
 
+#include <cstddef>
+#include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -13,6 +16,10 @@ namespace pydoca::bindings {
 /// Converts text of unknown origin, such as a path or a peer's name. Bytes that are not UTF-8 are replaced; this never
 /// fails for them.
 [[nodiscard]] py::str to_str(std::string_view text);
+
+/// A copy as bytes of Python. Throws error_already_set when memory is short.
+[[nodiscard]] py::bytes to_python(std::span<const std::byte> bytes);
+[[nodiscard]] py::object to_python(std::uint64_t number);
 
 /// The text that Python's str.format() gives.
 template <class... Args>

@@ -3,7 +3,8 @@
 #include <pydoca/status.hpp>
 
 #include "convert/convert.hpp"
-#include "convert/nearest.hpp"
+#include "convert/names.hpp"
+#include "convert/python.hpp"
 
 #include <pybind11/stl.h>
 
@@ -18,39 +19,9 @@ namespace pydoca::bindings {
 
 namespace {
 
-template <class Enum>
-struct Named {
-  std::string_view name;
-  Enum value;
-};
-
-constexpr std::array access_names{
-    Named{"local_read_only", Access::local_read_only},
-    Named{"local_read_write", Access::local_read_write},
-    Named{"rdma_read", Access::rdma_read},
-    Named{"rdma_write", Access::rdma_write},
-    Named{"rdma_atomic", Access::rdma_atomic},
-    Named{"pci_read_only", Access::pci_read_only},
-    Named{"pci_read_write", Access::pci_read_write},
-    Named{"pci_relaxed_ordering", Access::pci_relaxed_ordering},
-};
-constexpr std::array side_names{Named{"host", Side::host}, Named{"dpu", Side::dpu}};
-constexpr std::array filter_names{Named{"all", RepFilter::all}, Named{"net", RepFilter::net},
-                                  Named{"emulated", RepFilter::emulated}};
-constexpr std::array func_type_names{Named{"pf", PciFuncType::pf}, Named{"vf", PciFuncType::vf},
-                                     Named{"sf", PciFuncType::sf}};
-
 constexpr std::array algorithm_names{Named{sha_algorithm_names[0], ShaAlgorithm::sha1},
                                      Named{sha_algorithm_names[1], ShaAlgorithm::sha256},
                                      Named{sha_algorithm_names[2], ShaAlgorithm::sha512}};
-
-constexpr std::array location_names{
-    Named{"cpu", SyncEventLocation::cpu},
-    Named{"remote_pci", SyncEventLocation::remote_pci},
-    Named{"remote_net", SyncEventLocation::remote_net},
-    Named{"dpa", SyncEventLocation::dpa},
-    Named{"gpu", SyncEventLocation::gpu},
-};
 
 template <class Names>
 auto find(const Names& names, std::string_view what, std::string_view word) {
@@ -113,13 +84,6 @@ void refuse_type(std::string_view what, std::string_view wanted, py::handle valu
   throw py::type_error(format("{} must be {}, not {}", to_str(what), to_str(wanted), type_name(value)));
 }
 
-std::string to_task_name(py::handle name) {
-  if (!py::isinstance<py::str>(name)) {
-    throw py::type_error(format("num_tasks: {!r} is not the name of a task", name));
-  }
-  return to_utf8(name);
-}
-
 bool to_bool(py::handle value, std::string_view what) {
   if (PyBool_Check(value.ptr()) == 0) refuse_type(what, "a bool", value);
   return value.is(py::bool_(true));
@@ -130,6 +94,11 @@ std::string to_utf8(py::handle text) {
   const char* const data = PyUnicode_AsUTF8AndSize(text.ptr(), &size);
   if (data == nullptr) throw py::error_already_set();
   return {data, static_cast<std::size_t>(size)};
+}
+
+std::string nearest_to(std::string_view word, const std::vector<std::string_view>& known) {
+  const py::list nearest = from_python("get_close_matches")(to_str(word), py::cast(known), 1);
+  return nearest.empty() ? "" : nearest[0].cast<std::string>();
 }
 
 void refuse_word(std::string_view what, std::string_view word, const std::vector<std::string_view>& known) {
@@ -224,6 +193,16 @@ SyncEventLocation to_location(py::handle value, std::string_view what) {
 }
 
 std::string_view to_text(SyncEventLocation location) noexcept { return name_of(location_names, location); }
+
+RdmaTransport to_transport(py::handle value) {
+  return to_enum<RdmaTransport>(value, "transport_type",
+                                [](const std::string& text) { return find(transport_names, "transport type", text); });
+}
+
+RdmaAddressType to_address_type(py::handle value) {
+  if (!py::isinstance<py::str>(value)) refuse_type("address_type", "a str", value);
+  return find(address_type_names, "address type", to_utf8(value));
+}
 
 ShaAlgorithm to_sha_algorithm(py::handle name) {
   if (!py::isinstance<py::str>(name)) refuse_type("algorithm", "a str", name);

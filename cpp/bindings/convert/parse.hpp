@@ -2,6 +2,7 @@
 /// an unknown name; the message has the nearest known name.
 #pragma once
 
+#include <pydoca/rdma.hpp>
 #include <pydoca/sha_algorithm.hpp>
 #include <pydoca/sync_event.hpp>
 #include <pydoca/types.hpp>
@@ -18,17 +19,29 @@
 
 namespace pydoca::bindings {
 
+/// The entry of known that is most similar to word; empty when none is similar enough.
+std::string nearest_to(std::string_view word, const std::vector<std::string_view>& known);
+
 /// Throws invalid_value: word is not one of known. what, such as "access", names the argument in the message.
 [[noreturn]] void refuse_word(std::string_view what, std::string_view word, const std::vector<std::string_view>& known);
+
+/// The kind of task with that name. Throws invalid_value for an unknown name; what, such as "rdma task", is for the
+/// message.
+template <class Kinds>
+auto to_kind(std::string_view name, const Kinds& kinds, std::string_view what) {
+  std::vector<std::string_view> known;
+  for (const auto kind : kinds) {
+    known.push_back(name_of(kind));
+    if (known.back() == name) return kind;
+  }
+  refuse_word(what, name, known);
+}
 
 /// Throws TypeError: the argument called what must be wanted (such as "a str"), and is value.
 [[noreturn]] void refuse_type(std::string_view what, std::string_view wanted, py::handle value);
 
 /// A str as UTF-8. Throws UnicodeEncodeError, a ValueError, for text that UTF-8 cannot encode.
 std::string to_utf8(py::handle text);
-
-/// A key of num_tasks. Throws TypeError unless it is a str.
-std::string to_task_name(py::handle name);
 
 /// A bool. Throws TypeError for any other type; what names the argument in the error.
 bool to_bool(py::handle value, std::string_view what);
@@ -58,6 +71,11 @@ std::string_view to_text(PciFuncType type) noexcept;
 /// A SyncEventLocation, or its name, such as "remote_pci". what names the argument in the error.
 SyncEventLocation to_location(py::handle value, std::string_view what);
 std::string_view to_text(SyncEventLocation location) noexcept;
+
+/// An RdmaTransport, "rc" or "dc".
+RdmaTransport to_transport(py::handle value);
+/// "ipv4", "ipv6" or "gid".
+RdmaAddressType to_address_type(py::handle value);
 
 /// "sha1", "sha256" or "sha512".
 ShaAlgorithm to_sha_algorithm(py::handle name);

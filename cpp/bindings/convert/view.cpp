@@ -31,14 +31,7 @@ bool has_gil() noexcept {
 }
 
 /// Whether a thread without the GIL can take it.
-bool can_take_gil() noexcept {
-  if (Py_IsInitialized() == 0) return false;
-#if PY_VERSION_HEX >= 0x030D0000
-  return Py_IsFinalizing() == 0;
-#else
-  return _Py_IsFinalizing() == 0;
-#endif
-}
+bool can_take_gil() noexcept { return Py_IsInitialized() != 0 && !is_finalizing(); }
 
 }  // namespace
 

@@ -22,13 +22,10 @@ struct Bytes {
 
 /// The memory of a Python object with the buffer protocol, held until the last owner releases it. The release may come
 /// from a thread without the GIL; it does nothing once the interpreter is gone.
-class HeldBuffer {
+class HeldBuffer : NotCopied {
  public:
   /// Throws TypeError for an object without the buffer protocol, invalid_value unless it is C-contiguous.
   static std::shared_ptr<const HeldBuffer> of(py::handle object);
-
-  HeldBuffer(const HeldBuffer&) = delete;
-  HeldBuffer& operator=(const HeldBuffer&) = delete;
 
   void* data() const noexcept { return view_.buf; }
   std::size_t size() const noexcept { return static_cast<std::size_t>(view_.len); }

@@ -14,11 +14,6 @@ namespace pydoca::bindings {
 
 namespace {
 
-template <class Field>
-auto property(Field DeviceProperties::* field) {
-  return [field](const DeviceInfo& info) { return info.properties().*field; };
-}
-
 bool is_equal(const DeviceInfo& one, const DeviceInfo& other) {
   return &one.backend() == &other.backend() && one.name() == other.name() && one.pci_addr() == other.pci_addr() &&
          one.properties().side == other.properties().side;
@@ -43,28 +38,15 @@ DeviceInfo make_info(const std::string& selector, const py::object& side, const 
   return info;
 }
 
+/// Absent values have getters of their own, which throw the reason.
 void bind_device_properties(py::classh<DeviceInfo>& type) {
-  type.def_property_readonly("name", property(&DeviceProperties::name), "Unique on its side, such as \"p0\".")
-      .def_property_readonly("pci_addr", property(&DeviceProperties::pci_addr),
-                             "In the long form, 0000:03:00.0; empty for a software device such as Soft-RoCE.")
-      .def_property_readonly("func_type", property(&DeviceProperties::func_type),
-                             "The type of the function: PF, VF or SF.")
-      .def_property_readonly("side", property(&DeviceProperties::side),
-                             "The side of the PCIe link on which the function is: HOST or DPU.")
-      .def_property_readonly("backend", property(&DeviceProperties::backend),
-                             "The name of the backend: \"sim\" or \"verbs\".")
-      .def_property_readonly("profile", property(&DeviceProperties::profile),
-                             "The name of the card, such as \"bluefield3\".")
-      .def_property_readonly("iface_name", property(&DeviceProperties::iface_name),
-                             "The name of its network interface; empty when it has none.")
-      .def_property_readonly("ibdev_name", property(&DeviceProperties::ibdev_name),
-                             "The name of its RDMA device; empty when it has none.")
-      .def_property_readonly("vuid", property(&DeviceProperties::vuid),
-                             "The unique identifier among all functions; may be empty.")
-      .def_property_readonly("vhca_id", property(&DeviceProperties::vhca_id), "The card's number for the function.")
-      .def_property_readonly("active_rate", property(&DeviceProperties::active_rate), "The rate of its port in bit/s.")
-      .def_property_readonly("capabilities", property(&DeviceProperties::capabilities),
-                             "The Capabilities of the function: its engines and their limits.");
+  const auto bind = [&]<class Field>(const char* name, Field DeviceProperties::* field, const auto&... doc) {
+    if constexpr (sizeof...(doc) != 0) {
+      type.def_property_readonly(name, [field](const DeviceInfo& info) { return info.properties().*field; }, doc...);
+    }
+  };
+  each_field(std::type_identity<DeviceProperties>(), bind);
+  bind("backend", &DeviceProperties::backend, "The name of the backend: \"sim\" or \"verbs\".");
 }
 
 void bind_absent_properties(py::classh<DeviceInfo>& type) {

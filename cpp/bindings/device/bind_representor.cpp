@@ -91,7 +91,7 @@ void bind_representor(py::module_& module) {
   bind_representor_properties(type);
   bind_representor_life(type);
   bind_scope(type);
-  auto device = py::reinterpret_borrow<py::classh<DeviceObject>>(module.attr("Device"));
+  auto device = bound_class<DeviceObject>();
   device.def(
       "representors",
       [](const DeviceObject& self, const py::object& filter) {

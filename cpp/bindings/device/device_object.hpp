@@ -4,18 +4,18 @@
 #include <pydoca/device.hpp>
 #include <pydoca/representor.hpp>
 
+#include "convert/pybind.hpp"
+
 #include <memory>
 #include <string>
 #include <utility>
 
 namespace pydoca::bindings {
 
-class DeviceObject {
+class DeviceObject : NotCopied {
  public:
   explicit DeviceObject(std::shared_ptr<Device> device) noexcept : device_(std::move(device)) {}
   ~DeviceObject();
-  DeviceObject(const DeviceObject&) = delete;
-  DeviceObject& operator=(const DeviceObject&) = delete;
 
   /// The open device, for building objects on it. Throws bad_state once closed.
   const std::shared_ptr<Device>& get() const;

@@ -11,14 +11,6 @@ namespace {
 
 thread_local constinit BlockingCall* current = nullptr;
 
-bool is_finalizing() noexcept {
-#if PY_VERSION_HEX >= 0x030D0000
-  return Py_IsFinalizing() != 0;
-#else
-  return _Py_IsFinalizing() != 0;
-#endif
-}
-
 [[noreturn]] void stay() noexcept {
   for (;;) ::pause();
 }

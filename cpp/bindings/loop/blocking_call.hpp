@@ -17,14 +17,12 @@ enum class Signals : std::uint8_t {
 };
 
 /// Releases the GIL of this thread for one call of the engine. The engine's interrupt check uses it.
-class BlockingCall {
+class BlockingCall : NotCopied {
  public:
   explicit BlockingCall(Signals signals = Signals::handled) noexcept;
   /// Takes the GIL again. A daemon thread that finds the interpreter ended blocks here for ever: if it took the GIL,
   /// CPython would unwind its C++ frames, which aborts the process.
   ~BlockingCall();
-  BlockingCall(const BlockingCall&) = delete;
-  BlockingCall& operator=(const BlockingCall&) = delete;
 
   /// The engine's InterruptCheck, for every thread.
   static bool check() noexcept;

@@ -1,6 +1,5 @@
 #include <pydoca/mmap.hpp>
 
-#include "call/add_method.hpp"
 #include "call/scope.hpp"
 #include "convert/bindings.hpp"
 #include "convert/collectable.hpp"
@@ -116,12 +115,9 @@ void bind_mmap_properties(py::classh<MmapObject>& type) {
 
 py::object make_mmap(py::object device, py::object memory, const py::object& access, py::object user_data,
                      py::object free_callback) {
-  auto mmap = std::make_unique<MmapObject>();
-  mmap->add_device(std::move(device));
-  if (!access.is_none()) mmap->set_permissions(to_access(access));
-  mmap->set_user_data(std::move(user_data));
+  auto mmap = new_mmap(py::none(), py::make_tuple(device), access, std::move(user_data), std::move(free_callback),
+                       py::none());
   mmap->set_memrange(std::move(memory));
-  mmap->set_free_callback(std::move(free_callback));
   mmap->start();
   return py::cast(std::move(mmap));
 }
@@ -134,12 +130,12 @@ py::object import_mmap(py::object device, const py::buffer& blob, py::object use
 }
 
 void add_device_methods() {
-  const py::type device = py::type::of<DeviceObject>();
-  add_method(device, "mmap", &make_mmap, "memory"_a, py::kw_only(), "access"_a = py::none(), "user_data"_a = py::none(),
+  auto device = bound_class<DeviceObject>();
+  device.def("mmap", &make_mmap, "memory"_a, py::kw_only(), "access"_a = py::none(), "user_data"_a = py::none(),
              "free_callback"_a = py::none(),
              "A started memory map of any object with the buffer protocol. access defaults to local_read_write,\n"
              "and to local_read_only for read-only memory. Raises InvalidValueError.");
-  add_method(device, "import_mmap", &import_mmap, "blob"_a, py::kw_only(), "user_data"_a = py::none(),
+  device.def("import_mmap", &import_mmap, "blob"_a, py::kw_only(), "user_data"_a = py::none(),
              "A map of the memory that blob describes. export_pci() on the other side, or export_rdma() on the\n"
              "network, made the blob. The map has the exporter's addresses. Raises InvalidValueError and\n"
              "UnsupportedVersionError for a bad blob, NotPermittedError (the wrong device or side),\n"

@@ -18,7 +18,7 @@ class BufObject;
 
 /// A list of bufs with all its references, which it drops at its end. While a Python object of one element, or a task,
 /// has it, nothing of the list is freed: neither the descriptors, nor the inventories, nor the maps, nor their memory.
-struct BufList {
+struct BufList : NotCopied {
   struct Element {
     Buf* buf = nullptr;
     py::object inventory;         ///< Python's BufInventory
@@ -26,10 +26,7 @@ struct BufList {
     BufObject* object = nullptr;  ///< the Python object of the element; null when there is none
   };
 
-  BufList() = default;
   ~BufList();
-  BufList(const BufList&) = delete;
-  BufList& operator=(const BufList&) = delete;
 
   /// The index of buf in the list, or the number of elements.
   std::size_t index_of(const Buf& buf) const noexcept;
@@ -41,7 +38,7 @@ struct BufList {
 /// (std::shared_ptr<BufObject>, or the Python object) until it is freed or given another buf. It calls get() before
 /// every submission: the buf may have been released since the last one, though never in flight. Construction and
 /// destruction need the GIL.
-class BufObject : public std::enable_shared_from_this<BufObject> {
+class BufObject : public std::enable_shared_from_this<BufObject>, NotCopied {
  public:
   /// Takes over the one reference of a new buf. inventory and mmap are Python objects.
   static std::shared_ptr<BufObject> adopt(Buf& buf, py::object inventory, py::object mmap);
@@ -51,8 +48,6 @@ class BufObject : public std::enable_shared_from_this<BufObject> {
   /// For adopt(), adopt_copy() and object_at(), which ensure that no element has two objects.
   BufObject(std::shared_ptr<BufList> list, std::size_t index) noexcept;
   ~BufObject();
-  BufObject(const BufObject&) = delete;
-  BufObject& operator=(const BufObject&) = delete;
 
   /// Throws bad_state once the buf has been released.
   Buf& get() const;

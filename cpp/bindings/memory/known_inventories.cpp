@@ -1,5 +1,6 @@
 #include "memory/known_inventories.hpp"
 
+#include "convert/convert.hpp"
 #include "convert/pybind.hpp"
 
 #include <algorithm>

@@ -182,8 +182,7 @@ py::bytes MmapObject::export_with(Export exporting, const py::object& device) co
                 "export mmap: it has " + std::to_string(devices_.size()) + " devices; name the one to export on");
   }
   const DeviceObject& chosen = to_device(device.is_none() ? devices_.front() : device);
-  const std::vector<std::byte> blob = ((*mmap).*exporting)(*chosen.shared());
-  return {reinterpret_cast<const char*>(blob.data()), blob.size()};
+  return to_python(((*mmap).*exporting)(*chosen.shared()));
 }
 
 py::bytes MmapObject::export_pci(const py::object& device) const { return export_with(&Mmap::export_pci, device); }

@@ -20,14 +20,12 @@ const DeviceObject& to_device(py::handle object);
 
 /// Calls that wait for other processes release the GIL. Meanwhile every other call on the same map throws in_use.
 /// Construction and destruction need the GIL.
-class MmapObject {
+class MmapObject : NotCopied {
  public:
   MmapObject();
   /// A map of memory that another process exported. device is a Python object.
   MmapObject(py::object device, std::span<const std::byte> blob, py::object user_data);
   ~MmapObject();
-  MmapObject(const MmapObject&) = delete;
-  MmapObject& operator=(const MmapObject&) = delete;
 
   /// Throws in_use while another thread is in a call that waits.
   const std::shared_ptr<Mmap>& get() const;

@@ -1,6 +1,5 @@
 #include "memory/sync_event_remote_net.hpp"
 
-#include "call/add_method.hpp"
 #include "call/scope.hpp"
 #include "convert/bindings.hpp"
 #include "convert/convert.hpp"
@@ -35,9 +34,10 @@ void bind_sync_event_remote_net(py::module_& module) {
   const auto import_event = [](py::object device, const py::object& blob) {
     return std::make_unique<SyncEventRemoteNetObject>(std::move(device), blob);
   };
-  add_method(py::type::of<DeviceObject>(), "import_sync_event_remote_net", import_event, "blob"_a,
-             "The event of a network peer that blob describes. SyncEvent.export_to_remote_net() made the blob.\n"
-             "Raises the errors of import_mmap() (doca_sync_event_remote_net_create_from_export).");
+  bound_class<DeviceObject>().def(
+      "import_sync_event_remote_net", import_event, "blob"_a,
+      "The event of a network peer that blob describes. SyncEvent.export_to_remote_net() made the blob.\n"
+      "Raises the errors of import_mmap() (doca_sync_event_remote_net_create_from_export).");
 }
 
 }  // namespace pydoca::bindings

@@ -6,13 +6,13 @@
 #include "convert/bindings.hpp"
 #include "convert/collectable.hpp"
 #include "convert/convert.hpp"
+#include "convert/names.hpp"
 #include "convert/parse.hpp"
 #include "rdma/rdma_object.hpp"
 #include "rdma/rdma_settings.hpp"
 #include "rdma/rdma_task_methods.hpp"
 #include "task/awaitable.hpp"
 
-#include <pybind11/native_enum.h>
 #include <pybind11/stl.h>
 
 #include <functional>
@@ -24,11 +24,9 @@ namespace pydoca::bindings {
 namespace {
 
 void bind_enums(py::module_& module) {
-  py::native_enum<RdmaTransport>(module, "RdmaTransport", "enum.IntEnum",
-                                 "The transport of connections: reliable (RC) or dynamic (DC).")
-      .value("RC", RdmaTransport::rc)
-      .value("DC", RdmaTransport::dc)
-      .finalize();
+  bind_names(py::native_enum<RdmaTransport>(module, "RdmaTransport", "enum.IntEnum",
+                                            "The transport of connections: reliable (RC) or dynamic (DC)."),
+             transport_names);
   py::native_enum<RdmaOpcode>(module, "RdmaOpcode", "enum.IntEnum", "The operation that sent a received message.")
       .value("RECV_SEND", RdmaOpcode::recv_send)
       .value("RECV_SEND_WITH_IMM", RdmaOpcode::recv_send_with_imm)
@@ -124,10 +122,6 @@ void bind_connecting(Class& type) {
       .def("__exit__", [](RdmaConnectionObject& self, const py::args&) { self.disconnect(); });
 }
 
-py::bytes bytes_of(const std::vector<std::byte>& data) {
-  return {reinterpret_cast<const char*>(data.data()), data.size()};
-}
-
 template <typename Class>
 void bind_connection_properties(Class& type) {
   type.def_property_readonly(
@@ -144,10 +138,10 @@ void bind_connection_properties(Class& type) {
           "The reason why the connection could not be made, or has ended: for example the status of the task\n"
           "that broke it. SUCCESS before that, and when this side ended it by disconnect() or stop().")
       .def_property_readonly(
-          "details", [](const RdmaConnectionObject& self) { return bytes_of(self.connection().details()); },
+          "details", [](const RdmaConnectionObject& self) { return to_python(self.connection().details()); },
           "The details for the peer's connect(), less than 512 bytes. Empty unless made by Rdma.export().")
       .def_property_readonly(
-          "private_data", [](const RdmaConnectionObject& self) { return bytes_of(self.connection().private_data()); },
+          "private_data", [](const RdmaConnectionObject& self) { return to_python(self.connection().private_data()); },
           "The private data of the peer's request or acceptance.")
       .def_property_readonly(
           "address",
@@ -176,24 +170,19 @@ void bind_rdma_connection(py::module_& module) {
 }
 
 void bind_listener(py::module_& module) {
-  py::classh<RdmaListenerObject>(
+  py::classh<RdmaListenerObject> type(
       module, "RdmaListener",
       "A port on which an Rdma listens until the listener is closed or dropped, or the context stops. It is\n"
       "an iterator of connection requests.",
-      collectable<RdmaListenerObject>())
-      .def(
+      collectable<RdmaListenerObject>());
+  bind_scope(type);
+  type.def(
           "request", [](RdmaListenerObject& self) { return self.request(false); },
           "An awaitable, with wait(timeout), of the next connection request; accept or reject it. With several\n"
           "ports it is the next request of any port. Raises ShutdownError when the port is closed meanwhile.")
       .def("_next", [](RdmaListenerObject& self) { return self.request(true); })
       .def("close", &RdmaListenerObject::close,
            "Stops listening; connections stay. Idempotent (doca_rdma_stop_listen_to_port).")
-      .def("__enter__",
-           [](const py::object& self) {
-             self.cast<RdmaListenerObject&>().enter();
-             return self;
-           })
-      .def("__exit__", [](RdmaListenerObject& self, const py::args&) { self.close(); })
       .def_property_readonly("port", &RdmaListenerObject::port, "1..65535.")
       .def_property_readonly("closed", &RdmaListenerObject::is_closed,
                              "Whether it has ended, by close() or with its context.")

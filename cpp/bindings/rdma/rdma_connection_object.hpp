@@ -14,12 +14,10 @@ namespace pydoca::bindings {
 
 /// A connection as Python has it. The engine's callbacks find it through the connection's user data word. Its context
 /// has a reference to it until the end of the connection is reported. It has a reference to the context.
-class RdmaConnectionObject {
+class RdmaConnectionObject : NotCopied {
  public:
   RdmaConnectionObject(py::object rdma, std::shared_ptr<RdmaConnection> connection);
   ~RdmaConnectionObject();
-  RdmaConnectionObject(const RdmaConnectionObject&) = delete;
-  RdmaConnectionObject& operator=(const RdmaConnectionObject&) = delete;
 
   /// Null when Python has no object for it.
   static RdmaConnectionObject* of(const RdmaConnection& connection) noexcept;

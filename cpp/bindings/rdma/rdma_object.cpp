@@ -66,10 +66,6 @@ RdmaObject::RdmaObject(py::object engine, const py::object& device, const py::ob
       callbacks_{callback(given, "on_request"), callback(given, "on_established"), callback(given, "on_failure"),
                  callback(given, "on_disconnect")} {}
 
-RdmaObject& RdmaObject::of(std::uint64_t context_user_data) noexcept {
-  return static_cast<RdmaObject&>(*reinterpret_cast<ContextObject*>(static_cast<std::uintptr_t>(context_user_data)));
-}
-
 py::object RdmaObject::add(const std::shared_ptr<RdmaConnection>& connection) {
   forget_closed();
   const py::object object = py::cast(std::make_unique<RdmaConnectionObject>(self(), connection));
@@ -144,7 +140,7 @@ void RdmaObject::forget_withdrawn() {
 }
 
 void RdmaObject::requested(RdmaConnection& connection, std::uint64_t context_user_data) {
-  RdmaObject& self = of(context_user_data);
+  auto& self = of<RdmaObject>(context_user_data);
   self.guard([&] { self.take_request(self.add(connection.shared_from_this())); });
 }
 
@@ -158,7 +154,7 @@ void RdmaObject::take_request(const py::object& connection) {
 }
 
 void RdmaObject::established(RdmaConnection& connection, std::uint64_t, std::uint64_t context_user_data) {
-  RdmaObject& self = of(context_user_data);
+  auto& self = of<RdmaObject>(context_user_data);
   RdmaConnectionObject* const object = RdmaConnectionObject::of(connection);
   if (object == nullptr) {
     return;
@@ -170,12 +166,12 @@ void RdmaObject::established(RdmaConnection& connection, std::uint64_t, std::uin
 }
 
 void RdmaObject::failed(RdmaConnection& connection, std::uint64_t, std::uint64_t context_user_data) {
-  RdmaObject& self = of(context_user_data);
+  auto& self = of<RdmaObject>(context_user_data);
   self.guard([&] { self.remove(connection, self.callbacks_.on_failure); });
 }
 
 void RdmaObject::disconnected(RdmaConnection& connection, std::uint64_t, std::uint64_t context_user_data) {
-  RdmaObject& self = of(context_user_data);
+  auto& self = of<RdmaObject>(context_user_data);
   self.guard([&] { self.remove(connection, self.callbacks_.on_disconnect); });
 }
 

@@ -59,7 +59,6 @@ class RdmaObject final : public ContextObject {
   friend class RdmaListenerObject;
 
   static std::shared_ptr<Rdma> create(const py::object& device, const py::object& num_tasks, const py::kwargs& given);
-  static RdmaObject& of(std::uint64_t context_user_data) noexcept;
   static void requested(RdmaConnection& connection, std::uint64_t context_user_data);
   static void established(RdmaConnection& connection, std::uint64_t connection_user_data,
                           std::uint64_t context_user_data);
@@ -87,13 +86,11 @@ class RdmaObject final : public ContextObject {
 };
 
 /// A port on which an Rdma listens. Listeners get the requests of all ports in the order in which they came.
-class RdmaListenerObject {
+class RdmaListenerObject : NotCopied {
  public:
   RdmaListenerObject(py::object rdma, std::uint16_t port);
   /// Closes the port, unless requests go to a callback.
   ~RdmaListenerObject();
-  RdmaListenerObject(const RdmaListenerObject&) = delete;
-  RdmaListenerObject& operator=(const RdmaListenerObject&) = delete;
 
   std::uint16_t port() const noexcept { return port_; }
   bool is_closed() const noexcept;

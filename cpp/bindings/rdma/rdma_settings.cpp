@@ -41,9 +41,11 @@ constexpr std::array<std::pair<const char*, Set>, 13> setters{{
     {"rnr_retry_count", set_number<&Rdma::set_rnr_retry_count, std::uint32_t>},
 }};
 
-void configure(Rdma& rdma, RdmaTaskKind kind, py::handle count) {
-  rdma.set_conf(kind, TaskObject::on_complete, TaskObject::on_complete, to_u32(count, "num_tasks"));
-}
+constexpr auto kinds = [] {
+  std::array<RdmaTaskKind, num_rdma_task_kinds> all{};
+  for (std::size_t kind = 0; kind < all.size(); ++kind) all[kind] = static_cast<RdmaTaskKind>(kind);
+  return all;
+}();
 
 }  // namespace
 
@@ -55,44 +57,13 @@ void apply_settings(Rdma& rdma, const py::kwargs& given) {
 }
 
 void configure_tasks(Rdma& rdma, const py::object& num_tasks) {
-  if (py::isinstance<py::dict>(num_tasks)) {
-    for (const auto& [name, count] : py::reinterpret_borrow<py::dict>(num_tasks)) {
-      configure(rdma, to_rdma_task(to_task_name(name)), count);
-    }
-    return;
-  }
-  for (std::size_t kind = 0; kind < num_rdma_task_kinds; ++kind) {
-    const auto task = static_cast<RdmaTaskKind>(kind);
-    if (Rdma::is_task_supported(rdma.device()->info(), task)) configure(rdma, task, num_tasks);
-  }
+  const auto is_supported = [&](RdmaTaskKind kind) { return Rdma::is_task_supported(rdma.device()->info(), kind); };
+  each_num_tasks(num_tasks, kinds, is_supported, to_rdma_task, [&](RdmaTaskKind kind, py::handle count) {
+    rdma.set_conf(kind, TaskObject::on_complete, TaskObject::on_complete, to_u32(count, "num_tasks"));
+  });
 }
 
-RdmaTaskKind to_rdma_task(const std::string& name) {
-  std::vector<std::string_view> known;
-  for (std::size_t kind = 0; kind < num_rdma_task_kinds; ++kind) {
-    known.push_back(name_of(static_cast<RdmaTaskKind>(kind)));
-    if (known.back() == name) return static_cast<RdmaTaskKind>(kind);
-  }
-  refuse_word("rdma task", name, known);
-}
-
-RdmaTransport to_transport(py::handle value) {
-  if (py::isinstance<RdmaTransport>(value)) return value.cast<RdmaTransport>();
-  if (!py::isinstance<py::str>(value)) refuse_type("transport_type", "a str or an enumerator", value);
-  const std::string name = to_utf8(value);
-  if (name == "rc") return RdmaTransport::rc;
-  if (name == "dc") return RdmaTransport::dc;
-  refuse_word("transport type", name, {"rc", "dc"});
-}
-
-RdmaAddressType to_address_type(py::handle value) {
-  if (!py::isinstance<py::str>(value)) refuse_type("address_type", "a str", value);
-  const std::string name = to_utf8(value);
-  if (name == "ipv4") return RdmaAddressType::ipv4;
-  if (name == "ipv6") return RdmaAddressType::ipv6;
-  if (name == "gid") return RdmaAddressType::gid;
-  refuse_word("address type", name, {"ipv4", "ipv6", "gid"});
-}
+RdmaTaskKind to_rdma_task(const std::string& name) { return to_kind(name, kinds, "rdma task"); }
 
 std::uint16_t to_port(py::handle value) { return static_cast<std::uint16_t>(to_u32(value, "port", 1, UINT16_MAX)); }
 

@@ -14,11 +14,8 @@ void apply_settings(Rdma& rdma, const py::kwargs& given);
 /// num_tasks: an int for each kind that the device has, or a dict by name.
 void configure_tasks(Rdma& rdma, const py::object& num_tasks);
 
-/// These throw invalid_value for an unknown name; the message has the nearest known name. They throw TypeError unless
-/// the value is a str or an enumerator.
+/// Throws invalid_value for an unknown name; the message has the nearest known name.
 RdmaTaskKind to_rdma_task(const std::string& name);
-RdmaTransport to_transport(py::handle value);
-RdmaAddressType to_address_type(py::handle value);
 
 /// A port: 1..65535.
 std::uint16_t to_port(py::handle value);

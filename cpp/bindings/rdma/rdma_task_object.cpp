@@ -12,12 +12,6 @@
 
 namespace pydoca::bindings {
 
-namespace {
-
-py::object to_int(std::uint64_t value) { return py::reinterpret_steal<py::object>(PyLong_FromUnsignedLongLong(value)); }
-
-}  // namespace
-
 RdmaTaskObject::RdmaTaskObject(py::object context, RdmaTask& slot)
     : LibraryTaskObject(std::move(context), slot, static_cast<std::size_t>(slot.kind()), traits_of(slot.kind())),
       kind_(slot.kind()) {}
@@ -86,7 +80,7 @@ void RdmaTaskObject::completed(Status status) {
 py::object RdmaTaskObject::result_len() const {
   const bool has =
       kind_ == RdmaTaskKind::receive || kind_ == RdmaTaskKind::read || kind_ == RdmaTaskKind::remote_net_sync_event_get;
-  return has && succeeded_ ? to_int(result_len_) : py::none();
+  return has && succeeded_ ? to_python(result_len_) : py::none();
 }
 
 py::object RdmaTaskObject::result_opcode() const {
@@ -95,12 +89,12 @@ py::object RdmaTaskObject::result_opcode() const {
 
 py::object RdmaTaskObject::result_immediate_data() const {
   const bool has = kind_ == RdmaTaskKind::receive && opcode_ != RdmaOpcode::recv_send;
-  return has && succeeded_ ? to_int(immediate_) : py::none();
+  return has && succeeded_ ? to_python(std::uint64_t{immediate_}) : py::none();
 }
 
 py::object RdmaTaskObject::value() const {
   if (traits().answers_word) {
-    return has_answer_ ? to_int(answer_) : py::none();
+    return has_answer_ ? to_python(answer_) : py::none();
   }
   return result_len();
 }

@@ -1,15 +1,13 @@
 #include <pydoca/sync_event.hpp>
 
-#include "call/add_method.hpp"
 #include "call/raw_method.hpp"
 #include "call/scope.hpp"
 #include "convert/bindings.hpp"
 #include "convert/convert.hpp"
+#include "convert/names.hpp"
 #include "convert/parse.hpp"
 #include "device/device_object.hpp"
 #include "sync_event/sync_event_object.hpp"
-
-#include <pybind11/native_enum.h>
 
 #include <array>
 #include <cmath>
@@ -47,7 +45,7 @@ PyObject* update_add(PyObject* self, const std::array<PyObject*, 1>& value) {
 
 template <auto function, WaitMode mode, Text signature>
 void wait_for(PyObject* self, const std::array<PyObject*, 3>& given) {
-  const char* const name = Signature<signature>::parameters.method;
+  const char* const name = RawSignature<signature>::parameters.method;
   const auto [value, mask, timeout] = given;
   object_of<SyncEventObject>(self).wait({function, name, mode}, to_u64(value, "value"),
                                         mask == nullptr ? all_bits : to_u64(mask, "mask"), to_timeout(timeout, name));
@@ -95,17 +93,11 @@ std::span<PyMethodDef> event_operations() {
 }
 
 void bind_location(py::module_& module) {
-  py::native_enum<SyncEventLocation>(
+  py::native_enum<SyncEventLocation> type(
       module, "SyncEventLocation", "enum.IntEnum",
       "A place from which a sync event is updated, or where it is waited for. NONE: the location of an\n"
-      "imported event, which only its owner knows.")
-      .value("NONE", SyncEventLocation::none)
-      .value("CPU", SyncEventLocation::cpu)
-      .value("REMOTE_PCI", SyncEventLocation::remote_pci)
-      .value("REMOTE_NET", SyncEventLocation::remote_net)
-      .value("DPA", SyncEventLocation::dpa)
-      .value("GPU", SyncEventLocation::gpu)
-      .finalize();
+      "imported event, which only its owner knows.");
+  bind_names(std::move(type.value("NONE", SyncEventLocation::none)), location_names);
 }
 
 std::unique_ptr<SyncEventObject> new_event(py::object device, const py::object& publisher, const py::object& subscriber,
@@ -197,9 +189,10 @@ void add_import() {
   const auto import_event = [](py::object from, const py::object& blob) {
     return std::make_unique<SyncEventObject>(std::move(from), blob);
   };
-  add_method(py::type::of<DeviceObject>(), "import_sync_event", import_event, "blob"_a,
-             "The event that blob describes; not started. SyncEvent.export_to_remote_pci() on the other side made\n"
-             "the blob. Raises the errors of import_mmap() (doca_sync_event_create_from_export).");
+  bound_class<DeviceObject>().def(
+      "import_sync_event", import_event, "blob"_a,
+      "The event that blob describes; not started. SyncEvent.export_to_remote_pci() on the other side made\n"
+      "the blob. Raises the errors of import_mmap() (doca_sync_event_create_from_export).");
 }
 
 }  // namespace

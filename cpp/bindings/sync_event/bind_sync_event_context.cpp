@@ -77,7 +77,7 @@ void bind_event_task(py::module_& module) {
           "InUseError in flight.");
 }
 
-void bind_as_context(py::module_& module) {
+void bind_as_context() {
   const auto as_context = [](py::object self, py::object pe, const py::object& num_tasks, const py::kwargs& options) {
     return std::make_unique<SyncEventContextObject>(std::move(pe), std::move(self), num_tasks,
                                                     ContextOptions::of(options));
@@ -88,8 +88,7 @@ void bind_as_context(py::module_& module) {
                 "kind that the device has, or a dict for some kinds, such as {\"wait_eq\": 100}. Raises BadStateError\n"
                 "after start(), NotPermittedError at the second call, NotSupportedError for kinds that the device\n"
                 "lacks (doca_sync_event_as_ctx).");
-  py::reinterpret_borrow<py::classh<SyncEventObject>>(module.attr("SyncEvent"))
-      .def("as_context", as_context, "pe"_a, "num_tasks"_a = 32, doc.c_str());
+  bound_class<SyncEventObject>().def("as_context", as_context, "pe"_a, "num_tasks"_a = 32, doc.c_str());
 }
 
 }  // namespace
@@ -109,7 +108,7 @@ void bind_sync_event_context(py::module_& module) {
           },
           "info"_a, "operation"_a, "Whether the device has tasks of this kind (get, notify_set, ..., wait_neq).")
       .def_static("max_num_tasks", &SyncEventContext::max_num_tasks, "info"_a, "The largest num_tasks, of each kind.");
-  bind_as_context(module);
+  bind_as_context();
 }
 
 }  // namespace pydoca::bindings

@@ -1,5 +1,6 @@
 #include "sync_event/sync_event_context_object.hpp"
 
+#include "call/keywords.hpp"
 #include "convert/convert.hpp"
 #include "convert/parse.hpp"
 #include "sync_event/sync_event_object.hpp"
@@ -38,36 +39,21 @@ void configure(SyncEventContext& context, SyncEventOperation operation, py::hand
   context.set_conf(operation, TaskObject::on_complete, TaskObject::on_complete, to_u32(count, "num_tasks"));
 }
 
-void configure_all(SyncEventContext& context, py::handle count) {
-  for (const SyncEventOperation operation : operations) {
-    if (SyncEventContext::is_supported(context.device()->info(), operation)) configure(context, operation, count);
-  }
-}
-
 std::shared_ptr<SyncEventContext> make_context(const py::object& event, const py::object& num_tasks) {
   auto& object = event.cast<SyncEventObject&>();
   object.require_no_context();
   std::shared_ptr<SyncEventContext> context = object.event().as_context();
-  if (py::isinstance<py::dict>(num_tasks)) {
-    for (const auto& [name, count] : py::reinterpret_borrow<py::dict>(num_tasks)) {
-      configure(*context, to_operation(to_task_name(name)), count);
-    }
-  } else {
-    configure_all(*context, num_tasks);
-  }
+  const auto is_supported = [&](SyncEventOperation operation) {
+    return SyncEventContext::is_supported(context->device()->info(), operation);
+  };
+  each_num_tasks(num_tasks, operations, is_supported, to_operation,
+                 [&](SyncEventOperation operation, py::handle count) { configure(*context, operation, count); });
   return context;
 }
 
 }  // namespace
 
-SyncEventOperation to_operation(const std::string& name) {
-  std::vector<std::string_view> known;
-  for (const SyncEventOperation operation : operations) {
-    if (name_of(operation) == name) return operation;
-    known.push_back(name_of(operation));
-  }
-  refuse_word("sync event task", name, known);
-}
+SyncEventOperation to_operation(const std::string& name) { return to_kind(name, operations, "sync event task"); }
 
 SyncEventTaskObject::SyncEventTaskObject(py::object context, SyncEventTask& slot)
     : TaskObject(std::move(context), slot), operation_(slot.operation()) {}
@@ -123,7 +109,7 @@ py::object SyncEventTaskObject::value() const {
     return py::none();
   }
   if (awaited_) return awaited_;
-  return py::reinterpret_steal<py::object>(PyLong_FromUnsignedLongLong(result_));
+  return to_python(result_);
 }
 
 std::string SyncEventTaskObject::describe() const {

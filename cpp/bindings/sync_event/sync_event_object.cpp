@@ -20,17 +20,11 @@ namespace {
 /// A wait that ends within this time costs less than releasing the GIL, and delays Python's other threads very little.
 constexpr std::chrono::nanoseconds held_time{2000};
 
-py::bytes blob_of(const std::vector<std::byte>& blob) {
-  return {reinterpret_cast<const char*>(blob.data()), blob.size()};
-}
-
 /// Counts a wait without the GIL, as long as this object lives.
-class CountedWait {
+class CountedWait : NotCopied {
  public:
   explicit CountedWait(std::size_t& waits) noexcept : waits_(waits) { ++waits_; }
   ~CountedWait() { --waits_; }
-  CountedWait(const CountedWait&) = delete;
-  CountedWait& operator=(const CountedWait&) = delete;
 
  private:
   std::size_t& waits_;
@@ -108,10 +102,10 @@ void SyncEventObject::close() {
 }
 
 py::bytes SyncEventObject::export_to_remote_pci(const py::object& device) const {
-  return blob_of(event_->export_to_remote_pci(*to_device(device.is_none() ? device_ : device).get()));
+  return to_python(event_->export_to_remote_pci(*to_device(device.is_none() ? device_ : device).get()));
 }
 
-py::bytes SyncEventObject::export_to_remote_net() const { return blob_of(event_->export_to_remote_net()); }
+py::bytes SyncEventObject::export_to_remote_net() const { return to_python(event_->export_to_remote_net()); }
 
 void SyncEventObject::require_no_context() const {
   if (has_context_) {

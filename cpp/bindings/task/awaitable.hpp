@@ -33,12 +33,9 @@ class Waiters {
 /// Something that an engine will deliver and that lends no memory: a message, a connection, a change of state. Python
 /// awaits it, or waits for it without a loop. Giving up a wait loses nothing: take() removes it from the queue only
 /// when it hands it over.
-class Awaitable {
+class Awaitable : NotCopied {
  public:
-  Awaitable() = default;
   virtual ~Awaitable() = default;
-  Awaitable(const Awaitable&) = delete;
-  Awaitable& operator=(const Awaitable&) = delete;
 
   virtual EngineObject& engine() = 0;
   /// Woken whenever ready() may have become true.

@@ -42,17 +42,9 @@ void ContextObject::require_open(std::string_view what) const {
   engine_->require_thread(std::string(what) + " " + std::string(context_->kind()));
 }
 
-Status ContextObject::start() {
-  require_open("start");
-  const Status status = context_->start();
-  engine_->settle();
-  drain_log();
-  return status;
-}
-
-Status ContextObject::stop() {
-  require_open("stop");
-  const Status status = context_->stop();
+Status ContextObject::change(std::string_view what, Status (Context::*call)()) {
+  require_open(what);
+  const Status status = (context_.get()->*call)();
   engine_->settle();
   drain_log();
   return status;
@@ -115,7 +107,7 @@ void ContextObject::refuse_task(Status status, std::size_t kind, std::string_vie
 }
 
 void ContextObject::state_changed(std::uint64_t user_data, Context&, ContextState previous, ContextState next) {
-  auto& self = *reinterpret_cast<ContextObject*>(static_cast<std::uintptr_t>(user_data));
+  auto& self = of<ContextObject>(user_data);
   self.guard([&] { self.tell_state(previous, next); });
 }
 

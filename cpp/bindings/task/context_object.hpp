@@ -33,7 +33,7 @@ struct ContextOptions {
 /// A context as Python has it; each library derives its own class. It keeps its engine and device alive. When it stops,
 /// it gives back the slots of Python's idle tasks, so that it can become idle. The engine's user data word points to
 /// this object.
-class ContextObject {
+class ContextObject : NotCopied {
  public:
   /// The longest time, in seconds, for which the end of a with block waits for the device to release memory.
   static constexpr double close_timeout = 5;
@@ -41,8 +41,12 @@ class ContextObject {
   /// Connects context to engine; both are Python objects. Python's device property returns device.
   ContextObject(py::object engine, py::object device, std::shared_ptr<Context> context, ContextOptions options);
   virtual ~ContextObject();
-  ContextObject(const ContextObject&) = delete;
-  ContextObject& operator=(const ContextObject&) = delete;
+
+  /// The object of an engine's context, by the context's user data word.
+  template <class Object>
+  static Object& of(std::uint64_t context_user_data) noexcept {
+    return static_cast<Object&>(*reinterpret_cast<ContextObject*>(static_cast<std::uintptr_t>(context_user_data)));
+  }
 
   EngineObject& engine() const noexcept { return *engine_; }
   Context& context() const noexcept { return *context_; }
@@ -55,8 +59,8 @@ class ContextObject {
   /// The Python object of this; lives at least as long as the result.
   py::object self();
 
-  Status start();
-  Status stop();
+  Status start() { return change("start", &Context::start); }
+  Status stop() { return change("stop", &Context::stop); }
   void close();
   void flush_tasks();
   /// For with: starts unless started, and waits for a start that takes time. Returns the result of entered(), or throws
@@ -107,6 +111,7 @@ class ContextObject {
  private:
   static void state_changed(std::uint64_t user_data, Context& context, ContextState previous, ContextState next);
   void tell_state(ContextState previous, ContextState next);
+  Status change(std::string_view what, Status (Context::*call)());
   void require_open(std::string_view what) const;
 
   py::object engine_ref_;

@@ -11,11 +11,8 @@
 namespace pydoca::bindings {
 
 /// The part of a Python task that its context uses: its slot, its Python object, and its places in the context's lists.
-class SlotHolder {
+class SlotHolder : NotCopied {
  public:
-  SlotHolder(const SlotHolder&) = delete;
-  SlotHolder& operator=(const SlotHolder&) = delete;
-
   py::object self() const { return py::reinterpret_borrow<py::object>(self_); }
   bool in_flight() const noexcept { return static_cast<bool>(in_flight_); }
   /// Whether it has completed at least once and is not in flight.
@@ -27,7 +24,7 @@ class SlotHolder {
 
  protected:
   SlotHolder(py::object context, Task& slot) noexcept : context_ref_(std::move(context)), slot_(&slot) {}
-  ~SlotHolder() = default;
+  virtual ~SlotHolder() = default;
 
   /// Drops the references that the operation does not need once there is no slot.
   virtual void forget_operands() noexcept = 0;

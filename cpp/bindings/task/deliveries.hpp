@@ -17,12 +17,9 @@ namespace pydoca::bindings {
 /// The deliveries of a progress engine, in batches. Completion callbacks run within the calls that deliver, with the
 /// GIL held. The exceptions that they raise, and the futures that they complete, wait here until the batch is over.
 /// Every member needs the GIL.
-class Deliveries {
+class Deliveries : NotCopied {
  public:
   using Clock = std::chrono::steady_clock;
-
-  Deliveries(const Deliveries&) = delete;
-  Deliveries& operator=(const Deliveries&) = delete;
 
   ProgressEngine& engine() const noexcept { return *engine_; }
   bool is_closed() const noexcept { return closed_; }

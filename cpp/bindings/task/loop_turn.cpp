@@ -35,12 +35,10 @@ Patience::Duration longest_spinning(Latency latency) noexcept {
 Patience::Duration longest_polling(Latency latency) noexcept { return latency == Latency::power ? 0us : polling; }
 
 /// While it lives, the engine's handle reports what arrives.
-class Armed {
+class Armed : NotCopied {
  public:
   explicit Armed(ProgressEngine& engine) : engine_(engine) { engine_.request_notification(); }
   ~Armed() { engine_.clear_notification(); }
-  Armed(const Armed&) = delete;
-  Armed& operator=(const Armed&) = delete;
 
  private:
   ProgressEngine& engine_;

@@ -12,7 +12,7 @@ namespace pydoca::bindings {
 namespace {
 
 /// The contextvars of a submission, while a callback runs in them.
-class EnteredVariables {
+class EnteredVariables : NotCopied {
  public:
   explicit EnteredVariables(py::object variables) : variables_(std::move(variables)) {
     if (variables_ && PyContext_Enter(variables_.ptr()) != 0) throw py::error_already_set();
@@ -20,8 +20,6 @@ class EnteredVariables {
   ~EnteredVariables() {
     if (variables_ && PyContext_Exit(variables_.ptr()) != 0) PyErr_WriteUnraisable(variables_.ptr());
   }
-  EnteredVariables(const EnteredVariables&) = delete;
-  EnteredVariables& operator=(const EnteredVariables&) = delete;
 
  private:
   py::object variables_;
