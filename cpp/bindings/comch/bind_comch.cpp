@@ -1,6 +1,7 @@
 #include <pydoca/comch.hpp>
 
 #include "call/keywords.hpp"
+#include "call/reader.hpp"
 #include "comch/client_object.hpp"
 #include "comch/send_task_object.hpp"
 #include "comch/server_object.hpp"
@@ -107,16 +108,14 @@ void bind_comch_connection(py::module_& module) {
 }
 
 void bind_endpoint(py::module_& module) {
-  py::classh<EndpointObject, ContextObject>(module, "Endpoint", "The common base of comch servers and clients.")
-      .def_property_readonly(
-          "name", [](const EndpointObject& self) { return self.endpoint().name(); }, "The server's name.")
-      .def_property_readonly(
-          "max_msg_size", [](const EndpointObject& self) { return self.endpoint().max_msg_size(); }, "Bytes.")
-      .def_property_readonly(
-          "recv_queue_size", [](const EndpointObject& self) { return self.endpoint().recv_queue_size(); },
-          "The most messages that may wait here, per connection. When they are that many, the sender waits.")
-      .def_property_readonly("num_send_tasks", &EndpointObject::num_send_tasks,
+  py::classh<EndpointObject, ContextObject> type(module, "Endpoint", "The common base of comch servers and clients.");
+  type.def_property_readonly("num_send_tasks", &EndpointObject::num_send_tasks,
                              "The most sends in flight, on all connections together.");
+  const auto read = reader(type, &EndpointObject::endpoint);
+  read("name", &comch::Endpoint::name, "The server's name.");
+  read("max_msg_size", [](const comch::Endpoint& endpoint) { return endpoint.max_msg_size(); }, "Bytes.");
+  read("recv_queue_size", &comch::Endpoint::recv_queue_size,
+       "The most messages that may wait here, per connection. When they are that many, the sender waits.");
 }
 
 void bind_server(py::module_& module) {

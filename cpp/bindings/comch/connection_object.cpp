@@ -184,8 +184,7 @@ void ConnectionObject::end() {
 }
 
 void ConnectionObject::each_reference(References& references) {
-  references.keep(engine_ref_);
-  references.keep(endpoint_ref_);
+  references.keep(engine_ref_, endpoint_ref_);
   references.drop(user_data_);
 }
 

@@ -37,9 +37,7 @@ void EndpointObject::tell(const py::object& callback, const py::object& connecti
 }
 
 void EndpointObject::each_reference(References& references) {
-  references.drop(on_connect_);
-  references.drop(on_disconnect_);
-  references.drop(on_message_);
+  references.drop(on_connect_, on_disconnect_, on_message_);
   ContextObject::each_reference(references);
 }
 

@@ -14,19 +14,20 @@ class References {
   References() = default;
   References(visitproc visit, void* arg) noexcept : visit_(visit), arg_(arg) {}
 
-  /// A reference that the object needs until its end.
-  void keep(const py::object& object) {
-    if (visit_ != nullptr && stop_ == 0 && object) stop_ = visit_(object.ptr(), arg_);
+  /// References that the object needs until its end.
+  template <typename... Objects>
+  void keep(const Objects&... objects) {
+    (see(objects), ...);
   }
-  /// A reference that becomes None.
-  void drop(py::object& object) {
-    keep(object);
-    if (visit_ == nullptr) dropped_.push_back(std::exchange(object, py::none()));
+  /// References that become None.
+  template <typename... Objects>
+  void drop(Objects&... objects) {
+    (replace(objects, py::none()), ...);
   }
-  /// A reference that becomes null.
-  void reset(py::object& object) {
-    keep(object);
-    if (visit_ == nullptr) dropped_.push_back(std::exchange(object, {}));
+  /// References that become null.
+  template <typename... Objects>
+  void reset(Objects&... objects) {
+    (replace(objects, {}), ...);
   }
   /// A sequence that becomes empty.
   template <typename Range>
@@ -39,6 +40,14 @@ class References {
   int stop() const noexcept { return stop_; }
 
  private:
+  void see(const py::object& object) {
+    if (visit_ != nullptr && stop_ == 0 && object) stop_ = visit_(object.ptr(), arg_);
+  }
+  void replace(py::object& object, py::object replacement) {
+    see(object);
+    if (visit_ == nullptr) dropped_.push_back(std::exchange(object, std::move(replacement)));
+  }
+
   visitproc visit_ = nullptr;
   void* arg_ = nullptr;
   int stop_ = 0;

@@ -109,7 +109,7 @@ py::capsule to_capsule(std::unique_ptr<Shared<Managed>> shared) {
   return py::reinterpret_steal<py::capsule>(capsule);
 }
 
-Bytes copy_of(const Bytes& bytes) {
+Bytes duplicate(const Bytes& bytes) {
   // +1: an empty array would have no address
   const auto copy = std::shared_ptr<std::byte[]>(new std::byte[bytes.size + 1]);
   if (bytes.size != 0) std::memcpy(copy.get(), bytes.data, bytes.size);
@@ -129,7 +129,7 @@ void check(const DlpackRequest& request) {
 
 py::capsule dlpack_capsule(Bytes bytes, const DlpackRequest& request) {
   check(request);
-  if (request.copy) bytes = copy_of(bytes);
+  if (request.copy) bytes = duplicate(bytes);
   if (request.max_version && request.max_version->first >= 1) {
     const std::uint64_t flags =
         (bytes.readonly ? dlpack::flag_read_only : 0) | (request.copy ? dlpack::flag_is_copied : 0);

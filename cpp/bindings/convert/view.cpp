@@ -59,6 +59,12 @@ void HeldBuffer::let_go(HeldBuffer* held) noexcept {
   delete held;
 }
 
+std::vector<std::byte> copy_of(py::handle buffer) {
+  const auto held = HeldBuffer::of(buffer);
+  const auto* const bytes = static_cast<const std::byte*>(held->data());
+  return {bytes, bytes + held->size()};
+}
+
 int fill_view(PyObject* exporter, Py_buffer* view, int flags, Bytes bytes) {
   auto owner = std::make_unique<std::shared_ptr<const void>>(std::move(bytes.owner));
   const auto size = static_cast<Py_ssize_t>(bytes.size);

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 namespace pydoca::bindings {
 
@@ -38,6 +39,9 @@ class HeldBuffer : NotCopied {
 
   Py_buffer view_{};
 };
+
+/// Copies the bytes of any buffer: another thread may change the caller's bytes while the GIL is released.
+std::vector<std::byte> copy_of(py::handle buffer);
 
 /// Fills view for exporter; for bf_getbuffer. Returns -1 with a Python error set.
 int fill_view(PyObject* exporter, Py_buffer* view, int flags, Bytes bytes);

@@ -145,9 +145,4 @@ bool StockLoop::sleep(int own_fd, Clock::time_point end) const {
   return others;
 }
 
-void StockLoop::each_reference(References& references) {
-  references.reset(loop_);
-  references.reset(ready_);
-}
-
 }  // namespace pydoca::bindings

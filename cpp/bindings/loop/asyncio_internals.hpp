@@ -38,7 +38,7 @@ class StockLoop {
   /// is ready then. Throws the exceptions of signal handlers.
   bool sleep(int own_fd, Clock::time_point end) const;
 
-  void each_reference(References& references);
+  void each_reference(References& references) { references.reset(loop_, ready_); }
 
  private:
   StockLoop(py::object loop, int fd);

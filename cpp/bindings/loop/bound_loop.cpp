@@ -26,9 +26,7 @@ void BoundLoop::leave() {
 }
 
 void BoundLoop::each_reference(References& references) {
-  references.reset(loop_);
-  references.reset(mark_);
-  references.reset(create_future_);
+  references.reset(loop_, mark_, create_future_);
   if (stock_) stock_->each_reference(references);
   if (references.are_dropped()) stock_.reset();
 }

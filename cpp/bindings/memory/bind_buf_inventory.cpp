@@ -1,6 +1,7 @@
 #include <pydoca/buf_inventory.hpp>
 
 #include "call/raw_method.hpp"
+#include "call/reader.hpp"
 #include "call/scope.hpp"
 #include "convert/bindings.hpp"
 #include "convert/convert.hpp"
@@ -153,22 +154,17 @@ void bind_inventory_life(py::classh<InventoryObject>& type) {
 }
 
 void bind_inventory_properties(py::classh<InventoryObject>& type) {
-  type.def_property_readonly(
-          "num_elements", [](const InventoryObject& self) { return self.inventory->num_elements(); },
-          "How many bufs can be out at a time; 0 once closed.")
-      .def_property_readonly(
-          "num_free_elements", [](const InventoryObject& self) { return self.inventory->num_free_elements(); },
-          "How many more bufs can be taken now.")
-      .def_property_readonly(
-          "is_started", [](const InventoryObject& self) { return self.inventory->is_started(); },
-          "Whether it is started, and gives bufs.")
-      .def_readwrite("user_data", &InventoryObject::user_data, "Anything.")
+  type.def_readwrite("user_data", &InventoryObject::user_data, "Anything.")
       .def("__repr__", [](const InventoryObject& self) {
         const BufInventory& inventory = *self.inventory;
         const char* state = inventory.is_started() ? "started" : inventory.num_elements() == 0 ? "closed" : "stopped";
         return py::str("<pydoca.BufInventory, {} of {} elements free, {}>")
             .format(inventory.num_free_elements(), inventory.num_elements(), state);
       });
+  const auto read = reader(type, &InventoryObject::inventory);
+  read("num_elements", &BufInventory::num_elements, "How many bufs can be out at a time; 0 once closed.");
+  read("num_free_elements", &BufInventory::num_free_elements, "How many more bufs can be taken now.");
+  read("is_started", &BufInventory::is_started, "Whether it is started, and gives bufs.");
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include <pydoca/mmap.hpp>
 
+#include "call/reader.hpp"
 #include "call/scope.hpp"
 #include "convert/bindings.hpp"
 #include "convert/collectable.hpp"
@@ -93,9 +94,7 @@ void bind_mmap_life(py::classh<MmapObject>& type) {
 }
 
 void bind_mmap_properties(py::classh<MmapObject>& type) {
-  const auto look = [&](const char* name, auto read, const char* doc) {
-    type.def_property_readonly(name, [read](const MmapObject& self) { return (self.look().*read)(); }, doc);
-  };
+  const auto look = reader(type, &MmapObject::look);
   look("addr", &Mmap::addr, "The address of the range in its owner's address space; 0 without a range.");
   look("len", &Mmap::len, "The length of the range in bytes.");
   look("access", &Mmap::permissions, "The Access of devices and peers.");
@@ -115,18 +114,15 @@ void bind_mmap_properties(py::classh<MmapObject>& type) {
 
 py::object make_mmap(py::object device, py::object memory, const py::object& access, py::object user_data,
                      py::object free_callback) {
-  auto mmap = new_mmap(py::none(), py::make_tuple(device), access, std::move(user_data), std::move(free_callback),
-                       py::none());
+  auto mmap =
+      new_mmap(py::none(), py::make_tuple(device), access, std::move(user_data), std::move(free_callback), py::none());
   mmap->set_memrange(std::move(memory));
   mmap->start();
   return py::cast(std::move(mmap));
 }
 
 py::object import_mmap(py::object device, const py::buffer& blob, py::object user_data) {
-  const auto held = HeldBuffer::of(blob);
-  const std::span bytes(static_cast<const std::byte*>(held->data()), held->size());
-  auto mmap = std::make_unique<MmapObject>(std::move(device), bytes, std::move(user_data));
-  return py::cast(std::move(mmap));
+  return py::cast(std::make_unique<MmapObject>(std::move(device), blob, std::move(user_data)));
 }
 
 void add_device_methods() {

@@ -43,13 +43,9 @@ void MmapObject::wait_for(Call call) {
 
 MmapObject::MmapObject() : mmap_(Mmap::create()) {}
 
-MmapObject::MmapObject(py::object device, std::span<const std::byte> blob, py::object user_data)
-    : user_data_(std::move(user_data)) {
-  const std::shared_ptr<Device> opened = to_device(device).get();
-  const std::vector<std::byte> copy(blob.begin(), blob.end());  // another thread may change the caller's bytes
-  call_blocking([&] { mmap_ = Mmap::create_from_export(opened, copy); });
+MmapObject::MmapObject(py::object device, const py::buffer& blob, py::object user_data)
+    : mmap_(import_export<Mmap>(device, blob)), user_data_(std::move(user_data)) {
   devices_.push_back(std::move(device));
-  drain_log();
 }
 
 MmapObject::~MmapObject() {
@@ -196,12 +192,6 @@ Bytes MmapObject::bytes() const {
   }
   if (held_ == nullptr) throw py::buffer_error("the memory map has no range yet; set_memrange() gives it one");
   return {.data = held_->data(), .size = held_->size(), .readonly = held_->readonly(), .owner = held_};
-}
-
-void MmapObject::each_reference(References& references) {
-  references.drop(memory_);
-  references.drop(user_data_);
-  references.drop(free_callback_);
 }
 
 }  // namespace pydoca::bindings

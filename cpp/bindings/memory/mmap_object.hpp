@@ -6,6 +6,7 @@
 #include "convert/collectable.hpp"
 #include "convert/view.hpp"
 #include "device/device_object.hpp"
+#include "memory/import_export.hpp"
 
 #include <cstddef>
 #include <memory>
@@ -15,16 +16,13 @@
 
 namespace pydoca::bindings {
 
-/// The Device that object is. Throws TypeError for any other type.
-const DeviceObject& to_device(py::handle object);
-
 /// Calls that wait for other processes release the GIL. Meanwhile every other call on the same map throws in_use.
 /// Construction and destruction need the GIL.
 class MmapObject : NotCopied {
  public:
   MmapObject();
   /// A map of memory that another process exported. device is a Python object.
-  MmapObject(py::object device, std::span<const std::byte> blob, py::object user_data);
+  MmapObject(py::object device, const py::buffer& blob, py::object user_data);
   ~MmapObject();
 
   /// Throws in_use while another thread is in a call that waits.
@@ -63,7 +61,7 @@ class MmapObject : NotCopied {
 
   /// Closes a map that the cycle collector has found, while all objects that the callback needs still exist.
   void finalize() noexcept;
-  void each_reference(References& references);
+  void each_reference(References& references) { references.drop(memory_, user_data_, free_callback_); }
 
  private:
   void require_writable(Access access) const;

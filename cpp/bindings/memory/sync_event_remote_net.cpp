@@ -10,12 +10,6 @@
 
 namespace pydoca::bindings {
 
-std::vector<std::byte> copy_of(const py::object& blob) {
-  const auto held = HeldBuffer::of(blob);
-  const auto* const bytes = static_cast<const std::byte*>(held->data());
-  return {bytes, bytes + held->size()};
-}
-
 void SyncEventRemoteNetObject::enter() const {
   if (is_closed()) raise(Status::bad_state, "sync event of the network: it is closed; import another");
 }

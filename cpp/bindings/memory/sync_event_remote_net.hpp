@@ -1,32 +1,14 @@
-/// Python's SyncEventRemoteNet, an operand of tasks; and the import of every kind of exported object.
+/// Python's SyncEventRemoteNet, an operand of tasks.
 #pragma once
 
 #include <pydoca/sync_event.hpp>
 
 #include "convert/pybind.hpp"
-#include "convert/python.hpp"
-#include "loop/blocking_call.hpp"
-#include "memory/mmap_object.hpp"
+#include "memory/import_export.hpp"
 
-#include <cstddef>
 #include <memory>
-#include <vector>
 
 namespace pydoca::bindings {
-
-/// Copies the bytes of any buffer: another thread may change the caller's bytes while the GIL is released.
-std::vector<std::byte> copy_of(const py::object& blob);
-
-/// Calls Imported::create_from_export() on Python's device, without the GIL.
-template <class Imported>
-std::shared_ptr<Imported> import_export(const py::object& device, const py::object& blob) {
-  const std::shared_ptr<Device> opened = to_device(device).get();
-  const std::vector<std::byte> bytes = copy_of(blob);
-  std::shared_ptr<Imported> imported;
-  call_blocking([&] { imported = Imported::create_from_export(opened, bytes); });
-  drain_log();
-  return imported;
-}
 
 /// A handle for the sync event of a network peer.
 class SyncEventRemoteNetObject {

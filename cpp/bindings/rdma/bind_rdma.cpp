@@ -2,6 +2,7 @@
 
 #include "call/keywords.hpp"
 #include "call/raw_method.hpp"
+#include "call/reader.hpp"
 #include "call/scope.hpp"
 #include "convert/bindings.hpp"
 #include "convert/collectable.hpp"
@@ -15,7 +16,6 @@
 
 #include <pybind11/stl.h>
 
-#include <functional>
 #include <memory>
 #include <utility>
 
@@ -125,15 +125,6 @@ void bind_connecting(Class& type) {
 template <typename Class>
 void bind_connection_properties(Class& type) {
   type.def_property_readonly(
-          "id", [](const RdmaConnectionObject& self) { return self.connection().id(); },
-          "The number of the connection, unique within the context.")
-      .def_property_readonly(
-          "state", [](const RdmaConnectionObject& self) { return self.connection().state(); },
-          "The state: what it waits for, or that it takes tasks.")
-      .def_property_readonly(
-          "is_connected", [](const RdmaConnectionObject& self) { return self.connection().is_connected(); },
-          "Whether it takes tasks.")
-      .def_property_readonly(
           "failure", [](const RdmaConnectionObject& self) { return to_status(self.connection().failure()); },
           "The reason why the connection could not be made, or has ended: for example the status of the task\n"
           "that broke it. SUCCESS before that, and when this side ended it by disconnect() or stop().")
@@ -154,6 +145,10 @@ void bind_connection_properties(Class& type) {
                              "The Rdma of the connection; None once its end was reported.")
       .def_property("user_data", &RdmaConnectionObject::user_data, &RdmaConnectionObject::set_user_data,
                     "Any object; the callbacks get it as an argument.");
+  const auto read = reader(type, &RdmaConnectionObject::connection);
+  read("id", &RdmaConnection::id, "The number of the connection, unique within the context.");
+  read("state", &RdmaConnection::state, "The state: what it waits for, or that it takes tasks.");
+  read("is_connected", &RdmaConnection::is_connected, "Whether it takes tasks.");
 }
 
 void bind_rdma_connection(py::module_& module) {
@@ -217,22 +212,17 @@ void bind_connections(Class& type) {
       .def_property_readonly("connections", &RdmaObject::connections, "The connections that have not ended.");
 }
 
-template <typename Class, typename Read>
-void bind_setting(Class& type, const char* name, Read read, const char* doc) {
-  type.def_property_readonly(name, [read](const RdmaObject& self) { return std::invoke(read, self.rdma()); }, doc);
-}
-
 template <typename Class>
 void bind_sizes(Class& type) {
-  bind_setting(type, "send_queue_size", &Rdma::send_queue_size,
-               "The most tasks, other than receives, in flight on one connection.");
-  bind_setting(type, "recv_queue_size", &Rdma::recv_queue_size,
-               "The most receives in flight; 0 until the context has started.");
-  bind_setting(
-      type, "max_send_buf_list_len", [](const Rdma& rdma) { return rdma.max_send_buf_list_len(); },
+  const auto setting = reader(type, &RdmaObject::rdma);
+  setting("send_queue_size", &Rdma::send_queue_size,
+          "The most tasks, other than receives, in flight on one connection.");
+  setting("recv_queue_size", &Rdma::recv_queue_size, "The most receives in flight; 0 until the context has started.");
+  setting(
+      "max_send_buf_list_len", [](const Rdma& rdma) { return rdma.max_send_buf_list_len(); },
       "The most elements of a buf list that a task sends or writes.");
-  bind_setting(type, "receive_dst_buf_list_len", &Rdma::receive_dst_buf_list_len,
-               "The most elements of a buf list that a receive fills.");
+  setting("receive_dst_buf_list_len", &Rdma::receive_dst_buf_list_len,
+          "The most elements of a buf list that a receive fills.");
   type.def(
       "num_tasks",
       [](const RdmaObject& self, const std::string& kind) { return self.rdma().num_tasks(to_rdma_task(kind)); },
@@ -242,21 +232,21 @@ void bind_sizes(Class& type) {
 template <typename Class>
 void bind_settings(Class& type) {
   bind_sizes(type);
-  bind_setting(type, "transport_type", &Rdma::transport_type, "The transport of its connections.");
-  bind_setting(type, "permissions", &Rdma::permissions, "What peers may do to memory that is exported to them here.");
-  bind_setting(type, "grh_enabled", &Rdma::grh_enabled, "Whether packets have a global routing header.");
-  bind_setting(type, "gid_index", &Rdma::gid_index,
-               "The index of the entry in the device's GID table that packets use.");
-  bind_setting(type, "sl", &Rdma::sl, "The service level, 0..15.");
-  bind_setting(type, "connection_request_timeout", &Rdma::connection_request_timeout,
-               "The time in milliseconds for which connect() waits for the peer's answer.");
-  bind_setting(
-      type, "max_num_connections", [](const Rdma& rdma) { return rdma.max_num_connections(); },
+  const auto setting = reader(type, &RdmaObject::rdma);
+  setting("transport_type", &Rdma::transport_type, "The transport of its connections.");
+  setting("permissions", &Rdma::permissions, "What peers may do to memory that is exported to them here.");
+  setting("grh_enabled", &Rdma::grh_enabled, "Whether packets have a global routing header.");
+  setting("gid_index", &Rdma::gid_index, "The index of the entry in the device's GID table that packets use.");
+  setting("sl", &Rdma::sl, "The service level, 0..15.");
+  setting("connection_request_timeout", &Rdma::connection_request_timeout,
+          "The time in milliseconds for which connect() waits for the peer's answer.");
+  setting(
+      "max_num_connections", [](const Rdma& rdma) { return rdma.max_num_connections(); },
       "The most connections at a time.");
-  bind_setting(type, "rnr_retry_count", &Rdma::rnr_retry_count,
-               "How often the device offers a message to a peer without a posted receive: 0..7, where 7 means\n"
-               "without a limit.");
-  type.def_property_readonly("mtu", [](const RdmaObject& self) { return to_bytes(self.rdma().mtu()); }, "Bytes.");
+  setting("rnr_retry_count", &Rdma::rnr_retry_count,
+          "How often the device offers a message to a peer without a posted receive: 0..7, where 7 means\n"
+          "without a limit.");
+  setting("mtu", [](const Rdma& rdma) { return to_bytes(rdma.mtu()); }, "Bytes.");
 }
 
 template <typename Class>

@@ -16,10 +16,7 @@ std::vector<std::byte> to_blob(const py::object& data, std::string_view what) {
     throw py::type_error(std::string(what) + " must be bytes, or any object with the buffer protocol, not " +
                          type_name(data));
   }
-  // Another thread may change the caller's bytes while the GIL is released.
-  const auto held = HeldBuffer::of(data);
-  const auto* const bytes = static_cast<const std::byte*>(held->data());
-  return {bytes, bytes + held->size()};
+  return copy_of(data);
 }
 
 RdmaConnectionObject::RdmaConnectionObject(py::object rdma, std::shared_ptr<RdmaConnection> connection)
@@ -126,8 +123,7 @@ void RdmaConnectionObject::raise_failure() const {
 }
 
 void RdmaConnectionObject::each_reference(References& references) {
-  references.keep(engine_ref_);
-  references.keep(rdma_ref_);
+  references.keep(engine_ref_, rdma_ref_);
   references.drop(user_data_);
   waiters_.each_reference(references);
 }

@@ -219,10 +219,7 @@ RdmaTask& RdmaObject::new_slot(RdmaTaskKind kind, const py::object& connection) 
 }
 
 void RdmaObject::each_reference(References& references) {
-  for (py::object* const callback :
-       {&callbacks_.on_request, &callbacks_.on_established, &callbacks_.on_failure, &callbacks_.on_disconnect}) {
-    references.drop(*callback);
-  }
+  references.drop(callbacks_.on_request, callbacks_.on_established, callbacks_.on_failure, callbacks_.on_disconnect);
   references.drop_all(connections_);
   references.drop_all(requests_);
   ContextObject::each_reference(references);

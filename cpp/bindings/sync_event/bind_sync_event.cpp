@@ -1,6 +1,7 @@
 #include <pydoca/sync_event.hpp>
 
 #include "call/raw_method.hpp"
+#include "call/reader.hpp"
 #include "call/scope.hpp"
 #include "convert/bindings.hpp"
 #include "convert/convert.hpp"
@@ -143,18 +144,6 @@ void bind_exports(py::classh<SyncEventObject>& type) {
 void bind_event_properties(py::classh<SyncEventObject>& type) {
   type.def_property_readonly("device", &SyncEventObject::device_ref,
                              "The Device whose CPU has the event, or on which it was imported.")
-      .def_property_readonly(
-          "publisher", [](const SyncEventObject& self) { return self.event().publisher(); },
-          "The location from which it is signalled.")
-      .def_property_readonly(
-          "subscriber", [](const SyncEventObject& self) { return self.event().subscriber(); },
-          "The location where it is waited for.")
-      .def_property_readonly(
-          "is_started", [](const SyncEventObject& self) { return self.event().is_started(); },
-          "Whether it is started, for the synchronous operations.")
-      .def_property_readonly(
-          "is_from_export", [](const SyncEventObject& self) { return self.event().is_from_export(); },
-          "Whether another process owns it.")
       .def_property_readonly("closed", &SyncEventObject::is_closed, "Whether it is closed for good.")
       .def("__repr__", [](const SyncEventObject& self) {
         const SyncEvent& event = self.event();
@@ -164,6 +153,11 @@ void bind_event_properties(py::classh<SyncEventObject>& type) {
                                                 std::string(to_text(event.subscriber()));
         return "<pydoca.SyncEvent on " + self.place() + ", " + locations + ", " + std::string(self.state()) + ">";
       });
+  const auto read = reader(type, &SyncEventObject::event);
+  read("publisher", &SyncEvent::publisher, "The location from which it is signalled.");
+  read("subscriber", &SyncEvent::subscriber, "The location where it is waited for.");
+  read("is_started", &SyncEvent::is_started, "Whether it is started, for the synchronous operations.");
+  read("is_from_export", &SyncEvent::is_from_export, "Whether another process owns it.");
 }
 
 void bind_queries(py::classh<SyncEventObject>& type) {

@@ -7,7 +7,7 @@
 #include "device/device_object.hpp"
 #include "loop/blocking_call.hpp"
 #include "memory/buf_object.hpp"
-#include "memory/sync_event_remote_net.hpp"
+#include "memory/import_export.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -126,21 +126,17 @@ py::object Awaitable::wait(std::optional<double> timeout) {
 }
 
 void bind_awaitable(py::module_& module) {
-  py::classh<Awaitable>(
+  py::classh<Awaitable> type(
       module, "Awaitable",
-      "An object or event that an engine will deliver. Await it in an event loop, or call wait() without one.")
-      .def("wait", &Awaitable::wait, "timeout"_a = py::none(),
+      "An object or event that an engine will deliver. Await it in an event loop, or call wait() without one.");
+  type.def("wait", &Awaitable::wait, "timeout"_a = py::none(),
            "Progresses until it is there, and returns it. timeout in seconds, None for no limit; raises\n"
            "TimeOutError.")
       .def_property_readonly("_engine", [](Awaitable& self) { return py::cast(&self.engine()); })
       .def("_ready", &Awaitable::ready)
       .def("_take", &Awaitable::take)
-      .def("_give_up", &Awaitable::give_up)
-      .def(
-          "_add_waiter", [](Awaitable& self, py::object future) { self.waiters().add(std::move(future)); }, "future"_a)
-      .def(
-          "_discard_waiter", [](Awaitable& self, const py::object& future) { self.waiters().discard(future); },
-          "future"_a);
+      .def("_give_up", &Awaitable::give_up);
+  bind_waiters(type);
 }
 
 }  // namespace pydoca::bindings

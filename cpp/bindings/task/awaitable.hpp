@@ -30,6 +30,15 @@ class Waiters {
   std::vector<py::object> futures_;
 };
 
+/// Binds the methods by which Python's coroutines wait with futures.
+template <class Class>
+void bind_waiters(Class& type) {
+  using T = Class::type;
+  type.def(
+          "_add_waiter", [](T& self, py::object future) { self.waiters().add(std::move(future)); }, "future"_a)
+      .def("_discard_waiter", [](T& self, const py::object& future) { self.waiters().discard(future); }, "future"_a);
+}
+
 /// Something that an engine will deliver and that lends no memory: a message, a connection, a change of state. Python
 /// awaits it, or waits for it without a loop. Giving up a wait loses nothing: take() removes it from the queue only
 /// when it hands it over.

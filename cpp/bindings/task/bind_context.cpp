@@ -1,5 +1,6 @@
 #include <pydoca/context.hpp>
 
+#include "call/reader.hpp"
 #include "convert/bindings.hpp"
 #include "convert/collectable.hpp"
 #include "convert/convert.hpp"
@@ -44,14 +45,8 @@ template <typename Class>
 void bind_context_properties(Class& type) {
   const auto set_user_data = [](ContextObject& self, py::object data) { self.set_user_data(std::move(data)); };
   type.def_property_readonly(
-          "state", [](const ContextObject& self) { return self.context().state(); },
-          "The state: IDLE, STARTING, RUNNING or STOPPING.")
-      .def_property_readonly(
           "failure", [](const ContextObject& self) { return to_status(self.context().failure()); },
           "The reason why it last stopped by itself; SUCCESS when it did not.")
-      .def_property_readonly(
-          "num_inflight_tasks", [](const ContextObject& self) { return self.context().num_inflight_tasks(); },
-          "The number of tasks that are submitted and not completed.")
       .def_property_readonly(
           "faulted", &ContextObject::is_faulted,
           "Whether a task was given up in flight while the device still used its memory. Submissions are then\n"
@@ -64,6 +59,9 @@ void bind_context_properties(Class& type) {
       .def_property("user_data", &ContextObject::user_data, set_user_data,
                     "Any object; the callbacks get it as an argument.")
       .def("_settled", [](const py::object& self) { return std::make_unique<SettledState>(self); });
+  const auto read = reader(type, &ContextObject::context);
+  read("state", &Context::state, "The state: IDLE, STARTING, RUNNING or STOPPING.");
+  read("num_inflight_tasks", &Context::num_inflight_tasks, "The number of tasks that are submitted and not completed.");
 }
 
 std::string context_repr(const ContextObject& self) {

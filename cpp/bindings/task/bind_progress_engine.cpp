@@ -1,6 +1,7 @@
 #include <pydoca/progress_engine.hpp>
 
 #include "call/raw_method.hpp"
+#include "call/reader.hpp"
 #include "convert/bindings.hpp"
 #include "convert/collectable.hpp"
 #include "convert/convert.hpp"
@@ -304,13 +305,11 @@ void bind_progress_engine(py::module_& module) {
           "num_quarantined_tasks", [](const EngineObject& self) { return Quarantine::instance().num_tasks(self); },
           "The number of tasks that were given up in flight and are still with the device. Their memory may not\n"
           "be used.");
-  type.def_property_readonly(
-          "num_inflight_tasks", [](const EngineObject& self) { return self.engine().num_inflight_tasks(); },
-          "The number of tasks that are submitted and not completed.")
-      .def_property_readonly(
-          "num_contexts", [](const EngineObject& self) { return self.engine().num_contexts(); },
-          "The number of contexts that are connected to it.")
-      .def("__repr__", &engine_repr);
+  type.def("__repr__", &engine_repr);
+  const auto read = reader(type, &EngineObject::engine);
+  read("num_inflight_tasks", &ProgressEngine::num_inflight_tasks,
+       "The number of tasks that are submitted and not completed.");
+  read("num_contexts", &ProgressEngine::num_contexts, "The number of contexts that are connected to it.");
 }
 
 }  // namespace pydoca::bindings

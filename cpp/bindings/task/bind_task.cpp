@@ -97,12 +97,8 @@ void bind_task_properties(Class& type) {
           [](TaskObject& self, std::uint32_t status) { return self.exception_of(static_cast<Status>(status)); },
           "status"_a)
       .def("_quarantine", &TaskObject::quarantine)
-      .def("_require_submitted", &TaskObject::require_submitted, "what"_a)
-      .def(
-          "_add_waiter", [](TaskObject& self, py::object future) { self.waiters().add(std::move(future)); }, "future"_a)
-      .def(
-          "_discard_waiter", [](TaskObject& self, const py::object& future) { self.waiters().discard(future); },
-          "future"_a);
+      .def("_require_submitted", &TaskObject::require_submitted, "what"_a);
+  bind_waiters(type);
 }
 
 /// Binds the operands that tasks of several libraries have, under DOCA's names.

@@ -127,12 +127,8 @@ void ContextObject::tell_state(ContextState previous, ContextState next) {
 }
 
 void ContextObject::each_reference(References& references) {
-  references.keep(engine_ref_);
-  references.keep(device_ref_);
-  for (py::object* const option :
-       {&options_.on_completion, &options_.on_error, &options_.on_state_changed, &options_.user_data}) {
-    references.drop(*option);
-  }
+  references.keep(engine_ref_, device_ref_);
+  references.drop(options_.on_completion, options_.on_error, options_.on_state_changed, options_.user_data);
   state_waiters_.each_reference(references);
 }
 

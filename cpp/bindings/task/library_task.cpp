@@ -104,10 +104,7 @@ std::string LibraryTaskObject::describe() const {
 }
 
 void LibraryTaskObject::each_reference(References& references) {
-  for (const py::object* const object :
-       {&operands_.connection, &operands_.src, &operands_.dst, &operands_.result, &operands_.event}) {
-    references.keep(*object);
-  }
+  references.keep(operands_.connection, operands_.src, operands_.dst, operands_.result, operands_.event);
   TaskObject::each_reference(references);
 }
 

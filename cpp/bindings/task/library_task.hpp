@@ -104,8 +104,8 @@ constexpr std::string_view parameter_default(Operand operand) noexcept {
 /// The parameters of the method that makes tasks with these traits: the operands, user_data, submit.
 template <const TaskTraits& traits>
 struct TaskParameters {
-  static constexpr std::size_t size =
-      std::ranges::count_if(traits.operands, [](Operand operand) { return !parameter_name(operand).empty(); });
+  static constexpr std::size_t size = static_cast<std::size_t>(
+      std::ranges::count_if(traits.operands, [](Operand operand) { return !parameter_name(operand).empty(); }));
   static constexpr std::array<const char*, size + 2> names = [] {
     std::array<const char*, size + 2> names{};
     for (std::size_t i = 0; i < size; ++i) names[i] = parameter_name(traits.operands[i]).data();

@@ -101,8 +101,7 @@ void LoopTurn::left_loop() {
 }
 
 void LoopTurn::each_reference(References& references) {
-  references.reset(method_);
-  references.reset(due_);
+  references.reset(method_, due_);
   loop_.each_reference(references);
 }
 

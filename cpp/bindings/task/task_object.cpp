@@ -327,9 +327,7 @@ void TaskObject::each_reference(References& references) {
     return;
   }
   // Does not visit in_flight_: that reference belongs to the engine, and keeps this object from being collected.
-  references.keep(context_ref_);
-  references.keep(user_data_);
-  references.keep(variables_);
+  references.keep(context_ref_, user_data_, variables_);
   references.drop_all(done_callbacks_);
   waiters_.each_reference(references);
 }
