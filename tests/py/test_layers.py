@@ -31,7 +31,7 @@ ORDER = [
     ["backend/notifier", "backend/memory", "backend/queue", "backend/counter", "backend/channel"],
     ["backend/rdma"],
     ["backend/device"],
-    ["device"],
+    ["device", "engine"],
     ["capabilities"],
     ["representor"],
     ["mmap"],
@@ -204,7 +204,7 @@ def test_a_library_knows_no_other_library():
 FLOORS = [  # of cpp/bindings: a folder includes those before its own
     ["convert"],
     ["call", "loop"],
-    ["device"],
+    ["device", "engine"],
     ["memory"],
     ["task"],
     ["dma", "sha", "sync_event", "comch", "rdma"],

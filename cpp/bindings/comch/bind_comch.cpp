@@ -7,7 +7,7 @@
 #include "comch/server_object.hpp"
 #include "convert/bindings.hpp"
 #include "convert/collectable.hpp"
-#include "task/awaitable.hpp"
+#include "engine/awaitable.hpp"
 
 #include <pybind11/stl.h>
 

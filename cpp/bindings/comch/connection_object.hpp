@@ -4,7 +4,7 @@
 
 #include "comch/endpoint_object.hpp"
 #include "convert/pybind.hpp"
-#include "task/waiting_line.hpp"
+#include "engine/waiting_line.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -2,7 +2,7 @@
 
 #include "comch/connection_object.hpp"
 #include "comch/endpoint_object.hpp"
-#include "task/waiting_line.hpp"
+#include "engine/waiting_line.hpp"
 
 #include <cstdint>
 #include <deque>

@@ -9,10 +9,10 @@
 #include "convert/convert.hpp"
 #include "convert/names.hpp"
 #include "convert/parse.hpp"
+#include "engine/awaitable.hpp"
 #include "rdma/rdma_object.hpp"
 #include "rdma/rdma_settings.hpp"
 #include "rdma/rdma_task_methods.hpp"
-#include "task/awaitable.hpp"
 
 #include <pybind11/stl.h>
 

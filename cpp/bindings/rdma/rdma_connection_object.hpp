@@ -3,7 +3,7 @@
 #include <pydoca/rdma.hpp>
 
 #include "convert/pybind.hpp"
-#include "task/awaitable.hpp"
+#include "engine/awaitable.hpp"
 #include "task/context_object.hpp"
 
 #include <memory>

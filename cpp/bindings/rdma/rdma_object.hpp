@@ -3,10 +3,10 @@
 #include <pydoca/rdma.hpp>
 
 #include "convert/pybind.hpp"
+#include "engine/waiting_line.hpp"
 #include "rdma/rdma_connection_object.hpp"
 #include "rdma/rdma_task_object.hpp"
 #include "task/context_object.hpp"
-#include "task/waiting_line.hpp"
 
 #include <cstdint>
 #include <deque>

@@ -5,9 +5,9 @@
 #include "convert/bindings.hpp"
 #include "convert/collectable.hpp"
 #include "convert/convert.hpp"
-#include "task/awaitable.hpp"
+#include "engine/awaitable.hpp"
+#include "engine/engine_object.hpp"
 #include "task/context_object.hpp"
-#include "task/engine_object.hpp"
 #include "task/quarantine.hpp"
 #include "task/task_object.hpp"
 

@@ -3,9 +3,9 @@
 #include <pydoca/context.hpp>
 
 #include "convert/pybind.hpp"
-#include "task/awaitable.hpp"
+#include "engine/awaitable.hpp"
+#include "engine/engine_object.hpp"
 #include "task/context_tasks.hpp"
-#include "task/engine_object.hpp"
 
 #include <cstddef>
 #include <memory>

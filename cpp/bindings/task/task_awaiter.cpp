@@ -2,9 +2,9 @@
 
 #include "call/raw_method.hpp"
 #include "convert/convert.hpp"
+#include "engine/awaitable.hpp"
+#include "engine/engine_object.hpp"
 #include "loop/stop_iteration.hpp"
-#include "task/awaitable.hpp"
-#include "task/engine_object.hpp"
 #include "task/task_object.hpp"
 
 #include <array>

@@ -4,7 +4,7 @@
 #include <pydoca/task.hpp>
 
 #include "convert/pybind.hpp"
-#include "task/awaitable.hpp"
+#include "engine/awaitable.hpp"
 #include "task/context_object.hpp"
 
 #include <cstdint>

@@ -1,10 +1,10 @@
 #pragma once
 
 #include "convert/pybind.hpp"
+#include "engine/deliveries.hpp"
 #include "loop/blocking_call.hpp"
 #include "loop/bound_loop.hpp"
 #include "loop/patience.hpp"
-#include "task/deliveries.hpp"
 
 #include <chrono>
 #include <cstddef>

@@ -1,10 +1,10 @@
-#include "task/awaitable.hpp"
+#include "engine/awaitable.hpp"
 
 #include "convert/bindings.hpp"
 #include "convert/convert.hpp"
 #include "convert/python.hpp"
+#include "engine/engine_object.hpp"
 #include "loop/blocking_call.hpp"
-#include "task/engine_object.hpp"
 
 #include <pybind11/stl.h>
 

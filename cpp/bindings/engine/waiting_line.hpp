@@ -1,7 +1,7 @@
 #pragma once
 
 #include "convert/pybind.hpp"
-#include "task/awaitable.hpp"
+#include "engine/awaitable.hpp"
 
 #include <cstddef>
 #include <deque>

@@ -1,4 +1,4 @@
-#include "task/loop_turn.hpp"
+#include "engine/loop_turn.hpp"
 
 #include "convert/convert.hpp"
 #include "convert/python.hpp"

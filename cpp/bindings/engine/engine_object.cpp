@@ -1,4 +1,4 @@
-#include "task/engine_object.hpp"
+#include "engine/engine_object.hpp"
 
 #include "call/raw_method.hpp"
 #include "convert/convert.hpp"

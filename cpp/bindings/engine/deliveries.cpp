@@ -1,4 +1,4 @@
-#include "task/deliveries.hpp"
+#include "engine/deliveries.hpp"
 
 #include "convert/convert.hpp"
 

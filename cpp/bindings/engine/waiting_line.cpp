@@ -1,6 +1,6 @@
-#include "task/waiting_line.hpp"
+#include "engine/waiting_line.hpp"
 
-#include "task/engine_object.hpp"
+#include "engine/engine_object.hpp"
 
 #include <algorithm>
 

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "convert/pybind.hpp"
-#include "task/deliveries.hpp"
-#include "task/loop_turn.hpp"
+#include "engine/deliveries.hpp"
+#include "engine/loop_turn.hpp"
 
 #include <vector>
 
