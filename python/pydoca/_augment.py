@@ -12,7 +12,7 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from pydoca import _core, _errors, _log
+from pydoca import _blocking, _core, _errors, _log
 
 if TYPE_CHECKING:
     from pydoca._names import ConnectionByName
@@ -46,6 +46,12 @@ def _method_of(*owners: type, name: str = "") -> Callable[[_Function], _Function
         return function
 
     return attach
+
+
+_method_of(_core.Context, name="__enter__")(_blocking.enter_context)
+_method_of(_core.Context, name="__exit__")(_blocking.leave_context)
+_method_of(_core.ProgressEngine, name="__exit__")(_blocking.leave_engine)
+_method_of(_core.ProgressEngine)(_blocking.run_until)
 
 
 @_method_of(_core.Awaitable, name="__await__")

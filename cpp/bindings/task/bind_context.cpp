@@ -32,13 +32,7 @@ void bind_context_life(Class& type) {
           "stop", [](ContextObject& self) { return to_status(self.stop()); },
           "SUCCESS: it is IDLE. IN_PROGRESS: tasks are in flight; progress until it is IDLE. Idle tasks are\n"
           "freed, and keep their outcome.")
-      .def("close", &ContextObject::close, "Closes the context for good; idempotent. Raises InUseError unless IDLE.")
-      .def(
-          "__enter__", [](ContextObject& self) { return self.enter(); },
-          "Starts it, unless it is started, and waits until it is RUNNING.")
-      .def(
-          "__exit__", [](ContextObject& self, const py::args&) { self.leave(); },
-          "Stops it, progresses until it is IDLE (5 s at most, then TimeOutError), and closes it.");
+      .def("close", &ContextObject::close, "Closes the context for good; idempotent. Raises InUseError unless IDLE.");
 }
 
 template <typename Class>
@@ -58,6 +52,7 @@ void bind_context_properties(Class& type) {
       .def_property_readonly("closed", &ContextObject::is_closed, "Whether it is closed for good.")
       .def_property("user_data", &ContextObject::user_data, set_user_data,
                     "Any object; the callbacks get it as an argument.")
+      .def_property_readonly("_kind", [](const ContextObject& self) { return std::string(self.context().kind()); })
       .def("_settled", [](const py::object& self) { return std::make_unique<SettledState>(self); });
   const auto read = reader(type, &ContextObject::context);
   read("state", &Context::state, "The state: IDLE, STARTING, RUNNING or STOPPING.");

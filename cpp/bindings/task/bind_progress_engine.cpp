@@ -11,14 +11,12 @@
 #include "task/quarantine.hpp"
 #include "task/task_object.hpp"
 
-#include <pybind11/functional.h>
 #include <pybind11/native_enum.h>
 #include <pybind11/stl.h>
 
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <exception>
 #include <span>
 
 namespace pydoca::bindings {
@@ -27,65 +25,8 @@ namespace {
 
 using Timeout = std::optional<double>;
 
-[[noreturn]] void refuse_what(py::handle what) {
-  throw py::type_error(format("run_until takes a Task, an iterable of Tasks, or a predicate, not {}", type_name(what)));
-}
-
-/// Tasks to wait for. Each wait ends with the completion of the submission that was in flight at its beginning.
-class AwaitedTasks {
- public:
-  explicit AwaitedTasks(const py::iterable& tasks) {
-    for (const py::handle& object : tasks) {
-      if (!py::isinstance<TaskObject>(object)) refuse_what(object);
-      auto& task = object.cast<TaskObject&>();
-      task.require_submitted("run until");
-      tasks_.push_back({py::reinterpret_borrow<py::object>(object), &task, task.completions()});
-    }
-  }
-
-  bool done() {
-    while (next_ < tasks_.size() && is_done(tasks_[next_])) ++next_;
-    return next_ == tasks_.size();
-  }
-
-  void raise_first_error() const {
-    for (const Awaited& awaited : tasks_) {
-      if (const py::object error = awaited.task->outcome(); !error.is_none()) raise(error);
-    }
-  }
-
- private:
-  struct Awaited {
-    py::object object;
-    TaskObject* task;
-    std::uint64_t before;
-  };
-
-  static bool is_done(const Awaited& awaited) {
-    return !awaited.task->in_flight() || awaited.task->completions() != awaited.before;
-  }
-
-  std::vector<Awaited> tasks_;
-  std::size_t next_ = 0;
-};
-
-void run_until_tasks(EngineObject& self, const py::iterable& tasks, Timeout timeout) {
-  AwaitedTasks awaited(tasks);
-  block_until(self, [&] { return awaited.done(); }, timeout, "run until the tasks are done");
-  awaited.raise_first_error();
-}
-
-void run_until(EngineObject& self, const py::object& what, Timeout timeout) {
-  if (py::isinstance<TaskObject>(what)) {
-    what.cast<TaskObject&>().wait(timeout);
-  } else if (PyCallable_Check(what.ptr()) != 0) {
-    const auto is_true = [&] { return py::bool_(what()).cast<bool>(); };
-    block_until(self, is_true, timeout, "run until the predicate holds");
-  } else if (py::isinstance<py::iterable>(what)) {
-    run_until_tasks(self, py::reinterpret_borrow<py::iterable>(what), timeout);
-  } else {
-    refuse_what(what);
-  }
+void block_until_true(EngineObject& self, const py::object& done, Timeout timeout, std::string_view what) {
+  block_until(self, [&] { return py::bool_(done()).cast<bool>(); }, timeout, what);
 }
 
 std::uint64_t wait_and_progress(EngineObject& self, Timeout timeout) {
@@ -105,21 +46,6 @@ py::list contexts_of(const EngineObject& self) {
   py::list list;
   for (ContextObject* const context : self.contexts()) list.append(context->self());
   return list;
-}
-
-/// For with: stops and closes the contexts, newest first, then the engine.
-void leave(EngineObject& self) {
-  std::exception_ptr fault;
-  const py::list open = self.is_forked() ? py::list() : contexts_of(self);
-  for (std::size_t left = open.size(); left-- > 0;) {
-    try {
-      open[left].cast<ContextObject&>().leave();
-    } catch (py::error_already_set&) {
-      if (!fault) fault = std::current_exception();
-    }
-  }
-  if (fault) std::rethrow_exception(fault);
-  self.close();
 }
 
 /// For the interpreter's end: every engine of this thread waits until the devices have released memory, for a bounded
@@ -163,10 +89,6 @@ void bind_progress(Class& type) {
            "Never blocks.")
       .def("drain", &EngineObject::drain, "max"_a = 256,
            "Delivers up to max completions and events, and returns how many.")
-      .def("run_until", run_until, "what"_a, "timeout"_a = py::none(),
-           "Progresses until a task, or every task of an iterable, has completed, or until a predicate is true.\n"
-           "When all have completed, raises the first failed task's error. timeout in seconds, None for no limit\n"
-           "(TimeOutError).")
       .def("wait", wait_and_progress, "timeout"_a = py::none(),
            "Sleeps until something can be progressed, progresses it, and returns how many completions and events\n"
            "it delivered (1 or more). timeout in seconds, None for no limit; raises TimeOutError.")
@@ -216,14 +138,10 @@ void bind_engine_life(Class& type) {
       .def("close", &EngineObject::close,
            "Closes the engine for good; idempotent. Raises InUseError while contexts are open.")
       .def_property_readonly("closed", &EngineObject::is_closed, "Whether it is closed for good.")
-      .def("__enter__",
-           [](const py::object& self) {
-             self.cast<EngineObject&>().require_open("with");
-             return self;
-           })
-      .def(
-          "__exit__", [](EngineObject& self, const py::args&) { leave(self); },
-          "Stops and closes the contexts that are still open, newest first, then closes the engine.");
+      .def("__enter__", [](const py::object& self) {
+        self.cast<EngineObject&>().require_open("with");
+        return self;
+      });
 }
 
 /// An event loop calls these: for a turn that is due, or because the engine's handle woke it.
@@ -247,6 +165,7 @@ void bind_inside(Class& type) {
   type.def_property_readonly("_bridge", &EngineObject::bridge)
       .def("_contexts", &contexts_of)
       .def("_require_open", &EngineObject::require_open, "what"_a)
+      .def("_block_until", block_until_true, "done"_a, "timeout"_a, "what"_a)
       .def("_is_forked", &EngineObject::is_forked)
       .def(
           "_look", [](EngineObject& self) { return self.look(SIZE_MAX); },

@@ -69,37 +69,12 @@ void ContextObject::flush_tasks() {
   engine_->settle();
 }
 
-py::object ContextObject::enter() {
-  if (context_->state() == ContextState::idle) {
-    start();
-  }
-  try {
-    return SettledState(self()).wait(std::nullopt);
-  } catch (py::error_already_set&) {
-    leave();
-    throw;
-  }
-}
-
 py::object ContextObject::entered() {
   const Status failure = context_->failure();
   if (context_->state() == ContextState::idle && failure != Status::success) {
     raise(failure, "start " + std::string(context_->kind()) + ": " + std::string(error_descr(failure)));
   }
   return self();
-}
-
-void ContextObject::leave() {
-  if (closed_ || engine_->is_forked()) {
-    closed_ = true;
-    return;
-  }
-  stop();
-  const auto is_idle = [this] { return context_->state() == ContextState::idle; };
-  if (!is_idle()) {
-    block_until(*engine_, is_idle, close_timeout, "close " + std::string(context_->kind()));
-  }
-  close();
 }
 
 void ContextObject::refuse_task(Status status, std::size_t kind, std::string_view name) const {

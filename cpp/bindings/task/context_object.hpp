@@ -35,9 +35,6 @@ struct ContextOptions {
 /// this object.
 class ContextObject : NotCopied {
  public:
-  /// The longest time, in seconds, for which the end of a with block waits for the device to release memory.
-  static constexpr double close_timeout = 5;
-
   /// Connects context to engine; both are Python objects. Python's device property returns device.
   ContextObject(py::object engine, py::object device, std::shared_ptr<Context> context, ContextOptions options);
   virtual ~ContextObject();
@@ -63,14 +60,8 @@ class ContextObject : NotCopied {
   Status stop() { return change("stop", &Context::stop); }
   void close();
   void flush_tasks();
-  /// For with: starts unless started, and waits for a start that takes time. Returns the result of entered(), or throws
-  /// its exception.
-  py::object enter();
   /// The value of with for a context that has settled: the context itself. Throws the error of a failed start.
   virtual py::object entered();
-  /// For with: stops, waits until idle, closes. Throws TimeOutError after close_timeout. Does nothing in a forked
-  /// child.
-  void leave();
 
   Waiters& state_waiters() noexcept { return state_waiters_; }
   ContextTasks& tasks() noexcept { return tasks_; }

@@ -1,0 +1,98 @@
+"""What programs without an event loop call: with blocks of contexts and engines, and waiting for several tasks.
+
+An error keeps the frames that it came through. A function that may raise therefore deletes its names of tasks first: a
+task that lived as long as the error would keep its slot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from pydoca._core import Context, ContextState, ProgressEngine, Task
+
+_CLOSE_TIMEOUT = 5.0  # seconds that leaving a context waits for its tasks
+
+
+def enter_context(self: Context) -> Any:
+    """Starts it, unless it is started, and waits until it is RUNNING."""
+    if self.state is ContextState.IDLE:
+        self.start()
+    try:
+        return self._settled().wait()
+    except BaseException:
+        self.__exit__()
+        raise
+
+
+def leave_context(self: Context, *_: object) -> None:
+    """Stops it, progresses until it is IDLE (5 s at most, then TimeOutError), and closes it."""
+    engine = self.progress_engine
+    if not self.closed and not engine._is_forked():
+        self.stop()
+        if self.state is not ContextState.IDLE:
+            engine._block_until(lambda: self.state is ContextState.IDLE, _CLOSE_TIMEOUT, f"close {self._kind}")
+    self.close()
+
+
+def leave_engine(self: ProgressEngine, *_: object) -> None:
+    """Stops and closes the contexts that are still open, newest first, then closes the engine."""
+    fault = None
+    for context in [] if self._is_forked() else reversed(self._contexts()):
+        try:
+            context.__exit__()
+        except BaseException as error:
+            fault = fault or error
+    if fault is not None:
+        raise fault
+    self.close()
+
+
+def run_until(
+    self: ProgressEngine, what: Task | Iterable[Task] | Callable[[], object], timeout: float | None = None
+) -> None:
+    """Progresses until a task, or every task of an iterable, has completed, or until a predicate is true.
+
+    When all have completed, raises the first failed task's error. timeout in seconds, None for no limit
+    (TimeOutError).
+    """
+    try:
+        if isinstance(what, Task):
+            what.wait(timeout)
+        elif callable(what):
+            self._block_until(what, timeout, "run until the predicate holds")
+        elif isinstance(what, Iterable):
+            _run_until_done(self, list(what), timeout)
+        else:
+            raise _not_tasks(what)
+    finally:
+        del what
+
+
+def _run_until_done(engine: ProgressEngine, tasks: list[Task], timeout: float | None) -> None:
+    """Each wait ends with the completion of the submission that is in flight at its beginning."""
+    pending = []
+    try:
+        for task in tasks:
+            if not isinstance(task, Task):
+                raise _not_tasks(task)
+            task._require_submitted("run until")
+            pending.append((task, task._completions))
+
+        def is_done() -> bool:
+            while pending and (pending[-1][0].done or pending[-1][0]._completions != pending[-1][1]):
+                pending.pop()
+            return not pending
+
+        engine._block_until(is_done, timeout, "run until the tasks are done")
+        for task in tasks:
+            if (error := task._outcome()) is not None:
+                raise error
+    finally:
+        pending.clear()
+        tasks.clear()
+        task = error = None  # type: ignore[assignment]
+
+
+def _not_tasks(what: object) -> TypeError:
+    return TypeError(f"run_until takes a Task, an iterable of Tasks, or a predicate, not {type(what).__name__}")
