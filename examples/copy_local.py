@@ -1,5 +1,6 @@
 """One process, one device, one copy: an array to another through the DMA engine."""
 
+import argparse
 import asyncio
 
 import pydoca
@@ -15,4 +16,5 @@ async def copy(data: bytes) -> bytes:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__).parse_args()
     print(asyncio.run(copy(b"Hello from the source buffer")).decode())

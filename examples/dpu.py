@@ -1,5 +1,6 @@
 """The DPU's half of a copy: reads memory that the host lends, by DMA. Start in any order with host.py."""
 
+import argparse
 import asyncio
 import hashlib
 
@@ -21,6 +22,7 @@ async def serve() -> None:
             pydoca.Dma(pe, dev, num_tasks=1) as dma,
             pydoca.comch.Server(pe, dev, rep, "copy") as server,
         ):
+            print("waiting for host.py", flush=True)
             link = await server.accept()
             data = await read(dma, dev, await link.recv())
             print(data.decode(errors="replace"))
@@ -30,4 +32,5 @@ async def serve() -> None:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__).parse_args()
     asyncio.run(serve())

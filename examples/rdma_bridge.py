@@ -1,18 +1,22 @@
 """A program that uses rdma-core itself, here by pyverbs, shares its protection domain with pydoca (DOCA's RDMA bridge):
 its queue pair writes into memory that pydoca mapped.
 
-rdma_bridge.py DEVICE, with Debian's python3-pyverbs or that of your rdma-core
+It needs Debian's python3-pyverbs, or that of your rdma-core.
 """
 
+import argparse
 import sys
 
-from pyverbs.addr import AHAttr, GlobalRoute
-from pyverbs.cq import CQ
-from pyverbs.device import Context
-from pyverbs.mr import MR
-from pyverbs.pd import PD
-from pyverbs.qp import QP, QPAttr, QPCap, QPInitAttr
-from pyverbs.wr import SGE, SendWR
+try:
+    from pyverbs.addr import AHAttr, GlobalRoute
+    from pyverbs.cq import CQ
+    from pyverbs.device import Context
+    from pyverbs.mr import MR
+    from pyverbs.pd import PD
+    from pyverbs.qp import QP, QPAttr, QPCap, QPInitAttr
+    from pyverbs.wr import SGE, SendWR
+except ModuleNotFoundError as error:
+    sys.exit(f"usage: rdma_bridge.py DEVICE\n\n{__doc__}\n{error}")
 
 import pydoca
 from pydoca import rdma_bridge
@@ -64,4 +68,6 @@ def main(name: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("device", help="such as rxe0")
+    main(parser.parse_args().device)

@@ -1,10 +1,7 @@
-"""Writes into memory that rdma_server.py lends, reads it back, and tells the server that it is done.
+"""Writes into memory that rdma_server.py lends, reads it back, and tells the server that it is done."""
 
-rdma_client.py ADDRESS PORT [DEVICE]
-"""
-
+import argparse
 import asyncio
-import sys
 
 import pydoca
 
@@ -29,4 +26,9 @@ async def main(address: str, port: int, name: str | None) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(sys.argv[1], int(sys.argv[2]), sys.argv[3] if len(sys.argv) > 3 else None))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("address", help="the one that rdma_server.py prints")
+    parser.add_argument("port", type=int)
+    parser.add_argument("device", nargs="?", help="unless told, the first that can connect")
+    arguments = parser.parse_args()
+    asyncio.run(main(arguments.address, arguments.port, arguments.device))

@@ -1,10 +1,10 @@
 """Owns a sync event that a network peer signals (DOCA's remote-net handshake): waits for it, without a message.
 
-rdma_event_local.py PORT [DEVICE], then rdma_event_remote.py ADDRESS PORT [DEVICE]
+The peer is rdma_event_remote.py.
 """
 
+import argparse
 import asyncio
-import sys
 
 import pydoca
 
@@ -16,7 +16,8 @@ async def main(port: int, name: str | None) -> None:
     permissions = "rdma_read|rdma_write|rdma_atomic"
     async with pydoca.ProgressEngine() as pe, pydoca.Rdma(pe, dev, permissions=permissions) as rdma:
         with pydoca.SyncEvent(dev, publisher="remote_net") as event, rdma.listen(port) as listener:
-            print("listening at", dev.info.ipv4_addr, flush=True)
+            address = dev.info.ipv4_addr
+            print(f"listening at {address}, for rdma_event_remote.py {address} {port}", flush=True)
             async for request in listener:
                 try:
                     peer = await request.accept()
@@ -35,4 +36,8 @@ async def main(port: int, name: str | None) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(int(sys.argv[1]), sys.argv[2] if len(sys.argv) > 2 else None))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("port", type=int)
+    parser.add_argument("device", nargs="?", help="unless told, the first that can listen")
+    arguments = parser.parse_args()
+    asyncio.run(main(arguments.port, arguments.device))

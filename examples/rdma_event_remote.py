@@ -1,8 +1,6 @@
-"""Signals a sync event of a network peer, and waits for its answer in the same event; see rdma_event_local.py.
+"""Signals a sync event of a network peer, and waits for its answer in the same event; see rdma_event_local.py."""
 
-rdma_event_remote.py ADDRESS PORT [DEVICE]
-"""
-
+import argparse
 import asyncio
 import sys
 
@@ -32,4 +30,9 @@ async def main(address: str, port: int, name: str | None) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(sys.argv[1], int(sys.argv[2]), sys.argv[3] if len(sys.argv) > 3 else None))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("address", help="the one that rdma_event_local.py prints")
+    parser.add_argument("port", type=int)
+    parser.add_argument("device", nargs="?", help="unless told, the first that can connect")
+    arguments = parser.parse_args()
+    asyncio.run(main(arguments.address, arguments.port, arguments.device))

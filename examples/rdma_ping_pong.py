@@ -1,10 +1,7 @@
-"""A message to and fro between two contexts of one process, and its round-trip time.
+"""A message to and fro between two contexts of one process, and its round-trip time."""
 
-Runs on the simulator, or on the named device: rdma_ping_pong.py rxe0
-"""
-
+import argparse
 import asyncio
-import sys
 import time
 
 import pydoca
@@ -12,9 +9,9 @@ import pydoca
 ROUNDS = 1000
 
 
-async def main() -> None:
+async def main(name: str | None) -> None:
     async with asyncio.TaskGroup() as group, pydoca.ProgressEngine() as pe:
-        dev = pydoca.open_device(sys.argv[1] if len(sys.argv) > 1 else None, capability="rdma")
+        dev = pydoca.open_device(name, capability="rdma")
         async with pydoca.Rdma(pe, dev) as ours, pydoca.Rdma(pe, dev) as theirs:
             here, there = ours.export(), theirs.export()
             here.connect(there.details)  # details may travel to another host by any means
@@ -46,4 +43,6 @@ async def return_balls(rdma: pydoca.Rdma, connection: pydoca.RdmaConnection, buf
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("device", nargs="?", help="such as rxe0; unless told, a simulated one")
+    asyncio.run(main(parser.parse_args().device))

@@ -1,10 +1,7 @@
-"""Serves one client over RDMA: lends it memory, reads the bytes that it wrote there, answers its messages.
+"""Serves one client, rdma_client.py: lends it memory, reads the bytes that it wrote there, answers its messages."""
 
-rdma_server.py PORT [DEVICE]; the client needs the address that this prints: rdma_client.py ADDRESS PORT [DEVICE]
-"""
-
+import argparse
 import asyncio
-import sys
 
 import pydoca
 
@@ -18,7 +15,8 @@ async def main(port: int, name: str | None) -> None:
         out = dev.mmap(lent.export_rdma())
 
         with rdma.listen(port) as listener:
-            print("listening at", dev.info.ipv4_addr, flush=True)
+            address = dev.info.ipv4_addr
+            print(f"listening at {address}, for rdma_client.py {address} {port}", flush=True)
             async for request in listener:
                 try:
                     client = await request.accept()
@@ -32,4 +30,8 @@ async def main(port: int, name: str | None) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(int(sys.argv[1]), sys.argv[2] if len(sys.argv) > 2 else None))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("port", type=int)
+    parser.add_argument("device", nargs="?", help="unless told, the first that can listen")
+    arguments = parser.parse_args()
+    asyncio.run(main(arguments.port, arguments.device))

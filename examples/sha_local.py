@@ -1,5 +1,6 @@
 """One process, one device, one digest: SHA-256 of a message by the SHA engine of a simulated BlueField-2."""
 
+import argparse
 import asyncio
 
 import pydoca
@@ -15,5 +16,6 @@ async def sha256(message: bytes) -> bytes:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__).parse_args()
     pydoca.sim.load_topology(pydoca.sim.default_topology("bluefield2"))
     print(asyncio.run(sha256(b"abc")).hex())

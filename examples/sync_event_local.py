@@ -1,11 +1,8 @@
 """The host's half of a handshake: publishes one sync event, waits for another. Start in any order with
-sync_event_remote.py.
+sync_event_remote.py."""
 
-With --async, every operation is a task that is awaited.
-"""
-
+import argparse
 import asyncio
-import sys
 from contextlib import closing
 
 import pydoca
@@ -44,9 +41,12 @@ async def run(mode) -> None:
         closing(pydoca.SyncEvent(dev, publisher="cpu", subscriber="remote_pci")) as signal,
         closing(pydoca.SyncEvent(dev, publisher="remote_pci", subscriber="cpu")) as answer,
     ):
+        print("waiting for sync_event_remote.py", flush=True)
         async with pydoca.ProgressEngine() as pe, pydoca.comch.Client(pe, dev, "sync-event") as link:
             print("the DPU answered", await mode(link, signal, answer))
 
 
 if __name__ == "__main__":
-    asyncio.run(run(asynchronous if "--async" in sys.argv else synchronous))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--async", dest="is_async", action="store_true", help="every operation is an awaited task")
+    asyncio.run(run(asynchronous if parser.parse_args().is_async else synchronous))

@@ -1,10 +1,7 @@
 """A pipeline of two processes: the host fills buffers, the DPU reads them by DMA, and two sync events pace them.
 
 There are two buffers. The host publishes k when it has filled a buffer for the k-th time; the DPU publishes k when it
-has that content, and the host may overwrite it. While the DPU copies one buffer, the host fills the other.
-
-usage: sync_event_pipeline.py [ROUNDS [BYTES]]     (how often a buffer is filled, and its size)
-"""
+has that content, and the host may overwrite it. While the DPU copies one buffer, the host fills the other."""
 
 import argparse
 import asyncio
@@ -127,7 +124,7 @@ def size_of_buffer(text: str) -> int:
 
 
 def parse() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description="Two processes, two buffers, and two sync events that pace them.")
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("rounds", nargs="?", type=count_of_rounds, default=200, help="how often a buffer is filled")
     parser.add_argument("size", nargs="?", type=size_of_buffer, default=1 << 20, help="bytes of a buffer")
     return parser.parse_args()

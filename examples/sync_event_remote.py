@@ -1,11 +1,8 @@
 """The DPU's half of a handshake: waits for the host's sync event, answers by another. Start in any order with
-sync_event_local.py.
+sync_event_local.py."""
 
-With --async, every operation is a task that is awaited.
-"""
-
+import argparse
 import asyncio
-import sys
 from contextlib import closing
 
 import pydoca
@@ -33,6 +30,7 @@ async def asynchronous(link: pydoca.comch.Connection, signal: pydoca.SyncEvent, 
 async def run(mode) -> None:
     with pydoca.open_device("03:00.0", side="dpu") as dev, dev.open_representor("0b:00.0") as rep:
         async with pydoca.ProgressEngine() as pe, pydoca.comch.Server(pe, dev, rep, "sync-event") as server:
+            print("waiting for sync_event_local.py", flush=True)
             link = await server.accept()
             with (
                 closing(dev.import_sync_event(await link.recv())) as signal,
@@ -45,4 +43,6 @@ async def run(mode) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(run(asynchronous if "--async" in sys.argv else synchronous))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--async", dest="is_async", action="store_true", help="every operation is an awaited task")
+    asyncio.run(run(asynchronous if parser.parse_args().is_async else synchronous))

@@ -1,8 +1,6 @@
-"""One event, several subscribers: the host counts rounds, and every DPU process acknowledges each of them.
+"""One event, several subscribers: the host counts rounds, and every DPU process acknowledges each of them."""
 
-usage: sync_event_subscribers.py [SUBSCRIBERS [ROUNDS]]
-"""
-
+import argparse
 import multiprocessing
 import sys
 
@@ -42,8 +40,11 @@ def publish(subscribers: int, rounds: int) -> int:
 
 
 if __name__ == "__main__":
-    subscribers = int(sys.argv[1]) if len(sys.argv) > 1 else 3
-    rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 1000
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("subscribers", nargs="?", type=int, default=3)
+    parser.add_argument("rounds", nargs="?", type=int, default=1000)
+    arguments = parser.parse_args()
+    subscribers, rounds = arguments.subscribers, arguments.rounds
     seen = publish(subscribers, rounds)
     print(f"{subscribers} subscribers acknowledged {rounds} rounds: {seen} in all")
     sys.exit(seen != subscribers * rounds)

@@ -1,5 +1,6 @@
 """Every example does what its description says."""
 
+import ast
 import hashlib
 import subprocess
 import sys
@@ -31,8 +32,8 @@ def test_host_and_dpu_in_either_order(commands, order):
     processes = {name: start(commands, name, *([TEXT] if name == "host.py" else [])) for name in order}
     ends = {name: (*process.communicate(timeout=30), process.returncode) for name, process in processes.items()}
     digest = hashlib.sha256(TEXT.encode()).hexdigest()
-    assert ends["host.py"] == (f"the DPU read {len(TEXT)} bytes, SHA-256 {digest}\n", "", 0)
-    assert ends["dpu.py"] == (f"{TEXT}\n", "", 0)
+    assert ends["host.py"] == (f"waiting for dpu.py\nthe DPU read {len(TEXT)} bytes, SHA-256 {digest}\n", "", 0)
+    assert ends["dpu.py"] == (f"waiting for host.py\n{TEXT}\n", "", 0)
 
 
 @pytest.mark.parametrize("mode", [[], ["--async"]], ids=["synchronous", "asynchronous"])
@@ -41,8 +42,8 @@ def test_two_processes_signal_each_other_in_either_order(commands, first, mode):
     names = sorted(["sync_event_local.py", "sync_event_remote.py"], key=lambda name: name != first)
     processes = {name: start(commands, name, *mode) for name in names}
     ends = {name: (*process.communicate(timeout=30), process.returncode) for name, process in processes.items()}
-    assert ends["sync_event_local.py"] == ("the DPU answered 20\n", "", 0)
-    assert ends["sync_event_remote.py"] == ("the host signalled 10\n", "", 0)
+    assert ends["sync_event_local.py"] == ("waiting for sync_event_remote.py\nthe DPU answered 20\n", "", 0)
+    assert ends["sync_event_remote.py"] == ("waiting for sync_event_local.py\nthe host signalled 10\n", "", 0)
 
 
 def test_one_event_has_several_subscribers(commands):
@@ -86,6 +87,25 @@ def test_the_copy_of_the_readme(commands):
         [sys.executable, "-P", "-c", code], capture_output=True, text=True, timeout=30, env=commands.env
     )
     assert (run.returncode, run.stdout, run.stderr) == (0, "Hello from the source buffer\n", "")
+
+
+@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.py")), ids=lambda path: path.name)
+def test_every_example_tells_its_usage(commands, path):
+    output, errors = (process := start(commands, path.name, "--help")).communicate(timeout=30)
+    if path.name == "rdma_bridge.py" and process.returncode != 0:  # without pyverbs
+        output = errors
+    assert output.startswith(f"usage: {path.name}")
+    assert " ".join(ast.get_docstring(ast.parse(path.read_text())).split()) in " ".join(output.split())
+
+
+@pytest.mark.parametrize(
+    "name", ["rdma_bridge.py", "rdma_client.py", "rdma_event_local.py", "rdma_event_remote.py", "rdma_server.py"]
+)
+def test_an_example_without_its_arguments_tells_its_usage(commands, name):
+    output, errors = (process := start(commands, name)).communicate(timeout=30)
+    assert (process.returncode != 0, output) == (True, "")
+    assert errors.startswith(f"usage: {name} ")
+    assert "Traceback" not in errors
 
 
 def test_every_example_in_python_is_tested():

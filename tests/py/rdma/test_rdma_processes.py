@@ -41,7 +41,7 @@ def devices(rdma_names):
 def address_of(server):
     line = server.stdout.readline()
     assert line.startswith("listening at "), server.stderr.read()
-    return line.split()[-1]
+    return line.split()[2].rstrip(",")
 
 
 def end_of(process, patience):
