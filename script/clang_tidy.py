@@ -6,6 +6,7 @@ found clean is not checked again until a file of the project that it includes, i
 command or the configuration changes.
 """
 
+import argparse
 import hashlib
 import json
 import os
@@ -113,10 +114,17 @@ def unused_names(path: Path) -> Iterator[str]:
             yield f"{path}:{line}: error: '{name}' is not used in this file"
 
 
+def build_dirs() -> list[Path]:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("build_dirs", nargs="+", metavar="DIR", help="relative to the project, such as build/dev")
+    return [ROOT / name for name in parser.parse_args().build_dirs]
+
+
 def main() -> int:
+    dirs = build_dirs()
     CACHE.mkdir(parents=True, exist_ok=True)
     common = configuration()
-    entries = compile_entries([ROOT / name for name in sys.argv[1:]])
+    entries = compile_entries(dirs)
     DATABASE.write_text(json.dumps(list(entries.values())))
     keys = {path: cache_key(path, entry["command"], common) for path, entry in entries.items()}
     known = sum((CACHE / key).exists() for key in keys.values())

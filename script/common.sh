@@ -2,7 +2,7 @@
 
 # The comment at a script's top is its help.
 if [[ ${1:-} == --help || ${1:-} == -h ]]; then
-  sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0"
+  sed -n '/^#!/d; /^#/!q; s/^# \{0,1\}//p' "$0"
   exit
 fi
 

@@ -4,15 +4,12 @@ The stubs are a package with a file for each noun; the extension is one module. 
 that has the names of the extension which the file declares; the names that no file declares are missed in the package.
 """
 
+import argparse
 import ast
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
-
-from mypy import stubtest
-
-from pydoca import _core
 
 ROOT = Path(__file__).resolve().parents[1]
 STUBS = ROOT / "python/pydoca/_core"
@@ -26,15 +23,21 @@ def declared(stub: Path) -> Iterator[str]:
             yield node.target.id
 
 
-def part_of_core(stub: Path) -> ModuleType:
+def part_of(core: ModuleType, stub: Path) -> ModuleType:
     """The extension as this file has it."""
-    part = ModuleType(f"{_core.__name__}.{stub.stem}")
-    vars(part).update({name: getattr(_core, name) for name in declared(stub) if hasattr(_core, name)})
+    part = ModuleType(f"{core.__name__}.{stub.stem}")
+    vars(part).update({name: getattr(core, name) for name in declared(stub) if hasattr(core, name)})
     return part
 
 
 def main() -> int:
-    parts = [part_of_core(stub) for stub in STUBS.glob("*.pyi") if stub.stem != "__init__"]
+    argparse.ArgumentParser(description=__doc__).parse_args()
+    # Only now, so that --help needs neither.
+    from mypy import stubtest
+
+    from pydoca import _core
+
+    parts = [part_of(_core, stub) for stub in STUBS.glob("*.pyi") if stub.stem != "__init__"]
     sys.modules.update({part.__name__: part for part in parts})
     options = ["--mypy-config-file", str(ROOT / "pyproject.toml")]
     options += ["--allowlist", str(ROOT / "script/stubtest-allowlist")]
