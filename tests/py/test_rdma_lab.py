@@ -115,7 +115,40 @@ def test_a_reader_that_goes_ends_the_guest(lab, commands):
 def test_what_is_missing_is_named_with_the_command_that_gets_it(commands):
     run = commands.run("rdma-lab", "true", env={**commands.env, "PATH": "/nonexistent"})
     assert (run.returncode, run.stdout) == (125, "")
-    assert re.search(r"apt-get install busybox-static .*qemu-system-x86", run.stderr)
+    assert re.search(
+        r"needs busybox, .*qemu-system-x86_64.*: apt-get install busybox-static .*qemu-system-x86", run.stderr
+    )
+
+
+@pytest.mark.parametrize(
+    ("command", "remedy"),
+    [
+        ("ibv_devinfo", "apt-get install ibverbs-utils"),
+        ("ib_write_bw", "apt-get install perftest"),
+        ("rdma_server", "apt-get install rdmacm-utils"),
+        ("rping", "apt-get install rdmacm-utils"),
+        ("rdma", "apt-get install iproute2"),
+        ("my-test", "install it, or give its path"),
+        ("./my-test", "install it, or give its path"),
+    ],
+)
+def test_a_missing_command_is_named_with_its_package(tmp_path, command, remedy):
+    with pytest.raises(LabError, match=f"^{command} is not installed: {remedy}$") as raised:
+        _tools.require_command(command, tmp_path, path=str(tmp_path))
+    assert raised.value.exit_code == 127
+
+
+def test_a_command_in_the_current_directory_is_found(tmp_path):
+    (tmp_path / "my-test").touch(mode=0o755)
+    _tools.require_command("./my-test", tmp_path, path="/nonexistent")
+    _tools.require_command("my-test", Path("/"), path=str(tmp_path))
+
+
+@pytest.mark.parametrize("program", ["apt-cache", "apt-get", "dpkg-deb", "zstd"])
+def test_a_program_that_gets_the_kernel_is_named_with_its_package(monkeypatch, program):
+    monkeypatch.setattr(_tools.shutil, "which", lambda *_, **__: None)
+    with pytest.raises(LabError, match=f"^{program} is not installed: apt-get install (apt|dpkg|zstd)$"):
+        _kernel._run(program)
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 TIMED_OUT = 124  # as timeout(1) has it
 NOT_REPORTED = 125
+NOT_FOUND = 127  # as a shell has it
 
 
 class LabError(Exception):

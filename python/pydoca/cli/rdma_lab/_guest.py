@@ -61,6 +61,7 @@ def run(
     Raises LabError where the guest cannot boot, ends without a status, or takes longer than it may.
     """
     _tools.require()
+    _tools.require_command(job.command[0], job.directory, job.environment.get("PATH", os.defpath))
     kernel = _kernel.get(tell)
     accel = ("kvm" if _tools.can_use_kvm() else "tcg") if job.accel == "auto" else job.accel
     tell("booting the RDMA lab")

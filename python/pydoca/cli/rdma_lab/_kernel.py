@@ -119,7 +119,7 @@ def _image(root: Path, release: str) -> Path:
 def _copy_modules(root: Path, release: str, target: Path) -> None:
     if not (root / "lib").exists():  # modprobe and depmod look there
         (root / "lib").symlink_to("usr/lib")
-    _run(_tools.find("depmod"), "-b", str(root), release)
+    _run("depmod", "-b", str(root), release)
     files: dict[Path, None] = {}
     for module in _MODULES:
         files |= dict.fromkeys(_files_of(root, release, module))
@@ -131,7 +131,7 @@ def _copy_modules(root: Path, release: str, target: Path) -> None:
 def _files_of(root: Path, release: str, module: str) -> list[Path]:
     """The files that the module needs, and then its own; empty if the kernel has it built in."""
     try:
-        text = _run(_tools.find("modprobe"), "-d", str(root), "-S", release, "--show-depends", module)
+        text = _run("modprobe", "-d", str(root), "-S", release, "--show-depends", module)
     except LabError:
         if module in _OPTIONAL:
             return []
@@ -160,9 +160,9 @@ def _expand(data: bytes) -> bytes:
 
 def _run(*command: str, cwd: Path | None = None) -> str:
     """Returns what the command prints; raises LabError with its last message when it fails."""
-    run = subprocess.run(
-        command, cwd=cwd, stdin=subprocess.DEVNULL, capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"}
-    )
+    line = [_tools.find(command[0]), *command[1:]]
+    environment = {**os.environ, "LC_ALL": "C"}
+    run = subprocess.run(line, cwd=cwd, stdin=subprocess.DEVNULL, capture_output=True, text=True, env=environment)
     if run.returncode != 0:
         lines = run.stderr.strip().splitlines() or [f"exit code {run.returncode}"]
         raise LabError(f"{' '.join(command[:2])} failed: {lines[-1]}")

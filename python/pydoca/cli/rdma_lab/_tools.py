@@ -8,7 +8,7 @@ import shutil
 import struct
 from pathlib import Path
 
-from pydoca.cli.rdma_lab._errors import LabError
+from pydoca.cli.rdma_lab._errors import NOT_FOUND, LabError
 
 # Each program, and its package in Debian and Ubuntu.
 _PROGRAMS = {
@@ -20,7 +20,16 @@ _PROGRAMS = {
     "rdma": "iproute2",
     "setpriv": "util-linux",
 }
-_PACKAGES = {**_PROGRAMS, "zstd": "zstd"}  # zstd is needed only for a kernel that is compressed with it
+# Those that get the kernel; zstd is needed only for a kernel that is compressed with it.
+_PACKAGES = {**_PROGRAMS, "apt-cache": "apt", "apt-get": "apt", "dpkg-deb": "dpkg", "zstd": "zstd"}
+# What users run in a guest, by the beginning of its name.
+_PACKAGES_OF_COMMANDS = {
+    "ibv_": "ibverbs-utils",
+    "ib_": "perftest",
+    "raw_ethernet_": "perftest",
+    **dict.fromkeys(("cmtime", "mckey", "rcopy", "rdma_", "riostream", "rping", "rstream"), "rdmacm-utils"),
+    **dict.fromkeys(("ucmatose", "udaddy", "udpong"), "rdmacm-utils"),
+}
 _RXE_DRIVER = Path("/etc/libibverbs.d/rxe.driver")  # without it, programs do not see the device
 _ELF_INTERPRETER = 3
 
@@ -34,17 +43,27 @@ def find(program: str) -> str:
     return found
 
 
+def require_command(command: str, directory: Path, path: str) -> None:
+    """Raises a LabError if the guest would not find the command: its files are those of this machine."""
+    found = directory.joinpath(command).exists() if "/" in command else shutil.which(command, path=path)
+    if not found:
+        beginnings = (start for start in _PACKAGES_OF_COMMANDS if command.startswith(start))
+        package = _PACKAGES.get(command) or _PACKAGES_OF_COMMANDS.get(next(beginnings, ""))
+        remedy = f"apt-get install {package}" if package else "install it, or give its path"
+        raise LabError(f"{command} is not installed: {remedy}", NOT_FOUND)
+
+
 def require() -> None:
     """Raises a LabError that names all that is missing, and the command that installs it."""
     if platform.system() != "Linux" or platform.machine() != "x86_64":
         raise LabError(f"the RDMA lab runs on Linux on x86-64, not on {platform.system()} on {platform.machine()}")
     distribution()
-    missing = {package for program, package in _PROGRAMS.items() if not _is_there(program)}
+    missing = {program: package for program, package in _PROGRAMS.items() if not _is_there(program)}
     if not _RXE_DRIVER.exists():
-        missing.add("ibverbs-providers")
+        missing[str(_RXE_DRIVER)] = "ibverbs-providers"
     if missing:
-        packages = " ".join(sorted(missing))
-        raise LabError(f"the RDMA lab needs packages that are not installed: apt-get install {packages}")
+        packages = " ".join(sorted(set(missing.values())))
+        raise LabError(f"the RDMA lab needs {', '.join(sorted(missing))}: apt-get install {packages}")
 
 
 def distribution() -> str:
