@@ -129,7 +129,7 @@ create_venv() {
   rm "$unfinished"
 }
 
-# Prints the requirements in pyproject.toml: those of the build and those of the named extras.
+# Prints the requirements in pyproject.toml: those of the build, of the extra cli and of the named extras.
 requirements() {
   "$venv/bin/python" - "$@" <<'PYTHON'
 import sys
@@ -139,7 +139,7 @@ with open("pyproject.toml", "rb") as file:
     project = tomllib.load(file)
 extras = project["project"]["optional-dependencies"]
 lines = [*project["build-system"]["requires"], *project["project"]["dependencies"]]
-print(*lines, *(line for extra in sys.argv[1:] for line in extras[extra]), sep="\n")
+print(*lines, *(line for extra in ["cli", *sys.argv[1:]] for line in extras[extra]), sep="\n")
 PYTHON
 }
 

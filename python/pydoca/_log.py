@@ -9,6 +9,7 @@ from __future__ import annotations
 import atexit
 import logging
 import os
+import sys
 import threading
 from enum import IntEnum
 
@@ -61,11 +62,11 @@ _intake = _Intake()
 
 
 def to_level(value: LogLevel | int | str) -> LogLevel:
-    """The level that a name or one of DOCA's numbers stands for."""
+    """The level that one of DOCA's names or numbers stands for; CRITICAL, as its command lines have it, is CRIT."""
     try:
         if isinstance(value, str):
             text = value.strip().upper()
-            return LogLevel(int(text)) if text.isdecimal() else LogLevel[text]
+            return LogLevel(int(text)) if text.isdecimal() else LogLevel["CRIT" if text == "CRITICAL" else text]
         return LogLevel(value)
     except (KeyError, ValueError):
         known = ", ".join(f"{level.value} ({level.name})" for level in LogLevel)
@@ -135,20 +136,42 @@ def _after_fork() -> None:
     _intake = _Intake()
 
 
+class _Environment:
+    """The levels that the environment asks for; None where it is silent. A bad value is an error."""
+
+    def __init__(self) -> None:
+        self.error: InvalidValueError | None = None
+        self.level = self._read("PYDOCA_LOG_LEVEL")
+        self.sdk_level = self._read("PYDOCA_SDK_LOG_LEVEL")
+
+    def _read(self, variable: str) -> LogLevel | None:
+        try:
+            return to_level(value) if (value := os.environ.get(variable)) else None
+        except InvalidValueError as error:
+            self.error = InvalidValueError(f"the environment's {variable}: {error}")
+            return None
+
+
+environment = _Environment()
+
+
+def _is_command() -> bool:
+    """Whether the command `pydoca` starts, as a script or by `python -m`: it reports the environment's error itself."""
+    program = sys.argv[0] if sys.argv else ""
+    return program == "-m" or os.path.basename(program) == "pydoca"
+
+
 def _configure() -> None:
     trace = _TO_LOGGING[LogLevel.TRACE]
     if logging.getLevelName(trace) == f"Level {trace}":
         logging.addLevelName(trace, "TRACE")
     _logger.addHandler(logging.NullHandler())
-    for variable, set_level in (
-        ("PYDOCA_LOG_LEVEL", set_log_level),
-        ("PYDOCA_SDK_LOG_LEVEL", set_sdk_log_level),
-    ):
-        if value := os.environ.get(variable):
-            try:
-                set_level(value)
-            except InvalidValueError as error:
-                raise InvalidValueError(f"the environment's {variable}: {error}") from None
+    if environment.error is not None and not _is_command():
+        raise environment.error
+    if environment.level is not None:
+        set_log_level(environment.level)
+    if environment.sdk_level is not None:
+        set_sdk_log_level(environment.sdk_level)
     os.register_at_fork(after_in_child=_after_fork)
     atexit.register(drain)
 

@@ -125,6 +125,11 @@ class Commands:
     def line(self, *arguments: object) -> list[str]:
         return [sys.executable, "-P", "-m", "pydoca", *(_argument(value) for value in arguments)]
 
+    @staticmethod
+    def script() -> str:
+        """The command as users call it."""
+        return os.path.join(os.path.dirname(sys.executable), "pydoca")
+
     def start(self, *arguments: object, prefix: Sequence[str] = (), **options: Any) -> Any:
         return self.start_program([*prefix, *self.line(*arguments)], cwd=self.directory, **options)
 

@@ -3,11 +3,16 @@
 import json
 import os
 import re
+import shlex
 import subprocess
+from pathlib import Path
 
 import pytest
 
 import pydoca
+from pydoca.cli._parser import parse
+
+README = Path(__file__).resolve().parents[2] / "README.md"
 
 
 def require_one_line(text: str, *parts: str) -> None:
@@ -36,7 +41,7 @@ from pydoca.cli import main
 try:
     main(sys.argv[1:])
 except SystemExit:
-    print("imported:", *sorted({"asyncio", "numpy", "ssl", "subprocess", "tqdm"} & sys.modules.keys()))
+    print("imported:", *sorted({"asyncio", "numpy", "shtab", "ssl", "subprocess", "tqdm"} & sys.modules.keys()))
 """
 
 
@@ -50,8 +55,9 @@ def test_a_command_that_does_not_run_imports_nothing_heavy(commands, arguments):
 @pytest.mark.parametrize(
     ("arguments", "part"),
     [
-        ([], "COMMAND"),
         (["list"], "'list'"),
+        (["--json"], "--json"),
+        (["copy", "a", "b", "--nothing"], "--nothing"),
         (["devices", "--side", "left"], "'left'"),
         (["caps"], "DEVICE"),
         (["copy", "a"], "SRC and DST"),
@@ -79,10 +85,23 @@ def test_a_command_that_does_not_run_imports_nothing_heavy(commands, arguments):
         (["caps", b"\xff\xfe"], "'\\udcff\\udcfe' is not a name"),
     ],
 )
-def test_a_wrong_command_line_is_explained_in_one_line(commands, arguments, part):
+def test_a_wrong_command_line_is_explained_in_one_line_that_names_the_commands_help(commands, arguments, part):
     run = commands.run(*arguments)
     assert (run.returncode, run.stdout) == (2, "")
-    require_one_line(run.stderr, part, "--help")
+    words = [word for word in arguments[:2] if word in ("caps", "copy", "devices", "rdma", "ping-pong", "rdma-lab")]
+    command = " ".join(["pydoca", *words])
+    assert run.stderr.startswith(f"{command}: error: "), run.stderr
+    assert run.stderr.endswith(f"; see '{command} --help'\n"), run.stderr
+    assert run.stderr.count("\n") == 1
+    assert part in run.stderr
+
+
+@pytest.mark.parametrize("words", [[], ["rdma"], ["sync-event"]])
+def test_a_command_line_that_stops_short_of_a_command_shows_its_help(commands, words):
+    run = commands.run(*words)
+    assert (run.returncode, run.stdout) == (2, "")
+    assert run.stderr == commands.run(*words, "--help").stdout
+    assert run.stderr.startswith(f"usage: {' '.join(['pydoca', *words])} ")
 
 
 def test_devices_are_a_table(commands):
@@ -99,16 +118,28 @@ def test_devices_are_json(commands):
     run = commands.run("devices", "--json")
     assert (run.returncode, run.stderr) == (0, "")
     document = json.loads(run.stdout)
-    assert document == [json.loads(json.dumps(info.to_dict())) for info in pydoca.devices()]
-    assert {"name", "pci_addr", "side", "func_type", "capabilities", "active_rate"} <= document[0].keys()
+    assert document["devices"] == [json.loads(json.dumps(info.to_dict())) for info in pydoca.devices()]
+    assert {"name", "pci_addr", "side", "func_type", "capabilities", "active_rate"} <= document["devices"][0].keys()
+
+
+@pytest.mark.parametrize("options", [[], ["--representors"]])
+@pytest.mark.parametrize("backend", ["", "sim"])
+def test_every_device_in_json_has_the_same_keys(commands, backend, options):
+    """Backends without devices stand beside the list."""
+    run = commands.run("devices", "--json", *options, env={**commands.env, "PYDOCA_BACKEND": backend})
+    document = json.loads(run.stdout)
+    assert document.keys() == {"devices", "unavailable_backends"}
+    assert all(device["name"] for device in document["devices"])
+    assert len({json.dumps(list(device)) for device in document["devices"]}) == 1
+    assert len({json.dumps(list(device["capabilities"])) for device in document["devices"]}) == 1
 
 
 def test_a_backend_without_devices_says_why(commands):
     """A backend that has devices gives no reason."""
     env = {**commands.env, "PYDOCA_BACKEND": ""}
     document = json.loads(commands.run("devices", "--json", env=env).stdout)
-    reasons = {entry["backend"]: entry["unavailable"] for entry in document if "unavailable" in entry}
-    assert ("verbs" in reasons) != any(entry.get("name") and entry["backend"] == "verbs" for entry in document)
+    reasons = document["unavailable_backends"]
+    assert ("verbs" in reasons) != any(device["backend"] == "verbs" for device in document["devices"])
     text = commands.run("devices", env=env).stdout
     for backend, reason in reasons.items():
         assert reason
@@ -126,14 +157,15 @@ def test_an_unknown_backend_is_refused(commands):
 
 @pytest.mark.parametrize("side", ["host", "dpu"])
 def test_devices_of_one_side(commands, side):
-    names = {device["name"] for device in json.loads(commands.run("devices", "--side", side, "--json").stdout)}
+    document = json.loads(commands.run("devices", "--side", side, "--json").stdout)
+    names = {device["name"] for device in document["devices"]}
     assert names == {info.name for info in pydoca.devices(side=side)}
 
 
 def test_representors_stand_with_their_device(commands):
     text = commands.run("devices", "--representors").stdout
     assert "REPRESENTOR" in text
-    devices = json.loads(commands.run("devices", "--representors", "--json").stdout)
+    devices = json.loads(commands.run("devices", "--representors", "--json").stdout)["devices"]
     held = {device["name"]: [rep["pci_addr"] for rep in device["representors"]] for device in devices}
     assert "0000:0b:00.0" in held["p0"]
     assert "0000:0b:00.1" in held["p1"]
@@ -144,6 +176,40 @@ def test_a_host_shows_no_representors(commands):
     run = commands.run("devices", "--representors", env={**commands.env, "PYDOCA_SIDE": "host"})
     assert run.returncode == 0
     assert "only DPU devices have them" in run.stdout
+
+
+JSON_COMMANDS = {
+    "devices": ["devices"],
+    "caps": ["caps", "p0"],
+    "copy": ["copy", "source", "copy"],
+    "rdma ping-pong": ["rdma", "ping-pong", "--count", "3"],
+}
+
+
+@pytest.mark.parametrize("arguments", JSON_COMMANDS.values(), ids=JSON_COMMANDS)
+def test_json_is_one_document_and_nothing_else(commands, tmp_path, arguments):
+    (tmp_path / "source").write_bytes(b"bytes")
+    run = commands.run(*arguments, "--json", "-l", "INFO")
+    assert run.returncode == 0
+    assert isinstance(json.loads(run.stdout), dict)
+    assert all(" INFO pydoca.app.command: " in line for line in run.stderr.splitlines())
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["caps", "09:00.0"], ["copy", "missing", "copy"], ["rdma", "ping-pong", "--device", "none"]],
+    ids=lambda arguments: arguments[0],
+)
+def test_an_error_leaves_no_json(commands, arguments):
+    run = commands.run(*arguments, "--json")
+    assert (run.returncode, run.stdout) == (1, "")
+    require_one_line(run.stderr, arguments[-2] if arguments[0] == "copy" else arguments[-1])
+
+
+def test_a_json_file_of_flags_is_told_apart_from_json_output(commands):
+    run = commands.run("devices", "--json", "flags.json")
+    assert (run.returncode, run.stdout) == (2, "")
+    assert "unrecognized arguments: flags.json (--json takes no file; flags come from a file by -j)" in run.stderr
 
 
 def test_caps_are_a_table(commands):
@@ -211,6 +277,16 @@ def test_a_closed_standard_output_is_not_an_error(commands):
 
 
 def test_the_script_is_installed(commands):
-    script = os.path.join(os.path.dirname(commands.line()[0]), "pydoca")
-    run = subprocess.run([script, "--version"], capture_output=True, text=True, timeout=30, env=commands.env)
+    run = subprocess.run([commands.script(), "--version"], capture_output=True, text=True, timeout=30, env=commands.env)
     assert run.stdout == f"pydoca {pydoca.__version__}\n"
+
+
+def commands_of_the_readme() -> list[list[str]]:
+    blocks = re.findall(r"```console\n(.*?)```", README.read_text(), re.DOTALL)
+    lines = [line for block in blocks for line in block.splitlines() if line.startswith("$ pydoca ")]
+    return [shlex.split(line, comments=True)[2:] for line in lines]
+
+
+@pytest.mark.parametrize("words", commands_of_the_readme(), ids=" ".join)
+def test_the_commands_of_the_readme_are_right(words):
+    assert parse(words).run

@@ -77,7 +77,7 @@ asyncio.run(main(sys.argv[1], int(sys.argv[2])))
 def require_error(end, *parts: str, code: int = 1) -> None:
     returncode, output, errors = end
     assert (returncode, output) == (code, ""), end
-    assert errors.startswith("pydoca: "), errors
+    assert errors.startswith("pydoca: " if code == 1 else "pydoca sync-event"), errors
     assert errors.count("\n") == 1, errors
     for part in parts:
         assert part in errors
@@ -98,7 +98,7 @@ def shake_hands(commands, local=(), remote=(), first: str = "local", **options) 
     flags = {"local": local, "remote": remote}
     processes = {}
     for part in (first, OTHER[first]):
-        processes[part] = commands.start("sync-event", part, *flags[part], "--output", "json", **options)
+        processes[part] = commands.start("sync-event", part, *flags[part], "--json", **options)
         if part == first:
             commands.wait_for_loop(processes[part])
     results = {}
@@ -224,7 +224,6 @@ def test_a_device_without_wait_tasks_waits_without_tasks_as_any(commands, bluefi
 @pytest.mark.parametrize(
     ("arguments", "part"),
     [
-        ([], "PART"),
         (["both"], "'both'"),
         (["local", "-d"], "--pci-addr"),
         (["local", "--async", "--async_num_tasks", "0"], "from 1 on"),
@@ -232,8 +231,7 @@ def test_a_device_without_wait_tasks_waits_without_tasks_as_any(commands, bluefi
         (["local", "-l", "45"], "10 (DISABLE)"),
         (["local", "--sdk-log-level", "loud"], "'loud'"),
         (["local", "--timeout", "-1"], "is not a time"),
-        (["local", "--output", "xml"], "'xml'"),
-        (["local", "-j"], "--json"),
+        (["local", "-j"], "--flag-file"),
         (["local", "extra"], "extra"),
         (["local", "--name", b"\xff\xfe"], "--name: '\\udcff\\udcfe' is not a name"),
         (["remote", "-r", b"\xff"], "'\\udcff' is not a name"),
@@ -253,7 +251,7 @@ def test_a_part_tells_the_version(commands, flag):
 def test_help_names_every_flag(commands, flag):
     run = commands.run("sync-event", "remote", flag)
     assert run.returncode == 0
-    for name in ("--pci-addr", "--rep-pci-addr", "--async", "--async_num_tasks", "--atomic", "--log-level", "--json"):
+    for name in ("--pci-addr", "--rep-pci-addr", "--async", "--async_num_tasks", "--atomic"):
         assert name in run.stdout
 
 
@@ -272,8 +270,8 @@ def test_flags_from_a_file(commands, tmp_path):
 
 @pytest.mark.parametrize("place", ["before", "behind"])
 def test_the_command_line_wins_over_a_file(commands, tmp_path, place):
-    flags = {"pci-addr": "09:00.0", "atomic": True, "output": "text"}
-    file = ["--json", write_flags(tmp_path / "local.json", doca_program_flags=flags)]
+    flags = {"pci-addr": "09:00.0", "atomic": True}
+    file = ["--flag-file", write_flags(tmp_path / "local.json", doca_program_flags=flags)]
     own = ["-d", "pf0"]
     results = shake_hands(commands, [*own, *file] if place == "before" else [*file, *own])
     require_handshake(results, {"local": "add", "remote": "set"})
@@ -317,7 +315,7 @@ def test_log_levels_show_what_the_command_says(commands):
     told = ends({part: commands.start("sync-event", part, *flags[part]) for part in PARTS})
     assert (told["local"][0], told["remote"][0], told["remote"][2]) == (0, 0, "")
     steps = told["local"][2].splitlines()
-    assert all("INFO pydoca.app.sync_event: " in line for line in steps)
+    assert all("INFO pydoca.app.command: " in line for line in steps)
     assert any("published 10" in line for line in steps)
 
 
@@ -418,8 +416,11 @@ class Held:
             process.communicate()
 
 
-def test_log_levels_show_what_the_engine_says(commands):
-    pair = Held(commands, "local", "--sdk-log-level", "50")
+@pytest.mark.parametrize("way", ["option", "environment"])
+def test_log_levels_show_what_the_engine_says(commands, way):
+    if way == "environment":
+        commands.env = {**commands.env, "PYDOCA_SDK_LOG_LEVEL": "INFO"}
+    pair = Held(commands, "local", *(["--sdk-log-level", "50"] if way == "option" else []))
     try:
         *engine, error = pair.send_signal("remote", signal.SIGKILL)["local"][2].splitlines()
     finally:

@@ -143,7 +143,9 @@ def test_a_handler_that_logs_and_drains_does_not_recurse():
     assert _log.drain() == 1
 
 
-@pytest.mark.parametrize(("given", "level"), [("info", 50), (" 60 ", 60), (70, 70), (LogLevel.CRIT, 20)])
+@pytest.mark.parametrize(
+    ("given", "level"), [("info", 50), ("critical", 20), (" 60 ", 60), (70, 70), (LogLevel.CRIT, 20)]
+)
 def test_a_level_is_a_name_or_docas_number(given, level):
     pydoca.set_sdk_log_level(given)
     assert _core.log_global_limits()[2] == level

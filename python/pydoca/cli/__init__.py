@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
 from collections.abc import Sequence
 
+from pydoca import _log
 from pydoca.cli._errors import describe, exit_code
+from pydoca.cli._log_output import show_logs
 from pydoca.cli._parser import parse
 
 __all__ = ["main"]
@@ -17,10 +20,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     _replace_closed_streams()
     arguments = parse(sys.argv[1:] if argv is None else argv)
     try:
+        _show_logs(arguments)
         code = arguments.run(arguments)
         sys.stdout.flush()
         return int(code)
     except (Exception, KeyboardInterrupt) as error:
+        _log.drain()  # what led to the error stands before it
         if arguments.debug or os.environ.get("PYDOCA_DEBUG"):
             raise
         if type(error) is BrokenPipeError and error.filename is None:
@@ -28,6 +33,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         else:
             print(f"pydoca: {describe(error)}", file=sys.stderr)
         return exit_code(error)
+
+
+def _show_logs(arguments: argparse.Namespace) -> None:
+    """Shows the messages that the command line asks for, or else the environment."""
+    given = _log.environment
+    if given.error is not None:
+        raise given.error
+    show_logs(arguments.log_level or given.level, arguments.sdk_log_level or given.sdk_level)
 
 
 def _replace_closed_streams() -> None:

@@ -6,18 +6,16 @@ import argparse
 from collections.abc import Callable, Iterable
 from typing import NoReturn, TypeAlias
 
+import pydoca
 from pydoca.cli._errors import UsageError, one_line
-from pydoca.cli._values import place, port, seconds
+from pydoca.cli._values import log_level, place, port, seconds
 
 
 class Parser(argparse.ArgumentParser):
-    """A wrong command line ends the process with code 2 and one line."""
-
-    source = ""  # the file whose flags are being parsed
+    """A wrong command line ends the process with code 2 and one line, which names the command and its help."""
 
     def error(self, message: str) -> NoReturn:
-        where = f"{self.source}: " if self.source else ""
-        self.exit(2, f"pydoca: {one_line(where + message)}; see {self.prog} --help\n")
+        self.exit(2, f"{self.prog}: error: {one_line(message)}; see '{self.prog} --help'\n")
 
 
 Subparsers: TypeAlias = "argparse._SubParsersAction[Parser]"
@@ -35,18 +33,53 @@ def add_command(
     """Returns the parser of a new command; the arguments that it parses have the command's check and run."""
     parser = subparsers.add_parser(name, description=description, help=description, usage=usage, allow_abbrev=False)
     parser.set_defaults(check=check, run=run, parser=parser)
-    parser.add_argument("--debug", action="store_true", help="show the traceback of an error (so does PYDOCA_DEBUG=1)")
+    _add_general_flags(parser)
     return parser
+
+
+def _add_general_flags(parser: Parser) -> None:
+    """Adds the flags that every program has that uses DOCA's argument parser, and --debug."""
+    flags = parser.add_argument_group("flags of every command")
+    flags.add_argument(
+        "-l",
+        "--log-level",
+        type=log_level,
+        metavar="LEVEL",
+        help="messages of the command on standard error, up to this level: 10=DISABLE, 20=CRITICAL, 30=ERROR, "
+        "40=WARNING, 50=INFO, 60=DEBUG, 70=TRACE (so does PYDOCA_LOG_LEVEL)",
+    )
+    flags.add_argument(
+        "--sdk-log-level",
+        type=log_level,
+        metavar="LEVEL",
+        help="messages of the engine there (so does PYDOCA_SDK_LOG_LEVEL)",
+    )
+    flags.add_argument(
+        "-j",
+        "--flag-file",
+        metavar="FILE",
+        help="flags from a JSON file, as DOCA's programs take by -j; the command line wins",
+    )
+    flags.add_argument("--debug", action="store_true", help="show the traceback of an error (so does PYDOCA_DEBUG=1)")
+    add_version(flags)
+
+
+def add_version(parser: argparse._ActionsContainer) -> None:
+    parser.add_argument(
+        "-v", "--version", action="version", version=f"pydoca {pydoca.__version__}", help="show pydoca's version"
+    )
 
 
 def add_group(subparsers: Subparsers, name: str, description: str) -> Subparsers:
     """Returns the subparsers to which commands of two words, such as `pydoca rdma ping-pong`, add themselves."""
     parser = subparsers.add_parser(name, description=description, help=description, allow_abbrev=False)
-    return parser.add_subparsers(title="parts", metavar="PART", required=True)
+    parser.set_defaults(parser=parser)
+    add_version(parser)
+    return parser.add_subparsers(title="parts", metavar="PART")
 
 
 def add_json(parser: Parser) -> None:
-    parser.add_argument("--json", action="store_true", help="write one JSON document instead of text")
+    parser.add_argument("--json", action="store_true", help="write the result as one JSON document")
 
 
 def add_quiet(parser: Parser) -> None:

@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
-from functools import partial
 
-import pydoca
 from pydoca.cli import caps, copy, devices, rdma, rdma_lab, sync_event
-from pydoca.cli._arguments import Parser
+from pydoca.cli._arguments import Parser, add_version
+from pydoca.cli._descriptions import add_descriptions
 from pydoca.cli._errors import UsageError
+from pydoca.cli._flag_file import read_flags
 
 # In the order of the help. A command imports what its work needs in run(): `pydoca --help` imports no asyncio.
 COMMANDS = (devices, caps, copy, sync_event, rdma, rdma_lab)
 
 
 def create_parser() -> Parser:
+    """The one description of the command line, from which its help, completion and manual are made."""
     parser = Parser(
         prog="pydoca",
         description="Devices of this machine's BlueField, real or simulated, and what its two sides do together.",
+        allow_abbrev=False,
     )
-    parser.add_argument("--version", action="version", version=f"pydoca {pydoca.__version__}")
-    parser.set_defaults(debug=False)
-    subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    parser.set_defaults(parser=parser)
+    add_version(parser)
+    add_descriptions(parser)
+    subparsers = parser.add_subparsers(title="commands", metavar="COMMAND")
     for command in COMMANDS:
         command.add(subparsers)
     return parser
@@ -31,10 +35,25 @@ def create_parser() -> Parser:
 def parse(argv: Sequence[str]) -> argparse.Namespace:
     """The arguments, with the command's function as `run`. A wrong command line ends the process with code 2."""
     parser = create_parser()
-    arguments = parser.parse_args(argv)
-    arguments.parse_again = partial(parser.parse_args, argv)  # for a check that changes defaults
+    arguments = _parse(parser, argv)
     try:
+        if arguments.flag_file is not None:
+            # As defaults, so that the command line wins.
+            arguments.parser.set_defaults(**read_flags(arguments.flag_file, arguments.parser))
+            arguments = _parse(parser, argv)
         arguments.check(arguments)
     except UsageError as error:
         arguments.parser.error(str(error))
+    return arguments
+
+
+def _parse(parser: Parser, argv: Sequence[str]) -> argparse.Namespace:
+    """Words that no parser knows are an error of the command, whose help says more than that of pydoca."""
+    arguments, unknown = parser.parse_known_args(argv)
+    if unknown:
+        hint = " (--json takes no file; flags come from a file by -j)" if getattr(arguments, "json", False) else ""
+        arguments.parser.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
+    if "run" not in arguments:
+        arguments.parser.print_help(sys.stderr)
+        arguments.parser.exit(2)
     return arguments

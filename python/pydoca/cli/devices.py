@@ -32,8 +32,8 @@ def run(arguments: argparse.Namespace) -> int:
     absent = pydoca.unavailable_backends()
     representors = {info: _representors(info) for info in infos} if arguments.representors else None
     if arguments.json:
-        reasons = [{"backend": name, "unavailable": reason} for name, reason in absent.items()]
-        print_json([*(_document(info, representors) for info in infos), *reasons])
+        documents = [_document(info, representors) for info in infos]
+        print_json({"devices": documents, "unavailable_backends": absent})
     else:
         print_table(_HEADS, [_row(info) for info in infos])
         if representors is not None:

@@ -11,6 +11,7 @@ import time
 from typing import Any, Protocol
 
 from pydoca.cli._errors import Interrupted, PeerError, describe
+from pydoca.cli._log_output import log
 
 _INTERVAL = 0.05  # seconds between two reports of progress
 
@@ -22,13 +23,14 @@ class Reporter(Protocol):
 
 
 class Terminal:
-    """A line while waiting and a bar while copying, on a terminal's standard error; nothing elsewhere."""
+    """A line while waiting and a bar while copying, on a terminal's standard error; elsewhere only the log."""
 
     def __init__(self, quiet: bool) -> None:
         self._silent = quiet or not sys.stderr.isatty()
         self._bar: Any = None
 
     def waiting(self, what: str) -> None:
+        log.info(what)
         if not self._silent:
             print(f"pydoca: {what}", file=sys.stderr)
 
@@ -36,7 +38,12 @@ class Terminal:
         if self._silent:
             return
         if self._bar is None:
-            self._bar = _create_bar(total)
+            try:
+                self._bar = _create_bar(total)
+            except ModuleNotFoundError as error:
+                self.waiting(f"working; pip install 'pydoca[cli]' gets {error.name}, which shows the progress")
+                self._silent = True
+                return
         self._bar.update(done - self._bar.n)
 
     def close(self) -> None:
@@ -53,7 +60,7 @@ class FrontEnd:
         self._last = 0.0
 
     def waiting(self, what: str) -> None:
-        pass
+        log.info(what)
 
     def progress(self, done: int, total: int) -> None:
         now = time.monotonic()

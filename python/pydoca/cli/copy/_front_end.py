@@ -102,9 +102,11 @@ class _Half:
 
 
 def _command(side: str, name: str, front_end: int, arguments: argparse.Namespace) -> list[str]:
-    options = {"--device": arguments.device}
-    if side == "dpu":
-        options = {
+    options = {"--log-level": arguments.log_level, "--sdk-log-level": arguments.sdk_log_level}
+    if side == "host":
+        options |= {"--device": arguments.device}
+    else:
+        options |= {
             "--dpu-device": arguments.dpu_device,
             "--rep": arguments.rep,
             "--piece-size": arguments.piece_size,

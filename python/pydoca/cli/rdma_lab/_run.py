@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from pydoca.cli._errors import CommandError
+from pydoca.cli._log_output import log
 from pydoca.cli._output import print_json
 from pydoca.cli.rdma_lab import _guest
 from pydoca.cli.rdma_lab._errors import LabError
@@ -40,12 +41,14 @@ class _Failure(CommandError):
 
 
 class _Line:
-    """One line on a terminal that names the step under way; it disappears when the command runs."""
+    """One line on a terminal, and in the log, that names the step under way; it disappears when the command runs."""
 
     def __init__(self) -> None:
         self._is_shown = False
 
     def show(self, text: str) -> None:
+        if text:
+            log.info(text)
         if sys.stderr.isatty() and (text or self._is_shown):
             print(f"\r\x1b[K{text and f'pydoca: {text} ...'}", end="", file=sys.stderr, flush=True)
             self._is_shown = bool(text)

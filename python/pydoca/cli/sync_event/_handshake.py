@@ -7,7 +7,6 @@ for the answer; remote imports both, waits for the signal and publishes the answ
 from __future__ import annotations
 
 import argparse
-import logging
 import os
 import time
 from contextlib import AsyncExitStack
@@ -15,6 +14,7 @@ from typing import Any
 
 import pydoca
 from pydoca.cli._errors import CommandError
+from pydoca.cli._log_output import log
 from pydoca.cli._output import print_json
 from pydoca.cli._two_processes import comch_link
 from pydoca.cli._two_processes.event_loop import run as run_loop
@@ -22,7 +22,6 @@ from pydoca.cli._two_processes.messages import Closed, Events, Imported, Part
 from pydoca.cli._two_processes.peer import Peer
 from pydoca.cli._two_processes.report import Terminal
 from pydoca.cli.sync_event._counter import Counter, start
-from pydoca.cli.sync_event._log_output import show_logs
 
 # The events begin at 0, so that adding and setting have the same result.
 SIGNAL = 10
@@ -31,14 +30,11 @@ _HANG_UP = 1.0  # seconds that the local part has to hang up
 
 _OTHER = {"local": "remote", "remote": "local"}
 _USUAL_SIDE = {"local": pydoca.Side.HOST, "remote": pydoca.Side.DPU}
-_log = logging.getLogger("pydoca.app.sync_event")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    if arguments.log_level is not None or arguments.sdk_log_level is not None:
-        show_logs(arguments.log_level, arguments.sdk_log_level)
     result = run_loop(_handshake(arguments))
-    if arguments.output == "json":
+    if arguments.json:
         print_json(result)
     else:
         _print_text(result)
@@ -87,7 +83,6 @@ async def _meet(
 ) -> Peer:
     meeting = comch_link.Meeting(arguments.name, arguments.timeout, _command_of_other(device, arguments))
     reporter = Terminal(quiet=False)
-    _log.info("meeting the %s part at %r", _OTHER[arguments.part], arguments.name)
     if device.side == pydoca.Side.DPU:
         rep = stack.enter_context(comch_link.open_representor(device, arguments.rep_pci_addr))
         arguments.rep_pci_addr = rep.pci_addr
@@ -142,12 +137,12 @@ async def _play_remote(
 
 async def _publish(counter: Counter, value: int) -> int | None:
     before = await counter.publish(value)
-    _log.info("published %d", value)
+    log.info("published %d", value)
     return before
 
 
 async def _wait(counter: Counter, value: int) -> int:
-    _log.info("waiting for %d with %s", value, counter.waited_with)
+    log.info("waiting for %d with %s", value, counter.waited_with)
     return await counter.wait(value)
 
 
