@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from pydoca.cli.explain._names import exception_of
+from pydoca.cli.explain._names import exception_of, member_of
 from pydoca.cli.explain._table import Entry, Library, Table, base_name, load
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -29,6 +29,9 @@ terminal, with the cause and the remedy of each error; NAME can be any name of t
 * **Errors** are statuses: Python raises their exceptions ([Statuses](#statuses)). A name that pydoca does not have
   shows those of DOCA.
 """
+
+CONTENTS = """\
+Contents: [Statuses](#statuses), [States](#states), [Values of enums](#values-of-enums), [Old names](#old-names) and"""
 
 
 def table_of(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> Iterator[str]:
@@ -97,6 +100,15 @@ def lines_of_states(table: Table) -> Iterator[str]:
     yield from ("## States", "", *table_of(heads, rows))
 
 
+def lines_of_values(table: Table) -> Iterator[str]:
+    rows = []
+    for entry in table.entries.values():
+        for value, number in entry.values.items() if entry.name != "doca_error_t" else ():
+            member = member_of(entry, value)
+            rows.append([f"`{entry.name}`", f"`{value}`", str(number), f"`{member}`" if member else ""])
+    yield from ("## Values of enums", "", *table_of(("Enum", "DOCA", "Number", "Python"), rows))
+
+
 def lines_of_old_names(table: Table) -> Iterator[str]:
     rows = [[f"`{old}`", f"`{new}`"] for old, new in sorted(table.renamed.items())]
     rows += [[f"`{old}...`", f"`{new}...`"] for old, new in table.prefixes.items()]
@@ -104,12 +116,12 @@ def lines_of_old_names(table: Table) -> Iterator[str]:
 
 
 def page(table: Table) -> str:
-    lines = [HEAD, "Contents: [Statuses](#statuses), [States](#states), [Old names](#old-names) and"]
+    lines = [HEAD, CONTENTS]
     links = (f"[{each.title}](#{anchor(each.title)})" for each in table.libraries)
     lines += [",\n".join(links) + ".", ""]
     for library in table.libraries:
         lines += lines_of_library(library)
-    lines += [*lines_of_statuses(table), *lines_of_states(table), *lines_of_old_names(table)]
+    lines += [*lines_of_statuses(table), *lines_of_states(table), *lines_of_values(table), *lines_of_old_names(table)]
     return "\n".join(lines).rstrip() + "\n"
 
 

@@ -25,6 +25,7 @@ ANSWERS = {
     "mmap_create": ["doca_mmap_create  (function"],
     "doca_ctx_states": ["ContextState", "DOCA_CTX_STATE_STOPPING = 3"],
     "DOCA_ACCESS_FLAG_PCI_READ_ONLY": ["= 16, in Python Access.PCI_READ_ONLY", "doca_access_flag"],
+    "Access.PCI_READ_ONLY": ["DOCA_ACCESS_FLAG_PCI_READ_ONLY = 16"],
     "Mmap.export_pci": ["Mmap.export_pci(device=None)", "doca_mmap_export_pci", "blob = mmap.export_pci()"],
     "Mmap::export_pci": ["Mmap.export_pci(device=None)"],
     "pydoca.Dma": ["Dma(pe, dev, *, num_tasks=32", "doca_dma_create", "doca_dma_task_memcpy_set_conf"],

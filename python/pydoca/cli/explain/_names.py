@@ -129,7 +129,8 @@ class Names:
             yield from ((name, state) for name in (state.name, state.c, state.python) if name)
         yield from table.entries.items()
         yield from ((old, OldName(old, table.entries[new])) for old, new in table.renamed.items())
-        yield from ((value, EnumValue(value, entry)) for value, entry in table.values.items())
+        for value, entry in table.values.items():
+            yield from ((name, EnumValue(value, entry)) for name in (value, member_of(entry, value)) if name)
         yield from self._python.items()
         for entry in table.entries.values():
             yield from ((name.replace("::", "."), entry) for name in entry.cpp)

@@ -197,16 +197,20 @@ class _Reader:
             kind, _, name = c.rpartition(" ")
             if kind not in ("", *_KINDS):
                 raise ValueError(f'{c}: "{kind}" is not a kind of name: there are {", ".join(_KINDS)}')
-            old = olds[place :: len(cs)] if len(olds) % len(cs) == 0 else olds if place == 0 else []
-            yield self._entry(library, row, chosen, name=name, kind=kind or "function", old=tuple(old))
+            old = olds[place :: len(cs)]  # patterns of equal form: each name has its own old ones
+            yield self._entry(library, row, chosen, kind or "function", name=name, old=tuple(old))
 
-    def _entry(self, library: dict[str, Any], row: dict[str, Any], chosen: Mapping[str, str], **more: Any) -> Entry:
+    def _entry(
+        self, library: dict[str, Any], row: dict[str, Any], chosen: Mapping[str, str], kind: str, **more: Any
+    ) -> Entry:
         def names(key: str) -> tuple[str, ...]:
             return tuple(_fill(pattern, chosen) for pattern in _list(row.get(key, [])))
 
         python, now = names("python"), names("now")
         cpp = names("cpp") if "cpp" in row else tuple(dict.fromkeys(_cpp_name(name) for name in python))
-        absent = not python and not cpp and not now
+        is_there = bool(python or cpp)
+        reasons = row if row.keys() & {"not_yet", "out"} else {} if is_there or now else library
+        values = row.get("values", {}) if kind == "enum" else {}
         return Entry(
             header=library["header"],
             library=library["title"],
@@ -215,12 +219,13 @@ class _Reader:
             cpp=cpp,
             example=_fill(row.get("example", ""), chosen),
             when=tuple(self._known_state(row, state) for state in row.get("when", [])),
-            errors=tuple(self._errors(row, is_there=bool(python or cpp))),
-            values={row.get("prefix", "") + value: number for value, number in row.get("values", {}).items()},
+            errors=tuple(self._errors(row, is_there)),
+            values={row.get("prefix", "") + value: number for value, number in values.items()},
             prefix=row.get("prefix", ""),
             now=now,
-            not_yet=row.get("not_yet", "" if "out" in row else library.get("not_yet", "") if absent else ""),
-            out=row.get("out", "" if "not_yet" in row else library.get("out", "") if absent else ""),
+            not_yet=reasons.get("not_yet", ""),
+            out=reasons.get("out", ""),
+            kind=kind,
             **more,
         )
 
