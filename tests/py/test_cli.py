@@ -183,6 +183,7 @@ JSON_COMMANDS = {
     "caps": ["caps", "p0"],
     "copy": ["copy", "source", "copy"],
     "rdma ping-pong": ["rdma", "ping-pong", "--count", "3"],
+    "explain": ["explain", "doca_mmap_create"],
 }
 
 

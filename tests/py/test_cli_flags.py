@@ -8,7 +8,7 @@ import pytest
 import pydoca
 from pydoca import LogLevel
 
-LEAVES = ["devices", "caps", "copy", "sync-event local", "sync-event remote", "rdma ping-pong", "rdma-lab"]
+LEAVES = ["devices", "caps", "copy", "sync-event local", "sync-event remote", "rdma ping-pong", "rdma-lab", "explain"]
 
 # The command, in a process whose engine says something.
 SPEAKING = """
