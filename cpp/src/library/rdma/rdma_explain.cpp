@@ -80,7 +80,7 @@ std::uint64_t library::RdmaTask::size_to_move() const noexcept {
 
 Limit library::RdmaTask::check_size(Violation* why) const noexcept {
   const std::uint64_t size = size_to_move();
-  const std::uint32_t most = Rdma::max_message_size(rdma().device()->info());
+  const std::uint32_t most = pydoca::Rdma::max_message_size(rdma().device()->info());
   if (size > most) {
     return broken(
         why, {.limit = Limit::size, .operand = "src", .setting = "max_message_size", .value = size, .allowed = most});
