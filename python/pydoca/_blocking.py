@@ -21,7 +21,7 @@ def enter_context(self: Context) -> Any:
     try:
         return self._settled().wait()
     except BaseException:
-        self.__exit__()
+        leave_context(self)
         raise
 
 
@@ -37,14 +37,17 @@ def leave_context(self: Context, *_: object) -> None:
 
 def leave_engine(self: ProgressEngine, *_: object) -> None:
     """Stops and closes the contexts that are still open, newest first, then closes the engine."""
-    fault = None
+    context = fault = None
     for context in [] if self._is_forked() else reversed(self._contexts()):
         try:
-            context.__exit__()
+            leave_context(context)
         except BaseException as error:
-            fault = fault or error
-    if fault is not None:
-        raise fault
+            fault = error if fault is None else fault
+    try:
+        if fault is not None:
+            raise fault
+    finally:
+        del context, fault
     self.close()
 
 

@@ -3,15 +3,14 @@
 #pragma once
 
 #include "call/parameters.hpp"
+#include "call/raw_signature.hpp"
 #include "convert/pybind.hpp"
 #include "convert/view.hpp"
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <span>
 #include <string>
-#include <string_view>
 #include <type_traits>
 
 namespace pydoca::bindings {
@@ -80,63 +79,6 @@ inline bool is_true(PyObject* value) {
   if (truth < 0) throw py::error_already_set();
   return truth != 0;
 }
-
-/// Text as an argument of a template.
-template <std::size_t length>
-struct Text {
-  std::array<char, length> chars{};
-
-  // NOLINTNEXTLINE(modernize-avoid-c-arrays): a literal
-  consteval Text(const char (&literal)[length]) { std::copy_n(literal, length, chars.begin()); }  // implicit
-  constexpr std::string_view view() const noexcept { return {chars.data(), length - 1}; }
-};
-
-/// The parameters in a signature: their places in its text, and how many the caller must or may give by position.
-struct Shape {
-  std::array<std::size_t, 8> places{};
-  std::size_t size = 0;
-  std::size_t num_required = 0;
-  std::size_t num_positional = 0;
-};
-
-consteval Shape shape_of(std::string_view signature) {
-  Shape shape;
-  bool positional = true;
-  for (std::size_t end = signature.find('/') + 1; signature[end] == ',';) {
-    const std::size_t place = end + 2;
-    end = std::min(signature.find(',', place), signature.find(')', place));
-    const std::string_view parameter = signature.substr(place, end - place);
-    if (parameter == "*") {
-      positional = false;
-    } else {
-      shape.places.at(shape.size++) = place;
-      shape.num_required += parameter.find('=') == std::string_view::npos ? 1U : 0U;
-      shape.num_positional += positional ? 1U : 0U;
-    }
-  }
-  return shape;
-}
-
-/// The parameters of a method by its signature, which Python shows: "wait($self, /, value, mask=0, *, timeout=None)".
-template <Text text>
-struct RawSignature {
-  static constexpr Shape shape = shape_of(text.view());
-  static constexpr std::size_t size = shape.size;
-  /// The text with a NUL behind every name.
-  static constexpr auto pieces = [] {
-    auto chars = text.chars;
-    for (char& one : chars) {
-      if (std::string_view("(,=)").find(one) != std::string_view::npos) one = '\0';
-    }
-    return chars;
-  }();
-  static constexpr auto names = [] {
-    std::array<const char*, size> found{};
-    for (std::size_t i = 0; i < size; ++i) found[i] = pieces.data() + shape.places[i];
-    return found;
-  }();
-  static constexpr Parameters parameters{pieces.data(), names, shape.num_required, shape.num_positional};
-};
 
 /// Returns the result of call(), a new reference. When call() throws, sets the Python error and returns null.
 template <class Call>
