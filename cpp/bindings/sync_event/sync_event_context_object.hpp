@@ -25,10 +25,10 @@ struct SyncEventRequest {
   std::uint64_t mask = all_bits;
   py::handle number{};  ///< the operand as a Python object; null where that is not needed
 
-  /// value is null for a mask that was left out.
+  void set_default(std::uint64_t value) noexcept { mask = value; }
   void set(Operand which, PyObject* value) {
     if (which == Operand::mask) {
-      if (value != nullptr) mask = to_u64(value, "mask");
+      mask = to_u64(value, "mask");
     } else {
       number = value;
       operand = to_u64(value, "value");

@@ -1,5 +1,7 @@
 #include "task/library_task.hpp"
 
+#include <pydoca/sha_algorithm.hpp>
+
 #include "convert/convert.hpp"
 #include "convert/parse.hpp"
 #include "memory/buf_object.hpp"
@@ -40,12 +42,22 @@ void Operands::set(Operand operand, PyObject* value) {
   }
 }
 
+namespace {
+
+/// The default of the operand that a call may leave out, in Python's syntax.
+std::string default_of(const TaskTraits& traits) {
+  return traits.optional == Operand::algorithm ? "'" + std::string(sha_algorithm_names[traits.default_number]) + "'"
+                                               : std::to_string(traits.default_number);
+}
+
+}  // namespace
+
 std::string task_doc(const TaskTraits& traits, const char* doc) {
   std::string text = std::string(traits.name) + "($self, /";
   for (const Operand operand : traits.operands) {
     const std::string_view name = parameter_name(operand);
-    const std::string_view value = parameter_default(operand);
-    if (!name.empty()) text.append(", ").append(name).append(value.empty() ? "" : "=").append(value);
+    if (!name.empty()) text.append(", ").append(name);
+    if (operand == traits.optional && operand != Operand::none) text.append("=").append(default_of(traits));
   }
   return text + ", *, user_data=None, submit=True)\n--\n\n" + doc;
 }

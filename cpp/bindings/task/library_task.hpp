@@ -31,8 +31,10 @@ struct Operands {
   std::uint64_t number = 0;     ///< the number to add or to swap in, or the algorithm
   std::uint32_t immediate = 0;  ///< in this machine's byte order
 
-  /// value is null for an algorithm that was left out. Throws TypeError or InvalidValueError for what does not fit.
+  /// Throws TypeError or InvalidValueError for what does not fit.
   void set(Operand operand, PyObject* value);
+  /// The value of the operand that a call may leave out.
+  void set_default(std::uint64_t value) noexcept { number = value; }
   /// Throws TypeError unless the operand is a Buf or a SyncEventRemoteNet, as its kind requires; bad_state for a
   /// released Buf.
   void require_types() const;
@@ -96,10 +98,6 @@ constexpr std::string_view parameter_name(Operand operand) noexcept {
   const bool is_value = operand == Operand::set_val || operand == Operand::inc_val || operand == Operand::wait_val;
   return operand == Operand::fetched ? "" : is_value ? "value" : name_of(operand);
 }
-/// Its default in Python's syntax; empty when the caller must give it.
-constexpr std::string_view parameter_default(Operand operand) noexcept {
-  return operand == Operand::algorithm ? "'sha256'" : operand == Operand::mask ? "18446744073709551615" : "";
-}
 
 /// The parameters of the method that makes tasks with these traits: the operands, user_data, submit.
 template <const TaskTraits& traits>
@@ -113,8 +111,8 @@ struct TaskParameters {
     names[size + 1] = "submit";
     return names;
   }();
-  static constexpr std::size_t num_required = static_cast<std::size_t>(std::ranges::count_if(
-      traits.operands.begin(), traits.operands.begin() + size, &std::string_view::empty, parameter_default));
+  static constexpr std::size_t num_required = size - (traits.optional != Operand::none ? 1 : 0);
+  static_assert(num_required == size || traits.operands[num_required] == traits.optional);
   static constexpr Parameters all{traits.name, names, num_required, size};
 };
 
@@ -122,14 +120,17 @@ struct TaskParameters {
 std::string task_doc(const TaskTraits& traits, const char* doc);
 
 /// A method that makes tasks: make(self, operands, user_data or null, submit) returns the task. Request takes the
-/// operands by set(operand, value or null).
+/// operands by set(operand, value), and set_default(value) for the one that the call may leave out.
 template <const TaskTraits& traits, auto make, class Request = Operands>
 PyObject* make_task_of(PyObject* self, PyObject* const* args, Py_ssize_t num_args, PyObject* keywords) {
   using Given = TaskParameters<traits>;
   return guarded([&] {
     const auto values = arguments<Given::size + 2>(Given::all, args, num_args, keywords);
     Request request{};
-    for (std::size_t i = 0; i < Given::size; ++i) request.set(traits.operands[i], values[i]);
+    if constexpr (traits.optional != Operand::none) request.set_default(traits.default_number);
+    for (std::size_t i = 0; i < Given::size; ++i) {
+      if (i < Given::num_required || values[i] != nullptr) request.set(traits.operands[i], values[i]);
+    }
     return make(self, std::move(request), values[Given::size], is_true(values[Given::size + 1])).release().ptr();
   });
 }

@@ -28,8 +28,14 @@ inline constexpr std::array<TaskTraits, num_sync_event_operations> sync_event_ta
     {.name = "get", .operands = {Operand::fetched}, .answers_word = true},
     {.name = "notify_set", .operands = {Operand::set_val}},
     {.name = "notify_add", .operands = {Operand::inc_val, Operand::fetched}, .answers_word = true},
-    {.name = "wait_eq", .operands = {Operand::wait_val, Operand::mask}},
-    {.name = "wait_neq", .operands = {Operand::wait_val, Operand::mask}},
+    {.name = "wait_eq",
+     .operands = {Operand::wait_val, Operand::mask},
+     .optional = Operand::mask,
+     .default_number = ~std::uint64_t{0}},
+    {.name = "wait_neq",
+     .operands = {Operand::wait_val, Operand::mask},
+     .optional = Operand::mask,
+     .default_number = ~std::uint64_t{0}},
 }};
 
 [[nodiscard]] constexpr const TaskTraits& traits_of(SyncEventOperation operation) noexcept {

@@ -59,8 +59,6 @@ struct TaskTraits {
     }
     return count;
   }
-  /// The first operands, which a call must give.
-  constexpr std::size_t num_required() const noexcept { return num_operands() - (optional != Operand::none ? 1 : 0); }
   constexpr bool has(Operand operand) const noexcept {
     for (const Operand known : operands) {
       if (known == operand && operand != Operand::none) {
