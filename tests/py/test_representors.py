@@ -57,9 +57,9 @@ def test_emulated_functions_are_told_apart():
     sim.load_topology(topology)
     try:
         with pydoca.open_device("p0") as device:
-            assert names(device.representors("emulated")) == ["pf0vf0"]
-            assert "pf0vf0" not in names(device.representors("net"))
-            assert "pf0vf0" in names(device.representors())
+            assert names(device.representors("emulated")) == ["hpf0vf0"]
+            assert "hpf0vf0" not in names(device.representors("net"))
+            assert "hpf0vf0" in names(device.representors())
     finally:
         sim.load_topology(sim.default_topology())
 
@@ -68,17 +68,17 @@ def test_a_list_is_a_snapshot(p0):
     before = p0.representors()
     sim.remove_device("pf0vf1")
     try:
-        assert "pf0vf1" in names(before)
-        assert "pf0vf1" not in names(p0.representors())
+        assert "hpf0vf1" in names(before)
+        assert "hpf0vf1" not in names(p0.representors())
     finally:
         sim.restore_device("pf0vf1")
     assert p0.representors() == before
 
 
-@pytest.mark.parametrize("selector", ["0b:00.0", "0000:0b:00.0", "pf0hpf"])
+@pytest.mark.parametrize("selector", ["0b:00.0", "0000:0b:00.0", "hpf0"])
 def test_a_representor_is_selected_by_address_or_name(p0, selector):
     with p0.open_representor(selector) as representor:
-        assert representor.name == "pf0hpf"
+        assert representor.name == "hpf0"
         assert representor.pci_addr == "0000:0b:00.0"
         assert representor.func_type is pydoca.PciFuncType.PF
         assert representor.is_equal_pci_addr("0b:00.0")
@@ -99,7 +99,7 @@ def test_a_representor_is_selected_by_its_info(p0):
 @pytest.mark.parametrize(
     ("selector", "error", "says"),
     [
-        ("0b:00.1", pydoca.NotFoundError, "p0 has no representor .*it has: pf0hpf"),
+        ("0b:00.1", pydoca.NotFoundError, "p0 has no representor .*it has: hpf0"),
         ("", pydoca.NotFoundError, "it has"),
         (None, TypeError, "not by NoneType"),
     ],
@@ -112,22 +112,22 @@ def test_what_cannot_be_selected_is_named(p0, selector, error, says):
 def test_a_representor_of_another_device_is_not_found(p0):
     with pydoca.open_device("p1") as p1:
         info = p1.representors()[0]
-    with pytest.raises(pydoca.NotFoundError, match=f"p0 has no representor {info.name} .*it has: pf0hpf"):
+    with pytest.raises(pydoca.NotFoundError, match=f"p0 has no representor {info.name} .*it has: hpf0"):
         p0.open_representor(info)
     with pydoca.open_device("pf0") as pf0, pytest.raises(pydoca.NotSupportedError):
         pf0.open_representor(info)
 
 
 def test_closing_is_idempotent(p0):
-    representor = p0.open_representor("pf0hpf")
+    representor = p0.open_representor("hpf0")
     with pytest.raises(pydoca.InUseError, match="p0"):
         p0.close()
     representor.close()
     representor.close()
     assert not representor.is_open
     assert "closed" in repr(representor)
-    assert representor.name == "pf0hpf"
-    with pytest.raises(pydoca.BadStateError, match="pf0hpf"), representor:
+    assert representor.name == "hpf0"
+    with pytest.raises(pydoca.BadStateError, match="hpf0"), representor:
         pass
 
 

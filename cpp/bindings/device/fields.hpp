@@ -119,7 +119,7 @@ void each_field(std::type_identity<DeviceProperties>, const Visit& visit) {
 template <class Visit>
 void each_field(std::type_identity<RepresentorProperties>, const Visit& visit) {
   using T = RepresentorProperties;
-  visit("name", &T::name, "Unique on its DPU device, such as \"pf0hpf\".");
+  visit("name", &T::name, "Unique on its DPU device, such as \"hpf0\".");
   visit("pci_addr", &T::pci_addr,
         "The address of the represented function on its own side, in the long form; for an SF, that of its parent "
         "function.");

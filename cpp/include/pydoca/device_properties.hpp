@@ -69,7 +69,8 @@ struct RdmaCapabilities {
   std::uint32_t max_message_size = 0;       ///< bytes
   std::uint16_t max_num_connections = 0;
   MtuSize max_mtu = MtuSize::bytes_4096;
-  std::vector<Gid> gids;                                   ///< the table of the device's port; never empty
+  std::uint32_t gid_table_size = 0;                        ///< entries
+  std::vector<Gid> gids;                                   ///< the first entries, to the last that is set; never empty
   std::uint32_t default_gid_index = 0;                     ///< the one that reaches most peers
   std::array<std::string, num_rdma_task_kinds> no_opcode;  ///< refusals, by RdmaTaskKind
   std::string no_connection_manager;                       ///< refusal of connecting by address
@@ -134,7 +135,7 @@ struct DeviceProperties {
 
 /// A function of the other side (or an SF) as the DPU sees it.
 struct RepresentorProperties {
-  std::string name;      ///< "pf0hpf", ...
+  std::string name;      ///< "hpf0", ...
   std::string pci_addr;  ///< the represented function's address on its own side
   PciFuncType func_type = PciFuncType::pf;
   std::string vuid;

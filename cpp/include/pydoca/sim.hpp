@@ -27,7 +27,8 @@ struct Topology {
 };
 
 /// The DOCA Core guide's machine: host functions pf0 0b:00.0, pf1 0b:00.1, pf0vf0 0b:00.2, pf0vf1 0b:00.3, pf1vf0
-/// 0b:00.4; on the DPU p0 03:00.0 and p1 03:00.1 with SFs p0s0 and p1s0, and seven representors.
+/// 0b:00.4; on the DPU p0 03:00.0 and p1 03:00.1 with SFs p0s0 and p1s0. Representors of
+/// p0: hpf0, hpf0vf0, hpf0vf1, pf0sf0; of p1: hpf1, hpf1vf0, pf1sf0.
 Topology default_topology(std::string_view profile = "bluefield3");
 /// "bluefield2" or "bluefield3": the engines and limits of a function of that card on that side. Throws invalid_value,
 /// listing the profiles.

@@ -392,9 +392,9 @@ TEST_F(Devices, RemovalKnowsItsNames) {
 
 TEST_F(Devices, OfTheDpuListTheRepresentorsOfTheirPort) {
   EXPECT_THAT(names(Device::open(find_device("p0"))->representors()),
-              UnorderedElementsAre("pf0hpf", "pf0vf0", "pf0vf1", "en3f0pf0sf0"));
+              UnorderedElementsAre("hpf0", "hpf0vf0", "hpf0vf1", "pf0sf0"));
   EXPECT_THAT(names(Device::open(find_device("p1"))->representors()),
-              UnorderedElementsAre("pf1hpf", "pf1vf0", "en3f1pf1sf0"));
+              UnorderedElementsAre("hpf1", "hpf1vf0", "pf1sf0"));
 }
 
 TEST_F(Devices, ARepresentorHasItsFunctionsAddressAndVuid) {
@@ -414,8 +414,8 @@ TEST_F(Devices, FilterRepresentors) {
   topology.functions[2].is_emulated = true;
   sim::set_topology(topology);
   const auto device = Device::open(find_device("p0"));
-  EXPECT_THAT(names(device->representors(RepFilter::emulated)), ElementsAre("pf0vf0"));
-  EXPECT_THAT(names(device->representors(RepFilter::net)), UnorderedElementsAre("pf0hpf", "pf0vf1", "en3f0pf0sf0"));
+  EXPECT_THAT(names(device->representors(RepFilter::emulated)), ElementsAre("hpf0vf0"));
+  EXPECT_THAT(names(device->representors(RepFilter::net)), UnorderedElementsAre("hpf0", "hpf0vf1", "pf0sf0"));
   EXPECT_EQ(device->representors(RepFilter::all).size(), 4U);
   EXPECT_EQ(thrown_by([&] { device->representors(static_cast<RepFilter>(1)); }), Status::invalid_value);
 }
@@ -436,19 +436,19 @@ TEST_F(Devices, WithoutTheCapabilityListNoRepresentors) {
 TEST_F(Devices, ARemovedFunctionHasNoRepresentor) {
   const auto device = Device::open(find_device("p1"));
   sim::remove_device("pf1");
-  EXPECT_THAT(names(device->representors()), UnorderedElementsAre("pf1vf0", "en3f1pf1sf0"));
+  EXPECT_THAT(names(device->representors()), UnorderedElementsAre("hpf1vf0", "pf1sf0"));
   EXPECT_EQ(thrown_by([&] { device->open_representor("0b:00.1"); }), Status::not_found);
 }
 
 TEST_F(Devices, AnUnknownRepresentorListsTheOthers) {
   const auto device = Device::open(find_device("p0"));
   EXPECT_EQ(thrown_by([&] { device->open_representor("0b:00.1"); }), Status::not_found);
-  EXPECT_THAT(reason_of([&] { device->open_representor("0b:00.1"); }), HasSubstr("pf0vf0 (0000:0b:00.2)"));
+  EXPECT_THAT(reason_of([&] { device->open_representor("0b:00.1"); }), HasSubstr("hpf0vf0 (0000:0b:00.2)"));
 }
 
 TEST_F(Devices, StayOpenUnderARepresentor) {
   const auto device = Device::open(find_device("p0"));
-  const auto representor = device->open_representor("pf0hpf");
+  const auto representor = device->open_representor("hpf0");
   EXPECT_EQ(thrown_by([&] { device->close(); }), Status::in_use);
   representor->add_user();
   EXPECT_EQ(thrown_by([&] { representor->close(); }), Status::in_use);
@@ -459,7 +459,7 @@ TEST_F(Devices, StayOpenUnderARepresentor) {
   EXPECT_EQ(thrown_by([&] { representor->device(); }), Status::bad_state);
   device->close();
   EXPECT_EQ(thrown_by([&] { device->representors(); }), Status::bad_state);
-  EXPECT_EQ(thrown_by([&] { device->open_representor("pf0hpf"); }), Status::bad_state);
+  EXPECT_EQ(thrown_by([&] { device->open_representor("hpf0"); }), Status::bad_state);
 }
 
 }  // namespace

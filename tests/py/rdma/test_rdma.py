@@ -315,7 +315,9 @@ def test_capabilities(pair):
     assert pydoca.Rdma.is_transport_type_supported(info, "rc")
     assert not pydoca.Rdma.is_transport_type_supported(info, "dc")
     assert pydoca.Rdma.max_message_size(info) == info.capabilities.rdma.max_message_size > 0
-    assert len(pydoca.Rdma.gids(info)) == pydoca.Rdma.gid_table_size(info) > info.capabilities.rdma.default_gid_index
+    gids = pydoca.Rdma.gids(info)
+    assert gids[info.capabilities.rdma.default_gid_index] != "::"
+    assert len(gids) == pydoca.Rdma.gid_table_size(info) > info.capabilities.rdma.default_gid_index
     assert info.to_dict()["capabilities"]["rdma"]["max_mtu"] in (256, 512, 1024, 2048, 4096)
 
 

@@ -70,6 +70,7 @@ RdmaCapabilities rdma_of(const Adapter& adapter) {
   rdma.max_num_connections = static_cast<std::uint16_t>(at_most(limits.max_qp, max_connections));
   rdma.max_mtu = static_cast<MtuSize>(std::clamp(static_cast<int>(adapter.port().active_mtu), 1, 5) - 1);
   rdma.gids = gids_of(adapter);
+  rdma.gid_table_size = static_cast<std::uint32_t>(std::max(1, adapter.port().gid_tbl_len));
   rdma.default_gid_index = adapter.best_gid_index();
   rdma.no_connection_manager = why_no_connection_manager();
   rdma.no_dynamically_connected = "transport DC is not made of standard verbs; use RC";

@@ -62,17 +62,17 @@ std::uint32_t Rdma::max_receive_dst_buf_list_len(const DeviceInfo& info, RdmaTra
 }
 std::uint32_t Rdma::max_message_size(const DeviceInfo& info) { return rdma_capabilities(info).max_message_size; }
 std::uint16_t Rdma::max_num_connections(const DeviceInfo& info) { return rdma_capabilities(info).max_num_connections; }
-std::uint32_t Rdma::gid_table_size(const DeviceInfo& info) {
-  return static_cast<std::uint32_t>(rdma_capabilities(info).gids.size());
-}
+std::uint32_t Rdma::gid_table_size(const DeviceInfo& info) { return rdma_capabilities(info).gid_table_size; }
 
 std::vector<Gid> Rdma::gids(const DeviceInfo& info, std::uint32_t start, std::uint32_t count) {
-  const std::vector<Gid>& all = rdma_capabilities(info).gids;
-  if (start > all.size() || count > all.size() - start) {
+  const std::uint32_t size = gid_table_size(info);
+  if (start > size || count > size - start) {
     throw Error(Status::invalid_value, concat("GIDs: entries ", start, "..", std::uint64_t{start} + count, " of ",
-                                              info.name(), ": its table has ", all.size()));
+                                              info.name(), ": its table has ", size));
   }
-  return {all.begin() + start, all.begin() + start + count};
+  std::vector<Gid> table = rdma_capabilities(info).gids;
+  table.resize(size);
+  return {table.begin() + start, table.begin() + start + count};
 }
 
 void Rdma::set_conf(RdmaTaskKind kind, Task::Callback on_success, Task::Callback on_error, std::uint32_t num_tasks) {
@@ -172,9 +172,10 @@ void Rdma::set_grh_enabled(bool enabled) {
 
 void Rdma::set_gid_index(std::uint32_t index) {
   require_idle("set GID index of");
-  const std::uint32_t size = gid_table_size(device()->info());
-  if (index >= size) {
-    throw Error(Status::invalid_value, concat("set GID index: ", index, " is not in 0..", size - 1));
+  const std::vector<Gid>& gids = rdma_capabilities(device()->info()).gids;
+  if (index >= gids.size()) {
+    throw Error(Status::invalid_value, concat("set GID index: ", index, " is not in 0..", gids.size() - 1,
+                                              ", the entries that ", device()->info().name(), " has set"));
   }
   library::of(*this).options_.gid_index = index;
 }

@@ -24,17 +24,20 @@ struct Row {
 };
 
 constexpr std::array<Row, 9> rows{{
-    {"pf0", "0000:0b:00.0", PciFuncType::pf, Side::host, "ens1f0np0", 0, "SIM0001X00001S0D0F0", 1, "p0", "pf0hpf"},
-    {"pf1", "0000:0b:00.1", PciFuncType::pf, Side::host, "ens1f1np1", 1, "SIM0001X00001S0D0F1", 1, "p1", "pf1hpf"},
-    {"pf0vf0", "0000:0b:00.2", PciFuncType::vf, Side::host, "ens1f0v0", 2, "SIM0001X00001S0D0F0VF1", 0, "p0", "pf0vf0"},
-    {"pf0vf1", "0000:0b:00.3", PciFuncType::vf, Side::host, "ens1f0v1", 3, "SIM0001X00001S0D0F0VF2", 0, "p0", "pf0vf1"},
-    {"pf1vf0", "0000:0b:00.4", PciFuncType::vf, Side::host, "ens1f1v0", 4, "SIM0001X00001S0D0F1VF1", 0, "p1", "pf1vf0"},
+    {"pf0", "0000:0b:00.0", PciFuncType::pf, Side::host, "ens1f0np0", 0, "SIM0001X00001S0D0F0", 1, "p0", "hpf0"},
+    {"pf1", "0000:0b:00.1", PciFuncType::pf, Side::host, "ens1f1np1", 1, "SIM0001X00001S0D0F1", 1, "p1", "hpf1"},
+    {"pf0vf0", "0000:0b:00.2", PciFuncType::vf, Side::host, "ens1f0v0", 2, "SIM0001X00001S0D0F0VF1", 0, "p0",
+     "hpf0vf0"},
+    {"pf0vf1", "0000:0b:00.3", PciFuncType::vf, Side::host, "ens1f0v1", 3, "SIM0001X00001S0D0F0VF2", 0, "p0",
+     "hpf0vf1"},
+    {"pf1vf0", "0000:0b:00.4", PciFuncType::vf, Side::host, "ens1f1v0", 4, "SIM0001X00001S0D0F1VF1", 0, "p1",
+     "hpf1vf0"},
     {"p0", "0000:03:00.0", PciFuncType::pf, Side::dpu, "p0", 0, "SIM0001X00001ECS0D0F0", 2, "", ""},
     {"p1", "0000:03:00.1", PciFuncType::pf, Side::dpu, "p1", 1, "SIM0001X00001ECS0D0F1", 2, "", ""},
     {"p0s0", "0000:03:00.0", PciFuncType::sf, Side::dpu, "enp3s0f0s0", 2, "SIM0001X00001ECS0D0F0SF0", 0, "p0",
-     "en3f0pf0sf0"},
+     "pf0sf0"},
     {"p1s0", "0000:03:00.1", PciFuncType::sf, Side::dpu, "enp3s0f1s0", 3, "SIM0001X00001ECS0D0F1SF0", 0, "p1",
-     "en3f1pf1sf0"},
+     "pf1sf0"},
 }};
 
 std::uint8_t port_of(const Row& row) noexcept {

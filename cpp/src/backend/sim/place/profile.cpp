@@ -63,6 +63,7 @@ RdmaCapabilities rdma_capabilities() {
           .max_message_size = std::uint32_t{1} << 30,
           .max_num_connections = 1024,
           .max_mtu = MtuSize::bytes_4096,
+          .gid_table_size = 255,
           .gids = {Gid{}},
           .no_opcode = {},
           .no_connection_manager = {},
