@@ -5,6 +5,7 @@ usage: .venv/bin/python script/from_c.py
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -131,5 +132,6 @@ def anchor(title: str) -> str:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__.splitlines()[0]).parse_args()
     PAGE.parent.mkdir(exist_ok=True)
     PAGE.write_text(page(load(SOURCE)))

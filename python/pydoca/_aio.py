@@ -341,7 +341,7 @@ async def leave_context(context: Context) -> None:
         return context.close()
     bridge: Bridge = engine._bridge
     bridge.bind()
-    context.stop()
+    context._begin_leaving()
     cancelled = None
     if context.state is not ContextState.IDLE:
         bridge.look()

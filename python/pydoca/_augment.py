@@ -153,7 +153,7 @@ def connect(
     first; localhost is wherever this machine's devices listen. address_type: ipv4, ipv6 or gid; None: as address looks.
     private_data: up to 56 bytes, which the peer sees with the request. Giving up its await ends the attempt.
     Raises NotFoundError (no peer listens, unknown name), ConnectionAbortedError (rejected), ConnectionResetError (the
-    peer was gone before it answered), TimeOutError, FullError, NotSupportedError, InvalidValueError
+    peer was gone before it answered), TimeOutError, NotSupportedError, InvalidValueError
     (doca_rdma_connect_to_addr).
     """
     if isinstance(address, str) and address_type in (None, "ipv4", "ipv6"):

@@ -139,6 +139,7 @@ def test_a_context_whose_task_was_given_up_is_faulted_until_it_was_idle(run, rig
             with pytest.raises(pydoca.BadStateError, match="faulted"):
                 submit()
         rig.release()
+        other.free()
         rig.dma.stop()
         while rig.dma.state is not pydoca.ContextState.IDLE:
             await asyncio.sleep(0)

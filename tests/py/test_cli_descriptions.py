@@ -40,7 +40,7 @@ def in_bash(commands, tmp_path):
 @pytest.mark.parametrize(
     ("words", "candidates"),
     [
-        ([""], ["devices", "caps", "copy", "sync-event", "rdma", "rdma-lab"]),
+        ([""], ["devices", "caps", "copy", "sync-event", "rdma", "rdma-lab", "explain"]),
         (["sy"], ["sync-event"]),
         (["--completion", ""], SHELLS),
         (["copy", "--transport", ""], ["pci", "rdma"]),

@@ -378,6 +378,7 @@ else:
     wait_for_child(child)
     if not pe.closed:
         if dma.state is pydoca.ContextState.STOPPING:
+            task.free()
             pe.run_until(lambda: dma.state is pydoca.ContextState.IDLE, 10)
         if dma.state is pydoca.ContextState.IDLE:
             dma.start()

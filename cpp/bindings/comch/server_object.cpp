@@ -108,7 +108,7 @@ std::size_t ServerObject::available() const noexcept {
 }
 
 void ServerObject::state_entered(ContextState state) {
-  if (state == ContextState::stopping) {
+  if (state == ContextState::stopping || state == ContextState::idle) {
     const std::deque<py::object> unaccepted = std::exchange(unaccepted_, {});
     acceptors_.wake(engine(), available());
     for (const py::object& connection : connections_) connection.cast<ConnectionObject&>().wake_receivers();

@@ -56,8 +56,8 @@ void bind_configuration(py::classh<MmapObject>& type) {
            "A map that is configured and not started. free_callback(memory) runs at the end of a map that was\n"
            "started at least once, when no task, buf or view refers to the memory any more.")
       .def("add_device", &MmapObject::add_device, "device"_a,
-           "Adds a device. Raises AlreadyExistError, NoMemoryError (above max_num_devices), BadStateError\n"
-           "(started), NotPermittedError (imported).")
+           "Adds a device. Raises AlreadyExistError, NoMemoryError (above max_num_devices), NotPermittedError\n"
+           "(started, imported).")
       .def("remove_device", &MmapObject::remove_device, "device"_a,
            "Removes a device. Raises NotFoundError, and the errors of add_device().")
       .def("set_memrange", &MmapObject::set_memrange, "memory"_a,
@@ -73,8 +73,8 @@ void bind_configuration(py::classh<MmapObject>& type) {
 
 void bind_mmap_life(py::classh<MmapObject>& type) {
   type.def("start", &MmapObject::start,
-           "Registers the range on every device. Raises InvalidValueError without range or device, BadStateError\n"
-           "when started, NotPermittedError on an imported map.")
+           "Registers the range on every device. Raises InvalidValueError without range or device,\n"
+           "NotPermittedError when started or imported.")
       .def("stop", &MmapObject::stop,
            "Withdraws exports and waits for peers' accesses, for a second at most. Raises NotPermittedError\n"
            "while bufs point into the map, AgainError while a peer's access has not ended. Does nothing for a\n"

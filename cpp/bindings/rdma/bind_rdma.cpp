@@ -3,7 +3,6 @@
 #include "call/keywords.hpp"
 #include "call/raw_method.hpp"
 #include "call/reader.hpp"
-#include "call/scope.hpp"
 #include "convert/bindings.hpp"
 #include "convert/collectable.hpp"
 #include "convert/convert.hpp"
@@ -165,19 +164,24 @@ void bind_rdma_connection(py::module_& module) {
 }
 
 void bind_listener(py::module_& module) {
-  py::classh<RdmaListenerObject> type(
+  py::classh<RdmaListenerObject>(
       module, "RdmaListener",
       "A port on which an Rdma listens until the listener is closed or dropped, or the context stops. It is\n"
       "an iterator of connection requests.",
-      collectable<RdmaListenerObject>());
-  bind_scope(type);
-  type.def(
+      collectable<RdmaListenerObject>())
+      .def(
           "request", [](RdmaListenerObject& self) { return self.request(false); },
           "An awaitable, with wait(timeout), of the next connection request; accept or reject it. With several\n"
           "ports it is the next request of any port. Raises ShutdownError when the port is closed meanwhile.")
       .def("_next", [](RdmaListenerObject& self) { return self.request(true); })
       .def("close", &RdmaListenerObject::close,
            "Stops listening; connections stay. Idempotent (doca_rdma_stop_listen_to_port).")
+      .def("__enter__",
+           [](const py::object& self) {
+             self.cast<RdmaListenerObject&>().enter();
+             return self;
+           })
+      .def("__exit__", [](RdmaListenerObject& self, const py::args&) { self.close(); })
       .def_property_readonly("port", &RdmaListenerObject::port, "1..65535.")
       .def_property_readonly("closed", &RdmaListenerObject::is_closed,
                              "Whether it has ended, by close() or with its context.")
@@ -206,9 +210,9 @@ void bind_connections(Class& type) {
       .def(
           "listen", [](RdmaObject& self, const py::object& port) { return self.listen(to_port(port)); }, "port"_a,
           "Listens on a port (RDMA-CM). async for connection in rdma.listen(port) gives connection requests;\n"
-          "accept or reject each. With on_request the callback gets them. Raises AlreadyExistError when the\n"
-          "port is in use, NotSupportedError, BadStateError unless the context runs\n"
-          "(doca_rdma_start_listen_to_port).")
+          "accept or reject each. With on_request the callback gets them. Raises ConnectionAbortedError when\n"
+          "another context listens to the port, NotSupportedError, BadStateError when this context listens to it,\n"
+          "and unless the context runs (doca_rdma_start_listen_to_port).")
       .def_property_readonly("connections", &RdmaObject::connections, "The connections that have not ended.");
 }
 

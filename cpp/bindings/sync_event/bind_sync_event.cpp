@@ -118,11 +118,12 @@ void bind_event_life(py::classh<SyncEventObject>& type) {
            "memory and buf the event has memory of its own, and begins at 0. Raises InvalidValueError,\n"
            "NotPermittedError (permissions of the buf's map).")
       .def("start", &SyncEventObject::start,
-           "Starts the event for the synchronous operations. This mode is fixed for life. Raises BadStateError\n"
-           "when it is started, or has a context (doca_sync_event_start).")
+           "Starts the event for the synchronous operations. This mode is fixed for life. Raises\n"
+           "InvalidValueError when it was started, BadStateError when it has a context (doca_sync_event_start).")
       .def("stop", &SyncEventObject::stop,
-           "Ends exports and waits. Then only close() is allowed. Raises BadStateError unless started,\n"
-           "AgainError while a peer's access has not ended (doca_sync_event_stop).")
+           "Ends exports and waits. Then only close() is allowed. Raises InvalidValueError unless started,\n"
+           "BadStateError when it has a context, AgainError while a peer's access has not ended\n"
+           "(doca_sync_event_stop).")
       .def("close", &SyncEventObject::close,
            "Stops the event, and closes it for good; idempotent. Raises InUseError while another thread waits on\n"
            "it, or its context is not IDLE.");
@@ -132,9 +133,9 @@ void bind_event_life(py::classh<SyncEventObject>& type) {
 void bind_exports(py::classh<SyncEventObject>& type) {
   type.def("export_to_remote_pci", &SyncEventObject::export_to_remote_pci, "dev"_a = py::none(),
            "Exports the event, for the other side of the device's PCIe link: a description of less than 512\n"
-           "bytes, for import_sync_event. Raises BadStateError unless started, NotPermittedError (imported, no\n"
-           "remote_pci location, another device than its own), NotSupportedError (the device cannot, or another\n"
-           "process cannot map the memory: use pydoca.alloc).")
+           "bytes, for import_sync_event. Raises InvalidValueError (not started, imported, no remote_pci\n"
+           "location, another device than its own), NotSupportedError (the device cannot, or another process\n"
+           "cannot map the memory: use pydoca.alloc).")
       .def("export_to_remote_net", &SyncEventObject::export_to_remote_net,
            "Exports the event, for a network peer: a description of less than 512 bytes, for\n"
            "import_sync_event_remote_net. The publisher must be remote_net. Raises the errors of\n"

@@ -30,9 +30,11 @@ void bind_context_life(Class& type) {
           "SUCCESS: it is RUNNING. IN_PROGRESS: progress until it is RUNNING, or IDLE when the start failed.")
       .def(
           "stop", [](ContextObject& self) { return to_status(self.stop()); },
-          "SUCCESS: it is IDLE. IN_PROGRESS: tasks are in flight; progress until it is IDLE. Idle tasks are\n"
-          "freed, and keep their outcome.")
-      .def("close", &ContextObject::close, "Closes the context for good; idempotent. Raises InUseError unless IDLE.");
+          "SUCCESS: it is IDLE. IN_PROGRESS: it is STOPPING, because tasks are in flight or not freed; free them\n"
+          "(free(), or drop every reference to them), and progress until it is IDLE. The end of a with block frees\n"
+          "them (doca_ctx_stop).")
+      .def("close", &ContextObject::close,
+           "Closes the context for good; idempotent. Raises InUseError unless IDLE; an Rdma raises BadStateError.");
 }
 
 template <typename Class>
@@ -53,6 +55,7 @@ void bind_context_properties(Class& type) {
       .def_property("user_data", &ContextObject::user_data, set_user_data,
                     "Any object; the callbacks get it as an argument.")
       .def_property_readonly("_kind", [](const ContextObject& self) { return std::string(self.context().kind()); })
+      .def("_begin_leaving", &ContextObject::begin_leaving)
       .def("_settled", [](const py::object& self) { return std::make_unique<SettledState>(self); });
   const auto read = reader(type, &ContextObject::context);
   read("state", &Context::state, "The state: IDLE, STARTING, RUNNING or STOPPING.");
@@ -60,8 +63,13 @@ void bind_context_properties(Class& type) {
 }
 
 std::string context_repr(const ContextObject& self) {
-  const py::object state = py::cast(self.context().state());
-  const std::string name = self.is_closed() ? "closed" : state.attr("name").cast<std::string>();
+  const Context& context = self.context();
+  const py::object state = py::cast(context.state());
+  std::string name = self.is_closed() ? "closed" : state.attr("name").cast<std::string>();
+  if (context.state() == ContextState::stopping) {
+    name += ": " + std::to_string(context.num_inflight_tasks()) + " task(s) in flight, " +
+            std::to_string(context.num_allocated_tasks() - context.num_inflight_tasks()) + " to free";
+  }
   return "<pydoca " + std::string(self.context().kind()) + " context on " + self.context().device()->info().name() +
          ", " + name + (self.is_faulted() ? ", faulted>" : ">");
 }

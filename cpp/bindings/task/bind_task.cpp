@@ -59,7 +59,9 @@ std::span<PyMethodDef> submissions() {
 template <typename Class>
 void bind_submission(Class& type) {
   type.def("free", &TaskObject::free,
-           "Gives the slot back to the context. Raises InUseError in flight, BadStateError when freed already.")
+           "Gives the slot back to the context. In flight, while the context is STOPPING, this takes effect at\n"
+           "completion, without a callback. Raises InUseError in flight otherwise, BadStateError when freed already\n"
+           "(doca_task_free).")
       .def("wait", &TaskObject::wait, "timeout"_a = py::none(),
            "Progresses until the task has completed, and returns the value of result(). timeout in seconds, None\n"
            "for no limit. Raises TimeOutError, the task's own error, and the exceptions that callbacks raised\n"

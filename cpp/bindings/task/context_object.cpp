@@ -77,6 +77,23 @@ py::object ContextObject::entered() {
   return self();
 }
 
+Status ContextObject::stop() {
+  require_open("stop");
+  tasks_.drop_spares();
+  return change("stop", &Context::stop);
+}
+
+void ContextObject::begin_leaving() {
+  if (context_->state() == ContextState::idle) {
+    return;
+  }
+  leaving_ = true;
+  if (stop() != Status::success) {
+    tasks_.release_idle();
+    engine_->settle();
+  }
+}
+
 void ContextObject::refuse_task(Status status, std::size_t kind, std::string_view name) const {
   raise(status, context_->explain_allocation(status, kind, name));
 }
@@ -88,10 +105,11 @@ void ContextObject::state_changed(std::uint64_t user_data, Context&, ContextStat
 
 void ContextObject::tell_state(ContextState previous, ContextState next) {
   if (next == ContextState::stopping) {
-    tasks_.release_idle();
+    tasks_.drop_spares();
+    tasks_.release_abandoned();
   }
   if (next == ContextState::idle) {
-    faulted_ = false;  // all tasks have come back
+    faulted_ = leaving_ = false;  // all tasks have come back
   }
   state_entered(next);
   state_waiters_.wake(*engine_, py::none());

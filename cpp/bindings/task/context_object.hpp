@@ -30,9 +30,8 @@ struct ContextOptions {
   py::object user_data;
 };
 
-/// A context as Python has it; each library derives its own class. It keeps its engine and device alive. When it stops,
-/// it gives back the slots of Python's idle tasks, so that it can become idle. The engine's user data word points to
-/// this object.
+/// A context as Python has it; each library derives its own class. It keeps its engine and device alive. The end of a
+/// with block frees the tasks that Python has; stop() does not. The engine's user data word points to this object.
 class ContextObject : NotCopied {
  public:
   /// Connects context to engine; both are Python objects. Python's device property returns device.
@@ -57,11 +56,15 @@ class ContextObject : NotCopied {
   py::object self();
 
   Status start() { return change("start", &Context::start); }
-  Status stop() { return change("stop", &Context::stop); }
+  Status stop();
   void close();
   void flush_tasks();
   /// The value of with for a context that has settled: the context itself. Throws the error of a failed start.
   virtual py::object entered();
+  /// For the end of a with block: stops, and frees the tasks that Python has, each as soon as it is not in flight.
+  void begin_leaving();
+  /// Whether a task that completes now is freed.
+  bool is_leaving() const noexcept { return leaving_; }
 
   Waiters& state_waiters() noexcept { return state_waiters_; }
   ContextTasks& tasks() noexcept { return tasks_; }
@@ -115,6 +118,7 @@ class ContextObject : NotCopied {
   ContextTasks tasks_;
   bool closed_ = false;
   bool faulted_ = false;
+  bool leaving_ = false;
 };
 
 /// The value of with, when the context is neither starting nor stopping.

@@ -31,14 +31,22 @@ void ContextTasks::release(SlotHolder& task) noexcept {
   }
 }
 
-void ContextTasks::release_idle() noexcept {
-  drop_spares();
+template <class Predicate>
+void ContextTasks::release_if(Predicate wanted) noexcept {
   for (SlotHolder* task = first_; task != nullptr;) {
     SlotHolder* const next = task->next_;
     // A task whose completion is being delivered gives its slot back after the delivery.
-    if (!task->in_flight()) release(*task);
+    if (!task->in_flight() && wanted(*task)) release(*task);
     task = next;
   }
+}
+
+void ContextTasks::release_idle() noexcept {
+  release_if([](const SlotHolder&) { return true; });
+}
+
+void ContextTasks::release_abandoned() noexcept {
+  release_if([](const SlotHolder& task) { return task.is_abandoned(); });
 }
 
 bool ContextTasks::reclaim_slot() noexcept {

@@ -59,6 +59,8 @@ class ContextTasks {
   void release(SlotHolder& task) noexcept;
   /// Gives the slots of all tasks back that are not in flight.
   void release_idle() noexcept;
+  /// Of these, only the slots of tasks whose waiters have given up.
+  void release_abandoned() noexcept;
   /// Gives the slot of a task back whose await was cancelled: asyncio may keep the Python object long after its last
   /// use. Returns whether there was one.
   bool reclaim_slot() noexcept;
@@ -71,6 +73,9 @@ class ContextTasks {
   void drop_spares() noexcept;
 
  private:
+  template <class Predicate>
+  void release_if(Predicate wanted) noexcept;
+
   SlotHolder* first_ = nullptr;
   std::array<SlotHolder*, num_kinds> spares_{};
 };

@@ -1,7 +1,9 @@
 #include "task/task_awaiter.hpp"
 
 #include "call/raw_method.hpp"
+#include "convert/collectable.hpp"
 #include "convert/convert.hpp"
+#include "convert/python.hpp"
 #include "engine/awaitable.hpp"
 #include "engine/engine_object.hpp"
 #include "loop/stop_iteration.hpp"
@@ -102,9 +104,22 @@ PySendResult end(TaskAwaiter& self, PySendResult how) noexcept {
   return how;
 }
 
+/// Frees a task whose failure stops its context: nobody else may have the task, and no program can submit it again
+/// before the context was idle.
+void free_failed(TaskAwaiter& self) noexcept {
+  if (self.task == nullptr || !is_whole(self.task)) {
+    return;
+  }
+  auto& task = object_of<TaskObject>(self.task);
+  if (task.done() && task.context().context().state() == ContextState::stopping) {
+    task.context().tasks().release(task);
+  }
+}
+
 PySendResult fail(TaskAwaiter& self, PyObject*& result) noexcept {
   set_python_error();
   result = nullptr;
+  free_failed(self);
   return end(self, PYGEN_ERROR);
 }
 
@@ -160,7 +175,11 @@ PySendResult send(PyObject* object, PyObject* value, PyObject** result) {
       return fail(self, *result);
     }
   }
-  return settle(self, PyIter_Send(self.inner, value, result), *result);
+  const PySendResult how = settle(self, PyIter_Send(self.inner, value, result), *result);
+  if (how == PYGEN_ERROR) [[unlikely]] {
+    free_failed(self);
+  }
+  return how;
 }
 
 /// An iterator ends with StopIteration, which has the value.

@@ -158,6 +158,7 @@ bool TaskObject::quarantine() {
   if (lent.empty()) {
     return false;
   }
+  abandon();
   if (!std::exchange(quarantined_, true)) {
     Quarantine::instance().add(*this, engine(), lent);
     context_->fault();
@@ -211,10 +212,12 @@ void TaskObject::complete(Status status) {
     const py::object value = status == Status::success ? this->value() : py::none();
     waiters_.wake(engine(), py::make_tuple(static_cast<std::uint32_t>(status), value));
   }
-  call_back(status);
-  // The context may be stopping, and a callback may have submitted the task again.
-  if (!in_flight_ && context_->context().state() == ContextState::stopping) {
-    context_->tasks().release(*this);
+  if (!freed_in_flight_) {
+    call_back(status);
+  }
+  // A callback may have submitted the task again.
+  if (!in_flight_ && context_->context().state() == ContextState::stopping) [[unlikely]] {
+    if (freed_in_flight_ || abandoned_ || context_->is_leaving()) context_->tasks().release(*this);
   }
 }
 
@@ -238,11 +241,16 @@ void TaskObject::free() {
   engine().require_thread("free " + describe());
   if (slot_ == nullptr) {
     raise(Status::bad_state, "free " + describe() +
-                                 ": it is freed already, by free(), by the stop of its context, "
-                                 "or for another task once its await was cancelled");
+                                 ": it is freed already, by free(), at the end of its context's with block, by an "
+                                 "await that failed while its context stopped, or for another task once its await was "
+                                 "cancelled");
   }
   if (in_flight_) {
-    raise(Status::in_use, "free " + describe() + ": it is in flight; wait for its completion");
+    if (context_->context().state() != ContextState::stopping) {
+      raise(Status::in_use, "free " + describe() + ": it is in flight; wait for its completion");
+    }
+    freed_in_flight_ = true;
+    return;
   }
   context_->tasks().release(*this);
   engine().settle();

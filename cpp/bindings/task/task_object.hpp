@@ -18,8 +18,9 @@ namespace pydoca::bindings {
 
 /// A task as Python has it: a slot of its context's pool. The engine's callback finds this object through the task's
 /// user data word. While the engine has the task, it has a reference to this object too, so that memory stays even when
-/// Python drops every reference. The slot goes back when the object ends, at free(), or when the context stops. When an
-/// await was cancelled and no slot is left, another task may take the slot; the outcome stays readable.
+/// Python drops every reference. The slot goes back when the object ends, at free(), at the end of the context's with
+/// block, and when an await raises its failure while the context stops. When an await was cancelled and no slot is
+/// left, another task may take the slot; the outcome stays readable.
 class TaskObject : public SlotHolder {
  public:
   explicit TaskObject(py::object context, Task& slot);
@@ -44,7 +45,8 @@ class TaskObject : public SlotHolder {
   /// From any thread: queues the task, and the engine submits it in its own thread. Throws bad_state when it is in
   /// flight or freed, and submit()'s errors for its operands; the completion reports all other errors.
   void submit_threadsafe();
-  /// Throws in_use while in flight, bad_state when freed already.
+  /// In flight while the context is stopping: takes effect at completion, which then calls no callback. Throws in_use
+  /// while in flight otherwise, bad_state when freed already.
   void free();
   /// Progresses until the present submission has completed. Returns its value or throws its error.
   py::object wait(std::optional<double> timeout);
@@ -126,6 +128,7 @@ class TaskObject : public SlotHolder {
   Status status_ = Status::success;
   Status explained_ = Status::success;  ///< of the last failure
   std::string reason_;                  ///< the explanation of the last failure
+  bool freed_in_flight_ = false;
   bool quarantined_ = false;
 };
 

@@ -61,11 +61,12 @@ class Context : public std::enable_shared_from_this<Context> {
   /// device was removed; the context then is idle.
   Status start();
   /// Takes a starting or running context to stopping, and further to idle if nothing is left to do (doca_ctx_stop).
-  /// success: idle. in_progress: stopping; free the tasks and progress until the state is idle. Does nothing on an idle
-  /// context. In callbacks it answers in_progress. Throws not_permitted in another thread than the engine's, bad_state
-  /// in a forked child.
+  /// success: idle; StateChanged saw no stopping. in_progress: stopping; free the tasks and progress until the state is
+  /// idle. Does nothing on an idle context. In callbacks it answers in_progress. Throws not_permitted in another thread
+  /// than the engine's, bad_state in a forked child.
   Status stop();
-  /// Releases the object for good, with its share of the device. Idempotent. Throws in_use unless idle.
+  /// Releases the object for good, with its share of the device. Idempotent. Throws in_use unless idle; an Rdma
+  /// throws bad_state.
   void close();
 
   ContextState state() const noexcept { return state_; }
@@ -145,9 +146,12 @@ class Context : public std::enable_shared_from_this<Context> {
 
   void request_progress() noexcept;
   void enter(ContextState next) noexcept;
-  void begin_stopping() noexcept;
+  /// Calls the state callback: the context was in previous.
+  void announce(ContextState previous) noexcept;
+  /// The context is stopping from now on: the library ends what the device has not begun.
+  void quiesce() noexcept;
   bool can_settle() const noexcept;
-  void become_idle() noexcept;
+  void become_idle(ContextState previous) noexcept;
   /// Completes a task that could not be submitted when it was its turn, and so was never in flight.
   void reject(Task& task, Status status) noexcept;
   void task_freed() noexcept {

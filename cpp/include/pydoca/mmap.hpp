@@ -65,8 +65,8 @@ class Mmap : public std::enable_shared_from_this<Mmap> {
   /// logs that instead, and keeps the owner for the rest of the process's life.
   void close();
 
-  // Configuration, while stopped. Each throws bad_state while started and once closed, not_permitted on an imported
-  // map; what else it throws stands with it.
+  // Configuration, while stopped. While started, the devices and their number throw not_permitted, the others
+  // bad_state. Each throws bad_state once closed, not_permitted on an imported map; what else it throws stands with it.
   /// Adds a device, whose tasks may then use the range, and uses it. Throws invalid_value for null, bad_state when the
   /// device is closed, already_exist when the map has it, no_memory when the map has max_num_devices().
   void add_device(std::shared_ptr<Device> device);
@@ -87,10 +87,10 @@ class Mmap : public std::enable_shared_from_this<Mmap> {
   void set_max_num_devices(std::uint32_t count);
 
   /// Registers the range on every device, which faults its pages in (doca_mmap_start). All or nothing. Throws
-  /// invalid_value without a range or a device and for memory that is not mapped, not_permitted on an imported map and
-  /// for memory that is read-only although the permissions allow writing (rdma-core: invalid_value), bad_state
-  /// when started or closed, no_memory when pages or the limit of locked memory do not suffice, again when an interrupt
-  /// ended it, driver when a device was removed.
+  /// invalid_value without a range or a device and for memory that is not mapped, not_permitted on an imported map,
+  /// for memory that is read-only although the permissions allow writing (rdma-core: invalid_value) and
+  /// when started, bad_state when closed, no_memory when pages or the limit of locked memory do not suffice, again when
+  /// an interrupt ended it, driver when a device was removed.
   void start();
   /// Withdraws the exports and waits for accesses of peers that are under way, about a second each (doca_mmap_stop); no
   /// access follows. Does nothing on a stopped map. Throws not_permitted while bufs of the map are out, and again when
@@ -139,7 +139,7 @@ class Mmap : public std::enable_shared_from_this<Mmap> {
   friend class Buf;
 
   Mmap();
-  void require_configurable(const char* what) const;
+  void require_configurable(const char* what, Status while_started = Status::bad_state) const;
   void withdraw_regions();
   /// The region of an exportable map on device.
   backend::MemoryRegion& region_for_export(const Device& device) const;

@@ -224,7 +224,7 @@ class Rdma : public Context {
   static std::uint32_t max_message_size(const DeviceInfo& info);  ///< bytes
   static std::uint16_t max_num_connections(const DeviceInfo& info);
   static std::uint32_t gid_table_size(const DeviceInfo& info);  ///< entries; at least 1
-  /// count entries from start on; throws invalid_value beyond the table.
+  /// count entries from start on, 0 where none is set; throws invalid_value beyond the table.
   static std::vector<Gid> gids(const DeviceInfo& info, std::uint32_t start, std::uint32_t count);
 
   // Configuration, repeatable. Throws bad_state unless idle, not_supported above a capability of the device,
@@ -284,14 +284,15 @@ class Rdma : public Context {
   /// Listens on the device's address (doca_rdma_start_listen_to_port). progress() reports requests; when there are
   /// max_num_connections() they are rejected. A real device does not announce that a requester has gone: its request
   /// stays, and counts, until it is answered. Throws not_supported for a device without connection manager,
-  /// already_exist when the port is in use, invalid_value for port 0 or without a request callback.
+  /// bad_state when the context listens to the port already, connection_aborted when another one does, invalid_value
+  /// for port 0 or without a request callback.
   void start_listen_to_port(std::uint16_t port);
   /// Ends that; connections stay. Throws invalid_value when the context does not listen to the port.
   void stop_listen_to_port(std::uint16_t port);
   /// Requests a connection of the peer that listens there (doca_rdma_connect_to_addr); progress() reports its
-  /// establishment or failure. private_data goes to the peer. Throws full when there are max_num_connections(),
-  /// not_supported for a device without connection manager, invalid_value for an address that the device cannot use and
-  /// for too much private data.
+  /// establishment or failure. private_data goes to the peer. Throws connection_aborted when there are
+  /// max_num_connections(), not_supported for a device without connection manager, invalid_value for an address that
+  /// the device cannot use and for too much private data.
   std::shared_ptr<RdmaConnection> connect_to_addr(const RdmaAddress& address, std::uint64_t connection_user_data = 0,
                                                   std::span<const std::byte> private_data = {});
   /// All but those closed, the oldest first.

@@ -80,39 +80,38 @@ class SyncEvent : public std::enable_shared_from_this<SyncEvent> {
   static bool is_export_to_dpa_supported(const DeviceInfo&) noexcept { return false; }
   static bool is_export_to_gpu_supported(const DeviceInfo&) noexcept { return false; }
 
-  // Configuration of a new event. Each throws bad_state once the event was started or made a context, and not_permitted
-  // on an imported event; what else it throws stands with it. An event needs both locations, one of them at least of
-  // this CPU.
-  /// This CPU, as device's side of the link. Both locations take the same device. Throws already_exist when the event
-  /// has a publisher, invalid_value for null and for another device than the subscriber's, bad_state when the device is
+  // Configuration of a new event. Once the event was started or made a context, and on an imported event, the locations
+  // throw invalid_value and the memory bad_state; what else each throws stands with it. An event needs both locations,
+  // one of them at least of this CPU.
+  /// This CPU, as device's side of the link. Both locations take the same device. Throws invalid_value when the event
+  /// has a publisher, for null and for another device than the subscriber's, bad_state when the device is
   /// closed, not_supported when it has no sync events.
   void add_publisher_location_cpu(std::shared_ptr<Device> device);
   /// The same for the subscriber.
   void add_subscriber_location_cpu(std::shared_ptr<Device> device);
-  /// remote_pci or remote_net. Throws already_exist when the event has a publisher, not_supported for dpa and gpu,
-  /// invalid_value for none and cpu.
+  /// remote_pci or remote_net. Throws not_supported for dpa and gpu, invalid_value when the event has a publisher, for
+  /// none and for cpu.
   void add_publisher_location(SyncEventLocation location);
-  /// remote_pci. Throws already_exist when the event has a subscriber, not_supported for dpa, gpu and remote_net,
-  /// invalid_value for none and cpu.
+  /// remote_pci. Throws not_supported for dpa, gpu and remote_net, invalid_value when the event has a subscriber, for
+  /// none and for cpu.
   void add_subscriber_location(SyncEventLocation location);
   /// Puts the counter into these 8 bytes, which keep their value; owner is held until the event is closed. Without this
-  /// call and set_buf() the event has memory of its own, with the value 0. Throws invalid_value for null and for an
-  /// address that is not a multiple of 8, already_exist after set_buf().
+  /// call and set_buf() the event has memory of its own, with the value 0. Throws invalid_value for null, for an
+  /// address that is not a multiple of 8, and after set_buf().
   void set_addr(void* address, std::shared_ptr<const void> owner = nullptr);
   /// Puts the counter into buf's data section, and has the buf until the event is closed. Throws invalid_value unless
-  /// buf is a single element with 8 aligned bytes of data; not_permitted unless its map is of this process's memory,
-  /// with the permissions local_read_write, rdma_read, rdma_write and rdma_atomic; already_exist when the memory is
-  /// set.
+  /// buf is a single element with 8 aligned bytes of data, and when the memory is set; not_permitted unless its map is
+  /// of this process's memory, with the permissions local_read_write, rdma_read, rdma_write and rdma_atomic.
   void set_buf(Buf& buf);
 
   /// Starts the event in the synchronous mode (doca_sync_event_start). Throws invalid_value when a location or a device
-  /// is missing or the memory is not mapped, not_permitted for a location remote_pci and a buf whose map lacks
-  /// pci_read_write, bad_state unless the event is new, no_memory, operating_system (out of descriptors), driver (the
-  /// device was removed).
+  /// is missing, when the memory is not mapped, and unless the event is new; not_permitted for a location remote_pci
+  /// and a buf whose map lacks pci_read_write, bad_state after as_context(), no_memory, operating_system (out of
+  /// descriptors), driver (the device was removed).
   void start();
   /// Ends every export (doca_sync_event_stop): operations on imported handles answer bad_state from now on. close()
-  /// must follow. Throws bad_state unless the event is synchronous, again when a peer's access has not ended within a
-  /// second or an interrupt ended the wait; then call again.
+  /// must follow. Throws invalid_value unless the event is started, bad_state after as_context(), again when a peer's
+  /// access has not ended within a second or an interrupt ended the wait; then call again.
   void stop();
   /// Stops the event and its context, and releases the object for good (doca_sync_event_destroy). Idempotent. Throws
   /// in_use while the context is not idle, again as stop() does.
@@ -124,12 +123,11 @@ class SyncEvent : public std::enable_shared_from_this<SyncEvent> {
   std::shared_ptr<SyncEventContext> as_context();
 
   /// A description of the event for the other side of device's PCIe link, fewer than 512 bytes
-  /// (doca_sync_event_export_to_remote_pci); valid until the event stops. Throws not_permitted (imported, no location
-  /// remote_pci, or another device than the event's), bad_state unless started, not_supported (the device cannot; or
-  /// memory that another process cannot map for writing, which Memory::allocate() makes), operating_system (out of
-  /// descriptors).
+  /// (doca_sync_event_export_to_remote_pci); valid until the event stops. Throws invalid_value (not started, imported,
+  /// no location remote_pci, or another device than the event's), not_supported (the device cannot; or memory that
+  /// another process cannot map for writing, which Memory::allocate() makes), operating_system (out of descriptors).
   std::vector<std::byte> export_to_remote_pci(const Device& device);
-  /// The same for peers on the network of the event's device, whose publisher must be remote_net (not_permitted).
+  /// The same for peers on the network of the event's device, whose publisher must be remote_net (invalid_value).
   std::vector<std::byte> export_to_remote_net();
 
   // Synchronous operations, from any thread. bad_state unless the event is synchronous, and when its exporter has

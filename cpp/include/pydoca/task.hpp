@@ -55,8 +55,10 @@ class Task {
   /// The same after validating the operands (doca_task_try_submit): invalid_value for a fault that this side can see.
   /// explain() says which.
   [[nodiscard]] Status try_submit(SubmitFlags flags = SubmitFlags::flush) noexcept;
-  /// Gives the slot back to the pool (doca_task_free), and lets go of what the task refers to. in_use while it is
-  /// submitted or was handed to ProgressEngine::submit_threadsafe(), bad_state when it is free already.
+  /// Gives the slot back to the pool (doca_task_free), and lets go of what the task refers to. While it
+  /// is submitted and its context is stopping, this takes effect at completion, and no callback follows. in_use while
+  /// it is submitted otherwise, or was handed to ProgressEngine::submit_threadsafe(); bad_state when it is free
+  /// already.
   Status free() noexcept;
 
   /// Why a submission answered status, or why the task failed with it: one sentence that names the object, the limit
@@ -92,11 +94,14 @@ class Task {
   friend class ProgressEngine;
   friend class detail::TaskPool;
 
+  Status free_in_flight() noexcept;
+
   Context* context_;
   detail::TaskPool* pool_;
   std::uint64_t user_data_ = 0;
   Status status_ = Status::success;
   State state_ = State::free;
+  bool freed_in_flight_ = false;
   std::atomic<bool> handed_over_{false};  ///< to submit_threadsafe, and not submitted yet
   Task* next_ = nullptr;                  ///< in the pool, or among those handed over
 };

@@ -8,6 +8,8 @@
 #include "detail/concat.hpp"
 #include "detail/thread_token.hpp"
 
+#include <utility>
+
 namespace pydoca {
 
 namespace {
@@ -60,17 +62,19 @@ Status Context::stop() {
   if (engine_->check_thread() != Status::success) {
     throw Error(engine_->check_thread(), detail::concat("stop ", kind(), ": ", engine_->describe_thread()));
   }
-  if (state_ != ContextState::stopping) {
-    begin_stopping();
+  const ContextState previous = state_;
+  if (previous != ContextState::stopping) {
+    quiesce();
   }
-  if (state_ == ContextState::stopping && can_settle() && !engine_->progressing_) {
-    become_idle();
-  }
-  if (state_ == ContextState::idle) {
+  if (can_settle() && !engine_->progressing_) {
+    become_idle(previous);
     return Status::success;
   }
+  if (previous != ContextState::stopping) {
+    announce(previous);
+  }
   settle();
-  return Status::in_progress;
+  return state_ == ContextState::idle ? Status::success : Status::in_progress;
 }
 
 void Context::close() {
@@ -78,8 +82,8 @@ void Context::close() {
     return;
   }
   if (state_ != ContextState::idle) {
-    throw Error(Status::in_use, detail::concat("close ", kind(), ": it is ", name_of(state_),
-                                               "; stop it and progress until it is idle"));
+    throw Error(node_->refuses_close(), detail::concat("close ", kind(), ": it is ", name_of(state_),
+                                                       "; stop it and progress until it is idle"));
   }
   closed_ = true;
   node_->release();
@@ -99,11 +103,11 @@ void Context::require_idle(std::string_view what) const {
   }
 }
 
-void Context::enter(ContextState next) noexcept {
-  const ContextState previous = state_;
-  state_ = next;
-  if (state_changed_ != nullptr && previous != next) {
-    state_changed_(user_data_, *this, previous, next);
+void Context::enter(ContextState next) noexcept { announce(std::exchange(state_, next)); }
+
+void Context::announce(ContextState previous) noexcept {
+  if (state_changed_ != nullptr) {
+    state_changed_(user_data_, *this, previous, state_);
   }
 }
 
@@ -120,16 +124,15 @@ void Context::fail(Status status) noexcept {
     return;
   }
   failure_ = status;
-  begin_stopping();
+  const ContextState previous = state_;
+  quiesce();
+  announce(previous);
   settle();
 }
 
-void Context::begin_stopping() noexcept {
-  enter(ContextState::stopping);
-  // The state callback may have stopped the context again, and that may have taken it to idle.
-  if (state_ == ContextState::stopping) {
-    node_->quiesce();
-  }
+void Context::quiesce() noexcept {
+  state_ = ContextState::stopping;
+  node_->quiesce();
 }
 
 void Context::complete(Task& task, Status status, bool fatal) noexcept { complete_as(task, status, fatal); }
@@ -142,11 +145,12 @@ void Context::close_pools() noexcept {
 
 bool Context::can_settle() const noexcept { return inflight_ == 0 && allocated_ == 0 && node_->quiesced(); }
 
-void Context::become_idle() noexcept {
+void Context::become_idle(ContextState previous) noexcept {
   live_ = false;
   device_->backend().unwatch_removal(*node_);
   node_->end();
-  enter(ContextState::idle);
+  state_ = ContextState::idle;
+  announce(previous);
 }
 
 void Context::abandon() noexcept {
@@ -190,7 +194,7 @@ bool Context::finish_stopping(bool& more) noexcept {
   if (state_ != ContextState::stopping || !can_settle()) {
     return false;
   }
-  become_idle();
+  become_idle(ContextState::stopping);
   more = false;
   return true;
 }

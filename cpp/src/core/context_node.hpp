@@ -25,6 +25,8 @@ class ContextNode : public ReadyNode {
   virtual bool quiesced() const noexcept { return true; }
   /// Releases what begin() built, or had built when it threw.
   virtual void end() noexcept = 0;
+  /// The status of a close() that comes before the context is idle.
+  virtual Status refuses_close() const noexcept { return Status::in_use; }
   /// close() was called: releases what is held from one run to the next.
   virtual void release() noexcept {}
   /// Delivers at most one completion or event of the library's queues.

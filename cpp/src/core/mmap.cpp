@@ -71,7 +71,7 @@ void Mmap::close() {
   owner_.reset();
 }
 
-void Mmap::require_configurable(const char* what) const {
+void Mmap::require_configurable(const char* what, Status while_started) const {
   if (imported_) {
     refuse(Status::not_permitted, what, "the map was made from an export, and its exporter configured it");
   }
@@ -79,7 +79,7 @@ void Mmap::require_configurable(const char* what) const {
     refuse(Status::bad_state, what, "the map is closed");
   }
   if (started_) {
-    refuse(Status::bad_state, what, "the map is started; stop it first");
+    refuse(while_started, what, "the map is started; stop it first");
   }
 }
 
@@ -91,7 +91,7 @@ void Mmap::require_no_bufs(const char* what) const {
 }
 
 void Mmap::add_device(std::shared_ptr<Device> device) {
-  require_configurable("add device");
+  require_configurable("add device", Status::not_permitted);
   DeviceUse use(std::move(device));
   if (std::ranges::any_of(devices_, [&](const DeviceUse& other) { return &*other == &*use; })) {
     throw Error(Status::already_exist, detail::concat("add device ", use->info().name(), ": the map has it"));
@@ -104,7 +104,7 @@ void Mmap::add_device(std::shared_ptr<Device> device) {
 }
 
 void Mmap::remove_device(const Device& device) {
-  require_configurable("remove device");
+  require_configurable("remove device", Status::not_permitted);
   const auto found = std::ranges::find_if(devices_, [&](const DeviceUse& use) { return &*use == &device; });
   if (found == devices_.end()) {
     throw Error(Status::not_found, detail::concat("remove device ", device.info().name(), ": it was never added"));
@@ -157,7 +157,7 @@ void Mmap::set_user_data(std::uint64_t data) {
 }
 
 void Mmap::set_max_num_devices(std::uint32_t count) {
-  require_configurable("set max num devices");
+  require_configurable("set max num devices", Status::not_permitted);
   if (ever_started_) {
     refuse(Status::not_permitted, "set max num devices", "only before the first start");
   }
@@ -169,7 +169,7 @@ void Mmap::set_max_num_devices(std::uint32_t count) {
 }
 
 void Mmap::start() {
-  require_configurable("start mmap");
+  require_configurable("start mmap", Status::not_permitted);
   if (len_ == 0 || devices_.empty()) {
     refuse(Status::invalid_value, "start mmap", len_ == 0 ? "set a range first (set_memrange)" : "add a device first");
   }

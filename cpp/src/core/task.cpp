@@ -8,6 +8,8 @@
 #include "detail/concat.hpp"
 #include "detail/thread_token.hpp"
 
+#include <utility>
+
 namespace pydoca {
 
 Status Task::submit(SubmitFlags flags) noexcept {
@@ -66,8 +68,11 @@ std::string Task::explain(Status status) const {
 }
 
 Status Task::free() noexcept {
-  if (state_ != State::idle) {
-    return state_ == State::submitted ? Status::in_use : Status::bad_state;
+  if (state_ == State::submitted) {
+    return free_in_flight();
+  }
+  if (state_ == State::free) {
+    return Status::bad_state;
   }
   if (handed_over_.load(std::memory_order_relaxed)) [[unlikely]] {
     return Status::in_use;
@@ -77,6 +82,13 @@ Status Task::free() noexcept {
   pool_->put(*this);
   context_->task_freed();
   return Status::success;
+}
+
+Status Task::free_in_flight() noexcept {
+  if (context_->state_ != ContextState::stopping) {
+    return Status::in_use;
+  }
+  return std::exchange(freed_in_flight_, true) ? Status::bad_state : Status::success;
 }
 
 }  // namespace pydoca

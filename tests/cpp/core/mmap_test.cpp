@@ -49,7 +49,7 @@ TEST_F(MmapTest, NeedsARangeAndADeviceToStart) {
   mmap->add_device(device_);
   mmap->start();
   EXPECT_TRUE(mmap->is_started());
-  EXPECT_EQ(thrown_by([&] { mmap->start(); }), Status::bad_state);
+  EXPECT_EQ(thrown_by([&] { mmap->start(); }), Status::not_permitted);
 }
 
 TEST_F(MmapTest, StopsAndStartsAgain) {
@@ -116,7 +116,7 @@ TEST_F(MmapTest, RemovesOnlyWhatWasAdded) {
   EXPECT_EQ(mmap->num_devices(), 1U);
   EXPECT_EQ(thrown_by([&] { mmap->remove_device(*device_); }), Status::not_found);
   mmap->start();
-  EXPECT_EQ(thrown_by([&] { mmap->remove_device(*other_device_); }), Status::bad_state);
+  EXPECT_EQ(thrown_by([&] { mmap->remove_device(*other_device_); }), Status::not_permitted);
 }
 
 TEST_F(MmapTest, LimitsItsDevices) {
@@ -134,7 +134,7 @@ TEST_F(MmapTest, LimitsItsDevices) {
 TEST_F(MmapTest, FixesTheLimitOfDevicesAtTheFirstStart) {
   const auto mmap = configured();
   mmap->start();
-  EXPECT_EQ(thrown_by([&] { mmap->set_max_num_devices(4); }), Status::bad_state);
+  EXPECT_EQ(thrown_by([&] { mmap->set_max_num_devices(4); }), Status::not_permitted);
   mmap->stop();
   EXPECT_EQ(thrown_by([&] { mmap->set_max_num_devices(4); }), Status::not_permitted);
 }
@@ -152,8 +152,8 @@ TEST_F(MmapTest, RefusesPermissionsThatContradictOrDoNotExist) {
 TEST_F(MmapTest, RefusesConfigurationWhileStarted) {
   const auto mmap = configured();
   mmap->start();
-  EXPECT_EQ(thrown_by([&] { mmap->add_device(other_device_); }), Status::bad_state);
-  EXPECT_EQ(thrown_by([&] { mmap->remove_device(*device_); }), Status::bad_state);
+  EXPECT_EQ(thrown_by([&] { mmap->add_device(other_device_); }), Status::not_permitted);
+  EXPECT_EQ(thrown_by([&] { mmap->remove_device(*device_); }), Status::not_permitted);
   EXPECT_EQ(thrown_by([&] { mmap->set_permissions(Access::local_read_only); }), Status::bad_state);
   EXPECT_EQ(thrown_by([&] { mmap->set_free_callback({}); }), Status::bad_state);
   EXPECT_EQ(thrown_by([&] { mmap->set_user_data(1); }), Status::bad_state);

@@ -194,7 +194,7 @@ def test_a_port_is_free_again_once_its_listener_is_dropped(pair, run, unused_por
     async def main():
         async with pydoca.ProgressEngine() as pe, pair.b.rdma(pe) as b:
             listener = b.listen(unused_port)
-            with pytest.raises(pydoca.AlreadyExistError):
+            with pytest.raises(pydoca.BadStateError):
                 b.listen(unused_port)
             del listener
             with b.listen(unused_port) as again:

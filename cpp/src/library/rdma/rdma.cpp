@@ -116,7 +116,7 @@ std::shared_ptr<library::RdmaConnection> library::Rdma::add(std::unique_ptr<back
 
 std::shared_ptr<RdmaConnection> Rdma::export_connection() {
   library::Rdma& own = library::of(*this);
-  own.require_room("export a connection");
+  own.require_room("export a connection", Status::full);
   std::unique_ptr<backend::QueuePair> queue_pair = own.rdma_queue().create_queue_pair();
   std::vector<std::byte> details = queue_pair->describe();
   const auto connection = own.add(std::move(queue_pair), RdmaConnection::State::exported);
@@ -159,10 +159,15 @@ void Rdma::start_listen_to_port(std::uint16_t port) {
                           : "listen: requests need a callback; give one (set_connection_state_callbacks)");
   }
   if (std::ranges::find(own.ports_, port) != own.ports_.end()) {
-    throw Error(Status::already_exist, concat("listen: this context listens to port ", port, " already"));
+    throw Error(Status::bad_state, concat("listen: this context listens to port ", port, " already"));
   }
   own.ports_.reserve(own.ports_.size() + 1);
-  own.rdma_queue().listen(port);
+  try {
+    own.rdma_queue().listen(port);
+  } catch (const Error& error) {
+    // DOCA's listen has no code of its own for a port that is in use elsewhere.
+    throw Error(error.status() == Status::already_exist ? Status::connection_aborted : error.status(), error.what());
+  }
   own.ports_.push_back(port);
 }
 
@@ -178,7 +183,7 @@ void Rdma::stop_listen_to_port(std::uint16_t port) {
 std::shared_ptr<RdmaConnection> Rdma::connect_to_addr(const RdmaAddress& address, std::uint64_t connection_user_data,
                                                       std::span<const std::byte> private_data) {
   library::Rdma& own = library::of(*this);
-  own.require_room("connect to an address");
+  own.require_room("connect to an address", Status::connection_aborted);
   require_connection_manager("connect to an address", device()->info());
   const backend::RdmaAddress peer{.type = address.type(), .raw = address.raw(), .port = address.port()};
   const auto connection = own.add(own.rdma_queue().connect_to(peer, private_data), RdmaConnection::State::connecting);
@@ -201,6 +206,7 @@ inline bool library::Rdma::complete_one(bool& more) noexcept {
     more = true;  // it notified once, and would wait for the next notification
   }
   auto& task = static_cast<RdmaTask&>(static_cast<backend::RdmaOperation&>(*operation));
+  announce_connection_of(task);
   const Status status = operation->status;
   const bool fatal = status != Status::success && is_fatal(task.kind(), status);
   if (fatal && task.connection() != nullptr) [[unlikely]] {
@@ -208,6 +214,27 @@ inline bool library::Rdma::complete_one(bool& more) noexcept {
   }
   complete_as(task, status, fatal);
   return true;
+}
+
+/// A program hears that a connection is established before it hears of a completion on it.
+inline void library::Rdma::announce_connection_of(const RdmaTask& task) noexcept {
+  pydoca::RdmaConnection* connection = task.connection().get();
+  if (connection == nullptr &&
+      task.queue_pair != nullptr) {  // a receive, which a message of that connection has filled
+    connection = static_cast<RdmaConnection*>(task.queue_pair->owner);
+  }
+  if (connection != nullptr && !of(*connection).announced_) [[unlikely]] {
+    announce(of(*connection));
+  }
+}
+
+void library::Rdma::announce(RdmaConnection& connection) noexcept {
+  const auto kept = connection.shared_from_this();  // a callback may end it
+  while (!connection.announced_ && !connection.was_established() && take_event()) {
+  }
+  if (!connection.announced_ && connection.was_established()) {
+    report_established(connection);
+  }
 }
 
 bool library::Rdma::poll_one(bool& more) noexcept {

@@ -25,6 +25,7 @@ class Rdma final : public RdmaOwner {
   void quiesce() noexcept override;
   bool quiesced() const noexcept override { return connections_.empty(); }
   void end() noexcept override;
+  Status refuses_close() const noexcept override { return Status::bad_state; }
   bool poll_one(bool& more) noexcept override;
   bool progress_one(bool& more) noexcept override;
   Task& task_of(backend::Operation& operation) const noexcept override;
@@ -32,6 +33,8 @@ class Rdma final : public RdmaOwner {
   void settle_sizes();
   void close_connections(Status why) noexcept;
   bool complete_one(bool& more) noexcept;
+  void announce_connection_of(const RdmaTask& task) noexcept;
+  void announce(RdmaConnection& connection) noexcept;
   bool deliver_event(bool& more) noexcept;
   bool report_one() noexcept;
   bool take_event() noexcept;

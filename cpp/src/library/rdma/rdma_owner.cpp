@@ -27,11 +27,11 @@ void library::RdmaOwner::require_running(std::string_view what) const {
   require_thread(what);
 }
 
-void library::RdmaOwner::require_room(std::string_view what) const {
+void library::RdmaOwner::require_room(std::string_view what, Status refusal) const {
   require_running(what);
   if (connections_.size() >= options_.max_num_connections) {
-    throw Error(Status::full, concat(what, ": the context has ", connections_.size(),
-                                     ", as many as it takes: end one, or configure more (max_num_connections)"));
+    throw Error(refusal, concat(what, ": the context has ", connections_.size(),
+                                ", as many as it takes: end one, or configure more (max_num_connections)"));
   }
 }
 

@@ -21,8 +21,8 @@ class RdmaOwner : public detail::QueueContext<pydoca::Rdma> {
   void require_thread(std::string_view what) const;
   /// And bad_state unless running.
   void require_running(std::string_view what) const;
-  /// And full at max_num_connections.
-  void require_room(std::string_view what) const;
+  /// And refusal at max_num_connections.
+  void require_room(std::string_view what, Status refusal) const;
   void erase(pydoca::RdmaConnection& connection) noexcept;
   /// Has progress check for connections with something to report.
   void request_report() noexcept;

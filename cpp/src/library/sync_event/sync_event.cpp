@@ -40,7 +40,7 @@ void refuse_processor(std::string_view what, SyncEventLocation location) {
 
 void set_location(std::string_view what, SyncEventLocation& where, SyncEventLocation location) {
   if (where != SyncEventLocation::none) {
-    refuse(Status::already_exist, what, "the event has one, ", name_of(where), ", and takes exactly one");
+    refuse(Status::invalid_value, what, "the event has one, ", name_of(where), ", and takes exactly one");
   }
   where = location;
 }
@@ -117,12 +117,12 @@ bool SyncEvent::is_remote_net_create_from_export_supported(const DeviceInfo& inf
   return capabilities(info).remote_net_create_from_export;
 }
 
-void library::SyncEvent::require_configurable(std::string_view what) const {
+void library::SyncEvent::require_configurable(std::string_view what, Status refusal) const {
   if (imported_) {
-    refuse(Status::not_permitted, what, "the event was imported, and its exporter configured it");
+    refuse(refusal, what, "the event was imported, and its exporter configured it");
   }
   if (phase() != Phase::configuring || !context_.expired()) {
-    refuse(Status::bad_state, what, "the event is configured before it is started or made a context");
+    refuse(refusal, what, "the event is configured before it is started or made a context");
   }
 }
 
@@ -141,7 +141,7 @@ void library::SyncEvent::add_device(std::string_view what, std::shared_ptr<Devic
 }
 
 void library::SyncEvent::add_cpu(std::string_view what, SyncEventLocation& where, std::shared_ptr<Device> device) {
-  require_configurable(what);
+  require_configurable(what, Status::invalid_value);
   SyncEventLocation added = where;
   set_location(what, added, SyncEventLocation::cpu);
   add_device(what, std::move(device));
@@ -161,7 +161,7 @@ void SyncEvent::add_subscriber_location_cpu(std::shared_ptr<Device> device) {
 void SyncEvent::add_publisher_location(SyncEventLocation location) {
   library::SyncEvent& own = library::of(*this);
   constexpr std::string_view what = "add publisher location";
-  own.require_configurable(what);
+  own.require_configurable(what, Status::invalid_value);
   refuse_processor(what, location);
   set_location(what, own.publisher_, location);
 }
@@ -169,7 +169,7 @@ void SyncEvent::add_publisher_location(SyncEventLocation location) {
 void SyncEvent::add_subscriber_location(SyncEventLocation location) {
   library::SyncEvent& own = library::of(*this);
   constexpr std::string_view what = "add subscriber location";
-  own.require_configurable(what);
+  own.require_configurable(what, Status::invalid_value);
   refuse_processor(what, location);
   if (location == SyncEventLocation::remote_net) {
     refuse(Status::not_supported, what, "a network peer can publish, not subscribe; wait on this side");
@@ -179,20 +179,20 @@ void SyncEvent::add_subscriber_location(SyncEventLocation location) {
 
 void SyncEvent::set_addr(void* address, std::shared_ptr<const void> owner) {
   library::SyncEvent& own = library::of(*this);
-  own.require_configurable("set addr");
+  own.require_configurable("set addr", Status::bad_state);
   const auto number = reinterpret_cast<std::uintptr_t>(address);
   if (address == nullptr || number % sizeof(std::uint64_t) != 0) {
     refuse(Status::invalid_value, "set addr", detail::hex(number), " is not an address of 8 aligned bytes");
   }
   if (own.buf_ != nullptr) {
-    refuse(Status::already_exist, "set addr", "the event lives in a buf (set_buf) already");
+    refuse(Status::invalid_value, "set addr", "the event lives in a buf (set_buf) already");
   }
   own.word_ = {static_cast<std::uint64_t*>(address), std::move(owner)};
 }
 
 void SyncEvent::set_buf(Buf& buf) {
   library::SyncEvent& own = library::of(*this);
-  own.require_configurable("set buf");
+  own.require_configurable("set buf", Status::bad_state);
   if (buf.data_len() != sizeof(std::uint64_t) || buf.data() % sizeof(std::uint64_t) != 0 || buf.is_in_list()) {
     refuse(Status::invalid_value, "set buf", "the data section must be 8 aligned bytes of a single element, and is ",
            buf.data_len(), " bytes at ", detail::hex(buf.data()));
@@ -206,7 +206,7 @@ void SyncEvent::set_buf(Buf& buf) {
            detail::hex(static_cast<std::uint32_t>(access)));
   }
   if (own.word_.address != nullptr || own.buf_ != nullptr) {
-    refuse(Status::already_exist, "set buf", "the event's memory is set already");
+    refuse(Status::invalid_value, "set buf", "the event's memory is set already");
   }
   detail::Operands::lend(&buf);
   own.buf_ = &buf;
@@ -245,25 +245,29 @@ void library::SyncEvent::open_counter(std::string_view what) {
 
 void SyncEvent::start() {
   library::SyncEvent& own = library::of(*this);
-  if (own.phase() != EventPhase::configuring || !own.context_.expired()) {
-    refuse(Status::bad_state, "start sync event",
-           own.phase() == EventPhase::configuring ? "it is a context (as_context); start that"
-                                                  : "it was started before; an event is started once, then closed");
+  constexpr std::string_view what = "start sync event";
+  if (own.is_asynchronous()) {
+    refuse(Status::bad_state, what, "it is a context (as_context); start that");
   }
-  own.open_counter("start sync event");
+  if (own.phase() != EventPhase::configuring) {
+    refuse(Status::invalid_value, what, "it was started before; an event is started once, then closed");
+  }
+  own.open_counter(what);
   own.phase_.store(EventPhase::synchronous, std::memory_order_release);
 }
 
 void SyncEvent::stop() {
   library::SyncEvent& own = library::of(*this);
+  constexpr std::string_view what = "stop sync event";
+  if (own.is_asynchronous()) {
+    refuse(Status::bad_state, what, "its context must be stopped instead");
+  }
   if (!own.is_synchronous()) {
-    refuse(Status::bad_state, "stop sync event",
-           own.phase() == EventPhase::configuring    ? "it was not started"
-           : own.phase() == EventPhase::asynchronous ? "its context must be stopped instead"
-                                                     : "it is stopped already");
+    refuse(Status::invalid_value, what,
+           own.phase() == EventPhase::configuring ? "it was not started" : "it is stopped already");
   }
   if (own.counter_->withdraw() != Status::success) {
-    refuse(Status::again, "stop sync event", "a peer is still accessing it; its export is dead, stop again");
+    refuse(Status::again, what, "a peer is still accessing it; its export is dead, stop again");
   }
   own.phase_.store(EventPhase::stopped, std::memory_order_release);
 }
@@ -291,10 +295,10 @@ void library::SyncEvent::release() noexcept {
 
 void library::SyncEvent::require_exportable(std::string_view what) const {
   if (imported_) {
-    refuse(Status::not_permitted, what, "it was imported; only its exporter can export it");
+    refuse(Status::invalid_value, what, "it was imported; only its exporter can export it");
   }
   if (phase() != Phase::synchronous && phase() != Phase::asynchronous) {
-    refuse(Status::bad_state, what, "start it first");
+    refuse(Status::invalid_value, what, "start it first");
   }
 }
 
@@ -303,10 +307,10 @@ std::vector<std::byte> SyncEvent::export_to_remote_pci(const Device& device) {
   constexpr std::string_view what = "export sync event to remote PCI";
   own.require_exportable(what);
   if (own.publisher_ != SyncEventLocation::remote_pci && own.subscriber_ != SyncEventLocation::remote_pci) {
-    refuse(Status::not_permitted, what, "neither location is remote_pci");
+    refuse(Status::invalid_value, what, "neither location is remote_pci");
   }
   if (&device != own.device_.get()) {
-    refuse(Status::not_permitted, what, "the event is on ", own.device_->info().name(), ", not on ",
+    refuse(Status::invalid_value, what, "the event is on ", own.device_->info().name(), ", not on ",
            device.info().name());
   }
   if (!is_export_to_remote_pci_supported(device.info())) {
@@ -320,7 +324,7 @@ std::vector<std::byte> SyncEvent::export_to_remote_net() {
   constexpr std::string_view what = "export sync event to remote net";
   own.require_exportable(what);
   if (own.publisher_ != SyncEventLocation::remote_net) {
-    refuse(Status::not_permitted, what, "its publisher is not remote_net");
+    refuse(Status::invalid_value, what, "its publisher is not remote_net");
   }
   if (!is_export_to_remote_net_supported(own.device_->info())) {
     refuse(Status::not_supported, what, own.device_->info().name(), " cannot");

@@ -25,8 +25,13 @@ class SyncEvent final : public pydoca::SyncEvent {
 
   Phase phase() const noexcept { return phase_.load(std::memory_order_acquire); }
   bool is_synchronous() const noexcept { return phase() == Phase::synchronous; }
+  /// Whether its mode is that of a context, which may not run yet.
+  bool is_asynchronous() const noexcept {
+    return phase() == Phase::asynchronous || (phase() == Phase::configuring && !context_.expired());
+  }
   std::string_view explain_phase() const noexcept;
-  void require_configurable(std::string_view what) const;
+  /// Throws refusal when the event was imported or started, or is a context.
+  void require_configurable(std::string_view what, Status refusal) const;
   void require_locations(std::string_view what) const;
   void require_exportable(std::string_view what) const;
   void add_cpu(std::string_view what, SyncEventLocation& where, std::shared_ptr<Device> device);

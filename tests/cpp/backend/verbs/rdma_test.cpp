@@ -83,7 +83,7 @@ TEST_F(VerbsRdma, PortsAreTakenOnceAndGivenBack) {
   b->rdma->start_listen_to_port(port);
   RdmaRig c(b->device, ProgressEngine::create());
   c.rdma->start();
-  EXPECT_EQ(thrown_by([&] { c.rdma->start_listen_to_port(port); }), Status::already_exist);
+  EXPECT_EQ(thrown_by([&] { c.rdma->start_listen_to_port(port); }), Status::connection_aborted);
   b->rdma->stop_listen_to_port(port);
   c.rdma->start_listen_to_port(port);
   EXPECT_EQ(thrown_by([&] { a->rdma->connect_to_addr(address(), 0, std::vector<std::byte>(57)); }),
