@@ -3,6 +3,7 @@
 #include "call/scope.hpp"
 #include "convert/bindings.hpp"
 #include "device/device_object.hpp"
+#include "device/device_user.hpp"
 #include "device/fields.hpp"
 #include "device/find_device.hpp"
 
@@ -158,6 +159,8 @@ const std::shared_ptr<Device>& DeviceObject::get() const {
   }
   return device_;
 }
+
+void DeviceObject::release_idle() const { DeviceUser::close_idle(*this); }
 
 void DeviceObject::close() {
   if (closed_) return;

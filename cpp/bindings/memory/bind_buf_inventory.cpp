@@ -7,7 +7,7 @@
 #include "convert/convert.hpp"
 #include "convert/parse.hpp"
 #include "memory/buf_object.hpp"
-#include "memory/known_inventories.hpp"
+#include "memory/inventory_object.hpp"
 #include "memory/mmap_object.hpp"
 
 #include <array>
@@ -19,15 +19,6 @@
 namespace pydoca::bindings {
 
 namespace {
-
-/// Python's BufInventory. It is closed when the engine's inventory has no elements any more.
-struct InventoryObject {
-  std::shared_ptr<BufInventory> inventory;
-  py::object user_data = py::none();
-
-  void close() const { inventory->close(); }
-  void enter() const { inventory->start(); }
-};
 
 /// The range of a buf (head and len) and its data section.
 struct Range {
@@ -127,7 +118,6 @@ std::unique_ptr<InventoryObject> new_inventory(const py::object& num_elements, b
   self->inventory = BufInventory::create(to_count(num_elements));
   self->user_data = std::move(user_data);
   if (start) self->inventory->start();
-  remember(self->inventory);
   return self;
 }
 
@@ -168,6 +158,11 @@ void bind_inventory_properties(py::classh<InventoryObject>& type) {
 }
 
 }  // namespace
+
+void InventoryObject::release_idle() const {
+  BufList::release_idle(
+      [this](const BufList::Element& element) { return &element.inventory.cast<const InventoryObject&>() == this; });
+}
 
 void bind_buf_inventory(py::module_& module) {
   py::classh<InventoryObject> type(

@@ -112,7 +112,7 @@ void bind_mmap_properties(py::classh<MmapObject>& type) {
                     "Any object. It can be set while the map is stopped.");
 }
 
-py::object make_mmap(py::object device, py::object memory, const py::object& access, py::object user_data,
+py::object make_mmap(const py::object& device, py::object memory, const py::object& access, py::object user_data,
                      py::object free_callback) {
   auto mmap =
       new_mmap(py::none(), py::make_tuple(device), access, std::move(user_data), std::move(free_callback), py::none());

@@ -38,22 +38,6 @@ void check_buf(Status status, const Buf& buf, std::string_view what) {
   raise(status, format("{} (buf of {} bytes at {:#x}): {}", to_str(what), buf.len(), buf.head(), to_str(hint)));
 }
 
-BufList::~BufList() {
-  if (elements.empty()) return;
-  // This fails while a task of the engine has the list. The list then leaks, which is better than two uses of one buf.
-  Buf& head = *elements.front().buf;
-  bool left = true;
-  while (left) {
-    std::uint16_t previous = 0;
-    left = head.dec_refcount(&previous) == Status::success && previous > 1;
-  }
-}
-
-std::size_t BufList::index_of(const Buf& buf) const noexcept {
-  const auto found = std::ranges::find(elements, &buf, &Element::buf);
-  return static_cast<std::size_t>(found - elements.begin());
-}
-
 BufObject::BufObject(std::shared_ptr<BufList> list, std::size_t index) noexcept
     : list_(std::move(list)), buf_(list_->elements[index].buf) {
   list_->elements[index].object = this;

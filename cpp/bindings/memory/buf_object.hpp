@@ -5,6 +5,7 @@
 
 #include "convert/pybind.hpp"
 #include "convert/view.hpp"
+#include "memory/buf_list.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -13,26 +14,6 @@
 #include <vector>
 
 namespace pydoca::bindings {
-
-class BufObject;
-
-/// A list of bufs with all its references, which it drops at its end. While a Python object of one element, or a task,
-/// has it, nothing of the list is freed: neither the descriptors, nor the inventories, nor the maps, nor their memory.
-struct BufList : NotCopied {
-  struct Element {
-    Buf* buf = nullptr;
-    py::object inventory;         ///< Python's BufInventory
-    py::object mmap;              ///< Python's Mmap
-    BufObject* object = nullptr;  ///< the Python object of the element; null when there is none
-  };
-
-  ~BufList();
-
-  /// The index of buf in the list, or the number of elements.
-  std::size_t index_of(const Buf& buf) const noexcept;
-
-  std::vector<Element> elements;  ///< in the list's order; empty once the references are dropped
-};
 
 /// One element as Python sees it. An element has at most one object. A task that was given a buf holds the object
 /// (std::shared_ptr<BufObject>, or the Python object) until it is freed or given another buf. It calls get() before

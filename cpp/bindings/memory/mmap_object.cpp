@@ -7,7 +7,7 @@
 #include "convert/parse.hpp"
 #include "convert/python.hpp"
 #include "loop/blocking_call.hpp"
-#include "memory/known_inventories.hpp"
+#include "memory/buf_list.hpp"
 
 #include <algorithm>
 #include <string>
@@ -22,6 +22,11 @@ constexpr Access write_flags =
 
 bool is_same(const py::object& one, const DeviceObject& other) {
   return one.cast<const DeviceObject&>().shared() == other.shared();
+}
+
+/// Whether an element points into map.
+BufList::Predicate is_of(const Mmap& map) {
+  return [&map](const BufList::Element& element) { return element.buf->mmap().get() == &map; };
 }
 
 }  // namespace
@@ -125,7 +130,7 @@ void MmapObject::end_with(Call call) {
     wait_for(call);
   } catch (const Error& error) {
     if (error.status() != Status::not_permitted) throw;
-    throw Error(error.status(), error.what() + describe_bufs_of(*mmap_));
+    throw Error(error.status(), error.what() + BufList::describe(is_of(*mmap_)));
   }
 }
 
@@ -139,6 +144,23 @@ void MmapObject::enter() {
   if (closed_) throw Error(Status::bad_state, "the memory map is closed; make another");
   if (!get()->is_started()) start();
 }
+
+bool MmapObject::uses(const DeviceObject& device) const {
+  return std::ranges::any_of(devices_,
+                             [&](const py::object& one) { return &one.cast<const DeviceObject&>() == &device; });
+}
+
+void MmapObject::close_if_idle() {
+  const py::object self = py::cast(this);
+  release_idle();
+  try {
+    close();
+  } catch (const Error&) {
+    // A task or a peer has the memory: the device's own end says what still uses it.
+  }
+}
+
+void MmapObject::release_idle() const { BufList::release_idle(is_of(*mmap_)); }
 
 void MmapObject::close() {
   if (closed_) return;

@@ -6,6 +6,7 @@
 #include "convert/collectable.hpp"
 #include "convert/view.hpp"
 #include "device/device_object.hpp"
+#include "device/device_user.hpp"
 #include "memory/import_export.hpp"
 
 #include <cstddef>
@@ -18,7 +19,7 @@ namespace pydoca::bindings {
 
 /// Calls that wait for other processes release the GIL. Meanwhile every other call on the same map throws in_use.
 /// Construction and destruction need the GIL.
-class MmapObject : NotCopied {
+class MmapObject final : public DeviceUser {
  public:
   MmapObject();
   /// A map of memory that another process exported. device is a Python object.
@@ -40,6 +41,8 @@ class MmapObject : NotCopied {
   void set_free_callback(py::object callback);
   void start();
   void stop();
+  /// For the end of a with block: releases its bufs that no task has.
+  void release_idle() const;
   /// Idempotent. The free callback runs when the memory is released; throws its exception.
   void close();
   /// Starts unless started, for with; throws bad_state when closed.
@@ -64,6 +67,8 @@ class MmapObject : NotCopied {
   void each_reference(References& references) { references.drop(memory_, user_data_, free_callback_); }
 
  private:
+  bool uses(const DeviceObject& device) const override;
+  void close_if_idle() override;
   void require_writable(Access access) const;
   /// Calls exporting(map, device), a member function of the engine's Mmap.
   template <typename Export>

@@ -24,7 +24,7 @@ namespace pydoca::bindings {
 class TaskObject : public SlotHolder {
  public:
   explicit TaskObject(py::object context, Task& slot);
-  virtual ~TaskObject();
+  ~TaskObject() override;
 
   /// The Python object of a new task.
   template <typename T>

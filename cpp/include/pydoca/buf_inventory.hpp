@@ -58,9 +58,6 @@ class BufInventory : public std::enable_shared_from_this<BufInventory> {
   /// the inventory is started, no_memory when fewer descriptors are free than the list has elements.
   Status dup(const Buf& source, Buf*& buf) noexcept;
 
-  /// The bufs of this inventory that point into map. Allocates, and looks at every descriptor: for messages.
-  std::vector<const Buf*> bufs_of(const Mmap& map) const;
-
   bool is_started() const noexcept { return started_; }
   /// Descriptors in all; 0 once closed.
   std::size_t num_elements() const noexcept { return num_elements_; }

@@ -60,16 +60,6 @@ void BufInventory::expand(std::size_t num_elements) {
   add_slab(num_elements);
 }
 
-std::vector<const Buf*> BufInventory::bufs_of(const Mmap& map) const {
-  std::vector<const Buf*> found;
-  for (const Slab& slab : slabs_) {
-    for (std::size_t i = 0; i < slab.count; ++i) {
-      if (slab.bufs[i].mmap_.get() == &map) found.push_back(&slab.bufs[i]);
-    }
-  }
-  return found;
-}
-
 Buf* BufInventory::take() noexcept {
   Buf* buf = free_;
   if (buf != nullptr) {

@@ -205,19 +205,6 @@ TEST_F(BufInventoryTest, AcceptsExactlyTheRangesInsideTheMap) {
   }
 }
 
-TEST_F(BufInventoryTest, KnowsWhichOfAMapsBufsAreOut) {
-  Bufs bufs(3);
-  bufs.inventory->expand(2);
-  const MappedBytes other(device_, 64);
-  Buf* buf = nullptr;
-  Buf* others = nullptr;
-  ASSERT_EQ(bufs.inventory->get_by_addr(memory_.mmap, memory_.addr(8), 16, buf), Status::success);
-  ASSERT_EQ(bufs.inventory->get_by_addr(other.mmap, other.addr(0), 16, others), Status::success);
-  EXPECT_EQ(bufs.inventory->bufs_of(*memory_.mmap), std::vector<const Buf*>{buf});
-  Bufs::free({buf, others});
-  EXPECT_TRUE(bufs.inventory->bufs_of(*memory_.mmap).empty());
-}
-
 TEST_F(BufInventoryTest, AcceptsExactlyTheDataInsideTheBuf) {
   Bufs bufs(1);
   constexpr std::uint64_t limit = 100;

@@ -119,7 +119,7 @@ struct Row {
   Status (*misuse)();
 };
 
-const Row context_rows[] = {
+constexpr Row context_rows[] = {
     {"configure_a_context_that_is_not_idle", Status::bad_state,
      [] {
        Bench bench;
@@ -219,7 +219,7 @@ const Row context_rows[] = {
      }},
 };
 
-const Row task_rows[] = {
+constexpr Row task_rows[] = {
     {"allocate_beyond_num_tasks", Status::no_memory,
      [] {
        Bench bench(1);
@@ -351,7 +351,7 @@ const Row task_rows[] = {
      }},
 };
 
-const Row memory_rows[] = {
+constexpr Row memory_rows[] = {
     {"export_a_map_without_permission", Status::not_permitted,
      [] {
        const auto device = host();
@@ -482,7 +482,7 @@ const Row memory_rows[] = {
      }},
 };
 
-const Row library_rows[] = {
+constexpr Row library_rows[] = {
     {"a_second_publisher_of_a_sync_event", Status::invalid_value,
      [] {
        const auto event = SyncEvent::create();

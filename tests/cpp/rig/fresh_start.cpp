@@ -25,6 +25,7 @@ class FreshStart : public testing::EmptyTestEventListener {
   }
 };
 
+// NOLINTNEXTLINE(bugprone-throwing-static-initialization): without memory no test could run either
 [[maybe_unused]] const bool is_installed = [] {
   testing::UnitTest::GetInstance()->listeners().Append(new FreshStart);
   return true;

@@ -1,0 +1,82 @@
+#include "memory/buf_list.hpp"
+
+#include "convert/convert.hpp"
+#include "memory/inventory_object.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace pydoca::bindings {
+
+namespace {
+
+constexpr std::size_t most_described = 3;
+
+/// The lists that exist, the oldest first.
+struct Known {
+  BufList* first = nullptr;
+  BufList* last = nullptr;
+};
+
+constinit Known known;
+
+std::string describe_element(const BufList::Element& element) {
+  return format("{} bytes at {:#x} of a BufInventory of {} elements", element.buf->len(), element.buf->head(),
+                element.inventory.cast<const InventoryObject&>().inventory->num_elements());
+}
+
+}  // namespace
+
+BufList::BufList() noexcept : previous_(std::exchange(known.last, this)) {
+  (previous_ != nullptr ? previous_->next_ : known.first) = this;
+}
+
+BufList::~BufList() {
+  (previous_ != nullptr ? previous_->next_ : known.first) = next_;
+  (next_ != nullptr ? next_->previous_ : known.last) = previous_;
+  if (elements.empty()) return;
+  // This fails while a task of the engine has the list. The list then leaks, which is better than two uses of one buf.
+  Buf& head = *elements.front().buf;
+  bool left = true;
+  while (left) {
+    std::uint16_t previous = 0;
+    left = head.dec_refcount(&previous) == Status::success && previous > 1;
+  }
+}
+
+void BufList::release() {
+  Buf& head = *elements.front().buf;
+  for (std::uint16_t left = head.refcount(); left > 0; --left) static_cast<void>(head.dec_refcount());
+  // The last step: maps may end here, and run Python code.
+  const std::vector<Element> gone = std::exchange(elements, {});
+}
+
+std::size_t BufList::index_of(const Buf& buf) const noexcept {
+  const auto found = std::ranges::find(elements, &buf, &Element::buf);
+  return static_cast<std::size_t>(found - elements.begin());
+}
+
+void BufList::release_idle(const Predicate& wanted) {
+  std::vector<std::shared_ptr<BufList>> lists;  // a release may end other lists
+  for (BufList* list = known.first; list != nullptr; list = list->next_) {
+    if (std::ranges::any_of(list->elements, wanted)) lists.push_back(list->shared_from_this());
+  }
+  for (const std::shared_ptr<BufList>& list : lists) {
+    if (!list->elements.empty() && !list->is_in_flight()) list->release();
+  }
+}
+
+std::string BufList::describe(const Predicate& wanted) {
+  std::string text;
+  std::size_t count = 0;
+  for (const BufList* list = known.first; list != nullptr; list = list->next_) {
+    for (const Element& element : list->elements) {
+      if (!wanted(element)) continue;
+      if (++count <= most_described) text += (text.empty() ? ": " : ", ") + describe_element(element);
+    }
+  }
+  if (count > most_described) text += " and " + std::to_string(count - most_described) + " more";
+  return count == 0 ? text : text + "; close them, or drop every reference to them (names, tasks)";
+}
+
+}  // namespace pydoca::bindings

@@ -1,0 +1,51 @@
+/// The references to a list of bufs that Python has.
+#pragma once
+
+#include <pydoca/buf.hpp>
+
+#include "convert/pybind.hpp"
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace pydoca::bindings {
+
+class BufObject;
+
+/// A list of bufs with all its references, which it drops at its end. While a Python object of one element, or a task,
+/// has it, nothing of the list is freed: neither the descriptors, nor the inventories, nor the maps, nor their memory.
+/// All that exist are known, for the ends of with blocks and for messages. Needs the GIL.
+struct BufList : NotCopied, std::enable_shared_from_this<BufList> {
+  struct Element {
+    Buf* buf = nullptr;
+    py::object inventory;         ///< Python's BufInventory
+    py::object mmap;              ///< Python's Mmap
+    BufObject* object = nullptr;  ///< the Python object of the element; null when there is none
+  };
+  using Predicate = std::function<bool(const Element&)>;
+
+  BufList() noexcept;
+  ~BufList();
+
+  /// Drops every reference. No task may have the list. What Python has of it answers bad_state from now on.
+  void release();
+  bool is_in_flight() const noexcept { return !elements.empty() && elements.front().buf->in_flight(); }
+  /// The index of buf in the list, or the number of elements.
+  std::size_t index_of(const Buf& buf) const noexcept;
+
+  /// Releases the lists with a wanted element that no task has.
+  static void release_idle(const Predicate& wanted);
+  /// A description of the wanted elements, with their inventories, and what to do. Empty when there is none.
+  static std::string describe(const Predicate& wanted);
+
+  std::vector<Element> elements;  ///< in the list's order; empty once the references are dropped
+
+ private:
+  BufList* previous_;
+  BufList* next_ = nullptr;
+};
+
+}  // namespace pydoca::bindings
