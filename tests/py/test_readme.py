@@ -1,0 +1,49 @@
+"""The programs in README run as they are printed."""
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+README = Path(__file__).resolve().parents[2] / "README.md"
+BLOCKS = re.findall(r"^```python\n(.*?)^```$", README.read_text(), re.MULTILINE | re.DOTALL)
+
+# By a word of the block: what it prints, and the block that runs beside it.
+ALONE = {
+    "async def copy(": "Hello from the source buffer\n",
+    "multiprocessing": "the DPU has answered\n",
+    "pydoca.Rdma(": "Hello over RDMA\n",
+}
+PAIR = {"# host.py": "The DPU has read it\n", "# dpu.py": "Hello from the host\n"}
+
+
+def block(word: str) -> str:
+    (found,) = [text for text in BLOCKS if word in text]
+    return found
+
+
+def start(commands, directory: Path, name: str, text: str):
+    program = directory / f"{name}.py"
+    program.write_text(text)
+    return commands.start_program([sys.executable, "-P", str(program)], cwd=directory)
+
+
+def test_every_program_of_readme_is_run_here():
+    assert len(BLOCKS) == len(ALONE) + len(PAIR)
+
+
+@pytest.mark.parametrize("word", ALONE)
+def test_a_program_prints_what_readme_says(commands, tmp_path, word):
+    process = start(commands, tmp_path, "program", block(word))
+    output, errors = process.communicate(timeout=60)
+    assert (process.returncode, output, errors) == (0, ALONE[word], "")
+
+
+@pytest.mark.parametrize("first", PAIR)
+def test_the_host_and_the_dpu_meet_in_either_order(commands, tmp_path, first):
+    order = sorted(PAIR, key=lambda word: word != first)
+    processes = {word: start(commands, tmp_path, word[2:-3], block(word)) for word in order}
+    for word, process in processes.items():
+        output, errors = process.communicate(timeout=60)
+        assert (process.returncode, output, errors) == (0, PAIR[word], "")
