@@ -75,25 +75,48 @@ class Held {
   Buf* buf_;
 };
 
-std::shared_ptr<Mmap> configured_map(const std::shared_ptr<Device>& device, std::vector<std::byte>& bytes,
-                                     Access access = Access::local_read_write) {
-  auto map = Mmap::create();
-  map->add_device(device);
-  map->set_memrange(bytes.data(), bytes.size());
-  map->set_permissions(access);
-  return map;
-}
-
-/// A map of host memory that the DPU may not write, as the DPU sees it.
-struct Imported {
-  Imported() : map(configured_map(owner, bytes, Access::local_read_write | Access::pci_read_only)) {
-    map->start();
-    seen = Mmap::create_from_export(dpu(), map->export_pci(*owner));
+/// A map of host memory, configured and not started.
+struct HostMap {
+  explicit HostMap(Access access = Access::local_read_write) {
+    map->add_device(device);
+    map->set_memrange(bytes.data(), bytes.size());
+    map->set_permissions(access);
   }
-  std::shared_ptr<Device> owner = host();
+  HostMap(const HostMap&) = delete;
+  HostMap& operator=(const HostMap&) = delete;
+
+  void start() { map->start(); }
+
+  std::shared_ptr<Device> device = host();
   std::vector<std::byte> bytes = std::vector<std::byte>(4096);
-  std::shared_ptr<Mmap> map;
+  std::shared_ptr<Mmap> map = Mmap::create();
+};
+
+/// Host memory that the DPU may not write, as the DPU sees it.
+struct Imported : HostMap {
+  Imported() : HostMap(Access::local_read_write | Access::pci_read_only) {
+    start();
+    seen = Mmap::create_from_export(dpu(), map->export_pci(*device));
+  }
   std::shared_ptr<Mmap> seen;
+};
+
+/// A copy of more bytes than the device takes.
+struct Oversized : Bench {
+  Oversized() { start(); }
+
+  std::size_t size = Dma::max_buf_size(device->info()) + 1;
+  MappedBytes large{device, 2 * size};
+  Held src{bufs.by_data(large, 0, size)};
+  Held dst{bufs.by_addr(large, size, size)};
+};
+
+/// A small copy within the bench's memory.
+struct SmallCopy : Bench {
+  SmallCopy() { start(); }
+
+  Held src{bufs.by_data(memory, 0, 64)};
+  Held dst{bufs.by_addr(memory, 64, 64)};
 };
 
 std::shared_ptr<Rdma> running_rdma(const std::shared_ptr<ProgressEngine>& pe) {
@@ -203,11 +226,8 @@ constexpr Row context_rows[] = {
      }},
     {"stop_with_work", Status::in_progress,
      [] {
-       Bench bench;
-       bench.start();
-       const Held src(bench.bufs.by_data(bench.memory, 0, 64));
-       const Held dst(bench.bufs.by_addr(bench.memory, 64, 64));
-       bench.rig.submitted(src, dst);
+       SmallCopy bench;
+       bench.rig.submitted(bench.src, bench.dst);
        const Status status = bench.rig.dma->stop();
        bench.rig.progress_until_idle();
        return status;
@@ -246,32 +266,23 @@ constexpr Row task_rows[] = {
      }},
     {"submit_a_task_twice", Status::bad_state,
      [] {
-       Bench bench;
-       bench.start();
-       const Held src(bench.bufs.by_data(bench.memory, 0, 64));
-       const Held dst(bench.bufs.by_addr(bench.memory, 64, 64));
-       DmaMemcpyTask& task = bench.rig.submitted(src, dst);
+       SmallCopy bench;
+       DmaMemcpyTask& task = bench.rig.submitted(bench.src, bench.dst);
        const Status status = task.submit();
        bench.rig.progress_until(1);
        return status;
      }},
     {"free_a_task_in_flight_while_its_context_runs", Status::in_use,
      [] {
-       Bench bench;
-       bench.start();
-       const Held src(bench.bufs.by_data(bench.memory, 0, 64));
-       const Held dst(bench.bufs.by_addr(bench.memory, 64, 64));
-       const Status status = bench.rig.submitted(src, dst).free();
+       SmallCopy bench;
+       const Status status = bench.rig.submitted(bench.src, bench.dst).free();
        bench.rig.progress_until(1);
        return status;
      }},
     {"free_a_task_in_flight_while_its_context_stops", Status::success,
      [] {
-       Bench bench;
-       bench.start();
-       const Held src(bench.bufs.by_data(bench.memory, 0, 64));
-       const Held dst(bench.bufs.by_addr(bench.memory, 64, 64));
-       DmaMemcpyTask& task = bench.rig.submitted(src, dst);
+       SmallCopy bench;
+       DmaMemcpyTask& task = bench.rig.submitted(bench.src, bench.dst);
        EXPECT_EQ(bench.rig.dma->stop(), Status::in_progress);
        const Status status = task.free();
        bench.rig.progress_until_idle();
@@ -288,26 +299,16 @@ constexpr Row task_rows[] = {
      }},
     {"try_submit_of_an_oversized_dma", Status::invalid_value,
      [] {
-       Bench bench;
-       bench.start();
-       const std::size_t size = Dma::max_buf_size(bench.device->info()) + 1;
-       MappedBytes large(bench.device, 2 * size);
-       const Held src(bench.bufs.by_data(large, 0, size));
-       const Held dst(bench.bufs.by_addr(large, size, size));
-       DmaMemcpyTask& task = bench.rig.task(src, dst);
+       Oversized bench;
+       DmaMemcpyTask& task = bench.rig.task(bench.src, bench.dst);
        const Status status = task.try_submit();
        EXPECT_EQ(task.free(), Status::success);
        return status;
      }},
     {"submit_an_oversized_dma", Status::io_failed,
      [] {
-       Bench bench;
-       bench.start();
-       const std::size_t size = Dma::max_buf_size(bench.device->info()) + 1;
-       MappedBytes large(bench.device, 2 * size);
-       const Held src(bench.bufs.by_data(large, 0, size));
-       const Held dst(bench.bufs.by_addr(large, size, size));
-       const Status status = bench.copy(src, dst);
+       Oversized bench;
+       const Status status = bench.copy(bench.src, bench.dst);
        EXPECT_NE(bench.rig.dma->state(), ContextState::running);
        return status;
      }},
@@ -354,18 +355,14 @@ constexpr Row task_rows[] = {
 constexpr Row memory_rows[] = {
     {"export_a_map_without_permission", Status::not_permitted,
      [] {
-       const auto device = host();
-       std::vector<std::byte> bytes(64);
-       const auto map = configured_map(device, bytes);
-       map->start();
-       return thrown_by([&] { map->export_pci(*device); });
+       HostMap memory;
+       memory.start();
+       return thrown_by([&] { memory.map->export_pci(*memory.device); });
      }},
     {"export_a_map_that_is_not_started", Status::not_permitted,
      [] {
-       const auto device = host();
-       std::vector<std::byte> bytes(64);
-       const auto map = configured_map(device, bytes, Access::pci_read_only);
-       return thrown_by([&] { map->export_pci(*device); });
+       HostMap memory(Access::pci_read_only);
+       return thrown_by([&] { memory.map->export_pci(*memory.device); });
      }},
     {"export_an_imported_map", Status::not_permitted,
      [] {
@@ -374,32 +371,27 @@ constexpr Row memory_rows[] = {
      }},
     {"export_a_map_with_a_foreign_device", Status::not_found,
      [] {
-       const auto device = host();
-       std::vector<std::byte> bytes(64);
-       const auto map = configured_map(device, bytes, Access::pci_read_only);
-       map->start();
+       HostMap memory(Access::pci_read_only);
+       memory.start();
        const auto other = Device::open(find_device("pf1", Side::host));
-       return thrown_by([&] { map->export_pci(*other); });
+       return thrown_by([&] { memory.map->export_pci(*other); });
      }},
     {"set_the_range_of_a_map_twice", Status::not_permitted,
      [] {
-       std::vector<std::byte> bytes(64);
-       const auto map = configured_map(host(), bytes);
-       return thrown_by([&] { map->set_memrange(bytes.data(), bytes.size()); });
+       HostMap memory;
+       return thrown_by([&] { memory.map->set_memrange(memory.bytes.data(), 64); });
      }},
     {"set_the_range_of_a_started_map", Status::bad_state,
      [] {
-       std::vector<std::byte> bytes(64);
-       const auto map = configured_map(host(), bytes);
-       map->start();
-       return thrown_by([&] { map->set_memrange(bytes.data(), bytes.size()); });
+       HostMap memory;
+       memory.start();
+       return thrown_by([&] { memory.map->set_memrange(memory.bytes.data(), 64); });
      }},
     {"start_a_map_twice", Status::not_permitted,
      [] {
-       std::vector<std::byte> bytes(64);
-       const auto map = configured_map(host(), bytes);
-       map->start();
-       return thrown_by([&] { map->start(); });
+       HostMap memory;
+       memory.start();
+       return thrown_by([&] { memory.map->start(); });
      }},
     {"start_an_imported_map", Status::not_permitted,
      [] {
@@ -408,32 +400,26 @@ constexpr Row memory_rows[] = {
      }},
     {"add_a_device_twice", Status::already_exist,
      [] {
-       const auto device = host();
-       std::vector<std::byte> bytes(64);
-       const auto map = configured_map(device, bytes);
-       return thrown_by([&] { map->add_device(device); });
+       HostMap memory;
+       return thrown_by([&] { memory.map->add_device(memory.device); });
      }},
     {"add_a_device_to_a_started_map", Status::not_permitted,
      [] {
-       std::vector<std::byte> bytes(64);
-       const auto map = configured_map(host(), bytes);
-       map->start();
-       return thrown_by([&] { map->add_device(dpu()); });
+       HostMap memory;
+       memory.start();
+       return thrown_by([&] { memory.map->add_device(dpu()); });
      }},
     {"remove_a_device_from_a_started_map", Status::not_permitted,
      [] {
-       const auto device = host();
-       std::vector<std::byte> bytes(64);
-       const auto map = configured_map(device, bytes);
-       map->start();
-       return thrown_by([&] { map->remove_device(*device); });
+       HostMap memory;
+       memory.start();
+       return thrown_by([&] { memory.map->remove_device(*memory.device); });
      }},
     {"set_max_num_devices_of_a_started_map", Status::not_permitted,
      [] {
-       std::vector<std::byte> bytes(64);
-       const auto map = configured_map(host(), bytes);
-       map->start();
-       return thrown_by([&] { map->set_max_num_devices(2); });
+       HostMap memory;
+       memory.start();
+       return thrown_by([&] { memory.map->set_max_num_devices(2); });
      }},
     {"stop_a_map_with_live_bufs", Status::not_permitted,
      [] {
