@@ -219,8 +219,8 @@ inline bool library::Rdma::complete_one(bool& more) noexcept {
 /// A program hears that a connection is established before it hears of a completion on it.
 inline void library::Rdma::announce_connection_of(const RdmaTask& task) noexcept {
   pydoca::RdmaConnection* connection = task.connection().get();
-  if (connection == nullptr &&
-      task.queue_pair != nullptr) {  // a receive, which a message of that connection has filled
+  // A receive has a connection once a message has filled it; after a failure its queue pair says nothing.
+  if (connection == nullptr && task.backend::Operation::status == Status::success && task.queue_pair != nullptr) {
     connection = static_cast<RdmaConnection*>(task.queue_pair->owner);
   }
   if (connection != nullptr && !of(*connection).announced_) [[unlikely]] {
