@@ -38,7 +38,7 @@ void each_num_tasks(py::handle num_tasks, const Kinds& kinds, const IsSupported&
   if (py::isinstance<py::dict>(num_tasks)) {
     for (const auto& [name, count] : py::reinterpret_borrow<py::dict>(num_tasks)) {
       if (!py::isinstance<py::str>(name)) {
-        throw py::type_error(format("num_tasks: {!r} is not the name of a task", name));
+        throw py::type_error(format_text("num_tasks: {!r} is not the name of a task", name));
       }
       configure(kind_of(to_utf8(name)), count);
     }

@@ -63,7 +63,7 @@ bool is_docas(const py::error_already_set& error) { return error.matches(from_py
 
 void require_callback(const py::object& callback, const char* argument) {
   if (!callback.is_none() && PyCallable_Check(callback.ptr()) == 0) {
-    throw py::type_error(format("{} must be callable, or None, not {}", argument, type_name(callback)));
+    throw py::type_error(format_text("{} must be callable, or None, not {}", argument, type_name(callback)));
   }
 }
 

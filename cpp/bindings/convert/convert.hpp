@@ -23,7 +23,7 @@ namespace pydoca::bindings {
 
 /// The text that Python's str.format() gives.
 template <class... Args>
-[[nodiscard]] std::string format(const char* text, const Args&... args) {
+[[nodiscard]] std::string format_text(const char* text, const Args&... args) {
   return py::str(text).format(args...).template cast<std::string>();
 }
 

@@ -69,7 +69,7 @@ Enum to_enum(py::handle value, std::string_view what, const Parse& parse) {
 
 [[noreturn]] void refuse_address(std::string_view kind, std::string_view text, std::string_view example) {
   raise(Status::invalid_value,
-        format("{!r} is not a {} address; write it as {}", to_str(text), to_str(kind), to_str(example)));
+        format_text("{!r} is not a {} address; write it as {}", to_str(text), to_str(kind), to_str(example)));
 }
 
 std::string joined(const std::vector<std::string_view>& words) {
@@ -81,7 +81,7 @@ std::string joined(const std::vector<std::string_view>& words) {
 }  // namespace
 
 void refuse_type(std::string_view what, std::string_view wanted, py::handle value) {
-  throw py::type_error(format("{} must be {}, not {}", to_str(what), to_str(wanted), type_name(value)));
+  throw py::type_error(format_text("{} must be {}, not {}", to_str(what), to_str(wanted), type_name(value)));
 }
 
 bool to_bool(py::handle value, std::string_view what) {
@@ -104,13 +104,13 @@ std::string nearest_to(std::string_view word, const std::vector<std::string_view
 void refuse_word(std::string_view what, std::string_view word, const std::vector<std::string_view>& known) {
   const std::string nearest = nearest_to(word, known);
   const std::string hint = nearest.empty() ? "use one of: " + joined(known) : "did you mean '" + nearest + "'?";
-  raise(Status::invalid_value, format("{} {!r} does not exist; {}", to_str(what), to_str(word), hint));
+  raise(Status::invalid_value, format_text("{} {!r} does not exist; {}", to_str(what), to_str(word), hint));
 }
 
 namespace {
 
 [[noreturn]] void refuse_number(py::handle number, std::string_view what, std::string_view range) {
-  raise(Status::invalid_value, format("{} must be in {}, not {}", to_str(what), to_str(range), number));
+  raise(Status::invalid_value, format_text("{} must be in {}, not {}", to_str(what), to_str(range), number));
 }
 
 py::int_ to_index(py::handle value, std::string_view what) {
@@ -155,7 +155,7 @@ Access to_access(py::handle value) {
   if (py::isinstance<py::int_>(value) && !py::isinstance<py::bool_>(value)) {
     const std::uint64_t mask = to_u64(value, "access");
     if (mask > access_mask) {
-      raise(Status::invalid_value, format("access {:#x} has undefined bits", value));
+      raise(Status::invalid_value, format_text("access {:#x} has undefined bits", value));
     }
     return static_cast<Access>(mask);
   }

@@ -14,7 +14,7 @@ namespace {
 
 /// The name of the object's type, with a hint for the types that have one.
 std::string not_a_buffer(py::handle object) {
-  return format(
+  return format_text(
       "memory must have the buffer protocol (bytes, bytearray, a NumPy array, mmap.mmap, pydoca.alloc(n)), and "
       "{!r} does not",
       type_name(object));

@@ -34,7 +34,7 @@ DeviceInfo make_info(const std::string& selector, const py::object& side, const 
   DeviceInfo info = find_requested({py::str(selector), to_side(side), std::nullopt});
   // The address in a repr may be empty; then it is not compared.
   if (pci_addr && *pci_addr != info.pci_addr() && !info.is_equal_pci_addr(*pci_addr)) {
-    raise(Status::not_found, format("{!r} is at {}, not at {}", selector, info.pci_addr(), *pci_addr));
+    raise(Status::not_found, format_text("{!r} is at {}, not at {}", selector, info.pci_addr(), *pci_addr));
   }
   return info;
 }

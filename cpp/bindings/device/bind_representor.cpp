@@ -68,7 +68,7 @@ std::unique_ptr<RepresentorObject> open(const DeviceObject& device, const py::ob
   }
   if (!py::isinstance<py::str>(selector)) {
     throw py::type_error(
-        format("a representor is selected by a str or a RepresentorInfo, not by {}", type_name(selector)));
+        format_text("a representor is selected by a str or a RepresentorInfo, not by {}", type_name(selector)));
   }
   return std::make_unique<RepresentorObject>(device.get()->open_representor(to_utf8(selector)));
 }

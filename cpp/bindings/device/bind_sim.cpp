@@ -15,7 +15,7 @@ namespace pydoca::bindings {
 namespace {
 
 [[noreturn]] void refuse(const std::string& where, py::handle value, const char* wanted) {
-  raise(Status::invalid_value, format("{} must be {}, not {!r}", where, wanted, value));
+  raise(Status::invalid_value, format_text("{} must be {}, not {!r}", where, wanted, value));
 }
 
 // Strict: does not accept numbers as truth values, and does not round or truncate numbers.
@@ -28,7 +28,7 @@ template <std::unsigned_integral T>
 void from_plain(py::handle value, T& field, const std::string& where) {
   const py::int_ most(std::numeric_limits<T>::max());
   if (!py::isinstance<py::int_>(value) || py::isinstance<py::bool_>(value) || value < py::int_(0) || value > most) {
-    refuse(where, value, format("a whole number in 0..{}", most).c_str());
+    refuse(where, value, format_text("a whole number in 0..{}", most).c_str());
   }
   field = value.cast<T>();
 }

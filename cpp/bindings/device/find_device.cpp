@@ -38,12 +38,12 @@ DeviceInfo select(const py::object& selector, std::optional<Side> side) {
   if (py::isinstance<DeviceInfo>(selector)) {
     auto info = selector.cast<DeviceInfo>();
     if (!side || info.properties().side == *side) return info;
-    raise(Status::not_found, format("{} is on side {}, not {}", info.name(), to_str(to_text(info.properties().side)),
-                                    to_str(to_text(*side))));
+    raise(Status::not_found, format_text("{} is on side {}, not {}", info.name(),
+                                         to_str(to_text(info.properties().side)), to_str(to_text(*side))));
   }
   if (PyCallable_Check(selector.ptr()) != 0) return find_by_predicate(selector, side);
   throw py::type_error(
-      format("a device is selected by a str, a DeviceInfo or a callable, not by {}", type_name(selector)));
+      format_text("a device is selected by a str, a DeviceInfo or a callable, not by {}", type_name(selector)));
 }
 
 /// Lists the reason for each function, as in "; p0: it has no DMA engine".
@@ -85,8 +85,8 @@ DeviceInfo find_requested(const DeviceRequest& request) {
   DeviceInfo info = select(request.selector, request.side);
   if (capability != nullptr) {
     if (const Support support = capability->of(info); !support) {
-      raise(Status::not_supported, format("{} ({}) has no capability {!r}: {}", info.name(), info.pci_addr(),
-                                          *request.capability, support.reason));
+      raise(Status::not_supported, format_text("{} ({}) has no capability {!r}: {}", info.name(), info.pci_addr(),
+                                               *request.capability, support.reason));
     }
   }
   return info;

@@ -33,7 +33,7 @@ int set_data_len(PyObject* self, PyObject* value, void* /*unused*/) {
     Buf& buf = object_of<BufObject>(self).get();
     const Status status = buf.set_data_len(to_u64(value, "data_len"));
     if (status != Status::success) {
-      check_buf(status, buf, format("data_len = {}", py::handle(value)));
+      check_buf(status, buf, format_text("data_len = {}", py::handle(value)));
     }
   });
 }

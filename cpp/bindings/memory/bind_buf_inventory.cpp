@@ -33,13 +33,13 @@ struct Range {
   if (status == Status::bad_state) {
     why = inventory.is_started() ? "start the memory map first" : "start the inventory first";
   } else if (status == Status::no_memory) {
-    why = format("all {} elements are out; release one, or expand()", inventory.num_elements());
+    why = format_text("all {} elements are out; release one, or expand()", inventory.num_elements());
   } else if (status == Status::invalid_value) {
-    why = format("it must hold at least 1 byte and its data section, and lie in the map's {} bytes at {:#x}",
-                 mmap.len(), mmap.addr());
+    why = format_text("it must hold at least 1 byte and its data section, and lie in the map's {} bytes at {:#x}",
+                      mmap.len(), mmap.addr());
   }
-  raise(status, format("get a buf of {} bytes at {:#x}, with {} bytes of data at {:#x}: {}", range.len, range.addr,
-                       range.data_len, range.data, why));
+  raise(status, format_text("get a buf of {} bytes at {:#x}, with {} bytes of data at {:#x}: {}", range.len, range.addr,
+                            range.data_len, range.data, why));
 }
 
 MmapObject& to_mmap(PyObject* object) { return argument_of<MmapObject>(object, "a pydoca.Mmap"); }
@@ -103,8 +103,8 @@ std::shared_ptr<BufObject> dup(const py::object& self, const BufObject& source) 
   const Status status = inventory.dup(source.get(), buf);
   if (status == Status::success) return BufObject::adopt_copy(*buf, self, source);
   if (status == Status::no_memory) {
-    raise(status, format("dup: {} of {} elements are free, too few for the list; release some, or expand()",
-                         inventory.num_free_elements(), inventory.num_elements()));
+    raise(status, format_text("dup: {} of {} elements are free, too few for the list; release some, or expand()",
+                              inventory.num_free_elements(), inventory.num_elements()));
   }
   if (status == Status::bad_state) raise(status, "dup: start the inventory, and the memory map, first");
   check_buf(status, source.get(), "dup");

@@ -52,7 +52,7 @@ std::size_t to_size(const py::object& value) {
   const auto size = py::reinterpret_steal<py::int_>(PyNumber_Index(value.ptr()));
   if (!size) throw py::error_already_set();
   if (size < py::int_(1) || size > most) {
-    raise(Status::invalid_value, format("alloc({}): size must be in 1..{}", size, most));
+    raise(Status::invalid_value, format_text("alloc({}): size must be in 1..{}", size, most));
   }
   return size.cast<std::size_t>();
 }

@@ -21,8 +21,8 @@ struct Known {
 constinit Known known;
 
 std::string describe_element(const BufList::Element& element) {
-  return format("{} bytes at {:#x} of a BufInventory of {} elements", element.buf->len(), element.buf->head(),
-                element.inventory.cast<const InventoryObject&>().inventory->num_elements());
+  return format_text("{} bytes at {:#x} of a BufInventory of {} elements", element.buf->len(), element.buf->head(),
+                     element.inventory.cast<const InventoryObject&>().inventory->num_elements());
 }
 
 }  // namespace

@@ -35,7 +35,7 @@ const char* advice(Status status) {
 void check_buf(Status status, const Buf& buf, std::string_view what) {
   if (status == Status::success) return;
   const std::string_view hint = *advice(status) != '\0' ? advice(status) : error_descr(status);
-  raise(status, format("{} (buf of {} bytes at {:#x}): {}", to_str(what), buf.len(), buf.head(), to_str(hint)));
+  raise(status, format_text("{} (buf of {} bytes at {:#x}): {}", to_str(what), buf.len(), buf.head(), to_str(hint)));
 }
 
 BufObject::BufObject(std::shared_ptr<BufList> list, std::size_t index) noexcept

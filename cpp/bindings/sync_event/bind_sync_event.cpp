@@ -25,8 +25,8 @@ std::chrono::nanoseconds to_timeout(PyObject* value, const char* method) {
   const double seconds = PyFloat_AsDouble(value);
   if (seconds == -1 && PyErr_Occurred() != nullptr) throw py::error_already_set();
   if (!(seconds >= 0)) {
-    raise(Status::invalid_value,
-          format("{}: timeout is in seconds, 0 or more, or None for no limit, and is {}", method, py::handle(value)));
+    raise(Status::invalid_value, format_text("{}: timeout is in seconds, 0 or more, or None for no limit, and is {}",
+                                             method, py::handle(value)));
   }
   constexpr double limit = 1e9;  // some years; more nanoseconds would overflow
   return seconds < limit ? std::chrono::nanoseconds(static_cast<std::int64_t>(seconds * 1e9)) : SyncEvent::forever;
