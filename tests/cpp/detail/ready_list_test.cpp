@@ -7,6 +7,7 @@
 #include <array>
 #include <atomic>
 #include <poll.h>
+#include <span>
 #include <sys/eventfd.h>
 #include <thread>
 #include <vector>
