@@ -137,6 +137,7 @@ class Endpoint : public Context {
   void set_recv_queue_size(std::uint32_t messages);
 
   const std::string& name() const noexcept;
+  std::uint32_t num_send_tasks() const noexcept;   ///< as set_send_conf() set it; 0 before
   std::uint32_t max_msg_size() const noexcept;     ///< bytes
   std::uint32_t recv_queue_size() const noexcept;  ///< messages
 

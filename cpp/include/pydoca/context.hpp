@@ -70,6 +70,8 @@ class Context : public std::enable_shared_from_this<Context> {
   void close();
 
   ContextState state() const noexcept { return state_; }
+  /// Whether close() has released it, which closing a SyncEvent does, too.
+  bool is_closed() const noexcept { return closed_; }
   /// Why the context went to stopping by itself in its last run; success when it did not.
   Status failure() const noexcept { return failure_; }
   /// In any state; null: none.
@@ -87,6 +89,8 @@ class Context : public std::enable_shared_from_this<Context> {
   /// Posts tasks that were submitted without SubmitFlags::flush (doca_ctx_flush_tasks). Does nothing unless started.
   virtual void flush_tasks() noexcept {}
 
+  /// Throws bad_state unless idle and not closed, naming what was attempted: what every setter asks first.
+  void require_idle(std::string_view what) const;
   /// "dma", "comch.server", ...: for messages.
   virtual std::string_view kind() const noexcept = 0;
   const std::shared_ptr<Device>& device() const noexcept { return device_.shared(); }
@@ -118,8 +122,6 @@ class Context : public std::enable_shared_from_this<Context> {
   void take_back(Task& task, Status status) noexcept { task.finish(status); }
   /// For the destructor of a library: ends the run without callbacks, when the context still runs.
   void abandon() noexcept;
-  /// Throws bad_state unless idle, naming what was attempted.
-  void require_idle(std::string_view what) const;
   /// Whether begin() was called and end() was not.
   bool is_live() const noexcept { return live_; }
   /// The last step of a stop, when that is all there is left to do.

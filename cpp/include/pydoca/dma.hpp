@@ -66,6 +66,7 @@ class Dma : public Context {
   /// before start(), repeatable. Throws bad_state unless idle, invalid_value for a null callback and for num_tasks
   /// outside 1..max_num_tasks().
   void set_memcpy_conf(Task::Callback on_success, Task::Callback on_error, std::uint32_t num_tasks);
+  std::uint32_t num_tasks() const noexcept;  ///< as set_memcpy_conf() set it; 0 before
 
   /// Takes a task, which is not yet submitted (doca_dma_task_memcpy_alloc_init). src and dst may be null, for setters
   /// to set. bad_state unless running, no_memory when num_tasks are taken; task is then unchanged.

@@ -90,6 +90,7 @@ class RdmaTask : public Task {
   std::uint64_t add_data() const noexcept;
   std::uint32_t immediate_data() const noexcept;  ///< big-endian, as DOCA has it
 
+  /// invalid_value, too, for null and for a connection of another context. One that has ended is refused by submission.
   Status set_connection(const std::shared_ptr<RdmaConnection>& connection) noexcept;
   Status set_src_buf(Buf* src) noexcept;
   Status set_dst_buf(Buf* dst) noexcept;

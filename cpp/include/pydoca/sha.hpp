@@ -76,6 +76,7 @@ class Sha : public Context {
   /// takes its logarithm. Needed before start(), repeatable. Throws bad_state unless idle, invalid_value for a null
   /// callback and for num_tasks outside 1..max_num_tasks().
   void set_hash_conf(Task::Callback on_success, Task::Callback on_error, std::uint32_t num_tasks);
+  std::uint32_t num_tasks() const noexcept;  ///< as set_hash_conf() set it; 0 before
 
   /// Takes a task, which is not yet submitted (doca_sha_task_hash_alloc_init). src and dst may be null, for setters to
   /// set. invalid_value for a number that is not an algorithm, bad_state unless running, no_memory when num_tasks are

@@ -151,6 +151,8 @@ class SyncEvent : public std::enable_shared_from_this<SyncEvent> {
 
   /// Whether it is in the synchronous mode and not stopped.
   bool is_started() const noexcept;
+  /// Whether close() has released it, which closing its context does, too.
+  bool is_closed() const noexcept;
   /// Whether create_from_export() made it.
   bool is_from_export() const noexcept;
   SyncEventLocation publisher() const noexcept;

@@ -101,6 +101,7 @@ class SyncEventContext : public Context {
   /// null callback and for num_tasks outside 1..max_num_tasks().
   void set_conf(SyncEventOperation operation, Task::Callback on_success, Task::Callback on_error,
                 std::uint32_t num_tasks);
+  std::uint32_t num_tasks(SyncEventOperation operation) const noexcept;  ///< as set_conf() set it; 0 before
 
   /// Takes a task, which is not yet submitted (doca_sync_event_task_<name>_alloc_init). mask is for waits, value for
   /// all but get. bad_state unless running, no_memory when all tasks of the operation are taken or none are configured;

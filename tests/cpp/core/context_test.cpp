@@ -98,8 +98,10 @@ TEST_F(ContextTest, RefusesToCloseUnlessIdle) {
   ASSERT_EQ(rig.dma->start(), Status::success);
   EXPECT_EQ(thrown_by([&] { rig.dma->close(); }), Status::in_use);
   ASSERT_EQ(rig.dma->stop(), Status::success);
+  EXPECT_FALSE(rig.dma->is_closed());
   rig.dma->close();
   rig.dma->close();
+  EXPECT_TRUE(rig.dma->is_closed());
   EXPECT_EQ(thrown_by([&] { rig.dma->start(); }), Status::bad_state);
   EXPECT_EQ(pe->num_contexts(), 0U);
 }
@@ -285,8 +287,10 @@ TEST_F(ContextTest, ReconfiguresBetweenRuns) {
   ASSERT_EQ(rig.dma->stop(), Status::success);
   const auto callback = [](Task&, std::uint64_t, std::uint64_t) {};
   rig.dma->set_memcpy_conf(callback, callback, 5);
+  EXPECT_EQ(rig.dma->num_tasks(), 5U);
   rig.dma->set_memcpy_conf(callback, callback, 1);
   ASSERT_EQ(rig.dma->start(), Status::success);
+  EXPECT_EQ(rig.dma->num_tasks(), 1U);
   DmaMemcpyTask& only = rig.task(nullptr, nullptr);
   DmaMemcpyTask* second = nullptr;
   EXPECT_EQ(rig.dma->memcpy(nullptr, nullptr, 0, second), Status::no_memory);

@@ -108,6 +108,8 @@ void Endpoint::set_send_conf(Task::Callback on_success, Task::Callback on_error,
   pool(0).configure("set send conf", on_success, on_error, num_tasks, max_send_tasks(device()->info()));
 }
 
+std::uint32_t Endpoint::num_send_tasks() const noexcept { return pool(0).num_tasks(); }
+
 void Endpoint::set_message_received(MessageReceived callback) {
   require_idle("set message callback of");
   if (callback == nullptr) {

@@ -68,6 +68,8 @@ void Dma::set_memcpy_conf(Task::Callback on_success, Task::Callback on_error, st
   pool(0).configure("set memcpy conf", on_success, on_error, num_tasks, max_num_tasks(device()->info()));
 }
 
+std::uint32_t Dma::num_tasks() const noexcept { return pool(0).num_tasks(); }
+
 Status Dma::memcpy(Buf* src, Buf* dst, std::uint64_t user_data, DmaMemcpyTask*& task) noexcept {
   const Status status = take(0, user_data, task);
   if (status == Status::success) [[likely]] {

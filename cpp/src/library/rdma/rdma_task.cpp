@@ -57,7 +57,9 @@ std::uint32_t RdmaTask::result_immediate_data() const noexcept { return library:
 RdmaOpcode RdmaTask::result_opcode() const noexcept { return static_cast<RdmaOpcode>(library::of(*this).received_as); }
 
 Status RdmaTask::set_connection(const std::shared_ptr<RdmaConnection>& connection) noexcept {
-  const bool takes = kind_ != RdmaTaskKind::receive && connection != nullptr;
+  // A connection that has ended has no context any more.
+  const bool takes = kind_ != RdmaTaskKind::receive && connection != nullptr &&
+                     (connection->rdma() == nullptr || connection->rdma() == &context());
   return detail::set_operand(*this, connection_, connection, takes);
 }
 Status RdmaTask::set_src_buf(Buf* src) noexcept { return library::of(*this).set_buf(Operand::src, src); }

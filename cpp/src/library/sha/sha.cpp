@@ -107,6 +107,8 @@ void Sha::set_hash_conf(Task::Callback on_success, Task::Callback on_error, std:
   pool(0).configure("set hash conf", on_success, on_error, num_tasks, max_num_tasks(device()->info()));
 }
 
+std::uint32_t Sha::num_tasks() const noexcept { return pool(0).num_tasks(); }
+
 Status Sha::hash(Buf* src, Buf* dst, ShaAlgorithm algorithm, std::uint64_t user_data, ShaHashTask*& task) noexcept {
   if (!is_algorithm(algorithm)) {
     return Status::invalid_value;

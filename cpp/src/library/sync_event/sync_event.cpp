@@ -355,6 +355,7 @@ const std::shared_ptr<Device>& SyncEventRemoteNet::device() const noexcept { ret
 bool SyncEvent::is_started() const noexcept {
   return library::of(*this).phase_.load(std::memory_order_relaxed) == EventPhase::synchronous;
 }
+bool SyncEvent::is_closed() const noexcept { return library::of(*this).phase() == EventPhase::closed; }
 bool SyncEvent::is_from_export() const noexcept { return library::of(*this).imported_; }
 SyncEventLocation SyncEvent::publisher() const noexcept { return library::of(*this).publisher_; }
 SyncEventLocation SyncEvent::subscriber() const noexcept { return library::of(*this).subscriber_; }

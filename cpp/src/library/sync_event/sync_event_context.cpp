@@ -136,6 +136,10 @@ void SyncEventContext::set_conf(SyncEventOperation operation, Task::Callback on_
       .configure(what, on_success, on_error, num_tasks, max_num_tasks(device()->info()));
 }
 
+std::uint32_t SyncEventContext::num_tasks(SyncEventOperation operation) const noexcept {
+  return pool(static_cast<std::size_t>(operation)).num_tasks();
+}
+
 Status SyncEventContext::allocate(SyncEventOperation operation, std::uint64_t value, std::uint64_t mask,
                                   std::uint64_t user_data, SyncEventTask*& task) noexcept {
   const Status status = take(static_cast<std::size_t>(operation), user_data, task);
@@ -155,9 +159,6 @@ Status library::SyncEventContext::begin() {
   if (own_event().phase() != SyncEvent::Phase::configuring) {
     throw Error(Status::bad_state, "start sync event: it was started before; an event is started once, then closed");
   }
-  const auto num_tasks = [this](SyncEventOperation operation) {
-    return pool(static_cast<std::size_t>(operation)).num_tasks();
-  };
   waits_ = std::make_unique<detail::WaitTable<SyncEventTask>>(num_tasks(SyncEventOperation::wait_eq) +
                                                               num_tasks(SyncEventOperation::wait_neq));
   own_event().open_counter("start sync event");

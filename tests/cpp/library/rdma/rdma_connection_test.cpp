@@ -433,6 +433,20 @@ TEST_F(RdmaSettings, AreForAnIdleContext) {
   EXPECT_EQ(thrown_by([&] { rdma.close(); }), Status::bad_state);
 }
 
+TEST_F(RdmaSettings, ChangeBetweenRuns) {
+  connect();
+  a->stop();
+  const auto ignore = [](Task&, std::uint64_t, std::uint64_t) {};
+  a->rdma->set_max_num_connections(2);
+  a->rdma->set_conf(RdmaTaskKind::send, ignore, ignore, 1);
+  ASSERT_EQ(a->rdma->start(), Status::success);
+  EXPECT_EQ(a->rdma->num_tasks(RdmaTaskKind::send), 1U);
+  a->rdma->export_connection();
+  const auto second = a->rdma->export_connection();
+  EXPECT_EQ(thrown_by([&] { a->rdma->export_connection(); }), Status::full);
+  second->disconnect();
+}
+
 TEST_F(RdmaSettings, CapabilitiesAreAskedOfADevice) {
   const DeviceInfo& info = a->device->info();
   EXPECT_TRUE(Rdma::is_supported(info));

@@ -218,6 +218,40 @@ TEST_F(RdmaTasks, SyncEventsOfThePeerAreReadSetAndAdded) {
   event->close();
 }
 
+TEST_F(RdmaTasks, GoOverAnotherConnectionNextTime) {
+  a->stop();
+  b->stop();
+  a->rdma->set_max_num_connections(2);
+  b->rdma->set_max_num_connections(2);
+  start();
+  std::shared_ptr<RdmaConnection> first, second, of_first, of_second;
+  connect_by_details(*a, *b, first, of_first);
+  connect_by_details(*a, *b, second, of_second);
+  b->submit(&Rdma::receive, nullptr);
+  b->submit(&Rdma::receive, nullptr);
+  a->on_completion = [&](RdmaTask& task) {
+    if (a->completions.size() == 1) {
+      EXPECT_EQ(task.set_connection(second), Status::success);
+      EXPECT_EQ(task.submit(), Status::success);
+    }
+  };
+  RdmaTask* const task = a->submit(&Rdma::send, *first, nullptr);
+  EXPECT_EQ(task->set_connection(second), Status::in_use) << "it is in flight";
+  ASSERT_TRUE(run(2, 2));
+  EXPECT_EQ(b->completions[0].connection, of_first.get());
+  EXPECT_EQ(b->completions[1].connection, of_second.get());
+}
+
+TEST_F(RdmaTasks, RefuseTheConnectionOfAnotherContext) {
+  RdmaTask* task = nullptr;
+  ASSERT_EQ(a->rdma->send(*ab, nullptr, 0, task), Status::success);
+  EXPECT_EQ(task->set_connection(ba), Status::invalid_value);
+  EXPECT_EQ(task->set_connection(nullptr), Status::invalid_value);
+  EXPECT_EQ(task->set_sync_event(nullptr), Status::invalid_value) << "a send has no event";
+  EXPECT_EQ(task->connection(), ab);
+  EXPECT_EQ(task->free(), Status::success);
+}
+
 TEST_F(RdmaTasks, BothSidesSendAtOnce) {
   b->submit(&Rdma::receive, b->room(*remote, 0, 100));
   a->submit(&Rdma::receive, a->room(*local, 1000, 100));

@@ -129,9 +129,18 @@ TEST_F(SyncEventContextTest, ClosingItClosesTheEvent) {
   const auto event = local_event(dpu);
   {
     const EventRig rig(event, pe);
+    EXPECT_FALSE(event->is_closed());
   }
+  EXPECT_TRUE(event->is_closed());
   dpu->close();
   event->close();
+}
+
+TEST_F(SyncEventContextTest, ClosingTheEventClosesIt) {
+  const auto event = local_event(dpu);
+  const auto context = event->as_context();
+  event->close();
+  EXPECT_TRUE(context->is_closed());
 }
 
 TEST_F(SyncEventContextTest, IsConfiguredWhileIdle) {
@@ -143,6 +152,9 @@ TEST_F(SyncEventContextTest, IsConfiguredWhileIdle) {
   EXPECT_EQ(thrown_by([&] { other->set_conf(get, callback, callback, 0); }), Status::invalid_value);
   pe->connect(other);
   EXPECT_EQ(thrown_by([&] { other->start(); }), Status::invalid_value) << "nothing is configured";
+  other->set_conf(get, callback, callback, 3);
+  EXPECT_EQ(other->num_tasks(get), 3U);
+  EXPECT_EQ(other->num_tasks(wait_eq), 0U);
   other->close();
 }
 
