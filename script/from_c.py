@@ -15,6 +15,7 @@ from pydoca.cli.explain._table import Entry, Library, Table, base_name, load
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "python/pydoca/cli/explain/from_c.toml"
 PAGE = ROOT / "docs/from-c.md"
+STEPS = ROOT / "examples/steps_of_c.py"
 
 HEAD = """\
 # From C to Python
@@ -31,8 +32,14 @@ terminal, with the cause and the remedy of each error; NAME can be any name of t
   shows those of DOCA.
 """
 
+ABOUT_STEPS = """\
+A script may have the shape of the program for the card: make the context without an engine, configure it by setters,
+connect it, start it. Once it is IDLE again it can be configured anew and started again. `examples/steps_of_c.py`:
+"""
+
 CONTENTS = """\
-Contents: [Statuses](#statuses), [States](#states), [Values of enums](#values-of-enums), [Old names](#old-names) and"""
+Contents: [The steps of a C program](#the-steps-of-a-c-program), [Statuses](#statuses), [States](#states),
+[Values of enums](#values-of-enums), [Old names](#old-names) and"""
 
 
 def table_of(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> Iterator[str]:
@@ -116,10 +123,15 @@ def lines_of_old_names(table: Table) -> Iterator[str]:
     yield from ("## Old names", "", "Names of DOCA 2.0 to 2.6 that have changed.", "", *table_of(("Old", "Now"), rows))
 
 
+def lines_of_steps() -> Iterator[str]:
+    yield from ("## The steps of a C program", "", ABOUT_STEPS)
+    yield from ("```python", STEPS.read_text().rstrip(), "```", "")
+
+
 def page(table: Table) -> str:
     lines = [HEAD, CONTENTS]
     links = (f"[{each.title}](#{anchor(each.title)})" for each in table.libraries)
-    lines += [",\n".join(links) + ".", ""]
+    lines += [",\n".join(links) + ".", "", *lines_of_steps()]
     for library in table.libraries:
         lines += lines_of_library(library)
     lines += [*lines_of_statuses(table), *lines_of_states(table), *lines_of_values(table), *lines_of_old_names(table)]

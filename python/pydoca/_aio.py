@@ -324,7 +324,8 @@ async def leave_engine(engine: ProgressEngine) -> None:
 
 
 async def enter_context(context: Context) -> Any:
-    context.progress_engine._bridge.bind()
+    if context.progress_engine is not None:
+        context.progress_engine._bridge.bind()
     if context.state is ContextState.IDLE:
         context.start()
     try:
@@ -337,7 +338,7 @@ async def enter_context(context: Context) -> Any:
 async def leave_context(context: Context) -> None:
     """Stops the context, waits until it is IDLE, and closes it. A cancellation meanwhile is raised afterwards."""
     engine = context.progress_engine
-    if context.closed or engine._is_forked():
+    if engine is None or context.closed or engine._is_forked():
         return context.close()
     bridge: Bridge = engine._bridge
     bridge.bind()

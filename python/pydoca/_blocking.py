@@ -28,7 +28,7 @@ def enter_context(self: Context) -> Any:
 def leave_context(self: Context, *_: object) -> None:
     """Stops it, frees its tasks, progresses until it is IDLE (5 s at most, then TimeOutError), and closes it."""
     engine = self.progress_engine
-    if not self.closed and not engine._is_forked():
+    if engine is not None and not self.closed and not engine._is_forked():
         self._begin_leaving()
         if self.state is not ContextState.IDLE:
             engine._block_until(lambda: self.state is ContextState.IDLE, _CLOSE_TIMEOUT, f"close {self._kind}")

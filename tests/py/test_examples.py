@@ -22,6 +22,11 @@ def test_copy_local(commands):
     assert (process.returncode, output, errors) == (0, "Hello from the source buffer\n", "")
 
 
+def test_steps_of_c(commands):
+    output, errors = (process := start(commands, "steps_of_c.py")).communicate(timeout=30)
+    assert (process.returncode, output, errors) == (0, "RUNNING\nIDLE\nHello from the source buffer\n", "")
+
+
 def test_sha_local(commands):
     output, errors = (process := start(commands, "sha_local.py")).communicate(timeout=30)
     assert (process.returncode, output, errors) == (0, f"{hashlib.sha256(b'abc').hexdigest()}\n", "")

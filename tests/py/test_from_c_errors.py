@@ -309,7 +309,7 @@ CLAIMS: list[tuple[str, str, Callable[[Machine], object]]] = [
     ("doca_sync_event_start", "INVALID_VALUE", lambda m: m.started().start()),
     ("doca_sync_event_stop", "INVALID_VALUE", lambda m: m.event().stop()),
     ("doca_sync_event_as_ctx", "BAD_STATE", lambda m: m.started().as_context(m.pe)),
-    ("doca_sync_event_as_ctx", "NOT_PERMITTED", lambda m: m.events().event.as_context(m.pe)),
+    ("doca_sync_event_as_ctx", "NOT_PERMITTED", lambda m: keep(m.events(), lambda it: it.event.as_context(m.pe, 1))),
     ("doca_sync_event_get", "BAD_STATE", lambda m: m.event().get()),
     ("doca_sync_event_update_set", "INVALID_VALUE", lambda m: m.started().update_set(-1)),
     ("doca_sync_event_wait_eq", "TIME_OUT", lambda m: m.started().wait_eq(5, timeout=0.0)),

@@ -246,9 +246,71 @@ def test_a_context_of_a_started_event(host):
         event.as_context(pe)
 
 
-def test_a_second_context(running):
-    with pytest.raises(pydoca.NotPermittedError, match="already"):
-        running.event.as_context(running.pe)
+def test_an_event_has_one_context(running, host):
+    assert running.event.as_context() is running.ctx
+    assert running.event.as_context(running.pe) is running.ctx
+    for again in (
+        lambda: running.event.as_context(num_tasks=1),
+        lambda: running.event.as_context(running.pe, on_error=print),
+        lambda: running.event.as_context(None, user_data=1),
+    ):
+        with pytest.raises(pydoca.NotPermittedError, match="setters"):
+            again()
+    with pydoca.ProgressEngine() as other, pytest.raises(pydoca.BadStateError, match="running"):
+        running.event.as_context(other)
+
+
+def test_an_events_context_is_connected_by_a_later_call(host):
+    with pydoca.ProgressEngine() as pe, pydoca.ProgressEngine() as other:
+        event = pydoca.SyncEvent(host)
+        ctx = event.as_context()
+        assert ctx.progress_engine is None
+        assert event.as_context(pe) is ctx
+        assert ctx.progress_engine is pe
+        with pytest.raises(pydoca.NotPermittedError, match="keeps it for life"):
+            event.as_context(other)
+        event.close()
+
+
+def test_a_dropped_context_makes_room_for_another(host):
+    with pydoca.ProgressEngine() as pe, contextlib.closing(pydoca.SyncEvent(host)) as event:
+        event.as_context(pe, 1)
+        gc.collect()
+        assert event.as_context(pe, 2).num_tasks("get") == 2
+
+
+def test_closing_a_context_closes_its_event(host):
+    memory = bytearray(64)
+    with (
+        pydoca.ProgressEngine() as pe,
+        host.mmap(memory, access="local_read_write|rdma_read|rdma_write|rdma_atomic") as mmap,
+        pydoca.BufInventory(1) as inventory,
+    ):
+        buf = inventory.get_by_data(mmap, mmap.addr + -mmap.addr % 8, 8)
+        event = pydoca.SyncEvent(host, buf=buf)
+        with event.as_context(pe) as ctx:
+            assert not event.closed
+        assert ctx.closed
+        assert event.closed
+        assert "closed" in repr(event)
+        event.close()
+        del buf
+        assert inventory.num_free_elements == 1
+        with pytest.raises(pydoca.BadStateError, match="closed"):
+            event.__enter__()
+        assert event.as_context() is ctx
+
+
+def test_closing_an_event_closes_its_context(host):
+    with pydoca.ProgressEngine() as pe:
+        event = pydoca.SyncEvent(host)
+        ctx = event.as_context(pe)
+        event.close()
+        assert ctx.closed
+        assert pe.num_contexts == 0
+        ctx.close()
+        with pytest.raises(pydoca.BadStateError, match="closed"):
+            ctx.start()
 
 
 def test_closing_the_event_under_its_context(running):

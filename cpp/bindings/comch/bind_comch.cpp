@@ -107,15 +107,34 @@ void bind_comch_connection(py::module_& module) {
       });
 }
 
+template <typename Class>
+void bind_endpoint_settings(Class& type) {
+  type.def("set_send_conf", &EndpointObject::set_send_conf, "on_completion"_a = py::none(), "on_error"_a = py::none(),
+           "num_tasks"_a = 64,
+           "The number of send tasks, and their callbacks, as the constructor's keywords have them; what is left out\n"
+           "is the constructor's default. Raises BadStateError unless IDLE, InvalidValueError\n"
+           "(doca_comch_server_task_send_set_conf, doca_comch_client_task_send_set_conf).")
+      .def_property(
+          "max_msg_size", [](const EndpointObject& self) { return self.endpoint().max_msg_size(); },
+          &EndpointObject::set_max_msg_size, "Bytes. Setting it raises BadStateError unless IDLE, InvalidValueError.")
+      .def_property(
+          "recv_queue_size", [](const EndpointObject& self) { return self.endpoint().recv_queue_size(); },
+          &EndpointObject::set_recv_queue_size,
+          "The most messages that may wait here, per connection. When they are that many, the sender waits. Setting\n"
+          "it raises BadStateError unless IDLE, InvalidValueError.")
+      .def_property("on_message", &EndpointObject::on_message, &EndpointObject::set_on_message,
+                    "Gets (connection, bytes, user_data) instead of recv(), or None. Setting it raises BadStateError\n"
+                    "unless IDLE.")
+      .def_property("on_disconnect", &EndpointObject::on_disconnect, &EndpointObject::set_on_disconnect,
+                    "Gets (connection, successful, user_data), or None. Setting it raises BadStateError unless IDLE.");
+}
+
 void bind_endpoint(py::module_& module) {
   py::classh<EndpointObject, ContextObject> type(module, "Endpoint", "The common base of comch servers and clients.");
-  type.def_property_readonly("num_send_tasks", &EndpointObject::num_send_tasks,
-                             "The most sends in flight, on all connections together.");
   const auto read = reader(type, &EndpointObject::endpoint);
   read("name", &comch::Endpoint::name, "The server's name.");
-  read("max_msg_size", [](const comch::Endpoint& endpoint) { return endpoint.max_msg_size(); }, "Bytes.");
-  read("recv_queue_size", &comch::Endpoint::recv_queue_size,
-       "The most messages that may wait here, per connection. When they are that many, the sender waits.");
+  read("num_send_tasks", &comch::Endpoint::num_send_tasks, "The most sends in flight, on all connections together.");
+  bind_endpoint_settings(type);
 }
 
 void bind_server(py::module_& module) {
@@ -142,6 +161,8 @@ void bind_server(py::module_& module) {
       .def_property_readonly("connections", &ServerObject::connections,
                              "The connected clients' connections, whether accepted or not.")
       .def_property_readonly("representor", &ServerObject::representor, "The Representor of the clients' side.")
+      .def_property("on_connect", &EndpointObject::on_connect, &EndpointObject::set_on_connect,
+                    "Gets (connection, successful, user_data), or None. Setting it raises BadStateError unless IDLE.")
       .def_static("is_supported", &comch::Server::is_supported, "info"_a, "Whether the device can be a server.");
 }
 

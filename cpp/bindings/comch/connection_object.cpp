@@ -82,7 +82,7 @@ void ConnectionObject::refuse_send(Status status) const {
   }
   if (status == Status::no_memory) {
     raise(status,
-          message + "all " + std::to_string(endpoint_->num_send_tasks()) +
+          message + "all " + std::to_string(endpoint_->endpoint().num_send_tasks()) +
               " send tasks are taken; await one and drop or free() it, or give the context a larger num_send_tasks");
   }
   raise(status, message + std::string(error_descr(status)));
@@ -118,7 +118,8 @@ comch::SendTask& ConnectionObject::new_slot() {
 
 py::object ConnectionObject::receive(bool iterating) {
   if (endpoint_ != nullptr && !endpoint_->on_message().is_none()) {
-    raise(Status::bad_state, "receive (" + description_ + "): messages go to on_message; make the context without it");
+    raise(Status::bad_state,
+          "receive (" + description_ + "): messages go to on_message; set that to None, while the context is IDLE");
   }
   return NextOf<ConnectionObject>::make(self(), *this, iterating);
 }

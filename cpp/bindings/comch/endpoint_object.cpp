@@ -4,6 +4,9 @@
 #include "convert/parse.hpp"
 #include "task/task_object.hpp"
 
+#include <cstdint>
+#include <utility>
+
 namespace pydoca::bindings {
 
 EndpointObject::EndpointObject(py::object engine, py::object device, const std::shared_ptr<comch::Endpoint>& endpoint,
@@ -12,13 +15,28 @@ EndpointObject::EndpointObject(py::object engine, py::object device, const std::
       on_connect_(callback(given, "on_connect")),
       on_disconnect_(callback(given, "on_disconnect")),
       on_message_(callback(given, "on_message")) {
-  const auto set = [&](const char* name, auto&& use) {
-    if (const py::object value = keyword(given, name); !value.is_none()) use(to_u32(value, name));
-  };
-  if (given.contains("num_send_tasks")) num_send_tasks_ = to_u32(given["num_send_tasks"], "num_send_tasks");
-  endpoint->set_send_conf(TaskObject::on_complete, TaskObject::on_complete, num_send_tasks_);
-  set("max_msg_size", [&](std::uint32_t size) { endpoint->set_max_msg_size(size); });
-  set("recv_queue_size", [&](std::uint32_t size) { endpoint->set_recv_queue_size(size); });
+  constexpr std::uint32_t default_num_send_tasks = 64;
+  const std::uint32_t num_send_tasks =
+      given.contains("num_send_tasks") ? to_u32(given["num_send_tasks"], "num_send_tasks") : default_num_send_tasks;
+  endpoint->set_send_conf(TaskObject::on_complete, TaskObject::on_complete, num_send_tasks);
+  if (const py::object size = keyword(given, "max_msg_size"); !size.is_none()) set_max_msg_size(size);
+  if (const py::object size = keyword(given, "recv_queue_size"); !size.is_none()) set_recv_queue_size(size);
+}
+
+void EndpointObject::set_max_msg_size(py::handle bytes) {
+  require_thread("set max_msg_size");
+  endpoint().set_max_msg_size(to_u32(bytes, "max_msg_size"));
+}
+
+void EndpointObject::set_recv_queue_size(py::handle messages) {
+  require_thread("set recv_queue_size");
+  endpoint().set_recv_queue_size(to_u32(messages, "recv_queue_size"));
+}
+
+void EndpointObject::set_send_conf(py::object on_completion, py::object on_error, py::handle num_tasks) {
+  set_conf(0, {std::move(on_completion), std::move(on_error)}, num_tasks, [&](std::uint32_t count) {
+    endpoint().set_send_conf(TaskObject::on_complete, TaskObject::on_complete, count);
+  });
 }
 
 std::string EndpointObject::describe() const {
@@ -32,7 +50,8 @@ bool EndpointObject::was_stopped() const noexcept {
 
 void EndpointObject::tell(const py::object& callback, const py::object& connection, bool successful) {
   if (!callback.is_none()) {
-    engine().call(callback, self(), connection, successful, user_data());
+    const py::object wanted = callback;  // it may replace itself meanwhile
+    engine().call(wanted, self(), connection, successful, user_data());
   }
 }
 

@@ -5,10 +5,10 @@
 #include "convert/pybind.hpp"
 #include "task/context_object.hpp"
 
-#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace pydoca::bindings {
 
@@ -22,9 +22,17 @@ class EndpointObject : public ContextObject {
                  const py::kwargs& given);
 
   comch::Endpoint& endpoint() const noexcept { return static_cast<comch::Endpoint&>(context()); }
-  std::uint32_t num_send_tasks() const noexcept { return num_send_tasks_; }
   /// The callback that gets the messages, or None.
   const py::object& on_message() const noexcept { return on_message_; }
+  const py::object& on_connect() const noexcept { return on_connect_; }
+  const py::object& on_disconnect() const noexcept { return on_disconnect_; }
+  // Throw bad_state unless idle.
+  void set_on_message(py::object callback) { set_callback(on_message_, "on_message", std::move(callback)); }
+  void set_on_connect(py::object callback) { set_callback(on_connect_, "on_connect", std::move(callback)); }
+  void set_on_disconnect(py::object callback) { set_callback(on_disconnect_, "on_disconnect", std::move(callback)); }
+  void set_max_msg_size(py::handle bytes);
+  void set_recv_queue_size(py::handle messages);
+  void set_send_conf(py::object on_completion, py::object on_error, py::handle num_tasks);
   /// Whether Python's stop() caused the change to idle.
   bool was_stopped() const noexcept;
   /// The name for messages: "comch.server \"copy\"".
@@ -46,7 +54,6 @@ class EndpointObject : public ContextObject {
   py::object on_connect_;     ///< (connection, successful, context.user_data); servers only
   py::object on_disconnect_;  ///< the same parameters
   py::object on_message_;     ///< (connection, message as bytes, context.user_data); None: recv() gets the messages
-  std::uint32_t num_send_tasks_ = 64;
 };
 
 }  // namespace pydoca::bindings

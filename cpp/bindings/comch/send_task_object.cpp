@@ -13,7 +13,7 @@ std::size_t size_of(const py::object& bytes) { return static_cast<std::size_t>(P
 }  // namespace
 
 SendTaskObject::SendTaskObject(py::object endpoint, comch::SendTask& slot, py::object connection, py::bytes message)
-    : TaskObject(std::move(endpoint), slot),
+    : TaskObject(std::move(endpoint), slot, 0),
       connection_(std::move(connection)),
       message_(std::move(message)),
       size_(size_of(message_)) {}

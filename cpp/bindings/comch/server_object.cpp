@@ -35,7 +35,7 @@ py::list ServerObject::connections() const {
 }
 
 py::object ServerObject::accept(bool iterating) {
-  if (!iterating && context().state() != ContextState::running) {
+  if (!is_connected() || (!iterating && context().state() != ContextState::running)) {
     raise(Status::bad_state, "accept (" + describe() + "): the server is not running; start it first");
   }
   return NextOf<ServerObject>::make(self(), *this, iterating);

@@ -15,6 +15,7 @@
 
 #include <pybind11/stl.h>
 
+#include <functional>
 #include <memory>
 #include <utility>
 
@@ -47,10 +48,17 @@ void bind_operands(py::classh<RdmaTaskObject, LibraryTaskObject>& type) {
   type.def_property(
       "result_buf", [](const RdmaTaskObject& self) { return self.operands().result; },
       [](RdmaTaskObject& self, py::object value) {
-        self.set_buf(&Operands::result, Operand::result, std::move(value));
+        self.set_object(&Operands::result, Operand::result, std::move(value));
       },
       "The Buf to which an atomic, or remote_net_sync_event_notify_add, appends the old value. None for\n"
       "other tasks, and once the task is freed. Setting it raises InUseError in flight.");
+  type.def_property(
+      "sync_event", [](const RdmaTaskObject& self) { return self.operands().event; },
+      [](RdmaTaskObject& self, py::object value) {
+        self.set_object(&Operands::event, Operand::event, std::move(value));
+      },
+      "The peer's SyncEventRemoteNet of a remote_net_sync_event task. None for other tasks, and once the task\n"
+      "is freed. Setting it raises InUseError in flight.");
   const auto number = [&](Operand operand, auto which, const char* doc) {
     type.def_property(
         std::string(name_of(operand)).c_str(), [which](const RdmaTaskObject& self) { return self.operands().*which; },
@@ -73,9 +81,10 @@ void bind_rdma_task(py::module_& module) {
   type.def_property_readonly(
           "kind", [](const RdmaTaskObject& self) { return to_str(name_of(self.task_kind())); },
           "The name of its kind in num_tasks: receive, send, ...")
-      .def_property_readonly(
-          "connection", &RdmaTaskObject::connection,
-          "The connection that the task uses, or, after a receive, that the message came over; None before that.")
+      .def_property("connection", &RdmaTaskObject::connection, &RdmaTaskObject::set_connection,
+                    "The connection that the task uses, or, after a receive, that the message came over; None before\n"
+                    "that. Setting it, for another submission, raises InUseError in flight, InvalidValueError for a\n"
+                    "receive and for a connection of another context.")
       .def_property_readonly("result_len", &RdmaTaskObject::result_len,
                              "The number of bytes that a receive or a read has brought.")
       .def_property_readonly("result_opcode", &RdmaTaskObject::result_opcode,
@@ -217,8 +226,17 @@ void bind_connections(Class& type) {
 }
 
 template <typename Class>
+auto setting_of(Class& type) {
+  return [&type](const char* name, auto member, const char* doc) {
+    type.def_property(
+        name, [member](const RdmaObject& self) { return std::invoke(member, self.rdma()); },
+        [name](RdmaObject& self, const py::object& value) { self.set_setting(name, value); }, doc);
+  };
+}
+
+template <typename Class>
 void bind_sizes(Class& type) {
-  const auto setting = reader(type, &RdmaObject::rdma);
+  const auto setting = setting_of(type);
   setting("send_queue_size", &Rdma::send_queue_size,
           "The most tasks, other than receives, in flight on one connection.");
   setting("recv_queue_size", &Rdma::recv_queue_size, "The most receives in flight; 0 until the context has started.");
@@ -228,15 +246,42 @@ void bind_sizes(Class& type) {
   setting("receive_dst_buf_list_len", &Rdma::receive_dst_buf_list_len,
           "The most elements of a buf list that a receive fills.");
   type.def(
-      "num_tasks",
-      [](const RdmaObject& self, const std::string& kind) { return self.rdma().num_tasks(to_rdma_task(kind)); },
-      "kind"_a, "The number of its tasks of this kind (receive, send, ...).");
+          "num_tasks",
+          [](const RdmaObject& self, const std::string& kind) { return self.rdma().num_tasks(to_rdma_task(kind)); },
+          "kind"_a, "The number of its tasks of this kind (receive, send, ...).")
+      .def("set_conf", &RdmaObject::set_conf, "kind"_a, "on_completion"_a = py::none(), "on_error"_a = py::none(),
+           "num_tasks"_a = 32,
+           "The number of tasks of this kind, and their callbacks, as the constructor's keywords have them for all\n"
+           "kinds; what is left out is the constructor's default. Raises BadStateError unless IDLE,\n"
+           "NotSupportedError for a kind that the device lacks, InvalidValueError (doca_rdma_task_send_set_conf and\n"
+           "its like).");
+}
+
+template <typename Class>
+void bind_connection_callbacks(Class& type) {
+  const auto callback = [&](const char* name, py::object RdmaCallbacks::* which, const char* doc) {
+    type.def_property(
+        name, [which](const RdmaObject& self) { return self.connection_callbacks().*which; },
+        [which, name](RdmaObject& self, py::object value) {
+          self.set_connection_callback(which, name, std::move(value));
+        },
+        doc);
+  };
+  callback("on_request", &RdmaCallbacks::on_request,
+           "Gets (connection, user_data) for each request instead of listen(), or None. Setting it raises\n"
+           "BadStateError unless IDLE.");
+  callback("on_established", &RdmaCallbacks::on_established,
+           "Gets (connection, connection.user_data, user_data), or None. Setting it raises BadStateError unless IDLE.");
+  callback("on_failure", &RdmaCallbacks::on_failure,
+           "Gets what on_established does, for a connection that could not be made, or None.");
+  callback("on_disconnect", &RdmaCallbacks::on_disconnect,
+           "Gets what on_established does, for a connection that has ended, or None.");
 }
 
 template <typename Class>
 void bind_settings(Class& type) {
   bind_sizes(type);
-  const auto setting = reader(type, &RdmaObject::rdma);
+  const auto setting = setting_of(type);
   setting("transport_type", &Rdma::transport_type, "The transport of its connections.");
   setting("permissions", &Rdma::permissions, "What peers may do to memory that is exported to them here.");
   setting("grh_enabled", &Rdma::grh_enabled, "Whether packets have a global routing header.");
@@ -310,7 +355,8 @@ void bind_rdma(py::module_& module) {
       "or a dict for some kinds, such as {\"write\": 64}. Settings have DOCA's names: max_num_connections,\n"
       "permissions (what peers may do here: rdma_read|rdma_write|rdma_atomic), send_queue_size,\n"
       "max_send_buf_list_len, receive_dst_buf_list_len, transport_type, mtu (bytes), grh_enabled,\n"
-      "gid_index, sl, connection_request_timeout (ms), rnr_retry_count. on_request gets (connection,\n"
+      "gid_index, sl, connection_request_timeout (ms), rnr_retry_count. They can be read, and set while it is\n"
+      "IDLE (BadStateError, InvalidValueError, NotSupportedError). on_request gets (connection,\n"
       "user_data). on_established, on_failure and on_disconnect get (connection, connection.user_data,\n"
       "user_data).");
   type.def(py::init<py::object, const py::object&, const py::object&, const py::kwargs&>(), "pe"_a, "dev"_a,
@@ -320,6 +366,7 @@ void bind_rdma(py::module_& module) {
   add_methods(type, receive_methods());
   bind_connections(type);
   bind_settings(type);
+  bind_connection_callbacks(type);
   bind_rdma_capabilities(type);
 }
 

@@ -66,6 +66,19 @@ RdmaObject::RdmaObject(py::object engine, const py::object& device, const py::ob
       callbacks_{callback(given, "on_request"), callback(given, "on_established"), callback(given, "on_failure"),
                  callback(given, "on_disconnect")} {}
 
+void RdmaObject::set_setting(const char* name, py::handle value) {
+  require_thread(std::string("set ") + name);
+  apply_setting(rdma(), name, value);
+}
+
+void RdmaObject::set_conf(const std::string& kind, py::object on_completion, py::object on_error,
+                          py::handle num_tasks) {
+  const RdmaTaskKind task = to_rdma_task(kind);
+  ContextObject::set_conf(
+      static_cast<std::size_t>(task), {std::move(on_completion), std::move(on_error)}, num_tasks,
+      [&](std::uint32_t count) { rdma().set_conf(task, TaskObject::on_complete, TaskObject::on_complete, count); });
+}
+
 py::object RdmaObject::add(const std::shared_ptr<RdmaConnection>& connection) {
   forget_closed();
   const py::object object = py::cast(std::make_unique<RdmaConnectionObject>(self(), connection));
@@ -93,13 +106,13 @@ void RdmaObject::forget_closed() {
 }
 
 py::object RdmaObject::export_connection() {
-  engine().require_thread("export a connection");
+  require_thread("export a connection");
   return add(rdma().export_connection());
 }
 
 py::object RdmaObject::connect(const std::string& address, std::uint16_t port, const py::object& type,
                                const py::object& private_data, py::object user_data) {
-  engine().require_thread("connect");
+  require_thread("connect");
   const std::vector<std::byte> data = to_blob(private_data, "private data");
   const py::object connection = add(rdma().connect_to_addr(to_address(address, port, type), 0, data));
   auto& made = connection.cast<RdmaConnectionObject&>();
@@ -109,7 +122,7 @@ py::object RdmaObject::connect(const std::string& address, std::uint16_t port, c
 }
 
 py::object RdmaObject::listen(std::uint16_t port) {
-  engine().require_thread("listen");
+  require_thread("listen");
   rdma().start_listen_to_port(port);
   ++num_listeners_;
   engine().settle();
@@ -117,7 +130,7 @@ py::object RdmaObject::listen(std::uint16_t port) {
 }
 
 void RdmaObject::stop_listening(std::uint16_t port) {
-  engine().require_thread("stop listening");
+  require_thread("stop listening");
   rdma().stop_listen_to_port(port);
   if (num_listeners_ != 0 && --num_listeners_ == 0) {
     drop_requests();
@@ -247,7 +260,7 @@ bool RdmaListenerObject::is_closed() const noexcept { return closed_ || run_ != 
 
 py::object RdmaListenerObject::request(bool iterating) {
   if (!rdma_->callbacks_.on_request.is_none()) {
-    raise(Status::bad_state, "listen: requests go to on_request; make the context without it");
+    raise(Status::bad_state, "listen: requests go to on_request; set that to None, while the context is IDLE");
   }
   return NextOf<RdmaListenerObject>::make(py::cast(this), *this, iterating);
 }

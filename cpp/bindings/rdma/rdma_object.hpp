@@ -13,6 +13,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace pydoca::bindings {
@@ -36,6 +37,13 @@ class RdmaObject final : public ContextObject {
   RdmaObject(py::object engine, const py::object& device, const py::object& num_tasks, const py::kwargs& given);
 
   Rdma& rdma() const noexcept { return static_cast<Rdma&>(context()); }
+  const RdmaCallbacks& connection_callbacks() const noexcept { return callbacks_; }
+  // Throw bad_state unless idle.
+  void set_connection_callback(py::object RdmaCallbacks::* which, const char* name, py::object callback) {
+    set_callback(callbacks_.*which, name, std::move(callback));
+  }
+  void set_setting(const char* name, py::handle value);
+  void set_conf(const std::string& kind, py::object on_completion, py::object on_error, py::handle num_tasks);
   /// The connections whose end was not reported.
   std::vector<py::object> connections() const;
 

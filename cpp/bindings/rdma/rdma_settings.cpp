@@ -23,7 +23,8 @@ void set_number(Rdma& rdma, py::handle value, std::string_view name) {
   (rdma.*setter)(static_cast<Number>(to_u32(value, name, 0, std::numeric_limits<Number>::max())));
 }
 
-constexpr std::array<std::pair<const char*, Set>, 13> setters{{
+using Setter = std::pair<const char*, Set>;
+constexpr std::array<Setter, 13> setters{{
     {"send_queue_size", set_number<&Rdma::set_send_queue_size, std::uint32_t>},
     {"recv_queue_size", set_number<&Rdma::set_recv_queue_size, std::uint32_t>},
     {"max_send_buf_list_len", set_number<&Rdma::set_max_send_buf_list_len, std::uint32_t>},
@@ -54,6 +55,10 @@ void apply_settings(Rdma& rdma, const py::kwargs& given) {
     const py::object value = keyword(given, name);
     if (!value.is_none()) set(rdma, value, name);
   }
+}
+
+void apply_setting(Rdma& rdma, std::string_view name, py::handle value) {
+  std::ranges::find(setters, name, &Setter::first)->second(rdma, value, name);
 }
 
 void configure_tasks(Rdma& rdma, const py::object& num_tasks) {

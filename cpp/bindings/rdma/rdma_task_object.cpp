@@ -1,5 +1,6 @@
 #include "rdma/rdma_task_object.hpp"
 
+#include "call/raw_method.hpp"
 #include "convert/convert.hpp"
 #include "memory/buf_object.hpp"
 #include "memory/sync_event_remote_net.hpp"
@@ -57,6 +58,18 @@ void RdmaTaskObject::set_remote_operands() {
   answer_place_ = answer_place();
 }
 
+void RdmaTaskObject::set_connection(py::object connection) {
+  require_idle("set connection");
+  const auto& wanted = argument_of<RdmaConnectionObject>(connection.ptr(), "a pydoca.RdmaConnection");
+  const Status status = rdma_slot().set_connection(wanted.shared());
+  if (status != Status::success) {
+    raise(status, "set connection of " + describe() + ": " +
+                      (kind_ == RdmaTaskKind::receive ? "it takes the messages of every connection"
+                                                      : wanted.describe() + " is another context's"));
+  }
+  keep_connection(std::move(connection));
+}
+
 void RdmaTaskObject::completed(Status status) {
   succeeded_ = status == Status::success;
   has_answer_ = succeeded_ && answer_place_ != nullptr;
@@ -73,7 +86,7 @@ void RdmaTaskObject::completed(Status status) {
     immediate_ = be32toh(task.result_immediate_data());
     RdmaConnectionObject* const connection =
         task.connection() != nullptr ? RdmaConnectionObject::of(*task.connection()) : nullptr;
-    set_connection(connection != nullptr ? connection->self() : py::none());
+    keep_connection(connection != nullptr ? connection->self() : py::none());
   }
 }
 

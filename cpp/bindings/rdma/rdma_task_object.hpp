@@ -21,6 +21,9 @@ class RdmaTaskObject final : public LibraryTaskObject {
   py::object result_immediate_data() const;
   /// The connection that the task uses, or that a message came over.
   const py::object& connection() const noexcept { return operands().connection; }
+  /// For another submission. Throws in_use in flight, TypeError for another class, invalid_value for a receive and for
+  /// a connection of another context.
+  void set_connection(py::object connection);
 
   py::object value() const override;
   /// A receive waits without a limit. Giving up its await leaves it posted, and no message is lost.

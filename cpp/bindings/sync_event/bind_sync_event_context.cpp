@@ -77,18 +77,51 @@ void bind_event_task(py::module_& module) {
           "InUseError in flight.");
 }
 
+/// The context that the event has. Its setters configure it, not another call.
+py::object same_context(ContextObject& context, py::object pe, const py::object& num_tasks, const py::kwargs& options) {
+  if (!num_tasks.is_none() || !options.empty()) {
+    raise(Status::not_permitted,
+          "as_context: the event has its context already; as_context() without arguments gives it, and its setters "
+          "(set_conf) configure it");
+  }
+  if (!pe.is_none() && !pe.is(context.engine_ref())) context.connect(std::move(pe));
+  return context.self();
+}
+
+py::object as_context(py::object self, py::object pe, const py::object& num_tasks, const py::kwargs& options) {
+  if (ContextObject* const context = self.cast<SyncEventObject&>().context()) {
+    return same_context(*context, std::move(pe), num_tasks, options);
+  }
+  constexpr std::uint32_t default_num_tasks = 32;
+  const py::object count = num_tasks.is_none() ? py::int_(default_num_tasks) : num_tasks;
+  return py::cast(
+      std::make_unique<SyncEventContextObject>(std::move(pe), std::move(self), count, ContextOptions::of(options)));
+}
+
 void bind_as_context() {
-  const auto as_context = [](py::object self, py::object pe, const py::object& num_tasks, const py::kwargs& options) {
-    return std::make_unique<SyncEventContextObject>(std::move(pe), std::move(self), num_tasks,
-                                                    ContextOptions::of(options));
-  };
-  const std::string doc =
-      signature({"pe, num_tasks=32, *", ContextOptions::keywords},
-                "The event in its asynchronous mode, which is fixed for life. num_tasks: the number of tasks of every\n"
-                "kind that the device has, or a dict for some kinds, such as {\"wait_eq\": 100}. Raises BadStateError\n"
-                "after start(), NotPermittedError at the second call, NotSupportedError for kinds that the device\n"
-                "lacks (doca_sync_event_as_ctx).");
-  bound_class<SyncEventObject>().def("as_context", as_context, "pe"_a, "num_tasks"_a = 32, doc.c_str());
+  const std::string doc = signature(
+      {"pe=None, num_tasks=None, *", ContextOptions::keywords},
+      "The event in its asynchronous mode, which is fixed for life. The same object at every call; arguments\n"
+      "are for the first one. pe=None: ProgressEngine.connect() connects it. num_tasks: the number of tasks\n"
+      "of every kind that the device has, or a dict for some kinds, such as {\"wait_eq\": 100}; None: 32 of\n"
+      "every kind. Raises BadStateError after start(), NotPermittedError for arguments at a later call,\n"
+      "NotSupportedError for kinds that the device lacks (doca_sync_event_as_ctx).");
+  bound_class<SyncEventObject>().def("as_context", &as_context, "pe"_a = py::none(), "num_tasks"_a = py::none(),
+                                     doc.c_str());
+}
+
+void bind_conf(py::classh<SyncEventContextObject, ContextObject>& type) {
+  type.def("set_conf", &SyncEventContextObject::set_conf, "operation"_a, "on_completion"_a = py::none(),
+           "on_error"_a = py::none(), "num_tasks"_a = 32,
+           "The number of tasks of this kind, and their callbacks, as as_context() has them for all kinds; what is\n"
+           "left out is its default. Raises NotPermittedError unless IDLE, NotSupportedError for a kind that the\n"
+           "device lacks, InvalidValueError (doca_sync_event_task_get_set_conf and its like).")
+      .def(
+          "num_tasks",
+          [](const SyncEventContextObject& self, const std::string& operation) {
+            return self.event_context().num_tasks(to_operation(operation));
+          },
+          "operation"_a, "The number of its tasks of this kind (get, notify_set, ..., wait_neq).");
 }
 
 }  // namespace
@@ -100,6 +133,7 @@ void bind_sync_event_context(py::module_& module) {
       "A sync event whose operations are tasks. A wait fails when a process at the other end is gone, or\n"
       "the owner has stopped the event; the context stays running.");
   add_methods(type, context_operations());
+  bind_conf(type);
   type.def_property_readonly("event", &SyncEventContextObject::event_ref, "The SyncEvent of the context.")
       .def_static(
           "is_supported",

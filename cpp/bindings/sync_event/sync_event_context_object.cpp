@@ -31,23 +31,23 @@ std::string no_waits(const DeviceInfo& info, const std::string& wanted) {
          wanted + ") uses get tasks instead";
 }
 
-void configure(SyncEventContext& context, SyncEventOperation operation, py::handle count) {
+void configure(SyncEventContext& context, SyncEventOperation operation, std::uint32_t num_tasks) {
   const DeviceInfo& info = context.device()->info();
   if (!SyncEventContext::is_supported(info, operation)) {
     raise(Status::not_supported, "num_tasks: " + std::string(name_of(operation)) + ": " + no_waits(info, "..."));
   }
-  context.set_conf(operation, TaskObject::on_complete, TaskObject::on_complete, to_u32(count, "num_tasks"));
+  context.set_conf(operation, TaskObject::on_complete, TaskObject::on_complete, num_tasks);
 }
 
 std::shared_ptr<SyncEventContext> make_context(const py::object& event, const py::object& num_tasks) {
-  auto& object = event.cast<SyncEventObject&>();
-  object.require_no_context();
-  std::shared_ptr<SyncEventContext> context = object.event().as_context();
+  std::shared_ptr<SyncEventContext> context = event.cast<SyncEventObject&>().event().as_context();
   const auto is_supported = [&](SyncEventOperation operation) {
     return SyncEventContext::is_supported(context->device()->info(), operation);
   };
   each_num_tasks(num_tasks, operations, is_supported, to_operation,
-                 [&](SyncEventOperation operation, py::handle count) { configure(*context, operation, count); });
+                 [&](SyncEventOperation operation, py::handle count) {
+                   configure(*context, operation, to_u32(count, "num_tasks"));
+                 });
   return context;
 }
 
@@ -56,7 +56,7 @@ std::shared_ptr<SyncEventContext> make_context(const py::object& event, const py
 SyncEventOperation to_operation(const std::string& name) { return to_kind(name, operations, "sync event task"); }
 
 SyncEventTaskObject::SyncEventTaskObject(py::object context, SyncEventTask& slot)
-    : TaskObject(std::move(context), slot), operation_(slot.operation()) {}
+    : TaskObject(std::move(context), slot, static_cast<std::size_t>(slot.operation())), operation_(slot.operation()) {}
 
 void SyncEventTaskObject::prepare(const SyncEventRequest& request) noexcept {
   operand_ = request.operand;
@@ -124,7 +124,20 @@ SyncEventContextObject::SyncEventContextObject(py::object engine, py::object eve
     : ContextObject(std::move(engine), event.cast<SyncEventObject&>().device_ref(), make_context(event, num_tasks),
                     std::move(options)),
       event_ref_(std::move(event)) {
-  event_ref_.cast<SyncEventObject&>().made_context();
+  this->event().set_context(this);
+}
+
+SyncEventContextObject::~SyncEventContextObject() { event().set_context(nullptr); }
+
+SyncEventObject& SyncEventContextObject::event() const { return event_ref_.cast<SyncEventObject&>(); }
+
+void SyncEventContextObject::closed() { event().closed_by_context(); }
+
+void SyncEventContextObject::set_conf(const std::string& operation, py::object on_completion, py::object on_error,
+                                      py::handle num_tasks) {
+  const SyncEventOperation wanted = to_operation(operation);
+  ContextObject::set_conf(static_cast<std::size_t>(wanted), {std::move(on_completion), std::move(on_error)}, num_tasks,
+                          [&](std::uint32_t count) { configure(event_context(), wanted, count); });
 }
 
 SyncEventTask& SyncEventContextObject::new_slot(const SyncEventRequest& request) {

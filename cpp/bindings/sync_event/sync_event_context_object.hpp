@@ -78,15 +78,21 @@ class SyncEventContextObject final : public ContextObject {
  public:
   /// num_tasks: an int, of each kind that the device has, or a dict of them by name.
   SyncEventContextObject(py::object engine, py::object event, const py::object& num_tasks, ContextOptions options);
+  ~SyncEventContextObject() override;
 
+  SyncEventContext& event_context() const noexcept { return static_cast<SyncEventContext&>(context()); }
+  void set_conf(const std::string& operation, py::object on_completion, py::object on_error, py::handle num_tasks);
   const py::object& event_ref() const noexcept { return event_ref_; }
   /// A slot for the task of a request. Throws the reason when there is none.
   SyncEventTask& new_slot(const SyncEventRequest& request);
 
   void each_reference(References& references) override;
 
+ protected:
+  void closed() override;
+
  private:
-  SyncEventContext& event_context() const noexcept { return static_cast<SyncEventContext&>(context()); }
+  SyncEventObject& event() const;
 
   py::object event_ref_;
 };

@@ -8,6 +8,7 @@
 #include "loop/blocking_call.hpp"
 #include "memory/buf_object.hpp"
 #include "memory/import_export.hpp"
+#include "task/context_object.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -86,15 +87,16 @@ void SyncEventObject::stop() {
 }
 
 void SyncEventObject::enter() {
-  if (closed_) raise(Status::bad_state, "sync event: it is closed; make another");
+  if (is_closed()) raise(Status::bad_state, "sync event: it is closed; make another");
   if (!event_->is_started()) start();
 }
 
 void SyncEventObject::close() {
-  if (closed_) return;
+  if (is_closed()) return;
   if (waits_ != 0) {
     raise(Status::in_use, "close sync event: another thread waits on it; stop() ends its wait");
   }
+  if (context_ != nullptr) context_->close();
   call_blocking([this] { event_->close(); });
   closed_ = true;
   buf_ = py::none();
@@ -107,10 +109,9 @@ py::bytes SyncEventObject::export_to_remote_pci(const py::object& device) const 
 
 py::bytes SyncEventObject::export_to_remote_net() const { return to_python(event_->export_to_remote_net()); }
 
-void SyncEventObject::require_no_context() const {
-  if (has_context_) {
-    raise(Status::not_permitted, "sync event as context: it has its context already, and keeps it for life");
-  }
+void SyncEventObject::set_context(ContextObject* context) noexcept {
+  context_ = context;
+  had_context_ = true;
 }
 
 std::uint64_t SyncEventObject::get() const {
@@ -164,9 +165,9 @@ std::string SyncEventObject::place() const {
 }
 
 std::string_view SyncEventObject::state() const noexcept {
-  if (closed_) return "closed";
-  if (has_context_) return "asynchronous";
+  if (is_closed()) return "closed";
   if (event_->is_started()) return "started";
+  if (had_context_) return "asynchronous";
   return stopped_ ? "stopped" : "not started";
 }
 

@@ -15,6 +15,8 @@
 
 namespace pydoca::bindings {
 
+class ContextObject;
+
 /// The mask of a wait that compares whole values.
 inline constexpr std::uint64_t all_bits = ~std::uint64_t{0};
 
@@ -44,11 +46,12 @@ class SyncEventObject {
 
   SyncEvent& event() const noexcept { return *event_; }
   const py::object& device_ref() const noexcept { return device_; }
-  bool is_closed() const noexcept { return closed_; }
+  bool is_closed() const noexcept { return closed_ || event_->is_closed(); }
 
   void start();
   void stop();
-  /// Idempotent. Throws in_use while another thread waits.
+  /// With its context, as closing that closes the event. Idempotent. Throws in_use while another thread waits, and
+  /// unless the context is idle.
   void close();
   /// For with: starts unless started.
   void enter();
@@ -56,9 +59,11 @@ class SyncEventObject {
   py::bytes export_to_remote_pci(const py::object& device) const;
   py::bytes export_to_remote_net() const;
 
-  /// Fixes the mode for life, unless it throws.
-  void require_no_context() const;
-  void made_context() noexcept { has_context_ = true; }
+  /// The context of the asynchronous mode; null when Python has none.
+  ContextObject* context() const noexcept { return context_; }
+  void set_context(ContextObject* context) noexcept;
+  /// The context was closed, and the engine's event with it.
+  void closed_by_context() { buf_ = py::none(); }
 
   // These throw the operation's error.
   std::uint64_t get() const;
@@ -79,8 +84,9 @@ class SyncEventObject {
   py::object device_;
   py::object buf_;  ///< the memory of the event, with the buf's inventory and map, or None
   std::shared_ptr<SyncEvent> event_;
+  ContextObject* context_ = nullptr;
   std::size_t waits_ = 0;  ///< the number of threads that wait without the GIL
-  bool has_context_ = false;
+  bool had_context_ = false;
   bool stopped_ = false;
   bool closed_ = false;
 };

@@ -27,7 +27,9 @@ template <typename Class>
 void bind_context_life(Class& type) {
   type.def(
           "start", [](ContextObject& self) { return to_status(self.start()); },
-          "SUCCESS: it is RUNNING. IN_PROGRESS: progress until it is RUNNING, or IDLE when the start failed.")
+          "SUCCESS: it is RUNNING. IN_PROGRESS: progress until it is RUNNING, or IDLE when the start failed. Raises\n"
+          "NotConnectedError without a progress engine, BadStateError unless IDLE, InvalidValueError when nothing is\n"
+          "configured (doca_ctx_start).")
       .def(
           "stop", [](ContextObject& self) { return to_status(self.stop()); },
           "SUCCESS: it is IDLE. IN_PROGRESS: it is STOPPING, because tasks are in flight or not freed; free them\n"
@@ -40,7 +42,11 @@ void bind_context_life(Class& type) {
 template <typename Class>
 void bind_context_properties(Class& type) {
   const auto set_user_data = [](ContextObject& self, py::object data) { self.set_user_data(std::move(data)); };
-  type.def_property_readonly(
+  type.def_property(
+          "on_state_changed", &ContextObject::on_state_changed, &ContextObject::set_on_state_changed,
+          "Called with (user_data, context, previous, next) for each change of the state, or None. May be set\n"
+          "in any state (doca_ctx_set_state_changed_cb).")
+      .def_property_readonly(
           "failure", [](const ContextObject& self) { return to_status(self.context().failure()); },
           "The reason why it last stopped by itself; SUCCESS when it did not.")
       .def_property_readonly(
@@ -50,7 +56,7 @@ void bind_context_properties(Class& type) {
       .def("flush_tasks", &ContextObject::flush_tasks, "Posts the tasks that were submitted without FLUSH.")
       .def_property_readonly("device", &ContextObject::device_ref, "The Device of the context.")
       .def_property_readonly("progress_engine", &ContextObject::engine_ref,
-                             "The ProgressEngine that completes its tasks.")
+                             "The ProgressEngine that completes its tasks; None until connected.")
       .def_property_readonly("closed", &ContextObject::is_closed, "Whether it is closed for good.")
       .def_property("user_data", &ContextObject::user_data, set_user_data,
                     "Any object; the callbacks get it as an argument.")
@@ -80,8 +86,9 @@ void bind_context(py::module_& module) {
   bind_context_state(module);
   py::classh<ContextObject> type(
       module, "Context",
-      "A library's object on a device: its constructor configures it; start it, use it, stop it. Belongs to\n"
-      "the thread of its progress engine. Use it in a with or async with block.",
+      "A library's object on a device: its constructor configures it; start it, use it, stop it. While it is IDLE,\n"
+      "before the first start and after a stop, its setters configure it anew. Belongs to the thread of its\n"
+      "progress engine. Use it in a with or async with block.",
       collectable<ContextObject>());
   bind_context_life(type);
   bind_context_properties(type);

@@ -132,7 +132,11 @@ void bind_notification(Class& type) {
 
 template <typename Class>
 void bind_engine_life(Class& type) {
-  type.def("release_thread", &EngineObject::release_thread,
+  type.def(
+          "connect", [](py::object self, ContextObject& context) { context.connect(std::move(self)); }, "context"_a,
+          "Connects a context that was made without an engine (pe=None), for life. Raises BadStateError unless it is\n"
+          "IDLE, NotPermittedError when it has an engine (doca_pe_connect_ctx).")
+      .def("release_thread", &EngineObject::release_thread,
            "Releases the engine from its thread and event loop, so that another can use it. Raises InUseError\n"
            "with tasks in flight.")
       .def("close", &EngineObject::close,

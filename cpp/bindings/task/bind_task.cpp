@@ -109,7 +109,9 @@ void bind_library_task(py::module_& module) {
   const auto buf = [&](const char* name, py::object Operands::* which, Operand operand, const char* doc) {
     type.def_property(
         name, [which](const LibraryTaskObject& self) { return self.operands().*which; },
-        [which, operand](LibraryTaskObject& self, py::object value) { self.set_buf(which, operand, std::move(value)); },
+        [which, operand](LibraryTaskObject& self, py::object value) {
+          self.set_object(which, operand, std::move(value));
+        },
         doc);
   };
   buf("src", &Operands::src, Operand::src,

@@ -2,6 +2,7 @@
 
 #include "call/keywords.hpp"
 #include "convert/convert.hpp"
+#include "convert/parse.hpp"
 #include "convert/python.hpp"
 
 #include <utility>
@@ -15,22 +16,30 @@ ContextOptions ContextOptions::of(const py::kwargs& given) {
 
 ContextObject::ContextObject(py::object engine, py::object device, std::shared_ptr<Context> context,
                              ContextOptions options)
-    : engine_ref_(std::move(engine)),
+    : engine_ref_(py::none()),
       device_ref_(std::move(device)),
-      engine_(&to_engine(engine_ref_)),
       context_(std::move(context)),
-      options_(std::move(options)) {
-  engine_->require_open("connect " + std::string(context_->kind()));
-  engine_->engine().connect(context_);
+      on_state_changed_(std::move(options.on_state_changed)),
+      user_data_(std::move(options.user_data)) {
+  callbacks_.fill({std::move(options.on_completion), std::move(options.on_error)});
+  if (!engine.is_none()) connect(std::move(engine));
   context_->set_user_data(reinterpret_cast<std::uintptr_t>(this));
   context_->set_state_changed(state_changed);
-  engine_->add_context(*this);
 }
 
 ContextObject::~ContextObject() {
   context_->set_state_changed(nullptr);
   tasks_.drop_spares();
-  engine_->remove_context(*this);
+  if (is_connected()) engine_->remove_context(*this);
+}
+
+void ContextObject::connect(py::object engine) {
+  EngineObject& wanted = to_engine(engine);
+  wanted.require_open("connect " + std::string(context_->kind()));
+  wanted.engine().connect(context_);
+  engine_ref_ = std::move(engine);
+  engine_ = &wanted;
+  engine_->add_context(*this);
 }
 
 py::object ContextObject::self() {
@@ -39,13 +48,34 @@ py::object ContextObject::self() {
 }
 
 void ContextObject::require_open(std::string_view what) const {
-  engine_->require_thread(std::string(what) + " " + std::string(context_->kind()));
+  require_thread(std::string(what) + " " + std::string(context_->kind()));
+}
+
+void ContextObject::require_configurable(std::string_view what, const TaskCallbacks& callbacks) const {
+  require_open(what);
+  require_callback(callbacks.on_completion, "on_completion");
+  require_callback(callbacks.on_error, "on_error");
+}
+
+std::uint32_t ContextObject::to_num_tasks(py::handle value) { return to_u32(value, "num_tasks"); }
+
+void ContextObject::set_on_state_changed(py::object callback) {
+  require_callback(callback, "on_state_changed");
+  const py::object dropped = std::exchange(on_state_changed_, std::move(callback));
+}
+
+void ContextObject::set_callback(py::object& which, const char* name, py::object callback) {
+  const std::string what = std::string("set ") + name + " of";
+  require_open(what);
+  require_callback(callback, name);
+  context_->require_idle(what);
+  const py::object dropped = std::exchange(which, std::move(callback));
 }
 
 Status ContextObject::change(std::string_view what, Status (Context::*call)()) {
   require_open(what);
   const Status status = (context_.get()->*call)();
-  engine_->settle();
+  if (is_connected()) engine_->settle();
   drain_log();
   return status;
 }
@@ -54,10 +84,11 @@ void ContextObject::close() {
   if (closed_) {
     return;
   }
-  if (!engine_->is_forked()) {
+  if (!is_connected() || !engine_->is_forked()) {
     require_open("close");
     context_->close();
-    engine_->remove_context(*this);
+    if (is_connected()) engine_->remove_context(*this);
+    closed();
     drain_log();
   }
   closed_ = true;
@@ -66,7 +97,7 @@ void ContextObject::close() {
 void ContextObject::flush_tasks() {
   require_open("flush the tasks of");
   context_->flush_tasks();
-  engine_->settle();
+  if (is_connected()) engine_->settle();
 }
 
 py::object ContextObject::entered() {
@@ -113,15 +144,17 @@ void ContextObject::tell_state(ContextState previous, ContextState next) {
   }
   state_entered(next);
   state_waiters_.wake(*engine_, py::none());
-  if (!options_.on_state_changed.is_none()) {
+  if (!on_state_changed_.is_none()) {
+    const py::object callback = on_state_changed_;  // it may replace itself meanwhile
     const py::object self = this->self();
-    engine_->call(options_.on_state_changed, self, options_.user_data, self, previous, next);
+    engine_->call(callback, self, user_data_, self, previous, next);
   }
 }
 
 void ContextObject::each_reference(References& references) {
   references.keep(engine_ref_, device_ref_);
-  references.drop(options_.on_completion, options_.on_error, options_.on_state_changed, options_.user_data);
+  for (TaskCallbacks& callbacks : callbacks_) references.drop(callbacks.on_completion, callbacks.on_error);
+  references.drop(on_state_changed_, user_data_);
   state_waiters_.each_reference(references);
 }
 

@@ -7,7 +7,9 @@
 #include "engine/engine_object.hpp"
 #include "task/context_tasks.hpp"
 
+#include <array>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -30,11 +32,17 @@ struct ContextOptions {
   py::object user_data;
 };
 
+/// The callbacks of the tasks of one kind; None for none.
+struct TaskCallbacks {
+  py::object on_completion;
+  py::object on_error;
+};
+
 /// A context as Python has it; each library derives its own class. It keeps its engine and device alive. The end of a
 /// with block frees the tasks that Python has; stop() does not. The engine's user data word points to this object.
 class ContextObject : NotCopied {
  public:
-  /// Connects context to engine; both are Python objects. Python's device property returns device.
+  /// Connects context to engine, unless that is None; both are Python objects. Python's device property returns device.
   ContextObject(py::object engine, py::object device, std::shared_ptr<Context> context, ContextOptions options);
   virtual ~ContextObject();
 
@@ -44,14 +52,35 @@ class ContextObject : NotCopied {
     return static_cast<Object&>(*reinterpret_cast<ContextObject*>(static_cast<std::uintptr_t>(context_user_data)));
   }
 
+  /// For life. Throws the errors of ProgressEngine::connect(), TypeError unless engine is one, bad_state when it is
+  /// closed or of a forked process, not_permitted in another thread than its own.
+  void connect(py::object engine);
+  bool is_connected() const noexcept { return engine_ != nullptr; }
+  /// Of a connected context; every context that was started is.
   EngineObject& engine() const noexcept { return *engine_; }
+  /// Throws as the engine's does; a context that is not connected belongs to no thread.
+  void require_thread(std::string_view what) const {
+    if (engine_ != nullptr) [[likely]]
+      engine_->require_thread(what);
+  }
   Context& context() const noexcept { return *context_; }
+  /// None until connected.
   const py::object& engine_ref() const noexcept { return engine_ref_; }
   const py::object& device_ref() const noexcept { return device_ref_; }
-  const py::object& user_data() const noexcept { return options_.user_data; }
-  void set_user_data(py::object data) { options_.user_data = std::move(data); }
-  const ContextOptions& options() const noexcept { return options_; }
-  bool is_closed() const noexcept { return closed_; }
+  const py::object& user_data() const noexcept { return user_data_; }
+  void set_user_data(py::object data) { user_data_ = std::move(data); }
+  const py::object& on_state_changed() const noexcept { return on_state_changed_; }
+  void set_on_state_changed(py::object callback);
+  /// Of the tasks of that kind, by its number in the library's table; a reference that stays valid.
+  const TaskCallbacks& callbacks(std::size_t kind) const noexcept { return callbacks_[kind]; }
+  /// What DOCA's set_conf does: configure(num_tasks) configures the engine's tasks of that kind, or throws.
+  template <typename Configure>
+  void set_conf(std::size_t kind, TaskCallbacks callbacks, py::handle num_tasks, const Configure& configure) {
+    require_configurable("set conf of", callbacks);
+    configure(to_num_tasks(num_tasks));
+    const TaskCallbacks dropped = std::exchange(callbacks_[kind], std::move(callbacks));
+  }
+  bool is_closed() const noexcept { return closed_ || context_->is_closed(); }
   /// The Python object of this; lives at least as long as the result.
   py::object self();
 
@@ -101,8 +130,15 @@ class ContextObject : NotCopied {
  protected:
   /// For libraries with more work at a change of state; runs before Python's callback.
   virtual void state_entered(ContextState /*state*/) {}
+  /// close() has closed the engine's context.
+  virtual void closed() {}
+  /// Sets a callback that the library calls. Throws bad_state unless idle, TypeError unless it is None or callable.
+  void set_callback(py::object& which, const char* name, py::object callback);
 
  private:
+  /// Throws TypeError for a callback that cannot be called.
+  void require_configurable(std::string_view what, const TaskCallbacks& callbacks) const;
+  static std::uint32_t to_num_tasks(py::handle value);
   static void state_changed(std::uint64_t user_data, Context& context, ContextState previous, ContextState next);
   void tell_state(ContextState previous, ContextState next);
   Status change(std::string_view what, Status (Context::*call)());
@@ -110,9 +146,11 @@ class ContextObject : NotCopied {
 
   py::object engine_ref_;
   py::object device_ref_;
-  EngineObject* engine_;
+  EngineObject* engine_ = nullptr;
   std::shared_ptr<Context> context_;
-  ContextOptions options_;
+  std::array<TaskCallbacks, ContextTasks::num_kinds> callbacks_;
+  py::object on_state_changed_;
+  py::object user_data_;
   py::handle self_;  ///< the Python object of this, without a reference; null until its first use
   Waiters state_waiters_;
   ContextTasks tasks_;

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <utility>
 
 namespace pydoca::bindings {
@@ -34,8 +35,8 @@ class DataTaskObject : public LibraryTaskObject {
   virtual void set_others(Slot& /*task*/) {}
 };
 
-/// set_conf: the library's method for the task; take(library, slot) takes one without operands.
-template <class Library, class Slot, const TaskTraits& task_traits, auto set_conf, auto take>
+/// configure: the library's method for the task's conf; take(library, slot) takes one without operands.
+template <class Library, class Slot, const TaskTraits& task_traits, auto configure, auto take>
 class DataContextObject final : public ContextObject {
  public:
   DataContextObject(py::object engine, const py::object& device, std::uint32_t num_tasks, ContextOptions options)
@@ -59,20 +60,43 @@ class DataContextObject final : public ContextObject {
     };
     type.def(py::init(init), py::arg("pe"), py::arg("dev"), py::kw_only(), py::arg("num_tasks") = 32,
              signature({"pe, dev, *, num_tasks=32", ContextOptions::keywords}).c_str());
+    bind_conf(type);
     add_methods(type, methods);
     return type;
   }
 
  private:
+  Library& library() const noexcept { return static_cast<Library&>(context()); }
+
+  template <typename Class>
+  static void bind_conf(Class& type) {
+    const auto set = [](DataContextObject& self, py::object on_completion, py::object on_error, py::handle num_tasks) {
+      self.ContextObject::set_conf(
+          0, {std::move(on_completion), std::move(on_error)}, num_tasks, [&](std::uint32_t count) {
+            (self.library().*configure)(TaskObject::on_complete, TaskObject::on_complete, count);
+          });
+    };
+    const std::string task = task_traits.name;
+    const std::string doc =
+        "The number of tasks, in 1..max_num_tasks, and their callbacks, as the constructor's keywords have them; what\n"
+        "is left out is the constructor's default. Raises BadStateError unless IDLE, InvalidValueError\n"
+        "(doca_" +
+        std::string(type.attr("__name__").attr("lower")().template cast<std::string>()) + "_task_" + task +
+        "_set_conf).";
+    type.def(("set_" + task + "_conf").c_str(), set, py::arg("on_completion") = py::none(),
+             py::arg("on_error") = py::none(), py::arg("num_tasks") = 32, doc.c_str());
+    type.def_property_readonly(
+        "num_tasks", [](const DataContextObject& self) { return self.library().num_tasks(); },
+        "How many tasks may be allocated at a time.");
+  }
   static std::shared_ptr<Library> create(const py::object& device, std::uint32_t num_tasks) {
     auto library = Library::create(to_device(device).get());
-    ((*library).*set_conf)(TaskObject::on_complete, TaskObject::on_complete, num_tasks);
+    ((*library).*configure)(TaskObject::on_complete, TaskObject::on_complete, num_tasks);
     return library;
   }
   Slot& new_slot() {
-    auto& library = static_cast<Library&>(context());
     Slot* slot = nullptr;
-    const Status status = allocate_slot([&] { return take(library, slot); });
+    const Status status = allocate_slot([&] { return take(library(), slot); });
     if (status != Status::success) refuse_task(status, 0, task_traits.name);
     return *slot;
   }

@@ -7,6 +7,8 @@
 #include "memory/buf_object.hpp"
 #include "memory/sync_event_remote_net.hpp"
 
+#include <utility>
+
 namespace pydoca::bindings {
 
 void Operands::set(Operand operand, PyObject* value) {
@@ -70,12 +72,14 @@ void Operands::require_types() const {
   }
 }
 
-void LibraryTaskObject::set_buf(py::object Operands::* which, Operand operand, py::object buf) {
+void LibraryTaskObject::set_object(py::object Operands::* which, Operand operand, py::object value) {
   const std::string what = "set " + std::string(name_of(operand));
   require_idle(what);
-  static_cast<void>(element_of(buf));
+  Operands given;
+  given.*which = value;
+  given.require_types();
   if (!traits_.has(operand)) raise(Status::invalid_value, what + ": " + describe() + " has none");
-  operands_.*which = std::move(buf);
+  const py::object dropped = std::exchange(operands_.*which, std::move(value));
 }
 
 void LibraryTaskObject::set_number(Operand operand, py::handle value) {

@@ -44,13 +44,14 @@ class LibraryTaskObject : public TaskObject {
  public:
   /// kind: the index of the task in its library's table. traits: its entry there.
   LibraryTaskObject(py::object context, Task& slot, std::size_t kind, const TaskTraits& traits)
-      : TaskObject(std::move(context), slot), kind_(kind), traits_(traits) {}
+      : TaskObject(std::move(context), slot, kind), kind_(kind), traits_(traits) {}
 
   const Operands& operands() const noexcept { return operands_; }
   /// For a task that no other code refers to.
   void prepare(Operands operands) noexcept { operands_ = std::move(operands); }
   // For another submission. Throws in_use in flight, invalid_value when tasks of this kind lack the operand.
-  void set_buf(py::object Operands::* which, Operand operand, py::object buf);
+  // Throws TypeError for an object of another class.
+  void set_object(py::object Operands::* which, Operand operand, py::object value);
   void set_number(Operand operand, py::handle value);
 
   std::string describe() const override;
@@ -65,7 +66,7 @@ class LibraryTaskObject : public TaskObject {
   void set_operands() override;
   /// Keeps the connection, which says from where a message came.
   void forget_operands() noexcept override;
-  void set_connection(py::object connection) noexcept { operands_.connection = std::move(connection); }
+  void keep_connection(py::object connection) noexcept { operands_.connection = std::move(connection); }
 
  private:
   const std::size_t kind_;
@@ -80,7 +81,7 @@ template <class TaskClass, class Object, class Prepared, class NewSlot>
 py::object make_task(py::handle context, std::size_t kind, Prepared&& operands, py::handle user_data, bool submit,
                      const NewSlot& new_slot) {
   auto& self = object_of<Object>(context.ptr());
-  self.engine().require_thread("make a task");
+  self.require_thread("make a task");
   py::object object = self.tasks().take_spare(context, kind);
   if (!object) [[unlikely]] {
     object =

@@ -38,8 +38,10 @@ bool is_dev_mode() { return py::handle(PySys_GetObject("flags")).attr("dev_mode"
 
 }  // namespace
 
-TaskObject::TaskObject(py::object context, Task& slot)
-    : SlotHolder(std::move(context), slot), context_(&context_ref_.cast<ContextObject&>()) {
+TaskObject::TaskObject(py::object context, Task& slot, std::size_t kind)
+    : SlotHolder(std::move(context), slot),
+      context_(&context_ref_.cast<ContextObject&>()),
+      callbacks_(&context_->callbacks(kind)) {
   slot.set_user_data(reinterpret_cast<std::uintptr_t>(this));
   context_->tasks().add(*this);
 }
@@ -123,8 +125,8 @@ void TaskObject::submit_threadsafe() {
 void TaskObject::take_off() {
   in_flight_ = self();
   abandoned_ = false;
-  const ContextOptions& options = context_->options();
-  const bool calls_back = !done_callbacks_.empty() || !options.on_completion.is_none() || !options.on_error.is_none();
+  const bool calls_back =
+      !done_callbacks_.empty() || !callbacks_->on_completion.is_none() || !callbacks_->on_error.is_none();
   variables_ = calls_back ? py::reinterpret_steal<py::object>(PyContext_CopyCurrent()) : py::object();
 }
 
@@ -185,9 +187,8 @@ void TaskObject::on_complete(Task&, std::uint64_t task_user_data, std::uint64_t)
 }
 
 void TaskObject::warn_if_unseen() const noexcept {
-  const ContextOptions& options = context_->options();
-  const bool seen = abandoned_ || may_be_dropped() || !done_callbacks_.empty() || !options.on_completion.is_none() ||
-                    !options.on_error.is_none();
+  const bool seen = abandoned_ || may_be_dropped() || !done_callbacks_.empty() ||
+                    !callbacks_->on_completion.is_none() || !callbacks_->on_error.is_none();
   if (seen || !is_dev_mode()) {
     return;
   }
@@ -222,8 +223,7 @@ void TaskObject::complete(Status status) {
 }
 
 void TaskObject::call_back(Status status) {
-  const ContextOptions& options = context_->options();
-  const py::object& wanted = status == Status::success ? options.on_completion : options.on_error;
+  const py::object& wanted = status == Status::success ? callbacks_->on_completion : callbacks_->on_error;
   if (wanted.is_none() && done_callbacks_.empty()) {
     return;
   }

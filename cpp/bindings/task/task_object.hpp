@@ -23,7 +23,8 @@ namespace pydoca::bindings {
 /// left, another task may take the slot; the outcome stays readable.
 class TaskObject : public SlotHolder {
  public:
-  explicit TaskObject(py::object context, Task& slot);
+  /// kind: the number of the task's kind in its library's table.
+  TaskObject(py::object context, Task& slot, std::size_t kind);
   ~TaskObject() override;
 
   /// The Python object of a new task.
@@ -121,6 +122,7 @@ class TaskObject : public SlotHolder {
   void call_back(Status status);
 
   ContextObject* context_;
+  const TaskCallbacks* callbacks_;  ///< the context's, of tasks of this kind
   py::object user_data_ = py::none();
   py::object variables_;  ///< the contextvars of the submission, for callbacks
   std::vector<py::object> done_callbacks_;

@@ -61,15 +61,33 @@ class Endpoint(Context):
     def name(self) -> str: ...
     @property
     def max_msg_size(self) -> int: ...
+    @max_msg_size.setter
+    def max_msg_size(self, value: int) -> None: ...
     @property
     def recv_queue_size(self) -> int: ...
+    @recv_queue_size.setter
+    def recv_queue_size(self, value: int) -> None: ...
     @property
     def num_send_tasks(self) -> int: ...
+    def set_send_conf(
+        self,
+        on_completion: Callable[[SendTask, Any, Any], object] | None = ...,
+        on_error: Callable[[SendTask, Any, Any], object] | None = ...,
+        num_tasks: int = ...,
+    ) -> None: ...
+    @property
+    def on_message(self) -> Callable[[Connection, bytes, Any], object] | None: ...
+    @on_message.setter
+    def on_message(self, value: Callable[[Connection, bytes, Any], object] | None) -> None: ...
+    @property
+    def on_disconnect(self) -> Callable[[Connection, bool, Any], object] | None: ...
+    @on_disconnect.setter
+    def on_disconnect(self, value: Callable[[Connection, bool, Any], object] | None) -> None: ...
 
 class Server(Endpoint):
     def __init__(
         self,
-        pe: ProgressEngine,
+        pe: ProgressEngine | None,
         dev: Device,
         rep: Representor,
         name: str,
@@ -93,13 +111,17 @@ class Server(Endpoint):
     def connections(self) -> list[Connection]: ...
     @property
     def representor(self) -> Representor: ...
+    @property
+    def on_connect(self) -> Callable[[Connection, bool, Any], object] | None: ...
+    @on_connect.setter
+    def on_connect(self, value: Callable[[Connection, bool, Any], object] | None) -> None: ...
     @staticmethod
     def is_supported(info: DeviceInfo) -> bool: ...
 
 class Client(Endpoint):
     def __init__(
         self,
-        pe: ProgressEngine,
+        pe: ProgressEngine | None,
         dev: Device,
         name: str,
         *,

@@ -12,7 +12,7 @@ class DmaMemcpyTask(LibraryTask): ...
 class Dma(Context):
     def __init__(
         self,
-        pe: ProgressEngine,
+        pe: ProgressEngine | None,
         dev: Device,
         *,
         num_tasks: int = ...,
@@ -21,6 +21,14 @@ class Dma(Context):
         on_state_changed: Callable[[Any, Dma, ContextState, ContextState], object] | None = ...,
         user_data: Any = ...,
     ) -> None: ...
+    def set_memcpy_conf(
+        self,
+        on_completion: Callable[[DmaMemcpyTask, Any, Any], object] | None = ...,
+        on_error: Callable[[DmaMemcpyTask, Any, Any], object] | None = ...,
+        num_tasks: int = ...,
+    ) -> None: ...
+    @property
+    def num_tasks(self) -> int: ...
     def memcpy(
         self, src: Buf | None, dst: Buf | None, *, user_data: Any = ..., submit: bool = ...
     ) -> DmaMemcpyTask: ...

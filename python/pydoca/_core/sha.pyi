@@ -18,7 +18,7 @@ class ShaHashTask(LibraryTask):
 class Sha(Context):
     def __init__(
         self,
-        pe: ProgressEngine,
+        pe: ProgressEngine | None,
         dev: Device,
         *,
         num_tasks: int = ...,
@@ -27,6 +27,14 @@ class Sha(Context):
         on_state_changed: Callable[[Any, Sha, ContextState, ContextState], object] | None = ...,
         user_data: Any = ...,
     ) -> None: ...
+    def set_hash_conf(
+        self,
+        on_completion: Callable[[ShaHashTask, Any, Any], object] | None = ...,
+        on_error: Callable[[ShaHashTask, Any, Any], object] | None = ...,
+        num_tasks: int = ...,
+    ) -> None: ...
+    @property
+    def num_tasks(self) -> int: ...
     def hash(
         self,
         src: Buf | None,

@@ -58,8 +58,8 @@ class SyncEvent:
     def export_to_remote_net(self) -> bytes: ...
     def as_context(
         self,
-        pe: ProgressEngine,
-        num_tasks: int | dict[_EventOperation, int] = ...,
+        pe: ProgressEngine | None = ...,
+        num_tasks: int | dict[_EventOperation, int] | None = ...,
         *,
         on_completion: Callable[[SyncEventTask, Any, Any], object] | None = ...,
         on_error: Callable[[SyncEventTask, Any, Any], object] | None = ...,
@@ -127,6 +127,14 @@ class SyncEventContext(Context):
     def wait_neq(
         self, value: SupportsIndex, mask: SupportsIndex = ..., *, user_data: Any = ..., submit: bool = ...
     ) -> SyncEventTask: ...
+    def set_conf(
+        self,
+        operation: _EventOperation,
+        on_completion: Callable[[SyncEventTask, Any, Any], object] | None = ...,
+        on_error: Callable[[SyncEventTask, Any, Any], object] | None = ...,
+        num_tasks: int = ...,
+    ) -> None: ...
+    def num_tasks(self, operation: _EventOperation) -> int: ...
     def poll_until(self, predicate: Callable[[int], object], *, interval: float = ...) -> Coroutine[Any, Any, int]: ...
     @property
     def event(self) -> SyncEvent: ...

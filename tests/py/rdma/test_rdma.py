@@ -149,6 +149,94 @@ def test_an_event_of_the_peers_is_set_added_to_and_read(pair, run):
     run(main())
 
 
+def test_a_task_goes_over_another_connection_next_time(pair, run):
+    async def main():
+        async with pair.linked() as (a, b, ab, ba):
+            second, back = a.export(), b.export()
+            second.connect(back.details)
+            back.connect(second.details)
+            task = ab.send(pair.a.data(b"hello"), submit=False)
+            for connection, other_end in ((ab, ba), (second, back), (ab, ba)):
+                task.connection = connection
+                assert task.connection is connection
+                received = b.receive(pair.b.room(8))
+                task.submit()
+                await task
+                assert await received == 5
+                assert received.connection is other_end
+
+    run(main())
+
+
+def test_a_task_reads_another_event_next_time(pair, run):
+    async def main():
+        async with pair.linked() as (_, _b, ab, _ba):
+            with (
+                pydoca.SyncEvent(pair.b.device, publisher="remote_net") as one,
+                pydoca.SyncEvent(pair.b.device, publisher="remote_net") as two,
+                pair.a.device.import_sync_event_remote_net(one.export_to_remote_net()) as first,
+                pair.a.device.import_sync_event_remote_net(two.export_to_remote_net()) as second,
+            ):
+                one.update_set(11)
+                two.update_set(22)
+                task = ab.remote_net_sync_event_get(first, pair.a.room(16))
+                assert task.sync_event is first
+                assert await task == 11
+                task.sync_event = second
+                task.submit()
+                assert await task == 22
+                task.free()
+                assert task.sync_event is None
+
+    run(main())
+
+
+def test_connections_and_events_that_do_not_fit_a_task_are_refused(pair, run):
+    async def main():
+        async with pair.linked() as (_, b, ab, ba):
+            task = ab.send(None, submit=False)
+            with pytest.raises(pydoca.InvalidValueError, match="another context"):
+                task.connection = ba
+            for wrong in (None, 5, b):
+                with pytest.raises(TypeError, match="RdmaConnection"):
+                    task.connection = wrong
+            with pytest.raises(pydoca.InvalidValueError, match="has none"):
+                task.sync_event = None
+            with pytest.raises(TypeError, match="SyncEventRemoteNet"):
+                task.sync_event = ab
+            assert task.connection is ab
+            receive = b.receive(None)
+            for change in (lambda: setattr(receive, "connection", ba), lambda: setattr(receive, "sync_event", None)):
+                with pytest.raises(pydoca.InUseError):
+                    change()
+            task.submit()
+            await task
+            await receive
+            with pytest.raises(pydoca.InvalidValueError, match="every connection"):
+                receive.connection = ba
+            assert receive.connection is ba
+            task.free()
+            with pytest.raises(pydoca.BadStateError, match="freed"):
+                task.connection = ab
+
+    run(main())
+
+
+def test_a_task_of_an_ended_connection_is_refused(pair, run):
+    async def main():
+        async with pair.linked() as (a, b, ab, _ba):
+            second, back = a.export(), b.export()
+            second.connect(back.details)
+            back.connect(second.details)
+            task = ab.send(None, submit=False)
+            await second.disconnect()
+            task.connection = second
+            with pytest.raises(pydoca.NotConnectedError):
+                task.submit()
+
+    run(main())
+
+
 def test_messages_are_an_iteration(pair, run):
     async def main():
         async with pair.linked() as (a, b, ab, _ba):
