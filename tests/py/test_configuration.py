@@ -210,6 +210,28 @@ def test_what_a_conf_leaves_out_is_the_default(rig):
     assert seen == []
 
 
+def test_ordered_completions_come_in_the_order_of_submission(rig):
+    assert rig.dma.ordered_completions is False
+    stop(rig.dma)
+    rig.dma.ordered_completions = True
+    with pytest.raises(TypeError, match="ordered_completions"):
+        rig.dma.ordered_completions = 1
+    assert rig.dma.ordered_completions is True
+    seen = []
+    large, inventory = 1 << 20, rig.inventory
+    memory = rig.device.mmap(bytearray(3 * large))
+    rig.dma.set_memcpy_conf(lambda task, number, _: seen.append(number), None, 16)
+    rig.dma.start()
+    for number in range(16):
+        size = 64 if number % 2 else large
+        src, dst = inventory.get_by_data(memory, data_len=size), inventory.get_by_addr(memory, memory.addr + large)
+        rig.dma.memcpy(src, dst, user_data=number)
+    rig.pe.run_until(lambda: len(seen) == 16, ENOUGH)
+    assert seen == list(range(16))
+    with pytest.raises(pydoca.BadStateError):
+        rig.dma.ordered_completions = False
+
+
 def test_sha_is_configured_between_runs(pe, hashing, inventory):
     seen = []
     sha = pydoca.Sha(None, hashing, num_tasks=2)
@@ -349,7 +371,10 @@ def setters(context):
     """Each setter of the context, with something that it takes while the context is idle."""
     match context:
         case pydoca.Dma():
-            return [lambda: context.set_memcpy_conf(None, None, 4)]
+            return [
+                lambda: context.set_memcpy_conf(None, None, 4),
+                lambda: setattr(context, "ordered_completions", True),
+            ]
         case pydoca.SyncEventContext():
             return [lambda: context.set_conf("get", None, None, 4)]
         case pydoca.Rdma():

@@ -1,6 +1,7 @@
 #include <pydoca/dma.hpp>
 
 #include "convert/bindings.hpp"
+#include "convert/parse.hpp"
 #include "task/data_object.hpp"
 
 #include <array>
@@ -42,6 +43,14 @@ void bind_dma_capabilities(Class& type) {
 void bind_dma(py::module_& module) {
   bind_memcpy_task(module);
   auto type = DmaObject::bind(module, "Dma", "The copy engine of a device.", dma_methods());
+  type.def_property(
+      "ordered_completions", [](const DmaObject& self) { return self.library().ordered_completions(); },
+      [](DmaObject& self, const py::object& value) {
+        self.require_thread("set ordered_completions");
+        self.library().set_ordered_completions(to_bool(value, "ordered_completions"));
+      },
+      "Whether tasks complete in the order in which they were submitted; False at first, when a small copy may\n"
+      "overtake a large one. Setting it raises BadStateError unless IDLE (doca_dma_set_ordered_completions).");
   bind_dma_capabilities(type);
 }
 

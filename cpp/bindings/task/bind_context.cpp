@@ -87,8 +87,9 @@ void bind_context(py::module_& module) {
   py::classh<ContextObject> type(
       module, "Context",
       "A library's object on a device: its constructor configures it; start it, use it, stop it. While it is IDLE,\n"
-      "before the first start and after a stop, its setters configure it anew. Belongs to the thread of its\n"
-      "progress engine. Use it in a with or async with block.",
+      "before the first start and after a stop, its setters configure it anew. With pe=None it has no engine until\n"
+      "ProgressEngine.connect(). Belongs to the thread of its progress engine. Use it in a with or async with\n"
+      "block.",
       collectable<ContextObject>());
   bind_context_life(type);
   bind_context_properties(type);

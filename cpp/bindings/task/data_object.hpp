@@ -42,6 +42,8 @@ class DataContextObject final : public ContextObject {
   DataContextObject(py::object engine, const py::object& device, std::uint32_t num_tasks, ContextOptions options)
       : ContextObject(std::move(engine), device, create(device, num_tasks), std::move(options)) {}
 
+  Library& library() const noexcept { return static_cast<Library&>(context()); }
+
   /// Makes the task of the method of task_traits.
   template <class TaskClass>
   static py::object make(PyObject* self, Operands operands, py::handle user_data, bool submit) {
@@ -66,8 +68,6 @@ class DataContextObject final : public ContextObject {
   }
 
  private:
-  Library& library() const noexcept { return static_cast<Library&>(context()); }
-
   template <typename Class>
   static void bind_conf(Class& type) {
     const auto set = [](DataContextObject& self, py::object on_completion, py::object on_error, py::handle num_tasks) {

@@ -67,6 +67,10 @@ class Dma : public Context {
   /// outside 1..max_num_tasks().
   void set_memcpy_conf(Task::Callback on_success, Task::Callback on_error, std::uint32_t num_tasks);
   std::uint32_t num_tasks() const noexcept;  ///< as set_memcpy_conf() set it; 0 before
+  /// Whether tasks complete in the order in which they were submitted (doca_dma_set_ordered_completions). By default a
+  /// small copy may overtake a large one. Throws bad_state unless idle.
+  void set_ordered_completions(bool ordered);
+  bool ordered_completions() const noexcept { return ordered_completions_; }
 
   /// Takes a task, which is not yet submitted (doca_dma_task_memcpy_alloc_init). src and dst may be null, for setters
   /// to set. bad_state unless running, no_memory when num_tasks are taken; task is then unchanged.
@@ -76,6 +80,9 @@ class Dma : public Context {
 
  protected:
   using Context::Context;  // detail::LibraryContext derives
+
+ private:
+  bool ordered_completions_ = false;
 };
 
 }  // namespace pydoca

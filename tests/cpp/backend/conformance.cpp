@@ -162,6 +162,23 @@ TEST_P(DmaConformance, ManyTasksAtATimeAllComeBack) {
   expect_copied(0, 0, num_tasks * size);
 }
 
+TEST_P(DmaConformance, OrderedCompletionsKeepTheOrderOfSubmission) {
+  ASSERT_EQ(rig->dma->stop(), Status::success);
+  rig->dma->set_ordered_completions(true);
+  ASSERT_EQ(rig->dma->start(), Status::success);
+  constexpr std::size_t small = 64;
+  const std::size_t large = max_size() / (num_tasks / 2) - small;  // a small copy would overtake it
+  for (std::size_t i = 0; i < num_tasks; ++i) {
+    const std::size_t size = i % 2 == 0 ? large : small;
+    rig->submitted(source(0, size), target(i / 2 * (large + small) + i % 2 * large, size), i);
+  }
+  ASSERT_TRUE(wait_for(num_tasks));
+  for (std::size_t i = 0; i < num_tasks; ++i) {
+    EXPECT_EQ(rig->completions[i].user_data, i);
+    EXPECT_EQ(rig->completions[i].status, Status::success);
+  }
+}
+
 TEST_P(DmaConformance, TheQueueIsUsedForEver) {
   Buf* const from = source(0, 64);
   Buf* const to = target(0, 64);

@@ -92,6 +92,7 @@ TEST_F(ContextTest, RefusesConfigurationUnlessIdle) {
   ASSERT_EQ(rig.dma->start(), Status::success);
   const auto callback = [](Task&, std::uint64_t, std::uint64_t) {};
   EXPECT_EQ(thrown_by([&] { rig.dma->set_memcpy_conf(callback, callback, 1); }), Status::bad_state);
+  EXPECT_EQ(thrown_by([&] { rig.dma->set_ordered_completions(true); }), Status::bad_state);
 }
 
 TEST_F(ContextTest, RefusesToCloseUnlessIdle) {

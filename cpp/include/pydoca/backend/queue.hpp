@@ -39,6 +39,7 @@ struct HashOperation : DataOperation {
 
 struct QueueOptions {
   std::uint32_t depth = 0;  ///< operations that may be outstanding
+  bool ordered = false;     ///< poll() gives them in the order in which they were posted
 };
 
 /// Takes operations and gives completions. Belongs to one thread, as its engine does.

@@ -70,6 +70,11 @@ void Dma::set_memcpy_conf(Task::Callback on_success, Task::Callback on_error, st
 
 std::uint32_t Dma::num_tasks() const noexcept { return pool(0).num_tasks(); }
 
+void Dma::set_ordered_completions(bool ordered) {
+  require_idle("set ordered completions of");
+  ordered_completions_ = ordered;
+}
+
 Status Dma::memcpy(Buf* src, Buf* dst, std::uint64_t user_data, DmaMemcpyTask*& task) noexcept {
   const Status status = take(0, user_data, task);
   if (status == Status::success) [[likely]] {
@@ -80,7 +85,7 @@ Status Dma::memcpy(Buf* src, Buf* dst, std::uint64_t user_data, DmaMemcpyTask*& 
 }
 
 std::unique_ptr<backend::CopyQueue> library::Dma::create_queue(const backend::QueueOptions& options) {
-  return device()->backend().create_copy_queue(options, *this);
+  return device()->backend().create_copy_queue({.depth = options.depth, .ordered = ordered_completions()}, *this);
 }
 
 }  // namespace pydoca

@@ -20,7 +20,7 @@ WorkQueue::WorkQueue(WorkEngine& engine, const backend::QueueOptions& options, b
       engine_(engine),
       notifier_(notifier),
       depth_(options.depth),
-      inline_size_(engine.start() ? inline_size : ~std::uint64_t{0}) {}
+      inline_size_(engine.start() && !options.ordered ? inline_size : ~std::uint64_t{0}) {}
 
 WorkQueue::~WorkQueue() {
   // The worker that added the last operation may still be waking the engine.
