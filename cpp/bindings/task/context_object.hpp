@@ -60,8 +60,9 @@ class ContextObject : NotCopied {
   EngineObject& engine() const noexcept { return *engine_; }
   /// Throws as the engine's does; a context that is not connected belongs to no thread.
   void require_thread(std::string_view what) const {
-    if (engine_ != nullptr) [[likely]]
+    if (engine_ != nullptr) [[likely]] {
       engine_->require_thread(what);
+    }
   }
   Context& context() const noexcept { return *context_; }
   /// None until connected.

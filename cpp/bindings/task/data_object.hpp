@@ -35,8 +35,8 @@ class DataTaskObject : public LibraryTaskObject {
   virtual void set_others(Slot& /*task*/) {}
 };
 
-/// configure: the library's method for the task's conf; take(library, slot) takes one without operands.
-template <class Library, class Slot, const TaskTraits& task_traits, auto configure, auto take>
+/// set_tasks: the library's method for the task's conf; take(library, slot) takes one without operands.
+template <class Library, class Slot, const TaskTraits& task_traits, auto set_tasks, auto take>
 class DataContextObject final : public ContextObject {
  public:
   DataContextObject(py::object engine, const py::object& device, std::uint32_t num_tasks, ContextOptions options)
@@ -71,10 +71,9 @@ class DataContextObject final : public ContextObject {
   template <typename Class>
   static void bind_conf(Class& type) {
     const auto set = [](DataContextObject& self, py::object on_completion, py::object on_error, py::handle num_tasks) {
-      self.ContextObject::set_conf(
-          0, {std::move(on_completion), std::move(on_error)}, num_tasks, [&](std::uint32_t count) {
-            (self.library().*configure)(TaskObject::on_complete, TaskObject::on_complete, count);
-          });
+      self.set_conf(0, {std::move(on_completion), std::move(on_error)}, num_tasks, [&](std::uint32_t count) {
+        (self.library().*set_tasks)(TaskObject::on_complete, TaskObject::on_complete, count);
+      });
     };
     const std::string task = task_traits.name;
     const std::string doc =
@@ -91,7 +90,7 @@ class DataContextObject final : public ContextObject {
   }
   static std::shared_ptr<Library> create(const py::object& device, std::uint32_t num_tasks) {
     auto library = Library::create(to_device(device).get());
-    ((*library).*configure)(TaskObject::on_complete, TaskObject::on_complete, num_tasks);
+    ((*library).*set_tasks)(TaskObject::on_complete, TaskObject::on_complete, num_tasks);
     return library;
   }
   Slot& new_slot() {
