@@ -349,6 +349,12 @@ def test_processors_that_are_not_there(dev, role, location):
         pydoca.SyncEvent(dev, **{role: location})
 
 
+@pytest.mark.parametrize("role", ["publisher", "subscriber"])
+def test_the_old_name_of_the_other_side_leads_to_the_new_one(dev, role):
+    with pytest.raises(pydoca.InvalidValueError, match=f"{role} 'dpu'.*'remote_pci'"):
+        pydoca.SyncEvent(dev, **{role: "dpu"})
+
+
 def test_bad_locations(dev):
     with pytest.raises(pydoca.InvalidValueError, match="remote_pci"):
         pydoca.SyncEvent(dev, publisher="remote_pcie")

@@ -13,8 +13,8 @@ from pydoca import sim
 
 TOP = 2**64 - 1
 ENOUGH = 20.0  # seconds, for an event that must come
-OPERATIONS = ["get", "notify_set", "notify_add", "wait_eq", "wait_neq"]
-WAITS = ["wait_eq", "wait_neq"]
+OPERATIONS = ["get", "notify_set", "notify_add", "wait_gt", "wait_eq", "wait_neq"]
+WAITS = ["wait_gt", "wait_eq", "wait_neq"]
 
 
 @pytest.fixture
@@ -166,6 +166,43 @@ def test_bad_values(running, operation, value, error):
     assert running.ctx.num_inflight_tasks == 0
 
 
+@pytest.mark.parametrize(("value", "mask"), [(3, TOP), (3, 0xFF), (0, 0xFFFF), (254, 0xFF)])
+def test_waiting_for_a_greater_value(run, running, value, mask):
+    async def main():
+        waiting = asyncio.ensure_future(running.ctx.wait_gt(value, mask))
+        await running.ctx.notify_set(value)
+        await asyncio.sleep(0.01)
+        assert not waiting.done()
+        if value < 254:
+            await running.ctx.notify_add(1)
+            assert await asyncio.wait_for(waiting, ENOUGH) == value + 1
+            return
+        waiting.cancel()
+
+    run(main())
+
+
+def test_a_wait_for_a_value_above_254_is_refused(running):
+    with pytest.raises(pydoca.InvalidValueError, match=r"255.*up to 254.*wait_eq"):
+        running.ctx.wait_gt(255)
+    assert running.ctx.num_inflight_tasks == 0
+
+
+def test_a_value_above_254_fails_a_wait_for_a_greater_one(running):
+    waiting = running.ctx.wait_gt(3)
+    running.ctx.notify_set(300).wait(ENOUGH)
+    with pytest.raises(pydoca.IoFailedError, match=r"300.*up to 254.*wait_eq"):
+        waiting.wait(ENOUGH)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [("update_set", "notify_set"), ("update_add", "notify_add"), ("wait", "wait_gt")]
+)
+def test_old_names_of_tasks_lead_to_the_new_ones(host, old, new):
+    with pydoca.ProgressEngine() as pe, pytest.raises(pydoca.InvalidValueError, match=f"'{old}'.*'{new}'"):
+        pydoca.SyncEvent(host).as_context(pe, {old: 1})
+
+
 def test_bad_masks(running):
     for mask in (0, 0xFF, 0xFF00, 0xFFFF, 0xFFFFFFFF, TOP, 0xFF << 56):
         running.ctx.wait_neq(1 << 63 | 1, mask).wait(ENOUGH)
@@ -204,7 +241,7 @@ def test_kinds_that_were_not_asked_for(make_running):
         running.ctx.notify_set(1)
 
 
-@pytest.mark.parametrize("num_tasks", [0, 2**40, -1, {"get": 0}, {"wait_gt": 1}])
+@pytest.mark.parametrize("num_tasks", [0, 2**40, -1, {"get": 0}, {"wait_ge": 1}])
 def test_bad_numbers_of_tasks(host, num_tasks):
     with pydoca.ProgressEngine() as pe:
         event = pydoca.SyncEvent(host)

@@ -59,6 +59,36 @@ auto find_all(const Names& names, std::string_view what, std::string_view text) 
   return static_cast<Enum>(mask);
 }
 
+std::string joined(const std::vector<std::string_view>& words) {
+  std::string text;
+  for (const std::string_view word : words) text.append(text.empty() ? "" : ", ").append(word);
+  return text;
+}
+
+/// A name of DOCA 2.0 to 2.6, and pydoca's.
+struct Renamed {
+  std::string_view old;
+  std::string_view now;
+};
+constexpr std::array renamed{
+    Renamed{"dpu", "remote_pci"},
+    Renamed{"dpu_read_only", "pci_read_only"},
+    Renamed{"dpu_read_write", "pci_read_write"},
+    Renamed{"update_set", "notify_set"},
+    Renamed{"update_add", "notify_add"},
+    Renamed{"wait", "wait_gt"},
+};
+
+std::string hint_for(std::string_view word, const std::vector<std::string_view>& known) {
+  for (const auto& [old, now] : renamed) {
+    if (old == word && std::ranges::find(known, now) != known.end()) {
+      return "DOCA up to 2.6 has that name; write '" + std::string(now) + "'";
+    }
+  }
+  const std::string nearest = nearest_to(word, known);
+  return nearest.empty() ? "use one of: " + joined(known) : "did you mean '" + nearest + "'?";
+}
+
 /// An enumerator, an int when numbers are allowed, or text, which parse() converts.
 template <class Enum, class Parse>
 Enum to_enum(py::handle value, std::string_view what, const Parse& parse) {
@@ -70,12 +100,6 @@ Enum to_enum(py::handle value, std::string_view what, const Parse& parse) {
 [[noreturn]] void refuse_address(std::string_view kind, std::string_view text, std::string_view example) {
   raise(Status::invalid_value,
         format_text("{!r} is not a {} address; write it as {}", to_str(text), to_str(kind), to_str(example)));
-}
-
-std::string joined(const std::vector<std::string_view>& words) {
-  std::string text;
-  for (const std::string_view word : words) text.append(text.empty() ? "" : ", ").append(word);
-  return text;
 }
 
 }  // namespace
@@ -102,9 +126,8 @@ std::string nearest_to(std::string_view word, const std::vector<std::string_view
 }
 
 void refuse_word(std::string_view what, std::string_view word, const std::vector<std::string_view>& known) {
-  const std::string nearest = nearest_to(word, known);
-  const std::string hint = nearest.empty() ? "use one of: " + joined(known) : "did you mean '" + nearest + "'?";
-  raise(Status::invalid_value, format_text("{} {!r} does not exist; {}", to_str(what), to_str(word), hint));
+  raise(Status::invalid_value,
+        format_text("{} {!r} does not exist; {}", to_str(what), to_str(word), hint_for(word, known)));
 }
 
 namespace {

@@ -50,6 +50,10 @@ std::span<PyMethodDef> context_operations() {
           "wait tasks (doca_sync_event_task_wait_eq)."),
       method<SyncEventOperation::wait_neq>(
           "Waits as wait_eq() does, until (the event's value & mask) != value (doca_sync_event_task_wait_neq)."),
+      method<SyncEventOperation::wait_gt>(
+          "Waits as wait_eq() does, until (the event's value & mask) > value. DOCA up to 2.6 has this wait, and\n"
+          "limits it: value is 0..254 (InvalidValueError), and an event whose masked value is above 254 ends it\n"
+          "with IoFailedError, which stops the context (doca_sync_event_task_wait_gt)."),
   };
   return methods;
 }
@@ -58,7 +62,7 @@ void bind_event_task(py::module_& module) {
   py::classh<SyncEventTaskObject, TaskObject>(
       module, "SyncEventTask",
       "One operation on a sync event in its asynchronous mode. The result is the value (get), the value\n"
-      "before (notify_add), the value that ended the wait (wait_eq, wait_neq) or None (notify_set).")
+      "before (notify_add), the value that ended the wait (wait_gt, wait_eq, wait_neq) or None (notify_set).")
       .def_property_readonly(
           "operation", [](const SyncEventTaskObject& self) { return to_str(name_of(self.operation())); },
           "The name of its kind in num_tasks: get, notify_set, ..., wait_neq.")

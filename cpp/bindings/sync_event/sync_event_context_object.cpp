@@ -14,15 +14,22 @@ namespace pydoca::bindings {
 
 namespace {
 
-constexpr std::array operations{SyncEventOperation::get, SyncEventOperation::notify_set, SyncEventOperation::notify_add,
-                                SyncEventOperation::wait_eq, SyncEventOperation::wait_neq};
+constexpr std::array operations{SyncEventOperation::get,        SyncEventOperation::notify_set,
+                                SyncEventOperation::notify_add, SyncEventOperation::wait_gt,
+                                SyncEventOperation::wait_eq,    SyncEventOperation::wait_neq};
 static_assert(operations.size() == num_sync_event_operations && operations.size() <= ContextTasks::num_kinds);
+
+std::string_view comparison(SyncEventOperation operation) {
+  if (operation == SyncEventOperation::wait_gt) return " > ";
+  return operation == SyncEventOperation::wait_eq ? " == " : " != ";
+}
 
 /// The condition of a wait, in Python's syntax.
 std::string condition(const SyncEventRequest& request) {
   const bool masked = request.mask != all_bits;
-  return std::string(masked ? "value & " + std::to_string(request.mask) : "value") +
-         (request.operation == SyncEventOperation::wait_eq ? " == " : " != ") + std::to_string(request.operand);
+  return (masked ? "value & " + std::to_string(request.mask) : "value")
+      .append(comparison(request.operation))
+      .append(std::to_string(request.operand));
 }
 
 std::string no_waits(const DeviceInfo& info, const std::string& wanted) {

@@ -65,7 +65,7 @@ class SyncEventTaskObject final : public TaskObject {
 
  private:
   SyncEventTask& event_slot() const { return static_cast<SyncEventTask&>(*slot()); }
-  bool is_wait() const noexcept { return operation_ >= SyncEventOperation::wait_eq; }
+  bool is_wait() const noexcept { return traits_of(operation_).has(Operand::mask); }
 
   SyncEventOperation operation_;
   std::uint64_t operand_ = 0;

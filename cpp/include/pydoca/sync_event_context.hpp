@@ -20,14 +20,18 @@ class SyncEventTask;
 namespace pydoca {
 
 /// The tasks of an asynchronous sync event, by DOCA's names (doca_sync_event_task_<name>).
-enum class SyncEventOperation : std::uint8_t { get, notify_set, notify_add, wait_eq, wait_neq };
-inline constexpr std::size_t num_sync_event_operations = 5;
+enum class SyncEventOperation : std::uint8_t { get, notify_set, notify_add, wait_gt, wait_eq, wait_neq };
+inline constexpr std::size_t num_sync_event_operations = 6;
 
 /// By SyncEventOperation.
 inline constexpr std::array<TaskTraits, num_sync_event_operations> sync_event_tasks{{
     {.name = "get", .operands = {Operand::fetched}, .answers_word = true},
     {.name = "notify_set", .operands = {Operand::set_val}},
     {.name = "notify_add", .operands = {Operand::inc_val, Operand::fetched}, .answers_word = true},
+    {.name = "wait_gt",
+     .operands = {Operand::wait_val, Operand::mask},
+     .optional = Operand::mask,
+     .default_number = ~std::uint64_t{0}},
     {.name = "wait_eq",
      .operands = {Operand::wait_val, Operand::mask},
      .optional = Operand::mask,
@@ -45,18 +49,22 @@ inline constexpr std::array<TaskTraits, num_sync_event_operations> sync_event_ta
 [[nodiscard]] constexpr std::string_view name_of(SyncEventOperation operation) noexcept {
   return traits_of(operation).name;
 }
+/// The largest value that a wait_gt task waits for, and compares (DOCA Core Programming Guide up to 2.6: 0..254).
+inline constexpr std::uint64_t max_wait_gt_value = 254;
 /// Whether a wait task takes mask: 0, or 1, 2, 4 or 8 adjacent bytes of 0xFF, the others 0.
 [[nodiscard]] bool is_wait_mask(std::uint64_t mask) noexcept;
 
 /// One operation on an event (DOCA Core Programming Guide, sync event: doca_sync_event_task_<name>). get, notify_set
 /// and notify_add are done when they are submitted, and completed by progress(). A wait ends when the masked value of
-/// the event is equal to value(), or is not; its engine looks at the value whenever it progresses, and is woken for it
-/// when it sleeps. A value that the event had only between two looks may be missed. See Task for states, threads and
-/// ownership.
+/// the event is greater than value(), equal to it, or not; its engine looks at the value whenever it progresses, and is
+/// woken for it when it sleeps. A value that the event had only between two looks may be missed. wait_gt is the wait of
+/// DOCA up to 2.6, and compares values up to max_wait_gt_value only. See Task for states, threads and ownership.
 ///
 /// Failures: connection_reset (the process at the other end is gone), bad_state (the event's owner has stopped it),
-/// shutdown (cancelled, or the context stopped), io_failed (a mask that is_wait_mask() refuses; try_submit() answers
-/// invalid_value), driver (the device was removed). io_failed and driver take the context to stopping.
+/// shutdown (cancelled, or the context stopped), io_failed (a mask that is_wait_mask() refuses, or a wait_gt for a
+/// value above max_wait_gt_value, for which try_submit() answers invalid_value; or a wait_gt that a masked value above
+/// max_wait_gt_value meets, which result() then has), driver (the device was removed). io_failed and driver take the
+/// context to stopping.
 class SyncEventTask : public Task {
  public:
   SyncEventOperation operation() const noexcept { return operation_; }

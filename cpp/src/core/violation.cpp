@@ -55,6 +55,9 @@ std::string explain(const Violation& violation, const DeviceInfo& device) {
       return concat(operand, "'s data is at ", hex(value), ", and an atomic's 8 bytes begin at a multiple of 8");
     case Limit::wait_mask:
       return concat("mask must be 0, or 1, 2, 4 or 8 adjacent bytes of 0xFF, and is ", hex(value));
+    case Limit::wait_value:
+      return concat(operand, " is ", value, ", and wait_gt tasks compare values up to ", allowed,
+                    "; wait with wait_eq or wait_neq");
     case Limit::message_length:
       return concat("the message has ", bytes(value), "; this connection takes up to ", allowed, " (", setting, ")");
     case Limit::other_connection:

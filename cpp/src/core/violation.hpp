@@ -24,6 +24,7 @@ enum class Limit : std::uint8_t {
   word_length,       ///< value: the bytes from the operand's data on, of which an atomic changes 8
   word_address,      ///< value: the address of an atomic
   wait_mask,         ///< value: the mask
+  wait_value,        ///< value: what a wait_gt task waits for, or has met
   message_length,    ///< value: the message's bytes
   other_connection,  ///< the connection is another context's, or has ended
   closed_event,

@@ -37,6 +37,13 @@ static_assert(group_of(~std::uint64_t{0}) == 21 && group_of(0xff) == 1 && group_
 
 bool is_wait(SyncEventOperation operation) noexcept { return traits_of(operation).has(Operand::mask); }
 
+static_assert(detail::max_greater_value == max_wait_gt_value);
+
+/// A wait_gt task for value, or one that meets it.
+detail::Violation too_large(const char* operand, std::uint64_t value) noexcept {
+  return {.limit = detail::Limit::wait_value, .operand = operand, .value = value, .allowed = max_wait_gt_value};
+}
+
 }  // namespace
 
 bool is_wait_mask(std::uint64_t mask) noexcept { return group_of(mask) != no_group; }
@@ -56,9 +63,40 @@ Status SyncEventTask::set_result_address(std::uint64_t* address) noexcept {
 }
 
 detail::Limit library::SyncEventTask::check(detail::Violation* why) const noexcept {
-  return !is_wait(operation()) || is_wait_mask(mask_)
-             ? detail::Limit::none
-             : detail::broken(why, {.limit = detail::Limit::wait_mask, .operand = "mask", .value = mask_});
+  if (is_wait(operation()) && !is_wait_mask(mask_)) {
+    return detail::broken(why, {.limit = detail::Limit::wait_mask, .operand = "mask", .value = mask_});
+  }
+  if (operation() == SyncEventOperation::wait_gt && value_ > max_wait_gt_value) {
+    return detail::broken(why, too_large("the value to wait for", value_));
+  }
+  return detail::Limit::none;
+}
+
+detail::WaitCondition library::SyncEventTask::condition() const noexcept {
+  switch (operation()) {
+    case SyncEventOperation::wait_gt:
+      return detail::WaitCondition::greater;
+    case SyncEventOperation::wait_neq:
+      return detail::WaitCondition::unequal;
+    default:
+      return detail::WaitCondition::equal;
+  }
+}
+
+Status library::SyncEventTask::outcome_of(std::uint64_t value) const noexcept {
+  const bool exceeds = operation() == SyncEventOperation::wait_gt && (value & mask_) > max_wait_gt_value;
+  return exceeds ? Status::io_failed : Status::success;
+}
+
+bool library::SyncEventTask::is_ended_by(std::uint64_t value) const noexcept {
+  switch (operation()) {
+    case SyncEventOperation::wait_gt:
+      return (value & mask_) > value_;
+    case SyncEventOperation::wait_neq:
+      return (value & mask_) != value_;
+    default:
+      return (value & mask_) == value_;
+  }
 }
 
 std::string library::SyncEventTask::explain(Status status) const {
@@ -69,9 +107,19 @@ std::string library::SyncEventTask::explain(Status status) const {
       return "it was cancelled, or flushed as its context stopped";
     case Status::bad_state:
       return this->status() == status ? "the event was stopped by its owner" : Task::explain(status);
+    case Status::io_failed:
+      return explain_refusal();
     default:
       return Task::explain(status);
   }
+}
+
+std::string library::SyncEventTask::explain_refusal() const {
+  detail::Violation violation;
+  if (check(&violation) == detail::Limit::none) {
+    violation = too_large("the event's value, masked,", result_ & mask_);
+  }
+  return detail::explain(violation, context().device()->info());
 }
 
 Status library::SyncEventTask::post(bool /*flush*/) noexcept {
@@ -159,7 +207,8 @@ Status library::SyncEventContext::begin() {
   if (own_event().phase() != SyncEvent::Phase::configuring) {
     throw Error(Status::bad_state, "start sync event: it was started before; an event is started once, then closed");
   }
-  waits_ = std::make_unique<detail::WaitTable<SyncEventTask>>(num_tasks(SyncEventOperation::wait_eq) +
+  waits_ = std::make_unique<detail::WaitTable<SyncEventTask>>(num_tasks(SyncEventOperation::wait_gt) +
+                                                              num_tasks(SyncEventOperation::wait_eq) +
                                                               num_tasks(SyncEventOperation::wait_neq));
   own_event().open_counter("start sync event");
   watch_counter();
@@ -237,6 +286,7 @@ void library::SyncEventContext::post(SyncEventTask& task) noexcept {
     case SyncEventOperation::notify_add:
       append_done(task, counter().fetch_add(task.value_, task.result_));
       return;
+    case SyncEventOperation::wait_gt:
     case SyncEventOperation::wait_eq:
     case SyncEventOperation::wait_neq:
       post_wait(task);
@@ -244,19 +294,18 @@ void library::SyncEventContext::post(SyncEventTask& task) noexcept {
 }
 
 void library::SyncEventContext::post_wait(SyncEventTask& task) noexcept {
-  task.group_ = group_of(task.mask_);
-  if (task.group_ == no_group) [[unlikely]] {
+  if (task.check(nullptr) != detail::Limit::none) [[unlikely]] {
     append_done(task, Status::io_failed);
     return;
   }
   // The table compares all of them with the same value.
   collect();
-  const bool equal = (last_ & task.mask_) == task.value_;
-  if (equal == task.is_equality()) {
+  if (task.is_ended_by(last_)) {
     task.result_ = last_;
-    append_done(task, Status::success);
+    append_done(task, task.outcome_of(last_));
     return;
   }
+  task.group_ = group_of(task.mask_);
   waits_->insert(task);
   task.pending_ = true;
   expect_change();
@@ -268,7 +317,7 @@ void library::SyncEventContext::collect() noexcept {
   if (value != last_ && !waits_->empty()) {
     waits_->collect(value, [this, value](SyncEventTask& task) {
       task.result_ = value;
-      append_done(task, Status::success);
+      append_done(task, task.outcome_of(value));
     });
   }
   last_ = value;

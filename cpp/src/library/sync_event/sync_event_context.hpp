@@ -26,8 +26,13 @@ class SyncEventTask final : public pydoca::SyncEventTask {
   Status post(bool flush) noexcept override;
   void finish(Status status) noexcept override;
 
+  // Of a wait.
+  bool is_ended_by(std::uint64_t value) const noexcept;
+  /// The outcome, when value ends it.
+  Status outcome_of(std::uint64_t value) const noexcept;
+
   // For the wait table.
-  bool is_equality() const noexcept { return operation() == SyncEventOperation::wait_eq; }
+  detail::WaitCondition condition() const noexcept;
   std::uint8_t group() const noexcept { return group_; }
 
   using pydoca::SyncEventTask::address_;
@@ -39,6 +44,10 @@ class SyncEventTask final : public pydoca::SyncEventTask {
   bool pending_ = false;           ///< in the wait table
   SyncEventTask* next_ = nullptr;  ///< in the wait table, or among those done
   SyncEventTask* prev_ = nullptr;  ///< in the wait table
+
+ private:
+  /// Why the wait ended with io_failed.
+  std::string explain_refusal() const;
 };
 
 inline SyncEventTask& of(pydoca::SyncEventTask& task) noexcept { return static_cast<SyncEventTask&>(task); }

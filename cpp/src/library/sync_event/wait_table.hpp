@@ -9,11 +9,18 @@
 
 namespace pydoca::detail {
 
+/// What a wait compares the masked value of a counter with.
+enum class WaitCondition : std::uint8_t { equal, unequal, greater };
+
+/// The largest value that a wait for a greater one takes, and that it compares (DOCA up to 2.6).
+inline constexpr std::uint64_t max_greater_value = 254;
+
 /// Pending waits on one counter, found by the value that ends them: what a new value costs depends on how many waits it
-/// ends, not on how many there are. Waits for equality lie in a hash table under (mask, value). Waits for inequality
-/// lie in one list per mask: while they are pending, all of them wait for the end of the same masked value.
-/// T has value(), mask(), is_equality(), group() - a number below max_groups for each mask - and the links next_ and
-/// prev_, which the table uses while it has the wait.
+/// ends, not on how many there are. Waits for equality lie in a hash table under (mask, value). So do waits for a
+/// greater value, whose values are few: each mask has a bit for each of them. Waits for inequality lie in one list per
+/// mask: while they are pending, all of them wait for the end of the same masked value.
+/// T has value() - up to max_greater_value in a wait for a greater one -, mask(), condition(), group() - a number below
+/// max_groups for each mask - and the links next_ and prev_, which the table uses while it has the wait.
 template <typename T>
 class WaitTable {
  public:
@@ -30,8 +37,11 @@ class WaitTable {
     Group& group = groups_[wait.group()];
     group.mask = wait.mask();
     active_ |= std::uint32_t{1} << wait.group();
-    ++(wait.is_equality() ? group.num_equal : group.num_unequal);
+    ++group.number(wait.condition());
     push(list_of(wait, group), wait);
+    if (wait.condition() == WaitCondition::greater) {
+      group.greater[wait.value() / 64] |= std::uint64_t{1} << wait.value() % 64;
+    }
     ++count_;
   }
 
@@ -40,29 +50,33 @@ class WaitTable {
   void collect(std::uint64_t value, Take take) noexcept {
     for_each_active([&](Group& group) {
       const std::uint64_t masked = value & group.mask;
-      if (group.num_equal != 0) {
-        take_equal(group, masked, take);
+      if (group.number(WaitCondition::equal) != 0) {
+        take_from_bucket(WaitCondition::equal, group, masked, take);
       }
-      if (group.num_unequal != 0 && group.unequal->value() != masked) {
-        take_list(group.unequal, group.num_unequal, take);
+      if (group.number(WaitCondition::greater) != 0) {
+        take_less(group, masked, take);
+      }
+      if (group.number(WaitCondition::unequal) != 0 && group.unequal->value() != masked) {
+        take_list(group.unequal, group.number(WaitCondition::unequal), take);
       }
     });
   }
   template <class Take>
   void collect_all(Take take) noexcept {
     for_each_active([&](Group& group) {
-      take_list(group.unequal, group.num_unequal, take);
-      group.num_equal = 0;
+      take_list(group.unequal, group.number(WaitCondition::unequal), take);
+      group.numbers = {};
+      group.greater = {};
     });
     active_ = 0;
-    std::size_t ignored = 0;
+    std::uint32_t ignored = 0;
     for (std::size_t bucket = 0; bucket <= bucket_mask_ && count_ != 0; ++bucket) {
       take_list(buckets_[bucket], ignored, take);
     }
   }
   void remove(T& wait) noexcept {
     Group& group = groups_[wait.group()];
-    --(wait.is_equality() ? group.num_equal : group.num_unequal);
+    --group.number(wait.condition());
     unlink(list_of(wait, group), wait);
     --count_;
   }
@@ -70,9 +84,11 @@ class WaitTable {
  private:
   struct Group {
     std::uint64_t mask = 0;
-    std::size_t num_equal = 0;
-    std::size_t num_unequal = 0;
+    std::array<std::uint32_t, 3> numbers{};  ///< of the pending waits, by WaitCondition
     T* unequal = nullptr;
+    std::array<std::uint64_t, max_greater_value / 64 + 1> greater{};  ///< a bit for each value that may have waits
+
+    std::uint32_t& number(WaitCondition condition) noexcept { return numbers[static_cast<std::size_t>(condition)]; }
   };
 
   /// A group without waits leaves those active.
@@ -82,7 +98,7 @@ class WaitTable {
       const auto index = static_cast<std::size_t>(std::countr_zero(left));
       Group& group = groups_[index];
       action(group);
-      if (group.num_equal + group.num_unequal == 0) {
+      if (group.numbers == std::array<std::uint32_t, 3>{}) {
         active_ &= ~(std::uint32_t{1} << index);
       }
     }
@@ -92,7 +108,7 @@ class WaitTable {
     return buckets_[(mixed >> 32) & bucket_mask_];
   }
   T*& list_of(const T& wait, Group& group) noexcept {
-    return wait.is_equality() ? bucket_of(wait.mask(), wait.value()) : group.unequal;
+    return wait.condition() == WaitCondition::unequal ? group.unequal : bucket_of(wait.mask(), wait.value());
   }
   static void push(T*& list, T& wait) noexcept {
     wait.prev_ = nullptr;
@@ -109,12 +125,12 @@ class WaitTable {
     }
   }
   template <class Take>
-  void take_equal(Group& group, std::uint64_t value, Take take) noexcept {
+  void take_from_bucket(WaitCondition condition, Group& group, std::uint64_t value, Take take) noexcept {
     T*& bucket = bucket_of(group.mask, value);
     for (T* wait = bucket; wait != nullptr;) {
       T* const next = wait->next_;
-      if (wait->mask() == group.mask && wait->value() == value) {
-        --group.num_equal;
+      if (wait->mask() == group.mask && wait->value() == value && wait->condition() == condition) {
+        --group.number(condition);
         --count_;
         unlink(bucket, *wait);
         take(*wait);
@@ -122,8 +138,21 @@ class WaitTable {
       wait = next;
     }
   }
+  /// The waits for a value above those less than masked.
   template <class Take>
-  void take_list(T*& list, std::size_t& number, Take take) noexcept {
+  void take_less(Group& group, std::uint64_t masked, Take take) noexcept {
+    for (std::size_t word = 0; word < group.greater.size() && word * 64 < masked; ++word) {
+      const std::uint64_t rest = masked - word * 64;
+      std::uint64_t less = rest < 64 ? group.greater[word] & ((std::uint64_t{1} << rest) - 1) : group.greater[word];
+      group.greater[word] ^= less;
+      for (; less != 0; less &= less - 1) {
+        take_from_bucket(WaitCondition::greater, group, word * 64 + static_cast<unsigned>(std::countr_zero(less)),
+                         take);
+      }
+    }
+  }
+  template <class Take>
+  void take_list(T*& list, std::uint32_t& number, Take take) noexcept {
     T* wait = list;
     list = nullptr;
     number = 0;

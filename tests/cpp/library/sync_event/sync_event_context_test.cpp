@@ -71,6 +71,43 @@ TEST_F(SyncEventContextTest, AWaitThatIsSatisfiedCompletesAtOnce) {
   EXPECT_EQ(rig.completions[0].status, Status::success);
 }
 
+TEST_F(SyncEventContextTest, WaitsForAGreaterValue) {
+  EventRig rig(local_event(dpu), pe);
+  rig.submit(wait_gt, 9, all_bits, 1);
+  rig.submit(wait_gt, 254, all_bits, 2);
+  rig.submit(wait_gt, 9, 0xff, 3);
+  rig.submit(notify_set, 9, 0, 4);
+  rig.progress_until(1);
+  EXPECT_EQ(pe->progress(), 0) << "9 is not greater than 9";
+  rig.submit(notify_set, 254, 0, 5);
+  rig.progress_until(4);
+  EXPECT_EQ(rig.completions.size(), 4U);
+  rig.submit(wait_gt, 200, all_bits, 6);
+  rig.progress_until(5);
+  EXPECT_EQ(rig.completions.back(), (Completion{6, Status::success, 254}));
+}
+
+TEST_F(SyncEventContextTest, AGreaterValueIsAtMost254) {
+  EventRig rig(local_event(dpu), pe);
+  SyncEventTask* task = nullptr;
+  ASSERT_EQ(rig.context->allocate(wait_gt, max_wait_gt_value + 1, all_bits, 1, task), Status::success);
+  EXPECT_EQ(task->try_submit(), Status::invalid_value);
+  EXPECT_THAT(task->explain(Status::invalid_value), testing::HasSubstr("255"));
+  EXPECT_EQ(task->submit(), Status::success) << "submit does not look, as in DOCA";
+  rig.progress_until(1);
+  EXPECT_EQ(rig.completions[0].status, Status::io_failed);
+  EXPECT_EQ(rig.context->failure(), Status::io_failed);
+}
+
+TEST_F(SyncEventContextTest, AWaitForAGreaterValueFailsWhereTheEventsValueIsAbove254) {
+  EventRig rig(local_event(dpu), pe);
+  SyncEventTask& wait = rig.submit(wait_gt, 3, all_bits, 1);
+  rig.submit(notify_set, 0x1ff, 0, 2);
+  rig.progress_until(2);
+  EXPECT_THAT(rig.completions, testing::Contains(Completion{1, Status::io_failed, 0x1ff}));
+  EXPECT_THAT(wait.explain(Status::io_failed), testing::HasSubstr("511"));
+}
+
 TEST_F(SyncEventContextTest, TakesMasksOfAdjacentBytesOnly) {
   EXPECT_TRUE(is_wait_mask(0) && is_wait_mask(0xff) && is_wait_mask(0xffff00) && is_wait_mask(all_bits));
   EXPECT_TRUE(is_wait_mask(0xff000000'00000000) && is_wait_mask(0xffffffff'00000000));
