@@ -1,3 +1,5 @@
+#include <pydoca/version.hpp>
+
 #include "call/method.hpp"
 #include "call/require_init.hpp"
 #include "convert/bindings.hpp"
@@ -12,12 +14,21 @@ constexpr int fortify_level = __USE_FORTIFY_LEVEL;
 constexpr int fortify_level = 0;
 #endif
 
+void bind_version(pybind11::module_& module) {
+  module.def("version", &pydoca::version,
+             "The version with which the bindings were compiled, such as \"0.1.0\" (doca_version).");
+  module.def("version_runtime", &pydoca::version_runtime,
+             "The version of the engine that runs. It is that of version(), and pydoca.__version__: the wheel\n"
+             "contains both (doca_version_runtime).");
+}
+
 }  // namespace
 
 PYBIND11_MODULE(_core, module) {
   module.doc() = "The engine's Python bindings. Private: pydoca has the public names.";
-  module.attr("__version__") = PYDOCA_VERSION;
+  module.attr("__version__") = pydoca::version_runtime();
   module.attr("__fortify_level__") = fortify_level;
+  bind_version(module);
   pydoca::bindings::install_interrupt_check();
   pydoca::bindings::bind_status(module);
   pydoca::bindings::bind_python(module);

@@ -54,6 +54,8 @@ from pydoca._core import (
     devices,
     open_device,
     unavailable_backends,
+    version,
+    version_runtime,
 )
 from pydoca._errors import (
     AgainError,
@@ -184,4 +186,6 @@ __all__ = [
     "set_sdk_log_level",
     "sim",
     "unavailable_backends",
+    "version",
+    "version_runtime",
 ]

@@ -276,6 +276,19 @@ class TestLists:
         assert a.last is b.last is d
         assert d.next is None
 
+    def test_chaining_behind_a_tail_that_is_known(self, bufs):
+        a, b, c, d = bufs
+        a.chain_tail(a, b)
+        a.chain_tail(b, c)
+        assert list(a) == [a, b, c]
+        assert a.last is c
+        for head, tail in [(a, b), (b, c), (a, d)]:
+            with pytest.raises(NOT_PERMITTED, match=r"chain_tail: tail is not the last|head of a list"):
+                head.chain_tail(tail, d)
+        assert d.is_first
+        with pytest.raises(TypeError):
+            a.chain_tail(None, d)
+
     def test_inner_elements_refuse_list_calls(self, bufs):
         a, b, c, _ = bufs
         a.chain(b)

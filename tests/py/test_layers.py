@@ -19,7 +19,7 @@ PACKAGE = ROOT / "python/pydoca"
 
 # A public header includes only headers that stand in an earlier row; headers of one row do not include one another.
 ORDER = [
-    ["status"],
+    ["status", "version"],
     ["types"],
     ["task_traits"],
     ["rdma_tasks", "sha_algorithm"],

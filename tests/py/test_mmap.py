@@ -3,6 +3,7 @@
 import array
 import gc
 import mmap as system_mmap
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -273,7 +274,7 @@ def test_a_map_that_cannot_end_says_which_bufs_it_waits_for(p0):
             mmap.close()
         place = f"16 bytes at {mmap.addr + 8:#x} of a BufInventory of 1 elements"
         assert str(error.value).startswith(
-            f"stop mmap: 1 buf(s) still point into the map; release them first: {place}; "
+            f"close mmap: 1 buf(s) still point into the map; release them first: {place}; "
         )
         assert "drop every reference to them (names, tasks)" in str(error.value)
         more = [many.get_by_data(mmap) for _ in range(4)]
@@ -481,6 +482,118 @@ class TestFreeCallback:
         assert calls == []
         gc.collect()
         assert calls == [(bytearray(8), True)]
+
+    def test_is_set_and_taken_back_while_the_map_is_stopped(self, p0):
+        first, second = [], []
+        mmap = pydoca.Mmap(bytearray(8), devices=[p0], free_callback=first.append)
+        assert mmap.free_callback == first.append
+        mmap.start()
+        with pytest.raises(BAD_STATE, match="stop it first"):
+            mmap.free_callback = None
+        mmap.stop()
+        mmap.free_callback = second.append
+        mmap.start()
+        mmap.close()
+        assert (first, second) == ([], [bytearray(8)])
+        with pytest.raises(BAD_STATE, match="closed"):
+            mmap.free_callback = None
+
+    def test_does_not_run_for_a_map_that_was_not_started_after_it_was_set(self, p0):
+        calls = []
+        mmap = p0.mmap(bytearray(8))
+        mmap.stop()
+        mmap.free_callback = calls.append
+        mmap.close()
+        assert calls == []
+
+
+def test_the_limit_of_devices_is_set_before_the_first_start(p0, pf0):
+    mmap = pydoca.Mmap(bytearray(8), devices=[p0])
+    mmap.max_num_devices = 1
+    assert mmap.max_num_devices == 1
+    with pytest.raises(pydoca.NoMemoryError, match="at most 1"):
+        mmap.add_device(pf0)
+    for number in (0, 33, -1):
+        with pytest.raises(INVALID, match=str(number)):
+            mmap.max_num_devices = number
+    mmap.start()
+    with pytest.raises(NOT_PERMITTED):
+        mmap.max_num_devices = 2
+    mmap.stop()
+    with pytest.raises(NOT_PERMITTED, match="before the first start"):
+        mmap.max_num_devices = 2
+    mmap.close()
+
+
+class TestThreadSafety:
+    def test_a_map_is_closed_while_bufs_are_out_and_released_after_them(self, p0):
+        calls = []
+        mmap = pydoca.Mmap(bytearray(8), devices=[p0], free_callback=calls.append, thread_safety=True)
+        assert mmap.is_thread_safe
+        mmap.start()
+        inventory = pydoca.BufInventory(2)
+        buf = inventory.get_by_data(mmap)
+        with pytest.raises(NOT_PERMITTED):
+            mmap.stop()
+        mmap.close()
+        assert not mmap.is_started
+        assert "closed" in repr(mmap)
+        with pytest.raises(BAD_STATE):
+            inventory.get_by_data(mmap)
+        del mmap
+        assert calls == []
+        buf.close()
+        del buf
+        gc.collect()
+        assert calls == [bytearray(8)]
+
+    def test_a_second_close_releases_the_memory(self, p0):
+        calls = []
+        mmap = pydoca.Mmap(bytearray(8), devices=[p0], free_callback=calls.append)
+        mmap.enable_thread_safety()
+        mmap.start()
+        buf = pydoca.BufInventory(1).get_by_data(mmap)
+        mmap.close()
+        assert (calls, mmap.num_bufs) == ([], 1)
+        buf.close()
+        mmap.close()
+        assert calls == [bytearray(8)]
+        assert mmap.devices == []
+
+    def test_several_threads_take_bufs(self, p0):
+        mmap = pydoca.Mmap(bytearray(64), devices=[p0], thread_safety=True)
+        mmap.start()
+
+        def take(_):
+            inventory = pydoca.BufInventory(1)
+            for _ in range(200):
+                inventory.get_by_data(mmap).close()
+
+        with ThreadPoolExecutor(4) as threads:
+            list(threads.map(take, range(4)))
+        assert mmap.num_bufs == 0
+        mmap.close()
+
+    def test_is_enabled_while_the_map_is_stopped(self, p0, export):
+        mmap = p0.mmap(bytearray(8))
+        with pytest.raises(NOT_PERMITTED, match="stop it first"):
+            mmap.enable_thread_safety()
+        assert not mmap.is_thread_safe
+        with p0.import_mmap(export.export_pci()) as remote, pytest.raises(NOT_PERMITTED):
+            remote.enable_thread_safety()
+
+
+def test_memory_of_another_driver_is_refused_by_a_capability(p0):
+    assert not pydoca.Mmap.is_dmabuf_supported(p0.info)
+    assert "DMA-BUF" in p0.info.why_unsupported("mmap_dmabuf")
+    mmap = pydoca.Mmap(devices=[p0])
+    with pytest.raises(pydoca.NotSupportedError, match="capability mmap_dmabuf"):
+        mmap.set_dmabuf_memrange(0, 4096, 0, 64)
+    for bad in [(-1, 4096, 0, 64), (0, 0, 0, 64), (0, 4096, 0, 0)]:
+        with pytest.raises(INVALID):
+            mmap.set_dmabuf_memrange(*bad)
+    with p0.mmap(bytearray(8)) as started, pytest.raises(BAD_STATE):
+        started.set_dmabuf_memrange(0, 4096, 0, 64)
 
 
 def test_a_free_callback_can_be_called(p0):

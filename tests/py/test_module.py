@@ -9,6 +9,7 @@ from elftools.elf.elffile import ELFFile
 from elftools.elf.enums import ENUM_DT_FLAGS, ENUM_DT_FLAGS_1
 from elftools.elf.sections import SymbolTableSection
 
+import pydoca
 from pydoca import _core
 
 
@@ -32,6 +33,11 @@ def dynamic(module: ELFFile) -> DynamicSection:
 def wanted(symbols: SymbolTableSection) -> set[str]:
     """The symbols that other libraries must define for it, without versions."""
     return {symbol.name.partition("@")[0] for symbol in symbols.iter_symbols() if symbol["st_shndx"] == "SHN_UNDEF"}
+
+
+def test_the_version_of_the_engine_is_that_of_the_package():
+    assert pydoca.version_runtime() == pydoca.version() == pydoca.__version__
+    assert all(part.isdigit() for part in pydoca.version().split("."))
 
 
 def test_module_exports_its_init_function_alone(symbols):

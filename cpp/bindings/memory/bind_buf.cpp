@@ -130,6 +130,9 @@ void bind_list(py::classh<BufObject>& type) {
   type.def("chain", &BufObject::chain, "other"_a,
            "Appends other's list; its head becomes an inner element. Raises NotPermittedError unless both are\n"
            "heads of different lists and other's count is 1; InUseError while a task has one of them.")
+      .def("chain_tail", &BufObject::chain_tail, "tail"_a, "other"_a,
+           "Appends other's list as chain() does, for a caller that knows the last element, tail. Raises\n"
+           "NotPermittedError, too, when tail is not the last element (doca_buf_chain_list_tail).")
       .def("unchain", &BufObject::unchain, "element"_a,
            "Cuts the list before element, which becomes a head with count 1. Raises InvalidValueError unless\n"
            "element is a later element of this list, NotPermittedError unless this buf is a head.")

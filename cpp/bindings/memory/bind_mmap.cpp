@@ -26,11 +26,16 @@ void set_mmap_slots(PyHeapTypeObject* type) {
   };
 }
 
+void set_max_num_devices(MmapObject& self, const py::object& count) {
+  self.get()->set_max_num_devices(to_u32(count, "max_num_devices"));
+}
+
 std::unique_ptr<MmapObject> new_mmap(py::object memory, const py::iterable& devices, const py::object& access,
-                                     py::object user_data, py::object free_callback,
-                                     const py::object& max_num_devices) {
+                                     py::object user_data, py::object free_callback, const py::object& max_num_devices,
+                                     bool thread_safety) {
   auto self = std::make_unique<MmapObject>();
-  if (!max_num_devices.is_none()) self->get()->set_max_num_devices(to_u32(max_num_devices, "max_num_devices"));
+  if (thread_safety) self->get()->enable_thread_safety();
+  if (!max_num_devices.is_none()) set_max_num_devices(*self, max_num_devices);
   for (const py::handle device : devices) self->add_device(py::reinterpret_borrow<py::object>(device));
   if (!access.is_none()) self->set_permissions(to_access(access));
   if (!memory.is_none()) self->set_memrange(std::move(memory));
@@ -52,9 +57,10 @@ py::str mmap_repr(const MmapObject& self) {
 void bind_configuration(py::classh<MmapObject>& type) {
   type.def(py::init(&new_mmap), "memory"_a = py::none(), py::kw_only(), "devices"_a = py::tuple(),
            "access"_a = py::none(), "user_data"_a = py::none(), "free_callback"_a = py::none(),
-           "max_num_devices"_a = py::none(),
+           "max_num_devices"_a = py::none(), "thread_safety"_a = false,
            "A map that is configured and not started. free_callback(memory) runs at the end of a map that was\n"
-           "started at least once, when no task, buf or view refers to the memory any more.")
+           "started at least once, when no task, buf or view refers to the memory any more. thread_safety: as\n"
+           "enable_thread_safety() says.")
       .def("add_device", &MmapObject::add_device, "device"_a,
            "Adds a device. Raises AlreadyExistError, NoMemoryError (above max_num_devices), NotPermittedError\n"
            "(started, imported).")
@@ -64,6 +70,17 @@ void bind_configuration(py::classh<MmapObject>& type) {
            "Sets the memory: any object with the buffer protocol, C-contiguous. It can be set once\n"
            "(NotPermittedError). The memory stays until map and views have gone. Raises InvalidValueError for an\n"
            "empty object.")
+      .def("set_dmabuf_memrange", &MmapObject::set_dmabuf_memrange, "dmabuf_fd"_a, "addr"_a, "offset"_a, "len"_a,
+           "Would set memory of another driver, such as a GPU's. Raises NotSupportedError: no device takes it, as\n"
+           "the capability mmap_dmabuf says. Raises InvalidValueError for a bad descriptor or range, BadStateError\n"
+           "and NotPermittedError as set_memrange() does (doca_mmap_set_dmabuf_memrange).")
+      .def(
+          "enable_thread_safety", [](MmapObject& self) { self.get()->enable_thread_safety(); },
+          "Lets several threads take bufs of the map, each with an inventory of its own, and lets close() succeed\n"
+          "while bufs are out: what it releases is then released when the bufs and the map have gone. Raises\n"
+          "NotPermittedError when started (doca_mmap_enable_thread_safety).")
+      .def_static("is_dmabuf_supported", &Mmap::is_dmabuf_supported, "info"_a,
+                  "Always False: no device takes memory of another driver.")
       .def(
           "set_permissions",
           [](MmapObject& self, const py::object& access) { self.set_permissions(to_access(access)); }, "access"_a,
@@ -102,20 +119,27 @@ void bind_mmap_properties(py::classh<MmapObject>& type) {
   look("is_exported", &Mmap::is_exported, "Whether it was exported since it was started.");
   look("is_from_export", &Mmap::is_from_export, "Whether it maps the memory of a peer.");
   look("num_bufs", &Mmap::num_bufs, "The number of bufs that point into the map now.");
-  look("max_num_devices", &Mmap::max_num_devices, "The largest number of devices.");
+  look("is_thread_safe", &Mmap::is_thread_safe, "Whether enable_thread_safety() was called.");
   type.def("__len__", [](const MmapObject& self) { return self.look().len(); })
       .def("__bool__", [](const MmapObject&) { return true; })
       .def_property_readonly("devices", &MmapObject::devices, "The devices that were added.")
       .def_property_readonly("memory", &MmapObject::memory,
                              "The object with the memory, as given to set_memrange(); None for an imported map.")
       .def_property("user_data", &MmapObject::user_data, &MmapObject::set_user_data,
-                    "Any object. It can be set while the map is stopped.");
+                    "Any object. It can be set while the map is stopped.")
+      .def_property("free_callback", &MmapObject::free_callback, &MmapObject::set_free_callback,
+                    "The function that gets the memory when a map that was started since is released, or None. It\n"
+                    "can be set while the map is stopped (BadStateError).")
+      .def_property(
+          "max_num_devices", [](const MmapObject& self) { return self.look().max_num_devices(); }, &set_max_num_devices,
+          "The largest number of devices. Setting it raises NotPermittedError after the first start,\n"
+          "InvalidValueError for a number below the number of devices, or above 32.");
 }
 
 py::object make_mmap(const py::object& device, py::object memory, const py::object& access, py::object user_data,
                      py::object free_callback) {
-  auto mmap =
-      new_mmap(py::none(), py::make_tuple(device), access, std::move(user_data), std::move(free_callback), py::none());
+  auto mmap = new_mmap(py::none(), py::make_tuple(device), access, std::move(user_data), std::move(free_callback),
+                       py::none(), false);
   mmap->set_memrange(std::move(memory));
   mmap->start();
   return py::cast(std::move(mmap));

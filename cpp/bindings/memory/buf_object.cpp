@@ -110,6 +110,14 @@ void BufObject::chain(BufObject& other) {
   other.move_elements(0, list_);
 }
 
+void BufObject::chain_tail(const BufObject& tail, BufObject& other) {
+  if (&tail.get() != &get().last()) {
+    raise(Status::not_permitted, "chain_tail: tail is not the last element of this list; chain() finds that itself");
+  }
+  check_buf(get().chain_tail(tail.get(), other.get()), *buf_, "chain_tail");
+  other.move_elements(0, list_);
+}
+
 void BufObject::unchain(BufObject& element) {
   Buf& head = get();
   Buf& cut = element.get();

@@ -44,6 +44,7 @@ class BufObject : public std::enable_shared_from_this<BufObject>, NotCopied {
   void close();
   void enter() const { static_cast<void>(get()); }
   void chain(BufObject& other);
+  void chain_tail(const BufObject& tail, BufObject& other);
   void unchain(BufObject& element);
   /// The next element, or null. Throws bad_state once released.
   std::shared_ptr<BufObject> next() const;

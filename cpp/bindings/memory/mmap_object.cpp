@@ -57,7 +57,7 @@ MmapObject::~MmapObject() {
   finalize();
   // A peer's access has not ended: the engine waits once more, then keeps the memory. The end of the engine's map
   // destroys no Python object.
-  if (!closed_ && mmap_ != nullptr) call_blocking([this] { mmap_.reset(); }, Signals::pending);
+  if (!released_ && mmap_ != nullptr) call_blocking([this] { mmap_.reset(); }, Signals::pending);
 }
 
 const std::shared_ptr<Mmap>& MmapObject::get() const {
@@ -114,13 +114,20 @@ void MmapObject::set_user_data(py::object data) {
 
 void MmapObject::set_free_callback(py::object callback) {
   require_callback(callback, "free_callback");
+  get()->set_free_callback(
+      {});  // the engine decides whether it may be set; the callback is called here, with the memory
   free_callback_ = std::move(callback);
+  callback_due_ = false;
+}
+
+void MmapObject::set_dmabuf_memrange(int dmabuf_fd, std::uint64_t addr, std::uint64_t offset, std::uint64_t len) {
+  get()->set_dmabuf_memrange(dmabuf_fd, reinterpret_cast<void*>(addr), offset, len);
 }
 
 void MmapObject::start() {
   const std::shared_ptr<Mmap>& mmap = get();
   wait_for([&] { mmap->start(); });
-  ever_started_ = true;
+  callback_due_ = true;
   drain_log();
 }
 
@@ -163,23 +170,24 @@ void MmapObject::close_if_idle() {
 void MmapObject::release_idle() const { BufList::release_idle(is_of(*mmap_)); }
 
 void MmapObject::close() {
-  if (closed_) return;
+  if (released_) return;
   const std::shared_ptr<Mmap>& mmap = get();
   end_with([&] { mmap->close(); });
   closed_ = true;
-  let_go();
+  if (mmap->is_closed()) let_go();
 }
 
 void MmapObject::let_go() {
+  released_ = true;
   held_.reset();
   devices_.clear();
   const py::object memory = std::exchange(memory_, py::none());
   const py::object callback = std::exchange(free_callback_, py::none());
-  if (ever_started_ && !callback.is_none()) callback(memory);
+  if (callback_due_ && !callback.is_none()) callback(memory);
 }
 
 void MmapObject::finalize() noexcept {
-  if (closed_) return;
+  if (released_) return;
   const py::error_scope error;
   finalizing_ = true;
   try {

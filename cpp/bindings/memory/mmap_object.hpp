@@ -10,6 +10,7 @@
 #include "memory/import_export.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
@@ -39,11 +40,14 @@ class MmapObject final : public DeviceUser {
   void set_permissions(Access access);
   void set_user_data(py::object data);
   void set_free_callback(py::object callback);
+  /// Only refuses: throws what the engine's map throws.
+  void set_dmabuf_memrange(int dmabuf_fd, std::uint64_t addr, std::uint64_t offset, std::uint64_t len);
   void start();
   void stop();
   /// For the end of a with block: releases its bufs that no task has.
   void release_idle() const;
-  /// Idempotent. The free callback runs when the memory is released; throws its exception.
+  /// Idempotent. The free callback runs when the memory is released, at this object's end if bufs of a map with thread
+  /// safety are out; throws its exception.
   void close();
   /// Starts unless started, for with; throws bad_state when closed.
   void enter();
@@ -60,6 +64,7 @@ class MmapObject final : public DeviceUser {
   /// The argument of set_memrange(), or None.
   const py::object& memory() const noexcept { return memory_; }
   const py::object& user_data() const noexcept { return user_data_; }
+  const py::object& free_callback() const noexcept { return free_callback_; }
   const std::vector<py::object>& devices() const noexcept { return devices_; }
 
   /// Closes a map that the cycle collector has found, while all objects that the callback needs still exist.
@@ -88,10 +93,11 @@ class MmapObject final : public DeviceUser {
   py::object free_callback_ = py::none();
   std::vector<py::object> devices_;
   bool access_chosen_ = false;
-  bool ever_started_ = false;
+  bool callback_due_ = false;  ///< started since the callback was set
   bool waiting_ = false;
   bool finalizing_ = false;
   bool closed_ = false;
+  bool released_ = false;  ///< the memory, too
 };
 
 inline Bytes bytes_of(const MmapObject& mmap) { return mmap.bytes(); }

@@ -71,6 +71,9 @@ class alignas(64) Buf : private Segment {
   /// to this list (doca_buf_chain_list). not_permitted unless both are heads, of two lists, and other's count is 1;
   /// in_use while a task has one of them.
   Status chain(Buf& other) noexcept;
+  /// The same for a program that knows the last element of this list (doca_buf_chain_list_tail); not_permitted, too,
+  /// for another element. chain() takes no longer, as the head knows its last element.
+  Status chain_tail(Buf& tail, Buf& other) noexcept;
   /// Cuts this list before element, which becomes the head of the rest, with a count of 1 that is the caller's
   /// (doca_buf_unchain_list). not_permitted on a later element, invalid_value unless element is a later element of this
   /// list, in_use while a task has the list. Takes time in proportion to the elements before.

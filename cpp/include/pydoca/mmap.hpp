@@ -34,10 +34,12 @@ namespace pydoca {
 /// range must stay mapped while the map is started: give an owner, or keep it. The map does not allocate, copy or
 /// change the memory.
 ///
-/// Thread safety: one thread at a time, but for num_bufs(), which may be called from any.
+/// Thread safety: one thread at a time, but for num_bufs(), which may be called from any. After
+/// enable_thread_safety(), also bufs may be got and given back by several threads, each with an inventory of its own.
 class Mmap : public std::enable_shared_from_this<Mmap> {
  public:
-  /// Called by close() or the destructor, in their thread. addr and len: the range, in bytes.
+  /// Called by close() or the destructor, in their thread, where the map was started since the callback was set. addr
+  /// and len: the range, in bytes.
   using FreeCallback = std::function<void(void* addr, std::size_t len)>;
   static constexpr std::uint32_t default_max_num_devices = 8;
 
@@ -60,9 +62,11 @@ class Mmap : public std::enable_shared_from_this<Mmap> {
   Mmap(const Mmap&) = delete;
   Mmap& operator=(const Mmap&) = delete;
 
-  /// Stops the map and gives back its devices, then runs the free callback if the map was ever started, then lets go of
-  /// the owner (doca_mmap_destroy). Idempotent. Throws as stop() does, and the map is then as it was; the destructor
-  /// logs that instead, and keeps the owner for the rest of the process's life.
+  /// Stops the map and gives back its devices, then runs the free callback, then lets go of the owner
+  /// (doca_mmap_destroy). Idempotent. Throws as stop() does, and the map is then as it was; the destructor logs that
+  /// instead, and keeps the owner for the rest of the process's life. Of a map with thread safety whose bufs are out,
+  /// nothing can be got or exported from now on; the rest is done by close() or the destructor when the bufs are back,
+  /// and the range must stay mapped until then.
   void close();
 
   // Configuration, while stopped. While started, the devices and their number throw not_permitted, the others
@@ -79,12 +83,22 @@ class Mmap : public std::enable_shared_from_this<Mmap> {
   /// What devices and peers may do from the next start on; local_read_write by default. Throws invalid_value for
   /// undefined bits, and for pci_read_only together with pci_read_write.
   void set_permissions(Access access);
-  /// Called when a map that was ever started is closed. Empty: none.
+  /// Memory of another driver, such as a GPU's, by a descriptor of DMA-BUF: len bytes at offset, to which the range's
+  /// addresses from addr on refer (doca_mmap_set_dmabuf_memrange). No device of this version takes it, as the
+  /// capability mmap_dmabuf says: throws not_supported, or else as set_memrange() does, and invalid_value for a
+  /// descriptor that is not open.
+  static bool is_dmabuf_supported(const DeviceInfo&) noexcept { return false; }
+  void set_dmabuf_memrange(int dmabuf_fd, void* addr, std::size_t offset, std::size_t len);
+  /// Empty: none.
   void set_free_callback(FreeCallback callback);
   void set_user_data(std::uint64_t data);
   /// In 1..max_open_devices, and not below num_devices() (invalid_value); default_max_num_devices by default. Throws
   /// not_permitted after the first start.
   void set_max_num_devices(std::uint32_t count);
+  /// Bufs may from now on be got by several threads, and do not keep the map from being closed
+  /// (doca_mmap_enable_thread_safety). They still keep it from being stopped. Throws not_permitted while started or
+  /// bufs are out.
+  void enable_thread_safety();
 
   /// Registers the range on every device, which faults its pages in (doca_mmap_start). All or nothing. Throws
   /// invalid_value without a range or a device and for memory that is not mapped, not_permitted on an imported map,
@@ -112,10 +126,13 @@ class Mmap : public std::enable_shared_from_this<Mmap> {
   /// The memory key on device (rdma_bridge.hpp). Throws not_found unless the map is started with it, not_supported
   /// except for devices of rdma-core.
   std::uint32_t mkey(const Device& device) const;
-  /// The devices in the order of their addition; empty once closed.
+  /// The devices in the order of their addition; empty once they were given back.
   std::vector<std::shared_ptr<Device>> devices() const;
 
   bool is_started() const noexcept { return started_; }
+  /// Whether close() has done all.
+  bool is_closed() const noexcept { return closed_; }
+  bool is_thread_safe() const noexcept { return thread_safe_; }
   /// Whether it was exported since its start.
   bool is_exported() const noexcept { return exported_; }
   /// Whether create_from_export() made it.
@@ -139,7 +156,9 @@ class Mmap : public std::enable_shared_from_this<Mmap> {
   friend class Buf;
 
   Mmap();
+  void require_new_range(const char* what, const void* addr, std::size_t len) const;
   void require_configurable(const char* what, Status while_started = Status::bad_state) const;
+  void unregister();
   void withdraw_regions();
   /// The region of an exportable map on device.
   backend::MemoryRegion& region_for_export(const Device& device) const;
@@ -158,6 +177,9 @@ class Mmap : public std::enable_shared_from_this<Mmap> {
   std::atomic<std::uint32_t> num_bufs_{0};
   bool started_ = false;
   bool ever_started_ = false;
+  bool callback_due_ = false;  ///< started since the callback was set
+  bool thread_safe_ = false;
+  bool closing_ = false;  ///< closed but for the bufs that are out
   bool exported_ = false;
   bool imported_ = false;
   bool closed_ = false;

@@ -66,6 +66,10 @@ Status Buf::chain(Buf& other) noexcept {
   return Status::success;
 }
 
+Status Buf::chain_tail(Buf& tail, Buf& other) noexcept {
+  return is_head_ && tail_ == &tail ? chain(other) : Status::not_permitted;
+}
+
 Status Buf::unchain(Buf& element) noexcept {
   if (!is_head_) {
     return Status::not_permitted;

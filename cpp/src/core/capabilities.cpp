@@ -48,7 +48,7 @@ Support has_rdma(const DeviceInfo& info, Refusal refusal) {
   return can.rdma.has_value() ? support_unless(refusal(*can.rdma)) : support_if(false, can.no_rdma);
 }
 
-constexpr std::array<Capability, 17> known{{
+constexpr std::array<Capability, 18> known{{
     {"dma",
      [](const DeviceInfo& i) {
        return support_of(i, i.capabilities().dma.has_value(), &Refusals::dma, "it has no DMA engine");
@@ -79,6 +79,8 @@ constexpr std::array<Capability, 17> known{{
        return has<&Capabilities::mmap_export_rdma>(i, &Refusals::mmap_export_rdma,
                                                    "it exports no memory to network peers");
      }},
+    {"mmap_dmabuf",
+     [](const DeviceInfo&) { return support_if(false, "it takes no memory of another driver (DMA-BUF)"); }},
     {"rdma", [](const DeviceInfo& i) { return has_rdma(i, [](const RdmaCapabilities&) { return ""; }); }},
     {"rdma_connection_manager",
      [](const DeviceInfo& i) {

@@ -7,6 +7,7 @@
 #include "detail/concat.hpp"
 
 #include <algorithm>
+#include <fcntl.h>
 #include <limits>
 #include <mutex>
 
@@ -61,10 +62,18 @@ void Mmap::close() {
   if (closed_) {
     return;
   }
-  stop();
-  closed_ = true;
+  if (num_bufs() != 0) {
+    if (!thread_safe_) {
+      require_no_bufs("close mmap");
+    }
+    started_ = false;
+    closing_ = true;
+    return;
+  }
+  unregister();
+  closed_ = closing_ = true;
   devices_.clear();
-  if (ever_started_ && free_callback_) {
+  if (callback_due_ && free_callback_) {
     free_callback_(reinterpret_cast<void*>(addr_), len_);
   }
   free_callback_ = nullptr;
@@ -75,7 +84,7 @@ void Mmap::require_configurable(const char* what, Status while_started) const {
   if (imported_) {
     refuse(Status::not_permitted, what, "the map was made from an export, and its exporter configured it");
   }
-  if (closed_) {
+  if (closing_) {
     refuse(Status::bad_state, what, "the map is closed");
   }
   if (started_) {
@@ -118,20 +127,37 @@ void Mmap::remove_device(const Device& device) {
   devices_.swap(kept);
 }
 
-void Mmap::set_memrange(void* addr, std::size_t len, std::shared_ptr<const void> owner) {
-  require_configurable("set memrange");
+void Mmap::require_new_range(const char* what, const void* addr, std::size_t len) const {
+  require_configurable(what);
   if (len_ != 0) {
-    refuse(Status::not_permitted, "set memrange", "the map has a range, and keeps it for life; make another map");
+    refuse(Status::not_permitted, what, "the map has a range, and keeps it for life; make another map");
   }
   const auto start = reinterpret_cast<std::uint64_t>(addr);
   if (addr == nullptr || len == 0 || len > std::numeric_limits<std::uint64_t>::max() - start) {
     throw Error(Status::invalid_value,
-                detail::concat("set memrange: address ", detail::hex(start), ", length ", len,
+                detail::concat(what, ": address ", detail::hex(start), ", length ", len,
                                " is not a range; neither may be 0, and their sum must not wrap"));
   }
-  addr_ = start;
+}
+
+void Mmap::set_memrange(void* addr, std::size_t len, std::shared_ptr<const void> owner) {
+  require_new_range("set memrange", addr, len);
+  addr_ = reinterpret_cast<std::uint64_t>(addr);
   len_ = len;
   owner_ = std::move(owner);
+}
+
+void Mmap::set_dmabuf_memrange(int dmabuf_fd, void* addr, std::size_t offset, std::size_t len) {
+  require_new_range("set dmabuf memrange", addr, len);
+  if (::fcntl(dmabuf_fd, F_GETFD) < 0) {
+    throw Error(Status::invalid_value,
+                detail::concat("set dmabuf memrange: ", dmabuf_fd, " is not an open descriptor"));
+  }
+  throw Error(
+      Status::not_supported,
+      detail::concat("set dmabuf memrange: ", len, " bytes at ", offset, " of descriptor ", dmabuf_fd,
+                     ": no device takes memory of another driver (capability mmap_dmabuf); copy it to a buffer of "
+                     "this process"));
 }
 
 void Mmap::set_permissions(Access access) {
@@ -149,6 +175,7 @@ void Mmap::set_permissions(Access access) {
 void Mmap::set_free_callback(FreeCallback callback) {
   require_configurable("set free callback");
   free_callback_ = std::move(callback);
+  callback_due_ = false;
 }
 
 void Mmap::set_user_data(std::uint64_t data) {
@@ -168,6 +195,12 @@ void Mmap::set_max_num_devices(std::uint32_t count) {
   max_num_devices_ = count;
 }
 
+void Mmap::enable_thread_safety() {
+  require_configurable("enable thread safety", Status::not_permitted);
+  require_no_bufs("enable thread safety");
+  thread_safe_ = true;
+}
+
 void Mmap::start() {
   require_configurable("start mmap", Status::not_permitted);
   if (len_ == 0 || devices_.empty()) {
@@ -183,7 +216,7 @@ void Mmap::start() {
   for (std::size_t i = 0; i < devices_.size(); ++i) {
     regions_by_ordinal_[devices_[i]->ordinal()] = regions_[i].get();
   }
-  started_ = ever_started_ = true;
+  started_ = ever_started_ = callback_due_ = true;
 }
 
 void Mmap::stop() {
@@ -191,6 +224,10 @@ void Mmap::stop() {
     return;
   }
   require_no_bufs("stop mmap");
+  unregister();
+}
+
+void Mmap::unregister() {
   withdraw_regions();
   regions_by_ordinal_.fill(nullptr);
   regions_.clear();
@@ -210,9 +247,9 @@ void Mmap::withdraw_regions() {
 backend::MemoryRegion& Mmap::region_for_export(const Device& device) const {
   if (imported_ || !started_) {
     refuse(Status::not_permitted, "export mmap",
-           imported_ ? "the map was made from an export; only its exporter can export it"
-           : closed_ ? "the map is closed; make another"
-                     : "start the map first");
+           imported_  ? "the map was made from an export; only its exporter can export it"
+           : closing_ ? "the map is closed; make another"
+                      : "start the map first");
   }
   backend::MemoryRegion* const region = regions_by_ordinal_[device.ordinal()];
   const bool added = std::ranges::any_of(devices_, [&](const DeviceUse& use) { return &*use == &device; });

@@ -18,6 +18,7 @@ _Capability: TypeAlias = Literal[
     "mmap_export_pci",
     "mmap_create_from_export_pci",
     "mmap_export_rdma",
+    "mmap_dmabuf",
     "rdma",
     "rdma_connection_manager",
     "rdma_atomics",

@@ -161,6 +161,17 @@ TEST_F(BufListTest, ChainMakesTheSecondListInner) {
   EXPECT_EQ(memory_.mmap->num_bufs(), 0U);
 }
 
+TEST_F(BufListTest, ChainsBehindATailThatIsKnown) {
+  ASSERT_EQ(element_[0]->chain_tail(*element_[0], *element_[1]), Status::success);
+  EXPECT_EQ(element_[0]->chain_tail(*element_[0], *element_[2]), Status::not_permitted);
+  EXPECT_EQ(element_[1]->chain_tail(*element_[1], *element_[2]), Status::not_permitted);
+  EXPECT_EQ(element_[0]->chain_tail(*element_[3], *element_[2]), Status::not_permitted);
+  ASSERT_EQ(element_[0]->chain_tail(*element_[1], *element_[2]), Status::success);
+  EXPECT_EQ(list_len(*element_[0]), 3U);
+  EXPECT_EQ(&element_[0]->last(), element_[2]);
+  Bufs::free({element_[0], element_[3]});
+}
+
 TEST_F(BufListTest, InnerElementsRefuseListCalls) {
   chain_all();
   std::uint32_t count = 0;

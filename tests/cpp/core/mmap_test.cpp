@@ -7,6 +7,8 @@
 
 #include <array>
 #include <limits>
+#include <thread>
+#include <vector>
 
 namespace pydoca {
 namespace {
@@ -178,6 +180,92 @@ TEST_F(MmapTest, RefusesToStopOrCloseWhileBufsLive) {
   mmap->close();
 }
 
+TEST_F(MmapTest, WithThreadSafetyIsClosedWhileBufsLiveAndReleasedAfterThem) {
+  int runs = 0;
+  auto mmap = configured();
+  mmap->set_free_callback([&](void*, std::size_t) { ++runs; });
+  mmap->enable_thread_safety();
+  EXPECT_TRUE(mmap->is_thread_safe());
+  mmap->start();
+  Bufs bufs(2);
+  Buf* buf = nullptr;
+  Buf* none = nullptr;
+  ASSERT_EQ(bufs.inventory->get_by_addr(mmap, mmap->addr(), 8, buf), Status::success);
+  EXPECT_EQ(thrown_by([&] { mmap->stop(); }), Status::not_permitted);
+  mmap->close();
+  EXPECT_FALSE(mmap->is_started());
+  EXPECT_FALSE(mmap->is_closed());
+  EXPECT_EQ(bufs.inventory->get_by_addr(mmap, mmap->addr(), 8, none), Status::bad_state);
+  EXPECT_EQ(thrown_by([&] { mmap->start(); }), Status::bad_state);
+  EXPECT_EQ(thrown_by([&] { mmap->set_user_data(1); }), Status::bad_state);
+  mmap.reset();
+  EXPECT_EQ(runs, 0);
+  EXPECT_EQ(thrown_by([&] { device_->close(); }), Status::in_use);
+  Bufs::free({buf});
+  EXPECT_EQ(runs, 1);
+  device_->close();
+}
+
+TEST_F(MmapTest, WithThreadSafetyIsReleasedByASecondClose) {
+  const auto mmap = configured();
+  mmap->enable_thread_safety();
+  mmap->start();
+  Bufs bufs(1);
+  Buf* buf = nullptr;
+  ASSERT_EQ(bufs.inventory->get_by_addr(mmap, mmap->addr(), 8, buf), Status::success);
+  mmap->close();
+  Bufs::free({buf});
+  mmap->close();
+  EXPECT_TRUE(mmap->is_closed());
+  device_->close();
+}
+
+TEST_F(MmapTest, WithThreadSafetyBufsAreGotInSeveralThreads) {
+  const auto mmap = configured();
+  mmap->enable_thread_safety();
+  mmap->start();
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] {
+      Bufs bufs(4);
+      for (int round = 0; round < 1000; ++round) {
+        Buf* buf = nullptr;
+        ASSERT_EQ(bufs.inventory->get_by_data(mmap, mmap->addr(), 8, buf), Status::success);
+        Bufs::free({buf});
+      }
+    });
+  }
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+  EXPECT_EQ(mmap->num_bufs(), 0U);
+  mmap->close();
+}
+
+TEST_F(MmapTest, ThreadSafetyIsEnabledWhileStopped) {
+  const auto mmap = configured();
+  mmap->start();
+  EXPECT_EQ(thrown_by([&] { mmap->enable_thread_safety(); }), Status::not_permitted);
+  mmap->stop();
+  mmap->enable_thread_safety();
+  mmap->close();
+  EXPECT_EQ(thrown_by([&] { mmap->enable_thread_safety(); }), Status::bad_state);
+}
+
+TEST_F(MmapTest, MemoryOfAnotherDriverIsRefusedByACapability) {
+  EXPECT_FALSE(Mmap::is_dmabuf_supported(device_->info()));
+  const auto mmap = Mmap::create();
+  mmap->add_device(device_);
+  EXPECT_EQ(thrown_by([&] { mmap->set_dmabuf_memrange(0, bytes_.data(), 0, 64); }), Status::not_supported);
+  EXPECT_EQ(thrown_by([&] { mmap->set_dmabuf_memrange(-1, bytes_.data(), 0, 64); }), Status::invalid_value);
+  EXPECT_EQ(thrown_by([&] { mmap->set_dmabuf_memrange(0, nullptr, 0, 64); }), Status::invalid_value);
+  EXPECT_EQ(thrown_by([&] { mmap->set_dmabuf_memrange(0, bytes_.data(), 0, 0); }), Status::invalid_value);
+  mmap->set_memrange(bytes_.data(), bytes_.size());
+  EXPECT_EQ(thrown_by([&] { mmap->set_dmabuf_memrange(0, bytes_.data(), 0, 64); }), Status::not_permitted);
+  mmap->start();
+  EXPECT_EQ(thrown_by([&] { mmap->set_dmabuf_memrange(0, bytes_.data(), 0, 64); }), Status::bad_state);
+}
+
 TEST_F(MmapTest, ClosedRefusesEverythingButClose) {
   const auto mmap = configured();
   mmap->close();
@@ -213,6 +301,17 @@ TEST_F(MmapTest, RunsTheFreeCallbackOnceIfItWasEverStarted) {
   EXPECT_EQ(runs, 1);
   EXPECT_EQ(freed, bytes_.data());
   EXPECT_EQ(freed_len, bytes_.size());
+}
+
+TEST_F(MmapTest, RunsAFreeCallbackOnlyIfItWasStartedAfterIt) {
+  int runs = 0;
+  {
+    const auto mmap = configured();
+    mmap->start();
+    mmap->stop();
+    mmap->set_free_callback([&](void*, std::size_t) { ++runs; });
+  }
+  EXPECT_EQ(runs, 0);
 }
 
 TEST_F(MmapTest, KeepsItsMemorysOwnerUntilItCloses) {

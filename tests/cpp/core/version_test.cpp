@@ -1,0 +1,17 @@
+#include <pydoca/version.hpp>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace pydoca {
+namespace {
+
+TEST(Version, ThatOfTheLibraryIsThatOfItsHeaders) {
+  EXPECT_EQ(version_runtime(), version());
+  EXPECT_THAT(std::string(version()), testing::MatchesRegex("[0-9]+\\.[0-9]+\\.[0-9]+"));
+}
+
+}  // namespace
+}  // namespace pydoca
