@@ -36,6 +36,7 @@ PYBIND11_MODULE(_core, module) {
   pydoca::bindings::bind_types(module);
   pydoca::bindings::bind_capabilities(module);
   pydoca::bindings::bind_device(module);
+  pydoca::bindings::bind_clock(module);
   pydoca::bindings::bind_representor(module);
   pydoca::bindings::bind_memory(module);
   pydoca::bindings::bind_mmap(module);
@@ -48,6 +49,7 @@ PYBIND11_MODULE(_core, module) {
   pydoca::bindings::bind_progress_engine(module);
   pydoca::bindings::bind_dma(module);
   pydoca::bindings::bind_sha(module);
+  pydoca::bindings::bind_mmap_advise(module);
   pydoca::bindings::bind_sync_event(module);
   pydoca::bindings::bind_sync_event_context(module);
   pydoca::bindings::bind_comch(module);

@@ -286,6 +286,28 @@ def test_a_removed_device():
     device.close()
 
 
+def test_resources_are_kept_for_a_restart_where_a_device_says_so():
+    with pydoca.open_device("p0") as device:
+        can = device.info.capabilities
+        assert (can.accelerate_resource_reclaim, can.notification_moderation) == (False, False)
+        with pytest.raises(pydoca.NotSupportedError, match="capability accelerate_resource_reclaim"):
+            device.accelerate_resource_reclaim()
+    with pytest.raises(pydoca.BadStateError):
+        device.accelerate_resource_reclaim()
+    topology = sim.default_topology()
+    for function in topology["function"]:
+        function["capabilities"]["accelerate_resource_reclaim"] = True
+    sim.load_topology(topology)
+    try:
+        with pydoca.open_device("p0") as device:
+            device.accelerate_resource_reclaim()
+            sim.remove_device("p0")
+            with pytest.raises(pydoca.DriverError, match="removed"):
+                device.accelerate_resource_reclaim()
+    finally:
+        sim.load_topology(sim.default_topology())
+
+
 def test_the_capabilities_are_those_of_the_stub():
     stub = (Path(pydoca.__file__).parent / "_core/device.pyi").read_text()
     literal = re.search(r"_Capability: TypeAlias = Literal\[(.*?)\]", stub, re.DOTALL)

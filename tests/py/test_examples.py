@@ -2,6 +2,7 @@
 
 import ast
 import hashlib
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -30,6 +31,14 @@ def test_steps_of_c(commands):
 def test_sha_local(commands):
     output, errors = (process := start(commands, "sha_local.py")).communicate(timeout=30)
     assert (process.returncode, output, errors) == (0, f"{hashlib.sha256(b'abc').hexdigest()}\n", "")
+
+
+def test_clock_local(commands):
+    output, errors = (process := start(commands, "clock_local.py", "--seconds", "0.01")).communicate(timeout=30)
+    assert (process.returncode, errors) == (0, "")
+    number = r"[+-]\d+\.\d+"
+    told = rf"pf0 drifts by {number} ppm, and its time of day is {number} ms off, give or take \d+ ns\n"
+    assert re.fullmatch(told, output)
 
 
 @pytest.mark.parametrize("order", [("host.py", "dpu.py"), ("dpu.py", "host.py")])

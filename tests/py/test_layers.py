@@ -33,14 +33,14 @@ ORDER = [
     ["backend/device"],
     ["device", "engine"],
     ["capabilities"],
-    ["representor"],
+    ["representor", "clock"],
     ["mmap"],
     ["buf"],
     ["buf_inventory", "buf_pool", "buf_array"],
     ["task"],
     ["context"],
     ["progress_engine"],
-    ["dma", "sha", "compress", "sync_event", "comch"],
+    ["dma", "sha", "compress", "sync_event", "comch", "mmap_advise"],
     ["sync_event_context"],
     ["rdma"],
     ["rdma_bridge"],
@@ -207,7 +207,7 @@ FLOORS = [  # of cpp/bindings: a folder includes those before its own
     ["device", "engine"],
     ["memory"],
     ["task"],
-    ["dma", "sha", "sync_event", "comch", "rdma"],
+    ["dma", "sha", "mmap_advise", "sync_event", "comch", "rdma"],
 ]
 
 

@@ -1,6 +1,7 @@
 /// Enumerators by the names that users write. Python's enumerations have the same names in capitals.
 #pragma once
 
+#include <pydoca/clock.hpp>
 #include <pydoca/rdma.hpp>
 #include <pydoca/sync_event.hpp>
 #include <pydoca/types.hpp>
@@ -44,6 +45,15 @@ inline constexpr std::array location_names{
     Named{"remote_net", SyncEventLocation::remote_net},
     Named{"dpa", SyncEventLocation::dpa},
     Named{"gpu", SyncEventLocation::gpu},
+};
+inline constexpr std::array clock_names{
+    Named{"nic_free_running", ClockType::nic_free_running},
+    Named{"nic_real_time", ClockType::nic_real_time},
+    Named{"nic_dpa_timer", ClockType::nic_dpa_timer},
+    Named{"host_counter_cycles", ClockType::host_counter_cycles},
+    Named{"host_real_time", ClockType::host_real_time},
+    Named{"host_monotonic", ClockType::host_monotonic},
+    Named{"host_monotonic_raw", ClockType::host_monotonic_raw},
 };
 inline constexpr std::array transport_names{Named{"rc", RdmaTransport::rc}, Named{"dc", RdmaTransport::dc}};
 inline constexpr std::array address_type_names{

@@ -217,6 +217,10 @@ SyncEventLocation to_location(py::handle value, std::string_view what) {
 
 std::string_view to_text(SyncEventLocation location) noexcept { return name_of(location_names, location); }
 
+ClockType to_clock_type(py::handle value) {
+  return to_enum<ClockType>(value, "type", [](const std::string& text) { return find(clock_names, "clock", text); });
+}
+
 RdmaTransport to_transport(py::handle value) {
   return to_enum<RdmaTransport>(value, "transport_type",
                                 [](const std::string& text) { return find(transport_names, "transport type", text); });

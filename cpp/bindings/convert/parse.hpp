@@ -2,6 +2,7 @@
 /// an unknown name; the message has the nearest known name.
 #pragma once
 
+#include <pydoca/clock.hpp>
 #include <pydoca/rdma.hpp>
 #include <pydoca/sha_algorithm.hpp>
 #include <pydoca/sync_event.hpp>
@@ -71,6 +72,9 @@ std::string_view to_text(PciFuncType type) noexcept;
 /// A SyncEventLocation, or its name, such as "remote_pci". what names the argument in the error.
 SyncEventLocation to_location(py::handle value, std::string_view what);
 std::string_view to_text(SyncEventLocation location) noexcept;
+
+/// A ClockType, or its name, such as "nic_real_time".
+ClockType to_clock_type(py::handle value);
 
 /// An RdmaTransport, "rc" or "dc".
 RdmaTransport to_transport(py::handle value);

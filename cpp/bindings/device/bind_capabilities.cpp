@@ -55,6 +55,10 @@ void bind_capabilities(py::module_& module) {
   bind_fields<RdmaCapabilities>(
       module, "RdmaCapabilities",
       "The limits of a device's RDMA: queues and lists in numbers, messages and packets (max_mtu) in bytes.");
+  bind_fields<MmapAdviseCapabilities>(module, "MmapAdviseCapabilities",
+                                      "The limits of the invalidation of a cache: bytes per task, tasks of a context.");
+  bind_fields<ClockCapabilities>(module, "ClockCapabilities",
+                                 "The clocks of a device, and the frequency of its counter in Hz.");
   bind_fields<Capabilities>(module, "Capabilities",
                             "The capabilities of a function. The field of an engine that the function lacks is None.");
 }

@@ -95,6 +95,11 @@ void bind_device_life(py::classh<DeviceObject>& type) {
   type.def("close", &DeviceObject::close,
            "Closes this opening of the device; idempotent. Raises InUseError when it is the last opening and\n"
            "memory maps, contexts or representors use the device.")
+      .def(
+          "accelerate_resource_reclaim", [](const DeviceObject& self) { self.get()->accelerate_resource_reclaim(); },
+          "Keeps costly resources for a quick restart of what uses them. Raises NotSupportedError without the\n"
+          "capability accelerate_resource_reclaim, DriverError when the device was removed\n"
+          "(doca_dev_accelerate_resource_reclaim).")
       .def_property_readonly("is_open", &DeviceObject::is_open, "False once this opening is closed.")
       .def_property_readonly(
           "removed", [](const DeviceObject& self) { return self.is_open() && self.shared()->removed(); },

@@ -36,6 +36,22 @@ void each_field(std::type_identity<ShaCapabilities>, const Visit& visit) {
 }
 
 template <class Visit>
+void each_field(std::type_identity<MmapAdviseCapabilities>, const Visit& visit) {
+  using T = MmapAdviseCapabilities;
+  visit("max_buf_size", &T::max_buf_size, "The most bytes of which one task can invalidate the cache.");
+  visit("max_num_tasks", &T::max_num_tasks, "The most tasks that a context can have.");
+}
+
+template <class Visit>
+void each_field(std::type_identity<ClockCapabilities>, const Visit& visit) {
+  using T = ClockCapabilities;
+  visit("nic_free_running", &T::nic_free_running, "Whether it has a counter of cycles.");
+  visit("nic_real_time", &T::nic_real_time, "Whether it has a clock of the time of day.");
+  visit("nic_dpa_timer", &T::nic_dpa_timer, "Whether it has a timer of the DPA.");
+  visit("free_running_frequency", &T::free_running_frequency, "Cycles per second of the counter.");
+}
+
+template <class Visit>
 void each_field(std::type_identity<ComchCapabilities>, const Visit& visit) {
   using T = ComchCapabilities;
   visit("server", &T::server, "Whether the function can be a server.");
@@ -84,6 +100,9 @@ void each_field(std::type_identity<Capabilities>, const Visit& visit) {
   visit("comch", &T::comch, "The limits of its comch, a ComchCapabilities, or None.");
   visit("sync_event", &T::sync_event, "The limits of its sync events, a SyncEventCapabilities, or None.");
   visit("rdma", &T::rdma, "The limits of its RDMA, an RdmaCapabilities, or None.");
+  visit("mmap_advise", &T::mmap_advise,
+        "The limits of the invalidation of its cache, an MmapAdviseCapabilities, or None.");
+  visit("clock", &T::clock, "Its clocks, a ClockCapabilities, or None.");
   visit("mmap_export_pci", &T::mmap_export_pci,
         "Whether its memory maps can be exported to the other side of its PCIe link.");
   visit("mmap_create_from_export_pci", &T::mmap_create_from_export_pci,
@@ -93,6 +112,10 @@ void each_field(std::type_identity<Capabilities>, const Visit& visit) {
   visit("rep_filter_net", &T::rep_filter_net, "Whether it can list representors of network functions.");
   visit("rep_filter_emulated", &T::rep_filter_emulated, "Whether it can list representors of emulated functions.");
   visit("hotplug_manager", &T::hotplug_manager, "Whether it can plug in emulated functions.");
+  visit("notification_moderation", &T::notification_moderation,
+        "Whether it can gather notifications before it interrupts.");
+  visit("accelerate_resource_reclaim", &T::accelerate_resource_reclaim,
+        "Whether it can keep costly resources for a quick restart.");
 }
 
 template <class Visit>

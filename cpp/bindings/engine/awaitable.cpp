@@ -16,7 +16,7 @@
 
 namespace pydoca::bindings {
 
-using Clock = std::chrono::steady_clock;
+using Steady = std::chrono::steady_clock;
 
 namespace {
 
@@ -39,14 +39,14 @@ class Wait {
     }
     // A longer time would overflow when it is added to another.
     if (timeout && *timeout < 1e9) {
-      end_ = now_ + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(*timeout));
+      end_ = now_ + std::chrono::duration_cast<Steady::duration>(std::chrono::duration<double>(*timeout));
     }
   }
 
   void until(const std::function<bool()>& done) {
     while (!done()) {
       const bool advanced = engine_.drain(batch) != 0 || engine_.progress();
-      now_ = Clock::now();
+      now_ = Steady::now();
       if (advanced) {
         spin_end_ = now_ + spin_time;
         if (sharing_.is_due(now_)) sharing_.give_way();
@@ -62,18 +62,18 @@ class Wait {
  private:
   // Arming and disarming read lists that threads with the GIL may change; only the sleep releases the GIL.
   void sleep() {
-    const auto left = std::min<Clock::duration>(slice, end_ - now_);
-    if (left > Clock::duration::zero()) {
+    const auto left = std::min<Steady::duration>(slice, end_ - now_);
+    if (left > Steady::duration::zero()) {
       engine_.engine().request_notification();
       sleep_for(left);
       engine_.engine().clear_notification();
     }
     run_signal_handlers();
-    const auto fell_asleep = std::exchange(now_, Clock::now());
+    const auto fell_asleep = std::exchange(now_, Steady::now());
     sharing_.was_away(fell_asleep, now_);
   }
 
-  void sleep_for(Clock::duration time) const {
+  void sleep_for(Steady::duration time) const {
     const auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(time).count();
     const timespec limit{.tv_sec = ns / 1'000'000'000, .tv_nsec = ns % 1'000'000'000};
     pollfd handle{.fd = engine_.engine().notification_handle(), .events = POLLIN, .revents = 0};
@@ -82,9 +82,9 @@ class Wait {
 
   EngineObject& engine_;
   std::string_view what_;
-  Clock::time_point now_ = Clock::now();
-  Clock::time_point end_ = Clock::time_point::max();
-  Clock::time_point spin_end_ = now_ + spin_time;
+  Steady::time_point now_ = Steady::now();
+  Steady::time_point end_ = Steady::time_point::max();
+  Steady::time_point spin_end_ = now_ + spin_time;
   GilSharing sharing_;
 };
 

@@ -20,6 +20,9 @@ void Operands::set(Operand operand, PyObject* value) {
     case Operand::dst:
       dst = object();
       return;
+    case Operand::buf:
+      buf = object();
+      return;
     case Operand::result:
       result = object();
       return;
@@ -65,7 +68,7 @@ std::string task_doc(const TaskTraits& traits, const char* doc) {
 }
 
 void Operands::require_types() const {
-  for (const py::object* const buf : {&src, &dst, &result}) static_cast<void>(element_of(*buf));
+  for (const py::object* const operand : {&src, &dst, &buf, &result}) static_cast<void>(element_of(*operand));
   if (!event.is_none() && !py::isinstance<SyncEventRemoteNetObject>(event)) {
     throw py::type_error("a pydoca.SyncEventRemoteNet is needed, not " + type_name(event) +
                          "; Device.import_sync_event_remote_net() gives one");
@@ -91,7 +94,7 @@ void LibraryTaskObject::set_number(Operand operand, py::handle value) {
 
 std::vector<const Buf*> LibraryTaskObject::lent_bufs() const {
   std::vector<const Buf*> lists;
-  for (const py::object* const buf : {&operands_.src, &operands_.dst, &operands_.result}) {
+  for (const py::object* const buf : {&operands_.src, &operands_.dst, &operands_.buf, &operands_.result}) {
     const Buf* const list = element_of(*buf);
     // A task does not lend the memory of a network peer.
     const bool is_remote = traits_.remote != Operand::none && list != nullptr && list->mmap()->is_from_export();
@@ -101,8 +104,8 @@ std::vector<const Buf*> LibraryTaskObject::lent_bufs() const {
 }
 
 void LibraryTaskObject::set_operands() {
-  const Buf* const src = element_of(operands_.src);
-  length_ = src != nullptr ? src->list_data_len() : 0;
+  const Buf* const source = element_of(traits_.sends == Operand::buf ? operands_.buf : operands_.src);
+  length_ = source != nullptr ? source->list_data_len() : 0;
 }
 
 void LibraryTaskObject::forget_operands() noexcept {
@@ -120,7 +123,7 @@ std::string LibraryTaskObject::describe() const {
 }
 
 void LibraryTaskObject::each_reference(References& references) {
-  references.keep(operands_.connection, operands_.src, operands_.dst, operands_.result, operands_.event);
+  references.keep(operands_.connection, operands_.src, operands_.dst, operands_.buf, operands_.result, operands_.event);
   TaskObject::each_reference(references);
 }
 

@@ -25,6 +25,7 @@ struct Operands {
   py::object connection = py::none();
   py::object src = py::none();
   py::object dst = py::none();
+  py::object buf = py::none();
   py::object result = py::none();
   py::object event = py::none();
   std::uint64_t compare = 0;
@@ -72,7 +73,7 @@ class LibraryTaskObject : public TaskObject {
   const std::size_t kind_;
   const TaskTraits& traits_;
   Operands operands_;
-  std::uint64_t length_ = 0;  ///< the bytes of src, for messages
+  std::uint64_t length_ = 0;  ///< the bytes of src or buf, for messages
 };
 
 /// A task of that kind with these operands: a spare of the context, or a new one around new_slot(), which throws when

@@ -113,6 +113,11 @@ class Device : public std::enable_shared_from_this<Device> {
   /// Memory maps, contexts, sync events and representors on this device, and devices on its protection domain.
   std::size_t num_users() const noexcept { return users_.load(std::memory_order_relaxed); }
 
+  /// Keeps costly resources for a quick restart of what uses them (doca_dev_accelerate_resource_reclaim). Throws
+  /// bad_state when closed, not_supported without the capability accelerate_resource_reclaim, driver when the device
+  /// was removed.
+  void accelerate_resource_reclaim() const;
+
   /// A snapshot of the representors that pass the filter (doca_devinfo_rep_create_list). Throws bad_state when closed,
   /// not_supported for a device without representors (only a physical function of the DPU has them) and for a filter
   /// without capability, invalid_value for a number that is not a filter, driver when the device was removed.

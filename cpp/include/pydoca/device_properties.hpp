@@ -41,6 +41,18 @@ struct ShaCapabilities {
   }
 };
 
+struct MmapAdviseCapabilities {
+  std::uint64_t max_buf_size = 0;   ///< bytes of which one task can invalidate the cache
+  std::uint32_t max_num_tasks = 0;  ///< of one context
+};
+
+struct ClockCapabilities {
+  bool nic_free_running = false;
+  bool nic_real_time = false;
+  bool nic_dpa_timer = false;
+  std::uint64_t free_running_frequency = 0;  ///< cycles per second
+};
+
 struct ComchCapabilities {
   bool server = false;
   bool client = false;
@@ -92,6 +104,8 @@ struct Refusals {
   std::string sync_event_pci;  ///< of exporting to the other side of the PCIe link, and importing from there
   std::string sync_event_net;  ///< the same for network peers
   std::string async_wait;
+  std::string mmap_advise;
+  std::string clock;
 };
 
 /// An engine that a device lacks is an empty optional. Queries on it throw not_supported.
@@ -101,6 +115,8 @@ struct Capabilities {
   std::optional<ComchCapabilities> comch;
   std::optional<SyncEventCapabilities> sync_event;
   std::optional<RdmaCapabilities> rdma;
+  std::optional<MmapAdviseCapabilities> mmap_advise;
+  std::optional<ClockCapabilities> clock;
   std::string no_rdma = "the backend has no RDMA for it";  ///< why rdma is empty, when it is
   bool mmap_export_pci = false;
   bool mmap_create_from_export_pci = false;
@@ -109,6 +125,8 @@ struct Capabilities {
   bool rep_filter_net = false;
   bool rep_filter_emulated = false;
   bool hotplug_manager = false;
+  bool notification_moderation = false;      ///< it gathers notifications before it interrupts
+  bool accelerate_resource_reclaim = false;  ///< it keeps costly resources for a quick restart
   Refusals refusals;
 };
 

@@ -14,6 +14,7 @@ enum class Operand : std::uint8_t {
   none,
   src,             ///< a buf
   dst,             ///< a buf
+  buf,             ///< a buf
   result,          ///< a buf
   event,           ///< a peer's sync event
   immediate_data,  ///< 32 bits
@@ -29,9 +30,9 @@ enum class Operand : std::uint8_t {
 };
 
 [[nodiscard]] constexpr std::string_view name_of(Operand operand) noexcept {
-  constexpr std::array<std::string_view, 15> names{
-      "",         "src",     "dst",     "result",   "event", "immediate_data", "cmp_data", "swap_data",
-      "add_data", "set_val", "inc_val", "wait_val", "mask",  "fetched",        "algorithm"};
+  constexpr std::array<std::string_view, 16> names{
+      "",          "src",      "dst",     "buf",     "result",   "event", "immediate_data", "cmp_data",
+      "swap_data", "add_data", "set_val", "inc_val", "wait_val", "mask",  "fetched",        "algorithm"};
   return names[static_cast<std::size_t>(operand)];
 }
 

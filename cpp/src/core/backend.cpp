@@ -36,6 +36,10 @@ std::vector<RepresentorProperties> Device::representors(RepFilter /*filter*/) {
   refuse("list representors; only a physical function of the DPU has them");
 }
 
+void Device::accelerate_resource_reclaim() {
+  refuse("accelerate the reclaim of resources: it keeps none that are costly to make again");
+}
+
 std::unique_ptr<MemoryRegion> Device::register_memory(const MemoryRange& /*range*/, Access /*access*/) {
   refuse("register memory");
 }
@@ -58,6 +62,10 @@ std::unique_ptr<CopyQueue> Device::create_copy_queue(const QueueOptions& /*optio
 
 std::unique_ptr<HashQueue> Device::create_hash_queue(const QueueOptions& /*options*/, Notifier& /*notifier*/) {
   refuse("hash memory: it has no SHA engine");
+}
+
+std::unique_ptr<CacheQueue> Device::create_cache_queue(const QueueOptions& /*options*/, Notifier& /*notifier*/) {
+  refuse("invalidate a cache");
 }
 
 std::unique_ptr<Counter> Device::create_counter(const MemoryRange* /*memory*/) { refuse("make sync events"); }

@@ -48,7 +48,7 @@ Support has_rdma(const DeviceInfo& info, Refusal refusal) {
   return can.rdma.has_value() ? support_unless(refusal(*can.rdma)) : support_if(false, can.no_rdma);
 }
 
-constexpr std::array<Capability, 18> known{{
+constexpr std::array<Capability, 20> known{{
     {"dma",
      [](const DeviceInfo& i) {
        return support_of(i, i.capabilities().dma.has_value(), &Refusals::dma, "it has no DMA engine");
@@ -81,6 +81,15 @@ constexpr std::array<Capability, 18> known{{
      }},
     {"mmap_dmabuf",
      [](const DeviceInfo&) { return support_if(false, "it takes no memory of another driver (DMA-BUF)"); }},
+    {"mmap_advise",
+     [](const DeviceInfo& i) {
+       return support_of(i, i.capabilities().mmap_advise.has_value(), &Refusals::mmap_advise,
+                         "it invalidates no cache");
+     }},
+    {"clock",
+     [](const DeviceInfo& i) {
+       return support_of(i, i.capabilities().clock.has_value(), &Refusals::clock, "it has no clock");
+     }},
     {"rdma", [](const DeviceInfo& i) { return has_rdma(i, [](const RdmaCapabilities&) { return ""; }); }},
     {"rdma_connection_manager",
      [](const DeviceInfo& i) {

@@ -366,6 +366,20 @@ void Device::close() {
   }
 }
 
+void Device::accelerate_resource_reclaim() const {
+  if (!is_open()) {
+    throw Error(Status::bad_state,
+                detail::concat("accelerate resource reclaim of ", info_.name(), ": it is closed; open it first"));
+  }
+  if (!info_.capabilities().accelerate_resource_reclaim) {
+    throw Error(Status::not_supported,
+                detail::concat("accelerate resource reclaim of ", info_.name(),
+                               ": it keeps no resources that are costly to make again (capability "
+                               "accelerate_resource_reclaim)"));
+  }
+  backend_->accelerate_resource_reclaim();
+}
+
 std::vector<RepresentorProperties> Device::representors(RepFilter filter) const {
   if (!is_open()) {
     throw Error(Status::bad_state, detail::concat("list representors of ", info_.name(), ": it is closed"));

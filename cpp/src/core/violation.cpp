@@ -34,6 +34,9 @@ std::string explain(const Violation& violation, const DeviceInfo& device) {
     case Limit::not_on_device:
       return concat(operand, " lies in a memory map that ", device.name(),
                     " was not added to; map the memory with that device");
+    case Limit::not_local:
+      return concat(operand, " lies in the memory of another process, and ", device.name(),
+                    " does this in memory of its own; map memory of this process");
     case Limit::no_data:
       return concat(operand, " has no data; set its data section");
     case Limit::size:

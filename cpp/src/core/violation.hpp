@@ -14,6 +14,7 @@ enum class Limit : std::uint8_t {
   not_first,         ///< the operand is a later element of a list
   list_length,       ///< value: the list's elements
   not_on_device,     ///< the operand's memory map was not added to the context's device
+  not_local,         ///< the operand lies in the memory of another process
   no_data,           ///< the source is empty
   size,              ///< value: the source's bytes
   room,              ///< value: the source's bytes; allowed: the tailroom of the operand

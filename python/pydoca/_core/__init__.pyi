@@ -12,6 +12,7 @@ from pydoca._core.dma import *
 from pydoca._core.log import *
 from pydoca._core.memory import *
 from pydoca._core.mmap import *
+from pydoca._core.mmap_advise import *
 from pydoca._core.progress_engine import *
 from pydoca._core.rdma import *
 from pydoca._core.rdma_bridge import *

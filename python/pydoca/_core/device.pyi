@@ -1,4 +1,5 @@
 from collections.abc import Callable
+from enum import IntFlag
 from types import TracebackType
 from typing import Any, Literal, Self, TypeAlias
 
@@ -19,6 +20,8 @@ _Capability: TypeAlias = Literal[
     "mmap_create_from_export_pci",
     "mmap_export_rdma",
     "mmap_dmabuf",
+    "mmap_advise",
+    "clock",
     "rdma",
     "rdma_connection_manager",
     "rdma_atomics",
@@ -91,6 +94,7 @@ class Device:
     @property
     def removed(self) -> bool: ...
     def close(self) -> None: ...
+    def accelerate_resource_reclaim(self) -> None: ...
     def representors(self, filter: RepFilter | str = RepFilter.ALL) -> list[RepresentorInfo]: ...
     def open_representor(self, selector: str | RepresentorInfo) -> Representor: ...
     def mmap(
@@ -119,3 +123,43 @@ def open_device(
     side: _Side | None = None,
     capability: _Capability | None = None,
 ) -> Device: ...
+
+class ClockType(IntFlag):
+    NIC_FREE_RUNNING = 1
+    NIC_REAL_TIME = 2
+    NIC_DPA_TIMER = 4
+    HOST_COUNTER_CYCLES = 8
+    HOST_REAL_TIME = 16
+    HOST_MONOTONIC = 32
+    HOST_MONOTONIC_RAW = 64
+
+_NicClock: TypeAlias = ClockType | Literal["nic_free_running", "nic_real_time", "nic_dpa_timer"]
+_HostClock: TypeAlias = (
+    ClockType | Literal["host_counter_cycles", "host_real_time", "host_monotonic", "host_monotonic_raw"]
+)
+
+class CrossTimestamp:
+    @property
+    def host(self) -> int: ...
+    @property
+    def nic(self) -> int: ...
+    @property
+    def accuracy(self) -> int: ...
+
+class Clock:
+    def __init__(self, dev: Device) -> None: ...
+    def timestamp(self, type: _NicClock | _HostClock) -> int: ...
+    def crosstimestamp(self, host: _HostClock, nic: _NicClock) -> CrossTimestamp: ...
+    def close(self) -> None: ...
+    @property
+    def device(self) -> Device: ...
+    @property
+    def closed(self) -> bool: ...
+    @staticmethod
+    def is_supported(info: DeviceInfo, type: _NicClock | _HostClock) -> bool: ...
+    @staticmethod
+    def free_running_frequency(info: DeviceInfo) -> int: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self, type: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
+    ) -> None: ...

@@ -19,6 +19,26 @@ TEST_P(Conformance, ADeviceIsOneObjectHoweverOftenItIsOpened) {
   EXPECT_FALSE(device->info().name().empty());
 }
 
+// ---- Clocks
+
+TEST_P(Conformance, AClockIsReadWhereTheDeviceHasIt) {
+  if (!can().clock.has_value()) {
+    EXPECT_EQ(thrown_by([&] { Clock::create(device); }), Status::not_supported);
+    return;
+  }
+  const auto clock = Clock::create(device);
+  for (const ClockType type : {ClockType::nic_free_running, ClockType::nic_real_time, ClockType::nic_dpa_timer}) {
+    if (!Clock::is_supported(device->info(), type)) {
+      EXPECT_EQ(thrown_by([&] { clock->timestamp(type); }), Status::not_supported);
+      continue;
+    }
+    const std::uint64_t before = clock->timestamp(type);
+    const CrossTimestamp both = clock->crosstimestamp(ClockType::host_real_time, type);
+    EXPECT_GE(both.nic, before);
+    EXPECT_GE(clock->timestamp(type), both.nic);
+  }
+}
+
 // ---- Memory
 
 TEST_P(Conformance, MemoryIsRegisteredAndGivenBackAgainAndAgain) {

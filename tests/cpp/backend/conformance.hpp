@@ -4,6 +4,7 @@
 /// instantiates them with its subjects. A test that needs a capability which the device lacks is skipped, with the
 /// reason.
 
+#include <pydoca/clock.hpp>
 #include <pydoca/sync_event.hpp>
 
 #include "rig/bytes.hpp"

@@ -343,6 +343,30 @@ TEST_F(Devices, OpenAndCloseInSeveralThreads) {
   other.join();
 }
 
+// ---- Resources
+
+TEST_F(Devices, AccelerateTheReclaimOfResourcesByACapability) {
+  const auto device = Device::open(find_device("p0"));
+  EXPECT_FALSE(device->info().capabilities().accelerate_resource_reclaim);
+  EXPECT_FALSE(device->info().capabilities().notification_moderation);
+  EXPECT_EQ(thrown_by([&] { device->accelerate_resource_reclaim(); }), Status::not_supported);
+  device->close();
+  EXPECT_EQ(thrown_by([&] { device->accelerate_resource_reclaim(); }), Status::bad_state);
+}
+
+TEST_F(Devices, OfATopologyThatReclaimsAccelerateIt) {
+  auto topology = sim::default_topology();
+  for (sim::Function& function : topology.functions) {
+    function.properties.capabilities.accelerate_resource_reclaim = true;
+  }
+  sim::set_topology(topology);
+  const auto device = Device::open(find_device("p0"));
+  device->accelerate_resource_reclaim();
+  sim::remove_device("p0");
+  EXPECT_EQ(thrown_by([&] { device->accelerate_resource_reclaim(); }), Status::driver);
+  device->close();
+}
+
 // ---- Removal
 
 TEST_F(Devices, ARemovedOneLeavesEnumerationAndFails) {

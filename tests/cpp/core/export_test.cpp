@@ -32,7 +32,7 @@ namespace pydoca {
 namespace {
 
 using ::testing::HasSubstr;
-using Clock = std::chrono::steady_clock;
+using Steady = std::chrono::steady_clock;
 using Source = ExportedMemory::Source;
 
 constexpr std::size_t size = 3 * 4096 + 100;
@@ -52,9 +52,9 @@ Status status_of(const PeerMessage& message) { return static_cast<Status>(messag
 /// Whether the condition came true; the long limit is for a machine that is busy.
 template <class Condition>
 bool eventually(Condition condition, std::chrono::milliseconds patience = std::chrono::seconds(10)) {
-  const auto deadline = Clock::now() + patience;
+  const auto deadline = Steady::now() + patience;
   while (!condition()) {
-    if (Clock::now() > deadline) {
+    if (Steady::now() > deadline) {
       return false;
     }
     std::this_thread::yield();

@@ -249,8 +249,8 @@ inline void connect_by_details(RdmaRig& one, RdmaRig& other, std::shared_ptr<Rdm
 /// test.
 inline bool run_until(std::initializer_list<RdmaRig*> rigs, const std::function<bool()>& done,
                       std::chrono::seconds limit = std::chrono::seconds(is_simulated() ? 20 : 60)) {
-  using Clock = std::chrono::steady_clock;
-  const auto end = Clock::now() + limit;
+  using Time = std::chrono::steady_clock;
+  const auto end = Time::now() + limit;
   while (!done()) {
     bool advanced = false;
     for (RdmaRig* const rig : rigs) {
@@ -264,7 +264,7 @@ inline bool run_until(std::initializer_list<RdmaRig*> rigs, const std::function<
       rig->pe->request_notification();
       handles.push_back({.fd = rig->pe->notification_handle(), .events = POLLIN, .revents = 0});
     }
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now()).count();
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - Time::now()).count();
     const int ready = left > 0 ? ::poll(handles.data(), handles.size(), static_cast<int>(left)) : 0;
     for (RdmaRig* const rig : rigs) {
       rig->pe->clear_notification();

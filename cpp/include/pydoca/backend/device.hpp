@@ -5,6 +5,7 @@
 #include "pydoca/types.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -16,6 +17,7 @@
 /// backend, and no code below them knows a progress engine, a context or a task.
 namespace pydoca::backend {
 
+class CacheQueue;
 class CopyQueue;
 class Counter;
 class Dialer;
@@ -27,6 +29,9 @@ enum class CounterScope : std::uint8_t;
 struct ChannelOptions;
 struct QueueOptions;
 struct RdmaOptions;
+
+/// The clocks of a device.
+enum class DeviceClock : std::uint8_t { free_running, real_time, dpa_timer };
 
 /// An open function. A device that cannot do something throws not_supported, as these defaults do. removed() may be
 /// called in any thread, the others in one at a time. Regions, queues, counters and channels go before their device.
@@ -41,6 +46,9 @@ class Device {
   virtual void watch_removal(Notifier& /*notifier*/) {}
   virtual void unwatch_removal(Notifier& /*notifier*/) noexcept {}
   virtual std::vector<RepresentorProperties> representors(RepFilter filter);
+  virtual void accelerate_resource_reclaim();
+  /// Cycles, or nanoseconds since 1970. driver when the device was removed, not_supported for a clock that it lacks.
+  virtual Status read_clock(DeviceClock /*clock*/, std::uint64_t& /*value*/) noexcept { return Status::not_supported; }
   /// access is the memory map's: the local flag, and what its exports may permit.
   virtual std::unique_ptr<MemoryRegion> register_memory(const MemoryRange& range, Access access);
   /// Memory that blob, an export of the other side of the PCIe link or of a network peer, describes. Throws
@@ -54,6 +62,8 @@ class Device {
   virtual std::unique_ptr<CopyQueue> create_copy_queue(const QueueOptions& options, Notifier& notifier);
   /// The notifier outlives the queue.
   virtual std::unique_ptr<HashQueue> create_hash_queue(const QueueOptions& options, Notifier& notifier);
+  /// The notifier outlives the queue.
+  virtual std::unique_ptr<CacheQueue> create_cache_queue(const QueueOptions& options, Notifier& notifier);
   /// In 8 aligned bytes of this process, which keep their value, or in memory of its own, starting at 0. Throws
   /// invalid_value when the memory is not there.
   virtual std::unique_ptr<Counter> create_counter(const MemoryRange* memory);

@@ -37,6 +37,9 @@ struct HashOperation : DataOperation {
   ShaAlgorithm algorithm{};
 };
 
+/// Invalidates the cache for the data of src, a single segment. dst is null.
+struct CacheOperation : DataOperation {};
+
 struct QueueOptions {
   std::uint32_t depth = 0;  ///< operations that may be outstanding
   bool ordered = false;     ///< poll() gives them in the order in which they were posted
@@ -82,6 +85,12 @@ class HashQueue : public Queue {
  public:
   /// As CopyQueue::post().
   virtual Status post(HashOperation& operation, bool flush) noexcept = 0;
+};
+
+class CacheQueue : public Queue {
+ public:
+  /// As CopyQueue::post().
+  virtual Status post(CacheOperation& operation, bool flush) noexcept = 0;
 };
 
 }  // namespace pydoca::backend

@@ -1,5 +1,6 @@
 #include "backend/sim/device.hpp"
 
+#include "backend/sim/cache/cache_queue.hpp"
 #include "backend/sim/comch/channel.hpp"
 #include "backend/sim/copy/copy_queue.hpp"
 #include "backend/sim/counter/counter.hpp"
@@ -31,7 +32,9 @@ bool can_filter(const Capabilities& capabilities, RepFilter filter) noexcept {
 }  // namespace
 
 Device::Device(PresentFunction present, std::string fabric, std::size_t ordinal)
-    : place_(std::move(present), std::move(fabric), ordinal), engine_(place_.removal().happened()) {}
+    : place_(std::move(present), std::move(fabric), ordinal),
+      engine_(place_.removal().happened()),
+      clock_(place_.properties()) {}
 
 void Device::require_present(std::string_view what) const {
   if (removed()) {
@@ -53,6 +56,12 @@ std::vector<RepresentorProperties> Device::representors(RepFilter filter) {
                                                              : "it has none; open a physical function of the DPU"));
   }
   return representors_of(properties().name, filter);
+}
+
+void Device::accelerate_resource_reclaim() { require_present("accelerate resource reclaim"); }
+
+Status Device::read_clock(backend::DeviceClock clock, std::uint64_t& value) noexcept {
+  return removed() ? Status::driver : clock_.read(clock, value);
 }
 
 std::unique_ptr<backend::MemoryRegion> Device::register_memory(const backend::MemoryRange& range, Access access) {
@@ -102,6 +111,15 @@ std::unique_ptr<backend::HashQueue> Device::create_hash_queue(const backend::Que
   }
   const HashLimits limits{.ordinal = place_.ordinal(), .sha = *capabilities().sha};
   return std::make_unique<HashQueue>(engine_, limits, options, notifier);
+}
+
+std::unique_ptr<backend::CacheQueue> Device::create_cache_queue(const backend::QueueOptions& options,
+                                                                backend::Notifier& notifier) {
+  require_present("create a queue for its cache");
+  if (!capabilities().mmap_advise.has_value()) {
+    return backend::Device::create_cache_queue(options, notifier);
+  }
+  return std::make_unique<CacheQueue>(engine_, place_.ordinal(), *capabilities().mmap_advise, options, notifier);
 }
 
 std::unique_ptr<backend::Counter> Device::create_counter(const backend::MemoryRange* memory) {

@@ -8,6 +8,7 @@
 #include "pydoca/backend/queue.hpp"
 #include "pydoca/backend/rdma.hpp"
 
+#include "backend/sim/clock/clock.hpp"
 #include "backend/sim/place/place.hpp"
 #include "backend/sim/work/work_engine.hpp"
 
@@ -26,6 +27,9 @@ class Device final : public backend::Device {
   void watch_removal(backend::Notifier& notifier) override { place_.removal().watch(notifier); }
   void unwatch_removal(backend::Notifier& notifier) noexcept override { place_.removal().unwatch(notifier); }
   std::vector<RepresentorProperties> representors(RepFilter filter) override;
+  /// The simulator has nothing that is costly to make again, so a device that is said to keep it has nothing to do.
+  void accelerate_resource_reclaim() override;
+  Status read_clock(backend::DeviceClock clock, std::uint64_t& value) noexcept override;
   std::unique_ptr<backend::MemoryRegion> register_memory(const backend::MemoryRange& range, Access access) override;
   backend::ImportedRegion import_memory(std::span<const std::byte> blob) override;
   std::unique_ptr<backend::RdmaQueue> create_rdma_queue(const backend::RdmaOptions& options,
@@ -34,6 +38,8 @@ class Device final : public backend::Device {
                                                         backend::Notifier& notifier) override;
   std::unique_ptr<backend::HashQueue> create_hash_queue(const backend::QueueOptions& options,
                                                         backend::Notifier& notifier) override;
+  std::unique_ptr<backend::CacheQueue> create_cache_queue(const backend::QueueOptions& options,
+                                                          backend::Notifier& notifier) override;
   std::unique_ptr<backend::Counter> create_counter(const backend::MemoryRange* memory) override;
   std::unique_ptr<backend::Counter> import_counter(std::span<const std::byte> blob,
                                                    backend::CounterScope scope) override;
@@ -50,6 +56,7 @@ class Device final : public backend::Device {
 
   const Place place_;
   WorkEngine engine_;
+  const Clock clock_;
 };
 
 }  // namespace pydoca::sim

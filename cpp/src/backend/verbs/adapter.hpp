@@ -5,6 +5,7 @@
 
 #include "backend/verbs/owned.hpp"
 
+#include <cstdint>
 #include <string>
 
 namespace pydoca::verbs {
@@ -28,6 +29,10 @@ class Adapter {
   Gid gid(unsigned index) const;
   /// The one that reaches most peers: RoCE v2 with an IPv4 address, if there is one.
   unsigned best_gid_index() const;
+  /// Cycles per second of the free-running counter; 0: not known.
+  std::uint64_t counter_frequency() const noexcept;
+  /// 0, or the error of the driver.
+  int read_counter(std::uint64_t& cycles) const noexcept;
 
  private:
   Adapter(const std::string& name, OwnedContext context);

@@ -83,8 +83,19 @@ RdmaCapabilities rdma_of(const Adapter& adapter) {
   return rdma;
 }
 
+std::optional<ClockCapabilities> clock_of(const Adapter& adapter) {
+  std::uint64_t cycles = 0;
+  const std::uint64_t frequency = adapter.counter_frequency();
+  if (frequency == 0 || adapter.read_counter(cycles) != 0) {
+    return std::nullopt;
+  }
+  return ClockCapabilities{.nic_free_running = true, .free_running_frequency = frequency};
+}
+
 Refusals refusals_of(const Adapter& adapter) {
   Refusals refusals;
+  refusals.mmap_advise = "rdma-core invalidates no cache";
+  refusals.clock = detail::concat("the driver of ", adapter.name(), " does not read its clock for rdma-core");
   refusals.comch_server = refusals.comch_client = refusals.mmap_export_pci = refusals.mmap_create_from_export_pci =
       refusals.sync_event_pci = "rdma-core reaches network peers, not the other side of the PCIe link";
   refusals.representors = "rdma-core lists no representors";
@@ -104,6 +115,7 @@ Capabilities capabilities_of(const Adapter& adapter) {
                              .remote_net_create_from_export = true,
                              .async_wait = true,
                              .max_num_tasks = 65536};
+  capabilities.clock = clock_of(adapter);
   capabilities.mmap_export_rdma = true;
   capabilities.rdma = rdma_of(adapter);
   capabilities.refusals = refusals_of(adapter);

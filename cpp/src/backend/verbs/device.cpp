@@ -2,10 +2,22 @@
 
 #include "backend/verbs/copy_queue.hpp"
 #include "backend/verbs/counter.hpp"
+#include "backend/verbs/failure.hpp"
 #include "backend/verbs/rdma_queue.hpp"
 #include "backend/verbs/region.hpp"
 
 namespace pydoca::verbs {
+
+Status Device::read_clock(backend::DeviceClock clock, std::uint64_t& value) noexcept {
+  if (clock != backend::DeviceClock::free_running) {
+    return Status::not_supported;
+  }
+  if (removed()) {
+    return Status::driver;
+  }
+  const int error = place_.adapter().read_counter(value);
+  return error == 0 ? Status::success : status_of(error);
+}
 
 std::unique_ptr<backend::MemoryRegion> Device::register_memory(const backend::MemoryRange& range, Access access) {
   place_.require_present("register memory");

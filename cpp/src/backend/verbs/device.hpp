@@ -9,6 +9,7 @@
 
 #include "backend/verbs/place.hpp"
 
+#include <cstdint>
 #include <string_view>
 
 namespace pydoca::verbs {
@@ -23,6 +24,7 @@ class Device final : public backend::Device {
   Place& place() noexcept { return place_; }
 
   bool removed() const noexcept override { return place_.removed(); }
+  Status read_clock(backend::DeviceClock clock, std::uint64_t& value) noexcept override;
   void* protection_domain() const override { return place_.domain(); }
   std::unique_ptr<backend::MemoryRegion> register_memory(const backend::MemoryRange& range, Access access) override;
   /// Exports of network peers only; anything else is invalid_value.

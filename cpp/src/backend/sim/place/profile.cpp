@@ -1,5 +1,6 @@
 #include "pydoca/sim.hpp"
 
+#include "backend/sim/compute/cache_line.hpp"
 #include "backend/sim/compute/digest.hpp"
 #include "detail/concat.hpp"
 
@@ -42,6 +43,7 @@ Refusals refusals_of(Side side, const Profile& profile) {
   if (!profile.async_wait) {
     refusals.async_wait = "asynchronous waits need a BlueField-3, a ConnectX-7 or newer";
   }
+  refusals.mmap_advise = side == Side::dpu ? no_cache_lines : "only functions of the DPU invalidate its cache";
   refusals.sha = profile.sha ? no_digests() : "only a BlueField-2 has a SHA engine";
   return refusals;
 }
@@ -53,6 +55,12 @@ ShaCapabilities sha_capabilities() {
           .max_src_buf_size = (std::uint64_t{1} << 31) - 1,
           .max_list_buf_num_elem = 128,
           .max_num_tasks = 65536};
+}
+
+/// Of all functions: they have one oscillator each. The DPA's timer is not simulated, as the DPA is not.
+ClockCapabilities clock_capabilities() {
+  return {
+      .nic_free_running = true, .nic_real_time = true, .nic_dpa_timer = false, .free_running_frequency = 1'000'000'000};
 }
 
 RdmaCapabilities rdma_capabilities() {
@@ -95,6 +103,10 @@ Capabilities profile_capabilities(std::string_view name, Side side) {
                         .max_recv_queue_size = 8192,
                         .max_clients = profile.max_comch_clients,
                         .max_send_tasks = 8192};
+  if (dpu && std::string_view(no_cache_lines).empty()) {
+    capabilities.mmap_advise = {.max_buf_size = std::uint64_t{2} << 20, .max_num_tasks = 65536};
+  }
+  capabilities.clock = clock_capabilities();
   capabilities.mmap_export_pci = !dpu;
   capabilities.mmap_create_from_export_pci = dpu;
   capabilities.rep_filter_all = capabilities.rep_filter_net = capabilities.rep_filter_emulated = dpu;

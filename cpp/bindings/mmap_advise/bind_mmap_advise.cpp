@@ -1,0 +1,70 @@
+#include <pydoca/mmap_advise.hpp>
+
+#include "convert/bindings.hpp"
+#include "task/data_object.hpp"
+
+#include <array>
+
+namespace pydoca::bindings {
+
+namespace {
+
+class InvalidateTaskObject final : public LibraryTaskObject {
+ public:
+  InvalidateTaskObject(py::object context, MmapAdviseInvalidateCacheTask& slot)
+      : LibraryTaskObject(std::move(context), slot, 0, mmap_advise_invalidate_cache) {}
+
+ private:
+  void set_operands() override {
+    static_cast<void>(static_cast<MmapAdviseInvalidateCacheTask&>(*slot()).set_buf(element_of(operands().buf)));
+    LibraryTaskObject::set_operands();
+  }
+};
+
+Status take_invalidation(MmapAdvise& advise, MmapAdviseInvalidateCacheTask*& slot) {
+  return advise.invalidate_cache(nullptr, 0, slot);
+}
+
+using MmapAdviseObject = DataContextObject<MmapAdvise, MmapAdviseInvalidateCacheTask, mmap_advise_invalidate_cache,
+                                           &MmapAdvise::set_invalidate_cache_conf, &take_invalidation>;
+
+std::span<PyMethodDef> advise_methods() {
+  static std::array methods{task_method<mmap_advise_invalidate_cache, &MmapAdviseObject::make<InvalidateTaskObject>>(
+      "Allocates a task that drops the data of buf from the caches of the DPU, and submits it unless submit\n"
+      "is false. Raises NoMemoryError when all num_tasks are allocated, BadStateError unless the context runs,\n"
+      "InvalidValueError for a list, a buf without data or in memory of another process, AgainError when the\n"
+      "queue is full (doca_mmap_advise_task_invalidate_cache).")};
+  return methods;
+}
+
+void bind_invalidate_task(py::module_& module) {
+  // Without LibraryTask, whose src and dst it does not have.
+  py::classh<InvalidateTaskObject, TaskObject>(
+      module, "MmapAdviseInvalidateCacheTask",
+      "Drops the data of buf from the caches of the DPU, so that the next access reads memory. What the caches\n"
+      "have changed is written back first.")
+      .def_property(
+          "buf", [](const InvalidateTaskObject& self) { return self.operands().buf; },
+          [](InvalidateTaskObject& self, py::object value) {
+            self.set_buf(&Operands::buf, Operand::buf, std::move(value));
+          },
+          "The Buf, None once the task is freed. Setting it raises InUseError in flight.");
+}
+
+template <typename Class>
+void bind_advise_capabilities(Class& type) {
+  type.def_static("is_supported", &MmapAdvise::is_supported, "info"_a, "Whether the device invalidates its cache.")
+      .def_static("max_buf_size", &MmapAdvise::max_buf_size, "info"_a, "The most bytes per task.")
+      .def_static("max_num_tasks", &MmapAdvise::max_num_tasks, "info"_a, "The largest num_tasks.");
+}
+
+}  // namespace
+
+void bind_mmap_advise(py::module_& module) {
+  bind_invalidate_task(module);
+  auto type = MmapAdviseObject::bind(
+      module, "MmapAdvise", "Advice about the memory of a DPU: its caches may be invalidated.", advise_methods());
+  bind_advise_capabilities(type);
+}
+
+}  // namespace pydoca::bindings

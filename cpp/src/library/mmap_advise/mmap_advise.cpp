@@ -1,0 +1,122 @@
+#include "library/mmap_advise/mmap_advise.hpp"
+
+#include "pydoca/backend/device.hpp"
+#include "pydoca/capabilities.hpp"
+
+#include "core/violation.hpp"
+#include "detail/concat.hpp"
+#include "library/operands.hpp"
+#include "library/set_operand.hpp"
+
+#include <utility>
+
+namespace pydoca {
+
+namespace {
+
+using detail::Limit;
+
+const MmapAdviseCapabilities& advise_capabilities(const DeviceInfo& info) {
+  if (!info.capabilities().mmap_advise) {
+    throw Error(Status::not_supported, detail::concat("mmap advise: ", info.name(), " is not suitable: ",
+                                                      find_capability("mmap_advise").of(info).reason));
+  }
+  return *info.capabilities().mmap_advise;
+}
+
+}  // namespace
+
+Status MmapAdviseInvalidateCacheTask::set_buf(Buf* buf) noexcept { return detail::set_operand(*this, buf_, buf); }
+
+library::InvalidateCacheTask::InvalidateCacheTask(MmapAdvise& context, detail::TaskPool& pool,
+                                                  std::size_t /*kind*/) noexcept
+    : MmapAdviseInvalidateCacheTask(context, pool) {}
+
+library::MmapAdvise& library::InvalidateCacheTask::library() const noexcept {
+  return static_cast<MmapAdvise&>(context());
+}
+
+Limit library::InvalidateCacheTask::check(detail::Violation* why) const noexcept {
+  if (buf() == nullptr) {
+    return broken(why, {.limit = Limit::missing, .operand = "buf"});
+  }
+  const Device& device = *library().device();
+  if (const Limit limit = detail::Operands::check(why, "buf", *buf(), 1, "the limit of this task", device);
+      limit != Limit::none) {
+    return limit;
+  }
+  const std::uint64_t size = buf()->data_len();
+  const std::uint64_t most = device.info().capabilities().mmap_advise->max_buf_size;
+  if (buf()->mmap()->is_from_export()) {
+    return broken(why, {.limit = Limit::not_local, .operand = "buf"});
+  }
+  if (size == 0) {
+    return broken(why, {.limit = Limit::no_data, .operand = "buf"});
+  }
+  return size <= most
+             ? Limit::none
+             : broken(
+                   why,
+                   {.limit = Limit::size, .operand = "buf", .setting = "max_buf_size", .value = size, .allowed = most});
+}
+
+std::string library::InvalidateCacheTask::explain(Status outcome) const {
+  if (outcome != Status::io_failed) {
+    return Task::explain(outcome);
+  }
+  detail::Violation violation;
+  check(&violation);
+  return detail::concat(detail::explain(violation, library().device()->info()),
+                        "; the context stops: start it again once it is idle");
+}
+
+Status library::InvalidateCacheTask::post(bool flush) noexcept {
+  // What is missing or no list's head fails in the device, as unchecked fields do.
+  src = buf() != nullptr && buf()->is_first() ? detail::Operands::segment_of(buf()) : nullptr;
+  length = src != nullptr ? src->data_len : 0;
+  const Status posted = library().data_queue().post(*this, flush);
+  if (posted == Status::success) {
+    library().expect_completion();
+    detail::Operands::lend(buf());
+  }
+  return posted;
+}
+
+void library::InvalidateCacheTask::finish(Status /*status*/) noexcept { detail::Operands::take_back(buf()); }
+
+library::MmapAdvise::MmapAdvise(std::shared_ptr<Device> device)
+    : DataContext(std::move(device), mmap_advise_invalidate_cache.name) {
+  static_cast<void>(advise_capabilities(this->device()->info()));
+}
+
+library::MmapAdvise::~MmapAdvise() { abandon(); }
+
+std::unique_ptr<backend::CacheQueue> library::MmapAdvise::create_queue(const backend::QueueOptions& options) {
+  return device()->backend().create_cache_queue(options, *this);
+}
+
+std::shared_ptr<MmapAdvise> MmapAdvise::create(std::shared_ptr<Device> device) {
+  return std::make_shared<library::MmapAdvise>(std::move(device));
+}
+
+bool MmapAdvise::is_supported(const DeviceInfo& info) noexcept { return info.capabilities().mmap_advise.has_value(); }
+std::uint64_t MmapAdvise::max_buf_size(const DeviceInfo& info) { return advise_capabilities(info).max_buf_size; }
+std::uint32_t MmapAdvise::max_num_tasks(const DeviceInfo& info) { return advise_capabilities(info).max_num_tasks; }
+
+void MmapAdvise::set_invalidate_cache_conf(Task::Callback on_success, Task::Callback on_error,
+                                           std::uint32_t num_tasks) {
+  if (state() != ContextState::idle) {
+    throw Error(Status::not_permitted, "set invalidate_cache conf: the mmap advise is not idle; stop it first");
+  }
+  pool(0).configure("set invalidate_cache conf", on_success, on_error, num_tasks, max_num_tasks(device()->info()));
+}
+
+Status MmapAdvise::invalidate_cache(Buf* buf, std::uint64_t user_data, MmapAdviseInvalidateCacheTask*& task) noexcept {
+  const Status status = take(0, user_data, task);
+  if (status == Status::success) [[likely]] {
+    task->buf_ = buf;
+  }
+  return status;
+}
+
+}  // namespace pydoca
