@@ -224,7 +224,7 @@ NUM_FUNCTIONS = {
     ("doca_log",): 23,
     ("doca_argp_",): 35 + 2,  # (gRPC)
     ("doca_graph_",): 19 + 4,  # (failed nodes)
-    ("doca_sync_event_",): 78,
+    ("doca_sync_event_",): 78 + 8,  # (wait_gt tasks)
     ("doca_dma_",): 15 + 1,  # (ordered completions)
     ("doca_sha_",): 32,
     ("doca_compress_",): 56 + 12,  # (decompress_lz4)
