@@ -226,6 +226,7 @@ def test_access_is_a_flag_a_number_or_text(p0, access, expected):
         ("pci_readonly", INVALID, "did you mean 'pci_read_only'"),
         ("local_read_write|", INVALID, "access '' does not exist"),
         ("", INVALID, "use one of: local_read_only"),
+        ("dpu_read_only", INVALID, "write 'pci_read_only'"),
         ("PCI", INVALID, "use one of|did you mean"),
         (128, INVALID, "0x80 has undefined bits"),
         (-1, INVALID, "access must be .* not -1"),

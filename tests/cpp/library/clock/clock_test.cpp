@@ -15,7 +15,7 @@ namespace {
 
 using enum ClockType;
 
-constexpr std::uint64_t second = 1'000'000'000;
+constexpr std::uint64_t ns_per_second = 1'000'000'000;
 
 class ClockTest : public testing::Test {
  protected:
@@ -101,7 +101,7 @@ TEST(SimulatedClock, IsTheSameForTheSameFunction) {
   const sim::Clock one(properties_of("A"));
   const sim::Clock same(properties_of("A"));
   const sim::Clock other(properties_of("B"));
-  for (const std::uint64_t now : {std::uint64_t{0}, second, 1'000'000 * second}) {
+  for (const std::uint64_t now : {std::uint64_t{0}, ns_per_second, 1'000'000 * ns_per_second}) {
     EXPECT_EQ(one.cycles_at(now), same.cycles_at(now));
     EXPECT_EQ(one.time_at(now, 7), same.time_at(now, 7));
     EXPECT_NE(one.cycles_at(now), other.cycles_at(now));
@@ -111,12 +111,12 @@ TEST(SimulatedClock, IsTheSameForTheSameFunction) {
 TEST(SimulatedClock, DriftsByAtMostTwentyPpmAndNeverGoesBack) {
   for (const char* const vuid : {"A", "B", "C", "SIM0001X00001ECS0D0F0", ""}) {
     const sim::Clock clock(properties_of(vuid));
-    constexpr std::uint64_t day = 86'400 * second;
+    constexpr std::uint64_t day = 86'400 * ns_per_second;
     const auto cycles = static_cast<double>(clock.cycles_at(day) - clock.cycles_at(0));
     EXPECT_NEAR(cycles / static_cast<double>(day), 1.0, 20e-6) << "its frequency is 1 GHz";
-    const auto wrong = static_cast<double>(static_cast<std::int64_t>(clock.time_at(0, second) - second));
-    EXPECT_LE(std::abs(wrong), 0.1 * static_cast<double>(second));
-    for (std::uint64_t now = second - 1000; now < second + 1000; ++now) {
+    const auto wrong = static_cast<double>(static_cast<std::int64_t>(clock.time_at(0, ns_per_second) - ns_per_second));
+    EXPECT_LE(std::abs(wrong), 0.1 * static_cast<double>(ns_per_second));
+    for (std::uint64_t now = ns_per_second - 1000; now < ns_per_second + 1000; ++now) {
       ASSERT_LE(clock.cycles_at(now), clock.cycles_at(now + 1));
     }
   }
@@ -124,9 +124,9 @@ TEST(SimulatedClock, DriftsByAtMostTwentyPpmAndNeverGoesBack) {
 
 TEST(SimulatedClock, CountsAtItsFrequency) {
   DeviceProperties properties = properties_of("A");
-  const std::uint64_t fast = sim::Clock(properties).cycles_at(second) - sim::Clock(properties).cycles_at(0);
+  const std::uint64_t fast = sim::Clock(properties).cycles_at(ns_per_second) - sim::Clock(properties).cycles_at(0);
   properties.capabilities.clock->free_running_frequency = 156'250'000;
-  const std::uint64_t slow = sim::Clock(properties).cycles_at(second) - sim::Clock(properties).cycles_at(0);
+  const std::uint64_t slow = sim::Clock(properties).cycles_at(ns_per_second) - sim::Clock(properties).cycles_at(0);
   EXPECT_NEAR(static_cast<double>(fast) / static_cast<double>(slow), 6.4, 1e-6);
 }
 

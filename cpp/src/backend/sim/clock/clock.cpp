@@ -8,7 +8,7 @@ namespace pydoca::sim {
 
 namespace {
 
-constexpr std::uint64_t second = 1'000'000'000;
+constexpr std::uint64_t ns_per_second = 1'000'000'000;
 constexpr std::int64_t max_drift = 20'000;        // in nanoseconds per second: 20 ppm, a common oscillator's
 constexpr std::int64_t max_offset = 100'000'000;  // in nanoseconds
 
@@ -38,16 +38,17 @@ Clock::Clock(const DeviceProperties& properties) noexcept
 }
 
 std::int64_t Clock::drift_at(std::uint64_t nanoseconds) const noexcept {
-  return static_cast<std::int64_t>(nanoseconds / second) * drift_ +
-         static_cast<std::int64_t>(nanoseconds % second) * drift_ / static_cast<std::int64_t>(second);
+  return static_cast<std::int64_t>(nanoseconds / ns_per_second) * drift_ +
+         static_cast<std::int64_t>(nanoseconds % ns_per_second) * drift_ / static_cast<std::int64_t>(ns_per_second);
 }
 
 std::uint64_t Clock::cycles_at(std::uint64_t nanoseconds) const noexcept {
   const std::uint64_t own = nanoseconds + static_cast<std::uint64_t>(drift_at(nanoseconds));
   const std::uint64_t frequency = can_.free_running_frequency;
   // Parts of a second by parts of the frequency: the products stay below 2^64.
-  const std::uint64_t rest = own % second;
-  return first_ + own / second * frequency + rest * (frequency / second) + rest * (frequency % second) / second;
+  const std::uint64_t rest = own % ns_per_second;
+  return first_ + own / ns_per_second * frequency + rest * (frequency / ns_per_second) +
+         rest * (frequency % ns_per_second) / ns_per_second;
 }
 
 std::uint64_t Clock::time_at(std::uint64_t nanoseconds, std::uint64_t epoch) const noexcept {
