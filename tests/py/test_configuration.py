@@ -41,7 +41,7 @@ def inventory():
         yield inventory
 
 
-LIBRARIES = ["dma", "rdma", "sync_event", "server", "client"]
+LIBRARIES = ["dma", "mmap_advise", "rdma", "sync_event", "server", "client"]
 
 
 @pytest.fixture(params=LIBRARIES)
@@ -52,6 +52,8 @@ def make(request, ends):
         match request.param:
             case "dma":
                 return pydoca.Dma(pe, ends.dpu, **options)
+            case "mmap_advise":
+                return pydoca.MmapAdvise(pe, ends.dpu, **options)
             case "rdma":
                 return pydoca.Rdma(pe, ends.dpu, **options)
             case "sync_event":

@@ -16,7 +16,6 @@ from pydoca import Status
 CPP = Path(__file__).resolve().parents[1] / "cpp/library/misuse_test.cpp"
 ONLY_IN_CPP = {
     "a_second_publisher_of_a_sync_event",  # a constructor gives both locations
-    "set_max_num_devices_of_a_started_map",
 }
 
 
@@ -88,6 +87,11 @@ def test_configure_a_context_that_is_not_idle(dma):
 def test_configure_a_sync_event_context_that_is_not_idle(pe, dpu):
     with pydoca.SyncEvent(dpu).as_context(pe) as context:
         assert answer_of(lambda: context.set_conf("get", None, None, 1)) is Status.NOT_PERMITTED
+
+
+def test_configure_a_context_of_memory_advice_that_is_not_idle(pe, dpu):
+    with pydoca.MmapAdvise(pe, dpu) as advise:
+        assert answer_of(lambda: advise.set_invalidate_cache_conf(None, None, 1)) is Status.NOT_PERMITTED
 
 
 def test_start_a_context_without_a_progress_engine(dpu):
@@ -303,6 +307,10 @@ def test_add_a_device_twice(memory, dpu):
 
 def test_add_a_device_to_a_started_map(memory, host):
     assert answer_of(lambda: memory.add_device(host)) is Status.NOT_PERMITTED
+
+
+def test_set_max_num_devices_of_a_started_map(memory):
+    assert answer_of(lambda: setattr(memory, "max_num_devices", 4)) is Status.NOT_PERMITTED
 
 
 def test_remove_a_device_from_a_started_map(memory, dpu):

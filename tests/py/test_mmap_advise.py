@@ -108,6 +108,19 @@ def test_the_pool_is_finite(rig):
     del tasks
 
 
+def test_the_number_of_tasks_and_its_callbacks_are_set_while_idle(rig):
+    seen = []
+    rig.advise.stop()
+    rig.advise.set_invalidate_cache_conf(lambda task, mine, its: seen.append(mine), None, 1)
+    assert rig.advise.num_tasks == 1
+    with pytest.raises(pydoca.InvalidValueError, match="num_tasks"):
+        rig.advise.set_invalidate_cache_conf(num_tasks=0)
+    rig.advise.start()
+    rig.advise.invalidate_cache(rig.buf(), user_data="first").wait(ENOUGH)
+    assert seen == ["first"]
+    assert "doca_mmap_advise_task_invalidate_cache_set_conf" in rig.advise.set_invalidate_cache_conf.__doc__
+
+
 def test_which_devices_have_it():
     with pydoca.open_device("pf0") as host, pydoca.open_device("p0") as dpu, pydoca.ProgressEngine() as pe:
         assert pydoca.MmapAdvise.is_supported(dpu.info)

@@ -46,7 +46,7 @@ void bind_invalidate_task(py::module_& module) {
       .def_property(
           "buf", [](const InvalidateTaskObject& self) { return self.operands().buf; },
           [](InvalidateTaskObject& self, py::object value) {
-            self.set_buf(&Operands::buf, Operand::buf, std::move(value));
+            self.set_object(&Operands::buf, Operand::buf, std::move(value));
           },
           "The Buf, None once the task is freed. Setting it raises InUseError in flight.");
 }
@@ -62,8 +62,9 @@ void bind_advise_capabilities(Class& type) {
 
 void bind_mmap_advise(py::module_& module) {
   bind_invalidate_task(module);
-  auto type = MmapAdviseObject::bind(
-      module, "MmapAdvise", "Advice about the memory of a DPU: its caches may be invalidated.", advise_methods());
+  auto type =
+      MmapAdviseObject::bind(module, "MmapAdvise", "Advice about the memory of a DPU: its caches may be invalidated.",
+                             advise_methods(), "NotPermittedError");
   bind_advise_capabilities(type);
 }
 

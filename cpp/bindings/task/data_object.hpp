@@ -14,6 +14,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace pydoca::bindings {
@@ -53,8 +54,10 @@ class DataContextObject final : public ContextObject {
         [](DataContextObject& context) -> Slot& { return context.new_slot(); });
   }
 
+  /// not_idle: the exception of a setter that is called while the context is not IDLE.
   static py::classh<DataContextObject, ContextObject> bind(py::module_& module, const char* name, const char* doc,
-                                                           std::span<PyMethodDef> methods) {
+                                                           std::span<PyMethodDef> methods,
+                                                           const char* not_idle = "BadStateError") {
     py::classh<DataContextObject, ContextObject> type(module, name, doc);
     const auto init = [](py::object pe, const py::object& dev, const py::object& num_tasks, const py::kwargs& options) {
       return std::make_unique<DataContextObject>(std::move(pe), dev, to_u32(num_tasks, "num_tasks"),
@@ -62,14 +65,24 @@ class DataContextObject final : public ContextObject {
     };
     type.def(py::init(init), py::arg("pe"), py::arg("dev"), py::kw_only(), py::arg("num_tasks") = 32,
              signature({"pe, dev, *, num_tasks=32", ContextOptions::keywords}).c_str());
-    bind_conf(type);
+    bind_conf(type, name, not_idle);
     add_methods(type, methods);
     return type;
   }
 
  private:
+  /// "mmap_advise", of MmapAdvise.
+  static std::string library_name(std::string_view class_name) {
+    std::string text;
+    for (const char letter : class_name) {
+      const bool begins_word = letter >= 'A' && letter <= 'Z';
+      if (begins_word && !text.empty()) text += '_';
+      text += static_cast<char>(begins_word ? letter - 'A' + 'a' : letter);
+    }
+    return text;
+  }
   template <typename Class>
-  static void bind_conf(Class& type) {
+  static void bind_conf(Class& type, std::string_view name, const char* not_idle) {
     const auto set = [](DataContextObject& self, py::object on_completion, py::object on_error, py::handle num_tasks) {
       self.set_conf(0, {std::move(on_completion), std::move(on_error)}, num_tasks, [&](std::uint32_t count) {
         (self.library().*set_tasks)(TaskObject::on_complete, TaskObject::on_complete, count);
@@ -78,9 +91,8 @@ class DataContextObject final : public ContextObject {
     const std::string task = task_traits.name;
     const std::string doc =
         "The number of tasks, in 1..max_num_tasks, and their callbacks, as the constructor's keywords have them; what\n"
-        "is left out is the constructor's default. Raises BadStateError unless IDLE, InvalidValueError\n"
-        "(doca_" +
-        std::string(type.attr("__name__").attr("lower")().template cast<std::string>()) + "_task_" + task +
+        "is left out is the constructor's default. Raises " +
+        std::string(not_idle) + " unless IDLE, InvalidValueError\n(doca_" + library_name(name) + "_task_" + task +
         "_set_conf).";
     type.def(("set_" + task + "_conf").c_str(), set, py::arg("on_completion") = py::none(),
              py::arg("on_error") = py::none(), py::arg("num_tasks") = 32, doc.c_str());

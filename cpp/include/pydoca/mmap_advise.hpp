@@ -58,6 +58,7 @@ class MmapAdvise : public Context {
   /// (doca_mmap_advise_task_invalidate_cache_set_conf). Needed before start(), repeatable. Throws not_permitted unless
   /// idle, as DOCA says, invalid_value for a null callback and for num_tasks outside 1..max_num_tasks().
   void set_invalidate_cache_conf(Task::Callback on_success, Task::Callback on_error, std::uint32_t num_tasks);
+  std::uint32_t num_tasks() const noexcept;  ///< as set_invalidate_cache_conf() set it; 0 before
 
   /// Takes a task, which is not yet submitted (doca_mmap_advise_task_invalidate_cache_alloc_init). buf may be null, for
   /// the setter to set. bad_state unless running, no_memory when num_tasks are taken; task is then unchanged.

@@ -13,7 +13,7 @@ class MmapAdviseInvalidateCacheTask(Task):
 class MmapAdvise(Context):
     def __init__(
         self,
-        pe: ProgressEngine,
+        pe: ProgressEngine | None,
         dev: Device,
         *,
         num_tasks: int = ...,
@@ -22,6 +22,14 @@ class MmapAdvise(Context):
         on_state_changed: Callable[[Any, MmapAdvise, ContextState, ContextState], object] | None = ...,
         user_data: Any = ...,
     ) -> None: ...
+    def set_invalidate_cache_conf(
+        self,
+        on_completion: Callable[[MmapAdviseInvalidateCacheTask, Any, Any], object] | None = ...,
+        on_error: Callable[[MmapAdviseInvalidateCacheTask, Any, Any], object] | None = ...,
+        num_tasks: int = ...,
+    ) -> None: ...
+    @property
+    def num_tasks(self) -> int: ...
     def invalidate_cache(
         self, buf: Buf | None, *, user_data: Any = ..., submit: bool = ...
     ) -> MmapAdviseInvalidateCacheTask: ...

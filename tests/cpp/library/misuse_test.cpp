@@ -1,5 +1,6 @@
 #include "pydoca/comch.hpp"
 #include "pydoca/dma.hpp"
+#include "pydoca/mmap_advise.hpp"
 #include "pydoca/progress_engine.hpp"
 #include "pydoca/rdma.hpp"
 #include "pydoca/sim.hpp"
@@ -161,6 +162,17 @@ constexpr Row context_rows[] = {
        EXPECT_EQ(context->start(), Status::success);
        const Status status = thrown_by([&] { context->set_conf(SyncEventOperation::get, ignore, ignore, 1); });
        end(*context);
+       return status;
+     }},
+    {"configure_a_context_of_memory_advice_that_is_not_idle", Status::not_permitted,
+     [] {
+       const auto pe = ProgressEngine::create();
+       const auto advise = MmapAdvise::create(dpu());
+       advise->set_invalidate_cache_conf(ignore, ignore, 1);
+       pe->connect(advise);
+       EXPECT_EQ(advise->start(), Status::success);
+       const Status status = thrown_by([&] { advise->set_invalidate_cache_conf(ignore, ignore, 1); });
+       end(*advise);
        return status;
      }},
     {"start_a_context_without_a_progress_engine", Status::not_connected,
