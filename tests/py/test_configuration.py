@@ -379,6 +379,8 @@ def setters(context):
             ]
         case pydoca.SyncEventContext():
             return [lambda: context.set_conf("get", None, None, 4)]
+        case pydoca.MmapAdvise():
+            return [lambda: context.set_invalidate_cache_conf(None, None, 4)]
         case pydoca.Rdma():
             names = {**RDMA_SETTINGS, **dict.fromkeys(("on_request", "on_established", "on_failure", "on_disconnect"))}
             confs = [lambda: context.set_conf("send", None, None, 4)]
@@ -391,7 +393,8 @@ def setters(context):
 
 def test_setters_are_for_an_idle_context(make, pe):
     context = make(pe)
-    expected = pydoca.NotPermittedError if isinstance(context, pydoca.SyncEventContext) else pydoca.BadStateError
+    as_doca_says = isinstance(context, pydoca.SyncEventContext | pydoca.MmapAdvise)
+    expected = pydoca.NotPermittedError if as_doca_says else pydoca.BadStateError
     context.start()
     for change in setters(context):
         with pytest.raises(expected, match=r"idle|stop it first"):
@@ -417,7 +420,7 @@ def test_setters_refuse_what_constructors_refuse(pe, device, ends):
         (lambda: setattr(rdma, "mtu", None), TypeError),
         (lambda: setattr(rdma, "recv_queue_size", 8), pydoca.NotSupportedError),
         (lambda: setattr(rdma, "on_request", 5), TypeError),
-        (lambda: events.set_conf("wait_gt"), pydoca.InvalidValueError),
+        (lambda: events.set_conf("wait_ge"), pydoca.InvalidValueError),
         (lambda: setattr(server, "max_msg_size", 0), pydoca.InvalidValueError),
         (lambda: setattr(server, "on_message", "print"), TypeError),
         (lambda: server.set_send_conf(num_tasks=10**6), pydoca.InvalidValueError),
@@ -467,6 +470,8 @@ def test_callbacks_do_not_keep_their_context(make, pe):
     match context:
         case pydoca.Dma():
             context.set_memcpy_conf(refer, refer)
+        case pydoca.MmapAdvise():
+            context.set_invalidate_cache_conf(refer, refer)
         case pydoca.Rdma():
             context.set_conf("send", refer, refer)
             context.on_request = context.on_failure = refer
