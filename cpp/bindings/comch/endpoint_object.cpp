@@ -50,7 +50,7 @@ bool EndpointObject::was_stopped() const noexcept {
 
 void EndpointObject::tell(const py::object& callback, const py::object& connection, bool successful) {
   if (!callback.is_none()) {
-    const py::object wanted = callback;  // it may replace itself meanwhile
+    const auto wanted = py::reinterpret_borrow<py::object>(callback);  // it may replace itself meanwhile
     engine().call(wanted, self(), connection, successful, user_data());
   }
 }
