@@ -4,7 +4,7 @@ import pydoca._interpreter  # first of all: it refuses where the rest would hang
 
 # isort: split
 import pydoca._augment  # noqa: F401  completes the extension's classes
-from pydoca import comch, rdma_bridge, sim
+from pydoca import comch, log, rdma_bridge, sim
 from pydoca._core import (
     CAPABILITIES,
     Access,
@@ -93,6 +93,7 @@ from pydoca._errors import (
     WrongThreadError,
 )
 from pydoca._log import LogLevel, set_log_level, set_sdk_log_level
+from pydoca._stats import EngineStats, TaskStats
 
 __all__ = [
     "CAPABILITIES",
@@ -121,6 +122,7 @@ __all__ = [
     "DocaError",
     "DriverError",
     "EmptyError",
+    "EngineStats",
     "EventMode",
     "ForkedError",
     "FullError",
@@ -168,6 +170,7 @@ __all__ = [
     "SyncEventTask",
     "Task",
     "TaskState",
+    "TaskStats",
     "TimeOutError",
     "TooBigError",
     "UnexpectedError",
@@ -178,6 +181,7 @@ __all__ = [
     "alloc",
     "comch",
     "devices",
+    "log",
     "open_device",
     "rdma_bridge",
     "set_log_level",
