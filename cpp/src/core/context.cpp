@@ -96,7 +96,7 @@ void Context::close() {
 
 void Context::require_idle(std::string_view what) const {
   if (closed_) {
-    throw Error(Status::bad_state, detail::concat(what, " ", kind(), ": it is closed"));
+    throw Error(Status::bad_state, detail::concat(what, " ", kind(), ": it is closed; make another"));
   }
   if (state_ != ContextState::idle) {
     throw Error(Status::bad_state, detail::concat(what, " ", kind(), ": it is ", name_of(state_), "; stop it first"));
