@@ -9,7 +9,12 @@ from pydoca._core.memory import _Bytes
 from pydoca._core.types import Access
 
 class Mmap(_Bytes):
+    """A range of memory that devices may reach. It has the buffer protocol, unless it is imported. One
+    thread at a time: a call during another thread's start, stop or close raises InUseError.
+    """
+
     user_data: Any
+    """Any object. It can be set while the map is stopped."""
     def __init__(
         self,
         memory: Buffer | None = None,
@@ -19,37 +24,77 @@ class Mmap(_Bytes):
         user_data: Any = None,
         free_callback: Callable[[Any], object] | None = None,
         max_num_devices: int | None = None,
-    ) -> None: ...
-    def add_device(self, device: Device) -> None: ...
-    def remove_device(self, device: Device) -> None: ...
-    def set_memrange(self, memory: Buffer) -> None: ...
-    def set_permissions(self, access: Access | str) -> None: ...
-    def start(self) -> None: ...
-    def stop(self) -> None: ...
-    def close(self) -> None: ...
-    def export_pci(self, device: Device | None = None) -> bytes: ...
-    def export_rdma(self, device: Device | None = None) -> bytes: ...
+    ) -> None:
+        """A map that is configured and not started. free_callback(memory) runs at the end of a map that was
+        started at least once, when no task, buf or view refers to the memory any more.
+        """
+    def add_device(self, device: Device) -> None:
+        """Adds a device. Raises AlreadyExistError, NoMemoryError (above max_num_devices), NotPermittedError
+        (started, imported).
+        """
+    def remove_device(self, device: Device) -> None:
+        """Removes a device. Raises NotFoundError, and the errors of add_device()."""
+    def set_memrange(self, memory: Buffer) -> None:
+        """Sets the memory: any object with the buffer protocol, C-contiguous. It can be set once
+        (NotPermittedError). The memory stays until map and views have gone. Raises InvalidValueError for an
+        empty object.
+        """
+    def set_permissions(self, access: Access | str) -> None:
+        """Sets the permissions. Raises InvalidValueError for pci_read_only with pci_read_write, and for write
+        permission on read-only memory; BadStateError when started.
+        """
+    def start(self) -> None:
+        """Registers the range on every device. Raises InvalidValueError without range or device,
+        NotPermittedError when started or imported.
+        """
+    def stop(self) -> None:
+        """Withdraws exports and waits for peers' accesses, for a second at most. Raises NotPermittedError
+        while bufs point into the map, AgainError while a peer's access has not ended. Does nothing for a
+        stopped map.
+        """
+    def close(self) -> None:
+        """Stops the map, and releases the memory; idempotent. Raises the errors of stop()."""
+    def export_pci(self, device: Device | None = None) -> bytes:
+        """Exports the range, for the other side of device's PCIe link: a description of less than 512 bytes.
+        device may be omitted when the map has only one. Raises NotPermittedError (not started, no PCI
+        permission, imported), NotFoundError (device not added), NotSupportedError.
+        """
+    def export_rdma(self, device: Device | None = None) -> bytes:
+        """Exports the range, for peers on device's network: a description of less than 512 bytes. device may
+        be omitted when the map has only one. Peers may do what both the map's RDMA permissions and an Rdma
+        context's permissions allow. Raises NotPermittedError (not started, no RDMA permission, imported),
+        NotFoundError, NotSupportedError (doca_mmap_export_rdma).
+        """
     @property
-    def addr(self) -> int: ...
+    def addr(self) -> int:
+        """The address of the range in its owner's address space; 0 without a range."""
     @property
-    def len(self) -> int: ...
+    def len(self) -> int:
+        """The length of the range in bytes."""
     @property
-    def access(self) -> Access: ...
+    def access(self) -> Access:
+        """The Access of devices and peers."""
     @property
-    def is_started(self) -> bool: ...
+    def is_started(self) -> bool:
+        """Whether the map is started, and devices reach it."""
     @property
-    def is_exported(self) -> bool: ...
+    def is_exported(self) -> bool:
+        """Whether it was exported since it was started."""
     @property
-    def is_from_export(self) -> bool: ...
+    def is_from_export(self) -> bool:
+        """Whether it maps the memory of a peer."""
     @property
-    def num_bufs(self) -> int: ...
+    def num_bufs(self) -> int:
+        """The number of bufs that point into the map now."""
     @property
-    def max_num_devices(self) -> int: ...
+    def max_num_devices(self) -> int:
+        """The largest number of devices."""
     @property
-    def devices(self) -> list[Device]: ...
+    def devices(self) -> list[Device]:
+        """The devices that were added."""
     @property
-    def memory(self) -> Any: ...
-    def __len__(self) -> int: ...
+    def memory(self) -> Any:
+        """The object with the memory, as given to set_memrange(); None for an imported map."""
     def __bool__(self) -> bool: ...
     def __enter__(self) -> Self: ...
     def __exit__(
