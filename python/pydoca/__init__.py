@@ -62,9 +62,7 @@ from pydoca._errors import (
     BadConfigError,
     BadStateError,
     BufferInUseError,
-    ConnectionAbortedError,
     ConnectionInprogressError,
-    ConnectionResetError,
     DocaError,
     DriverError,
     EmptyError,
@@ -92,7 +90,15 @@ from pydoca._errors import (
     UnsupportedVersionError,
     WrongThreadError,
 )
+from pydoca._errors import (  # not in __all__, as built-in exceptions have these names
+    ConnectionAbortedError as ConnectionAbortedError,
+)
+from pydoca._errors import (
+    ConnectionResetError as ConnectionResetError,
+)
 from pydoca._log import LogLevel, set_log_level, set_sdk_log_level
+from pydoca._publication import add_types as _add_types
+from pydoca._publication import publish as _publish
 
 __all__ = [
     "CAPABILITIES",
@@ -108,9 +114,7 @@ __all__ = [
     "BufferInUseError",
     "Capabilities",
     "ComchCapabilities",
-    "ConnectionAbortedError",
     "ConnectionInprogressError",
-    "ConnectionResetError",
     "Context",
     "ContextState",
     "Device",
@@ -185,3 +189,6 @@ __all__ = [
     "sim",
     "unavailable_backends",
 ]
+
+_publish(__name__)
+_add_types()
