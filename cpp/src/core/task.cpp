@@ -3,6 +3,7 @@
 #include "pydoca/context.hpp"
 #include "pydoca/progress_engine.hpp"
 
+#include "core/task_observer.hpp"
 #include "core/task_pool.hpp"
 #include "core/violation.hpp"
 #include "detail/concat.hpp"
@@ -52,6 +53,9 @@ std::string Task::explain(Status status) const {
       if (state_ == State::free) {
         return "it is freed; take another task";
       }
+      if (state_ == State::claimed) {
+        return "it belongs to an instance of a graph that is running; wait for its end";
+      }
       return context_->state() == ContextState::running ? "its progress engine belongs to the parent of this process"
                                                         : "its context is not running; start it first";
     case Status::again:
@@ -74,6 +78,9 @@ Status Task::free() noexcept {
   }
   if (handed_over_.load(std::memory_order_relaxed)) [[unlikely]] {
     return Status::in_use;
+  }
+  if (state_ == State::claimed) {
+    observer_->freed(*this);
   }
   state_ = State::free;
   reset();
