@@ -42,6 +42,7 @@ PYBIND11_MODULE(_core, module) {
   pydoca::bindings::bind_comch(module);
   pydoca::bindings::bind_rdma(module);
   pydoca::bindings::bind_rdma_bridge(module);
+  pydoca::bindings::bind_graph(module);
   pydoca::bindings::bind_sim(module);
   pydoca::bindings::require_init(module);
   pydoca::bindings::present_methods(module);

@@ -122,6 +122,20 @@ void TaskObject::submit_threadsafe() {
   }
 }
 
+void TaskObject::join_graph() {
+  require_slot("submit in a graph: ");
+  require_idle("submit in a graph");
+  set_operands();
+  require_no_fault("submit in a graph: " + describe());
+  in_flight_ = self();
+  abandoned_ = false;
+}
+
+void TaskObject::leave_graph(Status status) {
+  const py::object self = std::exchange(in_flight_, {});
+  complete(status, false);
+}
+
 void TaskObject::take_off() {
   in_flight_ = self();
   abandoned_ = false;
@@ -178,7 +192,7 @@ void TaskObject::on_complete(Task&, std::uint64_t task_user_data, std::uint64_t)
       task.warn_if_unseen();
     }
     try {
-      task.complete(task.slot_->status());
+      task.complete(task.slot_->status(), true);
     } catch (py::error_already_set& error) {
       engine.collect(error, self);
     }
@@ -198,7 +212,7 @@ void TaskObject::warn_if_unseen() const noexcept {
   }
 }
 
-void TaskObject::complete(Status status) {
+void TaskObject::complete(Status status, bool calls_back) {
   status_ = status;
   ++completions_;
   if (status != Status::success) [[unlikely]] {
@@ -213,7 +227,7 @@ void TaskObject::complete(Status status) {
     const py::object value = status == Status::success ? this->value() : py::none();
     waiters_.wake(engine(), py::make_tuple(static_cast<std::uint32_t>(status), value));
   }
-  if (!freed_in_flight_) {
+  if (calls_back && !freed_in_flight_) {
     call_back(status);
   }
   // A callback may have submitted the task again.
