@@ -32,6 +32,11 @@ def test_sha_local(commands):
     assert (process.returncode, output, errors) == (0, f"{hashlib.sha256(b'abc').hexdigest()}\n", "")
 
 
+def test_graph_local(commands):
+    output, errors = (process := start(commands, "graph_local.py")).communicate(timeout=30)
+    assert (process.returncode, output, errors) == (0, f"{hashlib.sha256(b'abc').hexdigest()}\n", "")
+
+
 @pytest.mark.parametrize("order", [("host.py", "dpu.py"), ("dpu.py", "host.py")])
 def test_host_and_dpu_in_either_order(commands, order):
     processes = {name: start(commands, name, *([TEXT] if name == "host.py" else [])) for name in order}
