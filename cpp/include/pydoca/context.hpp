@@ -14,6 +14,30 @@
 namespace pydoca::detail {
 class ContextNode;
 class TaskPool;
+
+/// Tasks so far. Two counters tell how many are in flight, so that statistics cost a task nothing.
+class TaskCounts {
+ public:
+  std::size_t inflight() const noexcept { return static_cast<std::size_t>(submitted_ - ended_); }
+  TaskStats stats() const noexcept { return {submitted_, ended_ - failed_ - cancelled_, failed_, cancelled_}; }
+
+  void submit() noexcept { ++submitted_; }
+  void end() noexcept { ++ended_; }
+  /// Of those that ended.
+  void fail(Status status) noexcept { ++(status == Status::shutdown ? cancelled_ : failed_); }
+  /// A context ends with these still in flight.
+  void cancel(std::size_t count) noexcept {
+    ended_ += count;
+    cancelled_ += count;
+  }
+
+ private:
+  std::uint64_t submitted_ = 0;
+  std::uint64_t ended_ = 0;
+  std::uint64_t failed_ = 0;
+  std::uint64_t cancelled_ = 0;
+};
+
 template <class Noun>
 class LibraryContext;
 }  // namespace pydoca::detail
@@ -74,13 +98,20 @@ class Context : public std::enable_shared_from_this<Context> {
   bool is_closed() const noexcept { return closed_; }
   /// Why the context went to stopping by itself in its last run; success when it did not.
   Status failure() const noexcept { return failure_; }
+  /// The same in one sentence: the explanation of the task that failed, say. Empty when failure() is success.
+  const std::string& failure_reason() const noexcept { return failure_reason_; }
+  /// Why no task can be taken or submitted now, and what to do; names the failure that stopped the context. For a
+  /// context that is not running.
+  std::string explain_not_running() const;
   /// In any state; null: none.
   void set_state_changed(StateChanged callback) noexcept { state_changed_ = callback; }
   /// Any 64 bits, for the callbacks; may be set in any state.
   std::uint64_t user_data() const noexcept { return user_data_; }
   void set_user_data(std::uint64_t data) noexcept { user_data_ = data; }
   /// Tasks that were submitted and have not completed.
-  std::size_t num_inflight_tasks() const noexcept { return inflight_; }
+  std::size_t num_inflight_tasks() const noexcept { return counts_.inflight(); }
+  /// Since the context was made, over all of its runs.
+  TaskStats stats() const noexcept { return counts_.stats(); }
   /// Tasks that were taken from the pools and not freed, in flight or not.
   std::size_t num_allocated_tasks() const noexcept { return allocated_; }
   /// Why allocating a task answered status, in one sentence. kind: the task's number in its library's table, below the
@@ -104,8 +135,9 @@ class Context : public std::enable_shared_from_this<Context> {
   // For libraries, which derive by detail::LibraryContext (src/library/library_context.hpp).
   /// begin() had answered in_progress, and the context runs now.
   void started() noexcept;
-  /// A fatal failure takes a running or starting context to stopping.
-  void fail(Status status) noexcept;
+  /// A fatal failure takes a running or starting context to stopping. reason: in one sentence; empty: the status says
+  /// it all.
+  void fail(Status status, std::string_view reason = {}) noexcept;
   /// Asks for one more progress, which takes a stopping context to idle when every task is back.
   void settle() noexcept {
     if (state_ == ContextState::stopping && can_settle()) [[unlikely]] {
@@ -148,12 +180,15 @@ class Context : public std::enable_shared_from_this<Context> {
 
   void request_progress() noexcept;
   void enter(ContextState next) noexcept;
+  /// Its failure takes the context to stopping.
+  void fail_with(const Task& task, Status status) noexcept;
   /// Calls the state callback: the context was in previous.
   void announce(ContextState previous) noexcept;
   /// The context is stopping from now on: the library ends what the device has not begun.
   void quiesce() noexcept;
   bool can_settle() const noexcept;
   void become_idle(ContextState previous) noexcept;
+  void count_failure(Status status) noexcept;
   /// Completes a task that could not be submitted when it was its turn, and so was never in flight.
   void reject(Task& task, Status status) noexcept;
   void task_freed() noexcept {
@@ -164,15 +199,16 @@ class Context : public std::enable_shared_from_this<Context> {
   detail::ContextNode* node_ = nullptr;  ///< this object, as its engine and its library see it
   DeviceUse device_;
   std::shared_ptr<ProgressEngine> engine_;
-  std::size_t* engine_inflight_ = nullptr;  ///< the engine's own count
+  detail::TaskCounts* engine_counts_ = nullptr;  ///< the engine's own
   StateChanged state_changed_ = nullptr;
   std::uint64_t user_data_ = 0;
   std::unique_ptr<detail::TaskPool[]> pools_;
   std::size_t num_pools_;
-  std::size_t inflight_ = 0;
+  detail::TaskCounts counts_;
   std::size_t allocated_ = 0;
   ContextState state_ = ContextState::idle;
   Status failure_ = Status::success;
+  std::string failure_reason_;
   bool closed_ = false;
   bool live_ = false;  ///< begin() was called and end() was not
 };

@@ -131,6 +131,10 @@ class Device : public std::enable_shared_from_this<Device> {
 
  private:
   friend class DeviceUse;
+  /// The device of info that is open, or a new one.
+  static std::shared_ptr<Device> share(const DeviceInfo& info);
+  /// Ends one opening; returns whether it was the last.
+  bool give_back();
   static std::shared_ptr<Device> owner_of(const void* protection_domain);
   Device(DeviceInfo info, std::unique_ptr<backend::Device> device, std::size_t ordinal) noexcept;
 

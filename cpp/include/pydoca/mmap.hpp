@@ -10,6 +10,8 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 namespace pydoca::backend {
@@ -129,6 +131,8 @@ class Mmap : public std::enable_shared_from_this<Mmap> {
   /// The devices in the order of their addition; empty once they were given back.
   std::vector<std::shared_ptr<Device>> devices() const;
 
+  /// For messages: "mmap of 4096 bytes at 0x7f5c00000000", "mmap without a range".
+  std::string describe() const;
   bool is_started() const noexcept { return started_; }
   /// Whether close() has done all.
   bool is_closed() const noexcept { return closed_; }
@@ -156,13 +160,16 @@ class Mmap : public std::enable_shared_from_this<Mmap> {
   friend class Buf;
 
   Mmap();
-  void require_new_range(const char* what, const void* addr, std::size_t len) const;
-  void require_configurable(const char* what, Status while_started = Status::bad_state) const;
+  void require_new_range(std::string_view what, const void* addr, std::size_t len) const;
+  void require_configurable(std::string_view what, Status while_started = Status::bad_state) const;
+  /// Throws status; the message names what was attempted, and this map.
+  [[noreturn]] void refuse(Status status, std::string_view what, std::string_view why) const;
   void unregister();
   void withdraw_regions();
+  void log(std::string_view what, const Device& device) const noexcept;
   /// The region of an exportable map on device.
   backend::MemoryRegion& region_for_export(const Device& device) const;
-  void require_no_bufs(const char* what) const;
+  void require_no_bufs(std::string_view what) const;
 
   std::vector<DeviceUse> devices_;
   std::array<backend::MemoryRegion*, max_open_devices> regions_by_ordinal_{};

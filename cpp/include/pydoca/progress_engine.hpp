@@ -19,6 +19,17 @@ namespace pydoca {
 /// clears.
 enum class EventMode : std::uint8_t { progress_selective = 0, progress_all = 1 };
 
+/// What an engine did so far: numbers that only grow.
+struct EngineStats {
+  TaskStats tasks;  ///< of all contexts that are or were connected
+  /// Times that it was armed for a sleep (request_notification(), wait()).
+  std::uint64_t sleeps = 0;
+  /// Sleeps that ended because, or after, something happened; the others ended by a time limit, or nothing came.
+  std::uint64_t wake_ups = 0;
+  /// Looks of progress() and spin() that found nothing.
+  std::uint64_t vain_looks = 0;
+};
+
 /// Delivers the completions and events of the contexts that are connected to it, when it is asked to (DOCA Core
 /// Programming Guide, progress engine: doca_pe). What a progress costs depends on what completed, not on the number of
 /// contexts.
@@ -88,7 +99,9 @@ class ProgressEngine : public std::enable_shared_from_this<ProgressEngine> {
   bool is_inherited() const noexcept;
 
   /// Of all contexts: tasks that were submitted and have not completed.
-  std::size_t num_inflight_tasks() const noexcept { return inflight_; }
+  std::size_t num_inflight_tasks() const noexcept { return counts_.inflight(); }
+  /// In the engine's thread.
+  EngineStats stats() const noexcept { return {counts_.stats(), sleeps_, wake_ups_, vain_looks_}; }
   /// Contexts that are connected, and neither closed nor destroyed.
   std::size_t num_contexts() const noexcept { return num_contexts_; }
 
@@ -124,11 +137,16 @@ class ProgressEngine : public std::enable_shared_from_this<ProgressEngine> {
   bool progress_ready(bool& may_collect) noexcept;
   bool look(bool& may_collect) noexcept;
   bool collect_fds() noexcept;
+  /// Something happened since the engine was armed, if it was.
+  void count_wake_up() noexcept;
 
   std::unique_ptr<detail::ReadyList> ready_;
   std::unique_ptr<Inbox> inbox_;
   int epoll_fd_ = -1;
-  std::size_t inflight_ = 0;
+  detail::TaskCounts counts_;
+  std::uint64_t vain_looks_ = 0;
+  std::uint64_t sleeps_ = 0;
+  std::uint64_t wake_ups_ = 0;
   std::size_t num_contexts_ = 0;
   std::size_t num_fds_ = 0;
   std::uint32_t cost_since_fds_ = 0;
@@ -137,6 +155,7 @@ class ProgressEngine : public std::enable_shared_from_this<ProgressEngine> {
   std::uint32_t forks_ = 0;
   EventMode event_mode_ = EventMode::progress_selective;
   bool progressing_ = false;
+  bool has_slept_ = false;  ///< and nothing has happened since
   bool closed_ = false;
 };
 

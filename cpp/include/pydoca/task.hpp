@@ -18,6 +18,14 @@ namespace pydoca {
 class Context;
 class ProgressEngine;
 
+/// How many tasks of a context, or of all contexts of an engine, so far: numbers that only grow.
+struct TaskStats {
+  std::uint64_t submitted = 0;
+  std::uint64_t completed = 0;  ///< with success
+  std::uint64_t failed = 0;     ///< with another status than success and shutdown
+  std::uint64_t cancelled = 0;  ///< flushed, with status shutdown: the device had not begun them
+};
+
 /// A unit of work, a slot of its context's pool (DOCA Core Programming Guide, tasks: struct doca_task).
 ///
 /// | state | the task is | it ends |
@@ -94,6 +102,8 @@ class Task {
   friend class ProgressEngine;
   friend class detail::TaskPool;
 
+  /// Logs why a submission answered status, and returns it.
+  [[gnu::cold, gnu::noinline]] Status refuse(Status status) const noexcept;
   Status free_in_flight() noexcept;
 
   Context* context_;

@@ -1,6 +1,7 @@
 #include "pydoca/context.hpp"
 
 #include "pydoca/backend/device.hpp"
+#include "pydoca/log.hpp"
 #include "pydoca/progress_engine.hpp"
 
 #include "core/context_node.hpp"
@@ -8,6 +9,7 @@
 #include "detail/concat.hpp"
 #include "detail/thread_token.hpp"
 
+#include <new>
 #include <utility>
 
 namespace pydoca {
@@ -17,6 +19,11 @@ namespace {
 constexpr std::string_view name_of(ContextState state) noexcept {
   constexpr std::string_view names[] = {"idle", "starting", "running", "stopping"};
   return names[static_cast<std::size_t>(state)];
+}
+
+constexpr std::string_view advice_to_become_idle(ContextState state) noexcept {
+  return state == ContextState::stopping ? "free its tasks, and progress until it is idle"
+                                         : "stop it, and progress until it is idle";
 }
 
 }  // namespace
@@ -41,6 +48,7 @@ Status Context::start() {
     throw Error(engine_->check_thread(), detail::concat("start ", kind(), ": ", engine_->describe_thread()));
   }
   failure_ = Status::success;
+  failure_reason_.clear();
   live_ = true;
   Status status = Status::success;
   try {
@@ -82,10 +90,11 @@ void Context::close() {
     return;
   }
   if (state_ != ContextState::idle) {
-    throw Error(node_->refuses_close(), detail::concat("close ", kind(), ": it is ", name_of(state_),
-                                                       "; stop it and progress until it is idle"));
+    throw Error(node_->refuses_close(), detail::concat("close ", kind(), " on ", device_->info().name(), ": it is ",
+                                                       name_of(state_), "; ", advice_to_become_idle(state_)));
   }
   closed_ = true;
+  log::engine(log::Level::debug, kind(), [&] { return detail::concat(device_->info().name(), ": closed"); });
   node_->release();
   device_.release();
   node_->leave();
@@ -96,16 +105,22 @@ void Context::close() {
 
 void Context::require_idle(std::string_view what) const {
   if (closed_) {
-    throw Error(Status::bad_state, detail::concat(what, " ", kind(), ": it is closed"));
+    throw Error(Status::bad_state, detail::concat(what, " ", kind(), ": it is closed; make a new one"));
   }
   if (state_ != ContextState::idle) {
-    throw Error(Status::bad_state, detail::concat(what, " ", kind(), ": it is ", name_of(state_), "; stop it first"));
+    throw Error(Status::bad_state, detail::concat(what, " ", kind(), " on ", device_->info().name(), ": it is ",
+                                                  name_of(state_), "; ", advice_to_become_idle(state_)));
   }
 }
 
 void Context::enter(ContextState next) noexcept { announce(std::exchange(state_, next)); }
 
 void Context::announce(ContextState previous) noexcept {
+  log::engine(log::Level::debug, kind(), [&] {
+    const std::string cause =
+        failure_ == Status::success ? "" : detail::concat(" after ", failure_, ": ", failure_reason_);
+    return detail::concat(device_->info().name(), ": ", name_of(previous), " -> ", name_of(state_), cause);
+  });
   if (state_changed_ != nullptr) {
     state_changed_(user_data_, *this, previous, state_);
   }
@@ -119,11 +134,27 @@ void Context::started() noexcept {
   }
 }
 
-void Context::fail(Status status) noexcept {
+void Context::fail_with(const Task& task, Status status) noexcept {
+  if (state_ != ContextState::running) {
+    return;
+  }
+  try {
+    fail(status, task.explain(status));
+  } catch (const std::bad_alloc&) {
+    fail(status, {});
+  }
+}
+
+void Context::fail(Status status, std::string_view reason) noexcept {
   if (state_ != ContextState::running && state_ != ContextState::starting) {
     return;
   }
   failure_ = status;
+  try {
+    failure_reason_ = reason.empty() ? error_descr(status) : reason;
+  } catch (const std::bad_alloc&) {
+    failure_reason_.clear();
+  }
   const ContextState previous = state_;
   quiesce();
   announce(previous);
@@ -143,7 +174,7 @@ void Context::close_pools() noexcept {
   }
 }
 
-bool Context::can_settle() const noexcept { return inflight_ == 0 && allocated_ == 0 && node_->quiesced(); }
+bool Context::can_settle() const noexcept { return counts_.inflight() == 0 && allocated_ == 0 && node_->quiesced(); }
 
 void Context::become_idle(ContextState previous) noexcept {
   live_ = false;
@@ -164,7 +195,8 @@ void Context::abandon() noexcept {
     device_->backend().unwatch_removal(*node_);
     node_->end();
   }
-  *engine_inflight_ -= inflight_;
+  engine_counts_->cancel(counts_.inflight());
+  counts_.cancel(counts_.inflight());
 }
 
 std::string Context::explain_allocation(Status status, std::size_t kind, std::string_view name) const {
@@ -181,11 +213,39 @@ std::string Context::explain_allocation(Status status, std::size_t kind, std::st
   if (status == Status::not_connected) {
     return what + "the connection is not established, or has ended";
   }
-  return what + (status == Status::bad_state ? "the context is not running; start it first"
-                                             : std::string(error_descr(status)));
+  return what + (status == Status::bad_state ? explain_not_running() : std::string(error_descr(status)));
+}
+
+std::string Context::explain_not_running() const {
+  if (closed_) {
+    return "its context is closed; make a new one";
+  }
+  const std::string cause = failure_ == Status::success
+                                ? ""
+                                : detail::concat(" because of a failure (", failure_, ": ", failure_reason_, ")");
+  switch (state_) {
+    case ContextState::starting:
+      return "its context is starting; progress until it is running";
+    case ContextState::stopping:
+      return detail::concat("its context is stopping", cause,
+                            "; free its tasks, progress until it is idle, and start it again");
+    default:
+      return cause.empty() ? "its context is not running; start it first"
+                           : detail::concat("its context has stopped", cause, "; start it again");
+  }
+}
+
+void Context::count_failure(Status status) noexcept {
+  counts_.fail(status);
+  engine_counts_->fail(status);
 }
 
 void Context::reject(Task& task, Status status) noexcept {
+  for (detail::TaskCounts* const counts : {&counts_, engine_counts_}) {
+    counts->submit();
+    counts->end();
+  }
+  count_failure(status);
   task.status_ = status;
   task.pool_->callback(status)(task, task.user_data_, user_data_);
 }

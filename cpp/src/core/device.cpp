@@ -1,6 +1,7 @@
 #include "pydoca/device.hpp"
 
 #include "pydoca/backend/device.hpp"
+#include "pydoca/log.hpp"
 #include "pydoca/representor.hpp"
 
 #include "detail/concat.hpp"
@@ -272,7 +273,22 @@ DeviceInfo find_device(const std::function<bool(const DeviceInfo&)>& accept, std
 Device::Device(DeviceInfo info, std::unique_ptr<backend::Device> device, std::size_t ordinal) noexcept
     : info_(std::move(info)), backend_(std::move(device)), ordinal_(ordinal) {}
 
+namespace {
+
+/// Not under the registry's lock: sinks may be the application's code.
+void log_device(const DeviceInfo& info, std::string_view what) noexcept {
+  log::engine(log::Level::debug, "dev", [&] { return detail::concat(info.name(), " ", what); });
+}
+
+}  // namespace
+
 std::shared_ptr<Device> Device::open(const DeviceInfo& info) {
+  std::shared_ptr<Device> device = share(info);
+  log_device(info, device->open_count_.load(std::memory_order_relaxed) == 1 ? "opened" : "opened once more");
+  return device;
+}
+
+std::shared_ptr<Device> Device::share(const DeviceInfo& info) {
   OpenDevices& open_devices = OpenDevices::instance();
   std::vector<std::shared_ptr<Device>> held;
   const std::lock_guard lock(open_devices.mutex);
@@ -345,7 +361,9 @@ Device::~Device() {
   open_devices.forget(*this);
 }
 
-void Device::close() {
+void Device::close() { log_device(info_, give_back() ? "closed" : "closed once of several openings"); }
+
+bool Device::give_back() {
   std::unique_ptr<DeviceUse> domain_owner;  // outlives the lock, which giving it back takes
   OpenDevices& open_devices = OpenDevices::instance();
   const std::lock_guard lock(open_devices.mutex);
@@ -359,11 +377,13 @@ void Device::close() {
                        " memory map(s), context(s), sync event(s), representor(s) or device(s) on its protection "
                        "domain use it; close them first"));
   }
-  if (--open_count_ == 0) {
-    open_devices.forget(*this);
-    backend_.reset();
-    domain_owner = std::move(domain_owner_);
+  if (--open_count_ != 0) {
+    return false;
   }
+  open_devices.forget(*this);
+  backend_.reset();
+  domain_owner = std::move(domain_owner_);
+  return true;
 }
 
 void Device::accelerate_resource_reclaim() const {

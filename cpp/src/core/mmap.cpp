@@ -23,10 +23,6 @@ void quarantine(std::shared_ptr<const void> memory) {
   kept->push_back(std::move(memory));
 }
 
-[[noreturn]] void refuse(Status status, const char* what, const char* why) {
-  throw Error(status, detail::concat(what, ": ", why));
-}
-
 }  // namespace
 
 Mmap::Mmap() = default;
@@ -46,6 +42,7 @@ std::shared_ptr<Mmap> Mmap::create_from_export(std::shared_ptr<Device> device, s
   mmap->access_ = imported.access;
   mmap->user_data_ = user_data;
   mmap->imported_ = mmap->started_ = true;
+  mmap->log("imported for ", *mmap->devices_.front());
   return mmap;
 }
 
@@ -80,22 +77,37 @@ void Mmap::close() {
   owner_.reset();
 }
 
-void Mmap::require_configurable(const char* what, Status while_started) const {
+std::string Mmap::describe() const {
+  if (len_ == 0) {
+    return "mmap without a range";
+  }
+  return detail::concat(imported_ ? "imported mmap of " : "mmap of ", len_, " bytes at ", detail::hex(addr_));
+}
+
+void Mmap::refuse(Status status, std::string_view what, std::string_view why) const {
+  throw Error(status, detail::concat(what, " (", describe(), "): ", why));
+}
+
+void Mmap::log(std::string_view what, const Device& device) const noexcept {
+  log::engine(log::Level::debug, "mmap", [&] { return detail::concat(describe(), ": ", what, device.info().name()); });
+}
+
+void Mmap::require_configurable(std::string_view what, Status while_started) const {
   if (imported_) {
-    refuse(Status::not_permitted, what, "the map was made from an export, and its exporter configured it");
+    refuse(Status::not_permitted, what, "it was made from an export, and its exporter configured it");
   }
   if (closing_) {
-    refuse(Status::bad_state, what, "the map is closed");
+    refuse(Status::bad_state, what, "it is closed; make another");
   }
   if (started_) {
-    refuse(while_started, what, "the map is started; stop it first");
+    refuse(while_started, what, "it is started; stop it first");
   }
 }
 
-void Mmap::require_no_bufs(const char* what) const {
+void Mmap::require_no_bufs(std::string_view what) const {
   if (num_bufs() != 0) {
-    throw Error(Status::not_permitted,
-                detail::concat(what, ": ", num_bufs(), " buf(s) still point into the map; release them first"));
+    refuse(Status::not_permitted, what,
+           detail::concat(num_bufs(), " buf(s) still point into the map; release them first"));
   }
 }
 
@@ -103,11 +115,12 @@ void Mmap::add_device(std::shared_ptr<Device> device) {
   require_configurable("add device", Status::not_permitted);
   DeviceUse use(std::move(device));
   if (std::ranges::any_of(devices_, [&](const DeviceUse& other) { return &*other == &*use; })) {
-    throw Error(Status::already_exist, detail::concat("add device ", use->info().name(), ": the map has it"));
+    refuse(Status::already_exist, detail::concat("add device ", use->info().name()), "the map has it");
   }
   if (devices_.size() >= max_num_devices_) {
-    throw Error(Status::no_memory, detail::concat("add device ", use->info().name(), ": the map holds at most ",
-                                                  max_num_devices_, " devices (set_max_num_devices)"));
+    refuse(Status::no_memory, detail::concat("add device ", use->info().name()),
+           detail::concat("it has ", devices_.size(), devices_.size() == 1 ? " device" : " devices",
+                          ", as many as max_num_devices lets it have; set that to more before the first start"));
   }
   devices_.push_back(std::move(use));
 }
@@ -116,7 +129,7 @@ void Mmap::remove_device(const Device& device) {
   require_configurable("remove device", Status::not_permitted);
   const auto found = std::ranges::find_if(devices_, [&](const DeviceUse& use) { return &*use == &device; });
   if (found == devices_.end()) {
-    throw Error(Status::not_found, detail::concat("remove device ", device.info().name(), ": it was never added"));
+    refuse(Status::not_found, detail::concat("remove device ", device.info().name()), "the map does not have it");
   }
   std::vector<DeviceUse> kept;
   for (DeviceUse& use : devices_) {
@@ -127,16 +140,17 @@ void Mmap::remove_device(const Device& device) {
   devices_.swap(kept);
 }
 
-void Mmap::require_new_range(const char* what, const void* addr, std::size_t len) const {
+void Mmap::require_new_range(std::string_view what, const void* addr, std::size_t len) const {
   require_configurable(what);
   if (len_ != 0) {
-    refuse(Status::not_permitted, what, "the map has a range, and keeps it for life; make another map");
+    refuse(Status::not_permitted, what, "a map keeps its range for life; make another map");
   }
   const auto start = reinterpret_cast<std::uint64_t>(addr);
   if (addr == nullptr || len == 0 || len > std::numeric_limits<std::uint64_t>::max() - start) {
-    throw Error(Status::invalid_value,
-                detail::concat(what, ": address ", detail::hex(start), ", length ", len,
-                               " is not a range; neither may be 0, and their sum must not wrap"));
+    const std::string_view why = len == 0          ? "the range has 0 bytes; give 1 or more"
+                                 : addr == nullptr ? "the address is 0"
+                                                   : "address and length together exceed 2^64";
+    throw Error(Status::invalid_value, detail::concat(what, " to ", len, " bytes at ", detail::hex(start), ": ", why));
   }
 }
 
@@ -164,7 +178,7 @@ void Mmap::set_permissions(Access access) {
   require_configurable("set permissions");
   const auto mask = static_cast<std::uint32_t>(access);
   if ((mask & ~access_mask) != 0) {
-    throw Error(Status::invalid_value, detail::concat("set permissions: undefined bits in ", detail::hex(mask)));
+    refuse(Status::invalid_value, "set permissions", detail::concat("undefined bits in ", detail::hex(mask)));
   }
   if (allows(access, Access::pci_read_only) && allows(access, Access::pci_read_write)) {
     refuse(Status::invalid_value, "set permissions", "pci_read_only and pci_read_write exclude each other");
@@ -189,8 +203,9 @@ void Mmap::set_max_num_devices(std::uint32_t count) {
     refuse(Status::not_permitted, "set max num devices", "only before the first start");
   }
   if (count == 0 || count > max_open_devices || count < devices_.size()) {
-    throw Error(Status::invalid_value, detail::concat("set max num devices: ", count, " is not in ",
-                                                      devices_.empty() ? 1 : devices_.size(), "..", max_open_devices));
+    refuse(Status::invalid_value, "set max num devices",
+           count < devices_.size() ? detail::concat(count, " is less than the ", devices_.size(), " devices it has")
+                                   : detail::concat(count, " is not in 1..", max_open_devices));
   }
   max_num_devices_ = count;
 }
@@ -217,6 +232,7 @@ void Mmap::start() {
     regions_by_ordinal_[devices_[i]->ordinal()] = regions_[i].get();
   }
   started_ = ever_started_ = callback_due_ = true;
+  log("started on ", *devices_.front());
 }
 
 void Mmap::stop() {
@@ -232,6 +248,7 @@ void Mmap::unregister() {
   regions_by_ordinal_.fill(nullptr);
   regions_.clear();
   started_ = exported_ = false;
+  log("stopped on ", *devices_.front());
 }
 
 void Mmap::withdraw_regions() {
@@ -247,15 +264,15 @@ void Mmap::withdraw_regions() {
 backend::MemoryRegion& Mmap::region_for_export(const Device& device) const {
   if (imported_ || !started_) {
     refuse(Status::not_permitted, "export mmap",
-           imported_  ? "the map was made from an export; only its exporter can export it"
-           : closing_ ? "the map is closed; make another"
-                      : "start the map first");
+           imported_  ? "it was made from an export; only its exporter can export it"
+           : closing_ ? "it is closed; make another"
+                      : "it is not started; start it first");
   }
   backend::MemoryRegion* const region = regions_by_ordinal_[device.ordinal()];
   const bool added = std::ranges::any_of(devices_, [&](const DeviceUse& use) { return &*use == &device; });
   if (!added || region == nullptr) {
-    throw Error(Status::not_found,
-                detail::concat("export mmap: device ", device.info().name(), " was not added to it"));
+    refuse(Status::not_found, "export mmap",
+           detail::concat("device ", device.info().name(), " was not added to it; add_device() before start()"));
   }
   return *region;
 }
@@ -264,9 +281,8 @@ std::uint32_t Mmap::mkey(const Device& device) const {
   const bool added = std::ranges::any_of(devices_, [&](const DeviceUse& use) { return &*use == &device; });
   const backend::MemoryRegion* const region = added ? regions_by_ordinal_[device.ordinal()] : nullptr;
   if (region == nullptr) {
-    throw Error(Status::not_found, detail::concat("key of a memory map: ",
-                                                  started_ ? "it has no device " : "it is not started with device ",
-                                                  device.info().name()));
+    refuse(Status::not_found, "key of a memory map",
+           detail::concat(started_ ? "it has no device " : "it is not started with device ", device.info().name()));
   }
   return region->mkey();
 }
@@ -282,30 +298,33 @@ std::vector<std::shared_ptr<Device>> Mmap::devices() const {
 std::vector<std::byte> Mmap::export_pci(const Device& device) {
   const Access flag = access_ & (Access::pci_read_only | Access::pci_read_write);
   if (!imported_ && started_ && flag == Access{}) {
-    refuse(Status::not_permitted, "export mmap", "its permissions hold neither pci_read_only nor pci_read_write");
+    refuse(Status::not_permitted, "export mmap",
+           "its access has neither pci_read_only nor pci_read_write; set one before start()");
   }
   backend::MemoryRegion& region = region_for_export(device);
   if (!device.info().capabilities().mmap_export_pci) {
-    throw Error(Status::not_supported, detail::concat("export mmap: ", device.info().name(),
-                                                      " cannot export over PCIe; use a function on the host"));
+    refuse(Status::not_supported, "export mmap",
+           detail::concat(device.info().name(), " cannot export over PCIe; use a function on the host"));
   }
   std::vector<std::byte> blob = region.export_pci(flag);
   exported_ = true;
+  log("exported over PCIe on ", device);
   return blob;
 }
 
 std::vector<std::byte> Mmap::export_rdma(const Device& device) {
   const Access flags = access_ & (Access::rdma_read | Access::rdma_write | Access::rdma_atomic);
   if (!imported_ && started_ && flags == Access{}) {
-    refuse(Status::not_permitted, "export mmap", "its permissions hold none of rdma_read, rdma_write and rdma_atomic");
+    refuse(Status::not_permitted, "export mmap",
+           "its access has none of rdma_read, rdma_write and rdma_atomic; set one before start()");
   }
   backend::MemoryRegion& region = region_for_export(device);
   if (!device.info().capabilities().mmap_export_rdma) {
-    throw Error(Status::not_supported,
-                detail::concat("export mmap: ", device.info().name(), " cannot export over RDMA"));
+    refuse(Status::not_supported, "export mmap", detail::concat(device.info().name(), " cannot export over RDMA"));
   }
   std::vector<std::byte> blob = region.export_rdma(flags);
   exported_ = true;
+  log("exported over RDMA on ", device);
   return blob;
 }
 

@@ -130,9 +130,11 @@ void ProgressEngine::connect(const std::shared_ptr<Context>& context) {
                 detail::concat("connect ", context->kind(), ": it has a progress engine, and keeps it for life"));
   }
   context->engine_ = shared_from_this();
-  context->engine_inflight_ = &inflight_;
+  context->engine_counts_ = &counts_;
   context->node_->join(*ready_);
   ++num_contexts_;
+  log::engine(log::Level::trace, "pe",
+              [&] { return detail::concat("connected a ", context->kind(), " context; it has ", num_contexts_); });
 }
 
 void ProgressEngine::close() {
@@ -141,6 +143,7 @@ void ProgressEngine::close() {
                                                " connected context(s) are not closed; close them first"));
   }
   closed_ = true;
+  log::engine(log::Level::trace, "pe", "closed");
 }
 
 inline bool ProgressEngine::progress_ready(bool& may_collect) noexcept {
@@ -167,10 +170,12 @@ std::uint8_t ProgressEngine::spin(std::uint32_t max) noexcept {
   }
   progressing_ = true;
   bool advanced = false;
-  for (std::uint32_t look = 0; !advanced && look < max; ++look) {
+  std::uint32_t look = 0;
+  for (; !advanced && look < max; ++look) {
     bool may_collect = true;
     advanced = progress_ready(may_collect) || ready_->assist();
   }
+  vain_looks_ += look - (advanced ? 1U : 0U);
   progressing_ = false;
   return advanced ? 1 : 0;
 }
@@ -202,17 +207,30 @@ bool ProgressEngine::collect_fds() noexcept {
       found = true;
     }
   }
+  if (found) {
+    count_wake_up();
+  }
   return found;
 }
 
 void ProgressEngine::request_notification() noexcept {
   if (event_mode_ == EventMode::progress_all) {
-    ready_->disarm();
+    clear_notification();
   }
-  ready_->arm();
+  if (ready_->arm()) {
+    count_wake_up();
+  }
+  ++sleeps_;
+  has_slept_ = true;
 }
 
-void ProgressEngine::clear_notification() noexcept { ready_->disarm(); }
+void ProgressEngine::clear_notification() noexcept {
+  if (ready_->disarm()) {
+    count_wake_up();
+  }
+}
+
+void ProgressEngine::count_wake_up() noexcept { wake_ups_ += std::exchange(has_slept_, false) ? 1U : 0U; }
 
 void ProgressEngine::set_event_mode(EventMode mode) {
   if (progressing_) {
@@ -281,8 +299,12 @@ void ProgressEngine::release_thread() {
   if (check_thread() != Status::success) {
     throw Error(check_thread(), detail::concat("release_thread: ", describe_thread()));
   }
-  if (inflight_ != 0 || progressing_) {
-    throw Error(Status::in_use, detail::concat("release_thread: ", inflight_, " task(s) are in flight"));
+  if (progressing_) {
+    throw Error(Status::in_use, "release_thread: not in a callback; return from it first");
+  }
+  if (num_inflight_tasks() != 0) {
+    throw Error(Status::in_use, detail::concat("release_thread: ", num_inflight_tasks(),
+                                               " task(s) are in flight; progress until they have completed"));
   }
   owner_ = detail::no_thread;
   owner_tid_ = 0;

@@ -1,6 +1,7 @@
 #include "pydoca/task.hpp"
 
 #include "pydoca/context.hpp"
+#include "pydoca/log.hpp"
 #include "pydoca/progress_engine.hpp"
 
 #include "core/task_pool.hpp"
@@ -16,24 +17,33 @@ Status Task::submit(SubmitFlags flags) noexcept {
   Context& context = *context_;
   if (context.state_ != ContextState::running || state_ != State::idle || handed_over_.load(std::memory_order_relaxed))
       [[unlikely]] {
-    return Status::bad_state;
+    return refuse(Status::bad_state);
   }
   if (!detail::is_this_thread(context.engine_->owner_)) [[unlikely]] {
-    return context.engine_->check_thread() == Status::success ? submit(flags) : Status::not_permitted;
+    return context.engine_->check_thread() == Status::success ? submit(flags) : refuse(Status::not_permitted);
   }
   const Status status = post(has(flags, SubmitFlags::flush));
-  if (status == Status::success) [[likely]] {
-    state_ = State::submitted;
-    status_ = Status::in_progress;
-    ++context.inflight_;
-    ++*context.engine_inflight_;
+  if (status != Status::success) [[unlikely]] {
+    return refuse(status);
   }
+  state_ = State::submitted;
+  status_ = Status::in_progress;
+  context.counts_.submit();
+  context.engine_counts_->submit();
+  return Status::success;
+}
+
+Status Task::refuse(Status status) const noexcept {
+  // A full queue is how fast programs learn to wait.
+  const log::Level level = status == Status::again ? log::Level::trace : log::Level::debug;
+  log::engine(level, context_->kind(),
+              [&] { return detail::concat("refused a task: ", status, ": ", explain(status)); });
   return status;
 }
 
 Status Task::try_submit(SubmitFlags flags) noexcept {
   if (state_ == State::idle && check(nullptr) != detail::Limit::none) {
-    return Status::invalid_value;
+    return refuse(Status::invalid_value);
   }
   return submit(flags);
 }
@@ -55,7 +65,7 @@ std::string Task::explain(Status status) const {
         return "it is freed; take another task";
       }
       return context_->state() == ContextState::running ? "its progress engine belongs to the parent of this process"
-                                                        : "its context is not running; start it first";
+                                                        : context_->explain_not_running();
     case Status::again:
       return "the queue is full; progress, then try again";
     case Status::shutdown:

@@ -133,13 +133,16 @@ Status Context::take(std::size_t kind, std::uint64_t user_data, T*& task) noexce
 
 template <std::derived_from<Task> T>
 void Context::complete_as(T& task, Status status, bool fatal) noexcept {
-  --inflight_;
-  --*engine_inflight_;
+  counts_.end();
+  engine_counts_->end();
   task.state_ = Task::State::idle;
   task.status_ = status;
   task.finish(status);
-  if (fatal) [[unlikely]] {
-    fail(status);
+  if (status != Status::success) [[unlikely]] {
+    count_failure(status);
+    if (fatal) {
+      fail_with(task, status);
+    }
   }
   if (task.freed_in_flight_) [[unlikely]] {
     task.freed_in_flight_ = false;

@@ -114,29 +114,35 @@ void ReadyList::wake_if_armed() noexcept {
   }
 }
 
-void ReadyList::arm() noexcept {
+bool ReadyList::arm() noexcept {
   while (ReadyNode* const node = looking_) {
     stop_looking(*node);
     node->prepare_sleep();
   }
-  note_wake(armed_.exchange(true, std::memory_order_seq_cst));
+  const bool woken = note_wake(armed_.exchange(true, std::memory_order_seq_cst));
   is_sleeper_ = true;
   if (!empty()) {
     wake_if_armed();
   }
+  return woken;
 }
 
-void ReadyList::disarm() noexcept {
-  note_wake(armed_.exchange(false, std::memory_order_relaxed));
+bool ReadyList::disarm() noexcept {
+  const bool woken = note_wake(armed_.exchange(false, std::memory_order_relaxed));
   is_sleeper_ = false;
   eventfd_t count = 0;
   if (was_woken_ && ::eventfd_read(event_fd_.get(), &count) == 0) {
     was_woken_ = false;  // else the thread that woke it has not written yet
   }
+  return woken;
 }
 
 /// A thread that disarms an armed engine writes to the descriptor: only then is there something to read.
-void ReadyList::note_wake(bool still_armed) noexcept { was_woken_ = was_woken_ || (is_sleeper_ && !still_armed); }
+bool ReadyList::note_wake(bool still_armed) noexcept {
+  const bool woken = is_sleeper_ && !still_armed;
+  was_woken_ = was_woken_ || woken;
+  return woken;
+}
 
 ReadyNode::~ReadyNode() { leave(); }
 

@@ -82,8 +82,9 @@ class ReadyList {
   }
   void remove(ReadyNode& node) noexcept;
   bool empty() const noexcept { return ready_.empty() && posted_.load(std::memory_order_seq_cst) == nullptr; }
-  void arm() noexcept;
-  void disarm() noexcept;
+  /// Both return whether the list was armed before, and was woken since.
+  bool arm() noexcept;
+  bool disarm() noexcept;
 
   // Any thread.
   void post(ReadyNode& node) noexcept;
@@ -96,7 +97,7 @@ class ReadyList {
   }
   void unlink_assist(ReadyNode& node) noexcept;
   void wake_if_armed() noexcept;
-  void note_wake(bool still_armed) noexcept;
+  bool note_wake(bool still_armed) noexcept;
 
   IntrusiveList<ReadyNode, &ReadyNode::next_, &ReadyNode::prev_> ready_;
   IntrusiveList<ReadyNode, &ReadyNode::next_assist_, &ReadyNode::prev_assist_> assist_;

@@ -303,7 +303,7 @@ TEST_F(ContextTest, ReconfiguresBetweenRuns) {
 
 TEST_F(ContextTest, ExplainsWhyItIsNotReadyForTasks) {
   EXPECT_EQ(rig.dma->explain_allocation(Status::bad_state, 0, "memcpy"),
-            "dma memcpy: the context is not running; start it first");
+            "dma memcpy: its context is not running; start it first");
 }
 
 TEST_F(ContextTest, DestroyedWhileRunningLetsGoOfItsBufs) {
@@ -352,6 +352,44 @@ TEST_F(ContextTest, AHotRemovedDeviceFailsLargeTasksUnderWay) {
   expect_each_completed_once(8);
   EXPECT_GE(count_of(Status::driver), 1U);
   EXPECT_EQ(rig.dma->failure(), Status::driver);
+}
+
+TEST_F(ContextTest, NamesTheFailureThatStoppedIt) {
+  ASSERT_EQ(rig.dma->start(), Status::success);
+  backend.removed = true;
+  submit_small(1, 0);
+  rig.progress_until_idle();
+  EXPECT_EQ(rig.dma->explain_allocation(Status::bad_state, 0, "memcpy"),
+            "dma memcpy: its context has stopped because of a failure (DOCA_ERROR_DRIVER: the device was removed; open "
+            "it again when it is back); start it again");
+}
+
+TEST_F(ContextTest, CountsItsTasksByTheirOutcomeOverAllRuns) {
+  ASSERT_EQ(rig.dma->start(), Status::success);
+  submit_small(1, 0);
+  submit_small(2, 64);
+  EXPECT_EQ(rig.dma->stats().submitted, 2U);
+  rig.progress_until(2);
+  backend.removed = true;
+  submit_small(3, 128);
+  rig.progress_until_idle();
+  const TaskStats stats = rig.dma->stats();
+  EXPECT_EQ(stats.submitted, 3U);
+  EXPECT_EQ(stats.completed, 2U);
+  EXPECT_EQ(stats.failed, 1U);
+  EXPECT_EQ(stats.cancelled, 0U);
+  EXPECT_EQ(pe->stats().tasks.completed, 2U);
+  EXPECT_EQ(pe->stats().tasks.failed, 1U);
+}
+
+TEST_F(ContextTest, CountsLooksInVainAndSleeps) {
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(pe->progress(), 0);
+  }
+  EXPECT_EQ(pe->stats().vain_looks, 3U);
+  EXPECT_FALSE(pe->wait(0));
+  EXPECT_EQ(pe->stats().sleeps, 1U);
+  EXPECT_EQ(pe->stats().wake_ups, 0U);
 }
 
 TEST_F(ContextTest, KeepsUserDataAndName) {

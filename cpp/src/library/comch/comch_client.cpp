@@ -107,7 +107,7 @@ void library::Client::established(Connection& /*connection*/) noexcept {
 void library::Client::lost(Connection& connection, Status status) noexcept {
   log::engine(log::Level::info, kind(), [&] { return concat("the server of \"", name(), "\" is gone: ", status); });
   connection.begin_close(status);
-  fail(status);
+  fail(status, "the server is gone");
 }
 
 void library::Client::unestablished(Connection& connection, Status status, std::string_view why) noexcept {
@@ -118,7 +118,7 @@ void library::Client::unestablished(Connection& connection, Status status, std::
     log::engine(log::Level::error, kind(), [&] {
       return concat("the server of \"", name(), "\" refused this client: ", why.empty() ? error_descr(status) : why);
     });
-    fail(status);
+    fail(status, why);
   } else if (dialer_->fd() >= 0) {
     watch_dialer();  // that server went; the next one will say when it is there
   } else {
@@ -140,7 +140,7 @@ void library::Client::watch_dialer() noexcept {
     dialer_watched_ = true;
   } catch (const Error& error) {
     log::engine(log::Level::error, kind(), error.what());
-    fail(error.status());
+    fail(error.status(), error.what());
   }
 }
 

@@ -89,6 +89,12 @@ void library::Connection::set_paused(bool paused) noexcept {
   }
 }
 
+void library::Connection::log(std::string_view what) const noexcept {
+  log::engine(log::Level::debug, endpoint_->kind(), [&] {
+    return detail::concat("\"", endpoint_->name(), "\" on ", endpoint_->device()->info().name(), ": ", what);
+  });
+}
+
 void library::Connection::begin_close(Status status) noexcept {
   if (phase_ != Phase::connected) {
     return;
@@ -142,6 +148,7 @@ bool library::Connection::establish(bool& more) noexcept {
     phase_ = Phase::connected;
     max_msg_size_ = channel_->max_msg_size();
     more = true;  // messages may be there already
+    log("connected");
     owner_->established(*this);
     return true;
   }
@@ -225,6 +232,7 @@ bool library::Connection::report_closed() noexcept {
     return false;
   }
   phase_ = Phase::closed;
+  log("disconnected");
   leave();
   owner_->closed(*this);
   endpoint_ = nullptr;

@@ -59,6 +59,8 @@ class Connection final : private detail::ReadyNode, public comch::Connection {
 
   /// To closing; tasks that wait complete with status.
   void begin_close(Status status) noexcept;
+  /// Tells the log what happened to the connection; not after end().
+  void log(std::string_view what) const noexcept;
   /// Releases everything, reporting nothing.
   void end(Phase phase) noexcept;
   void send(SendTask& task) noexcept;

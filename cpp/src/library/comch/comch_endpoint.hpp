@@ -53,7 +53,7 @@ class EndpointContext : public detail::LibraryContext<Noun>, public ConnectionOw
     if (!this->device()->removed() || !live) [[likely]] {
       return false;
     }
-    this->fail(Status::driver);
+    this->fail(Status::driver, "the device was removed; open it again when it is back");
     return true;
   }
 

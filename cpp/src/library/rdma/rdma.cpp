@@ -132,7 +132,7 @@ void Rdma::connect(std::span<const std::byte> details, RdmaConnection& connectio
   }
   library::RdmaConnection& exported = library::of(connection);
   if (exported.state() != RdmaConnection::State::exported) {
-    exported.refuse("connect");
+    exported.refuse("connect", "exported, and not connected yet");
   }
   exported.queue_pair_->connect(details);
   exported.state_ = RdmaConnection::State::established;
@@ -279,6 +279,7 @@ bool library::Rdma::report_one() noexcept {
 
 void library::Rdma::report_established(RdmaConnection& connection) noexcept {
   connection.announced_ = true;
+  connection.log("established");
   if (established_ != nullptr) {
     established_(connection, connection.user_data(), user_data());
   }
@@ -287,6 +288,7 @@ void library::Rdma::report_established(RdmaConnection& connection) noexcept {
 void library::Rdma::report_end(RdmaConnection& connection) noexcept {
   erase(connection);
   connection.state_ = RdmaConnection::State::closed;
+  connection.log("ended");
   ConnectionChanged callback = nullptr;
   if (connection.left_ == RdmaConnection::State::established) {
     callback = disconnected_;
@@ -343,6 +345,7 @@ void library::Rdma::take_request() noexcept {
   connection->addr_.emplace(event_->peer.type, event_->peer.raw, event_->peer.port);
   connection->private_data_.assign(event_->private_data.begin(),
                                    event_->private_data.begin() + event_->private_data_len);
+  connection->log("requested by a peer");
   requested_(*connection, user_data());
 }
 

@@ -1,5 +1,7 @@
 #include "library/rdma/rdma_connection.hpp"
 
+#include "pydoca/log.hpp"
+
 #include "detail/concat.hpp"
 
 #include <utility>
@@ -23,8 +25,16 @@ library::RdmaConnection::RdmaConnection(pydoca::Rdma& rdma, std::uint32_t id,
   queue_pair_->owner = this;
 }
 
-void library::RdmaConnection::refuse(std::string_view what) const {
-  throw Error(Status::bad_state, concat(what, " connection ", id(), ": it is ", name_of(state_)));
+void library::RdmaConnection::refuse(std::string_view what, std::string_view needed) const {
+  throw Error(Status::bad_state,
+              concat(what, " connection ", id(), ": it is ", name_of(state_), "; it must be ", needed));
+}
+
+void library::RdmaConnection::log(std::string_view what) const noexcept {
+  log::engine(log::Level::debug, rdma_->kind(), [&] {
+    const std::string cause = failure_ == Status::success ? "" : concat(": ", failure_);
+    return concat("connection ", id_, " on ", rdma_->device()->info().name(), " ", what, cause);
+  });
 }
 
 RdmaAddress RdmaConnection::addr() const {
@@ -44,7 +54,7 @@ void RdmaConnection::accept(std::span<const std::byte> private_data) {
     throw Error(Status::connection_aborted, concat("accept connection ", id_, ": the peer has gone"));
   }
   if (state_ != State::requested) {
-    own.refuse("accept");
+    own.refuse("accept", "requested by a peer");
   }
   own.owner().require_thread("accept a connection");
   try {
@@ -62,7 +72,7 @@ void RdmaConnection::accept(std::span<const std::byte> private_data) {
 void RdmaConnection::reject() {
   library::RdmaConnection& own = library::of(*this);
   if (state_ != State::requested) {
-    own.refuse("reject");
+    own.refuse("reject", "requested by a peer");
   }
   own.owner().require_thread("reject a connection");
   own.queue_pair_->reject();
@@ -72,7 +82,7 @@ void RdmaConnection::reject() {
 void RdmaConnection::disconnect() {
   library::RdmaConnection& own = library::of(*this);
   if (state_ != State::exported && state_ != State::established && state_ != State::connecting) {
-    own.refuse("disconnect");
+    own.refuse("disconnect", "exported, connecting or established");
   }
   own.owner().require_thread("disconnect");
   if (state_ == State::exported) {

@@ -20,9 +20,11 @@ class RdmaConnection final : public pydoca::RdmaConnection {
   ~RdmaConnection() { end(); }
 
   /// Throws bad_state: what was attempted, and the state that forbids it.
-  [[noreturn]] void refuse(std::string_view what) const;
+  [[noreturn]] void refuse(std::string_view what, std::string_view needed) const;
   bool was_established() const noexcept;
   void begin_close(Status why) noexcept;
+  /// Tells the log what happened to the connection; not after end().
+  void log(std::string_view what) const noexcept;
   /// Ends one that has no peer yet: there is nothing to wait for, and nothing to report.
   void give_up();
   /// Releases everything, reporting nothing.

@@ -22,7 +22,7 @@ void library::RdmaOwner::require_thread(std::string_view what) const {
 
 void library::RdmaOwner::require_running(std::string_view what) const {
   if (state() != ContextState::running) {
-    throw Error(Status::bad_state, concat(what, ": the rdma context does not run; start it"));
+    throw Error(Status::bad_state, concat(what, ": ", explain_not_running()));
   }
   require_thread(what);
 }

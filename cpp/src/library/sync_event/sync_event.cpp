@@ -1,6 +1,7 @@
 #include "library/sync_event/sync_event.hpp"
 
 #include "pydoca/backend/device.hpp"
+#include "pydoca/log.hpp"
 
 #include "core/violation.hpp"
 #include "detail/concat.hpp"
@@ -45,6 +46,10 @@ void set_location(std::string_view what, SyncEventLocation& where, SyncEventLoca
   where = location;
 }
 
+void log_event(std::string_view what, const Device& device) noexcept {
+  log::engine(log::Level::debug, "sync_event", [&] { return detail::concat(what, device.info().name()); });
+}
+
 }  // namespace
 
 std::shared_ptr<SyncEvent> SyncEvent::create() { return std::make_shared<library::SyncEvent>(); }
@@ -59,6 +64,7 @@ std::shared_ptr<SyncEvent> SyncEvent::create_from_export(std::shared_ptr<Device>
   }
   event->counter_ = event->device_->backend().import_counter(blob, backend::CounterScope::remote_pci);
   event->imported_ = true;
+  log_event("imported on ", *event->device_);
   return event;
 }
 
@@ -254,6 +260,7 @@ void SyncEvent::start() {
   }
   own.open_counter(what);
   own.phase_.store(EventPhase::synchronous, std::memory_order_release);
+  log_event("started on ", *own.device_);
 }
 
 void SyncEvent::stop() {
@@ -270,6 +277,7 @@ void SyncEvent::stop() {
     refuse(Status::again, what, "a peer is still accessing it; its export is dead, stop again");
   }
   own.phase_.store(EventPhase::stopped, std::memory_order_release);
+  log_event("stopped on ", *own.device_);
 }
 
 void SyncEvent::close() {
@@ -316,7 +324,9 @@ std::vector<std::byte> SyncEvent::export_to_remote_pci(const Device& device) {
   if (!is_export_to_remote_pci_supported(device.info())) {
     refuse(Status::not_supported, what, device.info().name(), " cannot");
   }
-  return own.counter_->export_to_remote_pci();
+  std::vector<std::byte> blob = own.counter_->export_to_remote_pci();
+  log_event("exported to the other side of PCIe on ", device);
+  return blob;
 }
 
 std::vector<std::byte> SyncEvent::export_to_remote_net() {
@@ -329,7 +339,9 @@ std::vector<std::byte> SyncEvent::export_to_remote_net() {
   if (!is_export_to_remote_net_supported(own.device_->info())) {
     refuse(Status::not_supported, what, own.device_->info().name(), " cannot");
   }
-  return own.counter_->export_to_remote_net();
+  std::vector<std::byte> blob = own.counter_->export_to_remote_net();
+  log_event("exported to the network on ", *own.device_);
+  return blob;
 }
 
 std::shared_ptr<SyncEventRemoteNet> SyncEventRemoteNet::create_from_export(std::shared_ptr<Device> device,
