@@ -4,7 +4,7 @@ import pydoca._interpreter  # first of all: it refuses where the rest would hang
 
 # isort: split
 import pydoca._augment  # noqa: F401  completes the extension's classes
-from pydoca import comch, rdma_bridge, sim
+from pydoca import comch, log, rdma_bridge, sim
 from pydoca._core import (
     CAPABILITIES,
     Access,
@@ -102,6 +102,7 @@ from pydoca._errors import (
     WrongThreadError,
 )
 from pydoca._log import LogLevel, set_log_level, set_sdk_log_level
+from pydoca._stats import EngineStats, TaskStats
 
 __all__ = [
     "CAPABILITIES",
@@ -134,6 +135,7 @@ __all__ = [
     "DocaError",
     "DriverError",
     "EmptyError",
+    "EngineStats",
     "EventMode",
     "ForkedError",
     "FullError",
@@ -184,6 +186,7 @@ __all__ = [
     "SyncEventTask",
     "Task",
     "TaskState",
+    "TaskStats",
     "TimeOutError",
     "TooBigError",
     "UnexpectedError",
@@ -194,6 +197,7 @@ __all__ = [
     "alloc",
     "comch",
     "devices",
+    "log",
     "open_device",
     "rdma_bridge",
     "set_log_level",

@@ -8,11 +8,14 @@ from __future__ import annotations
 import atexit
 import difflib
 from collections.abc import AsyncIterator, Callable, Coroutine, Generator, Iterable
+from enum import Enum
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydoca import _blocking, _core, _errors, _log
+from pydoca._enums import print_names
+from pydoca._stats import EngineStats, TaskStats
 
 if TYPE_CHECKING:
     from pydoca._names import ConnectionByName
@@ -52,6 +55,23 @@ _method_of(_core.Context, name="__enter__")(_blocking.enter_context)
 _method_of(_core.Context, name="__exit__")(_blocking.leave_context)
 _method_of(_core.ProgressEngine, name="__exit__")(_blocking.leave_engine)
 _method_of(_core.ProgressEngine)(_blocking.run_until)
+
+
+for _value in list(vars(_core).values()):
+    if isinstance(_value, type) and issubclass(_value, Enum):
+        print_names(_value)
+
+
+@_method_of(_core.Context, name="stats")
+def _stats_of_context(self: _core.Context) -> TaskStats:
+    """The numbers of its tasks since it was made; they only grow."""
+    return TaskStats(*self._counts())
+
+
+@_method_of(_core.ProgressEngine, name="stats")
+def _stats_of_engine(self: _core.ProgressEngine) -> EngineStats:
+    """What the engine did since it was made: tasks of its contexts, sleeps, looks in vain. The numbers only grow."""
+    return EngineStats(*self._counts())
 
 
 @_method_of(_core.Awaitable, name="__await__")

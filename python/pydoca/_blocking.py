@@ -88,13 +88,21 @@ def _run_until_done(engine: ProgressEngine, tasks: list[Task], timeout: float | 
             return not pending
 
         engine._block_until(is_done, timeout, "run until the tasks are done")
-        for task in tasks:
-            if (error := task._outcome()) is not None:
-                raise error
+        if (error := first_failure(tasks)) is not None:
+            raise error
     finally:
         pending.clear()
         tasks.clear()
         task = error = None  # type: ignore[assignment]
+
+
+def first_failure(tasks: list[Task]) -> BaseException | None:
+    """Asks every task for its outcome, so that none counts as unseen."""
+    failure = None
+    for task in tasks:
+        error = task._outcome()
+        failure = failure if failure is not None else error
+    return failure
 
 
 def _not_tasks(what: object) -> TypeError:

@@ -12,8 +12,10 @@ from enum import IntEnum
 from typing import Any, ClassVar
 
 from pydoca import _core
+from pydoca._enums import print_names
 
 
+@print_names
 class Status(IntEnum):
     """The outcome of an operation; the numbers are DOCA's."""
 

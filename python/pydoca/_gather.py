@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable, Iterable
 from typing import Any
 
 from pydoca._aio import Bridge, expire, next_turn, raise_if_any
+from pydoca._blocking import first_failure
 from pydoca._core import ProgressEngine, Task
 from pydoca._errors import InvalidValueError
 
@@ -100,8 +101,7 @@ async def gather(engine: ProgressEngine, tasks: Iterable[Task]) -> list[Task]:
             await bridge.completion(countdown.all_done)
         elif bridge.budget() <= 0:
             await next_turn()
-        for task in gathered:
-            raise_if_any(task._outcome())
+        raise_if_any(first_failure(gathered))
         return gathered
     finally:
         countdown.cancel()

@@ -14,11 +14,13 @@ import threading
 from enum import IntEnum
 
 from pydoca import _core
+from pydoca._enums import print_names
 from pydoca._errors import InvalidValueError
 
 _CAPACITY = 1024
 
 
+@print_names
 class LogLevel(IntEnum):
     """DOCA's levels: the larger, the more verbose."""
 
@@ -165,7 +167,6 @@ def _configure() -> None:
     trace = _TO_LOGGING[LogLevel.TRACE]
     if logging.getLevelName(trace) == f"Level {trace}":
         logging.addLevelName(trace, "TRACE")
-    _logger.addHandler(logging.NullHandler())
     if environment.error is not None and not _is_command():
         raise environment.error
     if environment.level is not None:

@@ -12,12 +12,12 @@ from pathlib import Path
 from types import ModuleType
 
 import pydoca
-from pydoca import _core, comch, rdma_bridge, sim
+from pydoca import _core, comch, log, rdma_bridge, sim
 from pydoca._names import ConnectionByName
 from pydoca._receives import Receives
 from pydoca.cli._parser import create_parser
 
-MODULES = (pydoca, comch, rdma_bridge, sim)
+MODULES = (pydoca, comch, log, rdma_bridge, sim)
 # Classes without a public name, whose objects public methods return.
 RETURNED = (
     _core.AcceptedConnection,

@@ -35,7 +35,7 @@ class TestInventory:
         assert inventory.is_started
         first, second = inventory.get_by_addr(mmap), inventory.get_by_addr(mmap)
         assert inventory.num_free_elements == 0
-        with pytest.raises(pydoca.NoMemoryError, match="all 2 elements are out"):
+        with pytest.raises(pydoca.NoMemoryError, match="all 2 elements of the inventory are out"):
             inventory.get_by_addr(mmap)
         inventory.expand(1)
         third = inventory.get_by_addr(mmap)
@@ -58,7 +58,7 @@ class TestInventory:
         buf = inventory.get_by_addr(mmap)
         inventory.stop()
         assert buf.len == 64
-        with pytest.raises(BAD_STATE, match="start the inventory"):
+        with pytest.raises(BAD_STATE, match="the inventory is stopped; start it first"):
             inventory.get_by_addr(mmap)
         with pytest.raises(BAD_STATE, match="start"):
             inventory.dup(buf)
@@ -71,12 +71,12 @@ class TestInventory:
 
     def test_needs_a_started_map(self, inventory, mmap):
         mmap.stop()
-        with pytest.raises(BAD_STATE, match="start the memory map"):
+        with pytest.raises(BAD_STATE, match=r"the mmap of 64 bytes at .* is not started; start it first"):
             inventory.get_by_addr(mmap)
 
     @pytest.mark.parametrize("count", [0, -1, 1 << 32, 1 << 70])
     def test_needs_a_possible_number(self, count, inventory):
-        with pytest.raises(INVALID, match=rf"1\.\.2\^32-1, not {count}"):
+        with pytest.raises(INVALID, match=rf"num_elements must be .*, not {count}"):
             pydoca.BufInventory(count)
         with pytest.raises(INVALID):
             inventory.expand(count)
@@ -118,7 +118,7 @@ class TestGet:
         [(-1, 8), (64, 1), (60, 5), (0, 65), (0, 0), (0, (1 << 64) - 1), (8, (1 << 64) - 4), (1 << 63, 1)],
     )
     def test_outside_the_map_is_refused(self, inventory, mmap, addr, length):
-        with pytest.raises(INVALID, match="64 bytes at"):
+        with pytest.raises(INVALID, match=r"64 bytes at|at least 1 byte|addr must be|len must be"):
             inventory.get_by_addr(mmap, mmap.addr + addr, length)
         assert inventory.num_free_elements == 8
 

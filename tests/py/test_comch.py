@@ -262,7 +262,8 @@ def test_wrong_types(ends):
     "options", [{"max_msg_size": 0}, {"max_msg_size": LIMIT + 1}, {"recv_queue_size": 0}, {"num_send_tasks": 0}]
 )
 def test_limits_that_the_device_does_not_have(ends, options):
-    with pydoca.ProgressEngine() as pe, pytest.raises(pydoca.InvalidValueError, match=r"not in 1\.\."):
+    limit = rf"{next(iter(options))} must be in 1\.\.\d+, not"
+    with pydoca.ProgressEngine() as pe, pytest.raises(pydoca.InvalidValueError, match=limit):
         ends.client(pe, **options)
 
 

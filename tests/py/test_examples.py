@@ -5,6 +5,8 @@ import hashlib
 import re
 import subprocess
 import sys
+import urllib.error
+import urllib.request
 from pathlib import Path
 
 import pytest
@@ -76,6 +78,26 @@ def test_events_pace_a_pipeline(commands, rounds):
     digest = hashlib.sha256(b"".join(k.to_bytes(8, "little") * (size // 8) for k in range(1, rounds + 1))).hexdigest()
     assert output.startswith(f"{rounds} buffers, {rounds * size} bytes in ")
     assert output.endswith(f"SHA-256 {digest}\n")
+
+
+def test_counters_are_exported_for_prometheus(commands):
+    process = start(commands, "metrics.py", "--rounds", "25", "--seconds", "60")
+    try:
+        url = process.stdout.readline().strip()
+        with urllib.request.urlopen(url, timeout=30) as answer:
+            lines = answer.read().decode().splitlines()
+        with pytest.raises(urllib.error.HTTPError, match="404"):
+            urllib.request.urlopen(url.removesuffix("metrics"), timeout=30)
+    finally:
+        process.kill()
+        process.communicate()
+    values = dict(line.rsplit(" ", 1) for line in lines)
+    assert values['pydoca_tasks_total{context="dma",outcome="completed"}'] == "25"
+    assert values['pydoca_tasks_total{context="dma",outcome="failed"}'] == "0"
+    assert values['pydoca_tasks_in_flight{context="dma"}'] == "0"
+    assert {"pydoca_engine_sleeps_total", "pydoca_engine_wake_ups_total", "pydoca_engine_vain_looks_total"} <= set(
+        values
+    )
 
 
 @pytest.mark.parametrize(

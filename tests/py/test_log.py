@@ -207,8 +207,10 @@ def test_what_waits_at_exit_is_shown():
     assert run(program) == (0, "", "ERROR:pydoca.dma:last\n")
 
 
-def test_without_configuration_nothing_is_printed():
-    assert run("import pydoca; pydoca._core.log_engine(20, 'dma', 'text')") == (0, "", "")
+@pytest.mark.parametrize(("level", "printed"), [(20, "text\n"), (30, "text\n"), (40, "text\n"), (50, "")])
+def test_without_configuration_warnings_and_errors_are_printed(level, printed):
+    """As with any logger that has no handler (logging.lastResort)."""
+    assert run(f"import pydoca; pydoca._core.log_engine({level}, 'dma', 'text')") == (0, "", printed)
 
 
 def test_a_forked_child_reports_only_its_own_messages():

@@ -14,6 +14,7 @@ ALONE = {
     "async def copy(": "Hello from the source buffer\n",
     "multiprocessing": "the DPU has answered\n",
     "pydoca.Rdma(": "Hello over RDMA\n",
+    "pydoca.log.Sink": "1\n",
 }
 PAIR = {"# host.py": "The DPU has read it\n", "# dpu.py": "Hello from the host\n"}
 

@@ -53,6 +53,59 @@ void require_fitting(const Method& method, PyObject* const* args, std::size_t nu
                  std::span(values).first(size));
 }
 
+void replace_all(std::string& text, std::string_view from, std::string_view to) {
+  for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
+    text.replace(at, from.size(), to);
+  }
+}
+
+/// The parameters with their types, in Python's names: "(max: int = 256)".
+std::string parameters_of(const Method& method) {
+  std::string text = py::detail::function_record_ptr_from_PyObject(PyCFunction_GET_SELF(method.function))->signature;
+  text.resize(text.rfind(')') + 1);
+  if (method.num_bound != 0) {
+    const std::size_t first = text.find(", ");
+    text = first == std::string::npos ? "()" : "(" + text.substr(first + 2);
+  }
+  replace_all(text, "typing.SupportsInt | typing.SupportsIndex", "int");
+  replace_all(text, "typing.SupportsFloat | typing.SupportsIndex", "float");
+  replace_all(text, "typing_extensions.Buffer", "bytes-like");
+  replace_all(text, "pydoca._core.", "pydoca.");
+  return text;
+}
+
+/// What was given: "(-1, max=3)", each value at a bounded length.
+std::string given_of(PyObject* const* args, std::size_t num_args, PyObject* keywords) {
+  constexpr std::size_t longest = 60;
+  const std::size_t num_keywords = keywords != nullptr ? static_cast<std::size_t>(PyTuple_GET_SIZE(keywords)) : 0;
+  std::string text;
+  for (std::size_t i = 0; i < num_args + num_keywords; ++i) {
+    const auto value = py::repr(py::handle(args[i])).cast<std::string>();
+    text += i == 0 ? "" : ", ";
+    if (i >= num_args) {
+      const py::handle keyword = PyTuple_GET_ITEM(keywords, static_cast<Py_ssize_t>(i - num_args));
+      text += keyword.cast<std::string>() + "=";
+    }
+    text += value.size() <= longest ? value : value.substr(0, longest - 3) + "...";
+  }
+  return "(" + text + ")";
+}
+
+/// pybind11 answers arguments that it cannot convert with several lines, of the types of C++: one line takes their
+/// place.
+void shorten_refusal(const Method& method, PyObject* const* args, std::size_t num_args, PyObject* keywords) {
+  if (PyErr_ExceptionMatches(PyExc_TypeError) == 0) return;
+  py::error_already_set error;
+  const std::string text = py::str(error.value());
+  if (text.find(" arguments. The following argument types are supported") == std::string::npos) {
+    error.restore();
+    return;
+  }
+  const std::string message = std::string(PyUnicode_AsUTF8(method.called)) + "() takes " + parameters_of(method) +
+                              ", not " + given_of(args + method.num_bound, num_args - method.num_bound, keywords);
+  PyErr_SetString(PyExc_TypeError, message.c_str());
+}
+
 PyObject* call(PyObject* self, PyObject* const* args, std::size_t flags_and_num_args, PyObject* keywords) {
   const Method& method = method_of(self);
   const auto num_args = static_cast<std::size_t>(PyVectorcall_NARGS(flags_and_num_args));
@@ -66,7 +119,15 @@ PyObject* call(PyObject* self, PyObject* const* args, std::size_t flags_and_num_
       return nullptr;
     }
   }
-  return PyObject_Vectorcall(method.function, args, flags_and_num_args, keywords);
+  PyObject* const result = PyObject_Vectorcall(method.function, args, flags_and_num_args, keywords);
+  if (result == nullptr && num_args >= method.num_bound) [[unlikely]] {
+    try {
+      shorten_refusal(method, args, num_args, keywords);
+    } catch (...) {
+      set_python_error();
+    }
+  }
+  return result;
 }
 
 PyObject* bind(PyObject* self, PyObject* instance, PyObject* /*type*/) {

@@ -36,7 +36,7 @@ py::list ServerObject::connections() const {
 
 py::object ServerObject::accept(bool iterating) {
   if (!is_connected() || (!iterating && context().state() != ContextState::running)) {
-    raise(Status::bad_state, "accept (" + describe() + "): the server is not running; start it first");
+    raise(Status::bad_state, "accept (" + describe() + "): " + context().explain_not_running());
   }
   return NextOf<ServerObject>::make(self(), *this, iterating);
 }

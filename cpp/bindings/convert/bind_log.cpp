@@ -26,6 +26,14 @@ py::list pop(log::Ring& ring) {
   return records;
 }
 
+py::list pop_lines(log::Ring& ring) {
+  py::list lines;
+  log::Record record;
+  for (std::size_t left = ring.size(); left > 0 && ring.try_pop(record); --left)
+    lines.append(to_str(log::format(record)));
+  return lines;
+}
+
 log::Family to_family(bool engine) { return engine ? log::Family::engine : log::Family::application; }
 
 std::uint32_t number(log::Level level) { return static_cast<std::uint32_t>(level); }
@@ -40,6 +48,7 @@ void bind_ring(py::module_& module) {
       .def("pop", pop,
            "Takes the records that are in the queue now: (family, level, source, text, realtime_ns, boottime_ns, "
            "thread_id).")
+      .def("pop_lines", pop_lines, "The same, each as the line that a file would get.")
       .def("__len__", &log::Ring::size)
       .def_property_readonly("capacity", &log::Ring::capacity)
       .def_property_readonly("lost", &log::Ring::lost);
@@ -50,11 +59,18 @@ void bind_sink(py::module_& module) {
   const auto open = [](bool engine, std::shared_ptr<log::Ring> ring) {
     return Sink::ring(to_family(engine), std::move(ring));
   };
+  const auto file = [](bool engine, const std::string& path) { return Sink::file(to_family(engine), path); };
+  const auto fd = [](bool engine, int descriptor) { return Sink::fd(to_family(engine), descriptor); };
+  const auto syslog = [](bool engine, const std::string& name) { return Sink::syslog(to_family(engine), name); };
   const auto set_lower = [](Sink& sink, std::uint32_t level) { sink.set_lower_limit(log::level_of(level)); };
   const auto set_upper = [](Sink& sink, std::uint32_t level) { sink.set_upper_limit(log::level_of(level)); };
   const auto set_sdk = [](Sink& sink, std::uint32_t level) { sink.set_sdk_level(log::level_of(level)); };
   py::classh<Sink>(module, "LogSink", "The destination of the messages of one family, until close().")
       .def_static("ring", open, "engine"_a, "ring"_a)
+      .def_static("standard", &Sink::standard)
+      .def_static("file", file, "engine"_a, "path"_a)
+      .def_static("fd", fd, "engine"_a, "fd"_a)
+      .def_static("syslog", syslog, "engine"_a, "name"_a)
       .def("set_lower_limit", set_lower, "level"_a)
       .def("set_upper_limit", set_upper, "level"_a)
       .def("set_sdk_level", set_sdk, "level"_a)
@@ -63,6 +79,7 @@ void bind_sink(py::module_& module) {
       .def_property_readonly("lower_limit", [](const Sink& sink) { return number(sink.lower_limit()); })
       .def_property_readonly("upper_limit", [](const Sink& sink) { return number(sink.upper_limit()); })
       .def_property_readonly("sdk_level", [](const Sink& sink) { return number(sink.sdk_level()); })
+      .def_property_readonly("is_engines", [](const Sink& sink) { return sink.family() == log::Family::engine; })
       .def_property_readonly("lost", &Sink::lost)
       .def("close", &Sink::close);
 }

@@ -132,8 +132,15 @@ void refuse_word(std::string_view what, std::string_view word, const std::vector
 
 namespace {
 
-[[noreturn]] void refuse_number(py::handle number, std::string_view what, std::string_view range) {
-  raise(Status::invalid_value, format_text("{} must be in {}, not {}", to_str(what), to_str(range), number));
+/// The largest number of an engine's type says nothing of the limit that the engine has: names it only when broken.
+[[noreturn]] void refuse_number(const py::int_& number, std::string_view what, std::uint64_t least,
+                                std::uint64_t most) {
+  const bool is_whole_type = most == UINT32_MAX || most == UINT64_MAX;
+  const std::string least_text = std::to_string(least);
+  const std::string allowed = !is_whole_type             ? "in " + least_text + ".." + std::to_string(most)
+                              : number < py::int_(least) ? least_text + " or more"
+                                                         : "at most " + std::to_string(most);
+  raise(Status::invalid_value, format_text("{} must be {}, not {}", to_str(what), allowed, number));
 }
 
 py::int_ to_index(py::handle value, std::string_view what) {
@@ -162,14 +169,14 @@ std::uint64_t to_u64(py::handle value, std::string_view what) {
   }
   const py::int_ number = to_index(value, what);
   if (const auto result = find_u64(number)) return *result;
-  refuse_number(number, what, "0..2^64-1");
+  refuse_number(number, what, 0, UINT64_MAX);
 }
 
 std::uint32_t to_u32(py::handle value, std::string_view what, std::uint32_t least, std::uint32_t most) {
   if (PyBool_Check(value.ptr()) != 0) refuse_type(what, "an int", value);
   const py::int_ number = to_index(value, what);
   if (number < py::int_(least) || number > py::int_(most)) {
-    refuse_number(number, what, std::to_string(least) + ".." + (most == UINT32_MAX ? "2^32-1" : std::to_string(most)));
+    refuse_number(number, what, least, most);
   }
   return number.cast<std::uint32_t>();
 }

@@ -35,6 +35,22 @@ void drain_log() {
   drain();
 }
 
+namespace {
+
+int drain_log_now(void* /*unused*/) noexcept {
+  try {
+    drain_log();
+  } catch (py::error_already_set& error) {
+    error.discard_as_unraisable("pydoca");
+  }
+  return 0;
+}
+
+}  // namespace
+
+// A full list of pending calls refuses this one. The records then wait for the next call that drains.
+void drain_log_soon() noexcept { static_cast<void>(Py_AddPendingCall(&drain_log_now, nullptr)); }
+
 void bind_python(py::module_& module) {
   module.def("attach", [](const py::kwargs& objects) {
     for (const auto& [name, object] : objects) {

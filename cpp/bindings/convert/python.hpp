@@ -15,4 +15,7 @@ namespace pydoca::bindings {
 /// Hands the engine's log records to Python's logging. Called at the end of control-path calls and blocking calls.
 void drain_log();
 
+/// The same soon, in the main thread, for code that must not run Python: the end of an object.
+void drain_log_soon() noexcept;
+
 }  // namespace pydoca::bindings

@@ -33,9 +33,11 @@ void run_signal_handlers() {
 /// One blocking wait: its condition, its end, and the time at which Python's signals and threads last ran.
 class Wait {
  public:
-  Wait(EngineObject& engine, std::optional<double> timeout, std::string_view what) : engine_(engine), what_(what) {
+  Wait(EngineObject& engine, std::optional<double> timeout, std::string_view what)
+      : engine_(engine), what_(what), timeout_(timeout.value_or(0)) {
     if (timeout && !(*timeout >= 0)) {
-      raise(Status::invalid_value, std::string(what) + ": timeout is in seconds, 0 or more, or None for no limit");
+      raise(Status::invalid_value,
+            format_text("{}: timeout is in seconds, 0 or more, or None for no limit, not {}", to_str(what), *timeout));
     }
     // A longer time would overflow when it is added to another.
     if (timeout && *timeout < 1e9) {
@@ -54,7 +56,7 @@ class Wait {
         sleep();
       }
       if (now_ >= end_ && !done()) {
-        raise(Status::time_out, std::string(what_) + ": the timeout has passed");
+        raise(Status::time_out, format_text("{}: the timeout has passed ({} s)", to_str(what_), timeout_));
       }
     }
   }
@@ -82,6 +84,7 @@ class Wait {
 
   EngineObject& engine_;
   std::string_view what_;
+  double timeout_;  ///< in seconds, for the message
   Steady::time_point now_ = Steady::now();
   Steady::time_point end_ = Steady::time_point::max();
   Steady::time_point spin_end_ = now_ + spin_time;

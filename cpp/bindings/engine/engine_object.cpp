@@ -20,7 +20,7 @@ EngineObject::~EngineObject() { std::erase(all(), this); }
 
 void EngineObject::set_drain_timeout(double seconds) {
   if (!(seconds >= 0)) {
-    raise(Status::invalid_value, "drain_timeout is in seconds, 0 or more");
+    raise(Status::invalid_value, format_text("drain_timeout is in seconds, 0 or more, not {}", seconds));
   }
   drain_timeout_ = seconds;
 }

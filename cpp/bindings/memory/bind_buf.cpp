@@ -22,8 +22,7 @@ void set_data(PyObject* self, const std::array<PyObject*, 2>& given) {
   Buf& buf = object_of<BufObject>(self).get();
   const Status status = buf.set_data(to_u64(data, "data"), to_u64(data_len, "data_len"));
   if (status != Status::success) {
-    const py::str what = py::str("set_data({}, {})").format(py::handle(data), py::handle(data_len));
-    check_buf(status, buf, what.cast<std::string>());
+    check_buf(status, buf, format_text("set_data({:#x}, {})", py::handle(data), py::handle(data_len)));
   }
 }
 

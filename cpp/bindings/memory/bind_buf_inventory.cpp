@@ -28,18 +28,36 @@ struct Range {
   std::uint64_t data_len;
 };
 
-[[noreturn]] void refuse(Status status, const BufInventory& inventory, const Mmap& mmap, const Range& range) {
-  std::string why(error_descr(status));
-  if (status == Status::bad_state) {
-    why = inventory.is_started() ? "start the memory map first" : "start the inventory first";
-  } else if (status == Status::no_memory) {
-    why = format_text("all {} elements are out; release one, or expand()", inventory.num_elements());
-  } else if (status == Status::invalid_value) {
-    why = format_text("it must hold at least 1 byte and its data section, and lie in the map's {} bytes at {:#x}",
-                      mmap.len(), mmap.addr());
+/// The first limit that the range breaks.
+std::string range_obstacle(const Mmap& mmap, const Range& range) {
+  if (!mmap.contains(range.addr, 0)) return "the address is not in the " + mmap.describe();
+  if (range.len == 0) return "a buf has at least 1 byte";
+  if (!mmap.contains(range.addr, range.len)) {
+    return format_text("from that address on, the {} has {} bytes", mmap.describe(),
+                       mmap.addr() + mmap.len() - range.addr);
   }
+  return "the data section does not lie within the buf";
+}
+
+std::string obstacle(Status status, const BufInventory& inventory, const Mmap& mmap, const Range& range) {
+  switch (status) {
+    case Status::bad_state:
+      return inventory.is_started()          ? "the " + mmap.describe() + " is not started; start it first"
+             : inventory.num_elements() == 0 ? "the inventory is closed; make another"
+                                             : "the inventory is stopped; start it first";
+    case Status::no_memory:
+      return format_text("all {} elements of the inventory are out; release one, or expand()",
+                         inventory.num_elements());
+    case Status::invalid_value:
+      return range_obstacle(mmap, range);
+    default:
+      return std::string(error_descr(status));
+  }
+}
+
+[[noreturn]] void refuse(Status status, const BufInventory& inventory, const Mmap& mmap, const Range& range) {
   raise(status, format_text("get a buf of {} bytes at {:#x}, with {} bytes of data at {:#x}: {}", range.len, range.addr,
-                            range.data_len, range.data, why));
+                            range.data_len, range.data, obstacle(status, inventory, mmap, range)));
 }
 
 MmapObject& to_mmap(PyObject* object) { return argument_of<MmapObject>(object, "a pydoca.Mmap"); }

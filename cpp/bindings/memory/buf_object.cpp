@@ -15,27 +15,41 @@ namespace pydoca::bindings {
 
 namespace {
 
-const char* advice(Status status) {
+std::string advice(Status status, const Buf& buf) {
+  if (status == Status::not_permitted && !buf.is_first()) {
+    return "it is a later element of a list; use the list's head, or unchain it first";
+  }
   switch (status) {
     case Status::in_use:
-      return "a task has it; wait until the task has completed";
     case Status::not_permitted:
-      return "it must be the head of a list; for this call it must not be shared, and no task may have it";
+      return "a task has it; wait until the task has completed";
     case Status::invalid_value:
-      return "the data section must lie within the buf";
+      return "the data section must lie within the buf's " + std::to_string(buf.len()) + " bytes";
     case Status::too_big:
-      return "a buf has at most 65535 references";
+      return "it has 65535 references, the most that a buf can have";
     default:
-      return "";
+      return std::string(error_descr(status));
   }
+}
+
+std::string describe(const Buf& buf) { return format_text("buf of {} bytes at {:#x}", buf.len(), buf.head()); }
+
+/// Why other cannot join buf's list, or the list of that one cannot grow.
+std::string chain_obstacle(const Buf& buf, const Buf& other) {
+  if (&buf == &other) return "a buf cannot be chained to itself; give another one";
+  const bool is_first_wrong = !buf.is_first() || buf.in_flight();
+  const std::string name = is_first_wrong ? "it" : "the given " + describe(other);
+  const Buf& wrong = is_first_wrong ? buf : other;
+  if (wrong.in_flight()) return "a task has " + name + "; wait until the task has completed";
+  if (!wrong.is_first()) return name + " is a later element of a list; use the list's head, or unchain it first";
+  return name + " has " + std::to_string(other.refcount()) + " references, and may have 1; call its dec_refcount()";
 }
 
 }  // namespace
 
 void check_buf(Status status, const Buf& buf, std::string_view what) {
   if (status == Status::success) return;
-  const std::string_view hint = *advice(status) != '\0' ? advice(status) : error_descr(status);
-  raise(status, format_text("{} (buf of {} bytes at {:#x}): {}", to_str(what), buf.len(), buf.head(), to_str(hint)));
+  raise(status, std::string(what) + " (" + describe(buf) + "): " + advice(status, buf));
 }
 
 BufObject::BufObject(std::shared_ptr<BufList> list, std::size_t index) noexcept
@@ -79,9 +93,11 @@ std::uint16_t BufObject::inc_refcount() {
   return previous;
 }
 
-std::uint16_t BufObject::dec_refcount() {
+std::uint16_t BufObject::dec_refcount() { return drop_reference("dec_refcount"); }
+
+std::uint16_t BufObject::drop_reference(std::string_view what) {
   std::uint16_t previous = 0;
-  check_buf(get().dec_refcount(&previous), *buf_, "dec_refcount");
+  check_buf(get().dec_refcount(&previous), *buf_, what);
   if (previous == 1) {
     // The last step: maps may end here, and run Python code.
     const std::vector<BufList::Element> gone = std::exchange(list_->elements, {});
@@ -90,7 +106,7 @@ std::uint16_t BufObject::dec_refcount() {
 }
 
 void BufObject::close() {
-  while (!is_released()) dec_refcount();
+  while (!is_released()) drop_reference("close");
 }
 
 void BufObject::move_elements(std::size_t first, const std::shared_ptr<BufList>& target) {
@@ -106,7 +122,10 @@ void BufObject::move_elements(std::size_t first, const std::shared_ptr<BufList>&
 }
 
 void BufObject::chain(BufObject& other) {
-  check_buf(get().chain(other.get()), *buf_, "chain");
+  const Status status = get().chain(other.get());
+  if (status != Status::success) {
+    raise(status, "chain (" + describe(*buf_) + "): " + chain_obstacle(*buf_, *other.buf_));
+  }
   other.move_elements(0, list_);
 }
 
@@ -122,7 +141,8 @@ void BufObject::unchain(BufObject& element) {
   Buf& head = get();
   Buf& cut = element.get();
   if (element.list_ != list_ || element.index() == 0) {
-    raise(Status::invalid_value, "unchain: the given element is not a later element of this list");
+    raise(Status::invalid_value, "unchain (" + describe(head) + "): the given " + describe(cut) +
+                                     " is not a later element of this list; give one of list(buf)[1:]");
   }
   check_buf(head.unchain(cut), head, "unchain");
   move_elements(element.index(), std::make_shared<BufList>());

@@ -54,6 +54,8 @@ class BufObject : public std::enable_shared_from_this<BufObject>, NotCopied {
   void pin(const std::shared_ptr<const void>& owner) { pinned_ = owner; }
 
  private:
+  /// dec_refcount(), under that name in messages.
+  std::uint16_t drop_reference(std::string_view what);
   std::size_t index() const noexcept { return list_->index_of(*buf_); }
   std::shared_ptr<BufObject> object_at(std::size_t index) const;
   void move_elements(std::size_t first, const std::shared_ptr<BufList>& target);

@@ -204,8 +204,10 @@ template <typename Export>
 py::bytes MmapObject::export_with(Export exporting, const py::object& device) const {
   const std::shared_ptr<Mmap>& mmap = get();
   if (device.is_none() && devices_.size() != 1) {
+    const std::string what = "export mmap (" + mmap->describe() + "): it has ";
     throw Error(Status::invalid_value,
-                "export mmap: it has " + std::to_string(devices_.size()) + " devices; name the one to export on");
+                what + (devices_.empty() ? "no device; add_device() one before start()"
+                                         : std::to_string(devices_.size()) + " devices; name the one to export on"));
   }
   const DeviceObject& chosen = to_device(device.is_none() ? devices_.front() : device);
   return to_python(((*mmap).*exporting)(*chosen.shared()));

@@ -64,7 +64,11 @@ void apply_setting(Rdma& rdma, std::string_view name, py::handle value) {
 void configure_tasks(Rdma& rdma, const py::object& num_tasks) {
   const auto is_supported = [&](RdmaTaskKind kind) { return Rdma::is_task_supported(rdma.device()->info(), kind); };
   each_num_tasks(num_tasks, kinds, is_supported, to_rdma_task, [&](RdmaTaskKind kind, py::handle count) {
-    rdma.set_conf(kind, TaskObject::on_complete, TaskObject::on_complete, to_u32(count, "num_tasks"));
+    const DeviceInfo& info = rdma.device()->info();
+    const std::uint32_t most =
+        kind == RdmaTaskKind::receive ? Rdma::max_recv_queue_size(info) : Rdma::max_send_queue_size(info);
+    const std::string what = "num_tasks of " + std::string(name_of(kind));
+    rdma.set_conf(kind, TaskObject::on_complete, TaskObject::on_complete, to_u32(count, what, 1, most));
   });
 }
 

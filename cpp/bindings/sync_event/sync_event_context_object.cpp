@@ -53,7 +53,9 @@ std::shared_ptr<SyncEventContext> make_context(const py::object& event, const py
   };
   each_num_tasks(num_tasks, operations, is_supported, to_operation,
                  [&](SyncEventOperation operation, py::handle count) {
-                   configure(*context, operation, to_u32(count, "num_tasks"));
+                   const std::string what = "num_tasks of " + std::string(name_of(operation));
+                   const std::uint32_t most = SyncEventContext::max_num_tasks(context->device()->info());
+                   configure(*context, operation, to_u32(count, what, 1, most));
                  });
   return context;
 }

@@ -61,6 +61,7 @@ void bind_context_properties(Class& type) {
       .def_property("user_data", &ContextObject::user_data, set_user_data,
                     "Any object; the callbacks get it as an argument.")
       .def_property_readonly("_kind", [](const ContextObject& self) { return std::string(self.context().kind()); })
+      .def("_counts", [](const ContextObject& self) { return to_tuple(self.context().stats()); })
       .def("_begin_leaving", &ContextObject::begin_leaving)
       .def("_settled", [](const py::object& self) { return std::make_unique<SettledState>(self); });
   const auto read = reader(type, &ContextObject::context);

@@ -5,11 +5,13 @@
 #include "convert/bindings.hpp"
 #include "convert/collectable.hpp"
 #include "convert/convert.hpp"
+#include "convert/parse.hpp"
 #include "engine/awaitable.hpp"
 #include "engine/engine_object.hpp"
 #include "task/context_object.hpp"
 #include "task/quarantine.hpp"
 #include "task/task_object.hpp"
+#include "task/unseen_failures.hpp"
 
 #include <pybind11/native_enum.h>
 #include <pybind11/stl.h>
@@ -66,6 +68,7 @@ void end_all() noexcept {
       error.discard_as_unraisable("pydoca at exit");
     }
   }
+  while (TaskObject* const task = UnseenFailures::instance().any()) task->report_unseen();
 }
 
 std::string engine_repr(const EngineObject& self) {
@@ -114,9 +117,10 @@ void bind_notification(Class& type) {
     self.engine().clear_notification();
     self.turn().kick();
   };
-  const auto set_mode = [](EngineObject& self, EventMode mode) {
+  const auto set_mode = [](EngineObject& self, const py::object& mode) {
+    if (!py::isinstance<EventMode>(mode)) refuse_type("event_mode", "a pydoca.EventMode", mode);
     self.require_progressable("set event_mode");
-    self.engine().set_event_mode(mode);
+    self.engine().set_event_mode(mode.cast<EventMode>());
   };
   type.def("fileno", handle,
            "The descriptor for select, epoll and event loops: readable once it is armed and something is\n"
@@ -166,7 +170,12 @@ std::span<PyMethodDef> turns() {
 
 template <typename Class>
 void bind_inside(Class& type) {
+  const auto counts = [](const EngineObject& self) -> py::object {
+    const EngineStats stats = self.engine().stats();
+    return to_tuple(stats.tasks) + py::make_tuple(stats.sleeps, stats.wake_ups, stats.vain_looks);
+  };
   type.def_property_readonly("_bridge", &EngineObject::bridge)
+      .def("_counts", counts)
       .def("_contexts", &contexts_of)
       .def("_require_open", &EngineObject::require_open, "what"_a)
       .def("_block_until", block_until_true, "done"_a, "timeout"_a, "what"_a)
@@ -219,10 +228,14 @@ void bind_progress_engine(py::module_& module) {
   bind_inside(type);
   add_methods(type, turns());
   module.def("end_all_engines", &end_all);
+  const auto set_drain_timeout = [](EngineObject& self, const py::object& seconds) {
+    if (PyNumber_Check(seconds.ptr()) == 0) refuse_type("drain_timeout", "a number of seconds", seconds);
+    self.set_drain_timeout(py::float_(seconds));
+  };
   type.def_property_readonly(
           "latency", [](const EngineObject& self) { return name_of(self.turn().latency()); },
           "What an event loop trades for speed: \"low\", \"balanced\" or \"power\".")
-      .def_property("drain_timeout", &EngineObject::drain_timeout, &EngineObject::set_drain_timeout,
+      .def_property("drain_timeout", &EngineObject::drain_timeout, set_drain_timeout,
                     "Seconds, 0 or more, that a cancelled await waits for the device before its task is given up.")
       .def_property_readonly(
           "num_quarantined_tasks", [](const EngineObject& self) { return Quarantine::instance().num_tasks(self); },

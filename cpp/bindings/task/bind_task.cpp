@@ -75,12 +75,15 @@ void bind_submission(Class& type) {
            "Removes fn from the callbacks; returns how many times it was there.");
 }
 
+py::object status_of(TaskObject& self) {
+  self.mark_seen();
+  return to_status(self.status());
+}
+
 template <typename Class>
 void bind_task_properties(Class& type) {
   const auto set_user_data = [](TaskObject& self, py::object data) { self.set_user_data(std::move(data)); };
-  type.def_property_readonly(
-          "status", [](const TaskObject& self) { return to_status(self.status()); },
-          "The status of the last completion; IN_PROGRESS while in flight.")
+  type.def_property_readonly("status", status_of, "The status of the last completion; IN_PROGRESS while in flight.")
       .def_property_readonly("state", &TaskObject::state,
                              "The TaskState; FREE once it is freed, or its context has stopped.")
       .def_property_readonly("done", &TaskObject::done, "Whether it has completed, and is not in flight again.")
@@ -122,9 +125,16 @@ void bind_library_task(py::module_& module) {
       "dst, and once the task is freed. Setting it raises InUseError in flight.");
 }
 
+/// The status, and the explanation without its advice.
+std::string failure_of(const TaskObject& task) {
+  const std::string status = to_status(task.status()).attr("name").cast<std::string>();
+  return "failed: " + status + " (" + task.reason().substr(0, task.reason().find(';')) + ")";
+}
+
 std::string task_repr(const TaskObject& task) {
-  const char* const state = task.in_flight() ? "in flight" : task.done() ? "done" : "not submitted";
-  return "<pydoca task: " + task.describe() + ", " + state + ">";
+  const std::string state = task.in_flight() ? "in flight" : task.done() ? "done" : "not submitted";
+  const bool failed = task.done() && task.status() != Status::success;
+  return "<pydoca task: " + task.describe() + ", " + (failed ? failure_of(task) : state) + ">";
 }
 
 void set_task_slots(PyHeapTypeObject* type) {

@@ -57,7 +57,7 @@ void ContextObject::require_configurable(std::string_view what, const TaskCallba
   require_callback(callbacks.on_error, "on_error");
 }
 
-std::uint32_t ContextObject::to_num_tasks(py::handle value) { return to_u32(value, "num_tasks"); }
+std::uint32_t ContextObject::to_num_tasks(py::handle value) { return to_u32(value, "num_tasks", 1); }
 
 void ContextObject::set_on_state_changed(py::object callback) {
   require_callback(callback, "on_state_changed");
@@ -103,7 +103,7 @@ void ContextObject::flush_tasks() {
 py::object ContextObject::entered() {
   const Status failure = context_->failure();
   if (context_->state() == ContextState::idle && failure != Status::success) {
-    raise(failure, "start " + std::string(context_->kind()) + ": " + std::string(error_descr(failure)));
+    raise(failure, "start " + std::string(context_->kind()) + ": " + context_->failure_reason());
   }
   return self();
 }

@@ -38,6 +38,10 @@ struct TaskCallbacks {
   py::object on_error;
 };
 
+inline py::tuple to_tuple(const TaskStats& stats) {
+  return py::make_tuple(stats.submitted, stats.completed, stats.failed, stats.cancelled);
+}
+
 /// A context as Python has it; each library derives its own class. It keeps its engine and device alive. The end of a
 /// with block frees the tasks that Python has; stop() does not. The engine's user data word points to this object.
 class ContextObject : NotCopied {

@@ -35,6 +35,7 @@ class SlotHolder : NotCopied {
   py::object in_flight_;  ///< the engine's reference to that object, from submission to completion
   std::uint64_t completions_ = 0;
   bool abandoned_ = false;
+  bool unseen_ = false;  ///< it failed, and no code has asked for the outcome
 
  private:
   friend class ContextTasks;

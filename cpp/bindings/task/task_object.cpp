@@ -1,8 +1,12 @@
 #include "task/task_object.hpp"
 
+#include <pydoca/log.hpp>
+
 #include "call/raw_method.hpp"
 #include "convert/convert.hpp"
+#include "convert/python.hpp"
 #include "task/quarantine.hpp"
+#include "task/unseen_failures.hpp"
 
 #include <algorithm>
 #include <array>
@@ -50,6 +54,7 @@ TaskObject::~TaskObject() {
   if (quarantined_) {
     Quarantine::instance().remove(*this);
   }
+  mark_seen();
   if (slot_ != nullptr) {
     context_->tasks().remove(*this);
     slot_->free();
@@ -63,13 +68,15 @@ void TaskObject::dealloc(PyObject* self) {
   auto* const task =
       Py_TYPE(self)->tp_dealloc == &TaskObject::dealloc ? static_cast<TaskObject*>(first_value(self)) : nullptr;
   if (task == nullptr || instance.weakrefs != nullptr || !task->become_spare()) {
+    if (auto* const ending = static_cast<TaskObject*>(first_value(self))) ending->report_unseen();
     py::detail::pybind11_object_dealloc(self);
   }
 }
 
 bool TaskObject::become_spare() noexcept {
   const std::size_t kind = this->kind();
-  if (kind == ContextTasks::num_kinds || slot_ == nullptr || !context_ref_ || context_ref_.ref_count() == 1) {
+  if (kind == ContextTasks::num_kinds || slot_ == nullptr || unseen_ || !context_ref_ ||
+      context_ref_.ref_count() == 1) {
     return false;
   }
   clear();
@@ -123,6 +130,9 @@ void TaskObject::submit_threadsafe() {
 }
 
 void TaskObject::take_off() {
+  if (unseen_) [[unlikely]] {
+    report_unseen();
+  }
   in_flight_ = self();
   abandoned_ = false;
   const bool calls_back =
@@ -202,8 +212,7 @@ void TaskObject::complete(Status status) {
   status_ = status;
   ++completions_;
   if (status != Status::success) [[unlikely]] {
-    reason_ = slot_->explain(status);
-    explained_ = status;
+    note_failure(status);
   }
   completed(status);
   if (std::exchange(quarantined_, false)) [[unlikely]] {
@@ -219,6 +228,41 @@ void TaskObject::complete(Status status) {
   // A callback may have submitted the task again.
   if (!in_flight_ && context_->context().state() == ContextState::stopping) [[unlikely]] {
     if (freed_in_flight_ || abandoned_ || context_->is_leaving()) context_->tasks().release(*this);
+  }
+}
+
+void TaskObject::note_failure(Status status) {
+  reason_ = slot_->explain(status);
+  explained_ = status;
+  // A flushed task is a consequence: of a stop, or of another task's failure.
+  const bool is_expected = status == Status::shutdown || abandoned_ || freed_in_flight_ || may_be_dropped();
+  if (!is_expected && callbacks_->on_error.is_none()) {
+    unseen_ = true;
+    UnseenFailures::instance().add(*this);
+  }
+}
+
+void TaskObject::mark_seen() noexcept {
+  if (unseen_) [[unlikely]] {
+    unseen_ = false;
+    UnseenFailures::instance().remove(*this);
+  }
+}
+
+void TaskObject::report_unseen() noexcept {
+  if (!unseen_) {
+    return;
+  }
+  mark_seen();
+  if (engine().engine().is_inherited()) {
+    return;  // the parent has the task, and reports it
+  }
+  const py::error_scope pending;  // an object may end while an exception is raised
+  try {
+    log::engine(log::Level::error, context_->context().kind(),
+                [this] { return describe() + " failed, and no code asked for its outcome: " + reason_; });
+    drain_log_soon();
+  } catch (...) {  // memory is short: losing the message is the lesser harm
   }
 }
 
@@ -252,6 +296,7 @@ void TaskObject::free() {
     freed_in_flight_ = true;
     return;
   }
+  report_unseen();
   context_->tasks().release(*this);
   engine().settle();
 }
@@ -296,6 +341,7 @@ py::object TaskObject::value_or_error() {
 }
 
 py::object TaskObject::exception_of(Status status) {
+  mark_seen();
   if (status == Status::success) {
     return py::none();
   }

@@ -68,6 +68,12 @@ class TaskObject : public SlotHolder {
   const py::object& context_ref() const noexcept { return context_ref_; }
   bool was_submitted() const noexcept { return in_flight() || completions_ != 0; }
   Status status() const noexcept { return in_flight_ ? Status::in_progress : status_; }
+  /// The explanation of the last completion, when that failed.
+  const std::string& reason() const noexcept { return reason_; }
+  /// Records that some code has asked for the outcome: a failure needs no message in the log.
+  void mark_seen() noexcept;
+  /// Logs the failure that no code has asked about; does nothing when there is none.
+  void report_unseen() noexcept;
   Task::State state() const noexcept { return slot_ != nullptr ? slot_->state() : Task::State::free; }
 
   const py::object& user_data() const noexcept { return user_data_; }
@@ -96,7 +102,10 @@ class TaskObject : public SlotHolder {
   virtual bool lends_memory() const noexcept { return true; }
   /// Records that a waiter has given up. A dropped outcome then needs no warning. Once the task has completed, the
   /// context may take its slot for another task. Holds until the next submission.
-  virtual void abandon() { abandoned_ = true; }
+  virtual void abandon() {
+    abandoned_ = true;
+    mark_seen();
+  }
 
  protected:
   /// The index of the context's list of spares for this task; ContextTasks::num_kinds: none.
@@ -117,6 +126,8 @@ class TaskObject : public SlotHolder {
   void take_off();
   void require_no_fault(const std::string& what) const;
   void complete(Status status);
+  /// Keeps the explanation, and expects that some code asks for it.
+  void note_failure(Status status);
   /// Warns, in Python's development mode, about a task that Python does not refer to any more.
   void warn_if_unseen() const noexcept;
   void call_back(Status status);

@@ -13,9 +13,10 @@ log = logging.getLogger("pydoca.app.command")
 
 def show_logs(level: LogLevel | None, sdk_level: LogLevel | None) -> None:
     """Shows messages of the command up to level, and of the engine up to sdk_level; None shows nothing."""
-    if level is None and sdk_level is None:
-        return
     engine, command = logging.getLogger("pydoca"), logging.getLogger("pydoca.app")
+    if level is None and sdk_level is None:
+        engine.addHandler(logging.NullHandler())  # else logging would show warnings
+        return
     engine.setLevel(to_logging(sdk_level or LogLevel.DISABLE))
     command.setLevel(to_logging(level or LogLevel.DISABLE))
     if sdk_level is not None:

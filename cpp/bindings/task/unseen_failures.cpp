@@ -1,0 +1,20 @@
+#include "task/unseen_failures.hpp"
+
+#include <new>
+
+namespace pydoca::bindings {
+
+/// Never destroyed: tasks may end after it would be.
+UnseenFailures& UnseenFailures::instance() noexcept {
+  static auto& failures = *new UnseenFailures;
+  return failures;
+}
+
+void UnseenFailures::add(TaskObject& task) noexcept {
+  try {
+    tasks_.insert(&task);
+  } catch (const std::bad_alloc&) {  // it is reported when its object ends, then
+  }
+}
+
+}  // namespace pydoca::bindings
