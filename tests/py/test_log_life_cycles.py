@@ -58,8 +58,9 @@ def test_a_context_tells_its_states_and_the_cause_of_a_failure(make_rig, message
     task.submit()
     with pytest.raises(pydoca.IoFailedError):
         task.wait(5)
-    told = next(text for name, text in messages() if name == "pydoca.dma" and "-> stopping" in text)
-    assert told.startswith("p0: running -> stopping after DOCA_ERROR_IO_FAILED: src has")
+    told = [text for name, text in messages() if name == "pydoca.dma"]
+    assert told[0].startswith("a task failed: DOCA_ERROR_IO_FAILED: src has")
+    assert told[1].startswith("p0: running -> stopping after DOCA_ERROR_IO_FAILED: ")
     task.free()
     rig.dma.stop()
     assert any("-> idle" in text for _, text in messages())

@@ -234,6 +234,7 @@ void TaskObject::complete(Status status) {
 void TaskObject::note_failure(Status status) {
   reason_ = slot_->explain(status);
   explained_ = status;
+  if (context_->context().failure() == status) context_->context().explain_failure(describe() + ": " + reason_);
   // A flushed task is a consequence: of a stop, or of another task's failure.
   const bool is_expected = status == Status::shutdown || abandoned_ || freed_in_flight_ || may_be_dropped();
   if (!is_expected && callbacks_->on_error.is_none()) {

@@ -98,8 +98,11 @@ class Context : public std::enable_shared_from_this<Context> {
   bool is_closed() const noexcept { return closed_; }
   /// Why the context went to stopping by itself in its last run; success when it did not.
   Status failure() const noexcept { return failure_; }
-  /// The same in one sentence: the explanation of the task that failed, say. Empty when failure() is success.
-  const std::string& failure_reason() const noexcept { return failure_reason_; }
+  /// The same in one sentence; empty when failure() is success.
+  std::string failure_reason() const;
+  /// For the callback of the task whose failure stopped the context: failure_reason() will be this explanation, which
+  /// the engine itself does not make, as that allocates. Later calls of the run change nothing.
+  void explain_failure(std::string reason);
   /// Why no task can be taken or submitted now, and what to do; names the failure that stopped the context. For a
   /// context that is not running.
   std::string explain_not_running() const;
@@ -180,8 +183,8 @@ class Context : public std::enable_shared_from_this<Context> {
 
   void request_progress() noexcept;
   void enter(ContextState next) noexcept;
-  /// Its failure takes the context to stopping.
-  void fail_with(const Task& task, Status status) noexcept;
+  /// Counts the failure; a fatal one takes a running context to stopping.
+  [[gnu::cold, gnu::noinline]] void task_failed(const Task& task, Status status, bool fatal) noexcept;
   /// Calls the state callback: the context was in previous.
   void announce(ContextState previous) noexcept;
   /// The context is stopping from now on: the library ends what the device has not begun.

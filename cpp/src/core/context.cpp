@@ -118,7 +118,7 @@ void Context::enter(ContextState next) noexcept { announce(std::exchange(state_,
 void Context::announce(ContextState previous) noexcept {
   log::engine(log::Level::debug, kind(), [&] {
     const std::string cause =
-        failure_ == Status::success ? "" : detail::concat(" after ", failure_, ": ", failure_reason_);
+        failure_ == Status::success ? "" : detail::concat(" after ", failure_, ": ", failure_reason());
     return detail::concat(device_->info().name(), ": ", name_of(previous), " -> ", name_of(state_), cause);
   });
   if (state_changed_ != nullptr) {
@@ -134,14 +134,23 @@ void Context::started() noexcept {
   }
 }
 
-void Context::fail_with(const Task& task, Status status) noexcept {
-  if (state_ != ContextState::running) {
+void Context::task_failed(const Task& task, Status status, bool fatal) noexcept {
+  count_failure(status);
+  if (!fatal || state_ != ContextState::running) {
     return;
   }
-  try {
-    fail(status, task.explain(status));
-  } catch (const std::bad_alloc&) {
-    fail(status, {});
+  log::engine(log::Level::debug, kind(),
+              [&] { return detail::concat("a task failed: ", status, ": ", task.explain(status)); });
+  fail(status);
+}
+
+std::string Context::failure_reason() const {
+  return failure_ == Status::success || !failure_reason_.empty() ? failure_reason_ : std::string(error_descr(failure_));
+}
+
+void Context::explain_failure(std::string reason) {
+  if (failure_ != Status::success && failure_reason_.empty()) {
+    failure_reason_ = std::move(reason);
   }
 }
 
@@ -151,7 +160,7 @@ void Context::fail(Status status, std::string_view reason) noexcept {
   }
   failure_ = status;
   try {
-    failure_reason_ = reason.empty() ? error_descr(status) : reason;
+    failure_reason_ = reason;
   } catch (const std::bad_alloc&) {
     failure_reason_.clear();
   }
@@ -222,7 +231,7 @@ std::string Context::explain_not_running() const {
   }
   const std::string cause = failure_ == Status::success
                                 ? ""
-                                : detail::concat(" because of a failure (", failure_, ": ", failure_reason_, ")");
+                                : detail::concat(" because of a failure (", failure_, ": ", failure_reason(), ")");
   switch (state_) {
     case ContextState::starting:
       return "its context is starting; progress until it is running";

@@ -170,12 +170,13 @@ std::uint8_t ProgressEngine::spin(std::uint32_t max) noexcept {
   }
   progressing_ = true;
   bool advanced = false;
-  std::uint32_t look = 0;
-  for (; !advanced && look < max; ++look) {
+  for (std::uint32_t look = 0; !advanced && look < max; ++look) {
     bool may_collect = true;
     advanced = progress_ready(may_collect) || ready_->assist();
+    if (!advanced) {
+      ++vain_looks_;
+    }
   }
-  vain_looks_ += look - (advanced ? 1U : 0U);
   progressing_ = false;
   return advanced ? 1 : 0;
 }

@@ -139,10 +139,7 @@ void Context::complete_as(T& task, Status status, bool fatal) noexcept {
   task.status_ = status;
   task.finish(status);
   if (status != Status::success) [[unlikely]] {
-    count_failure(status);
-    if (fatal) {
-      fail_with(task, status);
-    }
+    task_failed(task, status, fatal);
   }
   if (task.freed_in_flight_) [[unlikely]] {
     task.freed_in_flight_ = false;

@@ -360,8 +360,11 @@ TEST_F(ContextTest, NamesTheFailureThatStoppedIt) {
   submit_small(1, 0);
   rig.progress_until_idle();
   EXPECT_EQ(rig.dma->explain_allocation(Status::bad_state, 0, "memcpy"),
-            "dma memcpy: its context has stopped because of a failure (DOCA_ERROR_DRIVER: the device was removed; open "
-            "it again when it is back); start it again");
+            "dma memcpy: its context has stopped because of a failure (DOCA_ERROR_DRIVER: " +
+                std::string(error_descr(Status::driver)) + "); start it again");
+  rig.dma->explain_failure("the first");
+  rig.dma->explain_failure("a later one");
+  EXPECT_EQ(rig.dma->failure_reason(), "the first");
 }
 
 TEST_F(ContextTest, CountsItsTasksByTheirOutcomeOverAllRuns) {
