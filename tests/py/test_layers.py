@@ -23,7 +23,7 @@ ORDER = [
     ["types"],
     ["task_traits"],
     ["rdma_tasks", "sha_algorithm"],
-    ["interrupt"],
+    ["interrupt", "cpus"],
     ["memory"],
     ["log"],
     ["segment"],

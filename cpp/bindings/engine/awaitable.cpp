@@ -1,5 +1,7 @@
 #include "engine/awaitable.hpp"
 
+#include <pydoca/cpus.hpp>
+
 #include "convert/bindings.hpp"
 #include "convert/convert.hpp"
 #include "convert/python.hpp"
@@ -52,7 +54,7 @@ class Wait {
       if (advanced) {
         spin_end_ = now_ + spin_time;
         if (sharing_.is_due(now_)) sharing_.give_way();
-      } else if (now_ >= spin_end_) {
+      } else if (now_ >= spin_end_ || is_alone()) {
         sleep();
       }
       if (now_ >= end_ && !done()) {
@@ -62,6 +64,12 @@ class Wait {
   }
 
  private:
+  /// Asked by the first look that finds nothing: a wait that is over by then pays nothing.
+  bool is_alone() {
+    if (!alone_) alone_ = has_one_cpu();
+    return *alone_;
+  }
+
   // Arming and disarming read lists that threads with the GIL may change; only the sleep releases the GIL.
   void sleep() {
     const auto left = std::min<Steady::duration>(slice, end_ - now_);
@@ -79,7 +87,9 @@ class Wait {
     const auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(time).count();
     const timespec limit{.tv_sec = ns / 1'000'000'000, .tv_nsec = ns % 1'000'000'000};
     pollfd handle{.fd = engine_.engine().notification_handle(), .events = POLLIN, .revents = 0};
-    call_blocking([&] { ::ppoll(&handle, 1, &limit, nullptr); });
+    bool woken = false;
+    call_blocking([&] { woken = ::ppoll(&handle, 1, &limit, nullptr) != 0; });
+    if (!woken) drain_log();  // the wait is long: what the engine says meanwhile may tell why
   }
 
   EngineObject& engine_;
@@ -88,6 +98,7 @@ class Wait {
   Steady::time_point now_ = Steady::now();
   Steady::time_point end_ = Steady::time_point::max();
   Steady::time_point spin_end_ = now_ + spin_time;
+  std::optional<bool> alone_;
   GilSharing sharing_;
 };
 

@@ -1,5 +1,7 @@
 #include "engine/loop_turn.hpp"
 
+#include <pydoca/cpus.hpp>
+
 #include "convert/convert.hpp"
 #include "convert/python.hpp"
 
@@ -27,12 +29,16 @@ constexpr std::size_t turn_max = 256;
 /// Reads the clock once per this number of operations that complete at once.
 constexpr unsigned often = 16;
 
+bool never_looks(Latency latency) noexcept { return latency == Latency::power || has_one_cpu(); }
+
 Patience::Duration longest_spinning(Latency latency) noexcept {
-  return latency == Latency::low ? longest_at_low_latency
-                                 : Patience::Duration(latency == Latency::power ? 0us : budget);
+  if (never_looks(latency)) {
+    return 0us;
+  }
+  return latency == Latency::low ? Patience::Duration(longest_at_low_latency) : budget;
 }
 
-Patience::Duration longest_polling(Latency latency) noexcept { return latency == Latency::power ? 0us : polling; }
+Patience::Duration longest_polling(Latency latency) noexcept { return never_looks(latency) ? 0us : polling; }
 
 /// While it lives, the engine's handle reports what arrives.
 class Armed : NotCopied {

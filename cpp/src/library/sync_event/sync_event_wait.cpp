@@ -1,3 +1,4 @@
+#include "pydoca/cpus.hpp"
 #include "pydoca/interrupt.hpp"
 
 #include "detail/pause.hpp"
@@ -80,7 +81,7 @@ Status library::SyncEvent::wait(Satisfied satisfied, WaitMode mode, std::chrono:
       // The last thing that a peer did before its end may be what was waited for.
       return satisfied(counter_->load()) && status != Status::bad_state ? Status::success : status;
     }
-    if (mode == WaitMode::yield || limit.waited() > spin_time) {
+    if (mode == WaitMode::yield || limit.waited() > spin_time || has_one_cpu()) {
       ::sched_yield();
     }
   }

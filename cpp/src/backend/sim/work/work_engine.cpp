@@ -1,5 +1,7 @@
 #include "backend/sim/work/work_engine.hpp"
 
+#include "pydoca/cpus.hpp"
+
 #include "detail/copy_bytes.hpp"
 #include "detail/pause.hpp"
 #include "detail/signals_blocked.hpp"
@@ -187,6 +189,9 @@ backend::Operation* WorkEngine::withdraw(const Workload& queue) noexcept {
 }
 
 bool WorkEngine::spin_for_work() const noexcept {
+  if (has_one_cpu()) {
+    return false;
+  }
   const auto end = std::chrono::steady_clock::now() + spin_time;
   do {
     for (int i = 0; i < 64; ++i) {

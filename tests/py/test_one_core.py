@@ -1,0 +1,19 @@
+"""Two processes on one core: a wait that looks for its event keeps the core from the process that causes it."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+BENCHMARK = Path(__file__).resolve().parents[2] / "benchmarks/comch.py"
+
+
+def test_messages_go_to_and_fro_on_one_core():
+    cpu = min(os.sched_getaffinity(0))
+    line = [sys.executable, "-P", BENCHMARK, "--cpus", str(cpu), "--rounds", "20", "--repeats", "1", "--json"]
+    result = subprocess.run(line, capture_output=True, text=True, timeout=50, check=True)
+    figures = json.loads(result.stdout)
+    assert set(figures["microseconds"]) == {"socket", "wait", "await"}
+    assert set(figures["ratios"]) == {"wait", "await"}
+    assert result.stderr == ""
