@@ -272,3 +272,76 @@ def test_a_server_in_use_keeps_its_representor(ends):
         assert server.representor is ends.rep
         with pytest.raises(pydoca.InUseError):
             ends.rep.close()
+
+
+# ---- the timeout of a client
+
+
+def test_a_client_waits_for_its_server_as_long_as_its_timeout(run, ends):
+    async def main():
+        async with pydoca.ProgressEngine() as pe:
+            client = ends.client(pe, timeout=0.02)
+            assert client.timeout == 0.02
+            message = "no server of this name was there for pf0 within 0.02 s; start it, or wait longer"
+            with pytest.raises(pydoca.TimeOutError, match=f'start comch.client "{ends.name}": {message}'):
+                async with client:
+                    pytest.fail("there is no server")
+            async with ends.server(pe), ends.client(pe, timeout=20) as link:
+                assert link.is_connected
+
+    run(main())
+
+
+def test_a_client_without_a_loop_has_the_same_timeout(ends):
+    with pydoca.ProgressEngine() as pe:
+        assert ends.client(pe).timeout is None
+        client = ends.client(pe, timeout=0.02)
+        with pytest.raises(pydoca.TimeOutError, match=r"within 0\.02 s"), client:
+            pytest.fail("there is no server")
+        started = ends.client(pe, timeout=0.02)
+        started.start()
+        pe.run_until(lambda: started.state is pydoca.ContextState.IDLE, timeout=20)
+        assert started.failure is pydoca.Status.TIME_OUT
+
+
+@pytest.mark.parametrize("timeout", [0, -1, float("nan"), float("inf"), 1e300])
+def test_a_timeout_that_is_none_is_refused(ends, timeout):
+    with (
+        pydoca.ProgressEngine() as pe,
+        pytest.raises(pydoca.InvalidValueError, match=r"timeout is .*; it is in seconds, more than 0, or None"),
+    ):
+        ends.client(pe, timeout=timeout)
+
+
+@pytest.fixture
+def shown(caplog):
+    """What the engine says, at INFO."""
+    pydoca.set_sdk_log_level("INFO")
+    caplog.set_level("INFO", logger="pydoca")
+    yield caplog
+    pydoca.set_sdk_log_level("WARNING")
+
+
+def test_a_client_says_that_it_waits(run, ends, shown):
+    async def main():
+        async with pydoca.ProgressEngine() as pe:
+            with pytest.raises(pydoca.TimeOutError):
+                async with ends.client(pe, timeout=1.1):
+                    pytest.fail("there is no server")
+
+    run(main())
+    assert f'"{ends.name}": still waiting for a server of this name, for the function pf0' in shown.text
+
+
+def test_a_client_without_a_loop_says_that_it_waits_while_it_waits(ends, shown):
+    said = []
+    with pydoca.ProgressEngine() as pe:
+        client = ends.client(pe, timeout=20)
+        client.start()
+
+        def is_said() -> bool:
+            said[:] = [record for record in shown.records if "still waiting" in record.getMessage()]
+            return bool(said)
+
+        pe.run_until(is_said, timeout=20)
+    assert len(said) == 1

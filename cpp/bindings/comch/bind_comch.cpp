@@ -169,8 +169,9 @@ void bind_server(py::module_& module) {
 void bind_client(py::module_& module) {
   py::classh<ClientObject, EndpointObject>(
       module, "Client",
-      "Connects a function of the host to the server of this name. It waits for the server without a limit:\n"
-      "use a timeout around it. with and async with give the Connection. When the connection ends, the\n"
+      "Connects a function of the host to the server of this name, for which it waits at most timeout seconds,\n"
+      "None for no limit; after a second it logs that it waits. with and async with give the Connection. When the "
+      "connection ends, the\n"
       "context stops by itself. on_disconnect gets (connection, True, user_data). on_message gets\n"
       "(connection, bytes, user_data); with on_message, recv() gets no messages. on_completion and on_error\n"
       "are for send tasks.")
@@ -178,7 +179,9 @@ void bind_client(py::module_& module) {
              return std::make_unique<ClientObject>(std::move(pe), dev, name, given);
            }),
            "pe"_a, "dev"_a, "name"_a,
-           signature({"pe, dev, name, *", EndpointObject::keywords, ContextOptions::keywords}).c_str())
+           signature({"pe, dev, name, *, timeout=None", EndpointObject::keywords, ContextOptions::keywords}).c_str())
+      .def_property_readonly("timeout", &ClientObject::timeout,
+                             "The most seconds from start to connection, then TimeOutError; None for no limit.")
       .def_property_readonly("connection", &ClientObject::connection,
                              "The Connection to the server. Raises BadStateError unless running.")
       .def_static("is_supported", &comch::Client::is_supported, "info"_a, "Whether the device can be a client.");

@@ -1,12 +1,28 @@
 #include "comch/client_object.hpp"
 
+#include "call/keywords.hpp"
 #include "comch/connection_object.hpp"
 #include "convert/convert.hpp"
 #include "memory/mmap_object.hpp"
 
+#include <chrono>
 #include <utility>
 
 namespace pydoca::bindings {
+
+namespace {
+
+/// The engine's 0 stands for no limit.
+std::chrono::milliseconds to_milliseconds(const py::object& timeout) {
+  const auto seconds = timeout.cast<double>();
+  if (!(seconds > 0 && seconds < 1e9)) {
+    raise(Status::invalid_value,
+          format_text("timeout is {!r}; it is in seconds, more than 0, or None for no limit", timeout));
+  }
+  return std::chrono::ceil<std::chrono::milliseconds>(std::chrono::duration<double>(seconds));
+}
+
+}  // namespace
 
 std::shared_ptr<comch::Client> ClientObject::create(const py::object& device, std::string_view name) {
   auto client = comch::Client::create(to_device(device).get(), name);
@@ -15,7 +31,16 @@ std::shared_ptr<comch::Client> ClientObject::create(const py::object& device, st
 }
 
 ClientObject::ClientObject(py::object engine, const py::object& device, std::string_view name, const py::kwargs& given)
-    : EndpointObject(std::move(engine), device, create(device, name), given) {}
+    : EndpointObject(std::move(engine), device, create(device, name), given) {
+  if (const py::object timeout = keyword(given, "timeout"); !timeout.is_none()) {
+    client().set_timeout(to_milliseconds(timeout));
+  }
+}
+
+py::object ClientObject::timeout() const {
+  const std::chrono::milliseconds timeout = client().timeout();
+  return timeout.count() == 0 ? py::object(py::none()) : py::float_(static_cast<double>(timeout.count()) / 1000);
+}
 
 py::object ClientObject::connection() const {
   static_cast<void>(client().connection());
@@ -31,6 +56,11 @@ py::object ClientObject::entered() {
   const Status failure = client().failure();
   if (failure == Status::success) {
     raise(Status::shutdown, "start " + describe() + ": it was stopped before it was connected");
+  }
+  if (failure == Status::time_out) {
+    raise(failure,
+          format_text("start {}: no server of this name was there for {} within {} s; start it, or wait longer",
+                      describe(), client().device()->info().name(), timeout()));
   }
   const std::string& refusal = client().refusal();
   raise(failure, "start " + describe() + ": " + (refusal.empty() ? std::string(error_descr(failure)) : refusal));

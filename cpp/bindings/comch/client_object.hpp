@@ -11,6 +11,8 @@ class ClientObject final : public EndpointObject {
  public:
   ClientObject(py::object engine, const py::object& device, std::string_view name, const py::kwargs& given);
 
+  /// Seconds, or None.
+  py::object timeout() const;
   /// Throws bad_state unless running.
   py::object connection() const;
   void disconnect(comch::Connection& connection) override;

@@ -6,6 +6,7 @@
 #include "pydoca/status.hpp"
 #include "pydoca/task.hpp"
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -188,9 +189,10 @@ class Server : public Endpoint {
 };
 
 /// A link to the server of a name, on the representor of device's function (doca_comch_client). start() answers
-/// in_progress: the client looks for the server for as long as it takes, and runs when it is connected. A server that
-/// refuses, disconnects or dies takes the client to stopping, and to idle when its tasks are back; failure() says why:
-/// full (too many clients), connection_reset (the server is gone) and others. The client can be started again.
+/// in_progress: the client looks for the server for as long as it takes, or until its timeout, and runs when it is
+/// connected. After a second it logs (info) that it waits. A server that refuses, disconnects or dies takes the client
+/// to stopping, and to idle when its tasks are back; failure() says why: full (too many clients), time_out (no
+/// connection in time), connection_reset (the server is gone) and others. The client can be started again.
 class Client : public Endpoint {
  public:
   /// An idle client (doca_comch_client_create). name: see Server::create(). Throws not_supported when the device cannot
@@ -198,6 +200,10 @@ class Client : public Endpoint {
   static std::shared_ptr<Client> create(std::shared_ptr<Device> device, std::string_view name);
   static bool is_supported(const DeviceInfo& info) noexcept;
 
+  /// The time from start() to the connection; zero, the default, for no limit. Throws bad_state unless idle,
+  /// invalid_value for a negative time.
+  void set_timeout(std::chrono::milliseconds timeout);
+  std::chrono::milliseconds timeout() const noexcept;
   /// The link. Throws bad_state unless running.
   const std::shared_ptr<Connection>& connection() const;
   /// The reason that the server gave when it refused this client in its last run, at most 255 bytes; empty when it did

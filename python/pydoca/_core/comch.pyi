@@ -125,6 +125,7 @@ class Client(Endpoint):
         dev: Device,
         name: str,
         *,
+        timeout: float | None = ...,
         max_msg_size: int | None = ...,
         recv_queue_size: int | None = ...,
         num_send_tasks: int = ...,
@@ -138,6 +139,8 @@ class Client(Endpoint):
     # Its with gives the connection, not the context.
     def __enter__(self) -> Connection: ...  # type: ignore[override]
     async def __aenter__(self) -> Connection: ...  # type: ignore[override]
+    @property
+    def timeout(self) -> float | None: ...
     @property
     def connection(self) -> Connection: ...
     @staticmethod

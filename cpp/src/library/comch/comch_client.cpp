@@ -6,7 +6,10 @@
 
 #include "detail/concat.hpp"
 
+#include <algorithm>
 #include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <utility>
 
 namespace pydoca::comch {
 
@@ -16,6 +19,8 @@ using detail::concat;
 
 /// As much of a server's reason as is kept, in memory that is there by then.
 constexpr std::size_t max_refusal = 255;
+/// A client that has waited so long for its server says so.
+constexpr std::chrono::seconds unremarkable_wait{1};
 
 }  // namespace
 
@@ -47,18 +52,36 @@ const std::shared_ptr<Connection>& Client::connection() const {
   return library::of(*this).connection_;
 }
 
+void Client::set_timeout(std::chrono::milliseconds timeout) {
+  require_idle("set timeout of");
+  if (timeout < std::chrono::milliseconds::zero()) {
+    throw Error(Status::invalid_value, concat("comch.client \"", name(), "\": the timeout ", timeout.count(),
+                                              " ms is negative; 0 stands for no limit"));
+  }
+  static_cast<library::Client&>(*this).timeout_ = timeout;
+}
+
+std::chrono::milliseconds Client::timeout() const noexcept { return library::of(*this).timeout_; }
+
 const std::string& Client::refusal() const noexcept { return library::of(*this).refusal_; }
 
 Status library::Client::begin() {
   begin_common();
   refusal_.clear();
   refusal_.reserve(max_refusal);
-  dialer_ = device()->backend().dial(name(), options_);
+  begin_waiting();
+  try {
+    dialer_ = device()->backend().dial(name(), options_);
+  } catch (...) {
+    end_waiting();
+    throw;
+  }
   notify();
   return Status::in_progress;
 }
 
 void library::Client::quiesce() noexcept {
+  end_waiting();
   unwatch_dialer();
   dialer_.reset();
   if (connection_ == nullptr) {
@@ -72,6 +95,7 @@ void library::Client::quiesce() noexcept {
 }
 
 void library::Client::end() noexcept {
+  end_waiting();
   unwatch_dialer();
   dialer_.reset();
   if (connection_ != nullptr) {
@@ -82,7 +106,7 @@ void library::Client::end() noexcept {
 }
 
 bool library::Client::poll_peers(bool& more) noexcept {
-  if (dialer_ == nullptr || connection_ != nullptr) {
+  if (dialer_ == nullptr || has_waited_too_long() || connection_ != nullptr) {
     return false;
   }
   std::unique_ptr<backend::Channel> channel = dialer_->attempt();
@@ -100,6 +124,7 @@ bool library::Client::poll_peers(bool& more) noexcept {
 }
 
 void library::Client::established(Connection& /*connection*/) noexcept {
+  end_waiting();
   dialer_.reset();
   started();
 }
@@ -129,6 +154,56 @@ void library::Client::unestablished(Connection& connection, Status status, std::
 void library::Client::closed(Connection& /*connection*/) noexcept {
   connection_.reset();
   settle();
+}
+
+void library::Client::begin_waiting() {
+  told_ = false;
+  const Clock::time_point now = Clock::now();
+  deadline_ = timeout_.count() == 0 ? Clock::time_point::max() : now + timeout_;
+  detail::Fd timer(::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC));
+  if (!timer) {
+    throw Error(Status::operating_system, concat("start comch.client \"", name(), "\": no descriptor is left"));
+  }
+  progress_engine()->watch(timer.get(), EPOLLIN, *this);
+  timer_ = std::move(timer);
+  set_timer(due_ = std::min<Clock::time_point>(now + unremarkable_wait, deadline_));
+}
+
+void library::Client::end_waiting() noexcept {
+  if (timer_) {
+    progress_engine()->unwatch(timer_.get());
+    timer_ = {};
+  }
+}
+
+/// std::chrono::steady_clock is CLOCK_MONOTONIC. Setting the timer also clears that it has fired.
+void library::Client::set_timer(Clock::time_point when) const noexcept {
+  const auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(when.time_since_epoch()).count();
+  itimerspec at{};
+  if (when != Clock::time_point::max()) {
+    at.it_value = {.tv_sec = ns / 1'000'000'000, .tv_nsec = ns % 1'000'000'000};
+  }
+  ::timerfd_settime(timer_.get(), TFD_TIMER_ABSTIME, &at, nullptr);
+}
+
+bool library::Client::has_waited_too_long() noexcept {
+  const Clock::time_point now = Clock::now();
+  if (!timer_ || now < due_) {
+    return false;
+  }
+  if (now >= deadline_) {
+    end_waiting();
+    fail(Status::time_out);
+    return true;
+  }
+  if (!std::exchange(told_, true)) {
+    log::engine(log::Level::info, kind(), [&] {
+      return concat("\"", name(), "\": still waiting for a server of this name, for the function ",
+                    device()->info().name());
+    });
+  }
+  set_timer(due_ = deadline_);
+  return false;
 }
 
 void library::Client::watch_dialer() noexcept {

@@ -1,7 +1,9 @@
 #pragma once
 
+#include "detail/fd.hpp"
 #include "library/comch/comch_endpoint.hpp"
 
+#include <chrono>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -15,6 +17,7 @@ class Client final : public EndpointContext<comch::Client> {
 
   std::shared_ptr<comch::Connection> connection_;
   std::string refusal_;
+  std::chrono::milliseconds timeout_{0};  ///< zero: no limit
 
  private:
   Status begin() override;
@@ -30,8 +33,20 @@ class Client final : public EndpointContext<comch::Client> {
   void watch_dialer() noexcept;
   void unwatch_dialer() noexcept;
 
+  using Clock = std::chrono::steady_clock;
+  /// Makes the timer that ends the wait for a server, and says before that that there is one. Throws.
+  void begin_waiting();
+  void end_waiting() noexcept;
+  void set_timer(Clock::time_point when) const noexcept;
+  /// Whether the time is up, which fails the context. Rearms the timer.
+  bool has_waited_too_long() noexcept;
+
   std::unique_ptr<backend::Dialer> dialer_;
   bool dialer_watched_ = false;
+  detail::Fd timer_;  ///< open from start() to the connection
+  Clock::time_point due_{};
+  Clock::time_point deadline_{};
+  bool told_ = false;  ///< that it waits
 };
 
 inline const Client& of(const comch::Client& client) noexcept { return static_cast<const Client&>(client); }

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <string>
 
 namespace pydoca::comch {
@@ -12,6 +13,7 @@ namespace {
 
 DeviceInfo info_of(std::string_view name, pydoca::Side side) { return find_device(name, side); }
 
+using namespace std::chrono_literals;
 using ComchConfiguration = Comch;
 using ComchClient = Comch;
 
@@ -137,6 +139,51 @@ TEST_F(ComchClient, StartedBeforeItsServerWaits) {
   EXPECT_EQ(client.context->connection()->server(), nullptr);
   EXPECT_EQ(server.events.connected[0]->server(), server.context.get());
   EXPECT_EQ(client.events.states, (std::vector{ContextState::starting, ContextState::running}));
+}
+
+TEST_F(ComchConfiguration, RefusesANegativeTimeout) {
+  ClientSide client;
+  EXPECT_EQ(client.context->timeout(), 0ms);
+  EXPECT_EQ(thrown_by([&] { client.context->set_timeout(-1ms); }), Status::invalid_value);
+  client.context->set_timeout(20ms);
+  EXPECT_EQ(client.context->timeout(), 20ms);
+  client.start();
+  EXPECT_EQ(thrown_by([&] { client.context->set_timeout(1ms); }), Status::bad_state);
+}
+
+TEST_F(ComchClient, WithoutAServerInTimeFails) {
+  ClientSide client;
+  client.context->set_timeout(20ms);
+  client.start();
+  ASSERT_TRUE(run_until({client.engine.get()}, [&] { return client.is(ContextState::idle); }));
+  EXPECT_EQ(client.context->failure(), Status::time_out);
+  EXPECT_EQ(client.events.states, (std::vector{ContextState::starting, ContextState::stopping, ContextState::idle}));
+  client.context->set_timeout(0ms);
+  ServerSide server;
+  server.start();
+  client.start();
+  meet(server, client);
+}
+
+TEST_F(ComchClient, WithoutAnAnswerInTimeFails) {
+  ServerSide server;
+  server.start();
+  ClientSide client;
+  client.context->set_timeout(20ms);
+  client.start();
+  ASSERT_TRUE(run_until({client.engine.get()}, [&] { return client.is(ContextState::idle); }));
+  EXPECT_EQ(client.context->failure(), Status::time_out);
+}
+
+TEST_F(ComchClient, ThatIsConnectedHasNoTimeout) {
+  ServerSide server;
+  server.start();
+  ClientSide client;
+  client.context->set_timeout(1h);
+  client.start();
+  meet(server, client);
+  EXPECT_TRUE(client.stop());
+  EXPECT_EQ(client.context->failure(), Status::success);
 }
 
 TEST_F(ComchClient, StopsWhileItWaits) {
