@@ -191,3 +191,31 @@ def test_importers_leave_nothing(export, copier):
             assert copier.read(remote) == PATTERN
     del remote
     assert sorted(os.listdir("/proc/self/fd")) == before
+
+
+# ---- a map that no name holds
+
+
+def test_a_temporary_map_that_was_exported_says_so_on_both_sides(caplog):
+    with (
+        pydoca.open_device("0b:00.0", side="host") as host,
+        pydoca.open_device("03:00.0", side="dpu") as dpu,
+    ):
+        blob = host.mmap(bytearray(10), access="pci_read_only").export_pci()
+        with pytest.raises(pydoca.BadStateError, match=r"what was exported is gone: its owner has .*dropped it since"):
+            dpu.import_mmap(blob)
+        host.mmap(bytearray(1)).close()  # a call that passes the log on
+    (record,) = caplog.records
+    assert record.name == "pydoca.mmap"
+    assert record.levelname == "WARNING"
+    assert "a memory map of 10 bytes was exported, and no name holds it any more" in record.getMessage()
+
+
+def test_a_map_that_is_closed_or_was_not_exported_ends_in_silence(caplog):
+    with pydoca.open_device("0b:00.0", side="host") as host:
+        host.mmap(bytearray(10), access="pci_read_only")
+        with host.mmap(bytearray(10), access="pci_read_only") as mmap:
+            mmap.export_pci()
+        del mmap
+        host.mmap(bytearray(1)).close()
+    assert caplog.records == []

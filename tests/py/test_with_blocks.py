@@ -1,5 +1,8 @@
 """The end of a with block releases what is idle, whatever names are left; explicit ends stay strict."""
 
+import asyncio
+import secrets
+
 import pytest
 
 import pydoca
@@ -156,3 +159,32 @@ def test_an_event_keeps_its_buf(dev):
         event.close()
     with pytest.raises(pydoca.BadStateError):
         buf.len  # noqa: B018
+
+
+def closed_objects():
+    """What a with block has closed, by its kind, and what its error says to do."""
+    dev = pydoca.open_device("03:00.0", side="dpu")
+    pe = pydoca.ProgressEngine()
+    inventory, mmap = pydoca.BufInventory(1), dev.mmap(bytearray(8))
+    representor = dev.open_representor("0b:00.0")
+    server = pydoca.comch.Server(pe, dev, representor, f"test-{secrets.token_hex(4)}")
+    contexts = (server, pydoca.Dma(pe, dev), pydoca.Rdma(pe, dev))
+    buf, event = inventory.get_by_data(mmap), pydoca.SyncEvent(dev)
+    for each in (*contexts, event, buf, inventory, mmap, representor, pydoca.alloc(1), pe, dev):
+        with each:
+            pass
+        yield each
+
+
+def test_a_with_block_over_a_closed_object_says_what_to_make():
+    for each in closed_objects():
+        with pytest.raises(pydoca.BadStateError, match=r"(closed|released); .*(another|anew|again)"), each:
+            pytest.fail(f"{each!r} is closed")
+        if hasattr(each, "__aenter__"):
+
+            async def enter(context=each):
+                async with context:
+                    pass
+
+            with pytest.raises(pydoca.BadStateError, match="closed; make another"):
+                asyncio.run(enter())

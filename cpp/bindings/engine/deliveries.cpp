@@ -59,7 +59,7 @@ void Deliveries::require_thread(std::string_view what) const {
 void Deliveries::require_open(std::string_view what) const {
   require_thread(what);
   if (closed_) [[unlikely]] {
-    raise(Status::bad_state, std::string(what) + ": the progress engine is closed");
+    raise(Status::bad_state, std::string(what) + ": the progress engine is closed; make another");
   }
 }
 

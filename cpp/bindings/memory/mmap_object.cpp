@@ -1,5 +1,6 @@
 #include "memory/mmap_object.hpp"
 
+#include <pydoca/log.hpp>
 #include <pydoca/status.hpp>
 
 #include "call/raw_method.hpp"
@@ -186,9 +187,19 @@ void MmapObject::let_go() {
   if (callback_due_ && !callback.is_none()) callback(memory);
 }
 
+/// A peer that imports the blob is refused: this side tells why.
+void MmapObject::tell_withdrawn() const noexcept {
+  log::engine(log::Level::warning, "mmap", [this] {
+    return "a memory map of " + std::to_string(mmap_->len()) +
+           " bytes was exported, and no name holds it any more: its export is withdrawn; keep it, in a with block say, "
+           "as long as peers need it";
+  });
+}
+
 void MmapObject::finalize() noexcept {
   if (released_) return;
   const py::error_scope error;
+  if (mmap_->is_exported()) tell_withdrawn();
   finalizing_ = true;
   try {
     close();

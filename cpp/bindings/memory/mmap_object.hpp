@@ -84,6 +84,7 @@ class MmapObject final : public DeviceUser {
   template <typename Call>
   void end_with(Call call);
   void let_go();
+  void tell_withdrawn() const noexcept;
 
   std::shared_ptr<Mmap> mmap_;
   std::shared_ptr<const HeldBuffer> held_;

@@ -35,7 +35,7 @@ void BufInventory::add_slab(std::size_t count) {
 
 void BufInventory::start() {
   if (num_elements_ == 0) {
-    throw Error(Status::bad_state, "start buf inventory: it is closed");
+    throw Error(Status::bad_state, "start buf inventory: it is closed; make another");
   }
   started_ = true;
 }

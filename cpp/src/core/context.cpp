@@ -105,7 +105,7 @@ void Context::close() {
 
 void Context::require_idle(std::string_view what) const {
   if (closed_) {
-    throw Error(Status::bad_state, detail::concat(what, " ", kind(), ": it is closed; make a new one"));
+    throw Error(Status::bad_state, detail::concat(what, " ", kind(), ": it is closed; make another"));
   }
   if (state_ != ContextState::idle) {
     throw Error(Status::bad_state, detail::concat(what, " ", kind(), " on ", device_->info().name(), ": it is ",

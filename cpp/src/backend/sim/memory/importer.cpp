@@ -153,8 +153,9 @@ void require_granted(const ImportReply& reply, const Blob& blob) {
     case Status::success:
       return;
     case Status::bad_state:
-      refuse(Status::bad_state, "its owner has stopped it since (epoch ", reply.epoch, ", the blob's is ", blob.epoch,
-             "); ask the owner for a new export");
+      refuse(Status::bad_state, "what was exported is gone: its owner has stopped, closed or dropped it since (epoch ",
+             reply.epoch, ", the blob's is ", blob.epoch,
+             "); the owner keeps it as long as peers need it, and exports it again");
     case Status::invalid_value:
       refuse(Status::invalid_value, "process ", blob.owner_pid, " made no such export");
     case Status::in_use:
