@@ -121,7 +121,7 @@ MESSAGES = {
         State,
         ["start dma on p0: it is stopping; free its tasks, and progress until it is idle"],
     ),
-    "start closed": (lambda m: m.closed().start(), State, ["start dma: it is closed; make a new one"]),
+    "start closed": (lambda m: m.closed().start(), State, ["start dma: it is closed; make another"]),
     "close running": (lambda m: m.running().close(), Use, ["close dma on p0: it is running; stop it"]),
     "close while stopping": (
         lambda m: m.stopping().close(),

@@ -3,6 +3,7 @@
 #include "call/raw_method.hpp"
 #include "call/scope.hpp"
 #include "convert/bindings.hpp"
+#include "convert/items.hpp"
 #include "convert/parse.hpp"
 #include "memory/buf_object.hpp"
 
@@ -157,9 +158,12 @@ void bind_buf(py::module_& module) {
   type.def_property_readonly("mmap", &BufObject::mmap, "The Mmap of its memory. Raises BadStateError once released.")
       .def_property_readonly("is_released", &BufObject::is_released,
                              "Whether it has returned to its inventory; every other member then raises BadStateError.")
+      .def("__len__", [](const BufObject& self) { return self.get().data_len(); })
+      .def("__bool__", [](const BufObject&) { return true; })
       .def("__repr__", &buf_repr);
   bind_list(type);
   bind_scope(type);
+  bind_items(type);
   bind_array_protocols(type);
 }
 

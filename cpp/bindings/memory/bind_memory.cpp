@@ -3,6 +3,7 @@
 #include "call/scope.hpp"
 #include "convert/bindings.hpp"
 #include "convert/convert.hpp"
+#include "convert/items.hpp"
 #include "convert/view.hpp"
 #include "loop/blocking_call.hpp"
 
@@ -77,6 +78,7 @@ void bind_memory(py::module_& module) {
             .format(self.get()->size(), reinterpret_cast<std::uintptr_t>(self.get()->data()));
       });
   bind_scope(type);
+  bind_items(type);
   bind_array_protocols(type);
   module.def(
       "alloc", [](const py::object& size, bool huge_pages) { return allocate(to_size(size), huge_pages); }, "size"_a,

@@ -4,6 +4,7 @@
 #include "call/scope.hpp"
 #include "convert/bindings.hpp"
 #include "convert/collectable.hpp"
+#include "convert/items.hpp"
 #include "convert/parse.hpp"
 #include "device/device_object.hpp"
 #include "memory/mmap_object.hpp"
@@ -175,6 +176,7 @@ void bind_mmap(py::module_& module) {
   bind_mmap_life(type);
   bind_scope(type);
   bind_mmap_properties(type);
+  bind_items(type);
   bind_array_protocols(type);
   add_device_methods();
 }

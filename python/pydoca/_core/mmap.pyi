@@ -9,6 +9,10 @@ from pydoca._core.memory import _Bytes
 from pydoca._core.types import Access
 
 class Mmap(_Bytes):
+    """A range of memory that devices may reach. It has the buffer protocol, unless it is imported. One
+    thread at a time: a call during another thread's start, stop or close raises InUseError.
+    """
+
     user_data: Any
     free_callback: Callable[[Any], object] | None
     max_num_devices: int
@@ -37,26 +41,34 @@ class Mmap(_Bytes):
     def export_pci(self, device: Device | None = None) -> bytes: ...
     def export_rdma(self, device: Device | None = None) -> bytes: ...
     @property
-    def addr(self) -> int: ...
+    def addr(self) -> int:
+        """The address of the range in its owner's address space; 0 without a range."""
     @property
-    def len(self) -> int: ...
+    def len(self) -> int:
+        """The length of the range in bytes."""
     @property
-    def access(self) -> Access: ...
+    def access(self) -> Access:
+        """The Access of devices and peers."""
     @property
-    def is_started(self) -> bool: ...
+    def is_started(self) -> bool:
+        """Whether the map is started, and devices reach it."""
     @property
-    def is_exported(self) -> bool: ...
+    def is_exported(self) -> bool:
+        """Whether it was exported since it was started."""
     @property
-    def is_from_export(self) -> bool: ...
+    def is_from_export(self) -> bool:
+        """Whether it maps the memory of a peer."""
     @property
-    def num_bufs(self) -> int: ...
+    def num_bufs(self) -> int:
+        """The number of bufs that point into the map now."""
     @property
     def is_thread_safe(self) -> bool: ...
     @property
-    def devices(self) -> list[Device]: ...
+    def devices(self) -> list[Device]:
+        """The devices that were added."""
     @property
-    def memory(self) -> Any: ...
-    def __len__(self) -> int: ...
+    def memory(self) -> Any:
+        """The object with the memory, as given to set_memrange(); None for an imported map."""
     def __bool__(self) -> bool: ...
     def __enter__(self) -> Self: ...
     def __exit__(
