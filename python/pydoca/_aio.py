@@ -31,7 +31,7 @@ from pydoca._core import (
     Task,
     TaskState,
 )
-from pydoca._errors import BadStateError, ConnectionResetError, TimeOutError
+from pydoca._errors import BadStateError, ConnectionResetError, NotSupportedError, TimeOutError
 
 _SHUTDOWN_TIMEOUT = 1.0  # seconds that the end of a loop waits for tasks in flight
 _CLOSE_TIMEOUT = 5.0  # seconds that leaving a context waits for its tasks
@@ -74,6 +74,16 @@ def expire(future: asyncio.Future[Any]) -> None:
         future.set_result(None)
 
 
+def running_loop() -> asyncio.AbstractEventLoop:
+    loop = asyncio._get_running_loop()
+    if loop is None:
+        raise NotSupportedError(
+            "await: no asyncio event loop runs in this thread, and pydoca's awaits need one, not trio's or curio's; "
+            "without asyncio there are wait() and pe.run_until()"
+        )
+    return loop
+
+
 class Bridge:
     """One engine in an event loop, whose turns for it are the extension's (`_turn`, `_ready`)."""
 
@@ -85,7 +95,7 @@ class Bridge:
 
     def bind(self) -> asyncio.AbstractEventLoop:
         """Returns the running loop, to which the engine belongs from now on."""
-        loop = asyncio.get_running_loop()
+        loop = running_loop()
         if self._loop is not loop:
             self._bind(loop)
         self._engine._entered_loop(loop)
@@ -362,7 +372,7 @@ async def while_connected(connection: RdmaConnection, task: Task) -> Any:
         raise TypeError(f"while_connected: a task is needed, not {type(task).__name__}")
     if task.state is not TaskState.SUBMITTED:
         return await task  # the task has its outcome, or was never submitted
-    completed = asyncio.get_running_loop().create_future()
+    completed = running_loop().create_future()
 
     def tell(_: Task) -> None:
         if not completed.done():

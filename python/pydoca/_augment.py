@@ -14,6 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydoca import _blocking, _core, _errors, _log
+from pydoca._coroutine import driven_by_asyncio
 from pydoca._enums import print_names
 from pydoca._stats import EngineStats, TaskStats
 
@@ -27,6 +28,10 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 @cache
 def _aio() -> Any:
     return import_module("pydoca._aio")
+
+
+def _typed_signature(name: str, text: str) -> Any:
+    return import_module("pydoca._signatures").typed_signature(name, text)
 
 
 @cache
@@ -79,6 +84,10 @@ def _await(self: _core.Awaitable) -> Generator[Any, None, Any]:
     """Giving up (cancelling) takes effect at once and loses nothing."""
     awaited: Generator[Any, None, Any] = _aio().take_event(self).__await__()
     return awaited
+
+
+driven_by_asyncio(_core.Task)
+driven_by_asyncio(_core.Awaitable)
 
 
 @_method_of(_core.Connection, _core.Server, _core.RdmaListener, name="__aiter__")
@@ -170,7 +179,8 @@ def connect(
     """Awaitable: a connection to the peer that listens there (RDMA-CM).
 
     address: in digits, or a host's name, which is looked up when awaited, and whose addresses are tried in turn, IPv4
-    first; localhost is wherever this machine's devices listen. address_type: ipv4, ipv6 or gid; None: as address looks.
+    first; localhost stands for those devices of this machine that are of the same backend and side.
+    address_type: ipv4, ipv6 or gid; None: as address looks.
     private_data: up to 56 bytes, which the peer sees with the request. Giving up its await ends the attempt.
     Raises NotFoundError (no peer listens, unknown name), ConnectionAbortedError (rejected), ConnectionResetError (the
     peer was gone before it answered), TimeOutError, NotSupportedError, InvalidValueError
@@ -204,5 +214,6 @@ _core.attach(
     get_close_matches=difflib.get_close_matches,
     load_aio=_aio,
     load_topology_of_environment=_load_topology,
+    typed_signature=_typed_signature,
 )
 atexit.register(_core.end_all_engines)

@@ -11,6 +11,7 @@ from typing import Any
 
 from pydoca._core import Device, DeviceInfo, EstablishedConnection, Rdma, RdmaConnection
 from pydoca._core import devices as visible_devices
+from pydoca._coroutine import driven_by_asyncio
 from pydoca._errors import InvalidValueError, NotFoundError, NotSupportedError, OperatingSystemError, TimeOutError
 
 _Host = ipaddress.IPv4Address | ipaddress.IPv6Address
@@ -82,6 +83,7 @@ async def connect_in_turn(rdma: Rdma, addresses: list[str], port: int, **options
         raise
 
 
+@driven_by_asyncio
 class ConnectionByName:
     """A connection to the peer of that name, once it is established: awaitable, or by wait().
 
@@ -113,10 +115,10 @@ class ConnectionByName:
         return self._connection
 
     async def _connect(self) -> RdmaConnection:
-        import asyncio
+        from pydoca._aio import running_loop
 
         if self._connection is None:
-            addresses = await asyncio.get_running_loop().run_in_executor(None, self._look_up)
+            addresses = await running_loop().run_in_executor(None, self._look_up)
             self._connection = await connect_in_turn(self._rdma, addresses, self._port, **self._options)
         return self._connection
 

@@ -96,6 +96,8 @@ void bind_task_properties(Class& type) {
       .def_property_readonly("_lends_memory", &TaskObject::lends_memory)
       .def("_abandon", &TaskObject::abandon,
            "Records that the caller does not want the outcome: a dropped task then needs no warning.")
+      .def("_add_driver", &TaskObject::add_driver)
+      .def("_remove_driver", &TaskObject::remove_driver)
       .def("_outcome", &TaskObject::outcome, "The error of the last completion, or None.")
       .def(
           "_exception_of",

@@ -51,7 +51,7 @@ void ContextTasks::release_abandoned() noexcept {
 
 bool ContextTasks::reclaim_slot() noexcept {
   for (SlotHolder* task = first_; task != nullptr; task = task->next_) {
-    if (task->is_abandoned() && task->done()) {
+    if (task->done() && (task->is_abandoned() || task->is_left_to_asyncio())) {
       const py::object self = task->self();
       release(*task);
       return task->is_freed();

@@ -21,6 +21,12 @@ class SlotHolder : NotCopied {
   const std::uint64_t& completions() const noexcept { return completions_; }
   Task* slot() const noexcept { return slot_; }
   bool is_abandoned() const noexcept { return abandoned_; }
+  // An asyncio task that awaits the task. It refers to the Python object twice, for as long as it lives: itself, and by
+  // its drive (_coroutine.py).
+  void add_driver() noexcept { ++num_drivers_; }
+  void remove_driver() noexcept { --num_drivers_; }
+  /// Whether only asyncio tasks refer to the Python object: the program has no name for it.
+  bool is_left_to_asyncio() const noexcept { return num_drivers_ != 0 && Py_REFCNT(self_.ptr()) <= 2 * num_drivers_; }
 
  protected:
   SlotHolder(py::object context, Task& slot) noexcept : context_ref_(std::move(context)), slot_(&slot) {}
@@ -34,6 +40,7 @@ class SlotHolder : NotCopied {
   py::handle self_;       ///< the Python object of this, without a reference
   py::object in_flight_;  ///< the engine's reference to that object, from submission to completion
   std::uint64_t completions_ = 0;
+  Py_ssize_t num_drivers_ = 0;
   bool abandoned_ = false;
   bool unseen_ = false;  ///< it failed, and no code has asked for the outcome
 
@@ -62,8 +69,8 @@ class ContextTasks {
   void release_idle() noexcept;
   /// Of these, only the slots of tasks whose waiters have given up.
   void release_abandoned() noexcept;
-  /// Gives the slot of a task back whose await was cancelled: asyncio may keep the Python object long after its last
-  /// use. Returns whether there was one.
+  /// Gives the slot of a completed task back whose await was cancelled, or that only asyncio has: asyncio may keep the
+  /// Python object long after its last use. Returns whether there was one.
   bool reclaim_slot() noexcept;
 
   /// An idle task whose Python object is not referenced stays with its slot for the next task: a new Python object

@@ -1,0 +1,99 @@
+"""The methods by which asyncio drives a coroutine, for tasks and awaitable events.
+
+asyncio.create_task() and TaskGroup.create_task() take coroutines only, and take for one what has these methods. Each
+asyncio task has an await of its own, so several may wait for one object. An await by the program does not come here.
+
+An error keeps the frames that it came through. The methods therefore delete their names of the object: a task that
+lived as long as the error would keep its slot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+_Class = TypeVar("_Class", bound=type)
+
+
+class _Drive:
+    """The await of an asyncio task, which has it as an attribute for as long as it lives."""
+
+    __slots__ = ("awaiter", "driven")
+
+    def __init__(self, driven: Any) -> None:
+        self.driven = driven
+        self.awaiter = driven.__await__()
+
+
+class _CountedDrive(_Drive):
+    """Of a task of the device, which counts its drives to find out whether only asyncio has it."""
+
+    __slots__ = ()
+
+    def __init__(self, driven: Any) -> None:
+        super().__init__(driven)
+        driven._add_driver()
+
+    def __del__(self) -> None:
+        self.driven._remove_driver()
+
+
+def _first_current_task() -> Any:
+    global _current_task
+    from asyncio import current_task
+
+    _current_task = current_task
+    return current_task()
+
+
+_current_task: Callable[[], Any] = _first_current_task
+
+
+def _drive_of(driven: Any) -> Any:
+    """The drive of the asyncio task that runs now, begun at its first step."""
+    try:
+        driver = _current_task()
+    except RuntimeError:  # no event loop runs
+        driver = None
+    drive = getattr(driver, "_pydoca_drive", None)
+    if drive is None or drive.driven is not driven:
+        if driver is None or driver.get_coro() is not driven:
+            raise TypeError(f"only asyncio.create_task() drives {driven!r} step by step; await it instead")
+        drive = driver._pydoca_drive = (_CountedDrive if hasattr(driven, "_add_driver") else _Drive)(driven)
+    return drive
+
+
+def driven_by_asyncio(owner: _Class) -> _Class:
+    """Gives an awaitable class the methods of a coroutine."""
+
+    def send(self: Any, value: Any) -> Any:
+        """For asyncio.create_task(): the next step of the asyncio task that it made of this object."""
+        drive = _drive_of(self)
+        del self
+        try:
+            return drive.awaiter.send(value)
+        except BaseException:
+            drive.awaiter = None  # it is over
+            raise
+        finally:
+            del drive
+
+    def throw(self: Any, *error: Any) -> Any:
+        """For asyncio.create_task(): the next step with an error, a cancellation say."""
+        drive = _drive_of(self)
+        del self
+        try:
+            return drive.awaiter.throw(*error)
+        except BaseException:
+            drive.awaiter = None
+            raise
+        finally:
+            del drive
+
+    def close(self: Any) -> None:
+        """For asyncio, which calls it for a coroutine that it does not take: does nothing, as this object goes on."""
+
+    for method in (send, throw, close):
+        method.__module__, method.__qualname__ = owner.__module__, f"{owner.__name__}.{method.__name__}"
+        setattr(owner, method.__name__, method)
+    return owner
