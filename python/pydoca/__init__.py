@@ -71,9 +71,7 @@ from pydoca._errors import (
     BadConfigError,
     BadStateError,
     BufferInUseError,
-    ConnectionAbortedError,
     ConnectionInprogressError,
-    ConnectionResetError,
     DocaError,
     DriverError,
     EmptyError,
@@ -101,7 +99,15 @@ from pydoca._errors import (
     UnsupportedVersionError,
     WrongThreadError,
 )
+from pydoca._errors import (  # not in __all__, as built-in exceptions have these names
+    ConnectionAbortedError as ConnectionAbortedError,
+)
+from pydoca._errors import (
+    ConnectionResetError as ConnectionResetError,
+)
 from pydoca._log import LogLevel, set_log_level, set_sdk_log_level
+from pydoca._publication import add_types as _add_types
+from pydoca._publication import publish as _publish
 from pydoca._stats import EngineStats, TaskStats
 
 __all__ = [
@@ -121,9 +127,7 @@ __all__ = [
     "ClockCapabilities",
     "ClockType",
     "ComchCapabilities",
-    "ConnectionAbortedError",
     "ConnectionInprogressError",
-    "ConnectionResetError",
     "Context",
     "ContextState",
     "CrossTimestamp",
@@ -207,3 +211,6 @@ __all__ = [
     "version",
     "version_runtime",
 ]
+
+_publish(__name__)
+_add_types()

@@ -76,6 +76,8 @@ class DocaError(Exception):
 
     def __init_subclass__(cls, *, status: Status | None = None) -> None:
         super().__init_subclass__()
+        if cls.__module__ == __name__:
+            cls.__module__ = "pydoca"
         if status is not None:
             cls.status = status
             _classes[status] = cls

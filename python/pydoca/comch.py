@@ -5,5 +5,8 @@ A `Server` gives a `Connection` per client (``async for link in server``), a `Cl
 """
 
 from pydoca._core import Client, Connection, SendTask, Server
+from pydoca._publication import publish as _publish
 
 __all__ = ["Client", "Connection", "SendTask", "Server"]
+
+_publish(__name__)

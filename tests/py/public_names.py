@@ -16,6 +16,7 @@ from pydoca import _core, comch, log, rdma_bridge, sim
 from pydoca._names import ConnectionByName
 from pydoca._receives import Receives
 from pydoca.cli._parser import create_parser
+from pydoca.cli.explain._names import names_in
 
 MODULES = (pydoca, comch, log, rdma_bridge, sim)
 # Classes without a public name, whose objects public methods return.
@@ -37,7 +38,7 @@ COMMANDS = Path(__file__).with_name("command_lines.txt")
 
 
 def public_classes() -> list[type]:
-    named = [getattr(module, name) for module in MODULES for name in module.__all__]
+    named = [getattr(module, name) for module in MODULES for name in names_in(module)]
     return list(dict.fromkeys(each for each in (*named, *RETURNED) if inspect.isclass(each)))
 
 
@@ -86,7 +87,7 @@ def lines_of_class(path: str, owner: type) -> Iterator[str]:
 
 
 def lines_of_module(module: ModuleType) -> Iterator[str]:
-    for name in sorted(module.__all__):
+    for name in names_in(module):
         value, path = getattr(module, name), f"{module.__name__}.{name}"
         if inspect.isclass(value):
             yield from lines_of_class(path, value)

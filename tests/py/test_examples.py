@@ -116,15 +116,6 @@ def test_a_pipeline_that_cannot_be_is_refused(commands, arguments, part):
     assert part in errors.splitlines()[-1]
 
 
-def test_the_copy_of_the_readme(commands):
-    readme = (EXAMPLES.parent / "README.md").read_text()
-    code = readme.split("```python\n")[1].split("```")[0]
-    run = subprocess.run(
-        [sys.executable, "-P", "-c", code], capture_output=True, text=True, timeout=30, env=commands.env
-    )
-    assert (run.returncode, run.stdout, run.stderr) == (0, "Hello from the source buffer\n", "")
-
-
 @pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.py")), ids=lambda path: path.name)
 def test_every_example_tells_its_usage(commands, path):
     output, errors = (process := start(commands, path.name, "--help")).communicate(timeout=30)

@@ -1,5 +1,8 @@
 """The programs in README run as they are printed."""
 
+import ast
+import asyncio
+import inspect
 import re
 import sys
 from pathlib import Path
@@ -16,6 +19,7 @@ ALONE = {
     "pydoca.Rdma(": "Hello over RDMA\n",
     "pydoca.log.Sink": "1\n",
 }
+CELL = "# a cell of a notebook"
 PAIR = {"# host.py": "The DPU has read it\n", "# dpu.py": "Hello from the host\n"}
 
 
@@ -31,7 +35,7 @@ def start(commands, directory: Path, name: str, text: str):
 
 
 def test_every_program_of_readme_is_run_here():
-    assert len(BLOCKS) == len(ALONE) + len(PAIR)
+    assert len(BLOCKS) == len(ALONE) + len(PAIR) + len([CELL])
 
 
 @pytest.mark.parametrize("word", ALONE)
@@ -39,6 +43,20 @@ def test_a_program_prints_what_readme_says(commands, tmp_path, word):
     process = start(commands, tmp_path, "program", block(word))
     output, errors = process.communicate(timeout=60)
     assert (process.returncode, output, errors) == (0, ALONE[word], "")
+
+
+def test_the_cell_runs_again_and_again_in_a_running_loop(capsys):
+    code = compile(block(CELL), "cell", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+
+    async def run_twice() -> None:
+        names = {}
+        for _ in range(2):
+            running = eval(code, names)
+            assert inspect.iscoroutine(running)
+            await running
+
+    asyncio.run(run_twice())
+    assert capsys.readouterr().out == "Hello, notebook!\n" * 2
 
 
 @pytest.mark.parametrize("first", PAIR)

@@ -12,7 +12,7 @@ from pydoca import _core, comch
 
 def own_callables() -> Iterator[tuple[str, Any]]:
     for name, value in vars(_core).items():
-        if inspect.isclass(value) and value.__module__ == "pydoca._core":
+        if inspect.isclass(value) and value.__module__ in ("pydoca", "pydoca.comch", "pydoca._core"):
             yield name, value
             for member in vars(value):
                 if not member.startswith("_"):
@@ -57,7 +57,9 @@ def test_a_bound_method_has_the_parameters_without_self():
 
 
 def test_defaults_are_shown():
-    assert str(inspect.signature(pydoca.BufInventory)) == "(num_elements, *, start=True, user_data=None)"
+    assert str(inspect.signature(pydoca.BufInventory)) == (
+        "(num_elements: SupportsIndex, *, start: bool = True, user_data: Any = None) -> None"
+    )
     assert inspect.signature(pydoca.Rdma).parameters["mtu"].default is None
     assert inspect.signature(comch.Server).parameters["num_send_tasks"].default == 64
 

@@ -1,11 +1,13 @@
 #include "call/method.hpp"
 
 #include "call/parameters.hpp"
+#include "convert/python.hpp"
 #include "convert/view.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <forward_list>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -153,7 +155,25 @@ constexpr PyMemberDef member(const char* name, std::size_t offset) {
   return {name, T_OBJECT, static_cast<Py_ssize_t>(offset), READONLY, nullptr};
 }
 
+/// The signature with types, which Python reads from the stubs. Without it AttributeError: inspect then takes
+/// __text_signature__.
+PyObject* typed_signature(PyObject* self, void* /*closure*/) {
+  try {
+    const py::object signature = from_python("typed_signature")(py::handle(method_of(self).qualified_name),
+                                                                py::handle(method_of(self).signature));
+    if (!signature.is_none()) return py::object(signature).release().ptr();
+    PyErr_SetString(PyExc_AttributeError, "__signature__");
+  } catch (...) {
+    set_python_error();
+  }
+  return nullptr;
+}
+
 PyTypeObject make_type() {
+  static std::array properties{
+      PyGetSetDef{"__signature__", &typed_signature, nullptr, nullptr, nullptr},
+      PyGetSetDef{},
+  };
   static std::array members{
       member("__name__", offsetof(Method, name)),
       member("__qualname__", offsetof(Method, qualified_name)),
@@ -175,6 +195,7 @@ PyTypeObject make_type() {
   type.tp_descr_get = &bind;
   type.tp_repr = &represent;
   type.tp_members = members.data();
+  type.tp_getset = properties.data();
   return type;
 }
 
@@ -335,7 +356,37 @@ void present_class(py::handle type) {
   }
 }
 
+void set_module_of(PyObject* function, const std::string& module_name) {
+  if (Py_TYPE(function) == method_type()) {
+    auto& method = *reinterpret_cast<Method*>(function);
+    Py_SETREF(method.module_name, text(module_name));
+  } else if (PyFunction_Check(function) != 0) {
+    py::setattr(function, "__module__", py::str(module_name));
+  }
+}
+
+void publish_class(const py::object& object, const std::string& module_name) {
+  auto* const type = reinterpret_cast<PyTypeObject*>(object.ptr());
+  object.attr("__module__") = module_name;
+  if (std::string_view(type->tp_name).starts_with("pydoca.")) {
+    static auto& names = *new std::forward_list<std::string>;  // CPython keeps the pointer
+    type->tp_name = names.emplace_front(module_name + "." + object.attr("__qualname__").cast<std::string>()).c_str();
+  }
+  for (const auto& [name, attribute] : py::reinterpret_borrow<py::dict>(type->tp_dict)) {
+    const bool is_static = Py_TYPE(attribute.ptr()) == &PyStaticMethod_Type;
+    set_module_of(is_static ? py::object(attribute.attr("__func__")).ptr() : attribute.ptr(), module_name);
+  }
+}
+
 }  // namespace
+
+void publish(const py::object& object, const std::string& module_name) {
+  if (PyType_Check(object.ptr()) != 0) {
+    publish_class(object, module_name);
+  } else {
+    set_module_of(object.ptr(), module_name);
+  }
+}
 
 void present_methods(py::module_& module) {
   const auto attributes = py::reinterpret_borrow<py::dict>(module.attr("__dict__"));
@@ -347,6 +398,17 @@ void present_methods(py::module_& module) {
       py::setattr(module, name, function);
     }
   }
+}
+
+void add_types(const py::object& type, const std::string& name, const std::string& types) {
+  static auto& docs = *new std::forward_list<std::string>;  // CPython keeps the pointers
+  const auto attributes = py::reinterpret_borrow<py::dict>(reinterpret_cast<PyTypeObject*>(type.ptr())->tp_dict);
+  const py::object attribute = attributes.attr("get")(name);
+  if (Py_TYPE(attribute.ptr()) != &PyMethodDescr_Type) return;
+  PyMethodDef& method = *reinterpret_cast<PyMethodDescrObject*>(attribute.ptr())->d_method;
+  constexpr std::string_view head = "\n\nTypes: ";
+  if (std::string_view(method.ml_doc).find(head) != std::string_view::npos) return;
+  method.ml_doc = docs.emplace_front(std::string(method.ml_doc).append(head).append(types)).c_str();
 }
 
 }  // namespace pydoca::bindings

@@ -1,30 +1,43 @@
 from typing import Any
 
 class DmaCapabilities:
+    """The limits of a DMA engine: bytes per task, elements of a list (1: no lists), tasks of a context."""
     @property
-    def max_buf_size(self) -> int: ...
+    def max_buf_size(self) -> int:
+        """The most bytes that one task can copy."""
     @property
-    def max_buf_list_len(self) -> int: ...
+    def max_buf_list_len(self) -> int:
+        """The most elements of a list of bufs; 1: no lists."""
     @property
-    def max_num_tasks(self) -> int: ...
-    def to_dict(self) -> dict[str, Any]: ...
+    def max_num_tasks(self) -> int:
+        """The most tasks that a context can have."""
+    def to_dict(self) -> dict[str, Any]:
+        """The fields as plain Python, fit for JSON."""
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
 
 class ShaCapabilities:
+    """The algorithms and limits of a SHA engine: bytes per task, elements of a source, tasks of a context."""
     @property
-    def sha1(self) -> bool: ...
+    def sha1(self) -> bool:
+        """Whether it computes SHA-1."""
     @property
-    def sha256(self) -> bool: ...
+    def sha256(self) -> bool:
+        """Whether it computes SHA-256."""
     @property
-    def sha512(self) -> bool: ...
+    def sha512(self) -> bool:
+        """Whether it computes SHA-512."""
     @property
-    def max_src_buf_size(self) -> int: ...
+    def max_src_buf_size(self) -> int:
+        """Bytes that one task can hash."""
     @property
-    def max_list_buf_num_elem(self) -> int: ...
+    def max_list_buf_num_elem(self) -> int:
+        """Elements of a source; 1: no lists."""
     @property
-    def max_num_tasks(self) -> int: ...
-    def to_dict(self) -> dict[str, Any]: ...
+    def max_num_tasks(self) -> int:
+        """Tasks that a context can have."""
+    def to_dict(self) -> dict[str, Any]:
+        """The fields as plain Python, fit for JSON."""
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
 
@@ -51,73 +64,110 @@ class ClockCapabilities:
     def __hash__(self) -> int: ...
 
 class ComchCapabilities:
+    """Whether a function can be a comch server or a client, and the limits: lengths in bytes (the name's
+    with its NUL), queues and clients in numbers.
+    """
     @property
-    def server(self) -> bool: ...
+    def server(self) -> bool:
+        """Whether the function can be a server."""
     @property
-    def client(self) -> bool: ...
+    def client(self) -> bool:
+        """Whether the function can be a client."""
     @property
-    def max_name_len(self) -> int: ...
+    def max_name_len(self) -> int:
+        """The most bytes of a server's name, with the NUL that ends it."""
     @property
-    def max_msg_size(self) -> int: ...
+    def max_msg_size(self) -> int:
+        """The most bytes of a message."""
     @property
-    def max_recv_queue_size(self) -> int: ...
+    def max_recv_queue_size(self) -> int:
+        """The most messages that can wait to be received, on one connection."""
     @property
-    def max_clients(self) -> int: ...
+    def max_clients(self) -> int:
+        """The most clients that one server can have."""
     @property
-    def max_send_tasks(self) -> int: ...
-    def to_dict(self) -> dict[str, Any]: ...
+    def max_send_tasks(self) -> int:
+        """The most send tasks that a server or a client can have."""
+    def to_dict(self) -> dict[str, Any]:
+        """The fields as plain Python, fit for JSON."""
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
 
 class SyncEventCapabilities:
+    """The places to which a function's sync events can be exported and from which they can be imported,
+    whether it has wait tasks, and how many tasks of each kind a context may have.
+    """
     @property
-    def export_to_remote_pci(self) -> bool: ...
+    def export_to_remote_pci(self) -> bool:
+        """Whether its events can be exported to the other side of its PCIe link."""
     @property
-    def create_from_export(self) -> bool: ...
+    def create_from_export(self) -> bool:
+        """Whether it can import events of the other side."""
     @property
-    def export_to_remote_net(self) -> bool: ...
+    def export_to_remote_net(self) -> bool:
+        """Whether its events can be exported to network peers."""
     @property
-    def remote_net_create_from_export(self) -> bool: ...
+    def remote_net_create_from_export(self) -> bool:
+        """Whether it can import events of network peers."""
     @property
-    def async_wait(self) -> bool: ...
+    def async_wait(self) -> bool:
+        """Whether a context can have wait tasks."""
     @property
-    def max_num_tasks(self) -> int: ...
-    def to_dict(self) -> dict[str, Any]: ...
+    def max_num_tasks(self) -> int:
+        """The most tasks of each kind that a context can have."""
+    def to_dict(self) -> dict[str, Any]:
+        """The fields as plain Python, fit for JSON."""
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
 
 class RdmaCapabilities:
+    """The limits of a device's RDMA: queues and lists in numbers, messages and packets (max_mtu) in bytes."""
     @property
-    def max_send_queue_size(self) -> int: ...
+    def max_send_queue_size(self) -> int:
+        """The most tasks in flight on one connection."""
     @property
-    def max_recv_queue_size(self) -> int: ...
+    def max_recv_queue_size(self) -> int:
+        """The most receives that a context can have posted."""
     @property
-    def max_send_buf_list_len(self) -> int: ...
+    def max_send_buf_list_len(self) -> int:
+        """The most elements of a list that a task sends or reads into."""
     @property
-    def max_recv_buf_list_len(self) -> int: ...
+    def max_recv_buf_list_len(self) -> int:
+        """The most elements of a list that a task receives into."""
     @property
-    def max_message_size(self) -> int: ...
+    def max_message_size(self) -> int:
+        """The most bytes of a message, a read or a write."""
     @property
-    def max_num_connections(self) -> int: ...
+    def max_num_connections(self) -> int:
+        """The most connections that a context can have."""
     @property
-    def max_mtu(self) -> int: ...
+    def max_mtu(self) -> int:
+        """The most bytes of a packet: 256, 512, 1024, 2048 or 4096."""
     @property
-    def default_gid_index(self) -> int: ...
-    def to_dict(self) -> dict[str, Any]: ...
+    def default_gid_index(self) -> int:
+        """The default index in the GID table: the entry that reaches most peers."""
+    def to_dict(self) -> dict[str, Any]:
+        """The fields as plain Python, fit for JSON."""
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
 
 class Capabilities:
+    """The capabilities of a function. The field of an engine that the function lacks is None."""
     @property
-    def dma(self) -> DmaCapabilities | None: ...
+    def dma(self) -> DmaCapabilities | None:
+        """The limits of its DMA engine, a DmaCapabilities, or None."""
     @property
-    def sha(self) -> ShaCapabilities | None: ...
+    def sha(self) -> ShaCapabilities | None:
+        """The limits of its SHA engine, a ShaCapabilities, or None."""
     @property
-    def comch(self) -> ComchCapabilities | None: ...
+    def comch(self) -> ComchCapabilities | None:
+        """The limits of its comch, a ComchCapabilities, or None."""
     @property
-    def sync_event(self) -> SyncEventCapabilities | None: ...
+    def sync_event(self) -> SyncEventCapabilities | None:
+        """The limits of its sync events, a SyncEventCapabilities, or None."""
     @property
-    def rdma(self) -> RdmaCapabilities | None: ...
+    def rdma(self) -> RdmaCapabilities | None:
+        """The limits of its RDMA, an RdmaCapabilities, or None."""
     @property
     def mmap_advise(self) -> MmapAdviseCapabilities | None: ...
     @property
@@ -125,15 +175,20 @@ class Capabilities:
     @property
     def mmap_export_pci(self) -> bool: ...
     @property
-    def mmap_create_from_export_pci(self) -> bool: ...
+    def mmap_create_from_export_pci(self) -> bool:
+        """Whether it can import memory maps of the other side."""
     @property
-    def mmap_export_rdma(self) -> bool: ...
+    def mmap_export_rdma(self) -> bool:
+        """Whether its memory maps can be exported to network peers."""
     @property
-    def rep_filter_all(self) -> bool: ...
+    def rep_filter_all(self) -> bool:
+        """Whether it can list representors of every kind."""
     @property
-    def rep_filter_net(self) -> bool: ...
+    def rep_filter_net(self) -> bool:
+        """Whether it can list representors of network functions."""
     @property
-    def rep_filter_emulated(self) -> bool: ...
+    def rep_filter_emulated(self) -> bool:
+        """Whether it can list representors of emulated functions."""
     @property
     def hotplug_manager(self) -> bool: ...
     @property

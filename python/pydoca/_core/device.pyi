@@ -38,59 +38,92 @@ CAPABILITIES: tuple[_Capability, ...]
 _Side: TypeAlias = Side | Literal["host", "dpu"]
 
 class DeviceInfo:
-    def __init__(self, selector: str, *, side: _Side | None = None, pci_addr: str | None = None) -> None: ...
+    """A function at the time of its enumeration. The object does not change when the function changes or
+    disappears.
+    """
+    def __init__(self, selector: str, *, side: _Side | None = None, pci_addr: str | None = None) -> None:
+        """The function that selector names: a PCI address, name, ibdev name or interface."""
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """Unique on its side, such as "p0"."""
     @property
-    def pci_addr(self) -> str: ...
+    def pci_addr(self) -> str:
+        """In the long form, 0000:03:00.0; empty for a software device such as Soft-RoCE."""
     @property
-    def func_type(self) -> PciFuncType: ...
+    def func_type(self) -> PciFuncType:
+        """The type of the function: PF, VF or SF."""
     @property
-    def side(self) -> Side: ...
+    def side(self) -> Side:
+        """The side of the PCIe link on which the function is: HOST or DPU."""
     @property
-    def backend(self) -> str: ...
+    def backend(self) -> str:
+        """The name of the backend: "sim" or "verbs"."""
     @property
-    def profile(self) -> str: ...
+    def profile(self) -> str:
+        """The name of the card, such as "bluefield3"."""
     @property
-    def iface_name(self) -> str: ...
+    def iface_name(self) -> str:
+        """The name of its network interface; empty when it has none."""
     @property
-    def ibdev_name(self) -> str: ...
+    def ibdev_name(self) -> str:
+        """The name of its RDMA device; empty when it has none."""
     @property
-    def vuid(self) -> str: ...
+    def vuid(self) -> str:
+        """The unique identifier among all functions; may be empty."""
     @property
-    def vhca_id(self) -> int: ...
+    def vhca_id(self) -> int:
+        """The card's number for the function."""
     @property
-    def active_rate(self) -> int: ...
+    def active_rate(self) -> int:
+        """The rate of its port in bit/s."""
     @property
-    def capabilities(self) -> Capabilities: ...
+    def capabilities(self) -> Capabilities:
+        """The Capabilities of the function: its engines and their limits."""
     @property
-    def mac_addr(self) -> str: ...
+    def mac_addr(self) -> str:
+        """The MAC address of its port. Raises NotSupportedError on an InfiniBand port."""
     @property
-    def ipv4_addr(self) -> str: ...
+    def ipv4_addr(self) -> str:
+        """The IPv4 address of its interface. Raises NotFoundError when none is set."""
     @property
-    def ipv6_addr(self) -> str: ...
+    def ipv6_addr(self) -> str:
+        """The IPv6 address of its interface. Raises NotFoundError when none is set."""
     @property
-    def lid(self) -> int: ...
+    def lid(self) -> int:
+        """The LID of its port. Raises NotSupportedError unless the port is InfiniBand."""
     @property
-    def sf_index(self) -> int: ...
-    def is_equal_pci_addr(self, addr: str) -> bool: ...
-    def supports(self, capability: _Capability) -> bool: ...
-    def why_unsupported(self, capability: _Capability) -> str: ...
-    def to_dict(self) -> dict[str, Any]: ...
+    def sf_index(self) -> int:
+        """The index of the SF. Raises NotSupportedError unless the function is an SF."""
+    def is_equal_pci_addr(self, addr: str) -> bool:
+        """Compares with an address in the long or the short form; raises InvalidValueError for another form."""
+    def supports(self, capability: _Capability) -> bool:
+        """Whether the function has a capability, one of pydoca.CAPABILITIES."""
+    def why_unsupported(self, capability: _Capability) -> str:
+        """The reason why the function lacks a capability; empty when it has the capability."""
+    def to_dict(self) -> dict[str, Any]:
+        """All properties as plain Python, fit for JSON. A property without a value is None."""
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
 
 class Device:
+    """A local function that was opened. Two openings of one function give two objects that are equal;
+    close each of them.
+    """
     @property
-    def info(self) -> DeviceInfo: ...
+    def info(self) -> DeviceInfo:
+        """The DeviceInfo at the time of the opening."""
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """Unique on its side, such as "p0"."""
     @property
-    def pci_addr(self) -> str: ...
+    def pci_addr(self) -> str:
+        """In the long form, 0000:03:00.0; empty for a software device such as Soft-RoCE."""
     @property
-    def side(self) -> Side: ...
+    def side(self) -> Side:
+        """The side of the PCIe link on which the function is: HOST or DPU."""
     @property
-    def is_open(self) -> bool: ...
+    def is_open(self) -> bool:
+        """False once this opening is closed."""
     @property
     def removed(self) -> bool: ...
     def close(self) -> None: ...
@@ -104,10 +137,25 @@ class Device:
         access: Access | str | None = None,
         user_data: Any = None,
         free_callback: Callable[[Any], object] | None = None,
-    ) -> Mmap: ...
-    def import_mmap(self, blob: Buffer, *, user_data: Any = None) -> Mmap: ...
-    def import_sync_event(self, blob: Buffer) -> SyncEvent: ...
-    def import_sync_event_remote_net(self, blob: Buffer) -> SyncEventRemoteNet: ...
+    ) -> Mmap:
+        """A started memory map of any object with the buffer protocol. access defaults to local_read_write,
+        and to local_read_only for read-only memory. Raises InvalidValueError.
+        """
+    def import_mmap(self, blob: Buffer, *, user_data: Any = None) -> Mmap:
+        """A map of the memory that blob describes. export_pci() on the other side, or export_rdma() on the
+        network, made the blob. The map has the exporter's addresses. Raises InvalidValueError and
+        UnsupportedVersionError for a bad blob, NotPermittedError (the wrong device or side),
+        NotConnectedError (the exporter is gone), BadStateError (the export was withdrawn),
+        NotSupportedError.
+        """
+    def import_sync_event(self, blob: Buffer) -> SyncEvent:
+        """The event that blob describes; not started. SyncEvent.export_to_remote_pci() on the other side made
+        the blob. Raises the errors of import_mmap() (doca_sync_event_create_from_export).
+        """
+    def import_sync_event_remote_net(self, blob: Buffer) -> SyncEventRemoteNet:
+        """The event of a network peer that blob describes. SyncEvent.export_to_remote_net() made the blob.
+        Raises the errors of import_mmap() (doca_sync_event_remote_net_create_from_export).
+        """
     def __enter__(self) -> Self: ...
     def __exit__(
         self, type: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
@@ -115,8 +163,14 @@ class Device:
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
 
-def devices(*, side: _Side | None = None) -> list[DeviceInfo]: ...
-def unavailable_backends() -> dict[str, str]: ...
+def devices(*, side: _Side | None = None) -> list[DeviceInfo]:
+    """A snapshot of the functions that this process may see. Raises NotFoundError when there is none."""
+
+def unavailable_backends() -> dict[str, str]:
+    """The backends without devices on this machine, by name. The value is the reason, and what to do about
+    it.
+    """
+
 def open_device(
     selector: str | DeviceInfo | Callable[[DeviceInfo], bool] | None = None,
     *,

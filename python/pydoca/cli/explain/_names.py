@@ -43,8 +43,15 @@ def public_names() -> Iterator[tuple[str, object]]:
     yield from _names_in_module(pydoca, "")
 
 
+def names_in(module: ModuleType) -> list[str]:
+    """Its public names; a star import does not take those of built-in exceptions."""
+    own = [value for value in vars(module).values() if getattr(value, "__module__", None) == module.__name__]
+    errors = [each.__name__ for each in own if inspect.isclass(each) and issubclass(each, pydoca.DocaError)]
+    return sorted({*module.__all__, *errors})
+
+
 def _names_in_module(module: ModuleType, prefix: str) -> Iterator[tuple[str, object]]:
-    for name in module.__all__:
+    for name in names_in(module):
         value = getattr(module, name)
         yield prefix + name, value
         if isinstance(value, ModuleType):

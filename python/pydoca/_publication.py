@@ -1,0 +1,24 @@
+"""Makes classes and functions members of the public modules that have them.
+
+help(), tracebacks and CPython's messages then name pydoca.Buf, not the private module where it is defined.
+"""
+
+import sys
+
+from pydoca import _core
+from pydoca._raw_types import RAW_TYPES
+
+
+def publish(module_name: str) -> None:
+    """Publishes what the module has of private modules of pydoca, under the names that it has there."""
+    for name, value in vars(sys.modules[module_name]).items():
+        own = str(getattr(value, "__module__", "")).startswith("pydoca._")
+        if own and value.__qualname__ == name:
+            _core.publish(value, module_name)
+
+
+def add_types() -> None:
+    """Adds their types to the docstrings of raw methods, whose signatures have none."""
+    for name, types in RAW_TYPES.items():
+        owner, _, method = name.partition(".")
+        _core.add_types(getattr(_core, owner), method, types)

@@ -1,0 +1,79 @@
+"""Classes and functions belong to the public modules: in tracebacks, help() and messages."""
+
+import builtins
+import inspect
+import pickle
+import subprocess
+import sys
+
+import pytest
+
+import pydoca
+from public_names import MODULES, members, public_classes
+from pydoca import _core, comch
+
+
+@pytest.mark.parametrize("owner", [each for each in public_classes() if each.__module__ != "pydoca._core"])
+def test_a_public_class_is_where_its_module_says(owner):
+    module = sys.modules[owner.__module__]
+    if not owner.__module__.startswith("pydoca._"):
+        assert module in MODULES
+    assert getattr(module, owner.__qualname__) is owner
+    for name, member in members(owner).items():
+        assert "_core" not in str(getattr(member, "__module__", "")), name
+
+
+def test_only_classes_without_a_public_name_remain_in_the_extension():
+    left = {each.__name__ for each in public_classes() if each.__module__ == "pydoca._core"}
+    assert left == {
+        "AcceptedConnection", "EndedConnection", "EstablishedConnection", "ReceivedMessage", "RequestedConnection",
+    }  # fmt: skip
+
+
+def test_a_traceback_names_the_public_class():
+    line = [sys.executable, "-c", "import pydoca; pydoca.BufInventory(0)"]
+    errors = subprocess.run(line, capture_output=True, text=True, check=False).stderr
+    assert errors.splitlines()[-1].startswith("pydoca.InvalidValueError: ")
+
+
+def test_the_messages_of_the_interpreter_name_the_public_class():
+    with pydoca.BufInventory(1) as inventory:
+        for wrong in (lambda: inventory + 1, lambda: inventory[0]):
+            with pytest.raises(TypeError, match=r"'pydoca\.BufInventory'"):
+                wrong()
+    assert repr(comch.Server) == "<class 'pydoca.comch.Server'>"
+
+
+def test_errors_and_enumerations_can_be_pickled():
+    error = pickle.loads(pickle.dumps(pydoca.ConnectionResetError("gone")))
+    assert (type(error), str(error)) == (pydoca.ConnectionResetError, "gone")
+    assert pickle.loads(pickle.dumps(pydoca.TaskState.IDLE)) is pydoca.TaskState.IDLE
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
+def test_a_star_import_shadows_no_builtin(module):
+    assert set(module.__all__) & set(vars(builtins)) == set()
+
+
+def test_help_shows_types():
+    signature = inspect.signature(pydoca.BufInventory)
+    assert str(signature) == "(num_elements: SupportsIndex, *, start: bool = True, user_data: Any = None) -> None"
+    assert str(inspect.signature(pydoca.Device.mmap).return_annotation) == "Mmap"
+    assert "timeout: float | None = None" in str(inspect.signature(comch.Client))
+
+
+def test_every_method_with_a_stub_has_types_in_help():
+    without = []
+    for name, owner in vars(_core).items():
+        for member, value in vars(owner).items() if inspect.isclass(owner) else ():
+            if type(value).__name__ == "method" and not member.startswith("_"):
+                given = [each for each in inspect.signature(value).parameters.values() if each.name != "self"]
+                if any(each.annotation is inspect.Parameter.empty for each in given):
+                    without.append(f"{name}.{member}{inspect.signature(value)}")
+    assert without == []
+
+
+def test_a_function_without_a_stub_keeps_its_plain_signature():
+    from pydoca._signatures import typed_signature
+
+    assert typed_signature("Buf.unheard_of", "(self, /, size=1)") is None
