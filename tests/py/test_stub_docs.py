@@ -9,6 +9,7 @@ import pytest
 
 import pydoca
 from pydoca import _core
+from pydoca._raw_types import RAW_TYPES
 
 SCRIPT = Path(__file__).resolve().parents[2] / "script/stub_docs.py"
 STUBS = [stub for stub in (Path(pydoca.__file__).parent / "_core").glob("*.pyi") if stub.stem != "__init__"]
@@ -28,6 +29,13 @@ def test_a_stub_has_the_docstrings_of_the_extension(path):
     for node, doc in stub_docs.documented(stub, _core):
         same = words(stub_docs.docstring_in(stub, node)) == words(doc)
         assert same, f"{path.name}:{node.lineno}: run script/stub_docs.py"
+
+
+def test_the_docstrings_of_raw_methods_have_the_types_of_the_stubs():
+    assert stub_docs.raw_types(_core) == RAW_TYPES, "run script/stub_docs.py"
+    assert pydoca.Dma.memcpy.__doc__.endswith(
+        "\n\nTypes: (src: Buf | None, dst: Buf | None, *, user_data: Any = None, submit: bool = True) -> DmaMemcpyTask"
+    )
 
 
 STUB = '''class Buf:
