@@ -6,7 +6,7 @@ import contextlib
 import pytest
 
 import pydoca
-from pydoca import comch
+from pydoca import _core, comch
 
 LIMIT = 4080  # bytes of a message
 
@@ -316,10 +316,11 @@ def test_a_timeout_that_is_none_is_refused(ends, timeout):
 @pytest.fixture
 def shown(caplog):
     """What the engine says, at INFO."""
+    *_, before = _core.log_global_limits()
     pydoca.set_sdk_log_level("INFO")
     caplog.set_level("INFO", logger="pydoca")
     yield caplog
-    pydoca.set_sdk_log_level("WARNING")
+    pydoca.set_sdk_log_level(before)
 
 
 def test_a_client_says_that_it_waits(run, ends, shown):

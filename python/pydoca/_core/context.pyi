@@ -9,6 +9,8 @@ from pydoca._errors import Status
 from pydoca._stats import TaskStats
 
 class ContextState(IntEnum):
+    """The state of a context."""
+
     IDLE = 0
     STARTING = 1
     RUNNING = 2
@@ -25,25 +27,38 @@ class Context:
     async def __aenter__(self) -> Self: ...
     async def __aexit__(self, *args: object) -> None: ...
     @property
-    def state(self) -> ContextState: ...
+    def state(self) -> ContextState:
+        """The state: IDLE, STARTING, RUNNING or STOPPING."""
     @property
-    def failure(self) -> Status: ...
+    def failure(self) -> Status:
+        """The reason why it last stopped by itself; SUCCESS when it did not."""
     @property
-    def faulted(self) -> bool: ...
+    def faulted(self) -> bool:
+        """Whether a task was given up in flight while the device still used its memory. Submissions are then
+        refused until the context was stopped and is IDLE.
+        """
     @property
-    def num_inflight_tasks(self) -> int: ...
+    def num_inflight_tasks(self) -> int:
+        """The number of tasks that are submitted and not completed."""
     @property
-    def on_state_changed(self) -> Callable[[Any, Any, ContextState, ContextState], object] | None: ...
+    def on_state_changed(self) -> Callable[[Any, Any, ContextState, ContextState], object] | None:
+        """Called with (user_data, context, previous, next) for each change of the state, or None. May be set
+        in any state (doca_ctx_set_state_changed_cb).
+        """
     @on_state_changed.setter
     def on_state_changed(self, value: Callable[[Any, Any, ContextState, ContextState], object] | None) -> None: ...
     @property
-    def device(self) -> Device: ...
+    def device(self) -> Device:
+        """The Device of the context."""
     @property
-    def progress_engine(self) -> ProgressEngine | None: ...
+    def progress_engine(self) -> ProgressEngine | None:
+        """The ProgressEngine that completes its tasks; None until connected."""
     @property
-    def closed(self) -> bool: ...
+    def closed(self) -> bool:
+        """Whether it is closed for good."""
     @property
-    def user_data(self) -> Any: ...
+    def user_data(self) -> Any:
+        """Any object; the callbacks get it as an argument."""
     @user_data.setter
     def user_data(self, value: Any) -> None: ...
     @property

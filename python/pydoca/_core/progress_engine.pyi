@@ -8,39 +8,83 @@ from pydoca._core.task import Task
 from pydoca._stats import EngineStats
 
 class EventMode(IntEnum):
+    """How to use the notification handle."""
+
     PROGRESS_SELECTIVE = 0
     PROGRESS_ALL = 1
 
 class ProgressEngine:
+    """Delivers the completions and events of its contexts, only within calls of its own methods. It
+    belongs to the one thread that uses it, or, from the first await on, to that event loop.
+    """
     def __init__(
         self, *, drain_timeout: float = ..., latency: Literal["low", "balanced", "power"] | None = ...
-    ) -> None: ...
+    ) -> None:
+        """drain_timeout: seconds that a cancelled await waits for the device to release memory, before its
+        task is given up.
+        latency: what an event loop trades for speed. "balanced" polls the engine before it sleeps, for as
+        long as polling has paid lately, at most 200 us. "low" always polls that long, and an await polls
+        for up to 2 ms while the loop has nothing else to do. "power" sleeps at once. None: the
+        environment's PYDOCA_LATENCY, else balanced.
+        """
     @property
-    def latency(self) -> Literal["low", "balanced", "power"]: ...
+    def latency(self) -> Literal["low", "balanced", "power"]:
+        """What an event loop trades for speed: "low", "balanced" or "power"."""
     @property
-    def drain_timeout(self) -> float: ...
+    def drain_timeout(self) -> float:
+        """Seconds, 0 or more, that a cancelled await waits for the device before its task is given up."""
     @drain_timeout.setter
     def drain_timeout(self, value: float) -> None: ...
     @property
-    def num_quarantined_tasks(self) -> int: ...
-    def progress(self) -> bool: ...
-    def drain(self, max: int = ...) -> int: ...
-    def run_until(self, what: Task | Iterable[Task] | Callable[[], object], timeout: float | None = ...) -> None: ...
-    def wait(self, timeout: float | None = ...) -> int: ...
-    def submit_threadsafe(self, task: Task) -> None: ...
-    def gather(self, tasks: Iterable[Task]) -> Coroutine[Any, Any, list[Task]]: ...
-    def as_completed(self, tasks: Iterable[Task]) -> AsyncIterator[Task]: ...
-    def fileno(self) -> int: ...
+    def num_quarantined_tasks(self) -> int:
+        """The number of tasks that were given up in flight and are still with the device. Their memory may not
+        be used.
+        """
+    def progress(self) -> bool:
+        """Delivers at most one completion or event, and calls its callbacks. Returns whether there was one.
+        Never blocks.
+        """
+    def drain(self, max: int = ...) -> int:
+        """Delivers up to max completions and events, and returns how many."""
+    def run_until(self, what: Task | Iterable[Task] | Callable[[], object], timeout: float | None = ...) -> None:
+        """Progresses until a task, or every task of an iterable, has completed, or until a predicate is true.
+
+        When all have completed, raises the first failed task's error. timeout in seconds, None for no limit
+        (TimeOutError).
+        """
+    def wait(self, timeout: float | None = ...) -> int:
+        """Sleeps until something can be progressed, progresses it, and returns how many completions and events
+        it delivered (1 or more). timeout in seconds, None for no limit; raises TimeOutError.
+        """
+    def submit_threadsafe(self, task: Task) -> None:
+        """Queues a task from any thread. Make the task with submit=False. The engine wakes, and its own next
+        progress submits the task as try_submit does. A submission that fails becomes the task's failed
+        completion. Raises BadStateError for a task in flight or freed, InvalidValueError for a task of
+        another engine.
+        """
+    def gather(self, tasks: Iterable[Task]) -> Coroutine[Any, Any, list[Task]]:
+        """Awaits all tasks and returns them as a list; raises the first failed one's error, when all have completed."""
+    def as_completed(self, tasks: Iterable[Task]) -> AsyncIterator[Task]:
+        """Iterates (async for) over the tasks in the order of their completion."""
+    def fileno(self) -> int:
+        """The descriptor for select, epoll and event loops: readable once it is armed and something is
+        pending.
+        """
     @property
-    def notification_handle(self) -> int: ...
-    def request_notification(self) -> None: ...
-    def clear_notification(self) -> None: ...
+    def notification_handle(self) -> int:
+        """The descriptor that fileno() gives (doca_pe_get_notification_handle)."""
+    def request_notification(self) -> None:
+        """Arms the handle. When something is pending, it is readable at once."""
+    def clear_notification(self) -> None:
+        """Disarms the handle and makes it unreadable."""
     @property
-    def event_mode(self) -> EventMode: ...
+    def event_mode(self) -> EventMode:
+        """The EventMode of fileno(). Setting it raises BadStateError in a callback."""
     @event_mode.setter
     def event_mode(self, value: EventMode) -> None: ...
     @property
-    def num_inflight_tasks(self) -> int: ...
+    def num_inflight_tasks(self) -> int:
+        """The number of tasks that are submitted and not completed."""
     @property
     def num_contexts(self) -> int: ...
     def connect(self, context: Context) -> None: ...
@@ -48,7 +92,8 @@ class ProgressEngine:
     def release_thread(self) -> None: ...
     def close(self) -> None: ...
     @property
-    def closed(self) -> bool: ...
+    def closed(self) -> bool:
+        """Whether it is closed for good."""
     def __enter__(self) -> Self: ...
     def __exit__(self, *args: object) -> None: ...
     async def __aenter__(self) -> Self: ...

@@ -37,9 +37,14 @@ class Sha(Context):
         on_completion: Callable[[ShaHashTask, Any, Any], object] | None = ...,
         on_error: Callable[[ShaHashTask, Any, Any], object] | None = ...,
         num_tasks: int = ...,
-    ) -> None: ...
+    ) -> None:
+        """The number of tasks, in 1..max_num_tasks, and their callbacks, as the constructor's keywords have them;
+        what is left out is the constructor's default. Raises BadStateError unless IDLE, InvalidValueError
+        (doca_sha_task_hash_set_conf).
+        """
     @property
-    def num_tasks(self) -> int: ...
+    def num_tasks(self) -> int:
+        """How many tasks may be allocated at a time."""
     def hash(
         self,
         src: Buf | None,
