@@ -194,6 +194,8 @@ class Context : public std::enable_shared_from_this<Context> {
   void count_failure(Status status) noexcept;
   /// Completes a task that could not be submitted when it was its turn, and so was never in flight.
   void reject(Task& task, Status status) noexcept;
+  /// Delivers a completion that is not the callback's: Task::detour_ says whose.
+  void complete_aside(Task& task) noexcept;
   void task_freed() noexcept {
     --allocated_;
     settle();

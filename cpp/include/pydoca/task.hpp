@@ -9,6 +9,7 @@
 
 namespace pydoca::detail {
 enum class Limit : std::uint8_t;
+class TaskObserver;
 class TaskPool;
 struct Violation;
 }  // namespace pydoca::detail
@@ -100,7 +101,11 @@ class Task {
  private:
   friend class Context;
   friend class ProgressEngine;
+  friend class detail::TaskObserver;
   friend class detail::TaskPool;
+  // What a completion does in place of the callback: bits of detour_.
+  static constexpr std::uint8_t freed = 1;     ///< free() was called in flight
+  static constexpr std::uint8_t observed = 2;  ///< observer_ is told, unless null
 
   /// Logs why a submission answered status, and returns it.
   [[gnu::cold, gnu::noinline]] Status refuse(Status status) const noexcept;
@@ -111,9 +116,12 @@ class Task {
   std::uint64_t user_data_ = 0;
   Status status_ = Status::success;
   State state_ = State::free;
-  bool freed_in_flight_ = false;
+  std::uint8_t detour_ = 0;
   std::atomic<bool> handed_over_{false};  ///< to submit_threadsafe, and not submitted yet
-  Task* next_ = nullptr;                  ///< in the pool, or among those handed over
+  union {
+    Task* next_ = nullptr;            ///< in the pool, or among those handed over
+    detail::TaskObserver* observer_;  ///< while submitted, and observed
+  };
 };
 
 }  // namespace pydoca

@@ -5,6 +5,7 @@
 #include "pydoca/progress_engine.hpp"
 
 #include "core/context_node.hpp"
+#include "core/task_observer.hpp"
 #include "core/task_pool.hpp"
 #include "detail/concat.hpp"
 #include "detail/thread_token.hpp"
@@ -176,6 +177,18 @@ void Context::quiesce() noexcept {
 }
 
 void Context::complete(Task& task, Status status, bool fatal) noexcept { complete_as(task, status, fatal); }
+
+void Context::complete_aside(Task& task) noexcept {
+  const std::uint8_t detour = std::exchange(task.detour_, std::uint8_t{0});
+  detail::TaskObserver* const observer = (detour & Task::observed) != 0 ? task.observer_ : nullptr;
+  const Status status = task.status_;
+  if ((detour & Task::freed) != 0) {
+    task.free();
+  }
+  if (observer != nullptr) {
+    observer->completed(task, status);
+  }
+}
 
 void Context::close_pools() noexcept {
   for (std::size_t kind = 0; kind < num_pools_; ++kind) {

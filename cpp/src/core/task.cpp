@@ -9,8 +9,6 @@
 #include "detail/concat.hpp"
 #include "detail/thread_token.hpp"
 
-#include <utility>
-
 namespace pydoca {
 
 Status Task::submit(SubmitFlags flags) noexcept {
@@ -98,7 +96,11 @@ Status Task::free_in_flight() noexcept {
   if (context_->state_ != ContextState::stopping) {
     return Status::in_use;
   }
-  return std::exchange(freed_in_flight_, true) ? Status::bad_state : Status::success;
+  if ((detour_ & freed) != 0) {
+    return Status::bad_state;
+  }
+  detour_ = static_cast<std::uint8_t>(detour_ | freed);
+  return Status::success;
 }
 
 }  // namespace pydoca

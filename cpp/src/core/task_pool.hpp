@@ -141,9 +141,8 @@ void Context::complete_as(T& task, Status status, bool fatal) noexcept {
   if (status != Status::success) [[unlikely]] {
     task_failed(task, status, fatal);
   }
-  if (task.freed_in_flight_) [[unlikely]] {
-    task.freed_in_flight_ = false;
-    task.free();
+  if (task.detour_ != 0) [[unlikely]] {
+    complete_aside(task);
     return;
   }
   task.pool_->callback(status)(task, task.user_data_, user_data_);

@@ -1,0 +1,119 @@
+#include "pydoca/graph.hpp"
+
+#include "detail/concat.hpp"
+#include "library/graph/deferred.hpp"
+#include "library/graph/instance_run.hpp"
+
+namespace pydoca {
+
+using detail::concat;
+
+GraphInstance::GraphInstance(Graph& graph, std::size_t place) : graph_(&graph), place_(place) {
+  run_ = std::make_unique<detail::InstanceRun>(*this, graph.successors_);
+}
+
+GraphInstance::~GraphInstance() {
+  if (is_running()) {
+    graph_->deferred_->forget(*run_);
+  }
+}
+
+void GraphInstance::require_settable(std::string_view what, const GraphNode& node, GraphNode::Type type) const {
+  if (&node.graph() != graph_) {
+    throw Error(Status::invalid_value, concat(what, ": ", node.describe(), " is a node of another graph"));
+  }
+  if (is_running()) {
+    throw Error(Status::bad_state, concat(what, ": the instance is running; wait for its end"));
+  }
+  if (node.type() != type) {
+    throw Error(Status::not_permitted, concat(what, ": ", node.describe(), " takes other data"));
+  }
+}
+
+void GraphInstance::set_task(const GraphNode& node, Task& task) {
+  require_settable("set task", node, GraphNode::Type::context);
+  if (&task.context() != node.context().get()) {
+    throw Error(Status::not_permitted,
+                concat("set task: the task is of another context than ", node.describe(), " was made for"));
+  }
+  run_->set_task(node.index(), task);
+}
+
+void GraphInstance::set_cookie(const GraphNode& node, std::uint64_t cookie) {
+  require_settable("set cookie", node, GraphNode::Type::user);
+  run_->set_cookie(node.index(), cookie);
+}
+
+void GraphInstance::set_instance(const GraphNode& node, GraphInstance& instance) {
+  require_settable("set instance", node, GraphNode::Type::graph);
+  if (instance.graph_ != node.sub_graph().get()) {
+    throw Error(Status::not_permitted,
+                concat("set instance: the instance is of another graph than ", node.describe(), " was made for"));
+  }
+  if (instance.is_running() || instance.run_->is_sub()) {
+    throw Error(Status::in_use, concat("set instance: the instance ",
+                                       instance.is_running() ? "is running" : "belongs to a node already"));
+  }
+  run_->set_sub(node.index(), *instance.run_);
+}
+
+void GraphInstance::set_user_data(std::uint64_t data) {
+  if (is_running()) {
+    throw Error(Status::in_use, "set user data of graph instance: it is running; wait for its end");
+  }
+  user_data_ = data;
+}
+
+Status GraphInstance::submit() noexcept {
+  if (const Status thread = graph_->engine_->check_thread(); thread != Status::success) {
+    return thread;
+  }
+  if (is_running() || run_->is_sub()) {
+    return Status::in_use;
+  }
+  if (run_->node_without_data() != graph_->nodes_.size()) {
+    return Status::invalid_value;
+  }
+  return run_->submit();
+}
+
+Status GraphInstance::destroy() noexcept {
+  if (is_running() || run_->is_sub()) {
+    return Status::in_use;
+  }
+  graph_->remove(*this);
+  return Status::success;
+}
+
+bool GraphInstance::is_running() const noexcept { return run_->is_running(); }
+Status GraphInstance::status() const noexcept { return run_->status(); }
+
+const GraphNode* GraphInstance::failed_node() const noexcept {
+  const std::size_t index = run_->failed_node();
+  return index < graph_->nodes_.size() ? graph_->nodes_[index].get() : nullptr;
+}
+
+GraphInstance::NodeState GraphInstance::node_state(const GraphNode& node) const {
+  if (&node.graph() != graph_) {
+    throw Error(Status::invalid_value, concat("node state: ", node.describe(), " is a node of another graph"));
+  }
+  return run_->node_state(node.index());
+}
+
+std::string GraphInstance::explain(Status status) const {
+  if (status == Status::in_use) {
+    return is_running() ? "the instance is running; wait for its end"
+                        : "the instance is the sub-graph of another; submit that one";
+  }
+  std::size_t node = run_->failed_node();
+  if (const std::size_t missing = run_->node_without_data(); missing != graph_->nodes_.size()) {
+    node = missing;
+  }
+  if (node == graph_->nodes_.size()) {
+    return status == Status::not_permitted || status == Status::bad_state ? graph_->engine_->describe_thread()
+                                                                          : std::string(error_descr(status));
+  }
+  return concat(graph_->nodes_[node]->describe(), ": ", run_->explain_node(node, status));
+}
+
+}  // namespace pydoca

@@ -1,0 +1,106 @@
+#pragma once
+
+#include "pydoca/graph.hpp"
+#include "pydoca/status.hpp"
+#include "pydoca/task.hpp"
+
+#include "core/task_observer.hpp"
+#include "detail/intrusive_list.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+namespace pydoca::detail {
+
+class InstanceRun;
+
+/// A node in one instance: its data, its place in the plan, and how far it has got.
+class NodeRun final : public TaskObserver {
+ public:
+  NodeRun* next = nullptr;  ///< among the nodes that are ready, or deferred
+
+ private:
+  friend class InstanceRun;
+  using State = GraphInstance::NodeState;
+
+  void completed(Task& task, Status status) noexcept override;
+
+  InstanceRun* instance_ = nullptr;
+  union {
+    Task* task_ = nullptr;
+    std::uint64_t cookie_;
+    InstanceRun* sub_;
+  };
+  GraphNode::User user_ = nullptr;
+  std::span<const std::uint32_t> successors_;  ///< their indexes
+  std::uint32_t num_predecessors_ = 0;
+  std::uint32_t waiting_for_ = 0;  ///< predecessors that have not succeeded
+  GraphNode::Type type_{};
+  State state_{};
+};
+
+/// What an instance does from its submission to its callback: each node that succeeds releases its successors; one that
+/// fails ends the run when the nodes that were started have ended. Replays a flat copy of the plan.
+class InstanceRun {
+ public:
+  /// successors: of all nodes, as Graph::start() has laid them out; they outlive this.
+  InstanceRun(GraphInstance& instance, std::span<const std::uint32_t> successors);
+  /// The tasks that are in flight complete for nobody.
+  ~InstanceRun();
+  InstanceRun(const InstanceRun&) = delete;
+  InstanceRun& operator=(const InstanceRun&) = delete;
+
+  void set_task(std::size_t node, Task& task) noexcept { nodes_[node].task_ = &task; }
+  void set_cookie(std::size_t node, std::uint64_t cookie) noexcept { nodes_[node].cookie_ = cookie; }
+  void set_sub(std::size_t node, InstanceRun& sub) noexcept;
+
+  Status submit() noexcept;
+  /// Starts a node that was deferred to progress().
+  void start_deferred(NodeRun& node) noexcept;
+  static InstanceRun& of(NodeRun& node) noexcept { return *node.instance_; }
+
+  bool is_running() const noexcept { return running_; }
+  bool is_sub() const noexcept { return parent_ != nullptr; }
+  Status status() const noexcept { return running_ ? Status::in_progress : failure_; }
+  /// The index of the first node that failed, or the number of nodes.
+  std::size_t failed_node() const noexcept { return failed_ != nullptr ? index_of(*failed_) : num_nodes_; }
+  GraphInstance::NodeState node_state(std::size_t node) const noexcept { return nodes_[node].state_; }
+  /// The index of the first node without data, or the number of nodes.
+  std::size_t node_without_data() const noexcept;
+  /// Why the node failed, or would fail, with status.
+  std::string explain_node(std::size_t node, Status status) const;
+  Graph& graph() const noexcept { return instance_.graph(); }
+
+ private:
+  friend class NodeRun;
+
+  std::size_t index_of(const NodeRun& node) const noexcept { return static_cast<std::size_t>(&node - nodes_.get()); }
+  void reset() noexcept;
+  void start(NodeRun& node) noexcept;
+  Status start_sub(NodeRun& node) noexcept;
+  void defer(NodeRun& node) noexcept;
+  /// The node has ended: releases its successors, or fails the run.
+  void settle(NodeRun& node, Status status) noexcept;
+  void ended(NodeRun& node, Status status) noexcept;
+  /// Starts what is ready; ends the run when nothing runs any more. Last act of a call: the callback may destroy this.
+  void advance() noexcept;
+  void finish() noexcept;
+
+  GraphInstance& instance_;
+  std::unique_ptr<NodeRun[]> nodes_;
+  std::size_t num_nodes_;
+  IntrusiveQueue<NodeRun, &NodeRun::next> ready_;
+  std::size_t num_started_ = 0;  ///< nodes that are started or deferred, and have not ended
+  NodeRun* parent_ = nullptr;    ///< whose sub-graph this instance is
+  const NodeRun* failed_ = nullptr;
+  Status failure_ = Status::success;
+  bool running_ = false;
+  bool advancing_ = false;
+};
+
+inline void NodeRun::completed(Task& /*task*/, Status status) noexcept { instance_->ended(*this, status); }
+
+}  // namespace pydoca::detail
