@@ -34,6 +34,7 @@ struct TaskStats {
 /// | free | in the pool; no call is allowed | by the function of its context that takes it |
 /// | idle | the caller's: taken, or completed | by submit() or free() |
 /// | submitted | the engine's, with its bufs | in ProgressEngine::progress(), before the callback |
+/// | claimed | a running graph's, which submits it; it can be freed, and then fails its graph | by that, or by free() |
 ///
 /// After its callback a task is submitted again or freed, in the callback or later. A context that stops waits for the
 /// tasks that are not free; the tasks are destroyed when it reaches idle.
@@ -49,6 +50,7 @@ class Task {
     free,       ///< in the pool
     idle,       ///< the caller's: allocated, or completed
     submitted,  ///< the engine's
+    claimed,    ///< a running graph's, which has not submitted it yet
   };
 
   Task(const Task&) = delete;
@@ -120,7 +122,7 @@ class Task {
   std::atomic<bool> handed_over_{false};  ///< to submit_threadsafe, and not submitted yet
   union {
     Task* next_ = nullptr;            ///< in the pool, or among those handed over
-    detail::TaskObserver* observer_;  ///< while submitted, and observed
+    detail::TaskObserver* observer_;  ///< while claimed, or submitted and observed
   };
 };
 

@@ -185,9 +185,13 @@ void Context::complete_aside(Task& task) noexcept {
   if ((detour & Task::freed) != 0) {
     task.free();
   }
-  if (observer != nullptr) {
-    observer->completed(task, status);
+  if (observer == nullptr) {
+    return;
   }
+  if ((detour & Task::freed) != 0) {
+    observer->freed(task);
+  }
+  observer->completed(task, status);
 }
 
 void Context::close_pools() noexcept {

@@ -4,6 +4,7 @@
 #include "pydoca/log.hpp"
 #include "pydoca/progress_engine.hpp"
 
+#include "core/task_observer.hpp"
 #include "core/task_pool.hpp"
 #include "core/violation.hpp"
 #include "detail/concat.hpp"
@@ -62,6 +63,9 @@ std::string Task::explain(Status status) const {
       if (state_ == State::free) {
         return "it is freed; take another task";
       }
+      if (state_ == State::claimed) {
+        return "it belongs to an instance of a graph that is running; wait for its end";
+      }
       return context_->state() == ContextState::running ? "its progress engine belongs to the parent of this process"
                                                         : context_->explain_not_running();
     case Status::again:
@@ -84,6 +88,9 @@ Status Task::free() noexcept {
   }
   if (handed_over_.load(std::memory_order_relaxed)) [[unlikely]] {
     return Status::in_use;
+  }
+  if (state_ == State::claimed) {
+    observer_->freed(*this);
   }
   state_ = State::free;
   reset();

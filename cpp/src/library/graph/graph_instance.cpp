@@ -12,11 +12,7 @@ GraphInstance::GraphInstance(Graph& graph, std::size_t place) : graph_(&graph), 
   run_ = std::make_unique<detail::InstanceRun>(*this, graph.successors_);
 }
 
-GraphInstance::~GraphInstance() {
-  if (is_running()) {
-    graph_->deferred_->forget(*run_);
-  }
-}
+GraphInstance::~GraphInstance() = default;
 
 void GraphInstance::require_settable(std::string_view what, const GraphNode& node, GraphNode::Type type) const {
   if (&node.graph() != graph_) {
@@ -71,9 +67,6 @@ Status GraphInstance::submit() noexcept {
   if (is_running() || run_->is_sub()) {
     return Status::in_use;
   }
-  if (run_->node_without_data() != graph_->nodes_.size()) {
-    return Status::invalid_value;
-  }
   return run_->submit();
 }
 
@@ -105,10 +98,7 @@ std::string GraphInstance::explain(Status status) const {
     return is_running() ? "the instance is running; wait for its end"
                         : "the instance is the sub-graph of another; submit that one";
   }
-  std::size_t node = run_->failed_node();
-  if (const std::size_t missing = run_->node_without_data(); missing != graph_->nodes_.size()) {
-    node = missing;
-  }
+  const std::size_t node = run_->failed_node();
   if (node == graph_->nodes_.size()) {
     return status == Status::not_permitted || status == Status::bad_state ? graph_->engine_->describe_thread()
                                                                           : std::string(error_descr(status));

@@ -24,16 +24,29 @@ InstanceRun::InstanceRun(GraphInstance& instance, std::span<const std::uint32_t>
 }
 
 InstanceRun::~InstanceRun() {
+  if (running_) {
+    abandon();
+  }
   for (NodeRun& node : std::span(nodes_.get(), num_nodes_)) {
     if (node.type_ == GraphNode::Type::graph && node.sub_ != nullptr) {
       node.sub_->parent_ = nullptr;
-    } else if (running_ && node.type_ == GraphNode::Type::context && node.state_ == NodeRun::State::started) {
-      NodeRun::forget(*node.task_);
     }
   }
   if (parent_ != nullptr) {
     parent_->sub_ = nullptr;
   }
+}
+
+void InstanceRun::abandon() noexcept {
+  graph().deferred_->forget(*this);
+  for (NodeRun& node : std::span(nodes_.get(), num_nodes_)) {
+    if (node.type_ == GraphNode::Type::context && node.state_ == NodeRun::State::started) {
+      NodeRun::forget(*node.task_);
+    } else if (node.type_ == GraphNode::Type::graph && node.sub_ != nullptr && node.sub_->running_) {
+      node.sub_->abandon();
+    }
+  }
+  unclaim();
 }
 
 void InstanceRun::set_sub(std::size_t node, InstanceRun& sub) noexcept {
@@ -45,30 +58,58 @@ void InstanceRun::set_sub(std::size_t node, InstanceRun& sub) noexcept {
   sub.parent_ = &run;
 }
 
-std::size_t InstanceRun::node_without_data() const noexcept {
-  const std::span nodes(nodes_.get(), num_nodes_);
-  const auto lacks_data = [](const NodeRun& node) {
-    return node.type_ == GraphNode::Type::context ? node.task_ == nullptr
-                                                  : node.type_ == GraphNode::Type::graph && node.sub_ == nullptr;
-  };
-  return static_cast<std::size_t>(std::ranges::find_if(nodes, lacks_data) - nodes.begin());
+Status InstanceRun::claim(NodeRun& node) noexcept {
+  node.waiting_for_ = node.num_predecessors_;
+  node.state_ = NodeRun::State::not_started;
+  switch (node.type_) {
+    case GraphNode::Type::context:
+      return node.task_ != nullptr ? node.claim(*node.task_) : Status::invalid_value;
+    case GraphNode::Type::graph:
+      return node.sub_ != nullptr ? node.sub_->claim() : Status::invalid_value;
+    default:
+      return Status::success;
+  }
 }
 
-void InstanceRun::reset() noexcept {
+Status InstanceRun::claim() noexcept {
+  failure_ = Status::success;
+  failed_ = nullptr;
+  running_ = true;
   for (NodeRun& node : std::span(nodes_.get(), num_nodes_)) {
-    node.waiting_for_ = node.num_predecessors_;
-    node.state_ = NodeRun::State::not_started;
+    if (const Status status = claim(node); status != Status::success) {
+      unclaim();
+      failure_ = status;
+      failed_ = &node;
+      return status;
+    }
+  }
+  return Status::success;
+}
+
+void InstanceRun::unclaim() noexcept {
+  running_ = false;
+  for (NodeRun& node : std::span(nodes_.get(), num_nodes_)) {
+    if (node.type_ == GraphNode::Type::context && node.task_ != nullptr) {
+      node.unclaim(*node.task_);
+    } else if (node.type_ == GraphNode::Type::graph && node.sub_ != nullptr && node.sub_->running_) {
+      node.sub_->unclaim();
+    }
+  }
+}
+
+void InstanceRun::push_roots() noexcept {
+  for (NodeRun& node : std::span(nodes_.get(), num_nodes_)) {
     if (node.num_predecessors_ == 0) {
       ready_.push(node);
     }
   }
-  failure_ = Status::success;
-  failed_ = nullptr;
-  running_ = true;
 }
 
 Status InstanceRun::submit() noexcept {
-  reset();
+  if (const Status status = claim(); status != Status::success) {
+    return status;
+  }
+  push_roots();
   while (NodeRun* const node = failure_ == Status::success ? ready_.pop() : nullptr) {
     if (node->type_ == GraphNode::Type::context) {
       start(*node);
@@ -77,11 +118,11 @@ Status InstanceRun::submit() noexcept {
     }
   }
   ready_.clear();
-  if (num_started_ == 0) {  // the first root was refused
-    running_ = false;
-    return failure_;
+  if (num_started_ != 0) {
+    return Status::success;
   }
-  return Status::success;
+  unclaim();  // the first root was refused
+  return failure_;
 }
 
 void InstanceRun::start_deferred(NodeRun& node) noexcept {
@@ -95,12 +136,11 @@ void InstanceRun::start(NodeRun& node) noexcept {
   Status status = Status::success;
   switch (node.type_) {
     case GraphNode::Type::context:
-      ++num_started_;
-      status = node.submit(*node.task_);
+      status = node.task_ != nullptr ? node.submit(*node.task_) : Status::bad_state;
       if (status == Status::success) [[likely]] {
+        ++num_started_;
         return;
       }
-      --num_started_;
       if (status == Status::again) {
         return defer(node);
       }
@@ -109,25 +149,15 @@ void InstanceRun::start(NodeRun& node) noexcept {
       status = node.user_(node.cookie_);
       break;
     case GraphNode::Type::graph:
-      status = start_sub(node);
-      if (status == Status::success) {
-        return;
-      }
-      break;
+      return start_sub(node);
   }
   settle(node, status);
 }
 
-Status InstanceRun::start_sub(NodeRun& node) noexcept {
-  InstanceRun& sub = *node.sub_;
-  if (const std::size_t missing = sub.node_without_data(); missing != sub.num_nodes_) {
-    sub.failed_ = &sub.nodes_[missing];
-    return Status::invalid_value;
-  }
+void InstanceRun::start_sub(NodeRun& node) noexcept {
   ++num_started_;
-  sub.reset();
-  sub.advance();
-  return Status::success;
+  node.sub_->push_roots();
+  node.sub_->advance();
 }
 
 void InstanceRun::defer(NodeRun& node) noexcept {
@@ -178,6 +208,9 @@ void InstanceRun::advance() noexcept {
 
 void InstanceRun::finish() noexcept {
   running_ = false;
+  if (failure_ != Status::success) {
+    unclaim();
+  }
   if (parent_ != nullptr) {
     parent_->instance_->ended(*parent_, failure_);
     return;
@@ -195,7 +228,10 @@ std::string InstanceRun::explain_node(std::size_t node, Status status) const {
   if (run.type_ == GraphNode::Type::graph && run.sub_ != nullptr) {
     return run.sub_->instance_.explain(status);
   }
-  return run.type_ == GraphNode::Type::user ? "its function answered so" : "it has no data";
+  if (run.type_ == GraphNode::Type::user) {
+    return "its function answered so";
+  }
+  return status == Status::bad_state ? "its task was freed" : "it has no data";
 }
 
 }  // namespace pydoca::detail

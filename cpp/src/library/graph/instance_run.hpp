@@ -27,6 +27,7 @@ class NodeRun final : public TaskObserver {
   using State = GraphInstance::NodeState;
 
   void completed(Task& task, Status status) noexcept override;
+  void freed(Task& /*task*/) noexcept override { task_ = nullptr; }
 
   InstanceRun* instance_ = nullptr;
   union {
@@ -48,7 +49,6 @@ class InstanceRun {
  public:
   /// successors: of all nodes, as Graph::start() has laid them out; they outlive this.
   InstanceRun(GraphInstance& instance, std::span<const std::uint32_t> successors);
-  /// The tasks that are in flight complete for nobody.
   ~InstanceRun();
   InstanceRun(const InstanceRun&) = delete;
   InstanceRun& operator=(const InstanceRun&) = delete;
@@ -68,8 +68,6 @@ class InstanceRun {
   /// The index of the first node that failed, or the number of nodes.
   std::size_t failed_node() const noexcept { return failed_ != nullptr ? index_of(*failed_) : num_nodes_; }
   GraphInstance::NodeState node_state(std::size_t node) const noexcept { return nodes_[node].state_; }
-  /// The index of the first node without data, or the number of nodes.
-  std::size_t node_without_data() const noexcept;
   /// Why the node failed, or would fail, with status.
   std::string explain_node(std::size_t node, Status status) const;
   Graph& graph() const noexcept { return instance_.graph(); }
@@ -78,9 +76,16 @@ class InstanceRun {
   friend class NodeRun;
 
   std::size_t index_of(const NodeRun& node) const noexcept { return static_cast<std::size_t>(&node - nodes_.get()); }
-  void reset() noexcept;
+  /// The run begins: nothing has started, and every task is claimed, also those of the sub-graphs.
+  Status claim() noexcept;
+  Status claim(NodeRun& node) noexcept;
+  /// The run ends without a callback: the tasks that are in flight complete for nobody.
+  void abandon() noexcept;
+  /// The run is over: gives back what has not started.
+  void unclaim() noexcept;
+  void push_roots() noexcept;
   void start(NodeRun& node) noexcept;
-  Status start_sub(NodeRun& node) noexcept;
+  void start_sub(NodeRun& node) noexcept;
   void defer(NodeRun& node) noexcept;
   /// The node has ended: releases its successors, or fails the run.
   void settle(NodeRun& node, Status status) noexcept;

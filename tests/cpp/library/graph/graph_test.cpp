@@ -304,6 +304,78 @@ TEST_F(CompareGraphTest, ATaskFreedWhileItsContextStopsEndsItsInstance) {
   rig.progress_until_idle();
 }
 
+TEST_F(CompareGraphTest, ClaimsItsTasksWhileItRuns) {
+  GraphInstance& instance = make_instance(0, 1);
+  GraphInstance& other = graph->create_instance();
+  other.set_task(first, *tasks.front());
+  other.set_task(second, copy(512));
+  other.set_cookie(compare, step(2));
+  ASSERT_EQ(instance.submit(), Status::success);
+  EXPECT_EQ(other.submit(), Status::bad_state);
+  EXPECT_THAT(other.explain(Status::bad_state), HasSubstr("node 0 (dma): it is in flight"));
+  progress_until_ended(1);
+  reset_destinations();
+  EXPECT_EQ(other.submit(), Status::success);
+  progress_until_ended(2);
+}
+
+/// A function, then a task, which is claimed as long as the function has not run.
+class ClaimTest : public GraphTest {
+ protected:
+  ClaimTest() {
+    instance.set_cookie(function, step(1));
+    instance.set_task(task, waiting);
+  }
+
+  std::shared_ptr<Graph> graph = make_graph();
+  GraphNode& function = graph->node_from_user(&run_step);
+  GraphNode& task = graph->node_from_context(rig.context);
+  DmaMemcpyTask& waiting = copy(0);
+  GraphInstance& instance = created();
+
+ private:
+  GraphInstance& created() {
+    graph->add_dependency(function, task);
+    graph->start();
+    return graph->create_instance();
+  }
+};
+
+TEST_F(ClaimTest, ATaskThatWaitsForItsTurnCannotBeSubmitted) {
+  ASSERT_EQ(instance.submit(), Status::success);
+  EXPECT_EQ(waiting.state(), Task::State::claimed);
+  EXPECT_EQ(waiting.submit(), Status::bad_state);
+  EXPECT_THAT(waiting.explain(Status::bad_state), HasSubstr("an instance of a graph that is running"));
+  progress_until_ended(1);
+  EXPECT_EQ(instance.status(), Status::success);
+  EXPECT_EQ(waiting.state(), Task::State::idle);
+}
+
+TEST_F(ClaimTest, ATaskFreedBeforeItsTurnFailsTheInstance) {
+  ASSERT_EQ(instance.submit(), Status::success);
+  EXPECT_EQ(waiting.free(), Status::success);
+  tasks.clear();
+  EXPECT_EQ(rig.context->stop(), Status::success) << "nothing is in flight";
+  progress_until_ended(1);
+  EXPECT_EQ(instance.status(), Status::bad_state);
+  EXPECT_EQ(instance.explain(Status::bad_state), "node 1 (dma): its task was freed");
+}
+
+TEST_F(ClaimTest, AFailureBeforeItsTurnGivesTheTaskBack) {
+  instance.set_cookie(function, step(1, Status::unexpected));
+  ASSERT_EQ(instance.submit(), Status::success);
+  progress_until_ended(1);
+  EXPECT_EQ(waiting.state(), Task::State::idle);
+  EXPECT_EQ(waiting.submit(), Status::success);
+  rig.progress_until(1);
+}
+
+TEST_F(ClaimTest, DroppedBeforeItsTurnTheGraphGivesTheTaskBack) {
+  ASSERT_EQ(instance.submit(), Status::success);
+  graph.reset();
+  EXPECT_EQ(waiting.state(), Task::State::idle);
+}
+
 TEST_F(GraphTest, RunsAFunctionThatIsARootInProgress) {
   const auto graph = make_graph();
   GraphNode& before = graph->node_from_user(&run_step);
@@ -432,6 +504,23 @@ TEST_F(SubGraphTest, FailsWithTheSubGraph) {
   EXPECT_THAT(order, ElementsAre(1, 2));
   EXPECT_EQ(instance.failed_node(), &sub);
   EXPECT_EQ(instance.explain(Status::unexpected), "node 1 (graph): node 1 (function): its function answered so");
+}
+
+TEST_F(SubGraphTest, DroppedWhileItRunsItEndsTheSubGraphToo) {
+  outer->start();
+  GraphInstance& instance = outer->create_instance();
+  instance.set_cookie(before, step(1));
+  instance.set_instance(sub, make_inner(0, 2));
+  instance.set_cookie(after, step(3));
+  ASSERT_EQ(instance.submit(), Status::success);
+  while (pe->num_inflight_tasks() == 0) {
+    pe->progress();
+  }
+  outer.reset();
+  while (pe->num_inflight_tasks() != 0) {
+    pe->progress();
+  }
+  EXPECT_THAT(ends, IsEmpty());
 }
 
 TEST_F(SubGraphTest, RefusesAnInstanceThatDoesNotFit) {
