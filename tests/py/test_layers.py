@@ -207,7 +207,7 @@ FLOORS = [  # of cpp/bindings: a folder includes those before its own
     ["device", "engine"],
     ["memory"],
     ["task"],
-    ["dma", "sha", "mmap_advise", "sync_event", "comch", "rdma"],
+    ["dma", "sha", "mmap_advise", "sync_event", "comch", "rdma", "graph"],
 ]
 
 

@@ -129,6 +129,21 @@ void TaskObject::submit_threadsafe() {
   }
 }
 
+void TaskObject::join_graph() {
+  require_slot("submit in a graph: ");
+  require_idle("submit in a graph");
+  set_operands();
+  require_no_fault("submit in a graph: " + describe());
+  report_unseen();
+  in_flight_ = self();
+  abandoned_ = false;
+}
+
+void TaskObject::leave_graph(Status status) {
+  const py::object self = std::exchange(in_flight_, {});
+  complete(status, false);
+}
+
 void TaskObject::take_off() {
   if (unseen_) [[unlikely]] {
     report_unseen();
@@ -188,7 +203,7 @@ void TaskObject::on_complete(Task&, std::uint64_t task_user_data, std::uint64_t)
       task.warn_if_unseen();
     }
     try {
-      task.complete(task.slot_->status());
+      task.complete(task.slot_->status(), true);
     } catch (py::error_already_set& error) {
       engine.collect(error, self);
     }
@@ -208,11 +223,11 @@ void TaskObject::warn_if_unseen() const noexcept {
   }
 }
 
-void TaskObject::complete(Status status) {
+void TaskObject::complete(Status status, bool calls_back) {
   status_ = status;
   ++completions_;
   if (status != Status::success) [[unlikely]] {
-    note_failure(status);
+    note_failure(status, calls_back);
   }
   completed(status);
   if (std::exchange(quarantined_, false)) [[unlikely]] {
@@ -222,7 +237,7 @@ void TaskObject::complete(Status status) {
     const py::object value = status == Status::success ? this->value() : py::none();
     waiters_.wake(engine(), py::make_tuple(static_cast<std::uint32_t>(status), value));
   }
-  if (!freed_in_flight_) {
+  if (calls_back && !freed_in_flight_) {
     call_back(status);
   }
   // A callback may have submitted the task again.
@@ -231,12 +246,13 @@ void TaskObject::complete(Status status) {
   }
 }
 
-void TaskObject::note_failure(Status status) {
+void TaskObject::note_failure(Status status, bool calls_back) {
   reason_ = slot_->explain(status);
   explained_ = status;
   if (context_->context().failure() == status) context_->context().explain_failure(describe() + ": " + reason_);
-  // A flushed task is a consequence: of a stop, or of another task's failure.
-  const bool is_expected = status == Status::shutdown || abandoned_ || freed_in_flight_ || may_be_dropped();
+  // A flushed task is a consequence: of a stop, or of another task's failure. A graph's instance tells of its nodes.
+  const bool is_expected =
+      !calls_back || status == Status::shutdown || abandoned_ || freed_in_flight_ || may_be_dropped();
   if (!is_expected && callbacks_->on_error.is_none()) {
     unseen_ = true;
     UnseenFailures::instance().add(*this);

@@ -46,6 +46,13 @@ class TaskObject : public SlotHolder {
   /// From any thread: queues the task, and the engine submits it in its own thread. Throws bad_state when it is in
   /// flight or freed, and submit()'s errors for its operands; the completion reports all other errors.
   void submit_threadsafe();
+  /// For an instance of a graph, which will submit the task: gives the slot its operands. In flight from now on, until
+  /// leave_graph(). Throws submit()'s errors, and bad_state in flight.
+  void join_graph();
+  /// The instance has ended: the task with status, without callbacks.
+  void leave_graph(Status status);
+  /// The instance was refused: the task is as before.
+  void forget_graph() noexcept { in_flight_ = py::object(); }
   /// In flight while the context is stopping: takes effect at completion, which then calls no callback. Throws in_use
   /// while in flight otherwise, bad_state when freed already.
   void free();
@@ -125,9 +132,9 @@ class TaskObject : public SlotHolder {
   /// From now on the engine has the task.
   void take_off();
   void require_no_fault(const std::string& what) const;
-  void complete(Status status);
-  /// Keeps the explanation, and expects that some code asks for it.
-  void note_failure(Status status);
+  void complete(Status status, bool calls_back);
+  /// Keeps the explanation, and expects that some code asks for it unless the task is a node of a graph.
+  void note_failure(Status status, bool calls_back);
   /// Warns, in Python's development mode, about a task that Python does not refer to any more.
   void warn_if_unseen() const noexcept;
   void call_back(Status status);

@@ -13,8 +13,9 @@
 #include <vector>
 
 namespace pydoca::detail {
+class DeferredNodes;
 class InstanceRun;
-}
+}  // namespace pydoca::detail
 
 namespace pydoca {
 
@@ -135,7 +136,6 @@ class Graph : public std::enable_shared_from_this<Graph> {
  private:
   friend class GraphInstance;
   friend class detail::InstanceRun;
-  class Deferred;
 
   explicit Graph(std::shared_ptr<ProgressEngine> engine);
   /// Throws bad_state when started, naming what was attempted.
@@ -147,7 +147,7 @@ class Graph : public std::enable_shared_from_this<Graph> {
   void remove(GraphInstance& instance) noexcept;
 
   std::shared_ptr<ProgressEngine> engine_;
-  std::unique_ptr<Deferred> deferred_;
+  std::unique_ptr<detail::DeferredNodes> deferred_;
   std::vector<std::unique_ptr<GraphNode>> nodes_;
   std::vector<std::uint32_t> successors_;  ///< of all nodes, by index, one node after the other; once started
   std::vector<std::unique_ptr<GraphInstance>> instances_;

@@ -1,7 +1,6 @@
 #include "pydoca/graph.hpp"
 
 #include "detail/concat.hpp"
-#include "library/graph/deferred.hpp"
 #include "library/graph/instance_run.hpp"
 
 #include <algorithm>
@@ -52,7 +51,7 @@ std::shared_ptr<Graph> Graph::create(std::shared_ptr<ProgressEngine> engine) {
 }
 
 Graph::Graph(std::shared_ptr<ProgressEngine> engine)
-    : engine_(std::move(engine)), deferred_(std::make_unique<Deferred>(*this, engine_->ready_list())) {}
+    : engine_(std::move(engine)), deferred_(std::make_unique<detail::DeferredNodes>(*this)) {}
 
 // Instances refer to nodes; both to what deferred_ lists.
 Graph::~Graph() { instances_.clear(); }
@@ -211,26 +210,6 @@ void Graph::remove(GraphInstance& instance) noexcept {
   instances_.back()->place_ = place;
   std::swap(instances_[place], instances_.back());
   instances_.pop_back();
-}
-
-void Graph::Deferred::forget(const detail::InstanceRun& run) noexcept {
-  auto all = std::exchange(nodes_, {});
-  while (detail::NodeRun* const node = all.pop()) {
-    if (&detail::InstanceRun::of(*node) != &run) {
-      nodes_.push(*node);
-    }
-  }
-}
-
-bool Graph::Deferred::progress_one(bool& more) noexcept {
-  detail::NodeRun* const node = nodes_.pop();
-  if (node == nullptr) {
-    return false;
-  }
-  const std::shared_ptr<Graph> held = graph_.shared_from_this();  // the callback may drop it
-  detail::InstanceRun::of(*node).start_deferred(*node);
-  more = held.use_count() > 1 && !nodes_.empty();
-  return true;
 }
 
 }  // namespace pydoca

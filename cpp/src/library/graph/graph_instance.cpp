@@ -1,7 +1,6 @@
 #include "pydoca/graph.hpp"
 
 #include "detail/concat.hpp"
-#include "library/graph/deferred.hpp"
 #include "library/graph/instance_run.hpp"
 
 namespace pydoca {

@@ -1,7 +1,5 @@
 #include "library/graph/instance_run.hpp"
 
-#include "library/graph/deferred.hpp"
-
 #include <algorithm>
 #include <utility>
 
@@ -232,6 +230,28 @@ std::string InstanceRun::explain_node(std::size_t node, Status status) const {
     return "its function answered so";
   }
   return status == Status::bad_state ? "its task was freed" : "it has no data";
+}
+
+DeferredNodes::DeferredNodes(Graph& graph) noexcept : graph_(graph) { join(graph.progress_engine()->ready_list()); }
+
+void DeferredNodes::forget(const InstanceRun& run) noexcept {
+  auto all = std::exchange(nodes_, {});
+  while (NodeRun* const node = all.pop()) {
+    if (&InstanceRun::of(*node) != &run) {
+      nodes_.push(*node);
+    }
+  }
+}
+
+bool DeferredNodes::progress_one(bool& more) noexcept {
+  NodeRun* const node = nodes_.pop();
+  if (node == nullptr) {
+    return false;
+  }
+  const std::shared_ptr<Graph> held = graph_.shared_from_this();  // the callback may drop it
+  InstanceRun::of(*node).start_deferred(*node);
+  more = held.use_count() > 1 && !nodes_.empty();
+  return true;
 }
 
 }  // namespace pydoca::detail

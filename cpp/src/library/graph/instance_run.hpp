@@ -6,6 +6,7 @@
 
 #include "core/task_observer.hpp"
 #include "detail/intrusive_list.hpp"
+#include "detail/ready_node.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -104,6 +105,29 @@ class InstanceRun {
   Status failure_ = Status::success;
   bool running_ = false;
   bool advancing_ = false;
+};
+
+/// The nodes of a graph's instances that progress() starts: roots that are functions or graphs, as submit() calls
+/// nothing of the application's; and tasks whose queue was full.
+class DeferredNodes final : public ReadyNode {
+ public:
+  explicit DeferredNodes(Graph& graph) noexcept;
+  ~DeferredNodes() override { leave(); }
+  DeferredNodes(const DeferredNodes&) = delete;
+  DeferredNodes& operator=(const DeferredNodes&) = delete;
+
+  void push(NodeRun& node) noexcept {
+    nodes_.push(node);
+    notify();
+  }
+  /// Forgets the nodes of an instance that is being destroyed.
+  void forget(const InstanceRun& run) noexcept;
+
+ private:
+  bool progress_one(bool& more) noexcept override;
+
+  Graph& graph_;
+  IntrusiveQueue<NodeRun, &NodeRun::next> nodes_;
 };
 
 inline void NodeRun::completed(Task& /*task*/, Status status) noexcept { instance_->ended(*this, status); }

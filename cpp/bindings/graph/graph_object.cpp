@@ -1,0 +1,269 @@
+#include "graph/graph_object.hpp"
+
+#include "convert/convert.hpp"
+#include "task/context_object.hpp"
+#include "task/task_object.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace pydoca::bindings {
+
+GraphObject::GraphObject(py::object engine, std::uint32_t num_instances, Options options)
+    : engine_ref_(std::move(engine)),
+      engine_(&to_engine(engine_ref_)),
+      graph_(Graph::create(engine_->engine().shared_from_this())),
+      options_(std::move(options)) {
+  require_callback(options_.on_completion, "on_completion");
+  require_callback(options_.on_error, "on_error");
+  graph_->set_conf(InstanceObject::ended, InstanceObject::ended, num_instances);
+}
+
+GraphNode& GraphObject::add_node(const py::object& source) {
+  engine_->require_thread("add a node to a graph");
+  GraphNode* node = nullptr;
+  if (py::isinstance<ContextObject>(source)) {
+    node = &graph_->node_from_context(
+        std::static_pointer_cast<Context>(source.cast<ContextObject&>().context().shared_from_this()));
+  } else if (py::isinstance<GraphObject>(source)) {
+    node = &graph_->node_from_graph(source.cast<GraphObject&>().graph_);
+  } else if (PyCallable_Check(source.ptr()) != 0) {
+    node = &graph_->node_from_user(&InstanceObject::call_function);
+  } else {
+    throw py::type_error("node: give a context, a graph or a function of one argument, not " + type_name(source));
+  }
+  sources_.push_back(source);
+  return *node;
+}
+
+void GraphObject::start() {
+  engine_->require_open("start graph");
+  graph_->start();
+}
+
+void GraphObject::stop() {
+  engine_->require_thread("stop graph");
+  graph_->stop();
+}
+
+void GraphObject::close() { stop(); }
+
+void GraphObject::release_idle() noexcept {
+  for (InstanceObject* const instance : std::vector(instances_)) {
+    if (instance->instance_ != nullptr && instance->instance_->destroy() == Status::success) {
+      instance->instance_ = nullptr;
+      remove_instance(*instance);
+    }
+  }
+}
+
+void GraphObject::each_reference(References& references) {
+  references.keep(engine_ref_);
+  references.drop_all(sources_);
+  references.drop(options_.on_completion, options_.on_error, options_.user_data);
+}
+
+InstanceObject::InstanceObject(py::object graph)
+    : graph_ref_(std::move(graph)), graph_(&graph_ref_.cast<GraphObject&>()) {
+  graph_->engine().require_thread("create graph instance");
+  const std::size_t num_nodes = graph_->graph().nodes().size();
+  data_.resize(num_nodes, py::none());
+  calls_.resize(num_nodes);
+  instance_ = &graph_->graph().create_instance();
+  instance_->set_user_data(reinterpret_cast<std::uintptr_t>(this));
+  graph_->add_instance(*this);
+  for (std::size_t node = 0; node < num_nodes; ++node) {
+    calls_[node] = {this, node};
+    if (graph_->node(node).type() == GraphNode::Type::user) {
+      instance_->set_cookie(graph_->node(node), reinterpret_cast<std::uintptr_t>(&calls_[node]));
+    }
+  }
+}
+
+InstanceObject::~InstanceObject() {
+  if (instance_ != nullptr) {
+    graph_->remove_instance(*this);
+    static_cast<void>(instance_->destroy());
+  }
+}
+
+GraphInstance& InstanceObject::instance() const {
+  if (instance_ == nullptr) {
+    raise(Status::bad_state, "graph instance: it is destroyed, by destroy() or at the end of its graph's with block");
+  }
+  return *instance_;
+}
+
+void InstanceObject::set_data(const NodeObject& node, py::object data) {
+  GraphInstance& mine = instance();
+  switch (node.node->type()) {
+    case GraphNode::Type::context: {
+      if (!py::isinstance<TaskObject>(data)) {
+        throw py::type_error(node.node->describe() + " runs a task, not " + type_name(data));
+      }
+      Task* const slot = data.cast<TaskObject&>().slot();
+      if (slot == nullptr) raise(Status::bad_state, node.node->describe() + ": the task is freed; make a new one");
+      mine.set_task(*node.node, *slot);
+      break;
+    }
+    case GraphNode::Type::graph:
+      if (!py::isinstance<InstanceObject>(data)) {
+        throw py::type_error(node.node->describe() + " runs an instance of its graph, not " + type_name(data));
+      }
+      mine.set_instance(*node.node, data.cast<InstanceObject&>().instance());
+      break;
+    default:
+      if (mine.is_running()) raise(Status::bad_state, "set data: the instance is running; wait for its end");
+      if (&node.node->graph() != &mine.graph()) {
+        raise(Status::invalid_value, "set data: " + node.node->describe() + " is a node of another graph");
+      }
+  }
+  data_[node.node->index()] = std::move(data);
+}
+
+const py::object& InstanceObject::data(const NodeObject& node) const {
+  if (&node.node->graph() != &graph_->graph()) {
+    raise(Status::invalid_value, "graph instance: " + node.node->describe() + " is a node of another graph");
+  }
+  return data_[node.node->index()];
+}
+
+TaskObject* InstanceObject::task(std::size_t node) const {
+  const bool is_task = graph_->node(node).type() == GraphNode::Type::context && !data_[node].is_none();
+  return is_task ? &data_[node].cast<TaskObject&>() : nullptr;
+}
+
+InstanceObject* InstanceObject::part(std::size_t node) const {
+  const bool is_part = graph_->node(node).type() == GraphNode::Type::graph && !data_[node].is_none();
+  return is_part ? &data_[node].cast<InstanceObject&>() : nullptr;
+}
+
+void InstanceObject::join() {
+  error_ = py::object();
+  std::size_t joined = 0;
+  try {
+    for (; joined < data_.size(); ++joined) {
+      if (TaskObject* const its_task = task(joined)) its_task->join_graph();
+      if (InstanceObject* const its_part = part(joined)) its_part->join();
+    }
+  } catch (...) {
+    forget(joined);
+    throw;
+  }
+}
+
+void InstanceObject::forget(std::size_t num_nodes) noexcept {
+  for (std::size_t node = 0; node < num_nodes; ++node) {
+    if (TaskObject* const its_task = task(node)) its_task->forget_graph();
+    if (InstanceObject* const its_part = part(node)) its_part->forget(its_part->data_.size());
+  }
+}
+
+/// Of a node's task. A task that was never submitted has the status of an earlier run.
+Status InstanceObject::outcome(std::size_t node) const {
+  const GraphNode& its_node = graph_->node(node);
+  if (instance_->failed_node() == &its_node) {
+    return instance_->status();
+  }
+  const bool has_run = instance_->node_state(its_node) != GraphInstance::NodeState::not_started;
+  return has_run ? task(node)->slot()->status() : Status::shutdown;
+}
+
+void InstanceObject::leave() {
+  for (std::size_t node = 0; node < data_.size(); ++node) {
+    if (TaskObject* const its_task = task(node)) {
+      its_task->leave_graph(outcome(node));
+    }
+    if (InstanceObject* const its_part = part(node)) its_part->leave();
+  }
+}
+
+void InstanceObject::submit(const py::object& self) {
+  GraphInstance& mine = instance();
+  engine().require_open("submit graph instance");
+  Status status = mine.is_running() ? Status::in_use : Status::success;
+  if (status == Status::success) {
+    join();
+    status = mine.submit();
+    if (status != Status::success) forget(data_.size());
+  }
+  if (status != Status::success) raise(status, "submit graph instance: " + mine.explain(status));
+  running_ = self;
+}
+
+void InstanceObject::destroy() {
+  GraphInstance& mine = instance();
+  engine().require_thread("destroy graph instance");
+  const Status status = mine.destroy();
+  if (status != Status::success) raise(status, "destroy graph instance: " + mine.explain(status));
+  instance_ = nullptr;
+  graph_->remove_instance(*this);
+}
+
+void InstanceObject::ended(GraphInstance& instance, std::uint64_t, std::uint64_t) {
+  auto& self = *reinterpret_cast<InstanceObject*>(static_cast<std::uintptr_t>(instance.user_data()));
+  EngineObject& engine = self.engine();
+  py::object mine = std::exchange(self.running_, {});
+  try {
+    self.end(mine);
+  } catch (py::error_already_set& error) {
+    engine.collect(error, mine);
+  }
+  engine.keep(std::move(mine));
+}
+
+void InstanceObject::end(const py::object& self) {
+  leave();
+  waiters_.wake(engine(), py::none());
+  const GraphObject::Options& options = graph_->options();
+  const py::object& callback = instance_->status() == Status::success ? options.on_completion : options.on_error;
+  if (!callback.is_none()) engine().call(callback, self, self, user_data_, options.user_data);
+}
+
+py::object InstanceObject::take() {
+  const GraphInstance& mine = instance();
+  if (error_) raise(error_);
+  if (mine.status() != Status::success) raise_failure();
+  return py::cast(this);
+}
+
+void InstanceObject::raise_failure() const {
+  const GraphNode* const node = instance_->failed_node();
+  const TaskObject* const failed = node != nullptr ? task(node->index()) : nullptr;
+  const Status status = instance_->status();
+  if (failed != nullptr) {
+    // The operands may have changed since the failure: the task has the explanation of that time.
+    py::object error = data_[node->index()].cast<TaskObject&>().outcome();
+    if (!error.is_none()) raise(error);
+  }
+  raise(status, "graph: " + instance_->explain(status));
+}
+
+Status InstanceObject::call_function(std::uint64_t cookie) {
+  const Call& call = *reinterpret_cast<const Call*>(static_cast<std::uintptr_t>(cookie));
+  return call.instance->call_node(call.node);
+}
+
+Status InstanceObject::call_node(std::size_t node) noexcept {
+  try {
+    const py::object function = graph_->source(graph_->node(node));
+    const py::object answer = function(data_[node]);
+    if (py::isinstance(answer, py::type::of(to_status(Status::success)))) {
+      return static_cast<Status>(answer.cast<int>());
+    }
+    return Status::success;
+  } catch (py::error_already_set& error) {
+    error_ = error.value();
+    return Status::unexpected;
+  }
+}
+
+void InstanceObject::each_reference(References& references) {
+  references.keep(graph_ref_, running_);
+  references.drop_all(data_);
+  references.drop(user_data_);
+  references.reset(error_);
+  waiters_.each_reference(references);
+}
+
+}  // namespace pydoca::bindings

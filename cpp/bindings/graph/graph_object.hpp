@@ -1,0 +1,134 @@
+#pragma once
+
+#include <pydoca/graph.hpp>
+
+#include "convert/collectable.hpp"
+#include "convert/pybind.hpp"
+#include "engine/awaitable.hpp"
+#include "engine/engine_object.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace pydoca::bindings {
+
+class InstanceObject;
+class TaskObject;
+
+/// A graph as Python has it. It keeps its engine, and what its nodes were made from: contexts, functions, graphs.
+class GraphObject : NotCopied {
+ public:
+  struct Options {
+    py::object on_completion;  ///< (instance, instance.user_data, graph.user_data)
+    py::object on_error;       ///< the same, for instances that failed
+    py::object user_data;
+  };
+  GraphObject(py::object engine, std::uint32_t num_instances, Options options);
+
+  /// source: a Context, a Graph, or a function of one argument. Throws TypeError for other objects.
+  GraphNode& add_node(const py::object& source);
+  GraphNode& node(std::size_t index) const { return *graph_->nodes()[index]; }
+  const py::object& source(const GraphNode& node) const { return sources_[node.index()]; }
+
+  Graph& graph() const noexcept { return *graph_; }
+  EngineObject& engine() const noexcept { return *engine_; }
+  const py::object& engine_ref() const noexcept { return engine_ref_; }
+  const Options& options() const noexcept { return options_; }
+  void set_user_data(py::object data) { options_.user_data = std::move(data); }
+
+  // A with block. leave() destroys the instances that do not run, and stops.
+  void enter() { start(); }
+  void close();
+  void release_idle() noexcept;
+  void start();
+  void stop();
+
+  void add_instance(InstanceObject& instance) { instances_.push_back(&instance); }
+  void remove_instance(const InstanceObject& instance) noexcept { std::erase(instances_, &instance); }
+  void each_reference(References& references);
+
+ private:
+  py::object engine_ref_;
+  EngineObject* engine_;
+  std::shared_ptr<Graph> graph_;
+  std::vector<py::object> sources_;  ///< by the index of the node
+  std::vector<InstanceObject*> instances_;
+  Options options_;
+};
+
+/// A node, by its graph and index; two with the same are equal.
+struct NodeObject {
+  py::object graph_ref;
+  GraphNode* node;
+
+  GraphObject& graph() const { return graph_ref.cast<GraphObject&>(); }
+};
+
+/// One run of a graph. The engine has a reference to a running instance, as it has to tasks in flight.
+class InstanceObject final : public Awaitable {
+ public:
+  explicit InstanceObject(py::object graph);
+  ~InstanceObject() override;
+
+  void set_data(const NodeObject& node, py::object data);
+  /// None unless set.
+  const py::object& data(const NodeObject& node) const;
+  void submit(const py::object& self);
+  void destroy();
+
+  bool is_destroyed() const noexcept { return instance_ == nullptr; }
+  /// Throws bad_state when it is destroyed.
+  GraphInstance& instance() const;
+  const py::object& graph_ref() const noexcept { return graph_ref_; }
+  GraphObject& graph() const noexcept { return *graph_; }
+  const py::object& user_data() const noexcept { return user_data_; }
+  void set_user_data(py::object data) { user_data_ = std::move(data); }
+
+  EngineObject& engine() override { return graph_->engine(); }
+  Waiters& waiters() override { return waiters_; }
+  bool ready() override { return is_destroyed() || !instance_->is_running(); }
+  /// The instance; throws the exception of a function that failed, or the failure of the last run.
+  py::object take() override;
+  std::string_view what() const override { return "wait for a graph"; }
+
+  /// The graph's callback.
+  static void ended(GraphInstance& instance, std::uint64_t self, std::uint64_t graph);
+  void each_reference(References& references);
+
+ private:
+  /// What a function of the graph is called with: the cookie of its node points to it.
+  struct Call {
+    InstanceObject* instance;
+    std::size_t node;
+  };
+  friend class GraphObject;
+
+  static Status call_function(std::uint64_t cookie);
+  Status call_node(std::size_t node) noexcept;
+  TaskObject* task(std::size_t node) const;
+  InstanceObject* part(std::size_t node) const;
+  Status outcome(std::size_t node) const;
+  /// Its tasks, and those of its parts, are in flight from now on.
+  void join();
+  void leave();
+  /// Takes back join() for the first num_nodes.
+  void forget(std::size_t num_nodes) noexcept;
+  void end(const py::object& self);
+  [[noreturn]] void raise_failure() const;
+
+  py::object graph_ref_;
+  GraphObject* graph_;
+  GraphInstance* instance_;
+  std::vector<py::object> data_;  ///< by the index of the node
+  std::vector<Call> calls_;       ///< by the index of the node
+  Waiters waiters_;
+  py::object running_;  ///< the engine's reference to the Python object of this
+  py::object error_;    ///< the exception of a function, in the last run
+  py::object user_data_ = py::none();
+};
+
+}  // namespace pydoca::bindings
