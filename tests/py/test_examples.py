@@ -43,6 +43,11 @@ def test_clock_local(commands):
     assert re.fullmatch(told, output)
 
 
+def test_graph_local(commands):
+    output, errors = (process := start(commands, "graph_local.py")).communicate(timeout=30)
+    assert (process.returncode, output, errors) == (0, f"{hashlib.sha256(b'abc').hexdigest()}\n", "")
+
+
 @pytest.mark.parametrize("order", [("host.py", "dpu.py"), ("dpu.py", "host.py")])
 def test_host_and_dpu_in_either_order(commands, order):
     processes = {name: start(commands, name, *([TEXT] if name == "host.py" else [])) for name in order}
