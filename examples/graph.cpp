@@ -57,7 +57,7 @@ void release(pydoca::DmaMemcpyTask& task) {
 
 // A function of the graph: its cookie is the message.
 Status compare(std::uint64_t cookie) {
-  const auto* const bytes = static_cast<const char*>(reinterpret_cast<const Message*>(cookie)->memory->data());
+  const std::byte* const bytes = reinterpret_cast<const Message*>(cookie)->memory->data();
   const bool equal = std::memcmp(bytes, bytes + size, size) == 0 && std::memcmp(bytes, bytes + 2 * size, size) == 0;
   return equal ? Status::success : Status::unexpected;
 }

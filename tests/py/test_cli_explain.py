@@ -50,9 +50,9 @@ ANSWERS = {
     "doca_mmap_export_dpu": ["doca_mmap_export_dpu is an old name of", "doca_mmap_export_pci  (function"],
     "doca_cc_client_create": ["doca_cc_client_create is an old name of", "comch.Client("],
     "doca_workq_create": ["doca_pe_create: ", "doca_pe_destroy: "],
-    "doca_graph_start": ["Python    not there yet: planned", "Errors"],
+    "doca_graph_start": ["Python    Graph.start()", "Errors"],
     "doca_argp_init": ["Python    stays out: argparse does this in Python"],
-    "doca_log_backend_create_standard": ["Python    C++ only", "log::Sink::standard"],
+    "doca_log_backend_create_standard": ["Python    log.Sink.standard()", "log::Sink::standard"],
 }
 
 

@@ -1,6 +1,7 @@
 """Graphs: tasks, functions and other graphs in the order of their dependencies."""
 
 import asyncio
+import contextlib
 import gc
 import weakref
 
@@ -131,7 +132,7 @@ def test_tasks_of_a_graph_call_no_callbacks(rig):
 
 
 def test_the_exception_of_a_function_is_raised_where_the_instance_is_awaited(rig, compare):
-    first, second, _ = compare.nodes
+    _first, _second, _ = compare.nodes
     failing = pydoca.Graph(rig.pe)
     copy = failing.node(rig.dma)
 
@@ -161,7 +162,7 @@ def test_a_function_fails_its_instance_with_a_status(rig):
 
 def test_a_task_that_cannot_run_fails_with_its_own_explanation(rig, compare):
     data = data_for(rig, compare)
-    first, second, function = data
+    first, second, _function = data
     compare.run(data).wait(10)
     with pytest.raises(pydoca.InvalidValueError, match="tailroom"):
         compare.run(data)  # both destinations are full
@@ -216,7 +217,7 @@ def test_a_with_block_destroys_idle_instances_and_stops(rig):
 
 
 def test_refusals(rig, compare):
-    first, second, function = compare.nodes
+    first, second, _function = compare.nodes
     other = pydoca.Graph(rig.pe)
     foreign = other.node(rig.dma)
     with pytest.raises(pydoca.BadStateError, match="started"):
@@ -305,10 +306,8 @@ def test_a_graph_runs_as_a_plain_interpreter_runs_it(dag):
         graph.add_dependency(nodes[before], nodes[after])
     graph.start()
     instance = graph.run({**{node: number for number, node in enumerate(nodes)}, copy: rig.task()})
-    try:
+    with contextlib.suppress(pydoca.FullError):
         instance.wait(10)
-    except pydoca.FullError:
-        pass
     order = interpret(size, edges, failing)
     assert rig.order == order
     assert instance.status is (Status.FULL if failing & set(order) else Status.SUCCESS)

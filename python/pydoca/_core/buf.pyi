@@ -65,10 +65,20 @@ class Buf(_Bytes):
     def is_last(self) -> bool:
         """Whether no element follows the buf."""
     @property
-    def is_in_list(self) -> bool: ...
-    def chain(self, other: Buf) -> None: ...
-    def chain_tail(self, tail: Buf, other: Buf) -> None: ...
-    def unchain(self, element: Buf) -> None: ...
+    def is_in_list(self) -> bool:
+        """Whether the buf is chained to others."""
+    def chain(self, other: Buf) -> None:
+        """Appends other's list; its head becomes an inner element. Raises NotPermittedError unless both are
+        heads of different lists and other's count is 1; InUseError while a task has one of them.
+        """
+    def chain_tail(self, tail: Buf, other: Buf) -> None:
+        """Appends other's list as chain() does, for a caller that knows the last element, tail. Raises
+        NotPermittedError, too, when tail is not the last element (doca_buf_chain_list_tail).
+        """
+    def unchain(self, element: Buf) -> None:
+        """Cuts the list before element, which becomes a head with count 1. Raises InvalidValueError unless
+        element is a later element of this list, NotPermittedError unless this buf is a head.
+        """
     @property
     def next(self) -> Buf | None:
         """The next element; None after the last."""

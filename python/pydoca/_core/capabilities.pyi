@@ -42,24 +42,34 @@ class ShaCapabilities:
     def __hash__(self) -> int: ...
 
 class MmapAdviseCapabilities:
+    """The limits of the invalidation of a cache: bytes per task, tasks of a context."""
     @property
-    def max_buf_size(self) -> int: ...
+    def max_buf_size(self) -> int:
+        """The most bytes of which one task can invalidate the cache."""
     @property
-    def max_num_tasks(self) -> int: ...
-    def to_dict(self) -> dict[str, Any]: ...
+    def max_num_tasks(self) -> int:
+        """The most tasks that a context can have."""
+    def to_dict(self) -> dict[str, Any]:
+        """The fields as plain Python, fit for JSON."""
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
 
 class ClockCapabilities:
+    """The clocks of a device, and the frequency of its counter in Hz."""
     @property
-    def nic_free_running(self) -> bool: ...
+    def nic_free_running(self) -> bool:
+        """Whether it has a counter of cycles."""
     @property
-    def nic_real_time(self) -> bool: ...
+    def nic_real_time(self) -> bool:
+        """Whether it has a clock of the time of day."""
     @property
-    def nic_dpa_timer(self) -> bool: ...
+    def nic_dpa_timer(self) -> bool:
+        """Whether it has a timer of the DPA."""
     @property
-    def free_running_frequency(self) -> int: ...
-    def to_dict(self) -> dict[str, Any]: ...
+    def free_running_frequency(self) -> int:
+        """Cycles per second of the counter."""
+    def to_dict(self) -> dict[str, Any]:
+        """The fields as plain Python, fit for JSON."""
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
 
@@ -169,11 +179,14 @@ class Capabilities:
     def rdma(self) -> RdmaCapabilities | None:
         """The limits of its RDMA, an RdmaCapabilities, or None."""
     @property
-    def mmap_advise(self) -> MmapAdviseCapabilities | None: ...
+    def mmap_advise(self) -> MmapAdviseCapabilities | None:
+        """The limits of the invalidation of its cache, an MmapAdviseCapabilities, or None."""
     @property
-    def clock(self) -> ClockCapabilities | None: ...
+    def clock(self) -> ClockCapabilities | None:
+        """Its clocks, a ClockCapabilities, or None."""
     @property
-    def mmap_export_pci(self) -> bool: ...
+    def mmap_export_pci(self) -> bool:
+        """Whether its memory maps can be exported to the other side of its PCIe link."""
     @property
     def mmap_create_from_export_pci(self) -> bool:
         """Whether it can import memory maps of the other side."""
@@ -190,11 +203,15 @@ class Capabilities:
     def rep_filter_emulated(self) -> bool:
         """Whether it can list representors of emulated functions."""
     @property
-    def hotplug_manager(self) -> bool: ...
+    def hotplug_manager(self) -> bool:
+        """Whether it can plug in emulated functions."""
     @property
-    def notification_moderation(self) -> bool: ...
+    def notification_moderation(self) -> bool:
+        """Whether it can gather notifications before it interrupts."""
     @property
-    def accelerate_resource_reclaim(self) -> bool: ...
-    def to_dict(self) -> dict[str, Any]: ...
+    def accelerate_resource_reclaim(self) -> bool:
+        """Whether it can keep costly resources for a quick restart."""
+    def to_dict(self) -> dict[str, Any]:
+        """The fields as plain Python, fit for JSON."""
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...

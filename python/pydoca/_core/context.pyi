@@ -17,11 +17,27 @@ class ContextState(IntEnum):
     STOPPING = 3
 
 class Context:
-    def start(self) -> Status: ...
-    def stop(self) -> Status: ...
-    def close(self) -> None: ...
-    def flush_tasks(self) -> None: ...
-    def stats(self) -> TaskStats: ...
+    """A library's object on a device: its constructor configures it; start it, use it, stop it. While it is IDLE,
+    before the first start and after a stop, its setters configure it anew. With pe=None it has no engine until
+    ProgressEngine.connect(). Belongs to the thread of its progress engine. Use it in a with or async with
+    block.
+    """
+    def start(self) -> Status:
+        """SUCCESS: it is RUNNING. IN_PROGRESS: progress until it is RUNNING, or IDLE when the start failed. Raises
+        NotConnectedError without a progress engine, BadStateError unless IDLE, InvalidValueError when nothing is
+        configured (doca_ctx_start).
+        """
+    def stop(self) -> Status:
+        """SUCCESS: it is IDLE. IN_PROGRESS: it is STOPPING, because tasks are in flight or not freed; free them
+        (free(), or drop every reference to them), and progress until it is IDLE. The end of a with block frees
+        them (doca_ctx_stop).
+        """
+    def close(self) -> None:
+        """Closes the context for good; idempotent. Raises InUseError unless IDLE; an Rdma raises BadStateError."""
+    def flush_tasks(self) -> None:
+        """Posts the tasks that were submitted without FLUSH."""
+    def stats(self) -> TaskStats:
+        """The numbers of its tasks since it was made; they only grow."""
     def __enter__(self) -> Self: ...
     def __exit__(self, *args: object) -> None: ...
     async def __aenter__(self) -> Self: ...

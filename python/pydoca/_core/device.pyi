@@ -125,11 +125,25 @@ class Device:
     def is_open(self) -> bool:
         """False once this opening is closed."""
     @property
-    def removed(self) -> bool: ...
-    def close(self) -> None: ...
-    def accelerate_resource_reclaim(self) -> None: ...
-    def representors(self, filter: RepFilter | str = RepFilter.ALL) -> list[RepresentorInfo]: ...
-    def open_representor(self, selector: str | RepresentorInfo) -> Representor: ...
+    def removed(self) -> bool:
+        """Whether the function was removed; its operations then fail."""
+    def close(self) -> None:
+        """Closes this opening of the device; idempotent. Raises InUseError when it is the last opening and
+        memory maps, contexts or representors use the device.
+        """
+    def accelerate_resource_reclaim(self) -> None:
+        """Keeps costly resources for a quick restart of what uses them. Raises NotSupportedError without the
+        capability accelerate_resource_reclaim, DriverError when the device was removed
+        (doca_dev_accelerate_resource_reclaim).
+        """
+    def representors(self, filter: RepFilter | str = RepFilter.ALL) -> list[RepresentorInfo]:
+        """A snapshot of the representors whose parent is this device. Raises NotSupportedError on the host,
+        and for a filter that the device lacks.
+        """
+    def open_representor(self, selector: str | RepresentorInfo) -> Representor:
+        """Opens the representor that selector names: the represented function's PCI address, the representor's
+        name or interface, or a RepresentorInfo. Raises NotFoundError and InvalidValueError.
+        """
     def mmap(
         self,
         memory: Buffer,
@@ -176,9 +190,19 @@ def open_device(
     *,
     side: _Side | None = None,
     capability: _Capability | None = None,
-) -> Device: ...
+) -> Device:
+    """Opens the function that selector names, or the first one. selector is a PCI address, a name, ibdev
+    name or interface, a DeviceInfo, or a predicate of DeviceInfo. side and capability limit the choice.
+    Raises NotFoundError, NotSupportedError (the function lacks the capability) and InvalidValueError
+    (selector fits several functions).
+    """
 
 class ClockType(IntFlag):
+    """A clock of a device (NIC) or of this machine (HOST). NIC_FREE_RUNNING, NIC_DPA_TIMER and
+    HOST_COUNTER_CYCLES count cycles, the REAL_TIME clocks nanoseconds since 1970, the MONOTONIC ones
+    nanoseconds.
+    """
+
     NIC_FREE_RUNNING = 1
     NIC_REAL_TIME = 2
     NIC_DPA_TIMER = 4
@@ -193,26 +217,47 @@ _HostClock: TypeAlias = (
 )
 
 class CrossTimestamp:
+    """Two clocks at one moment."""
     @property
-    def host(self) -> int: ...
+    def host(self) -> int:
+        """The clock of this machine."""
     @property
-    def nic(self) -> int: ...
+    def nic(self) -> int:
+        """The clock of the device."""
     @property
-    def accuracy(self) -> int: ...
+    def accuracy(self) -> int:
+        """The two were read at most so many nanoseconds apart."""
 
 class Clock:
-    def __init__(self, dev: Device) -> None: ...
-    def timestamp(self, type: _NicClock | _HostClock) -> int: ...
-    def crosstimestamp(self, host: _HostClock, nic: _NicClock) -> CrossTimestamp: ...
-    def close(self) -> None: ...
+    """The clocks of a device and of this machine. A simulated device has an oscillator that deviates by up
+    to 20 ppm, and a time of day that is up to 100 ms wrong when the machine starts, the same in each run.
+    """
+    def __init__(self, dev: Device) -> None:
+        """Raises NotSupportedError when the device has no clock (doca_clock_create)."""
+    def timestamp(self, type: _NicClock | _HostClock) -> int:
+        """The time of one clock, a ClockType or its name: cycles or nanoseconds. Raises NotSupportedError for a
+        clock that is not there, BadStateError once closed, DriverError when the device was removed
+        (doca_clock_get_timestamp).
+        """
+    def crosstimestamp(self, host: _HostClock, nic: _NicClock) -> CrossTimestamp:
+        """A clock of this machine and one of the device, read as close together as some tries allow. Raises
+        the errors of timestamp(), and InvalidValueError unless they are one of each
+        (doca_clock_get_crosstimestamp).
+        """
+    def close(self) -> None:
+        """Gives the device back; idempotent (doca_clock_destroy)."""
     @property
-    def device(self) -> Device: ...
+    def device(self) -> Device:
+        """The Device of the clock."""
     @property
-    def closed(self) -> bool: ...
+    def closed(self) -> bool:
+        """Whether it is closed for good."""
     @staticmethod
-    def is_supported(info: DeviceInfo, type: _NicClock | _HostClock) -> bool: ...
+    def is_supported(info: DeviceInfo, type: _NicClock | _HostClock) -> bool:
+        """Whether the device, or this machine, has that clock."""
     @staticmethod
-    def free_running_frequency(info: DeviceInfo) -> int: ...
+    def free_running_frequency(info: DeviceInfo) -> int:
+        """Cycles per second of nic_free_running. Raises NotSupportedError without that clock."""
     def __enter__(self) -> Self: ...
     def __exit__(
         self, type: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None

@@ -86,11 +86,22 @@ class ProgressEngine:
     def num_inflight_tasks(self) -> int:
         """The number of tasks that are submitted and not completed."""
     @property
-    def num_contexts(self) -> int: ...
-    def connect(self, context: Context) -> None: ...
-    def stats(self) -> EngineStats: ...
-    def release_thread(self) -> None: ...
-    def close(self) -> None: ...
+    def num_contexts(self) -> int:
+        """The number of contexts that are connected to it."""
+    def connect(self, context: Context) -> None:
+        """Connects a context that was made without an engine (pe=None), for life. Raises BadStateError unless it is
+        IDLE, NotPermittedError when it has an engine (doca_pe_connect_ctx).
+        """
+    def stats(self) -> EngineStats:
+        """What the engine did since it was made: tasks of its contexts, sleeps, looks in vain. The numbers only
+        grow.
+        """
+    def release_thread(self) -> None:
+        """Releases the engine from its thread and event loop, so that another can use it. Raises InUseError
+        with tasks in flight.
+        """
+    def close(self) -> None:
+        """Closes the engine for good; idempotent. Raises InUseError while contexts are open."""
     @property
     def closed(self) -> bool:
         """Whether it is closed for good."""

@@ -174,7 +174,7 @@ class SyncEventRemoteNet:
 
 class SyncEventTask(Task):
     """One operation on a sync event in its asynchronous mode. The result is the value (get), the value
-    before (notify_add), the value that ended the wait (wait_eq, wait_neq) or None (notify_set).
+    before (notify_add), the value that ended the wait (wait_gt, wait_eq, wait_neq) or None (notify_set).
     """
     @property
     def operation(self) -> _EventOperation:
@@ -226,10 +226,15 @@ class SyncEventContext(Context):
         """
     def wait_neq(
         self, value: SupportsIndex, mask: SupportsIndex = ..., *, user_data: Any = ..., submit: bool = ...
-    ) -> SyncEventTask: ...
+    ) -> SyncEventTask:
+        """Waits as wait_eq() does, until (the event's value & mask) != value (doca_sync_event_task_wait_neq)."""
     def wait_gt(
         self, value: SupportsIndex, mask: SupportsIndex = ..., *, user_data: Any = ..., submit: bool = ...
-    ) -> SyncEventTask: ...
+    ) -> SyncEventTask:
+        """Waits as wait_eq() does, until (the event's value & mask) > value. DOCA up to 2.6 has this wait, and
+        limits it: value is 0..254 (InvalidValueError), and an event whose masked value is above 254 ends it
+        with IoFailedError, which stops the context (doca_sync_event_task_wait_gt).
+        """
     def set_conf(
         self,
         operation: _EventOperation,

@@ -102,7 +102,8 @@ class _Half:
 
 
 def _command(side: str, name: str, front_end: int, arguments: argparse.Namespace) -> list[str]:
-    options = {"--log-level": arguments.log_level, "--sdk-log-level": arguments.sdk_log_level}
+    levels = {"--log-level": arguments.log_level, "--sdk-log-level": arguments.sdk_log_level}
+    options = {option: level.name for option, level in levels.items() if level is not None}
     if side == "host":
         options |= {"--device": arguments.device}
     else:

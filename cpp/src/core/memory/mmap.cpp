@@ -245,10 +245,12 @@ void Mmap::stop() {
 
 void Mmap::unregister() {
   withdraw_regions();
+  if (!regions_.empty()) {
+    log("stopped on ", *devices_.front());
+  }
   regions_by_ordinal_.fill(nullptr);
   regions_.clear();
   started_ = exported_ = false;
-  log("stopped on ", *devices_.front());
 }
 
 void Mmap::withdraw_regions() {
