@@ -132,7 +132,6 @@ def test_tasks_of_a_graph_call_no_callbacks(rig):
 
 
 def test_the_exception_of_a_function_is_raised_where_the_instance_is_awaited(rig, compare):
-    _first, _second, _ = compare.nodes
     failing = pydoca.Graph(rig.pe)
     copy = failing.node(rig.dma)
 
