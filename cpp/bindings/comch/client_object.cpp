@@ -6,6 +6,7 @@
 #include "memory/mmap_object.hpp"
 
 #include <chrono>
+#include <cmath>
 #include <utility>
 
 namespace pydoca::bindings {
@@ -15,7 +16,7 @@ namespace {
 /// The engine's 0 stands for no limit.
 std::chrono::milliseconds to_milliseconds(const py::object& timeout) {
   const auto seconds = timeout.cast<double>();
-  if (!(seconds > 0 && seconds < 1e9)) {
+  if (std::isnan(seconds) || seconds <= 0 || seconds >= 1e9) {
     raise(Status::invalid_value,
           format_text("timeout is {!r}; it is in seconds, more than 0, or None for no limit", timeout));
   }

@@ -189,7 +189,7 @@ void MmapObject::let_go() {
 
 /// A peer that imports the blob is refused: this side tells why.
 void MmapObject::tell_withdrawn() const noexcept {
-  log::engine(log::Level::warning, "mmap", [this] {
+  log::engine(log::Level::info, "mmap", [this] {
     return "a memory map of " + std::to_string(mmap_->len()) +
            " bytes was exported, and no name holds it any more: its export is withdrawn; keep it, in a with block say, "
            "as long as peers need it";

@@ -203,6 +203,22 @@ void bind_inside(Class& type) {
           "next turn renews it.");
 }
 
+void bind_waiting(py::classh<EngineObject>& type) {
+  const auto set_drain_timeout = [](EngineObject& self, const py::object& seconds) {
+    if (PyNumber_Check(seconds.ptr()) == 0) refuse_type("drain_timeout", "a number of seconds", seconds);
+    self.set_drain_timeout(py::float_(seconds));
+  };
+  type.def_property_readonly(
+          "latency", [](const EngineObject& self) { return name_of(self.turn().latency()); },
+          "What an event loop trades for speed: \"low\", \"balanced\" or \"power\".")
+      .def_property("drain_timeout", &EngineObject::drain_timeout, set_drain_timeout,
+                    "Seconds, 0 or more, that a cancelled await waits for the device before its task is given up.")
+      .def_property_readonly(
+          "num_quarantined_tasks", [](const EngineObject& self) { return Quarantine::instance().num_tasks(self); },
+          "The number of tasks that were given up in flight and are still with the device. Their memory may not\n"
+          "be used.");
+}
+
 }  // namespace
 
 void bind_progress_engine(py::module_& module) {
@@ -225,22 +241,10 @@ void bind_progress_engine(py::module_& module) {
   bind_progress(type);
   bind_notification(type);
   bind_engine_life(type);
+  bind_waiting(type);
   bind_inside(type);
   add_methods(type, turns());
   module.def("end_all_engines", &end_all);
-  const auto set_drain_timeout = [](EngineObject& self, const py::object& seconds) {
-    if (PyNumber_Check(seconds.ptr()) == 0) refuse_type("drain_timeout", "a number of seconds", seconds);
-    self.set_drain_timeout(py::float_(seconds));
-  };
-  type.def_property_readonly(
-          "latency", [](const EngineObject& self) { return name_of(self.turn().latency()); },
-          "What an event loop trades for speed: \"low\", \"balanced\" or \"power\".")
-      .def_property("drain_timeout", &EngineObject::drain_timeout, set_drain_timeout,
-                    "Seconds, 0 or more, that a cancelled await waits for the device before its task is given up.")
-      .def_property_readonly(
-          "num_quarantined_tasks", [](const EngineObject& self) { return Quarantine::instance().num_tasks(self); },
-          "The number of tasks that were given up in flight and are still with the device. Their memory may not\n"
-          "be used.");
   type.def("__repr__", &engine_repr);
   const auto read = reader(type, &EngineObject::engine);
   read("num_inflight_tasks", &ProgressEngine::num_inflight_tasks,

@@ -129,7 +129,7 @@ void bind_library_task(py::module_& module) {
 
 /// The status, and the explanation without its advice.
 std::string failure_of(const TaskObject& task) {
-  const std::string status = to_status(task.status()).attr("name").cast<std::string>();
+  const auto status = to_status(task.status()).attr("name").cast<std::string>();
   return "failed: " + status + " (" + task.reason().substr(0, task.reason().find(';')) + ")";
 }
 

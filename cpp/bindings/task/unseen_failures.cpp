@@ -5,7 +5,7 @@
 namespace pydoca::bindings {
 
 /// Never destroyed: tasks may end after it would be.
-UnseenFailures& UnseenFailures::instance() noexcept {
+UnseenFailures& UnseenFailures::instance() {
   static auto& failures = *new UnseenFailures;
   return failures;
 }

@@ -10,7 +10,7 @@ class TaskObject;
 /// ends, when it is freed or submitted again, or when the interpreter ends. Every member needs the GIL.
 class UnseenFailures {
  public:
-  static UnseenFailures& instance() noexcept;
+  static UnseenFailures& instance();
 
   /// Does nothing when memory is short.
   void add(TaskObject& task) noexcept;

@@ -63,8 +63,8 @@ class GraphTest : public DmaTest {
   }
   DmaMemcpyTask& copy(std::size_t offset) { return copy(offset, src_memory, dst_memory); }
   std::uint64_t step(int number, Status answer = Status::success) {
-    steps.push_back(std::make_unique<Step>(Step{&order, number, answer}));
-    return std::bit_cast<std::uint64_t>(steps.back().get());
+    steps_.push_back(std::make_unique<Step>(Step{&order, number, answer}));
+    return std::bit_cast<std::uint64_t>(steps_.back().get());
   }
   static Status run_step(std::uint64_t cookie) {
     const Step& step = *std::bit_cast<const Step*>(cookie);
@@ -111,7 +111,7 @@ class GraphTest : public DmaTest {
     ended(instance, user_data, self, true);
   }
 
-  std::vector<std::unique_ptr<Step>> steps;
+  std::vector<std::unique_ptr<Step>> steps_;
 };
 
 /// DOCA's sample: two copies side by side, then a function that compares.
