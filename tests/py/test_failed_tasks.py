@@ -186,3 +186,78 @@ def test_a_program_without_logging_sees_it_on_standard_error(end):
     result = subprocess.run([sys.executable, "-c", PROGRAM + end], capture_output=True, text=True, timeout=50)
     assert result.returncode == 0
     assert result.stderr.count("dma memcpy of 64 bytes failed") == 1
+
+
+# ---- instances of graphs
+
+
+def fail(_cookie):
+    raise ValueError("the function's reason")
+
+
+def failed_run(rig, **callbacks):
+    """A graph and its run, whose function failed."""
+    graph = pydoca.Graph(rig.pe, **callbacks)
+    copying = graph.node(rig.dma)
+    graph.node(fail, after=[copying])
+    graph.start()
+    src, dst, _ = rig.bufs()
+    instance = graph.run({copying: rig.dma.memcpy(src, dst, submit=False)})
+    while instance.is_running:
+        rig.pe.progress()
+    return graph, instance
+
+
+def test_a_failed_instance_that_ends_unseen_is_logged_once(rig, errors):
+    _graph, instance = failed_run(rig)
+    assert errors() == []
+    del instance
+    (message,) = errors()
+    assert message.startswith("an instance of a graph failed")
+    assert 'ValueError("the function\'s reason")' in message
+    assert errors() == []
+
+
+def test_an_instance_that_is_submitted_again_is_logged(rig, errors):
+    graph, instance = failed_run(rig)
+    instance[graph.nodes[0]].dst.reset_data_len()
+    instance.submit()
+    assert len(errors()) == 1
+    with pytest.raises(ValueError, match="reason"):
+        instance.wait(10)
+
+
+@pytest.mark.parametrize("asks", ["status", "wait"])
+def test_an_instance_of_which_the_outcome_was_asked_is_not_logged(rig, errors, asks):
+    _graph, instance = failed_run(rig)
+    if asks == "wait":
+        with pytest.raises(ValueError, match="reason"):
+            instance.wait()
+    else:
+        assert instance.status is Status.UNEXPECTED
+    del instance
+    assert errors() == []
+
+
+def test_a_graphs_error_callback_has_seen_the_failure(rig, errors):
+    seen = []
+    _graph, instance = failed_run(rig, on_error=lambda *_: seen.append("error"))
+    del instance
+    assert (seen, errors()) == (["error"], [])
+
+
+def test_the_failed_task_of_a_graph_is_logged_with_its_instance_only(rig, errors):
+    graph = pydoca.Graph(rig.pe)
+    first = graph.node(rig.dma)
+    second = graph.node(rig.dma, after=[first])
+    graph.start()
+    src, dst, _ = rig.bufs()
+    too_small = rig.inventory.get_by_addr(dst.mmap, None, 8)
+    tasks = [rig.dma.memcpy(src, to, submit=False) for to in (dst, too_small)]
+    instance = graph.run(dict(zip((first, second), tasks, strict=True)))
+    while instance.is_running:
+        rig.pe.progress()
+    assert tasks[1].done
+    del instance, tasks
+    (message,) = errors()
+    assert "dma memcpy of 64 bytes failed" in message

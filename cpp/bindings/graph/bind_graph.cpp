@@ -172,7 +172,11 @@ void bind_instance_run(py::classh<InstanceObject, Awaitable>& type) {
           "is_running", [](const InstanceObject& self) { return self.instance().is_running(); },
           "Whether it was submitted and has not ended.")
       .def_property_readonly(
-          "status", [](const InstanceObject& self) { return to_status(self.instance().status()); },
+          "status",
+          [](InstanceObject& self) {
+            self.mark_seen();
+            return to_status(self.instance().status());
+          },
           "Of the last run: SUCCESS, IN_PROGRESS, or why its first node failed.");
 }
 

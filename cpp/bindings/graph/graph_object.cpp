@@ -1,6 +1,9 @@
 #include "graph/graph_object.hpp"
 
+#include <pydoca/log.hpp>
+
 #include "convert/convert.hpp"
+#include "convert/python.hpp"
 #include "task/context_object.hpp"
 #include "task/task_object.hpp"
 
@@ -50,6 +53,7 @@ void GraphObject::close() { stop(); }
 
 void GraphObject::release_idle() noexcept {
   for (InstanceObject* const instance : std::vector(instances_)) {
+    instance->report_unseen();
     if (instance->instance_ != nullptr && instance->instance_->destroy() == Status::success) {
       instance->instance_ = nullptr;
       remove_instance(*instance);
@@ -81,6 +85,7 @@ InstanceObject::InstanceObject(py::object graph)
 }
 
 InstanceObject::~InstanceObject() {
+  report_unseen();
   if (instance_ != nullptr) {
     graph_->remove_instance(*this);
     static_cast<void>(instance_->destroy());
@@ -181,6 +186,7 @@ void InstanceObject::leave() {
 void InstanceObject::submit(const py::object& self) {
   GraphInstance& mine = instance();
   engine().require_open("submit graph instance");
+  report_unseen();
   Status status = mine.is_running() ? Status::in_use : Status::success;
   if (status == Status::success) {
     join();
@@ -188,12 +194,14 @@ void InstanceObject::submit(const py::object& self) {
     if (status != Status::success) forget(data_.size());
   }
   if (status != Status::success) raise(status, "submit graph instance: " + mine.explain(status));
+  abandoned_ = false;
   running_ = self;
 }
 
 void InstanceObject::destroy() {
   GraphInstance& mine = instance();
   engine().require_thread("destroy graph instance");
+  report_unseen();
   const Status status = mine.destroy();
   if (status != Status::success) raise(status, "destroy graph instance: " + mine.explain(status));
   instance_ = nullptr;
@@ -214,29 +222,61 @@ void InstanceObject::ended(GraphInstance& instance, std::uint64_t, std::uint64_t
 
 void InstanceObject::end(const py::object& self) {
   leave();
+  const bool failed = instance_->status() != Status::success;
+  if (failed) note_failure();
   waiters_.wake(engine(), py::none());
   const GraphObject::Options& options = graph_->options();
-  const py::object& callback = instance_->status() == Status::success ? options.on_completion : options.on_error;
+  const py::object& callback = failed ? options.on_error : options.on_completion;
   if (!callback.is_none()) engine().call(callback, self, self, user_data_, options.user_data);
 }
 
 py::object InstanceObject::take() {
-  const GraphInstance& mine = instance();
-  if (error_) raise(error_);
-  if (mine.status() != Status::success) raise_failure();
+  mark_seen();
+  if (instance().status() != Status::success) raise(failure());
   return py::cast(this);
 }
 
-void InstanceObject::raise_failure() const {
+void InstanceObject::give_up() {
+  abandoned_ = true;
+  mark_seen();
+}
+
+/// A flushed task is a consequence of a stop.
+void InstanceObject::note_failure() {
+  if (abandoned_ || instance_->status() == Status::shutdown || !graph_->options().on_error.is_none()) return;
+  unseen_ = true;
+  UnseenFailures::instance().add(*this);
+}
+
+void InstanceObject::mark_seen() noexcept {
+  if (std::exchange(unseen_, false)) UnseenFailures::instance().remove(*this);
+}
+
+void InstanceObject::report_unseen() noexcept {
+  if (!unseen_) return;
+  mark_seen();
+  if (engine().engine().is_inherited()) return;  // the parent has the instance, and reports it
+  const py::error_scope pending;                 // an object may end while an exception is raised
+  try {
+    const auto text =
+        py::str("an instance of a graph failed, and no code asked for its outcome: {!r}").format(failure());
+    log::engine(log::Level::error, "graph", text.cast<std::string>());
+    drain_log_soon();
+  } catch (...) {  // memory is short: losing the message is the lesser harm
+  }
+}
+
+py::object InstanceObject::failure() const {
+  if (error_) return error_;
   const GraphNode* const node = instance_->failed_node();
   const TaskObject* const failed = node != nullptr ? task(node->index()) : nullptr;
   const Status status = instance_->status();
   if (failed != nullptr) {
     // The operands may have changed since the failure: the task has the explanation of that time.
     py::object error = data_[node->index()].cast<TaskObject&>().outcome();
-    if (!error.is_none()) raise(error);
+    if (!error.is_none()) return error;
   }
-  raise(status, "graph: " + instance_->explain(status));
+  return to_exception(status, "graph: " + instance_->explain(status));
 }
 
 Status InstanceObject::call_function(std::uint64_t cookie) {

@@ -6,6 +6,7 @@
 #include "convert/pybind.hpp"
 #include "engine/awaitable.hpp"
 #include "engine/engine_object.hpp"
+#include "task/unseen_failures.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -69,7 +70,7 @@ struct NodeObject {
 };
 
 /// One run of a graph. The engine has a reference to a running instance, as it has to tasks in flight.
-class InstanceObject final : public Awaitable {
+class InstanceObject final : public Awaitable, public Unseen {
  public:
   explicit InstanceObject(py::object graph);
   ~InstanceObject() override;
@@ -93,7 +94,13 @@ class InstanceObject final : public Awaitable {
   bool ready() override { return is_destroyed() || !instance_->is_running(); }
   /// The instance; throws the exception of a function that failed, or the failure of the last run.
   py::object take() override;
+  /// The caller has asked for the outcome, and does not want it any more.
+  void give_up() override;
   std::string_view what() const override { return "wait for a graph"; }
+
+  /// Records that some code has asked for the outcome: a failure needs no message in the log.
+  void mark_seen() noexcept;
+  void report_unseen() noexcept override;
 
   /// The graph's callback.
   static void ended(GraphInstance& instance, std::uint64_t self, std::uint64_t graph);
@@ -118,7 +125,9 @@ class InstanceObject final : public Awaitable {
   /// Takes back join() for the first num_nodes.
   void forget(std::size_t num_nodes) noexcept;
   void end(const py::object& self);
-  [[noreturn]] void raise_failure() const;
+  void note_failure();
+  /// The exception of the last run, which failed.
+  py::object failure() const;
 
   py::object graph_ref_;
   GraphObject* graph_;
@@ -128,6 +137,8 @@ class InstanceObject final : public Awaitable {
   Waiters waiters_;
   py::object running_;  ///< the engine's reference to the Python object of this
   py::object error_;    ///< the exception of a function, in the last run
+  bool abandoned_ = false;
+  bool unseen_ = false;  ///< the last run failed, and no code has asked for the outcome
   py::object user_data_ = py::none();
 };
 

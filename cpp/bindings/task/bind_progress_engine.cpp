@@ -68,7 +68,7 @@ void end_all() noexcept {
       error.discard_as_unraisable("pydoca at exit");
     }
   }
-  while (TaskObject* const task = UnseenFailures::instance().any()) task->report_unseen();
+  while (Unseen* const failed = UnseenFailures::instance().any()) failed->report_unseen();
 }
 
 std::string engine_repr(const EngineObject& self) {

@@ -6,6 +6,7 @@
 #include "convert/pybind.hpp"
 #include "engine/awaitable.hpp"
 #include "task/context_object.hpp"
+#include "task/unseen_failures.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -21,7 +22,7 @@ namespace pydoca::bindings {
 /// Python drops every reference. The slot goes back when the object ends, at free(), at the end of the context's with
 /// block, and when an await raises its failure while the context stops. When an await was cancelled and no slot is
 /// left, another task may take the slot; the outcome stays readable.
-class TaskObject : public SlotHolder {
+class TaskObject : public SlotHolder, public Unseen {
  public:
   /// kind: the number of the task's kind in its library's table.
   TaskObject(py::object context, Task& slot, std::size_t kind);
@@ -79,8 +80,7 @@ class TaskObject : public SlotHolder {
   const std::string& reason() const noexcept { return reason_; }
   /// Records that some code has asked for the outcome: a failure needs no message in the log.
   void mark_seen() noexcept;
-  /// Logs the failure that no code has asked about; does nothing when there is none.
-  void report_unseen() noexcept;
+  void report_unseen() noexcept override;
   Task::State state() const noexcept { return slot_ != nullptr ? slot_->state() : Task::State::free; }
 
   const py::object& user_data() const noexcept { return user_data_; }

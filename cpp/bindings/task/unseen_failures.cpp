@@ -4,15 +4,15 @@
 
 namespace pydoca::bindings {
 
-/// Never destroyed: tasks may end after it would be.
+/// Never destroyed: what has failed may end after it would be.
 UnseenFailures& UnseenFailures::instance() {
   static auto& failures = *new UnseenFailures;
   return failures;
 }
 
-void UnseenFailures::add(TaskObject& task) noexcept {
+void UnseenFailures::add(Unseen& failed) noexcept {
   try {
-    tasks_.insert(&task);
+    failures_.insert(&failed);
   } catch (const std::bad_alloc&) {  // it is reported when its object ends, then
   }
 }
