@@ -39,6 +39,11 @@ def _gather() -> Any:
     return import_module("pydoca._gather")
 
 
+@cache
+def _picture() -> Any:
+    return import_module("pydoca._graph_picture")
+
+
 def _load_topology() -> None:
     import_module("pydoca.sim")._load_environment()
 
@@ -77,6 +82,24 @@ def _stats_of_context(self: _core.Context) -> TaskStats:
 def _stats_of_engine(self: _core.ProgressEngine) -> EngineStats:
     """What the engine did since it was made: tasks of its contexts, sleeps, looks in vain. The numbers only grow."""
     return EngineStats(*self._counts())
+
+
+@_method_of(_core.Graph, _core.GraphInstance)
+def to_dot(self: _core.Graph | _core.GraphInstance) -> str:
+    """The graph in Graphviz' language; the nodes of an instance have the colours of their states."""
+    return str(_picture().to_dot(self))
+
+
+@_method_of(_core.Graph, _core.GraphInstance, name="__str__")
+def _text_of_graph(self: _core.Graph | _core.GraphInstance) -> str:
+    """A line for each node: its index, what it runs, its state in an instance, and the nodes that depend on it."""
+    return str(_picture().to_text(self))
+
+
+@_method_of(_core.Graph, _core.GraphInstance, name="_repr_svg_")
+def _svg_of_graph(self: _core.Graph | _core.GraphInstance) -> str:
+    """The picture that a notebook shows."""
+    return str(_picture().to_svg(self))
 
 
 @_method_of(_core.Awaitable, name="__await__")

@@ -3,7 +3,9 @@
 import asyncio
 import contextlib
 import gc
+import itertools
 import weakref
+from xml.etree import ElementTree
 
 import pytest
 from hypothesis import given, settings
@@ -332,3 +334,43 @@ def interpret(size, edges, failing):
                     if not waiting[after]:
                         ready.append(after)
     return order
+
+
+# ---- pictures
+
+
+def test_a_graph_tells_its_nodes_in_lines(compare):
+    assert str(compare).splitlines() == ["  0 Dma   -> 2", "  1 Dma   -> 2", "  2 note"]
+    assert repr(compare).startswith("<pydoca.Graph, 3 node(s)")
+
+
+def test_an_instance_tells_the_states_of_its_nodes(rig, compare):
+    instance = compare.run(data_for(rig, compare)).wait(10)
+    assert str(instance).splitlines()[1:] == ["  1 Dma   COMPLETED    -> 2", "  2 note  COMPLETED"]
+    assert instance.to_dot().count('tooltip="COMPLETED"') == 3
+
+
+def test_dot_has_every_node_and_dependency(compare):
+    lines = compare.to_dot().splitlines()
+    assert [lines[0], lines[-1]] == ["digraph {", "}"]
+    assert {"  0 -> 2;", "  1 -> 2;"} <= set(lines)
+    assert sum("label=" in line for line in lines) == 3
+
+
+@pytest.mark.parametrize("size", [0, 1, 40])
+def test_a_notebook_gets_a_picture_of_any_graph(rig, size):
+    graph = pydoca.Graph(rig.pe)
+    nodes = [graph.node(rig.note) for _ in range(size)]
+    for before, after in itertools.combinations(nodes, 2):
+        graph.add_dependency(before, after)
+    picture = ElementTree.fromstring(graph._repr_svg_())
+    shapes = [element.tag.rpartition("}")[2] for element in picture.iter()]
+    assert (shapes.count("rect"), shapes.count("path") - 1) == (size, size * (size - 1) // 2)
+
+
+def test_names_of_functions_are_escaped_in_pictures(rig):
+    graph = pydoca.Graph(rig.pe)
+    graph.node(lambda cookie: cookie)
+    (picture, dot) = (graph._repr_svg_(), graph.to_dot())
+    assert "&lt;lambda&gt;" in picture
+    assert '"0: <lambda>"' in dot

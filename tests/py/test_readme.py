@@ -16,6 +16,7 @@ BLOCKS = re.findall(r"^```python\n(.*?)^```$", README.read_text(), re.MULTILINE 
 ALONE = {
     "async def copy(": "Hello from the source buffer\n",
     "multiprocessing": "the DPU has answered\n",
+    "pydoca.Graph(": ("  0 Dma      COMPLETED    -> 2\n  1 Dma      COMPLETED    -> 2\n  2 compare  COMPLETED\n"),
     "pydoca.Rdma(": "Hello over RDMA\n",
     "pydoca.log.Sink": "1\n",
 }

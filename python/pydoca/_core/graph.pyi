@@ -77,6 +77,10 @@ class Graph:
         """Nodes can be added again; does nothing when stopped. Raises InUseError while instances exist. The end
         of a with block destroys those that do not run (doca_graph_stop).
         """
+    def to_dot(self) -> str:
+        """The graph in Graphviz' language; the nodes of an instance have the colours of their states."""
+    def _repr_svg_(self) -> str:
+        """The picture that a notebook shows."""
     @property
     def is_started(self) -> bool:
         """Whether it is started."""
@@ -117,6 +121,10 @@ class GraphInstance(Awaitable):
         and call no callbacks. Raises InUseError while it runs and as part of another, InvalidValueError when a
         node has no data, BadStateError when a task is in flight (doca_graph_instance_submit).
         """
+    def to_dot(self) -> str:
+        """The graph in Graphviz' language; the nodes of an instance have the colours of their states."""
+    def _repr_svg_(self) -> str:
+        """The picture that a notebook shows."""
     def destroy(self) -> None:
         """Ends the instance; dropping it does so, too. Raises InUseError while it runs and as part of another
         (doca_graph_instance_destroy).
