@@ -39,6 +39,17 @@ def states_of(drawn: Graph | GraphInstance) -> _States:
     return {} if isinstance(drawn, Graph) else {node: drawn.node_state(node) for node in drawn.graph.nodes}
 
 
+def _times_of(drawn: Graph | GraphInstance) -> Mapping[GraphNode, str]:
+    """How long each node of a timed instance ran, and when it had started."""
+    if isinstance(drawn, Graph) or not drawn.graph.timing:
+        return {}
+    texts = {}
+    for node in drawn.graph.nodes:
+        started, ended = drawn.node_times(node)
+        texts[node] = f"{max(ended - started, 0) / 1000:.1f} us from {started / 1000:.1f} us on" if started else ""
+    return texts
+
+
 def _nodes_of(drawn: Graph | GraphInstance) -> list[GraphNode]:
     return (drawn if isinstance(drawn, Graph) else drawn.graph).nodes
 
@@ -57,17 +68,18 @@ def to_dot(drawn: Graph | GraphInstance) -> str:
 
 
 def to_text(drawn: Graph | GraphInstance) -> str:
-    """A line for each node: its index, what it runs, its state, and the nodes that depend on it."""
-    states = states_of(drawn)
+    """A line for each node: its index, what it runs, its state and time, and the nodes that depend on it."""
+    states, times = states_of(drawn), _times_of(drawn)
     names = {node: name_of(node) for node in _nodes_of(drawn)}
     width = max((len(name) for name in names.values()), default=0)
-    return "\n".join(_line(node, name.ljust(width), states) for node, name in names.items())
+    return "\n".join(_line(node, name.ljust(width), states, times) for node, name in names.items())
 
 
-def _line(node: GraphNode, name: str, states: _States) -> str:
+def _line(node: GraphNode, name: str, states: _States, times: Mapping[GraphNode, str]) -> str:
     state = f"  {states[node].name:<11}" if states else ""
+    time = f"  {times[node]:<28}" if times else ""
     successors = ", ".join(str(successor.index) for successor in node.successors)
-    return f"{node.index:>3} {name}{state}{'  -> ' if successors else ''}{successors}".rstrip()
+    return f"{node.index:>3} {name}{state}{time}{'  -> ' if successors else ''}{successors}".rstrip()
 
 
 @dataclass
@@ -124,7 +136,7 @@ def _laid_out(nodes: list[GraphNode]) -> tuple[dict[GraphNode, _Box], float]:
     return boxes, width
 
 
-def _shapes(boxes: dict[GraphNode, _Box], states: _States) -> Iterator[str]:
+def _shapes(boxes: dict[GraphNode, _Box], states: _States, times: Mapping[GraphNode, str]) -> Iterator[str]:
     for box in boxes.values():
         for successor in box.node.successors:
             to = boxes[successor]
@@ -136,7 +148,7 @@ def _shapes(boxes: dict[GraphNode, _Box], states: _States) -> Iterator[str]:
             )
     for box in boxes.values():
         state = states.get(box.node, GraphNodeState.NOT_STARTED)
-        title = f"<title>{state.name}</title>" if states else ""
+        title = f"<title>{state.name} {times.get(box.node, '')}</title>" if states else ""
         yield (
             f'<g>{title}<rect x="{box.x - box.width / 2:g}" y="{box.top}" width="{box.width:g}" height="{_HEIGHT}" '
             f'rx="5" fill="{_FILLS[state]}" stroke="#666"/>'
@@ -155,5 +167,5 @@ def to_svg(drawn: Graph | GraphInstance) -> str:
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:g}" height="{height}" '
         f'viewBox="0 0 {width:g} {height}" font-family="monospace" font-size="12">{arrow}'
-        f"{''.join(_shapes(boxes, states_of(drawn)))}</svg>"
+        f"{''.join(_shapes(boxes, states_of(drawn), _times_of(drawn)))}</svg>"
     )

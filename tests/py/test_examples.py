@@ -91,8 +91,9 @@ def test_counters_are_exported_for_prometheus(commands):
         url = process.stdout.readline().strip()
         with urllib.request.urlopen(url, timeout=30) as answer:
             lines = answer.read().decode().splitlines()
-        with pytest.raises(urllib.error.HTTPError, match="404"):
+        with pytest.raises(urllib.error.HTTPError, match="404") as refused:
             urllib.request.urlopen(url.removesuffix("metrics"), timeout=30)
+        refused.value.close()
     finally:
         process.kill()
         process.communicate()

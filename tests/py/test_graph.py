@@ -350,6 +350,24 @@ def test_an_instance_tells_the_states_of_its_nodes(rig, compare):
     assert instance.to_dot().count('tooltip="COMPLETED"') == 3
 
 
+def test_a_timed_graph_tells_when_its_nodes_ran(rig):
+    graph = pydoca.Graph(rig.pe, timing=True)
+    copying = graph.node(rig.dma)
+    noting = graph.node(rig.note, after=[copying])
+    graph.start()
+    instance = graph.run({copying: rig.task()}).wait(10)
+    (begin, end), (later, last) = instance.node_times(copying), instance.node_times(noting)
+    assert 0 < begin <= end <= later <= last
+    assert str(instance).count(" us from ") == instance._repr_svg_().count(" us from ") == 2
+
+
+def test_a_graph_without_timing_has_no_times(rig, compare):
+    instance = compare.run(data_for(rig, compare)).wait(10)
+    assert not compare.timing
+    with pytest.raises(pydoca.NotPermittedError, match="timing"):
+        instance.node_times(compare.nodes[0])
+
+
 def test_dot_has_every_node_and_dependency(compare):
     lines = compare.to_dot().splitlines()
     assert [lines[0], lines[-1]] == ["digraph {", "}"]

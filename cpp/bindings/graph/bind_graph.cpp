@@ -62,9 +62,12 @@ void bind_node(py::module_& module) {
 }
 
 std::unique_ptr<GraphObject> new_graph(py::object pe, const py::object& num_instances, py::object on_completion,
-                                       py::object on_error, py::object user_data) {
+                                       py::object on_error, py::object user_data, bool timing) {
   GraphObject::Options options{std::move(on_completion), std::move(on_error), std::move(user_data)};
-  return std::make_unique<GraphObject>(std::move(pe), to_u32(num_instances, "num_instances", 1), std::move(options));
+  auto graph =
+      std::make_unique<GraphObject>(std::move(pe), to_u32(num_instances, "num_instances", 1), std::move(options));
+  graph->graph().set_timing(timing);
+  return graph;
 }
 
 void add_dependency(GraphObject& self, const NodeObject& from, const NodeObject& to) {
@@ -125,6 +128,9 @@ void bind_graph_instances(py::classh<GraphObject>& type) {
            "A new instance, which is submitted: await graph.run({copy: task, check: cookie}). Raises the errors of\n"
            "create_instance() and GraphInstance.submit().")
       .def_property_readonly(
+          "timing", [](const GraphObject& self) { return self.graph().is_timed(); },
+          "Whether instances record the times of their nodes.")
+      .def_property_readonly(
           "num_instances", [](const GraphObject& self) { return self.graph().num_instances(); },
           "How many instances exist.")
       .def_property_readonly(
@@ -133,10 +139,11 @@ void bind_graph_instances(py::classh<GraphObject>& type) {
 
 void bind_graph(py::classh<GraphObject>& type) {
   type.def(py::init(&new_graph), "pe"_a, py::kw_only(), "num_instances"_a = 1, "on_completion"_a = py::none(),
-           "on_error"_a = py::none(), "user_data"_a = py::none(),
+           "on_error"_a = py::none(), "user_data"_a = py::none(), "timing"_a = false,
            "A graph without nodes. num_instances: how many instances may exist. on_completion and on_error are\n"
-           "called with (instance, instance.user_data, graph.user_data) when an instance has ended\n"
-           "(doca_graph_create, doca_graph_set_conf).")
+           "called with (instance, instance.user_data, graph.user_data) when an instance has ended. timing:\n"
+           "whether GraphInstance.node_times() tells when nodes started and ended (doca_graph_create,\n"
+           "doca_graph_set_conf).")
       .def("start", &GraphObject::start,
            "From now on instances can be created. Raises BadStateError when started, without a context node, and\n"
            "unless all contexts run and all sub-graphs are started (doca_graph_start).")
@@ -194,6 +201,15 @@ void bind_instance_nodes(py::classh<InstanceObject, Awaitable>& type) {
           "node_state",
           [](const InstanceObject& self, const NodeObject& node) { return self.instance().node_state(*node.node); },
           "node"_a, "How far the node got in the last run.")
+      .def(
+          "node_times",
+          [](const InstanceObject& self, const NodeObject& node) {
+            const GraphInstance::NodeTimes times = self.instance().node_times(*node.node);
+            return py::make_tuple(times.started, times.ended);
+          },
+          "node"_a,
+          "When the node started and ended in the last run, in nanoseconds after submit(); 0 when it did not.\n"
+          "Raises NotPermittedError unless the graph was made with timing=True.")
       .def_property_readonly("failed_node", failed_node, "The first node that failed in the last run, or None.")
       .def_property_readonly(
           "graph", [](const InstanceObject& self) { return self.graph_ref(); }, "The Graph.")

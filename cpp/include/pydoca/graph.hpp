@@ -103,6 +103,10 @@ class Graph : public std::enable_shared_from_this<Graph> {
   void set_user_data(std::uint64_t data);
   std::uint64_t user_data() const noexcept { return user_data_; }
 
+  /// Whether instances record when their nodes start and end; off unless set. It costs two looks at the clock a node.
+  void set_timing(bool on);
+  bool is_timed() const noexcept { return timed_; }
+
   /// A task of context (doca_graph_node_create_from_ctx). Throws invalid_value for null and for a context of another
   /// engine.
   GraphNode& node_from_context(std::shared_ptr<Context> context);
@@ -156,6 +160,7 @@ class Graph : public std::enable_shared_from_this<Graph> {
   std::uint64_t user_data_ = 0;
   std::uint32_t max_instances_ = 0;
   bool started_ = false;
+  bool timed_ = false;
 };
 
 /// One run of a graph, again and again (doca_graph_instance). The graph owns it, until destroy().
@@ -165,6 +170,11 @@ class Graph : public std::enable_shared_from_this<Graph> {
 class GraphInstance {
  public:
   enum class NodeState : std::uint8_t { not_started, started, completed, error };
+  /// In nanoseconds after the submission; 0: it has not come to that.
+  struct NodeTimes {
+    std::uint64_t started = 0;
+    std::uint64_t ended = 0;
+  };
 
   ~GraphInstance();
   GraphInstance(const GraphInstance&) = delete;
@@ -200,6 +210,8 @@ class GraphInstance {
   const GraphNode* failed_node() const noexcept;
   /// In the last run.
   NodeState node_state(const GraphNode& node) const;
+  /// Of the last run. Throws not_permitted unless the graph is timed, invalid_value for a node of another graph.
+  NodeTimes node_times(const GraphNode& node) const;
   /// Why submit() answered status, or the run failed with it: one sentence that names the node.
   std::string explain(Status status) const;
 
@@ -210,6 +222,7 @@ class GraphInstance {
   GraphInstance(Graph& graph, std::size_t place);
   /// Throws bad_state while it runs, invalid_value for another graph's node, not_permitted for another type's.
   void require_settable(std::string_view what, const GraphNode& node, GraphNode::Type type) const;
+  void require_own(std::string_view what, const GraphNode& node) const;
 
   Graph* graph_;
   std::unique_ptr<detail::InstanceRun> run_;

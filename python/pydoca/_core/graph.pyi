@@ -50,10 +50,12 @@ class Graph:
         on_completion: _Ended | None = ...,
         on_error: _Ended | None = ...,
         user_data: Any = ...,
+        timing: bool = ...,
     ) -> None:
         """A graph without nodes. num_instances: how many instances may exist. on_completion and on_error are
-        called with (instance, instance.user_data, graph.user_data) when an instance has ended
-        (doca_graph_create, doca_graph_set_conf).
+        called with (instance, instance.user_data, graph.user_data) when an instance has ended. timing:
+        whether GraphInstance.node_times() tells when nodes started and ended (doca_graph_create,
+        doca_graph_set_conf).
         """
     def node(self, source: Context | Graph | Callable[[Any], object], *, after: Iterable[GraphNode] = ...) -> GraphNode:
         """Adds a node. source: a context, of which it will run a task; a function of one argument; or a started
@@ -93,6 +95,9 @@ class Graph:
         """A new instance, which is submitted: await graph.run({copy: task, check: cookie}). Raises the errors of
         create_instance() and GraphInstance.submit().
         """
+    @property
+    def timing(self) -> bool:
+        """Whether instances record the times of their nodes."""
     @property
     def num_instances(self) -> int:
         """How many instances exist."""
@@ -139,6 +144,10 @@ class GraphInstance(Awaitable):
     def __setitem__(self, node: GraphNode, data: Any) -> None: ...
     def node_state(self, node: GraphNode) -> GraphNodeState:
         """How far the node got in the last run."""
+    def node_times(self, node: GraphNode) -> tuple[int, int]:
+        """When the node started and ended in the last run, in nanoseconds after submit(); 0 when it did not.
+        Raises NotPermittedError unless the graph was made with timing=True.
+        """
     @property
     def failed_node(self) -> GraphNode | None:
         """The first node that failed in the last run, or None."""

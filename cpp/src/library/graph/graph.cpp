@@ -80,6 +80,11 @@ void Graph::set_user_data(std::uint64_t data) {
   user_data_ = data;
 }
 
+void Graph::set_timing(bool on) {
+  require_stopped("set timing of graph");
+  timed_ = on;
+}
+
 GraphNode& Graph::add_node(GraphNode::Type type) {
   return *nodes_.emplace_back(std::make_unique<GraphNode>(*this, static_cast<std::uint32_t>(nodes_.size()), type));
 }

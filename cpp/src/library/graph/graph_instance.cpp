@@ -13,10 +13,14 @@ GraphInstance::GraphInstance(Graph& graph, std::size_t place) : graph_(&graph), 
 
 GraphInstance::~GraphInstance() = default;
 
-void GraphInstance::require_settable(std::string_view what, const GraphNode& node, GraphNode::Type type) const {
+void GraphInstance::require_own(std::string_view what, const GraphNode& node) const {
   if (&node.graph() != graph_) {
     throw Error(Status::invalid_value, concat(what, ": ", node.describe(), " is a node of another graph"));
   }
+}
+
+void GraphInstance::require_settable(std::string_view what, const GraphNode& node, GraphNode::Type type) const {
+  require_own(what, node);
   if (is_running()) {
     throw Error(Status::bad_state, concat(what, ": the instance is running; wait for its end"));
   }
@@ -86,10 +90,16 @@ const GraphNode* GraphInstance::failed_node() const noexcept {
 }
 
 GraphInstance::NodeState GraphInstance::node_state(const GraphNode& node) const {
-  if (&node.graph() != graph_) {
-    throw Error(Status::invalid_value, concat("node state: ", node.describe(), " is a node of another graph"));
-  }
+  require_own("node state", node);
   return run_->node_state(node.index());
+}
+
+GraphInstance::NodeTimes GraphInstance::node_times(const GraphNode& node) const {
+  require_own("node times", node);
+  if (!graph_->is_timed()) {
+    throw Error(Status::not_permitted, "node times: the graph takes no times; set its timing before start()");
+  }
+  return run_->node_times(node.index());
 }
 
 std::string GraphInstance::explain(Status status) const {

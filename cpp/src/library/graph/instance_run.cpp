@@ -1,5 +1,7 @@
 #include "library/graph/instance_run.hpp"
 
+#include "detail/clock.hpp"
+
 #include <algorithm>
 #include <utility>
 
@@ -8,6 +10,8 @@ namespace pydoca::detail {
 InstanceRun::InstanceRun(GraphInstance& instance, std::span<const std::uint32_t> successors)
     : instance_(instance),
       nodes_(std::make_unique<NodeRun[]>(instance.graph().nodes().size())),
+      times_(instance.graph().is_timed() ? std::make_unique<GraphInstance::NodeTimes[]>(instance.graph().nodes().size())
+                                         : nullptr),
       num_nodes_(instance.graph().nodes().size()) {
   std::size_t first = 0;
   for (const auto& plan : graph().nodes()) {
@@ -73,6 +77,10 @@ Status InstanceRun::claim() noexcept {
   failure_ = Status::success;
   failed_ = nullptr;
   running_ = true;
+  if (times_ != nullptr) [[unlikely]] {
+    begin_ = nanoseconds_of(CLOCK_MONOTONIC);
+    std::fill_n(times_.get(), num_nodes_, GraphInstance::NodeTimes{});
+  }
   for (NodeRun& node : std::span(nodes_.get(), num_nodes_)) {
     if (const Status status = claim(node); status != Status::success) {
       unclaim();
@@ -129,8 +137,19 @@ void InstanceRun::start_deferred(NodeRun& node) noexcept {
   advance();
 }
 
+void InstanceRun::note_start(const NodeRun& node) noexcept {
+  times_[index_of(node)].started = nanoseconds_of(CLOCK_MONOTONIC) - begin_;
+}
+
+void InstanceRun::note_end(const NodeRun& node) noexcept {
+  times_[index_of(node)].ended = nanoseconds_of(CLOCK_MONOTONIC) - begin_;
+}
+
 void InstanceRun::start(NodeRun& node) noexcept {
   node.state_ = NodeRun::State::started;
+  if (times_ != nullptr) [[unlikely]] {
+    note_start(node);
+  }
   Status status = Status::success;
   switch (node.type_) {
     case GraphNode::Type::context:
@@ -165,6 +184,9 @@ void InstanceRun::defer(NodeRun& node) noexcept {
 }
 
 void InstanceRun::settle(NodeRun& node, Status status) noexcept {
+  if (times_ != nullptr) [[unlikely]] {
+    note_end(node);
+  }
   if (status != Status::success) [[unlikely]] {
     node.state_ = NodeRun::State::error;
     if (failure_ == Status::success) {

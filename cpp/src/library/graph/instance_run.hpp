@@ -69,6 +69,8 @@ class InstanceRun {
   /// The index of the first node that failed, or the number of nodes.
   std::size_t failed_node() const noexcept { return failed_ != nullptr ? index_of(*failed_) : num_nodes_; }
   GraphInstance::NodeState node_state(std::size_t node) const noexcept { return nodes_[node].state_; }
+  /// Call only when the graph is timed.
+  GraphInstance::NodeTimes node_times(std::size_t node) const noexcept { return times_[node]; }
   /// Why the node failed, or would fail, with status.
   std::string explain_node(std::size_t node, Status status) const;
   Graph& graph() const noexcept { return instance_.graph(); }
@@ -85,6 +87,8 @@ class InstanceRun {
   /// The run is over: gives back what has not started.
   void unclaim() noexcept;
   void push_roots() noexcept;
+  void note_start(const NodeRun& node) noexcept;
+  void note_end(const NodeRun& node) noexcept;
   void start(NodeRun& node) noexcept;
   void start_sub(NodeRun& node) noexcept;
   void defer(NodeRun& node) noexcept;
@@ -97,6 +101,8 @@ class InstanceRun {
 
   GraphInstance& instance_;
   std::unique_ptr<NodeRun[]> nodes_;
+  std::unique_ptr<GraphInstance::NodeTimes[]> times_;  ///< by the index of the node; null: the graph is not timed
+  std::uint64_t begin_ = 0;                            ///< of the run, on the monotonic clock
   std::size_t num_nodes_;
   IntrusiveQueue<NodeRun, &NodeRun::next> ready_;
   std::size_t num_started_ = 0;  ///< nodes that are started or deferred, and have not ended

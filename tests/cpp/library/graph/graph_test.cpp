@@ -164,6 +164,28 @@ TEST_F(CompareGraphTest, RunsAnInstanceAgain) {
   EXPECT_THAT(order, ElementsAre(1, 1, 1));
 }
 
+TEST_F(CompareGraphTest, ATimedGraphRecordsWhenItsNodesRan) {
+  GraphInstance& untimed = make_instance(0, 1);
+  EXPECT_EQ(thrown_by([&] { static_cast<void>(untimed.node_times(compare)); }), Status::not_permitted);
+  EXPECT_EQ(thrown_by([&] { graph->set_timing(true); }), Status::bad_state);
+  EXPECT_EQ(untimed.destroy(), Status::success);
+  graph->stop();
+  graph->set_timing(true);
+  graph->start();
+  GraphInstance& instance = make_instance(0, 1);
+  for (std::size_t run = 1; run <= 2; ++run) {
+    reset_destinations();
+    ASSERT_EQ(instance.submit(), Status::success);
+    EXPECT_EQ(instance.node_times(compare).started, 0U);
+    progress_until_ended(run);
+    const GraphInstance::NodeTimes copy = instance.node_times(first);
+    const GraphInstance::NodeTimes comparison = instance.node_times(compare);
+    EXPECT_LE(copy.started, copy.ended);
+    EXPECT_LE(copy.ended, comparison.started);
+    EXPECT_LE(comparison.started, comparison.ended);
+  }
+}
+
 TEST_F(CompareGraphTest, RunsInstancesSideBySide) {
   make_instance(0, 1);
   GraphInstance& second_run = make_instance(128, 2);
