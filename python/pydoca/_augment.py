@@ -84,9 +84,15 @@ def _stats_of_engine(self: _core.ProgressEngine) -> EngineStats:
     return EngineStats(*self._counts())
 
 
-@_method_of(_core.Graph, _core.GraphInstance)
-def to_dot(self: _core.Graph | _core.GraphInstance) -> str:
-    """The graph in Graphviz' language; the nodes of an instance have the colours of their states."""
+@_method_of(_core.Graph, name="to_dot")
+def _dot_of_graph(self: _core.Graph) -> str:
+    """The graph in Graphviz' language."""
+    return str(_picture().to_dot(self))
+
+
+@_method_of(_core.GraphInstance, name="to_dot")
+def _dot_of_instance(self: _core.GraphInstance) -> str:
+    """The graph in Graphviz' language; the nodes have the colours of their states."""
     return str(_picture().to_dot(self))
 
 

@@ -9,7 +9,17 @@ import pytest
 import pydoca
 from pydoca import LogLevel
 
-LEAVES = ["devices", "caps", "copy", "sync-event local", "sync-event remote", "rdma ping-pong", "rdma-lab", "explain"]
+LEAVES = [
+    "devices",
+    "caps",
+    "copy",
+    "sync-event local",
+    "sync-event remote",
+    "rdma ping-pong",
+    "graph",
+    "rdma-lab",
+    "explain",
+]
 
 # The command, in a process whose engine says something.
 SPEAKING = """
@@ -24,9 +34,10 @@ sys.exit(main(sys.argv[1:]))
 @pytest.mark.parametrize("command", LEAVES)
 def test_every_command_has_docas_flags(commands, command):
     text = commands.run(*command.split(), "--help").stdout
-    for flag in ("-h, --help", "-v, --version", "--sdk-log-level LEVEL", "-j FILE", "--debug"):
+    for flag in ("-h, --help", "-v, --version", "--sdk-log-level LEVEL", "--debug"):
         assert flag in text
-    assert re.search(r"-l( LEVEL)?, --log-level LEVEL", text)  # since Python 3.13 the value is named once
+    for flag in (r"-l( LEVEL)?, --log-level LEVEL", r"-j( FILE)?, --flag-file FILE"):
+        assert re.search(flag, text), "since Python 3.13 the value is named once"
     for level in ("10=DISABLE", "20=CRITICAL", "30=ERROR", "40=WARNING", "50=INFO", "60=DEBUG", "70=TRACE"):
         assert level in text
 

@@ -63,7 +63,8 @@ inline bool is_whole(PyObject* self) {
 }
 
 /// Shows the cycle collector the references of T's instances, and of instances of bound subclasses, by
-/// T::each_reference(References&), which is virtual when subclasses have more.
+/// T::each_reference(References&), which is virtual when subclasses have more. The collector calls
+/// T::finalize(), if there is one, while the object still has its references.
 template <typename T>
 py::custom_type_setup collectable() {
   return py::custom_type_setup([](PyHeapTypeObject* heap_type) {
@@ -80,6 +81,11 @@ py::custom_type_setup collectable() {
       if (is_whole(self)) py::cast<T&>(py::handle(self)).each_reference(references);
       return 0;
     };
+    if constexpr (requires(T& object) { object.finalize(); }) {
+      type.tp_finalize = [](PyObject* self) {
+        if (is_whole(self)) py::cast<T&>(py::handle(self)).finalize();
+      };
+    }
   });
 }
 

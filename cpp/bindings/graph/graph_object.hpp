@@ -101,6 +101,8 @@ class InstanceObject final : public Awaitable, public Unseen {
   /// Records that some code has asked for the outcome: a failure needs no message in the log.
   void mark_seen() noexcept;
   void report_unseen() noexcept override;
+  /// The collector may be about to drop the exception that the report shows.
+  void finalize() noexcept { report_unseen(); }
 
   /// The graph's callback.
   static void ended(GraphInstance& instance, std::uint64_t self, std::uint64_t graph);

@@ -22,9 +22,6 @@ namespace {
 void set_mmap_slots(PyHeapTypeObject* type) {
   collectable<MmapObject>().value(type);
   set_view_slots<MmapObject>(type);
-  type->ht_type.tp_finalize = [](PyObject* self) {
-    if (is_whole(self)) py::handle(self).cast<MmapObject&>().finalize();
-  };
 }
 
 void set_max_num_devices(MmapObject& self, const py::object& count) {
