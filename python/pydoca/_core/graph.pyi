@@ -80,7 +80,7 @@ class Graph:
         of a with block destroys those that do not run (doca_graph_stop).
         """
     def to_dot(self) -> str:
-        """The graph in Graphviz' language; the nodes of an instance have the colours of their states."""
+        """The graph in Graphviz' language."""
     def _repr_svg_(self) -> str:
         """The picture that a notebook shows."""
     @property
@@ -127,7 +127,7 @@ class GraphInstance(Awaitable):
         node has no data, BadStateError when a task is in flight (doca_graph_instance_submit).
         """
     def to_dot(self) -> str:
-        """The graph in Graphviz' language; the nodes of an instance have the colours of their states."""
+        """The graph in Graphviz' language; the nodes have the colours of their states."""
     def _repr_svg_(self) -> str:
         """The picture that a notebook shows."""
     def destroy(self) -> None:
