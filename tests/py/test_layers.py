@@ -36,6 +36,7 @@ ORDER = [
     ["representor", "clock"],
     ["mmap"],
     ["buf"],
+    ["buf_source"],
     ["buf_inventory", "buf_pool", "buf_array"],
     ["task"],
     ["context"],

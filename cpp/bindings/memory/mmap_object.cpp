@@ -27,7 +27,7 @@ bool is_same(const py::object& one, const DeviceObject& other) {
 
 /// Whether an element points into map.
 BufList::Predicate is_of(const Mmap& map) {
-  return [&map](const BufList::Element& element) { return element.buf->mmap().get() == &map; };
+  return [&map](const BufList::Element& element) { return element.buf->mmap() == &map; };
 }
 
 }  // namespace

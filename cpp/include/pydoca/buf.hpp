@@ -5,7 +5,6 @@
 #include "pydoca/status.hpp"
 
 #include <cstdint>
-#include <memory>
 
 namespace pydoca::detail {
 class Operands;
@@ -13,10 +12,10 @@ class Operands;
 
 namespace pydoca {
 
-class BufInventory;
+class BufSource;
 
-/// A descriptor of a piece of a memory map (DOCA Core Programming Guide, buffers: doca_buf), from an inventory. Its
-/// sections, as addresses in the map's address space:
+/// A descriptor of a piece of a memory map (DOCA Core Programming Guide, buffers: doca_buf), from an inventory
+/// or a pool. Its sections, as addresses in the map's address space:
 ///
 /// | section | from | to |
 /// |---|---|---|
@@ -32,8 +31,8 @@ class BufInventory;
 /// whole list until it completes: setters then answer in_use, and the last reference cannot be given back. The buf
 /// holds its map; while it is out, the map cannot stop.
 ///
-/// Thread safety: one thread at a time for all bufs of an inventory, the progress engine's while tasks have them. No
-/// call allocates, blocks or throws.
+/// Thread safety: one thread at a time for all bufs of an inventory or pool, the progress engine's while tasks have
+/// them. No call allocates, blocks or throws.
 class alignas(64) Buf : private Segment {
  public:
   Buf(const Buf&) = delete;
@@ -46,7 +45,10 @@ class alignas(64) Buf : private Segment {
   std::uint64_t data_len() const noexcept { return Segment::data_len; }
   std::uint64_t headroom() const noexcept { return Segment::data - Segment::head; }
   std::uint64_t tailroom() const noexcept { return Segment::tailroom(); }
-  const std::shared_ptr<Mmap>& mmap() const noexcept { return mmap_; }
+  /// The map, which lives as long as the buf is out.
+  Mmap* mmap() const noexcept { return mmap_; }
+  /// The inventory or pool that it is of, which lives as long.
+  const BufSource& source() const noexcept { return *source_; }
 
   /// Places the data section (doca_buf_set_data). invalid_value unless [data, data + data_len) lies in
   /// [head, head + len), in_use while a task has the buf.
@@ -63,8 +65,8 @@ class alignas(64) Buf : private Segment {
   /// not_permitted on a later element, too_big at 65535.
   Status inc_refcount(std::uint16_t* previous = nullptr) noexcept;
   /// Gives a reference back; previous, unless null, receives the count before (doca_buf_dec_refcount). With the last
-  /// one every element returns to its inventory, and the buf must not be used any more. not_permitted on a later
-  /// element and, for the last reference, while a task has the buf; bad_state when the buf is in its inventory already.
+  /// one every element returns to where it is from, and the buf must not be used any more. not_permitted on a later
+  /// element and, for the last reference, while a task has the buf; bad_state when the buf is back already.
   Status dec_refcount(std::uint16_t* previous = nullptr) noexcept;
 
   /// Appends the list other, whose head becomes a later element of this list: the caller's reference to other goes over
@@ -104,7 +106,9 @@ class alignas(64) Buf : private Segment {
   std::uint64_t list_tailroom() const noexcept;
 
  private:
+  friend class BufSource;
   friend class BufInventory;
+  friend class BufPool;
   friend class detail::Operands;
   Buf() = default;
   void change_holds(std::int32_t change) noexcept {
@@ -120,8 +124,8 @@ class alignas(64) Buf : private Segment {
   bool is_head_ = true;
   bool filling_ = false;  ///< a task fills this list; heads only
 
-  std::shared_ptr<Mmap> mmap_;
-  BufInventory* inventory_ = nullptr;
+  Mmap* mmap_ = nullptr;
+  BufSource* source_ = nullptr;
   Buf* tail_ = nullptr;  ///< heads only
 };
 

@@ -1,13 +1,13 @@
 #pragma once
 
 #include "pydoca/buf.hpp"
+#include "pydoca/buf_source.hpp"
 #include "pydoca/mmap.hpp"
 #include "pydoca/status.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <vector>
 
 namespace pydoca {
 
@@ -18,14 +18,11 @@ namespace pydoca {
 /// last of its bufs is back, also when the program lets go of it.
 ///
 /// Thread safety: one thread at a time, together with its bufs. Getting and returning bufs allocates nothing.
-class BufInventory : public std::enable_shared_from_this<BufInventory> {
+class BufInventory final : public BufSource {
  public:
   /// A stopped inventory of num_elements descriptors, 1..2^32-1 (doca_buf_inventory_create). Throws invalid_value for
   /// another number, no_memory.
   static std::shared_ptr<BufInventory> create(std::size_t num_elements);
-  ~BufInventory() = default;
-  BufInventory(const BufInventory&) = delete;
-  BufInventory& operator=(const BufInventory&) = delete;
 
   /// Lets bufs be got; does nothing when started. Throws bad_state once closed.
   void start();
@@ -58,32 +55,13 @@ class BufInventory : public std::enable_shared_from_this<BufInventory> {
   /// the inventory is started, no_memory when fewer descriptors are free than the list has elements.
   Status dup(const Buf& source, Buf*& buf) noexcept;
 
-  bool is_started() const noexcept { return started_; }
-  /// Descriptors in all; 0 once closed.
-  std::size_t num_elements() const noexcept { return num_elements_; }
-  std::size_t num_free_elements() const noexcept { return num_free_; }
-  std::uint64_t user_data() const noexcept { return user_data_; }
-  void set_user_data(std::uint64_t data) noexcept { user_data_ = data; }
+  void set_user_data(std::uint64_t data) noexcept { set_data_word(data); }
 
  private:
-  friend class Buf;
-  BufInventory() = default;
-  void add_slab(std::size_t count);
-  Buf* take() noexcept;
-  void put_back(Buf& buf) noexcept;
-
-  struct Slab {
-    std::unique_ptr<Buf[]> bufs;
-    std::size_t count;
-  };
-
-  std::vector<Slab> slabs_;
-  std::shared_ptr<BufInventory> self_;  ///< while a buf is out: the descriptors live here
-  Buf* free_ = nullptr;
-  std::size_t num_elements_ = 0;
-  std::size_t num_free_ = 0;
-  std::uint64_t user_data_ = 0;
-  bool started_ = false;
+  BufInventory() noexcept : BufSource("buf inventory") {}
+  ~BufInventory() override = default;
+  Status get(Mmap& mmap, std::uint64_t addr, std::size_t len, std::uint64_t data, std::size_t data_len,
+             Buf*& buf) noexcept;
 };
 
 }  // namespace pydoca

@@ -34,11 +34,13 @@ namespace pydoca {
 ///
 /// Ownership: the map holds the owner of its range and uses its devices until it is closed; bufs hold the map. The
 /// range must stay mapped while the map is started: give an owner, or keep it. The map does not allocate, copy or
-/// change the memory.
+/// change the memory. A map that the program lets go of ends when its last buf is back, in the thread that gives it
+/// back; shared_ptr do not tell of that: a weak_ptr has expired before.
 ///
-/// Thread safety: one thread at a time, but for num_bufs(), which may be called from any. After
-/// enable_thread_safety(), also bufs may be got and given back by several threads, each with an inventory of its own.
-class Mmap : public std::enable_shared_from_this<Mmap> {
+/// Thread safety: one thread at a time, and that includes getting and giving back its bufs; num_bufs() may be called
+/// from any. After enable_thread_safety(), bufs may be got and given back by several threads, each with an inventory or
+/// pool of its own.
+class Mmap {
  public:
   /// Called by close() or the destructor, in their thread, where the map was started since the callback was set. addr
   /// and len: the range, in bytes.
@@ -148,7 +150,9 @@ class Mmap : public std::enable_shared_from_this<Mmap> {
   std::uint32_t max_num_devices() const noexcept { return max_num_devices_; }
   std::size_t num_devices() const noexcept { return devices_.size(); }
   /// Bufs that point into it, of all inventories: while there is one, the map cannot stop.
-  std::uint32_t num_bufs() const noexcept { return num_bufs_.load(std::memory_order_relaxed); }
+  std::uint32_t num_bufs() const noexcept {
+    return static_cast<std::uint32_t>(holds_.load(std::memory_order_acquire) / one_buf);
+  }
 
   /// Whether [addr, addr + len) lies in the range; never overflows.
   bool contains(std::uint64_t addr, std::uint64_t len) const noexcept {
@@ -156,10 +160,37 @@ class Mmap : public std::enable_shared_from_this<Mmap> {
   }
 
  private:
+  friend class BufSource;
   friend class BufInventory;
-  friend class Buf;
+  friend class BufPool;
 
   Mmap();
+
+  // What holds the map: every buf, and in the lowest bit the program's shared pointers together. Locked instructions
+  // would cost a buf more than all else, therefore only a map with thread safety uses them.
+  static constexpr std::uint64_t program = 1;
+  static constexpr std::uint64_t one_buf = 2;
+  void hold_for_buf() noexcept {
+    if (thread_safe_) {
+      holds_.fetch_add(one_buf, std::memory_order_relaxed);
+    } else {
+      holds_.store(holds_.load(std::memory_order_relaxed) + one_buf, std::memory_order_relaxed);
+    }
+  }
+  /// Deletes the map when nothing else holds it.
+  void let_go_of(std::uint64_t hold) noexcept {
+    std::uint64_t before = 0;
+    if (thread_safe_) {
+      before = holds_.fetch_sub(hold, std::memory_order_acq_rel);
+    } else {
+      before = holds_.load(std::memory_order_relaxed);
+      holds_.store(before - hold, std::memory_order_release);
+    }
+    if (before == hold) [[unlikely]] {
+      delete this;
+    }
+  }
+
   void require_new_range(std::string_view what, const void* addr, std::size_t len) const;
   void require_configurable(std::string_view what, Status while_started = Status::bad_state) const;
   /// Throws status; the message names what was attempted, and this map.
@@ -181,7 +212,7 @@ class Mmap : public std::enable_shared_from_this<Mmap> {
   Access access_ = Access::local_read_write;
   std::uint64_t user_data_ = 0;
   std::uint32_t max_num_devices_ = default_max_num_devices;
-  std::atomic<std::uint32_t> num_bufs_{0};
+  std::atomic<std::uint64_t> holds_{program};
   bool started_ = false;
   bool ever_started_ = false;
   bool callback_due_ = false;  ///< started since the callback was set

@@ -28,7 +28,7 @@ TEST_F(BufTest, FromByAddrIsAllTailroom) {
   EXPECT_EQ(buf->headroom(), 0U);
   EXPECT_EQ(buf->tailroom(), 128U);
   EXPECT_EQ(buf->refcount(), 1U);
-  EXPECT_EQ(buf->mmap(), memory_.mmap);
+  EXPECT_EQ(buf->mmap(), memory_.mmap.get());
   Bufs::free({buf});
 }
 

@@ -1,6 +1,6 @@
 #include "pydoca/buf.hpp"
 
-#include "pydoca/buf_inventory.hpp"
+#include "core/memory/free_bufs.hpp"
 
 #include <limits>
 
@@ -45,7 +45,7 @@ Status Buf::dec_refcount(std::uint16_t* previous) noexcept {
   if (--refcount_ == 0) {
     for (Buf* element = this; element != nullptr;) {
       Buf* following = element->next();
-      element->inventory_->put_back(*element);
+      element->source_->put_back(*element);
       element = following;
     }
   }

@@ -27,7 +27,9 @@ void quarantine(std::shared_ptr<const void> memory) {
 
 Mmap::Mmap() = default;
 
-std::shared_ptr<Mmap> Mmap::create() { return std::shared_ptr<Mmap>(new Mmap); }
+std::shared_ptr<Mmap> Mmap::create() {
+  return {new Mmap, [](Mmap* mmap) { mmap->let_go_of(program); }};
+}
 
 std::shared_ptr<Mmap> Mmap::create_from_export(std::shared_ptr<Device> device, std::span<const std::byte> blob,
                                                std::uint64_t user_data) {
