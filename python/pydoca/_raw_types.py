@@ -11,6 +11,7 @@ RAW_TYPES: dict[str, str] = {
     "BufInventory.get_by_addr": "(mmap: Mmap, addr: SupportsIndex | None = None, len: SupportsIndex | None = None) -> Buf",
     "BufInventory.get_by_args": "(mmap: Mmap, addr: SupportsIndex, len: SupportsIndex, data: SupportsIndex, data_len: SupportsIndex) -> Buf",
     "BufInventory.get_by_data": "(mmap: Mmap, data: SupportsIndex | None = None, data_len: SupportsIndex | None = None) -> Buf",
+    "BufPool.alloc": "() -> Buf",
     "Dma.memcpy": "(src: Buf | None, dst: Buf | None, *, user_data: Any = None, submit: bool = True) -> DmaMemcpyTask",
     "MmapAdvise.invalidate_cache": "(buf: Buf | None, *, user_data: Any = None, submit: bool = True) -> MmapAdviseInvalidateCacheTask",
     "Rdma.receive": "(dst: Buf | None, *, user_data: Any = None, submit: bool = True) -> RdmaTask",

@@ -17,6 +17,7 @@ void bind_memory(py::module_& module);
 void bind_mmap(py::module_& module);
 void bind_buf(py::module_& module);
 void bind_buf_inventory(py::module_& module);
+void bind_buf_pool(py::module_& module);
 void bind_awaitable(py::module_& module);
 void bind_task(py::module_& module);
 void bind_context(py::module_& module);

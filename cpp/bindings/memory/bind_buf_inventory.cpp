@@ -1,14 +1,12 @@
 #include <pydoca/buf_inventory.hpp>
 
 #include "call/raw_method.hpp"
-#include "call/reader.hpp"
-#include "call/scope.hpp"
 #include "convert/bindings.hpp"
 #include "convert/convert.hpp"
 #include "convert/parse.hpp"
 #include "memory/buf_object.hpp"
-#include "memory/inventory_object.hpp"
 #include "memory/mmap_object.hpp"
+#include "memory/source_object.hpp"
 
 #include <array>
 #include <memory>
@@ -63,7 +61,7 @@ std::string obstacle(Status status, const BufInventory& inventory, const Mmap& m
 MmapObject& to_mmap(PyObject* object) { return argument_of<MmapObject>(object, "a pydoca.Mmap"); }
 
 PyObject* get(PyObject* self, PyObject* mmap, const Range& range) {
-  BufInventory& inventory = *object_of<InventoryObject>(self).inventory;
+  BufInventory& inventory = *object_of<InventoryObject>(self).source;
   const std::shared_ptr<Mmap>& map = to_mmap(mmap).get();
   Buf* buf = nullptr;
   const Status status = inventory.get_by_args(map, range.addr, range.len, range.data, range.data_len, buf);
@@ -116,7 +114,7 @@ std::span<PyMethodDef> getters() {
 }
 
 std::shared_ptr<BufObject> dup(const py::object& self, const BufObject& source) {
-  BufInventory& inventory = *self.cast<const InventoryObject&>().inventory;
+  BufInventory& inventory = *self.cast<const InventoryObject&>().source;
   Buf* buf = nullptr;
   const Status status = inventory.dup(source.get(), buf);
   if (status == Status::success) return BufObject::adopt_copy(*buf, self, source);
@@ -133,9 +131,9 @@ std::size_t to_count(const py::object& value) { return to_u32(value, "num_elemen
 
 std::unique_ptr<InventoryObject> new_inventory(const py::object& num_elements, bool start, py::object user_data) {
   auto self = std::make_unique<InventoryObject>();
-  self->inventory = BufInventory::create(to_count(num_elements));
+  self->source = BufInventory::create(to_count(num_elements));
   self->user_data = std::move(user_data);
-  if (start) self->inventory->start();
+  if (start) self->source->start();
   return self;
 }
 
@@ -150,45 +148,22 @@ void bind_inventory_life(py::classh<InventoryObject>& type) {
   type.def(py::init(&new_inventory), "num_elements"_a, py::kw_only(), "start"_a = true, "user_data"_a = py::none(),
            "Makes an inventory. Raises InvalidValueError for 0 elements, NoMemoryError.")
       .def(
-          "start", [](InventoryObject& self) { self.inventory->start(); },
-          "Starts the inventory. Raises BadStateError when closed.")
-      .def(
-          "stop", [](InventoryObject& self) { self.inventory->stop(); },
-          "Stops the inventory: it gives no more bufs; those that are out stay valid.")
-      .def("close", &InventoryObject::close, "Releases the elements; idempotent. Raises InUseError while a buf is out.")
-      .def(
-          "expand", [](InventoryObject& self, const py::object& more) { self.inventory->expand(to_count(more)); },
-          "num_elements"_a, "Adds elements. Raises BadStateError unless started.");
-}
-
-void bind_inventory_properties(py::classh<InventoryObject>& type) {
-  type.def_readwrite("user_data", &InventoryObject::user_data, "Anything.")
+          "expand", [](InventoryObject& self, const py::object& more) { self.source->expand(to_count(more)); },
+          "num_elements"_a, "Adds elements. Raises BadStateError unless started.")
       .def("__repr__", [](const InventoryObject& self) {
-        const BufInventory& inventory = *self.inventory;
-        const char* state = inventory.is_started() ? "started" : inventory.num_elements() == 0 ? "closed" : "stopped";
         return py::str("<pydoca.BufInventory, {} of {} elements free, {}>")
-            .format(inventory.num_free_elements(), inventory.num_elements(), state);
+            .format(self.source->num_free_elements(), self.source->num_elements(), self.state());
       });
-  const auto read = reader(type, &InventoryObject::inventory);
-  read("num_elements", &BufInventory::num_elements, "How many bufs can be out at a time; 0 once closed.");
-  read("num_free_elements", &BufInventory::num_free_elements, "How many more bufs can be taken now.");
-  read("is_started", &BufInventory::is_started, "Whether it is started, and gives bufs.");
 }
 
 }  // namespace
 
-void InventoryObject::release_idle() const {
-  BufList::release_idle(
-      [this](const BufList::Element& element) { return &element.inventory.cast<const InventoryObject&>() == this; });
-}
-
 void bind_buf_inventory(py::module_& module) {
   py::classh<InventoryObject> type(
       module, "BufInventory", "A fixed number of buf descriptors, for any memory map. Only one thread may use it.");
+  bind_source(type, "Stops the inventory: it gives no more bufs; those that are out stay valid.");
   bind_inventory_life(type);
   bind_getters(type);
-  bind_scope(type);
-  bind_inventory_properties(type);
 }
 
 }  // namespace pydoca::bindings

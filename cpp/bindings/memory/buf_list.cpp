@@ -1,7 +1,8 @@
 #include "memory/buf_list.hpp"
 
+#include <pydoca/buf_source.hpp>
+
 #include "convert/convert.hpp"
-#include "memory/inventory_object.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -21,8 +22,9 @@ struct Known {
 constinit Known known;
 
 std::string describe_element(const BufList::Element& element) {
-  return format_text("{} bytes at {:#x} of a BufInventory of {} elements", element.buf->len(), element.buf->head(),
-                     element.inventory.cast<const InventoryObject&>().inventory->num_elements());
+  return format_text("{} bytes at {:#x} of a {} of {} elements", element.buf->len(), element.buf->head(),
+                     py::type::handle_of(element.source).attr("__name__").cast<std::string>(),
+                     element.buf->source().num_elements());
 }
 
 }  // namespace

@@ -16,12 +16,12 @@ namespace pydoca::bindings {
 class BufObject;
 
 /// A list of bufs with all its references, which it drops at its end. While a Python object of one element, or a task,
-/// has it, nothing of the list is freed: neither the descriptors, nor the inventories, nor the maps, nor their memory.
+/// has it, nothing of the list is freed: neither the descriptors, nor what gave them, nor the maps, nor their memory.
 /// All that exist are known, for the ends of with blocks and for messages. Needs the GIL.
 struct BufList : NotCopied, std::enable_shared_from_this<BufList> {
   struct Element {
     Buf* buf = nullptr;
-    py::object inventory;         ///< Python's BufInventory
+    py::object source;            ///< Python's BufInventory or BufPool
     py::object mmap;              ///< Python's Mmap
     BufObject* object = nullptr;  ///< the Python object of the element; null when there is none
   };
@@ -38,7 +38,7 @@ struct BufList : NotCopied, std::enable_shared_from_this<BufList> {
 
   /// Releases the lists with a wanted element that no task has.
   static void release_idle(const Predicate& wanted);
-  /// A description of the wanted elements, with their inventories, and what to do. Empty when there is none.
+  /// A description of the wanted elements, with what gave them, and what to do. Empty when there is none.
   static std::string describe(const Predicate& wanted);
 
   std::vector<Element> elements;  ///< in the list's order; empty once the references are dropped

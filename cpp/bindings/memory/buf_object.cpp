@@ -61,9 +61,9 @@ BufObject::~BufObject() {
   if (!is_released()) list_->elements[index()].object = nullptr;
 }
 
-std::shared_ptr<BufObject> BufObject::adopt(Buf& buf, py::object inventory, py::object mmap) {
+std::shared_ptr<BufObject> BufObject::adopt(Buf& buf, py::object source, py::object mmap) {
   auto list = std::make_shared<BufList>();
-  list->elements.push_back({&buf, std::move(inventory), std::move(mmap), nullptr});
+  list->elements.push_back({&buf, std::move(source), std::move(mmap), nullptr});
   return std::make_shared<BufObject>(std::move(list), 0);
 }
 
@@ -78,7 +78,7 @@ std::shared_ptr<BufObject> BufObject::adopt_copy(Buf& buf, const py::object& inv
 }
 
 Buf& BufObject::get() const {
-  if (is_released()) throw Error(Status::bad_state, "the buf has been released; get another from the inventory");
+  if (is_released()) throw Error(Status::bad_state, "the buf has been released; get another");
   return *buf_;
 }
 

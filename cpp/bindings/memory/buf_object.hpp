@@ -21,8 +21,8 @@ namespace pydoca::bindings {
 /// destruction need the GIL.
 class BufObject : public std::enable_shared_from_this<BufObject>, NotCopied {
  public:
-  /// Takes over the one reference of a new buf. inventory and mmap are Python objects.
-  static std::shared_ptr<BufObject> adopt(Buf& buf, py::object inventory, py::object mmap);
+  /// Takes over the one reference of a new buf. source (a BufInventory or BufPool) and mmap are Python objects.
+  static std::shared_ptr<BufObject> adopt(Buf& buf, py::object source, py::object mmap);
   /// Does the same for a new copy of source's list.
   static std::shared_ptr<BufObject> adopt_copy(Buf& buf, const py::object& inventory, const BufObject& source);
 

@@ -111,6 +111,8 @@ class alignas(64) Buf : private Segment {
   friend class BufPool;
   friend class detail::Operands;
   Buf() = default;
+  /// Gives every element of this list back.
+  [[gnu::noinline]] void put_back_list() noexcept;
   void change_holds(std::int32_t change) noexcept {
     for (Buf* element = this; element != nullptr; element = element->next()) {
       element->in_flight_ += static_cast<std::uint32_t>(change);
@@ -126,7 +128,7 @@ class alignas(64) Buf : private Segment {
 
   Mmap* mmap_ = nullptr;
   BufSource* source_ = nullptr;
-  Buf* tail_ = nullptr;  ///< heads only
+  Buf* tail_ = this;  ///< heads only
 };
 
 static_assert(sizeof(Buf) <= 128, "a buf descriptor takes at most two cache lines");

@@ -66,6 +66,8 @@ class BufSource {
   friend class Buf;
   void put_back(Buf& buf) noexcept;
   void let_go() noexcept;
+  /// The end of what only bufs had kept; null for what others keep.
+  [[gnu::noinline, gnu::cold]] static void end(BufSource* source, Mmap* mmap) noexcept;
 
   struct Slab {
     std::unique_ptr<Buf[]> bufs;

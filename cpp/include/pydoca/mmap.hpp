@@ -177,18 +177,14 @@ class Mmap {
       holds_.store(holds_.load(std::memory_order_relaxed) + one_buf, std::memory_order_relaxed);
     }
   }
-  /// Deletes the map when nothing else holds it.
-  void let_go_of(std::uint64_t hold) noexcept {
-    std::uint64_t before = 0;
+  /// Whether that was the last hold: the caller then deletes the map.
+  bool let_go_of(std::uint64_t hold) noexcept {
     if (thread_safe_) {
-      before = holds_.fetch_sub(hold, std::memory_order_acq_rel);
-    } else {
-      before = holds_.load(std::memory_order_relaxed);
-      holds_.store(before - hold, std::memory_order_release);
+      return holds_.fetch_sub(hold, std::memory_order_acq_rel) == hold;
     }
-    if (before == hold) [[unlikely]] {
-      delete this;
-    }
+    const std::uint64_t before = holds_.load(std::memory_order_relaxed);
+    holds_.store(before - hold, std::memory_order_release);
+    return before == hold;
   }
 
   void require_new_range(std::string_view what, const void* addr, std::size_t len) const;

@@ -127,13 +127,72 @@ class BufInventory:
         element, NoMemoryError, BadStateError.
         """
     def start(self) -> None:
-        """Starts the inventory. Raises BadStateError when closed."""
+        """Lets bufs be taken; does nothing when started. Raises BadStateError when closed."""
     def stop(self) -> None:
         """Stops the inventory: it gives no more bufs; those that are out stay valid."""
     def close(self) -> None:
         """Releases the elements; idempotent. Raises InUseError while a buf is out."""
     def expand(self, num_elements: SupportsIndex) -> None:
         """Adds elements. Raises BadStateError unless started."""
+    @property
+    def num_elements(self) -> int:
+        """How many bufs can be out at a time; 0 once closed."""
+    @property
+    def num_free_elements(self) -> int:
+        """How many more bufs can be taken now."""
+    @property
+    def is_started(self) -> bool:
+        """Whether it is started, and gives bufs."""
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self, type: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
+    ) -> None: ...
+
+class BufPool:
+    """Bufs of equal size in one memory map, in elements that it gives and takes back. Only one
+    thread may use it.
+    """
+
+    user_data: Any
+    """Anything."""
+    def __init__(
+        self,
+        num_elements: SupportsIndex,
+        element_size: SupportsIndex,
+        mmap: Mmap,
+        *,
+        element_alignment: SupportsIndex = 1,
+        start: bool = True,
+        user_data: Any = None,
+    ) -> None:
+        """Makes a pool of num_elements bufs of element_size bytes, one after another in mmap. Each begins at a
+        multiple of element_alignment, a power of 2. Raises InvalidValueError for 0 elements or bytes and for
+        another alignment, BadStateError unless the map is started, InitializationError when the map is too
+        small, NoMemoryError (doca_buf_pool_create).
+        """
+    def alloc(self) -> Buf:
+        """Any free buf of the pool: all of an element, with an empty data section. Raises EmptyError when all are
+        out, BadStateError unless pool and map are started (doca_buf_pool_buf_alloc).
+        """
+    def start(self) -> None:
+        """Lets bufs be taken; does nothing when started. Raises BadStateError when closed."""
+    def stop(self) -> None:
+        """Stops the pool: it gives no more bufs. Raises InUseError while a buf is out."""
+    def close(self) -> None:
+        """Releases the elements; idempotent. Raises InUseError while a buf is out."""
+    def set_element_alignment(self, element_alignment: SupportsIndex) -> None:
+        """Every element begins at a multiple of it; a power of 2, 1 at first. Raises InvalidValueError for
+        another number, BadStateError while started (doca_buf_pool_set_element_alignment).
+        """
+    @property
+    def mmap(self) -> Mmap:
+        """The map of its elements."""
+    @property
+    def element_size(self) -> int:
+        """Bytes of each buf."""
+    @property
+    def element_alignment(self) -> int:
+        """What the address of each buf is a multiple of, in bytes."""
     @property
     def num_elements(self) -> int:
         """How many bufs can be out at a time; 0 once closed."""

@@ -43,13 +43,26 @@ Status Buf::dec_refcount(std::uint16_t* previous) noexcept {
     *previous = refcount_;
   }
   if (--refcount_ == 0) {
-    for (Buf* element = this; element != nullptr;) {
-      Buf* following = element->next();
-      element->source_->put_back(*element);
-      element = following;
+    if (list_len_ == 1) [[likely]] {
+      source_->put_back(*this);
+    } else {
+      put_back_list();
     }
   }
   return Status::success;
+}
+
+void Buf::put_back_list() noexcept {
+  for (Buf* element = this; element != nullptr;) {
+    Buf* const following = element->next();
+    element->Segment::next = nullptr;
+    element->tail_ = element;
+    element->list_len_ = 1;
+    element->is_head_ = true;
+    element->refcount_ = 0;
+    element->source_->put_back(*element);
+    element = following;
+  }
 }
 
 Status Buf::chain(Buf& other) noexcept {

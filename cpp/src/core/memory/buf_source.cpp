@@ -1,5 +1,7 @@
 #include "pydoca/buf_source.hpp"
 
+#include "pydoca/mmap.hpp"
+
 #include "detail/concat.hpp"
 
 #include <limits>
@@ -47,6 +49,11 @@ void BufSource::release_descriptors() {
   slabs_.clear();
   free_ = nullptr;
   num_elements_ = num_free_ = 0;
+}
+
+void BufSource::end(BufSource* source, Mmap* mmap) noexcept {
+  delete mmap;
+  delete source;
 }
 
 void BufSource::let_go() noexcept {

@@ -28,7 +28,11 @@ void quarantine(std::shared_ptr<const void> memory) {
 Mmap::Mmap() = default;
 
 std::shared_ptr<Mmap> Mmap::create() {
-  return {new Mmap, [](Mmap* mmap) { mmap->let_go_of(program); }};
+  return {new Mmap, [](Mmap* mmap) {
+            if (mmap->let_go_of(program)) {
+              delete mmap;
+            }
+          }};
 }
 
 std::shared_ptr<Mmap> Mmap::create_from_export(std::shared_ptr<Device> device, std::span<const std::byte> blob,
