@@ -48,6 +48,14 @@ def test_graph_local(commands):
     assert (process.returncode, output, errors) == (0, f"{hashlib.sha256(b'abc').hexdigest()}\n", "")
 
 
+def test_graph_pipeline(commands):
+    output, errors = (process := start(commands, "graph_pipeline.py", "--messages", "50", "--size", "100")).communicate(
+        timeout=30
+    )
+    assert (process.returncode, errors) == (0, "")
+    assert re.fullmatch(r"50 messages of 100 bytes, SHA-256 of their digests [0-9a-f]{64}, \d+\.\d+ s\n", output)
+
+
 @pytest.mark.parametrize("order", [("host.py", "dpu.py"), ("dpu.py", "host.py")])
 def test_host_and_dpu_in_either_order(commands, order):
     processes = {name: start(commands, name, *([TEXT] if name == "host.py" else [])) for name in order}

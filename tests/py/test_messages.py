@@ -55,6 +55,10 @@ class Machine:
         self.export = self.host.mmap(pydoca.alloc(64), access="pci_read_write")
         return self.export
 
+    def closed_map(self) -> pydoca.Mmap:
+        self.exported().close()
+        return self.export
+
     def imported(self) -> pydoca.Mmap:
         return self.dpu.import_mmap(self.exported().export_pci())
 
@@ -115,6 +119,11 @@ MESSAGES = {
         ["'wrte' does not exist", "did you mean 'write'"],
     ),
     "num_send_tasks 0": (lambda m: m.server(num_send_tasks=0), Value, [r"num_send_tasks must be in 1\.\.\d+, not 0"]),
+    "export closed": (
+        lambda m: m.closed_map().export_pci(),
+        pydoca.NotPermittedError,
+        [rf"export mmap \({MAP}\): it is closed; make another"],
+    ),
     "start twice": (lambda m: m.running().start(), State, ["start dma on p0: it is running; stop it"]),
     "start while stopping": (
         lambda m: m.stopping().start(),

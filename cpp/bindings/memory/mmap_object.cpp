@@ -214,6 +214,9 @@ void MmapObject::finalize() noexcept {
 template <typename Export>
 py::bytes MmapObject::export_with(Export exporting, const py::object& device) const {
   const std::shared_ptr<Mmap>& mmap = get();
+  if (closed_) {
+    throw Error(Status::not_permitted, "export mmap (" + mmap->describe() + "): it is closed; make another");
+  }
   if (device.is_none() && devices_.size() != 1) {
     const std::string what = "export mmap (" + mmap->describe() + "): it has ";
     throw Error(Status::invalid_value,

@@ -140,7 +140,9 @@ std::shared_ptr<SyncEventContext> SyncEvent::as_context() {
     return std::static_pointer_cast<library::SyncEventContext>(context);
   }
   if (own.phase() != library::SyncEvent::Phase::configuring) {
-    throw Error(Status::bad_state, "sync event as context: it was started before, and its mode is for life");
+    throw Error(Status::bad_state,
+                "sync event as context: it was started before, as `with` does, and its mode is for life; take the "
+                "context of one that is not started");
   }
   own.require_locations("sync event as context");
   auto context = std::make_shared<library::SyncEventContext>(shared_from_this());
