@@ -26,6 +26,7 @@ RAW_TYPES: dict[str, str] = {
     "RdmaConnection.write": "(src: Buf | None, dst: Buf | None, *, user_data: Any = None, submit: bool = True) -> RdmaTask",
     "RdmaConnection.write_imm": "(src: Buf | None, dst: Buf | None, immediate_data: SupportsIndex, *, user_data: Any = None, submit: bool = True) -> RdmaTask",
     "Sha.hash": "(src: Buf | None, dst: Buf | None, algorithm: _Algorithm = 'sha256', *, user_data: Any = None, submit: bool = True) -> ShaHashTask",
+    "Sha.partial_hash": "(src: Buf | None, dst: Buf | None, algorithm: _Algorithm = 'sha256', *, user_data: Any = None, submit: bool = True) -> ShaPartialHashTask",
     "SyncEvent.get": "() -> int",
     "SyncEvent.update_add": "(value: SupportsIndex) -> int",
     "SyncEvent.update_set": "(value: SupportsIndex) -> None",

@@ -25,8 +25,10 @@ Status take_invalidation(MmapAdvise& advise, MmapAdviseInvalidateCacheTask*& slo
   return advise.invalidate_cache(nullptr, 0, slot);
 }
 
-using MmapAdviseObject = DataContextObject<MmapAdvise, MmapAdviseInvalidateCacheTask, mmap_advise_invalidate_cache,
-                                           &MmapAdvise::set_invalidate_cache_conf, &take_invalidation>;
+using MmapAdviseObject =
+    DataContextObject<MmapAdvise,
+                      DataKind<MmapAdviseInvalidateCacheTask, mmap_advise_invalidate_cache,
+                               &MmapAdvise::set_invalidate_cache_conf, &MmapAdvise::num_tasks, &take_invalidation>>;
 
 std::span<PyMethodDef> advise_methods() {
   static std::array methods{task_method<mmap_advise_invalidate_cache, &MmapAdviseObject::make<InvalidateTaskObject>>(

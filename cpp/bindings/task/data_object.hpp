@@ -1,4 +1,4 @@
-/// What the bindings of libraries have in common that have one task, which reads src and fills dst.
+/// What the bindings of libraries have in common whose tasks read src and fill dst.
 #pragma once
 
 #include <pydoca/task_traits.hpp>
@@ -10,24 +10,30 @@
 #include "memory/mmap_object.hpp"
 #include "task/library_task.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 namespace pydoca::bindings {
 
-/// Slot: the library's class of the task. Tasks with more operands override set_others().
-template <class Slot, const TaskTraits& task_traits>
+/// Slot: the library's class of the task; task_kind: the place of its kind in the context. Tasks with more operands
+/// override set_others().
+template <class Slot, const TaskTraits& task_traits, std::size_t task_kind = 0>
 class DataTaskObject : public LibraryTaskObject {
  public:
-  DataTaskObject(py::object context, Slot& slot) : LibraryTaskObject(std::move(context), slot, 0, task_traits) {}
+  DataTaskObject(py::object context, Slot& slot)
+      : LibraryTaskObject(std::move(context), slot, task_kind, task_traits) {}
 
  protected:
+  /// Null once the task is freed.
+  Slot* library_task() const noexcept { return static_cast<Slot*>(slot()); }
   void set_operands() final {
-    auto& task = static_cast<Slot&>(*slot());
+    Slot& task = *library_task();
     static_cast<void>(task.set_src(element_of(operands().src)));
     static_cast<void>(task.set_dst(element_of(operands().dst)));
     set_others(task);
@@ -36,8 +42,19 @@ class DataTaskObject : public LibraryTaskObject {
   virtual void set_others(Slot& /*task*/) {}
 };
 
-/// set_tasks: the library's method for the task's conf; take(library, slot) takes one without operands.
-template <class Library, class Slot, const TaskTraits& task_traits, auto set_tasks, auto take>
+/// A kind of tasks of a library: its class, its traits, the library's methods for its conf and its number, and
+/// take_task(library, slot), which takes one without operands.
+template <class TaskSlot, const TaskTraits& task_traits, auto set_tasks, auto count_tasks, auto take_task>
+struct DataKind {
+  using Slot = TaskSlot;
+  static constexpr const TaskTraits& traits = task_traits;
+  static constexpr auto set_conf = set_tasks;
+  static constexpr auto num_tasks = count_tasks;
+  static constexpr auto take = take_task;
+};
+
+/// A context whose tasks are of these kinds, in the order of their numbers.
+template <class Library, class... Kinds>
 class DataContextObject final : public ContextObject {
  public:
   DataContextObject(py::object engine, const py::object& device, std::uint32_t num_tasks, ContextOptions options)
@@ -45,13 +62,13 @@ class DataContextObject final : public ContextObject {
 
   Library& library() const noexcept { return static_cast<Library&>(context()); }
 
-  /// Makes the task of the method of task_traits.
-  template <class TaskClass>
+  /// Makes the task of the method of that kind.
+  template <class TaskClass, std::size_t kind = 0>
   static py::object make(PyObject* self, Operands operands, py::handle user_data, bool submit) {
     operands.require_types();
     return make_task<TaskClass, DataContextObject>(
-        self, 0, std::move(operands), user_data, submit,
-        [](DataContextObject& context) -> Slot& { return context.new_slot(); });
+        self, kind, std::move(operands), user_data, submit,
+        [](DataContextObject& context) -> auto& { return context.template new_slot<kind>(); });
   }
 
   /// not_idle: the exception of a setter that is called while the context is not IDLE.
@@ -66,12 +83,15 @@ class DataContextObject final : public ContextObject {
     };
     type.def(py::init(init), py::arg("pe"), py::arg("dev"), py::kw_only(), py::arg("num_tasks") = 32,
              signature({"pe, dev, *, num_tasks=32", ContextOptions::keywords}).c_str());
-    bind_conf(type, name, not_idle);
+    bind_confs(type, name, not_idle, std::index_sequence_for<Kinds...>());
     add_methods(type, methods);
     return type;
   }
 
  private:
+  template <std::size_t kind>
+  using KindAt = std::tuple_element_t<kind, std::tuple<Kinds...>>;
+
   /// "mmap_advise", of MmapAdvise.
   static std::string library_name(std::string_view class_name) {
     std::string text;
@@ -82,14 +102,20 @@ class DataContextObject final : public ContextObject {
     }
     return text;
   }
-  template <typename Class>
+  template <typename Class, std::size_t... kinds>
+  static void bind_confs(Class& type, std::string_view name, const char* not_idle,
+                         std::index_sequence<kinds...> /*all*/) {
+    (bind_conf<kinds>(type, name, not_idle), ...);
+  }
+  template <std::size_t kind, typename Class>
   static void bind_conf(Class& type, std::string_view name, const char* not_idle) {
+    using Kind = KindAt<kind>;
     const auto set = [](DataContextObject& self, py::object on_completion, py::object on_error, py::handle num_tasks) {
-      self.set_conf(0, {std::move(on_completion), std::move(on_error)}, num_tasks, [&](std::uint32_t count) {
-        (self.library().*set_tasks)(TaskObject::on_complete, TaskObject::on_complete, count);
+      self.set_conf(kind, {std::move(on_completion), std::move(on_error)}, num_tasks, [&](std::uint32_t count) {
+        (self.library().*Kind::set_conf)(TaskObject::on_complete, TaskObject::on_complete, count);
       });
     };
-    const std::string task = task_traits.name;
+    const std::string task = Kind::traits.name;
     const std::string doc =
         "The number of tasks, in 1..max_num_tasks, and their callbacks, as the constructor's keywords have them; what\n"
         "is left out is the constructor's default. Raises " +
@@ -98,18 +124,20 @@ class DataContextObject final : public ContextObject {
     type.def(("set_" + task + "_conf").c_str(), set, py::arg("on_completion") = py::none(),
              py::arg("on_error") = py::none(), py::arg("num_tasks") = 32, doc.c_str());
     type.def_property_readonly(
-        "num_tasks", [](const DataContextObject& self) { return self.library().num_tasks(); },
+        kind == 0 ? "num_tasks" : ("num_" + task + "_tasks").c_str(),
+        [](const DataContextObject& self) { return (self.library().*Kind::num_tasks)(); },
         "How many tasks may be allocated at a time.");
   }
   static std::shared_ptr<Library> create(const py::object& device, std::uint32_t num_tasks) {
     auto library = Library::create(to_device(device).get());
-    ((*library).*set_tasks)(TaskObject::on_complete, TaskObject::on_complete, num_tasks);
+    (((*library).*Kinds::set_conf)(TaskObject::on_complete, TaskObject::on_complete, num_tasks), ...);
     return library;
   }
-  Slot& new_slot() {
-    Slot* slot = nullptr;
-    const Status status = allocate_slot([&] { return take(library(), slot); });
-    if (status != Status::success) refuse_task(status, 0, task_traits.name);
+  template <std::size_t kind>
+  auto& new_slot() {
+    typename KindAt<kind>::Slot* slot = nullptr;
+    const Status status = allocate_slot([&] { return KindAt<kind>::take(library(), slot); });
+    if (status != Status::success) refuse_task(status, kind, KindAt<kind>::traits.name);
     return *slot;
   }
 };

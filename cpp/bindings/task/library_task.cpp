@@ -82,6 +82,7 @@ void LibraryTaskObject::set_object(py::object Operands::* which, Operand operand
   given.*which = value;
   given.require_types();
   if (!traits_.has(operand)) raise(Status::invalid_value, what + ": " + describe() + " has none");
+  require_settable(operand, what);
   const py::object dropped = std::exchange(operands_.*which, std::move(value));
 }
 
@@ -89,6 +90,7 @@ void LibraryTaskObject::set_number(Operand operand, py::handle value) {
   const std::string what = "set " + std::string(name_of(operand));
   require_idle(what);
   if (!traits_.has(operand)) raise(Status::invalid_value, what + ": " + describe() + " has none");
+  require_settable(operand, what);
   operands_.set(operand, value.ptr());
 }
 

@@ -67,6 +67,8 @@ class LibraryTaskObject : public TaskObject {
   void set_operands() override;
   /// Keeps the connection, which says from where a message came.
   void forget_operands() noexcept override;
+  /// What a setter of a derived class has against it at this moment; throws. what: of the message.
+  virtual void require_settable(Operand /*operand*/, const std::string& /*what*/) const {}
   void keep_connection(py::object connection) noexcept { operands_.connection = std::move(connection); }
 
  private:

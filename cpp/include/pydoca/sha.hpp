@@ -8,6 +8,7 @@
 #include "pydoca/task.hpp"
 #include "pydoca/task_traits.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string_view>
@@ -20,6 +21,13 @@ inline constexpr TaskTraits sha_hash{.name = "hash",
                                      .fills = Operand::dst,
                                      .optional = Operand::algorithm,
                                      .default_number = static_cast<std::uint64_t>(ShaAlgorithm::sha256)};
+
+inline constexpr TaskTraits sha_partial_hash{.name = "partial_hash",
+                                             .operands = {Operand::src, Operand::dst, Operand::algorithm},
+                                             .sends = Operand::src,
+                                             .fills = Operand::dst,
+                                             .optional = Operand::algorithm,
+                                             .default_number = static_cast<std::uint64_t>(ShaAlgorithm::sha256)};
 
 /// Hashes src's data, in list order, as one message, which may be empty (DOCA SHA Programming Guide:
 /// doca_sha_task_hash). On success the digest is appended to dst: its data_len() grows by digest_size(algorithm) bytes.
@@ -43,8 +51,10 @@ class ShaHashTask : public Task {
   Status set_algorithm(ShaAlgorithm algorithm) noexcept;
 
  protected:
-  using Task::Task;  // library::ShaHashTask derives
+  using Task::Task;  // ShaPartialHashTask derives
   ~ShaHashTask() override = default;
+
+  bool begun_ = false;  ///< a piece of a message is done: dst and algorithm are its own
 
  private:
   friend class Sha;
@@ -52,6 +62,38 @@ class ShaHashTask : public Task {
   Buf* src_ = nullptr;
   Buf* dst_ = nullptr;
   ShaAlgorithm algorithm_{};
+};
+
+/// Hashes a message piece by piece, with a submission for each (DOCA SHA Programming Guide:
+/// doca_sha_task_partial_hash). As ShaHashTask, but for the following. src is the next piece; every piece but the last
+/// must have a multiple of partial_hash_block_size() bytes, in all its elements together. dst gets the digest with the
+/// last piece, which set_is_final_buf() marks before its submission. A message of one piece is a ShaHashTask's.
+///
+/// | the message | the caller may also | it ends |
+/// |---|---|---|
+/// | has not begun | set_dst(), set_algorithm() | by the completion of its first piece |
+/// | has begun | set_is_final_buf(), reset() | by the completion of the piece that is marked, or by reset() |
+/// | has ended: has_result() | reset(), which it needs before another submission | by reset() |
+class ShaPartialHashTask : public ShaHashTask {
+ public:
+  /// Forgets the pieces: the next one begins another message (doca_sha_task_partial_hash_reset). in_use while
+  /// submitted.
+  Status reset() noexcept;
+  /// The next piece is the last (doca_sha_task_partial_hash_set_is_final_buf). in_use while submitted, bad_state unless
+  /// the message has begun, and when it has ended.
+  Status set_is_final_buf() noexcept;
+  bool is_final() const noexcept { return is_final_; }
+  /// Whether dst has got the digest: the last piece is done, and reset() was not called since.
+  bool has_result() const noexcept { return has_result_; }
+  /// Whether pieces are done: dst and algorithm cannot be set.
+  bool has_begun() const noexcept { return begun_; }
+
+ protected:
+  using ShaHashTask::ShaHashTask;  // library::ShaTask derives
+  ~ShaPartialHashTask() override = default;
+
+  bool is_final_ = false;
+  bool has_result_ = false;
 };
 
 /// The SHA engine of a device, a BlueField-2 (DOCA SHA Programming Guide: doca_sha). Starts at once. See Context for
@@ -63,7 +105,8 @@ class Sha : public Context {
   static std::shared_ptr<Sha> create(std::shared_ptr<Device> device);
 
   static bool is_supported(const DeviceInfo& info) noexcept;
-  /// False, too, for a number that is not an algorithm (doca_sha_cap_task_hash_get_supported).
+  /// For tasks of both kinds. False, too, for a number that is not an algorithm
+  /// (doca_sha_cap_task_hash_get_supported, doca_sha_cap_task_partial_hash_get_supported).
   static bool is_algorithm_supported(const DeviceInfo& info, ShaAlgorithm algorithm) noexcept;
   // Capabilities of a device; throw not_supported when it has no SHA engine.
   static std::uint64_t max_src_buf_size(const DeviceInfo& info);       ///< bytes of src, per task
@@ -71,12 +114,17 @@ class Sha : public Context {
   static std::uint32_t max_num_tasks(const DeviceInfo& info);          ///< of one context
   /// Bytes of tailroom that a digest needs. Throws not_supported, too, when the device does not compute it.
   static std::uint32_t min_dst_buf_size(const DeviceInfo& info, ShaAlgorithm algorithm);
+  /// Of what every piece of a message but the last has a multiple, in bytes. Throws as min_dst_buf_size().
+  static std::uint32_t partial_hash_block_size(const DeviceInfo& info, ShaAlgorithm algorithm);
 
   /// The callbacks, which may be the same function, and the number of tasks: a count, while doca_sha_task_hash_set_conf
-  /// takes its logarithm. Needed before start(), repeatable. Throws bad_state unless idle, invalid_value for a null
-  /// callback and for num_tasks outside 1..max_num_tasks().
+  /// takes its logarithm. One of the two confs is needed before start(); repeatable. Throws bad_state unless idle,
+  /// invalid_value for a null callback and for num_tasks outside 1..max_num_tasks().
   void set_hash_conf(Task::Callback on_success, Task::Callback on_error, std::uint32_t num_tasks);
   std::uint32_t num_tasks() const noexcept;  ///< as set_hash_conf() set it; 0 before
+  /// The same for tasks that hash piece by piece (doca_sha_task_partial_hash_set_conf).
+  void set_partial_hash_conf(Task::Callback on_success, Task::Callback on_error, std::uint32_t num_tasks);
+  std::uint32_t num_partial_hash_tasks() const noexcept;
 
   /// Takes a task, which is not yet submitted (doca_sha_task_hash_alloc_init). src and dst may be null, for setters to
   /// set. invalid_value for a number that is not an algorithm, bad_state unless running, no_memory when num_tasks are
@@ -84,10 +132,19 @@ class Sha : public Context {
   [[nodiscard]] Status hash(Buf* src, Buf* dst, ShaAlgorithm algorithm, std::uint64_t user_data,
                             ShaHashTask*& task) noexcept;
 
+  /// The same for the first piece of a message (doca_sha_task_partial_hash_alloc_init).
+  [[nodiscard]] Status partial_hash(Buf* src, Buf* dst, ShaAlgorithm algorithm, std::uint64_t user_data,
+                                    ShaPartialHashTask*& task) noexcept;
+
   std::string_view kind() const noexcept override { return "sha"; }
 
  protected:
   using Context::Context;  // detail::LibraryContext derives
+
+ private:
+  template <class TaskClass>
+  Status take_task(std::size_t kind, Buf* src, Buf* dst, ShaAlgorithm algorithm, std::uint64_t user_data,
+                   TaskClass*& task) noexcept;
 };
 
 }  // namespace pydoca

@@ -20,4 +20,10 @@ constexpr std::uint32_t digest_size(ShaAlgorithm algorithm) noexcept {
   return sizes[static_cast<std::size_t>(algorithm)];
 }
 
+/// Bytes of a block; a digest is computed block by block (FIPS 180-4, section 1).
+constexpr std::uint32_t block_size(ShaAlgorithm algorithm) noexcept {
+  constexpr std::array<std::uint32_t, num_sha_algorithms> sizes{64, 64, 128};
+  return sizes[static_cast<std::size_t>(algorithm)];
+}
+
 }  // namespace pydoca

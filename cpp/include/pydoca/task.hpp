@@ -98,7 +98,7 @@ class Task {
   /// Lets go of the bufs and updates them, before the callback.
   virtual void finish(Status status) noexcept = 0;
   /// The task is being freed: lets go of the objects that it refers to.
-  virtual void reset() noexcept {}
+  virtual void forget() noexcept {}
 
  private:
   friend class Context;

@@ -93,7 +93,7 @@ Status Task::free() noexcept {
     observer_->freed(*this);
   }
   state_ = State::free;
-  reset();
+  forget();
   pool_->put(*this);
   context_->task_freed();
   return Status::success;

@@ -48,6 +48,11 @@ std::string explain(const Violation& violation, const DeviceInfo& device) {
       return concat(operand, " has ", bytes(value), " of tailroom, and a digest of ", setting, " has ", allowed);
     case Limit::algorithm:
       return concat(device.name(), " does not compute ", setting, "; use another algorithm");
+    case Limit::piece_length:
+      return concat(operand, " has ", bytes(value), " of data; every piece but the last has a multiple of ", allowed,
+                    " with ", setting, "; call set_is_final_buf() before the last");
+    case Limit::message_end:
+      return "the message has ended, and its digest is in dst; reset() begins another";
     case Limit::answer_room:
       return concat(operand, " has ", bytes(value), " of tailroom, and 8 bytes are answered");
     case Limit::event_value:

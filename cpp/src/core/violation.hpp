@@ -20,6 +20,8 @@ enum class Limit : std::uint8_t {
   room,              ///< value: the source's bytes; allowed: the tailroom of the operand
   digest_room,       ///< setting: the algorithm; value: the tailroom; allowed: the bytes of a digest
   algorithm,         ///< setting: the algorithm
+  piece_length,      ///< setting: the algorithm; value: the bytes of a piece that is not the last; allowed: a block's
+  message_end,       ///< the message has its digest
   answer_room,       ///< value: the tailroom for the 8 bytes of an answer
   event_value,       ///< value: the source's bytes, which must be 8
   word_length,       ///< value: the bytes from the operand's data on, of which an atomic changes 8

@@ -19,10 +19,10 @@
 #include <string_view>
 #include <utility>
 
-/// What libraries have in common that have one task, which reads src and fills dst.
+/// What libraries have in common whose tasks read src and fill dst.
 namespace pydoca::detail {
 
-/// What a device takes of such a task, and the names of the limits.
+/// What a device takes of such tasks, and the names of the limits.
 struct DataLimits {
   std::uint32_t max_src_elements;
   const char* src_elements;
@@ -115,9 +115,9 @@ class DataContext : public QueueContext<Noun> {
   using QueueContext<Noun>::expect_completion;
 
  protected:
-  /// task_name: as in set_<task_name>_conf().
-  DataContext(std::shared_ptr<Device> device, std::string_view task_name)
-      : QueueContext<Noun>(std::move(device), std::size_t{1}), task_name_(task_name) {}
+  /// task_name: as in set_<task_name>_conf(), of the first kind of tasks.
+  DataContext(std::shared_ptr<Device> device, std::string_view task_name, std::size_t num_kinds = 1)
+      : QueueContext<Noun>(std::move(device), num_kinds), task_name_(task_name), num_kinds_(num_kinds) {}
 
   virtual std::unique_ptr<Queue> create_queue(const backend::QueueOptions& options) = 0;
 
@@ -127,7 +127,11 @@ class DataContext : public QueueContext<Noun> {
       throw Error(Status::invalid_value, concat("start ", this->kind(), ": nothing is configured; give the ",
                                                 task_name_, " task's conf (set_", task_name_, "_conf)"));
     }
-    this->open_queue(create_queue({.depth = this->pool(0).num_tasks()}));
+    backend::QueueOptions options;
+    for (std::size_t kind = 0; kind < num_kinds_; ++kind) {
+      options.depth += this->pool(kind).num_tasks();
+    }
+    this->open_queue(create_queue(options));
     return Status::success;
   }
   Task& task_of(backend::Operation& operation) const noexcept override { return static_cast<TaskClass&>(operation); }
@@ -143,6 +147,7 @@ class DataContext : public QueueContext<Noun> {
   }
 
   const std::string_view task_name_;
+  const std::size_t num_kinds_;
 };
 
 }  // namespace pydoca::detail

@@ -19,6 +19,33 @@ class ShaHashTask(LibraryTask):
     @algorithm.setter
     def algorithm(self, value: _Algorithm, /) -> None: ...
 
+class ShaPartialHashTask(LibraryTask):
+    """Hashes a message piece by piece: submit the first piece, then set src to the next and submit again.
+    Before the last one call set_is_final_buf(): it appends the digest to dst. All others must be multiples of
+    Sha.partial_hash_block_size() bytes. dst and algorithm are fixed from the first piece on until reset().
+    """
+    @property
+    def algorithm(self) -> _Algorithm:
+        """ "sha1", "sha256" or "sha512". Setting raises InUseError in flight, BadStateError when the
+        message has begun.
+        """
+    @algorithm.setter
+    def algorithm(self, value: _Algorithm, /) -> None: ...
+    def reset(self) -> None:
+        """Forgets the pieces: the next one begins another message. Raises InUseError in flight
+        (doca_sha_task_partial_hash_reset).
+        """
+    def set_is_final_buf(self) -> None:
+        """The next piece is the last. Raises InUseError in flight, BadStateError before a first piece is done and
+        when the message has ended (doca_sha_task_partial_hash_set_is_final_buf).
+        """
+    @property
+    def is_final(self) -> bool:
+        """Whether set_is_final_buf() was called for this message."""
+    @property
+    def has_result(self) -> bool:
+        """Whether dst has the digest: the last piece is done."""
+
 class Sha(Context):
     """The SHA engine of a device."""
     def __init__(
@@ -27,8 +54,8 @@ class Sha(Context):
         dev: Device,
         *,
         num_tasks: int = ...,
-        on_completion: Callable[[ShaHashTask, Any, Any], object] | None = ...,
-        on_error: Callable[[ShaHashTask, Any, Any], object] | None = ...,
+        on_completion: Callable[[ShaHashTask | ShaPartialHashTask, Any, Any], object] | None = ...,
+        on_error: Callable[[ShaHashTask | ShaPartialHashTask, Any, Any], object] | None = ...,
         on_state_changed: Callable[[Any, Sha, ContextState, ContextState], object] | None = ...,
         user_data: Any = ...,
     ) -> None: ...
@@ -45,6 +72,19 @@ class Sha(Context):
     @property
     def num_tasks(self) -> int:
         """How many tasks may be allocated at a time."""
+    def set_partial_hash_conf(
+        self,
+        on_completion: Callable[[ShaPartialHashTask, Any, Any], object] | None = ...,
+        on_error: Callable[[ShaPartialHashTask, Any, Any], object] | None = ...,
+        num_tasks: int = ...,
+    ) -> None:
+        """The number of tasks, in 1..max_num_tasks, and their callbacks, as the constructor's keywords have them;
+        what is left out is the constructor's default. Raises BadStateError unless IDLE, InvalidValueError
+        (doca_sha_task_partial_hash_set_conf).
+        """
+    @property
+    def num_partial_hash_tasks(self) -> int:
+        """How many tasks may be allocated at a time."""
     def hash(
         self,
         src: Buf | None,
@@ -58,12 +98,25 @@ class Sha(Context):
         NoMemoryError when all num_tasks are allocated, BadStateError unless the context runs, InvalidValueError
         for bufs or an algorithm that the device refuses, AgainError when the queue is full (doca_sha_task_hash).
         """
+    def partial_hash(
+        self,
+        src: Buf | None,
+        dst: Buf | None,
+        algorithm: _Algorithm = ...,
+        *,
+        user_data: Any = ...,
+        submit: bool = ...,
+    ) -> ShaPartialHashTask:
+        """Allocates a task that hashes a message piece by piece, and submits it with the first piece, src, unless
+        submit is false. dst gets the digest with the last piece. Raises what hash() raises, and InvalidValueError
+        for a piece that is not a multiple of partial_hash_block_size() (doca_sha_task_partial_hash).
+        """
     @staticmethod
     def is_supported(info: DeviceInfo) -> bool:
         """Whether the device has a SHA engine."""
     @staticmethod
     def is_algorithm_supported(info: DeviceInfo, algorithm: _Algorithm) -> bool:
-        """Whether the device computes this algorithm."""
+        """Whether the device computes this algorithm, at once and piece by piece."""
     @staticmethod
     def max_src_buf_size(info: DeviceInfo) -> int:
         """Bytes per task."""
@@ -76,3 +129,6 @@ class Sha(Context):
     @staticmethod
     def min_dst_buf_size(info: DeviceInfo, algorithm: _Algorithm) -> int:
         """Bytes of tailroom that a digest needs."""
+    @staticmethod
+    def partial_hash_block_size(info: DeviceInfo, algorithm: _Algorithm) -> int:
+        """Of what every piece of a message but the last has a multiple, in bytes."""

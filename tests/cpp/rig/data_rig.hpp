@@ -99,6 +99,13 @@ class DataRig {
   }
   ~DataRig() = default;
 
+  static void completed_well(Task& task, std::uint64_t user_data, std::uint64_t self) {
+    std::bit_cast<DataRig*>(self)->completed(task, user_data, false);
+  }
+  static void completed_badly(Task& task, std::uint64_t user_data, std::uint64_t self) {
+    std::bit_cast<DataRig*>(self)->completed(task, user_data, true);
+  }
+
  private:
   void completed(Task& task, std::uint64_t user_data, bool by_error_callback) {
     completions.push_back({user_data, task.status(), by_error_callback});
@@ -108,12 +115,6 @@ class DataRig {
     if (free_tasks && task.state() == Task::State::idle) {
       EXPECT_EQ(task.free(), Status::success);
     }
-  }
-  static void completed_well(Task& task, std::uint64_t user_data, std::uint64_t self) {
-    std::bit_cast<DataRig*>(self)->completed(task, user_data, false);
-  }
-  static void completed_badly(Task& task, std::uint64_t user_data, std::uint64_t self) {
-    std::bit_cast<DataRig*>(self)->completed(task, user_data, true);
   }
 };
 

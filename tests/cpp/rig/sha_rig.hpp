@@ -16,7 +16,9 @@ namespace pydoca {
 class ShaRig : public DataRig<Sha, ShaHashTask> {
  public:
   ShaRig(const std::shared_ptr<Device>& device, const std::shared_ptr<ProgressEngine>& engine, std::uint32_t num_tasks)
-      : DataRig(Sha::create(device), engine, &Sha::set_hash_conf, num_tasks) {}
+      : DataRig(Sha::create(device), engine, &Sha::set_hash_conf, num_tasks) {
+    sha->set_partial_hash_conf(completed_well, completed_badly, num_tasks);
+  }
 
   /// A task that is not submitted.
   ShaHashTask& task(Buf* src, Buf* dst, ShaAlgorithm algorithm = ShaAlgorithm::sha256, std::uint64_t user_data = 0) {
@@ -29,6 +31,14 @@ class ShaRig : public DataRig<Sha, ShaHashTask> {
     ShaHashTask& posted = task(src, dst, algorithm, user_data);
     EXPECT_EQ(posted.submit(), Status::success);
     return posted;
+  }
+
+  /// For the first piece of a message, not submitted.
+  ShaPartialHashTask& partial_task(Buf* src, Buf* dst, ShaAlgorithm algorithm = ShaAlgorithm::sha256,
+                                   std::uint64_t user_data = 0) {
+    ShaPartialHashTask* task = nullptr;
+    EXPECT_EQ(sha->partial_hash(src, dst, algorithm, user_data, task), Status::success);
+    return *task;
   }
 
   const std::shared_ptr<Sha>& sha = context;

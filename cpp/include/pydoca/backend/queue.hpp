@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 
 namespace pydoca::backend {
 
@@ -32,9 +33,21 @@ struct DataOperation : Operation {
 /// Copies src to dst.
 struct CopyOperation : DataOperation {};
 
-/// Appends the digest of src to dst. src may be empty; dst must be a single segment, not a list.
+/// What a device has computed of a message whose pieces are operations of their own. Not more than one operation at a
+/// time has it.
+class HashMessage {
+ public:
+  virtual ~HashMessage() = default;
+};
+
+/// Appends the digest of src to dst. src may be empty; dst must be a single segment, not a list. With a message, src is
+/// a piece of it, and the last piece alone appends; all others must have a multiple of block_size(algorithm) bytes.
+/// Fails with io_failed when the message has its last piece and is_first is false.
 struct HashOperation : DataOperation {
   ShaAlgorithm algorithm{};
+  bool is_first = true;  ///< the message begins; its former pieces are forgotten
+  bool is_last = true;
+  HashMessage* message = nullptr;
 };
 
 /// Invalidates the cache for the data of src, a single segment. dst is null.
@@ -85,6 +98,8 @@ class HashQueue : public Queue {
  public:
   /// As CopyQueue::post().
   virtual Status post(HashOperation& operation, bool flush) noexcept = 0;
+  /// For operations of queues of this device; it may outlive this one. Throws no_memory.
+  virtual std::unique_ptr<HashMessage> create_message() = 0;
 };
 
 class CacheQueue : public Queue {

@@ -23,7 +23,7 @@ class SendTask final : public comch::SendTask {
   detail::Limit check(detail::Violation* why) const noexcept override;
   Status post(bool flush) noexcept override;
   void finish(Status status) noexcept override;
-  void reset() noexcept override { connection_.reset(); }
+  void forget() noexcept override { connection_.reset(); }
 
   using comch::SendTask::connection_;
   using comch::SendTask::message_;

@@ -146,7 +146,7 @@ inline Status library::RdmaTask::hand_over(bool flush) noexcept {
   return status;
 }
 
-void library::RdmaTask::reset() noexcept {
+void library::RdmaTask::forget() noexcept {
   connection_.reset();
   event_.reset();
   here_ = there_ = nullptr;

@@ -24,7 +24,7 @@ class alignas(64) RdmaTask final : public pydoca::RdmaTask, public backend::Rdma
   detail::Limit check(detail::Violation* why) const noexcept override;
   Status post(bool flush) noexcept override;
   void finish(Status status) noexcept override;
-  void reset() noexcept override;
+  void forget() noexcept override;
 
   RdmaOwner& rdma() const noexcept { return static_cast<RdmaOwner&>(context()); }
   const TaskTraits& traits() const noexcept { return traits_of(kind()); }

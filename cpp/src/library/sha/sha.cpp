@@ -30,15 +30,44 @@ const char* name_of(ShaAlgorithm algorithm) noexcept {
   return sha_algorithm_names[static_cast<std::size_t>(algorithm)].data();
 }
 
+void require_algorithm(const DeviceInfo& info, ShaAlgorithm algorithm) {
+  if (!sha_capabilities(info).has(algorithm)) {
+    throw Error(Status::not_supported, detail::concat("sha: ", info.name(), " does not compute this algorithm"));
+  }
+}
+
 }  // namespace
 
 Status ShaHashTask::set_src(Buf* src) noexcept { return detail::set_operand(*this, src_, src); }
-Status ShaHashTask::set_dst(Buf* dst) noexcept { return detail::set_operand(*this, dst_, dst); }
+Status ShaHashTask::set_dst(Buf* dst) noexcept {
+  return begun_ && state() != State::submitted ? Status::bad_state : detail::set_operand(*this, dst_, dst);
+}
 Status ShaHashTask::set_algorithm(ShaAlgorithm algorithm) noexcept {
-  return detail::set_operand(*this, algorithm_, algorithm, is_algorithm(algorithm));
+  return begun_ && state() != State::submitted
+             ? Status::bad_state
+             : detail::set_operand(*this, algorithm_, algorithm, is_algorithm(algorithm));
 }
 
-Limit library::ShaHashTask::check(detail::Violation* why) const noexcept {
+Status ShaPartialHashTask::reset() noexcept {
+  if (state() == State::submitted) {
+    return Status::in_use;
+  }
+  begun_ = is_final_ = has_result_ = false;
+  return Status::success;
+}
+
+Status ShaPartialHashTask::set_is_final_buf() noexcept {
+  if (state() == State::submitted) {
+    return Status::in_use;
+  }
+  if (!begun_ || has_result_) {
+    return Status::bad_state;
+  }
+  is_final_ = true;
+  return Status::success;
+}
+
+Limit library::ShaTask::check(detail::Violation* why) const noexcept {
   const Device& device = *library().device();
   const ShaCapabilities& limits = *device.info().capabilities().sha;
   const detail::DataLimits named{.max_src_elements = limits.max_list_buf_num_elem,
@@ -50,11 +79,14 @@ Limit library::ShaHashTask::check(detail::Violation* why) const noexcept {
   if (const Limit limit = check_data(why, src(), dst(), named, device); limit != Limit::none) {
     return limit;
   }
-  const char* const name = name_of(pydoca::ShaHashTask::algorithm());
-  if (!limits.has(pydoca::ShaHashTask::algorithm())) {
+  const char* const name = name_of(ShaHashTask::algorithm());
+  if (!limits.has(ShaHashTask::algorithm())) {
     return broken(why, {.limit = Limit::algorithm, .operand = "algorithm", .setting = name});
   }
-  const std::uint32_t size = digest_size(pydoca::ShaHashTask::algorithm());
+  if (const Limit limit = check_piece(why); limit != Limit::none) {
+    return limit;
+  }
+  const std::uint32_t size = digest_size(ShaHashTask::algorithm());
   const std::uint64_t room = dst()->tailroom();
   return size <= room
              ? Limit::none
@@ -62,23 +94,59 @@ Limit library::ShaHashTask::check(detail::Violation* why) const noexcept {
                       {.limit = Limit::digest_room, .operand = "dst", .setting = name, .value = room, .allowed = size});
 }
 
-Status library::ShaHashTask::post(bool flush) noexcept {
-  HashOperation::algorithm = pydoca::ShaHashTask::algorithm();
+Limit library::ShaTask::check_piece(detail::Violation* why) const noexcept {
+  if (has_result_) {
+    return broken(why, {.limit = Limit::message_end});
+  }
+  const std::uint64_t size = src()->list_data_len();
+  const std::uint32_t block = block_size(ShaHashTask::algorithm());
+  if (!is_partial() || is_final_ || size % block == 0) {
+    return Limit::none;
+  }
+  return broken(why, {.limit = Limit::piece_length,
+                      .operand = "src",
+                      .setting = name_of(ShaHashTask::algorithm()),
+                      .value = size,
+                      .allowed = block});
+}
+
+Status library::ShaTask::post(bool flush) noexcept {
+  HashOperation::algorithm = ShaHashTask::algorithm();
+  is_first = !begun_;
+  is_last = !is_partial() || is_final_;
   return post_data(flush);
 }
 
-void library::ShaHashTask::finish(Status status) noexcept {
-  take_back_data(status, digest_size(HashOperation::algorithm));
+void library::ShaTask::finish(Status status) noexcept {
+  take_back_data(status, is_last ? digest_size(HashOperation::algorithm) : 0);
+  if (is_partial() && status == Status::success) {
+    begun_ = true;
+    has_result_ = is_last;
+  }
 }
 
-library::Sha::Sha(std::shared_ptr<Device> device) : DataContext(std::move(device), sha_hash.name) {
+void library::ShaTask::keep_message() noexcept {
+  if (message == nullptr) {
+    message = library().lend_message();
+  }
+}
+
+void library::ShaTask::forget() noexcept { begun_ = is_final_ = has_result_ = false; }
+
+library::Sha::Sha(std::shared_ptr<Device> device) : DataContext(std::move(device), sha_hash.name, 2) {
   static_cast<void>(sha_capabilities(this->device()->info()));
 }
 
 library::Sha::~Sha() { abandon(); }
 
 std::unique_ptr<backend::HashQueue> library::Sha::create_queue(const backend::QueueOptions& options) {
-  return device()->backend().create_hash_queue(options, *this);
+  auto queue = device()->backend().create_hash_queue(options, *this);
+  messages_.resize(num_partial_hash_tasks());
+  for (auto& message : messages_) {
+    message = queue->create_message();
+  }
+  num_lent_ = 0;
+  return queue;
 }
 
 std::shared_ptr<Sha> Sha::create(std::shared_ptr<Device> device) {
@@ -96,28 +164,54 @@ std::uint32_t Sha::max_list_buf_num_elem(const DeviceInfo& info) {
 std::uint32_t Sha::max_num_tasks(const DeviceInfo& info) { return sha_capabilities(info).max_num_tasks; }
 
 std::uint32_t Sha::min_dst_buf_size(const DeviceInfo& info, ShaAlgorithm algorithm) {
-  if (!sha_capabilities(info).has(algorithm)) {
-    throw Error(Status::not_supported, detail::concat("sha: ", info.name(), " does not compute this algorithm"));
-  }
+  require_algorithm(info, algorithm);
   return digest_size(algorithm);
+}
+
+std::uint32_t Sha::partial_hash_block_size(const DeviceInfo& info, ShaAlgorithm algorithm) {
+  require_algorithm(info, algorithm);
+  return block_size(algorithm);
 }
 
 void Sha::set_hash_conf(Task::Callback on_success, Task::Callback on_error, std::uint32_t num_tasks) {
   require_idle("set hash conf of");
-  pool(0).configure("set hash conf", on_success, on_error, num_tasks, max_num_tasks(device()->info()));
+  pool(library::Sha::hash_kind)
+      .configure("set hash conf", on_success, on_error, num_tasks, max_num_tasks(device()->info()));
 }
 
-std::uint32_t Sha::num_tasks() const noexcept { return pool(0).num_tasks(); }
+void Sha::set_partial_hash_conf(Task::Callback on_success, Task::Callback on_error, std::uint32_t num_tasks) {
+  require_idle("set partial_hash conf of");
+  pool(library::Sha::partial_hash_kind)
+      .configure("set partial_hash conf", on_success, on_error, num_tasks, max_num_tasks(device()->info()));
+}
 
-Status Sha::hash(Buf* src, Buf* dst, ShaAlgorithm algorithm, std::uint64_t user_data, ShaHashTask*& task) noexcept {
+std::uint32_t Sha::num_tasks() const noexcept { return pool(library::Sha::hash_kind).num_tasks(); }
+std::uint32_t Sha::num_partial_hash_tasks() const noexcept { return pool(library::Sha::partial_hash_kind).num_tasks(); }
+
+template <class TaskClass>
+Status Sha::take_task(std::size_t kind, Buf* src, Buf* dst, ShaAlgorithm algorithm, std::uint64_t user_data,
+                      TaskClass*& task) noexcept {
   if (!is_algorithm(algorithm)) {
     return Status::invalid_value;
   }
-  const Status status = take(0, user_data, task);
+  const Status status = take(kind, user_data, task);
   if (status == Status::success) [[likely]] {
     task->src_ = src;
     task->dst_ = dst;
     task->algorithm_ = algorithm;
+  }
+  return status;
+}
+
+Status Sha::hash(Buf* src, Buf* dst, ShaAlgorithm algorithm, std::uint64_t user_data, ShaHashTask*& task) noexcept {
+  return take_task(library::Sha::hash_kind, src, dst, algorithm, user_data, task);
+}
+
+Status Sha::partial_hash(Buf* src, Buf* dst, ShaAlgorithm algorithm, std::uint64_t user_data,
+                         ShaPartialHashTask*& task) noexcept {
+  const Status status = take_task(library::Sha::partial_hash_kind, src, dst, algorithm, user_data, task);
+  if (status == Status::success) {
+    static_cast<library::ShaTask&>(*task).keep_message();
   }
   return status;
 }

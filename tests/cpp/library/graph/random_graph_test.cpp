@@ -21,7 +21,7 @@ using NodeState = GraphInstance::NodeState;
 /// How many graphs each seed makes. PYDOCA_RANDOM_GRAPHS sets another number, for long runs.
 int num_graphs() {
   const char* const chosen = std::getenv("PYDOCA_RANDOM_GRAPHS");
-  return chosen == nullptr ? 100 : std::atoi(chosen);
+  return chosen == nullptr ? 100 : static_cast<int>(std::strtol(chosen, nullptr, 10));
 }
 
 /// Copies, functions and sub-graphs with random dependencies. Some nodes fail in the first run, none in the second.

@@ -28,6 +28,27 @@ Digest* digest_of_thread() noexcept {
   return digest.get();
 }
 
+struct Message final : backend::HashMessage {
+  Digest digest;
+  bool open = false;  ///< begun, and without its last piece
+};
+
+/// Where the operation's bytes go, which a first piece begins. io_failed when its message has ended.
+Status find_digest(const backend::HashOperation& operation, Digest*& digest) noexcept {
+  if (operation.message != nullptr) {
+    auto& message = static_cast<Message&>(*operation.message);
+    if (!operation.is_first && !message.open) {
+      return Status::io_failed;
+    }
+    message.open = !operation.is_last;
+    digest = &message.digest;
+  } else {
+    digest = digest_of_thread();
+  }
+  const bool ready = digest != nullptr && (!operation.is_first || digest->begin(operation.algorithm));
+  return ready ? Status::success : Status::driver;
+}
+
 Status hash_imported(Digest& digest, const Region& region, std::uint64_t addr, std::uint64_t size) noexcept {
   std::array<std::byte, hash_bounce_size> buffer;
   const Bytes bytes(buffer.data(), buffer.size());
@@ -74,11 +95,14 @@ Status HashQueue::post(backend::HashOperation& operation, bool flush) noexcept {
   return Status::success;
 }
 
+std::unique_ptr<backend::HashMessage> HashQueue::create_message() { return std::make_unique<Message>(); }
+
 Status HashQueue::check(const backend::DataOperation& operation) const noexcept {
   const ShaCapabilities& sha = limits_.sha;
-  const ShaAlgorithm algorithm = static_cast<const backend::HashOperation&>(operation).algorithm;
+  const auto& hashed = static_cast<const backend::HashOperation&>(operation);
+  const ShaAlgorithm algorithm = hashed.algorithm;
   const bool taken = operation.src != nullptr && operation.dst != nullptr && operation.length <= sha.max_src_buf_size &&
-                     sha.has(algorithm) &&
+                     sha.has(algorithm) && (hashed.is_last || operation.length % block_size(algorithm) == 0) &&
                      can_gather(operation.src, operation.length, limits_.ordinal, sha.max_list_buf_num_elem) &&
                      can_scatter(operation.dst, digest_size(algorithm), limits_.ordinal, 1);
   return taken ? Status::success : Status::io_failed;
@@ -87,11 +111,11 @@ Status HashQueue::check(const backend::DataOperation& operation) const noexcept 
 Status HashQueue::work(backend::DataOperation& operation, std::uint64_t /*offset*/, std::uint64_t /*size*/,
                        bool /*streaming*/) noexcept {
   const auto& hashed = static_cast<const backend::HashOperation&>(operation);
-  Digest* const digest = digest_of_thread();
-  if (digest == nullptr || !digest->begin(hashed.algorithm)) {
-    return Status::driver;
+  Digest* digest = nullptr;
+  if (const Status status = find_digest(hashed, digest); status != Status::success) {
+    return status;
   }
-  if (const Status status = hash(hashed, *digest); status != Status::success) {
+  if (const Status status = hash(hashed, *digest); status != Status::success || !hashed.is_last) {
     return status;
   }
   DigestBytes result;

@@ -6,6 +6,7 @@
 #include "backend/sim/work/work_queue.hpp"
 
 #include <cstddef>
+#include <memory>
 
 namespace pydoca::sim {
 
@@ -23,6 +24,7 @@ class HashQueue final : public WorkQueueOf<backend::HashQueue> {
             backend::Notifier& notifier);
 
   Status post(backend::HashOperation& operation, bool flush) noexcept override;
+  std::unique_ptr<backend::HashMessage> create_message() override;
   /// driver, shutdown: the device was removed, or the queue broken, meanwhile.
   Status work(backend::DataOperation& operation, std::uint64_t offset, std::uint64_t size,
               bool streaming) noexcept override;
