@@ -23,10 +23,12 @@ class Reporter(Protocol):
 
 
 class Terminal:
-    """A line while waiting and a bar while copying, on a terminal's standard error; elsewhere only the log."""
+    """A line while waiting and a bar during long work, on a terminal's standard error; elsewhere only the log.
+    A transient bar appears after half a second, and disappears at the end."""
 
-    def __init__(self, quiet: bool) -> None:
+    def __init__(self, quiet: bool, *, transient: bool = False) -> None:
         self._silent = quiet or not sys.stderr.isatty()
+        self._options: dict[str, Any] = {"leave": False, "delay": 0.5} if transient else {}
         self._bar: Any = None
 
     def waiting(self, what: str) -> None:
@@ -39,7 +41,7 @@ class Terminal:
             return
         if self._bar is None:
             try:
-                self._bar = _create_bar(total)
+                self._bar = _create_bar(total, self._options)
             except ModuleNotFoundError as error:
                 self.waiting(f"working; pip install 'pydoca[cli]' gets {error.name}, which shows the progress")
                 self._silent = True
@@ -83,7 +85,7 @@ class FrontEnd:
             self._socket.sendall(json.dumps(event).encode() + b"\n")
 
 
-def _create_bar(total: int) -> Any:
+def _create_bar(total: int, options: dict[str, Any]) -> Any:
     import threading
 
     from tqdm import tqdm
@@ -92,4 +94,4 @@ def _create_bar(total: int) -> Any:
     tqdm.set_lock(threading.RLock())  # the default is a lock between processes
     is_known = os.get_terminal_size(sys.stderr.fileno()).columns > 0
     width: Any = {"dynamic_ncols": True} if is_known else {"ncols": 80, "nrows": 24}
-    return tqdm(total=total, unit="B", unit_scale=True, file=sys.stderr, **width)
+    return tqdm(total=total, unit="B", unit_scale=True, file=sys.stderr, **width, **options)
