@@ -89,8 +89,8 @@ bool Digest::update(const std::byte* bytes, std::size_t size) noexcept {
   return libcrypto().update(state_->current, bytes, size) == 1;
 }
 
-bool Digest::finish(DigestBytes& digest) noexcept {
-  return libcrypto().finish(state_->current, reinterpret_cast<unsigned char*>(digest.data()), nullptr) == 1;
+bool Digest::finish(std::byte* digest) noexcept {
+  return libcrypto().finish(state_->current, reinterpret_cast<unsigned char*>(digest), nullptr) == 1;
 }
 
 }  // namespace pydoca::sim

@@ -28,7 +28,7 @@ class Digest {
   bool begin(ShaAlgorithm algorithm) noexcept;
   bool update(const std::byte* bytes, std::size_t size) noexcept;
   /// Writes digest_size(algorithm) bytes.
-  bool finish(DigestBytes& digest) noexcept;
+  bool finish(std::byte* digest) noexcept;
 
  private:
   struct State;

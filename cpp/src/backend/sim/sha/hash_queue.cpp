@@ -91,7 +91,12 @@ Status HashQueue::post(backend::HashOperation& operation, bool flush) noexcept {
   if (!take_place()) {
     return Status::again;
   }
-  accept(operation, flush);
+  if (!runs_at_once(operation.length, flush)) {
+    accept(operation, flush);
+    return Status::success;
+  }
+  const Status checked = check(operation);
+  finished().add(operation, checked == Status::success ? work(operation, 0, operation.length, false) : checked);
   return Status::success;
 }
 
@@ -118,8 +123,12 @@ Status HashQueue::work(backend::DataOperation& operation, std::uint64_t /*offset
   if (const Status status = hash(hashed, *digest); status != Status::success || !hashed.is_last) {
     return status;
   }
+  const Region& target = *region_of(*operation.dst, limits_.ordinal);
+  if (target.reach() == Region::Reach::local) {
+    return digest->finish(target.at(operation.dst->tail())) ? Status::success : Status::driver;
+  }
   DigestBytes result;
-  if (!digest->finish(result)) {
+  if (!digest->finish(result.data())) {
     return Status::driver;
   }
   const Bytes bytes(result.data(), result.size());
