@@ -1,4 +1,4 @@
-"""`pydoca sha`: digests of files by a device's SHA engine, piece by piece, as sha256sum prints them."""
+"""The work of `pydoca sha`: hashes each file piece by piece, and reads one piece while the engine hashes another."""
 
 from __future__ import annotations
 
@@ -14,35 +14,13 @@ from types import TracebackType
 from typing import cast
 
 import pydoca
-from pydoca.cli._arguments import Subparsers, add_command, add_json
 from pydoca.cli._errors import CommandError, describe
 from pydoca.cli._output import print_json
 from pydoca.cli._two_processes.event_loop import run as run_loop
 from pydoca.cli._two_processes.report import Terminal
-from pydoca.cli._values import utf8
+from pydoca.cli.sha import STANDARD_INPUT
 
-_DESCRIPTION = "Compute digests of files with a device's SHA engine; the output is sha256sum's."
 _PIECE = 4 << 20  # bytes: a multiple of every algorithm's block, large enough for the device's workers
-_STANDARD_INPUT = "-"
-
-
-def add(subparsers: Subparsers) -> None:
-    parser = add_command(subparsers, "sha", _DESCRIPTION, check=check, run=run)
-    add_json(parser)
-    parser.add_argument(
-        "files", nargs="*", metavar="FILE", default=[_STANDARD_INPUT], help="- (the default) is standard input"
-    )
-    parser.add_argument("--algorithm", choices=("sha1", "sha256", "sha512"), default="sha256", help="(default: sha256)")
-    parser.add_argument("--device", type=utf8, metavar="NAME", help="unless told, a DPU's device with a SHA engine")
-    parser.add_argument(
-        "--profile",
-        choices=("bluefield2", "bluefield3"),
-        help="simulate the guide's machine with such cards; a BlueField-2 has a SHA engine",
-    )
-
-
-def check(arguments: argparse.Namespace) -> None:
-    """argparse checks all of it."""
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -157,7 +135,7 @@ class _Input:
     def __init__(self, path: str) -> None:
         self.path = path
         # Without O_NONBLOCK, opening a FIFO would wait for a writer.
-        self._fd = 0 if path == _STANDARD_INPUT else os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        self._fd = 0 if path == STANDARD_INPUT else os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         status = os.fstat(self._fd)
         if stat.S_ISDIR(status.st_mode):
             self.__exit__(None, None, None)
@@ -171,7 +149,7 @@ class _Input:
     def __exit__(
         self, exception: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self.path != _STANDARD_INPUT:
+        if self.path != STANDARD_INPUT:
             os.close(self._fd)
 
     async def read_into(self, view: memoryview) -> int:

@@ -1,0 +1,36 @@
+"""`pydoca sha`: digests of files by a device's SHA engine, as sha256sum prints them."""
+
+from __future__ import annotations
+
+import argparse
+
+from pydoca.cli._arguments import Subparsers, add_command, add_json
+from pydoca.cli._values import utf8
+
+_DESCRIPTION = "Compute digests of files with a device's SHA engine; the output is sha256sum's."
+STANDARD_INPUT = "-"
+
+
+def add(subparsers: Subparsers) -> None:
+    parser = add_command(subparsers, "sha", _DESCRIPTION, check=check, run=run)
+    add_json(parser)
+    parser.add_argument(
+        "files", nargs="*", metavar="FILE", default=[STANDARD_INPUT], help="- (the default) is standard input"
+    )
+    parser.add_argument("--algorithm", choices=("sha1", "sha256", "sha512"), default="sha256", help="(default: sha256)")
+    parser.add_argument("--device", type=utf8, metavar="NAME", help="unless told, a DPU's device with a SHA engine")
+    parser.add_argument(
+        "--profile",
+        choices=("bluefield2", "bluefield3"),
+        help="simulate the guide's machine with such cards; a BlueField-2 has a SHA engine",
+    )
+
+
+def check(arguments: argparse.Namespace) -> None:
+    """argparse checks all of it."""
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from pydoca.cli.sha import _run
+
+    return _run.run(arguments)
