@@ -64,10 +64,10 @@ def cpp_cell(row: tuple[Entry, ...]) -> str:
 
 def python_cell(row: tuple[Entry, ...]) -> str:
     first = row[0]
-    if first.now:
-        return "now " + lines_of_names(name for entry in row for name in entry.now)
     if first.python:
         return lines_of_names(name for entry in row for name in entry.python)
+    if first.now:
+        return "now " + lines_of_names(name for entry in row for name in entry.now)
     reason = first.not_yet or first.out
     return f"{first.there}: {reason}" if reason else first.there
 
@@ -75,7 +75,7 @@ def python_cell(row: tuple[Entry, ...]) -> str:
 def cells_of(row: tuple[Entry, ...]) -> list[str]:
     first = row[0]
     kinds = [(f"{entry.kind} " if entry.kind != "function" else "") + entry.name for entry in row]
-    called = any(entry.kind == "function" for entry in row) and not first.now
+    called = any(entry.kind == "function" for entry in row) and (first.python or not first.now)
     states = "; ".join(first.when) or ("any" if called else "")
     errors = ", ".join(reason.status for reason in first.errors)
     return [lines_of_names(kinds), first.does, python_cell(row), cpp_cell(row), states, errors]

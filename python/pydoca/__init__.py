@@ -3,6 +3,10 @@
 import pydoca._interpreter  # first of all: it refuses where the rest would hang
 
 # isort: split
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING
+from typing import Any as _Any
+
 import pydoca._augment  # noqa: F401  completes the extension's classes
 from pydoca import comch, log, rdma_bridge, sim
 from pydoca._core import (
@@ -116,6 +120,9 @@ from pydoca._publication import add_types as _add_types
 from pydoca._publication import publish as _publish
 from pydoca._stats import EngineStats, TaskStats
 
+if TYPE_CHECKING:
+    from pydoca import workq
+
 __all__ = [
     "CAPABILITIES",
     "Access",
@@ -222,7 +229,14 @@ __all__ = [
     "unavailable_backends",
     "version",
     "version_runtime",
+    "workq",
 ]
 
 _publish(__name__)
 _add_types()
+
+
+def __getattr__(name: str) -> _Any:
+    if name == "workq":  # imported by its first use: only programs for DOCA 2.0 to 2.2 need it
+        return _import_module("pydoca.workq")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -12,8 +12,8 @@ from pydoca._raw_types import RAW_TYPES
 def publish(module_name: str) -> None:
     """Publishes what the module has of private modules of pydoca, under the names that it has there."""
     for name, value in vars(sys.modules[module_name]).items():
-        own = str(getattr(value, "__module__", "")).startswith("pydoca._")
-        if own and value.__qualname__ == name:
+        own = str(getattr(value, "__module__", "")).startswith(("pydoca._", f"{module_name}._"))
+        if own and getattr(value, "__qualname__", "") == name:
             _core.publish(value, module_name)
 
 

@@ -49,7 +49,7 @@ ANSWERS = {
     "map stopped": ["map stopped  (state)", "Mmap.set_permissions", "BAD_STATE: the map is started"],
     "doca_mmap_export_dpu": ["doca_mmap_export_dpu is an old name of", "doca_mmap_export_pci  (function"],
     "doca_cc_client_create": ["doca_cc_client_create is an old name of", "comch.Client("],
-    "doca_workq_create": ["doca_pe_create: ", "doca_pe_destroy: "],
+    "doca_workq_create": ["workq.WorkQueue(depth", "doca_pe_create: "],
     "doca_graph_start": ["Python    Graph.start()", "Errors"],
     "doca_argp_init": ["Python    stays out: argparse does this in Python"],
     "doca_log_backend_create_standard": ["Python    log.Sink.standard()", "log::Sink::standard"],

@@ -56,6 +56,16 @@ def test_graph_pipeline(commands):
     assert re.fullmatch(r"50 messages of 100 bytes, SHA-256 of their digests [0-9a-f]{64}, \d+\.\d+ s\n", output)
 
 
+def test_workq(commands):
+    output, errors = (process := start(commands, "workq.py")).communicate(timeout=30)
+    assert (process.returncode, errors) == (0, "")
+    assert output == (
+        "polling: job 1 ended with SUCCESS: This is a sample piece of text\n"
+        "event-driven: job 2 ended with SUCCESS: This is a sample piece of text\n"
+        "failing: job 3 ended with IO_FAILED\n"
+    )
+
+
 @pytest.mark.parametrize("order", [("host.py", "dpu.py"), ("dpu.py", "host.py")])
 def test_host_and_dpu_in_either_order(commands, order):
     processes = {name: start(commands, name, *([TEXT] if name == "host.py" else [])) for name in order}

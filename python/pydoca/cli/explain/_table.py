@@ -68,17 +68,17 @@ class Entry:
     values: Mapping[str, int] = field(default_factory=dict)  # of an enum, by DOCA's names
     prefix: str = ""  # which these have before Python's
     old: tuple[str, ...] = ()
-    now: tuple[str, ...] = ()  # of an old name without a place of its own: what took its place
+    now: tuple[str, ...] = ()  # of an old name: what took its place
     not_yet: str = ""
     out: str = ""
 
     @property
     def there(self) -> str:
         """Whether pydoca has it: "there", "C++ only", "renamed", "not there yet" or "stays out"."""
-        if self.now:
-            return "renamed"
         if self.python:
             return "there"
+        if self.now:
+            return "renamed"
         if self.cpp:
             return "C++ only"
         return "stays out" if self.out else "not there yet"

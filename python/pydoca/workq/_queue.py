@@ -1,0 +1,300 @@
+"""The queue: the jobs' contexts and graphs, and the events that wait for the program."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from typing import Any, Literal
+
+from pydoca._core import (
+    Buf,
+    Context,
+    ContextState,
+    Dma,
+    Graph,
+    GraphInstance,
+    ProgressEngine,
+    Sha,
+    SyncEventContext,
+    SyncEventTask,
+    Task,
+)
+from pydoca._errors import (
+    AgainError,
+    BadStateError,
+    InUseError,
+    InvalidValueError,
+    NoMemoryError,
+    NotFoundError,
+    NotPermittedError,
+    Status,
+)
+from pydoca.workq._jobs import JOBS, Event, Job, JobFailedError, JobType, Key
+
+_EVENT_OPERATIONS: tuple[Literal["get", "notify_set", "notify_add", "wait_gt"], ...] = (
+    "get",
+    "notify_set",
+    "notify_add",
+    "wait_gt",
+)
+
+
+class WorkQueue:
+    """Takes jobs of its contexts, and gives an event for each (struct doca_workq). Only one thread may use it."""
+
+    def __init__(self, depth: int, *, overwrite: bool = False) -> None:
+        """depth: the most jobs whose events have not been retrieved. overwrite: destinations lose their data before a
+        job, as up to DOCA 2.0.2; from 2.2 on, as everywhere else, results are appended. Raises InvalidValueError for
+        a depth below 1 (doca_workq_create)."""
+        if depth < 1:
+            raise InvalidValueError(f"create a work queue: depth must be 1 or more, not {depth}")
+        self._pe = ProgressEngine()
+        self._depth = depth
+        self._overwrite = overwrite
+        self._in_flight: dict[int, int] = {}  # jobs by the id of their context or graph; a key for each that was added
+        self._added: list[Context | Graph] = []
+        self._num_jobs = 0
+        self._events: deque[tuple[Any, Event]] = deque()
+        self._event_driven = False
+
+    @property
+    def depth(self) -> int:
+        """The most jobs whose events have not been retrieved (doca_workq_get_depth)."""
+        return self._depth
+
+    @property
+    def num_jobs(self) -> int:
+        """How many jobs were submitted whose events have not been retrieved."""
+        return self._num_jobs
+
+    @property
+    def contexts(self) -> list[Context]:
+        """Those that were added."""
+        return [added for added in self._added if isinstance(added, Context)]
+
+    @property
+    def progress_engine(self) -> ProgressEngine:
+        """The engine below the queue. Only the queue progresses it."""
+        return self._pe
+
+    # ---- contexts
+
+    def add(self, ctx: Dma | Sha | SyncEventContext) -> None:
+        """Joins a context that was made with pe=None, gives it depth tasks of each kind, and starts it. Raises
+        BadStateError unless it is IDLE, and when it was added before; NotPermittedError when it belongs to another
+        queue or engine (doca_ctx_start, doca_ctx_workq_add)."""
+        configure = self._configuration_of(ctx)
+        if id(ctx) in self._in_flight:
+            raise BadStateError(f"add {ctx!r} to a work queue: it was added before")
+        if ctx.progress_engine is None:
+            self._pe.connect(ctx)
+        elif ctx.progress_engine is not self._pe:
+            raise NotPermittedError(f"add {ctx!r} to a work queue: it belongs to another queue or engine for life")
+        configure(ctx)
+        ctx.start()
+        self._in_flight[id(ctx)] = 0
+        self._added.append(ctx)
+
+    def remove(self, ctx: Context) -> None:
+        """Stops the context, which can be added to this queue again. Raises NotFoundError when it was not added,
+        NotPermittedError while a job of it has no event or its event was not retrieved (doca_ctx_workq_rm,
+        doca_ctx_stop)."""
+        self._require_idle(ctx, "remove")
+        if ctx.state is not ContextState.IDLE:
+            ctx.stop()
+        while ctx.state is not ContextState.IDLE:  # nothing is in flight: the engine has only to notice
+            self._pe.progress()
+        self._forget(ctx)
+
+    # ---- jobs
+
+    def submit(self, job: Job) -> None:
+        """Hands the job to its context; progress_retrieve() will give its event. Raises NoMemoryError when depth jobs
+        are submitted and not retrieved, NotFoundError unless the job's context was added, BadStateError when the
+        context has stopped, InvalidValueError for what the device refuses (doca_workq_submit)."""
+        self._require_room()
+        self._task_of(job, submit=True)
+        self._in_flight[id(job.ctx)] += 1
+        self._num_jobs += 1
+
+    def make_task(self, job: Job) -> Task:
+        """The job as a task, for a node of a graph. Raises as submit() does, except for NoMemoryError of the depth."""
+        return self._task_of(job, submit=False)
+
+    def progress_retrieve(self) -> Event:
+        """The event of a job that has ended with success. Raises JobFailedError, an IoFailedError, whose event is that
+        of a job that has failed; AgainError when none has ended yet, and after each node of a graph; BadStateError
+        when the queue is destroyed (doca_workq_progress_retrieve)."""
+        if not self._events:
+            self._pe.progress()
+            if not self._events:
+                raise AgainError("progress_retrieve: no job has ended yet; call it again")
+        owner, event = self._events.popleft()
+        self._in_flight[owner] -= 1
+        self._num_jobs -= 1
+        if event.result is not Status.SUCCESS:
+            raise JobFailedError(event)
+        return event
+
+    # ---- graphs
+
+    def create_graph(self, *, num_instances: int | None = None) -> Graph:
+        """A graph whose instances graph_submit() takes; num_instances: depth unless given (doca_graph_create,
+        doca_graph_workq_add)."""
+        graph = Graph(
+            self._pe,
+            num_instances=self._depth if num_instances is None else num_instances,
+            on_completion=self._graph_ended,
+            on_error=self._graph_ended,
+        )
+        self._in_flight[id(graph)] = 0
+        self._added.append(graph)
+        return graph
+
+    def remove_graph(self, graph: Graph) -> None:
+        """Stops the graph. Raises NotFoundError unless create_graph() has made it, NotPermittedError while an event of
+        its instances was not retrieved, InUseError while instances exist (doca_graph_workq_rm, doca_graph_stop)."""
+        self._require_idle(graph, "remove")
+        graph.stop()
+        self._forget(graph)
+
+    def graph_submit(self, instance: GraphInstance, user_data: Any = None) -> None:
+        """Runs the instance once. Its event, of JobType.GRAPH, comes when its last node has ended. Raises
+        NoMemoryError when depth jobs are submitted and not retrieved, NotFoundError unless create_graph() has made its
+        graph, InUseError while it runs (doca_workq_graph_submit)."""
+        self._require_room()
+        if id(instance.graph) not in self._in_flight:
+            raise NotFoundError("graph_submit: the graph is not of this queue; create_graph() makes one")
+        instance.user_data = user_data
+        instance.submit()
+        self._in_flight[id(instance.graph)] += 1
+        self._num_jobs += 1
+
+    # ---- events instead of polling
+
+    @property
+    def event_driven(self) -> bool:
+        """Whether the program sleeps at event_handle between looks; False at first, when it polls. Setting raises
+        BadStateError when a context was added (doca_workq_set_event_driven_enable)."""
+        return self._event_driven
+
+    @event_driven.setter
+    def event_driven(self, value: bool) -> None:
+        if self._added:
+            raise BadStateError("set event_driven of a work queue: a context was added; set it before")
+        self._event_driven = bool(value)
+
+    @property
+    def event_handle(self) -> int:
+        """A descriptor for select, poll or epoll: readable when an event may be retrieved, once it is armed. Raises
+        BadStateError for a queue that polls (doca_workq_get_event_handle)."""
+        self._require_event_driven("event_handle")
+        return self._pe.notification_handle
+
+    def event_handle_arm(self) -> None:
+        """Needed before every wait at event_handle (doca_workq_event_handle_arm)."""
+        self._require_event_driven("event_handle_arm")
+        self._pe.request_notification()
+
+    def event_handle_clear(self) -> None:
+        """Needed after every wait, before progress_retrieve() (doca_workq_event_handle_clear)."""
+        self._require_event_driven("event_handle_clear")
+        self._pe.clear_notification()
+
+    # ---- ends
+
+    def destroy(self) -> None:
+        """Closes the queue for good; idempotent. Raises InUseError while contexts or graphs are added
+        (doca_workq_destroy)."""
+        if self._added:
+            raise InUseError(f"destroy a work queue: {len(self._added)} context(s) or graph(s) are added; remove them")
+        self._close()
+
+    def __enter__(self) -> WorkQueue:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        """Releases contexts and graphs, whatever is idle; what is in flight is awaited or raises, as at the end of the
+        engine's with block."""
+        self._close()
+
+    def _close(self) -> None:
+        self._pe.__exit__(None, None, None)
+        self._added.clear()
+        self._in_flight.clear()
+        self._events.clear()
+        self._num_jobs = 0
+
+    def __repr__(self) -> str:
+        mode = "event-driven" if self._event_driven else "polling"
+        closed = ", closed" if self._pe.closed else ""
+        return f"<pydoca.workq.WorkQueue, {self._num_jobs} of {self._depth} jobs, {mode}{closed}>"
+
+    # ---- inside
+
+    def _require_room(self) -> None:
+        if self._num_jobs >= self._depth:
+            raise NoMemoryError(f"submit: all {self._depth} jobs of the queue are taken; retrieve an event first")
+
+    def _task_of(self, job: Job, *, submit: bool) -> Task:
+        if not isinstance(job, JOBS):
+            raise TypeError(f"a job of pydoca.workq is needed, not {type(job).__name__}")
+        if id(job.ctx) not in self._in_flight:
+            raise NotFoundError(f"submit: {job.ctx!r} was not added to this work queue")
+        if self._overwrite:
+            for buf in _elements(job._filled()):
+                buf.reset_data_len()
+        return job._make_task(job._key(), submit)
+
+    def _require_idle(self, member: Context | Graph, verb: str) -> None:
+        jobs = self._in_flight.get(id(member))
+        if jobs is None:
+            raise NotFoundError(f"{verb} {member!r}: it was not added to this work queue")
+        if jobs != 0:
+            raise NotPermittedError(f"{verb} {member!r}: {jobs} job(s) of it are not retrieved; retrieve their events")
+
+    def _forget(self, member: Context | Graph) -> None:
+        del self._in_flight[id(member)]
+        self._added = [other for other in self._added if other is not member]
+
+    def _require_event_driven(self, what: str) -> None:
+        if not self._event_driven:
+            raise BadStateError(f"{what}: the work queue polls; set event_driven before contexts are added")
+
+    def _configuration_of(self, ctx: object) -> Callable[[Any], None]:
+        if isinstance(ctx, Dma):
+            return self._configure_dma
+        if isinstance(ctx, Sha):
+            return self._configure_sha
+        if isinstance(ctx, SyncEventContext):
+            return self._configure_sync_event
+        raise TypeError(f"a Dma, a Sha or a SyncEventContext is needed, not {type(ctx).__name__}")
+
+    def _configure_dma(self, dma: Dma) -> None:
+        most = Dma.max_num_tasks(dma.device.info)
+        dma.set_memcpy_conf(self._completed, self._failed, min(self._depth, most))
+
+    def _configure_sha(self, sha: Sha) -> None:
+        most = Sha.max_num_tasks(sha.device.info)
+        sha.set_hash_conf(self._completed, self._failed, min(self._depth, most))
+
+    def _configure_sync_event(self, events: SyncEventContext) -> None:
+        info = events.device.info
+        for operation in _EVENT_OPERATIONS:
+            if SyncEventContext.is_supported(info, operation):
+                most = SyncEventContext.max_num_tasks(info)
+                events.set_conf(operation, self._completed, self._failed, min(self._depth, most))
+
+    def _completed(self, task: Task, key: Key, _: object) -> None:
+        value = task.result() if isinstance(task, SyncEventTask) else None
+        self._events.append((id(task.context), Event(*key, Status.SUCCESS, value)))
+
+    def _failed(self, task: Task, key: Key, _: object) -> None:
+        self._events.append((id(task.context), Event(*key, task.status)))
+
+    def _graph_ended(self, instance: GraphInstance, user_data: Any, _: object) -> None:
+        self._events.append((id(instance.graph), Event(JobType.GRAPH, user_data, instance.status)))
+
+
+def _elements(buf: Buf | None) -> Iterator[Buf]:
+    return iter(()) if buf is None else iter(buf)
