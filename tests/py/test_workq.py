@@ -385,6 +385,14 @@ def test_a_context_leaves_without_jobs_only(with_dma):
     with_dma.queue.destroy()
 
 
+def test_a_context_leaves_without_the_programs_tasks(with_dma):
+    task = with_dma.queue.make_task(with_dma.job())
+    with pytest.raises(pydoca.InUseError, match=r"tasks of make_task\(\) are not freed"):
+        with_dma.queue.remove(with_dma.dma)
+    task.free()
+    assert ended(with_dma)
+
+
 @pytest.mark.parametrize("depth", [0, -1])
 def test_a_depth_is_one_or_more(depth):
     with pytest.raises(pydoca.InvalidValueError, match=f"depth must be 1 or more, not {depth}"):

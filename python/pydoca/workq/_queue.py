@@ -97,13 +97,14 @@ class WorkQueue:
 
     def remove(self, ctx: Context) -> None:
         """Stops the context, which can be added to this queue again. Raises NotFoundError when it was not added,
-        NotPermittedError while a job of it has no event or its event was not retrieved (doca_ctx_workq_rm,
-        doca_ctx_stop)."""
+        NotPermittedError while an event of it is not retrieved, InUseError while the program has tasks of make_task()
+        (doca_ctx_workq_rm, doca_ctx_stop)."""
         self._require_idle(ctx, "remove")
-        if ctx.state is not ContextState.IDLE:
+        if ctx.state is ContextState.RUNNING:
             ctx.stop()
-        while ctx.state is not ContextState.IDLE:  # nothing is in flight: the engine has only to notice
-            self._pe.progress()
+        while ctx.state is not ContextState.IDLE:
+            if not self._pe.progress() and not ctx.num_inflight_tasks and ctx.state is not ContextState.IDLE:
+                raise InUseError(f"remove {ctx!r}: tasks of make_task() are not freed; free() or drop them, and repeat")
         self._forget(ctx)
 
     # ---- jobs

@@ -1,0 +1,198 @@
+#pragma once
+
+#include "pydoca/buf.hpp"
+#include "pydoca/context.hpp"
+#include "pydoca/dma.hpp"
+#include "pydoca/graph.hpp"
+#include "pydoca/progress_engine.hpp"
+#include "pydoca/sha.hpp"
+#include "pydoca/status.hpp"
+#include "pydoca/sync_event_context.hpp"
+#include "pydoca/task.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+/// Jobs and events, as DOCA 2.0 to 2.2 had them before progress engines and tasks (DOCA Core Programming Guide 2.0.2 to
+/// 2.2.1: work queues). For programs of that time: a thin layer over a ProgressEngine, whose tasks need no look at each
+/// result. Python's pydoca.workq has the same flows.
+///
+/// | DOCA 2.0 to 2.2 | here | since DOCA 2.5 |
+/// |---|---|---|
+/// | doca_workq_create | WorkQueue::create() | ProgressEngine::create(), and num_tasks of each context |
+/// | doca_ctx_start, doca_ctx_workq_add | add() | ProgressEngine::connect(), Context::start() |
+/// | struct doca_dma_job_memcpy, doca_sha_job, ... | DmaMemcpyJob, ShaJob, SyncEventJob | Dma::memcpy(), ... |
+/// | doca_workq_submit | submit() | Task::submit() |
+/// | doca_workq_progress_retrieve | progress_retrieve() | ProgressEngine::progress(), and callbacks |
+/// | doca_workq_set_event_driven_enable | set_event_driven() | always possible |
+/// | doca_workq_get_event_handle, _arm, _clear | event_handle(), ... | ProgressEngine::notification_handle(), ... |
+/// | doca_graph_create, doca_graph_workq_add | create_graph() | Graph::create() |
+/// | doca_workq_graph_submit | submit() of an instance | GraphInstance::submit() |
+/// | doca_ctx_workq_rm, doca_ctx_stop | remove() | Context::stop() |
+namespace pydoca::workq {
+
+/// What a job does; of an event, which job has ended.
+enum class JobType : std::uint8_t {
+  dma_memcpy,
+  sha1,
+  sha256,
+  sha512,
+  sync_event_get,
+  sync_event_update_set,
+  sync_event_update_add,
+  sync_event_wait,
+  graph,
+};
+
+// Jobs are values: submit() reads them, and they can be changed and submitted again at once. ctx is a context that was
+// added; the caller keeps its references to the bufs until the event.
+
+/// struct doca_dma_job_memcpy.
+struct DmaMemcpyJob {
+  Dma* ctx = nullptr;
+  Buf* dst_buff = nullptr;
+  Buf* src_buff = nullptr;
+  std::uint64_t user_data = 0;
+};
+
+/// struct doca_sha_job: the digest is appended to resp_buf.
+struct ShaJob {
+  Sha* ctx = nullptr;
+  Buf* resp_buf = nullptr;
+  Buf* req_buf = nullptr;
+  ShaAlgorithm algorithm = ShaAlgorithm::sha256;
+  std::uint64_t user_data = 0;
+};
+
+/// struct doca_sync_event_job_<type>. type: one of the four of sync events. value: what is set or added; a wait ends
+/// when the masked value of the event is greater, and both are 0..max_wait_gt_value.
+struct SyncEventJob {
+  SyncEventContext* ctx = nullptr;
+  JobType type = JobType::sync_event_get;
+  std::uint64_t value = 0;
+  std::uint64_t mask = ~std::uint64_t{0};
+  std::uint64_t user_data = 0;
+};
+
+/// A job that has ended (struct doca_event).
+struct Event {
+  JobType type = JobType::dma_memcpy;
+  Status result = Status::success;  ///< or why the job failed
+  std::uint64_t user_data = 0;      ///< the job's
+  std::uint64_t value = 0;          ///< what a job of a sync event has read; before an addition
+};
+
+/// Whether results are appended to the data of a destination, as everywhere in DOCA 2.2 and later, or replace it, as up
+/// to DOCA 2.0.2.
+enum class Destinations : std::uint8_t { append, overwrite };
+
+/// A queue of jobs for several contexts (struct doca_workq).
+///
+/// What differs from DOCA: a context joins before it starts, so add() does both, and belongs to one queue for life. A
+/// job that fails stops its context, as everywhere in pydoca: retrieve the other events, then remove() and add() it.
+///
+/// Ownership: the queue holds its contexts and graphs. Its end stops the contexts; jobs in flight end without events.
+/// Do not use its graphs afterwards.
+///
+/// Thread safety: one thread, which progresses by progress_retrieve() only.
+class WorkQueue {
+ public:
+  /// depth: the most jobs whose events have not been retrieved (doca_workq_create). Throws invalid_value for 0.
+  static std::unique_ptr<WorkQueue> create(std::uint32_t depth, Destinations destinations = Destinations::append);
+  ~WorkQueue();
+  WorkQueue(const WorkQueue&) = delete;
+  WorkQueue& operator=(const WorkQueue&) = delete;
+
+  std::uint32_t depth() const noexcept { return depth_; }
+  /// Jobs that were submitted, and whose events have not been retrieved.
+  std::uint32_t num_jobs() const noexcept { return num_jobs_; }
+  const std::shared_ptr<ProgressEngine>& progress_engine() const noexcept { return engine_; }
+
+  // Joins a context that has no engine, gives it depth tasks of each kind, takes its callbacks and user data, and
+  // starts it (doca_ctx_start, doca_ctx_workq_add). Throws invalid_value for null, bad_state unless it is idle, and
+  // when it was added before, not_permitted when it belongs to another engine, and what start() throws.
+  void add(std::shared_ptr<Dma> ctx);
+  void add(std::shared_ptr<Sha> ctx);
+  void add(std::shared_ptr<SyncEventContext> ctx);
+  /// Stops the context, which can be added to this queue again (doca_ctx_workq_rm, doca_ctx_stop). Throws not_found
+  /// when it was not added, not_permitted while an event of it is not retrieved, in_use while the program has tasks of
+  /// it.
+  void remove(Context& ctx);
+
+  // Hands the job to its context: success, and progress_retrieve() will give its event. invalid_value for what the
+  // device refuses, not_found unless ctx was added, no_memory when depth jobs are not retrieved, bad_state when the
+  // context has stopped (doca_workq_submit).
+  [[nodiscard]] Status submit(const DmaMemcpyJob& job) noexcept;
+  [[nodiscard]] Status submit(const ShaJob& job) noexcept;
+  [[nodiscard]] Status submit(const SyncEventJob& job) noexcept;
+
+  /// A job that has ended: success, or io_failed when it has failed, with the event in both cases. again: none has
+  /// ended yet; so answers also each node of a graph (doca_workq_progress_retrieve).
+  [[nodiscard]] Status progress_retrieve(Event& event) noexcept;
+
+  /// A graph whose instances submit() takes; do not change its conf (doca_graph_create, doca_graph_workq_add). Throws
+  /// invalid_value for 0 instances.
+  std::shared_ptr<Graph> create_graph(std::uint32_t num_instances);
+  /// Stops the graph (doca_graph_workq_rm, doca_graph_stop). Throws not_found unless create_graph() has made it,
+  /// not_permitted while an event of it is not retrieved, in_use while instances exist.
+  void remove(Graph& graph);
+  /// Runs the instance once (doca_workq_graph_submit). As for jobs, and what GraphInstance::submit() answers.
+  [[nodiscard]] Status submit(GraphInstance& instance, std::uint64_t user_data) noexcept;
+
+  /// Whether the program sleeps at event_handle() between looks; false at first, when it polls
+  /// (doca_workq_set_event_driven_enable). Throws bad_state when a context or graph was added.
+  void set_event_driven(bool on);
+  bool is_event_driven() const noexcept { return event_driven_; }
+  /// For epoll: readable when an event may be retrieved, once it is armed. The three throw bad_state for a queue that
+  /// polls (doca_workq_get_event_handle).
+  int event_handle() const;
+  void event_handle_arm();    ///< needed before every wait
+  void event_handle_clear();  ///< needed after every wait, before progress_retrieve()
+
+ private:
+  /// A context or graph that was added.
+  struct Member {
+    WorkQueue* queue;
+    std::shared_ptr<Context> ctx;
+    std::shared_ptr<Graph> graph;
+    std::uint32_t num_runs = 0;  ///< of the graph's instances, in flight
+  };
+  struct Ended {
+    Event event;
+    const Member* member = nullptr;
+  };
+
+  WorkQueue(std::uint32_t depth, Destinations destinations);
+  template <class Library, class Configure>
+  void add_configured(std::shared_ptr<Library> ctx, const Configure& configure);
+  template <class Noun>
+  Member& idle_member(const char* what, const Noun& noun);
+  Member* member_of(const Context* ctx) const noexcept;
+  Member* member_of(const Graph* graph) const noexcept;
+  /// Its jobs whose events have not been retrieved.
+  std::size_t num_jobs_of(const Member& member) const noexcept;
+  void forget(const Member& member) noexcept;
+  static void stop(Context& ctx);
+  void require_event_driven(const char* what) const;
+  template <class Library, class Take>
+  Status submit_task(Library* ctx, Buf* filled, const Take& take) noexcept;
+  /// For callbacks.
+  void end(const Member& member, const Event& event) noexcept;
+  template <class TaskClass>
+  static void task_ended(Task& task, std::uint64_t user_data, std::uint64_t member);
+  static void graph_ended(GraphInstance& instance, std::uint64_t user_data, std::uint64_t member);
+
+  const std::shared_ptr<ProgressEngine> engine_ = ProgressEngine::create();
+  std::vector<std::unique_ptr<Member>> members_;
+  std::vector<Ended> ended_;  ///< a ring of depth places or more, a power of 2
+  std::uint32_t head_ = 0;
+  std::uint32_t tail_ = 0;
+  std::uint32_t num_jobs_ = 0;
+  const std::uint32_t depth_;
+  const Destinations destinations_;
+  bool event_driven_ = false;
+};
+
+}  // namespace pydoca::workq
