@@ -10,7 +10,13 @@
 #include <cstdlib>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
+
+#ifdef PYDOCA_HAS_TBB
+#include <tbb/flow_graph.h>
+#include <tbb/global_control.h>
+#endif
 
 namespace pydoca::benchmarks {
 namespace {
@@ -187,6 +193,55 @@ Figure functions_figure(std::string name, std::uint32_t count) {
           }};
 }
 
+#ifdef PYDOCA_HAS_TBB
+/// A chain of functions in oneTBB's flow graph, with one thread, which is its best case.
+class TbbChain {
+ public:
+  explicit TbbChain(std::uint32_t count) {
+    for (std::uint32_t i = 0; i < count; ++i) {
+      nodes_.push_back(std::make_unique<Node>(graph_, [this](const tbb::flow::continue_msg& message) {
+        step(address_of(&steps_));
+        return message;
+      }));
+      if (i > 0) {
+        tbb::flow::make_edge(*nodes_[i - 1], *nodes_[i]);
+      }
+    }
+  }
+  void run() {
+    nodes_.front()->try_put(tbb::flow::continue_msg());
+    graph_.wait_for_all();
+  }
+
+ private:
+  using Node = tbb::flow::continue_node<tbb::flow::continue_msg>;
+
+  tbb::global_control one_thread_{tbb::global_control::max_allowed_parallelism, 1};
+  tbb::flow::graph graph_;
+  std::vector<std::unique_ptr<Node>> nodes_;
+  std::uint64_t steps_ = 0;
+};
+
+Figure tbb_figure(std::string name, std::uint32_t count) {
+  const auto copies = std::make_shared<Copies>(1);
+  const auto graph = std::make_shared<GraphLoop>(*copies, Shape::chain, count);
+  return {std::move(name),
+          Rule::cost_ratio_at_most,
+          1,
+          std::uint64_t{65536},
+          [copies, graph, count](std::uint64_t units) {
+            for (; units > 0; units -= count) {
+              graph->run(*copies);
+            }
+          },
+          [chain = std::make_shared<TbbChain>(count), count](std::uint64_t units) {
+            for (; units > 0; units -= count) {
+              chain->run();
+            }
+          }};
+}
+#endif
+
 }  // namespace
 }  // namespace pydoca::benchmarks
 
@@ -196,5 +251,8 @@ int main(int argc, char** argv) {
     print({copies_figure("graph of 4 copies of 64 B in a chain, a node, above the tasks alone", Shape::chain, 4),
            copies_figure("graph of 16 copies of 64 B side by side, a node, above the tasks alone", Shape::fan, 16),
            functions_figure("graph of 256 functions in a chain, a node, above their calls", 256)});
+#ifdef PYDOCA_HAS_TBB
+    print({tbb_figure("graph of 256 functions in a chain, against oneTBB's flow graph", 256)});
+#endif
   });
 }

@@ -102,8 +102,8 @@ class WorkQueue:
         self._require_idle(ctx, "remove")
         if ctx.state is ContextState.RUNNING:
             ctx.stop()
-        while ctx.state is not ContextState.IDLE:
-            if not self._pe.progress() and not ctx.num_inflight_tasks and ctx.state is not ContextState.IDLE:
+        while not _is_idle(ctx):
+            if not self._pe.progress() and not ctx.num_inflight_tasks and not _is_idle(ctx):
                 raise InUseError(f"remove {ctx!r}: tasks of make_task() are not freed; free() or drop them, and repeat")
         self._forget(ctx)
 
@@ -299,3 +299,7 @@ class WorkQueue:
 
 def _elements(buf: Buf | None) -> Iterator[Buf]:
     return iter(()) if buf is None else iter(buf)
+
+
+def _is_idle(ctx: Context) -> bool:
+    return ctx.state is ContextState.IDLE
