@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import atexit
 import difflib
-from collections.abc import AsyncIterator, Callable, Coroutine, Generator, Iterable
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 from enum import Enum
 from functools import cache
 from importlib import import_module
@@ -106,13 +106,6 @@ def _text_of_graph(self: _core.Graph | _core.GraphInstance) -> str:
 def _svg_of_graph(self: _core.Graph | _core.GraphInstance) -> str:
     """The picture that a notebook shows."""
     return str(_picture().to_svg(self))
-
-
-@_method_of(_core.Awaitable, name="__await__")
-def _await(self: _core.Awaitable) -> Generator[Any, None, Any]:
-    """Giving up (cancelling) takes effect at once and loses nothing."""
-    awaited: Generator[Any, None, Any] = _aio().take_event(self).__await__()
-    return awaited
 
 
 driven_by_asyncio(_core.Task)

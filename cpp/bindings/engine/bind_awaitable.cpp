@@ -1,0 +1,26 @@
+#include "convert/bindings.hpp"
+#include "convert/convert.hpp"
+#include "engine/awaitable.hpp"
+#include "engine/engine_object.hpp"
+#include "engine/event_awaiter.hpp"
+
+#include <pybind11/stl.h>
+
+namespace pydoca::bindings {
+
+void bind_awaitable(py::module_& module) {
+  py::classh<Awaitable> type(
+      module, "Awaitable",
+      "An object or event that an engine will deliver. Await it in an event loop, or call wait() without one.",
+      py::custom_type_setup(set_event_await_slot));
+  type.def("wait", &Awaitable::wait, "timeout"_a = py::none(),
+           "Progresses until it is there, and returns it. timeout in seconds, None for no limit; raises\n"
+           "TimeOutError.")
+      .def_property_readonly("_engine", [](Awaitable& self) { return py::cast(&self.engine()); })
+      .def("_ready", &Awaitable::ready)
+      .def("_take", &Awaitable::take)
+      .def("_give_up", &Awaitable::give_up);
+  bind_waiters(type);
+}
+
+}  // namespace pydoca::bindings
