@@ -26,6 +26,13 @@ class Machine:
         self.target = pydoca.alloc(64 * self.SLOT)
         self.maps = [self.device.mmap(self.source), self.device.mmap(self.target)]
 
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        with self.device, self.queue:
+            pass
+
     def src(self, slot=0, size=SLOT):
         return self.inventory.get_by_data(self.maps[0], self.maps[0].addr + slot * self.SLOT, size)
 
@@ -50,10 +57,8 @@ class Machine:
 
 @pytest.fixture
 def machine():
-    machine = Machine()
-    yield machine
-    with machine.queue:
-        pass
+    with Machine() as machine:
+        yield machine
 
 
 @pytest.fixture
@@ -129,7 +134,7 @@ def bluefield2():
 def test_one_queue_serves_several_contexts(bluefield2):
     machine = Machine()
     sha = pydoca.Sha(None, machine.device)
-    with machine.queue as queue:
+    with machine, machine.queue as queue:
         queue.add(machine.dma)
         queue.add(sha)
         assert queue.contexts == [machine.dma, sha]
@@ -261,7 +266,7 @@ def test_a_queue_polls_or_is_event_driven(machine):
 def test_results_are_appended_unless_the_queue_overwrites():
     for overwrite, data_len in {False: 128, True: 64}.items():
         machine = Machine(overwrite=overwrite)
-        with machine.queue as queue:
+        with machine, machine.queue as queue:
             queue.add(machine.dma)
             dst = machine.dst(0, 200)
             for slot in (0, 1):
@@ -272,7 +277,7 @@ def test_results_are_appended_unless_the_queue_overwrites():
 
 def test_overwriting_is_for_every_element_of_a_list():
     machine = Machine(overwrite=True)
-    with machine.queue as queue:
+    with machine, machine.queue as queue:
         queue.add(machine.dma)
         dst = machine.dst(0, 32)
         dst.chain(machine.dst(1, 32))
@@ -404,6 +409,16 @@ def test_what_is_not_a_job_is_a_type_error(with_dma):
         with_dma.queue.submit((1, 2))
 
 
+def test_an_unknown_algorithm_is_refused(bluefield2):
+    machine = Machine()
+    sha = pydoca.Sha(None, machine.device)
+    with machine, machine.queue as queue:
+        queue.add(sha)
+        with pytest.raises(pydoca.InvalidValueError, match="md5"):
+            queue.submit(workq.ShaJob(sha, machine.dst(), machine.src(), "md5"))
+        assert queue.num_jobs == 0
+
+
 def test_a_refused_job_takes_no_place(with_dma):
     with pytest.raises(pydoca.InvalidValueError):
         with_dma.queue.submit(DmaMemcpyJob(with_dma.dma, with_dma.dst(0, 10), with_dma.src()))
@@ -413,7 +428,7 @@ def test_a_refused_job_takes_no_place(with_dma):
 
 def test_the_end_of_with_releases_what_is_idle():
     machine = Machine()
-    with machine.queue as queue:
+    with machine, machine.queue as queue:
         queue.add(machine.dma)
         jobs = [machine.job(slot) for slot in range(4)]
         for job in jobs:

@@ -2,6 +2,7 @@
 
 #include <pydoca/log.hpp>
 
+#include "call/raw_method.hpp"
 #include "convert/convert.hpp"
 #include "convert/python.hpp"
 #include "task/context_object.hpp"
@@ -135,7 +136,7 @@ const py::object& InstanceObject::data(const NodeObject& node) const {
 
 TaskObject* InstanceObject::task(std::size_t node) const {
   const bool is_task = graph_->node(node).type() == GraphNode::Type::context && !data_[node].is_none();
-  return is_task ? &data_[node].cast<TaskObject&>() : nullptr;
+  return is_task ? &object_of<TaskObject>(data_[node].ptr()) : nullptr;  // set_data() has checked its class
 }
 
 InstanceObject* InstanceObject::part(std::size_t node) const {

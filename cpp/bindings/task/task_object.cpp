@@ -130,11 +130,20 @@ void TaskObject::submit_threadsafe() {
 }
 
 void TaskObject::join_graph() {
-  require_slot("submit in a graph: ");
-  require_idle("submit in a graph");
+  // The texts are made for errors only: a graph asks this of every node.
+  if (slot_ == nullptr || engine().engine().check_thread() != Status::success) [[unlikely]] {
+    require_slot("submit in a graph: ");
+  }
+  if (in_flight_) [[unlikely]] {
+    require_idle("submit in a graph");
+  }
   set_operands();
-  require_no_fault("submit in a graph: " + describe());
-  report_unseen();
+  if (context_->is_faulted() || !Quarantine::instance().empty()) [[unlikely]] {
+    require_no_fault("submit in a graph: " + describe());
+  }
+  if (unseen_) [[unlikely]] {
+    report_unseen();
+  }
   in_flight_ = self();
   abandoned_ = false;
 }

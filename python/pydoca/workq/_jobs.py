@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from pydoca._core import Buf, Dma, Sha, SyncEventContext, Task
+from pydoca._core import Buf, Context, Dma, Sha, SyncEventContext, Task
 from pydoca._errors import IoFailedError, Status
 
 _Algorithm: TypeAlias = Literal["sha1", "sha256", "sha512"]
-Key: TypeAlias = "tuple[JobType, Any]"  # of a job in flight: its type and its user data
+Key: TypeAlias = "tuple[Context, JobType, Any]"  # what a task in flight has of its job: also its user data
 
 
 class JobType(Enum):
@@ -39,6 +39,9 @@ class Event(NamedTuple):
     """What a job of a sync event has read: the value, before an addition; None for other jobs."""
 
 
+_SHA_TYPES = {"sha1": JobType.SHA1, "sha256": JobType.SHA256, "sha512": JobType.SHA512}
+
+
 class JobFailedError(IoFailedError):
     """A job has failed, and its event is valid: event.result says why."""
 
@@ -57,13 +60,11 @@ class DmaMemcpyJob:
     src_buff: Buf
     user_data: Any = None
 
-    def _key(self) -> Key:
-        return JobType.DMA_MEMCPY, self.user_data
-
     def _filled(self) -> Buf | None:
         return self.dst_buff
 
-    def _make_task(self, key: Key, submit: bool) -> Task:
+    def _make_task(self, submit: bool = True) -> Task:
+        key = self.ctx, JobType.DMA_MEMCPY, self.user_data
         return self.ctx.memcpy(self.src_buff, self.dst_buff, user_data=key, submit=submit)
 
 
@@ -78,13 +79,11 @@ class ShaJob:
     algorithm: _Algorithm = "sha256"
     user_data: Any = None
 
-    def _key(self) -> Key:
-        return JobType(self.algorithm), self.user_data
-
     def _filled(self) -> Buf | None:
         return self.resp_buf
 
-    def _make_task(self, key: Key, submit: bool) -> Task:
+    def _make_task(self, submit: bool = True) -> Task:
+        key = self.ctx, _SHA_TYPES.get(self.algorithm), self.user_data  # hash() refuses another one
         return self.ctx.hash(self.req_buf, self.resp_buf, self.algorithm, user_data=key, submit=submit)
 
 
@@ -103,10 +102,8 @@ class SyncEventGetJob(_SyncEventJob):
 
     user_data: Any = None
 
-    def _key(self) -> Key:
-        return JobType.SYNC_EVENT_GET, self.user_data
-
-    def _make_task(self, key: Key, submit: bool) -> Task:
+    def _make_task(self, submit: bool = True) -> Task:
+        key = self.ctx, JobType.SYNC_EVENT_GET, self.user_data
         return self.ctx.get(user_data=key, submit=submit)
 
 
@@ -117,10 +114,8 @@ class SyncEventUpdateSetJob(_SyncEventJob):
     value: int
     user_data: Any = None
 
-    def _key(self) -> Key:
-        return JobType.SYNC_EVENT_UPDATE_SET, self.user_data
-
-    def _make_task(self, key: Key, submit: bool) -> Task:
+    def _make_task(self, submit: bool = True) -> Task:
+        key = self.ctx, JobType.SYNC_EVENT_UPDATE_SET, self.user_data
         return self.ctx.notify_set(self.value, user_data=key, submit=submit)
 
 
@@ -132,10 +127,8 @@ class SyncEventUpdateAddJob(_SyncEventJob):
     value: int
     user_data: Any = None
 
-    def _key(self) -> Key:
-        return JobType.SYNC_EVENT_UPDATE_ADD, self.user_data
-
-    def _make_task(self, key: Key, submit: bool) -> Task:
+    def _make_task(self, submit: bool = True) -> Task:
+        key = self.ctx, JobType.SYNC_EVENT_UPDATE_ADD, self.user_data
         return self.ctx.notify_add(self.value, user_data=key, submit=submit)
 
 
@@ -148,10 +141,8 @@ class SyncEventWaitJob(_SyncEventJob):
     mask: int = 2**64 - 1
     user_data: Any = None
 
-    def _key(self) -> Key:
-        return JobType.SYNC_EVENT_WAIT, self.user_data
-
-    def _make_task(self, key: Key, submit: bool) -> Task:
+    def _make_task(self, submit: bool = True) -> Task:
+        key = self.ctx, JobType.SYNC_EVENT_WAIT, self.user_data
         return self.ctx.wait_gt(self.value, self.mask, user_data=key, submit=submit)
 
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, Literal
 
 from pydoca._core import (
-    Buf,
     Context,
     ContextState,
     Dma,
@@ -51,10 +50,10 @@ class WorkQueue:
         self._pe = ProgressEngine()
         self._depth = depth
         self._overwrite = overwrite
-        self._in_flight: dict[int, int] = {}  # jobs by the id of their context or graph; a key for each that was added
-        self._added: list[Context | Graph] = []
+        self._added: dict[int, Context | Graph] = {}  # by their id
         self._num_jobs = 0
-        self._events: deque[tuple[Any, Event]] = deque()
+        self._runs: dict[int, int] = {}  # of instances in flight, by the id of their graph
+        self._events: deque[tuple[Context | Graph, Event]] = deque()
         self._event_driven = False
 
     @property
@@ -70,7 +69,7 @@ class WorkQueue:
     @property
     def contexts(self) -> list[Context]:
         """Those that were added."""
-        return [added for added in self._added if isinstance(added, Context)]
+        return [added for added in self._added.values() if isinstance(added, Context)]
 
     @property
     def progress_engine(self) -> ProgressEngine:
@@ -84,7 +83,7 @@ class WorkQueue:
         BadStateError unless it is IDLE, and when it was added before; NotPermittedError when it belongs to another
         queue or engine (doca_ctx_start, doca_ctx_workq_add)."""
         configure = self._configuration_of(ctx)
-        if id(ctx) in self._in_flight:
+        if id(ctx) in self._added:
             raise BadStateError(f"add {ctx!r} to a work queue: it was added before")
         if ctx.progress_engine is None:
             self._pe.connect(ctx)
@@ -92,8 +91,7 @@ class WorkQueue:
             raise NotPermittedError(f"add {ctx!r} to a work queue: it belongs to another queue or engine for life")
         configure(ctx)
         ctx.start()
-        self._in_flight[id(ctx)] = 0
-        self._added.append(ctx)
+        self._added[id(ctx)] = ctx
 
     def remove(self, ctx: Context) -> None:
         """Stops the context, which can be added to this queue again. Raises NotFoundError when it was not added,
@@ -113,14 +111,16 @@ class WorkQueue:
         """Hands the job to its context; progress_retrieve() will give its event. Raises NoMemoryError when depth jobs
         are submitted and not retrieved, NotFoundError unless the job's context was added, BadStateError when the
         context has stopped, InvalidValueError for what the device refuses (doca_workq_submit)."""
-        self._require_room()
-        self._task_of(job, submit=True)
-        self._in_flight[id(job.ctx)] += 1
+        if self._num_jobs >= self._depth:
+            raise self._is_full()
+        self._prepare(job)
+        job._make_task()
         self._num_jobs += 1
 
     def make_task(self, job: Job) -> Task:
         """The job as a task, for a node of a graph. Raises as submit() does, except for NoMemoryError of the depth."""
-        return self._task_of(job, submit=False)
+        self._prepare(job)
+        return job._make_task(submit=False)
 
     def progress_retrieve(self) -> Event:
         """The event of a job that has ended with success. Raises JobFailedError, an IoFailedError, whose event is that
@@ -130,8 +130,7 @@ class WorkQueue:
             self._pe.progress()
             if not self._events:
                 raise AgainError("progress_retrieve: no job has ended yet; call it again")
-        owner, event = self._events.popleft()
-        self._in_flight[owner] -= 1
+        event = self._events.popleft()[1]
         self._num_jobs -= 1
         if event.result is not Status.SUCCESS:
             raise JobFailedError(event)
@@ -148,8 +147,8 @@ class WorkQueue:
             on_completion=self._graph_ended,
             on_error=self._graph_ended,
         )
-        self._in_flight[id(graph)] = 0
-        self._added.append(graph)
+        self._added[id(graph)] = graph
+        self._runs[id(graph)] = 0
         return graph
 
     def remove_graph(self, graph: Graph) -> None:
@@ -163,12 +162,13 @@ class WorkQueue:
         """Runs the instance once. Its event, of JobType.GRAPH, comes when its last node has ended. Raises
         NoMemoryError when depth jobs are submitted and not retrieved, NotFoundError unless create_graph() has made its
         graph, InUseError while it runs (doca_workq_graph_submit)."""
-        self._require_room()
-        if id(instance.graph) not in self._in_flight:
+        if self._num_jobs >= self._depth:
+            raise self._is_full()
+        if id(instance.graph) not in self._added:
             raise NotFoundError("graph_submit: the graph is not of this queue; create_graph() makes one")
         instance.user_data = user_data
         instance.submit()
-        self._in_flight[id(instance.graph)] += 1
+        self._runs[id(instance.graph)] += 1
         self._num_jobs += 1
 
     # ---- events instead of polling
@@ -222,8 +222,8 @@ class WorkQueue:
     def _close(self) -> None:
         self._pe.__exit__(None, None, None)
         self._added.clear()
-        self._in_flight.clear()
         self._events.clear()
+        self._runs.clear()
         self._num_jobs = 0
 
     def __repr__(self) -> str:
@@ -233,30 +233,28 @@ class WorkQueue:
 
     # ---- inside
 
-    def _require_room(self) -> None:
-        if self._num_jobs >= self._depth:
-            raise NoMemoryError(f"submit: all {self._depth} jobs of the queue are taken; retrieve an event first")
+    def _is_full(self) -> NoMemoryError:
+        return NoMemoryError(f"submit: all {self._depth} jobs of the queue are taken; retrieve an event first")
 
-    def _task_of(self, job: Job, *, submit: bool) -> Task:
-        if not isinstance(job, JOBS):
+    def _prepare(self, job: Job) -> None:
+        if type(job) not in JOBS:
             raise TypeError(f"a job of pydoca.workq is needed, not {type(job).__name__}")
-        if id(job.ctx) not in self._in_flight:
+        if id(job.ctx) not in self._added:
             raise NotFoundError(f"submit: {job.ctx!r} was not added to this work queue")
         if self._overwrite:
-            for buf in _elements(job._filled()):
+            for buf in job._filled() or ():
                 buf.reset_data_len()
-        return job._make_task(job._key(), submit)
 
     def _require_idle(self, member: Context | Graph, verb: str) -> None:
-        jobs = self._in_flight.get(id(member))
-        if jobs is None:
+        if id(member) not in self._added:
             raise NotFoundError(f"{verb} {member!r}: it was not added to this work queue")
+        running = self._runs[id(member)] if isinstance(member, Graph) else member.num_inflight_tasks
+        jobs = running + sum(owner is member for owner, _ in self._events)
         if jobs != 0:
             raise NotPermittedError(f"{verb} {member!r}: {jobs} job(s) of it are not retrieved; retrieve their events")
 
     def _forget(self, member: Context | Graph) -> None:
-        del self._in_flight[id(member)]
-        self._added = [other for other in self._added if other is not member]
+        del self._added[id(member)]
 
     def _require_event_driven(self, what: str) -> None:
         if not self._event_driven:
@@ -284,21 +282,23 @@ class WorkQueue:
         for operation in _EVENT_OPERATIONS:
             if SyncEventContext.is_supported(info, operation):
                 most = SyncEventContext.max_num_tasks(info)
-                events.set_conf(operation, self._completed, self._failed, min(self._depth, most))
+                events.set_conf(operation, self._completed_with_value, self._failed, min(self._depth, most))
 
-    def _completed(self, task: Task, key: Key, _: object) -> None:
-        value = task.result() if isinstance(task, SyncEventTask) else None
-        self._events.append((id(task.context), Event(*key, Status.SUCCESS, value)))
+    def _completed(self, _task: Task, key: Key, _: object) -> None:
+        ctx, job_type, user_data = key
+        self._events.append((ctx, Event(job_type, user_data, Status.SUCCESS, None)))
+
+    def _completed_with_value(self, task: SyncEventTask, key: Key, _: object) -> None:
+        ctx, job_type, user_data = key
+        self._events.append((ctx, Event(job_type, user_data, Status.SUCCESS, task.result())))
 
     def _failed(self, task: Task, key: Key, _: object) -> None:
-        self._events.append((id(task.context), Event(*key, task.status)))
+        ctx, job_type, user_data = key
+        self._events.append((ctx, Event(job_type, user_data, task.status)))
 
     def _graph_ended(self, instance: GraphInstance, user_data: Any, _: object) -> None:
-        self._events.append((id(instance.graph), Event(JobType.GRAPH, user_data, instance.status)))
-
-
-def _elements(buf: Buf | None) -> Iterator[Buf]:
-    return iter(()) if buf is None else iter(buf)
+        self._runs[id(instance.graph)] -= 1
+        self._events.append((instance.graph, Event(JobType.GRAPH, user_data, instance.status)))
 
 
 def _is_idle(ctx: Context) -> bool:
