@@ -190,3 +190,32 @@ def test_a_with_block_over_a_closed_object_says_what_to_make():
 
             with pytest.raises(pydoca.BadStateError, match="closed; make another"):
                 asyncio.run(enter())
+
+
+def test_idle_contexts_and_sync_events_end_with_their_devices_block():
+    with pydoca.open_device("03:00.0") as device:
+        never_connected = pydoca.Dma(None, device)
+        engine = pydoca.ProgressEngine()
+        stopped = pydoca.Dma(engine, device)
+        stopped.start()
+        stopped.stop()
+        event = pydoca.SyncEvent(device)
+        event.start()
+        events = pydoca.SyncEvent(device).as_context(engine)
+    assert all(each.closed for each in (never_connected, stopped, events))
+    assert "closed" in repr(event)
+    engine.close()
+
+
+def test_a_context_that_runs_is_not_released_with_its_device():
+    with pydoca.ProgressEngine() as engine:
+        device = pydoca.open_device("03:00.0")
+        dma = pydoca.Dma(engine, device)
+        dma.start()
+        with pytest.raises(pydoca.InUseError, match=r"context\(s\)"), device:
+            pass
+        assert dma.state is pydoca.ContextState.RUNNING
+        dma.stop()
+        with device:
+            pass
+        assert dma.closed

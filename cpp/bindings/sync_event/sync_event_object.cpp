@@ -103,6 +103,18 @@ void SyncEventObject::close() {
   drain_log();
 }
 
+bool SyncEventObject::uses(const DeviceObject& device) const { return &device_.cast<const DeviceObject&>() == &device; }
+
+void SyncEventObject::close_if_idle() {
+  const py::object self = py::cast(this);
+  try {
+    close();
+  } catch (const Error&) {
+    // A thread waits, or its context runs: the device's own end says what still uses it.
+  } catch (py::error_already_set&) {  // its context belongs to another thread
+  }
+}
+
 py::bytes SyncEventObject::export_to_remote_pci(const py::object& device) const {
   return to_python(event_->export_to_remote_pci(*to_device(device.is_none() ? device_ : device).get()));
 }

@@ -4,6 +4,7 @@
 #include <pydoca/sync_event.hpp>
 
 #include "convert/pybind.hpp"
+#include "device/device_user.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -31,7 +32,7 @@ struct WaitFor {
 
 /// A sync event as Python has it. Any thread may call the synchronous operations. A wait that is not over at once
 /// releases the GIL.
-class SyncEventObject {
+class SyncEventObject final : public DeviceUser {
  public:
   struct Options {
     SyncEventLocation publisher;
@@ -77,6 +78,8 @@ class SyncEventObject {
   std::string place() const;
 
  private:
+  bool uses(const DeviceObject& device) const override;
+  void close_if_idle() override;
   void add_locations(const Options& options);
   void set_memory(const py::object& memory);
   [[noreturn]] void refuse(std::string_view operation, Status status) const;

@@ -4,6 +4,7 @@
 #include "convert/convert.hpp"
 #include "convert/parse.hpp"
 #include "convert/python.hpp"
+#include "device/device_object.hpp"
 
 #include <utility>
 
@@ -92,6 +93,21 @@ void ContextObject::close() {
     drain_log();
   }
   closed_ = true;
+}
+
+bool ContextObject::uses(const DeviceObject& device) const {
+  return &device_ref_.cast<const DeviceObject&>() == &device;
+}
+
+void ContextObject::close_if_idle() {
+  if (is_closed() || context_->state() != ContextState::idle) return;
+  const py::object self = this->self();
+  try {
+    close();
+  } catch (const Error&) {
+    // The device's own end says what still uses it.
+  } catch (py::error_already_set&) {  // in another thread than its engine's
+  }
 }
 
 void ContextObject::flush_tasks() {

@@ -3,6 +3,7 @@
 #include <pydoca/context.hpp>
 
 #include "convert/pybind.hpp"
+#include "device/device_user.hpp"
 #include "engine/awaitable.hpp"
 #include "engine/engine_object.hpp"
 #include "task/context_tasks.hpp"
@@ -44,7 +45,7 @@ inline py::tuple to_tuple(const TaskStats& stats) {
 
 /// A context as Python has it; each library derives its own class. It keeps its engine and device alive. The end of a
 /// with block frees the tasks that Python has; stop() does not. The engine's user data word points to this object.
-class ContextObject : NotCopied {
+class ContextObject : public DeviceUser {
  public:
   /// Connects context to engine, unless that is None; both are Python objects. Python's device property returns device.
   ContextObject(py::object engine, py::object device, std::shared_ptr<Context> context, ContextOptions options);
@@ -141,6 +142,9 @@ class ContextObject : NotCopied {
   void set_callback(py::object& which, const char* name, py::object callback);
 
  private:
+  bool uses(const DeviceObject& device) const override;
+  /// Only in IDLE: a context that runs needs its engine for its end.
+  void close_if_idle() override;
   /// Throws TypeError for a callback that cannot be called.
   void require_configurable(std::string_view what, const TaskCallbacks& callbacks) const;
   static std::uint32_t to_num_tasks(py::handle value);

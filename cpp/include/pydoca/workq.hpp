@@ -113,9 +113,9 @@ class WorkQueue {
   // Joins a context that has no engine, gives it depth tasks of each kind, takes its callbacks and user data, and
   // starts it (doca_ctx_start, doca_ctx_workq_add). Throws invalid_value for null, bad_state unless it is idle, and
   // when it was added before, not_permitted when it belongs to another engine, and what start() throws.
-  void add(std::shared_ptr<Dma> ctx);
-  void add(std::shared_ptr<Sha> ctx);
-  void add(std::shared_ptr<SyncEventContext> ctx);
+  void add(const std::shared_ptr<Dma>& ctx);
+  void add(const std::shared_ptr<Sha>& ctx);
+  void add(const std::shared_ptr<SyncEventContext>& ctx);
   /// Stops the context, which can be added to this queue again (doca_ctx_workq_rm, doca_ctx_stop). Throws not_found
   /// when it was not added, not_permitted while an event of it is not retrieved, in_use while the program has tasks of
   /// it.
@@ -166,7 +166,7 @@ class WorkQueue {
 
   WorkQueue(std::uint32_t depth, Destinations destinations);
   template <class Library, class Configure>
-  void add_configured(std::shared_ptr<Library> ctx, const Configure& configure);
+  void add_configured(const std::shared_ptr<Library>& ctx, const Configure& configure);
   template <class Noun>
   Member& idle_member(const char* what, const Noun& noun);
   Member* member_of(const Context* ctx) const noexcept;

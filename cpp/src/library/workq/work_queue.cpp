@@ -62,7 +62,7 @@ WorkQueue::~WorkQueue() {
 // ---- Contexts ---------------------------------------------------------------------------------------------------
 
 template <class Library, class Configure>
-void WorkQueue::add_configured(std::shared_ptr<Library> ctx, const Configure& configure) {
+void WorkQueue::add_configured(const std::shared_ptr<Library>& ctx, const Configure& configure) {
   constexpr std::string_view what = "add a context to a work queue";
   if (ctx == nullptr) {
     refuse(Status::invalid_value, what, "it is null");
@@ -83,22 +83,22 @@ void WorkQueue::add_configured(std::shared_ptr<Library> ctx, const Configure& co
   members_.push_back(std::move(member));
 }
 
-void WorkQueue::add(std::shared_ptr<Dma> ctx) {
-  add_configured(std::move(ctx), [this](Dma& dma) {
+void WorkQueue::add(const std::shared_ptr<Dma>& ctx) {
+  add_configured(ctx, [this](Dma& dma) {
     const std::uint32_t most = Dma::max_num_tasks(dma.device()->info());
     dma.set_memcpy_conf(task_ended<DmaMemcpyTask>, task_ended<DmaMemcpyTask>, std::min(depth_, most));
   });
 }
 
-void WorkQueue::add(std::shared_ptr<Sha> ctx) {
-  add_configured(std::move(ctx), [this](Sha& sha) {
+void WorkQueue::add(const std::shared_ptr<Sha>& ctx) {
+  add_configured(ctx, [this](Sha& sha) {
     const std::uint32_t most = Sha::max_num_tasks(sha.device()->info());
     sha.set_hash_conf(task_ended<ShaHashTask>, task_ended<ShaHashTask>, std::min(depth_, most));
   });
 }
 
-void WorkQueue::add(std::shared_ptr<SyncEventContext> ctx) {
-  add_configured(std::move(ctx), [this](SyncEventContext& events) {
+void WorkQueue::add(const std::shared_ptr<SyncEventContext>& ctx) {
+  add_configured(ctx, [this](SyncEventContext& events) {
     const DeviceInfo& info = events.device()->info();
     const std::uint32_t count = std::min(depth_, SyncEventContext::max_num_tasks(info));
     for (const SyncEventOperation operation : sync_event_operations) {
