@@ -98,6 +98,17 @@ def _argument(value: object) -> str:
     return os.fsdecode(value) if isinstance(value, bytes) else str(value)
 
 
+@pytest.fixture
+def bluefield2() -> Iterator[None]:
+    """The simulated cards are BlueField-2 during the test."""
+    from pydoca import sim
+
+    before = sim.topology()
+    sim.load_topology(sim.default_topology("bluefield2"))
+    yield
+    sim.load_topology(before)
+
+
 class Commands:
     """Runs `pydoca` in a fabric of its own, by whose name it recognises every process that belongs to a test."""
 

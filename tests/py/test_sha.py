@@ -40,14 +40,6 @@ class ShaRig:
 
 
 @pytest.fixture
-def bluefield2():
-    before = sim.topology()
-    sim.load_topology(sim.default_topology("bluefield2"))
-    yield
-    sim.load_topology(before)
-
-
-@pytest.fixture
 def sha_rig(bluefield2):
     rig = ShaRig()
     yield rig

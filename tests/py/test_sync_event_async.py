@@ -9,7 +9,6 @@ import weakref
 import pytest
 
 import pydoca
-from pydoca import sim
 
 TOP = 2**64 - 1
 ENOUGH = 20.0  # seconds, for an event that must come
@@ -559,14 +558,6 @@ def test_one_engine_in_one_loop_after_another(run, running):
 
 
 # ---- devices without wait tasks
-
-
-@pytest.fixture
-def bluefield2():
-    before = sim.topology()
-    sim.load_topology(sim.default_topology("bluefield2"))
-    yield
-    sim.load_topology(before)
 
 
 def test_without_wait_tasks(run, bluefield2):

@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 import pydoca
-from pydoca import Status, sim, workq
+from pydoca import Status, workq
 from pydoca.workq import DmaMemcpyJob, Event, JobType
 
 
@@ -121,14 +121,6 @@ def test_large_jobs_end_when_the_device_has_done_them(machine):
 
 
 # ---- several contexts, and events of theirs -------------------------------------------------------------------------
-
-
-@pytest.fixture
-def bluefield2():
-    before = sim.topology()
-    sim.load_topology(sim.default_topology("bluefield2"))
-    yield
-    sim.load_topology(before)
 
 
 def test_one_queue_serves_several_contexts(bluefield2):
