@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pydoca
-from pydoca import GraphNodeState, Status
+from pydoca import GraphNodeState, Status, sim
 
 SIZE = 64
 
@@ -266,6 +266,24 @@ def test_leaving_a_context_fails_the_instances_that_need_it(rig):
                 await instance
 
     asyncio.run(main())
+
+
+def test_a_removed_device_fails_the_instance(rig):
+    """A function removes it before the turn of the copy."""
+    graph = pydoca.Graph(rig.pe)
+    removing = graph.node(lambda _: sim.remove_device("p0"))
+    copying = graph.node(rig.dma, after=[removing])
+    graph.start()
+    instance = graph.create_instance({copying: rig.task()})
+    try:
+        instance.submit()
+        with pytest.raises(pydoca.DocaError) as failure:
+            instance.wait(10)
+        assert failure.value.status in (Status.DRIVER, Status.BAD_STATE)
+        assert instance.failed_node == copying
+        assert instance.node_state(removing) is GraphNodeState.COMPLETED
+    finally:
+        sim.restore_device("p0")
 
 
 def test_dropping_everything_while_it_runs_ends_quietly(rig, compare):

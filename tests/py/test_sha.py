@@ -49,6 +49,17 @@ def sha_rig(bluefield2):
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_every_length_up_to_a_page_has_hashlibs_digest(sha_rig, algorithm):
+    message = random.Random(algorithm).randbytes(4096)
+    src, (dst, memory) = sha_rig.source(message), sha_rig.target()
+    for size in range(len(message) + 1):
+        src.set_data(src.head, size)
+        dst.reset_data_len()
+        sha_rig.sha.hash(src, dst, algorithm).wait(20)
+        assert bytes(memory)[: dst.data_len] == hashlib.new(algorithm, message[:size]).digest(), size
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_digests_are_those_of_hashlib(sha_rig, algorithm):
     randomness = random.Random(algorithm)
     sizes = [
