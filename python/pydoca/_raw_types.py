@@ -13,6 +13,7 @@ RAW_TYPES: dict[str, str] = {
     "BufInventory.get_by_data": "(mmap: Mmap, data: SupportsIndex | None = None, data_len: SupportsIndex | None = None) -> Buf",
     "BufPool.alloc": "() -> Buf",
     "Dma.memcpy": "(src: Buf | None, dst: Buf | None, *, user_data: Any = None, submit: bool = True) -> DmaMemcpyTask",
+    "GraphInstance.submit": "() -> None",
     "MmapAdvise.invalidate_cache": "(buf: Buf | None, *, user_data: Any = None, submit: bool = True) -> MmapAdviseInvalidateCacheTask",
     "Rdma.receive": "(dst: Buf | None, *, user_data: Any = None, submit: bool = True) -> RdmaTask",
     "RdmaConnection.atomic_cmp_swp": "(dst: Buf, result: Buf, cmp_data: SupportsIndex, swap_data: SupportsIndex, *, user_data: Any = None, submit: bool = True) -> RdmaTask",

@@ -42,6 +42,49 @@ def test_a_thousand_messages_each_way(run, ends):
     run(main())
 
 
+def test_messages_come_soon_beside_a_load_that_never_pauses(run, ends, rig, unused_port):
+    """Counted in turns of the loop: without a look at descriptors in time, a message waits for hundreds of them."""
+    turns = 0
+    stopped = asyncio.Event()
+
+    async def load(pe):
+        nonlocal turns
+
+        def rdma():
+            return pydoca.Rdma(pe, rig.device, permissions="rdma_write")
+
+        async with rdma() as a, rdma() as b:
+            with b.listen(unused_port) as listener:
+                attempt = a.connect(rig.device.info.ipv4_addr, unused_port)
+                await (await listener.request()).accept()
+                connection = await attempt
+            into = rig.device.mmap(pydoca.alloc(64), access="local_read_write|rdma_write")
+            src = rig.bufs(64)[0]
+            dst = rig.inventory.get_by_addr(rig.device.import_mmap(into.export_rdma()))
+            while not stopped.is_set():
+                await connection.write(src, dst)
+                dst.reset_data_len()
+                await asyncio.sleep(0)
+                turns += 1
+
+    async def main():
+        async with ends.linked() as (server, served, link):
+            loading = asyncio.create_task(load(server.progress_engine))
+            while not turns:
+                await asyncio.sleep(0)
+            taken = []
+            for _ in range(40):
+                before = turns
+                await link.send(b"ping")
+                await served.recv()
+                taken.append(turns - before)
+            stopped.set()
+            await loading
+            assert sorted(taken)[len(taken) // 2] < 100, taken
+
+    run(main())
+
+
 def test_two_engines_in_one_loop(run, ends):
     async def main():
         async with (

@@ -165,6 +165,16 @@ def test_open_devices_outlive_the_topology(write):
         pydoca.open_device("p0")
 
 
+def test_a_function_that_is_open_is_another_device_in_the_next_topology():
+    before = pydoca.open_device("03:00.0", side="dpu")
+    sim.load_topology(sim.default_topology("bluefield2"))
+    after = pydoca.open_device("03:00.0", side="dpu")
+    assert (before.info.profile, after.info.profile) == ("bluefield3", "bluefield2")
+    assert after.info == pydoca.open_device("p0").info
+    before.close()
+    after.close()
+
+
 def test_an_empty_machine_has_no_devices():
     sim.load_topology({})
     with pytest.raises(pydoca.NotFoundError, match="no device"):

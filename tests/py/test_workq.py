@@ -2,6 +2,7 @@
 
 import hashlib
 import select
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -141,6 +142,52 @@ def test_one_queue_serves_several_contexts(bluefield2):
         for algorithm, slot in {"sha1": 1, "sha256": 2, "sha512": 3}.items():
             digest = hashlib.new(algorithm, message).digest()
             assert machine.target[slot * 64 : slot * 64 + len(digest)] == digest
+
+
+def test_a_message_is_hashed_piece_by_piece(bluefield2):
+    machine = Machine()
+    sha = pydoca.Sha(None, machine.device)
+    with machine, machine.queue as queue:
+        queue.add(sha)
+        session = sha.partial_hash(None, None, submit=False)
+        digest = machine.dst()
+        for algorithm in ("sha1", "sha256"):
+            for piece in range(3):
+                job = workq.ShaPartialJob(sha, digest, machine.src(piece), session, algorithm, is_final=piece == 2)
+                queue.submit(job)
+                assert machine.retrieve() == Event(JobType[algorithm.upper()], None, Status.SUCCESS)
+                assert session.has_result == job.is_final
+            assert bytes(digest) == hashlib.new(algorithm, machine.source[: 3 * 64]).digest()
+            digest.reset_data_len()
+            with pytest.raises(pydoca.BadStateError):  # the message has ended
+                queue.submit(job)
+            session.reset()
+        with pytest.raises(pydoca.InUseError, match="sessions"):
+            queue.remove(sha)
+        session.free()
+        queue.remove(sha)
+
+
+def test_a_piece_that_does_not_fit_its_session_is_refused(bluefield2):
+    machine = Machine()
+    sha, other = pydoca.Sha(None, machine.device), pydoca.Sha(None, machine.device)
+    with machine, machine.queue as queue:
+        queue.add(sha)
+        queue.add(other)
+        session = sha.partial_hash(None, None, submit=False)
+        job = workq.ShaPartialJob(other, machine.dst(), machine.src(), session)
+        with pytest.raises(pydoca.InvalidValueError, match="session"):
+            queue.submit(job)
+        job.ctx, job.is_final = sha, True
+        with pytest.raises(pydoca.BadStateError, match="piece"):
+            queue.submit(job)
+        job.is_final = False
+        queue.submit(job)
+        assert machine.retrieve().type is JobType.SHA256
+        for change in ({"algorithm": "sha1"}, {"resp_buf": machine.dst(1)}):
+            with pytest.raises(pydoca.BadStateError):
+                queue.submit(replace(job, **change))
+        assert queue.num_jobs == 0
 
 
 def test_jobs_of_sync_events(machine):
@@ -384,7 +431,7 @@ def test_a_context_leaves_without_jobs_only(with_dma):
 
 def test_a_context_leaves_without_the_programs_tasks(with_dma):
     task = with_dma.queue.make_task(with_dma.job())
-    with pytest.raises(pydoca.InUseError, match=r"tasks of make_task\(\) are not freed"):
+    with pytest.raises(pydoca.InUseError, match=r"tasks of make_task\(\), or sessions, are not freed"):
         with_dma.queue.remove(with_dma.dma)
     task.free()
     assert ended(with_dma)

@@ -53,6 +53,7 @@ class Deliveries : NotCopied {
   /// Calls a user's callback; its exception waits for settle(). source (a task, a context) appears in the report.
   template <typename... Args>
   void call(const py::object& callback, const py::object& source, const Args&... args) noexcept {
+    if (silent_) return;
     try {
       callback(args...);
     } catch (py::error_already_set& error) {
@@ -74,6 +75,7 @@ class Deliveries : NotCopied {
 
   py::object bridge_;  ///< its report() gets the faults first; null without an event loop
   bool closed_ = false;
+  bool silent_ = false;  ///< nothing can reach the engine: it calls no callbacks
 
  private:
   struct Fault {

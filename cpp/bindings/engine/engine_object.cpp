@@ -4,6 +4,8 @@
 #include "convert/convert.hpp"
 #include "convert/python.hpp"
 
+#include <utility>
+
 namespace pydoca::bindings {
 
 std::vector<EngineObject*>& EngineObject::all() {
@@ -65,13 +67,28 @@ void EngineObject::close() {
   drain_log();
 }
 
-EngineObject& to_engine(const py::object& object) {
-  return argument_of<EngineObject>(object.ptr(), "a pydoca.ProgressEngine");
+void InFlightReference::hold(EngineObject& engine, py::object object) {
+  static_cast<void>(release());
+  object_ = std::move(object);
+  engine_ = &engine;
+  next_ = engine.in_flight_;
+  if (next_ != nullptr) next_->previous_ = this;
+  engine.in_flight_ = this;
 }
 
-void EngineObject::each_reference(References& references) {
-  references.reset(bridge_);
-  turn_.each_reference(references);
+py::object InFlightReference::release() noexcept {
+  if (engine_ == nullptr) {
+    return {};
+  }
+  (previous_ != nullptr ? previous_->next_ : engine_->in_flight_) = next_;
+  if (next_ != nullptr) next_->previous_ = previous_;
+  previous_ = next_ = nullptr;
+  engine_ = nullptr;
+  return std::move(object_);
+}
+
+EngineObject& to_engine(const py::object& object) {
+  return argument_of<EngineObject>(object.ptr(), "a pydoca.ProgressEngine");
 }
 
 }  // namespace pydoca::bindings

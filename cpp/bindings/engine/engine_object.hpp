@@ -9,6 +9,26 @@
 namespace pydoca::bindings {
 
 class ContextObject;
+class EngineObject;
+
+/// An engine's reference to a Python object that it has in flight and is not a task: the cycle collector sees it as the
+/// engine's own, so that the object lives as long as the engine may come back to it.
+class InFlightReference : NotCopied {
+ public:
+  ~InFlightReference() { static_cast<void>(release()); }
+  bool is_held() const noexcept { return engine_ != nullptr; }
+  void hold(EngineObject& engine, py::object object);
+  /// Empty when none is held.
+  py::object release() noexcept;
+
+ private:
+  friend class EngineObject;
+
+  py::object object_;
+  EngineObject* engine_ = nullptr;  ///< null: holds nothing
+  InFlightReference* previous_ = nullptr;
+  InFlightReference* next_ = nullptr;
+};
 
 /// A progress engine as Python has it: its deliveries, its turn in an event loop, and its open contexts. Every member
 /// needs the GIL.
@@ -43,11 +63,21 @@ class EngineObject final : public Deliveries {
   /// The open contexts, oldest first.
   const std::vector<ContextObject*>& contexts() const noexcept { return contexts_; }
 
+  /// Whether nothing can reach the engine: no Python code of the program runs any more.
+  bool is_silent() const noexcept { return silent_; }
   void each_reference(References& references);
+  /// The collector has found that nothing can reach the engine any more: ends what is in flight, with a
+  /// ResourceWarning.
+  void finalize() noexcept;
 
  private:
+  friend class InFlightReference;
+  void end_all();
+  bool is_idle() const noexcept { return in_flight_ == nullptr && engine().num_inflight_tasks() == 0; }
+
   LoopTurn turn_;
   std::vector<ContextObject*> contexts_;
+  InFlightReference* in_flight_ = nullptr;  ///< the first of a list
   double drain_timeout_ = 0;
 };
 

@@ -5,6 +5,7 @@
 #include "convert/python.hpp"
 #include "engine/awaitable.hpp"
 #include "engine/engine_object.hpp"
+#include "loop/static_type.hpp"
 #include "loop/stop_iteration.hpp"
 
 #include <array>
@@ -65,12 +66,7 @@ PyTypeObject make_taken_type() {
   };
   static PyAsyncMethods async{};
   async.am_send = &send_taken;
-  PyTypeObject type{};
-  type.ob_base = {PyObject_HEAD_INIT(nullptr) 0};
-  type.tp_name = "pydoca.EventAwaiter";
-  type.tp_basicsize = sizeof(Taken);
-  type.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION;
-  type.tp_dealloc = &dealloc_taken;
+  PyTypeObject type = static_type("pydoca.EventAwaiter", sizeof(Taken), &dealloc_taken);
   type.tp_as_async = &async;
   type.tp_iter = &PyObject_SelfIter;
   type.tp_iternext = &next_taken;
@@ -80,7 +76,7 @@ PyTypeObject make_taken_type() {
 
 PyTypeObject* taken_type() {
   static PyTypeObject type = make_taken_type();
-  if (type.tp_dict == nullptr && PyType_Ready(&type) != 0) throw py::error_already_set();
+  ready(type);
   return &type;
 }
 
@@ -116,7 +112,7 @@ PyObject* take_at_once(Awaitable& event) {
 
 PyObject* await_event(PyObject* self) {
   return guarded([&] {
-    PyObject* const taken = take_at_once(py::handle(self).cast<Awaitable&>());
+    PyObject* const taken = take_at_once(object_of<Awaitable>(self));
     if (taken != nullptr) return taken;
     return bridge_module().attr("take_event")(py::handle(self)).attr("__await__")().release().ptr();
   });

@@ -28,6 +28,8 @@ constexpr std::chrono::milliseconds longest_at_low_latency{2};
 constexpr std::size_t turn_max = 256;
 /// Reads the clock once per this number of operations that complete at once.
 constexpr unsigned often = 16;
+/// Sources that announce themselves by descriptors wait no longer than this and one turn, whatever completes beside.
+constexpr auto between_descriptors = 200us;
 
 bool never_looks(Latency latency) noexcept { return latency == Latency::power || has_one_cpu(); }
 
@@ -121,6 +123,10 @@ bool LoopTurn::take(bool woken) {
     sharing_.give_way();
   }
   end_ = {};
+  if (now >= next_descriptors_) {
+    next_descriptors_ = now + between_descriptors;
+    engine_.engine().look_at_descriptors();
+  }
   const std::size_t delivered = engine_.look(turn_max);
   if (delivered >= turn_max || goes_on(delivered)) {
     return true;

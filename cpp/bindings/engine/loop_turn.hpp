@@ -95,6 +95,7 @@ class LoopTurn {
   Clock::time_point polling_end_;
   bool is_armed_ = false;  ///< set by take()
   Clock::time_point armed_;
+  Clock::time_point next_descriptors_;  ///< when the engine's descriptors are looked at again
   GilSharing sharing_;
 };
 

@@ -1,5 +1,6 @@
 #include <pydoca/graph.hpp>
 
+#include "call/raw_method.hpp"
 #include "call/scope.hpp"
 #include "convert/bindings.hpp"
 #include "convert/collectable.hpp"
@@ -12,6 +13,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -83,7 +85,7 @@ NodeObject add_node(const py::object& graph, const py::object& source, const py:
 }
 
 py::object create_instance(const py::object& graph, const py::object& data) {
-  py::object instance = py::cast(std::make_unique<InstanceObject>(graph));
+  py::object instance = InstanceObject::create(graph);
   if (!data.is_none()) {
     auto& made = instance.cast<InstanceObject&>();
     for (const auto& [node, its_data] : py::dict(data)) {
@@ -95,7 +97,7 @@ py::object create_instance(const py::object& graph, const py::object& data) {
 
 py::object run(const py::object& graph, const py::object& data) {
   py::object instance = create_instance(graph, data);
-  instance.cast<InstanceObject&>().submit(instance);
+  instance.cast<InstanceObject&>().submit();
   return instance;
 }
 
@@ -166,13 +168,21 @@ void bind_graph(py::classh<GraphObject>& type) {
   bind_scope(type);
 }
 
-void bind_instance_run(py::classh<InstanceObject, Awaitable>& type) {
-  type.def(
-          "submit", [](const py::object& self) { self.cast<InstanceObject&>().submit(self); },
+void submit_instance(PyObject* self) { object_of<InstanceObject>(self).submit(); }
+
+std::span<PyMethodDef> instance_submissions() {
+  static std::array methods{
+      raw_method<"submit($self, /)", &submit_instance>(
           "Runs the graph once; await the instance, or wait() for it. Its tasks are in flight until it has ended,\n"
           "and call no callbacks. Raises InUseError while it runs and as part of another, InvalidValueError when a\n"
-          "node has no data, BadStateError when a task is in flight (doca_graph_instance_submit).")
-      .def("destroy", &InstanceObject::destroy,
+          "node has no data, BadStateError when a task is in flight (doca_graph_instance_submit)."),
+  };
+  return methods;
+}
+
+void bind_instance_run(py::classh<InstanceObject, Awaitable>& type) {
+  add_methods(type, instance_submissions());
+  type.def("destroy", &InstanceObject::destroy,
            "Ends the instance; dropping it does so, too. Raises InUseError while it runs and as part of another\n"
            "(doca_graph_instance_destroy).")
       .def_property_readonly(

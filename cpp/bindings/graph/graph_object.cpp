@@ -68,11 +68,18 @@ void GraphObject::each_reference(References& references) {
   references.drop(options_.on_completion, options_.on_error, options_.user_data);
 }
 
+py::object InstanceObject::create(py::object graph) {
+  py::object made = py::cast(std::make_unique<InstanceObject>(std::move(graph)));
+  made.cast<InstanceObject&>().self_ = made;
+  return made;
+}
+
 InstanceObject::InstanceObject(py::object graph)
     : graph_ref_(std::move(graph)), graph_(&graph_ref_.cast<GraphObject&>()) {
   graph_->engine().require_thread("create graph instance");
   const std::size_t num_nodes = graph_->graph().nodes().size();
   data_.resize(num_nodes, py::none());
+  members_.resize(num_nodes);
   calls_.resize(num_nodes);
   instance_ = &graph_->graph().create_instance();
   instance_->set_user_data(reinterpret_cast<std::uintptr_t>(this));
@@ -102,12 +109,14 @@ GraphInstance& InstanceObject::instance() const {
 
 void InstanceObject::set_data(const NodeObject& node, py::object data) {
   GraphInstance& mine = instance();
+  Member member;
   switch (node.node->type()) {
     case GraphNode::Type::context: {
       if (!py::isinstance<TaskObject>(data)) {
         throw py::type_error(node.node->describe() + " runs a task, not " + type_name(data));
       }
-      Task* const slot = data.cast<TaskObject&>().slot();
+      member.task = &object_of<TaskObject>(data.ptr());
+      Task* const slot = member.task->slot();
       if (slot == nullptr) raise(Status::bad_state, node.node->describe() + ": the task is freed; make a new one");
       mine.set_task(*node.node, *slot);
       break;
@@ -116,7 +125,8 @@ void InstanceObject::set_data(const NodeObject& node, py::object data) {
       if (!py::isinstance<InstanceObject>(data)) {
         throw py::type_error(node.node->describe() + " runs an instance of its graph, not " + type_name(data));
       }
-      mine.set_instance(*node.node, data.cast<InstanceObject&>().instance());
+      member.part = &object_of<InstanceObject>(data.ptr());
+      mine.set_instance(*node.node, member.part->instance());
       break;
     default:
       if (mine.is_running()) raise(Status::bad_state, "set data: the instance is running; wait for its end");
@@ -124,6 +134,7 @@ void InstanceObject::set_data(const NodeObject& node, py::object data) {
         raise(Status::invalid_value, "set data: " + node.node->describe() + " is a node of another graph");
       }
   }
+  members_[node.node->index()] = member;
   data_[node.node->index()] = std::move(data);
 }
 
@@ -134,23 +145,14 @@ const py::object& InstanceObject::data(const NodeObject& node) const {
   return data_[node.node->index()];
 }
 
-TaskObject* InstanceObject::task(std::size_t node) const {
-  const bool is_task = graph_->node(node).type() == GraphNode::Type::context && !data_[node].is_none();
-  return is_task ? &object_of<TaskObject>(data_[node].ptr()) : nullptr;  // set_data() has checked its class
-}
-
-InstanceObject* InstanceObject::part(std::size_t node) const {
-  const bool is_part = graph_->node(node).type() == GraphNode::Type::graph && !data_[node].is_none();
-  return is_part ? &data_[node].cast<InstanceObject&>() : nullptr;
-}
-
 void InstanceObject::join() {
   error_ = py::object();
   std::size_t joined = 0;
   try {
     for (; joined < data_.size(); ++joined) {
-      if (TaskObject* const its_task = task(joined)) its_task->join_graph();
-      if (InstanceObject* const its_part = part(joined)) its_part->join();
+      const auto [task, part] = members_[joined];
+      if (task != nullptr) task->join_graph();
+      if (part != nullptr) part->join();
     }
   } catch (...) {
     forget(joined);
@@ -160,8 +162,9 @@ void InstanceObject::join() {
 
 void InstanceObject::forget(std::size_t num_nodes) noexcept {
   for (std::size_t node = 0; node < num_nodes; ++node) {
-    if (TaskObject* const its_task = task(node)) its_task->forget_graph();
-    if (InstanceObject* const its_part = part(node)) its_part->forget(its_part->data_.size());
+    const auto [task, part] = members_[node];
+    if (task != nullptr) task->forget_graph();
+    if (part != nullptr) part->forget(part->data_.size());
   }
 }
 
@@ -172,19 +175,18 @@ Status InstanceObject::outcome(std::size_t node) const {
     return instance_->status();
   }
   const bool has_run = instance_->node_state(its_node) != GraphInstance::NodeState::not_started;
-  return has_run ? task(node)->slot()->status() : Status::shutdown;
+  return has_run ? members_[node].task->slot()->status() : Status::shutdown;
 }
 
-void InstanceObject::leave() {
+void InstanceObject::leave(bool succeeded) {
   for (std::size_t node = 0; node < data_.size(); ++node) {
-    if (TaskObject* const its_task = task(node)) {
-      its_task->leave_graph(outcome(node));
-    }
-    if (InstanceObject* const its_part = part(node)) its_part->leave();
+    const auto [task, part] = members_[node];
+    if (task != nullptr) task->leave_graph(succeeded ? Status::success : outcome(node));
+    if (part != nullptr) part->leave(succeeded);
   }
 }
 
-void InstanceObject::submit(const py::object& self) {
+void InstanceObject::submit() {
   GraphInstance& mine = instance();
   engine().require_open("submit graph instance");
   report_unseen();
@@ -196,7 +198,7 @@ void InstanceObject::submit(const py::object& self) {
   }
   if (status != Status::success) raise(status, "submit graph instance: " + mine.explain(status));
   abandoned_ = false;
-  running_ = self;
+  running_.hold(engine(), py::reinterpret_borrow<py::object>(self_));
 }
 
 void InstanceObject::destroy() {
@@ -212,29 +214,32 @@ void InstanceObject::destroy() {
 void InstanceObject::ended(GraphInstance& instance, std::uint64_t, std::uint64_t) {
   auto& self = *reinterpret_cast<InstanceObject*>(static_cast<std::uintptr_t>(instance.user_data()));
   EngineObject& engine = self.engine();
-  py::object mine = std::exchange(self.running_, {});
+  py::object mine = self.running_.release();
   try {
-    self.end(mine);
+    self.end();
   } catch (py::error_already_set& error) {
     engine.collect(error, mine);
   }
   engine.keep(std::move(mine));
 }
 
-void InstanceObject::end(const py::object& self) {
-  leave();
+void InstanceObject::end() {
   const bool failed = instance_->status() != Status::success;
+  leave(!failed);
   if (failed) note_failure();
   waiters_.wake(engine(), py::none());
   const GraphObject::Options& options = graph_->options();
   const py::object& callback = failed ? options.on_error : options.on_completion;
-  if (!callback.is_none()) engine().call(callback, self, self, user_data_, options.user_data);
+  if (!callback.is_none()) {
+    const auto self = py::reinterpret_borrow<py::object>(self_);
+    engine().call(callback, self, self, user_data_, options.user_data);
+  }
 }
 
 py::object InstanceObject::take() {
   mark_seen();
   if (instance().status() != Status::success) raise(failure());
-  return py::cast(this);
+  return py::reinterpret_borrow<py::object>(self_);
 }
 
 void InstanceObject::give_up() {
@@ -270,7 +275,7 @@ void InstanceObject::report_unseen() noexcept {
 py::object InstanceObject::failure() const {
   if (error_) return error_;
   const GraphNode* const node = instance_->failed_node();
-  const TaskObject* const failed = node != nullptr ? task(node->index()) : nullptr;
+  const TaskObject* const failed = node != nullptr ? members_[node->index()].task : nullptr;
   const Status status = instance_->status();
   if (failed != nullptr) {
     // The operands may have changed since the failure: the task has the explanation of that time.
@@ -286,6 +291,7 @@ Status InstanceObject::call_function(std::uint64_t cookie) {
 }
 
 Status InstanceObject::call_node(std::size_t node) noexcept {
+  if (engine().is_silent()) return Status::shutdown;
   try {
     const py::object function = graph_->source(graph_->node(node));
     const py::object answer = function(data_[node]);
@@ -300,7 +306,7 @@ Status InstanceObject::call_node(std::size_t node) noexcept {
 }
 
 void InstanceObject::each_reference(References& references) {
-  references.keep(graph_ref_, running_);
+  references.keep(graph_ref_);
   references.drop_all(data_);
   references.drop(user_data_);
   references.reset(error_);

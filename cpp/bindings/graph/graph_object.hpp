@@ -72,13 +72,15 @@ struct NodeObject {
 /// One run of a graph. The engine has a reference to a running instance, as it has to tasks in flight.
 class InstanceObject final : public Awaitable, public Unseen {
  public:
+  /// The Python object of a new instance.
+  static py::object create(py::object graph);
   explicit InstanceObject(py::object graph);
   ~InstanceObject() override;
 
   void set_data(const NodeObject& node, py::object data);
   /// None unless set.
   const py::object& data(const NodeObject& node) const;
-  void submit(const py::object& self);
+  void submit();
   void destroy();
 
   bool is_destroyed() const noexcept { return instance_ == nullptr; }
@@ -114,19 +116,23 @@ class InstanceObject final : public Awaitable, public Unseen {
     InstanceObject* instance;
     std::size_t node;
   };
+  /// What join() and leave() need of a node, without a look into its data.
+  struct Member {
+    TaskObject* task = nullptr;      ///< of a context's node
+    InstanceObject* part = nullptr;  ///< of a graph's node
+  };
   friend class GraphObject;
 
   static Status call_function(std::uint64_t cookie);
   Status call_node(std::size_t node) noexcept;
-  TaskObject* task(std::size_t node) const;
-  InstanceObject* part(std::size_t node) const;
   Status outcome(std::size_t node) const;
   /// Its tasks, and those of its parts, are in flight from now on.
   void join();
-  void leave();
+  /// succeeded: every node has.
+  void leave(bool succeeded);
   /// Takes back join() for the first num_nodes.
   void forget(std::size_t num_nodes) noexcept;
-  void end(const py::object& self);
+  void end();
   void note_failure();
   /// The exception of the last run, which failed.
   py::object failure() const;
@@ -134,11 +140,14 @@ class InstanceObject final : public Awaitable, public Unseen {
   py::object graph_ref_;
   GraphObject* graph_;
   GraphInstance* instance_;
-  std::vector<py::object> data_;  ///< by the index of the node
-  std::vector<Call> calls_;       ///< by the index of the node
+  py::handle self_;  ///< the Python object of this
+  // By the index of the node.
+  std::vector<py::object> data_;
+  std::vector<Member> members_;
+  std::vector<Call> calls_;
   Waiters waiters_;
-  py::object running_;  ///< the engine's reference to the Python object of this
-  py::object error_;    ///< the exception of a function, in the last run
+  InFlightReference running_;  ///< to self_
+  py::object error_;           ///< the exception of a function, in the last run
   bool abandoned_ = false;
   bool unseen_ = false;  ///< the last run failed, and no code has asked for the outcome
   py::object user_data_ = py::none();

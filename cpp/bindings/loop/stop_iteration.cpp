@@ -1,5 +1,7 @@
 #include "loop/stop_iteration.hpp"
 
+#include "loop/static_type.hpp"
+
 #include <array>
 #include <cstddef>
 
@@ -40,12 +42,7 @@ void recycle(PyObject* object) {
 }
 
 PyTypeObject make_stop_type() {
-  PyTypeObject type{};
-  type.ob_base = {PyObject_HEAD_INIT(nullptr) 0};
-  type.tp_name = "pydoca.StopIteration";
-  type.tp_basicsize = sizeof(PyStopIterationObject);
-  type.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION;
-  type.tp_dealloc = &recycle;
+  PyTypeObject type = static_type("pydoca.StopIteration", sizeof(PyStopIterationObject), &recycle);
   type.tp_base = base();
   return type;
 }

@@ -141,6 +141,11 @@ void ContextObject::begin_leaving() {
   }
 }
 
+void ContextObject::drop_all() {
+  tasks_.free_in_flight();
+  begin_leaving();
+}
+
 void ContextObject::refuse_task(Status status, std::size_t kind, std::string_view name) const {
   raise(status, context_->explain_allocation(status, kind, name));
 }

@@ -98,11 +98,14 @@ class ContextObject : public DeviceUser {
   virtual py::object entered();
   /// For the end of a with block: stops, and frees the tasks that Python has, each as soon as it is not in flight.
   void begin_leaving();
+  /// Begins the stop of a context that nothing can reach any more; its tasks are freed.
+  void drop_all();
   /// Whether a task that completes now is freed.
   bool is_leaving() const noexcept { return leaving_; }
 
   Waiters& state_waiters() noexcept { return state_waiters_; }
   ContextTasks& tasks() noexcept { return tasks_; }
+  const ContextTasks& tasks() const noexcept { return tasks_; }
   /// Returns the status of allocate(). When no slot is left, takes the slots of tasks whose waiters have given up.
   template <typename Allocate>
   Status allocate_slot(const Allocate& allocate) {

@@ -49,6 +49,16 @@ void ContextTasks::release_abandoned() noexcept {
   release_if([](const SlotHolder& task) { return task.is_abandoned(); });
 }
 
+void ContextTasks::free_in_flight() noexcept {
+  for (SlotHolder* task = first_; task != nullptr; task = task->next_) {
+    task->freed_in_flight_ = task->freed_in_flight_ || task->in_flight();
+  }
+}
+
+void ContextTasks::each_in_flight(References& references) const {
+  for (const SlotHolder* task = first_; task != nullptr; task = task->next_) references.keep(task->in_flight_);
+}
+
 bool ContextTasks::reclaim_slot() noexcept {
   for (SlotHolder* task = first_; task != nullptr; task = task->next_) {
     if (task->done() && (task->is_abandoned() || task->is_left_to_asyncio())) {

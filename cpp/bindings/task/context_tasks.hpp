@@ -2,6 +2,7 @@
 
 #include <pydoca/task.hpp>
 
+#include "convert/collectable.hpp"
 #include "convert/pybind.hpp"
 
 #include <array>
@@ -42,7 +43,8 @@ class SlotHolder : NotCopied {
   std::uint64_t completions_ = 0;
   Py_ssize_t num_drivers_ = 0;
   bool abandoned_ = false;
-  bool unseen_ = false;  ///< it failed, and no code has asked for the outcome
+  bool freed_in_flight_ = false;  ///< its completion calls no callback, and gives its slot back
+  bool unseen_ = false;           ///< it failed, and no code has asked for the outcome
 
  private:
   friend class ContextTasks;
@@ -69,6 +71,10 @@ class ContextTasks {
   void release_idle() noexcept;
   /// Of these, only the slots of tasks whose waiters have given up.
   void release_abandoned() noexcept;
+  /// Frees the tasks in flight, while the context stops: their completions call no callbacks.
+  void free_in_flight() noexcept;
+  /// The engine's references to tasks in flight.
+  void each_in_flight(References& references) const;
   /// Gives the slot of a completed task back whose await was cancelled, or that only asyncio has: asyncio may keep the
   /// Python object long after its last use. Returns whether there was one.
   bool reclaim_slot() noexcept;

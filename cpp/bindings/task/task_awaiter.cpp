@@ -6,6 +6,7 @@
 #include "convert/python.hpp"
 #include "engine/awaitable.hpp"
 #include "engine/engine_object.hpp"
+#include "loop/static_type.hpp"
 #include "loop/stop_iteration.hpp"
 #include "task/task_object.hpp"
 
@@ -301,12 +302,7 @@ PyTypeObject make_type() {
   };
   static PyAsyncMethods async{};
   async.am_send = &send;
-  PyTypeObject type{};
-  type.ob_base = {PyObject_HEAD_INIT(nullptr) 0};
-  type.tp_name = "pydoca.TaskAwaiter";
-  type.tp_basicsize = sizeof(TaskAwaiter);
-  type.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION;
-  type.tp_dealloc = &dealloc;
+  PyTypeObject type = static_type("pydoca.TaskAwaiter", sizeof(TaskAwaiter), &dealloc, Py_TPFLAGS_HAVE_GC);
   type.tp_traverse = &traverse;
   type.tp_clear = &clear;
   type.tp_as_async = &async;
@@ -318,7 +314,7 @@ PyTypeObject make_type() {
 
 PyTypeObject* awaiter_type() {
   static PyTypeObject type = make_type();
-  if (type.tp_dict == nullptr && PyType_Ready(&type) != 0) throw py::error_already_set();
+  ready(type);
   return &type;
 }
 

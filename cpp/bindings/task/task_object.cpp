@@ -406,7 +406,7 @@ void TaskObject::each_reference(References& references) {
     clear();
     return;
   }
-  // Does not visit in_flight_: that reference belongs to the engine, and keeps this object from being collected.
+  // Does not visit in_flight_: that reference belongs to the engine.
   references.keep(context_ref_, user_data_, variables_);
   references.drop_all(done_callbacks_);
   waiters_.each_reference(references);

@@ -148,7 +148,6 @@ class TaskObject : public SlotHolder, public Unseen {
   Status status_ = Status::success;
   Status explained_ = Status::success;  ///< of the last failure
   std::string reason_;                  ///< the explanation of the last failure
-  bool freed_in_flight_ = false;
   bool quarantined_ = false;
 };
 

@@ -105,6 +105,9 @@ class Device : public std::enable_shared_from_this<Device> {
   const DeviceInfo& info() const noexcept { return info_; }
   /// Whether the function has been pulled out: operations fail with driver from then on. False once closed.
   bool removed() const noexcept;
+  /// Whether open() of this function gives another device by now: another topology was loaded, or the function was
+  /// removed and restored.
+  bool replaced() const noexcept;
   /// The number of this device among the open ones, below max_open_devices: the index of its regions in a memory map.
   /// Another device may get it once this one is closed.
   std::size_t ordinal() const noexcept { return ordinal_; }

@@ -67,6 +67,9 @@ class ProgressEngine : public std::enable_shared_from_this<ProgressEngine> {
   /// Handles up to max completions, events or steps, and returns how many; does none of a device's work. In another
   /// thread or in a callback it does nothing and returns 0.
   std::size_t drain(std::size_t max) noexcept;
+  /// The next of these calls also looks at the sources that announce themselves by descriptors. By themselves they do
+  /// so once in a while, as it costs a system call: for callers with much to do between two calls.
+  void look_at_descriptors() noexcept;
 
   /// A descriptor for epoll, select or an event loop (doca_pe_get_notification_handle): readable when the engine is
   /// armed and something is pending. The engine owns it; do not read or close it. A submission to an armed engine may

@@ -24,13 +24,13 @@
 /// | doca_workq_create | WorkQueue::create() | ProgressEngine::create(), and num_tasks of each context |
 /// | doca_ctx_start, doca_ctx_workq_add | add() | ProgressEngine::connect(), Context::start() |
 /// | struct doca_dma_job_memcpy, doca_sha_job, ... | DmaMemcpyJob, ShaJob, SyncEventJob | Dma::memcpy(), ... |
-/// | doca_workq_submit | submit() | Task::submit() |
-/// | doca_workq_progress_retrieve | progress_retrieve() | ProgressEngine::progress(), and callbacks |
-/// | doca_workq_set_event_driven_enable | set_event_driven() | always possible |
-/// | doca_workq_get_event_handle, _arm, _clear | event_handle(), ... | ProgressEngine::notification_handle(), ... |
-/// | doca_graph_create, doca_graph_workq_add | create_graph() | Graph::create() |
-/// | doca_workq_graph_submit | submit() of an instance | GraphInstance::submit() |
-/// | doca_ctx_workq_rm, doca_ctx_stop | remove() | Context::stop() |
+/// | doca_sha_partial_session_create, struct doca_sha_partial_job | Sha::partial_hash(), ShaPartialJob | the same task
+/// | | doca_workq_submit | submit() | Task::submit() | | doca_workq_progress_retrieve | progress_retrieve() |
+/// ProgressEngine::progress(), and callbacks | | doca_workq_set_event_driven_enable | set_event_driven() | always
+/// possible | | doca_workq_get_event_handle, _arm, _clear | event_handle(), ... |
+/// ProgressEngine::notification_handle(), ... | | doca_graph_create, doca_graph_workq_add | create_graph() |
+/// Graph::create() | | doca_workq_graph_submit | submit() of an instance | GraphInstance::submit() | |
+/// doca_ctx_workq_rm, doca_ctx_stop | remove() | Context::stop() |
 namespace pydoca::workq {
 
 /// What a job does; of an event, which job has ended.
@@ -63,6 +63,19 @@ struct ShaJob {
   Buf* resp_buf = nullptr;
   Buf* req_buf = nullptr;
   ShaAlgorithm algorithm = ShaAlgorithm::sha256;
+  std::uint64_t user_data = 0;
+};
+
+/// struct doca_sha_partial_job: a piece of a message. session: a task of ctx->partial_hash(), for one message at a time
+/// (doca_sha_partial_session_create); its reset() begins another, its free() is doca_sha_partial_session_destroy.
+/// resp_buf and algorithm stay the same for all pieces; the last one, which is_final marks, appends the digest.
+struct ShaPartialJob {
+  Sha* ctx = nullptr;
+  Buf* resp_buf = nullptr;
+  Buf* req_buf = nullptr;
+  ShaPartialHashTask* session = nullptr;
+  ShaAlgorithm algorithm = ShaAlgorithm::sha256;
+  bool is_final = false;  ///< DOCA_SHA_JOB_FLAGS_SHA_PARTIAL_FINAL; not of a message's first piece
   std::uint64_t user_data = 0;
 };
 
@@ -126,6 +139,9 @@ class WorkQueue {
   // context has stopped (doca_workq_submit).
   [[nodiscard]] Status submit(const DmaMemcpyJob& job) noexcept;
   [[nodiscard]] Status submit(const ShaJob& job) noexcept;
+  /// Also in_use while the session has a piece in flight; bad_state for is_final of the first piece, for a resp_buf or
+  /// an algorithm that changes within a message, and for a piece after the last.
+  [[nodiscard]] Status submit(const ShaPartialJob& job) noexcept;
   [[nodiscard]] Status submit(const SyncEventJob& job) noexcept;
 
   /// A job that has ended: success, or io_failed when it has failed, with the event in both cases. again: none has
@@ -176,8 +192,12 @@ class WorkQueue {
   void forget(const Member& member) noexcept;
   static void stop(Context& ctx);
   void require_event_driven(const char* what) const;
+  /// Whether a job of ctx may be submitted.
+  Status check_room(const Context* ctx) const noexcept;
+  Status submit_task(Task& task, Buf* filled) noexcept;
   template <class Library, class Take>
-  Status submit_task(Library* ctx, Buf* filled, const Take& take) noexcept;
+  Status submit_new(Library* ctx, Buf* filled, const Take& take) noexcept;
+  static Status prepare(const ShaPartialJob& job) noexcept;
   /// For callbacks.
   void end(const Member& member, const Event& event) noexcept;
   template <class TaskClass>

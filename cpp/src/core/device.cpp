@@ -63,7 +63,7 @@ struct OpenDevices {
       }
       const auto& device = held.emplace_back(entry.device.lock());
       if (device != nullptr && &device->info().backend() == &info.backend() && device->info().name() == info.name() &&
-          device->info().properties().side == info.properties().side && !device->removed()) {
+          device->info().properties().side == info.properties().side && !device->removed() && !device->replaced()) {
         return device;
       }
     }
@@ -354,6 +354,8 @@ std::shared_ptr<Device> Device::adopt(void* protection_domain) {
 }
 
 bool Device::removed() const noexcept { return backend_ != nullptr && backend_->removed(); }
+
+bool Device::replaced() const noexcept { return backend_ != nullptr && backend_->replaced(); }
 
 Device::~Device() {
   OpenDevices& open_devices = OpenDevices::instance();

@@ -5,6 +5,7 @@
 #include "core/context_node.hpp"
 #include "detail/concat.hpp"
 #include "detail/ready_list.hpp"
+#include "detail/system_reason.hpp"
 #include "detail/thread_token.hpp"
 
 #include <array>
@@ -110,8 +111,8 @@ ProgressEngine::ProgressEngine()
     if (epoll_fd_ >= 0) {
       ::close(epoll_fd_);
     }
-    throw Error(Status::operating_system, detail::concat("create progress engine: epoll: ", std::strerror(error),
-                                                         "; raise the limit of open files (ulimit -n)"));
+    throw Error(Status::operating_system,
+                detail::concat("create progress engine: epoll: ", detail::system_reason(error)));
   }
 }
 
@@ -194,6 +195,8 @@ std::size_t ProgressEngine::drain(std::size_t max) noexcept {
   progressing_ = false;
   return count;
 }
+
+void ProgressEngine::look_at_descriptors() noexcept { cost_since_fds_ = cost_between_fds; }
 
 bool ProgressEngine::collect_fds() noexcept {
   cost_since_fds_ = 0;
@@ -314,7 +317,7 @@ void ProgressEngine::release_thread() {
 void ProgressEngine::watch(int fd, std::uint32_t events, detail::ReadyNode& node) {
   epoll_event event{.events = events, .data = {.ptr = &node}};
   if (::epoll_ctl(epoll_fd_, EPOLL_CTL_ADD, fd, &event) != 0) {
-    throw Error(Status::operating_system, detail::concat("watch descriptor ", fd, ": ", std::strerror(errno)));
+    throw Error(Status::operating_system, detail::concat("watch descriptor ", fd, ": ", detail::system_reason(errno)));
   }
   ++num_fds_;
 }

@@ -1,6 +1,7 @@
 #include "detail/ready_list.hpp"
 
 #include "detail/concat.hpp"
+#include "detail/system_reason.hpp"
 
 #include <cerrno>
 #include <cstring>
@@ -10,8 +11,7 @@ namespace pydoca::detail {
 
 ReadyList::ReadyList() : event_fd_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
   if (!event_fd_) {
-    throw Error(Status::operating_system, concat("create progress engine: eventfd: ", std::strerror(errno),
-                                                 "; raise the limit of open files (ulimit -n)"));
+    throw Error(Status::operating_system, concat("create progress engine: eventfd: ", detail::system_reason(errno)));
   }
 }
 

@@ -90,6 +90,20 @@ def add_side(parser: Parser, help: str) -> None:
     parser.add_argument("--side", choices=["host", "dpu"], help=help)
 
 
+def add_profile(parser: Parser) -> None:
+    parser.add_argument(
+        "--profile",
+        choices=("bluefield2", "bluefield3"),
+        help="simulate the guide's machine with such cards; a BlueField-2 has a SHA engine",
+    )
+
+
+def load_profile(arguments: argparse.Namespace) -> None:
+    """Simulates the machine that --profile names, if it is given."""
+    if arguments.profile is not None:
+        pydoca.sim.load_topology(pydoca.sim.default_topology(arguments.profile))
+
+
 def add_timeout(parser: Parser, default: float, what: str) -> None:
     parser.add_argument(
         "--timeout", type=seconds, metavar="S", default=default, help=f"seconds {what} (default: {default:g})"

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pydoca
-from pydoca.cli._arguments import Subparsers, add_command, add_json
+from pydoca.cli._arguments import Subparsers, add_command, add_json, add_profile, load_profile
 from pydoca.cli._output import print_json
 from pydoca.cli._values import count, size, utf8
 
@@ -23,11 +23,7 @@ def add(subparsers: Subparsers) -> None:
     parser.add_argument(
         "--device", type=utf8, metavar="NAME", help="unless told, one with a SHA engine if there is one"
     )
-    parser.add_argument(
-        "--profile",
-        choices=("bluefield2", "bluefield3"),
-        help="simulate the guide's machine with such cards; a BlueField-2 has a SHA engine",
-    )
+    add_profile(parser)
     parser.add_argument(
         "--instances", type=count, metavar="N", default=10, help="that run at the same time (default: 10)"
     )
@@ -42,8 +38,7 @@ def check(arguments: argparse.Namespace) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    if arguments.profile is not None:
-        pydoca.sim.load_topology(pydoca.sim.default_topology(arguments.profile))
+    load_profile(arguments)
     with contextlib.ExitStack() as stack:
         sample = _Sample(stack, stack.enter_context(_open(arguments.device)), arguments.instances)
         if arguments.dot:

@@ -11,6 +11,9 @@ programs use tasks, which need no look at each result and can be awaited.
 | doca_workq_set_event_driven_enable | `queue.event_driven = True` | always possible |
 | struct doca_dma_job_memcpy | `DmaMemcpyJob(dma, dst, src)` | `dma.memcpy(src, dst)` |
 | struct doca_sha_job | `ShaJob(sha, resp, req, "sha256")` | `sha.hash(src, dst, "sha256")` |
+| doca_sha_partial_session_create | `session = sha.partial_hash(None, None, submit=False)` | the same task |
+| struct doca_sha_partial_job | `ShaPartialJob(sha, resp, req, session)` | `session.src = src; session.submit()` |
+| doca_sha_partial_session_destroy | `session.free()` | the same |
 | doca_sync_event_job_get | `SyncEventGetJob(events)` | `events.get()` |
 | doca_sync_event_job_update_set | `SyncEventUpdateSetJob(events, value)` | `events.notify_set(value)` |
 | doca_sync_event_job_update_add | `SyncEventUpdateAddJob(events, value)` | `events.notify_add(value)` |
@@ -39,6 +42,7 @@ from pydoca.workq._jobs import (
     JobFailedError,
     JobType,
     ShaJob,
+    ShaPartialJob,
     SyncEventGetJob,
     SyncEventUpdateAddJob,
     SyncEventUpdateSetJob,
@@ -53,6 +57,7 @@ __all__ = [
     "JobFailedError",
     "JobType",
     "ShaJob",
+    "ShaPartialJob",
     "SyncEventGetJob",
     "SyncEventUpdateAddJob",
     "SyncEventUpdateSetJob",

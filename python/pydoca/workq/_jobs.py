@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
-from pydoca._core import Buf, Context, Dma, Sha, SyncEventContext, Task
-from pydoca._errors import IoFailedError, Status
+from pydoca._core import Buf, Context, Dma, Sha, ShaPartialHashTask, SyncEventContext, Task
+from pydoca._errors import InvalidValueError, IoFailedError, Status
 
 _Algorithm: TypeAlias = Literal["sha1", "sha256", "sha512"]
 Key: TypeAlias = "tuple[Context, JobType, Any]"  # what a task in flight has of its job: also its user data
@@ -88,6 +88,41 @@ class ShaJob:
 
 
 @dataclass
+class ShaPartialJob:
+    """Hashes a piece of a message (struct doca_sha_partial_job). ctx: a Sha that was added to the queue; session: a
+    task of ctx.partial_hash(None, None, submit=False), for one message at a time: reset() begins another, free() ends
+    the session. resp_buf and algorithm stay the same for all pieces; the last one, which is_final marks and which is
+    not the first, appends the digest. user_data: any object, which the event will have."""
+
+    ctx: Sha
+    resp_buf: Buf
+    req_buf: Buf
+    session: ShaPartialHashTask
+    algorithm: _Algorithm = "sha256"
+    is_final: bool = False
+    user_data: Any = None
+
+    def _filled(self) -> Buf | None:
+        return self.resp_buf
+
+    def _make_task(self, submit: bool = True) -> Task:
+        session = self.session
+        if session.context is not self.ctx:
+            raise InvalidValueError(f"a piece of a message: its session is of {session.context!r}, not of {self.ctx!r}")
+        session.src = self.req_buf
+        if session.dst is not self.resp_buf:  # a message that has begun keeps it, and refuses its setter
+            session.dst = self.resp_buf
+        if session.algorithm != self.algorithm:
+            session.algorithm = self.algorithm
+        if self.is_final:
+            session.set_is_final_buf()
+        session.user_data = self.ctx, _SHA_TYPES[self.algorithm], self.user_data
+        if submit:
+            session.submit()
+        return session
+
+
+@dataclass
 class _SyncEventJob:
     ctx: SyncEventContext
 
@@ -147,14 +182,13 @@ class SyncEventWaitJob(_SyncEventJob):
 
 
 Job: TypeAlias = (
-    DmaMemcpyJob | ShaJob | SyncEventGetJob | SyncEventUpdateSetJob | SyncEventUpdateAddJob | SyncEventWaitJob
+    DmaMemcpyJob
+    | ShaJob
+    | ShaPartialJob
+    | SyncEventGetJob
+    | SyncEventUpdateSetJob
+    | SyncEventUpdateAddJob
+    | SyncEventWaitJob
 )
 """A job is a value: submit() reads it, and it can be changed and submitted again at once."""
-JOBS = (
-    DmaMemcpyJob,
-    ShaJob,
-    SyncEventGetJob,
-    SyncEventUpdateSetJob,
-    SyncEventUpdateAddJob,
-    SyncEventWaitJob,
-)
+JOBS: tuple[type, ...] = get_args(Job)

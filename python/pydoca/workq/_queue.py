@@ -96,13 +96,15 @@ class WorkQueue:
     def remove(self, ctx: Context) -> None:
         """Stops the context, which can be added to this queue again. Raises NotFoundError when it was not added,
         NotPermittedError while an event of it is not retrieved, InUseError while the program has tasks of make_task()
-        (doca_ctx_workq_rm, doca_ctx_stop)."""
+        or sessions (doca_ctx_workq_rm, doca_ctx_stop)."""
         self._require_idle(ctx, "remove")
         if ctx.state is ContextState.RUNNING:
             ctx.stop()
         while not _is_idle(ctx):
             if not self._pe.progress() and not ctx.num_inflight_tasks and not _is_idle(ctx):
-                raise InUseError(f"remove {ctx!r}: tasks of make_task() are not freed; free() or drop them, and repeat")
+                raise InUseError(
+                    f"remove {ctx!r}: tasks of make_task(), or sessions, are not freed; free() or drop them, and repeat"
+                )
         self._forget(ctx)
 
     # ---- jobs
@@ -274,8 +276,9 @@ class WorkQueue:
         dma.set_memcpy_conf(self._completed, self._failed, min(self._depth, most))
 
     def _configure_sha(self, sha: Sha) -> None:
-        most = Sha.max_num_tasks(sha.device.info)
-        sha.set_hash_conf(self._completed, self._failed, min(self._depth, most))
+        count = min(self._depth, Sha.max_num_tasks(sha.device.info))
+        sha.set_hash_conf(self._completed, self._failed, count)
+        sha.set_partial_hash_conf(self._completed, self._failed, count)
 
     def _configure_sync_event(self, events: SyncEventContext) -> None:
         info = events.device.info

@@ -39,6 +39,31 @@ class Region final : public sim::Region {
   Status withdraw() noexcept override { return busy-- > 0 ? Status::again : Status::success; }
 };
 
+/// Answers again as often as told, as a queue does that is full; then it is the simulated queue.
+class BusyQueue final : public backend::CopyQueue {
+ public:
+  BusyQueue(std::unique_ptr<backend::CopyQueue> queue, int& busy) : queue_(std::move(queue)), busy_(busy) {}
+
+  Status post(backend::CopyOperation& operation, bool flush) noexcept override {
+    if (busy_ > 0) {
+      --busy_;
+      return Status::again;
+    }
+    return queue_->post(operation, flush);
+  }
+  int fd() const noexcept override { return queue_->fd(); }
+  bool look() noexcept override { return queue_->look(); }
+  void arm() noexcept override { queue_->arm(); }
+  backend::Operation* poll(bool& more) noexcept override { return queue_->poll(more); }
+  bool assist() noexcept override { return queue_->assist(); }
+  void flush() noexcept override { queue_->flush(); }
+  void abort() noexcept override { queue_->abort(); }
+
+ private:
+  const std::unique_ptr<backend::CopyQueue> queue_;
+  int& busy_;
+};
+
 /// A device with the simulated copy engine on local memory, without a fabric or a topology.
 class Device final : public backend::Device {
  public:
@@ -66,10 +91,11 @@ class Device final : public backend::Device {
   }
   std::unique_ptr<backend::CopyQueue> create_copy_queue(const backend::QueueOptions& options,
                                                         backend::Notifier& notifier) override {
-    return std::make_unique<sim::CopyQueue>(engine_, limits_, options, notifier);
+    return std::make_unique<BusyQueue>(std::make_unique<sim::CopyQueue>(engine_, limits_, options, notifier), busy);
   }
 
   std::atomic<Region*> last_region{nullptr};
+  int busy = 0;  ///< so often copies are answered again
 
  private:
   std::atomic<bool>& removed_;

@@ -33,14 +33,17 @@ struct RdmaOptions;
 /// The clocks of a device.
 enum class DeviceClock : std::uint8_t { free_running, real_time, dpa_timer };
 
-/// An open function. A device that cannot do something throws not_supported, as these defaults do. removed() may be
-/// called in any thread, the others in one at a time. Regions, queues, counters and channels go before their device.
+/// An open function. A device that cannot do something throws not_supported, as these defaults do. removed() and
+/// replaced() may be called in any thread, the others in one at a time. Regions, queues, counters and channels go
+/// before their device.
 class Device {
  public:
   virtual ~Device() = default;
 
   /// Surprise removal: every operation fails from now on.
   virtual bool removed() const noexcept { return false; }
+  /// Whether this function, opened again, is another device by now. This one stays as it is.
+  virtual bool replaced() const noexcept { return false; }
   /// Notifies from any thread when the device is removed, until unwatch_removal(). Does nothing where the descriptors
   /// of queues announce it.
   virtual void watch_removal(Notifier& /*notifier*/) {}

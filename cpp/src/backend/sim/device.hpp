@@ -24,6 +24,7 @@ class Device final : public backend::Device {
   const Place& place() const noexcept { return place_; }
 
   bool removed() const noexcept override { return place_.removed(); }
+  bool replaced() const noexcept override { return place_.replaced(); }
   void watch_removal(backend::Notifier& notifier) override { place_.removal().watch(notifier); }
   void unwatch_removal(backend::Notifier& notifier) noexcept override { place_.removal().unwatch(notifier); }
   std::vector<RepresentorProperties> representors(RepFilter filter) override;

@@ -5,10 +5,10 @@
 
 #include "detail/concat.hpp"
 #include "detail/fd.hpp"
+#include "detail/system_reason.hpp"
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <fcntl.h>
 #include <fstream>
 #include <limits>
@@ -71,11 +71,11 @@ detail::Fd create_file(std::size_t size, std::size_t mapped, bool huge_pages) {
   const unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING | (huge_pages ? huge_page_flags : 0U);
   detail::Fd fd(::memfd_create("pydoca", flags));
   if (!fd || ::ftruncate(fd.get(), static_cast<off_t>(mapped)) != 0) {
-    refuse(size, std::strerror(errno));
+    refuse(size, detail::system_reason(errno));
   }
   // A process that maps the file must be able to rely on its size, or an access could end in SIGBUS.
   if (::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) != 0) {
-    refuse(size, detail::concat("the file cannot be sealed: ", std::strerror(errno)));
+    refuse(size, detail::concat("the file cannot be sealed: ", detail::system_reason(errno)));
   }
   return fd;
 }
@@ -122,7 +122,7 @@ std::byte* map_file(int fd, std::size_t size, std::size_t mapped, bool huge_page
   void* const address = ::mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   if (address == MAP_FAILED) {
     refuse(size, huge_pages ? "the system has too few 2 MiB pages reserved (/proc/sys/vm/nr_hugepages)"
-                            : std::strerror(errno));
+                            : detail::system_reason(errno));
   }
   auto* const data = static_cast<std::byte*>(address);
   if (!huge_pages) {
@@ -135,7 +135,7 @@ std::byte* map_file(int fd, std::size_t size, std::size_t mapped, bool huge_page
     if (status == Status::again) {
       throw Error(status, detail::concat("allocate ", size, " bytes: a signal ended it; do it again"));
     }
-    refuse(size, detail::concat("the pages cannot be had: ", std::strerror(error)));
+    refuse(size, detail::concat("the pages cannot be had: ", detail::system_reason(error)));
   }
   return data;
 }
@@ -176,7 +176,8 @@ Memory::~Memory() {
 
 void Memory::seal_future_writes() {
   if (::fcntl(fd_, F_ADD_SEALS, F_SEAL_FUTURE_WRITE) != 0) {
-    throw Error(Status::operating_system, detail::concat("seal memory of ", size_, " bytes: ", std::strerror(errno)));
+    throw Error(Status::operating_system,
+                detail::concat("seal memory of ", size_, " bytes: ", detail::system_reason(errno)));
   }
 }
 

@@ -5,10 +5,12 @@
 #include "core/task_pool.hpp"
 #include "core/violation.hpp"
 #include "detail/concat.hpp"
+#include "detail/system_reason.hpp"
 #include "library/set_operand.hpp"
 
 #include <array>
 #include <bit>
+#include <cerrno>
 #include <sys/epoll.h>
 #include <utility>
 
@@ -223,7 +225,7 @@ void library::SyncEventContext::watch_counter() {
   if (counter().may_change_silently(event()->publisher() == SyncEventLocation::remote_net)) {
     auto timer = std::make_unique<detail::EventTimer>();
     if (!*timer) {
-      throw Error(Status::operating_system, "start sync event: out of file descriptors; raise the limit (ulimit -n)");
+      throw Error(Status::operating_system, detail::concat("start sync event: ", detail::system_reason(errno)));
     }
     progress_engine()->watch(timer->fd(), EPOLLIN | EPOLLET, *this);
     timer_ = std::move(timer);

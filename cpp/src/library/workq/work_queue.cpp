@@ -7,6 +7,7 @@
 #include <array>
 #include <bit>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 namespace pydoca::workq {
@@ -93,7 +94,9 @@ void WorkQueue::add(const std::shared_ptr<Dma>& ctx) {
 void WorkQueue::add(const std::shared_ptr<Sha>& ctx) {
   add_configured(ctx, [this](Sha& sha) {
     const std::uint32_t most = Sha::max_num_tasks(sha.device()->info());
-    sha.set_hash_conf(task_ended<ShaHashTask>, task_ended<ShaHashTask>, std::min(depth_, most));
+    const std::uint32_t count = std::min(depth_, most);
+    sha.set_hash_conf(task_ended<ShaHashTask>, task_ended<ShaHashTask>, count);
+    sha.set_partial_hash_conf(task_ended<ShaPartialHashTask>, task_ended<ShaPartialHashTask>, count);
   });
 }
 
@@ -114,7 +117,7 @@ void WorkQueue::remove(Context& ctx) {
   Member& member = idle_member(what, ctx);
   if (ctx.num_allocated_tasks() != 0) {
     refuse(Status::in_use, what,
-           detail::concat(ctx.num_allocated_tasks(), " task(s) of it, of graphs' nodes, are not freed; free them"));
+           detail::concat(ctx.num_allocated_tasks(), " task(s) of it, of nodes or sessions, are not freed; free them"));
   }
   stop(ctx);
   forget(member);
@@ -168,33 +171,42 @@ void WorkQueue::forget(const Member& member) noexcept {
 
 // ---- Jobs -------------------------------------------------------------------------------------------------------
 
-template <class Library, class Take>
-Status WorkQueue::submit_task(Library* ctx, Buf* filled, const Take& take) noexcept {
+Status WorkQueue::check_room(const Context* ctx) const noexcept {
   if (member_of(ctx) == nullptr) [[unlikely]] {
     return ctx == nullptr ? Status::invalid_value : Status::not_found;
   }
-  if (num_jobs_ == depth_) [[unlikely]] {
-    return Status::no_memory;
-  }
-  Task* task = nullptr;
-  if (const Status status = take(task); status != Status::success) [[unlikely]] {
-    return status;
-  }
+  return num_jobs_ < depth_ ? Status::success : Status::no_memory;
+}
+
+Status WorkQueue::submit_task(Task& task, Buf* filled) noexcept {
   if (destinations_ == Destinations::overwrite) {
     for (Buf* buf = filled; buf != nullptr; buf = buf->next()) {
       static_cast<void>(buf->reset_data_len());  // one in flight is refused below
     }
   }
-  if (const Status status = task->try_submit(); status != Status::success) [[unlikely]] {
-    task->free();
+  const Status status = task.try_submit();
+  num_jobs_ += status == Status::success ? 1U : 0U;
+  return status;
+}
+
+template <class Library, class Take>
+Status WorkQueue::submit_new(Library* ctx, Buf* filled, const Take& take) noexcept {
+  if (const Status status = check_room(ctx); status != Status::success) [[unlikely]] {
     return status;
   }
-  ++num_jobs_;
-  return Status::success;
+  Task* task = nullptr;
+  if (const Status status = take(task); status != Status::success) [[unlikely]] {
+    return status;
+  }
+  const Status status = submit_task(*task, filled);
+  if (status != Status::success) [[unlikely]] {
+    task->free();
+  }
+  return status;
 }
 
 Status WorkQueue::submit(const DmaMemcpyJob& job) noexcept {
-  return submit_task(job.ctx, job.dst_buff, [&](Task*& taken) {
+  return submit_new(job.ctx, job.dst_buff, [&](Task*& taken) {
     DmaMemcpyTask* task = nullptr;
     const Status status = job.ctx->memcpy(job.src_buff, job.dst_buff, job.user_data, task);
     taken = task;
@@ -203,7 +215,7 @@ Status WorkQueue::submit(const DmaMemcpyJob& job) noexcept {
 }
 
 Status WorkQueue::submit(const ShaJob& job) noexcept {
-  return submit_task(job.ctx, job.resp_buf, [&](Task*& taken) {
+  return submit_new(job.ctx, job.resp_buf, [&](Task*& taken) {
     ShaHashTask* task = nullptr;
     const Status status = job.ctx->hash(job.req_buf, job.resp_buf, job.algorithm, job.user_data, task);
     taken = task;
@@ -211,12 +223,44 @@ Status WorkQueue::submit(const ShaJob& job) noexcept {
   });
 }
 
+Status WorkQueue::submit(const ShaPartialJob& job) noexcept {
+  if (const Status status = check_room(job.ctx); status != Status::success) {
+    return status;
+  }
+  if (job.session == nullptr || &job.session->context() != job.ctx) {
+    return Status::invalid_value;
+  }
+  if (const Status status = prepare(job); status != Status::success) {
+    return status;
+  }
+  return submit_task(*job.session, job.resp_buf);
+}
+
+/// The next piece for the session. What a message that has begun keeps is compared, as its setters refuse it.
+Status WorkQueue::prepare(const ShaPartialJob& job) noexcept {
+  ShaPartialHashTask& session = *job.session;
+  Status status = session.set_src(job.req_buf);
+  if (status == Status::success && job.resp_buf != session.dst()) {
+    status = session.set_dst(job.resp_buf);
+  }
+  if (status == Status::success && job.algorithm != session.algorithm()) {
+    status = session.set_algorithm(job.algorithm);
+  }
+  if (status == Status::success && job.is_final) {
+    status = session.set_is_final_buf();
+  }
+  if (status == Status::success) {
+    session.set_user_data(job.user_data);
+  }
+  return status;
+}
+
 Status WorkQueue::submit(const SyncEventJob& job) noexcept {
   if (job.type < JobType::sync_event_get || job.type > JobType::sync_event_wait) {
     return Status::invalid_value;
   }
   const std::size_t place = static_cast<std::size_t>(job.type) - static_cast<std::size_t>(JobType::sync_event_get);
-  return submit_task(job.ctx, nullptr, [&](Task*& taken) {
+  return submit_new(job.ctx, nullptr, [&](Task*& taken) {
     SyncEventTask* task = nullptr;
     const Status status = job.ctx->allocate(sync_event_operations[place], job.value, job.mask, job.user_data, task);
     taken = task;
@@ -245,7 +289,9 @@ template <class TaskClass>
 void WorkQueue::task_ended(Task& task, std::uint64_t user_data, std::uint64_t address) {
   const Member& member = *std::bit_cast<const Member*>(address);
   member.queue->end(member, event_of(static_cast<const TaskClass&>(task), user_data));
-  task.free();
+  if constexpr (!std::is_same_v<TaskClass, ShaPartialHashTask>) {  // the program's session
+    task.free();
+  }
 }
 
 // ---- Graphs -----------------------------------------------------------------------------------------------------

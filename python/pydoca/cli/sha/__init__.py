@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from pydoca.cli._arguments import Subparsers, add_command, add_json
+from pydoca.cli._arguments import Subparsers, add_command, add_json, add_profile
 from pydoca.cli._values import utf8
 
 _DESCRIPTION = "Compute digests of files with a device's SHA engine; the output is sha256sum's."
@@ -19,11 +19,7 @@ def add(subparsers: Subparsers) -> None:
     )
     parser.add_argument("--algorithm", choices=("sha1", "sha256", "sha512"), default="sha256", help="(default: sha256)")
     parser.add_argument("--device", type=utf8, metavar="NAME", help="unless told, a DPU's device with a SHA engine")
-    parser.add_argument(
-        "--profile",
-        choices=("bluefield2", "bluefield3"),
-        help="simulate the guide's machine with such cards; a BlueField-2 has a SHA engine",
-    )
+    add_profile(parser)
 
 
 def check(arguments: argparse.Namespace) -> None:

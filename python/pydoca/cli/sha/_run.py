@@ -14,6 +14,7 @@ from types import TracebackType
 from typing import cast
 
 import pydoca
+from pydoca.cli._arguments import load_profile
 from pydoca.cli._errors import CommandError, describe
 from pydoca.cli._output import print_json
 from pydoca.cli._two_processes.event_loop import run as run_loop
@@ -24,8 +25,7 @@ _PIECE = 4 << 20  # bytes: a multiple of every algorithm's block, large enough f
 
 
 def run(arguments: argparse.Namespace) -> int:
-    if arguments.profile is not None:
-        pydoca.sim.load_topology(pydoca.sim.default_topology(arguments.profile))
+    load_profile(arguments)
     with _open_device(arguments.device) as device:
         digests = run_loop(_hash_all(device, arguments))
         if arguments.json and len(digests) == len(arguments.files):

@@ -433,6 +433,27 @@ TEST_F(GraphTest, WakesASleepingEngineForAFunction) {
   }
 }
 
+TEST_F(GraphTest, SubmitsATaskAgainUntilItsQueueHasRoom) {
+  const auto graph = make_graph();
+  GraphNode& first = graph->node_from_context(rig.context);
+  GraphNode& second = graph->node_from_context(rig.context);
+  graph->add_dependency(first, second);
+  graph->start();
+  GraphInstance& instance = graph->create_instance();
+  instance.set_task(first, copy(0));
+  instance.set_task(second, copy(64));
+  int& busy = fake::behind(*device).busy;
+  for (const int refusals : {1, 3}) {
+    busy = refusals;
+    ASSERT_EQ(instance.submit(), Status::success);
+    EXPECT_EQ(instance.node_state(first), GraphInstance::NodeState::not_started);
+    progress_until_ended(ends.size() + 1);
+    EXPECT_EQ(busy, 0);
+    EXPECT_EQ(ends.back().status, Status::success);
+    reset_destinations();
+  }
+}
+
 TEST_F(GraphTest, ForgetsADeferredFunctionWhenItIsDropped) {
   auto graph = make_graph();
   GraphNode& function = graph->node_from_user(&run_step);

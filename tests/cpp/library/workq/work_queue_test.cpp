@@ -149,7 +149,8 @@ TEST_F(WorkQueueTest, TakesAContextOnceAndLetsItGoWithoutJobs) {
   success();
   DmaMemcpyTask* task = nullptr;
   ASSERT_EQ(dma->memcpy(nullptr, nullptr, 0, task), Status::success);
-  EXPECT_THAT(reason_of([&] { queue->remove(*dma); }), HasSubstr("1 task(s) of it, of graphs' nodes, are not freed"));
+  EXPECT_THAT(reason_of([&] { queue->remove(*dma); }),
+              HasSubstr("1 task(s) of it, of nodes or sessions, are not freed"));
   EXPECT_EQ(task->free(), Status::success);
   queue->remove(*dma);
   queue->add(dma);
@@ -299,6 +300,51 @@ TEST_F(ShaWorkQueueTest, ServesSeveralContexts) {
   ASSERT_EQ(queue->submit(ShaJob{sha.get(), target(1024, 64), source(0), ShaAlgorithm::sha512, 0}), Status::success);
   EXPECT_THAT((std::vector{success().type, success().type, success().type}),
               UnorderedElementsAre(JobType::dma_memcpy, JobType::sha1, JobType::sha512));
+}
+
+TEST_F(ShaWorkQueueTest, HashesAMessagePieceByPiece) {
+  const auto sha = Sha::create(device);
+  queue->add(sha);
+  ShaPartialHashTask* session = nullptr;
+  ASSERT_EQ(sha->partial_hash(nullptr, nullptr, ShaAlgorithm::sha1, 0, session), Status::success);
+  Buf* const digest = target(0, 64);
+  ShaPartialJob job{.ctx = sha.get(), .resp_buf = digest, .req_buf = source(0, 64), .session = session};
+  for (std::uint32_t message = 0; message < 2; ++message) {
+    job.is_final = true;
+    EXPECT_EQ(queue->submit(job), Status::bad_state);  // it has no other piece
+    job.is_final = false;
+    ASSERT_EQ(queue->submit(job), Status::success);
+    EXPECT_EQ(success().type, JobType::sha256);
+    EXPECT_EQ(digest->data_len(), 32U * message);
+    ShaPartialJob other = job;
+    other.algorithm = ShaAlgorithm::sha512;
+    EXPECT_EQ(queue->submit(other), Status::bad_state);
+    job.is_final = true;
+    job.user_data = 5;
+    ASSERT_EQ(queue->submit(job), Status::success);
+    EXPECT_EQ(success().user_data, 5U);
+    EXPECT_EQ(digest->data_len(), 32U * (message + 1));
+    EXPECT_EQ(queue->submit(job), Status::bad_state);
+    EXPECT_EQ(session->reset(), Status::success);
+  }
+  EXPECT_EQ(thrown_by([&] { queue->remove(*sha); }), Status::in_use);
+  EXPECT_EQ(session->free(), Status::success);
+  queue->remove(*sha);
+}
+
+TEST_F(ShaWorkQueueTest, APieceNeedsASessionOfItsContext) {
+  const auto sha = Sha::create(device);
+  const auto other = Sha::create(device);
+  queue->add(sha);
+  queue->add(other);
+  ShaPartialHashTask* session = nullptr;
+  ASSERT_EQ(other->partial_hash(nullptr, nullptr, ShaAlgorithm::sha1, 0, session), Status::success);
+  ShaPartialJob job{.ctx = sha.get(), .resp_buf = target(0, 64), .req_buf = source(0, 64)};
+  EXPECT_EQ(queue->submit(job), Status::invalid_value);
+  job.session = session;
+  EXPECT_EQ(queue->submit(job), Status::invalid_value);
+  EXPECT_EQ(queue->num_jobs(), 0U);
+  EXPECT_EQ(session->free(), Status::success);
 }
 
 }  // namespace

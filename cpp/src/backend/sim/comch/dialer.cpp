@@ -4,6 +4,7 @@
 #include "backend/sim/fabric/fabric.hpp"
 #include "backend/sim/fabric/frame.hpp"
 #include "detail/concat.hpp"
+#include "detail/system_reason.hpp"
 
 #include <array>
 #include <cerrno>
@@ -67,7 +68,7 @@ std::unique_ptr<backend::Channel> SocketDialer::try_address() {
   Status status = Status::success;
   Fd socket = connect_to(address_, status);
   if (status == Status::operating_system) {
-    throw Error(status, concat("connect to \"", identity_->service, "\": ", std::string_view(std::strerror(errno))));
+    throw Error(status, concat("connect to \"", identity_->service, "\": ", detail::system_reason(errno)));
   }
   if (status == Status::not_permitted && !std::exchange(other_user_reported_, true)) {
     log::engine(log::Level::warning, "comch", "a process of another user holds the address of the service");
@@ -76,8 +77,10 @@ std::unique_ptr<backend::Channel> SocketDialer::try_address() {
     return nullptr;
   }
   HelloFrame frame;
-  // establish() gives the status of a channel that could not be made.
-  static_cast<void>(send_frame(socket.get(), FrameType::hello, encode(identity_->hello(), frame)));
+  status = send_frame(socket.get(), FrameType::hello, encode(identity_->hello(), frame));
+  if (status != Status::success && status != Status::connection_reset) {  // the end of the socket tells of a reset
+    throw Error(status, concat("connect to \"", identity_->service, "\": cannot send the first message"));
+  }
   return std::make_unique<SocketChannel>(std::move(socket), SocketChannel::Role::client, identity_);
 }
 

@@ -3,12 +3,10 @@
 #include "backend/sim/comch/channel.hpp"
 #include "backend/sim/fabric/fabric.hpp"
 #include "backend/sim/fabric/frame.hpp"
+#include "backend/sim/fabric/lobby.hpp"
 #include "detail/concat.hpp"
 
-#include <fcntl.h>
 #include <new>
-#include <sys/socket.h>
-#include <unistd.h>
 #include <utility>
 
 namespace pydoca::sim {
@@ -17,68 +15,48 @@ namespace {
 using detail::concat;
 using detail::Fd;
 
-constexpr std::uint32_t max_waiting_clients = 128;
-
 class SocketListener final : public backend::Listener {
  public:
-  SocketListener(Fd socket, std::shared_ptr<const ChannelIdentity> identity) noexcept
-      : socket_(std::move(socket)), identity_(std::move(identity)) {
-    keep_reserve();
+  SocketListener(Fd socket, std::shared_ptr<const ChannelIdentity> identity)
+      : identity_(std::move(identity)), lobby_("comch", [this](int peer, Status why) { turn_away(peer, why); }) {
+    lobby_.add(std::move(socket));
   }
 
-  int fd() const noexcept override { return socket_.get(); }
+  int fd() const noexcept override { return lobby_.fd(); }
   std::unique_ptr<backend::Channel> accept(bool admit) noexcept override;
 
  private:
-  void keep_reserve() noexcept { reserve_ = Fd(::open("/dev/null", O_RDONLY | O_CLOEXEC)); }
-  void refuse_for_lack_of_descriptors() noexcept;
-  void drained() noexcept;
+  void turn_away(int peer, Status why) noexcept;
+  void announce_room() noexcept;
 
-  Fd socket_;
   std::shared_ptr<const ChannelIdentity> identity_;
-  Fd reserve_;                  ///< closed to accept, and refuse, one client when the process has no other descriptor
-  std::uint32_t accepted_ = 0;  ///< since the backlog was last seen empty
+  Lobby lobby_;
 };
 
 std::unique_ptr<backend::Channel> SocketListener::accept(bool admit) noexcept {
-  Status status = Status::success;
-  Fd peer = accept_peer(socket_.get(), status);
-  if (status == Status::again) {
-    drained();
-  } else if (status == Status::full) {
-    refuse_for_lack_of_descriptors();
-  } else if (status == Status::not_permitted) {
-    log::engine(log::Level::warning, "comch", "a process of another user tried to connect and was turned away");
-  }
+  Fd peer = lobby_.next();
+  announce_room();
   if (!peer) {
     return nullptr;
   }
-  ++accepted_;
   const auto role = admit ? SocketChannel::Role::server : SocketChannel::Role::turned_away;
   return std::unique_ptr<backend::Channel>(new (std::nothrow) SocketChannel(std::move(peer), role, identity_));
 }
 
-/// Without this the client would stay in the backlog, and the listener would stay readable.
-void SocketListener::refuse_for_lack_of_descriptors() noexcept {
-  constexpr std::string_view reason = "the server's process is out of file descriptors; raise its limit (ulimit -n)";
-  log::engine(log::Level::error, "comch", reason);
-  reserve_.reset();
-  Status status = Status::success;
-  Fd peer = accept_peer(socket_.get(), status);
-  if (peer) {
-    HelloFrame frame;
-    static_cast<void>(
-        send_frame(peer.get(), FrameType::answer, encode(Answer{Status::full, identity_->options, reason}, frame)));
-  }
-  peer.reset();
-  keep_reserve();
+void SocketListener::turn_away(int peer, Status why) noexcept {
+  const std::string_view reason =
+      why == Status::time_out
+          ? "it said nothing after it had connected"
+          : "the server's process is out of file descriptors (raise its limit, ulimit -n), or too many clients connect "
+            "and say nothing";
+  HelloFrame frame;
+  static_cast<void>(send_frame(peer, FrameType::answer, encode(Answer{why, identity_->options, reason}, frame)));
 }
 
 /// Clients that found the backlog full wait for the next announcement.
-void SocketListener::drained() noexcept {
-  const bool overflowed = std::exchange(accepted_, 0) >= max_waiting_clients;
+void SocketListener::announce_room() noexcept {
   try {
-    if (overflowed) {
+    if (lobby_.take_overflow()) {
       announce(identity_->fabric);
     }
   } catch (const std::exception& error) {
@@ -97,8 +75,7 @@ std::unique_ptr<backend::Listener> listen(std::string_view fabric, std::string_v
                                         " of fabric \"", fabric, "\": ", std::string_view(error.what())));
   };
   try {
-    Fd socket =
-        listen_at(fabric_address(identity->fabric, channel_purpose, channel_key(*identity)), max_waiting_clients);
+    Fd socket = listen_at(fabric_address(identity->fabric, channel_purpose, channel_key(*identity)), Lobby::backlog);
     announce(identity->fabric);
     return std::make_unique<SocketListener>(std::move(socket), std::move(identity));
   } catch (const Error& error) {

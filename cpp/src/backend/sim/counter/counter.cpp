@@ -7,6 +7,7 @@
 #include "backend/sim/memory/importer.hpp"
 #include "backend/sim/memory/local_region.hpp"
 #include "detail/concat.hpp"
+#include "detail/system_reason.hpp"
 
 #include <array>
 #include <atomic>
@@ -29,8 +30,8 @@ class Alarm {
     for (detail::Fd& file : files_) {
       file = detail::Fd(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
       if (!file) {
-        throw Error(Status::operating_system, detail::concat("create a counter: eventfd: ", std::strerror(errno),
-                                                             "; raise the limit of open files (ulimit -n)"));
+        throw Error(Status::operating_system,
+                    detail::concat("create a counter: eventfd: ", detail::system_reason(errno)));
       }
     }
   }

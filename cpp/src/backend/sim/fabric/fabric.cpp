@@ -1,13 +1,13 @@
 #include "backend/sim/fabric/fabric.hpp"
 
 #include "detail/concat.hpp"
+#include "detail/system_reason.hpp"
 
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
-#include <cstring>
 #include <fcntl.h>
 #include <optional>
 #include <sys/stat.h>
@@ -36,7 +36,7 @@ std::pair<std::string, std::string> base_and_first() {
 }
 
 [[noreturn]] void throw_errno(std::string_view attempt, int error) {
-  throw Error(Status::operating_system, concat(attempt, ": ", std::string_view(std::strerror(error))));
+  throw Error(Status::operating_system, concat(attempt, ": ", detail::system_reason(error)));
 }
 
 void require_private(int fd, const std::string& path) {
@@ -164,6 +164,17 @@ Fd sliced_socket() noexcept {
   return fd;
 }
 
+[[noreturn]] void throw_taken(const Address& address) {
+  Status status = Status::success;
+  const Fd probe = connect_to(address, status);
+  if (status == Status::not_permitted) {
+    throw Error(status,
+                "a process of another user listens there; set PYDOCA_FABRIC to another name on both sides, or ask "
+                "that user to end it");
+  }
+  throw Error(Status::already_exist, "another socket listens there already");
+}
+
 }  // namespace
 
 std::string fabric_path(std::string_view fabric) {
@@ -209,7 +220,7 @@ Fd listen_at(const Address& address, int backlog) {
   }
   if (::bind(fd.get(), address.get(), address.length) != 0) {
     if (errno == EADDRINUSE) {
-      throw Error(Status::already_exist, "another socket listens there already");
+      throw_taken(address);
     }
     throw_errno("cannot bind a socket", errno);
   }

@@ -39,7 +39,8 @@ Address fabric_address(std::string_view fabric, std::string_view purpose, std::s
 
 // Sockets are SOCK_SEQPACKET, non-blocking and closed on exec.
 
-/// Throws already_exist when the address is taken, operating_system otherwise.
+/// Throws already_exist when the address is taken, not_permitted when another user's process has it, operating_system
+/// otherwise.
 detail::Fd listen_at(const Address& address, int backlog);
 /// The next connection. status: success; again: there is none; not_permitted: another user's process was turned away;
 /// full: this process is out of descriptors; operating_system otherwise. Empty unless success.

@@ -4,6 +4,7 @@
 
 #include "detail/concat.hpp"
 #include "detail/signals_blocked.hpp"
+#include "detail/system_reason.hpp"
 
 #include <array>
 #include <cerrno>
@@ -55,7 +56,7 @@ Service& Service::instance() {
 
 Service::Service() : epoll_(::epoll_create1(EPOLL_CLOEXEC)) {
   if (!epoll_) {
-    throw Error(Status::operating_system, detail::concat("cannot watch connections: ", std::strerror(errno)));
+    throw Error(Status::operating_system, detail::concat("cannot watch connections: ", detail::system_reason(errno)));
   }
   inherited_ = parents().load();
 }
@@ -77,7 +78,7 @@ Service::Id Service::add(detail::Fd fd, std::unique_ptr<Connection> connection) 
   event.events = EPOLLIN | EPOLLRDHUP;
   event.data.u64 = id;
   if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd.get(), &event) != 0) {
-    throw Error(Status::operating_system, detail::concat("cannot watch a connection: ", std::strerror(errno)));
+    throw Error(Status::operating_system, detail::concat("cannot watch a connection: ", detail::system_reason(errno)));
   }
   connections_.emplace(id, Entry{std::move(fd), std::move(connection)});
   return id;
@@ -138,6 +139,7 @@ void Service::after_fork_in_child() noexcept {
     // it could need locks that other threads of the parent had.
     for (auto& [id, entry] : service->connections_) {
       entry.fd.reset();
+      entry.connection->leave_to_parent();
     }
     service->epoll_.reset();
     parents().store(service);

@@ -3,9 +3,9 @@
 #include "pydoca/status.hpp"
 
 #include "detail/concat.hpp"
+#include "detail/system_reason.hpp"
 
 #include <cerrno>
-#include <cstring>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -17,7 +17,7 @@ namespace pydoca::sim {
 namespace {
 
 [[noreturn]] void refuse_page(std::string_view what) {
-  throw Error(Status::operating_system, detail::concat(what, ": ", std::strerror(errno)));
+  throw Error(Status::operating_system, detail::concat(what, ": ", detail::system_reason(errno)));
 }
 
 void* map_page(int file) {

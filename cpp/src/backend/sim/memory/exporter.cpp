@@ -1,13 +1,16 @@
 #include "backend/sim/memory/exporter.hpp"
 
 #include "backend/sim/fabric/fabric.hpp"
+#include "backend/sim/fabric/lobby.hpp"
 #include "backend/sim/memory/process.hpp"
 #include "backend/sim/memory/word.hpp"
 #include "detail/concat.hpp"
+#include "detail/system_reason.hpp"
 #include "detail/wait_limit.hpp"
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <thread>
 
@@ -17,7 +20,6 @@ namespace {
 
 constexpr std::chrono::milliseconds withdraw_timeout(1000);
 constexpr std::chrono::microseconds longest_pause(500);
-constexpr int max_waiting_importers = 64;
 
 bool is_read_only(Access access) noexcept {
   return !allows(access, Access::pci_read_write | Access::rdma_write | Access::rdma_atomic);
@@ -31,7 +33,7 @@ bool can_be_mapped(const backend::MemoryRange& range, Access access) noexcept {
 detail::Fd duplicate(int fd) {
   detail::Fd copy = detail::Fd::duplicate_of(fd);
   if (!copy) {
-    throw Error(Status::operating_system, "export memory: out of file descriptors");
+    throw Error(Status::operating_system, detail::concat("export memory: ", detail::system_reason(errno)));
   }
   return copy;
 }
@@ -97,30 +99,36 @@ class Exporter::Importer final : public Service::Connection {
   bool answered_ = false;
 };
 
+/// Tells an importer that there is no place for it.
+void turn_away(int importer, Status why) noexcept {
+  const ImportReply reply{.status = why};
+  static_cast<void>(send_message(importer, std::as_bytes(std::span(&reply, 1)), {}));
+}
+
 class Exporter::Listener final : public Service::Connection {
  public:
-  explicit Listener(Exporter& exporter) noexcept : exporter_(exporter) {}
+  Listener(Exporter& exporter, detail::Fd socket) : exporter_(exporter), lobby_("memory", &turn_away) {
+    lobby_.add(std::move(socket));
+  }
 
-  bool readable(Service& service, Service::Id /*id*/, int fd) noexcept override {
-    Status status = Status::success;
-    detail::Fd peer = accept_peer(fd, status);
-    if (status == Status::full) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));  // the socket stays readable: do not spin
-    }
-    if (!peer) {
-      return true;
-    }
-    try {
-      service.add(std::move(peer), std::make_unique<Importer>(exporter_));
-    } catch (...) {  // out of memory: the peer sees its connection end
+  detail::Fd events() const { return duplicate(lobby_.fd()); }
+
+  bool readable(Service& service, Service::Id /*id*/, int /*fd*/) noexcept override {
+    if (detail::Fd peer = lobby_.next()) {
+      try {
+        service.add(std::move(peer), std::make_unique<Importer>(exporter_));
+      } catch (...) {  // out of memory: the peer sees its connection end
+      }
     }
     return true;
   }
 
   void ended(Service& /*service*/, Service::Id /*id*/) noexcept override {}
+  void leave_to_parent() noexcept override { lobby_.leave_to_parent(); }
 
  private:
   Exporter& exporter_;
+  Lobby lobby_;
 };
 
 Exporter& Exporter::instance() {
@@ -145,8 +153,9 @@ Key Exporter::listen(const std::string& fabric) {
   }
   const Key key = random_key();
   const std::string_view text(reinterpret_cast<const char*>(key.data()), key.size());
-  service_.add(listen_at(fabric_address(fabric, "memory", text), max_waiting_importers),
-               std::make_unique<Listener>(*this));
+  auto listener = std::make_unique<Listener>(*this, listen_at(fabric_address(fabric, "memory", text), Lobby::backlog));
+  detail::Fd events = listener->events();
+  service_.add(std::move(events), std::move(listener));
   addresses_.push_back({fabric, key});
   return key;
 }

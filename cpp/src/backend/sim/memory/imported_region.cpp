@@ -5,13 +5,13 @@
 #include "backend/sim/fabric/fd_message.hpp"
 #include "backend/sim/memory/import_protocol.hpp"
 #include "detail/concat.hpp"
+#include "detail/system_reason.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
-#include <cstring>
 #include <limits>
 #include <span>
 #include <sys/eventfd.h>
@@ -106,7 +106,8 @@ void ImportedRegion::map(int file, std::uint64_t offset) {
   void* const address =
       ::mmap(nullptr, size, protection, MAP_SHARED | MAP_POPULATE, file, static_cast<off_t>(offset - lead));
   if (address == MAP_FAILED) {
-    throw Error(Status::no_memory, detail::concat("import: cannot map ", len_, " bytes: ", std::strerror(errno)));
+    throw Error(Status::no_memory,
+                detail::concat("import: cannot map ", len_, " bytes: ", detail::system_reason(errno)));
   }
   reach_ = Reach::mapped;
   mapping_ = address;
@@ -126,9 +127,10 @@ void ImportedRegion::set_owner(pid_t owner) {
   const iovec there{.iov_base = reinterpret_cast<void*>(base_), .iov_len = 1};
   if (owner <= 0 || ::process_vm_readv(owner, &here, 1, &there, 1, 0) != 1) {
     const bool gone = owner > 0 && errno == ESRCH;
+    const std::string who = owner > 0 ? detail::concat("process ", owner, " (", detail::system_reason(errno), ")")
+                                      : std::string("its owner, which is in another PID namespace");
     throw Error(gone ? Status::not_connected : Status::not_permitted,
-                detail::concat("import: the system does not let this process read memory of process ", owner,
-                               owner > 0 ? detail::concat(" (", std::strerror(errno), ")") : " (another PID namespace)",
+                detail::concat("import: the system does not let this process read memory of ", who,
                                "; allocate it with pydoca.alloc, or permit ptrace"));
   }
   owner_pid_ = owner;

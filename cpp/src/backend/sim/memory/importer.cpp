@@ -7,11 +7,11 @@
 #include "backend/sim/memory/imported_region.hpp"
 #include "backend/sim/memory/process.hpp"
 #include "detail/concat.hpp"
+#include "detail/system_reason.hpp"
 #include "detail/wait_limit.hpp"
 
 #include <cerrno>
 #include <chrono>
-#include <cstring>
 #include <unistd.h>
 
 namespace pydoca::sim {
@@ -116,7 +116,7 @@ detail::Fd connect_owner(const Place& place, const Blob& blob, detail::WaitLimit
     case Status::not_permitted:
       refuse(status, "another user's process answers for process ", blob.owner_pid);
     default:
-      refuse(status, "cannot reach its owner, process ", blob.owner_pid, ": ", std::strerror(errno));
+      refuse(status, "cannot reach its owner, process ", blob.owner_pid, ": ", detail::system_reason(errno));
   }
 }
 
@@ -139,7 +139,7 @@ ImportReply exchange(int fd, const Blob& blob, ReceivedFds& files, detail::WaitL
   const auto send = [&] { return send_message(fd, std::as_bytes(std::span(&request, 1)), {}); };
   const auto receive = [&] { return receive_message(fd, std::as_writable_bytes(std::span(&reply, 1)), files); };
   Status status = repeat(send, blob, limit);
-  if (status == Status::success) {
+  if (status == Status::success || status == Status::connection_reset) {  // an owner may have answered and gone
     status = repeat(receive, blob, limit);
   }
   if (status != Status::success || reply.protocol != import_protocol) {
@@ -161,6 +161,10 @@ void require_granted(const ImportReply& reply, const Blob& blob) {
     case Status::in_use:
       refuse(Status::in_use, "another process reads foreign memory of process ", blob.owner_pid,
              ", and this system permits one (kernel.yama.ptrace_scope); allocate the memory with pydoca.alloc");
+    case Status::full:
+      refuse(Status::full, "its owner, process ", blob.owner_pid,
+             ", turned this one away: it is out of file descriptors (raise its limit, ulimit -n), or too many "
+             "connections to it say nothing");
     default:
       refuse(static_cast<std::uint32_t>(reply.status) < status_count ? reply.status : Status::unknown, "process ",
              blob.owner_pid, " could not hand it over");
@@ -222,7 +226,7 @@ std::unique_ptr<ImportedRegion> make_region(const Blob& blob, const Granted& gra
 detail::Fd duplicate(const detail::Fd& file) {
   detail::Fd copy = detail::Fd::duplicate_of(file.get());
   if (!copy) {
-    refuse(Status::operating_system, "out of file descriptors; raise the limit (ulimit -n)");
+    refuse(Status::operating_system, detail::system_reason(errno));
   }
   return copy;
 }

@@ -4,11 +4,11 @@
 #include "pydoca/status.hpp"
 
 #include "detail/concat.hpp"
+#include "detail/system_reason.hpp"
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
-#include <cstring>
 #include <fstream>
 #include <limits>
 #include <sstream>
@@ -109,7 +109,7 @@ int populate(Span span, int advice) {
   if (error == ENOMEM) {
     throw Error(Status::no_memory, what + "the system has no pages left for it");
   }
-  throw Error(Status::invalid_value, detail::concat(what, "it cannot be faulted in (", std::strerror(error),
+  throw Error(Status::invalid_value, detail::concat(what, "it cannot be faulted in (", detail::system_reason(error),
                                                     "); is it a file that has become shorter?"));
 }
 

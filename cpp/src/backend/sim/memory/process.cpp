@@ -1,9 +1,9 @@
 #include "backend/sim/memory/process.hpp"
 
 #include "detail/concat.hpp"
+#include "detail/system_reason.hpp"
 
 #include <cerrno>
-#include <cstring>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -27,8 +27,7 @@ Key parse_uuid(const std::string& text, int error) {
   if (digits != 2 * key.size()) {
     throw Error(Status::operating_system,
                 detail::concat("exports need /proc, and /proc/sys/kernel/random/boot_id cannot be read",
-                               error != 0 ? detail::concat(": ", std::strerror(error)) : "",
-                               error == EMFILE ? "; raise the limit of open files (ulimit -n)" : ""));
+                               error != 0 ? detail::concat(": ", detail::system_reason(error)) : ""));
   }
   return key;
 }
@@ -66,7 +65,7 @@ std::uint64_t start_time() {
 Key random_key() {
   Key key{};
   if (::getrandom(key.data(), key.size(), 0) != static_cast<ssize_t>(key.size())) {
-    throw Error(Status::operating_system, detail::concat("cannot get random numbers: ", std::strerror(errno)));
+    throw Error(Status::operating_system, detail::concat("cannot get random numbers: ", detail::system_reason(errno)));
   }
   return key;
 }

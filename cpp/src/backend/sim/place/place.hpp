@@ -24,6 +24,7 @@ class Place {
   const std::string& fabric() const noexcept { return fabric_; }
   std::size_t ordinal() const noexcept { return ordinal_; }
   bool removed() const noexcept { return removal().happened().load(std::memory_order_relaxed); }
+  bool replaced() const noexcept { return is_replaced(present_); }
   Removal& removal() const noexcept { return *present_.removal; }
 
  private:

@@ -211,6 +211,13 @@ PresentFunction find_present(const DeviceProperties& properties) {
   return {*function, machine.removal_of(properties.name)};
 }
 
+bool is_replaced(const PresentFunction& present) noexcept {
+  Machine& machine = Machine::instance();
+  const std::lock_guard lock(machine.mutex);
+  const auto known = machine.removals.find(present.function.properties.name);
+  return known == machine.removals.end() || known->second != present.removal;
+}
+
 std::vector<RepresentorProperties> representors_of(std::string_view parent, RepFilter filter) {
   Machine& machine = Machine::instance();
   const std::lock_guard lock(machine.mutex);

@@ -22,6 +22,8 @@ struct PresentFunction {
 std::vector<DeviceProperties> present_functions();
 /// Throws not_found when no such function exists, or another one has the name by now.
 PresentFunction find_present(const DeviceProperties& properties);
+/// Whether the topology that it was found in was replaced, or the function was taken out and put back.
+bool is_replaced(const PresentFunction& present) noexcept;
 
 /// The representors of the functions whose parent is the DPU function called parent.
 std::vector<RepresentorProperties> representors_of(std::string_view parent, RepFilter filter);

@@ -4,12 +4,13 @@
 #include "pydoca/status.hpp"
 
 #include "backend/sim/fabric/fabric.hpp"
+#include "backend/sim/fabric/frame.hpp"
 #include "backend/sim/place/gids.hpp"
 #include "detail/concat.hpp"
+#include "detail/system_reason.hpp"
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
@@ -22,8 +23,10 @@ namespace {
 using backend::RdmaEvent;
 using detail::concat;
 
-constexpr int max_waiting_connections = 128;
-constexpr std::size_t max_accepted = 128;
+/// A requester that finds the listener's backlog full tries again after this time.
+constexpr std::chrono::milliseconds retry_time{2};
+/// Events that one next_event() looks at: a storm of them must not keep the caller's thread.
+constexpr int max_looks = 64;
 
 /// One GID for an IPv4 address, whether it was given as IPv4 or as a mapped IPv6 address.
 Gid gid_of(const backend::RdmaAddress& address) noexcept {
@@ -55,6 +58,19 @@ Address socket_address(const std::string& fabric, const Gid& gid, std::uint16_t 
   return fabric_address(fabric, "rdma", concat(raw, '\0', port));
 }
 
+/// Tells a requester that there is no place for it.
+void turn_away(int requester, Status why) noexcept {
+  const HandshakeMessage answer{.step = HandshakeMessage::Step::answer, .status = why};
+  static_cast<void>(send_frame(requester, FrameType::handshake, std::as_bytes(std::span(&answer, 1))));
+}
+
+std::string_view reason_of(Status refusal) noexcept {
+  return refusal == Status::full ? "connect: the process that listens turned this one away: it is out of file "
+                                   "descriptors (raise its limit, "
+                                   "ulimit -n), or too many connections to it say nothing"
+                                 : "connect: the process that listens ended the connection, which had said nothing";
+}
+
 void take_private_data(RdmaEvent& event, const HandshakeMessage& message) noexcept {
   event.private_data = message.private_data;
   event.private_data_len = std::min<std::size_t>(message.private_data_len, event.private_data.size());
@@ -67,8 +83,7 @@ ConnectionManager::ConnectionManager(RdmaShared& shared)
       epoll_(::epoll_create1(EPOLL_CLOEXEC)),
       timer_(::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC)) {
   if (!epoll_ || !timer_) {
-    throw Error(Status::operating_system,
-                concat("rdma: cannot watch connections: ", std::string_view(std::strerror(errno))));
+    throw Error(Status::operating_system, concat("rdma: cannot watch connections: ", detail::system_reason(errno)));
   }
   watch(timer_.get());
 }
@@ -89,24 +104,38 @@ QueuePair* ConnectionManager::find_pair(Condition condition) const noexcept {
 void ConnectionManager::watch(int fd) {
   epoll_event event{.events = EPOLLIN, .data = {.fd = fd}};
   if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) != 0) {
-    throw Error(Status::operating_system,
-                concat("rdma: cannot watch a connection: ", std::string_view(std::strerror(errno))));
+    throw Error(Status::operating_system, concat("rdma: cannot watch a connection: ", detail::system_reason(errno)));
   }
 }
 
 void ConnectionManager::listen(std::uint16_t port) {
   const Place& place = shared_.place();
+  if (lobby_ == nullptr) {
+    lobby_ = std::make_unique<Lobby>("rdma", &turn_away, epoll_.get());
+  }
   std::vector<detail::Fd> sockets;
   for (const Gid& gid : place.capabilities().rdma->gids) {
     try {
-      sockets.push_back(listen_at(socket_address(place.fabric(), gid, port), max_waiting_connections));
+      sockets.push_back(listen_at(socket_address(place.fabric(), gid, port), Lobby::backlog));
     } catch (const Error& error) {
       throw Error(error.status(), concat("listen to port ", port, " of ", place.properties().name, ": ",
                                          std::string_view(error.what())));
     }
-    watch(sockets.back().get());
   }
-  listeners_[port] = std::move(sockets);
+  for (detail::Fd& socket : sockets) {
+    listeners_[port].push_back(socket.get());
+    lobby_->add(std::move(socket));
+  }
+}
+
+void ConnectionManager::stop_listening(std::uint16_t port) noexcept {
+  for (const int listener : listeners_[port]) {
+    lobby_->remove(listener);
+  }
+  listeners_.erase(port);
+  if (listeners_.empty()) {
+    lobby_.reset();
+  }
 }
 
 std::unique_ptr<QueuePair> ConnectionManager::connect_to(const backend::RdmaAddress& address,
@@ -117,30 +146,34 @@ std::unique_ptr<QueuePair> ConnectionManager::connect_to(const backend::RdmaAddr
   std::ranges::copy(pair->describe(), request.blob.begin());
   request.from = source_for(address, place.capabilities().rdma->gids, shared_.options().gid_index);
   request.port = 0xc000 + pair->number();
-  Status status = Status::success;
-  detail::Fd socket = connect_to_socket(address, status);
-  if (socket) {
-    watch(socket.get());
-    auto handshake = std::make_unique<Handshake>(num_handshakes_, std::move(socket), Handshake::Role::requester);
-    status = handshake->send(request);
-    handshake->set_deadline(Handshake::Clock::now() + shared_.options().connection_request_timeout);
+  auto handshake = std::make_unique<Handshake>(num_handshakes_,
+                                               socket_address(place.fabric(), gid_of(address), address.port), request);
+  handshake->set_deadline(Handshake::Clock::now() + shared_.options().connection_request_timeout);
+  const Status status = begin(*handshake);
+  if (status == Status::success || status == Status::again) {
     pair->set_handshake(std::move(handshake));
     set_timer();
-  }
-  if (status != Status::success) {
-    shared_.report(*pair, RdmaEvent::Type::failed, status == Status::again ? Status::time_out : status);
+  } else {
+    shared_.report(*pair, RdmaEvent::Type::failed, status);
   }
   return pair;
 }
 
-detail::Fd ConnectionManager::connect_to_socket(const backend::RdmaAddress& address, Status& status) const {
-  return sim::connect_to(socket_address(shared_.place().fabric(), gid_of(address), address.port), status);
+Status ConnectionManager::begin(Handshake& requester) noexcept {
+  const Status status = requester.connect();
+  try {
+    if (requester.is_connected()) watch(requester.fd());
+    return status;
+  } catch (const Error& error) {
+    log::engine(log::Level::error, "rdma", error.what());
+    return error.status();
+  }
 }
 
 bool ConnectionManager::next_event(RdmaEvent& event) noexcept {
   event.private_data_len = 0;
   event.status = Status::success;
-  while (is_active()) {
+  for (int i = 0; i < max_looks && is_active(); ++i) {
     epoll_event ready{};
     if (::epoll_wait(epoll_.get(), &ready, 1, 0) != 1) {
       return false;
@@ -153,52 +186,24 @@ bool ConnectionManager::next_event(RdmaEvent& event) noexcept {
 }
 
 bool ConnectionManager::serve(int fd, RdmaEvent& event) noexcept {
-  for (const auto& [port, sockets] : listeners_) {
-    if (std::ranges::find(sockets, fd, &detail::Fd::get) != sockets.end()) {
-      accept_socket(fd);
-      return false;
-    }
-  }
-  const auto accepted = std::ranges::find(accepted_, fd, &detail::Fd::get);
-  if (accepted != accepted_.end()) {
-    return serve_accepted(*accepted, event);
-  }
   QueuePair* const pair = find_pair([fd](const Handshake& handshake) { return handshake.fd() == fd; });
-  return pair != nullptr && serve_handshake(*pair, event);
+  if (pair != nullptr) {
+    return serve_handshake(*pair, event);
+  }
+  return lobby_ != nullptr && serve_newcomer(lobby_->serve(fd), event);
 }
 
-void ConnectionManager::accept_socket(int listener) noexcept {
-  Status status = Status::success;
-  detail::Fd peer = accept_peer(listener, status);
-  if (!peer) {
-    return;
-  }
-  try {
-    watch(peer.get());
-    if (accepted_.size() == max_accepted) {
-      accepted_.erase(accepted_.begin());
-    }
-    accepted_.push_back(std::move(peer));
-  } catch (const std::exception& error) {
-    log::engine(log::Level::error, "rdma", error.what());  // the peer sees its connection end
-  }
-}
-
-bool ConnectionManager::serve_accepted(detail::Fd& accepted, RdmaEvent& event) noexcept {
+bool ConnectionManager::serve_newcomer(detail::Fd socket, RdmaEvent& event) noexcept {
   HandshakeMessage request;
-  const Status status = receive_message(accepted.get(), HandshakeMessage::Step::request, request);
-  if (status == Status::again) {
-    return false;
-  }
-  detail::Fd socket = std::move(accepted);
-  std::erase_if(accepted_, [](const detail::Fd& fd) { return !fd; });
-  return status == Status::success && take_request(std::move(socket), request, event);
+  return socket && receive_message(socket.get(), HandshakeMessage::Step::request, request) == Status::success &&
+         take_request(std::move(socket), request, event);
 }
 
 bool ConnectionManager::take_request(detail::Fd socket, const HandshakeMessage& request, RdmaEvent& event) noexcept {
   auto handshake = std::unique_ptr<Handshake>();
   try {
-    handshake = std::make_unique<Handshake>(num_handshakes_, std::move(socket), Handshake::Role::answerer);
+    handshake = std::make_unique<Handshake>(num_handshakes_, std::move(socket));
+    watch(handshake->fd());
     handshake->set_peer_blob(request.blob);
     std::unique_ptr<QueuePair> pair = shared_.make_pair();
     pair->set_handshake(std::move(handshake));
@@ -234,6 +239,7 @@ bool ConnectionManager::serve_handshake(QueuePair& pair, RdmaEvent& event) noexc
 
 Status ConnectionManager::take_answer(QueuePair& pair, const HandshakeMessage& answer) noexcept {
   if (answer.status != Status::success) {
+    if (answer.status != Status::connection_aborted) log::engine(log::Level::warning, "rdma", reason_of(answer.status));
     return Status::connection_aborted;
   }
   try {
@@ -250,22 +256,37 @@ Status ConnectionManager::take_answer(QueuePair& pair, const HandshakeMessage& a
 bool ConnectionManager::expire(RdmaEvent& event) noexcept {
   std::uint64_t expirations = 0;
   static_cast<void>(!::read(timer_.get(), &expirations, sizeof expirations));
-  const auto now = Handshake::Clock::now();
-  QueuePair* const late = find_pair([now](const Handshake& handshake) { return handshake.deadline() <= now; });
-  if (late != nullptr) {
-    late->set_handshake(nullptr);
-    event.type = RdmaEvent::Type::failed;
-    event.status = Status::time_out;
-    event.queue_pair = late;
-  }
+  const bool failed = fail_one(event);
   set_timer();
-  return late != nullptr;
+  return failed;
+}
+
+bool ConnectionManager::fail_one(RdmaEvent& event) noexcept {
+  const auto now = Handshake::Clock::now();
+  Status status = Status::success;
+  QueuePair* const failed = find_pair([&](Handshake& handshake) {
+    if (handshake.deadline() <= now) {
+      status = Status::time_out;
+    } else if (!handshake.is_connected()) {
+      status = begin(handshake);
+    }
+    return status != Status::success && status != Status::again;
+  });
+  if (failed == nullptr) {
+    return false;
+  }
+  failed->set_handshake(nullptr);
+  event.type = RdmaEvent::Type::failed;
+  event.status = status;
+  event.queue_pair = failed;
+  return true;
 }
 
 void ConnectionManager::set_timer() noexcept {
   auto next = Handshake::Clock::time_point::max();
   static_cast<void>(find_pair([&next](const Handshake& handshake) {
-    next = std::min(next, handshake.deadline());
+    const auto retry = Handshake::Clock::now() + retry_time;
+    next = std::min({next, handshake.deadline(), handshake.is_connected() ? next : retry});
     return false;
   }));
   itimerspec when{};

@@ -3,6 +3,7 @@
 #include "pydoca/backend/rdma.hpp"
 #include "pydoca/types.hpp"
 
+#include "backend/sim/fabric/lobby.hpp"
 #include "backend/sim/rdma/handshake.hpp"
 #include "backend/sim/rdma/queue_pair.hpp"
 #include "backend/sim/rdma/rdma_shared.hpp"
@@ -29,25 +30,27 @@ class ConnectionManager {
   int fd() const noexcept { return epoll_.get(); }
   /// Throws already_exist when the port is in use.
   void listen(std::uint16_t port);
-  void stop_listening(std::uint16_t port) noexcept { listeners_.erase(port); }
+  void stop_listening(std::uint16_t port) noexcept;
   /// Established or failed follows as an event. Throws invalid_value for too much private data, and as make_pair()
   /// does.
   std::unique_ptr<QueuePair> connect_to(const backend::RdmaAddress& address, std::span<const std::byte> private_data);
   /// Fills event with the next one; false when there is none.
   bool next_event(backend::RdmaEvent& event) noexcept;
   /// Whether fd() can become readable: false while nothing listens and no handshake is open.
-  bool is_active() const noexcept { return num_handshakes_ != 0 || !listeners_.empty() || !accepted_.empty(); }
+  bool is_active() const noexcept { return num_handshakes_ != 0 || lobby_ != nullptr; }
 
  private:
   void watch(int fd);
-  detail::Fd connect_to_socket(const backend::RdmaAddress& address, Status& status) const;
+  /// Connects the requester's socket and sends its request. again: the listener's backlog is full.
+  Status begin(Handshake& requester) noexcept;
   bool serve(int fd, backend::RdmaEvent& event) noexcept;
-  void accept_socket(int listener) noexcept;
-  bool serve_accepted(detail::Fd& socket, backend::RdmaEvent& event) noexcept;
+  bool serve_newcomer(detail::Fd socket, backend::RdmaEvent& event) noexcept;
   bool take_request(detail::Fd socket, const HandshakeMessage& request, backend::RdmaEvent& event) noexcept;
   bool serve_handshake(QueuePair& pair, backend::RdmaEvent& event) noexcept;
   Status take_answer(QueuePair& pair, const HandshakeMessage& answer) noexcept;
   bool expire(backend::RdmaEvent& event) noexcept;
+  /// Ends the handshake of one requester that cannot succeed any more, or whose time is over.
+  bool fail_one(backend::RdmaEvent& event) noexcept;
   void set_timer() noexcept;
   /// The first queue pair whose handshake meets the condition, or null.
   template <class Condition>
@@ -56,8 +59,8 @@ class ConnectionManager {
   RdmaShared& shared_;
   detail::Fd epoll_;
   detail::Fd timer_;
-  std::map<std::uint16_t, std::vector<detail::Fd>> listeners_;
-  std::vector<detail::Fd> accepted_;  ///< whose request has not come
+  std::unique_ptr<Lobby> lobby_;                         ///< null while nothing listens
+  std::map<std::uint16_t, std::vector<int>> listeners_;  ///< the lobby's sockets, by port
   std::size_t num_handshakes_ = 0;
 };
 

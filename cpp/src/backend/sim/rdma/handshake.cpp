@@ -51,9 +51,24 @@ Status receive_message(int socket, Step step, HandshakeMessage& message) noexcep
   return sound ? Status::success : Status::connection_aborted;
 }
 
-Handshake::Handshake(std::size_t& num_open, detail::Fd socket, Role role) noexcept
-    : num_open_(num_open), socket_(std::move(socket)), role_(role) {
+Handshake::Handshake(std::size_t& num_open, detail::Fd socket) noexcept
+    : num_open_(num_open), socket_(std::move(socket)), role_(Role::answerer) {
   ++num_open_;
+}
+
+Handshake::Handshake(std::size_t& num_open, const Address& listener, const HandshakeMessage& request) noexcept
+    : num_open_(num_open), role_(Role::requester), listener_(listener), request_(request) {
+  ++num_open_;
+}
+
+Status Handshake::connect() noexcept {
+  Status status = Status::success;
+  socket_ = connect_to(listener_, status);
+  if (!socket_) {
+    return status;
+  }
+  status = send(request_);
+  return status == Status::connection_reset ? Status::success : status;  // receive() tells, and perhaps why
 }
 
 Handshake::~Handshake() {

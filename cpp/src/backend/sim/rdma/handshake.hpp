@@ -2,6 +2,7 @@
 
 #include "pydoca/types.hpp"
 
+#include "backend/sim/fabric/fabric.hpp"
 #include "backend/sim/memory/blob.hpp"
 #include "detail/fd.hpp"
 
@@ -44,13 +45,18 @@ class Handshake {
   using Clock = std::chrono::steady_clock;
   enum class Role : std::uint8_t { requester, answerer };
 
-  /// num_open counts the handshakes that exist; it outlives this one.
-  Handshake(std::size_t& num_open, detail::Fd socket, Role role) noexcept;
+  /// An answerer. num_open counts the handshakes that exist; it outlives this one.
+  Handshake(std::size_t& num_open, detail::Fd socket) noexcept;
+  /// A requester, which has no socket before connect().
+  Handshake(std::size_t& num_open, const Address& listener, const HandshakeMessage& request) noexcept;
   /// An answerer that has not answered rejects.
   ~Handshake();
   Handshake(const Handshake&) = delete;
   Handshake& operator=(const Handshake&) = delete;
 
+  /// Connects a requester and sends its request, once; as sim::connect_to() does.
+  Status connect() noexcept;
+  bool is_connected() const noexcept { return static_cast<bool>(socket_); }
   /// Throws connection_aborted when the peer has gone.
   void accept(const HandshakeMessage& answer);
   void reject() noexcept;
@@ -70,6 +76,8 @@ class Handshake {
   std::size_t& num_open_;
   detail::Fd socket_;
   const Role role_;
+  const Address listener_;          ///< a requester's
+  const HandshakeMessage request_;  ///< a requester's
   bool answered_ = false;
   Clock::time_point deadline_ = Clock::time_point::max();
   std::array<std::byte, blob_size> peer_blob_{};

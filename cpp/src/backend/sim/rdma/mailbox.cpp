@@ -4,6 +4,7 @@
 
 #include "backend/sim/fabric/shared_page.hpp"
 #include "detail/concat.hpp"
+#include "detail/system_reason.hpp"
 
 #include <bit>
 #include <cerrno>
@@ -25,8 +26,8 @@ constexpr std::uint64_t size_for(std::uint64_t slots) noexcept {
 }
 
 [[noreturn]] void refuse(std::string_view what) {
-  throw Error(Status::operating_system, detail::concat("rdma: cannot create ", what, ": ", std::strerror(errno),
-                                                       errno == EMFILE ? "; raise the limit of open files" : ""));
+  throw Error(Status::operating_system,
+              detail::concat("rdma: cannot create ", what, ": ", detail::system_reason(errno)));
 }
 
 detail::Fd create_file(std::uint64_t size) {
@@ -75,7 +76,7 @@ Mailbox::~Mailbox() { ::munmap(address_, size_); }
 void Mailbox::map(std::uint64_t size) {
   address_ = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, file_.get(), 0);
   if (address_ == MAP_FAILED) {
-    throw Error(Status::no_memory, detail::concat("rdma: cannot map a mailbox: ", std::strerror(errno)));
+    throw Error(Status::no_memory, detail::concat("rdma: cannot map a mailbox: ", detail::system_reason(errno)));
   }
   size_ = size;
 }

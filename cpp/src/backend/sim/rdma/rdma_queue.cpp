@@ -5,11 +5,11 @@
 #include "backend/sim/copy/segment_copy.hpp"
 #include "backend/sim/rdma/connection_manager.hpp"
 #include "detail/concat.hpp"
+#include "detail/system_reason.hpp"
 
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <cstring>
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
@@ -27,7 +27,8 @@ constexpr std::uint32_t looks_between_manager = 256;
 
 void require(bool done, std::string_view what) {
   if (!done) {
-    throw Error(Status::operating_system, detail::concat("rdma: cannot create ", what, ": ", std::strerror(errno)));
+    throw Error(Status::operating_system,
+                detail::concat("rdma: cannot create ", what, ": ", detail::system_reason(errno)));
   }
 }
 

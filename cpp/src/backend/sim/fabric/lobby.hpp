@@ -1,0 +1,92 @@
+#pragma once
+
+#include "pydoca/status.hpp"
+
+#include "detail/fd.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <string_view>
+#include <sys/types.h>
+#include <utility>
+#include <vector>
+
+namespace pydoca::sim {
+
+/// Where peers wait from their connection to their first message, so that peers that say nothing cost others nothing.
+/// Listens on any number of sockets. At most max_silent wait; the next one takes the place of the one that has waited
+/// longest, of the process with the most, and nobody waits longer than the patience. A process without descriptors
+/// turns peers away with one that is kept for this. Belongs to one thread; no call blocks, or works without a bound.
+class Lobby {
+ public:
+  static constexpr std::size_t max_silent = 64;
+  static constexpr int backlog = 128;  ///< for its sockets: peers that the kernel keeps until next() takes them
+  static constexpr std::chrono::seconds default_patience{5};
+  /// Tells a peer why it is turned away, before its connection ends. full: this process has no descriptor for it, or
+  /// others took its place; time_out: it said nothing. Must not throw.
+  using TurnAway = std::function<void(int peer, Status why)>;
+
+  /// name: for log messages, "comch". Throws operating_system.
+  Lobby(std::string_view name, TurnAway turn_away, std::chrono::milliseconds patience = default_patience);
+  /// Without an epoll set of its own: watches its descriptors in epoll, with themselves as data. The kernel limits how
+  /// deep sets may be nested. epoll outlives the lobby.
+  Lobby(std::string_view name, TurnAway turn_away, int epoll);
+  Lobby(const Lobby&) = delete;
+  Lobby& operator=(const Lobby&) = delete;
+
+  /// Takes a listening socket; throws operating_system.
+  void add(detail::Fd listener);
+  /// Closes it; its peers that wait stay.
+  void remove(int listener) noexcept;
+
+  /// Readable while next() may give a peer, or has other work.
+  int fd() const noexcept { return epoll_; }
+  /// A peer of this user whose first message, or end, can be received; empty when there is none.
+  detail::Fd next() noexcept;
+  /// The same after a descriptor in the caller's set was ready, whoever's it is.
+  detail::Fd serve(int ready) noexcept;
+  /// Whether the backlog may have been full since the last call, and has room now. Peers that found it full may wait
+  /// for a sign.
+  bool take_overflow() noexcept { return std::exchange(overflowed_, false); }
+  /// For a forked child: closes everything, and destroys nothing that could need another thread's lock.
+  void leave_to_parent() noexcept;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct Silent {
+    detail::Fd fd;
+    pid_t process;
+    Clock::time_point end;
+  };
+
+  Lobby(std::string_view name, TurnAway turn_away, std::chrono::milliseconds patience, detail::Fd own_epoll, int epoll);
+  void watch(int fd);
+  bool is_listener(int fd) const noexcept;
+  detail::Fd accept(int listener) noexcept;
+  void keep(detail::Fd peer) noexcept;
+  detail::Fd take(int fd) noexcept;
+  void keep_reserve() noexcept;
+  void accept_with_reserve(int listener) noexcept;
+  void dismiss(int peer, Status why) noexcept;
+  pid_t busiest() const noexcept;
+  void make_room() noexcept;
+  void expire() noexcept;
+  void set_timer() noexcept;
+  void tell_once(std::string_view what) noexcept;
+
+  const std::string_view name_;
+  const TurnAway turn_away_;
+  const std::chrono::milliseconds patience_;
+  detail::Fd own_epoll_;
+  const int epoll_;
+  detail::Fd timer_;
+  detail::Fd reserve_;
+  std::vector<detail::Fd> listeners_;
+  std::vector<Silent> silent_;  ///< the one that has waited longest first
+  int accepted_ = 0;            ///< since the backlog was last seen empty
+  bool overflowed_ = false;
+  bool told_ = false;  ///< about the present trouble
+};
+
+}  // namespace pydoca::sim

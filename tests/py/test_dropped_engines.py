@@ -1,0 +1,108 @@
+"""An engine that nothing can reach is given back with all that it has, also with tasks in flight."""
+
+import gc
+import os
+
+import pytest
+
+import pydoca
+
+SIZE = 2 << 20  # goes to the device's workers
+
+
+def descriptors():
+    return len(os.listdir("/proc/self/fd"))
+
+
+def receive(device, pe, called):
+    rdma = pydoca.Rdma(pe, device, on_completion=called, on_error=called, on_state_changed=called)
+    rdma.start()
+    called.clear()
+    rdma.receive(pydoca.BufInventory(1).get_by_addr(device.mmap(bytearray(64))))
+
+
+def copy(device, pe, called):
+    dma = pydoca.Dma(pe, device, on_completion=called, on_error=called, on_state_changed=called)
+    dma.start()
+    called.clear()
+    inventory = pydoca.BufInventory(2)
+    source, target = device.mmap(pydoca.alloc(SIZE)), device.mmap(pydoca.alloc(SIZE))
+    dma.memcpy(inventory.get_by_data(source), inventory.get_by_addr(target))
+
+
+def wait_for_event(device, pe, called):
+    events = pydoca.SyncEvent(device, publisher="cpu", subscriber="cpu").as_context(pe)
+    events.start()
+    events.wait_gt(3).add_done_callback(called)
+
+
+def run_graph(device, pe, called):
+    dma = pydoca.Dma(pe, device)
+    dma.start()
+    graph = pydoca.Graph(pe, num_instances=1, on_completion=called, on_error=called)
+    node = graph.node(dma)
+    graph.start()
+    inventory = pydoca.BufInventory(2)
+    source, target = device.mmap(pydoca.alloc(SIZE)), device.mmap(pydoca.alloc(SIZE))
+    task = dma.memcpy(inventory.get_by_data(source), inventory.get_by_addr(target), submit=False)
+    graph.run({node: task})
+
+
+def run_function(device, pe, called):
+    """It has not run yet: the engine has no task in flight, and an instance."""
+    dma = pydoca.Dma(pe, device)
+    dma.start()
+    graph = pydoca.Graph(pe, num_instances=1, on_completion=called, on_error=called)
+    function = graph.node(called)
+    node = graph.node(dma, after=[function])
+    graph.start()
+    inventory = pydoca.BufInventory(2)
+    memory = device.mmap(pydoca.alloc(64))
+    task = dma.memcpy(inventory.get_by_data(memory), inventory.get_by_addr(memory), submit=False)
+    graph.run({node: task})
+
+
+class Called(list):
+    def __call__(self, *arguments):
+        self.append(arguments)
+
+
+@pytest.mark.parametrize("begin", [receive, copy, wait_for_event, run_graph, run_function])
+@pytest.mark.filterwarnings("ignore:a progress engine was dropped:ResourceWarning")
+def test_all_is_given_back(begin):
+    def drop():
+        called = Called()
+        device = pydoca.open_device("p0", side="dpu")
+        begin(device, pydoca.ProgressEngine(), called)
+        del device
+        gc.collect()
+        gc.collect()
+        return called
+
+    drop()
+    before = descriptors()
+    for _ in range(3):
+        assert drop() == []
+    assert descriptors() == before
+
+
+def test_a_warning_tells_of_it():
+    device = pydoca.open_device("p0", side="dpu")
+    receive(device, pydoca.ProgressEngine(), Called())
+    with pytest.warns(ResourceWarning, match=r"dropped with 1 task\(s\) in flight"):
+        gc.collect()
+    device.close()
+
+
+@pytest.mark.parametrize("begin", [copy, run_graph])
+def test_an_engine_that_lives_completes_what_was_dropped(begin):
+    called = Called()
+    device = pydoca.open_device("p0", side="dpu")
+    pe = pydoca.ProgressEngine()
+    begin(device, pe, called)
+    gc.collect()
+    pe.run_until(lambda: len(called) == 1, 30)
+    called.clear()  # of the task or instance, which has the context
+    gc.collect()
+    pe.close()
+    device.close()
