@@ -305,7 +305,8 @@ PEER = """
                 print("listening at", dev.info.ipv4_addr, flush=True)
                 peer = await (await listener.request()).accept()
             await peer.send(inventory.get_by_data(dev.mmap(mmap.export_rdma())))
-            await asyncio.sleep(1000)
+            while True:  # asyncio handles a signal that came just before it slept when it wakes
+                await asyncio.sleep(0.5)
 
     asyncio.run(main())
 """
