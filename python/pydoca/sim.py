@@ -53,7 +53,9 @@ class _Named(Protocol):
 
 
 def load_topology(source: str | os.PathLike[str] | Mapping[str, Any]) -> None:
-    """Replaces the topology of this process, by that of a TOML file or of a mapping. Open devices stay open.
+    """Replaces the topology of this process, by that of a TOML file or of a mapping.
+
+    Open devices stay open. What is opened afterwards is a device of the new topology.
 
     Raises OSError when the file cannot be read, and InvalidValueError for a file that is not TOML, for
     unknown keys, and for values that do not fit.

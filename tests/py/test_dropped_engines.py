@@ -89,7 +89,7 @@ def test_all_is_given_back(begin):
 def test_a_warning_tells_of_it():
     device = pydoca.open_device("p0", side="dpu")
     receive(device, pydoca.ProgressEngine(), Called())
-    with pytest.warns(ResourceWarning, match=r"dropped with 1 task\(s\) in flight"):
+    with pytest.warns(ResourceWarning, match=r"dropped with 1 task\(s\) and 0 graph instance\(s\) in flight"):
         gc.collect()
     device.close()
 

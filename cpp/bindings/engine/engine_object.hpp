@@ -11,8 +11,8 @@ namespace pydoca::bindings {
 class ContextObject;
 class EngineObject;
 
-/// An engine's reference to a Python object that it has in flight and is not a task: the cycle collector sees it as the
-/// engine's own, so that the object lives as long as the engine may come back to it.
+/// An engine's reference to an object in flight other than a task: a graph's instance. The cycle collector sees it as
+/// the engine's own, so that the object lives as long as the engine may come back to it.
 class InFlightReference : NotCopied {
  public:
   ~InFlightReference() { static_cast<void>(release()); }

@@ -24,13 +24,14 @@
 /// | doca_workq_create | WorkQueue::create() | ProgressEngine::create(), and num_tasks of each context |
 /// | doca_ctx_start, doca_ctx_workq_add | add() | ProgressEngine::connect(), Context::start() |
 /// | struct doca_dma_job_memcpy, doca_sha_job, ... | DmaMemcpyJob, ShaJob, SyncEventJob | Dma::memcpy(), ... |
-/// | doca_sha_partial_session_create, struct doca_sha_partial_job | Sha::partial_hash(), ShaPartialJob | the same task
-/// | | doca_workq_submit | submit() | Task::submit() | | doca_workq_progress_retrieve | progress_retrieve() |
-/// ProgressEngine::progress(), and callbacks | | doca_workq_set_event_driven_enable | set_event_driven() | always
-/// possible | | doca_workq_get_event_handle, _arm, _clear | event_handle(), ... |
-/// ProgressEngine::notification_handle(), ... | | doca_graph_create, doca_graph_workq_add | create_graph() |
-/// Graph::create() | | doca_workq_graph_submit | submit() of an instance | GraphInstance::submit() | |
-/// doca_ctx_workq_rm, doca_ctx_stop | remove() | Context::stop() |
+/// | doca_sha_partial_session_create, ..._job | Sha::partial_hash(), ShaPartialJob | the same task |
+/// | doca_workq_submit | submit() | Task::submit() |
+/// | doca_workq_progress_retrieve | progress_retrieve() | ProgressEngine::progress(), and callbacks |
+/// | doca_workq_set_event_driven_enable | set_event_driven() | always possible |
+/// | doca_workq_get_event_handle, _arm, _clear | event_handle(), ... | ProgressEngine::notification_handle(), ... |
+/// | doca_graph_create, doca_graph_workq_add | create_graph() | Graph::create() |
+/// | doca_workq_graph_submit | submit() of an instance | GraphInstance::submit() |
+/// | doca_ctx_workq_rm, doca_ctx_stop | remove() | Context::stop() |
 namespace pydoca::workq {
 
 /// What a job does; of an event, which job has ended.

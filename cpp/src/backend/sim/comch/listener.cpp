@@ -44,13 +44,9 @@ std::unique_ptr<backend::Channel> SocketListener::accept(bool admit) noexcept {
 }
 
 void SocketListener::turn_away(int peer, Status why) noexcept {
-  const std::string_view reason =
-      why == Status::time_out
-          ? "it said nothing after it had connected"
-          : "the server's process is out of file descriptors (raise its limit, ulimit -n), or too many clients connect "
-            "and say nothing";
   HelloFrame frame;
-  static_cast<void>(send_frame(peer, FrameType::answer, encode(Answer{why, identity_->options, reason}, frame)));
+  static_cast<void>(
+      send_frame(peer, FrameType::answer, encode(Answer{why, identity_->options, turned_away_reason(why)}, frame)));
 }
 
 /// Clients that found the backlog full wait for the next announcement.

@@ -70,6 +70,9 @@ void Lobby::watch(int fd) {
   }
 }
 
+/// Closing is not enough: while a forked child has a copy of fd, the set keeps it.
+void Lobby::unwatch(int fd) noexcept { ::epoll_ctl(epoll_, EPOLL_CTL_DEL, fd, nullptr); }
+
 void Lobby::add(detail::Fd listener) {
   listeners_.reserve(listeners_.size() + 1);
   watch(listener.get());
@@ -148,7 +151,7 @@ detail::Fd Lobby::take(int fd) noexcept {
   if (found == silent_.end()) {
     return {};
   }
-  ::epoll_ctl(epoll_, EPOLL_CTL_DEL, fd, nullptr);
+  unwatch(fd);
   detail::Fd peer = std::move(found->fd);
   silent_.erase(found);
   return peer;
@@ -190,6 +193,7 @@ pid_t Lobby::busiest() const noexcept {
 void Lobby::make_room() noexcept {
   const auto victim = std::ranges::find(silent_, busiest(), &Silent::process);
   tell_once("too many connections say nothing; turning away the oldest of the process that has most");
+  unwatch(victim->fd.get());
   dismiss(victim->fd.get(), Status::full);
   silent_.erase(victim);
 }
@@ -197,6 +201,7 @@ void Lobby::make_room() noexcept {
 void Lobby::dismiss(int peer, Status why) noexcept {
   stop_reading(peer);
   turn_away_(peer, why);
+  ::shutdown(peer, SHUT_RDWR);  // a forked child may have a copy, which would keep the connection
 }
 
 void Lobby::keep_reserve() noexcept { reserve_ = detail::Fd(::open("/dev/null", O_RDONLY | O_CLOEXEC)); }
@@ -222,6 +227,7 @@ void Lobby::expire() noexcept {
     const bool late = silent.end <= now;
     if (late) {
       tell_once("a peer connected and said nothing; its connection ends");
+      unwatch(silent.fd.get());
       dismiss(silent.fd.get(), Status::time_out);
     }
     return late;

@@ -44,7 +44,8 @@ class Lobby {
   int fd() const noexcept { return epoll_; }
   /// A peer of this user whose first message, or end, can be received; empty when there is none.
   detail::Fd next() noexcept;
-  /// The same after a descriptor in the caller's set was ready, whoever's it is.
+  /// next() for a lobby in the caller's epoll set: ready is a descriptor that was ready there. One that does not belong
+  /// to the lobby is ignored.
   detail::Fd serve(int ready) noexcept;
   /// Whether the backlog may have been full since the last call, and has room now. Peers that found it full may wait
   /// for a sign.
@@ -62,6 +63,7 @@ class Lobby {
 
   Lobby(std::string_view name, TurnAway turn_away, std::chrono::milliseconds patience, detail::Fd own_epoll, int epoll);
   void watch(int fd);
+  void unwatch(int fd) noexcept;
   bool is_listener(int fd) const noexcept;
   detail::Fd accept(int listener) noexcept;
   void keep(detail::Fd peer) noexcept;
@@ -84,9 +86,17 @@ class Lobby {
   detail::Fd reserve_;
   std::vector<detail::Fd> listeners_;
   std::vector<Silent> silent_;  ///< the one that has waited longest first
-  int accepted_ = 0;            ///< since the backlog was last seen empty
+  int accepted_ = 0;            ///< since next() last saw the backlog empty
   bool overflowed_ = false;
   bool told_ = false;  ///< about the present trouble
 };
+
+/// The text for a peer that was turned away: why is full or time_out. "It" is the process that listens.
+constexpr std::string_view turned_away_reason(Status why) noexcept {
+  return why == Status::time_out ? "it ended the connection, which had said nothing"
+                                 : "it turned this connection away: it is out of file descriptors (raise its limit, "
+                                   "ulimit -n), or too many "
+                                   "connections to it say nothing";
+}
 
 }  // namespace pydoca::sim

@@ -26,7 +26,8 @@ class Service {
     virtual bool readable(Service& service, Id id, int fd) noexcept = 0;
     /// The peer has gone, or readable() gave up; the connection is out of the service already.
     virtual void ended(Service& service, Id id) noexcept = 0;
-    /// In a forked child, without the lock's protection of what it holds: closes its descriptors, and no more.
+    /// In a forked child: closes its descriptors, and does nothing else. Destroying what it holds could need locks that
+    /// threads of the parent had.
     virtual void leave_to_parent() noexcept {}
   };
 

@@ -38,6 +38,12 @@ detail::Fd duplicate(int fd) {
   return copy;
 }
 
+/// Tells an importer that there is no place for it.
+void turn_away(int importer, Status why) noexcept {
+  const ImportReply reply{.status = why};
+  static_cast<void>(send_message(importer, std::as_bytes(std::span(&reply, 1)), {}));
+}
+
 }  // namespace
 
 /// An importer's connection: one request, and then nothing until it ends, or atomic operations.
@@ -98,12 +104,6 @@ class Exporter::Importer final : public Service::Connection {
   Exporter& exporter_;
   bool answered_ = false;
 };
-
-/// Tells an importer that there is no place for it.
-void turn_away(int importer, Status why) noexcept {
-  const ImportReply reply{.status = why};
-  static_cast<void>(send_message(importer, std::as_bytes(std::span(&reply, 1)), {}));
-}
 
 class Exporter::Listener final : public Service::Connection {
  public:

@@ -2,6 +2,7 @@
 
 #include "backend/sim/fabric/fabric.hpp"
 #include "backend/sim/fabric/fd_message.hpp"
+#include "backend/sim/fabric/lobby.hpp"
 #include "backend/sim/memory/blob.hpp"
 #include "backend/sim/memory/import_protocol.hpp"
 #include "backend/sim/memory/imported_region.hpp"
@@ -162,9 +163,8 @@ void require_granted(const ImportReply& reply, const Blob& blob) {
       refuse(Status::in_use, "another process reads foreign memory of process ", blob.owner_pid,
              ", and this system permits one (kernel.yama.ptrace_scope); allocate the memory with pydoca.alloc");
     case Status::full:
-      refuse(Status::full, "its owner, process ", blob.owner_pid,
-             ", turned this one away: it is out of file descriptors (raise its limit, ulimit -n), or too many "
-             "connections to it say nothing");
+    case Status::time_out:
+      refuse(reply.status, "its owner is process ", blob.owner_pid, ", and ", turned_away_reason(reply.status));
     default:
       refuse(static_cast<std::uint32_t>(reply.status) < status_count ? reply.status : Status::unknown, "process ",
              blob.owner_pid, " could not hand it over");

@@ -64,11 +64,9 @@ void turn_away(int requester, Status why) noexcept {
   static_cast<void>(send_frame(requester, FrameType::handshake, std::as_bytes(std::span(&answer, 1))));
 }
 
-std::string_view reason_of(Status refusal) noexcept {
-  return refusal == Status::full ? "connect: the process that listens turned this one away: it is out of file "
-                                   "descriptors (raise its limit, "
-                                   "ulimit -n), or too many connections to it say nothing"
-                                 : "connect: the process that listens ended the connection, which had said nothing";
+void tell_turned_away(Status why) noexcept {
+  log::engine(log::Level::warning, "rdma",
+              [why] { return concat("connect: a process listens, and ", turned_away_reason(why)); });
 }
 
 void take_private_data(RdmaEvent& event, const HandshakeMessage& message) noexcept {
@@ -239,7 +237,7 @@ bool ConnectionManager::serve_handshake(QueuePair& pair, RdmaEvent& event) noexc
 
 Status ConnectionManager::take_answer(QueuePair& pair, const HandshakeMessage& answer) noexcept {
   if (answer.status != Status::success) {
-    if (answer.status != Status::connection_aborted) log::engine(log::Level::warning, "rdma", reason_of(answer.status));
+    if (answer.status != Status::connection_aborted) tell_turned_away(answer.status);
     return Status::connection_aborted;
   }
   try {
