@@ -27,7 +27,7 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 @cache
 def _aio() -> Any:
-    return import_module("pydoca._aio")
+    return import_module("pydoca._aio.bridge")
 
 
 def _typed_signature(name: str, text: str) -> Any:
@@ -36,7 +36,7 @@ def _typed_signature(name: str, text: str) -> Any:
 
 @cache
 def _gather() -> Any:
-    return import_module("pydoca._gather")
+    return import_module("pydoca._aio.gather")
 
 
 @cache

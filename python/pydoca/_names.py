@@ -115,7 +115,7 @@ class ConnectionByName:
         return self._connection
 
     async def _connect(self) -> RdmaConnection:
-        from pydoca._aio import running_loop
+        from pydoca._aio.bridge import running_loop
 
         if self._connection is None:
             addresses = await running_loop().run_in_executor(None, self._look_up)

@@ -112,9 +112,9 @@ def test_running_to_the_end_with_tasks_in_flight(run, make_rig, count):
 
 
 def test_a_loop_that_ends_does_not_wait_for_ever(run, rig, monkeypatch):
-    from pydoca import _aio
+    from pydoca._aio import bridge
 
-    monkeypatch.setattr(_aio, "_SHUTDOWN_TIMEOUT", 0.02)
+    monkeypatch.setattr(bridge, "_SHUTDOWN_TIMEOUT", 0.02)
 
     async def main():
         await rig.copy()

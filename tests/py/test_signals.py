@@ -110,6 +110,41 @@ def test_an_interrupt_is_noticed_at_once(call):
     run(EXTRA + f"interrupted(lambda: {CALLS[call]})\nos._exit(0)\n")
 
 
+def test_an_interrupt_that_does_not_interrupt_the_loops_wait_for_events_ends_it():
+    # The main thread blocks the signal, so that another thread takes it. To the loop this is a signal that came just
+    # before epoll_wait(): nothing but a descriptor wakes it.
+    script = """
+async def sleep_deaf():
+    pe._bridge.bind()
+    await asyncio.to_thread(time.sleep, 0)  # a thread that takes the signal
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    await asyncio.sleep(30)
+
+interrupted(lambda: asyncio.run(sleep_deaf()))
+signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
+assert signal.set_wakeup_fd(-1) == -1
+"""
+    run(script)
+
+
+def test_a_program_keeps_the_wakeup_descriptor_that_it_set():
+    script = """
+receiver, sender = os.pipe2(os.O_NONBLOCK)
+signal.set_wakeup_fd(sender)
+
+async def wait():
+    pe._bridge.bind()
+    os.kill(os.getpid(), signal.SIGUSR1)
+    await asyncio.sleep(0)
+
+signal.signal(signal.SIGUSR1, lambda *_: None)
+asyncio.run(wait())
+assert os.read(receiver, 8) == bytes([signal.SIGUSR1])
+assert signal.set_wakeup_fd(-1) == sender
+"""
+    run(script)
+
+
 @pytest.mark.parametrize("mode", ["", "_yield"])
 @pytest.mark.parametrize("timeout", ["None", "60"])
 def test_an_interrupt_ends_the_wait_for_an_event_which_can_be_waited_for_again(mode, timeout):

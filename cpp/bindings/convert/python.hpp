@@ -9,7 +9,7 @@ namespace pydoca::bindings {
 /// The object attached under that name. Throws RuntimeError when the pydoca package was not imported.
 [[nodiscard]] const py::object& from_python(const char* name);
 
-/// The module pydoca._aio, imported on the first call, so that a program without awaits does not import asyncio.
+/// The module pydoca._aio.bridge, imported on the first call, so that a program without awaits does not import asyncio.
 [[nodiscard]] py::object bridge_module();
 
 /// Hands the engine's log records to Python's logging. Called at the end of control-path calls and blocking calls.

@@ -305,8 +305,7 @@ PEER = """
                 print("listening at", dev.info.ipv4_addr, flush=True)
                 peer = await (await listener.request()).accept()
             await peer.send(inventory.get_by_data(dev.mmap(mmap.export_rdma())))
-            while True:  # asyncio handles a signal that came just before it slept when it wakes
-                await asyncio.sleep(0.5)
+            await asyncio.sleep(1000)
 
     asyncio.run(main())
 """

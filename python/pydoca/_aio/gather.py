@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterable
 from typing import Any
 
-from pydoca._aio import Bridge, expire, next_turn, raise_if_any
+from pydoca._aio.bridge import Bridge, expire, next_turn, raise_if_any
 from pydoca._blocking import first_failure
 from pydoca._core import ProgressEngine, Task
 from pydoca._errors import InvalidValueError

@@ -21,6 +21,7 @@ from selectors import EpollSelector
 from types import coroutine
 from typing import Any, Protocol
 
+from pydoca._aio.signal_pipe import SIGNAL_PIPE
 from pydoca._core import (
     Awaitable,
     Context,
@@ -112,6 +113,7 @@ class Bridge:
         self._fd = self._engine.fileno()
         loop.add_reader(self._fd, self._engine._ready)
         self._loop = loop
+        SIGNAL_PIPE.enter(self, loop)
         self._watch_shutdown()
         self._engine._entered_loop(loop)
         self._engine._kick()
@@ -125,6 +127,7 @@ class Bridge:
 
     def forget(self) -> None:
         self._loop = None
+        SIGNAL_PIPE.leave(self)
         self._engine._left_loop()
         shutdown, self._shutdown = self._shutdown, None
         if shutdown is not None:

@@ -1,0 +1,1 @@
+"""Progress engines in asyncio's event loops; imported by the first await."""
