@@ -1,17 +1,19 @@
 """The other end of a connection, in a process of its own that can be killed.
 
-usage: peer.py DEVICE listen PORT accept|hold|leave|late
+usage: peer.py DEVICE listen PORT accept|hold|leave|late|outlive
        peer.py DEVICE connect PORT ADDRESS
        peer.py DEVICE details
 
 It prints a line when it is ready, then serves its memory until it is killed. Its first message is the memory's
 blob. hold answers no request; leave disconnects and dies in the same moment; late maps its memory when connected, so
-that the system takes it away first.
+that the system takes it away first; outlive gives its sockets to a child, so that the system closes them late.
 """
 
 import asyncio
+import contextlib
 import os
 import signal
+import subprocess
 import sys
 from typing import Any
 
@@ -49,6 +51,14 @@ async def exchange(rdma: pydoca.Rdma) -> pydoca.RdmaConnection:
     return connection
 
 
+def give_sockets_to_child() -> int:
+    for fd in map(int, os.listdir("/proc/self/fd")):
+        with contextlib.suppress(OSError):
+            if os.readlink(f"/proc/self/fd/{fd}").startswith("socket:"):
+                os.set_inheritable(fd, True)
+    return subprocess.Popen(["sleep", "100"], close_fds=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).pid
+
+
 async def main(device: str, role: str, *options: str) -> None:
     dev = pydoca.open_device("p1", side="dpu") if device == "sim" else pydoca.open_device(device)
     permissions = "rdma_read|rdma_write"
@@ -68,6 +78,8 @@ async def main(device: str, role: str, *options: str) -> None:
         mmap = mmap or lend()
         await connection.send(inventory.get_by_data(dev.mmap(mmap.export_rdma())))
         say("connected")
+        if options[-1:] == ("outlive",):
+            say(give_sockets_to_child())
         if options[-1:] == ("leave",):
             sys.stdin.readline()
             connection.disconnect()

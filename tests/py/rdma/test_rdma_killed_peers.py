@@ -309,3 +309,30 @@ def test_processes_that_are_killed_leave_nothing_open(survive):
                     await asyncio.sleep(0.01)
 
     survive(test)
+
+
+@pytest.mark.parametrize("waits", [False, True])
+def test_the_sockets_of_a_killed_peer_are_closed_late(survive, rdma_names, waits):
+    """As with much memory, which the system frees before it closes sockets: 70 ms a GiB."""
+    if rdma_names[0] != "sim":
+        pytest.skip("a peer of a real device is known by its messages, not by its sockets")
+
+    async def test(survivor):
+        _, other, others_memory = await survivor.linked()
+        peer, connection, remote = await survivor.linked("outlive")
+        assert await peer.line() == ["connected"]
+        [child] = await peer.line()
+        try:
+            peer.signal(signal.SIGKILL)
+            if waits:
+                await asyncio.wait_for(connection.ended(), 20)
+            else:
+                tasks = await survivor.keep_going(survivor.writes, connection, remote)
+                assert await survivor.require_gone(tasks) > 0
+            assert connection.failure is pydoca.Status.CONNECTION_RESET
+            assert survivor.rdma.state is pydoca.ContextState.RUNNING
+            await other.write(survivor.end.data(b"served"), survivor.end.room(others_memory))
+        finally:
+            os.kill(int(child), signal.SIGKILL)
+
+    survive(test)

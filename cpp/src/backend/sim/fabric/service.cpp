@@ -2,6 +2,8 @@
 
 #include "pydoca/status.hpp"
 
+#include "backend/sim/fabric/fabric.hpp"
+#include "backend/sim/fabric/process_end.hpp"
 #include "detail/concat.hpp"
 #include "detail/signals_blocked.hpp"
 #include "detail/system_reason.hpp"
@@ -11,12 +13,32 @@
 #include <cstring>
 #include <pthread.h>
 #include <sys/epoll.h>
+#include <sys/timerfd.h>
 #include <system_error>
 #include <thread>
+#include <unistd.h>
 
 namespace pydoca::sim {
 
 namespace {
+
+constexpr Service::Id timer_id = 0;  // no connection has it
+constexpr long look_every_ns = 50'000'000;
+
+void watch(int epoll, int fd, Service::Id id) {
+  epoll_event event{};
+  event.events = EPOLLIN | EPOLLRDHUP;
+  event.data.u64 = id;
+  if (::epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) != 0) {
+    throw Error(Status::operating_system, detail::concat("cannot watch a connection: ", detail::system_reason(errno)));
+  }
+}
+
+/// The process at the other end of a connection, if it is another one that this one can look at.
+pid_t other_process(int fd) noexcept {
+  const pid_t peer = peer_pid(fd);
+  return peer > 0 && peer != ::getpid() ? peer : 0;
+}
 
 /// The parent's service in a forked child. Unused; kept reachable, so that leak checkers do not report it.
 std::atomic<Service*>& parents() noexcept {
@@ -54,10 +76,12 @@ Service& Service::instance() {
   return *current().load();
 }
 
-Service::Service() : epoll_(::epoll_create1(EPOLL_CLOEXEC)) {
-  if (!epoll_) {
+Service::Service()
+    : epoll_(::epoll_create1(EPOLL_CLOEXEC)), timer_(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)) {
+  if (!epoll_ || !timer_) {
     throw Error(Status::operating_system, detail::concat("cannot watch connections: ", detail::system_reason(errno)));
   }
+  watch(epoll_.get(), timer_.get(), timer_id);
   inherited_ = parents().load();
 }
 
@@ -74,13 +98,12 @@ void Service::start_thread() {
 
 Service::Id Service::add(detail::Fd fd, std::unique_ptr<Connection> connection) {
   const Id id = next_id_++;
-  epoll_event event{};
-  event.events = EPOLLIN | EPOLLRDHUP;
-  event.data.u64 = id;
-  if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd.get(), &event) != 0) {
-    throw Error(Status::operating_system, detail::concat("cannot watch a connection: ", detail::system_reason(errno)));
+  const pid_t peer = other_process(fd.get());
+  watch(epoll_.get(), fd.get(), id);
+  connections_.emplace(id, Entry{std::move(fd), std::move(connection), peer});
+  if (peer != 0) {
+    set_timer(true);
   }
-  connections_.emplace(id, Entry{std::move(fd), std::move(connection)});
   return id;
 }
 
@@ -96,9 +119,47 @@ void Service::run() noexcept {
     const std::lock_guard lock(mutex_);
     for (int i = 0; i < count; ++i) {
       const epoll_event& event = events[static_cast<std::size_t>(i)];
-      serve(event.data.u64, event.events);
+      if (event.data.u64 == timer_id) {
+        look_at_peers();
+      } else {
+        serve(event.data.u64, event.events);
+      }
     }
   }
+}
+
+void Service::set_timer(bool on) noexcept {
+  if (on == timer_on_) {
+    return;
+  }
+  const timespec period{.tv_sec = 0, .tv_nsec = on ? look_every_ns : 0};
+  const itimerspec setting{.it_interval = period, .it_value = period};
+  timer_on_ = ::timerfd_settime(timer_.get(), 0, &setting, nullptr) == 0 && on;
+}
+
+void Service::look_at_peers() noexcept {
+  std::uint64_t ignored = 0;
+  static_cast<void>(::read(timer_.get(), &ignored, sizeof ignored));
+  bool any = false;
+  pid_t looked_at = 0;  // one peer may have thousands of connections, one after another
+  bool gone = false;
+  Id id = 0;
+  for (auto next = connections_.begin(); next != connections_.end(); next = connections_.upper_bound(id)) {
+    id = next->first;
+    const pid_t peer = next->second.peer;
+    if (peer == 0) {
+      continue;
+    }
+    if (peer != looked_at) {
+      looked_at = peer;
+      gone = has_ended(peer);
+    }
+    if (gone) {
+      serve(id, EPOLLHUP);
+    }
+    any = true;
+  }
+  set_timer(any);
 }
 
 void Service::serve(Id id, std::uint32_t events) noexcept {
@@ -142,6 +203,7 @@ void Service::after_fork_in_child() noexcept {
       entry.connection->leave_to_parent();
     }
     service->epoll_.reset();
+    service->timer_.reset();
     parents().store(service);
     current().store(nullptr);
     service->mutex_.unlock();

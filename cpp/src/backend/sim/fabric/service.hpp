@@ -7,12 +7,14 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <sys/types.h>
 
 namespace pydoca::sim {
 
 /// The thread that answers importers of this process's memory: it waits for all connections between owners and
 /// importers. One a process, started on first use, never joined. After fork() the child has none of its parent's
-/// connections, and starts a service of its own when it needs one.
+/// connections, and starts a service of its own when it needs one. While there are connections to other processes it
+/// looks now and then whether these have ended: the end of a connection can come seconds after its process's.
 class Service {
  public:
   using Id = std::uint64_t;  ///< of a connection; never used twice
@@ -49,6 +51,7 @@ class Service {
   struct Entry {
     detail::Fd fd;
     std::unique_ptr<Connection> connection;
+    pid_t peer;  ///< another process; 0: none, or one that cannot be looked at
   };
 
   Service();
@@ -59,11 +62,16 @@ class Service {
   void start_thread();
   void run() noexcept;
   void serve(Id id, std::uint32_t events) noexcept;
+  /// Ends the connections to processes that have ended.
+  void look_at_peers() noexcept;
+  void set_timer(bool on) noexcept;
 
   std::mutex mutex_;
   std::map<Id, Entry> connections_;
   Id next_id_ = 1;
   detail::Fd epoll_;
+  detail::Fd timer_;  ///< of the next look at the peers
+  bool timer_on_ = false;
   Service* inherited_ = nullptr;  ///< the parent's in a forked child; never used
 };
 

@@ -3,6 +3,7 @@
 #include "pydoca/status.hpp"
 
 #include "backend/sim/fabric/fd_message.hpp"
+#include "backend/sim/fabric/process_end.hpp"
 #include "backend/sim/memory/import_protocol.hpp"
 #include "detail/concat.hpp"
 #include "detail/system_reason.hpp"
@@ -11,7 +12,6 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
-#include <csignal>
 #include <limits>
 #include <span>
 #include <sys/eventfd.h>
@@ -89,8 +89,7 @@ std::string_view ImportedRegion::lost() const noexcept {
     case Gate::owner_died:
       return owner_ended;
   }
-  // Its death may be known to the kernel before its connection ends.
-  return owner_pid_ != 0 && ::kill(owner_pid_, 0) != 0 && errno == ESRCH ? owner_ended : std::string_view();
+  return has_ended(owner_pid_) ? owner_ended : std::string_view();
 }
 
 void ImportedRegion::map(int file, std::uint64_t offset) {
@@ -145,7 +144,8 @@ Status ImportedRegion::ask_owner(const WordChange& change, std::uint64_t& before
   WordReply reply;
   ReceivedFds unwanted;
   Status status = Status::again;
-  while (status == Status::again && std::chrono::steady_clock::now() < end) {  // the socket waits for a slice
+  // The socket waits for a slice of the time.
+  while (status == Status::again && std::chrono::steady_clock::now() < end && !has_ended(owner_pid_)) {
     status = receive_message(word_channel_.get(), std::as_writable_bytes(std::span(&reply, 1)), unwanted);
   }
   if (status == Status::again) {

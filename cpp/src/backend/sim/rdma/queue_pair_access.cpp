@@ -2,12 +2,11 @@
 
 #include "backend/sim/copy/segment_copy.hpp"
 #include "backend/sim/counter/counter.hpp"
+#include "backend/sim/fabric/process_end.hpp"
 #include "backend/sim/memory/word.hpp"
 #include "backend/sim/rdma/queue_pair.hpp"
 
 #include <algorithm>
-#include <chrono>
-#include <thread>
 
 namespace pydoca::sim {
 
@@ -18,15 +17,12 @@ namespace {
 
 constexpr std::uint64_t word_size = sizeof(std::uint64_t);
 
-/// Why memory could not be reached: its owner has died, or has withdrawn it. A process that dies loses its memory
-/// first, its connections a moment later, and this side notices that only after another moment.
+/// Why memory could not be reached: its owner has died, or has withdrawn it.
 Status cause_of(Status status, const Region& there) noexcept {
   const Gate* const gate = there.gate();
-  const auto end = QueuePair::Clock::now() + std::chrono::milliseconds(200);
-  while (gate != nullptr && !gate->is_closed() && QueuePair::Clock::now() < end) {
-    std::this_thread::yield();
-  }
-  return gate != nullptr && gate->reason() == Gate::owner_died ? Status::connection_reset : status;
+  const pid_t owner = there.owner_pid();  // 0: its memory is mapped here, and fails only when the gate is closed
+  const bool died = (gate != nullptr && gate->reason() == Gate::owner_died) || (owner != 0 && !has_memory(owner));
+  return died ? Status::connection_reset : status;
 }
 
 }  // namespace

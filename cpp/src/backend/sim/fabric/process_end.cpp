@@ -1,0 +1,40 @@
+#include "backend/sim/fabric/process_end.hpp"
+
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <dirent.h>
+#include <memory>
+#include <sys/uio.h>
+
+namespace pydoca::sim {
+
+bool has_memory(pid_t thread) noexcept {
+  std::byte probe{};
+  const iovec here{.iov_base = &probe, .iov_len = 1};
+  const iovec there{.iov_base = nullptr, .iov_len = 1};
+  return ::process_vm_readv(thread, &here, 1, &there, 1, 0) >= 0 || errno != ESRCH;
+}
+
+bool has_ended(pid_t process) noexcept {
+  if (process <= 0 || has_memory(process)) {
+    return false;
+  }
+  // The first thread may have ended alone.
+  std::array<char, 32> path{};
+  std::snprintf(path.data(), path.size(), "/proc/%d/task", process);
+  const std::unique_ptr<DIR, int (*)(DIR*)> threads(::opendir(path.data()), &::closedir);
+  if (threads == nullptr) {
+    return errno == ENOENT;
+  }
+  while (const dirent* const thread = ::readdir(threads.get())) {
+    if (const int id = std::atoi(thread->d_name); id > 0 && has_memory(id)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace pydoca::sim
