@@ -2,12 +2,14 @@
 
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <cstddef>
 #include <cstdio>
-#include <cstdlib>
 #include <dirent.h>
 #include <memory>
+#include <string_view>
 #include <sys/uio.h>
+#include <system_error>
 
 namespace pydoca::sim {
 
@@ -30,7 +32,9 @@ bool has_ended(pid_t process) noexcept {
     return errno == ENOENT;
   }
   while (const dirent* const thread = ::readdir(threads.get())) {
-    if (const int id = std::atoi(thread->d_name); id > 0 && has_memory(id)) {
+    pid_t id = 0;
+    const std::string_view name(thread->d_name);  // of "." and "..": not a number
+    if (std::from_chars(name.data(), name.data() + name.size(), id).ec == std::errc() && has_memory(id)) {
       return false;
     }
   }
