@@ -23,11 +23,11 @@ namespace pydoca::sim {
 namespace {
 
 constexpr Service::Id timer_id = 0;  // no connection has it
-constexpr long look_every_ns = 50'000'000;
+constexpr long look_after_ns = 50'000'000;
 
-void watch(int epoll, int fd, Service::Id id) {
+void watch(int epoll, int fd, Service::Id id, std::uint32_t how = 0) {
   epoll_event event{};
-  event.events = EPOLLIN | EPOLLRDHUP;
+  event.events = EPOLLIN | EPOLLRDHUP | how;
   event.data.u64 = id;
   if (::epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) != 0) {
     throw Error(Status::operating_system, detail::concat("cannot watch a connection: ", detail::system_reason(errno)));
@@ -81,7 +81,7 @@ Service::Service()
   if (!epoll_ || !timer_) {
     throw Error(Status::operating_system, detail::concat("cannot watch connections: ", detail::system_reason(errno)));
   }
-  watch(epoll_.get(), timer_.get(), timer_id);
+  watch(epoll_.get(), timer_.get(), timer_id, EPOLLET);  // no thread reads it
   inherited_ = parents().load();
 }
 
@@ -101,8 +101,8 @@ Service::Id Service::add(detail::Fd fd, std::unique_ptr<Connection> connection) 
   const pid_t peer = other_process(fd.get());
   watch(epoll_.get(), fd.get(), id);
   connections_.emplace(id, Entry{std::move(fd), std::move(connection), peer});
-  if (peer != 0) {
-    set_timer(true);
+  if (peer != 0 && !timer_on_) {
+    set_timer();
   }
   return id;
 }
@@ -128,18 +128,12 @@ void Service::run() noexcept {
   }
 }
 
-void Service::set_timer(bool on) noexcept {
-  if (on == timer_on_) {
-    return;
-  }
-  const timespec period{.tv_sec = 0, .tv_nsec = on ? look_every_ns : 0};
-  const itimerspec setting{.it_interval = period, .it_value = period};
-  timer_on_ = ::timerfd_settime(timer_.get(), 0, &setting, nullptr) == 0 && on;
+void Service::set_timer() noexcept {
+  constexpr itimerspec setting{.it_interval = {}, .it_value = {.tv_sec = 0, .tv_nsec = look_after_ns}};
+  timer_on_ = ::timerfd_settime(timer_.get(), 0, &setting, nullptr) == 0;
 }
 
 void Service::look_at_peers() noexcept {
-  std::uint64_t ignored = 0;
-  static_cast<void>(::read(timer_.get(), &ignored, sizeof ignored));
   bool any = false;
   pid_t looked_at = 0;  // one peer may have thousands of connections, one after another
   bool gone = false;
@@ -159,7 +153,10 @@ void Service::look_at_peers() noexcept {
     }
     any = true;
   }
-  set_timer(any);
+  timer_on_ = false;
+  if (any) {
+    set_timer();
+  }
 }
 
 void Service::serve(Id id, std::uint32_t events) noexcept {

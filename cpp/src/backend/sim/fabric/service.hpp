@@ -64,7 +64,7 @@ class Service {
   void serve(Id id, std::uint32_t events) noexcept;
   /// Ends the connections to processes that have ended.
   void look_at_peers() noexcept;
-  void set_timer(bool on) noexcept;
+  void set_timer() noexcept;
 
   std::mutex mutex_;
   std::map<Id, Entry> connections_;
