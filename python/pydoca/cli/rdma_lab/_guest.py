@@ -20,6 +20,8 @@ from pydoca.cli.rdma_lab._errors import TIMED_OUT, LabError
 # Lines of the console that say why a guest ended before its command; without any, the last lines are shown.
 _TELLING = re.compile(r"^rdma-lab: |Kernel panic|^qemu-system-x86_64: |^insmod: ")
 _CONSOLE_LINES = 6
+# The interpreter notices a signal that comes just before select() begins only after it: seconds.
+_LONGEST_WAIT = 0.1
 # This guest needs no defence against attacks, and mitigations are expensive under emulation. Its time stamp counter is
 # the machine's; Linux would not trust it.
 _KERNEL_ARGUMENTS = "console=ttyS0 quiet panic=-1 mitigations=off tsc=reliable"
@@ -142,7 +144,7 @@ class _Guest:
             while selector.get_map():
                 if time.monotonic() >= end:
                     raise LabError(f"the RDMA lab was ended after {timeout:g} seconds (--timeout)", TIMED_OUT)
-                for key, _ in selector.select(end - time.monotonic()):
+                for key, _ in selector.select(min(_LONGEST_WAIT, end - time.monotonic())):
                     if data := os.read(key.fd, 1 << 16):
                         key.data(data)
                     else:
