@@ -2,6 +2,7 @@
 
 #include "backend/sim/fabric/frame.hpp"
 #include "detail/concat.hpp"
+#include "detail/crash_point.hpp"
 #include "detail/thread_token.hpp"
 
 #include <algorithm>
@@ -143,7 +144,9 @@ Status SocketChannel::answer(Status status, std::string_view reason) {
   HelloFrame frame;
   const auto bytes = encode(Answer{status, identity_->options, reason}, frame);
   // The socket's buffer is empty: this is the first thing that is sent.
+  detail::crash_point();
   const Status sent = send_frame(socket_.get(), FrameType::answer, bytes);
+  detail::crash_point();
   if (status != Status::success) {
     return refused(status, reason);
   }
@@ -167,10 +170,12 @@ Status SocketChannel::send(std::span<const std::byte> message) noexcept {
   if (message.size() > max_msg_size_) {
     return Status::invalid_value;
   }
+  detail::crash_point();
   return send_frame(socket_.get(), FrameType::message, message);
 }
 
 Status SocketChannel::receive(std::span<std::byte> buffer, std::size_t& length) noexcept {
+  detail::crash_point();
   return receive_frame(socket_.get(), FrameType::message,
                        buffer.first(std::min<std::size_t>(buffer.size(), max_msg_size_)), length);
 }

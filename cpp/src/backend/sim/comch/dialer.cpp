@@ -4,6 +4,7 @@
 #include "backend/sim/fabric/fabric.hpp"
 #include "backend/sim/fabric/frame.hpp"
 #include "detail/concat.hpp"
+#include "detail/crash_point.hpp"
 #include "detail/system_reason.hpp"
 
 #include <array>
@@ -76,11 +77,13 @@ std::unique_ptr<backend::Channel> SocketDialer::try_address() {
   if (!socket) {
     return nullptr;
   }
+  detail::crash_point();
   HelloFrame frame;
   status = send_frame(socket.get(), FrameType::hello, encode(identity_->hello(), frame));
   if (status != Status::success && status != Status::connection_reset) {  // the end of the socket tells of a reset
     throw Error(status, concat("connect to \"", identity_->service, "\": cannot send the first message"));
   }
+  detail::crash_point();
   return std::make_unique<SocketChannel>(std::move(socket), SocketChannel::Role::client, identity_);
 }
 

@@ -5,6 +5,7 @@
 #include "backend/sim/fabric/frame.hpp"
 #include "backend/sim/fabric/lobby.hpp"
 #include "detail/concat.hpp"
+#include "detail/crash_point.hpp"
 
 #include <new>
 #include <utility>
@@ -39,6 +40,7 @@ std::unique_ptr<backend::Channel> SocketListener::accept(bool admit) noexcept {
   if (!peer) {
     return nullptr;
   }
+  detail::crash_point();
   const auto role = admit ? SocketChannel::Role::server : SocketChannel::Role::turned_away;
   return std::unique_ptr<backend::Channel>(new (std::nothrow) SocketChannel(std::move(peer), role, identity_));
 }
@@ -72,6 +74,7 @@ std::unique_ptr<backend::Listener> listen(std::string_view fabric, std::string_v
   };
   try {
     Fd socket = listen_at(fabric_address(identity->fabric, channel_purpose, channel_key(*identity)), Lobby::backlog);
+    detail::crash_point();
     announce(identity->fabric);
     return std::make_unique<SocketListener>(std::move(socket), std::move(identity));
   } catch (const Error& error) {

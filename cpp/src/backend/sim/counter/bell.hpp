@@ -1,5 +1,7 @@
 #pragma once
 
+#include "detail/crash_point.hpp"
+
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -17,7 +19,10 @@ enum class CounterSide : std::uint8_t { owner = 0, importer = 1 };
 /// them, and a process that sleeps on arms again.
 class Bell {
  public:
-  void arm(CounterSide side) noexcept { flag(side).store(1, std::memory_order_seq_cst); }
+  void arm(CounterSide side) noexcept {
+    flag(side).store(1, std::memory_order_seq_cst);
+    detail::crash_point();
+  }
   /// Whether the side must be woken; true once for each time that it was armed.
   bool take(CounterSide side) noexcept {
     return flag(side).load(std::memory_order_seq_cst) != 0 && flag(side).exchange(0, std::memory_order_seq_cst) != 0;

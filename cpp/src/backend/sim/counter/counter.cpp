@@ -7,6 +7,7 @@
 #include "backend/sim/memory/importer.hpp"
 #include "backend/sim/memory/local_region.hpp"
 #include "detail/concat.hpp"
+#include "detail/crash_point.hpp"
 #include "detail/system_reason.hpp"
 
 #include <array>
@@ -45,6 +46,7 @@ class Alarm {
   void ring() noexcept {
     for (const CounterSide side : sides) {
       if ((*page_)->bell.take(side)) [[unlikely]] {
+        detail::crash_point();
         wake(side);
       }
     }
@@ -113,6 +115,7 @@ class LocalCounter final : public backend::Counter {
   std::uint64_t load() const noexcept override { return load_word(word_); }
   Status store(std::uint64_t value) noexcept override {
     store_word(word_, value);
+    detail::crash_point();
     losses_->alarm.ring();
     return Status::success;
   }
@@ -196,6 +199,7 @@ class ImportedCounter final : public backend::Counter {
     }
     change();
     gate_.leave();
+    detail::crash_point();
     alarm_.ring();
     return Status::success;
   }

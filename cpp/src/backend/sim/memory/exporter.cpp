@@ -5,6 +5,7 @@
 #include "backend/sim/memory/process.hpp"
 #include "backend/sim/memory/word.hpp"
 #include "detail/concat.hpp"
+#include "detail/crash_point.hpp"
 #include "detail/system_reason.hpp"
 #include "detail/wait_limit.hpp"
 
@@ -69,6 +70,7 @@ class Exporter::Importer final : public Service::Connection {
       return false;
     }
     answered_ = true;
+    detail::crash_point();
     return answer(request, id, fd);
   }
 
@@ -95,6 +97,7 @@ class Exporter::Importer final : public Service::Connection {
     } catch (...) {
       reply.status = Status::no_memory;
     }
+    detail::crash_point();
     std::array<int, max_message_fds> numbers{};
     std::ranges::transform(files.fds, numbers.begin(), &detail::Fd::get);
     return send_message(fd, std::as_bytes(std::span(&reply, 1)), std::span(numbers).first(files.count)) ==
@@ -179,6 +182,7 @@ Exporter::Export Exporter::add(const backend::MemoryRange& range, Access access,
   const Service::Lock lock = service_.lock();
   const std::uint32_t slot = free_slot();
   Entry& entry = entries_[slot];
+  detail::crash_point();
   entry.live = true;
   entry.nonce = nonce;
   entry.access = access;
@@ -190,6 +194,7 @@ Exporter::Export Exporter::add(const backend::MemoryRange& range, Access access,
 void Exporter::end(Entry& entry) noexcept {
   entry.live = false;
   ++entry.epoch;
+  detail::crash_point();
   for (const Grant& grant : entry.grants) {
     (*grant.gate)->close(Gate::withdrawn);
   }
@@ -298,6 +303,7 @@ ImportReply Exporter::grant(const ImportRequest& request, Service::Id connection
   reply.mapped = mapped ? 1 : 0;
   reply.base = reinterpret_cast<std::uint64_t>(entry.range.addr);
   reply.length = entry.range.len;
+  detail::crash_point();
   entry.grants.push_back(std::move(grant));
   files = std::move(sent);
   return reply;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "detail/crash_point.hpp"
+
 #include <atomic>
 #include <cstdint>
 #include <type_traits>
@@ -14,13 +16,17 @@ class Gate {
   /// The importer, before touching the memory. false: withdrawn; do not touch it.
   bool enter() noexcept {
     inside_.fetch_add(1, std::memory_order_seq_cst);
+    detail::crash_point();
     if (closed_.load(std::memory_order_seq_cst) == 0) {
       return true;
     }
     leave();
     return false;
   }
-  void leave() noexcept { inside_.fetch_sub(1, std::memory_order_release); }
+  void leave() noexcept {
+    detail::crash_point();
+    inside_.fetch_sub(1, std::memory_order_release);
+  }
 
   enum Reason : std::uint32_t { open = 0, withdrawn = 1, owner_died = 2 };
 

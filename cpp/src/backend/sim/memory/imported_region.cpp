@@ -6,6 +6,7 @@
 #include "backend/sim/fabric/process_end.hpp"
 #include "backend/sim/memory/import_protocol.hpp"
 #include "detail/concat.hpp"
+#include "detail/crash_point.hpp"
 #include "detail/system_reason.hpp"
 
 #include <algorithm>
@@ -71,7 +72,9 @@ ImportedRegion::ImportedRegion(std::uint64_t base, std::uint64_t length, bool wr
 ImportedRegion::~ImportedRegion() {
   // A forked child leaves its parent's connections alone.
   if (service_ != nullptr && service_->is_current()) {
+    detail::crash_point();
     gate_->say_goodbye();
+    detail::crash_point();
     const Service::Lock lock = service_->lock();
     service_->remove(connection_);
   }
@@ -164,7 +167,9 @@ void ImportedRegion::watch(detail::Fd connection, detail::Fd wakes) {
   const Service::Lock lock = service.lock();
   connection_ = service.add(std::move(connection), std::make_unique<OwnerWatch>(shared_gate_, std::move(wakes)));
   service_ = &service;
+  detail::crash_point();
   gate_->say_hello();
+  detail::crash_point();
 }
 
 }  // namespace pydoca::sim

@@ -8,6 +8,7 @@
 #include "backend/sim/memory/imported_region.hpp"
 #include "backend/sim/memory/process.hpp"
 #include "detail/concat.hpp"
+#include "detail/crash_point.hpp"
 #include "detail/system_reason.hpp"
 #include "detail/wait_limit.hpp"
 
@@ -205,7 +206,9 @@ Granted request(const Place& place, const Blob& blob) {
   Granted granted;
   detail::WaitLimit limit(owner_timeout);
   granted.connection = connect_owner(place, blob, limit);
+  detail::crash_point();
   granted.reply = exchange(granted.connection.get(), blob, granted.files, limit);
+  detail::crash_point();
   require_granted(granted.reply, blob);
   require_expected(granted.reply, blob, granted.files.count);
   return granted;

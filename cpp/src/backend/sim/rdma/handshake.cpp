@@ -4,6 +4,7 @@
 
 #include "backend/sim/fabric/frame.hpp"
 #include "detail/concat.hpp"
+#include "detail/crash_point.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -67,7 +68,9 @@ Status Handshake::connect() noexcept {
   if (!socket_) {
     return status;
   }
+  detail::crash_point();
   status = send(request_);
+  detail::crash_point();
   return status == Status::connection_reset ? Status::success : status;  // receive() tells, and perhaps why
 }
 

@@ -4,6 +4,7 @@
 
 #include "backend/sim/fabric/shared_page.hpp"
 #include "detail/concat.hpp"
+#include "detail/crash_point.hpp"
 #include "detail/system_reason.hpp"
 
 #include <bit>
@@ -82,8 +83,11 @@ void Mailbox::map(std::uint64_t size) {
 }
 
 void Mailbox::tell(std::uint32_t peer) noexcept {
+  detail::crash_point();
   page_->pending[peer / 64].fetch_or(std::uint64_t{1} << (peer % 64), std::memory_order_seq_cst);
+  detail::crash_point();
   if (page_->asleep.load(std::memory_order_seq_cst) != 0 && page_->asleep.exchange(0, std::memory_order_seq_cst) != 0) {
+    detail::crash_point();
     ::eventfd_write(event_.get(), 1);
   }
 }

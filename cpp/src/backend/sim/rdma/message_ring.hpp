@@ -1,5 +1,7 @@
 #pragma once
 
+#include "detail/crash_point.hpp"
+
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
@@ -71,6 +73,7 @@ class MessageRing {
   void publish(const RecordHeader& header) noexcept {
     std::memcpy(run_at(position_, sizeof header).bytes, &header, sizeof header);
     position_ += footprint(header.size);
+    detail::crash_point();
     state_->written.store(position_, std::memory_order_seq_cst);
   }
   /// The reader will say so when it has made room. Then room() must be asked again.
@@ -93,6 +96,7 @@ class MessageRing {
   /// The record was taken. True when the writer waits and must be told.
   bool consume(const RecordHeader& header) noexcept {
     position_ += footprint(header.size);
+    detail::crash_point();
     state_->read.store(position_, std::memory_order_seq_cst);
     return state_->writer_waits.load(std::memory_order_seq_cst) != 0 &&
            state_->writer_waits.exchange(0, std::memory_order_seq_cst) != 0;

@@ -3,6 +3,7 @@
 #include "backend/sim/copy/segment_copy.hpp"
 #include "backend/sim/rdma/handshake.hpp"
 #include "detail/concat.hpp"
+#include "detail/crash_point.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -59,7 +60,9 @@ void QueuePair::connect(std::span<const std::byte> blob) {
       !theirs.writer.compare_exchange_strong(nobody, own.token)) {
     throw Error(Status::connection_aborted, "connect: the peer is connected to another, or was before");
   }
+  detail::crash_point();
   own.peer.store(theirs.token, std::memory_order_release);
+  detail::crash_point();
   peer_ = std::move(peer);
   phase_ = Phase::connected;
   shared_.receives().set_peer(number_, peer_.get());
@@ -70,7 +73,9 @@ void QueuePair::accept(std::span<const std::byte> private_data) {
   HandshakeMessage answer = answer_with(private_data);
   connect(handshake_->peer_blob());
   std::ranges::copy(describe(), answer.blob.begin());
+  detail::crash_point();
   handshake_->accept(answer);
+  detail::crash_point();
 }
 
 void QueuePair::reject() {
@@ -214,7 +219,9 @@ void QueuePair::close_link(Status of_waiting) noexcept {
   phase_ = Phase::broken;
   shared_.receives().set_peer(number_, nullptr);
   deadline_.reset();
+  detail::crash_point();
   inbox_.withdraw();
+  detail::crash_point();
   if (was_connected) {
     peer_->tell();
     peer_.reset();

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "detail/crash_point.hpp"
+
 #include <algorithm>
 #include <atomic>
 #include <bit>
@@ -47,6 +49,7 @@ class ReceiveBoard {
     ReceiveSlot& slot = slots_[index_of(number)];
     slot.room.store(room, std::memory_order_relaxed);
     slot.state.store(number << peer_bits, std::memory_order_release);
+    detail::crash_point();
     state_->posted.store(number + 1, std::memory_order_seq_cst);
     return state_->wanted.load(std::memory_order_seq_cst) != 0 &&
            state_->wanted.exchange(0, std::memory_order_seq_cst) != 0;
@@ -79,8 +82,10 @@ class ReceiveBoard {
       std::uint64_t untaken = number << peer_bits;
       const bool mine =
           slot.state.compare_exchange_strong(untaken, number << peer_bits | (peer + 1), std::memory_order_seq_cst);
+      detail::crash_point();
       std::uint64_t late = number;
       state_->taken.compare_exchange_strong(late, number + 1, std::memory_order_seq_cst);
+      detail::crash_point();
       if (mine) {
         return Taken{.number = number, .room = slot.room.load(std::memory_order_relaxed)};
       }

@@ -1,0 +1,28 @@
+#pragma once
+
+#include "fuzz/target.hpp"
+
+/// The simulator's readers.
+namespace pydoca::fuzz {
+
+/// An export's blob, as it came and with its checksum put right.
+void run_blob(std::span<const std::byte> input);
+std::vector<Bytes> blob_seeds();
+
+/// The opening messages of a channel.
+void run_hello(std::span<const std::byte> input);
+std::vector<Bytes> hello_seeds();
+
+/// A packet at a socket, with descriptors that nobody asked for. The first byte chooses the reader.
+void run_packet(std::span<const std::byte> input);
+std::vector<Bytes> packet_seeds();
+
+/// A ring of messages, whose writer writes anything anywhere in it between two looks of its reader.
+void run_ring(std::span<const std::byte> input);
+std::vector<Bytes> ring_seeds();
+
+/// A machine with any functions.
+void run_topology(std::span<const std::byte> input);
+std::vector<Bytes> topology_seeds();
+
+}  // namespace pydoca::fuzz

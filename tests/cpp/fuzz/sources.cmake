@@ -1,0 +1,15 @@
+# The fuzz targets, which the tests and libFuzzer's executable share.
+set(pydoca_fuzz_sources
+  fuzz/blob_target.cpp
+  fuzz/hello_target.cpp
+  fuzz/packet_target.cpp
+  fuzz/ring_target.cpp
+  fuzz/targets.cpp
+  fuzz/topology_target.cpp
+)
+if(pydoca_has_verbs)
+  list(APPEND pydoca_fuzz_sources fuzz/verbs_targets.cpp)
+else()
+  list(APPEND pydoca_fuzz_sources fuzz/no_verbs_targets.cpp)
+endif()
+list(TRANSFORM pydoca_fuzz_sources PREPEND "${CMAKE_CURRENT_LIST_DIR}/../")

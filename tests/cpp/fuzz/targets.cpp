@@ -1,0 +1,28 @@
+#include "fuzz/sim_targets.hpp"
+#include "fuzz/target.hpp"
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+
+namespace pydoca::fuzz {
+
+std::span<const Target> targets() {
+  static const std::array all{
+      Target{"blob", &run_blob, &blob_seeds},
+      Target{"hello", &run_hello, &hello_seeds},
+      Target{"packet", &run_packet, &packet_seeds},
+      Target{"ring", &run_ring, &ring_seeds},
+      Target{"topology", &run_topology, &topology_seeds},
+  };
+  return all;
+}
+
+void require(bool holds, const char* property) {
+  if (!holds) {
+    std::fprintf(stderr, "fuzz: this does not hold: %s\n", property);
+    std::abort();
+  }
+}
+
+}  // namespace pydoca::fuzz
