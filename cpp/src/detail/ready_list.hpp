@@ -1,10 +1,9 @@
 #pragma once
 
+#include "detail/atomic.hpp"
 #include "detail/fd.hpp"
 #include "detail/intrusive_list.hpp"
 #include "detail/ready_node.hpp"
-
-#include <atomic>
 
 namespace pydoca::detail {
 
@@ -104,8 +103,8 @@ class ReadyList {
   ReadyNode* looking_ = nullptr;  ///< the next to look, in a ring
   bool is_sleeper_ = false;       ///< the owner armed it; another thread may have woken it since
   bool was_woken_ = false;        ///< the descriptor was written to, or is about to be
-  alignas(64) std::atomic<ReadyNode*> posted_{nullptr};
-  std::atomic<bool> armed_{false};
+  alignas(64) Atomic<ReadyNode*> posted_{nullptr};
+  Atomic<bool> armed_{false};
   Fd event_fd_;
 };
 

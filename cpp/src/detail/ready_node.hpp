@@ -2,7 +2,7 @@
 
 #include "pydoca/backend/notifier.hpp"
 
-#include <atomic>
+#include "detail/atomic.hpp"
 
 namespace pydoca::detail {
 
@@ -45,7 +45,7 @@ class ReadyNode : public backend::Notifier {
   ReadyNode* prev_assist_ = nullptr;
   ReadyNode* next_looking_ = nullptr;
   ReadyNode* prev_looking_ = nullptr;
-  std::atomic<bool> posted_{false};
+  Atomic<bool> posted_{false};
   ReadyNode* next_posted_ = nullptr;
 };
 

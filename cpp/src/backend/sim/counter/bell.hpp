@@ -1,9 +1,9 @@
 #pragma once
 
+#include "detail/atomic.hpp"
 #include "detail/crash_point.hpp"
 
 #include <array>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
@@ -29,17 +29,17 @@ class Bell {
   }
 
  private:
-  std::atomic<std::uint32_t>& flag(CounterSide side) noexcept { return armed_[static_cast<std::size_t>(side)]; }
+  detail::Atomic<std::uint32_t>& flag(CounterSide side) noexcept { return armed_[static_cast<std::size_t>(side)]; }
 
-  std::array<std::atomic<std::uint32_t>, 2> armed_{};
+  std::array<detail::Atomic<std::uint32_t>, 2> armed_{};
 };
 
 /// What a counter's processes share besides the counter.
 struct AlarmPage {
   Bell bell;
-  std::atomic<std::uint32_t> silent{0};  ///< 1: the memory is the user's and may change without the bell
+  detail::Atomic<std::uint32_t> silent{0};  ///< 1: the memory is the user's and may change without the bell
 };
 
-static_assert(std::atomic<std::uint32_t>::is_always_lock_free && std::is_standard_layout_v<AlarmPage>);
+static_assert(detail::Atomic<std::uint32_t>::is_always_lock_free && std::is_standard_layout_v<AlarmPage>);
 
 }  // namespace pydoca::sim

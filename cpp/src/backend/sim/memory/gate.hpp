@@ -1,8 +1,8 @@
 #pragma once
 
+#include "detail/atomic.hpp"
 #include "detail/crash_point.hpp"
 
-#include <atomic>
 #include <cstdint>
 #include <type_traits>
 
@@ -48,12 +48,12 @@ class Gate {
   bool said_goodbye() const noexcept { return goodbye_.load(std::memory_order_acquire) != 0; }
 
  private:
-  std::atomic<std::uint32_t> closed_{0};
-  std::atomic<std::uint32_t> inside_{0};
-  std::atomic<std::uint32_t> hello_{0};
-  std::atomic<std::uint32_t> goodbye_{0};
+  detail::Atomic<std::uint32_t> closed_{0};
+  detail::Atomic<std::uint32_t> inside_{0};
+  detail::Atomic<std::uint32_t> hello_{0};
+  detail::Atomic<std::uint32_t> goodbye_{0};
 };
 
-static_assert(std::atomic<std::uint32_t>::is_always_lock_free && std::is_standard_layout_v<Gate>);
+static_assert(detail::Atomic<std::uint32_t>::is_always_lock_free && std::is_standard_layout_v<Gate>);
 
 }  // namespace pydoca::sim

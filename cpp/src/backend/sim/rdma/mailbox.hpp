@@ -3,10 +3,10 @@
 #include "pydoca/memory.hpp"
 
 #include "backend/sim/rdma/receive_board.hpp"
+#include "detail/atomic.hpp"
 #include "detail/fd.hpp"
 
 #include <array>
-#include <atomic>
 #include <cstdint>
 #include <memory>
 
@@ -18,8 +18,8 @@ inline constexpr std::uint32_t max_peers = 1024;  ///< of one context
 /// pattern: a peer does its work, sets its bit, then reads whether the engine sleeps; the engine writes that it sleeps,
 /// then reads the bits.
 struct MailboxPage {
-  std::atomic<std::uint32_t> asleep{0};
-  alignas(64) std::array<std::atomic<std::uint64_t>, max_peers / 64> pending{};
+  detail::Atomic<std::uint32_t> asleep{0};
+  alignas(64) std::array<detail::Atomic<std::uint64_t>, max_peers / 64> pending{};
   ReceiveBoardState receives;
 };
 

@@ -1,9 +1,9 @@
 #pragma once
 
+#include "detail/atomic.hpp"
 #include "detail/crash_point.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -32,9 +32,9 @@ struct RecordHeader {
 /// One writer, one reader, in memory that both map. Positions count bytes for ever. Each side trusts its own position
 /// only. A position of the other side that is impossible breaks the rules and ends the connection.
 struct MessageRingState {
-  alignas(64) std::atomic<std::uint64_t> written{0};
-  alignas(64) std::atomic<std::uint64_t> read{0};
-  std::atomic<std::uint32_t> writer_waits{0};  ///< 1: wants to be told of room
+  alignas(64) detail::Atomic<std::uint64_t> written{0};
+  alignas(64) detail::Atomic<std::uint64_t> read{0};
+  detail::Atomic<std::uint32_t> writer_waits{0};  ///< 1: wants to be told of room
 };
 
 class MessageRing {

@@ -1,9 +1,9 @@
 #pragma once
 
+#include "detail/atomic.hpp"
 #include "detail/crash_point.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -18,15 +18,15 @@ namespace pydoca::sim {
 /// compare-and-swap takes a slot and names the peer, so a peer that is killed at any point leaves a clear state. The
 /// cursor of taken receives is a hint: a peer that finds it late advances it.
 struct ReceiveSlot {
-  std::atomic<std::uint64_t> state;  ///< number of the receive << 16 | peer + 1, or 0 while it is free; or closed
-  std::atomic<std::uint64_t> room;   ///< bytes
+  detail::Atomic<std::uint64_t> state;  ///< number of the receive << 16 | peer + 1, or 0 while it is free; or closed
+  detail::Atomic<std::uint64_t> room;   ///< bytes
 };
 
 struct ReceiveBoardState {
-  alignas(64) std::atomic<std::uint64_t> posted{0};
-  std::atomic<std::uint32_t> slots{0};  ///< a power of 2
-  alignas(64) std::atomic<std::uint64_t> taken{0};
-  std::atomic<std::uint32_t> wanted{0};  ///< 1: a peer waits for a receive
+  alignas(64) detail::Atomic<std::uint64_t> posted{0};
+  detail::Atomic<std::uint32_t> slots{0};  ///< a power of 2
+  alignas(64) detail::Atomic<std::uint64_t> taken{0};
+  detail::Atomic<std::uint32_t> wanted{0};  ///< 1: a peer waits for a receive
 };
 
 class ReceiveBoard {
@@ -103,6 +103,6 @@ class ReceiveBoard {
   std::span<ReceiveSlot> slots_;
 };
 
-static_assert(std::atomic<std::uint64_t>::is_always_lock_free && std::is_standard_layout_v<ReceiveSlot>);
+static_assert(detail::Atomic<std::uint64_t>::is_always_lock_free && std::is_standard_layout_v<ReceiveSlot>);
 
 }  // namespace pydoca::sim
