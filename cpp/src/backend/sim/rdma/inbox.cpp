@@ -23,7 +23,7 @@ class MailboxFiles final : public Exporter::Attachment {
   MailboxFiles(std::shared_ptr<Mailbox> mailbox, std::uint32_t number) noexcept
       : mailbox_(std::move(mailbox)), number_(number) {}
   std::vector<int> files() const override { return {mailbox_->file(), mailbox_->event_fd()}; }
-  void importer_died(bool /*had_imported*/) noexcept override { mailbox_->tell(number_); }
+  void importer_died(bool /*had_imported*/) noexcept override { mailbox_->tell_of_death(number_); }
   void withdrawn() noexcept override {}
 
  private:

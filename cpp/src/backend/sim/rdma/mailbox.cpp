@@ -92,6 +92,11 @@ void Mailbox::tell(std::uint32_t peer) noexcept {
   }
 }
 
+void Mailbox::tell_of_death(std::uint32_t peer) noexcept {
+  page_->pending[peer / 64].fetch_or(std::uint64_t{1} << (peer % 64), std::memory_order_seq_cst);
+  ::eventfd_write(event_.get(), 1);
+}
+
 bool Mailbox::wake_up() noexcept {
   page_->asleep.store(0, std::memory_order_relaxed);
   eventfd_t ignored = 0;

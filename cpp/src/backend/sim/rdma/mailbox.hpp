@@ -42,6 +42,9 @@ class Mailbox {
 
   /// Sets the bit of a peer, and wakes the owner if it sleeps. From any thread of any process.
   void tell(std::uint32_t peer) noexcept;
+  /// The same for a peer that has died. Wakes the owner in any case: the peer may have taken the flag of the sleep, and
+  /// died before it wrote to the event file.
+  void tell_of_death(std::uint32_t peer) noexcept;
 
   // The owner.
   void fall_asleep() noexcept { page_->asleep.store(1, std::memory_order_seq_cst); }
