@@ -131,16 +131,17 @@ bool ReadyList::disarm() noexcept {
   const bool woken = note_wake(armed_.exchange(false, std::memory_order_relaxed));
   is_sleeper_ = false;
   eventfd_t count = 0;
-  if (was_woken_ && ::eventfd_read(event_fd_.get(), &count) == 0) {
-    was_woken_ = false;  // else the thread that woke it has not written yet
+  if (unread_ != 0 && ::eventfd_read(event_fd_.get(), &count) == 0) {
+    unread_ -= count;  // a thread that woke it may not have written yet
   }
   return woken;
 }
 
-/// A thread that disarms an armed engine writes to the descriptor: only then is there something to read.
+/// A thread that disarms an armed engine writes to the descriptor, once: only then is there something to read. It may
+/// write much later, when the engine has slept again; the write that ended that sleep must not count for both.
 bool ReadyList::note_wake(bool still_armed) noexcept {
   const bool woken = is_sleeper_ && !still_armed;
-  was_woken_ = was_woken_ || woken;
+  unread_ += woken ? 1 : 0;
   return woken;
 }
 

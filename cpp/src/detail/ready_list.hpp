@@ -5,6 +5,8 @@
 #include "detail/intrusive_list.hpp"
 #include "detail/ready_node.hpp"
 
+#include <cstdint>
+
 namespace pydoca::detail {
 
 /// The nodes that a progress engine has to poll: nodes notified by its own thread in a plain list, nodes notified by
@@ -102,7 +104,7 @@ class ReadyList {
   IntrusiveList<ReadyNode, &ReadyNode::next_assist_, &ReadyNode::prev_assist_> assist_;
   ReadyNode* looking_ = nullptr;  ///< the next to look, in a ring
   bool is_sleeper_ = false;       ///< the owner armed it; another thread may have woken it since
-  bool was_woken_ = false;        ///< the descriptor was written to, or is about to be
+  std::uint64_t unread_ = 0;      ///< writes to the descriptor that were made, or are about to be
   alignas(64) Atomic<ReadyNode*> posted_{nullptr};
   Atomic<bool> armed_{false};
   Fd event_fd_;
