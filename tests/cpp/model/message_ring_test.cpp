@@ -1,0 +1,107 @@
+#include "backend/sim/rdma/message_ring.hpp"
+
+#include "model/data.hpp"
+#include "model/event.hpp"
+#include "model/model_test.hpp"
+
+#include <array>
+#include <cstring>
+#include <sys/eventfd.h>
+
+namespace pydoca::model {
+namespace {
+
+using sim::MessageRing;
+using sim::MessageRingState;
+using sim::RecordHeader;
+
+/// Records of one size between a writer and a reader, who sleep when the ring is full or empty.
+template <std::uint64_t num_places>
+struct Ring {
+  static constexpr std::uint32_t payload = 8;
+  static constexpr std::uint64_t record = MessageRing::footprint(payload);
+  static constexpr std::uint64_t size = num_places * record;
+
+  void check() {}
+  void start() {
+    execution().add_thread("writer", [this] {
+      for (std::uint64_t number = 0; number < 3; ++number) {
+        await_room();
+        write(number);
+      }
+    });
+    execution().add_thread("reader", [this] {
+      for (std::uint64_t number = 0; number < 3; ++number) {
+        read(number);
+      }
+    });
+  }
+
+  /// As QueuePair::reserve().
+  void await_room() {
+    for (;;) {
+      std::uint64_t room = 0;
+      bool sound = writer.room(room);
+      if (sound && room < record) {
+        writer.want_room();
+        sound = writer.room(room);
+      }
+      require(sound, "the reader keeps to the rules");
+      if (room >= record) {
+        return;
+      }
+      sleep_on(has_room);
+      eventfd_t ignored = 0;
+      ::eventfd_read(has_room, &ignored);
+    }
+  }
+  void write(std::uint64_t number) {
+    places[number % num_places].write(number);
+    std::memcpy(writer.run_at(writer.payload_position(), payload).bytes, &number, payload);
+    writer.publish({.size = payload, .receive = number});
+    ::eventfd_write(has_record, 1);
+  }
+  void read(std::uint64_t number) {
+    RecordHeader header;
+    MessageRing::Look look = reader.look(header);
+    for (; look == MessageRing::Look::nothing; look = reader.look(header)) {
+      sleep_on(has_record);
+      eventfd_t ignored = 0;
+      ::eventfd_read(has_record, &ignored);
+    }
+    require(look == MessageRing::Look::record && header.receive == number, "the next record comes");
+    require(places[number % num_places].read() == number, "a record is read before its place is used again");
+    if (reader.consume(header)) {
+      ::eventfd_write(has_room, 1);
+    }
+  }
+
+  MessageRingState state;
+  alignas(64) std::array<std::byte, size> bytes{};
+  MessageRing writer{state, bytes.data(), size};
+  MessageRing reader{state, bytes.data(), size};
+  std::array<Data<std::uint64_t>, num_places> places;
+  const int has_room = event_files().create(0);
+  const int has_record = event_files().create(0);
+};
+
+TEST(MessageRingModel, ARingOfOneRecord) { expect_holds<Ring<1>>(); }
+TEST(MessageRingModel, ARingOfTwoRecords) { expect_holds<Ring<2>>(); }
+
+TEST(MessageRingModel, FindsWhatWouldLoseAWakeUp) {
+  expect_finds<Ring<1>>({Fault::weaken, "MessageRing::want_room"});
+  expect_finds<Ring<1>>({Fault::late, "MessageRing::want_room"});
+  expect_finds<Ring<1>>({Fault::weaken, "MessageRing::consume"});
+  expect_finds<Ring<1>>({Fault::late, "MessageRing::consume"});
+  expect_finds<Ring<1>>({Fault::blind, "MessageRing::consume"});
+}
+
+TEST(MessageRingModel, FindsAPlaceThatIsUsedTooEarly) {
+  expect_finds<Ring<2>>({Fault::relax, "MessageRing::publish"});
+  expect_finds<Ring<2>>({Fault::relax, "MessageRing::look"});
+  expect_finds<Ring<2>>({Fault::relax, "MessageRing::consume", "store"});
+  expect_finds<Ring<1>>({Fault::blind, "MessageRing::room"});
+}
+
+}  // namespace
+}  // namespace pydoca::model
