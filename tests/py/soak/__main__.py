@@ -1,0 +1,24 @@
+"""The drivers' command line: `python -m soak PART [--seconds N] [--seed N]`."""
+
+import argparse
+import importlib
+import os
+import secrets
+
+PARTS = ("one_process", "two_processes")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="soak", description="Uses pydoca at random, and ends at the first finding.")
+    parser.add_argument("part", choices=PARTS)
+    parser.add_argument("--seconds", type=float, default=float(os.environ.get("PYDOCA_SOAK_SECONDS", "10")))
+    parser.add_argument("--seed", type=int, default=int(os.environ.get("PYDOCA_SEED", "0")) or None)
+    arguments = parser.parse_args()
+    seed = secrets.randbelow(1 << 31) + 1 if arguments.seed is None else arguments.seed
+    print(f"{arguments.part}: seed {seed}, {arguments.seconds:g} s", flush=True)
+    os.environ["PYDOCA_BACKEND"] = "sim"
+    importlib.import_module(f"soak.{arguments.part}").main(seed, arguments.seconds)
+
+
+if __name__ == "__main__":
+    main()

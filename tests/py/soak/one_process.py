@@ -1,0 +1,69 @@
+"""The driver of one process: runs of the state machine, each batch from a seed of its own, until the time is over."""
+
+import faulthandler
+import logging
+import secrets
+import signal
+import sys
+import time
+import traceback
+
+import hypothesis
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis.stateful import run_state_machine_as_test
+
+import pydoca
+
+from soak.machine import Machine
+from soak.report import Report
+from soak.world import COUNTS, open_descriptors
+
+BATCH = 10  # runs from one seed
+STEPS = 60
+SLACK = 2  # descriptors that a warm process may have more: of the system's libraries
+
+
+def main(seed: int, seconds: float) -> None:
+    report = Report("one_process", seed)
+    report.counts = COUNTS
+    faulthandler.enable()
+    # A step that hangs ends the process with the stacks of all threads.
+    faulthandler.register(signal.SIGALRM, all_threads=True, chain=True)
+    logging.getLogger("pydoca").addHandler(logging.NullHandler())
+    pydoca.sim.set_fabric(f"soak-{secrets.token_hex(8)}")
+    end = time.monotonic() + seconds
+    before: dict[str, int] | None = None
+    while before is None or time.monotonic() < end:
+        run_batch(report, seed)
+        after = open_descriptors()
+        if before and sum(after.values()) > sum(before.values()) + SLACK:
+            report.fail(seed, f"descriptors are left: {before} before the batch, {after} after it")
+        before = before or after
+        seed += 1
+        print(f"\r{report.line()}", end="", file=sys.stderr)
+    print(report.line(), flush=True)
+
+
+def run_batch(report: Report, seed: int) -> None:
+    how = settings(
+        max_examples=BATCH,
+        stateful_step_count=STEPS,
+        deadline=None,
+        database=None,
+        phases=[Phase.generate],  # to shrink a finding takes minutes; its steps say enough
+        report_multiple_bugs=False,
+        suppress_health_check=list(HealthCheck),
+    )
+    try:
+        run_state_machine_as_test(hypothesis.seed(seed)(Machine), settings=how)
+    except Exception as error:
+        report.fail(seed, describe(error))
+
+
+def describe(error: Exception) -> str:
+    """The steps that led to it, which Hypothesis adds as notes, and its traceback within this project."""
+    frames = traceback.TracebackException.from_exception(error)
+    steps = frames.__notes__ or []
+    frames.__notes__ = None
+    frames.stack = traceback.StackSummary.from_list([frame for frame in frames.stack if "hypothesis" not in frame.filename])
+    return "\n".join([*steps, *frames.format(chain=False)])

@@ -1,0 +1,197 @@
+"""What the rules of every noun need: objects that were made, calls that may be refused, and the end of a run.
+
+A rule's arguments are plain numbers, which the rule maps to what there is when it runs. So what Hypothesis draws does
+not depend on the time that threads and devices take, and a seed draws the same rules again.
+"""
+
+import contextlib
+import functools
+import gc
+import os
+import random
+import signal
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
+
+import pydoca
+from pydoca import DocaError, Status
+
+COUNTS: Counter[str] = Counter()
+STEP_LIMIT = 60  # seconds: a step takes milliseconds, and a machine may be busy
+WAIT = 30.0  # seconds in which what must come has come
+NUMBER = st.integers(0, 255)
+FEW = 6  # objects of a kind at a time
+
+# The answers of an object that is in another state than the verb needs, or that others still use.
+STATE = {Status.BAD_STATE, Status.NOT_PERMITTED, Status.IN_USE, Status.INVALID_VALUE}
+
+
+class CallbackError(Exception):
+    """Raised by callbacks: the engine must pass it on, and go on."""
+
+
+class Trace:
+    """The steps of the run, in a file: a process that crashed cannot tell them any more."""
+
+    def __init__(self) -> None:
+        path = os.environ.get("PYDOCA_SOAK_TRACE")
+        self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC) if path else None
+
+    def clear(self) -> None:
+        if self._fd is not None:
+            os.ftruncate(self._fd, 0)
+            os.lseek(self._fd, 0, os.SEEK_SET)
+
+    def add(self, text: str) -> None:
+        if self._fd is not None:
+            os.write(self._fd, f"{text}\n".encode())
+
+
+TRACE = Trace()
+
+
+def step(**arguments: st.SearchStrategy[Any]) -> Callable[[Callable[..., None]], Any]:
+    """A rule that is traced, counted and bounded in time."""
+
+    def decorate(function: Callable[..., None]) -> Any:
+        @functools.wraps(function)
+        def traced(self: Any, **values: Any) -> None:
+            COUNTS["steps"] += 1
+            TRACE.add(f"{function.__name__} {values}")
+            signal.alarm(STEP_LIMIT)
+            function(self, **values)
+            self.check_all()
+
+        return rule(**arguments)(traced)
+
+    return decorate
+
+
+def is_of_callbacks(error: BaseException) -> bool:
+    if isinstance(error, ExceptionGroup):
+        return all(is_of_callbacks(each) for each in error.exceptions)
+    return isinstance(error, CallbackError)
+
+
+def open_descriptors() -> dict[str, int]:
+    """How many descriptors this process has, by what they are."""
+    kinds: Counter[str] = Counter()
+    for entry in Path("/proc/self/fd").iterdir():
+        with contextlib.suppress(OSError):
+            kinds[os.readlink(entry).split(":[")[0]] += 1
+    return dict(kinds)
+
+
+class World(RuleBasedStateMachine):
+    """The objects of a run, by kind."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        TRACE.clear()
+        COUNTS["runs"] += 1
+        self.made: dict[str, list[Any]] = defaultdict(list)
+        self.checks: list[Callable[[], None]] = []
+        self.is_removed = False  # a device was taken away in this run: what uses it fails with DRIVER
+        self.random = random.Random(0)
+
+    @initialize(number=st.integers(0, 1 << 30))
+    def begin(self, number: int) -> None:
+        """What is decided by chance without being an argument, such as contents, follows from the number."""
+        self.random.seed(number)
+        self.set_up()
+
+    def set_up(self) -> None:
+        """Each noun makes here what its rules need; Hypothesis would call several initializers in any order."""
+
+    def check_all(self) -> None:
+        """What holds after every step; nouns add to it."""
+
+    # ---- objects
+
+    def keep(self, kind: str, thing: Any) -> Any:
+        """Adds an object; beyond a few, the oldest is dropped."""
+        if thing is not None:
+            self.made[kind].append(thing)
+            if len(self.made[kind]) > FEW:
+                del self.made[kind][0]
+        return thing
+
+    def pick(self, kind: str, number: int) -> Any:
+        """One of the objects of a kind, or None if there is none."""
+        things = self.made[kind]
+        return things[number % len(things)] if things else None
+
+    def forget(self, kind: str, thing: Any) -> None:
+        with contextlib.suppress(ValueError):
+            self.made[kind].remove(thing)
+
+    # ---- calls
+
+    def attempt(self, expected: Iterable[Status], call: Callable[..., Any], *arguments: Any, **keywords: Any) -> Any:
+        """What the call returns; None if it was refused with one of the expected statuses."""
+        COUNTS["operations"] += 1
+        try:
+            return call(*arguments, **keywords)
+        except DocaError as error:
+            if not self.is_expected(error, expected):
+                raise
+            COUNTS["refused"] += 1
+            return None
+
+    def is_expected(self, error: DocaError, expected: Iterable[Status]) -> bool:
+        return error.status in expected or (self.is_removed and error.status in (Status.DRIVER, Status.NOT_FOUND))
+
+    def progressing(self, expected: Iterable[Status], call: Callable[..., Any], *arguments: Any) -> Any:
+        """As attempt, of a call that runs callbacks, some of which raise."""
+        try:
+            return self.attempt(expected, call, *arguments)
+        except (CallbackError, ExceptionGroup) as error:
+            if not is_of_callbacks(error):
+                raise
+            return None
+
+    def refused(self, errors: tuple[type[BaseException], ...], call: Callable[..., Any], *arguments: Any) -> None:
+        """A call with bad arguments: it must be refused, with one of these exceptions."""
+        COUNTS["operations"] += 1
+        try:
+            result = call(*arguments)
+        except errors:
+            COUNTS["refused"] += 1
+        else:
+            raise AssertionError(f"{call}{arguments} was not refused, and returned {result!r}")
+
+    def until(self, condition: Callable[[], object], what: str, step: Callable[[], object]) -> None:
+        end = time.monotonic() + WAIT
+        while not condition():
+            assert time.monotonic() < end, f"waited {WAIT:g} s for {what}, which did not come"
+            step()
+
+    # ---- the end of a run
+
+    def teardown(self) -> None:
+        """Everything is dropped in an order by chance; then nothing may be left."""
+        signal.alarm(STEP_LIMIT)
+        TRACE.add("teardown")
+        self.close_all()
+        for check in self.checks:
+            check()
+        kinds = [kind for kind in self.made if self.made[kind]]
+        self.random.shuffle(kinds)
+        for kind in kinds:
+            self.random.shuffle(self.made[kind])
+            self.made[kind].clear()
+        self.checks.clear()
+        gc.collect()
+        if self.is_removed:
+            with contextlib.suppress(DocaError):
+                pydoca.sim.restore_device("p1")
+        signal.alarm(0)
+
+    def close_all(self) -> None:
+        """Nouns with objects that need an order extend this."""
