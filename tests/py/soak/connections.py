@@ -38,6 +38,9 @@ class Pair:
 class Connections(Links):
     @step(engine=NUMBER, tasks=st.integers(2, 16), callback=NUMBER)
     def make_pair(self, engine: int, tasks: int, callback: int) -> None:
+        self.add_pair(engine, tasks, callback)
+
+    def add_pair(self, engine: int, tasks: int = 8, callback: int = 0) -> None:
         options = {"permissions": PERMISSIONS, "num_tasks": tasks, "on_completion": self.callback(callback)}
         a = pydoca.Rdma(self.engine(engine), self.host, **options)
         b = pydoca.Rdma(self.engine(engine // 2), self.dpu, **options, on_disconnect=self.callback(callback + 1))
@@ -160,7 +163,7 @@ class Connections(Links):
             return
         ending = pair.ends[end].disconnect()
         for each in (ending, pair.ends[1 - end].ended()):
-            self.progressing(ENDED, each.wait, WAIT)
+            self.attempt(ENDED, each.wait, WAIT)
         assert not pair.ends[end].is_connected
 
     @step(number=NUMBER)

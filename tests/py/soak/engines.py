@@ -1,16 +1,15 @@
 """Progress engines and contexts: started, stopped and closed in any order, progressed in every way."""
 
-import contextlib
 import select
 from typing import Any
 
 from hypothesis import strategies as st
 
 import pydoca
-from pydoca import ContextState, DocaError, Status
+from pydoca import ContextState, Status
 
 from soak.bufs import Bufs
-from soak.world import NUMBER, WAIT, CallbackError, is_of_callbacks, step
+from soak.world import NUMBER, CallbackError, step
 
 # How a task may end that is in flight when its context or connection ends.
 ENDED = {
@@ -65,15 +64,15 @@ class Engines(Bufs):
     @step(number=NUMBER, times=st.integers(1, 30))
     def progress(self, number: int, times: int) -> None:
         for _ in range(times):
-            self.progressing((), self.engine(number).progress)
+            self.attempt((), self.engine(number).progress)
 
     @step(number=NUMBER)
     def drain(self, number: int) -> None:
-        self.progressing((), self.engine(number).drain)
+        self.attempt((), self.engine(number).drain)
 
     @step(number=NUMBER)
     def wait_for_anything(self, number: int) -> None:
-        self.progressing({Status.TIME_OUT}, self.engine(number).wait, 0.001)
+        self.attempt({Status.TIME_OUT}, self.engine(number).wait, 0.001)
 
     @step(number=NUMBER)
     def sleep_at_the_handle(self, number: int) -> None:
@@ -82,7 +81,7 @@ class Engines(Bufs):
         engine.request_notification()
         if select.select([engine.fileno()], [], [], 0.001)[0]:
             engine.clear_notification()
-            self.progressing((), engine.drain)
+            self.attempt((), engine.drain)
         else:
             engine.clear_notification()
 
@@ -122,7 +121,7 @@ class Engines(Bufs):
         context = self.pick("context", number)
         if context is None or context.closed:
             return
-        self.progressing({Status.TIME_OUT, Status.BAD_STATE} | ENDED, context.__exit__, None, None, None)
+        self.attempt({Status.TIME_OUT, Status.BAD_STATE} | ENDED, context.__exit__, None, None, None)
         assert context.state is ContextState.IDLE or context.num_inflight_tasks
 
     @step(number=NUMBER)
@@ -137,12 +136,9 @@ class Engines(Bufs):
         super().close_all()
 
     def close_engine(self, engine: Any) -> None:
-        """Ends everything on it, as a with block does; errors of callbacks and of tasks are not of interest any more."""
-        with contextlib.suppress(DocaError):
-            engine.run_until(lambda: False, 0.01)
-        try:
-            engine.__exit__(None, None, None)
-        except (DocaError, CallbackError, ExceptionGroup) as error:
-            if isinstance(error, ExceptionGroup) and not is_of_callbacks(error):
-                raise
-        assert WAIT
+        """Ends everything on it, as a with block does. What callbacks and tasks raise is not of interest any more."""
+        self.attempt({*ENDED, Status.TIME_OUT}, engine.run_until, lambda: False, 0.001)
+        self.attempt({*ENDED, Status.TIME_OUT, Status.IN_USE}, engine.__exit__, None, None, None)
+        if not engine.closed:
+            self.attempt((), engine.__exit__, None, None, None)
+        assert engine.closed, f"{engine!r} does not end: {self.made['context']}"

@@ -77,7 +77,7 @@ class Graphs(Connections):
         if pipeline is None or not pipeline.runs:
             return
         run = pipeline.runs.pop(0)
-        self.progressing(ENDED | {Status.UNKNOWN}, run.instance.wait, WAIT)
+        self.attempt(ENDED | {Status.UNKNOWN}, run.instance.wait, WAIT)
         self.both_until(lambda: not run.instance.is_running, "the end of a graph's instance")
         if run.instance.status is Status.SUCCESS:
             assert not run.raises

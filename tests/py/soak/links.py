@@ -11,7 +11,7 @@ from pydoca import ContextState, Status, comch
 
 from soak.engines import ENDED
 from soak.sync_events import SyncEvents
-from soak.world import NUMBER, WAIT, step
+from soak.world import NUMBER, WAIT, CallbackError, is_of_callbacks, step
 
 MESSAGES = (0, 1, 64, 1000, 4080)
 GONE = {Status.CONNECTION_RESET, Status.NOT_CONNECTED, Status.SHUTDOWN, Status.BAD_STATE}
@@ -43,6 +43,9 @@ class Link:
 class Links(SyncEvents):
     @step(engine=NUMBER, queue=st.integers(1, 20), callback=NUMBER)
     def make_link(self, engine: int, queue: int, callback: int) -> None:
+        self.add_link(engine, queue, callback)
+
+    def add_link(self, engine: int, queue: int = 8, callback: int = 0) -> None:
         name = f"soak-{next(NAMES)}"
         options = {"num_send_tasks": queue, "recv_queue_size": queue}
         callbacks = {"on_completion": self.callback(callback), "on_disconnect": self.callback(callback + 1)}
@@ -53,14 +56,14 @@ class Links(SyncEvents):
             self.keep("context", context)
             context.start()
         accepting = server.accept()
-        self.progressing((), self.both_until, lambda: client.state is not ContextState.STARTING, "a link")
+        self.attempt((), self.both_until, lambda: client.state is not ContextState.STARTING, "a link")
         accepted = self.accept(accepting)
         self.keep("link", Link(server, client, accepted, client.connection))
 
     def accept(self, accepting: Any) -> Any:
         end = None
         while end is None:  # a callback's error may end the wait
-            end = self.progressing((), accepting.wait, WAIT)
+            end = self.attempt((), accepting.wait, WAIT)
         return end
 
     def both_until(self, condition: Any, what: str) -> None:
@@ -68,7 +71,10 @@ class Links(SyncEvents):
 
     def progress_both(self) -> None:
         for engine in self.engines:
-            self.progressing((), engine.progress)
+            try:
+                engine.progress()
+            except (CallbackError, ExceptionGroup) as error:
+                assert is_of_callbacks(error), error
 
     @step(number=NUMBER, way=st.integers(0, 1), size=st.sampled_from(MESSAGES), count=st.integers(1, 8))
     def send(self, number: int, way: int, size: int, count: int) -> None:
@@ -92,7 +98,7 @@ class Links(SyncEvents):
         while direction.sent and all(end.is_connected for end in link.ends):
             waiter = direction.receiver.recv()
             message: list[bytes] = []
-            self.progressing(GONE | {Status.TIME_OUT}, lambda waiter=waiter: message.append(waiter.wait(WAIT)))
+            self.attempt(GONE | {Status.TIME_OUT}, lambda waiter=waiter: message.append(waiter.wait(WAIT)))
             self.progress_both()
             if message:
                 direction.take(message[0])
@@ -129,9 +135,9 @@ class Links(SyncEvents):
     @step(number=NUMBER, end=st.integers(0, 1))
     def close_link(self, number: int, end: int) -> None:
         if link := self.pick("link", number):
-            self.progressing(ENDED, link.ends[end].close)
+            self.attempt(ENDED, link.ends[end].close)
             assert not link.ends[end].is_connected
-            self.refused((pydoca.NotConnectedError, pydoca.BadStateError), link.ends[end].send, b"")
+            self.refused((pydoca.NotConnectedError, pydoca.ConnectionResetError, pydoca.BadStateError), link.ends[end].send, b"")
 
     @step(number=NUMBER)
     def drop_link(self, number: int) -> None:

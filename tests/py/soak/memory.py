@@ -63,6 +63,9 @@ class Memories(Devices):
 
     @step(size=st.sampled_from(SIZES), kind=NUMBER, device=NUMBER, access=st.sampled_from(ACCESSES))
     def map_memory(self, size: int, kind: int, device: int, access: str) -> None:
+        self.map_memory_of(size, kind, device, access)
+
+    def map_memory_of(self, size: int, kind: int, device: int, access: str) -> None:
         content = self.content(size)
         memory = self.memory_of(kind, content)
         if kind % 4 == 3 and "write" in access:

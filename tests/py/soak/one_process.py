@@ -7,6 +7,7 @@ import signal
 import sys
 import time
 import traceback
+from types import TracebackType
 
 import hypothesis
 from hypothesis import HealthCheck, Phase, settings
@@ -62,8 +63,18 @@ def run_batch(report: Report, seed: int) -> None:
 
 def describe(error: Exception) -> str:
     """The steps that led to it, which Hypothesis adds as notes, and its traceback within this project."""
-    frames = traceback.TracebackException.from_exception(error)
-    steps = frames.__notes__ or []
-    frames.__notes__ = None
-    frames.stack = traceback.StackSummary.from_list([frame for frame in frames.stack if "hypothesis" not in frame.filename])
-    return "\n".join([*steps, *frames.format(chain=False)])
+    steps = getattr(error, "__notes__", [])
+    if steps:
+        error.__notes__ = []
+    trace = traceback.format_exception(error.with_traceback(own_frames(error.__traceback__)))
+    return "\n".join([*steps, "".join(trace)])
+
+
+def own_frames(frames: TracebackType | None) -> TracebackType | None:
+    """Without those of Hypothesis."""
+    if frames is None:
+        return None
+    rest = own_frames(frames.tb_next)
+    if "hypothesis" in frames.tb_frame.f_code.co_filename:
+        return rest
+    return TracebackType(rest, frames.tb_frame, frames.tb_lasti, frames.tb_lineno)

@@ -46,6 +46,9 @@ class SyncEvents(Threads):
 
     @step(number=NUMBER)
     def make_event(self, number: int) -> None:
+        self.add_event(number)
+
+    def add_event(self, number: int) -> None:
         owner, other = (self.host, "dpu") if number % 2 else (self.dpu, "host")
         publisher, subscriber = ("remote_pci", "cpu") if number & 2 else ("cpu", "remote_pci")
         memory = pydoca.alloc(8) if number & 4 else None
@@ -130,6 +133,9 @@ class SyncEvents(Threads):
 
     @step(engine=NUMBER, tasks=st.integers(1, 20), callback=NUMBER)
     def make_counter(self, engine: int, tasks: int, callback: int) -> None:
+        self.add_counter(engine, tasks, callback)
+
+    def add_counter(self, engine: int, tasks: int = 8, callback: int = 0) -> None:
         event = pydoca.SyncEvent(self.dpu, publisher="cpu", subscriber="cpu")
         options = {"on_completion": self.callback(callback), "on_error": self.callback(callback + 1)}
         context = self.attempt(STATE, event.as_context, self.engine(engine), tasks, **options)
@@ -167,7 +173,7 @@ class SyncEvents(Threads):
         if counter is None:
             return
         for task, value in counter.adds:
-            self.progressing(ENDED, task.wait, WAIT)
+            self.attempt(ENDED, task.wait, WAIT)
             if task.done and task.state is not pydoca.TaskState.FREE and task.status is Status.SUCCESS:
                 assert task.result() == counter.total, f"an addition saw {task.result()}, not {counter.total}"
                 counter.total += value
@@ -178,7 +184,7 @@ class SyncEvents(Threads):
     def check_waits(self, counter: Counter) -> None:
         due = [task for task, value in counter.waits if counter.total > value and task.state is pydoca.TaskState.SUBMITTED]
         for task in due:
-            self.progressing(ENDED, task.wait, WAIT)
+            self.attempt(ENDED, task.wait, WAIT)
         counter.waits = [(task, value) for task, value in counter.waits if task not in due]
 
     @step(number=NUMBER)

@@ -47,13 +47,13 @@ class Threads(Tasks):
             if work is not None and work.task is not None:
                 engine = work.task.context.progress_engine
                 in_thread(lambda engine=engine, task=work.task: engine.submit_threadsafe(task))
-                assert work.task.state is TaskState.SUBMITTED
+                work.is_of_thread = True
                 self.keep_work(work)
 
     @step(number=NUMBER)
     def use_from_another_thread(self, number: int) -> None:
         engine = self.engine(number)
-        self.progressing((), engine.progress)  # so it belongs to this thread
+        self.attempt((), engine.progress)  # so it belongs to this thread
         calls = [engine.progress, engine.drain, engine.close]
         if work := self.pick("work", number):
             calls += [work.task.submit, work.task.free] if work.task.state is not TaskState.FREE else []

@@ -105,9 +105,13 @@ class World(RuleBasedStateMachine):
         """What is decided by chance without being an argument, such as contents, follows from the number."""
         self.random.seed(number)
         self.set_up()
+        self.populate()
 
     def set_up(self) -> None:
         """Each noun makes here what its rules need; Hypothesis would call several initializers in any order."""
+
+    def populate(self) -> None:
+        """The first objects of a run: rules that find nothing to use do nothing."""
 
     def check_all(self) -> None:
         """What holds after every step; nouns add to it."""
@@ -134,10 +138,14 @@ class World(RuleBasedStateMachine):
     # ---- calls
 
     def attempt(self, expected: Iterable[Status], call: Callable[..., Any], *arguments: Any, **keywords: Any) -> Any:
-        """What the call returns; None if it was refused with one of the expected statuses."""
+        """What the call returns; None if it was refused with one of the expected statuses, or if callbacks raised."""
         COUNTS["operations"] += 1
         try:
             return call(*arguments, **keywords)
+        except (CallbackError, ExceptionGroup) as error:
+            if not is_of_callbacks(error):
+                raise
+            return None
         except DocaError as error:
             if not self.is_expected(error, expected):
                 raise
@@ -146,15 +154,6 @@ class World(RuleBasedStateMachine):
 
     def is_expected(self, error: DocaError, expected: Iterable[Status]) -> bool:
         return error.status in expected or (self.is_removed and error.status in (Status.DRIVER, Status.NOT_FOUND))
-
-    def progressing(self, expected: Iterable[Status], call: Callable[..., Any], *arguments: Any) -> Any:
-        """As attempt, of a call that runs callbacks, some of which raise."""
-        try:
-            return self.attempt(expected, call, *arguments)
-        except (CallbackError, ExceptionGroup) as error:
-            if not is_of_callbacks(error):
-                raise
-            return None
 
     def refused(self, errors: tuple[type[BaseException], ...], call: Callable[..., Any], *arguments: Any) -> None:
         """A call with bad arguments: it must be refused, with one of these exceptions."""
