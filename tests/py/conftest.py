@@ -51,6 +51,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Sets the environment, also for the processes that tests start."""
     os.environ["PYDOCA_BACKEND"] = "sim" if config.getoption("--pydoca-device") == "sim" else "verbs"
+    os.environ.setdefault("PYDOCA_SEED", str(secrets.randbelow(1 << 31)))  # of the random drivers
+
+
+def pytest_report_header() -> str:
+    return f"PYDOCA_SEED={os.environ['PYDOCA_SEED']} (the random drivers of tests/py/soak)"
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -4,6 +4,7 @@ import argparse
 import importlib
 import os
 import secrets
+import sys
 
 PARTS = ("one_process", "two_processes")
 
@@ -17,7 +18,10 @@ def main() -> None:
     seed = secrets.randbelow(1 << 31) + 1 if arguments.seed is None else arguments.seed
     print(f"{arguments.part}: seed {seed}, {arguments.seconds:g} s", flush=True)
     os.environ["PYDOCA_BACKEND"] = "sim"
-    importlib.import_module(f"soak.{arguments.part}").main(seed, arguments.seconds)
+    try:
+        importlib.import_module(f"soak.{arguments.part}").main(seed, arguments.seconds)
+    except KeyboardInterrupt:
+        sys.exit(130)
 
 
 if __name__ == "__main__":

@@ -1,80 +1,43 @@
-"""The driver of one process: runs of the state machine, each batch from a seed of its own, until the time is over."""
+"""The driver of one process: it runs in a child, so that a crash or a hang is a finding with its steps, too."""
 
-import faulthandler
-import logging
-import secrets
-import signal
+import json
+import os
+import subprocess
 import sys
-import time
-import traceback
-from types import TracebackType
+import tempfile
+from pathlib import Path
 
-import hypothesis
-from hypothesis import HealthCheck, Phase, settings
-from hypothesis.stateful import run_state_machine_as_test
+from soak.report import replay
 
-import pydoca
-
-from soak.machine import Machine
-from soak.report import Report
-from soak.world import COUNTS, open_descriptors
-
-BATCH = 10  # runs from one seed
-STEPS = 60
-SLACK = 2  # descriptors that a warm process may have more: of the system's libraries
+MARGIN = 150  # seconds for the start, the batch that is under way at the end, and a step that hangs
 
 
 def main(seed: int, seconds: float) -> None:
-    report = Report("one_process", seed)
-    report.counts = COUNTS
-    faulthandler.enable()
-    # A step that hangs ends the process with the stacks of all threads.
-    faulthandler.register(signal.SIGALRM, all_threads=True, chain=True)
-    logging.getLogger("pydoca").addHandler(logging.NullHandler())
-    pydoca.sim.set_fabric(f"soak-{secrets.token_hex(8)}")
-    end = time.monotonic() + seconds
-    before: dict[str, int] | None = None
-    while before is None or time.monotonic() < end:
-        run_batch(report, seed)
-        after = open_descriptors()
-        if before and sum(after.values()) > sum(before.values()) + SLACK:
-            report.fail(seed, f"descriptors are left: {before} before the batch, {after} after it")
-        before = before or after
-        seed += 1
-        print(f"\r{report.line()}", end="", file=sys.stderr)
-    print(report.line(), flush=True)
+    with tempfile.NamedTemporaryFile(prefix="soak-") as trace:
+        code = run(seed, seconds, trace.name)
+        if code < 0 or code > 1:
+            show_crash(seed, code, Path(trace.name).read_text())
+    if code:
+        sys.exit(1)
 
 
-def run_batch(report: Report, seed: int) -> None:
-    how = settings(
-        max_examples=BATCH,
-        stateful_step_count=STEPS,
-        deadline=None,
-        database=None,
-        phases=[Phase.generate],  # to shrink a finding takes minutes; its steps say enough
-        report_multiple_bugs=False,
-        suppress_health_check=list(HealthCheck),
-    )
-    try:
-        run_state_machine_as_test(hypothesis.seed(seed)(Machine), settings=how)
-    except Exception as error:
-        report.fail(seed, describe(error))
+def run(seed: int, seconds: float, trace: str) -> int:
+    env = {**os.environ, "PYDOCA_SOAK_TRACE": trace, "PYTHONPATH": str(Path(__file__).parents[1])}
+    line = [sys.executable, "-P", "-m", "soak.batches", str(seed), str(seconds)]
+    with subprocess.Popen(line, env=env) as child:
+        try:
+            return child.wait(seconds + MARGIN)
+        except subprocess.TimeoutExpired:
+            print(f"the driver did not end {MARGIN} s after its time")
+            return 2
+        finally:
+            child.kill()
 
 
-def describe(error: Exception) -> str:
-    """The steps that led to it, which Hypothesis adds as notes, and its traceback within this project."""
-    steps = getattr(error, "__notes__", [])
-    if steps:
-        error.__notes__ = []
-    trace = traceback.format_exception(error.with_traceback(own_frames(error.__traceback__)))
-    return "\n".join([*steps, "".join(trace)])
-
-
-def own_frames(frames: TracebackType | None) -> TracebackType | None:
-    """Without those of Hypothesis."""
-    if frames is None:
-        return None
-    rest = own_frames(frames.tb_next)
-    if "hypothesis" in frames.tb_frame.f_code.co_filename:
-        return rest
-    return TracebackType(rest, frames.tb_frame, frames.tb_lasti, frames.tb_lineno)
+def show_crash(seed: int, code: int, trace: str) -> None:
+    """The trace begins with the seed of the batch."""
+    steps = trace.splitlines()
+    seed = int(steps[0].removeprefix("seed ")) if steps else seed
+    print("\n".join(["the steps of the last run:", *steps]))
+    print(f"FINDING in one_process: it ended with {code}; to repeat it: {replay('one_process', seed)}")
+    print(json.dumps({"part": "one_process", "seed": seed, "findings": 1}))

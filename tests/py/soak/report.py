@@ -21,6 +21,8 @@ class Report:
         """Ends the program at once: threads and children of a run that went wrong may never end."""
         print(why, flush=True)
         print(f"FINDING in {self.part}; to repeat it: {replay(self.part, seed)}", flush=True)
+        self.counts["findings"] += 1
+        self.seed = seed
         print(self.line(), flush=True)
         os._exit(1)
 

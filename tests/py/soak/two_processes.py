@@ -48,6 +48,7 @@ class Side:
         assert process.stdout is not None
         while line := await process.stdout.readline():
             self.note(json.loads(line))
+        await process.wait()
         self.news.set()
 
     def note(self, news: dict[str, Any]) -> None:
@@ -66,6 +67,8 @@ class Side:
             self.news.clear()
             await self.news.wait()
             self.driver.require_no_finding()
+            if self.process.returncode is not None:
+                raise FindingError(f"{self.name} ended by itself with {self.process.returncode}")
 
     async def end(self) -> int:
         code = await self.process.wait()

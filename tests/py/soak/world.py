@@ -42,11 +42,13 @@ class Trace:
     def __init__(self) -> None:
         path = os.environ.get("PYDOCA_SOAK_TRACE")
         self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC) if path else None
+        self.seed = 0  # of the batch
 
     def clear(self) -> None:
         if self._fd is not None:
             os.ftruncate(self._fd, 0)
             os.lseek(self._fd, 0, os.SEEK_SET)
+            self.add(f"seed {self.seed}")
 
     def add(self, text: str) -> None:
         if self._fd is not None:

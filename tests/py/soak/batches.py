@@ -1,0 +1,88 @@
+"""Runs of the state machine, each batch from a seed of its own, until the time is over.
+
+usage: python -m soak.batches SEED SECONDS
+"""
+
+import faulthandler
+import logging
+import secrets
+import signal
+import sys
+import time
+import traceback
+from types import TracebackType
+
+import hypothesis
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis.stateful import run_state_machine_as_test
+
+import pydoca
+
+from soak.machine import Machine
+from soak.report import Report
+from soak.world import COUNTS, TRACE, open_descriptors
+
+BATCH = 10  # runs from one seed
+STEPS = 60
+SLACK = 2  # descriptors that a warm process may have more: of the system's libraries
+
+
+def main(seed: int, seconds: float) -> None:
+    report = Report("one_process", seed)
+    report.counts = COUNTS
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends it at once
+    faulthandler.enable()
+    # A step that hangs ends the process with the stacks of all threads.
+    faulthandler.register(signal.SIGALRM, all_threads=True, chain=True)
+    logging.getLogger("pydoca").addHandler(logging.NullHandler())
+    pydoca.sim.set_fabric(f"soak-{secrets.token_hex(8)}")
+    end = time.monotonic() + seconds
+    before: dict[str, int] | None = None
+    while before is None or time.monotonic() < end:
+        TRACE.seed = seed
+        run_batch(report, seed)
+        after = open_descriptors()
+        if before and sum(after.values()) > sum(before.values()) + SLACK:
+            report.fail(seed, f"descriptors are left: {before} after the first batch, {after} now")
+        before = before or after
+        seed += 1
+        print(report.line(), flush=True)
+
+
+def run_batch(report: Report, seed: int) -> None:
+    how = settings(
+        max_examples=BATCH,
+        stateful_step_count=STEPS,
+        deadline=None,
+        database=None,
+        phases=[Phase.generate],  # to shrink a finding takes minutes; its steps say enough
+        report_multiple_bugs=False,
+        suppress_health_check=list(HealthCheck),
+    )
+    try:
+        run_state_machine_as_test(hypothesis.seed(seed)(Machine), settings=how)
+    except Exception as error:
+        report.fail(seed, describe(error))
+
+
+def describe(error: Exception) -> str:
+    """The steps that led to it, which Hypothesis adds as notes, and its traceback within this project."""
+    steps = getattr(error, "__notes__", [])
+    if steps:
+        error.__notes__ = []
+    trace = traceback.format_exception(error.with_traceback(own_frames(error.__traceback__)))
+    return "\n".join([*steps, "".join(trace)])
+
+
+def own_frames(frames: TracebackType | None) -> TracebackType | None:
+    """Without those of Hypothesis."""
+    if frames is None:
+        return None
+    rest = own_frames(frames.tb_next)
+    if "hypothesis" in frames.tb_frame.f_code.co_filename:
+        return rest
+    return TracebackType(rest, frames.tb_frame, frames.tb_lasti, frames.tb_lineno)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), float(sys.argv[2]))

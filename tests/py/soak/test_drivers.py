@@ -1,0 +1,22 @@
+"""Seconds of each random driver; script/soak runs them for an hour. The seed is in pytest's header, and PYDOCA_SEED sets it."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SECONDS = float(os.environ.get("PYDOCA_SOAK_SECONDS", "4"))
+MARGIN = 200  # for the start, the end, and what the drivers themselves wait for a step that hangs
+
+
+@pytest.mark.timeout(SECONDS + MARGIN + 20)
+@pytest.mark.parametrize("part", ["one_process", "two_processes"])
+def test_a_driver_finds_nothing(part):
+    line = [sys.executable, "-P", "-m", "soak", part, "--seconds", str(SECONDS)]
+    env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
+    ended = subprocess.run(
+        line, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=SECONDS + MARGIN, check=False
+    )
+    assert ended.returncode == 0, ended.stdout
