@@ -26,7 +26,7 @@ while not select.select([sys.stdin], [], [], 0)[0]:
         peer = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         peer.setblocking(False)
         try:
-            peer.connect("\\0" + name)
+            peer.connect(name)
         except BlockingIOError:  # the backlog is full
             continue
         kept.append(peer)
@@ -49,13 +49,15 @@ def own_fabric(monkeypatch):
 
 
 def listening():
-    """The abstract names of the sockets that this process listens on."""
-    own = set()
-    for entry in Path("/proc/self/fd").iterdir():
-        with contextlib.suppress(OSError):  # it was closed meanwhile
-            own.add(os.readlink(entry))
-    sockets = re.findall(r" (\d+) @(pydoca-\S+)", Path("/proc/net/unix").read_text())
-    return {name for inode, name in sockets if f"socket:[{inode}]" in own}
+    """The files of the sockets in this fabric, all of which are this process's."""
+    directory = fabric_directory()
+    return {str(path) for path in directory.iterdir()} if directory.exists() else set()
+
+
+def fabric_directory():
+    runtime = Path(os.environ.get("XDG_RUNTIME_DIR", "/missing"))
+    base = runtime / "pydoca" if runtime.exists() else Path(f"/tmp/pydoca-{os.geteuid()}")
+    return base / pydoca.sim.fabric()
 
 
 def descriptors():
@@ -91,15 +93,19 @@ async def left_alone(quiet):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to become another user")
-def test_another_user_who_has_the_address_of_a_server_is_named(run, ends):
+def test_another_user_can_neither_reach_a_server_nor_take_its_place(run, ends):
+    """Also not through a directory that was opened before."""
     program = """
 import os, socket, sys
+directory = os.open(os.path.dirname(sys.argv[1]), os.O_PATH)
 os.setuid(65534)
-taken = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-taken.bind("\\0" + sys.argv[1])
-taken.listen()
-print("taken", flush=True)
-sys.stdin.read()
+paths = [sys.argv[1], f"/proc/self/fd/{directory}/{os.path.basename(sys.argv[1])}"]
+for act in (socket.socket.connect, socket.socket.bind):
+    for path in paths:
+        try:
+            act(socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET), path)
+        except PermissionError:
+            print("refused")
 """
 
     async def main():
@@ -107,15 +113,10 @@ sys.stdin.read()
             before = listening()
             async with ends.server(pe):
                 (name,) = listening() - before
-            with subprocess.Popen(
-                [sys.executable, "-c", program, name], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-            ) as other:
-                assert other.stdout.readline() == "taken\n"
-                with pytest.raises(pydoca.NotPermittedError, match="another user"):
-                    await ends.server(pe).__aenter__()
-                other.stdin.close()
-            async with ends.server(pe):
-                pass
+                process = subprocess.run([sys.executable, "-c", program, name], capture_output=True, text=True)
+                assert (process.stdout.split(), process.stderr) == (["refused"] * 4, "")
+                async with ends.client(pe):
+                    pass
 
     run(main())
 

@@ -42,17 +42,18 @@ class FabricTest : public ::testing::Test {
  protected:
   FabricTest() {
     const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
-    fabric_ = "test-" + std::to_string(::getpid()) + "-" + std::string(test->name()).substr(0, 40);
+    static int count = 0;
+    fabric_ = "test-" + std::to_string(::getpid()) + "-" + std::to_string(++count) + "-" +
+              std::string(test->name()).substr(0, 40);
     sim::set_fabric(fabric_);
     descriptors_ = count_descriptors();
   }
   ~FabricTest() override {
     EXPECT_EQ(count_descriptors(), descriptors_) << "descriptors leaked";
-    const std::filesystem::path path = sim::fabric_path(fabric_);
-    if (std::filesystem::exists(path)) {
-      EXPECT_TRUE(std::filesystem::is_empty(path)) << "files were left in " << path;
-      std::filesystem::remove(path);
-    }
+    const sim::FabricDirectory directory(fabric_);
+    sim::SocketFile::remove_all(directory);  // those of exports, which exit() removes
+    directory.leave();  // sweeps those of killed processes
+    EXPECT_FALSE(std::filesystem::exists(directory.path())) << "files were left";
   }
 
   std::string fabric_;

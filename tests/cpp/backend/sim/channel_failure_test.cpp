@@ -118,10 +118,10 @@ TEST_F(Channel, GarbageForAHelloIsRefused) {
 
 TEST_F(Channel, GarbageForAnAnswerIsRefused) {
   const ChannelIdentity identity = channel_identity(fabric_, channel_function, "copy", channel_options);
-  const detail::Fd listener = listen_at(fabric_address(fabric_, channel_purpose, channel_key(identity)), 8);
+  const ListeningSocket listener = listen_at(fabric_address(fabric_, channel_purpose, channel_key(identity)), 8);
   client_ = dial()->attempt();
   Status status{};
-  const detail::Fd fd = accept_peer(listener.get(), status);
+  const detail::Fd fd = accept_peer(listener.fd.get(), status);
   HelloFrame frame;
   // A peer that answers "again" must not make this side wait.
   send_frame(fd.get(), FrameType::answer, encode(Answer{Status::again, channel_options, "?"}, frame));

@@ -61,7 +61,6 @@ TEST_F(Channel, OneServerPerNameAndRepresentor) {
   EXPECT_NE(listen("other"), nullptr);
   EXPECT_NE(sim::listen(fabric_, "0000:0b:00.1", "copy", channel_options), nullptr);
   EXPECT_NE(sim::listen(fabric_ + "2", channel_function, "copy", channel_options), nullptr);
-  std::filesystem::remove(fabric_path(fabric_ + "2"));
   first.reset();
   EXPECT_NE(listen(), nullptr);
 }
@@ -127,7 +126,7 @@ TEST_F(Channel, ADialerIsWokenByTheServerThatStarts) {
 TEST_F(Channel, ADialerFollowsADirectoryThatIsMadeAnew) {
   auto dialer = dial();
   EXPECT_EQ(dialer->attempt(), nullptr);
-  std::filesystem::remove(fabric_path(fabric_));
+  std::filesystem::remove(FabricDirectory(fabric_).path());
   EXPECT_TRUE(readable(dialer->fd(), 5000));
   EXPECT_EQ(dialer->attempt(), nullptr);
   while (readable(dialer->fd())) {
@@ -136,6 +135,32 @@ TEST_F(Channel, ADialerFollowsADirectoryThatIsMadeAnew) {
   listener_ = listen();
   EXPECT_TRUE(readable(dialer->fd(), 5000));
   EXPECT_NE(dialer->attempt(), nullptr);
+}
+
+TEST_F(Channel, ADialerFollowsADirectoryThatSomebodyKeepsOpen) {
+  auto dialer = dial();
+  EXPECT_EQ(dialer->attempt(), nullptr);
+  const detail::Fd kept = FabricDirectory(fabric_).open();  // so its end is not reported
+  std::filesystem::remove(FabricDirectory(fabric_).path());
+  listener_ = listen();
+  EXPECT_TRUE(readable(dialer->fd(), 5000));
+  EXPECT_NE(dialer->attempt(), nullptr);
+}
+
+TEST_F(Channel, ADirectoryIsRemovedByTheLastThatUsesIt) {
+  const std::filesystem::path path = FabricDirectory(fabric_).path();
+  auto dialer = dial();
+  EXPECT_EQ(dialer->attempt(), nullptr);
+  EXPECT_TRUE(std::filesystem::exists(path));
+  listener_ = listen();
+  dialer.reset();
+  EXPECT_TRUE(std::filesystem::exists(path)) << "the server is in it";
+  listener_.reset();
+  EXPECT_FALSE(std::filesystem::exists(path));
+  dialer = dial();
+  EXPECT_EQ(dialer->attempt(), nullptr);
+  dialer.reset();
+  EXPECT_FALSE(std::filesystem::exists(path));
 }
 
 TEST_F(Channel, ClientsBeyondTheBacklogAreCalledLater) {

@@ -6,11 +6,16 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <optional>
+#include <string>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <thread>
+#include <vector>
 
 namespace pydoca::sim {
 namespace {
@@ -44,68 +49,65 @@ class Fabric : public ::testing::Test {
 };
 
 TEST_F(Fabric, DirectoryIsMadeForThisUserOnly) {
-  EXPECT_TRUE(open_fabric("lab"));
-  EXPECT_EQ(fabric_path("lab"), (root_ / "pydoca/lab").string());
+  EXPECT_TRUE(FabricDirectory("lab").open());
+  EXPECT_EQ(FabricDirectory("lab").path(), (root_ / "pydoca/lab").string());
   EXPECT_EQ(mode_of(root_ / "pydoca"), 0700U);
   EXPECT_EQ(mode_of(root_ / "pydoca/lab"), 0700U);
-  EXPECT_TRUE(open_fabric("lab")) << "the directory may exist already";
+  EXPECT_TRUE(FabricDirectory("lab").open()) << "the directory may exist already";
 }
 
 TEST_F(Fabric, DirectoryMayNotBeALink) {
   fs::create_directory(root_ / "elsewhere");
   ::chmod((root_ / "elsewhere").c_str(), 0700);
   fs::create_directory_symlink(root_ / "elsewhere", root_ / "pydoca");
-  EXPECT_EQ(thrown_by([] { open_fabric("lab"); }), Status::not_permitted);
+  EXPECT_EQ(thrown_by([] { FabricDirectory("lab").open(); }), Status::not_permitted);
   EXPECT_TRUE(fs::is_empty(root_ / "elsewhere"));
 }
 
 TEST_F(Fabric, DirectoryMayNotBeAFile) {
   std::ofstream(root_ / "pydoca") << "x";
-  EXPECT_EQ(thrown_by([] { open_fabric("lab"); }), Status::not_permitted);
+  EXPECT_EQ(thrown_by([] { FabricDirectory("lab").open(); }), Status::not_permitted);
 }
 
 TEST_F(Fabric, DirectoryMayNotBeOpenToOthers) {
-  open_fabric("lab").reset();
+  FabricDirectory("lab").open().reset();
   ::chmod((root_ / "pydoca/lab").c_str(), 0750);
-  EXPECT_EQ(thrown_by([] { open_fabric("lab"); }), Status::not_permitted);
+  EXPECT_EQ(thrown_by([] { FabricDirectory("lab").open(); }), Status::not_permitted);
   ::chmod((root_ / "pydoca/lab").c_str(), 0700);
   ::chmod((root_ / "pydoca").c_str(), 0701);
-  EXPECT_EQ(thrown_by([] { announce("lab"); }), Status::not_permitted);
+  EXPECT_EQ(thrown_by([] { FabricDirectory("lab").announce(); }), Status::not_permitted);
 }
 
 TEST_F(Fabric, NameMayNotLeaveTheDirectory) {
   for (const std::string_view name : {"", ".", "..", "a/b", "/tmp"}) {
-    EXPECT_EQ(thrown_by([&] { open_fabric(name); }), Status::invalid_value) << name;
+    EXPECT_EQ(thrown_by([&] { FabricDirectory{name}; }), Status::invalid_value) << name;
   }
 }
 
 TEST_F(Fabric, AnUnusableRuntimeDirectoryMeansTmp) {
   const std::string fallback = "/tmp/pydoca-" + std::to_string(::geteuid()) + "/lab";
   ::setenv("XDG_RUNTIME_DIR", (root_ / "missing").c_str(), 1);
-  EXPECT_EQ(fabric_path("lab"), fallback);
+  EXPECT_EQ(FabricDirectory("lab").path(), fallback);
   ::setenv("XDG_RUNTIME_DIR", "relative", 1);
-  EXPECT_EQ(fabric_path("lab"), fallback);
+  EXPECT_EQ(FabricDirectory("lab").path(), fallback);
   ::unsetenv("XDG_RUNTIME_DIR");
-  EXPECT_EQ(fabric_path("lab"), fallback);
+  EXPECT_EQ(FabricDirectory("lab").path(), fallback);
 }
 
-std::string text_of(const Address& address) { return {reinterpret_cast<const char*>(address.get()), address.length}; }
-
-TEST(FabricAddress, IsAbstractAndDiffersInEveryPart) {
-  const Address address = fabric_address("lab", "comch", "key");
-  EXPECT_EQ(address.name.sun_path[0], '\0');
-  EXPECT_EQ(text_of(address), text_of(fabric_address("lab", "comch", "key")));
-  EXPECT_NE(text_of(address), text_of(fabric_address("lab2", "comch", "key")));
-  EXPECT_NE(text_of(address), text_of(fabric_address("lab", "memory", "key")));
-  EXPECT_NE(text_of(address), text_of(fabric_address("lab", "comch", "kez")));
-  EXPECT_NE(text_of(fabric_address("a", "comch", "bc")), text_of(fabric_address("ab", "comch", "c")));
+TEST(FabricAddress, DiffersInEveryPart) {
+  const std::string path = fabric_address("lab", "comch", "key").path();
+  EXPECT_EQ(path, fabric_address("lab", "comch", "key").path());
+  EXPECT_NE(path, fabric_address("lab2", "comch", "key").path());
+  EXPECT_NE(path, fabric_address("lab", "memory", "key").path());
+  EXPECT_NE(path, fabric_address("lab", "comch", "kez").path());
+  EXPECT_NE(fabric_address("a", "comch", "bc").file, fabric_address("ab", "comch", "c").file);
 }
 
 TEST(FabricAddress, FitsAnyLength) {
   const std::string long_text(5000, 'x');
-  const Address address = fabric_address(long_text, long_text, long_text);
-  EXPECT_LE(address.length, sizeof(sockaddr_un));
-  EXPECT_NE(text_of(address), text_of(fabric_address(long_text, long_text, long_text + "x")));
+  const Address address = fabric_address("lab", long_text, long_text);
+  EXPECT_LE(address.file.size(), 64U);
+  EXPECT_NE(address.file, fabric_address("lab", long_text, long_text + "x").file);
 }
 
 class FabricSocket : public FabricTest {
@@ -114,23 +116,26 @@ class FabricSocket : public FabricTest {
 };
 
 TEST_F(FabricSocket, TwoMeetAndKnowWhoTheOtherIs) {
-  const detail::Fd listener = listen_at(address_, 8);
+  const ListeningSocket listener = listen_at(address_, 8);
   Status status{};
   const detail::Fd client = connect_to(address_, status);
   EXPECT_EQ(status, Status::success);
-  const detail::Fd server = accept_peer(listener.get(), status);
+  const detail::Fd server = accept_peer(listener.fd.get(), status);
   EXPECT_EQ(status, Status::success);
   EXPECT_TRUE(peer_allowed(client.get()) && peer_allowed(server.get()));
   EXPECT_EQ(peer_pid(server.get()), ::getpid());
-  EXPECT_FALSE(accept_peer(listener.get(), status));
+  EXPECT_FALSE(accept_peer(listener.fd.get(), status));
   EXPECT_EQ(status, Status::again);
 }
 
 TEST_F(FabricSocket, AnAddressIsOneListenersUntilItGoes) {
-  detail::Fd listener = listen_at(address_, 8);
-  EXPECT_EQ(thrown_by([&] { listen_at(address_, 8); }), Status::already_exist);
-  listener.reset();
-  EXPECT_TRUE(listen_at(address_, 8));
+  {
+    const ListeningSocket listener = listen_at(address_, 8);
+    EXPECT_EQ(thrown_by([&] { listen_at(address_, 8); }), Status::already_exist);
+    EXPECT_EQ(thrown_by([&] { listen_at(address_, 8); }), Status::already_exist) << "an attempt takes nothing away";
+  }
+  EXPECT_FALSE(fs::exists(address_.directory.path()));
+  EXPECT_TRUE(listen_at(address_, 8).fd);
 }
 
 TEST_F(FabricSocket, WithoutAListenerIsNotFound) {
@@ -143,7 +148,7 @@ TEST_F(FabricSocket, WithoutAListenerIsNotFound) {
 }
 
 TEST_F(FabricSocket, AFullBacklogIsAgainOrATimeOut) {
-  const detail::Fd listener = listen_at(address_, 0);
+  const ListeningSocket listener = listen_at(address_, 0);
   Status status{};
   const detail::Fd first = connect_to(address_, status);
   EXPECT_EQ(status, Status::success);
@@ -159,22 +164,163 @@ TEST_F(FabricSocket, SomethingThatIsNoSocketHasNoPeer) {
   EXPECT_EQ(peer_pid(0), 0);
 }
 
-TEST_F(FabricSocket, AnAddressVanishesWithItsProcess) {
-  std::array<int, 2> ready{};
-  ASSERT_EQ(::pipe(ready.data()), 0);
-  ChildProcess child([&] {
-    const detail::Fd listener = listen_at(address_, 8);
-    EXPECT_EQ(::write(ready[1], "x", 1), 1);
-    ::pause();
-    return 0;
-  });
-  char byte = 0;
-  ASSERT_EQ(::read(ready[0], &byte, 1), 1);
+/// A child with a listening socket, which has told that it listens.
+class ListeningChild {
+ public:
+  explicit ListeningChild(const Address& address)
+      : child_([&] {
+          const ListeningSocket socket = listen_at(address, 8);
+          EXPECT_EQ(::write(ready_.ends[1], "x", 1), 1);
+          ::pause();
+          return 0;
+        }) {
+    char byte = 0;
+    EXPECT_EQ(::read(ready_.ends[0], &byte, 1), 1);
+  }
+  void kill() { child_.kill(); }
+
+ private:
+  struct Pipe {
+    Pipe() { EXPECT_EQ(::pipe(ends.data()), 0); }
+    ~Pipe() {
+      ::close(ends[0]);
+      ::close(ends[1]);
+    }
+    std::array<int, 2> ends{};
+  };
+  Pipe ready_;
+  ChildProcess child_;
+};
+
+TEST_F(FabricSocket, TheFileOfAKilledProcessIsReplaced) {
+  ListeningChild child(address_);
   EXPECT_EQ(thrown_by([&] { listen_at(address_, 8); }), Status::already_exist);
   child.kill();
-  EXPECT_TRUE(listen_at(address_, 8));
-  ::close(ready[0]);
-  ::close(ready[1]);
+  EXPECT_TRUE(fs::exists(address_.path()));
+  Status status{};
+  EXPECT_FALSE(connect_to(address_, status));
+  EXPECT_EQ(status, Status::not_found);
+  EXPECT_TRUE(listen_at(address_, 8).fd);
+}
+
+TEST_F(FabricSocket, FilesOfKilledProcessesAreSwept) {
+  const Address other = fabric_address(fabric_, "test", "other");
+  const Address third = fabric_address(fabric_, "test", "third");
+  ListeningChild first(address_);
+  ListeningChild second(other);
+  first.kill();
+  {
+    const ListeningSocket listener = listen_at(third, 8);
+    EXPECT_FALSE(fs::exists(address_.path())) << "by one that comes";
+    EXPECT_TRUE(fs::exists(other.path())) << "its process lives";
+    second.kill();
+  }
+  EXPECT_FALSE(fs::exists(address_.directory.path())) << "by one that leaves";
+}
+
+TEST_F(FabricSocket, StartersTogetherReplaceAFileOnce) {
+  for (int round = 0; round < 20; ++round) {
+    ListeningChild(address_).kill();
+    int winners = 0;
+    std::vector<ListeningSocket> sockets(4);
+    {
+      std::atomic<int> won{0};
+      std::vector<std::jthread> starters;
+      for (ListeningSocket& socket : sockets) {
+        starters.emplace_back([&] {
+          try {
+            socket = listen_at(address_, 8);
+            ++won;
+          } catch (const Error& error) {
+            EXPECT_EQ(error.status(), Status::already_exist);
+          }
+        });
+      }
+      starters.clear();
+      winners = won;
+    }
+    ASSERT_EQ(winners, 1);
+    sockets.clear();
+    wait_until_other_threads_sleep();
+  }
+}
+
+TEST_F(FabricSocket, LeaversAndComersDoNotDisturbOneAnother) {
+  std::vector<std::jthread> threads;
+  for (int thread = 0; thread < 4; ++thread) {
+    threads.emplace_back([this, thread] {
+      const Address own = fabric_address(fabric_, "test", std::to_string(thread));
+      for (int i = 0; i < 300; ++i) {
+        const ListeningSocket listener = listen_at(own, 8);
+        Status status{};
+        ASSERT_TRUE(connect_to(own, status)) << error_name(status);
+      }
+    });
+  }
+}
+
+TEST_F(FabricSocket, AForkedChildLeavesTheFileToItsParent) {
+  ListeningSocket listener = listen_at(address_, 8);
+  ChildProcess child([&] {
+    listener = {};
+    SocketFile::remove_all(address_.directory);
+    return 0;
+  });
+  EXPECT_EQ(child.wait(), 0);
+  Status status{};
+  EXPECT_TRUE(connect_to(address_, status));
+}
+
+TEST_F(FabricSocket, AFileThatIsNotASocketStays) {
+  const detail::Fd directory = address_.directory.open();
+  std::ofstream(address_.path()) << "x";
+  EXPECT_EQ(thrown_by([&] { listen_at(address_, 8); }), Status::already_exist);
+  EXPECT_TRUE(fs::exists(address_.path()));
+  fs::remove_all(address_.directory.path());
+}
+
+TEST_F(FabricSocket, AFileThatTookItsPlaceStays) {
+  ListeningSocket first = listen_at(address_, 8);
+  fs::remove_all(address_.directory.path());
+  const ListeningSocket second = listen_at(address_, 8);
+  first = {};
+  Status status{};
+  EXPECT_TRUE(connect_to(address_, status));
+}
+
+TEST_F(FabricSocket, OnlyThisUserMayConnect) {
+  const ListeningSocket listener = listen_at(address_, 8);
+  struct stat info{};
+  ASSERT_EQ(::lstat(address_.path().c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777U, 0600U);
+}
+
+TEST_F(FabricSocket, ALockThatAStoppedProcessKeepsIsNotWaitedForLong) {
+  const detail::Fd parent = address_.directory.open_parent();
+  ASSERT_EQ(::flock(parent.get(), LOCK_EX), 0);
+  EXPECT_EQ(thrown_by([&] { listen_at(address_, 8); }), Status::time_out);
+  ::flock(parent.get(), LOCK_UN);
+  address_.directory.leave();
+}
+
+TEST_F(Fabric, ALongDirectoryIsReachedThroughProc) {
+  fs::path deep = root_;
+  for (int i = 0; i < 6; ++i) {
+    deep /= std::string(60, 'd');
+  }
+  fs::create_directories(deep);
+  ::setenv("XDG_RUNTIME_DIR", deep.c_str(), 1);
+  const Address address = fabric_address("lab", "test", "key");
+  Status status{};
+  EXPECT_FALSE(connect_to(address, status));
+  EXPECT_EQ(status, Status::not_found);
+  {
+    const ListeningSocket listener = listen_at(address, 8);
+    EXPECT_TRUE(connect_to(address, status)) << error_name(status);
+    EXPECT_TRUE(fs::exists(address.path()));
+    EXPECT_EQ(thrown_by([&] { listen_at(address, 8); }), Status::already_exist);
+  }
+  EXPECT_FALSE(fs::exists(address.directory.path()));
 }
 
 }  // namespace

@@ -1,19 +1,19 @@
-#include "pydoca/log.hpp"
-
 #include "backend/sim/comch/channel.hpp"
 #include "backend/sim/fabric/fabric.hpp"
 #include "backend/sim/fabric/frame.hpp"
 #include "detail/concat.hpp"
 #include "detail/crash_point.hpp"
 #include "detail/system_reason.hpp"
+#include "detail/thread_token.hpp"
 
 #include <array>
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 #include <exception>
 #include <sys/inotify.h>
+#include <string>
 #include <unistd.h>
-#include <utility>
 
 namespace pydoca::sim {
 namespace {
@@ -21,13 +21,16 @@ namespace {
 using detail::concat;
 using detail::Fd;
 
-/// Watches the fabric's directory, which each new server touches. The watch is set, or its events are read, before the
-/// address is tried: a server that starts after the try makes a new event.
+/// Watches the fabric's directory, which each new server touches, and the directory above it, in which the fabric's may
+/// be made anew. The watches are set, or their events are read, before the address is tried: a server that starts after
+/// the try makes a new event.
 class SocketDialer final : public backend::Dialer {
  public:
   explicit SocketDialer(ChannelIdentity identity)
       : identity_(std::make_shared<const ChannelIdentity>(std::move(identity))),
         address_(fabric_address(identity_->fabric, channel_purpose, channel_key(*identity_))) {}
+
+  ~SocketDialer() override { leave(); }
 
   int fd() const noexcept override { return inotify_.get(); }
   std::unique_ptr<backend::Channel> attempt() noexcept override;
@@ -36,13 +39,15 @@ class SocketDialer final : public backend::Dialer {
   std::unique_ptr<backend::Channel> try_or_watch();
   std::unique_ptr<backend::Channel> try_address();
   void watch();
+  bool watch_one(const std::string& path, std::uint32_t events) const;
   void read_events() noexcept;
+  void leave() noexcept;
 
   std::shared_ptr<const ChannelIdentity> identity_;
   Address address_;
   Fd inotify_;
   bool watching_ = false;
-  bool other_user_reported_ = false;
+  std::uint32_t forks_ = detail::fork_count();
 };
 
 std::unique_ptr<backend::Channel> SocketDialer::attempt() noexcept {
@@ -71,8 +76,9 @@ std::unique_ptr<backend::Channel> SocketDialer::try_address() {
   if (status == Status::operating_system) {
     throw Error(status, concat("connect to \"", identity_->service, "\": ", detail::system_reason(errno)));
   }
-  if (status == Status::not_permitted && !std::exchange(other_user_reported_, true)) {
-    log::engine(log::Level::warning, "comch", "a process of another user holds the address of the service");
+  if (status == Status::not_permitted) {
+    address_.directory.open();  // says why
+    throw Error(status, concat("connect to \"", identity_->service, "\": a process of another user serves it"));
   }
   if (!socket) {
     return nullptr;
@@ -91,15 +97,31 @@ void SocketDialer::watch() {
   if (!inotify_) {
     inotify_ = Fd(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
   }
-  const Fd directory = open_fabric(identity_->fabric);
-  const std::string path = concat("/proc/self/fd/", directory.get());
-  watching_ = inotify_ && ::inotify_add_watch(inotify_.get(), path.c_str(), IN_ATTRIB | IN_MOVE_SELF | IN_ONLYDIR) >= 0;
-  if (!watching_) {
-    const int error = errno;
-    throw Error(Status::operating_system,
-                concat("wait for \"", identity_->service, "\": inotify: ", std::string_view(std::strerror(error)),
-                       "; raise fs.inotify.max_user_instances or start the server first"));
+  constexpr int attempts = 100;  // the directory may be removed while it is empty
+  for (int i = 0; i < attempts && !watching_; ++i) {
+    address_.directory.open().reset();
+    watching_ = watch_one(address_.directory.parent(), IN_CREATE | IN_MOVED_TO) &&
+                watch_one(address_.directory.path(), IN_ATTRIB | IN_DONT_FOLLOW);
   }
+  if (!watching_) {
+    throw Error(Status::operating_system,
+                concat("wait for \"", identity_->service, "\": ", address_.directory.path(), " is always removed"));
+  }
+}
+
+/// False when it is not there.
+bool SocketDialer::watch_one(const std::string& path, std::uint32_t events) const {
+  constexpr std::uint32_t always = IN_MOVE_SELF | IN_ONLYDIR;
+  if (inotify_ && ::inotify_add_watch(inotify_.get(), path.c_str(), events | always) >= 0) {
+    return true;
+  }
+  const int error = errno;
+  if (inotify_ && error == ENOENT) {
+    return false;
+  }
+  throw Error(Status::operating_system,
+              concat("wait for \"", identity_->service, "\": inotify: ", std::string_view(std::strerror(error)),
+                     "; raise fs.inotify.max_user_instances or start the server first"));
 }
 
 void SocketDialer::read_events() noexcept {
@@ -108,10 +130,17 @@ void SocketDialer::read_events() noexcept {
   while (inotify_ && (size = ::read(inotify_.get(), buffer.data(), buffer.size())) > 0) {
     for (const char* at = buffer.data(); at < buffer.data() + size;) {
       const auto* event = reinterpret_cast<const inotify_event*>(at);
-      // The directory was removed or renamed: watch the one that has its name now.
-      watching_ = watching_ && (event->mask & (IN_IGNORED | IN_MOVE_SELF)) == 0;
+      // A directory was removed, renamed or made: watch the ones that have their names now.
+      watching_ = watching_ && (event->mask & (IN_IGNORED | IN_MOVE_SELF | IN_CREATE | IN_MOVED_TO)) == 0;
       at += sizeof *event + event->len;
     }
+  }
+}
+
+/// A directory that was made for the watch.
+void SocketDialer::leave() noexcept {
+  if (inotify_ && forks_ == detail::fork_count()) {
+    address_.directory.leave();
   }
 }
 

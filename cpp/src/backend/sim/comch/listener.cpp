@@ -18,7 +18,7 @@ using detail::Fd;
 
 class SocketListener final : public backend::Listener {
  public:
-  SocketListener(Fd socket, std::shared_ptr<const ChannelIdentity> identity)
+  SocketListener(ListeningSocket socket, std::shared_ptr<const ChannelIdentity> identity)
       : identity_(std::move(identity)), lobby_("comch", [this](int peer, Status why) { turn_away(peer, why); }) {
     lobby_.add(std::move(socket));
   }
@@ -55,7 +55,7 @@ void SocketListener::turn_away(int peer, Status why) noexcept {
 void SocketListener::announce_room() noexcept {
   try {
     if (lobby_.take_overflow()) {
-      announce(identity_->fabric);
+      FabricDirectory(identity_->fabric).announce();
     }
   } catch (const std::exception& error) {
     log::engine(log::Level::error, "comch", error.what());
@@ -73,9 +73,10 @@ std::unique_ptr<backend::Listener> listen(std::string_view fabric, std::string_v
                                         " of fabric \"", fabric, "\": ", std::string_view(error.what())));
   };
   try {
-    Fd socket = listen_at(fabric_address(identity->fabric, channel_purpose, channel_key(*identity)), Lobby::backlog);
+    const Address address = fabric_address(identity->fabric, channel_purpose, channel_key(*identity));
+    ListeningSocket socket = listen_at(address, Lobby::backlog);
     detail::crash_point();
-    announce(identity->fabric);
+    address.directory.announce();
     return std::make_unique<SocketListener>(std::move(socket), std::move(identity));
   } catch (const Error& error) {
     throw error.status() == Status::already_exist

@@ -3,17 +3,15 @@
 #include "detail/concat.hpp"
 #include "detail/system_reason.hpp"
 
-#include <algorithm>
 #include <cerrno>
-#include <cstddef>
 #include <cstdint>
-#include <cstdlib>
-#include <fcntl.h>
+#include <new>
 #include <optional>
+#include <string>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <unistd.h>
-#include <utility>
 
 namespace pydoca::sim {
 namespace {
@@ -21,61 +19,10 @@ namespace {
 using detail::concat;
 using detail::Fd;
 
-bool is_own_directory(const std::string& path) {
-  struct stat info{};
-  return ::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode) && info.st_uid == ::geteuid();
-}
-
-/// The directory that is trusted unchecked, and the first directory of pydoca's below it.
-std::pair<std::string, std::string> base_and_first() {
-  const char* runtime = std::getenv("XDG_RUNTIME_DIR");
-  if (runtime != nullptr && runtime[0] == '/' && is_own_directory(runtime)) {
-    return {runtime, "pydoca"};
-  }
-  return {"/tmp", concat("pydoca-", ::geteuid())};
-}
+constexpr std::string_view other_directory_advice = "set PYDOCA_FABRIC_DIR, on both sides, to another directory";
 
 [[noreturn]] void throw_errno(std::string_view attempt, int error) {
   throw Error(Status::operating_system, concat(attempt, ": ", detail::system_reason(error)));
-}
-
-void require_private(int fd, const std::string& path) {
-  struct stat info{};
-  if (::fstat(fd, &info) != 0) {
-    throw_errno(concat("cannot inspect the fabric's directory ", path), errno);
-  }
-  if (info.st_uid != ::geteuid()) {
-    throw Error(Status::not_permitted,
-                concat("the fabric's directory ", path, " belongs to user ", info.st_uid, ", not to ", ::geteuid(),
-                       "; remove it or set XDG_RUNTIME_DIR to a directory of yours"));
-  }
-  if ((info.st_mode & 077U) != 0) {
-    throw Error(Status::not_permitted,
-                concat("the fabric's directory ", path, " is open to other users; run: chmod 700 ", path));
-  }
-}
-
-/// Never follows a link: another user's link could lead to that user's directory.
-Fd open_private(int parent, const std::string& name, const std::string& path) {
-  if (::mkdirat(parent, name.c_str(), 0700) != 0 && errno != EEXIST) {
-    throw_errno(concat("cannot create the fabric's directory ", path), errno);
-  }
-  Fd fd(::openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  if (!fd && (errno == ENOTDIR || errno == ELOOP)) {
-    throw Error(Status::not_permitted, concat("the fabric's directory ", path, " is not a directory; remove it"));
-  }
-  if (!fd) {
-    throw_errno(concat("cannot open the fabric's directory ", path), errno);
-  }
-  require_private(fd.get(), path);
-  return fd;
-}
-
-void require_fabric_name(std::string_view fabric) {
-  if (fabric.empty() || fabric == "." || fabric == ".." ||
-      fabric.find_first_of(std::string_view("/\0", 2)) != fabric.npos) {
-    throw Error(Status::invalid_value, concat("\"", fabric, "\" cannot be a fabric's name"));
-  }
 }
 
 constexpr std::uint64_t fnv_prime = 0x100000001b3;
@@ -94,8 +41,8 @@ std::uint64_t mix(std::uint64_t value) noexcept {
   return value ^ (value >> 31);
 }
 
-void append_digits(std::string& text, std::uint64_t value) {
-  for (int shift = 60; shift >= 0; shift -= 4) {
+void append_digits(std::string& text, std::uint64_t value, int digits) {
+  for (int shift = 4 * (digits - 1); shift >= 0; shift -= 4) {
     text.push_back("0123456789abcdef"[(value >> shift) & 0xfU]);
   }
 }
@@ -112,6 +59,7 @@ std::optional<ucred> credentials(int fd) noexcept {
 Status connect_status(int error) noexcept {
   switch (error) {
     case ECONNREFUSED:
+    case ENOENT:
       return Status::not_found;
     case EAGAIN:
       return Status::again;
@@ -136,21 +84,33 @@ Status accept_status(int error) noexcept {
   }
 }
 
+int connect_socket(int fd, const Address& address) {
+  const SocketName name(address);
+  int result = name.error();
+  if (result == 0) {
+    do {
+      result = ::connect(fd, name.get(), SocketName::length) == 0 ? 0 : errno;
+    } while (result == EINTR);
+  }
+  return result;
+}
+
 Fd connected(Fd fd, const Address& address, Status& status) noexcept {
-  status = Status::operating_system;
-  if (!fd) {
-    return {};
+  int error = fd ? 0 : errno;
+  try {
+    error = fd ? connect_socket(fd.get(), address) : error;
+  } catch (const std::bad_alloc&) {
+    error = ENOMEM;
   }
-  int result = 0;
-  do {
-    result = ::connect(fd.get(), address.get(), address.length);
-  } while (result != 0 && errno == EINTR);
-  if (result != 0) {
-    status = connect_status(errno);
-    return {};
+  status = error != 0 ? connect_status(error) : Status::success;
+  if (status == Status::success && !peer_allowed(fd.get())) {
+    status = Status::not_permitted;
   }
-  status = peer_allowed(fd.get()) ? Status::success : Status::not_permitted;
-  return status == Status::success ? std::move(fd) : Fd();
+  if (status != Status::success) {
+    fd.reset();
+    errno = error;
+  }
+  return fd;
 }
 
 /// Blocks in each call, for a slice at most.
@@ -164,70 +124,74 @@ Fd sliced_socket() noexcept {
   return fd;
 }
 
-[[noreturn]] void throw_taken(const Address& address) {
-  Status status = Status::success;
-  const Fd probe = connect_to(address, status);
-  if (status == Status::not_permitted) {
-    throw Error(status,
-                "a process of another user listens there; set PYDOCA_FABRIC to another name on both sides, or ask "
-                "that user to end it");
+[[noreturn]] void throw_unbound(const Address& address, int error) {
+  if (error == EPERM || error == EOPNOTSUPP || error == EINVAL) {
+    throw Error(Status::operating_system, concat("the file system of ", address.directory.path(), " takes no sockets (",
+                                                 detail::system_reason(error), "); ", other_directory_advice));
   }
-  throw Error(Status::already_exist, "another socket listens there already");
+  throw_errno(concat("cannot bind a socket in ", address.directory.path()), error);
+}
+
+/// EADDRINUSE after this: the file is there.
+int try_bind(int fd, const Address& address) {
+  address.directory.open().reset();
+  const SocketName name(address);
+  if (name.error() != 0) {
+    return name.error();
+  }
+  return ::bind(fd, name.get(), SocketName::length) == 0 ? 0 : errno;
+}
+
+/// Under the lock. Others may remove the directory as long as it is empty.
+SocketFile bind_at(int fd, const Address& address) {
+  constexpr int attempts = 100;
+  int error = ENOENT;
+  for (int i = 0; i < attempts && error == ENOENT; ++i) {
+    error = try_bind(fd, address);
+    if (error == EADDRINUSE && is_left_behind(address)) {
+      ::unlink(address.path().c_str());
+      error = ENOENT;
+    }
+  }
+  if (error == EADDRINUSE) {
+    throw Error(Status::already_exist, concat("a socket listens there already (", address.path(), ")"));
+  }
+  if (error != 0) {
+    throw_unbound(address, error);
+  }
+  return SocketFile(address);
 }
 
 }  // namespace
 
-std::string fabric_path(std::string_view fabric) {
-  const auto [base, first] = base_and_first();
-  return concat(base, '/', first, '/', fabric);
-}
-
-Fd open_fabric(std::string_view fabric) {
-  require_fabric_name(fabric);
-  const auto [base, first] = base_and_first();
-  const Fd root(::open(base.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!root) {
-    throw_errno(concat("cannot open ", base), errno);
-  }
-  const std::string path = concat(base, '/', first);
-  const Fd parent = open_private(root.get(), first, path);
-  return open_private(parent.get(), std::string(fabric), concat(path, '/', fabric));
-}
-
-void announce(std::string_view fabric) {
-  const Fd directory = open_fabric(fabric);
-  if (::futimens(directory.get(), nullptr) != 0) {
-    throw_errno(concat("cannot touch the fabric's directory ", fabric_path(fabric)), errno);
-  }
-}
-
 Address fabric_address(std::string_view fabric, std::string_view purpose, std::string_view key) {
-  std::string text = concat(::geteuid(), '\0', fabric, '\0', purpose, '\0', key);
-  std::string name = concat("pydoca-", purpose.substr(0, 32), '-');
-  append_digits(name, mix(hash(0xcbf29ce484222325, text)));
-  append_digits(name, mix(hash(0x9ae16a3b2f90404f, text)));
-  Address address;
-  address.name.sun_family = AF_UNIX;
-  std::copy(name.begin(), name.end(), address.name.sun_path + 1);  // the leading NUL makes it abstract
-  address.length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+  const std::string text = concat(fabric, '\0', purpose, '\0', key);
+  Address address{FabricDirectory(fabric), concat(purpose.substr(0, 32), '-')};
+  append_digits(address.file, mix(hash(0xcbf29ce484222325, text)), 16);
+  append_digits(address.file, mix(hash(0x9ae16a3b2f90404f, text)), 8);
+  const std::string path = address.path();
+  if (path.size() > SocketName::max_path && ::access("/proc/self/fd", X_OK) != 0) {
+    throw Error(Status::operating_system,
+                concat("the path of a socket, ", path, ", has ", path.size(), " characters; ", SocketName::max_path,
+                       " are the limit, because /proc is not mounted; ", other_directory_advice));
+  }
   return address;
 }
 
-Fd listen_at(const Address& address, int backlog) {
-  Fd fd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!fd) {
+ListeningSocket listen_at(const Address& address, int backlog) {
+  ListeningSocket socket;
+  socket.fd = Fd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!socket.fd) {
     throw_errno("cannot create a socket", errno);
   }
-  if (::bind(fd.get(), address.get(), address.length) != 0) {
-    if (errno == EADDRINUSE) {
-      throw_taken(address);
-    }
-    throw_errno("cannot bind a socket", errno);
-  }
-  if (::listen(fd.get(), backlog) != 0) {
+  ::fchmod(socket.fd.get(), 0600);  // of the file that bind() makes
+  const FabricLock lock(address.directory);
+  socket.file = bind_at(socket.fd.get(), address);
+  if (::listen(socket.fd.get(), backlog) != 0) {
     throw_errno("cannot listen on a socket", errno);
   }
-  return fd;
+  sweep(address.directory);
+  return socket;
 }
 
 Fd accept_peer(int listener, Status& status) noexcept {

@@ -2,7 +2,6 @@
 
 #include "pydoca/log.hpp"
 
-#include "backend/sim/fabric/fabric.hpp"
 #include "detail/concat.hpp"
 #include "detail/system_reason.hpp"
 
@@ -73,19 +72,23 @@ void Lobby::watch(int fd) {
 /// Closing is not enough: while a forked child has a copy of fd, the set keeps it.
 void Lobby::unwatch(int fd) noexcept { ::epoll_ctl(epoll_, EPOLL_CTL_DEL, fd, nullptr); }
 
-void Lobby::add(detail::Fd listener) {
+void Lobby::add(ListeningSocket listener) {
   listeners_.reserve(listeners_.size() + 1);
-  watch(listener.get());
+  watch(listener.fd.get());
   listeners_.push_back(std::move(listener));
 }
 
 void Lobby::remove(int listener) noexcept {
-  std::erase_if(listeners_, [listener](const detail::Fd& fd) { return fd.get() == listener; });
+  const auto found = find(listener);
+  if (found != listeners_.end()) {
+    found->file = SocketFile();  // first: without its socket the file would count as left behind
+    listeners_.erase(found);
+  }
 }
 
 void Lobby::leave_to_parent() noexcept {
-  for (detail::Fd& listener : listeners_) {
-    listener.reset();
+  for (ListeningSocket& listener : listeners_) {
+    listener.fd.reset();
   }
   for (Silent& silent : silent_) {
     silent.fd.reset();
@@ -95,8 +98,8 @@ void Lobby::leave_to_parent() noexcept {
   reserve_.reset();
 }
 
-bool Lobby::is_listener(int fd) const noexcept {
-  return std::ranges::find(listeners_, fd, &detail::Fd::get) != listeners_.end();
+std::vector<ListeningSocket>::iterator Lobby::find(int listener) noexcept {
+  return std::ranges::find_if(listeners_, [=](const ListeningSocket& socket) { return socket.fd.get() == listener; });
 }
 
 detail::Fd Lobby::next() noexcept {
@@ -118,7 +121,7 @@ detail::Fd Lobby::serve(int ready) noexcept {
     expire();
     return {};
   }
-  if (!is_listener(ready)) {
+  if (find(ready) == listeners_.end()) {
     return take(ready);
   }
   detail::Fd peer = accept(ready);
@@ -132,11 +135,10 @@ detail::Fd Lobby::serve(int ready) noexcept {
 detail::Fd Lobby::accept(int listener) noexcept {
   Status status = Status::success;
   detail::Fd peer = accept_peer(listener, status);
+  if (status != Status::again) {
+    count_taken();
+  }
   if (peer) {
-    if (++accepted_ == backlog) {
-      accepted_ = 0;
-      overflowed_ = true;
-    }
     told_ = told_ && !silent_.empty();
   } else if (status == Status::full) {
     accept_with_reserve(listener);
@@ -144,6 +146,14 @@ detail::Fd Lobby::accept(int listener) noexcept {
     tell_once("a process of another user tried to connect and was turned away");
   }
   return peer;
+}
+
+/// Peers that are turned away fill the backlog as others do.
+void Lobby::count_taken() noexcept {
+  if (++accepted_ == backlog) {
+    accepted_ = 0;
+    overflowed_ = true;
+  }
 }
 
 detail::Fd Lobby::take(int fd) noexcept {

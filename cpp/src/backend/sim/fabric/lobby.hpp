@@ -2,6 +2,7 @@
 
 #include "pydoca/status.hpp"
 
+#include "backend/sim/fabric/fabric.hpp"
 #include "detail/fd.hpp"
 
 #include <chrono>
@@ -36,7 +37,7 @@ class Lobby {
   Lobby& operator=(const Lobby&) = delete;
 
   /// Takes a listening socket; throws operating_system.
-  void add(detail::Fd listener);
+  void add(ListeningSocket listener);
   /// Closes it; its peers that wait stay.
   void remove(int listener) noexcept;
 
@@ -64,8 +65,9 @@ class Lobby {
   Lobby(std::string_view name, TurnAway turn_away, std::chrono::milliseconds patience, detail::Fd own_epoll, int epoll);
   void watch(int fd);
   void unwatch(int fd) noexcept;
-  bool is_listener(int fd) const noexcept;
+  std::vector<ListeningSocket>::iterator find(int listener) noexcept;
   detail::Fd accept(int listener) noexcept;
+  void count_taken() noexcept;
   void keep(detail::Fd peer) noexcept;
   detail::Fd take(int fd) noexcept;
   void keep_reserve() noexcept;
@@ -84,9 +86,9 @@ class Lobby {
   const int epoll_;
   detail::Fd timer_;
   detail::Fd reserve_;
-  std::vector<detail::Fd> listeners_;
+  std::vector<ListeningSocket> listeners_;
   std::vector<Silent> silent_;  ///< the one that has waited longest first
-  int accepted_ = 0;            ///< since next() last saw the backlog empty
+  int accepted_ = 0;            ///< or turned away, since next() last saw the backlog empty
   bool overflowed_ = false;
   bool told_ = false;  ///< about the present trouble
 };

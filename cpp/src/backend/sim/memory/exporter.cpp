@@ -110,7 +110,7 @@ class Exporter::Importer final : public Service::Connection {
 
 class Exporter::Listener final : public Service::Connection {
  public:
-  Listener(Exporter& exporter, detail::Fd socket) : exporter_(exporter), lobby_("memory", &turn_away) {
+  Listener(Exporter& exporter, ListeningSocket socket) : exporter_(exporter), lobby_("memory", &turn_away) {
     lobby_.add(std::move(socket));
   }
 

@@ -111,7 +111,7 @@ void ConnectionManager::listen(std::uint16_t port) {
   if (lobby_ == nullptr) {
     lobby_ = std::make_unique<Lobby>("rdma", &turn_away, epoll_.get());
   }
-  std::vector<detail::Fd> sockets;
+  std::vector<ListeningSocket> sockets;
   for (const Gid& gid : place.capabilities().rdma->gids) {
     try {
       sockets.push_back(listen_at(socket_address(place.fabric(), gid, port), Lobby::backlog));
@@ -120,8 +120,8 @@ void ConnectionManager::listen(std::uint16_t port) {
                                          std::string_view(error.what())));
     }
   }
-  for (detail::Fd& socket : sockets) {
-    listeners_[port].push_back(socket.get());
+  for (ListeningSocket& socket : sockets) {
+    listeners_[port].push_back(socket.fd.get());
     lobby_->add(std::move(socket));
   }
 }

@@ -57,14 +57,14 @@ Handshake::Handshake(std::size_t& num_open, detail::Fd socket) noexcept
   ++num_open_;
 }
 
-Handshake::Handshake(std::size_t& num_open, const Address& listener, const HandshakeMessage& request) noexcept
+Handshake::Handshake(std::size_t& num_open, const Address& listener, const HandshakeMessage& request)
     : num_open_(num_open), role_(Role::requester), listener_(listener), request_(request) {
   ++num_open_;
 }
 
 Status Handshake::connect() noexcept {
   Status status = Status::success;
-  socket_ = connect_to(listener_, status);
+  socket_ = connect_to(*listener_, status);
   if (!socket_) {
     return status;
   }

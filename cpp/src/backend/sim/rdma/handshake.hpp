@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <type_traits>
 
@@ -48,7 +49,7 @@ class Handshake {
   /// An answerer. num_open counts the handshakes that exist; it outlives this one.
   Handshake(std::size_t& num_open, detail::Fd socket) noexcept;
   /// A requester, which has no socket before connect().
-  Handshake(std::size_t& num_open, const Address& listener, const HandshakeMessage& request) noexcept;
+  Handshake(std::size_t& num_open, const Address& listener, const HandshakeMessage& request);
   /// An answerer that has not answered rejects.
   ~Handshake();
   Handshake(const Handshake&) = delete;
@@ -76,7 +77,7 @@ class Handshake {
   std::size_t& num_open_;
   detail::Fd socket_;
   const Role role_;
-  const Address listener_;          ///< a requester's
+  const std::optional<Address> listener_;  ///< a requester's
   const HandshakeMessage request_;  ///< a requester's
   bool answered_ = false;
   Clock::time_point deadline_ = Clock::time_point::max();

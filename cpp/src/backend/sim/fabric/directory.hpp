@@ -1,0 +1,56 @@
+#pragma once
+
+#include "pydoca/status.hpp"
+
+#include "detail/fd.hpp"
+
+#include <string>
+#include <string_view>
+
+/// Where the processes of one simulated fabric find one another: a directory that only this user can enter. Their
+/// sockets stand there as files, and its modification announces a new server.
+namespace pydoca::sim {
+
+/// The directory of a fabric, as the environment says where it is: $PYDOCA_FABRIC_DIR/<fabric> if that variable is set,
+/// else $XDG_RUNTIME_DIR/pydoca/<fabric> if that one names a directory of this user, else /tmp/pydoca-<uid>/<fabric>.
+class FabricDirectory {
+ public:
+  /// Creates nothing. Throws invalid_value for an impossible name, and when PYDOCA_FABRIC_DIR is not the absolute path
+  /// of a directory; not_permitted when that directory is another user's or others can write to it.
+  explicit FabricDirectory(std::string_view fabric);
+
+  const std::string& path() const noexcept { return path_; }
+  /// Holds the directories of all fabrics; never removed.
+  const std::string& parent() const noexcept { return parent_; }
+
+  /// Opens it; creates it if need be. Each level below what the environment names is a real directory of this user with
+  /// mode 0700. Throws not_permitted when another user could have made it or can read it, operating_system otherwise.
+  detail::Fd open() const;
+  detail::Fd open_parent() const;
+  /// Announces a new server to the processes that watch the directory (inotify, IN_ATTRIB). Throws as open() does.
+  void announce() const;
+  /// Removes it, unless it holds a socket of a process that lives.
+  void leave() const noexcept;
+
+ private:
+  std::string root_;   ///< is trusted unchecked, unless the user has chosen it for this
+  std::string first_;  ///< pydoca's directory in root_; empty: root_ itself
+  std::string name_;
+  std::string parent_;
+  std::string path_;
+};
+
+/// Lets one process at a time replace sockets that dead processes have left, in all fabrics of a parent directory.
+class FabricLock {
+ public:
+  /// Waits 2 s at most. Throws time_out, or as FabricDirectory::open() does.
+  explicit FabricLock(const FabricDirectory& directory);
+  ~FabricLock();
+  FabricLock(const FabricLock&) = delete;
+  FabricLock& operator=(const FabricLock&) = delete;
+
+ private:
+  detail::Fd parent_;
+};
+
+}  // namespace pydoca::sim

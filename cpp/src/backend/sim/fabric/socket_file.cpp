@@ -1,0 +1,159 @@
+#include "backend/sim/fabric/socket_file.hpp"
+
+#include "detail/concat.hpp"
+#include "detail/thread_token.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <dirent.h>
+#include <fcntl.h>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <utility>
+
+namespace pydoca::sim {
+
+using detail::concat;
+using detail::Fd;
+
+SocketName::SocketName(const Address& address) {
+  name_.sun_family = AF_UNIX;
+  std::string path = address.path();
+  if (path.size() > max_path) {
+    directory_ = Fd(::open(address.directory.path().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    error_ = directory_ ? 0 : errno;
+    path = concat("/proc/self/fd/", directory_.get(), '/', address.file);
+  }
+  std::ranges::copy(path, name_.sun_path);
+}
+
+/// The files of this process, for exit(). Never destroyed: objects with files may outlive static destructors.
+class SocketFile::Registry {
+ public:
+  /// A forked child has one of its own.
+  static Registry& instance() {
+    static std::atomic<Registry*> current{nullptr};
+    static const int at_exit = std::atexit([] { instance().remove_if([](const Entry&) { return true; }); });
+    static_cast<void>(at_exit);
+    Registry* registry = current.load(std::memory_order_acquire);
+    if (registry != nullptr && registry->forks_ == detail::fork_count()) {
+      return *registry;
+    }
+    auto fresh = std::make_unique<Registry>(registry);
+    if (current.compare_exchange_strong(registry, fresh.get(), std::memory_order_acq_rel)) {
+      return *fresh.release();
+    }
+    return *registry;
+  }
+  explicit Registry(Registry* previous) : previous_(previous) {}
+
+  std::uint64_t add(Entry entry) {
+    const std::lock_guard lock(mutex_);
+    entries_.emplace(++last_, std::move(entry));
+    return last_;
+  }
+  auto take(std::uint64_t number) {
+    const std::lock_guard lock(mutex_);
+    return entries_.extract(number);
+  }
+  template <class Condition>
+  void remove_if(Condition condition) noexcept {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(entries_, [&](const auto& numbered) {
+      const bool removed = condition(numbered.second);
+      if (removed) {
+        SocketFile::remove(numbered.second);
+      }
+      return removed;
+    });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::uint64_t, Entry> entries_;
+  std::uint64_t last_ = 0;
+  const std::uint32_t forks_ = detail::fork_count();
+  Registry* const previous_;  ///< the parent's in a forked child; never used
+};
+
+SocketFile::SocketFile(const Address& address) : forks_(detail::fork_count()) {
+  struct stat info{};
+  if (::lstat(address.path().c_str(), &info) == 0) {
+    number_ = Registry::instance().add({address, info.st_dev, info.st_ino});
+  }
+}
+
+SocketFile::~SocketFile() { remove(); }
+
+void SocketFile::remove() noexcept {
+  if (number_ != 0 && forks_ == detail::fork_count()) {
+    if (const auto node = Registry::instance().take(number_); !node.empty()) {
+      remove(node.mapped());
+    }
+  }
+}
+
+SocketFile::SocketFile(SocketFile&& other) noexcept
+    : number_(std::exchange(other.number_, 0)), forks_(other.forks_) {}
+
+SocketFile& SocketFile::operator=(SocketFile&& other) noexcept {
+  if (this != &other) {
+    remove();
+    number_ = std::exchange(other.number_, 0);
+    forks_ = other.forks_;
+  }
+  return *this;
+}
+
+/// Not a file that has taken its place, after somebody has removed the directory.
+void SocketFile::remove(const Entry& entry) noexcept {
+  try {
+    const std::string path = entry.address.path();
+    struct stat info{};
+    if (::lstat(path.c_str(), &info) == 0 && info.st_dev == entry.device && info.st_ino == entry.inode) {
+      ::unlink(path.c_str());
+    }
+    entry.address.directory.leave();
+  } catch (const std::bad_alloc&) {  // the next process that comes sweeps it
+  }
+}
+
+void SocketFile::remove_all(const FabricDirectory& directory) noexcept {
+  Registry::instance().remove_if(
+      [&](const Entry& entry) { return entry.address.directory.path() == directory.path(); });
+}
+
+bool is_left_behind(const Address& address) {
+  struct stat info{};
+  if (::lstat(address.path().c_str(), &info) != 0 || !S_ISSOCK(info.st_mode)) {
+    return false;
+  }
+  // The kernel looks for the socket first and compares the type then: a bound socket answers EPROTOTYPE.
+  const Fd probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  const SocketName name(address);
+  return probe && name.error() == 0 && ::connect(probe.get(), name.get(), SocketName::length) != 0 &&
+         errno == ECONNREFUSED;
+}
+
+void sweep(const FabricDirectory& directory) {
+  constexpr int max_files = 128;
+  const std::unique_ptr<DIR, int (*)(DIR*)> files(::opendir(directory.path().c_str()), &::closedir);
+  Address address{directory, ""};
+  for (int i = 0; files != nullptr && i < max_files; ++i) {
+    const dirent* const entry = ::readdir(files.get());
+    if (entry == nullptr) {
+      return;
+    }
+    address.file = entry->d_name;
+    if (is_left_behind(address)) {
+      ::unlink(address.path().c_str());
+    }
+  }
+}
+
+}  // namespace pydoca::sim
