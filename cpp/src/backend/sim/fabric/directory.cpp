@@ -161,7 +161,7 @@ void FabricDirectory::leave() const noexcept {
 }
 
 FabricLock::FabricLock(const FabricDirectory& directory) : parent_(directory.open_parent()) {
-  constexpr std::chrono::milliseconds patience(2000);
+  constexpr std::chrono::milliseconds patience(5000);
   constexpr std::chrono::microseconds pause(200);
   const auto end = std::chrono::steady_clock::now() + patience;
   // A call that sleeps could not be ended: its holder may have been stopped by a signal.

@@ -43,7 +43,7 @@ class FabricDirectory {
 /// Lets one process at a time replace sockets that dead processes have left, in all fabrics of a parent directory.
 class FabricLock {
  public:
-  /// Waits 2 s at most. Throws time_out, or as FabricDirectory::open() does.
+  /// Waits 5 s at most. Throws time_out, or as FabricDirectory::open() does.
   explicit FabricLock(const FabricDirectory& directory);
   ~FabricLock();
   FabricLock(const FabricLock&) = delete;
