@@ -36,6 +36,10 @@ class Pair:
 
 
 class Connections(Links):
+    def set_up(self) -> None:
+        super().set_up()
+        self.makers["pair"] = self.add_pair
+
     @step(engine=NUMBER, tasks=st.integers(2, 16), callback=NUMBER)
     def make_pair(self, engine: int, tasks: int, callback: int) -> None:
         self.add_pair(engine, tasks, callback)

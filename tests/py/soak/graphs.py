@@ -32,8 +32,15 @@ class Run:
 
 
 class Graphs(Connections):
+    def set_up(self) -> None:
+        super().set_up()
+        self.makers |= {"graph": self.add_graph, "queue": self.add_queue}
+
     @step(number=NUMBER, instances=st.integers(1, DEPTH), timing=st.booleans(), callback=NUMBER)
     def make_graph(self, number: int, instances: int, timing: bool, callback: int) -> None:
+        self.add_graph(number, instances, timing, callback)
+
+    def add_graph(self, number: int, instances: int = 2, timing: bool = False, callback: int = 0) -> None:
         dma = self.pick("dma", number)
         if dma is None or dma.closed:
             return
@@ -90,8 +97,8 @@ class Graphs(Connections):
     def stop_graph(self, number: int) -> None:
         if pipeline := self.pick("graph", number):
             self.attempt({Status.IN_USE}, pipeline.graph.stop)
-            if pipeline.runs:
-                self.attempt(STATE, pipeline.runs[0].instance.destroy)
+            if pipeline.runs and not pipeline.runs[0].instance.is_running:
+                pipeline.runs.pop(0).instance.destroy()
 
     @step(number=NUMBER)
     def drop_graph(self, number: int) -> None:
@@ -102,9 +109,12 @@ class Graphs(Connections):
 
     @step(driven=st.booleans())
     def make_queue(self, driven: bool) -> None:
+        self.add_queue(driven)
+
+    def add_queue(self, driven: int) -> None:
         if len(self.made["queue"]) < 2:
             queue = workq.WorkQueue(DEPTH)
-            queue.event_driven = driven
+            queue.event_driven = bool(driven)
             dma = pydoca.Dma(None, self.dpu)
             queue.add(dma)
             self.refused((pydoca.BadStateError,), queue.add, dma)

@@ -41,6 +41,10 @@ class Link:
 
 
 class Links(SyncEvents):
+    def set_up(self) -> None:
+        super().set_up()
+        self.makers["link"] = self.add_link
+
     @step(engine=NUMBER, queue=st.integers(1, 20), callback=NUMBER)
     def make_link(self, engine: int, queue: int, callback: int) -> None:
         self.add_link(engine, queue, callback)

@@ -48,6 +48,10 @@ class Source:
 class Memories(Devices):
     """Sources that tasks read, each in one map."""
 
+    def set_up(self) -> None:
+        super().set_up()
+        self.makers["source"] = lambda number: self.add_source(SIZES[number % len(SIZES)], number % 3, self.device(number))
+
     def content(self, size: int) -> bytes:
         return self.random.randbytes(size)
 
@@ -63,18 +67,18 @@ class Memories(Devices):
 
     @step(size=st.sampled_from(SIZES), kind=NUMBER, device=NUMBER, access=st.sampled_from(ACCESSES))
     def map_memory(self, size: int, kind: int, device: int, access: str) -> None:
-        self.map_memory_of(size, kind, device, access)
-
-    def map_memory_of(self, size: int, kind: int, device: int, access: str) -> None:
-        content = self.content(size)
-        memory = self.memory_of(kind, content)
         if kind % 4 == 3 and "write" in access:
-            self.refused((pydoca.InvalidValueError,), lambda: self.device(device).mmap(memory, access=access))
-            return
-        mmap = self.attempt(set(), self.device(device).mmap, memory, access=access)
-        if mmap is not None:
-            assert bytes(mmap) == content
-            self.keep("source", Source(mmap, content, self.device(device)))
+            self.refused((pydoca.InvalidValueError,), lambda: self.device(device).mmap(bytes(size), access=access))
+        else:
+            self.add_source(size, kind, self.device(device), access)
+
+    def add_source(self, size: int, kind: int, device: Any, access: str = ACCESSES[2]) -> Source | None:
+        content = self.content(size)
+        mmap = self.attempt(set(), device.mmap, self.memory_of(kind, content), access=access)
+        if mmap is None:
+            return None
+        assert bytes(mmap) == content
+        return self.keep("source", Source(mmap, content, device))
 
     @step(number=NUMBER)
     def stop_map(self, number: int) -> None:

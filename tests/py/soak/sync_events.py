@@ -42,6 +42,10 @@ class Counter:
 
 
 class SyncEvents(Threads):
+    def set_up(self) -> None:
+        super().set_up()
+        self.makers |= {"event": self.add_event, "counter": self.add_counter}
+
     # ---- the synchronous mode
 
     @step(number=NUMBER)

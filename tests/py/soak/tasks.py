@@ -10,7 +10,7 @@ import pydoca
 from pydoca import ContextState, Status, TaskState
 
 from soak.engines import ENDED, Engines
-from soak.memory import Source
+from soak.memory import SIZES, Source
 from soak.world import FEW, NUMBER, WAIT, is_of_callbacks, step
 
 REFUSED = {Status.NO_MEMORY, Status.BAD_STATE, Status.AGAIN, Status.INVALID_VALUE, Status.NOT_CONNECTED}
@@ -46,6 +46,7 @@ class Tasks(Engines):
         self.work_inventory = pydoca.BufInventory(256)
         self.runner: asyncio.Runner | None = None
         self.loop_errors: list[BaseException] = []
+        self.makers |= {"dma": self.add_dma, "sha": self.add_sha, "work": lambda n: self.keep_work(self.make_copy(n, n, n))}
 
     # ---- contexts
 
@@ -101,7 +102,11 @@ class Tasks(Engines):
         return first
 
     def sources_of(self, device: Any) -> list[Source]:
-        return [source for source in self.made["source"] if source.device == device]
+        """Never empty, unless the device was removed."""
+        sources = [source for source in self.made["source"] if source.device == device]
+        if not sources and (source := self.add_source(self.random.choice(SIZES), self.random.randrange(3), device)):
+            sources.append(source)
+        return sources
 
     def keep_work(self, work: Work | None) -> None:
         if work is not None and work.task is not None:

@@ -101,6 +101,7 @@ class Threads(Tasks):
         """Never returns: the child is not to go on with the parent's run."""
         try:
             signal.alarm(STEP_LIMIT // 2)
+            self.makers.clear()
             self.use_inherited(number, use)
             if use & 8:
                 use_own_device()

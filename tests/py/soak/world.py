@@ -101,19 +101,16 @@ class World(RuleBasedStateMachine):
         self.checks: list[Callable[[], None]] = []
         self.is_removed = False  # a device was taken away in this run: what uses it fails with DRIVER
         self.random = random.Random(0)
+        self.makers: dict[str, Callable[[int], object]] = {}
 
     @initialize(number=st.integers(0, 1 << 30))
     def begin(self, number: int) -> None:
         """What is decided by chance without being an argument, such as contents, follows from the number."""
         self.random.seed(number)
         self.set_up()
-        self.populate()
 
     def set_up(self) -> None:
         """Each noun makes here what its rules need; Hypothesis would call several initializers in any order."""
-
-    def populate(self) -> None:
-        """The first objects of a run: rules that find nothing to use do nothing."""
 
     def check_all(self) -> None:
         """What holds after every step; nouns add to it."""
@@ -129,8 +126,10 @@ class World(RuleBasedStateMachine):
         return thing
 
     def pick(self, kind: str, number: int) -> Any:
-        """One of the objects of a kind, or None if there is none."""
+        """One of the objects of a kind; where there is none, a new one, or None if that is refused."""
         things = self.made[kind]
+        if not things and kind in self.makers:
+            self.makers[kind](number)
         return things[number % len(things)] if things else None
 
     def forget(self, kind: str, thing: Any) -> None:
