@@ -117,9 +117,9 @@ def start():
 class Owner:
     """This process's side, in either mode, with the blocking calls of both."""
 
-    def __init__(self, side, mode, publisher, subscriber):
+    def __init__(self, side, mode, publisher, subscriber, **options):
         self.device = pydoca.open_device(DEVICES[side], side=side)
-        self.event = pydoca.SyncEvent(self.device, publisher=publisher, subscriber=subscriber)
+        self.event = pydoca.SyncEvent(self.device, publisher=publisher, subscriber=subscriber, **options)
         self.pe = None
         if mode == "sync":
             self.event.start()
@@ -155,8 +155,8 @@ class Owner:
 def own():
     owners = []
 
-    def own(side="host", mode="sync", publisher="cpu", subscriber="remote_pci"):
-        owners.append(Owner(side, mode, publisher, subscriber))
+    def own(side="host", mode="sync", publisher="cpu", subscriber="remote_pci", **options):
+        owners.append(Owner(side, mode, publisher, subscriber, **options))
         return owners[-1]
 
     yield own
@@ -443,3 +443,128 @@ def test_an_import_that_fails_at_the_importer_is_no_death(start, own):
     with pytest.raises(pydoca.TimeOutError):
         owner.wait(7, timeout=0.3)
     assert owner.get() == 0
+
+
+# ---- importers that leave in order
+
+LEAVES = {
+    "closes": "with event:\n    say('here')\n    sys.stdin.read(1)\nsay('left')\nsys.stdin.read()",
+    "ends": "event.start()\nsay('here')\nsys.stdin.read(1)",
+    "exception": "event.start()\nsay('here')\nsys.stdin.read(1)\nsys.stderr.close()\nraise RuntimeError",
+    "exits": "event.start()\nsay('here')\nsys.stdin.read(1)\nsys.exit(3)",
+    "interrupt": """
+        def main(mine):
+            with mine:
+                say("here")
+                time.sleep(60)
+        sys.stderr.close()
+        main(event)
+        """,
+}
+
+
+def let_go(peer):
+    peer.process.stdin.write("x")
+    peer.process.stdin.flush()
+
+
+def leave(peer, way):
+    if way == "interrupt":
+        peer.process.send_signal(signal.SIGINT)
+    else:
+        let_go(peer)
+
+
+@pytest.mark.parametrize("mode", ["sync", "async"])
+@pytest.mark.parametrize("way", LEAVES)
+def test_a_wait_ends_when_the_last_importer_leaves(start, own, way, mode):
+    owner = own(mode=mode, publisher="remote_pci", subscriber="cpu")
+    peer = start("dpu", owner.blob, LEAVES[way])
+    assert peer.line() == "here"
+    thread = threading.Timer(0.1, leave, (peer, way))
+    thread.start()
+    with pytest.raises(pydoca.NotConnectedError, match="no process that had imported it is left"):
+        owner.wait(7)
+    thread.join()
+    with pytest.raises(pydoca.NotConnectedError):
+        owner.wait(7)  # there is still nobody
+    owner.set(7)
+    owner.wait(7)
+
+
+def test_an_await_ends_when_the_last_importer_leaves(start, own):
+    owner = own(mode="async", publisher="remote_pci", subscriber="cpu")
+    peer = start("dpu", owner.blob, LEAVES["closes"])
+    assert peer.line() == "here"
+
+    async def main():
+        waiting = [asyncio.ensure_future(owner.ctx.wait_eq(i)) for i in range(7, 10)]
+        await asyncio.sleep(0.1)
+        let_go(peer)
+        for one in waiting:
+            with pytest.raises(pydoca.NotConnectedError):
+                await asyncio.wait_for(one, ENOUGH)
+        assert owner.ctx.state is pydoca.ContextState.RUNNING
+
+    asyncio.run(main())
+    owner.pe.release_thread()
+
+
+@pytest.mark.parametrize("mode", ["sync", "async"])
+def test_a_wait_goes_on_while_an_importer_is_left(start, own, mode):
+    owner = own(mode=mode, publisher="remote_pci", subscriber="cpu")
+    first, second = (start("dpu", owner.blob, LEAVES["ends"]) for _ in range(2))
+    assert first.line() == second.line() == "here"
+    let_go(first)
+    first.end()
+    with pytest.raises(pydoca.TimeOutError):
+        owner.wait(7, timeout=0.3)
+    let_go(second)
+    with pytest.raises(pydoca.NotConnectedError):
+        owner.wait(7)
+
+
+@pytest.mark.parametrize("mode", ["sync", "async"])
+def test_an_event_that_outlives_its_importers_waits_for_the_next(start, own, mode):
+    owner = own(mode=mode, publisher="remote_pci", subscriber="cpu", outlives_importers=True)
+    assert owner.event.outlives_importers
+    for i in range(1, 3):
+        peer = start("dpu", owner.blob, "with event:\n    event.update_add(1)")
+        owner.wait(i)
+        peer.end()
+    with pytest.raises(pydoca.TimeOutError):
+        owner.wait(7, timeout=0.2)
+    peer = start("dpu", owner.blob, "with event:\n    event.update_set(7)")
+    owner.wait(7)
+    peer.end()
+
+
+def test_the_next_importer_is_waited_for_again(start, own):
+    owner = own(publisher="remote_pci", subscriber="cpu")
+    start("dpu", owner.blob, "event.start()\nevent.update_set(7)").end()
+    owner.wait(7)
+    with pytest.raises(pydoca.NotConnectedError):
+        owner.wait(8)
+    peer = start("dpu", owner.blob, "event.start()\nsay('here')\nsys.stdin.read(1)\nevent.update_set(8)")
+    assert peer.line() == "here"
+    threading.Timer(0.1, let_go, (peer,)).start()
+    owner.wait(8)
+    peer.end()
+
+
+def test_waits_for_this_cpu_need_no_importer(start, own):
+    owner = own()
+    start("dpu", owner.blob, "event.start()").end()
+    with pytest.raises(pydoca.TimeOutError):
+        owner.wait(7, timeout=0.3)
+
+
+def test_after_the_death_of_the_last_importer_there_is_nobody(start, own):
+    owner = own(publisher="remote_pci", subscriber="cpu")
+    peer = start("dpu", owner.blob, "event.start()\nsay('here')\ntime.sleep(60)")
+    assert peer.line() == "here"
+    peer.kill()
+    with pytest.raises(pydoca.ConnectionResetError):
+        owner.wait(7)
+    with pytest.raises(pydoca.NotConnectedError):
+        owner.wait(7)

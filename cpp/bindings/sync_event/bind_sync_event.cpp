@@ -72,8 +72,9 @@ std::span<PyMethodDef> event_operations() {
                   WaitMode::busy>(
           "Waits until (the event's value & mask) > value. It spins: use it for short waits. timeout in\n"
           "seconds, None for no limit (TimeOutError). Ctrl-C ends it. Raises the errors of get(), and\n"
-          "ConnectionResetError when a process that has imported the event is gone, once for each process\n"
-          "(doca_sync_event_wait_gt)."),
+          "ConnectionResetError when a process that has imported the event is gone, once for each process;\n"
+          "NotConnectedError while the publisher is remote and every process that had imported the event has\n"
+          "gone, unless outlives_importers (doca_sync_event_wait_gt)."),
       wait_method<"wait_eq($self, /, value, mask=18446744073709551615, *, timeout=None)", &SyncEvent::wait_eq,
                   WaitMode::busy>(
           "Waits as wait_gt() does, until (the event's value & mask) == value (doca_sync_event_wait_eq)."),
@@ -102,20 +103,22 @@ void bind_location(py::module_& module) {
 }
 
 std::unique_ptr<SyncEventObject> new_event(py::object device, const py::object& publisher, const py::object& subscriber,
-                                           py::object memory, py::object buf) {
+                                           py::object memory, py::object buf, bool outlives_importers) {
   return std::make_unique<SyncEventObject>(
       std::move(device),
       SyncEventObject::Options{to_location(publisher, "publisher"), to_location(subscriber, "subscriber"),
-                               std::move(memory), std::move(buf)});
+                               std::move(memory), std::move(buf), outlives_importers});
 }
 
 void bind_event_life(py::classh<SyncEventObject>& type) {
   type.def(py::init(&new_event), "dev"_a, py::kw_only(), "publisher"_a = "cpu", "subscriber"_a = "cpu",
-           "memory"_a = py::none(), "buf"_a = py::none(),
+           "memory"_a = py::none(), "buf"_a = py::none(), "outlives_importers"_a = false,
            "An event that is configured and not started. publisher, subscriber: cpu, remote_pci, remote_net\n"
            "(publisher only); dpa and gpu raise NotSupportedError. memory: 8 writable, aligned bytes for the\n"
            "value; the event begins with their present value. buf: a Buf with 8 bytes of data, likewise. Without\n"
-           "memory and buf the event has memory of its own, and begins at 0. Raises InvalidValueError,\n"
+           "memory and buf the event has memory of its own, and begins at 0. outlives_importers: waits for an\n"
+           "event with a remote publisher go on after the last process that had imported it has gone, for the\n"
+           "next one to come; otherwise they raise NotConnectedError. Raises InvalidValueError,\n"
            "NotPermittedError (permissions of the buf's map).")
       .def("start", &SyncEventObject::start,
            "Starts the event for the synchronous operations. This mode is fixed for life. Raises\n"
@@ -157,6 +160,8 @@ void bind_event_properties(py::classh<SyncEventObject>& type) {
   const auto read = reader(type, &SyncEventObject::event);
   read("publisher", &SyncEvent::publisher, "The location from which it is signalled.");
   read("subscriber", &SyncEvent::subscriber, "The location where it is waited for.");
+  read("outlives_importers", &SyncEvent::outlives_importers,
+       "Whether waits go on when the last process that had imported it has gone.");
   read("is_started", &SyncEvent::is_started, "Whether it is started, for the synchronous operations.");
   read("is_from_export", &SyncEvent::is_from_export, "Whether another process owns it.");
 }

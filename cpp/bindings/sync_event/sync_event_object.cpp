@@ -40,6 +40,7 @@ SyncEventObject::SyncEventObject(py::object device, const Options& options)
     raise(Status::invalid_value, "sync event: memory and buf both say where it lives; give one of them");
   }
   add_locations(options);
+  event_->set_outlives_importers(options.outlives_importers);
   if (!options.memory.is_none()) set_memory(options.memory);
   if (!options.buf.is_none()) {
     if (!py::isinstance<BufObject>(options.buf)) {

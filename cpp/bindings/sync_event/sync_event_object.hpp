@@ -39,6 +39,7 @@ class SyncEventObject final : public DeviceUser {
     SyncEventLocation subscriber;
     py::object memory;  ///< a writable buffer of 8 aligned bytes, or None
     py::object buf;     ///< a Buf, or None
+    bool outlives_importers;
   };
 
   SyncEventObject(py::object device, const Options& options);

@@ -104,6 +104,11 @@ class SyncEvent : public std::enable_shared_from_this<SyncEvent> {
   /// of this process's memory, with the permissions local_read_write, rdma_read, rdma_write and rdma_atomic.
   void set_buf(Buf& buf);
 
+  /// Whether waits go on after the last process that had imported the event has gone, for the next one to come. By
+  /// default they end, with not_connected, if the publisher is remote_pci or remote_net: then nothing can change the
+  /// event any more. Without effect on other events. Throws bad_state.
+  void set_outlives_importers(bool outlives);
+
   /// Starts the event in the synchronous mode (doca_sync_event_start). Throws invalid_value when a location or a device
   /// is missing, when the memory is not mapped, and unless the event is new; not_permitted for a location remote_pci
   /// and a buf whose map lacks pci_read_write, bad_state after as_context(), no_memory, operating_system (out of
@@ -141,7 +146,8 @@ class SyncEvent : public std::enable_shared_from_this<SyncEvent> {
   // Waits, which block until the value of the event, masked by mask, is greater than value, equal to it, or not. Any
   // mask will do; the tasks of the context take fewer. time_out after timeout; again when an interrupt ended the wait;
   // connection_reset also for the death of a process that had imported the event, which all waits of that time report,
-  // or the next one; driver when the device was removed; bad_state when another thread stopped the event.
+  // or the next one; not_connected while only importers can change the event and all of them have gone
+  // (set_outlives_importers()); driver when the device was removed; bad_state when another thread stopped the event.
   [[nodiscard]] Status wait_gt(std::uint64_t value, std::uint64_t mask, WaitMode mode,
                                std::chrono::nanoseconds timeout = forever) noexcept;
   [[nodiscard]] Status wait_eq(std::uint64_t value, std::uint64_t mask, WaitMode mode,
@@ -153,6 +159,8 @@ class SyncEvent : public std::enable_shared_from_this<SyncEvent> {
   bool is_started() const noexcept;
   /// Whether close() has released it, which closing its context does, too.
   bool is_closed() const noexcept;
+  /// As set_outlives_importers() has it.
+  bool outlives_importers() const noexcept;
   /// Whether create_from_export() made it.
   bool is_from_export() const noexcept;
   SyncEventLocation publisher() const noexcept;

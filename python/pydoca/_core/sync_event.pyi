@@ -38,11 +38,14 @@ class SyncEvent:
         subscriber: _Location = ...,
         memory: Buffer | None = ...,
         buf: Buf | None = ...,
+        outlives_importers: bool = ...,
     ) -> None:
         """An event that is configured and not started. publisher, subscriber: cpu, remote_pci, remote_net
         (publisher only); dpa and gpu raise NotSupportedError. memory: 8 writable, aligned bytes for the
         value; the event begins with their present value. buf: a Buf with 8 bytes of data, likewise. Without
-        memory and buf the event has memory of its own, and begins at 0. Raises InvalidValueError,
+        memory and buf the event has memory of its own, and begins at 0. outlives_importers: waits for an
+        event with a remote publisher go on after the last process that had imported it has gone, for the
+        next one to come; otherwise they raise NotConnectedError. Raises InvalidValueError,
         NotPermittedError (permissions of the buf's map).
         """
     def start(self) -> None:
@@ -77,8 +80,9 @@ class SyncEvent:
     def wait_gt(self, value: SupportsIndex, mask: SupportsIndex = ..., *, timeout: float | None = ...) -> None:
         """Waits until (the event's value & mask) > value. It spins: use it for short waits. timeout in
         seconds, None for no limit (TimeOutError). Ctrl-C ends it. Raises the errors of get(), and
-        ConnectionResetError when a process that has imported the event is gone, once for each process
-        (doca_sync_event_wait_gt).
+        ConnectionResetError when a process that has imported the event is gone, once for each process;
+        NotConnectedError while the publisher is remote and every process that had imported the event has
+        gone, unless outlives_importers (doca_sync_event_wait_gt).
         """
     def wait_eq(self, value: SupportsIndex, mask: SupportsIndex = ..., *, timeout: float | None = ...) -> None:
         """Waits as wait_gt() does, until (the event's value & mask) == value (doca_sync_event_wait_eq)."""
@@ -126,6 +130,9 @@ class SyncEvent:
     @property
     def subscriber(self) -> SyncEventLocation:
         """The location where it is waited for."""
+    @property
+    def outlives_importers(self) -> bool:
+        """Whether waits go on when the last process that had imported it has gone."""
     @property
     def is_started(self) -> bool:
         """Whether it is started, for the synchronous operations."""

@@ -13,7 +13,7 @@ enum class CounterScope : std::uint8_t { remote_pci, remote_net };
 
 /// A 64-bit counter that several processes may reach: what a sync event is made of. A change through one of its handles
 /// wakes the sleepers of all. A sleeper calls arm(), then looks at the value again, then sleeps. load(), store(),
-/// fetch_add(), losses_told() and failure() may be called in any thread, the others in one at a time.
+/// fetch_add(), losses_told(), failure() and is_abandoned() may be called in any thread, the others in one at a time.
 class Counter {
  public:
   virtual ~Counter() = default;
@@ -32,6 +32,9 @@ class Counter {
   /// connection_reset when more than told importers have died: every wait that was pending reports a death, or the
   /// first wait after it.
   virtual Status failure(std::uint32_t told) noexcept = 0;
+  /// At an owner: whether processes had imported it and none of them is there any more. Never where the device does not
+  /// know its importers.
+  virtual bool is_abandoned() const noexcept { return false; }
   /// Whether the memory may change without a wake-up, as memory of the user's may. by_peers: network peers may change
   /// it, which not every device announces.
   virtual bool may_change_silently(bool by_peers) const noexcept = 0;
@@ -43,7 +46,8 @@ class Counter {
   /// Describes the counter, in < 512 bytes. Throw not_supported; never called for an imported one.
   virtual std::vector<std::byte> export_to_remote_pci() = 0;
   virtual std::vector<std::byte> export_to_remote_net() = 0;
-  /// Ends every export. again: a peer's access has not ended.
+  /// Ends every export, or, of an imported counter, the import, of which the owner is told: no access through this
+  /// handle follows. again: an access has not ended.
   virtual Status withdraw() noexcept { return Status::success; }
 };
 

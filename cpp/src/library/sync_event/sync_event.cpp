@@ -81,6 +81,8 @@ std::string SyncEvent::explain(Status status) const {
     case Status::connection_reset:
       return own.imported_ ? "the process that exported it is gone; import another"
                            : "a process that had imported it is gone; waiting again waits for the others";
+    case Status::not_connected:
+      return std::string(library::importers_left);
     case Status::again:
       return "a signal ended it; call again";
     case Status::driver:
@@ -196,6 +198,12 @@ void SyncEvent::set_addr(void* address, std::shared_ptr<const void> owner) {
   own.word_ = {static_cast<std::uint64_t*>(address), std::move(owner)};
 }
 
+void SyncEvent::set_outlives_importers(bool outlives) {
+  library::SyncEvent& own = library::of(*this);
+  own.require_configurable("set outlives importers", Status::bad_state);
+  own.outlives_importers_ = outlives;
+}
+
 void SyncEvent::set_buf(Buf& buf) {
   library::SyncEvent& own = library::of(*this);
   own.require_configurable("set buf", Status::bad_state);
@@ -239,6 +247,7 @@ void library::SyncEvent::open_counter(std::string_view what) {
   if (imported_) {
     return;
   }
+  needs_importers_ = publisher_ != SyncEventLocation::cpu && !outlives_importers_;
   std::byte* const address =
       buf_ != nullptr ? reinterpret_cast<std::byte*>(buf_->data()) : reinterpret_cast<std::byte*>(word_.address);
   if (address == nullptr) {
@@ -296,6 +305,9 @@ void SyncEvent::close() {
 
 void library::SyncEvent::release() noexcept {
   phase_.store(Phase::closed, std::memory_order_release);
+  if (imported_) {
+    static_cast<void>(counter_->withdraw());  // it may never have been started
+  }
   detail::Operands::take_back(std::exchange(buf_, nullptr));
   word_ = {};
   use_.reset();
@@ -368,6 +380,7 @@ bool SyncEvent::is_started() const noexcept {
   return library::of(*this).phase_.load(std::memory_order_relaxed) == EventPhase::synchronous;
 }
 bool SyncEvent::is_closed() const noexcept { return library::of(*this).phase() == EventPhase::closed; }
+bool SyncEvent::outlives_importers() const noexcept { return library::of(*this).outlives_importers_; }
 bool SyncEvent::is_from_export() const noexcept { return library::of(*this).imported_; }
 SyncEventLocation SyncEvent::publisher() const noexcept { return library::of(*this).publisher_; }
 SyncEventLocation SyncEvent::subscriber() const noexcept { return library::of(*this).subscriber_; }

@@ -12,6 +12,10 @@
 
 namespace pydoca::library {
 
+/// Why a wait ended with not_connected.
+inline constexpr std::string_view importers_left =
+    "no process that had imported it is left to change it; configure it to outlive its importers to wait for the next";
+
 class SyncEvent final : public pydoca::SyncEvent {
  public:
   enum class Phase : std::uint8_t { configuring, synchronous, asynchronous, stopped, closed };
@@ -39,6 +43,12 @@ class SyncEvent final : public pydoca::SyncEvent {
   void open_counter(std::string_view what);
   /// Releases the device and the memory; close() was called, here or on the context.
   void release() noexcept;
+  /// What ends a wait that began when so many deaths had been told, or success: the counter's failure, or
+  /// not_connected when only importers can change the event and none is left.
+  Status failure(std::uint32_t told) noexcept {
+    const Status status = counter_->failure(told);
+    return status == Status::success && needs_importers_ && counter_->is_abandoned() ? Status::not_connected : status;
+  }
   template <class Satisfied>
   Status wait(Satisfied satisfied, WaitMode mode, std::chrono::nanoseconds timeout) noexcept;
 
@@ -52,6 +62,8 @@ class SyncEvent final : public pydoca::SyncEvent {
   std::weak_ptr<Context> context_;  ///< of an asynchronous event: what runs it
   std::atomic<Phase> phase_{Phase::configuring};
   bool imported_ = false;
+  bool outlives_importers_ = false;
+  bool needs_importers_ = false;  ///< its waits end when the last importer has gone
 
  private:
   void add_device(std::string_view what, std::shared_ptr<Device> device);

@@ -105,6 +105,8 @@ std::string library::SyncEventTask::explain(Status status) const {
   switch (status) {
     case Status::connection_reset:
       return "the process at the other end is gone";
+    case Status::not_connected:
+      return this->status() == status ? std::string(importers_left) : Task::explain(status);
     case Status::shutdown:
       return "it was cancelled, or flushed as its context stopped";
     case Status::bad_state:
@@ -344,7 +346,7 @@ void library::SyncEventContext::prepare_sleep() noexcept {
   counter().arm();
   if (counter().load() != last_) {
     notify();
-  } else if (const Status failure = counter().failure(counter().losses_told()); failure != Status::success) {
+  } else if (const Status failure = own_event().failure(counter().losses_told()); failure != Status::success) {
     fail_waits(failure);  // the peer ended when no task waited
   } else if (timer_ != nullptr) {
     timer_->start();
@@ -372,8 +374,9 @@ void library::SyncEventContext::collect_or_fail() noexcept {
     stop_looking();
     return;
   }
-  const Status failure = device()->removed() ? Status::driver : counter().failure(counter().losses_told());
+  const Status failure = device()->removed() ? Status::driver : own_event().failure(counter().losses_told());
   if (failure != Status::success) {
+    collect();  // the last thing that a peer did before its end may be what is waited for
     fail_waits(failure);
     return;
   }

@@ -37,13 +37,12 @@ constexpr int looks_per_round = 64;
 constexpr auto spin_time = std::chrono::microseconds(50);
 
 /// The status that ends a wait before its value comes, or success. Only long waits check for a removal.
-Status interruption(backend::Counter& counter, std::uint32_t told, const Device& device,
-                    detail::WaitLimit& limit) noexcept {
-  if (const Status failure = counter.failure(told); failure != Status::success) {
+Status interruption(library::SyncEvent& event, std::uint32_t told, detail::WaitLimit& limit) noexcept {
+  if (const Status failure = event.failure(told); failure != Status::success) {
     return failure;
   }
   const Status status = limit.check();
-  return status == Status::success && limit.waited() > spin_time && device.removed() ? Status::driver : status;
+  return status == Status::success && limit.waited() > spin_time && event.device_->removed() ? Status::driver : status;
 }
 
 }  // namespace
@@ -76,7 +75,7 @@ Status library::SyncEvent::wait(Satisfied satisfied, WaitMode mode, std::chrono:
     if (comes()) {
       return Status::success;
     }
-    const Status status = is_synchronous() ? interruption(*counter_, told, *device_, limit) : Status::bad_state;
+    const Status status = is_synchronous() ? interruption(*this, told, limit) : Status::bad_state;
     if (status != Status::success) {
       // The last thing that a peer did before its end may be what was waited for.
       return satisfied(counter_->load()) && status != Status::bad_state ? Status::success : status;

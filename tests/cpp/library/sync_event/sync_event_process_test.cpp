@@ -131,8 +131,8 @@ TEST_F(SyncEventProcess, AKilledImporterEndsItsOwnersWait) {
   ChildProcess importer([&] { return import_and_stay(down, up); });
   const auto event = lent_to_importer(down, up);
   expect_reset(importer, [&] { return event->wait_eq(1, all_bits, WaitMode::busy, watchdog); });
-  EXPECT_EQ(event->wait_eq(1, all_bits, WaitMode::busy, std::chrono::milliseconds(1)), Status::time_out)
-      << "one wait reports the death; other importers may come";
+  EXPECT_EQ(event->wait_eq(1, all_bits, WaitMode::busy, watchdog), Status::not_connected)
+      << "one wait reports the death; then nobody is left";
 }
 
 TEST_F(SyncEventProcess, AKilledImporterEndsEveryWaitOfItsOwner) {
@@ -158,7 +158,7 @@ TEST_F(SyncEventProcess, AKilledImporterEndsEveryWaitOfItsOwner) {
     waiter.join();
   }
   EXPECT_THAT(statuses, testing::Each(Status::connection_reset));
-  EXPECT_EQ(event->wait_eq(1, all_bits, WaitMode::busy, std::chrono::milliseconds(1)), Status::time_out);
+  EXPECT_EQ(event->wait_eq(1, all_bits, WaitMode::busy, watchdog), Status::not_connected);
 }
 
 TEST_F(SyncEventProcess, AKilledImporterFailsItsOwnersPendingTasks) {
@@ -177,21 +177,40 @@ TEST_F(SyncEventProcess, AKilledImporterFailsItsOwnersPendingTasks) {
   EXPECT_EQ(rig.completions[0].status, Status::connection_reset);
 }
 
-TEST_F(SyncEventProcess, AnImporterThatLeavesInOrderDoesNotEndWaits) {
-  const Pipe down;
-  ChildProcess importer([&] {
-    const auto handle = imported(down.read());
-    handle->start();
-    std::uint64_t before = 0;
-    return handle->update_add(1, before) == Status::success ? 0 : 1;
-  });
+TEST_F(SyncEventProcess, TheLastImporterThatLeavesInOrderEndsWaitsUnlessTheEventOutlivesIt) {
+  for (const bool outlives : {false, true}) {
+    const Pipe down;
+    ChildProcess importer([&] {
+      const auto handle = imported(down.read());
+      handle->start();
+      std::uint64_t before = 0;
+      return handle->update_add(1, before) == Status::success ? 0 : 1;
+    });
+    const auto device = open_function("pf0");
+    const auto event = exported_event(device);
+    event->set_outlives_importers(outlives);
+    event->start();
+    EXPECT_THROW(event->set_outlives_importers(outlives), Error);
+    down.write(event->export_to_remote_pci(*device));
+    EXPECT_EQ(importer.wait(), 0);
+    EXPECT_EQ(event->wait_eq(1, all_bits, WaitMode::busy, watchdog), Status::success);
+    EXPECT_EQ(event->wait_eq(2, all_bits, WaitMode::yield, outlives ? std::chrono::milliseconds(150) : watchdog),
+              outlives ? Status::time_out : Status::not_connected);
+    event->close();
+  }
+}
+
+TEST_F(SyncEventProcess, AnImportThatIsClosedLeavesItsOwnersEvent) {
   const auto device = open_function("pf0");
   const auto event = exported_event(device);
   event->start();
-  down.write(event->export_to_remote_pci(*device));
-  EXPECT_EQ(importer.wait(), 0);
-  EXPECT_EQ(event->wait_eq(1, all_bits, WaitMode::busy, watchdog), Status::success);
+  const auto first = imported(event->export_to_remote_pci(*device));
+  const auto second = imported(event->export_to_remote_pci(*device));
+  first->start();
+  first->close();
   EXPECT_EQ(event->wait_eq(2, all_bits, WaitMode::yield, std::chrono::milliseconds(150)), Status::time_out);
+  second->close();
+  EXPECT_EQ(event->wait_eq(2, all_bits, WaitMode::yield, watchdog), Status::not_connected);
 }
 
 TEST_F(SyncEventProcess, AdditionsOfManyProcessesAreExact) {

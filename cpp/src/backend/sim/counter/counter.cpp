@@ -71,19 +71,37 @@ std::uint64_t add_word(std::uint64_t& word, std::uint64_t increment) noexcept {
   return std::atomic_ref(word).fetch_add(increment, std::memory_order_seq_cst);
 }
 
-/// Tells the owner of a counter when its importers die.
+detail::Fd duplicate(int fd) {
+  detail::Fd copy = detail::Fd::duplicate_of(fd);
+  if (!copy) {
+    throw Error(Status::operating_system, detail::concat("export a sync event: ", detail::system_reason(errno)));
+  }
+  return copy;
+}
+
+/// Tells the owner of a counter when its importers go.
 class Losses final : public Exporter::Attachment {
  public:
   explicit Losses(bool silent) : alarm(silent) {}
 
-  std::vector<int> files() const override { return alarm.files(); }
-  void importer_died(bool had_imported) noexcept override {
-    if (!had_imported) {
-      return;
+  std::vector<detail::Fd> admit(Service::Id /*importer*/) override {
+    std::vector<detail::Fd> files;
+    for (const int file : alarm.files()) {
+      files.push_back(duplicate(file));
     }
-    died_.fetch_add(1, std::memory_order_release);
+    ++present_;
+    abandoned_.store(false, std::memory_order_release);
+    return files;
+  }
+  void gone(Service::Id /*importer*/, End how) noexcept override {
+    had_importers_ = had_importers_ || how != End::failed;
+    --present_;
+    abandoned_.store(had_importers_ && present_ == 0, std::memory_order_release);
+    if (how == End::died) {
+      died_.fetch_add(1, std::memory_order_release);
+      alarm.wake(CounterSide::importer);  // it may have cleared the flag, and died before it woke the side
+    }
     alarm.wake(CounterSide::owner);
-    alarm.wake(CounterSide::importer);  // it may have cleared the flag, and died before it woke the side
   }
   void withdrawn() noexcept override { alarm.wake(CounterSide::importer); }
   std::uint32_t told() const noexcept { return told_.load(std::memory_order_acquire); }
@@ -95,12 +113,17 @@ class Losses final : public Exporter::Attachment {
     }
     return died != told;
   }
+  bool is_abandoned() const noexcept { return abandoned_.load(std::memory_order_acquire); }
 
   Alarm alarm;
 
  private:
   std::atomic<std::uint32_t> died_{0};
   std::atomic<std::uint32_t> told_{0};
+  std::atomic<bool> abandoned_{false};
+  // Under the service's lock:
+  std::size_t present_ = 0;
+  bool had_importers_ = false;
 };
 
 /// A counter in memory of this process.
@@ -128,6 +151,7 @@ class LocalCounter final : public backend::Counter {
   Status failure(std::uint32_t told) noexcept override {
     return losses_->tell(told) ? Status::connection_reset : Status::success;
   }
+  bool is_abandoned() const noexcept override { return losses_->is_abandoned(); }
   bool may_change_silently(bool /*by_peers*/) const noexcept override { return own_ == nullptr; }
   void arm() noexcept override { losses_->alarm.arm(CounterSide::owner); }
   int wake_fd() const noexcept override { return losses_->alarm.file(CounterSide::owner); }
@@ -188,6 +212,10 @@ class ImportedCounter final : public backend::Counter {
 
   std::vector<std::byte> export_to_remote_pci() override { refuse(); }
   std::vector<std::byte> export_to_remote_net() override { refuse(); }
+  Status withdraw() noexcept override {
+    region_->leave();
+    return Status::success;
+  }
 
   const std::uint64_t origin;
 

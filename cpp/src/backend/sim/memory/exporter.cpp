@@ -291,14 +291,14 @@ ImportReply Exporter::grant(const ImportRequest& request, Service::Id connection
     sent.fds[sent.count++] = duplicate(entry.range.location->memory->fd());
     reply.offset = entry.range.location->offset;
   }
-  if (entry.attachment != nullptr) {
-    for (const int file : entry.attachment->files()) {
-      sent.fds[sent.count++] = duplicate(file);
-    }
-  }
   entry.grants.reserve(entry.grants.size() + 1);
   if (!mapped && (reply.status = tracer_.allow(importer)) != Status::success) {
     return reply;
+  }
+  if (entry.attachment != nullptr) {
+    for (detail::Fd& file : entry.attachment->admit(connection)) {
+      sent.fds[sent.count++] = std::move(file);
+    }
   }
   reply.mapped = mapped ? 1 : 0;
   reply.base = reinterpret_cast<std::uint64_t>(entry.range.addr);
@@ -327,15 +327,21 @@ WordReply Exporter::change_word(const WordChange& change, Service::Id connection
   return reply;
 }
 
+void Exporter::tell_of_end(const Entry& entry, const Grant& grant) noexcept {
+  using End = Attachment::End;
+  if (entry.attachment != nullptr) {
+    const End how = (*grant.gate)->said_goodbye() ? End::left : End::died;
+    entry.attachment->gone(grant.connection, (*grant.gate)->said_hello() ? how : End::failed);
+  }
+}
+
 void Exporter::forget(Service::Id connection) noexcept {
   for (Entry& entry : entries_) {
     std::erase_if(entry.grants, [&](const Grant& grant) {
       const bool gone = grant.connection == connection;
       if (gone) {
         revoke(grant);
-        if (entry.attachment != nullptr && !(*grant.gate)->said_goodbye()) {
-          entry.attachment->importer_died((*grant.gate)->said_hello());
-        }
+        tell_of_end(entry, grant);
       }
       return gone;
     });

@@ -21,14 +21,17 @@ namespace pydoca::sim {
 class Exporter {
  public:
   /// What belongs to exported memory that holds a counter or a queue pair's inbox: further files for importers, and
-  /// what is to be done when importers end.
+  /// what is to be done when importers come and go.
   class Attachment {
    public:
+    /// How the end of an importer's connection is to be understood. failed: its import had not succeeded.
+    enum class End : std::uint8_t { failed, left, died };
+
     virtual ~Attachment() = default;
-    virtual std::vector<int> files() const = 0;
     // Under the service's lock, from any thread:
-    /// The importer's connection ended without a goodbye. had_imported: its import had succeeded.
-    virtual void importer_died(bool had_imported) noexcept = 0;
+    /// An importer is given access, and these files. It is there until gone(). Throws.
+    virtual std::vector<detail::Fd> admit(Service::Id importer) = 0;
+    virtual void gone(Service::Id importer, End how) noexcept = 0;
     virtual void withdrawn() noexcept = 0;
   };
   struct Export {
@@ -83,6 +86,7 @@ class Exporter {
   void end(Entry& entry) noexcept;
   bool retire(Entry& entry) noexcept;
   void revoke(const Grant& grant) noexcept;
+  static void tell_of_end(const Entry& entry, const Grant& grant) noexcept;
   ImportReply judge(const ImportRequest& request) const noexcept;
   ImportReply grant(const ImportRequest& request, Service::Id connection, pid_t importer, ReceivedFds& files);
   WordReply change_word(const WordChange& change, Service::Id connection) noexcept;

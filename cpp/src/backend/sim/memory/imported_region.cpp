@@ -14,6 +14,7 @@
 #include <cerrno>
 #include <chrono>
 #include <limits>
+#include <sched.h>
 #include <span>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
@@ -25,6 +26,7 @@ namespace pydoca::sim {
 
 namespace {
 
+constexpr std::chrono::milliseconds leave_timeout(1000);
 constexpr std::string_view owner_ended = "the process that owns it has ended";
 
 /// The connection to the owner after the import: it carries no messages, and its end is the owner's.
@@ -70,17 +72,27 @@ ImportedRegion::ImportedRegion(std::uint64_t base, std::uint64_t length, bool wr
 }
 
 ImportedRegion::~ImportedRegion() {
-  // A forked child leaves its parent's connections alone.
-  if (service_ != nullptr && service_->is_current()) {
-    detail::crash_point();
-    gate_->say_goodbye();
-    detail::crash_point();
-    const Service::Lock lock = service_->lock();
-    service_->remove(connection_);
-  }
+  leave();
   if (mapping_ != nullptr) {
     ::munmap(mapping_, mapping_size_);
   }
+}
+
+void ImportedRegion::leave() noexcept {
+  if (service_ == nullptr || !service_->is_current()) {
+    return;  // a forked child leaves its parent's connections alone
+  }
+  gate_->close(Gate::withdrawn);
+  // Another thread of this process may be inside, for a few instructions. The owner may have written to the gate.
+  const auto end = std::chrono::steady_clock::now() + leave_timeout;
+  while (!gate_->is_empty() && std::chrono::steady_clock::now() < end) {
+    ::sched_yield();
+  }
+  detail::crash_point();
+  gate_->say_goodbye();
+  detail::crash_point();
+  const Service::Lock lock = service_->lock();
+  service_->remove(connection_);
 }
 
 std::string_view ImportedRegion::lost() const noexcept {

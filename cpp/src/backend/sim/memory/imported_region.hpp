@@ -35,6 +35,8 @@ class ImportedRegion final : public Region {
   /// Keeps the connection and closes the gate when it ends; then wakes, an event file if given, is written to. Throws
   /// operating_system.
   void watch(detail::Fd connection, detail::Fd wakes = {});
+  /// Ends the import in order: no access through this region follows, and the owner knows that this process leaves.
+  void leave() noexcept;
 
  private:
   std::shared_ptr<SharedPage<Gate>> shared_gate_;

@@ -22,8 +22,21 @@ class MailboxFiles final : public Exporter::Attachment {
  public:
   MailboxFiles(std::shared_ptr<Mailbox> mailbox, std::uint32_t number) noexcept
       : mailbox_(std::move(mailbox)), number_(number) {}
-  std::vector<int> files() const override { return {mailbox_->file(), mailbox_->event_fd()}; }
-  void importer_died(bool /*had_imported*/) noexcept override { mailbox_->tell_of_death(number_); }
+  std::vector<detail::Fd> admit(Service::Id /*importer*/) override {
+    std::vector<detail::Fd> files;
+    for (const int file : {mailbox_->file(), mailbox_->event_fd()}) {
+      files.push_back(detail::Fd::duplicate_of(file));
+      if (!files.back()) {
+        throw Error(Status::operating_system, "rdma: out of file descriptors");
+      }
+    }
+    return files;
+  }
+  void gone(Service::Id /*importer*/, End how) noexcept override {
+    if (how != End::left) {
+      mailbox_->tell_of_death(number_);
+    }
+  }
   void withdrawn() noexcept override {}
 
  private:
