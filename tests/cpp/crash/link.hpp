@@ -76,17 +76,18 @@ class Link {
 inline void run_until(ProgressEngine& engine, const Link& link, const std::function<bool()>& done) {
   using Clock = std::chrono::steady_clock;
   const auto end = Clock::now() + patience;
-  while (!done()) {
+  // Asked first: a process that ends after that wakes the poll.
+  for (bool gone = link.is_gone(); !done(); gone = link.is_gone()) {
     if (engine.progress() != 0) {
       continue;
     }
     engine.request_notification();
     std::array<pollfd, 2> handles{{{.fd = engine.notification_handle(), .events = POLLIN, .revents = 0},
-                                   {.fd = link.is_gone() ? -1 : link.fd(), .events = POLLIN, .revents = 0}}};
+                                   {.fd = gone ? -1 : link.fd(), .events = POLLIN, .revents = 0}}};
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now()).count();
     const int ready = left > 0 ? ::poll(handles.data(), handles.size(), static_cast<int>(left)) : 0;
     engine.clear_notification();
-    if (ready == 0 && !done()) {
+    if (ready == 0) {
       throw std::runtime_error("nothing happens any more");
     }
   }

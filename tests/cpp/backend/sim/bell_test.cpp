@@ -1,75 +1,214 @@
 #include "backend/sim/counter/bell.hpp"
 
+#include "pydoca/status.hpp"
+
+#include "backend/sim/counter/importer_bell.hpp"
+#include "backend/sim/counter/owner_bells.hpp"
+#include "backend/sim/fabric/wakes.hpp"
+#include "detail/fd.hpp"
 #include "rig/stress_time.hpp"
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
 #include <cstdint>
-#include <semaphore>
+#include <fcntl.h>
+#include <memory>
+#include <mutex>
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
 #include <thread>
+#include <vector>
 
 namespace pydoca::sim {
 namespace {
 
+constexpr int soon = 20'000;  // ms
+
 TEST(Bell, WakesOnceForEachTimeThatASideWasArmed) {
   Bell bell;
-  EXPECT_FALSE(bell.take(CounterSide::owner));
-  bell.arm(CounterSide::owner);
-  EXPECT_FALSE(bell.take(CounterSide::importer));
-  EXPECT_TRUE(bell.take(CounterSide::owner));
-  EXPECT_FALSE(bell.take(CounterSide::owner));
+  EXPECT_FALSE(bell.take_owner());
+  bell.arm_owner();
+  EXPECT_FALSE(bell.take_importer());
+  EXPECT_TRUE(bell.take_owner());
+  EXPECT_FALSE(bell.take_owner());
 }
 
-/// A counter and its bell between two threads that sleep whenever the protocol lets them: a lost wake-up is a time-out.
+TEST(Bell, AsksForARelayOnceUntilTheOwnerHasBegunIt) {
+  Bell bell;
+  EXPECT_FALSE(bell.ask_to_relay()) << "no other importer sleeps";
+  bell.set_crowded();
+  EXPECT_TRUE(bell.ask_to_relay());
+  EXPECT_FALSE(bell.ask_to_relay());
+  bell.clear_relay();
+  EXPECT_TRUE(bell.ask_to_relay());
+}
+
+/// What an engine does with a descriptor that it watches.
+class Sleep {
+ public:
+  explicit Sleep(int fd) : epoll_(::epoll_create1(EPOLL_CLOEXEC)) {
+    epoll_event event{.events = EPOLLIN | EPOLLET, .data = {}};
+    EXPECT_EQ(::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event), 0);
+  }
+  bool operator()(int timeout = soon) const {
+    epoll_event event{};
+    return ::epoll_wait(epoll_.get(), &event, 1, timeout) == 1;
+  }
+
+ private:
+  detail::Fd epoll_;
+};
+
+/// A counter with its owner and two importers, each a thread that sleeps whenever the protocol lets it: a lost wake-up
+/// is a time-out. Another thread is the owner's service.
 class Table {
  public:
-  void change(std::uint64_t value) {
-    word_.store(value, std::memory_order_seq_cst);
-    for (const CounterSide side : {CounterSide::owner, CounterSide::importer}) {
-      if (bell_.take(side)) {
-        awake_[static_cast<std::size_t>(side)].release();
-      }
+  static constexpr std::size_t importers = 2;
+  static constexpr std::size_t owner = importers;
+
+  Table() {
+    for (std::size_t i = 0; i < importers; ++i) {
+      std::vector<detail::Fd> files = bells_.add(i + 1);
+      std::array<int, 2> ends{};
+      EXPECT_EQ(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()), 0);
+      notes_[i] = detail::Fd(ends[0]);
+      far_[i] = std::make_unique<ImporterBell>(std::move(files[0]), std::move(files[1]), detail::Fd(ends[1]),
+                                               std::make_shared<Wakes>());
     }
   }
-  bool wait(CounterSide side, std::uint64_t value) {
+  ~Table() {
+    far_ = {};  // ends the service
+    service_.join();
+  }
+
+  void change(std::size_t self, std::uint64_t value) {
+    word_.store(value, std::memory_order_seq_cst);
+    self == owner ? bells_.ring() : far_[self]->ring();
+  }
+  bool wait(std::size_t self, const Sleep& sleep, std::uint64_t value) {
     while (word_.load(std::memory_order_seq_cst) != value) {
-      bell_.arm(side);
+      self == owner ? bells_.arm() : far_[self]->arm();
       if (word_.load(std::memory_order_seq_cst) == value) {
         return true;
       }
-      if (!awake_[static_cast<std::size_t>(side)].try_acquire_for(std::chrono::seconds(20))) {
+      if (!sleep()) {
         return false;
       }
     }
     return true;
   }
+  Sleep sleep_of(std::size_t self) const {
+    return Sleep(self == owner ? bells_.wake_fd() : far_[self]->wake_fd());
+  }
 
  private:
-  Bell bell_;
+  void serve() {
+    std::array<pollfd, importers> files{};
+    for (std::size_t i = 0; i < importers; ++i) {
+      files[i] = {.fd = notes_[i].get(), .events = POLLIN, .revents = 0};
+    }
+    for (std::size_t open = importers; open > 0;) {
+      ASSERT_GT(::poll(files.data(), files.size(), -1), 0);
+      for (std::size_t i = 0; i < importers; ++i) {
+        std::byte note{};
+        if (files[i].revents == 0) {
+          continue;
+        }
+        if (::recv(files[i].fd, &note, 1, 0) == 1) {
+          bells_.hear(i + 1);
+        } else {
+          files[i].fd = -1;
+          --open;
+        }
+      }
+    }
+  }
+
+  OwnerBells bells_{false};
+  std::array<detail::Fd, importers> notes_;
+  std::array<std::unique_ptr<ImporterBell>, importers> far_;
   std::atomic<std::uint64_t> word_{0};
-  std::array<std::counting_semaphore<>, 2> awake_{std::counting_semaphore<>(0), std::counting_semaphore<>(0)};
+  std::thread service_{[this] { serve(); }};
 };
 
-TEST(Bell, LosesNoWakeUpBetweenTwoSleepers) {
-  constexpr std::uint64_t rounds = 20'000;
+/// The word goes round: first importer, second importer, owner.
+TEST(Bell, LosesNoWakeUpBetweenAnOwnerAndTwoImporters) {
+  constexpr std::uint64_t rounds = 10'000;
+  constexpr std::uint64_t places = Table::importers + 1;
   Table table;
   std::atomic<std::uint64_t> last{rounds - 1};
-  std::thread importer([&] {
-    for (std::uint64_t i = 0; i <= last.load(); ++i) {
-      ASSERT_TRUE(table.wait(CounterSide::importer, 2 * i + 1)) << i;
-      table.change(2 * i + 2);
-    }
-  });
+  std::vector<std::thread> threads;
+  for (std::size_t self = 0; self < Table::importers; ++self) {
+    threads.emplace_back([&, self] {
+      const Sleep sleep = table.sleep_of(self);
+      for (std::uint64_t i = 0; i <= last.load(); ++i) {
+        ASSERT_TRUE(table.wait(self, sleep, places * i + self + 1)) << i;
+        table.change(self, places * i + self + 2);
+      }
+    });
+  }
+  const Sleep sleep = table.sleep_of(Table::owner);
   const StressTime time;
   for (std::uint64_t i = 0; i <= last.load(); ++i) {
     if (time.over()) {
-      last.store(i);  // before the importer can see this round
+      last.store(i);  // before the importers can see this round
     }
-    table.change(2 * i + 1);
-    ASSERT_TRUE(table.wait(CounterSide::owner, 2 * i + 2)) << i;
+    table.change(Table::owner, places * i + 1);
+    ASSERT_TRUE(table.wait(Table::owner, sleep, places * (i + 1))) << i;
   }
-  importer.join();
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+}
+
+TEST(OwnerBells, ReplacesWhatALeavingImporterHad) {
+  OwnerBells bells(false);
+  const std::vector<detail::Fd> first = bells.add(1);
+  const std::vector<detail::Fd> second = bells.add(2);
+  bells.remove(1);
+  bells.ring();
+  std::byte byte{};
+  EXPECT_EQ(::recv(first[1].get(), &byte, 1, MSG_DONTWAIT), 0) << "the end of the socket";
+  EXPECT_EQ(::recv(second[1].get(), &byte, 1, MSG_DONTWAIT), -1) << "it does not sleep";
+  const std::vector<detail::Fd> third = bells.add(3);
+  const auto page = SharedPage<Bell>::map(third[0].get());
+  (*page)->arm_importer();
+  bells.ring();
+  EXPECT_EQ(::recv(third[1].get(), &byte, 1, MSG_DONTWAIT), 1);
+}
+
+TEST(OwnerBells, RefusesMoreImportersThanItHasPlacesFor) {
+  OwnerBells bells(false);
+  for (Service::Id id = 1; id <= 100; ++id) {
+    static_cast<void>(bells.add(id));
+    bells.remove(id);
+  }
+  std::vector<std::vector<detail::Fd>> files;
+  try {
+    for (Service::Id id = 1; id <= OwnerBells::max_importers + 1; ++id) {
+      files.push_back(bells.add(id));
+      files.back().clear();  // this process keeps the owner's ends only
+    }
+    FAIL() << "there was room for all of them";
+  } catch (const Error& error) {
+    EXPECT_TRUE(error.status() == Status::full || error.status() == Status::operating_system) << error.what();
+  }
+}
+
+/// An importer can make its end a blocking one and leave it full: only the importer notices.
+TEST(Wakes, AreSentAlsoToASocketThatBlocksAndIsFull) {
+  const auto [here, there] = create_wake_sockets();
+  for (const int end : {here.get(), there.get()}) {
+    ASSERT_EQ(::fcntl(end, F_SETFL, 0), 0);
+  }
+  for (int i = 0; i < 100'000; ++i) {
+    send_wake(here.get());
+  }
+  drain_wakes(here.get());
+  drain_wakes(here.get());
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "backend/sim/rdma/receive_board.hpp"
 
+#include "backend/sim/rdma/knock.hpp"
 #include "backend/sim/rdma/mailbox.hpp"
 
 #include <gtest/gtest.h>
@@ -7,8 +8,9 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <poll.h>
+#include <chrono>
 #include <semaphore>
+#include <sys/epoll.h>
 #include <thread>
 #include <vector>
 
@@ -33,8 +35,8 @@ struct BoardRig {
 TEST(ReceiveBoard, GivesReceivesInOrderWithTheirRoom) {
   BoardRig rig;
   EXPECT_FALSE(rig.board.take(1).has_value());
-  EXPECT_FALSE(rig.board.publish(100));
-  EXPECT_FALSE(rig.board.publish(200));
+  rig.board.publish(0, 100);
+  rig.board.publish(1, 200);
   const auto first = rig.board.take(3);
   const auto second = rig.board.take(4);
   ASSERT_TRUE(first.has_value() && second.has_value());
@@ -42,37 +44,53 @@ TEST(ReceiveBoard, GivesReceivesInOrderWithTheirRoom) {
   EXPECT_EQ(first->room, 100U);
   EXPECT_EQ(second->room, 200U);
   EXPECT_FALSE(rig.board.take(3).has_value());
-  EXPECT_TRUE(rig.board.is_taken_by(0, 0, 3));
-  EXPECT_FALSE(rig.board.is_taken_by(0, 0, 4));
-  EXPECT_FALSE(rig.board.is_taken_by(0, num_slots, 3)) << "another receive";
+  EXPECT_EQ(rig.board.taker(0), 3U);
+  EXPECT_EQ(rig.board.taker(1), 4U);
+  EXPECT_EQ(rig.board.taker(num_slots), ReceiveBoard::no_peer) << "another receive";
 }
 
-TEST(ReceiveBoard, TellsOnceOfAReceiveThatWasWanted) {
+TEST(ReceiveBoard, TellsWhatNobodyHasTakenFromNonsense) {
   BoardRig rig;
-  rig.board.want();
-  EXPECT_TRUE(rig.board.publish(1));
-  EXPECT_FALSE(rig.board.publish(1));
+  rig.board.publish(0, 1);
+  EXPECT_EQ(rig.board.taker(0), ReceiveBoard::nobody);
+  rig.slots[0].state.store(0x1234'5678'9abc'def0);
+  EXPECT_EQ(rig.board.taker(0), ReceiveBoard::no_peer);
+  EXPECT_FALSE(rig.board.take(1).has_value());
+  rig.board.restore(0);
+  rig.board.restore_cursors(0, 1);
+  EXPECT_EQ(rig.board.take(1)->number, 0U);
+}
+
+TEST(ReceiveBoard, GivesUpOnABoardThatAPeerHasWrittenOver) {
+  BoardRig rig;
+  rig.state.posted.store(~std::uint64_t{0});  // as many receives as nobody can try
+  EXPECT_FALSE(rig.board.take(1).has_value());
+  rig.state.taken.store(~std::uint64_t{0});
+  EXPECT_FALSE(rig.board.take(1).has_value());
+  rig.board.publish(0, 7);
+  rig.board.restore_cursors(0, 1);
+  EXPECT_EQ(rig.board.take(1)->room, 7U);
 }
 
 TEST(ReceiveBoard, WithdrawsWhatNobodyHasTaken) {
   BoardRig rig;
-  static_cast<void>(rig.board.publish(1));
-  static_cast<void>(rig.board.publish(2));
+  rig.board.publish(0, 1);
+  rig.board.publish(1, 2);
   ASSERT_TRUE(rig.board.take(0).has_value());
   EXPECT_FALSE(rig.board.withdraw(0));
   EXPECT_TRUE(rig.board.withdraw(1));
   EXPECT_FALSE(rig.board.take(0).has_value()) << "what was withdrawn";
-  static_cast<void>(rig.board.publish(3));
+  rig.board.publish(2, 3);
   EXPECT_EQ(rig.board.take(0)->room, 3U);
 }
 
 TEST(ReceiveBoard, GoesOnAfterAPeerThatDiedBetweenTakingAndSayingSo) {
   BoardRig rig;
-  static_cast<void>(rig.board.publish(1));
-  static_cast<void>(rig.board.publish(2));
+  rig.board.publish(0, 1);
+  rig.board.publish(1, 2);
   rig.slots[0].state.store(0 << 16 | (5 + 1));  // taken by 5, and the cursor stands
   EXPECT_EQ(rig.board.take(6)->number, 1U);
-  EXPECT_TRUE(rig.board.is_taken_by(0, 5));
+  EXPECT_EQ(rig.board.taker(0), 5U);
 }
 
 /// Several threads take receives, and the owner posts each taken receive again. Each thread sleeps whenever the
@@ -83,6 +101,7 @@ TEST(ReceiveBoard, GivesEachReceiveOnceToManyTakersThatSleep) {
   BoardRig rig;
   std::array<std::counting_semaphore<>, takers> wanted{std::counting_semaphore<>(0), std::counting_semaphore<>(0),
                                                        std::counting_semaphore<>(0)};
+  std::array<Knock, takers> knocks;
   std::counting_semaphore<> taken(0);
   std::vector<std::atomic<std::uint32_t>> times(rounds);
   std::vector<std::thread> threads;
@@ -91,7 +110,7 @@ TEST(ReceiveBoard, GivesEachReceiveOnceToManyTakersThatSleep) {
       for (std::uint64_t i = 0; i < rounds; ++i) {
         auto mine = rig.board.take(self);
         while (!mine.has_value()) {
-          rig.board.want();
+          knocks[self].want_receive();
           mine = rig.board.take(self);
           if (!mine.has_value()) {
             ASSERT_TRUE(wanted[self].try_acquire_for(soon));
@@ -114,9 +133,10 @@ TEST(ReceiveBoard, GivesEachReceiveOnceToManyTakersThatSleep) {
         ASSERT_TRUE(taken.try_acquire_for(soon));
       }
     }
-    if (rig.board.publish(std::min(posted, rounds))) {
-      for (auto& taker : wanted) {
-        taker.release();
+    rig.board.publish(posted, std::min(posted, rounds));
+    for (std::uint32_t taker = 0; taker < takers; ++taker) {
+      if (knocks[taker].take_want()) {
+        wanted[taker].release();
       }
     }
   }
@@ -128,10 +148,15 @@ TEST(ReceiveBoard, GivesEachReceiveOnceToManyTakersThatSleep) {
   }
 }
 
-/// An engine that sleeps on the event file, and two peers that tell it something.
-TEST(Mailbox, LosesNoBitOfAPeer) {
+/// An engine that sleeps on the mailbox, and two that tell it something: a peer by its knock, and a thread of this
+/// process.
+TEST(Mailbox, LosesNoKnock) {
   constexpr std::uint64_t rounds = 10'000;
-  Mailbox mailbox(0);
+  Mailbox mailbox;
+  Knock knock;
+  const auto [here, there] = create_wake_sockets();
+  mailbox.watch(here.get());
+  mailbox.add(700, knock, here.get());
   std::array<std::atomic<std::uint64_t>, 2> said{};
   std::array<std::counting_semaphore<>, 2> heard{std::counting_semaphore<>(0), std::counting_semaphore<>(0)};
   std::vector<std::thread> peers;
@@ -139,11 +164,18 @@ TEST(Mailbox, LosesNoBitOfAPeer) {
     peers.emplace_back([&, peer] {
       for (std::uint64_t i = 0; i < rounds; ++i) {
         said[peer].store(i + 1, std::memory_order_seq_cst);
-        mailbox.tell(700 + peer);
+        if (peer == 1) {
+          mailbox.notify(701);
+        } else if (knock.knock()) {
+          send_wake(there.get());
+        }
         ASSERT_TRUE(heard[peer].try_acquire_for(soon)) << i;
       }
     });
   }
+  const detail::Fd epoll(::epoll_create1(EPOLL_CLOEXEC));
+  epoll_event edge{.events = EPOLLIN | EPOLLET, .data = {}};
+  ASSERT_EQ(::epoll_ctl(epoll.get(), EPOLL_CTL_ADD, mailbox.wake_fd(), &edge), 0);
   std::array<std::uint64_t, 2> seen{};
   while (seen[0] < rounds || seen[1] < rounds) {
     mailbox.take_pending([&](std::uint32_t number) {
@@ -154,10 +186,10 @@ TEST(Mailbox, LosesNoBitOfAPeer) {
     });
     mailbox.fall_asleep();
     if (!mailbox.has_pending()) {
-      pollfd event{.fd = mailbox.event_fd(), .events = POLLIN, .revents = 0};
-      ASSERT_TRUE((seen[0] == rounds && seen[1] == rounds) || ::poll(&event, 1, 20'000) == 1);
+      epoll_event event{};
+      ASSERT_TRUE((seen[0] == rounds && seen[1] == rounds) || ::epoll_wait(epoll.get(), &event, 1, 20'000) == 1);
     }
-    static_cast<void>(mailbox.wake_up());
+    mailbox.wake_up();
   }
   for (std::thread& peer : peers) {
     peer.join();

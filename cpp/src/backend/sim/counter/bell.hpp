@@ -3,43 +3,59 @@
 #include "detail/atomic.hpp"
 #include "detail/crash_point.hpp"
 
-#include <array>
-#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
 namespace pydoca::sim {
 
-/// The two ends of an exported counter; several importers are one side.
-enum class CounterSide : std::uint8_t { owner = 0, importer = 1 };
-
-/// Which sides of a counter sleep, in a page that all of its processes map. Dekker's pattern: a process that changes
-/// the counter writes it, then asks take() for each side; a process that goes to sleep arms its side, then reads the
-/// counter again; all of it sequentially consistent. All sleepers of a side share one flag: the wake-up reaches each of
-/// them, and a process that sleeps on arms again.
+/// How the owner of a counter and one of its importers wake each other, in a page that both map. Dekker's pattern: a
+/// process that changes the counter writes it, then asks take_owner() or take_importer(); a process that goes to sleep
+/// arms, then reads the counter again; all of it sequentially consistent. A change by one importer reaches the others
+/// through the owner, which is asked for that while one of them sleeps at times.
 class Bell {
  public:
-  void arm(CounterSide side) noexcept {
-    flag(side).store(1, std::memory_order_seq_cst);
+  void arm_owner() noexcept {
+    owner_sleeps_.store(1, std::memory_order_seq_cst);
     detail::crash_point();
   }
-  /// Whether the side must be woken; true once for each time that it was armed.
-  bool take(CounterSide side) noexcept {
-    return flag(side).load(std::memory_order_seq_cst) != 0 && flag(side).exchange(0, std::memory_order_seq_cst) != 0;
+  void arm_importer() noexcept {
+    importer_sleeps_.store(1, std::memory_order_seq_cst);
+    detail::crash_point();
   }
+  /// Whether the other side must be woken; true once for each time that it was armed.
+  bool take_owner() noexcept { return take(owner_sleeps_); }
+  bool take_importer() noexcept { return take(importer_sleeps_); }
+
+  /// The owner: other importers sleep at times.
+  void set_crowded() noexcept { crowded_.store(1, std::memory_order_seq_cst); }
+  /// The importer has changed the counter: whether the owner must be asked to wake the others.
+  bool ask_to_relay() noexcept {
+    return crowded_.load(std::memory_order_seq_cst) != 0 && relay_.exchange(1, std::memory_order_seq_cst) == 0;
+  }
+  /// The owner, before it wakes the others; the importer, when it could not ask.
+  void clear_relay() noexcept { relay_.store(0, std::memory_order_seq_cst); }
+
+  /// The importer sleeps at times.
+  void set_sleeper() noexcept { sleeper_.store(1, std::memory_order_seq_cst); }
+  bool is_sleeper() const noexcept { return sleeper_.load(std::memory_order_seq_cst) != 0; }
+
+  /// The memory is the user's and may change without the bell.
+  void set_silent() noexcept { silent_.store(1, std::memory_order_relaxed); }
+  bool is_silent() const noexcept { return silent_.load(std::memory_order_relaxed) != 0; }
 
  private:
-  detail::Atomic<std::uint32_t>& flag(CounterSide side) noexcept { return armed_[static_cast<std::size_t>(side)]; }
+  static bool take(detail::Atomic<std::uint32_t>& flag) noexcept {
+    return flag.load(std::memory_order_seq_cst) != 0 && flag.exchange(0, std::memory_order_seq_cst) != 0;
+  }
 
-  std::array<detail::Atomic<std::uint32_t>, 2> armed_{};
+  detail::Atomic<std::uint32_t> owner_sleeps_{0};
+  detail::Atomic<std::uint32_t> importer_sleeps_{0};
+  detail::Atomic<std::uint32_t> crowded_{0};
+  detail::Atomic<std::uint32_t> relay_{0};  ///< 1: the owner was asked, and has not begun yet
+  detail::Atomic<std::uint32_t> sleeper_{0};
+  detail::Atomic<std::uint32_t> silent_{0};
 };
 
-/// What a counter's processes share besides the counter.
-struct AlarmPage {
-  Bell bell;
-  detail::Atomic<std::uint32_t> silent{0};  ///< 1: the memory is the user's and may change without the bell
-};
-
-static_assert(detail::Atomic<std::uint32_t>::is_always_lock_free && std::is_standard_layout_v<AlarmPage>);
+static_assert(detail::Atomic<std::uint32_t>::is_always_lock_free && std::is_standard_layout_v<Bell>);
 
 }  // namespace pydoca::sim

@@ -1,67 +1,20 @@
 #include "backend/sim/counter/counter.hpp"
 
-#include "backend/sim/counter/bell.hpp"
-#include "backend/sim/fabric/shared_page.hpp"
+#include "backend/sim/counter/importer_bell.hpp"
+#include "backend/sim/counter/owner_bells.hpp"
+#include "backend/sim/fabric/wakes.hpp"
 #include "backend/sim/memory/exporter.hpp"
 #include "backend/sim/memory/imported_region.hpp"
 #include "backend/sim/memory/importer.hpp"
 #include "backend/sim/memory/local_region.hpp"
-#include "detail/concat.hpp"
 #include "detail/crash_point.hpp"
-#include "detail/system_reason.hpp"
 
-#include <array>
 #include <atomic>
-#include <cerrno>
-#include <cstring>
-#include <sys/eventfd.h>
 #include <utility>
 
 namespace pydoca::sim {
 
 namespace {
-
-constexpr std::array sides{CounterSide::owner, CounterSide::importer};
-
-/// Which sides sleep on a counter, and the event files that wake them. Shared with importers.
-class Alarm {
- public:
-  explicit Alarm(bool silent) : page_(SharedPage<AlarmPage>::create(page_file_)) {
-    (*page_)->silent.store(silent ? 1 : 0, std::memory_order_relaxed);
-    for (detail::Fd& file : files_) {
-      file = detail::Fd(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
-      if (!file) {
-        throw Error(Status::operating_system,
-                    detail::concat("create a counter: eventfd: ", detail::system_reason(errno)));
-      }
-    }
-  }
-  explicit Alarm(std::array<detail::Fd, 3> files)
-      : page_file_(std::move(files[0])),
-        files_{std::move(files[1]), std::move(files[2])},
-        page_(SharedPage<AlarmPage>::map(page_file_.get())) {}
-
-  void arm(CounterSide side) noexcept { (*page_)->bell.arm(side); }
-  /// The counter was changed.
-  void ring() noexcept {
-    for (const CounterSide side : sides) {
-      if ((*page_)->bell.take(side)) [[unlikely]] {
-        detail::crash_point();
-        wake(side);
-      }
-    }
-  }
-  /// Watched edge-triggered: no process reads it, and its count never gets full.
-  void wake(CounterSide side) noexcept { ::eventfd_write(file(side), 1); }
-  bool silent() const noexcept { return (*page_)->silent.load(std::memory_order_relaxed) != 0; }
-  int file(CounterSide side) const noexcept { return files_[static_cast<std::size_t>(side)].get(); }
-  std::vector<int> files() const { return {page_file_.get(), file(CounterSide::owner), file(CounterSide::importer)}; }
-
- private:
-  detail::Fd page_file_;
-  std::array<detail::Fd, 2> files_;
-  std::unique_ptr<SharedPage<AlarmPage>> page_;
-};
 
 std::uint64_t load_word(std::uint64_t& word) noexcept { return std::atomic_ref(word).load(std::memory_order_seq_cst); }
 void store_word(std::uint64_t& word, std::uint64_t value) noexcept {
@@ -71,39 +24,33 @@ std::uint64_t add_word(std::uint64_t& word, std::uint64_t increment) noexcept {
   return std::atomic_ref(word).fetch_add(increment, std::memory_order_seq_cst);
 }
 
-detail::Fd duplicate(int fd) {
-  detail::Fd copy = detail::Fd::duplicate_of(fd);
-  if (!copy) {
-    throw Error(Status::operating_system, detail::concat("export a sync event: ", detail::system_reason(errno)));
-  }
-  return copy;
-}
-
-/// Tells the owner of a counter when its importers go.
-class Losses final : public Exporter::Attachment {
+/// The importers of a counter, as its owner knows them.
+class Importers final : public Exporter::Attachment {
  public:
-  explicit Losses(bool silent) : alarm(silent) {}
+  explicit Importers(bool silent) : bells(silent) {}
 
-  std::vector<detail::Fd> admit(Service::Id /*importer*/) override {
-    std::vector<detail::Fd> files;
-    for (const int file : alarm.files()) {
-      files.push_back(duplicate(file));
-    }
+  std::vector<detail::Fd> admit(Service::Id importer) override {
+    std::vector<detail::Fd> files = bells.add(importer);
     ++present_;
     abandoned_.store(false, std::memory_order_release);
     return files;
   }
-  void gone(Service::Id /*importer*/, End how) noexcept override {
+  void gone(Service::Id importer, End how) noexcept override {
     had_importers_ = had_importers_ || how != End::failed;
     --present_;
     abandoned_.store(had_importers_ && present_ == 0, std::memory_order_release);
     if (how == End::died) {
       died_.fetch_add(1, std::memory_order_release);
-      alarm.wake(CounterSide::importer);  // it may have cleared the flag, and died before it woke the side
     }
-    alarm.wake(CounterSide::owner);
+    bells.remove(importer);
   }
-  void withdrawn() noexcept override { alarm.wake(CounterSide::importer); }
+  void withdrawn() noexcept override { bells.wake_all(); }
+  bool hear(Service::Id importer) noexcept override {
+    bells.hear(importer);
+    return true;
+  }
+
+  bool is_abandoned() const noexcept { return abandoned_.load(std::memory_order_acquire); }
   std::uint32_t told() const noexcept { return told_.load(std::memory_order_acquire); }
   /// Whether more importers have died than told. The caller tells of them: they count as told from now on.
   bool tell(std::uint32_t told) noexcept {
@@ -113,9 +60,8 @@ class Losses final : public Exporter::Attachment {
     }
     return died != told;
   }
-  bool is_abandoned() const noexcept { return abandoned_.load(std::memory_order_acquire); }
 
-  Alarm alarm;
+  OwnerBells bells;
 
  private:
   std::atomic<std::uint32_t> died_{0};
@@ -139,22 +85,22 @@ class LocalCounter final : public backend::Counter {
   Status store(std::uint64_t value) noexcept override {
     store_word(word_, value);
     detail::crash_point();
-    losses_->alarm.ring();
+    importers_->bells.ring();
     return Status::success;
   }
   Status fetch_add(std::uint64_t increment, std::uint64_t& previous) noexcept override {
     previous = add_word(word_, increment);
-    losses_->alarm.ring();
+    importers_->bells.ring();
     return Status::success;
   }
-  std::uint32_t losses_told() const noexcept override { return losses_->told(); }
+  std::uint32_t losses_told() const noexcept override { return importers_->told(); }
   Status failure(std::uint32_t told) noexcept override {
-    return losses_->tell(told) ? Status::connection_reset : Status::success;
+    return importers_->tell(told) ? Status::connection_reset : Status::success;
   }
-  bool is_abandoned() const noexcept override { return losses_->is_abandoned(); }
+  bool is_abandoned() const noexcept override { return importers_->is_abandoned(); }
   bool may_change_silently(bool /*by_peers*/) const noexcept override { return own_ == nullptr; }
-  void arm() noexcept override { losses_->alarm.arm(CounterSide::owner); }
-  int wake_fd() const noexcept override { return losses_->alarm.file(CounterSide::owner); }
+  void arm() noexcept override { importers_->bells.arm(); }
+  int wake_fd() const noexcept override { return importers_->bells.wake_fd(); }
 
   std::vector<std::byte> export_to_remote_pci() override { return export_as(BlobType::pci_counter); }
   std::vector<std::byte> export_to_remote_net() override { return export_as(BlobType::net_counter); }
@@ -169,12 +115,12 @@ class LocalCounter final : public backend::Counter {
                   "export a sync event: other processes cannot map its memory for writing; let the event allocate it, "
                   "or allocate it with pydoca.alloc and do not export it read-only");
     }
-    return region_.export_as(type, Access::pci_read_write, losses_);
+    return region_.export_as(type, Access::pci_read_write, importers_);
   }
 
   const std::shared_ptr<Memory> own_;
   const backend::MemoryRange range_;
-  const std::shared_ptr<Losses> losses_ = std::make_shared<Losses>(own_ == nullptr);
+  const std::shared_ptr<Importers> importers_ = std::make_shared<Importers>(own_ == nullptr);
   LocalRegion region_;
   std::uint64_t& word_;
 };
@@ -182,12 +128,12 @@ class LocalCounter final : public backend::Counter {
 /// Another process's counter.
 class ImportedCounter final : public backend::Counter {
  public:
-  explicit ImportedCounter(ImportedCounterMemory memory)
+  ImportedCounter(ImportedCounterMemory memory, std::shared_ptr<Wakes> wakes)
       : origin(memory.origin),
         region_(std::move(memory.region)),
         word_(*reinterpret_cast<std::uint64_t*>(region_->at(memory.addr))),
         gate_(*region_->gate()),
-        alarm_(std::move(memory.files)) {}
+        bell_(std::move(memory.files[0]), std::move(memory.files[1]), std::move(memory.connection), std::move(wakes)) {}
 
   std::uint64_t load() const noexcept override { return load_word(word_); }
   Status store(std::uint64_t value) noexcept override {
@@ -206,9 +152,9 @@ class ImportedCounter final : public backend::Counter {
         return Status::connection_reset;
     }
   }
-  bool may_change_silently(bool /*by_peers*/) const noexcept override { return alarm_.silent(); }
-  void arm() noexcept override { alarm_.arm(CounterSide::importer); }
-  int wake_fd() const noexcept override { return alarm_.file(CounterSide::importer); }
+  bool may_change_silently(bool /*by_peers*/) const noexcept override { return bell_.is_silent(); }
+  void arm() noexcept override { bell_.arm(); }
+  int wake_fd() const noexcept override { return bell_.wake_fd(); }
 
   std::vector<std::byte> export_to_remote_pci() override { refuse(); }
   std::vector<std::byte> export_to_remote_net() override { refuse(); }
@@ -228,7 +174,7 @@ class ImportedCounter final : public backend::Counter {
     change();
     gate_.leave();
     detail::crash_point();
-    alarm_.ring();
+    bell_.ring();
     return Status::success;
   }
   [[noreturn]] static void refuse() {
@@ -238,7 +184,7 @@ class ImportedCounter final : public backend::Counter {
   const std::unique_ptr<ImportedRegion> region_;
   std::uint64_t& word_;
   Gate& gate_;
-  Alarm alarm_;
+  ImporterBell bell_;
 };
 
 }  // namespace
@@ -250,7 +196,8 @@ std::unique_ptr<backend::Counter> create_counter(const Place& place, const backe
 std::unique_ptr<backend::Counter> import_counter(const Place& place, std::span<const std::byte> blob,
                                                  backend::CounterScope scope) {
   const BlobType type = scope == backend::CounterScope::remote_pci ? BlobType::pci_counter : BlobType::net_counter;
-  return std::make_unique<ImportedCounter>(import_counter_memory(place, blob, type));
+  const auto wakes = std::make_shared<Wakes>();
+  return std::make_unique<ImportedCounter>(import_counter_memory(place, blob, type, [wakes] { wakes->wake(); }), wakes);
 }
 
 std::uint64_t origin_of(const backend::Counter& counter) noexcept {

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <pthread.h>
 #include <sys/epoll.h>
+#include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <system_error>
 #include <thread>
@@ -107,7 +108,13 @@ Service::Id Service::add(detail::Fd fd, std::unique_ptr<Connection> connection) 
   return id;
 }
 
-void Service::remove(Id id) noexcept { connections_.erase(id); }
+void Service::remove(Id id) noexcept {
+  const auto found = connections_.find(id);
+  if (found != connections_.end()) {
+    ::shutdown(found->second.fd.get(), SHUT_RDWR);  // another descriptor of it must not keep the connection
+    connections_.erase(found);
+  }
+}
 
 void Service::run() noexcept {
   std::array<epoll_event, 16> events;

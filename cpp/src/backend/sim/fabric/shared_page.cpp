@@ -30,12 +30,17 @@ void* map_page(int file) {
 
 }  // namespace
 
-PageMapping::PageMapping(detail::Fd& file) {
+detail::Fd create_page_file() {
   detail::Fd fd(::memfd_create("pydoca-page", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  if (!fd || ::ftruncate(fd.get(), size) != 0 ||
+  if (!fd || ::ftruncate(fd.get(), PageMapping::size) != 0 ||
       ::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
     refuse_page("cannot create a page of an export");
   }
+  return fd;
+}
+
+PageMapping::PageMapping(detail::Fd& file) {
+  detail::Fd fd = create_page_file();
   address_ = map_page(fd.get());
   file = std::move(fd);
 }

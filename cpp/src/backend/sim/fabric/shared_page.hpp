@@ -9,6 +9,9 @@
 
 namespace pydoca::sim {
 
+/// A new file of one page of zeros that cannot shrink or grow. Throws operating_system.
+detail::Fd create_page_file();
+
 /// A mapping of one page, an unnamed file that cannot shrink or grow.
 class PageMapping {
  public:

@@ -13,6 +13,7 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <sys/socket.h>
 #include <thread>
 
 namespace pydoca::sim {
@@ -47,13 +48,16 @@ void turn_away(int importer, Status why) noexcept {
 
 }  // namespace
 
-/// An importer's connection: one request, and then nothing until it ends, or atomic operations.
+/// An importer's connection: one request, and then nothing until it ends, or notes, or atomic operations.
 class Exporter::Importer final : public Service::Connection {
  public:
   explicit Importer(Exporter& exporter) noexcept : exporter_(exporter) {}
 
   bool readable(Service& /*service*/, Service::Id id, int fd) noexcept override {
-    return answered_ ? change_word(id, fd) : take_request(id, fd);
+    if (!answered_) {
+      return take_request(id, fd);
+    }
+    return attachment_ != nullptr ? take_note(id, fd) : change_word(id, fd);
   }
 
   void ended(Service& /*service*/, Service::Id id) noexcept override { exporter_.forget(id); }
@@ -87,11 +91,21 @@ class Exporter::Importer final : public Service::Connection {
     return status != Status::connection_reset;
   }
 
+  bool take_note(Service::Id id, int fd) noexcept {
+    std::array<std::byte, 2> note{};
+    const ssize_t size = ::recv(fd, note.data(), note.size(), MSG_DONTWAIT);
+    if (size < 0) {
+      return errno == EAGAIN || errno == EINTR;
+    }
+    return size == 1 && note[0] == importers_note && attachment_->hear(id);
+  }
+
   bool answer(const ImportRequest& request, Service::Id id, int fd) noexcept {
     ReceivedFds files;
     ImportReply reply;
     try {
       reply = exporter_.grant(request, id, peer_pid(fd), files);
+      attachment_ = reply.status == Status::success ? exporter_.attachment_of(request.slot) : nullptr;
     } catch (const Error& error) {
       reply.status = error.status();
     } catch (...) {
@@ -105,6 +119,7 @@ class Exporter::Importer final : public Service::Connection {
   }
 
   Exporter& exporter_;
+  std::shared_ptr<Attachment> attachment_;  ///< of what it has imported
   bool answered_ = false;
 };
 

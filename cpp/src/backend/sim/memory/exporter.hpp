@@ -33,6 +33,8 @@ class Exporter {
     virtual std::vector<detail::Fd> admit(Service::Id importer) = 0;
     virtual void gone(Service::Id importer, End how) noexcept = 0;
     virtual void withdrawn() noexcept = 0;
+    /// The importer has sent a note (import_protocol.hpp). False: none is expected; its connection ends.
+    virtual bool hear(Service::Id importer) noexcept = 0;
   };
   struct Export {
     std::uint32_t slot = 0;
@@ -89,6 +91,7 @@ class Exporter {
   static void tell_of_end(const Entry& entry, const Grant& grant) noexcept;
   ImportReply judge(const ImportRequest& request) const noexcept;
   ImportReply grant(const ImportRequest& request, Service::Id connection, pid_t importer, ReceivedFds& files);
+  std::shared_ptr<Attachment> attachment_of(std::uint32_t slot) const noexcept { return entries_[slot].attachment; }
   WordReply change_word(const WordChange& change, Service::Id connection) noexcept;
   void forget(Service::Id connection) noexcept;
 

@@ -3,6 +3,7 @@
 #include "backend/sim/memory/blob.hpp"
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
@@ -16,6 +17,10 @@ inline constexpr std::uint64_t import_protocol = 0x5059444f43410001;  // "PYDOCA
 
 /// An owner that has not answered after this time counts as silent.
 inline constexpr std::chrono::milliseconds owner_timeout{2000};
+
+/// What an importer of a counter sends over the connection: it has begun to sleep at times, or has changed the counter.
+/// One byte, so that it says nothing which the owner would have to believe.
+inline constexpr std::byte importers_note{0x6e};
 
 struct ImportRequest {
   std::uint64_t protocol = import_protocol;

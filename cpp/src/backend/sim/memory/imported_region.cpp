@@ -16,7 +16,6 @@
 #include <limits>
 #include <sched.h>
 #include <span>
-#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -32,8 +31,8 @@ constexpr std::string_view owner_ended = "the process that owns it has ended";
 /// The connection to the owner after the import: it carries no messages, and its end is the owner's.
 class OwnerWatch final : public Service::Connection {
  public:
-  OwnerWatch(std::shared_ptr<SharedPage<Gate>> gate, detail::Fd wakes) noexcept
-      : gate_(std::move(gate)), wakes_(std::move(wakes)) {}
+  OwnerWatch(std::shared_ptr<SharedPage<Gate>> gate, OwnersEnd owners_end) noexcept
+      : gate_(std::move(gate)), owners_end_(std::move(owners_end)) {}
 
   bool readable(Service& /*service*/, Service::Id /*id*/, int fd) noexcept override {
     std::array<std::byte, 64> unexpected;
@@ -41,14 +40,14 @@ class OwnerWatch final : public Service::Connection {
   }
   void ended(Service& /*service*/, Service::Id /*id*/) noexcept override {
     (*gate_)->close(Gate::owner_died);
-    if (wakes_) {
-      ::eventfd_write(wakes_.get(), 1);
+    if (owners_end_) {
+      owners_end_();
     }
   }
 
  private:
   std::shared_ptr<SharedPage<Gate>> gate_;
-  detail::Fd wakes_;
+  OwnersEnd owners_end_;
 };
 
 /// Huge pages can be mapped from multiples of their size only, which is what the file reports as its block size.
@@ -174,10 +173,10 @@ Status ImportedRegion::ask_owner(const WordChange& change, std::uint64_t& before
   return Status::success;
 }
 
-void ImportedRegion::watch(detail::Fd connection, detail::Fd wakes) {
+void ImportedRegion::watch(detail::Fd connection, OwnersEnd owners_end) {
   Service& service = Service::instance();
   const Service::Lock lock = service.lock();
-  connection_ = service.add(std::move(connection), std::make_unique<OwnerWatch>(shared_gate_, std::move(wakes)));
+  connection_ = service.add(std::move(connection), std::make_unique<OwnerWatch>(shared_gate_, std::move(owners_end)));
   service_ = &service;
   detail::crash_point();
   gate_->say_hello();

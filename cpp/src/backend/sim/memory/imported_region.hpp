@@ -8,11 +8,15 @@
 #include "backend/sim/memory/region.hpp"
 #include "detail/fd.hpp"
 
+#include <functional>
 #include <memory>
 #include <string_view>
 #include <utility>
 
 namespace pydoca::sim {
+
+/// Called by the service's thread, under its lock, when the owner has withdrawn what was imported or has died.
+using OwnersEnd = std::function<void()>;
 
 /// Another process's memory. Its gate closes when the owner withdraws it or dies.
 class ImportedRegion final : public Region {
@@ -32,9 +36,9 @@ class ImportedRegion final : public Region {
   void set_word_channel(detail::Fd channel) noexcept { word_channel_ = std::move(channel); }
   /// io_failed: the owner refuses, is gone, or does not answer in time.
   Status ask_owner(const WordChange& change, std::uint64_t& before) const noexcept;
-  /// Keeps the connection and closes the gate when it ends; then wakes, an event file if given, is written to. Throws
+  /// Keeps the connection and closes the gate when it ends; then calls owners_end, which must not throw. Throws
   /// operating_system.
-  void watch(detail::Fd connection, detail::Fd wakes = {});
+  void watch(detail::Fd connection, OwnersEnd owners_end = {});
   /// Ends the import in order: no access through this region follows, and the owner knows that this process leaves.
   void leave() noexcept;
 

@@ -179,10 +179,8 @@ std::size_t expected_files(const ImportReply& reply, BlobType type) noexcept {
     case BlobType::memory:
     case BlobType::net_memory:
       return memory;
-    case BlobType::queue_pair:
-      return memory + 2;
     default:
-      return memory + 3;
+      return memory + 2;
   }
 }
 
@@ -254,7 +252,8 @@ backend::ImportedRegion import_region(const Place& place, std::span<const std::b
   return {.region = std::move(region), .addr = blob.base, .len = blob.length, .access = blob.access};
 }
 
-ImportedCounterMemory import_counter_memory(const Place& place, std::span<const std::byte> bytes, BlobType type) {
+ImportedCounterMemory import_counter_memory(const Place& place, std::span<const std::byte> bytes, BlobType type,
+                                            OwnersEnd owners_end) {
   const Blob blob = read(bytes, type);
   require_same_place(place, blob);
   if (type == BlobType::pci_counter) {
@@ -273,12 +272,13 @@ ImportedCounterMemory import_counter_memory(const Place& place, std::span<const 
   ImportedCounterMemory memory{.region = make_region(blob, granted),
                                .addr = blob.base,
                                .origin = origin_of(blob),
-                               .files = {std::move(files[2]), std::move(files[3]), std::move(files[4])}};
-  memory.region->watch(std::move(granted.connection), duplicate(memory.files[2]));
+                               .files = {std::move(files[2]), std::move(files[3])},
+                               .connection = duplicate(granted.connection)};
+  memory.region->watch(std::move(granted.connection), std::move(owners_end));
   return memory;
 }
 
-ImportedInbox import_inbox(const Place& place, std::span<const std::byte> bytes, detail::Fd wakes) {
+ImportedInbox import_inbox(const Place& place, std::span<const std::byte> bytes, OwnersEnd owners_end) {
   const Blob blob = read(bytes, BlobType::queue_pair);
   require_same_place(place, blob);
   Granted granted = request(place, blob);
@@ -288,7 +288,7 @@ ImportedInbox import_inbox(const Place& place, std::span<const std::byte> bytes,
                       .size = blob.length,
                       .origin = origin_of(blob),
                       .files = {std::move(files[2]), std::move(files[3])}};
-  inbox.region->watch(std::move(granted.connection), std::move(wakes));
+  inbox.region->watch(std::move(granted.connection), std::move(owners_end));
   return inbox;
 }
 

@@ -18,15 +18,17 @@ namespace pydoca::sim {
 /// type: memory or net_memory.
 backend::ImportedRegion import_region(const Place& place, std::span<const std::byte> blob, BlobType type);
 
-/// A counter's memory, with the files that belong to it.
+/// A counter's memory, with the files that belong to it: its bell, and the socket for wake-ups.
 struct ImportedCounterMemory {
   std::unique_ptr<ImportedRegion> region;
   std::uint64_t addr = 0;  ///< of the counter, in the region
   std::uint64_t origin = 0;
-  std::array<detail::Fd, 3> files;
+  std::array<detail::Fd, 2> files;
+  detail::Fd connection;  ///< to the owner, for notes
 };
-/// The same for a counter, type pci_counter or net_counter. files[2] is written to when the owner dies.
-ImportedCounterMemory import_counter_memory(const Place& place, std::span<const std::byte> blob, BlobType type);
+/// The same for a counter, type pci_counter or net_counter.
+ImportedCounterMemory import_counter_memory(const Place& place, std::span<const std::byte> blob, BlobType type,
+                                            OwnersEnd owners_end);
 
 /// A queue pair's inbox, with the files that belong to it.
 struct ImportedInbox {
@@ -36,7 +38,7 @@ struct ImportedInbox {
   std::uint64_t origin = 0;
   std::array<detail::Fd, 2> files;
 };
-/// The same for an inbox. wakes is written to when it is withdrawn or its owner dies.
-ImportedInbox import_inbox(const Place& place, std::span<const std::byte> blob, detail::Fd wakes);
+/// The same for an inbox: its context's mailbox, and the socket for wake-ups.
+ImportedInbox import_inbox(const Place& place, std::span<const std::byte> blob, OwnersEnd owners_end);
 
 }  // namespace pydoca::sim

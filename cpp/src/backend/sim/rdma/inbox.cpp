@@ -18,13 +18,16 @@ namespace {
 constexpr std::uint64_t ring_offset = 4096;
 static_assert(sizeof(InboxPage) <= ring_offset);
 
-class MailboxFiles final : public Exporter::Attachment {
+class PeersFiles final : public Exporter::Attachment {
  public:
-  MailboxFiles(std::shared_ptr<Mailbox> mailbox, std::uint32_t number) noexcept
-      : mailbox_(std::move(mailbox)), number_(number) {}
+  PeersFiles(std::shared_ptr<Mailbox> mailbox, std::shared_ptr<BoardFile> board, int socket, std::uint32_t number)
+      : mailbox_(std::move(mailbox)),
+        board_(std::move(board)),
+        socket_(detail::Fd::duplicate_of(socket)),
+        number_(number) {}
   std::vector<detail::Fd> admit(Service::Id /*importer*/) override {
     std::vector<detail::Fd> files;
-    for (const int file : {mailbox_->file(), mailbox_->event_fd()}) {
+    for (const int file : {board_->file(), socket_.get()}) {
       files.push_back(detail::Fd::duplicate_of(file));
       if (!files.back()) {
         throw Error(Status::operating_system, "rdma: out of file descriptors");
@@ -34,13 +37,16 @@ class MailboxFiles final : public Exporter::Attachment {
   }
   void gone(Service::Id /*importer*/, End how) noexcept override {
     if (how != End::left) {
-      mailbox_->tell_of_death(number_);
+      mailbox_->notify(number_);
     }
   }
   void withdrawn() noexcept override {}
+  bool hear(Service::Id /*importer*/) noexcept override { return false; }
 
  private:
   const std::shared_ptr<Mailbox> mailbox_;
+  const std::shared_ptr<BoardFile> board_;
+  const detail::Fd socket_;
   const std::uint32_t number_;
 };
 
@@ -53,28 +59,34 @@ std::uint64_t random_token() {
 
 }  // namespace
 
-Inbox::Inbox(const Place& place, std::shared_ptr<Mailbox> mailbox, std::uint32_t peer_number, Access permissions)
+Inbox::Inbox(const Place& place, std::shared_ptr<Mailbox> mailbox, std::shared_ptr<BoardFile> board,
+             std::uint32_t peer_number, Access permissions)
     : memory_(Memory::allocate(ring_offset + ring_size)),
-      attachment_(std::make_shared<MailboxFiles>(std::move(mailbox), peer_number)),
+      sockets_(create_wake_sockets()),
+      attachment_(std::make_shared<PeersFiles>(mailbox, std::move(board), sockets_.second.get(), peer_number)),
+      token_(random_token()),
       page_(new (memory_->data()) InboxPage),
       ring_(page_->ring, memory_->data() + ring_offset, ring_size),
       region_(place, {memory_->data(), memory_->size(), {{memory_, 0}}}, Access::local_read_write) {
-  page_->token = random_token();
+  page_->token = token_;
   page_->ring_size = ring_size;
   page_->peer_number = peer_number;
   page_->permissions = permissions;
+  mailbox->watch(socket());
 }
 
 std::vector<std::byte> Inbox::describe() {
   return region_.export_as(BlobType::queue_pair, Access::pci_read_write, attachment_);
 }
 
-PeerInbox::PeerInbox(const Place& place, std::span<const std::byte> blob, detail::Fd wakes) {
-  ImportedInbox imported = import_inbox(place, blob, std::move(wakes));
+PeerInbox::PeerInbox(const Place& place, std::span<const std::byte> blob, OwnersEnd owners_end) {
+  ImportedInbox imported = import_inbox(place, blob, std::move(owners_end));
   region_ = std::move(imported.region);
   origin_ = imported.origin;
   gate_ = region_->gate();
-  mailbox_ = std::make_unique<Mailbox>(std::move(imported.files[0]), std::move(imported.files[1]));
+  board_ = std::make_unique<BoardFile>(std::move(imported.files[0]));
+  socket_ = std::move(imported.files[1]);
+  require_wake_socket(socket_.get());
   const auto require = [](bool sound) {
     if (!sound) {
       throw Error(Status::not_permitted, "connect: what the peer sent is not an inbox");
@@ -82,9 +94,9 @@ PeerInbox::PeerInbox(const Place& place, std::span<const std::byte> blob, detail
   };
   require(imported.size >= ring_offset && imported.addr % ring_offset == 0);
   page_ = std::launder(reinterpret_cast<InboxPage*>(region_->at(imported.addr)));
-  const std::uint64_t ring_size = page_->ring_size;
-  number_ = page_->peer_number;
-  permissions_ = page_->permissions;
+  const std::uint64_t ring_size = std::atomic_ref(page_->ring_size).load();  // once: the peer may change it
+  number_ = std::atomic_ref(page_->peer_number).load();
+  permissions_ = std::atomic_ref(page_->permissions).load();
   require(ring_size <= imported.size - ring_offset && ring_size >= MessageRing::alignment &&
           std::has_single_bit(ring_size) && number_ < max_peers);
   ring_ = {page_->ring, region_->at(imported.addr) + ring_offset, ring_size};

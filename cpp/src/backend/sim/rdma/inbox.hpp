@@ -4,6 +4,8 @@
 #include "backend/sim/memory/imported_region.hpp"
 #include "backend/sim/memory/local_region.hpp"
 #include "backend/sim/place/place.hpp"
+#include "backend/sim/rdma/board_file.hpp"
+#include "backend/sim/rdma/knock.hpp"
 #include "backend/sim/rdma/mailbox.hpp"
 #include "backend/sim/rdma/message_ring.hpp"
 
@@ -20,10 +22,11 @@ namespace pydoca::sim {
 struct InboxPage {
   std::uint64_t token = 0;               ///< of the owner; random, never 0
   std::uint64_t ring_size = 0;           ///< bytes
-  std::uint32_t peer_number = 0;         ///< the bit that the peer sets in the owner's mailbox
+  std::uint32_t peer_number = 0;         ///< the peer's number on the owner's board
   Access permissions{};                  ///< RDMA flags of the owner's context
   std::atomic<std::uint64_t> peer{0};    ///< token of the queue pair that the owner has connected to; 0: none
   std::atomic<std::uint64_t> writer{0};  ///< token of the first queue pair that connected: it writes to the ring
+  alignas(64) Knock knock;
   MessageRingState ring;
 };
 
@@ -33,7 +36,8 @@ class Inbox {
   static constexpr std::uint64_t ring_size = std::uint64_t{256} << 10;
 
   /// Throws no_memory, operating_system.
-  Inbox(const Place& place, std::shared_ptr<Mailbox> mailbox, std::uint32_t peer_number, Access permissions);
+  Inbox(const Place& place, std::shared_ptr<Mailbox> mailbox, std::shared_ptr<BoardFile> board,
+        std::uint32_t peer_number, Access permissions);
 
   /// The blob by which a peer maps it.
   std::vector<std::byte> describe();
@@ -41,10 +45,15 @@ class Inbox {
   void withdraw() noexcept { static_cast<void>(region_.withdraw()); }
   InboxPage& page() noexcept { return *page_; }
   MessageRing& ring() noexcept { return ring_; }
+  /// By which the peer wakes this process.
+  int socket() const noexcept { return sockets_.first.get(); }
+  std::uint64_t token() const noexcept { return token_; }
 
  private:
   const std::shared_ptr<Memory> memory_;
+  const std::pair<detail::Fd, detail::Fd> sockets_;
   const std::shared_ptr<Exporter::Attachment> attachment_;
+  const std::uint64_t token_;
   InboxPage* const page_;
   MessageRing ring_;
   LocalRegion region_;
@@ -53,24 +62,28 @@ class Inbox {
 /// The peer's inbox, mapped here.
 class PeerInbox {
  public:
-  /// Throws as import_inbox() does; not_permitted when the peer's memory is not an inbox. wakes: this side's
-  /// event file.
-  PeerInbox(const Place& place, std::span<const std::byte> blob, detail::Fd wakes);
+  /// Throws as import_inbox() does; not_permitted when the peer's memory is not an inbox.
+  PeerInbox(const Place& place, std::span<const std::byte> blob, OwnersEnd owners_end);
 
   InboxPage& page() noexcept { return *page_; }
   MessageRing& ring() noexcept { return ring_; }
-  ReceiveBoard& receives() noexcept { return mailbox_->receives(); }
+  ReceiveBoard& receives() noexcept { return board_->board(); }
   /// To be entered around each access to its ring and its receives.
   Gate& gate() noexcept { return *gate_; }
   bool is_gone() const noexcept { return gate_->is_closed(); }
   std::uint64_t origin() const noexcept { return origin_; }
   Access permissions() const noexcept { return permissions_; }
   std::uint32_t number() const noexcept { return number_; }
-  void tell() noexcept { mailbox_->tell(number_); }
+  void tell() noexcept {
+    if (page_->knock.knock()) {
+      send_wake(socket_.get());
+    }
+  }
 
  private:
   std::unique_ptr<ImportedRegion> region_;
-  std::unique_ptr<Mailbox> mailbox_;
+  std::unique_ptr<BoardFile> board_;
+  detail::Fd socket_;
   std::uint64_t origin_;
   Gate* gate_ = nullptr;
   InboxPage* page_ = nullptr;

@@ -1,84 +1,102 @@
 #pragma once
 
-#include "pydoca/memory.hpp"
-
-#include "backend/sim/rdma/receive_board.hpp"
+#include "backend/sim/fabric/wakes.hpp"
+#include "backend/sim/rdma/knock.hpp"
 #include "detail/atomic.hpp"
-#include "detail/fd.hpp"
 
+#include <algorithm>
 #include <array>
+#include <bit>
+#include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <vector>
 
 namespace pydoca::sim {
 
 inline constexpr std::uint32_t max_peers = 1024;  ///< of one context
 
-/// Where peers tell a context that they have done something, and what they may read of the context. Waking is Dekker's
-/// pattern: a peer does its work, sets its bit, then reads whether the engine sleeps; the engine writes that it sleeps,
-/// then reads the bits.
-struct MailboxPage {
-  detail::Atomic<std::uint32_t> asleep{0};
-  alignas(64) std::array<detail::Atomic<std::uint64_t>, max_peers / 64> pending{};
-  ReceiveBoardState receives;
-};
-
-/// A context's mailbox: its own, or as a peer maps it. The receive slots follow the page.
+/// Which connections of a context have something to attend to, and the context's sleep. A peer knocks in the page of
+/// its own connection; this process's own threads set bits that no peer can reach. Belongs to the engine's thread,
+/// except for notify().
 class Mailbox {
  public:
-  /// num_receives: a power of 2, or 0. Throws no_memory, operating_system.
-  explicit Mailbox(std::uint32_t num_receives);
-  /// A peer's, from the files that it sent. Throws not_permitted when they are not a mailbox's, no_memory.
-  Mailbox(detail::Fd file, detail::Fd event);
-  ~Mailbox();
+  /// Throws operating_system.
+  Mailbox() = default;
   Mailbox(const Mailbox&) = delete;
   Mailbox& operator=(const Mailbox&) = delete;
 
-  /// Pollable by the owner: a peer that sets its bit while the owner sleeps writes to it, and so does the exporter when
-  /// a peer has died.
-  int event_fd() const noexcept { return event_.get(); }
-  int file() const noexcept { return file_.get(); }
-  ReceiveBoard& receives() noexcept { return receives_; }
+  /// Pollable, edge-triggered.
+  int wake_fd() const noexcept { return wakes_.fd(); }
+  /// A byte that comes there ends the sleep. Throws operating_system.
+  void watch(int socket) { wakes_.watch(socket); }
 
-  /// Sets the bit of a peer, and wakes the owner if it sleeps. From any thread of any process.
-  void tell(std::uint32_t peer) noexcept;
-  /// The same for a peer that has died. Wakes the owner in any case: the peer may have taken the flag of the sleep, and
-  /// died before it wrote to the event file.
-  void tell_of_death(std::uint32_t peer) noexcept;
+  /// From now on look for knocks; socket is the one by which that peer wakes.
+  void add(std::uint32_t number, Knock& knock, int socket) { peers_.push_back({&knock, number, socket}); }
+  void remove(std::uint32_t number) noexcept {
+    std::erase_if(peers_, [number](const Peer& peer) { return peer.number == number; });
+    next_ = 0;
+  }
 
-  // The owner.
-  void fall_asleep() noexcept { page_->asleep.store(1, std::memory_order_seq_cst); }
-  /// Ends the sleep and empties the event file. True when it was written to.
-  bool wake_up() noexcept;
-  /// Whether a bit is set.
-  bool has_pending() const noexcept;
-  /// Clears all bits, and calls take with the number of each peer whose bit was set.
+  /// Has the engine attend to that connection. From any thread of this process.
+  void notify(std::uint32_t number) noexcept;
+  /// The same in the engine's own thread, which is awake.
+  void remind(std::uint32_t number) noexcept {
+    bits_[number / 64].fetch_or(std::uint64_t{1} << (number % 64), std::memory_order_relaxed);
+    any_bit_.store(true, std::memory_order_relaxed);
+  }
+
+  /// Whether there is something to attend to. While awake this asks a few peers, and others the next time; an engine
+  /// that is about to sleep asks all.
+  bool has_pending() noexcept;
+  /// Calls take with the number of each connection that has something to attend to.
   template <class Take>
-  void take_pending(Take take) noexcept {
-    for (std::uint32_t word = 0; word < page_->pending.size(); ++word) {
-      if (page_->pending[word].load(std::memory_order_relaxed) == 0) {
-        continue;
-      }
-      for (std::uint64_t bits = page_->pending[word].exchange(0, std::memory_order_seq_cst); bits != 0;
-           bits &= bits - 1) {
+  void take_pending(Take take) noexcept;
+  void fall_asleep() noexcept;
+  void wake_up() noexcept;
+  /// From fall_asleep() until wake_up(), whether or not it was woken.
+  bool is_sleeping() const noexcept { return is_sleeping_; }
+
+ private:
+  static constexpr std::size_t peers_per_look = 32;
+  struct Peer {
+    Knock* knock;
+    std::uint32_t number;
+    int socket;
+  };
+
+  std::size_t advance() noexcept {
+    const std::size_t here = next_;
+    next_ = next_ + 1 < peers_.size() ? next_ + 1 : 0;
+    return here;
+  }
+
+  detail::Atomic<bool> any_bit_{false};
+  detail::Atomic<bool> asleep_{false};
+  std::size_t next_ = 0;  ///< the peer to ask next
+  std::vector<Peer> peers_;
+  std::array<detail::Atomic<std::uint64_t>, max_peers / 64> bits_{};
+  unsigned sleeps_ = 0;
+  bool is_sleeping_ = false;  ///< as the engine's thread knows it
+  Wakes wakes_;
+};
+
+template <class Take>
+void Mailbox::take_pending(Take take) noexcept {
+  if (any_bit_.load(std::memory_order_seq_cst) && any_bit_.exchange(false, std::memory_order_seq_cst)) {
+    for (std::uint32_t word = 0; word < bits_.size(); ++word) {
+      for (std::uint64_t bits = bits_[word].exchange(0, std::memory_order_seq_cst); bits != 0; bits &= bits - 1) {
         take(word * 64 + static_cast<std::uint32_t>(std::countr_zero(bits)));
       }
     }
   }
-  /// Sets the bit of a peer in the owner's own thread, which is awake.
-  void remind(std::uint32_t peer) noexcept {
-    page_->pending[peer / 64].fetch_or(std::uint64_t{1} << (peer % 64), std::memory_order_relaxed);
+  // take() may remove a peer.
+  for (std::size_t left = std::min(peers_.size(), peers_per_look); left > 0 && !peers_.empty(); --left) {
+    const Peer peer = peers_[std::min(advance(), peers_.size() - 1)];
+    if (peer.knock->is_pending()) {
+      peer.knock->answer();
+      take(peer.number);
+    }
   }
-
- private:
-  void map(std::uint64_t size);
-
-  detail::Fd file_;
-  detail::Fd event_;
-  void* address_ = nullptr;
-  std::uint64_t size_ = 0;
-  MailboxPage* page_ = nullptr;
-  ReceiveBoard receives_;
-};
+}
 
 }  // namespace pydoca::sim

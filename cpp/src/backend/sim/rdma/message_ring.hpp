@@ -91,6 +91,7 @@ class MessageRing {
       return Look::invalid;
     }
     std::memcpy(&header, run_at(position_, sizeof header).bytes, sizeof header);
+    std::atomic_signal_fence(std::memory_order_seq_cst);  // no field is read from the ring again
     return footprint(header.size) <= there ? Look::record : Look::invalid;
   }
   /// The record was taken. True when the writer waits and must be told.

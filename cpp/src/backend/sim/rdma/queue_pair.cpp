@@ -30,7 +30,7 @@ QueuePair::QueuePair(RdmaShared& shared, std::uint32_t number)
       number_(number),
       depth_(shared.options().send_queue_size),
       ordinal_(shared.place().ordinal()),
-      inbox_(shared.place(), shared.mailbox(), number, shared.options().permissions) {}
+      inbox_(shared.place(), shared.mailbox(), shared.board(), number, shared.options().permissions) {}
 
 QueuePair::~QueuePair() {
   if (forks_ == detail::fork_count()) {
@@ -47,7 +47,9 @@ void QueuePair::connect(std::span<const std::byte> blob) {
   }
   std::unique_ptr<PeerInbox> peer;
   try {
-    peer = std::make_unique<PeerInbox>(shared_.place(), blob, detail::Fd::duplicate_of(shared_.mailbox()->event_fd()));
+    peer = std::make_unique<PeerInbox>(shared_.place(), blob, [mailbox = shared_.mailbox(), number = number_] {
+      mailbox->notify(number);
+    });
   } catch (const Error& error) {
     abort_connection(error);
   }
@@ -56,13 +58,14 @@ void QueuePair::connect(std::span<const std::byte> blob) {
   std::uint64_t nobody = 0;
   const std::uint64_t their_peer = theirs.peer.load(std::memory_order_acquire);
   const std::uint64_t our_writer = own.writer.load(std::memory_order_acquire);
-  if ((their_peer != 0 && their_peer != own.token) || (our_writer != 0 && our_writer != theirs.token) ||
-      !theirs.writer.compare_exchange_strong(nobody, own.token)) {
+  if ((their_peer != 0 && their_peer != inbox_.token()) || (our_writer != 0 && our_writer != theirs.token) ||
+      !theirs.writer.compare_exchange_strong(nobody, inbox_.token())) {
     throw Error(Status::connection_aborted, "connect: the peer is connected to another, or was before");
   }
   detail::crash_point();
   own.peer.store(theirs.token, std::memory_order_release);
   detail::crash_point();
+  shared_.mailbox()->add(number_, own.knock, inbox_.socket());
   peer_ = std::move(peer);
   phase_ = Phase::connected;
   shared_.receives().set_peer(number_, peer_.get());
@@ -223,6 +226,7 @@ void QueuePair::close_link(Status of_waiting) noexcept {
   inbox_.withdraw();
   detail::crash_point();
   if (was_connected) {
+    shared_.mailbox()->remove(number_);
     peer_->tell();
     peer_.reset();
   }

@@ -3,6 +3,7 @@
 #include "backend/sim/copy/segment_copy.hpp"
 #include "backend/sim/rdma/queue_pair.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace pydoca::sim {
@@ -15,6 +16,9 @@ void QueuePair::attend() noexcept {
   }
   const bool gone = peer_->is_gone();  // asked first: then all that the peer sent is in the inbox
   take_records();
+  if (phase_ == Phase::connected && inbox_.page().knock.take_want()) {
+    shared_.receives().tell_of_next(number_);
+  }
   run();
   if (gone) {
     lose(Status::connection_reset);
@@ -26,16 +30,26 @@ void QueuePair::attend() noexcept {
 void QueuePair::take_records() noexcept {
   RecordHeader header;
   bool was_full = false;
+  // A peer that writes all the time must not keep the engine here.
+  std::uint64_t left = inbox_.ring().size();
   while (phase_ == Phase::connected) {
+    if (left == 0) {
+      shared_.attend_again(number_);
+      break;
+    }
     const MessageRing::Look look = inbox_.ring().look(header);
     if (look == MessageRing::Look::nothing) {
       break;
     }
     const Status status = look == MessageRing::Look::record ? take_record(header) : Status::unexpected;
+    if (status == Status::again) {
+      break;
+    }
     if (status != Status::success) {
       lose(status);
       break;
     }
+    left -= std::min(left, MessageRing::footprint(header.size));
     was_full = inbox_.ring().consume(header) || was_full;
   }
   if (was_full) {
@@ -43,7 +57,8 @@ void QueuePair::take_records() noexcept {
   }
 }
 
-/// success; io_failed: the message fails at both ends; unexpected: a peer that breaks the rules.
+/// success; io_failed: the message fails at both ends; unexpected: a peer that breaks the rules; again: another has
+/// used up the receive that the message was sent to, and there is none in its place.
 Status QueuePair::take_record(const RecordHeader& header) noexcept {
   if (header.type == RecordType::more) {
     return incoming_.receive != nullptr ? take_payload(header) : Status::unexpected;
@@ -57,12 +72,16 @@ Status QueuePair::take_record(const RecordHeader& header) noexcept {
 }
 
 Status QueuePair::begin_message(const RecordHeader& header) noexcept {
-  RdmaOperation* const receive = shared_.receives().taken(header.receive, number_);
-  if (incoming_.receive != nullptr || receive == nullptr || header.type < RecordType::send ||
-      header.type > RecordType::too_long) {
+  if (incoming_.receive != nullptr || !shared_.receives().was_posted(header.receive) ||
+      header.type < RecordType::send || header.type > RecordType::too_long) {
     return Status::unexpected;
   }
-  incoming_ = {.receive = receive, .first = header, .received = 0};
+  incoming_ = {.first = header, .received = 0};
+  RdmaOperation* const receive = shared_.receives().take(incoming_.first.receive, number_);
+  if (receive == nullptr) {
+    return Status::again;
+  }
+  incoming_.receive = receive;
   const bool placed = header.type == RecordType::write_imm;
   const std::uint64_t room = receive->length;
   if (header.type == RecordType::too_long ||

@@ -71,7 +71,7 @@ Status QueuePair::send_inside(RdmaOperation& operation) noexcept {
 Status QueuePair::take_receive(RdmaOperation& operation) noexcept {
   auto taken = peer_->receives().take(peer_->number());
   if (!taken.has_value()) {
-    peer_->receives().want();
+    peer_->page().knock.want_receive();
     taken = peer_->receives().take(peer_->number());
   }
   if (!taken.has_value()) {
@@ -86,6 +86,7 @@ Status QueuePair::take_receive(RdmaOperation& operation) noexcept {
 }
 
 Status QueuePair::wait_for_receive() noexcept {
+  peer_->tell();
   if (shared_.options().rnr_retry_count >= backend::rnr_retry_for_ever) {
     return Status::again;
   }

@@ -51,8 +51,9 @@ void RdmaQueue::watch_all() {
     timer_ = detail::Fd(::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC));
     require(static_cast<bool>(timer_), "a timer");
   }
-  for (const int fd : {mailbox_->event_fd(), manager_->fd(), timer_.get()}) {
-    epoll_event event{.events = EPOLLIN, .data = {.fd = fd}};
+  for (const int fd : {mailbox_->wake_fd(), manager_->fd(), timer_.get()}) {
+    const bool is_edge = fd == mailbox_->wake_fd();
+    epoll_event event{.events = is_edge ? EPOLLIN | EPOLLET : EPOLLIN, .data = {.fd = fd}};
     require(fd < 0 || ::epoll_ctl(all_.get(), EPOLL_CTL_ADD, fd, &event) == 0, "an epoll set");
   }
 }
@@ -107,18 +108,28 @@ void RdmaQueue::attend() noexcept {
   if (removed) {
     receives_.fail(Status::driver);
   }
-  // With nothing finished, the event file may say that a peer has left.
-  if (overdue || removed || (!completions_.has_finished() && wake_up())) {
+  if (overdue || removed) {
     attend_all();
   }
+  if (mailbox_->is_sleeping()) {
+    wake_up();
+  }
+  attend_stalled();
 }
 
-bool RdmaQueue::wake_up() noexcept {
+void RdmaQueue::wake_up() noexcept {
   std::uint64_t expirations = 0;
   if (timer_) {
     static_cast<void>(!::read(timer_.get(), &expirations, sizeof expirations));
   }
-  return mailbox_->wake_up();
+  // Reporting a wake-up takes it off the list of those that make fd() readable.
+  epoll_event reported{};
+  static_cast<void>(::epoll_wait(all_.get(), &reported, 1, 0));
+  mailbox_->wake_up();
+}
+
+void RdmaQueue::attend_stalled() noexcept {
+  receives_.take_stalled([this](std::uint32_t number) { attend_again(number); });
 }
 
 void RdmaQueue::attend_all() noexcept {
@@ -152,6 +163,7 @@ Status RdmaQueue::post_receive(RdmaOperation& operation, bool /*flush*/) noexcep
     return Status::success;
   }
   receives_.post(operation);
+  attend_stalled();
   return Status::success;
 }
 

@@ -40,15 +40,17 @@ class RdmaQueue final : public backend::RdmaQueue, private RdmaShared {
   /// Has every queue pair attend to what its peer has done.
   void attend() noexcept;
   void attend_all() noexcept;
-  /// Empties what fd() looks at; whether a peer wrote to the mailbox's event file.
-  bool wake_up() noexcept;
+  /// Has every queue pair attend again whose next message found no receive, if there is one now.
+  void attend_stalled() noexcept;
+  /// Empties what fd() looks at, and ends the sleep.
+  void wake_up() noexcept;
   bool is_overdue() const noexcept { return deadline_.has_value() && Clock::now() >= *deadline_; }
   void watch_all();
   void set_timer() noexcept;
 
   bool removed_ = false;  ///< the device's removal was dealt with
   detail::Fd timer_;
-  /// An epoll set of the mailbox's event file, the connection manager's descriptor, and the timer if there is one.
+  /// An epoll set of the mailbox's wake-ups, the connection manager's descriptor, and the timer if there is one.
   detail::Fd all_;
   std::uint32_t looks_ = 0;
   std::unique_ptr<ConnectionManager> manager_;

@@ -4,6 +4,7 @@
 #include "pydoca/backend/rdma.hpp"
 
 #include "backend/sim/place/place.hpp"
+#include "backend/sim/rdma/board_file.hpp"
 #include "backend/sim/rdma/completions.hpp"
 #include "backend/sim/rdma/mailbox.hpp"
 #include "backend/sim/rdma/shared_receives.hpp"
@@ -31,6 +32,7 @@ class RdmaShared {
   const Place& place() const noexcept { return place_; }
   const backend::RdmaOptions& options() const noexcept { return options_; }
   const std::shared_ptr<Mailbox>& mailbox() const noexcept { return mailbox_; }
+  const std::shared_ptr<BoardFile>& board() const noexcept { return board_; }
   SharedReceives& receives() noexcept { return receives_; }
   void finish(backend::RdmaOperation& operation, Status status) noexcept { completions_.finish(operation, status); }
   void report(backend::QueuePair& pair, backend::RdmaEvent::Type type, Status status) noexcept {
@@ -72,9 +74,10 @@ class RdmaShared {
       : place_(place),
         options_(options),
         notifier_(notifier),
-        mailbox_(std::make_shared<Mailbox>(options.recv_queue_size)),
+        mailbox_(std::make_shared<Mailbox>()),
+        board_(std::make_shared<BoardFile>(options.recv_queue_size)),
         completions_(notifier),
-        receives_(mailbox_->receives(), options.recv_queue_size, options.max_num_connections, completions_),
+        receives_(board_->board(), options.recv_queue_size, options.max_num_connections, completions_),
         pairs_(options.max_num_connections) {}
   ~RdmaShared() = default;
 
@@ -82,6 +85,7 @@ class RdmaShared {
   const backend::RdmaOptions options_;
   backend::Notifier& notifier_;
   const std::shared_ptr<Mailbox> mailbox_;
+  const std::shared_ptr<BoardFile> board_;
   Completions completions_;
   SharedReceives receives_;
   std::vector<QueuePair*> pairs_;              ///< by number; null where there is none

@@ -1,5 +1,6 @@
 #include "backend/sim/rdma/shared_receives.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace pydoca::sim {
@@ -12,54 +13,119 @@ void SharedReceives::post(RdmaOperation& operation) noexcept {
 }
 
 void SharedReceives::publish() noexcept {
-  bool wanted = false;
-  while (!unpublished_.empty() && operations_[board_.index_of(board_.next_number())] == nullptr) {
+  const std::uint64_t before = next_;
+  while (!unpublished_.empty() && slot_of(next_).operation == nullptr) {
     RdmaOperation& operation = *unpublished_.pop();
-    operations_[board_.index_of(board_.next_number())] = &operation;
-    wanted = board_.publish(operation.length) || wanted;
+    slot_of(next_) = {.operation = &operation, .number = next_};
+    board_.publish(next_++, operation.length);
   }
-  for (PeerInbox* const peer : peers_) {
-    if (wanted && peer != nullptr) {
-      peer->tell();
+  if (next_ == before || num_waiting_ == 0) [[likely]] {
+    return;
+  }
+  for (Peer& peer : peers_) {
+    if (std::exchange(peer.waits, false) && peer.inbox != nullptr) {
+      peer.inbox->tell();
     }
   }
+  num_waiting_ = 0;
 }
 
-RdmaOperation* SharedReceives::taken(std::uint64_t number, std::uint32_t peer) const noexcept {
-  if (operations_.empty()) {
+RdmaOperation* SharedReceives::take(std::uint64_t& number, std::uint32_t peer) noexcept {
+  Slot* slot = slots_.empty() ? nullptr : &slot_of(number);
+  if (slot == nullptr || slot->operation == nullptr || slot->number != number || slot->holder != nobody) [[unlikely]] {
+    slot = first_free();
+  }
+  if (slot == nullptr) {
+    if (!std::exchange(peers_[peer].stalled, true)) {
+      ++num_stalled_;
+    }
     return nullptr;
   }
-  const std::size_t index = board_.index_of(number);
-  return board_.is_taken_by(index, number, peer) ? operations_[index] : nullptr;
+  slot->holder = peer;
+  number = slot->number;
+  if (board_.taker(number) != peer) [[unlikely]] {
+    board_.close(board_.index_of(number));  // nobody else takes it
+  }
+  return slot->operation;
+}
+
+SharedReceives::Slot* SharedReceives::first_free() noexcept {
+  Slot* taken = nullptr;
+  for (std::size_t back = slots_.size(); back > 0; --back) {
+    Slot& slot = slot_of(next_ - back);
+    if (slot.operation == nullptr || slot.holder != nobody) {
+      continue;
+    }
+    if (!is_connected(board_.taker(slot.number))) {
+      return &slot;
+    }
+    taken = taken != nullptr ? taken : &slot;
+  }
+  return taken;
+}
+
+RdmaOperation* SharedReceives::close(Slot& slot) noexcept {
+  board_.close(board_.index_of(slot.number));
+  return std::exchange(slot, {}).operation;
 }
 
 void SharedReceives::retire(std::uint64_t number) noexcept {
-  board_.close(board_.index_of(number));
-  operations_[board_.index_of(number)] = nullptr;
+  close(slot_of(number));
   publish();
 }
 
 void SharedReceives::reclaim(std::uint32_t peer) noexcept {
-  for (std::size_t back = 1; back <= operations_.size(); ++back) {  // the latest first: they go to the front
-    const std::size_t index = board_.index_of(board_.next_number() - back);
-    if (operations_[index] != nullptr && board_.is_taken_by(index, peer)) {
-      board_.close(index);
-      unpublished_.push_front(*std::exchange(operations_[index], nullptr));
+  for (std::size_t back = 1; back <= slots_.size(); ++back) {  // the latest first: they go to the front
+    Slot& slot = slot_of(next_ - back);
+    if (slot.operation != nullptr &&
+        (slot.holder == peer || (slot.holder == nobody && board_.taker(slot.number) == peer))) {
+      unpublished_.push_front(*close(slot));
     }
   }
   publish();
 }
 
 void SharedReceives::fail(Status status) noexcept {
-  for (std::size_t back = operations_.size(); back > 0; --back) {
-    const std::size_t index = board_.index_of(board_.next_number() - back);
-    if (operations_[index] != nullptr && board_.withdraw(index)) {
-      completions_.finish(*std::exchange(operations_[index], nullptr), status);
+  for (std::size_t back = slots_.size(); back > 0; --back) {
+    Slot& slot = slot_of(next_ - back);
+    if (slot.operation != nullptr && slot.holder == nobody &&
+        (board_.withdraw(slot.number) || !is_connected(board_.taker(slot.number)))) {
+      completions_.finish(*close(slot), status);
     }
   }
   while (RdmaOperation* const operation = unpublished_.pop()) {
     completions_.finish(*operation, status);
   }
+}
+
+void SharedReceives::tell_of_next(std::uint32_t number) noexcept {
+  if (restore()) {
+    peers_[number].inbox->tell();
+  } else if (!std::exchange(peers_[number].waits, true)) {
+    ++num_waiting_;
+  }
+}
+
+/// Restores the board, as a peer says that it can take nothing from it. Whether it can now.
+bool SharedReceives::restore() noexcept {
+  std::uint64_t first = next_;
+  for (const Slot& slot : slots_) {
+    if (slot.operation == nullptr || slot.holder != nobody) {
+      continue;
+    }
+    const std::uint32_t taker = board_.taker(slot.number);
+    if (is_connected(taker)) {
+      continue;
+    }
+    if (taker != nobody) {
+      board_.restore(slot.number);
+    }
+    first = std::min(first, slot.number);
+  }
+  if (!slots_.empty()) {
+    board_.restore_cursors(first, next_);
+  }
+  return first != next_;
 }
 
 }  // namespace pydoca::sim

@@ -8,48 +8,91 @@
 #include "detail/operation_list.hpp"
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace pydoca::sim {
 
-/// The receives of one context, which all its connections share: operations, and their slots on the board that peers
-/// map. Belongs to the engine's thread.
+/// The receives of one context, which all its connections share: the ledger of what stands on the board that peers
+/// map. Where they differ, the ledger is right: a peer may have written anything to the board. Belongs to the engine's
+/// thread.
 class SharedReceives {
  public:
   /// capacity: the receives that may be outstanding, as many as board has slots.
   SharedReceives(ReceiveBoard& board, std::uint32_t capacity, std::uint32_t num_peers, Completions& completions)
-      : board_(board), completions_(completions), operations_(capacity), peers_(num_peers) {}
+      : board_(board), completions_(completions), slots_(capacity), peers_(num_peers) {}
   SharedReceives(const SharedReceives&) = delete;
   SharedReceives& operator=(const SharedReceives&) = delete;
 
   /// The operation goes to the board as soon as the board has a free slot. There must be room for it: is_full().
   void post(backend::RdmaOperation& operation) noexcept;
-  bool is_full() const noexcept { return outstanding_ == operations_.size(); }
+  bool is_full() const noexcept { return outstanding_ == slots_.size(); }
   /// A receive is outstanding from began() until ended(), when the engine has it back.
   void began() noexcept { ++outstanding_; }
   void ended() noexcept { --outstanding_; }
 
-  /// The operation of a receive that this peer has taken, or null.
-  backend::RdmaOperation* taken(std::uint64_t number, std::uint32_t peer) const noexcept;
+  /// Whether there ever was a receive of that number.
+  bool was_posted(std::uint64_t number) const noexcept { return number < next_; }
+  /// The receive for a message that a peer has sent to the one of that number, or null: then the peer counts as
+  /// stalled. Another receive, whose number it sets, when a peer that breaks the rules has used up that one.
+  backend::RdmaOperation* take(std::uint64_t& number, std::uint32_t peer) noexcept;
   /// That receive has ended: its slot is free.
   void retire(std::uint64_t number) noexcept;
   /// Posts the receives again that a peer had taken and not filled before it was gone.
   void reclaim(std::uint32_t peer) noexcept;
-  /// Ends with status every receive that no peer has taken.
+  /// Ends with status every receive that no connected peer has taken.
   void fail(Status status) noexcept;
 
   /// The peer to tell of a new receive that it waits for; null: the connection of that number has ended.
-  void set_peer(std::uint32_t number, PeerInbox* peer) noexcept { peers_[number] = peer; }
+  void set_peer(std::uint32_t number, PeerInbox* peer) noexcept { peers_[number] = {.inbox = peer}; }
+  /// The peer found no receive on the board. It is told as soon as there is one, which may be now.
+  void tell_of_next(std::uint32_t number) noexcept;
+  /// Calls visit with the number of each stalled peer, if there is a receive now.
+  template <class Visit>
+  void take_stalled(Visit visit) noexcept {
+    if (num_stalled_ == 0 || first_free() == nullptr) [[likely]] {
+      return;
+    }
+    for (std::uint32_t number = 0; number < peers_.size(); ++number) {
+      if (std::exchange(peers_[number].stalled, false)) {
+        visit(number);
+      }
+    }
+    num_stalled_ = 0;
+  }
 
  private:
+  static constexpr std::uint32_t nobody = ReceiveBoard::nobody;
+  struct Slot {
+    backend::RdmaOperation* operation = nullptr;  ///< null while it is free
+    std::uint64_t number = 0;
+    std::uint32_t holder = nobody;  ///< the peer whose message is being received
+  };
+  struct Peer {
+    PeerInbox* inbox = nullptr;
+    bool waits = false;    ///< to be told of the next receive
+    bool stalled = false;  ///< its next message has no receive
+  };
+
+  Slot& slot_of(std::uint64_t number) noexcept { return slots_[board_.index_of(number)]; }
+  bool is_connected(std::uint32_t peer) const noexcept {
+    return peer < peers_.size() && peers_[peer].inbox != nullptr;
+  }
+  /// The oldest receive that no message has, of those that no peer has taken if possible; null when there is none.
+  Slot* first_free() noexcept;
+  backend::RdmaOperation* close(Slot& slot) noexcept;
+  bool restore() noexcept;
   void publish() noexcept;
 
   ReceiveBoard& board_;
   Completions& completions_;
-  std::vector<backend::RdmaOperation*> operations_;  ///< by slot of the board; null where it is free
+  std::vector<Slot> slots_;  ///< as on the board
+  std::uint64_t next_ = 0;   ///< the number of the next receive
   detail::OperationList unpublished_;
   std::uint32_t outstanding_ = 0;
-  std::vector<PeerInbox*> peers_;  ///< by the number of the queue pair; null where it has none
+  std::uint32_t num_waiting_ = 0;
+  std::uint32_t num_stalled_ = 0;
+  std::vector<Peer> peers_;  ///< by the number of the queue pair
 };
 
 }  // namespace pydoca::sim

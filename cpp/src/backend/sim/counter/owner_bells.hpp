@@ -1,0 +1,87 @@
+#pragma once
+
+#include "backend/sim/counter/bell.hpp"
+#include "backend/sim/fabric/service.hpp"
+#include "backend/sim/fabric/wakes.hpp"
+#include "detail/atomic.hpp"
+#include "detail/fd.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace pydoca::sim {
+
+/// The owner's end of a counter's bells: one for each importer, so that an importer can disturb no other. ring() may
+/// run in any thread while importers come and go; so a bell's address and the number of its socket never become
+/// invalid: when its importer has gone, a blank page takes the place of the bell, and a file that refuses to send the
+/// place of the socket.
+class OwnerBells {
+ public:
+  static constexpr std::size_t max_importers = 1024;
+
+  /// silent: as Bell::set_silent(). Throws operating_system.
+  explicit OwnerBells(bool silent) : silent_(silent) {}
+  ~OwnerBells();
+  OwnerBells(const OwnerBells&) = delete;
+  OwnerBells& operator=(const OwnerBells&) = delete;
+
+  // Any thread:
+  /// The owner has changed the counter.
+  void ring() noexcept {
+    if (armed_.load(std::memory_order_seq_cst) != 0) [[unlikely]] {
+      ring_owner();
+    }
+    const std::size_t count = count_.load(std::memory_order_seq_cst);
+    for (std::size_t slot = 0; slot < count; ++slot) {
+      wake(slot);
+    }
+  }
+  void wake_owner() noexcept { wakes_.wake(); }
+
+  // The owner's sleeper:
+  void arm() noexcept;
+  int wake_fd() const noexcept { return wakes_.fd(); }
+
+  // Under the service's lock:
+  /// A bell for one more importer: its page and the importer's end of its socket. Throws full, operating_system.
+  std::vector<detail::Fd> add(Service::Id importer);
+  void remove(Service::Id importer) noexcept;
+  /// The importer has sent a note: it has begun to sleep at times, or has changed the counter.
+  void hear(Service::Id importer) noexcept;
+  void wake_all() noexcept;
+
+ private:
+  struct Places {
+    std::array<detail::Atomic<int>, max_importers> sockets{};
+    std::array<Service::Id, max_importers> importers{};  ///< 0: free
+    std::array<bool, max_importers> sleepers{};
+  };
+
+  Bell& bell(std::size_t slot) const noexcept { return *reinterpret_cast<Bell*>(pages_ + slot * page_size_); }
+  void ring_owner() noexcept;
+  void reserve();
+  std::size_t free_slot() const;
+  std::size_t slot_of(Service::Id importer) const noexcept;
+  bool has_sleepers() const noexcept;
+  void place(std::size_t slot, int page, detail::Fd socket);
+  void wake(std::size_t slot) noexcept {
+    if (bell(slot).take_importer()) [[unlikely]] {
+      send_wake(places_->sockets[slot].load(std::memory_order_relaxed));
+    }
+  }
+  void wake_others(std::size_t slot) noexcept;
+
+  const bool silent_;
+  detail::Atomic<std::uint32_t> armed_{0};
+  detail::Atomic<std::size_t> count_{0};  ///< slots that may have an importer
+  std::byte* pages_ = nullptr;         ///< null before the first importer
+  std::size_t page_size_ = 0;
+  std::unique_ptr<Places> places_;
+  unsigned arms_ = 0;
+  Wakes wakes_;
+};
+
+}  // namespace pydoca::sim
