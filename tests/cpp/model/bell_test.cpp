@@ -105,6 +105,25 @@ struct KilledPublisher : Counter {
   }
 };
 
+/// More of everything, at random.
+struct Crowd : Counter {
+  void start() {
+    for (const std::uint64_t value : {1U, 3U, 4U}) {
+      execution().add_thread("importer", [this, value] { wait(CounterSide::importer, value); });
+    }
+    execution().add_thread("owner", [this] {
+      add(1);
+      wait(CounterSide::owner, 4);
+    });
+    execution().add_thread("publisher", [this] {
+      add(1);
+      add(1);
+      add(1);
+    });
+  }
+};
+
+TEST(BellModel, ACrowdAtRandom) { expect_holds_at_random<Crowd>(); }
 TEST(BellModel, WakesTwoSleepersOfOneSide) { expect_holds<TwoSleepersOfOneSide>(); }
 TEST(BellModel, TwoPublishersWakeOneSleeper) { expect_holds<TwoPublishers>(); }
 TEST(BellModel, BothSidesSleepInTurn) { expect_holds<BothSides>(); }

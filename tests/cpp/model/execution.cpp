@@ -203,14 +203,20 @@ void Execution::list_actions() {
 void Execution::list_run(std::size_t index, bool kills) {
   const Thread& thread = *threads_[index];
   const Step& next = thread.next;
-  if (!thread.is_done && kills == (next.ends != 0) && (!next.drains || thread.buffer.empty()) &&
-      (next.may_come == nullptr || next.may_come(next.argument))) {
+  if (!thread.is_done && kills == (next.ends != 0) && may_run(thread)) {
     actions_.add({.thread = static_cast<std::uint8_t>(index),
                   .place = next.place,
                   .writes = next.writes,
                   .drains = next.drains,
                   .ends = next.ends});
   }
+}
+
+bool Execution::may_run(const Thread& thread) noexcept {
+  const Step& next = thread.next;
+  const auto is_before = [&](const Store& store) { return next.drains || (next.writes && store.place == next.place); };
+  return std::none_of(thread.buffer.begin(), thread.buffer.end(), is_before) &&
+         (next.may_come == nullptr || next.may_come(next.argument));
 }
 
 void Execution::list_stores(std::size_t index) {
@@ -345,7 +351,7 @@ Word Execution::change_at_once(const Cell& cell, Change function, Word operand, 
     order = std::memory_order_relaxed;
   }
   const std::uint8_t place = place_of(cell);
-  take_turn({.site = site, .place = place, .writes = true, .drains = true});
+  take_turn({.site = site, .place = place, .writes = true, .drains = releases(order)});
   const Word old = read(cell);
   acquire(place, order);
   release(place, order);
@@ -365,7 +371,10 @@ bool Execution::compare_exchange(const Cell& cell, Word& expected, Word desired,
   }
   const std::uint8_t place = is_outside() ? std::uint8_t{0} : place_of(cell);
   if (!is_outside()) {
-    take_turn({.site = site, .place = place, .writes = true, .drains = true});
+    if (mutations_.apply(Fault::relax, site)) {
+      success = failure = std::memory_order_relaxed;
+    }
+    take_turn({.site = site, .place = place, .writes = true, .drains = releases(success)});
   }
   const Word old = read(cell);
   const bool changes = old == expected;
@@ -374,10 +383,8 @@ bool Execution::compare_exchange(const Cell& cell, Word& expected, Word desired,
   }
   expected = old;
   if (!is_outside()) {
-    const std::memory_order order = changes ? success : failure;
-    const bool is_relaxed = mutations_.apply(Fault::relax, site);
-    acquire(place, is_relaxed ? std::memory_order_relaxed : order);
-    release(place, is_relaxed || !changes ? std::memory_order_relaxed : order);
+    acquire(place, changes ? success : failure);
+    release(place, changes ? success : std::memory_order_relaxed);
     end_step(old);
   }
   return changes;

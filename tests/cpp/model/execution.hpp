@@ -46,8 +46,9 @@ class Knowledge {
 /// * A store that is not sequentially consistent waits in its thread's store buffer while the thread goes on; it
 /// reaches
 ///   memory at any later step. A release store keeps its place behind the stores before it, a relaxed one does not.
-/// * A sequentially consistent store, a read-modify-write, a write to an event file and a read of one come after all
-///   earlier stores of their thread.
+/// * A sequentially consistent store, a read-modify-write that releases, a write to an event file and a read of one
+/// come
+///   after all earlier stores of their thread; another read-modify-write after those to its place.
 /// * Loads read memory (or their own thread's buffer) in program order. What only processors with reordered loads show
 ///   is found as a race: plain data that two threads access (Data) without a release and an acquire in between.
 ///
@@ -145,6 +146,7 @@ class Execution {
   void leave();
   void list_actions();
   void list_run(std::size_t index, bool kills);
+  static bool may_run(const Thread& thread) noexcept;
   void list_stores(std::size_t index);
   void commit(const Action& action);
   void put(const Store& store);

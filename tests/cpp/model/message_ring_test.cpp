@@ -85,8 +85,56 @@ struct Ring {
   const int has_record = event_files().create(0);
 };
 
+/// A writer that is killed at any step leaves whole records.
+struct KilledWriter : Ring<2> {
+  void start() {
+    execution().add_thread("writer", [this] {
+      write(0);
+      write(1);
+    });
+    execution().add_thread("reader", [this] {
+      std::uint64_t number = 0;
+      for (int look = 0; look < 3; ++look) {
+        number += take_whole(number) ? 1U : 0U;
+      }
+    });
+    execution().add_thread("killer", [] { execution().kill(0); });
+  }
+  bool take_whole(std::uint64_t number) {
+    RecordHeader header;
+    const MessageRing::Look look = reader.look(header);
+    require(look != MessageRing::Look::invalid, "a dead writer broke no rule");
+    if (look != MessageRing::Look::record) {
+      return false;
+    }
+    require(header.receive == number && places[number].read() == number, "the record is whole");
+    static_cast<void>(reader.consume(header));
+    return true;
+  }
+};
+
 TEST(MessageRingModel, ARingOfOneRecord) { expect_holds<Ring<1>>(); }
 TEST(MessageRingModel, ARingOfTwoRecords) { expect_holds<Ring<2>>(); }
+TEST(MessageRingModel, AKilledWriterLeavesWholeRecords) { expect_holds<KilledWriter>(); }
+
+/// More of everything, at random.
+struct LongTransfer : Ring<2> {
+  void start() {
+    execution().add_thread("writer", [this] {
+      for (std::uint64_t number = 0; number < 8; ++number) {
+        await_room();
+        write(number);
+      }
+    });
+    execution().add_thread("reader", [this] {
+      for (std::uint64_t number = 0; number < 8; ++number) {
+        read(number);
+      }
+    });
+  }
+};
+
+TEST(MessageRingModel, ALongTransferAtRandom) { expect_holds_at_random<LongTransfer>(); }
 
 TEST(MessageRingModel, FindsWhatWouldLoseAWakeUp) {
   expect_finds<Ring<1>>({Fault::weaken, "MessageRing::want_room"});

@@ -57,7 +57,7 @@ struct Engine {
       node.join(list);
     }
   }
-  std::uint32_t taken() const { return nodes[0].taken() + nodes[1].taken(); }
+  std::uint32_t taken() const { return nodes[0].taken() + nodes[1].taken() + nodes[2].taken(); }
   /// As ProgressEngine::wait().
   void sleep() {
     list.arm();
@@ -82,7 +82,7 @@ struct Engine {
   }
 
   ReadyList list;
-  std::array<Node, 2> nodes;
+  std::array<Node, 3> nodes;
 };
 
 struct TwoNotifiers : Engine {
@@ -126,6 +126,23 @@ struct ArmedAgain : Engine {
   }
 };
 
+/// More of everything, at random: a third notifier, and each comes twice.
+struct ThreeNotifiers : Engine {
+  void start() {
+    execution().add_thread("engine", [this] {
+      for (std::uint32_t count = 1; count <= 6; ++count) {
+        list.arm();
+        list.disarm();
+        take(count);
+      }
+    });
+    for (Node& node : nodes) {
+      execution().add_thread("notifier", [&node] { node.give_twice(); });
+    }
+  }
+};
+
+TEST(ReadyListModel, ThreeNotifiersAtRandom) { expect_holds_at_random<ThreeNotifiers>(); }
 TEST(ReadyListModel, TwoNotifiersWakeTheEngine) { expect_holds<TwoNotifiers>(); }
 TEST(ReadyListModel, ANodeIsNotifiedTwice) { expect_holds<TwiceTheSameNode>(); }
 TEST(ReadyListModel, ASleepEndsBeforeTheNotifierHasWritten) { expect_holds<ASleepThatEndsEarly>(); }

@@ -43,7 +43,9 @@ struct Board {
   }
   static std::uint64_t room_of(std::uint64_t number) { return 100 + number; }
   bool is_taken(std::uint64_t number) const {
-    return board.is_taken_by(board.index_of(number), number, 0) || board.is_taken_by(board.index_of(number), number, 1);
+    const std::size_t index = board.index_of(number);
+    return board.is_taken_by(index, number, 0) || board.is_taken_by(index, number, 1) ||
+           board.is_taken_by(index, number, 2);
   }
 
   // A peer.
@@ -76,8 +78,8 @@ struct Board {
   ReceiveBoardState state;
   std::array<ReceiveSlot, num_slots> slots{};
   ReceiveBoard board{state, slots};
-  std::array<Data<int>, 4> receives;  ///< by number: 1 when it was posted, 2 when it was filled
-  const std::array<int, 2> told{event_files().create(0), event_files().create(0)};
+  std::array<Data<int>, 8> receives;  ///< by number: 1 when it was posted, 2 when it was filled
+  const std::array<int, 3> told{event_files().create(0), event_files().create(0), event_files().create(0)};
   const int filled = event_files().create(0);
 };
 
@@ -168,6 +170,41 @@ struct KilledPeer : Board<2> {
   const int died = event_files().create(0);
 };
 
+/// More of everything, at random: six receives in two slots, for three peers.
+struct ThreePeers : Board<2> {
+  void start() {
+    execution().add_thread("owner", [this] {
+      publish();
+      publish();
+      for (std::uint64_t retired = 0; retired < 4; ++retired) {
+        while (!is_filled(retired)) {
+          sleep_on(filled);
+          eventfd_t ignored = 0;
+          ::eventfd_read(filled, &ignored);
+        }
+        board.close(board.index_of(retired));
+        publish();
+      }
+    });
+    for (const std::uint32_t peer : {0U, 1U, 2U}) {
+      execution().add_thread("peer", [this, peer] {
+        for (int round = 0; round < 2; ++round) {
+          done[await_receive(peer)].store(true, std::memory_order_release);
+          ::eventfd_write(filled, 1);
+        }
+      });
+    }
+  }
+  bool is_filled(std::uint64_t number) {
+    if (!done[number].load(std::memory_order_acquire)) {
+      return false;
+    }
+    require(is_taken(number) && receives[number].read() == 2, "the slot names its peer, who has filled the receive");
+    return true;
+  }
+  std::array<detail::Atomic<bool>, 6> done{};
+};
+
 /// What an execution leaves behind.
 using Outcome = std::array<std::uint64_t, 7>;
 
@@ -199,6 +236,7 @@ TEST(ReceiveBoardModel, ChanceFindsNoOutcomeThatTheSearchMisses) {
   expect_search_finds_what_chance_finds<KilledPeer>();
 }
 
+TEST(ReceiveBoardModel, ThreePeersAtRandom) { expect_holds_at_random<ThreePeers>(); }
 TEST(ReceiveBoardModel, EachReceiveHasOnePeer) { expect_holds<TwoPeersTake>(); }
 TEST(ReceiveBoardModel, PeersThatWaitAreTold) { expect_holds<TwoPeersWait>(); }
 TEST(ReceiveBoardModel, AWithdrawnReceiveIsTheOwners) { expect_holds<Withdrawal>(); }

@@ -20,7 +20,7 @@ bool Action::precedes(const Action& later, std::size_t step) const noexcept {
     return true;
   }
   if (!later.commits) {
-    return later.drains;
+    return later.drains || (later.writes && place == later.place);
   }
   return commits ? later.releases && store < later.store : later.after != at_start && step <= later.after;
 }
