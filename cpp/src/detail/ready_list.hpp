@@ -1,9 +1,9 @@
 #pragma once
 
-#include "detail/atomic.hpp"
 #include "detail/fd.hpp"
 #include "detail/intrusive_list.hpp"
 #include "detail/ready_node.hpp"
+#include "detail/thread/atomic.hpp"
 
 #include <cstdint>
 

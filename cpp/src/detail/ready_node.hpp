@@ -2,7 +2,7 @@
 
 #include "pydoca/backend/notifier.hpp"
 
-#include "detail/atomic.hpp"
+#include "detail/thread/atomic.hpp"
 
 namespace pydoca::detail {
 

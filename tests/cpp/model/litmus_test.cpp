@@ -1,4 +1,4 @@
-#include "detail/atomic.hpp"
+#include "detail/thread/atomic.hpp"
 #include "model/data.hpp"
 #include "model/explore.hpp"
 

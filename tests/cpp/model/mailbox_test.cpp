@@ -96,9 +96,7 @@ struct KilledPeer : Context {
   void start() {
     execution().add_thread("peer", [this] { mailbox.tell(0); });
     execution().add_thread("engine", [this] {
-      bool has_noticed = false;
-      const auto look = [&](std::uint32_t) { has_noticed = has_noticed || is_dead.load(std::memory_order_relaxed); };
-      for (mailbox.take_pending(look); !has_noticed; mailbox.take_pending(look)) {
+      while (!notices_death()) {
         mailbox.wake_up();
         mailbox.fall_asleep();
         if (!mailbox.has_pending()) {
@@ -111,6 +109,11 @@ struct KilledPeer : Context {
       is_dead.store(true, std::memory_order_relaxed);
       wakes_in_any_case ? mailbox.tell_of_death(0) : mailbox.tell(0);
     });
+  }
+  bool notices_death() {
+    bool notices = false;
+    mailbox.take_pending([&](std::uint32_t) { notices = is_dead.load(std::memory_order_relaxed); });
+    return notices;
   }
   detail::Atomic<bool> is_dead{false};
 };

@@ -3,7 +3,7 @@
 #include "backend/sim/counter/bell.hpp"
 #include "backend/sim/fabric/service.hpp"
 #include "backend/sim/fabric/wakes.hpp"
-#include "detail/atomic.hpp"
+#include "detail/thread/atomic.hpp"
 #include "detail/fd.hpp"
 
 #include <array>

@@ -2,7 +2,7 @@
 
 #include "backend/sim/fabric/wakes.hpp"
 #include "backend/sim/rdma/knock.hpp"
-#include "detail/atomic.hpp"
+#include "detail/thread/atomic.hpp"
 
 #include <algorithm>
 #include <array>

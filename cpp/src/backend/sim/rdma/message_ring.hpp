@@ -1,6 +1,6 @@
 #pragma once
 
-#include "detail/atomic.hpp"
+#include "detail/thread/atomic.hpp"
 #include "detail/crash_point.hpp"
 
 #include <algorithm>

@@ -5,7 +5,7 @@
 namespace pydoca::detail {
 
 /// An atomic of a protocol between threads or processes. The models of the protocols (tests/cpp/model) compile the same
-/// sources with another detail/atomic.hpp, whose operations a scheduler orders.
+/// sources with another header of this name, whose operations a search orders.
 template <class T>
 using Atomic = std::atomic<T>;
 

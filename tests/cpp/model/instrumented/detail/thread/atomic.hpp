@@ -9,8 +9,8 @@
 
 namespace pydoca::detail {
 
-/// Stands for the engine's detail/atomic.hpp in the models: each operation is a step of the execution under way. It has
-/// the layout of T, and the operations of std::atomic that the protocols use.
+/// Stands for the engine's detail/thread/atomic.hpp in the models: each operation is a step of the execution under way.
+/// It has the layout of T, and the operations of std::atomic that the protocols use.
 template <class T>
 class Atomic {
   using Order = std::memory_order;
@@ -69,12 +69,12 @@ class Atomic {
  private:
   static model::Word word_of(T value) noexcept {
     model::Word word = 0;
-    std::memcpy(&word, &value, sizeof value);
+    std::memcpy(&word, static_cast<const void*>(&value), sizeof(T));
     return word;
   }
   static T value_of(model::Word word) noexcept {
     T value{};
-    std::memcpy(&value, &word, sizeof value);
+    std::memcpy(static_cast<void*>(&value), &word, sizeof(T));
     return value;
   }
   model::Cell cell() const noexcept { return {const_cast<T*>(&value_), sizeof(T)}; }
