@@ -32,7 +32,6 @@ class Knowledge {
   static constexpr std::size_t max_threads = 8;
 
   void learn(const Knowledge& other) noexcept;
-  void forget() noexcept { steps_ = {}; }
   std::uint32_t& of(std::size_t thread) noexcept { return steps_[thread]; }
   bool has(std::size_t thread, std::uint32_t step) const noexcept { return steps_[thread] >= step; }
 
@@ -43,13 +42,11 @@ class Knowledge {
 /// One execution of a model: its threads are fibres, of which one runs at a time. Each operation on an atomic is a
 /// step, and a search chooses which step comes next. The order of memory is weaker than that of steps:
 ///
-/// * A store that is not sequentially consistent waits in its thread's store buffer while the thread goes on; it
-/// reaches
-///   memory at any later step. A release store keeps its place behind the stores before it, a relaxed one does not.
-/// * A sequentially consistent store, a read-modify-write that releases, a write to an event file and a read of one
-/// come
-///   after all earlier stores of their thread; another read-modify-write after those to its place.
-/// * Loads read memory (or their own thread's buffer) in program order. What only processors with reordered loads show
+/// * A store that is not sequentially consistent waits in a buffer while its thread goes on, and reaches memory at any
+///   later step. A release store keeps its place behind the stores before it, a relaxed one does not.
+/// * These come after all earlier stores of their thread: a sequentially consistent store, a read-modify-write that
+///   releases, a read or write of an event file. Another read-modify-write comes after those to its place.
+/// * Loads read memory, or their own thread's buffer, in program order. What only processors with reordered loads show
 ///   is found as a race: plain data that two threads access (Data) without a release and an acquire in between.
 ///
 /// The registries have no such tool (relacy, GenMC, CBMC), and a model in another language (spin) drifts from the code.

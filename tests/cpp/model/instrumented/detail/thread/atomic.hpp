@@ -77,7 +77,7 @@ class Atomic {
     std::memcpy(static_cast<void*>(&value), &word, sizeof(T));
     return value;
   }
-  model::Cell cell() const noexcept { return {const_cast<T*>(&value_), sizeof(T)}; }
+  model::Cell cell() const noexcept { return {static_cast<void*>(const_cast<T*>(&value_)), sizeof(T)}; }
   T change(model::Change function, T value, Order order, const model::Site& site) noexcept {
     return value_of(model::execution().change(cell(), function, word_of(value), order, site));
   }
