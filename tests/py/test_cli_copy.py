@@ -7,7 +7,6 @@ import pty
 import random
 import resource
 import select
-import shutil
 import stat
 import subprocess
 import threading

@@ -8,7 +8,7 @@
 #include "core/task_observer.hpp"
 #include "core/task_pool.hpp"
 #include "detail/concat.hpp"
-#include "detail/thread_token.hpp"
+#include "detail/thread/thread_token.hpp"
 
 #include <new>
 #include <utility>

@@ -5,7 +5,7 @@
 #include "pydoca/representor.hpp"
 
 #include "detail/concat.hpp"
-#include "detail/thread_token.hpp"
+#include "detail/thread/thread_token.hpp"
 
 #include <algorithm>
 #include <atomic>

@@ -6,7 +6,7 @@
 #include "detail/concat.hpp"
 #include "detail/ready_list.hpp"
 #include "detail/system_reason.hpp"
-#include "detail/thread_token.hpp"
+#include "detail/thread/thread_token.hpp"
 
 #include <array>
 #include <atomic>

@@ -8,7 +8,7 @@
 #include "core/task_pool.hpp"
 #include "core/violation.hpp"
 #include "detail/concat.hpp"
-#include "detail/thread_token.hpp"
+#include "detail/thread/thread_token.hpp"
 
 namespace pydoca {
 

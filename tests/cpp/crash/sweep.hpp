@@ -5,7 +5,7 @@
 #include "pydoca/mmap.hpp"
 
 #include "crash/link.hpp"
-#include "detail/crash_point.hpp"
+#include "detail/thread/crash_point.hpp"
 #include "rig/process_rig.hpp"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "backend/verbs/cm_library.hpp"
-#include "detail/thread_token.hpp"
+#include "detail/thread/thread_token.hpp"
 
 #include <array>
 #include <chrono>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "backend/verbs/library.hpp"
-#include "detail/thread_token.hpp"
+#include "detail/thread/thread_token.hpp"
 
 #include <memory>
 

@@ -100,9 +100,7 @@ class Table {
     }
     return true;
   }
-  Sleep sleep_of(std::size_t self) const {
-    return Sleep(self == owner ? bells_.wake_fd() : far_[self]->wake_fd());
-  }
+  Sleep sleep_of(std::size_t self) const { return Sleep(self == owner ? bells_.wake_fd() : far_[self]->wake_fd()); }
 
  private:
   void serve() {

@@ -7,8 +7,8 @@
 
 #include <array>
 #include <atomic>
-#include <cstdint>
 #include <chrono>
+#include <cstdint>
 #include <semaphore>
 #include <sys/epoll.h>
 #include <thread>

@@ -2,8 +2,8 @@
 
 #include "backend/sim/fabric/frame.hpp"
 #include "detail/concat.hpp"
-#include "detail/crash_point.hpp"
-#include "detail/thread_token.hpp"
+#include "detail/thread/crash_point.hpp"
+#include "detail/thread/thread_token.hpp"
 
 #include <algorithm>
 #include <bit>

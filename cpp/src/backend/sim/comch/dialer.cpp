@@ -2,17 +2,17 @@
 #include "backend/sim/fabric/fabric.hpp"
 #include "backend/sim/fabric/frame.hpp"
 #include "detail/concat.hpp"
-#include "detail/crash_point.hpp"
 #include "detail/system_reason.hpp"
-#include "detail/thread_token.hpp"
+#include "detail/thread/crash_point.hpp"
+#include "detail/thread/thread_token.hpp"
 
 #include <array>
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
 #include <exception>
-#include <sys/inotify.h>
 #include <string>
+#include <sys/inotify.h>
 #include <unistd.h>
 
 namespace pydoca::sim {

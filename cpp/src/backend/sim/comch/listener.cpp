@@ -5,7 +5,7 @@
 #include "backend/sim/fabric/frame.hpp"
 #include "backend/sim/fabric/lobby.hpp"
 #include "detail/concat.hpp"
-#include "detail/crash_point.hpp"
+#include "detail/thread/crash_point.hpp"
 
 #include <new>
 #include <utility>

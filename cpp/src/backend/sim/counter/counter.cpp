@@ -7,7 +7,7 @@
 #include "backend/sim/memory/imported_region.hpp"
 #include "backend/sim/memory/importer.hpp"
 #include "backend/sim/memory/local_region.hpp"
-#include "detail/crash_point.hpp"
+#include "detail/thread/crash_point.hpp"
 
 #include <atomic>
 #include <utility>

@@ -4,8 +4,8 @@
 #include "backend/sim/fabric/shared_page.hpp"
 #include "backend/sim/fabric/wakes.hpp"
 #include "backend/sim/memory/import_protocol.hpp"
-#include "detail/crash_point.hpp"
 #include "detail/fd.hpp"
+#include "detail/thread/crash_point.hpp"
 
 #include <memory>
 #include <sys/socket.h>

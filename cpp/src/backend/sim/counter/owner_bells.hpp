@@ -3,8 +3,8 @@
 #include "backend/sim/counter/bell.hpp"
 #include "backend/sim/fabric/service.hpp"
 #include "backend/sim/fabric/wakes.hpp"
-#include "detail/thread/atomic.hpp"
 #include "detail/fd.hpp"
+#include "detail/thread/atomic.hpp"
 
 #include <array>
 #include <cstddef>
@@ -77,7 +77,7 @@ class OwnerBells {
   const bool silent_;
   detail::Atomic<std::uint32_t> armed_{0};
   detail::Atomic<std::size_t> count_{0};  ///< slots that may have an importer
-  std::byte* pages_ = nullptr;         ///< null before the first importer
+  std::byte* pages_ = nullptr;            ///< null before the first importer
   std::size_t page_size_ = 0;
   std::unique_ptr<Places> places_;
   unsigned arms_ = 0;

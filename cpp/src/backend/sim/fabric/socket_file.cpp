@@ -1,7 +1,7 @@
 #include "backend/sim/fabric/socket_file.hpp"
 
 #include "detail/concat.hpp"
-#include "detail/thread_token.hpp"
+#include "detail/thread/thread_token.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -98,8 +98,7 @@ void SocketFile::remove() noexcept {
   }
 }
 
-SocketFile::SocketFile(SocketFile&& other) noexcept
-    : number_(std::exchange(other.number_, 0)), forks_(other.forks_) {}
+SocketFile::SocketFile(SocketFile&& other) noexcept : number_(std::exchange(other.number_, 0)), forks_(other.forks_) {}
 
 SocketFile& SocketFile::operator=(SocketFile&& other) noexcept {
   if (this != &other) {

@@ -5,8 +5,8 @@
 #include "backend/sim/memory/process.hpp"
 #include "backend/sim/memory/word.hpp"
 #include "detail/concat.hpp"
-#include "detail/crash_point.hpp"
 #include "detail/system_reason.hpp"
+#include "detail/thread/crash_point.hpp"
 #include "detail/wait_limit.hpp"
 
 #include <algorithm>

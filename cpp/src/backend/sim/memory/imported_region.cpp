@@ -6,8 +6,8 @@
 #include "backend/sim/fabric/process_end.hpp"
 #include "backend/sim/memory/import_protocol.hpp"
 #include "detail/concat.hpp"
-#include "detail/crash_point.hpp"
 #include "detail/system_reason.hpp"
+#include "detail/thread/crash_point.hpp"
 
 #include <algorithm>
 #include <array>

@@ -8,8 +8,8 @@
 #include "backend/sim/memory/imported_region.hpp"
 #include "backend/sim/memory/process.hpp"
 #include "detail/concat.hpp"
-#include "detail/crash_point.hpp"
 #include "detail/system_reason.hpp"
+#include "detail/thread/crash_point.hpp"
 #include "detail/wait_limit.hpp"
 
 #include <cerrno>

@@ -2,7 +2,7 @@
 
 #include "pydoca/backend/notifier.hpp"
 
-#include "detail/thread_token.hpp"
+#include "detail/thread/thread_token.hpp"
 
 #include <atomic>
 #include <cstdint>

@@ -4,7 +4,7 @@
 
 #include "backend/sim/fabric/frame.hpp"
 #include "detail/concat.hpp"
-#include "detail/crash_point.hpp"
+#include "detail/thread/crash_point.hpp"
 
 #include <algorithm>
 #include <utility>

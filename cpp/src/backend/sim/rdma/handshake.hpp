@@ -78,7 +78,7 @@ class Handshake {
   detail::Fd socket_;
   const Role role_;
   const std::optional<Address> listener_;  ///< a requester's
-  const HandshakeMessage request_;  ///< a requester's
+  const HandshakeMessage request_;         ///< a requester's
   bool answered_ = false;
   Clock::time_point deadline_ = Clock::time_point::max();
   std::array<std::byte, blob_size> peer_blob_{};

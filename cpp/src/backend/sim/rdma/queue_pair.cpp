@@ -3,7 +3,7 @@
 #include "backend/sim/copy/segment_copy.hpp"
 #include "backend/sim/rdma/handshake.hpp"
 #include "detail/concat.hpp"
-#include "detail/crash_point.hpp"
+#include "detail/thread/crash_point.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -47,9 +47,8 @@ void QueuePair::connect(std::span<const std::byte> blob) {
   }
   std::unique_ptr<PeerInbox> peer;
   try {
-    peer = std::make_unique<PeerInbox>(shared_.place(), blob, [mailbox = shared_.mailbox(), number = number_] {
-      mailbox->notify(number);
-    });
+    peer = std::make_unique<PeerInbox>(shared_.place(), blob,
+                                       [mailbox = shared_.mailbox(), number = number_] { mailbox->notify(number); });
   } catch (const Error& error) {
     abort_connection(error);
   }

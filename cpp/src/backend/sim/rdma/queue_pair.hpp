@@ -5,7 +5,7 @@
 #include "backend/sim/rdma/inbox.hpp"
 #include "backend/sim/rdma/rdma_shared.hpp"
 #include "detail/operation_list.hpp"
-#include "detail/thread_token.hpp"
+#include "detail/thread/thread_token.hpp"
 
 #include <cstdint>
 #include <memory>

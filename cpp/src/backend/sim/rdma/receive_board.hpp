@@ -1,7 +1,7 @@
 #pragma once
 
 #include "detail/thread/atomic.hpp"
-#include "detail/crash_point.hpp"
+#include "detail/thread/crash_point.hpp"
 
 #include <algorithm>
 #include <bit>

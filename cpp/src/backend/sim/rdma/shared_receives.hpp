@@ -75,9 +75,7 @@ class SharedReceives {
   };
 
   Slot& slot_of(std::uint64_t number) noexcept { return slots_[board_.index_of(number)]; }
-  bool is_connected(std::uint32_t peer) const noexcept {
-    return peer < peers_.size() && peers_[peer].inbox != nullptr;
-  }
+  bool is_connected(std::uint32_t peer) const noexcept { return peer < peers_.size() && peers_[peer].inbox != nullptr; }
   /// The oldest receive that no message has, of those that no peer has taken if possible; null when there is none.
   Slot* first_free() noexcept;
   backend::RdmaOperation* close(Slot& slot) noexcept;

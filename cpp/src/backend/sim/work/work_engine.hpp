@@ -3,7 +3,7 @@
 #include "pydoca/backend/queue.hpp"
 
 #include "backend/sim/work/finished_operations.hpp"
-#include "detail/thread_token.hpp"
+#include "detail/thread/thread_token.hpp"
 
 #include <atomic>
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include "detail/crash_point.hpp"
+#include "detail/thread/crash_point.hpp"
 
 #include <atomic>
 #include <csignal>

@@ -1,4 +1,4 @@
-#include "detail/thread_token.hpp"
+#include "detail/thread/thread_token.hpp"
 
 #include <atomic>
 #include <pthread.h>
