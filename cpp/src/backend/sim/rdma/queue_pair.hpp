@@ -40,6 +40,10 @@ class QueuePair final : public backend::QueuePair {
   /// Goes on with the operations that wait.
   void run() noexcept;
   void operation_polled() noexcept { --outstanding_; }
+  /// Before the context posts its first receive of that length.
+  void set_shortest_receive(std::uint64_t length) noexcept {
+    inbox_.page().shortest_receive.store(length, std::memory_order_release);
+  }
   /// The handshake of a connection by address, until the connection is made or has failed; null otherwise.
   void set_handshake(std::unique_ptr<Handshake> handshake) noexcept;
   Handshake* handshake() const noexcept { return handshake_.get(); }

@@ -79,7 +79,8 @@ Status QueuePair::take_receive(RdmaOperation& operation) noexcept {
   }
   deadline_.reset();
   operation.own[receive_word] = taken->number + 1;
-  if (is_message(operation.opcode) && operation.length > taken->room) {
+  if (is_message(operation.opcode) && operation.length > taken->room &&
+      operation.length > peer_->page().shortest_receive.load(std::memory_order_relaxed)) {
     operation.own[offset_word] = operation.length;  // only the record that says so is sent
   }
   return Status::success;

@@ -162,6 +162,10 @@ Status RdmaQueue::post_receive(RdmaOperation& operation, bool /*flush*/) noexcep
     finish(operation, Status::io_failed);
     return Status::success;
   }
+  if (operation.length < shortest_receive_) [[unlikely]] {
+    shortest_receive_ = operation.length;
+    for_each_pair([this](QueuePair& pair) { pair.set_shortest_receive(shortest_receive_); });
+  }
   receives_.post(operation);
   attend_stalled();
   return Status::success;
@@ -174,6 +178,7 @@ std::unique_ptr<QueuePair> RdmaQueue::make_pair() {
   }
   auto pair =
       std::make_unique<QueuePair>(static_cast<RdmaShared&>(*this), static_cast<std::uint32_t>(free - pairs_.begin()));
+  pair->set_shortest_receive(shortest_receive_);
   *free = pair.get();
   return pair;
 }

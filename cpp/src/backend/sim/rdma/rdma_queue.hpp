@@ -53,6 +53,7 @@ class RdmaQueue final : public backend::RdmaQueue, private RdmaShared {
   /// An epoll set of the mailbox's wake-ups, the connection manager's descriptor, and the timer if there is one.
   detail::Fd all_;
   std::uint32_t looks_ = 0;
+  std::uint64_t shortest_receive_ = ~std::uint64_t{0};  ///< bytes, of all that were ever posted
   std::unique_ptr<ConnectionManager> manager_;
 };
 
