@@ -89,7 +89,7 @@ class QueuePair final : public backend::QueuePair {
 
   void conclude(backend::RdmaOperation& operation, Status status) noexcept;
   // The peer's messages.
-  void take_records() noexcept;
+  bool take_records() noexcept;
   Status take_record(const RecordHeader& header) noexcept;
   Status begin_message(const RecordHeader& header) noexcept;
   Status take_payload(const RecordHeader& header) noexcept;

@@ -15,8 +15,8 @@ void QueuePair::attend() noexcept {
     return;
   }
   const bool gone = peer_->is_gone();  // asked first: then all that the peer sent is in the inbox
-  take_records();
-  if (phase_ == Phase::connected && inbox_.page().knock.take_want()) {
+  const bool took_all = take_records();
+  if (took_all && inbox_.page().knock.take_want()) {
     shared_.receives().tell_of_next(number_);
   }
   run();
@@ -27,9 +27,11 @@ void QueuePair::attend() noexcept {
   }
 }
 
-void QueuePair::take_records() noexcept {
+/// Whether no record is left, and the connection goes on.
+bool QueuePair::take_records() noexcept {
   RecordHeader header;
   bool was_full = false;
+  bool took_all = false;
   // A peer that writes all the time must not keep the engine here.
   std::uint64_t left = inbox_.ring().size();
   while (phase_ == Phase::connected) {
@@ -39,6 +41,7 @@ void QueuePair::take_records() noexcept {
     }
     const MessageRing::Look look = inbox_.ring().look(header);
     if (look == MessageRing::Look::nothing) {
+      took_all = true;
       break;
     }
     const Status status = look == MessageRing::Look::record ? take_record(header) : Status::unexpected;
@@ -55,6 +58,7 @@ void QueuePair::take_records() noexcept {
   if (was_full) {
     tell_peer();
   }
+  return took_all;
 }
 
 /// success; io_failed: the message fails at both ends; unexpected: a peer that breaks the rules; again: another has
@@ -72,8 +76,7 @@ Status QueuePair::take_record(const RecordHeader& header) noexcept {
 }
 
 Status QueuePair::begin_message(const RecordHeader& header) noexcept {
-  if (incoming_.receive != nullptr || !shared_.receives().was_posted(header.receive) ||
-      header.type < RecordType::send || header.type > RecordType::too_long) {
+  if (incoming_.receive != nullptr || header.type < RecordType::send || header.type > RecordType::too_long) {
     return Status::unexpected;
   }
   incoming_ = {.first = header, .received = 0};

@@ -53,7 +53,7 @@ class ReceiveBoard {
   /// The peer that has taken the receive, by what its slot says; nobody: none has; no_peer: the slot says nonsense.
   std::uint32_t taker(std::uint64_t number) const noexcept {
     const std::uint64_t state = slots_[index_of(number)].state.load(std::memory_order_seq_cst);
-    if (state == closed || state >> peer_bits != number << peer_bits >> peer_bits) {
+    if (state == closed || state >> peer_bits != (number & number_mask)) {
       return no_peer;
     }
     return static_cast<std::uint32_t>(state & peer_mask) - 1;
@@ -81,18 +81,19 @@ class ReceiveBoard {
   /// Gives up after many tries, each of which others have thwarted, as if there was no receive.
   std::optional<Taken> take(std::uint32_t peer) noexcept {
     for (std::size_t tries = slots_.empty() ? 0 : slots_.size() + extra_tries; tries > 0; --tries) {
-      std::uint64_t number = state_->taken.load(std::memory_order_seq_cst);
+      std::uint64_t cursor = state_->taken.load(std::memory_order_seq_cst);
       const std::uint64_t posted = state_->posted.load(std::memory_order_seq_cst);
-      if (number >= posted) {
+      if (cursor >= posted) {
         return std::nullopt;
       }
+      // Another peer may have written to the cursors: only receives that have a slot, and numbers that fit one.
+      const std::uint64_t number = (posted - std::min<std::uint64_t>(posted - cursor, slots_.size())) & number_mask;
       ReceiveSlot& slot = slots_[index_of(number)];
       std::uint64_t untaken = number << peer_bits;
       const bool mine =
           slot.state.compare_exchange_strong(untaken, number << peer_bits | (peer + 1), std::memory_order_seq_cst);
       detail::crash_point();
-      std::uint64_t late = number;
-      state_->taken.compare_exchange_strong(late, number + 1, std::memory_order_seq_cst);
+      state_->taken.compare_exchange_strong(cursor, number + 1, std::memory_order_seq_cst);
       detail::crash_point();
       if (mine) {
         return Taken{.number = number, .room = slot.room.load(std::memory_order_relaxed)};
@@ -108,6 +109,7 @@ class ReceiveBoard {
   static constexpr std::size_t extra_tries = 64;
   static constexpr int peer_bits = 16;
   static constexpr std::uint64_t peer_mask = 0xffff;
+  static constexpr std::uint64_t number_mask = ~std::uint64_t{0} >> peer_bits;
   static constexpr std::uint64_t closed = ~std::uint64_t{0};
 
   ReceiveBoardState* state_ = nullptr;

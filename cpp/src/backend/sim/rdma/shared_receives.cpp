@@ -99,22 +99,23 @@ void SharedReceives::fail(Status status) noexcept {
 }
 
 void SharedReceives::tell_of_next(std::uint32_t number) noexcept {
-  if (restore()) {
+  if (restore_for(number)) {
     peers_[number].inbox->tell();
   } else if (!std::exchange(peers_[number].waits, true)) {
     ++num_waiting_;
   }
 }
 
-/// Restores the board, as a peer says that it can take nothing from it. Whether it can now.
-bool SharedReceives::restore() noexcept {
+/// Restores the board, as a peer says that it can take nothing from it. Whether it can now. What the board says this
+/// peer has taken is not so: it sends what it has taken before it asks for the next.
+bool SharedReceives::restore_for(std::uint32_t peer) noexcept {
   std::uint64_t first = next_;
   for (const Slot& slot : slots_) {
     if (slot.operation == nullptr || slot.holder != nobody) {
       continue;
     }
     const std::uint32_t taker = board_.taker(slot.number);
-    if (is_connected(taker)) {
+    if (taker != peer && is_connected(taker)) {
       continue;
     }
     if (taker != nobody) {

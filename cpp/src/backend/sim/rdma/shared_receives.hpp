@@ -31,10 +31,9 @@ class SharedReceives {
   void began() noexcept { ++outstanding_; }
   void ended() noexcept { --outstanding_; }
 
-  /// Whether there ever was a receive of that number.
-  bool was_posted(std::uint64_t number) const noexcept { return number < next_; }
   /// The receive for a message that a peer has sent to the one of that number, or null: then the peer counts as
-  /// stalled. Another receive, whose number it sets, when a peer that breaks the rules has used up that one.
+  /// stalled. Another receive, whose number it sets, when that one does not exist or has a message: the board may have
+  /// told the peer so, because another peer breaks the rules.
   backend::RdmaOperation* take(std::uint64_t& number, std::uint32_t peer) noexcept;
   /// That receive has ended: its slot is free.
   void retire(std::uint64_t number) noexcept;
@@ -45,7 +44,8 @@ class SharedReceives {
 
   /// The peer to tell of a new receive that it waits for; null: the connection of that number has ended.
   void set_peer(std::uint32_t number, PeerInbox* peer) noexcept { peers_[number] = {.inbox = peer}; }
-  /// The peer found no receive on the board. It is told as soon as there is one, which may be now.
+  /// The peer found no receive on the board, and all that it had sent was taken. It is told as soon as there is one,
+  /// which may be now.
   void tell_of_next(std::uint32_t number) noexcept;
   /// Calls visit with the number of each stalled peer, if there is a receive now.
   template <class Visit>
@@ -79,7 +79,7 @@ class SharedReceives {
   /// The oldest receive that no message has, of those that no peer has taken if possible; null when there is none.
   Slot* first_free() noexcept;
   backend::RdmaOperation* close(Slot& slot) noexcept;
-  bool restore() noexcept;
+  bool restore_for(std::uint32_t peer) noexcept;
   void publish() noexcept;
 
   ReceiveBoard& board_;
