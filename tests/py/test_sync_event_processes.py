@@ -250,8 +250,8 @@ def test_the_sum_of_eight_processes(start, own):
 
 def test_memory_of_the_users_is_shared(start):
     device = pydoca.open_device("0b:00.0", side="host")
-    memory = pydoca.alloc(4096)
-    word = memoryview(memory).cast("B")[64:72]
+    memory = pydoca.alloc(8)
+    word = memoryview(memory).cast("B")
     with pydoca.SyncEvent(device, subscriber="remote_pci", memory=word) as event:
         event.update_set(40)
         peer = start("dpu", event.export_to_remote_pci(), "with event:\n    event.update_add(2)")

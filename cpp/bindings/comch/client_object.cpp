@@ -60,8 +60,9 @@ py::object ClientObject::entered() {
   }
   if (failure == Status::time_out) {
     raise(failure,
-          format_text("start {}: no server of this name was there for {} within {} s; start it, or wait longer",
-                      describe(), client().device()->info().name(), timeout()));
+          format_text("start {}: no server of this name was there for {} within {} s; start it, or wait longer{}",
+                      describe(), client().device()->info().name(), timeout(),
+                      client().failure_reason().empty() ? "" : " (it looked " + client().failure_reason() + ")"));
   }
   const std::string& refusal = client().refusal();
   raise(failure, "start " + describe() + ": " + (refusal.empty() ? std::string(error_descr(failure)) : refusal));

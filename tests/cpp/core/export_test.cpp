@@ -392,6 +392,36 @@ TEST_F(Exports, ForgedBlobsGetNothing) {
   EXPECT_EQ(exported.withdraw(), Status::success);
 }
 
+TEST_F(Exports, ABlobThatNamesAnotherDeviceOrKindIsRefusedByItsOwner) {
+  ExportedMemory exported(Source::pydoca, size, Access::pci_read_only);
+  sim::Blob blob;
+  ASSERT_EQ(sim::parse(exported.blob(), blob), Status::success);
+  std::ranges::copy(std::string_view("0000:0b:00.2"), blob.pci_addr.begin());  // reachable for the importer as well
+  EXPECT_THAT(reason_of([&] { ImportedMemory wrong(sim::encode(blob)); }),
+              HasSubstr("refuses: it was exported through 0000:0b:00.0"));
+  const auto network = exported.region().export_rdma(Access::rdma_read);
+  ASSERT_EQ(sim::parse(network, blob), Status::success);
+  blob.type = sim::BlobType::memory;
+  blob.access = Access::pci_read_only;
+  EXPECT_THAT(reason_of([&] { ImportedMemory wrong(sim::encode(blob)); }),
+              HasSubstr("refuses: it exported a memory map, for a network peer"));
+}
+
+TEST_F(Exports, ABlobOfAnotherPidNamespaceNamesNoProcess) {
+  ExportedMemory exported(Source::pydoca, size, Access::pci_read_only);
+  sim::Blob blob;
+  ASSERT_EQ(sim::parse(exported.blob(), blob), Status::success);
+  blob.nonce[0] ^= std::byte{1};
+  EXPECT_THAT(reason_of([&] { ImportedMemory wrong(sim::encode(blob)); }),
+              HasSubstr("process " + std::to_string(::getpid()) + ", refuses: it made no such export"));
+  ++blob.pid_namespace;
+  EXPECT_THAT(reason_of([&] { ImportedMemory wrong(sim::encode(blob)); }),
+              HasSubstr("its owner, a process in another PID namespace, refuses"));
+  blob.socket_key[0] ^= std::byte{1};
+  EXPECT_THAT(reason_of([&] { ImportedMemory wrong(sim::encode(blob)); }),
+              HasSubstr("or listens in another directory than"));
+}
+
 TEST_F(Exports, DamagedBlobsAreRefusedByTheDevice) {
   ExportedMemory exported(Source::pydoca, size, Access::pci_read_only);
   std::vector<std::byte> damaged = exported.blob();
@@ -417,7 +447,12 @@ struct Hostile {
     EXPECT_EQ(status, Status::success);
     constexpr timeval patience{.tv_sec = 10, .tv_usec = 0};
     EXPECT_EQ(::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience), 0);
-    request = {.epoch = blob.epoch, .nonce = blob.nonce, .slot = blob.slot, .access = blob.access};
+    request = {.epoch = blob.epoch,
+               .nonce = blob.nonce,
+               .slot = blob.slot,
+               .access = blob.access,
+               .type = static_cast<std::uint32_t>(blob.type),
+               .function = blob.pci_addr};
   }
 
   Status ask(std::span<const int> fds = {}) {
@@ -471,14 +506,15 @@ TEST_F(Exports, MemoryThatWasSealedIsExportedWritableAsForeign) {
   EXPECT_EQ(exported.bytes()[1], std::byte{0x55});
 }
 
-TEST_F(Exports, APieceOfMemoryIsMappedAtItsOffset) {
+TEST_F(Exports, APieceOfMemoryOpensNothingElse) {
   const auto memory = Memory::allocate(4 * 4096);
   const auto device = Device::open(find_device("pf0"));
   std::byte* const piece = memory->data() + 5000;
   piece[0] = std::byte{0x12};
   piece[6999] = std::byte{0x34};
-  const auto region = device->backend().register_memory({piece, 7000, find_memory(piece, 7000)}, Access::pci_read_only);
-  ImportedMemory imported(region->export_pci(Access::pci_read_only));
+  const auto region = device->backend().register_memory({piece, 7000, find_memory(piece, 7000)}, Access::pci_read_write);
+  const auto blob = region->export_pci(Access::pci_read_write);
+  ImportedMemory imported(blob);
   std::byte first{};
   std::byte last{};
   ASSERT_EQ(imported.read(0, first), Status::success);
@@ -486,6 +522,26 @@ TEST_F(Exports, APieceOfMemoryIsMappedAtItsOffset) {
   EXPECT_EQ(first, std::byte{0x12});
   EXPECT_EQ(last, std::byte{0x34});
   EXPECT_EQ(imported.base(), reinterpret_cast<std::uint64_t>(piece));
+  EXPECT_EQ(imported.region().reach(), sim::Region::Reach::foreign);
+  Hostile hostile(blob);
+  ASSERT_EQ(hostile.ask(), Status::success);
+  EXPECT_EQ(hostile.files.count, 1U) << "only the gate";
+  struct stat handed{};
+  struct stat whole{};
+  ASSERT_EQ(::fstat(hostile.files.fds[0].get(), &handed), 0);
+  ASSERT_EQ(::fstat(memory->fd(), &whole), 0);
+  EXPECT_NE(handed.st_ino, whole.st_ino);
+  const auto read_only = device->backend().register_memory({piece, 7000, find_memory(piece, 7000)}, Access::pci_read_only);
+  EXPECT_FALSE(read_only->export_pci(Access::pci_read_only).empty());
+  EXPECT_FALSE(memory->future_writes_sealed()) << "the rest is not read-only";
+}
+
+TEST_F(Exports, WholeMemoryIsMappedWhateverItsSize) {
+  for (const std::size_t length : {std::size_t{1}, std::size_t{4095}, std::size_t{4097}, std::size_t{10000}}) {
+    ExportedMemory exported(Source::pydoca, length, Access::pci_read_write);
+    ImportedMemory imported(exported.blob());
+    EXPECT_EQ(imported.region().reach(), sim::Region::Reach::mapped) << length;
+  }
 }
 
 // ---- Peers that violate the protocol
@@ -565,14 +621,11 @@ detail::Fd file_of(std::size_t length, int seals) {
 TEST_F(Exports, FilesThatCouldShrinkAreRefused) {
   const detail::Fd gate = file_of(4096, F_SEAL_SHRINK | F_SEAL_GROW);
   sim::ImportedRegion region(0x1000, 8192, false, sim::SharedPage<sim::Gate>::map(gate.get()));
-  EXPECT_EQ(thrown_by([&] { region.map(file_of(8192, 0).get(), 0); }), Status::not_permitted);
-  EXPECT_EQ(thrown_by([&] { region.map(file_of(8192, F_SEAL_SHRINK).get(), 0); }), Status::not_permitted);
-  EXPECT_EQ(thrown_by([&] { region.map(file_of(8192, F_SEAL_SHRINK | F_SEAL_GROW).get(), 4096); }),
-            Status::not_permitted);
-  EXPECT_EQ(thrown_by([&] { region.map(file_of(8192, F_SEAL_SHRINK | F_SEAL_GROW).get(), ~std::uint64_t{0}); }),
-            Status::not_permitted);
-  EXPECT_EQ(thrown_by([&] { region.map(0, 0); }), Status::not_permitted);
-  region.map(file_of(8192, F_SEAL_SHRINK | F_SEAL_GROW).get(), 0);
+  EXPECT_EQ(thrown_by([&] { region.map(file_of(8192, 0).get()); }), Status::not_permitted);
+  EXPECT_EQ(thrown_by([&] { region.map(file_of(8192, F_SEAL_SHRINK).get()); }), Status::not_permitted);
+  EXPECT_EQ(thrown_by([&] { region.map(file_of(8191, F_SEAL_SHRINK | F_SEAL_GROW).get()); }), Status::not_permitted);
+  EXPECT_EQ(thrown_by([&] { region.map(0); }), Status::not_permitted);
+  region.map(file_of(8192, F_SEAL_SHRINK | F_SEAL_GROW).get());
   EXPECT_EQ(region.reach(), sim::Region::Reach::mapped);
   EXPECT_EQ(thrown_by([] { sim::SharedPage<sim::Gate>::map(file_of(4096, 0).get()); }), Status::not_permitted);
   EXPECT_EQ(thrown_by([] { sim::SharedPage<sim::Gate>::map(file_of(16, F_SEAL_SHRINK | F_SEAL_GROW).get()); }),

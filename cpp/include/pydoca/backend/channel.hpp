@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace pydoca::backend {
@@ -55,6 +56,8 @@ class Dialer {
   virtual int fd() const noexcept = 0;
   /// A channel to establish, or null while there is no server.
   virtual std::unique_ptr<Channel> attempt() noexcept = 0;
+  /// Where it looks, and how a server may be elsewhere: a clause for a message of a client that waits.
+  virtual std::string where() const = 0;
 };
 
 }  // namespace pydoca::backend

@@ -72,6 +72,7 @@ Status library::Client::begin() {
   begin_waiting();
   try {
     dialer_ = device()->backend().dial(name(), options_);
+    where_ = dialer_->where();
   } catch (...) {
     end_waiting();
     throw;
@@ -193,13 +194,13 @@ bool library::Client::has_waited_too_long() noexcept {
   }
   if (now >= deadline_) {
     end_waiting();
-    fail(Status::time_out);
+    fail(Status::time_out, where_);
     return true;
   }
   if (!std::exchange(told_, true)) {
-    log::engine(log::Level::info, kind(), [&] {
+    log::engine(log::Level::warning, kind(), [&] {
       return concat("\"", name(), "\": still waiting for a server of this name, for the function ",
-                    device()->info().name());
+                    device()->info().name(), ", ", where_);
     });
   }
   set_timer(due_ = deadline_);

@@ -47,6 +47,7 @@ class Client final : public EndpointContext<comch::Client> {
   Clock::time_point due_{};
   Clock::time_point deadline_{};
   bool told_ = false;  ///< that it waits
+  std::string where_;  ///< it looks
 };
 
 inline const Client& of(const comch::Client& client) noexcept { return static_cast<const Client&>(client); }

@@ -128,6 +128,54 @@ TEST_F(Channel, GarbageForAnAnswerIsRefused) {
   EXPECT_EQ(establish(*client_), Status::connection_aborted);
 }
 
+/// This process is another user for a while.
+class AsUser {
+ public:
+  explicit AsUser(uid_t user) : before_(::geteuid()) {
+    EXPECT_EQ(::seteuid(0), 0);
+    EXPECT_EQ(::seteuid(user), 0);
+  }
+  ~AsUser() {
+    EXPECT_EQ(::seteuid(0), 0);
+    EXPECT_EQ(::seteuid(before_), 0);
+  }
+  AsUser(const AsUser&) = delete;
+  AsUser& operator=(const AsUser&) = delete;
+
+ private:
+  uid_t before_;
+};
+
+/// Root can reach every directory.
+TEST_F(Channel, ConnectionsOfAnotherUserDoNotLoseAClient) {
+  if (::geteuid() != 0) {
+    GTEST_SKIP() << "needs root, to be two users";
+  }
+  const AsUser server(65534);
+  listener_ = listen();
+  const ChannelIdentity identity = channel_identity(fabric_, channel_function, "copy", channel_options);
+  const Address address = fabric_address(fabric_, channel_purpose, channel_key(identity));
+  std::vector<detail::Fd> foreign;
+  {
+    const AsUser root(0);
+    Status status = Status::not_permitted;  // of each that the backlog took: the server is another user
+    while (foreign.size() < 1000 && status != Status::again) {
+      foreign.emplace_back(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+      const int result = ::connect(foreign.back().get(), SocketName(address).get(), SocketName::length);
+      status = result == 0 ? Status::success : Status::again;
+    }
+  }
+  EXPECT_GT(foreign.size(), 100U);
+  const auto dialer = dial();
+  EXPECT_EQ(dialer->attempt(), nullptr);
+  while (readable(listener_->fd())) {
+    EXPECT_EQ(listener_->accept(true), nullptr);
+  }
+  EXPECT_TRUE(readable(dialer->fd(), 5000)) << "the client is called";
+  EXPECT_NE(dialer->attempt(), nullptr);
+  listener_.reset();
+}
+
 /// Leaves this process without a free descriptor.
 class NoDescriptors {
  public:

@@ -259,20 +259,26 @@ INSTANTIATE_TEST_SUITE_P(Direction, ExportedEventTest, testing::Values(true, fal
                          [](const auto& direction) { return direction.param ? "HostToDpu" : "DpuToHost"; });
 
 TEST_F(SyncEventTest, UsersMemoryIsExportedWhereItCanBeMapped) {
-  const auto memory = Memory::allocate(4096);
+  const auto memory = Memory::allocate(sizeof(std::uint64_t));
   const auto event = exported_event(host);
-  event->set_addr(memory->data() + 64);
+  event->set_addr(memory->data());
   event->start();
   const auto handle = SyncEvent::create_from_export(dpu, event->export_to_remote_pci(*host));
   handle->start();
   ASSERT_EQ(handle->update_set(77), Status::success);
-  EXPECT_EQ(static_cast<int>(memory->data()[64]), 77);
+  EXPECT_EQ(static_cast<int>(memory->data()[0]), 77);
 
   alignas(8) std::uint64_t word = 0;
   const auto heap = exported_event(host);
   heap->set_addr(&word);
   heap->start();
   EXPECT_EQ(thrown_by([&] { heap->export_to_remote_pci(*host); }), Status::not_supported);
+
+  const auto larger = Memory::allocate(4096);
+  const auto inside = exported_event(host);
+  inside->set_addr(larger->data() + 64);
+  inside->start();
+  EXPECT_NE(reason_of([&] { inside->export_to_remote_pci(*host); }).find("pydoca.alloc(8)"), std::string::npos);
 }
 
 TEST_F(SyncEventTest, ANetworkPeersHandleComesFromAnotherExport) {

@@ -34,6 +34,10 @@ class SocketDialer final : public backend::Dialer {
 
   int fd() const noexcept override { return inotify_.get(); }
   std::unique_ptr<backend::Channel> attempt() noexcept override;
+  std::string where() const override {
+    return concat("in ", address_.directory.path(), "; a server in another container, of another user or with another ",
+                  "XDG_RUNTIME_DIR is in another directory: set PYDOCA_FABRIC_DIR to the same one on both sides");
+  }
 
  private:
   std::unique_ptr<backend::Channel> try_or_watch();

@@ -107,13 +107,13 @@ class LocalCounter final : public backend::Counter {
   Status withdraw() noexcept override { return region_.withdraw(); }
 
  private:
-  static constexpr std::size_t own_size = 4096;
+  static constexpr std::size_t own_size = sizeof(std::uint64_t);
 
   std::vector<std::byte> export_as(BlobType type) {
-    if (!range_.location.has_value() || range_.location->memory->future_writes_sealed()) {
+    if (!can_be_mapped(range_, Access::pci_read_write)) {
       throw Error(Status::not_supported,
                   "export a sync event: other processes cannot map its memory for writing; let the event allocate it, "
-                  "or allocate it with pydoca.alloc and do not export it read-only");
+                  "or give it memory of its own, as pydoca.alloc(8) makes it, which is not exported read-only");
     }
     return region_.export_as(type, Access::pci_read_write, importers_);
   }

@@ -108,6 +108,10 @@ Status receive_message(int socket, std::span<std::byte> buffer, ReceivedFds& rec
   for (cmsghdr* c = CMSG_FIRSTHDR(&header); c != nullptr; c = CMSG_NXTHDR(&header, c)) {
     count += take_fds(*c, received);
   }
+  if ((header.msg_flags & MSG_CTRUNC) != 0 && count < control_fds) {  // there was room for more
+    received = {};
+    return Status::full;
+  }
   const bool cut = (header.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0;
   if (length == 0 && count == 0) {
     return Status::connection_reset;

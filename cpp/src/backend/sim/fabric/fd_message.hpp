@@ -23,7 +23,8 @@ struct ReceivedFds {
 Status send_message(int socket, std::span<const std::byte> message, std::span<const int> fds) noexcept;
 
 /// A message of exactly buffer's size, with at most max_message_fds descriptors; else invalid_value, and every
-/// descriptor that came is closed. again: nothing has come (in time). connection_reset: the peer is gone.
+/// descriptor that came is closed. full: this process has no descriptors for those that came. again: nothing has come
+/// (in time). connection_reset: the peer is gone.
 Status receive_message(int socket, std::span<std::byte> buffer, ReceivedFds& received) noexcept;
 
 }  // namespace pydoca::sim

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <sys/uio.h>
 #include <system_error>
+#include <unistd.h>
 
 namespace pydoca::sim {
 
@@ -20,8 +21,20 @@ bool has_memory(pid_t thread) noexcept {
   return ::process_vm_readv(thread, &here, 1, &there, 1, 0) >= 0 || errno != ESRCH;
 }
 
+namespace {
+
+/// Whether the numbers in /proc are those of this process's PID namespace.
+bool proc_is_own() noexcept {
+  std::array<char, 16> text{};
+  pid_t self = 0;
+  return ::readlink("/proc/self", text.data(), text.size() - 1) > 0 &&
+         std::from_chars(text.data(), text.data() + text.size(), self).ec == std::errc() && self == ::getpid();
+}
+
+}  // namespace
+
 bool has_ended(pid_t process) noexcept {
-  if (process <= 0 || has_memory(process)) {
+  if (process <= 0 || has_memory(process) || !proc_is_own()) {
     return false;
   }
   // The first thread may have ended alone.

@@ -17,7 +17,7 @@ using Writer = detail::BlobWriter;
 // Layout, little-endian:
 //   0  8 magic        24 16 nonce        56 8 base      76  4 owner pid     104 16 socket key
 //   8  2 version      40  8 start time   64 8 length    80 16 boot id       120 12 PCI address
-//  10  2 size         48  4 owner uid    72 4 access    96  8 fabric hash   132  4 zero
+//  10  2 size         48  4 owner uid    72 4 access    96  8 fabric hash   132  4 namespace of the pid
 //  12  4 flags        52  4 slot                                            136  8 checksum of all before
 //  16  8 epoch
 constexpr std::string_view magic = "PYDOCAX1";
@@ -41,8 +41,8 @@ bool read_type(std::uint32_t flags, BlobType& type) noexcept {
   return (flags & ~std::uint32_t{0xff}) == flags_sim && type >= BlobType::memory && type <= BlobType::queue_pair;
 }
 
-/// The fields between flags and checksum; false when the padding is not zero.
-bool read_fields(Reader reader, Blob& blob) noexcept {
+/// The fields between flags and checksum.
+void read_fields(Reader reader, Blob& blob) noexcept {
   blob.epoch = reader.number<std::uint64_t>();
   reader.bytes(blob.nonce);
   blob.owner_start_time = reader.number<std::uint64_t>();
@@ -56,10 +56,26 @@ bool read_fields(Reader reader, Blob& blob) noexcept {
   blob.fabric_hash = reader.number<std::uint64_t>();
   reader.bytes(blob.socket_key);
   reader.text(blob.pci_addr);
-  return reader.number<std::uint32_t>() == 0;
+  blob.pid_namespace = reader.number<std::uint32_t>();
 }
 
 }  // namespace
+
+std::string_view name_of(BlobType type) noexcept {
+  switch (type) {
+    case BlobType::memory:
+      return "a memory map";
+    case BlobType::pci_counter:
+      return "a sync event, for the other side of a PCIe link";
+    case BlobType::net_counter:
+      return "a sync event, for a network peer";
+    case BlobType::net_memory:
+      return "a memory map, for a network peer";
+    case BlobType::queue_pair:
+      break;
+  }
+  return "an RDMA connection";
+}
 
 std::array<std::byte, blob_size> encode(const Blob& blob) noexcept {
   std::array<std::byte, blob_size> bytes{};
@@ -81,7 +97,7 @@ std::array<std::byte, blob_size> encode(const Blob& blob) noexcept {
   writer.number(blob.fabric_hash);
   writer.bytes(blob.socket_key);
   writer.text(blob.pci_addr);
-  writer.number(std::uint32_t{0});
+  writer.number(blob.pid_namespace);
   writer.number(checksum(std::span(bytes).first(checksum_offset)));
   return bytes;
 }
@@ -104,7 +120,8 @@ Status parse(std::span<const std::byte> bytes, Blob& blob) noexcept {
   if (reader.number<std::uint16_t>() != blob_size || !read_type(reader.number<std::uint32_t>(), fields.type)) {
     return Status::invalid_value;
   }
-  if (!read_fields(reader, fields) || !is_consistent(fields)) {
+  read_fields(reader, fields);
+  if (!is_consistent(fields)) {
     return Status::invalid_value;
   }
   blob = fields;

@@ -15,6 +15,11 @@ using Key = std::array<std::byte, 16>;
 
 /// What was exported. The numbers stand in the blob.
 enum class BlobType : std::uint8_t { memory = 1, pci_counter = 2, net_counter = 3, net_memory = 4, queue_pair = 5 };
+/// As "a memory map".
+std::string_view name_of(BlobType type) noexcept;
+
+/// The exporting function: its PCI address in the long form.
+using FunctionName = std::array<char, 12>;
 
 inline constexpr Access rdma_flags = Access::rdma_read | Access::rdma_write | Access::rdma_atomic;
 
@@ -26,21 +31,22 @@ struct Blob {
   Key nonce{};                         ///< the export's
   std::uint64_t owner_start_time = 0;  ///< clock ticks since boot
   std::uint32_t owner_uid = 0;
-  std::uint32_t owner_pid = 0;
+  std::uint32_t owner_pid = 0;  ///< in the PID namespace of the owner
+  std::uint32_t pid_namespace = 0;
   std::uint32_t slot = 0;  ///< of the owner's table of exports
   std::uint64_t base = 0;  ///< in the owner's address space
   std::uint64_t length = 0;
   Access access{};  ///< pci_read_only or pci_read_write; of net_memory: RDMA flags
   Key boot_id{};
   std::uint64_t fabric_hash = 0;
-  Key socket_key{};                 ///< where the owner listens
-  std::array<char, 12> pci_addr{};  ///< of the exporting function, long form
+  Key socket_key{};  ///< where the owner listens
+  FunctionName pci_addr{};
 
   bool operator==(const Blob&) const = default;
 };
 
 inline constexpr std::size_t blob_size = 144;
-inline constexpr std::uint16_t blob_version = 1;
+inline constexpr std::uint16_t blob_version = 2;
 
 std::array<std::byte, blob_size> encode(const Blob& blob) noexcept;
 

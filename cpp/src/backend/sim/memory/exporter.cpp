@@ -13,6 +13,8 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <string>
+#include <string_view>
 #include <sys/socket.h>
 #include <thread>
 
@@ -27,9 +29,26 @@ bool is_read_only(Access access) noexcept {
   return !allows(access, Access::pci_read_write | Access::rdma_write | Access::rdma_atomic);
 }
 
-/// Once memory is sealed against writing, its file cannot be exported for writing.
-bool can_be_mapped(const backend::MemoryRange& range, Access access) noexcept {
-  return range.location.has_value() && (is_read_only(access) || !range.location->memory->future_writes_sealed());
+bool is_whole(const backend::MemoryRange& range) noexcept {
+  return range.location.has_value() && range.len == range.location->memory->size();
+}
+
+/// As much of it as fits.
+void set_reason(ImportReply& reply, std::string_view reason) noexcept {
+  reason.substr(0, reply.reason.size() - 1).copy(reply.reason.data(), reply.reason.size() - 1);
+}
+
+/// Why a request with the export's own number is refused; empty: it is not.
+std::string objection_to(const ImportRequest& request, const Exporter::Terms& terms) {
+  const auto type = static_cast<std::uint32_t>(terms.type);
+  if (request.type != type) {
+    return detail::concat("it exported ", name_of(terms.type), ", which the blob does not say");
+  }
+  if (request.function != terms.function) {
+    return detail::concat("it was exported through ", std::string_view(terms.function.data(), terms.function.size()),
+                          ", which the blob does not say");
+  }
+  return request.access != terms.access ? "it was exported with other permissions than the blob says" : "";
 }
 
 detail::Fd duplicate(int fd) {
@@ -47,6 +66,10 @@ void turn_away(int importer, Status why) noexcept {
 }
 
 }  // namespace
+
+bool can_be_mapped(const backend::MemoryRange& range, Access access) noexcept {
+  return is_whole(range) && (is_read_only(access) || !range.location->memory->future_writes_sealed());
+}
 
 /// An importer's connection: one request, and then nothing until it ends, or notes, or atomic operations.
 class Exporter::Importer final : public Service::Connection {
@@ -108,6 +131,7 @@ class Exporter::Importer final : public Service::Connection {
       attachment_ = reply.status == Status::success ? exporter_.attachment_of(request.slot) : nullptr;
     } catch (const Error& error) {
       reply.status = error.status();
+      set_reason(reply, error.what());
     } catch (...) {
       reply.status = Status::no_memory;
     }
@@ -188,9 +212,9 @@ std::uint32_t Exporter::free_slot() {
   return slot;
 }
 
-Exporter::Export Exporter::add(const backend::MemoryRange& range, Access access,
+Exporter::Export Exporter::add(const Terms& terms, const backend::MemoryRange& range,
                                std::shared_ptr<Attachment> attachment) {
-  if (is_read_only(access) && range.location.has_value()) {
+  if (is_read_only(terms.access) && is_whole(range)) {
     range.location->memory->seal_future_writes();
   }
   const Key nonce = random_key();
@@ -200,7 +224,7 @@ Exporter::Export Exporter::add(const backend::MemoryRange& range, Access access,
   detail::crash_point();
   entry.live = true;
   entry.nonce = nonce;
-  entry.access = access;
+  entry.terms = terms;
   entry.range = range;
   entry.attachment = std::move(attachment);
   return {.slot = slot, .epoch = entry.epoch, .nonce = nonce};
@@ -273,18 +297,20 @@ void Exporter::abandon(const Export& what) noexcept {
   }
 }
 
-ImportReply Exporter::judge(const ImportRequest& request) const noexcept {
+ImportReply Exporter::judge(const ImportRequest& request) const {
   ImportReply reply;
-  if (request.slot >= entries_.size()) {
-    reply.status = Status::invalid_value;
+  const bool known = request.slot < entries_.size();
+  if (known && (!entries_[request.slot].live || request.epoch != entries_[request.slot].epoch)) {
+    reply.status = Status::bad_state;
+    reply.epoch = entries_[request.slot].epoch;
     return reply;
   }
-  const Entry& entry = entries_[request.slot];
-  reply.epoch = entry.epoch;
-  if (!entry.live || request.epoch != entry.epoch) {
-    reply.status = Status::bad_state;
-  } else if (request.nonce != entry.nonce || request.access != entry.access) {
+  const std::string reason = !known || request.nonce != entries_[request.slot].nonce
+      ? "it made no such export"
+      : objection_to(request, entries_[request.slot].terms);
+  if (!reason.empty()) {
     reply.status = Status::invalid_value;
+    set_reason(reply, reason);
   }
   return reply;
 }
@@ -295,7 +321,7 @@ ImportReply Exporter::grant(const ImportRequest& request, Service::Id connection
     return reply;
   }
   Entry& entry = entries_[request.slot];
-  const bool mapped = can_be_mapped(entry.range, entry.access);
+  const bool mapped = can_be_mapped(entry.range, entry.terms.access);
   ReceivedFds sent;
   Grant grant{.connection = connection,
               .gate = SharedPage<Gate>::create(sent.fds[0]),
@@ -304,7 +330,6 @@ ImportReply Exporter::grant(const ImportRequest& request, Service::Id connection
   sent.count = 1;
   if (mapped) {
     sent.fds[sent.count++] = duplicate(entry.range.location->memory->fd());
-    reply.offset = entry.range.location->offset;
   }
   entry.grants.reserve(entry.grants.size() + 1);
   if (!mapped && (reply.status = tracer_.allow(importer)) != Status::success) {
@@ -330,7 +355,7 @@ WordReply Exporter::change_word(const WordChange& change, Service::Id connection
            std::ranges::find(candidate.grants, connection, &Grant::connection) != candidate.grants.end();
   });
   WordReply reply{.status = Status::io_failed};
-  if (entry == entries_.end() || !allows(entry->access, Access::rdma_atomic) ||
+  if (entry == entries_.end() || !allows(entry->terms.access, Access::rdma_atomic) ||
       entry->range.len < sizeof reply.before) {
     return reply;
   }

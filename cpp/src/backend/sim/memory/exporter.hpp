@@ -17,6 +17,10 @@
 
 namespace pydoca::sim {
 
+/// Whether importers map it: whole pydoca memory. Its file would open the rest to the importer of a part. Once memory is
+/// sealed against writing, its file cannot be exported for writing.
+bool can_be_mapped(const backend::MemoryRange& range, Access access) noexcept;
+
 /// This process's exports and their importers. Any thread may call; the service's thread answers importers.
 class Exporter {
  public:
@@ -36,6 +40,12 @@ class Exporter {
     /// The importer has sent a note (import_protocol.hpp). False: none is expected; its connection ends.
     virtual bool hear(Service::Id importer) noexcept = 0;
   };
+  /// What a blob says of its export, and an importer repeats.
+  struct Terms {
+    BlobType type{};
+    FunctionName function{};
+    Access access{};  ///< pci_read_only or pci_read_write, or RDMA flags
+  };
   struct Export {
     std::uint32_t slot = 0;
     std::uint64_t epoch = 0;
@@ -48,9 +58,8 @@ class Exporter {
 
   /// Where importers in this fabric reach this process. Throws operating_system.
   Key listen(const std::string& fabric);
-  /// access: pci_read_only or pci_read_write, or RDMA flags. Read-only pydoca memory is sealed against new writable
-  /// mappings.
-  Export add(const backend::MemoryRange& range, Access access, std::shared_ptr<Attachment> attachment = nullptr);
+  /// Whole pydoca memory that is exported read-only is sealed against new writable mappings.
+  Export add(const Terms& terms, const backend::MemoryRange& range, std::shared_ptr<Attachment> attachment = nullptr);
   /// Ends the export at once, then waits for accesses under way. again: one has not ended within the time-out, or
   /// before a signal that ended the wait.
   Status withdraw(const Export& what) noexcept;
@@ -71,7 +80,7 @@ class Exporter {
     std::uint64_t epoch = 1;
     bool live = false;
     Key nonce{};
-    Access access{};
+    Terms terms;
     backend::MemoryRange range;
     std::shared_ptr<Attachment> attachment;
     std::vector<Grant> grants;
@@ -89,7 +98,7 @@ class Exporter {
   bool retire(Entry& entry) noexcept;
   void revoke(const Grant& grant) noexcept;
   static void tell_of_end(const Entry& entry, const Grant& grant) noexcept;
-  ImportReply judge(const ImportRequest& request) const noexcept;
+  ImportReply judge(const ImportRequest& request) const;
   ImportReply grant(const ImportRequest& request, Service::Id connection, pid_t importer, ReceivedFds& files);
   std::shared_ptr<Attachment> attachment_of(std::uint32_t slot) const noexcept { return entries_[slot].attachment; }
   WordReply change_word(const WordChange& change, Service::Id connection) noexcept;

@@ -2,6 +2,7 @@
 
 #include "backend/sim/memory/blob.hpp"
 
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -13,7 +14,7 @@
 /// machine, so structures are sent as they are.
 namespace pydoca::sim {
 
-inline constexpr std::uint64_t import_protocol = 0x5059444f43410001;  // "PYDOCA", version 1
+inline constexpr std::uint64_t import_protocol = 0x5059444f43410002;  // "PYDOCA", version 2
 
 /// An owner that has not answered after this time counts as silent.
 inline constexpr std::chrono::milliseconds owner_timeout{2000};
@@ -28,6 +29,8 @@ struct ImportRequest {
   Key nonce{};
   std::uint32_t slot = 0;
   Access access{};
+  std::uint32_t type = 0;  ///< a BlobType
+  FunctionName function{};
 };
 
 /// success comes with the gate's file, and for mapped memory with the memory's file after it.
@@ -38,7 +41,7 @@ struct ImportReply {
   std::uint64_t epoch = 0;   ///< the slot's, now
   std::uint64_t base = 0;
   std::uint64_t length = 0;
-  std::uint64_t offset = 0;  ///< of base in the file
+  std::array<char, 144> reason{};  ///< of a refusal: a sentence about the owner, "it ..."; the rest is zero
 };
 
 /// An atomic operation on eight bytes.

@@ -13,7 +13,6 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
-#include <limits>
 #include <sched.h>
 #include <span>
 #include <sys/mman.h>
@@ -106,18 +105,13 @@ std::string_view ImportedRegion::lost() const noexcept {
   return has_ended(owner_pid_) ? owner_ended : std::string_view();
 }
 
-void ImportedRegion::map(int file, std::uint64_t offset) {
-  if (offset > std::numeric_limits<std::uint64_t>::max() - len_) {
-    throw Error(Status::not_permitted, "import: the owner's answer has an impossible offset");
-  }
-  require_sealed(file, offset + len_);
+void ImportedRegion::map(int file) {
+  require_sealed(file, len_);
   const std::uint64_t alignment = alignment_of(file);
-  const std::uint64_t lead = offset % alignment;
   // The kernel rounds up by itself when it maps huge pages, but not when it unmaps them.
-  const std::uint64_t size = (len_ + lead + alignment - 1) / alignment * alignment;
+  const std::uint64_t size = (len_ + alignment - 1) / alignment * alignment;
   const int protection = writable_ ? PROT_READ | PROT_WRITE : PROT_READ;
-  void* const address =
-      ::mmap(nullptr, size, protection, MAP_SHARED | MAP_POPULATE, file, static_cast<off_t>(offset - lead));
+  void* const address = ::mmap(nullptr, size, protection, MAP_SHARED | MAP_POPULATE, file, 0);
   if (address == MAP_FAILED) {
     throw Error(Status::no_memory,
                 detail::concat("import: cannot map ", len_, " bytes: ", detail::system_reason(errno)));
@@ -125,7 +119,7 @@ void ImportedRegion::map(int file, std::uint64_t offset) {
   reach_ = Reach::mapped;
   mapping_ = address;
   mapping_size_ = size;
-  local_ = static_cast<std::byte*>(address) + lead;
+  local_ = static_cast<std::byte*>(address);
 }
 
 void ImportedRegion::set_network(Access access, std::uint64_t origin) noexcept {
@@ -144,7 +138,8 @@ void ImportedRegion::set_owner(pid_t owner) {
                                       : std::string("its owner, which is in another PID namespace");
     throw Error(gone ? Status::not_connected : Status::not_permitted,
                 detail::concat("import: the system does not let this process read memory of ", who,
-                               "; allocate it with pydoca.alloc, or permit ptrace"));
+                               "; allocate it with pydoca.alloc and export it as a whole",
+                               owner > 0 ? ", or permit ptrace" : ", or use one PID namespace for both"));
   }
   owner_pid_ = owner;
 }

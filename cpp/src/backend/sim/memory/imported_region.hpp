@@ -25,9 +25,8 @@ class ImportedRegion final : public Region {
   ~ImportedRegion() override;
 
   std::string_view lost() const noexcept override;
-  /// Maps the owner's file, in which the memory starts at offset. Throws not_permitted when it is not sealed or too
-  /// short, no_memory.
-  void map(int file, std::uint64_t offset);
+  /// Maps the owner's file, which is the memory. Throws not_permitted when it is not sealed or too short, no_memory.
+  void map(int file);
   /// Makes it memory of a network peer, which only a queue pair reaches.
   void set_network(Access access, std::uint64_t origin) noexcept;
   /// Reaches into the owner's process. Throws not_permitted when the system forbids it, not_connected.

@@ -12,8 +12,11 @@
 #include "detail/thread/crash_point.hpp"
 #include "detail/wait_limit.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <csignal>
+#include <string>
 #include <unistd.h>
 
 namespace pydoca::sim {
@@ -27,20 +30,17 @@ template <class... Pieces>
 
 std::string_view pci_addr_of(const Blob& blob) noexcept { return {blob.pci_addr.data(), blob.pci_addr.size()}; }
 
-constexpr std::string_view name_of(BlobType type) noexcept {
-  switch (type) {
-    case BlobType::memory:
-      return "a memory map";
-    case BlobType::pci_counter:
-      return "a sync event, for the other side of a PCIe link";
-    case BlobType::net_counter:
-      return "a sync event, for a network peer";
-    case BlobType::net_memory:
-      return "a memory map, for a network peer";
-    case BlobType::queue_pair:
-      break;
-  }
-  return "an RDMA connection";
+/// A process's number means something in its own PID namespace only.
+std::string owner_of(const Blob& blob) {
+  return blob.pid_namespace == pid_namespace() ? detail::concat("process ", blob.owner_pid)
+                                               : std::string("a process in another PID namespace");
+}
+
+/// A peer's text, as far as it can be shown.
+std::string shown(std::span<const char> text) {
+  std::string copy(text.begin(), std::ranges::find(text, '\0'));
+  std::ranges::replace_if(copy, [](char c) { return c < ' ' || c > '~'; }, '?');
+  return copy;
 }
 
 Blob read(std::span<const std::byte> bytes, BlobType type) {
@@ -98,27 +98,38 @@ void require_link(const Place& place, const Blob& blob) {
 
 [[noreturn]] void refuse_silence(Status status, const Blob& blob) {
   if (status == Status::again) {
-    refuse(status, "a signal ended the wait for its owner, process ", blob.owner_pid, "; import it again");
+    refuse(status, "a signal ended the wait for its owner, ", owner_of(blob), "; import it again");
   }
-  refuse(Status::time_out, "its owner, process ", blob.owner_pid, ", does not answer");
+  refuse(Status::time_out, "its owner, ", owner_of(blob), ", does not answer");
+}
+
+[[noreturn]] void refuse_absence(const Address& address, const Blob& blob) {
+  const bool elsewhere = blob.pid_namespace != pid_namespace() || ::kill(static_cast<pid_t>(blob.owner_pid), 0) == 0;
+  refuse(Status::not_connected, "its owner, ", owner_of(blob), ", is gone",
+         elsewhere ? detail::concat(", or listens in another directory than ", address.directory.path(),
+                                    "; set PYDOCA_FABRIC_DIR to the same directory on both sides")
+                   : "");
 }
 
 detail::Fd connect_owner(const Place& place, const Blob& blob, detail::WaitLimit& limit) {
   const std::string_view key(reinterpret_cast<const char*>(blob.socket_key.data()), blob.socket_key.size());
   Status status = Status::success;
-  detail::Fd fd = connect_within(fabric_address(place.fabric(), "memory", key), limit, status);
+  const Address address = fabric_address(place.fabric(), "memory", key);
+  detail::Fd fd = connect_within(address, limit, status);
+  const int error = errno;
   switch (status) {
     case Status::success:
       return fd;
     case Status::not_found:
-      refuse(Status::not_connected, "its owner, process ", blob.owner_pid, ", is gone");
+      refuse_absence(address, blob);
     case Status::time_out:
     case Status::again:
       refuse_silence(status, blob);
     case Status::not_permitted:
-      refuse(status, "another user's process answers for process ", blob.owner_pid);
+      address.directory.open();  // says why, if the directory is another user's
+      refuse(status, "another user's process answers for ", owner_of(blob));
     default:
-      refuse(status, "cannot reach its owner, process ", blob.owner_pid, ": ", detail::system_reason(errno));
+      refuse(status, "cannot reach its owner, ", owner_of(blob), ": ", detail::system_reason(error));
   }
 }
 
@@ -136,7 +147,12 @@ Status repeat(Call call, const Blob& blob, detail::WaitLimit& limit) {
 }
 
 ImportReply exchange(int fd, const Blob& blob, ReceivedFds& files, detail::WaitLimit& limit) {
-  const ImportRequest request{.epoch = blob.epoch, .nonce = blob.nonce, .slot = blob.slot, .access = blob.access};
+  const ImportRequest request{.epoch = blob.epoch,
+                              .nonce = blob.nonce,
+                              .slot = blob.slot,
+                              .access = blob.access,
+                              .type = static_cast<std::uint32_t>(blob.type),
+                              .function = blob.pci_addr};
   ImportReply reply;
   const auto send = [&] { return send_message(fd, std::as_bytes(std::span(&request, 1)), {}); };
   const auto receive = [&] { return receive_message(fd, std::as_writable_bytes(std::span(&reply, 1)), files); };
@@ -144,8 +160,11 @@ ImportReply exchange(int fd, const Blob& blob, ReceivedFds& files, detail::WaitL
   if (status == Status::success || status == Status::connection_reset) {  // an owner may have answered and gone
     status = repeat(receive, blob, limit);
   }
+  if (status == Status::full) {
+    refuse(Status::operating_system, "no descriptor is left for it: ", detail::system_reason(EMFILE));
+  }
   if (status != Status::success || reply.protocol != import_protocol) {
-    refuse(Status::not_connected, "its owner, process ", blob.owner_pid, ", is gone, or its answer is not understood");
+    refuse(Status::not_connected, "its owner, ", owner_of(blob), ", is gone, or its answer is not understood");
   }
   return reply;
 }
@@ -158,17 +177,18 @@ void require_granted(const ImportReply& reply, const Blob& blob) {
       refuse(Status::bad_state, "what was exported is gone: its owner has stopped, closed or dropped it since (epoch ",
              reply.epoch, ", the blob's is ", blob.epoch,
              "); the owner keeps it as long as peers need it, and exports it again");
-    case Status::invalid_value:
-      refuse(Status::invalid_value, "process ", blob.owner_pid, " made no such export");
     case Status::in_use:
-      refuse(Status::in_use, "another process reads foreign memory of process ", blob.owner_pid,
-             ", and this system permits one (kernel.yama.ptrace_scope); allocate the memory with pydoca.alloc");
+      refuse(Status::in_use, "another process reads foreign memory of its owner, ", owner_of(blob),
+             ", and this system permits one (kernel.yama.ptrace_scope); allocate the memory with pydoca.alloc and "
+             "export it as a whole");
     case Status::full:
     case Status::time_out:
-      refuse(reply.status, "its owner is process ", blob.owner_pid, ", and ", turned_away_reason(reply.status));
-    default:
-      refuse(static_cast<std::uint32_t>(reply.status) < status_count ? reply.status : Status::unknown, "process ",
-             blob.owner_pid, " could not hand it over");
+      refuse(reply.status, "its owner is ", owner_of(blob), ", and ", turned_away_reason(reply.status));
+    default: {
+      const std::string reason = shown(reply.reason);
+      refuse(static_cast<std::uint32_t>(reply.status) < status_count ? reply.status : Status::unknown, "its owner, ",
+             owner_of(blob), ", refuses: ", reason.empty() ? error_descr(reply.status) : reason);
+    }
   }
 }
 
@@ -189,7 +209,7 @@ bool may_be_foreign(BlobType type) noexcept { return type == BlobType::memory ||
 void require_expected(const ImportReply& reply, const Blob& blob, std::size_t num_files) {
   if (num_files != expected_files(reply, blob.type) || (!may_be_foreign(blob.type) && reply.mapped == 0) ||
       reply.mapped > 1 || reply.base != blob.base || reply.length != blob.length) {
-    refuse(Status::not_connected, "process ", blob.owner_pid, " answers with something else than the blob describes");
+    refuse(Status::not_connected, "its owner, ", owner_of(blob), ", answers with something else than the blob describes");
   }
 }
 
@@ -217,7 +237,7 @@ std::unique_ptr<ImportedRegion> make_region(const Blob& blob, const Granted& gra
   std::shared_ptr<SharedPage<Gate>> gate = SharedPage<Gate>::map(granted.files.fds[0].get());
   auto region = std::make_unique<ImportedRegion>(blob.base, blob.length, writable, std::move(gate));
   if (granted.reply.mapped != 0) {
-    region->map(granted.files.fds[1].get(), granted.reply.offset);
+    region->map(granted.files.fds[1].get());
   } else {
     region->set_owner(peer_pid(granted.connection.get()));
   }
@@ -265,9 +285,6 @@ ImportedCounterMemory import_counter_memory(const Place& place, std::span<const 
            blob.length, " bytes)");
   }
   Granted granted = request(place, blob);
-  if (granted.reply.offset % sizeof(std::uint64_t) != 0) {
-    refuse(Status::not_connected, "process ", blob.owner_pid, "'s answer is not understood");
-  }
   auto& files = granted.files.fds;
   ImportedCounterMemory memory{.region = make_region(blob, granted),
                                .addr = blob.base,

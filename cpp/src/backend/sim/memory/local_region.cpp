@@ -48,6 +48,7 @@ Blob LocalRegion::describe(BlobType type, Access access) const {
   blob.owner_start_time = start_time();
   blob.owner_uid = ::geteuid();
   blob.owner_pid = static_cast<std::uint32_t>(::getpid());
+  blob.pid_namespace = pid_namespace();
   blob.base = base_;
   blob.length = len_;
   blob.access = access;
@@ -92,7 +93,7 @@ std::vector<std::byte> LocalRegion::export_as(BlobType type, Access access,
   }
   Blob blob = describe(type, access);
   exports_.reserve(exports_.size() + 1);
-  const Exporter::Export where = exporter.add(range_, access, std::move(attachment));
+  const Exporter::Export where = exporter.add({type, blob.pci_addr, access}, range_, std::move(attachment));
   blob.slot = where.slot;
   blob.epoch = where.epoch;
   blob.nonce = where.nonce;

@@ -8,6 +8,7 @@
 #include <sstream>
 #include <string>
 #include <sys/random.h>
+#include <sys/stat.h>
 
 namespace pydoca::sim {
 
@@ -60,6 +61,11 @@ std::uint64_t start_time() {
   std::uint64_t ticks = 0;
   fields >> ticks;
   return ticks;
+}
+
+std::uint32_t pid_namespace() noexcept {
+  struct stat info{};
+  return ::stat("/proc/self/ns/pid", &info) == 0 ? static_cast<std::uint32_t>(info.st_ino) : 0;
 }
 
 Key random_key() {

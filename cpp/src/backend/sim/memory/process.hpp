@@ -11,6 +11,8 @@ namespace pydoca::sim {
 Key boot_id();
 /// When this process started, in clock ticks since boot; 0 without /proc.
 std::uint64_t start_time();
+/// A number of this process's PID namespace; 0 when /proc does not tell it.
+std::uint32_t pid_namespace() noexcept;
 /// From the kernel's generator. Throws operating_system.
 Key random_key();
 
