@@ -7,6 +7,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from pathlib import Path
 
 import pytest
 
@@ -161,6 +162,25 @@ def test_rdma_between_them(start, shared):
     )
     output_of(client)
     assert output_of(server) == "12345678\n"
+
+
+@pytest.mark.parametrize("first", ["local", "remote"])
+def test_the_commands_of_the_readme(shared, first):
+    readme = (Path(__file__).parents[2] / "README.md").read_text()
+    lines = [line[2:].split() for line in readme.splitlines() if line.startswith("$ unshare")]
+    assert [line[-1] for line in lines] == ["local", "remote"]
+    if os.geteuid() != 0:
+        lines = [["unshare", "--map-root-user", *line[1:]] for line in lines]
+    path = f"{os.path.dirname(sys.executable)}{os.pathsep}{os.environ['PATH']}"
+    env = {**os.environ, "PATH": path, "PYDOCA_FABRIC_DIR": str(shared)}
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with contextlib.ExitStack() as stack:
+        sides = []
+        for line in lines if first == "local" else reversed(lines):
+            sides.append(stack.enter_context(subprocess.Popen(line, env=env, **pipes)))
+            stack.callback(sides[-1].kill)
+            wait_for(lambda: (shared / "default").exists())
+        assert "saw" in "".join(output_of(side) for side in sides)
 
 
 EXPORT = """
