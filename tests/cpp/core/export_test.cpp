@@ -512,7 +512,8 @@ TEST_F(Exports, APieceOfMemoryOpensNothingElse) {
   std::byte* const piece = memory->data() + 5000;
   piece[0] = std::byte{0x12};
   piece[6999] = std::byte{0x34};
-  const auto region = device->backend().register_memory({piece, 7000, find_memory(piece, 7000)}, Access::pci_read_write);
+  const auto region =
+      device->backend().register_memory({piece, 7000, find_memory(piece, 7000)}, Access::pci_read_write);
   const auto blob = region->export_pci(Access::pci_read_write);
   ImportedMemory imported(blob);
   std::byte first{};
@@ -531,7 +532,8 @@ TEST_F(Exports, APieceOfMemoryOpensNothingElse) {
   ASSERT_EQ(::fstat(hostile.files.fds[0].get(), &handed), 0);
   ASSERT_EQ(::fstat(memory->fd(), &whole), 0);
   EXPECT_NE(handed.st_ino, whole.st_ino);
-  const auto read_only = device->backend().register_memory({piece, 7000, find_memory(piece, 7000)}, Access::pci_read_only);
+  const auto read_only =
+      device->backend().register_memory({piece, 7000, find_memory(piece, 7000)}, Access::pci_read_only);
   EXPECT_FALSE(read_only->export_pci(Access::pci_read_only).empty());
   EXPECT_FALSE(memory->future_writes_sealed()) << "the rest is not read-only";
 }

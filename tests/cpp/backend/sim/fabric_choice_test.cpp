@@ -1,5 +1,4 @@
 #include "backend/sim/fabric/directory.hpp"
-
 #include "rig/expect_error.hpp"
 
 #include <gmock/gmock.h>

@@ -306,8 +306,8 @@ ImportReply Exporter::judge(const ImportRequest& request) const {
     return reply;
   }
   const std::string reason = !known || request.nonce != entries_[request.slot].nonce
-      ? "it made no such export"
-      : objection_to(request, entries_[request.slot].terms);
+                                 ? "it made no such export"
+                                 : objection_to(request, entries_[request.slot].terms);
   if (!reason.empty()) {
     reply.status = Status::invalid_value;
     set_reason(reply, reason);

@@ -17,8 +17,8 @@
 
 namespace pydoca::sim {
 
-/// Whether importers map it: whole pydoca memory. Its file would open the rest to the importer of a part. Once memory is
-/// sealed against writing, its file cannot be exported for writing.
+/// Whether importers map it: whole pydoca memory. Its file would open the rest to the importer of a part. Once memory
+/// is sealed against writing, its file cannot be exported for writing.
 bool can_be_mapped(const backend::MemoryRange& range, Access access) noexcept;
 
 /// This process's exports and their importers. Any thread may call; the service's thread answers importers.

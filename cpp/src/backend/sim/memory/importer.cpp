@@ -209,7 +209,8 @@ bool may_be_foreign(BlobType type) noexcept { return type == BlobType::memory ||
 void require_expected(const ImportReply& reply, const Blob& blob, std::size_t num_files) {
   if (num_files != expected_files(reply, blob.type) || (!may_be_foreign(blob.type) && reply.mapped == 0) ||
       reply.mapped > 1 || reply.base != blob.base || reply.length != blob.length) {
-    refuse(Status::not_connected, "its owner, ", owner_of(blob), ", answers with something else than the blob describes");
+    refuse(Status::not_connected, "its owner, ", owner_of(blob),
+           ", answers with something else than the blob describes");
   }
 }
 
