@@ -12,6 +12,7 @@
 #include "rig/bytes.hpp"
 #include "rig/expect_error.hpp"
 #include "rig/export_peer.hpp"
+#include "rig/no_descriptors.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -581,6 +582,38 @@ TEST_F(Exports, AChattyImporterIsStillWaitedFor) {
   EXPECT_EQ(exported.withdraw(), Status::again);
   (*page)->leave();
   EXPECT_EQ(exported.withdraw(), Status::success);
+}
+
+TEST_F(Exports, TheReasonOfAnOwnerWithoutDescriptorsReachesTheImporter) {
+  if (sanitizer_needs_descriptors) {
+    GTEST_SKIP() << "the sanitizer itself needs descriptors";
+  }
+  ExportedMemory exported(Source::pydoca, size, Access::pci_read_only);
+  Hostile first(exported.blob());
+  ASSERT_EQ(first.ask(), Status::success);
+  const std::size_t before = count_fds();
+  Hostile importer(exported.blob());
+  ASSERT_TRUE(eventually([&] { return count_fds() == before + 2; })) << "both ends of its connection";
+  const NoDescriptors none;
+  EXPECT_EQ(importer.ask(), Status::success);
+  EXPECT_EQ(importer.reply.status, Status::operating_system);
+  EXPECT_THAT(importer.reply.reason.data(), HasSubstr("ulimit -n"));
+}
+
+TEST_F(Exports, AnImporterWithoutDescriptorsIsTold) {
+  if (sanitizer_needs_descriptors) {
+    GTEST_SKIP() << "the sanitizer itself needs descriptors";
+  }
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()), 0);
+  const detail::Fd sender(ends[0]);
+  const detail::Fd receiver(ends[1]);
+  const NoDescriptors none;
+  std::byte byte{1};
+  const std::array fds{0};
+  ASSERT_EQ(sim::send_message(sender.get(), std::span(&byte, 1), fds), Status::success);
+  sim::ReceivedFds files;
+  EXPECT_EQ(sim::receive_message(receiver.get(), std::span(&byte, 1), files), Status::full);
 }
 
 TEST_F(Exports, AMessageWithTooManyDescriptorsLeavesNoneOpen) {

@@ -1,11 +1,11 @@
 #include "backend/sim/channel_rig.hpp"
+#include "rig/no_descriptors.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <vector>
@@ -175,34 +175,6 @@ TEST_F(Channel, ConnectionsOfAnotherUserDoNotLoseAClient) {
   EXPECT_NE(dialer->attempt(), nullptr);
   listener_.reset();
 }
-
-/// Leaves this process without a free descriptor.
-class NoDescriptors {
- public:
-  NoDescriptors() {
-    ::getrlimit(RLIMIT_NOFILE, &old_);
-    rlimit low = old_;
-    low.rlim_cur = 100;
-    ::setrlimit(RLIMIT_NOFILE, &low);
-    for (int fd = ::dup(0); fd >= 0; fd = ::dup(0)) {
-      taken_.emplace_back(fd);
-    }
-  }
-  ~NoDescriptors() { ::setrlimit(RLIMIT_NOFILE, &old_); }
-  NoDescriptors(const NoDescriptors&) = delete;
-  NoDescriptors& operator=(const NoDescriptors&) = delete;
-
- private:
-  rlimit old_{};
-  std::vector<detail::Fd> taken_;
-};
-
-/// UBSan opens a pipe to read an object's type; when that fails, it reports the object as broken.
-#if defined(__SANITIZE_ADDRESS__)
-constexpr bool sanitizer_needs_descriptors = true;
-#else
-constexpr bool sanitizer_needs_descriptors = false;
-#endif
 
 TEST_F(Channel, AServerWithoutDescriptorsRefusesAloud) {
   if (sanitizer_needs_descriptors) {

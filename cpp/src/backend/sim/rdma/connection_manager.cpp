@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <string>
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
@@ -67,6 +68,11 @@ void turn_away(int requester, Status why) noexcept {
 void tell_turned_away(Status why) noexcept {
   log::engine(log::Level::warning, "rdma",
               [why] { return concat("connect: a process listens, and ", turned_away_reason(why)); });
+}
+
+std::string absence(const std::string& fabric) {
+  return concat("connect: no process listens there, in ", FabricDirectory(fabric).path(),
+                "; if one does in another container, set PYDOCA_FABRIC_DIR to the same directory on both sides");
 }
 
 void take_private_data(RdmaEvent& event, const HandshakeMessage& message) noexcept {
@@ -148,6 +154,9 @@ std::unique_ptr<QueuePair> ConnectionManager::connect_to(const backend::RdmaAddr
                                                socket_address(place.fabric(), gid_of(address), address.port), request);
   handshake->set_deadline(Handshake::Clock::now() + shared_.options().connection_request_timeout);
   const Status status = begin(*handshake);
+  if (status == Status::not_found) {
+    log::engine(log::Level::info, "rdma", [&] { return absence(place.fabric()); });
+  }
   if (status == Status::success || status == Status::again) {
     pair->set_handshake(std::move(handshake));
     set_timer();
