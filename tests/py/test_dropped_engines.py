@@ -2,6 +2,7 @@
 
 import gc
 import os
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -84,6 +85,28 @@ def test_all_is_given_back(begin):
     for _ in range(3):
         assert drop() == []
     assert descriptors() == before
+
+
+@pytest.mark.parametrize("begin", [receive, copy, wait_for_event, run_graph, run_function])
+@pytest.mark.filterwarnings("ignore:a progress engine was dropped:ResourceWarning")
+def test_all_is_given_back_when_the_collector_runs_in_another_thread(begin):
+    def drop():
+        called = Called()
+        begin(pydoca.open_device("p0", side="dpu"), pydoca.ProgressEngine(), called)
+        with ThreadPoolExecutor(1) as pool:
+            pool.submit(gc.collect).result()
+            pool.submit(gc.collect).result()
+        return called
+
+    gc.disable()
+    try:
+        drop()
+        before = descriptors()
+        for _ in range(3):
+            assert drop() == []
+        assert descriptors() == before
+    finally:
+        gc.enable()
 
 
 def test_a_warning_tells_of_it():

@@ -32,12 +32,12 @@ void EngineObject::each_reference(References& references) {
 void EngineObject::finalize() noexcept {
   if (is_idle() || is_progressing() || is_forked()) return;
   try {
-    require_thread("end");
+    engine().take_over();  // the collector runs in any thread, and the engine's own one cannot reach it any more
     std::size_t num_instances = 0;
     for (const InFlightReference* held = in_flight_; held != nullptr; held = held->next_) ++num_instances;
     warn(engine().num_inflight_tasks(), num_instances);
     end_all();
-  } catch (py::error_already_set& error) {  // the engine is another thread's, for example
+  } catch (py::error_already_set& error) {
     error.discard_as_unraisable("the end of a pydoca.ProgressEngine");
   }
 }
