@@ -17,7 +17,6 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 import pydoca
-
 from soak.machine import Machine
 from soak.report import Report
 from soak.world import COUNTS, TRACE, open_descriptors

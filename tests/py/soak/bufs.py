@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 
 import pydoca
 from pydoca import Status
-
 from soak.memory import Memories
 from soak.world import NUMBER, step
 
@@ -65,9 +64,7 @@ class Bufs(Memories):
         if first is None or second is None:
             return
         can = first is not second and second.count == 1
-        joined = self.attempt(
-            set() if can else {Status.NOT_PERMITTED}, first.elements[0].chain, second.elements[0]
-        )
+        joined = self.attempt(set() if can else {Status.NOT_PERMITTED}, first.elements[0].chain, second.elements[0])
         assert joined is None
         if can:
             first.elements += second.elements
@@ -145,7 +142,7 @@ class Bufs(Memories):
         if chain is None:
             return
         buf = chain.elements[0]
-        fits = 0 <= data and 0 <= length and data + length <= buf.len
+        fits = data >= 0 and length >= 0 and data + length <= buf.len
         if not fits:
             errors = (pydoca.InvalidValueError, OverflowError)
             self.refused(errors, buf.set_data, buf.head + data, length)

@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 
 import pydoca
 from pydoca import ContextState, Status, TaskState
-
 from soak.engines import ENDED
 from soak.links import Links
 from soak.world import NUMBER, WAIT, step
@@ -69,7 +68,9 @@ class Connections(Links):
         was_whole = pair.is_whole
         self.both_until(lambda: task.done or task.state is TaskState.FREE, f"the end of {task!r}")
         if task.state is TaskState.FREE or task.status is not Status.SUCCESS:
-            assert not was_whole or not pair.is_whole, f"{task!r} failed with {task.status.name} over a whole connection"
+            assert not was_whole or not pair.is_whole, (
+                f"{task!r} failed with {task.status.name} over a whole connection"
+            )
             return False
         return True
 
@@ -141,7 +142,9 @@ class Connections(Links):
     def reach_too_far(self, number: int, size: int) -> None:
         """Beyond the memory that is lent: refused, because the map knows its range."""
         if pair := self.pick("pair", number):
-            self.refused((pydoca.InvalidValueError,), self.work_inventory.get_by_addr, pair.remote, pair.remote.addr + LENT, size)
+            self.refused(
+                (pydoca.InvalidValueError,), self.work_inventory.get_by_addr, pair.remote, pair.remote.addr + LENT, size
+            )
 
     @step(number=NUMBER, withdraw=NUMBER)
     def withdraw_lent(self, number: int, withdraw: int) -> None:

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 import pydoca
 from pydoca import DocaError, Status
-
 from soak.world import NUMBER, World, step
 
 SELECTORS = [("0b:00.0", "host"), ("0b:00.1", "host"), ("03:00.0", "dpu"), ("p1", "dpu"), ("p0s0", "dpu")]

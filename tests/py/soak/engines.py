@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 import pydoca
 from pydoca import ContextState, Status
-
 from soak.bufs import Bufs
 from soak.world import NUMBER, CallbackError, step
 

@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 
 import pydoca
 from pydoca import Status, workq
-
 from soak.connections import Connections
 from soak.engines import ENDED
 from soak.world import NUMBER, STATE, WAIT, CallbackError, step
@@ -143,15 +142,13 @@ class Graphs(Connections):
         if found is None:
             return
         queue, _, jobs = found
-        try:
-            event = self.attempt({Status.AGAIN}, queue.progress_retrieve)
-        except workq.JobFailedError as error:
-            dst, source = jobs.pop(error.event.user_data)
-            assert not source.is_readable or error.event.result is Status.SHUTDOWN
-            return
+        event = self.attempt({Status.AGAIN}, retrieve, queue)
         if event is not None:
             dst, source = jobs.pop(event.user_data)
-            assert bytes(dst) == source.content
+            if event.result is Status.SUCCESS:
+                assert bytes(dst) == source.content
+            else:
+                assert not source.is_readable or event.result is Status.SHUTDOWN
         assert queue.num_jobs == len(jobs)
 
     @step(number=NUMBER)
@@ -168,3 +165,11 @@ class Graphs(Connections):
         if found := self.pick("queue", number):
             self.forget("queue", found)
             found[0].__exit__(None, None, None)
+
+
+def retrieve(queue: Any) -> Any:
+    """The next event, also that of a job that has failed."""
+    try:
+        return queue.progress_retrieve()
+    except workq.JobFailedError as error:
+        return error.event

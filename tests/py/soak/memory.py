@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 import pydoca
 from pydoca import Status
-
 from soak.devices import Devices
 from soak.world import NUMBER, step
 
@@ -50,7 +49,9 @@ class Memories(Devices):
 
     def set_up(self) -> None:
         super().set_up()
-        self.makers["source"] = lambda number: self.add_source(SIZES[number % len(SIZES)], number % 3, self.device(number))
+        self.makers["source"] = lambda number: self.add_source(
+            SIZES[number % len(SIZES)], number % 3, self.device(number)
+        )
 
     def content(self, size: int) -> bytes:
         return self.random.randbytes(size)

@@ -2,8 +2,8 @@
 
 usage: python -m soak.peer host|dpu NAME SEED
 
-It prints a JSON object per line: {"linked": pid} when both sides have what the other lends, {"ended": counts} after each
-session, {"finding": text} for what must not be. SIGTERM ends it in order.
+It prints a JSON object per line: {"linked": pid} when both sides have what the other lends, {"ended": counts} after
+each session, {"finding": text} for what must not be. SIGTERM ends it in order.
 """
 
 import asyncio
@@ -23,7 +23,6 @@ from typing import Any
 
 import pydoca
 from pydoca import comch
-
 from soak.session import BOUND, GONE, Finding, Session
 
 SLACK = 2  # descriptors and maps that a session may leave: of the system's libraries
@@ -105,7 +104,9 @@ class Peer:
     def check_footprint(self) -> None:
         self.footprints.append(footprint())
         if len(self.footprints) > WARM:
-            for kind, warm, now in zip(("descriptors", "maps"), self.footprints[WARM - 1], self.footprints[-1], strict=True):
+            for kind, warm, now in zip(
+                ("descriptors", "maps"), self.footprints[WARM - 1], self.footprints[-1], strict=True
+            ):
                 if now > warm + SLACK:
                     raise Finding(f"the number of {kind} grows: {self.footprints}")
 

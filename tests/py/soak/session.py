@@ -1,14 +1,15 @@
 """What two sides do with one another over one link, until one of them leaves or dies."""
 
 import asyncio
+import contextlib
 import os
+import time
 import zlib
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pydoca
-
 from soak.lent import PATTERN, SLOT, SLOTS, Borrowed, Lent
 
 BOUND = 60.0  # seconds: a peer that has gone is noticed within one, and a machine may be busy
@@ -74,7 +75,7 @@ class Session:
 
     async def work(self) -> None:
         works = [self.send_messages, self.copy_from, self.copy_to, self.add_to_event, self.follow_event]
-        works += [self.use_rdma, self.take_rdma_messages]
+        works += [self.use_rdma, self.take_rdma_messages, self.give_up_copy, self.leave_child]
         jobs = [asyncio.create_task(self.until_over(work), name=work.__name__) for work in works]
         listening = asyncio.create_task(self.listen(), name="listen")
         leaving = asyncio.create_task(self.leave_in_order(), name="leave")
@@ -117,10 +118,8 @@ class Session:
 
     async def leave_in_order(self) -> None:
         await self.peer.leaving.wait()
-        try:
+        with contextlib.suppress(*GONE):
             await self.send(BYE)
-        except GONE:
-            pass
         self.is_over = True
         self.link.close()
 
@@ -135,8 +134,16 @@ class Session:
         self.counts["messages"] += 1
         self.counts["bytes"] += len(payload)
 
+    async def next_message(self) -> bytes:
+        """Waits in vain now and then: a wait that is given up takes no message."""
+        while self.random.random() < 0.2:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(self.random.random() * 0.001):
+                    return await self.link.recv()
+        return await self.link.recv()
+
     async def receive(self) -> tuple[int, bytes]:
-        message = await self.link.recv()
+        message = await self.next_message()
         kind, number, payload = message[0], int.from_bytes(message[1:5], "big"), message[HEADER:]
         require(number == self.num_received, f"message {number} came instead of {self.num_received}")
         require(zlib.crc32(payload) == int.from_bytes(message[5:HEADER], "big"), f"message {number} is damaged")
@@ -210,6 +217,21 @@ class Session:
 
     async def follow_event(self) -> None:
         await self.lent.next_value()
+
+    async def give_up_copy(self) -> None:
+        """A copy that is given up at any point; its memory is this side's again afterwards."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(self.random.random() * 0.002):
+                await self.borrowed.read(0, len(PATTERN), by_dma=self.random.random() < 0.7)
+        await asyncio.sleep(self.random.random() * 0.1)
+
+    async def leave_child(self) -> None:
+        """A forked child has all descriptors for some time, also after the death of this process."""
+        await asyncio.sleep(self.random.random() * 10)
+        if os.fork() == 0:
+            os.close(1)  # the driver reads this pipe to its end
+            time.sleep(3)
+            os._exit(0)
 
     async def use_rdma(self) -> None:
         await self.borrowed.use_rdma(self.random)

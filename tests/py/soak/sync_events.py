@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 
 import pydoca
 from pydoca import ContextState, Status
-
 from soak.engines import ENDED
 from soak.memory import BLOB_ERRORS
 from soak.threads import Threads
@@ -159,7 +158,9 @@ class SyncEvents(Threads):
     def wait_for_counter(self, number: int, above: int) -> None:
         if counter := self.pick("counter", number):
             value = (counter.total + above) % 254
-            task = self.attempt({Status.NO_MEMORY, Status.BAD_STATE, Status.NOT_SUPPORTED}, counter.context.wait_gt, value)
+            task = self.attempt(
+                {Status.NO_MEMORY, Status.BAD_STATE, Status.NOT_SUPPORTED}, counter.context.wait_gt, value
+            )
             if task is not None:
                 counter.waits.append((task, value))
 
@@ -186,7 +187,9 @@ class SyncEvents(Threads):
             self.check_waits(counter)
 
     def check_waits(self, counter: Counter) -> None:
-        due = [task for task, value in counter.waits if counter.total > value and task.state is pydoca.TaskState.SUBMITTED]
+        due = [
+            task for task, value in counter.waits if counter.total > value and task.state is pydoca.TaskState.SUBMITTED
+        ]
         for task in due:
             self.attempt(ENDED, task.wait, WAIT)
         counter.waits = [(task, value) for task, value in counter.waits if task not in due]

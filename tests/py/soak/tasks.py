@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 import pydoca
 from pydoca import ContextState, Status, TaskState
-
 from soak.engines import ENDED, Engines
 from soak.memory import SIZES, Source
 from soak.world import FEW, NUMBER, WAIT, is_of_callbacks, step
@@ -46,7 +45,11 @@ class Tasks(Engines):
         self.work_inventory = pydoca.BufInventory(256)
         self.runner: asyncio.Runner | None = None
         self.loop_errors: list[BaseException] = []
-        self.makers |= {"dma": self.add_dma, "sha": self.add_sha, "work": lambda n: self.keep_work(self.make_copy(n, n, n))}
+        self.makers |= {
+            "dma": self.add_dma,
+            "sha": self.add_sha,
+            "work": lambda n: self.keep_work(self.make_copy(n, n, n)),
+        }
 
     # ---- contexts
 
@@ -78,7 +81,9 @@ class Tasks(Engines):
         if dma := self.pick("dma", number):
             idle = dma.state is ContextState.IDLE and not dma.closed
             expected = {Status.INVALID_VALUE} if tasks == 0 else set()
-            self.attempt(expected if idle else {Status.BAD_STATE, Status.INVALID_VALUE}, dma.set_memcpy_conf, num_tasks=tasks)
+            self.attempt(
+                expected if idle else {Status.BAD_STATE, Status.INVALID_VALUE}, dma.set_memcpy_conf, num_tasks=tasks
+            )
 
     # ---- submission
 

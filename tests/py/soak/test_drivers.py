@@ -1,4 +1,4 @@
-"""Seconds of each random driver; script/soak runs them for an hour. The seed is in pytest's header, and PYDOCA_SEED sets it."""
+"""Seconds of each random driver; script/soak runs them for an hour. PYDOCA_SEED sets the seed of pytest's header."""
 
 import os
 import subprocess
@@ -17,6 +17,12 @@ def test_a_driver_finds_nothing(part):
     line = [sys.executable, "-P", "-m", "soak", part, "--seconds", str(SECONDS)]
     env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
     ended = subprocess.run(
-        line, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=SECONDS + MARGIN, check=False
+        line,
+        env=env,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=SECONDS + MARGIN,
+        check=False,
     )
     assert ended.returncode == 0, ended.stdout

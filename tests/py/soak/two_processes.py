@@ -16,7 +16,7 @@ from soak.report import Report
 
 BOUND = 90.0  # seconds for what takes less than one: the machine may be busy
 SIDES = ("host", "dpu")
-ACTIONS = ("kill", "kill", "kill", "stop and kill", "stop", "stop", "interrupt", "end")
+ACTIONS = ("kill", "kill", "kill", "kill_both", "stop_and_kill", "stop", "stop", "interrupt", "end")
 INTERRUPTED = 130
 
 
@@ -31,7 +31,6 @@ class Side:
         self.driver = driver
         self.name = name
         self.linked: int | None = None  # the process at the other end
-        self.news = asyncio.Event()
         self.num_started = 0
 
     async def start(self) -> None:
@@ -49,14 +48,14 @@ class Side:
         while line := await process.stdout.readline():
             self.note(json.loads(line))
         await process.wait()
-        self.news.set()
+        self.driver.news.set()
 
     def note(self, news: dict[str, Any]) -> None:
         if "finding" in news:
             self.driver.findings.append(f"{self.name}: {news['finding']}")
         self.linked = news.get("linked", self.linked)
         self.driver.counts.update(news.get("ended", {}))
-        self.news.set()
+        self.driver.news.set()
 
     def signal(self, number: int) -> None:
         if self.process.returncode is None:
@@ -64,11 +63,9 @@ class Side:
 
     async def until_linked(self, pid: int) -> None:
         while self.linked != pid:
-            self.news.clear()
-            await self.news.wait()
-            self.driver.require_no_finding()
-            if self.process.returncode is not None:
-                raise FindingError(f"{self.name} ended by itself with {self.process.returncode}")
+            self.driver.news.clear()
+            await self.driver.news.wait()
+            self.driver.require_running()
 
     async def end(self) -> int:
         code = await self.process.wait()
@@ -85,6 +82,7 @@ class Driver:
         self.env = {**os.environ, "PYDOCA_FABRIC": self.name, "PYTHONPATH": str(Path(__file__).parents[1])}
         self.counts: Counter[str] = Counter()
         self.findings: list[str] = []
+        self.news = asyncio.Event()  # a side has said something, or has ended
         self.sides = [Side(self, name) for name in SIDES]
 
     async def run(self, end: float) -> None:
@@ -112,8 +110,8 @@ class Driver:
         self.require_no_finding()
         side = self.random.choice(self.sides)
         action = self.random.choice(ACTIONS)
-        self.counts[action.replace(" ", "_")] += 1
-        await getattr(self, action.replace(" ", "_"))(side)
+        self.counts[action] += 1
+        await getattr(self, action)(side)
 
     async def require_link(self) -> None:
         """Both find one another, whatever happened before."""
@@ -136,16 +134,28 @@ class Driver:
         if self.findings:
             raise FindingError("\n".join(self.findings))
 
+    def require_running(self) -> None:
+        self.require_no_finding()
+        for side in self.sides:
+            if side.process.returncode is not None:
+                raise FindingError(f"{side.name} ended by itself with {side.process.returncode}")
+
     # ---- actions
 
     async def kill(self, side: Side) -> None:
         side.signal(signal.SIGKILL)
         await self.succeed(side, -signal.SIGKILL)
 
+    async def kill_both(self, _: Side) -> None:
+        for side in self.sides:
+            side.signal(signal.SIGKILL)
+        for side in self.sides:
+            await self.succeed(side, -signal.SIGKILL)
+
     async def stop(self, side: Side) -> None:
         """A process that stands still for a while is not gone."""
         side.signal(signal.SIGSTOP)
-        await asyncio.sleep(self.random.random() * 1.5)
+        await asyncio.sleep(self.random.random() ** 4 * 8)
         side.signal(signal.SIGCONT)
 
     async def stop_and_kill(self, side: Side) -> None:

@@ -12,7 +12,7 @@ import random
 import signal
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +81,16 @@ def is_of_callbacks(error: BaseException) -> bool:
     return isinstance(error, CallbackError)
 
 
+@contextlib.contextmanager
+def callbacks_may_raise() -> Iterator[None]:
+    """What the rules' callbacks raise, the engine passes on to the call that ran them: that is right."""
+    try:
+        yield
+    except (CallbackError, ExceptionGroup) as error:
+        if not is_of_callbacks(error):
+            raise
+
+
 def open_descriptors() -> dict[str, int]:
     """How many descriptors this process has, by what they are."""
     kinds: Counter[str] = Counter()
@@ -142,16 +152,13 @@ class World(RuleBasedStateMachine):
         """What the call returns; None if it was refused with one of the expected statuses, or if callbacks raised."""
         COUNTS["operations"] += 1
         try:
-            return call(*arguments, **keywords)
-        except (CallbackError, ExceptionGroup) as error:
-            if not is_of_callbacks(error):
-                raise
-            return None
+            with callbacks_may_raise():
+                return call(*arguments, **keywords)
         except DocaError as error:
             if not self.is_expected(error, expected):
                 raise
             COUNTS["refused"] += 1
-            return None
+        return None
 
     def is_expected(self, error: DocaError, expected: Iterable[Status]) -> bool:
         return error.status in expected or (self.is_removed and error.status in (Status.DRIVER, Status.NOT_FOUND))
