@@ -57,10 +57,21 @@ class Peer:
             await (self.connect() if self.side == "host" else self.serve())
 
     async def serve(self) -> None:
-        rep = self.device.open_representor("0b:00.0")
-        async with comch.Server(self.pe, self.device, rep, self.name) as server:
+        server = comch.Server(self.pe, self.device, self.device.open_representor("0b:00.0"), self.name)
+        await self.start_server(server)
+        async with server:
             while link := await self.or_leave(server.accept()):
                 await self.work(link)
+
+    async def start_server(self, server: Any) -> None:
+        """The name is in use as long as a child of a killed predecessor has its socket."""
+        async with asyncio.timeout(BOUND):
+            while True:
+                try:
+                    server.start()
+                    return
+                except pydoca.AlreadyExistError:
+                    await asyncio.sleep(0.05)
 
     async def connect(self) -> None:
         while not self.leaving.is_set():
