@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import hashlib
+import os
 import secrets
 import signal
 import subprocess
@@ -217,6 +218,37 @@ def test_a_client_that_waits_outlives_a_killed_server(scripts: Scripts, host: py
         scripts.start(PASSIVE_SERVER)
         with client as link:
             assert link.is_connected
+
+
+FORKING_SERVER = """
+import os
+pe = pydoca.ProgressEngine()
+s = server(pe)
+s.start()
+say("started")
+link = s.accept().wait()
+child = os.fork()
+if child == 0:
+    time.sleep(60)
+    os._exit(0)
+say(child)
+link.recv().wait()
+"""
+
+
+def test_a_forked_child_keeps_nothing_that_peers_wait_for(scripts: Scripts, host: pydoca.Device) -> None:
+    """The end of the parent is the end of its links and of its name, however long the child lives."""
+    first = scripts.start(FORKING_SERVER)
+    assert line(first) == "started"
+    with pydoca.ProgressEngine() as pe, comch.Client(pe, host, scripts.name) as link:
+        child = int(line(first))
+        first.kill()
+        try:
+            with pytest.raises(pydoca.ConnectionResetError):
+                link.recv().wait(30)
+            assert line(scripts.start(PASSIVE_SERVER)) == "started"
+        finally:
+            os.kill(child, signal.SIGKILL)
 
 
 # Ctrl-C.

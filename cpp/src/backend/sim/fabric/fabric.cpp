@@ -1,5 +1,6 @@
 #include "backend/sim/fabric/fabric.hpp"
 
+#include "backend/sim/fabric/sockets.hpp"
 #include "detail/concat.hpp"
 #include "detail/system_reason.hpp"
 
@@ -115,7 +116,7 @@ Fd connected(Fd fd, const Address& address, Status& status) noexcept {
 
 /// Blocks in each call, for a slice at most.
 Fd sliced_socket() noexcept {
-  Fd fd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  Fd fd = own_socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
   constexpr timeval slice{.tv_sec = 0, .tv_usec = std::chrono::microseconds(interrupt_slice).count()};
   if (fd && (::setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &slice, sizeof slice) != 0 ||
              ::setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &slice, sizeof slice) != 0)) {
@@ -180,7 +181,7 @@ Address fabric_address(std::string_view fabric, std::string_view purpose, std::s
 
 ListeningSocket listen_at(const Address& address, int backlog) {
   ListeningSocket socket;
-  socket.fd = Fd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  socket.fd = own_socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!socket.fd) {
     throw_errno("cannot create a socket", errno);
   }
@@ -195,7 +196,7 @@ ListeningSocket listen_at(const Address& address, int backlog) {
 }
 
 Fd accept_peer(int listener, Status& status) noexcept {
-  Fd fd(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  Fd fd = own_socket(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (!fd) {
     status = accept_status(errno);
     return {};
@@ -205,7 +206,7 @@ Fd accept_peer(int listener, Status& status) noexcept {
 }
 
 Fd connect_to(const Address& address, Status& status) noexcept {
-  return connected(Fd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)), address, status);
+  return connected(own_socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)), address, status);
 }
 
 Fd connect_within(const Address& address, detail::WaitLimit& limit, Status& status) noexcept {
