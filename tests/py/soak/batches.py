@@ -36,6 +36,7 @@ def main(seed: int, seconds: float) -> None:
     logging.getLogger("pydoca").addHandler(logging.NullHandler())
     pydoca.sim.set_fabric(f"soak-{secrets.token_hex(8)}")
     end = time.monotonic() + seconds
+    warm_up()
     before: dict[str, int] | None = None
     while before is None or time.monotonic() < end:
         TRACE.seed = seed
@@ -48,6 +49,15 @@ def main(seed: int, seconds: float) -> None:
         before = before or after
         seed += 1
         print(report.line(), flush=True)
+
+
+def warm_up() -> None:
+    """What a process makes once, at the first use, is there before descriptors are counted."""
+    machine = Machine()
+    machine.set_up()
+    for make in machine.makers.values():
+        make(0)
+    machine.teardown()
 
 
 def run_batch(report: Report, seed: int) -> None:
