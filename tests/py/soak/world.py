@@ -112,6 +112,7 @@ class World(RuleBasedStateMachine):
         self.is_removed = False  # a device was taken away in this run: what uses it fails with DRIVER
         self.random = random.Random(0)
         self.makers: dict[str, Callable[[int], object]] = {}
+        self.last_refusal = ""
 
     @initialize(number=st.integers(0, 1 << 30))
     def begin(self, number: int) -> None:
@@ -157,6 +158,7 @@ class World(RuleBasedStateMachine):
         except DocaError as error:
             if not self.is_expected(error, expected):
                 raise
+            self.last_refusal = repr(error)
             COUNTS["refused"] += 1
         return None
 

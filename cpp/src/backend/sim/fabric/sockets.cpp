@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <utility>
 
 namespace pydoca::sim {
 
@@ -47,7 +48,7 @@ void note(std::size_t fd) noexcept {
 }  // namespace
 
 detail::Fd own_socket(int fd) noexcept {
-  if (fd >= 0 && static_cast<std::size_t>(fd) < max_noted) {
+  if (fd >= 0 && std::cmp_less(fd, max_noted)) {
     static const int hooked = ::pthread_atfork(nullptr, nullptr, replace_sockets);
     if (hooked == 0) note(static_cast<std::size_t>(fd));
   }
