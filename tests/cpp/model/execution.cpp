@@ -117,6 +117,9 @@ void Execution::take_turn(const Step& step) {
     pass_on();
   }
   trace_.push_back({.thread = self_, .place = step.place, .site = step.site});
+  if (step.place != 0) {
+    note_access(step.place);
+  }
 }
 
 /// After each operation: what the thread does from now on, a release of this operation does not cover.
@@ -200,9 +203,33 @@ std::uint8_t Execution::place_of(const Cell& cell) {
       std::find_if(places_.begin(), places_.end(), [&](const Place& place) { return place.address == cell.address; });
   const auto number = static_cast<std::uint8_t>(found - places_.begin() + 1);
   if (found == places_.end()) {
-    places_.push_back({cell.address, {}});
+    places_.push_back({.address = cell.address});
   }
   return number;
+}
+
+void Execution::note_access(std::uint8_t number) {
+  Place& place = places_[number - 1U];
+  if (place.is_gone) {
+    fail("an access to an atomic that is gone", self().next.site);
+  }
+  place.accessed.of(self_) = self().knowledge.of(self_);
+}
+
+void Execution::end_life(const void* begin, std::size_t size, std::source_location where) {
+  const auto* const first = static_cast<const std::byte*>(begin);
+  for (Place& place : places_) {
+    const auto* const address = static_cast<const std::byte*>(place.address);
+    if (address < first || address >= first + size) {
+      continue;
+    }
+    place.is_gone = true;
+    for (std::size_t thread = 0; thread < num_threads_; ++thread) {
+      if (!self().knowledge.has(thread, place.accessed.of(thread))) {
+        fail("an atomic is gone while another thread accesses it", {"", where});
+      }
+    }
+  }
 }
 
 void Execution::kill(std::size_t thread, std::source_location where) {

@@ -74,6 +74,9 @@ class Execution {
   /// Ends another thread wherever it is, as SIGKILL; its stores still reach memory.
   void kill(std::size_t thread, std::source_location where = std::source_location::current());
 
+  /// The running thread frees memory: accesses to atomics in it must have come before, and none may follow.
+  void end_life(const void* begin, std::size_t size, std::source_location where = std::source_location::current());
+
   // Plain data; checks only.
   std::size_t thread() const noexcept { return self_; }
   bool is_outside() const noexcept { return self_ == outside; }
@@ -123,7 +126,9 @@ class Execution {
   };
   struct Place {
     const void* address = nullptr;
-    Knowledge released;  ///< what a thread learns that acquires it
+    Knowledge released{};  ///< what a thread learns that acquires it
+    Knowledge accessed{};  ///< by each thread: its last step here
+    bool is_gone = false;
   };
   struct Trace {
     std::size_t thread = 0;
@@ -150,6 +155,7 @@ class Execution {
   void put_late_store();
   const Store* newest_store(std::uint8_t place) noexcept;
   Word change_at_once(const Cell& cell, Change function, Word operand, std::memory_order order, const Site& site);
+  void note_access(std::uint8_t place);
   void acquire(std::uint8_t place, std::memory_order order) noexcept;
   void release(std::uint8_t place, std::memory_order order) noexcept;
   bool all_done() const noexcept;

@@ -121,6 +121,7 @@ void Execution::put(const Store& store) {
   Store& buffered = self().buffer.emplace_back(store);
   buffered.number = ++self().stores_made;
   buffered.made_after = self().last_step;
+  note_access(store.place);
   buffered.knowledge = self().knowledge;
   ++self().knowledge.of(self_);
 }

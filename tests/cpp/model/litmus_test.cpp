@@ -85,6 +85,27 @@ struct HandOver {
   Atomic<bool> flag{false};
 };
 
+/// A thread frees memory that another one may still access.
+struct Freed {
+  explicit Freed(Order store_order) : order(store_order) {}
+  void start() {
+    execution().add_thread("user", [this] {
+      x.store(1, Order::relaxed);
+      has_left.store(true, order);
+    });
+    execution().add_thread("owner", [this] {
+      if (has_left.load(Order::acquire)) {
+        execution().end_life(&x, sizeof x);
+      }
+    });
+  }
+  void check() {}
+
+  const Order order;
+  Atomic<int> x{0};
+  Atomic<bool> has_left{false};
+};
+
 struct Sleeper {
   void start() {
     execution().add_thread("sleeper", [this] { sleep_on(file); });
@@ -188,6 +209,11 @@ TEST(Litmus, DataThatNoReleaseHandsOverIsARace) {
   EXPECT_THAT((explore_all<HandOver>({}, Order::relaxed, false).failure), HasSubstr("a race"));
   EXPECT_THAT((explore_all<HandOver>({}, Order::release, true).failure), HasSubstr("a race"));
   EXPECT_THAT((explore_all<HandOver>({}, Order::seq_cst, true).failure), HasSubstr("a race"));
+}
+
+TEST(Litmus, MemoryThatIsFreedWhileAThreadAccessesItIsFound) {
+  EXPECT_TRUE(explore_all<Freed>({}, Order::release).holds());
+  EXPECT_THAT(explore_all<Freed>({}, Order::relaxed).failure, HasSubstr("is gone"));
 }
 
 TEST(Litmus, ASleepWithoutAWakeUpAndALoopWithoutAnEndFail) {

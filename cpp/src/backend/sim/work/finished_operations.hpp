@@ -3,7 +3,8 @@
 #include "pydoca/backend/notifier.hpp"
 #include "pydoca/backend/queue.hpp"
 
-#include <atomic>
+#include "detail/thread/atomic.hpp"
+
 #include <cstdint>
 #include <memory>
 
@@ -66,9 +67,9 @@ class FinishedOperations {
   const std::unique_ptr<backend::Operation*[]> ring_;
   std::uint32_t head_ = 0;
   std::uint32_t tail_ = 0;
-  std::atomic<bool> broken_{false};
-  alignas(64) std::atomic<backend::Operation*> from_workers_{nullptr};
-  std::atomic<std::uint32_t> workers_inside_{0};
+  detail::Atomic<bool> broken_{false};
+  alignas(64) detail::Atomic<backend::Operation*> from_workers_{nullptr};
+  detail::Atomic<std::uint32_t> workers_inside_{0};
 };
 
 }  // namespace pydoca::sim
