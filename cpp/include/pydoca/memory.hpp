@@ -34,10 +34,10 @@ class Memory {
   bool future_writes_sealed() const noexcept;
 
  private:
-  Memory(int fd, std::byte* data, std::size_t size, std::size_t mapped) noexcept;
+  Memory(std::size_t size, std::size_t mapped) noexcept;
 
-  int fd_;
-  std::byte* data_;
+  int fd_ = -1;
+  std::byte* data_ = nullptr;
   std::size_t size_;
   std::size_t mapped_;
 };

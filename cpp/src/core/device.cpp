@@ -83,6 +83,14 @@ struct OpenDevices {
     return ordinal;
   }
 
+  /// entries has room for it.
+  std::shared_ptr<Device> add(std::unique_ptr<Device>&& fresh, bool adopted) {
+    std::shared_ptr<Device> device(std::move(fresh));  // fresh keeps it if that fails
+    entries.push_back({device, device.get(), adopted});
+    ordinals.set(device->ordinal());
+    return device;
+  }
+
   void forget(const Device& device) {
     if (std::erase_if(entries, [&](const Entry& entry) { return entry.identity == &device; }) != 0) {
       ordinals.reset(device.ordinal());
@@ -291,16 +299,16 @@ std::shared_ptr<Device> Device::open(const DeviceInfo& info) {
 std::shared_ptr<Device> Device::share(const DeviceInfo& info) {
   OpenDevices& open_devices = OpenDevices::instance();
   std::vector<std::shared_ptr<Device>> held;
+  std::unique_ptr<Device> fresh;  // outlives the lock, which its destructor takes
   const std::lock_guard lock(open_devices.mutex);
   if (auto device = open_devices.find(info, held)) {
     device->open_count_.fetch_add(1, std::memory_order_relaxed);
     return device;
   }
   const std::size_t ordinal = open_devices.free_ordinal(info.name());
-  held.emplace_back(new Device(info, info.backend().open(info.properties(), ordinal), ordinal));
-  open_devices.entries.push_back({held.back(), held.back().get(), false});
-  open_devices.ordinals.set(ordinal);
-  return held.back();
+  open_devices.entries.reserve(open_devices.entries.size() + 1);
+  fresh.reset(new Device(info, info.backend().open(info.properties(), ordinal), ordinal));
+  return open_devices.add(std::move(fresh), false);
 }
 
 namespace {
@@ -332,15 +340,15 @@ std::shared_ptr<Device> Device::adopt(void* protection_domain) {
   const std::shared_ptr<Device> owner = owner_of(protection_domain);
   auto domain_owner = owner != nullptr ? std::make_unique<DeviceUse>(owner) : nullptr;
   OpenDevices& open_devices = OpenDevices::instance();
+  std::unique_ptr<Device> fresh;  // outlives the lock, which its destructor takes
   const std::lock_guard lock(open_devices.mutex);
   const std::size_t ordinal = open_devices.free_ordinal("a device of a protection domain");
+  open_devices.entries.reserve(open_devices.entries.size() + 1);
   for (backend::Backend* const backend : backend::backends()) {
     try {
       backend::AdoptedDevice adopted = backend->adopt(protection_domain, ordinal);
-      const std::shared_ptr<Device> device(
-          new Device(DeviceInfo(*backend, std::move(adopted.properties)), std::move(adopted.device), ordinal));
-      open_devices.entries.push_back({device, device.get(), true});
-      open_devices.ordinals.set(ordinal);
+      fresh.reset(new Device(DeviceInfo(*backend, std::move(adopted.properties)), std::move(adopted.device), ordinal));
+      std::shared_ptr<Device> device = open_devices.add(std::move(fresh), true);
       device->domain_owner_ = std::move(domain_owner);
       return device;
     } catch (const Error& error) {

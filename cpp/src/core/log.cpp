@@ -2,6 +2,7 @@
 #include <pydoca/status.hpp>
 
 #include "detail/concat.hpp"
+#include "detail/fd.hpp"
 #include "detail/log_sinks.hpp"
 
 #include <spdlog/details/log_msg.h>
@@ -14,7 +15,6 @@
 #include <cerrno>
 #include <chrono>
 #include <ctime>
-#include <fcntl.h>
 #include <system_error>
 #include <unistd.h>
 #include <utility>
@@ -114,14 +114,13 @@ class StandardOutput : public Output {
 
 class FdOutput : public Output {
  public:
-  explicit FdOutput(int fd) : fd_(fd) {}
-  ~FdOutput() override { ::close(fd_); }
+  explicit FdOutput(pydoca::detail::Fd fd) : fd_(std::move(fd)) {}
 
   void write(const Record& record) override {
     const std::string line = format(record) + "\n";
     const std::scoped_lock lock(mutex_);
     for (std::string_view rest = line; !rest.empty();) {
-      const ssize_t written = ::write(fd_, rest.data(), rest.size());
+      const ssize_t written = ::write(fd_.get(), rest.data(), rest.size());
       if (written < 0 && errno == EINTR) continue;
       if (written < 0) throw std::system_error(errno, std::generic_category());
       rest.remove_prefix(static_cast<std::size_t>(written));
@@ -129,7 +128,7 @@ class FdOutput : public Output {
   }
 
  private:
-  const int fd_;
+  const pydoca::detail::Fd fd_;
   std::mutex mutex_;  // keeps lines whole when the descriptor takes only a part
 };
 
@@ -237,12 +236,12 @@ std::shared_ptr<Sink> Sink::file(Family family, const std::filesystem::path& pat
 }
 
 std::shared_ptr<Sink> Sink::fd(Family family, int fd) {
-  const int duplicate = ::fcntl(fd, F_DUPFD_CLOEXEC, 0);
-  if (duplicate < 0) {
+  auto duplicate = pydoca::detail::Fd::duplicate_of(fd);
+  if (!duplicate) {
     throw Error(Status::invalid_value,
                 concat("cannot log to file descriptor ", fd, ": ", std::generic_category().message(errno)));
   }
-  return open(family, std::make_unique<FdOutput>(duplicate));
+  return open(family, std::make_unique<FdOutput>(std::move(duplicate)));
 }
 
 std::shared_ptr<Sink> Sink::callback(Family family, std::function<void(const Record&)> function) {

@@ -40,21 +40,29 @@ Sinks::Sinks() {
 }
 
 void Sinks::add(const std::shared_ptr<Sink>& sink) {
-  std::shared_ptr<const List> old;
+  std::shared_ptr<const List> old;  // outlives the lock, as in remove()
   const std::scoped_lock lock(mutex_);
   sink->lower_ = sink->family_ == Family::engine ? global_sdk() : global_lower();
   sink->upper_ = global_upper();
-  List list = *list_;
-  list.push_back(sink);
-  old = replace(std::move(list));
+  const auto list = std::make_shared<List>(*list_);
+  list->push_back(sink);
+  old = std::exchange(list_, list);
+  publish();
 }
 
 void Sinks::remove(const Sink& sink) {
-  std::shared_ptr<const List> old;  // outlives the lock: it may destroy the sink and a callback's state
+  std::shared_ptr<const List> old;  // outlive the lock: they may destroy the sink and a callback's state
+  std::shared_ptr<Sink> removed;
   const std::scoped_lock lock(mutex_);
-  List list = *list_;
-  std::erase_if(list, [&](const auto& other) { return other.get() == &sink; });
-  old = replace(std::move(list));
+  if (list_.use_count() > 1) {  // a thread walks it; no other begins while the mutex is held
+    old = std::exchange(list_, std::make_shared<List>(*list_));
+  }
+  const auto found = std::ranges::find(*list_, &sink, &std::shared_ptr<Sink>::get);
+  if (found != list_->end()) {
+    removed = std::move(*found);
+    list_->erase(found);
+  }
+  publish();
 }
 
 void Sinks::set_lower(Sink& sink, Level level) {
@@ -131,12 +139,6 @@ std::vector<std::string> Sinks::sources() {
 std::shared_ptr<const Sinks::List> Sinks::list() {
   const std::scoped_lock lock(mutex_);
   return list_;
-}
-
-std::shared_ptr<const Sinks::List> Sinks::replace(List list) {
-  auto old = std::exchange(list_, std::make_shared<const List>(std::move(list)));
-  publish();
-  return old;
 }
 
 void Sinks::publish() {

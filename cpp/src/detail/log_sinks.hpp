@@ -11,14 +11,15 @@
 
 namespace pydoca::log {
 
-/// All sinks and sources and the global limits. The list is replaced, never changed, so that a thread
-/// which logs walks a list of its own and calls outputs under no lock.
+/// All sinks and sources and the global limits. A list that a thread walks is replaced, never changed, so that a thread
+/// which logs calls outputs under no lock.
 class Sinks {
  public:
   /// Made at load and never destroyed: threads may log until the process is gone.
   static Sinks& all();
 
   void add(const std::shared_ptr<Sink>& sink);
+  /// Allocates only while another thread logs.
   void remove(const Sink& sink);
 
   /// Throw not_permitted where a strict limit would be relaxed. lower is also the limit of an engine sink.
@@ -46,12 +47,11 @@ class Sinks {
   Sinks();
 
   std::shared_ptr<const List> list();
-  std::shared_ptr<const List> replace(List list);
   void limit_all(Family family, Level level);
   void publish();
 
   std::mutex mutex_;
-  std::shared_ptr<const List> list_ = std::make_shared<const List>();
+  std::shared_ptr<List> list_ = std::make_shared<List>();
   std::multiset<std::string> sources_;
   std::atomic<Level> global_lower_{Level::info};
   std::atomic<Level> global_upper_{Level::crit};

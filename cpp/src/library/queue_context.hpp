@@ -136,7 +136,7 @@ void QueueContext<Noun>::prepare_sleep() noexcept {
   try {
     this->progress_engine()->watch(queue_->fd(), EPOLLIN, *this);
     watched_ = true;
-  } catch (const Error& error) {
+  } catch (const std::exception& error) {
     log::engine(log::Level::error, this->kind(), error.what());
     this->notify();  // it must not sleep, then
     return;

@@ -151,27 +151,30 @@ std::shared_ptr<Memory> Memory::allocate(std::size_t size, Options options) {
   if (const std::uint64_t available = available_bytes(); !options.huge_pages && mapped > available) {
     refuse(size, detail::concat("the system has ", available, " available"));
   }
-  detail::Fd fd = create_file(size, mapped, options.huge_pages);
-  std::byte* const data = map_file(fd.get(), size, mapped, options.huge_pages);
-  std::shared_ptr<Memory> memory(new Memory(fd.release(), data, size, mapped));
   Intervals& intervals = Intervals::instance();
+  std::shared_ptr<Memory> memory(new Memory(size, mapped));  // first, as it frees what follows if that fails
+  memory->fd_ = create_file(size, mapped, options.huge_pages).release();
+  memory->data_ = map_file(memory->fd_, size, mapped, options.huge_pages);
   const std::unique_lock lock(intervals.mutex);
-  intervals.by_start[address_of(data)] = memory;
+  intervals.by_start[address_of(memory->data_)] = memory;
   return memory;
 }
 
-Memory::Memory(int fd, std::byte* data, std::size_t size, std::size_t mapped) noexcept
-    : fd_(fd), data_(data), size_(size), mapped_(mapped) {}
+Memory::Memory(std::size_t size, std::size_t mapped) noexcept : size_(size), mapped_(mapped) {}
 
 Memory::~Memory() {
-  Intervals& intervals = Intervals::instance();
-  {
+  if (data_ != nullptr) {
+    Intervals& intervals = Intervals::instance();
     // Before unmapping: afterwards another thread's memory may lie at the same address.
     const std::unique_lock lock(intervals.mutex);
     intervals.by_start.erase(address_of(data_));
   }
-  ::munmap(data_, mapped_);
-  ::close(fd_);
+  if (data_ != nullptr) {
+    ::munmap(data_, mapped_);
+  }
+  if (fd_ >= 0) {
+    ::close(fd_);
+  }
 }
 
 void Memory::seal_future_writes() {

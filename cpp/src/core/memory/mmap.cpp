@@ -5,6 +5,7 @@
 #include "pydoca/log.hpp"
 
 #include "detail/concat.hpp"
+#include "detail/never_destroyed.hpp"
 
 #include <algorithm>
 #include <fcntl.h>
@@ -16,11 +17,15 @@ namespace pydoca {
 namespace {
 
 /// Keeps memory that a peer may still write to, for the rest of the process's life: giving it to a new owner is worse.
-void quarantine(std::shared_ptr<const void> memory) {
-  static auto* const kept = new std::vector<std::shared_ptr<const void>>;
-  static std::mutex mutex;
-  const std::lock_guard lock(mutex);
-  kept->push_back(std::move(memory));
+void quarantine(std::shared_ptr<const void>&& memory) noexcept {
+  try {
+    static auto* const kept = new std::vector<std::shared_ptr<const void>>;  // where leak checkers find it
+    static std::mutex mutex;
+    const std::lock_guard lock(mutex);
+    kept->push_back(std::move(memory));
+  } catch (...) {  // out of memory
+    const detail::NeverDestroyed unlisted(std::move(memory));
+  }
 }
 
 }  // namespace
@@ -40,22 +45,23 @@ std::shared_ptr<Mmap> Mmap::create_from_export(std::shared_ptr<Device> device, s
   DeviceUse use(std::move(device));
   backend::ImportedRegion imported = use->backend().import_memory(blob);
   auto mmap = create();
-  mmap->regions_by_ordinal_[use->ordinal()] = imported.region.get();
-  mmap->regions_.push_back(std::move(imported.region));
   mmap->devices_.push_back(std::move(use));
+  Device& importer = *mmap->devices_.front();
+  mmap->regions_.push_back(std::move(imported.region));
+  mmap->regions_by_ordinal_[importer.ordinal()] = mmap->regions_.front().get();
   mmap->addr_ = imported.addr;
   mmap->len_ = imported.len;
   mmap->access_ = imported.access;
   mmap->user_data_ = user_data;
   mmap->imported_ = mmap->started_ = true;
-  mmap->log("imported for ", *mmap->devices_.front());
+  mmap->log("imported for ", importer);
   return mmap;
 }
 
 Mmap::~Mmap() {
   try {
     close();
-  } catch (const Error& error) {
+  } catch (const std::exception& error) {  // a peer is inside; or there was no memory to say so
     log::engine(log::Level::warning, "mmap", error.what());
     quarantine(std::move(owner_));
   }

@@ -217,6 +217,8 @@ void library::Client::watch_dialer() noexcept {
   } catch (const Error& error) {
     log::engine(log::Level::error, kind(), error.what());
     fail(error.status(), error.what());
+  } catch (const std::exception& error) {
+    fail(Status::no_memory, error.what());
   }
 }
 

@@ -324,11 +324,13 @@ void library::Rdma::take_established(RdmaConnection& connection) noexcept {
   if (connection.state_ != RdmaConnection::State::connecting) {
     return;
   }
-  connection.state_ = RdmaConnection::State::established;
-  if (event_->private_data_len != 0) {
-    connection.private_data_.assign(event_->private_data.begin(),
-                                    event_->private_data.begin() + event_->private_data_len);
+  try {
+    connection.private_data_ = private_data_of_event();
+  } catch (const std::bad_alloc&) {
+    connection.begin_close(Status::no_memory);
+    return;
   }
+  connection.state_ = RdmaConnection::State::established;
   report_established(connection);
 }
 
@@ -341,12 +343,23 @@ void library::Rdma::take_request() noexcept {
     event_->incoming.reset();
     return;
   }
-  const auto connection = add(std::move(event_->incoming), RdmaConnection::State::requested);
+  std::shared_ptr<RdmaConnection> connection;
+  try {
+    std::vector<std::byte> private_data = private_data_of_event();
+    connection = add(std::move(event_->incoming), RdmaConnection::State::requested);
+    connection->private_data_ = std::move(private_data);
+  } catch (const std::bad_alloc&) {
+    log::engine(log::Level::warning, kind(), "a peer was rejected: there is no memory for its connection");
+    event_->incoming.reset();
+    return;
+  }
   connection->addr_.emplace(event_->peer.type, event_->peer.raw, event_->peer.port);
-  connection->private_data_.assign(event_->private_data.begin(),
-                                   event_->private_data.begin() + event_->private_data_len);
   connection->log("requested by a peer");
   requested_(*connection, user_data());
+}
+
+std::vector<std::byte> library::Rdma::private_data_of_event() const {
+  return {event_->private_data.begin(), event_->private_data.begin() + event_->private_data_len};
 }
 
 }  // namespace pydoca

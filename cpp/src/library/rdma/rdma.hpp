@@ -39,6 +39,7 @@ class Rdma final : public RdmaOwner {
   bool report_one() noexcept;
   bool take_event() noexcept;
   void take_request() noexcept;
+  std::vector<std::byte> private_data_of_event() const;
   void take_established(RdmaConnection& connection) noexcept;
   void report_established(RdmaConnection& connection) noexcept;
   void report_end(RdmaConnection& connection) noexcept;

@@ -40,6 +40,7 @@ class SocketDialer final : public backend::Dialer {
   }
 
  private:
+  std::unique_ptr<backend::Channel> refusal(Status status, std::string_view why) noexcept;
   std::unique_ptr<backend::Channel> try_or_watch();
   std::unique_ptr<backend::Channel> try_address();
   void watch();
@@ -52,15 +53,24 @@ class SocketDialer final : public backend::Dialer {
   Fd inotify_;
   bool watching_ = false;
   std::uint32_t forks_ = detail::fork_count();
+  std::unique_ptr<SocketChannel> out_of_memory_ = std::make_unique<SocketChannel>(Status::no_memory, "");
 };
 
 std::unique_ptr<backend::Channel> SocketDialer::attempt() noexcept {
   try {
     return try_or_watch();
   } catch (const Error& error) {
-    return std::make_unique<SocketChannel>(error.status(), error.what());
+    return refusal(error.status(), error.what());
   } catch (const std::exception&) {
-    return std::make_unique<SocketChannel>(Status::no_memory, "");
+    return std::move(out_of_memory_);
+  }
+}
+
+std::unique_ptr<backend::Channel> SocketDialer::refusal(Status status, std::string_view why) noexcept {
+  try {
+    return std::make_unique<SocketChannel>(status, why);
+  } catch (const std::exception&) {
+    return std::move(out_of_memory_);
   }
 }
 

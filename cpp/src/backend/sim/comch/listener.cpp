@@ -42,7 +42,11 @@ std::unique_ptr<backend::Channel> SocketListener::accept(bool admit) noexcept {
   }
   detail::crash_point();
   const auto role = admit ? SocketChannel::Role::server : SocketChannel::Role::turned_away;
-  return std::unique_ptr<backend::Channel>(new (std::nothrow) SocketChannel(std::move(peer), role, identity_));
+  std::unique_ptr<backend::Channel> channel(new (std::nothrow) SocketChannel(std::move(peer), role, identity_));
+  if (channel == nullptr) {
+    lobby_.dismiss(peer.get(), Status::no_memory);
+  }
+  return channel;
 }
 
 void SocketListener::turn_away(int peer, Status why) noexcept {

@@ -173,7 +173,7 @@ void Lobby::keep(detail::Fd peer) noexcept {
   }
   try {
     watch(peer.get());
-  } catch (const Error& error) {
+  } catch (const std::exception& error) {
     tell_once(error.what());
     dismiss(peer.get(), Status::full);
     return;

@@ -25,7 +25,7 @@ class Lobby {
   static constexpr int backlog = 128;  ///< for its sockets: peers that the kernel keeps until next() takes them
   static constexpr std::chrono::seconds default_patience{5};
   /// Tells a peer why it is turned away, before its connection ends. full: this process has no descriptor for it, or
-  /// others took its place; time_out: it said nothing. Must not throw.
+  /// others took its place; time_out: it said nothing; or what dismiss() was given. Must not throw.
   using TurnAway = std::function<void(int peer, Status why)>;
 
   /// name: for log messages, "comch". Throws operating_system.
@@ -51,6 +51,8 @@ class Lobby {
   /// Whether the backlog may have been full since the last call, and has room now. Peers that found it full may wait
   /// for a sign.
   bool take_overflow() noexcept { return std::exchange(overflowed_, false); }
+  /// Ends the connection of a peer that next() gave, and tells it why.
+  void dismiss(int peer, Status why) noexcept;
   /// For a forked child: closes everything, and destroys nothing that could need another thread's lock.
   void leave_to_parent() noexcept;
 
@@ -72,7 +74,6 @@ class Lobby {
   detail::Fd take(int fd) noexcept;
   void keep_reserve() noexcept;
   void accept_with_reserve(int listener) noexcept;
-  void dismiss(int peer, Status why) noexcept;
   pid_t busiest() const noexcept;
   void make_room() noexcept;
   void expire() noexcept;
@@ -93,8 +94,11 @@ class Lobby {
   bool told_ = false;  ///< about the present trouble
 };
 
-/// The text for a peer that was turned away: why is full or time_out. "It" is the process that listens.
+/// The text for a peer that was turned away: why is full, time_out or no_memory. "It" is the process that listens.
 constexpr std::string_view turned_away_reason(Status why) noexcept {
+  if (why == Status::no_memory) {
+    return "it is out of memory";
+  }
   return why == Status::time_out ? "it ended the connection, which had said nothing"
                                  : "it turned this connection away: it is out of file descriptors (raise its limit, "
                                    "ulimit -n), or too many "

@@ -97,11 +97,17 @@ void Service::start_thread() {
   }
 }
 
-Service::Id Service::add(detail::Fd fd, std::unique_ptr<Connection> connection) {
+Service::Id Service::add(detail::Fd&& fd, std::unique_ptr<Connection> connection) {
   const Id id = next_id_++;
   const pid_t peer = other_process(fd.get());
-  watch(epoll_.get(), fd.get(), id);
-  connections_.emplace(id, Entry{std::move(fd), std::move(connection), peer});
+  const auto place = connections_.try_emplace(id).first;
+  try {
+    watch(epoll_.get(), fd.get(), id);
+  } catch (...) {
+    connections_.erase(place);
+    throw;
+  }
+  place->second = {std::move(fd), std::move(connection), peer};
   if (peer != 0 && !timer_on_) {
     set_timer();
   }

@@ -42,8 +42,8 @@ class Service {
   Lock lock() { return Lock(mutex_); }
 
   // Under the lock:
-  /// Throws operating_system.
-  Id add(detail::Fd fd, std::unique_ptr<Connection> connection);
+  /// Throws operating_system; fd is then as it was.
+  Id add(detail::Fd&& fd, std::unique_ptr<Connection> connection);
   /// Closes without calling ended(); an unknown id is fine.
   void remove(Id id) noexcept;
 
@@ -51,7 +51,7 @@ class Service {
   struct Entry {
     detail::Fd fd;
     std::unique_ptr<Connection> connection;
-    pid_t peer;  ///< another process; 0: none, or one that cannot be looked at
+    pid_t peer = 0;  ///< another process; 0: none, or one that cannot be looked at
   };
 
   Service();

@@ -159,7 +159,8 @@ class Exporter::Listener final : public Service::Connection {
     if (detail::Fd peer = lobby_.next()) {
       try {
         service.add(std::move(peer), std::make_unique<Importer>(exporter_));
-      } catch (...) {  // out of memory: the peer sees its connection end
+      } catch (...) {  // out of memory, or of watches
+        lobby_.dismiss(peer.get(), Status::no_memory);
       }
     }
     return true;

@@ -183,6 +183,7 @@ void require_granted(const ImportReply& reply, const Blob& blob) {
              "export it as a whole");
     case Status::full:
     case Status::time_out:
+    case Status::no_memory:
       refuse(reply.status, "its owner is ", owner_of(blob), ", and ", turned_away_reason(reply.status));
     default: {
       const std::string reason = shown(reply.reason);

@@ -1,24 +1,51 @@
 #include "backend/sim/memory/process.hpp"
 
 #include "detail/concat.hpp"
+#include "detail/fd.hpp"
 #include "detail/system_reason.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
-#include <fstream>
-#include <sstream>
-#include <string>
+#include <charconv>
+#include <fcntl.h>
+#include <string_view>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 namespace pydoca::sim {
 
 namespace {
 
+using Text = std::array<char, 1024>;
+
+[[noreturn]] void refuse(const char* path, std::string_view why) {
+  throw Error(Status::operating_system, detail::concat("exports need /proc, and ", path, " cannot be read", why));
+}
+
+/// A short file of /proc. Streams would take a lack of memory for the end of the file.
+std::string_view read(const char* path, Text& text) {
+  const detail::Fd file(::open(path, O_RDONLY | O_CLOEXEC));
+  ssize_t size = -1;
+  do {
+    size = file ? ::read(file.get(), text.data(), text.size()) : -1;
+  } while (size < 0 && errno == EINTR);
+  if (size < 0) {
+    refuse(path, detail::concat(": ", detail::system_reason(errno)));
+  }
+  return {text.data(), static_cast<std::size_t>(size)};
+}
+
+}  // namespace
+
 /// "e2995c22-30db-..." as 16 bytes.
-Key parse_uuid(const std::string& text, int error) {
+Key boot_id() {
+  constexpr const char* path = "/proc/sys/kernel/random/boot_id";
+  Text text;
   Key key{};
   std::size_t digits = 0;
-  for (const char c : text) {
+  for (const char c : read(path, text)) {
     const auto digit = std::string_view("0123456789abcdef").find(c);
     if (digit != std::string_view::npos && digits < 2 * key.size()) {
       key[digits / 2] = key[digits / 2] << 4 | static_cast<std::byte>(digit);
@@ -26,40 +53,24 @@ Key parse_uuid(const std::string& text, int error) {
     }
   }
   if (digits != 2 * key.size()) {
-    throw Error(Status::operating_system,
-                detail::concat("exports need /proc, and /proc/sys/kernel/random/boot_id cannot be read",
-                               error != 0 ? detail::concat(": ", detail::system_reason(error)) : ""));
+    refuse(path, "");
   }
   return key;
 }
 
-}  // namespace
-
-Key boot_id() {
-  errno = 0;
-  std::ifstream file("/proc/sys/kernel/random/boot_id");
-  const int error = errno;
-  std::string text;
-  std::getline(file, text);
-  return parse_uuid(text, error);
-}
-
 std::uint64_t start_time() {
-  std::ifstream file("/proc/self/stat");
-  std::string text;
-  std::getline(file, text);
-  const std::size_t name_end = text.rfind(')');  // the name may hold blanks and parentheses itself
-  if (name_end == std::string::npos) {
-    return 0;
-  }
-  constexpr int fields_before = 19;  // state is field 3, the start time field 22
-  std::istringstream fields(text.substr(name_end + 1));
-  std::string skipped;
+  constexpr const char* path = "/proc/self/stat";
+  Text text;
+  std::string_view fields = read(path, text);
+  fields.remove_prefix(std::min(fields.rfind(')'), fields.size()));  // the name may hold blanks and parentheses itself
+  constexpr int fields_before = 20;                                  // the state follows the name, as field 3; this is 22
   for (int i = 0; i < fields_before; ++i) {
-    fields >> skipped;
+    fields.remove_prefix(std::min(fields.find(' '), fields.size() - 1) + 1);
   }
   std::uint64_t ticks = 0;
-  fields >> ticks;
+  if (std::from_chars(fields.data(), fields.data() + fields.size(), ticks).ec != std::errc()) {
+    refuse(path, "");
+  }
   return ticks;
 }
 

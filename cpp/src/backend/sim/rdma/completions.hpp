@@ -5,7 +5,8 @@
 
 #include "detail/operation_list.hpp"
 
-#include <deque>
+#include <cstddef>
+#include <vector>
 
 namespace pydoca::sim {
 
@@ -13,7 +14,9 @@ namespace pydoca::sim {
 /// the engine's thread.
 class Completions {
  public:
-  explicit Completions(backend::Notifier& notifier) noexcept : notifier_(notifier) {}
+  Completions(backend::Notifier& notifier, std::size_t max_pairs) : notifier_(notifier) {
+    reports_.reserve(max_pairs * max_reports);
+  }
 
   void finish(backend::RdmaOperation& operation, Status status) noexcept {
     operation.status = status;
@@ -21,7 +24,7 @@ class Completions {
     notifier_.notify();
   }
   void report(backend::QueuePair& pair, backend::RdmaEvent::Type type, Status status) noexcept {
-    reports_.push_back({&pair, type, status});
+    reports_.push_back({&pair, type, status});  // there is room
     notifier_.notify();
   }
 
@@ -35,7 +38,7 @@ class Completions {
       return false;
     }
     const Report report = reports_.front();
-    reports_.pop_front();
+    reports_.erase(reports_.begin());
     event.type = report.type;
     event.queue_pair = report.pair;
     event.status = report.status;
@@ -59,9 +62,11 @@ class Completions {
     Status status = Status::success;
   };
 
+  static constexpr std::size_t max_reports = 2;  ///< of one queue pair: it fails to connect, or loses its peer
+
   backend::Notifier& notifier_;
   detail::OperationList finished_;
-  std::deque<Report> reports_;
+  std::vector<Report> reports_;  ///< the first one came first
 };
 
 }  // namespace pydoca::sim

@@ -126,17 +126,24 @@ void ConnectionManager::listen(std::uint16_t port) {
                                          std::string_view(error.what())));
     }
   }
-  for (ListeningSocket& socket : sockets) {
-    listeners_[port].push_back(socket.fd.get());
-    lobby_->add(std::move(socket));
+  try {
+    for (ListeningSocket& socket : sockets) {
+      listeners_[port].push_back(socket.fd.get());
+      lobby_->add(std::move(socket));
+    }
+  } catch (...) {
+    stop_listening(port);
+    throw;
   }
 }
 
 void ConnectionManager::stop_listening(std::uint16_t port) noexcept {
-  for (const int listener : listeners_[port]) {
-    lobby_->remove(listener);
+  if (const auto known = listeners_.find(port); known != listeners_.end()) {
+    for (const int listener : known->second) {
+      lobby_->remove(listener);
+    }
+    listeners_.erase(known);
   }
-  listeners_.erase(port);
   if (listeners_.empty()) {
     lobby_.reset();
   }
@@ -174,6 +181,8 @@ Status ConnectionManager::begin(Handshake& requester) noexcept {
   } catch (const Error& error) {
     log::engine(log::Level::error, "rdma", error.what());
     return error.status();
+  } catch (const std::exception&) {
+    return Status::no_memory;
   }
 }
 

@@ -73,8 +73,8 @@ void QueuePair::connect(std::span<const std::byte> blob) {
 
 void QueuePair::accept(std::span<const std::byte> private_data) {
   HandshakeMessage answer = answer_with(private_data);
-  connect(handshake_->peer_blob());
   std::ranges::copy(describe(), answer.blob.begin());
+  connect(handshake_->peer_blob());  // after all that may fail, so that it can be accepted again
   detail::crash_point();
   handshake_->accept(answer);
   detail::crash_point();

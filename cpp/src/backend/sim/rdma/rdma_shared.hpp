@@ -76,7 +76,7 @@ class RdmaShared {
         notifier_(notifier),
         mailbox_(std::make_shared<Mailbox>()),
         board_(std::make_shared<BoardFile>(options.recv_queue_size)),
-        completions_(notifier),
+        completions_(notifier, options.max_num_connections),
         receives_(board_->board(), options.recv_queue_size, options.max_num_connections, completions_),
         pairs_(options.max_num_connections) {}
   ~RdmaShared() = default;

@@ -45,8 +45,10 @@ Status find_digest(const backend::HashOperation& operation, Digest*& digest) noe
   } else {
     digest = digest_of_thread();
   }
-  const bool ready = digest != nullptr && (!operation.is_first || digest->begin(operation.algorithm));
-  return ready ? Status::success : Status::driver;
+  if (digest == nullptr) {
+    return Status::no_memory;
+  }
+  return !operation.is_first || digest->begin(operation.algorithm) ? Status::success : Status::driver;
 }
 
 Status hash_imported(Digest& digest, const Region& region, std::uint64_t addr, std::uint64_t size) noexcept {

@@ -3,6 +3,7 @@
 #include "pydoca/cpus.hpp"
 
 #include "detail/copy_bytes.hpp"
+#include "detail/never_destroyed.hpp"
 #include "detail/pause.hpp"
 #include "detail/signals_blocked.hpp"
 
@@ -47,13 +48,17 @@ std::uint64_t piece_length(const backend::DataOperation& operation, std::uint32_
 
 /// Never joined: in a forked child, a thread of the child's may have the identifier of one of the parent's, so neither
 /// joining nor detaching is safe. Kept reachable, so that leak checkers do not report them.
-void keep_inherited(std::vector<std::thread> threads) {
+void keep_inherited(std::vector<std::thread>&& threads) noexcept {
   struct Kept {
     std::vector<std::thread> threads;
     Kept* next;
   };
   static std::atomic<Kept*> all{nullptr};
-  auto* const kept = new Kept{std::move(threads), all.load(std::memory_order_relaxed)};
+  auto* const kept = new (std::nothrow) Kept{std::move(threads), all.load(std::memory_order_relaxed)};
+  if (kept == nullptr) {
+    const detail::NeverDestroyed unlisted(std::move(threads));
+    return;
+  }
   while (!all.compare_exchange_weak(kept->next, kept, std::memory_order_release, std::memory_order_relaxed)) {
   }
 }
