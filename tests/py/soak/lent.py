@@ -37,7 +37,8 @@ class Lent:
         memory = pydoca.alloc(len(PATTERN))
         memory[:] = PATTERN
         # Either the engine's own memory or foreign memory: they take different ways.
-        space = pydoca.alloc(WORD + SLOT * SLOTS) if self.peer.random.random() < 0.5 else bytearray(WORD + SLOT * SLOTS)
+        self.is_foreign = self.peer.random.random() < 0.5
+        space = (bytearray if self.is_foreign else pydoca.alloc)(WORD + SLOT * SLOTS)
         access = f"local_read_write|pci_read_write|{PERMISSIONS}"
         self.stack.enter_context(self.inventory)
         self.pattern = self.stack.enter_context(device.mmap(memory, access="local_read_write|pci_read_only|rdma_read"))
@@ -70,7 +71,8 @@ class Lent:
         maps = (self.pattern, self.slots)
         over_pci = [mmap.export_pci() for mmap in maps] if is_host else [b"", b""]
         over_rdma = [mmap.export_rdma() for mmap in maps]
-        return [self.event.export_to_remote_pci(), self.connection.details, *over_rdma, *over_pci]
+        kind = b"foreign" if self.is_foreign else b"own"
+        return [self.event.export_to_remote_pci(), self.connection.details, kind, *over_rdma, *over_pci]
 
     def slot(self, number: int) -> memoryview:
         begin = WORD + number * SLOT
@@ -132,7 +134,9 @@ class Borrowed:
             raise
 
     def take(self, blobs: list[bytes]) -> None:
-        event, details, *maps = blobs
+        event, details, kind, *maps = blobs
+        # The simulated device asks the owner to change foreign memory; a process that stands still does not answer.
+        self.has_atomics = kind == b"own"
         self.event = self.device.import_sync_event(event)
         self.stack.callback(self.event.close)
         self.event.start()
@@ -179,7 +183,7 @@ class Borrowed:
         self.total += value
 
     async def use_rdma(self, chance: random.Random) -> None:
-        if chance.random() < 0.5:
+        if chance.random() < 0.5 or not self.has_atomics:
             message = rdma_message(self.num_messages)
             self.num_messages += 1
             await self.lent.connection.send(self.data(message))
