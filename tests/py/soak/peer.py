@@ -125,6 +125,7 @@ class Peer:
 def main(side: str, name: str, seed: str) -> None:
     faulthandler.enable()
     faulthandler.register(signal.SIGUSR1, all_threads=True)
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the children
     logging.getLogger("pydoca").addHandler(logging.NullHandler())
     with contextlib.suppress(KeyboardInterrupt):
         try:
