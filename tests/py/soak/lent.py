@@ -93,7 +93,7 @@ class Lent:
     def end_waits(self) -> None:
         self.waits.stop()
 
-    async def take_message(self, _: object) -> None:
+    async def take_message(self) -> None:
         """Messages come in order, into the receives in order."""
         task, room = self.received[0]
         size = await self.connection.while_connected(task)

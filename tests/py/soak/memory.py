@@ -34,14 +34,13 @@ class Source:
         self.is_closed = False
         self.exporter: Source | None = None  # of imported memory
         self.withdrawn = 0  # how often an export of it ended
+        self.seen = 0  # of imported memory: its exporter's number when it was imported
 
     @property
     def is_readable(self) -> bool:
         """Whether a task that reads it now succeeds."""
         owner = self.exporter or self
         return owner.withdrawn == self.seen if self.exporter else self.is_started
-
-    seen = 0
 
 
 class Memories(Devices):

@@ -237,4 +237,4 @@ class Session:
         await self.borrowed.use_rdma(self.random)
 
     async def take_rdma_messages(self) -> None:
-        await self.lent.take_message(self.borrowed)
+        await self.lent.take_message()

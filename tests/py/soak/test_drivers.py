@@ -11,6 +11,7 @@ SECONDS = float(os.environ.get("PYDOCA_SOAK_SECONDS", "4"))
 MARGIN = 200  # for the start, the end, and what the drivers themselves wait for a step that hangs
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(SECONDS + MARGIN + 20)
 @pytest.mark.parametrize("part", ["one_process", "two_processes"])
 def test_a_driver_finds_nothing(part):

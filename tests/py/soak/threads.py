@@ -5,6 +5,7 @@ import ctypes
 import gc
 import os
 import signal
+import sys
 import threading
 import time
 import traceback
@@ -19,6 +20,18 @@ from soak.tasks import Tasks
 from soak.world import NUMBER, STEP_LIMIT, World, step
 
 WAYS_TO_LEAVE = ("_exit", "exit", "drop and exit", "exception")
+
+
+def leave(way: str) -> None:
+    """Ends the process as a program does, from any depth of the stack."""
+    if way == "_exit":
+        os._exit(0)
+    if way == "exception":
+        try:
+            raise RuntimeError("a child that fails")
+        except RuntimeError as error:
+            sys.last_value = error  # as of every exception that nobody catches: it keeps the frames
+    ctypes.pythonapi.Py_Exit(1 if way == "exception" else 0)  # ends the interpreter, as sys.exit() does at the top
 
 
 def in_thread(call: Callable[[], Any]) -> None:
@@ -109,9 +122,7 @@ class Threads(Tasks):
         except BaseException:
             traceback.print_exc()
             os._exit(70)
-        if way == "_exit":
-            os._exit(0)
-        ctypes.pythonapi.Py_Exit(1 if way == "exception" else 0)  # ends the interpreter, as sys.exit() does at the top
+        leave(way)
 
     def use_inherited(self, number: int, use: int) -> None:
         """What belongs to the parent is refused, and the parent notices nothing."""
@@ -125,8 +136,6 @@ class Threads(Tasks):
                     thing.close()
         if use & 2 and (work := self.pick("work", number)):
             self.refused((DocaError,), work.task.submit)
-        if use & 4 and (source := self.pick("source", number)) and not (source.exporter or source.is_closed):
-            assert source.mmap.is_closed if hasattr(source.mmap, "is_closed") else True
 
     def drop_inherited(self) -> None:
         for name in list(vars(self)):
