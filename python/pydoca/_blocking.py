@@ -26,13 +26,32 @@ def enter_context(self: Context) -> Any:
 
 
 def leave_context(self: Context, *_: object) -> None:
-    """Stops it, frees its tasks, progresses until it is IDLE (5 s at most, then TimeOutError), and closes it."""
+    """Stops it, frees its tasks, progresses until it is IDLE (5 s at most, then TimeOutError), and closes it.
+
+    Then raises what callbacks have raised first."""
     engine = self.progress_engine
+    raised: list[BaseException] = []
     if engine is not None and not self.closed and not engine._is_forked():
-        self._begin_leaving()
-        if self.state is not ContextState.IDLE:
-            engine._block_until(lambda: self.state is ContextState.IDLE, _CLOSE_TIMEOUT, f"close {self._kind}")
+        _go_on(raised, self._begin_leaving)
+        while self.state is not ContextState.IDLE:
+            _go_on(
+                raised,
+                engine._block_until,
+                lambda: self.state is ContextState.IDLE,
+                _CLOSE_TIMEOUT,
+                f"close {self._kind}",
+            )
     self.close()
+    if raised:
+        raise raised[0]
+
+
+def _go_on(raised: list[BaseException], call: Callable[..., object], *arguments: object) -> None:
+    """Notes what callbacks raise in the call; an interrupt and errors of the call itself end the caller."""
+    try:
+        call(*arguments)
+    except ExceptionGroup as error:
+        raised.append(error)
 
 
 def leave_engine(self: ProgressEngine, *_: object) -> None:
@@ -44,11 +63,12 @@ def leave_engine(self: ProgressEngine, *_: object) -> None:
         except BaseException as error:
             fault = error if fault is None else fault
     try:
+        if fault is None or not self.num_contexts:
+            self.close()
         if fault is not None:
             raise fault
     finally:
         del context, fault
-    self.close()
 
 
 def run_until(

@@ -219,3 +219,18 @@ def test_a_context_that_runs_is_not_released_with_its_device():
         with device:
             pass
         assert dma.closed
+
+
+def test_callbacks_that_raise_do_not_keep_anything_open():
+    def fail(_, context, before, now):
+        if before is pydoca.ContextState.RUNNING:
+            raise ValueError(now)
+
+    with pydoca.open_device("03:00.0") as dev:
+        pe = pydoca.ProgressEngine()
+        dma = pydoca.Dma(pe, dev, on_state_changed=fail)
+        dma.start()
+        with pytest.raises(ExceptionGroup, match="callbacks of pydoca raised"):
+            pe.__exit__(None, None, None)
+        assert dma.closed
+        assert pe.closed
