@@ -33,17 +33,15 @@ def leave_context(self: Context, *_: object) -> None:
     raised: list[BaseException] = []
     if engine is not None and not self.closed and not engine._is_forked():
         _go_on(raised, self._begin_leaving)
-        while self.state is not ContextState.IDLE:
-            _go_on(
-                raised,
-                engine._block_until,
-                lambda: self.state is ContextState.IDLE,
-                _CLOSE_TIMEOUT,
-                f"close {self._kind}",
-            )
+        while not _is_idle(self):
+            _go_on(raised, engine._block_until, lambda: _is_idle(self), _CLOSE_TIMEOUT, f"close {self._kind}")
     self.close()
     if raised:
         raise raised[0]
+
+
+def _is_idle(context: Context) -> bool:
+    return context.state is ContextState.IDLE
 
 
 def _go_on(raised: list[BaseException], call: Callable[..., object], *arguments: object) -> None:
