@@ -52,7 +52,7 @@ class FabricTest : public ::testing::Test {
     EXPECT_EQ(count_descriptors(), descriptors_) << "descriptors leaked";
     const sim::FabricDirectory directory(fabric_);
     sim::SocketFile::remove_all(directory);  // those of exports, which exit() removes
-    directory.leave();                       // sweeps those of killed processes
+    sim::leave(directory);                   // sweeps those of killed processes
     EXPECT_FALSE(std::filesystem::exists(directory.path())) << "files were left";
   }
 

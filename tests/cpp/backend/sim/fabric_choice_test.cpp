@@ -1,4 +1,4 @@
-#include "backend/sim/fabric/directory.hpp"
+#include "backend/sim/fabric/socket_file.hpp"
 #include "rig/expect_error.hpp"
 
 #include <gmock/gmock.h>
@@ -42,7 +42,7 @@ TEST_F(ChosenDirectory, HoldsTheFabrics) {
   EXPECT_TRUE(FabricDirectory("lab").open());
   choose(root_.string() + "//");
   EXPECT_EQ(FabricDirectory("lab").path(), (root_ / "lab").string());
-  FabricDirectory("lab").leave();
+  leave(FabricDirectory("lab"));
   EXPECT_TRUE(fs::is_empty(root_)) << "it stays itself";
 }
 
@@ -67,7 +67,7 @@ TEST_F(ChosenDirectory, MustBeThisUsersAlone) {
   EXPECT_THAT(refusal(), HasSubstr("chmod 700 "));
   ::chmod(root_.c_str(), 0755);
   EXPECT_TRUE(FabricDirectory("lab").open()) << "others may see that it is there";
-  FabricDirectory("lab").leave();
+  leave(FabricDirectory("lab"));
 }
 
 class DirectoryOfAnother : public ChosenDirectory {

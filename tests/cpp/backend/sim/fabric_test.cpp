@@ -300,7 +300,7 @@ TEST_F(FabricSocket, ALockThatAStoppedProcessKeepsIsNotWaitedForLong) {
   ASSERT_EQ(::flock(parent.get(), LOCK_EX), 0);
   EXPECT_EQ(thrown_by([&] { listen_at(address_, 8); }), Status::time_out);
   ::flock(parent.get(), LOCK_UN);
-  address_.directory.leave();
+  leave(address_.directory);
 }
 
 TEST_F(Fabric, ALongDirectoryIsReachedThroughProc) {

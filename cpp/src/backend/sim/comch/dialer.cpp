@@ -154,7 +154,7 @@ void SocketDialer::read_events() noexcept {
 /// A directory that was made for the watch.
 void SocketDialer::leave() noexcept {
   if (inotify_ && forks_ == detail::fork_count()) {
-    address_.directory.leave();
+    sim::leave(address_.directory);
   }
 }
 

@@ -1,6 +1,5 @@
 #include "backend/sim/fabric/directory.hpp"
 
-#include "backend/sim/fabric/socket_file.hpp"
 #include "detail/concat.hpp"
 #include "detail/system_reason.hpp"
 
@@ -146,18 +145,6 @@ void FabricDirectory::announce() const {
   if (::futimens(directory.get(), nullptr) != 0) {
     throw_system(concat("cannot touch the fabric's directory ", path_), errno);
   }
-}
-
-void FabricDirectory::leave() const noexcept {
-  if (::rmdir(path_.c_str()) == 0 || errno == ENOENT) {
-    return;
-  }
-  try {
-    const FabricLock lock(*this);
-    sweep(*this);
-  } catch (...) {  // what stays is swept by the next process that comes or leaves
-  }
-  ::rmdir(path_.c_str());
 }
 
 FabricLock::FabricLock(const FabricDirectory& directory) : parent_(directory.open_parent()) {

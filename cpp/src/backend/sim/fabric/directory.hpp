@@ -29,8 +29,6 @@ class FabricDirectory {
   detail::Fd open_parent() const;
   /// Announces a new server to the processes that watch the directory (inotify, IN_ATTRIB). Throws as open() does.
   void announce() const;
-  /// Removes it, unless it holds a socket of a process that lives.
-  void leave() const noexcept;
 
  private:
   std::string root_;   ///< is trusted unchecked, unless the user has chosen it for this

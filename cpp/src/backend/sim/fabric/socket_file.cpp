@@ -117,7 +117,7 @@ void SocketFile::remove(const Entry& entry) noexcept {
     if (::lstat(path.c_str(), &info) == 0 && info.st_dev == entry.device && info.st_ino == entry.inode) {
       ::unlink(path.c_str());
     }
-    entry.address.directory.leave();
+    leave(entry.address.directory);
   } catch (const std::bad_alloc&) {  // the next process that comes sweeps it
   }
 }
@@ -153,6 +153,18 @@ void sweep(const FabricDirectory& directory) {
       ::unlink(address.path().c_str());
     }
   }
+}
+
+void leave(const FabricDirectory& directory) noexcept {
+  if (::rmdir(directory.path().c_str()) == 0 || errno == ENOENT) {
+    return;
+  }
+  try {
+    const FabricLock lock(directory);
+    sweep(directory);
+  } catch (...) {  // what stays is swept by the next process that comes or leaves
+  }
+  ::rmdir(directory.path().c_str());
 }
 
 }  // namespace pydoca::sim

@@ -69,4 +69,7 @@ bool is_left_behind(const Address& address);
 /// Removes sockets of dead processes; looks at some files only. Hold the lock.
 void sweep(const FabricDirectory& directory);
 
+/// Removes the directory, unless it holds a socket of a process that lives.
+void leave(const FabricDirectory& directory) noexcept;
+
 }  // namespace pydoca::sim
