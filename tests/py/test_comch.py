@@ -331,7 +331,8 @@ def test_a_client_says_that_it_waits(run, ends, shown):
                     pytest.fail("there is no server")
 
     run(main())
-    assert f'"{ends.name}": still waiting for a server of this name, for the function pf0' in shown.text
+    assert f'"{ends.name}": still waiting for a server of this name, for the function pf0, in /' in shown.text
+    assert "set PYDOCA_FABRIC_DIR to the same one on both sides" in shown.text
 
 
 def test_a_client_without_a_loop_says_that_it_waits_while_it_waits(ends, shown):

@@ -138,7 +138,7 @@ void bind_exports(py::classh<SyncEventObject>& type) {
            "Exports the event, for the other side of the device's PCIe link: a description of less than 512\n"
            "bytes, for import_sync_event. Raises InvalidValueError (not started, imported, no remote_pci\n"
            "location, another device than its own), NotSupportedError (the device cannot, or another process\n"
-           "cannot map the memory: use pydoca.alloc).")
+           "cannot map the memory: give the event pydoca.alloc(8)).")
       .def("export_to_remote_net", &SyncEventObject::export_to_remote_net,
            "Exports the event, for a network peer: a description of less than 512 bytes, for\n"
            "import_sync_event_remote_net. The publisher must be remote_net. Raises the errors of\n"

@@ -42,6 +42,7 @@ void set_topology(Topology topology);
 const Topology& topology();
 
 /// The fabric that this process joins: PYDOCA_FABRIC, else "default". Processes in one fabric see one another.
+/// Processes of different containers share the directory that PYDOCA_FABRIC_DIR names.
 /// 1..64 characters of [A-Za-z0-9._-] (invalid_value). Affects devices opened later.
 void set_fabric(std::string_view name);
 std::string fabric();

@@ -98,7 +98,7 @@ class SyncEvent:
         """Exports the event, for the other side of the device's PCIe link: a description of less than 512
         bytes, for import_sync_event. Raises InvalidValueError (not started, imported, no remote_pci
         location, another device than its own), NotSupportedError (the device cannot, or another process
-        cannot map the memory: use pydoca.alloc).
+        cannot map the memory: give the event pydoca.alloc(8)).
         """
     def export_to_remote_net(self) -> bytes:
         """Exports the event, for a network peer: a description of less than 512 bytes, for
