@@ -78,6 +78,7 @@ class Table {
       far_[i] = std::make_unique<ImporterBell>(std::move(files[0]), std::move(files[1]), detail::Fd(ends[1]),
                                                std::make_shared<Wakes>());
     }
+    service_ = std::thread([this] { serve(); });
   }
   ~Table() {
     far_ = {};  // ends the service
@@ -129,7 +130,7 @@ class Table {
   std::array<detail::Fd, importers> notes_;
   std::array<std::unique_ptr<ImporterBell>, importers> far_;
   std::atomic<std::uint64_t> word_{0};
-  std::thread service_{[this] { serve(); }};
+  std::thread service_;
 };
 
 /// The word goes round: first importer, second importer, owner.
