@@ -287,8 +287,8 @@ class SharedEvent {
     event_->set_outlives_importers(true);
     owner_ = std::make_unique<EventRig>(event_, ProgressEngine::create());
     blob_ = event_->export_to_remote_pci(*device_);
-    far_ = std::make_unique<EventRig>(SyncEvent::create_from_export(open_function("p0"), blob_),
-                                      ProgressEngine::create());
+    far_ =
+        std::make_unique<EventRig>(SyncEvent::create_from_export(open_function("p0"), blob_), ProgressEngine::create());
   }
   const std::vector<std::byte>& blob() const { return blob_; }
   /// Each end waits for a change by the other.
@@ -360,9 +360,7 @@ class Messages {
     EXPECT_EQ(honest_.completions.back().status, Status::success);
     honest_.free_bufs();
   }
-  bool hostile_was_ended() const {
-    return std::ranges::find(server_.downs, from_hostile_) != server_.downs.end();
-  }
+  bool hostile_was_ended() const { return std::ranges::find(server_.downs, from_hostile_) != server_.downs.end(); }
   void expect_honest() const {
     EXPECT_EQ(server_.rdma->state(), ContextState::running);
     EXPECT_TRUE(honest_.downs.empty());

@@ -26,8 +26,8 @@ struct InboxPage {
   Access permissions{};                  ///< RDMA flags of the owner's context
   std::atomic<std::uint64_t> peer{0};    ///< token of the queue pair that the owner has connected to; 0: none
   std::atomic<std::uint64_t> writer{0};  ///< token of the first queue pair that connected: it writes to the ring
-  /// Bytes: no receive of the owner's context was ever shorter. A message that is not longer fits, whatever another peer
-  /// has written to the board.
+  /// Bytes: no receive of the owner's context was ever shorter. A message that is not longer fits, whatever another
+  /// peer has written to the board.
   std::atomic<std::uint64_t> shortest_receive{~std::uint64_t{0}};
   alignas(64) Knock knock;
   MessageRingState ring;
