@@ -39,6 +39,7 @@ using Clock = std::chrono::steady_clock;
 namespace op {
 constexpr char join = 'j';     ///< payload: fabric. Answers with the details of its RDMA connection
 constexpr char event = 'e';    ///< payload: blob of a sync event
+constexpr char own = 'o';      ///< answers with the blob of a sync event of its own
 constexpr char connect = 'c';  ///< payload: details of an RDMA connection
 constexpr char attack = 'a';   ///< a: seed of the first, b: writes. Answers when it has made them
 }  // namespace op
@@ -193,12 +194,22 @@ class HostilePeer {
         event_ = SyncEvent::create_from_export(open_function("p0"), bytes_of(request.payload));
         event_->start();
         break;
+      case op::own:
+        own(reply);
+        break;
       case op::connect:
         rig_->rdma->connect(bytes_of(request.payload), *connection_);
         break;
       default:
         attack(request.a, request.b);
     }
+  }
+
+  void own(PeerMessage& reply) {
+    const auto device = open_function("pf0");
+    event_ = exported_event(device);
+    event_->start();
+    reply.payload = text_of(event_->export_to_remote_pci(*device));
   }
 
   void attack(std::uint64_t seed, std::uint64_t writes) {
@@ -247,6 +258,7 @@ class Hostile {
   }
 
   const std::vector<std::byte>& details() const { return details_; }
+  std::vector<std::byte> own_event() { return bytes_of(process_.ask({.op = op::own, .payload = {}}).payload); }
   void import(const std::vector<std::byte>& blob) { process_.ask({.op = op::event, .payload = text_of(blob)}); }
   void connect(std::span<const std::byte> details) { process_.ask({.op = op::connect, .payload = text_of(details)}); }
   void attack() {
@@ -332,6 +344,24 @@ TEST_F(HostilePeerTest, OfASyncEventDisturbsNeitherTheOwnerNorTheOtherImporter) 
     event.exchange();
   }
   event.exchange();
+}
+
+TEST_F(HostilePeerTest, OwningASyncEventBlocksNoImporter) {
+  Hostile hostile(fabric_);
+  const auto blob = hostile.own_event();
+  const auto event = SyncEvent::create_from_export(open_function("p0"), blob);
+  EventRig importer(SyncEvent::create_from_export(open_function("p0"), blob), ProgressEngine::create());
+  event->start();
+  hostile.attack();
+  std::uint64_t before = 0;
+  for (std::uint64_t i = 1; !hostile.is_over(); ++i) {
+    static_cast<void>(event->update_add(1, before));
+    static_cast<void>(event->wait_eq(i, all_bits, WaitMode::yield, std::chrono::milliseconds(1)));
+    importer.submit(SyncEventOperation::notify_add, 1);
+    importer.progress_until(i);
+    static_cast<void>(importer.pe->wait(1));
+  }
+  event->close();
 }
 
 /// A context with an honest peer in this process, which sends it messages, and a place for a hostile one.

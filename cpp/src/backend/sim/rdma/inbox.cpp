@@ -59,7 +59,7 @@ std::uint64_t random_token() {
 
 }  // namespace
 
-Inbox::Inbox(const Place& place, std::shared_ptr<Mailbox> mailbox, std::shared_ptr<BoardFile> board,
+Inbox::Inbox(const Place& place, const std::shared_ptr<Mailbox>& mailbox, std::shared_ptr<BoardFile> board,
              std::uint32_t peer_number, Access permissions)
     : memory_(Memory::allocate(ring_offset + ring_size)),
       sockets_(create_wake_sockets()),

@@ -39,7 +39,7 @@ class Inbox {
   static constexpr std::uint64_t ring_size = std::uint64_t{256} << 10;
 
   /// Throws no_memory, operating_system.
-  Inbox(const Place& place, std::shared_ptr<Mailbox> mailbox, std::shared_ptr<BoardFile> board,
+  Inbox(const Place& place, const std::shared_ptr<Mailbox>& mailbox, std::shared_ptr<BoardFile> board,
         std::uint32_t peer_number, Access permissions);
 
   /// The blob by which a peer maps it.
