@@ -141,8 +141,11 @@ void comch_scenario() {
   client.send(*client.context->connection());
   server.send(*server.connection);
   await("messages", both, [&] {
-    return is_over(*client.context) || (server.received == 200 && client.received == 100 && client.completed == 2);
+    return is_over(*client.context) || client.last != Status::success || server.last != Status::success ||
+           (server.received == 200 && client.received == 100 && client.completed == 2);
   });
+  require(client.last, "a send task");
+  require(server.last, "a send task");
   require(client.context->failure(), "messages");
   client.context->connection()->update_info();
   check(server.context->connections().size() == 1, "connections");

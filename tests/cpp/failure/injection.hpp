@@ -30,6 +30,7 @@ struct Frames {
 /// What happened; in memory that a sweep shares with its children.
 struct Report {
   std::atomic<std::uint64_t> n{0};
+  std::atomic<std::size_t> plan{0};  ///< of the sweep's
   std::atomic<const char*> step{""};
   std::array<char, 256> verdict{};
   Frames failure;  ///< of the event that failed

@@ -91,11 +91,11 @@ End run_scenario(const Scenario& scenario, std::uint64_t* count, const Plan& pla
   return end;
 }
 
-void require_tolerable(const Sweep& sweep, const End& end) {
-  const auto& others = sweep.scenario.other_ends;
+void require_tolerable(const Scenario& scenario, const Plan& plan, const End& end) {
+  const auto& others = scenario.other_ends;
   const bool expected = end.status == Status::success || end.status == Status::no_memory ||
                         std::ranges::find(others, end.status) != others.end() ||
-                        (sweep.plan.kind == Plan::Kind::call && end.status != Status::unknown);
+                        (plan.kind == Plan::Kind::call && end.status != Status::unknown);
   if (!end.tolerable || !expected) {
     fail(concat("ended with ", end.status, ": ", end.what));
   }
@@ -154,42 +154,44 @@ Usage settled_usage() {
   return usage;
 }
 
-int run_warm(const Sweep& sweep, std::uint64_t first) {
+/// Makes the n-th event fail. False when there were fewer.
+bool run_once(const Sweep& sweep, std::size_t plan_index, std::uint64_t n) {
+  ::alarm(patience_s);
+  Plan plan = sweep.plans[plan_index];
+  plan.n = n;
+  shared_report()->n = n;
+  shared_report()->plan = plan_index;
+  shared_report()->failure.count = 0;
+  std::uint64_t count = 0;
+  require_tolerable(sweep.scenario, plan, run_scenario(sweep.scenario, &count, plan));
+  return count >= n;
+}
+
+/// From this plan and n on.
+int run_warm(const Sweep& sweep, std::size_t plan, std::uint64_t n) {
   shared_report()->n = 0;
   require_untouched(sweep.scenario);
   require_untouched(sweep.scenario);
   Usage usage = settled_usage();
-  for (std::uint64_t n = first;; n += sweep.stride) {
-    ::alarm(patience_s);
-    Plan plan = sweep.plan;
-    plan.n = n;
-    std::uint64_t count = 0;
-    shared_report()->n = n;
-    shared_report()->failure.count = 0;
-    require_tolerable(sweep, run_scenario(sweep.scenario, &count, plan));
-    if (count < n) {
-      return Exit::complete;
+  for (; plan < sweep.plans.size(); ++plan, n = sweep.first) {
+    for (; run_once(sweep, plan, n); n += sweep.stride) {
+      require_usage(usage, "then");
+      require_untouched(sweep.scenario);
+      require_usage(usage, "after the next run");
     }
-    require_usage(usage, "then");
-    require_untouched(sweep.scenario);
-    require_usage(usage, "after the next run");
-    usage = std::min(usage, Usage::now(), [](const Usage& a, const Usage& b) { return a.blocks < b.blocks; });
   }
+  return Exit::complete;
 }
 
-int run_cold(const Sweep& sweep, std::uint64_t n) {
-  Plan plan = sweep.plan;
-  plan.n = n;
-  std::uint64_t count = 0;
-  require_tolerable(sweep, run_scenario(sweep.scenario, &count, plan));
-  if (count < n) {
+int run_cold(const Sweep& sweep, std::size_t plan, std::uint64_t n) {
+  if (!run_once(sweep, plan, n)) {
     return Exit::complete;
   }
   require_untouched(sweep.scenario);
   return Exit::good;
 }
 
-[[noreturn]] void run_child(const Sweep& sweep, std::uint64_t n) {
+[[noreturn]] void run_child(const Sweep& sweep, std::size_t plan, std::uint64_t n) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   ::alarm(patience_s);
   for (const int signal : {SIGABRT, SIGSEGV, SIGBUS, SIGALRM}) {
@@ -202,7 +204,7 @@ int run_cold(const Sweep& sweep, std::uint64_t n) {
   sim::set_topology(sim::default_topology(sweep.scenario.profile));
   const auto sink = log::Sink::callback(log::Family::engine, [](const log::Record& /*record*/) {});
   sink->set_sdk_level(log::Level::trace);
-  const int code = sweep.cold ? run_cold(sweep, n) : run_warm(sweep, n);
+  const int code = sweep.cold ? run_cold(sweep, plan, n) : run_warm(sweep, plan, n);
   std::error_code ignored;
   std::filesystem::remove(sim::fabric_path(fabric), ignored);
   ::_exit(code);
@@ -241,7 +243,9 @@ std::string describe(const Sweep& sweep, int status) {
   const Report& report = *shared_report();
   const std::string verdict = WIFSIGNALED(status) ? concat("signal ", WTERMSIG(status))
                                                   : std::string(report.verdict.data());
-  return concat(sweep.scenario.name, ", n = ", report.n.load(), ", at \"", report.step.load(), "\": ", verdict,
+  const Plan& plan = sweep.plans[report.plan];
+  const std::string call = plan.call == nullptr ? "" : concat(", ", plan.call, "() with error ", plan.error);
+  return concat(sweep.scenario.name, call, ", n = ", report.n.load(), ", at \"", report.step.load(), "\": ", verdict,
                 "\n  what failed:\n", text_of(report.failure),
                 report.crash.count == 0 ? "" : concat("  where it ended:\n", text_of(report.crash)));
 }
@@ -250,30 +254,39 @@ std::string describe(const Sweep& sweep, int status) {
 
 void step(const char* what) noexcept { shared_report()->step = what; }
 
+namespace {
+
+/// One child; false when the sweep is over.
+bool advance(const Sweep& sweep, std::size_t& plan, std::uint64_t& n, Result& result) {
+  Report& report = *new (shared_report()) Report;
+  report.n = n;
+  report.plan = plan;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    run_child(sweep, plan, n);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  ++result.num_runs;
+  const int code = WIFEXITED(status) ? WEXITSTATUS(status) : Exit::bad;
+  if (code == Exit::bad) {
+    result.failures += describe(sweep, status);
+    ++result.num_failures;
+  }
+  const bool over = code == Exit::complete;
+  plan = over ? plan + 1 : report.plan.load();
+  n = over ? sweep.first : report.n + sweep.stride;
+  // Without a failure, it does not run either.
+  return report.n != 0 && plan < sweep.plans.size() && (sweep.cold || !over);
+}
+
+}  // namespace
+
 Result run(const Sweep& sweep) {
   Result result;
-  int failed = 0;
-  for (std::uint64_t n = sweep.first; failed < max_failures;) {
-    Report& report = *new (shared_report()) Report;
-    report.n = n;
-    const pid_t child = ::fork();
-    if (child == 0) {
-      run_child(sweep, n);
-    }
-    int status = 0;
-    ::waitpid(child, &status, 0);
-    result.num_runs += sweep.cold ? 1 : (report.n - n) / sweep.stride + 1;
-    if (WIFEXITED(status) && WEXITSTATUS(status) == Exit::complete) {
-      return result;
-    }
-    if (!WIFEXITED(status) || WEXITSTATUS(status) != Exit::good) {
-      result.failures += describe(sweep, status);
-      ++failed;
-    }
-    if (report.n == 0) {
-      return result;  // without a failure it does not run either
-    }
-    n = report.n + sweep.stride;
+  std::size_t plan = 0;
+  std::uint64_t n = sweep.first;
+  while (advance(sweep, plan, n, result) && result.num_failures < max_failures) {
   }
   return result;
 }

@@ -4,6 +4,7 @@
 #include "failure/scenario.hpp"
 
 #include <string>
+#include <vector>
 
 namespace pydoca::failure {
 
@@ -12,14 +13,15 @@ namespace pydoca::failure {
 /// which everything happens for the first time. After each failure the scenario must run to its end.
 struct Sweep {
   const Scenario& scenario;
-  Plan plan;  ///< without n
+  std::vector<Plan> plans;  ///< without n; one after another
   bool cold = false;
   std::uint64_t first = 1;
   std::uint64_t stride = 1;
 };
 
 struct Result {
-  std::uint64_t num_runs = 0;
+  int num_runs = 0;  ///< of processes
+  int num_failures = 0;
   std::string failures;  ///< a paragraph for each; empty: none
 };
 

@@ -26,11 +26,15 @@ using Text = std::array<char, 1024>;
 
 /// A short file of /proc. Streams would take a lack of memory for the end of the file.
 std::string_view read(const char* path, Text& text) {
-  const detail::Fd file(::open(path, O_RDONLY | O_CLOEXEC));
-  ssize_t size = -1;
-  do {
-    size = file ? ::read(file.get(), text.data(), text.size()) : -1;
-  } while (size < 0 && errno == EINTR);
+  const auto repeat = [](auto call) {
+    auto result = call();
+    while (result < 0 && errno == EINTR) {
+      result = call();
+    }
+    return result;
+  };
+  const detail::Fd file(repeat([&] { return ::open(path, O_RDONLY | O_CLOEXEC); }));
+  const ssize_t size = file ? repeat([&] { return ::read(file.get(), text.data(), text.size()); }) : -1;
   if (size < 0) {
     refuse(path, detail::concat(": ", detail::system_reason(errno)));
   }
