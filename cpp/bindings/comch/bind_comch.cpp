@@ -147,7 +147,7 @@ void bind_server(py::module_& module) {
       "are for send tasks.")
       .def(py::init([](py::object pe, const py::object& dev, py::object rep, const std::string& name,
                        const py::kwargs& given) {
-             return std::make_unique<ServerObject>(std::move(pe), dev, std::move(rep), name, given);
+             return std::make_shared<ServerObject>(std::move(pe), dev, std::move(rep), name, given);
            }),
            "pe"_a, "dev"_a, "rep"_a, "name"_a,
            signature({"pe, dev, rep, name, *, on_connect=None", EndpointObject::keywords, ContextOptions::keywords})
@@ -176,7 +176,7 @@ void bind_client(py::module_& module) {
       "(connection, bytes, user_data); with on_message, recv() gets no messages. on_completion and on_error\n"
       "are for send tasks.")
       .def(py::init([](py::object pe, const py::object& dev, const std::string& name, const py::kwargs& given) {
-             return std::make_unique<ClientObject>(std::move(pe), dev, name, given);
+             return std::make_shared<ClientObject>(std::move(pe), dev, name, given);
            }),
            "pe"_a, "dev"_a, "name"_a,
            signature({"pe, dev, name, *, timeout=None", EndpointObject::keywords, ContextOptions::keywords}).c_str())

@@ -90,7 +90,7 @@ void bind_source(py::module_& module) {
   };
   py::classh<log::Source>(module, "LogSource",
                           "An application's source of messages. It is listed in log_sources() while it lives.")
-      .def(py::init<std::string>(), "name"_a)
+      .def(py::init([](std::string name) { return std::make_shared<log::Source>(std::move(name)); }), "name"_a)
       .def_property_readonly("name", [](const log::Source& source) { return to_str(source.name()); })
       .def("log", log, "level"_a, "text"_a);
 }

@@ -94,7 +94,7 @@ void bind_clock(py::module_& module) {
       module, "Clock",
       "The clocks of a device and of this machine. A simulated device has an oscillator that deviates by up\n"
       "to 20 ppm, and a time of day that is up to 100 ms wrong when the machine starts, the same in each run.");
-  type.def(py::init<py::object>(), "dev"_a,
+  type.def(py::init([](py::object dev) { return std::make_shared<ClockObject>(std::move(dev)); }), "dev"_a,
            "Raises NotSupportedError when the device has no clock (doca_clock_create).")
       .def("close", &ClockObject::close, "Gives the device back; idempotent (doca_clock_destroy).")
       .def_property_readonly("device", &ClockObject::device, "The Device of the clock.")

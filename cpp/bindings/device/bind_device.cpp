@@ -194,7 +194,7 @@ void bind_device(py::module_& module) {
   module.def(
       "open_device",
       [](py::object selector, const py::object& side, std::optional<std::string> capability) {
-        return std::make_unique<DeviceObject>(
+        return std::make_shared<DeviceObject>(
             Device::open(find_requested({std::move(selector), to_side(side), std::move(capability)})));
       },
       "selector"_a = py::none(), py::kw_only(), "side"_a = py::none(), "capability"_a = py::none(),

@@ -62,15 +62,15 @@ void bind_representor_life(py::classh<RepresentorObject>& type) {
       });
 }
 
-std::unique_ptr<RepresentorObject> open(const DeviceObject& device, const py::object& selector) {
+std::shared_ptr<RepresentorObject> open(const DeviceObject& device, const py::object& selector) {
   if (py::isinstance<Info>(selector)) {
-    return std::make_unique<RepresentorObject>(device.get()->open_representor(selector.cast<const Info&>()));
+    return std::make_shared<RepresentorObject>(device.get()->open_representor(selector.cast<const Info&>()));
   }
   if (!py::isinstance<py::str>(selector)) {
     throw py::type_error(
         format_text("a representor is selected by a str or a RepresentorInfo, not by {}", type_name(selector)));
   }
-  return std::make_unique<RepresentorObject>(device.get()->open_representor(to_utf8(selector)));
+  return std::make_shared<RepresentorObject>(device.get()->open_representor(to_utf8(selector)));
 }
 
 }  // namespace

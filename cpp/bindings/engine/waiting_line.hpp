@@ -78,7 +78,7 @@ class NextOf final : public QueuedEvent {
  public:
   /// object: the owner's Python object.
   static py::object make(py::object object, Owner& owner, bool iterating) {
-    return py::cast(std::unique_ptr<NextOf>(new NextOf(std::move(object), owner, iterating)));
+    return py::cast(std::shared_ptr<NextOf>(new NextOf(std::move(object), owner, iterating)));
   }
   std::string_view what() const override { return Owner::name_of_wait; }
 

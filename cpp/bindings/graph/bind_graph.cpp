@@ -63,11 +63,11 @@ void bind_node(py::module_& module) {
       .def("__repr__", [](const NodeObject& self) { return "<pydoca.GraphNode, " + self.node->describe() + ">"; });
 }
 
-std::unique_ptr<GraphObject> new_graph(py::object pe, const py::object& num_instances, py::object on_completion,
+std::shared_ptr<GraphObject> new_graph(py::object pe, const py::object& num_instances, py::object on_completion,
                                        py::object on_error, py::object user_data, bool timing) {
   GraphObject::Options options{std::move(on_completion), std::move(on_error), std::move(user_data)};
   auto graph =
-      std::make_unique<GraphObject>(std::move(pe), to_u32(num_instances, "num_instances", 1), std::move(options));
+      std::make_shared<GraphObject>(std::move(pe), to_u32(num_instances, "num_instances", 1), std::move(options));
   graph->graph().set_timing(timing);
   return graph;
 }

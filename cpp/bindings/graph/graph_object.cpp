@@ -69,7 +69,7 @@ void GraphObject::each_reference(References& references) {
 }
 
 py::object InstanceObject::create(py::object graph) {
-  py::object made = py::cast(std::make_unique<InstanceObject>(std::move(graph)));
+  py::object made = py::cast(std::make_shared<InstanceObject>(std::move(graph)));
   made.cast<InstanceObject&>().self_ = made;
   return made;
 }

@@ -129,8 +129,8 @@ std::shared_ptr<BufObject> dup(const py::object& self, const BufObject& source) 
 
 std::size_t to_count(const py::object& value) { return to_u32(value, "num_elements", 1); }
 
-std::unique_ptr<InventoryObject> new_inventory(const py::object& num_elements, bool start, py::object user_data) {
-  auto self = std::make_unique<InventoryObject>();
+std::shared_ptr<InventoryObject> new_inventory(const py::object& num_elements, bool start, py::object user_data) {
+  auto self = std::make_shared<InventoryObject>();
   self->source = BufInventory::create(to_count(num_elements));
   self->user_data = std::move(user_data);
   if (start) self->source->start();

@@ -48,9 +48,9 @@ void set_alignment(PoolObject& self, const py::object& alignment) {
   self.source->set_element_alignment(to_u64(alignment, "element_alignment"));
 }
 
-std::unique_ptr<PoolObject> new_pool(const py::object& num_elements, const py::object& element_size, py::object mmap,
+std::shared_ptr<PoolObject> new_pool(const py::object& num_elements, const py::object& element_size, py::object mmap,
                                      const py::object& alignment, bool start, py::object user_data) {
-  auto self = std::make_unique<PoolObject>();
+  auto self = std::make_shared<PoolObject>();
   const std::size_t count = to_u32(num_elements, "num_elements", 1);
   const std::size_t size = to_u64(element_size, "element_size");
   self->source = BufPool::create(count, size, argument_of<MmapObject>(mmap.ptr(), "a pydoca.Mmap").get());

@@ -41,11 +41,11 @@ Bytes bytes_of(const MemoryObject& self) {
 
 void pin(MemoryObject& self, const std::shared_ptr<const void>& /*owner*/) { self.pin(); }
 
-std::unique_ptr<MemoryObject> allocate(std::size_t size, bool huge_pages) {
+std::shared_ptr<MemoryObject> allocate(std::size_t size, bool huge_pages) {
   std::shared_ptr<Memory> memory;
   call_blocking(
       [&] { memory = Memory::allocate(size, {.huge_pages = huge_pages}); });  // the allocation faults the pages in
-  return std::make_unique<MemoryObject>(std::move(memory));
+  return std::make_shared<MemoryObject>(std::move(memory));
 }
 
 std::size_t to_size(const py::object& value) {

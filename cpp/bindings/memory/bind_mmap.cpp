@@ -28,10 +28,10 @@ void set_max_num_devices(MmapObject& self, const py::object& count) {
   self.get()->set_max_num_devices(to_u32(count, "max_num_devices"));
 }
 
-std::unique_ptr<MmapObject> new_mmap(py::object memory, const py::iterable& devices, const py::object& access,
+std::shared_ptr<MmapObject> new_mmap(py::object memory, const py::iterable& devices, const py::object& access,
                                      py::object user_data, py::object free_callback, const py::object& max_num_devices,
                                      bool thread_safety) {
-  auto self = std::make_unique<MmapObject>();
+  auto self = std::make_shared<MmapObject>();
   if (thread_safety) self->get()->enable_thread_safety();
   if (!max_num_devices.is_none()) set_max_num_devices(*self, max_num_devices);
   for (const py::handle device : devices) self->add_device(py::reinterpret_borrow<py::object>(device));
@@ -144,7 +144,7 @@ py::object make_mmap(const py::object& device, py::object memory, const py::obje
 }
 
 py::object import_mmap(py::object device, const py::buffer& blob, py::object user_data) {
-  return py::cast(std::make_unique<MmapObject>(std::move(device), blob, std::move(user_data)));
+  return py::cast(std::make_shared<MmapObject>(std::move(device), blob, std::move(user_data)));
 }
 
 void add_device_methods() {

@@ -26,7 +26,7 @@ void bind_sync_event_remote_net(py::module_& module) {
       });
   bind_scope(type);
   const auto import_event = [](py::object device, const py::object& blob) {
-    return std::make_unique<SyncEventRemoteNetObject>(std::move(device), blob);
+    return std::make_shared<SyncEventRemoteNetObject>(std::move(device), blob);
   };
   bound_class<DeviceObject>().def(
       "import_sync_event_remote_net", import_event, "blob"_a,

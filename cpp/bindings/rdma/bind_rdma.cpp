@@ -359,7 +359,10 @@ void bind_rdma(py::module_& module) {
       "IDLE (BadStateError, InvalidValueError, NotSupportedError). on_request gets (connection,\n"
       "user_data). on_established, on_failure and on_disconnect get (connection, connection.user_data,\n"
       "user_data).");
-  type.def(py::init<py::object, const py::object&, const py::object&, const py::kwargs&>(), "pe"_a, "dev"_a,
+  type.def(py::init([](py::object pe, const py::object& dev, const py::object& num_tasks, const py::kwargs& settings) {
+             return std::make_shared<RdmaObject>(std::move(pe), dev, num_tasks, settings);
+           }),
+           "pe"_a, "dev"_a,
            py::kw_only(), "num_tasks"_a = 32,
            signature({"pe, dev, *, num_tasks=32", setting_keywords, RdmaObject::keywords, ContextOptions::keywords})
                .c_str());

@@ -83,8 +83,8 @@ py::int_ get_dev_pd(const py::object& device) {
   return {std::bit_cast<std::uintptr_t>(rdma_bridge::get_dev_pd(*to_device(device).get()))};
 }
 
-std::unique_ptr<DeviceObject> open_dev_from_pd(const py::object& pd) {
-  return std::make_unique<DeviceObject>(rdma_bridge::open_dev_from_pd(to_domain(pd)));
+std::shared_ptr<DeviceObject> open_dev_from_pd(const py::object& pd) {
+  return std::make_shared<DeviceObject>(rdma_bridge::open_dev_from_pd(to_domain(pd)));
 }
 
 std::uint32_t get_buf_mkey(const BufObject& buf, const py::object& device) {

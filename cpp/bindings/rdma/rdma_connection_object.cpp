@@ -80,10 +80,10 @@ py::object RdmaConnectionObject::disconnect() {
 }
 
 py::object RdmaConnectionObject::established(bool given_up_with_it) {
-  return py::cast(std::make_unique<EstablishedConnection>(self(), given_up_with_it));
+  return py::cast(std::make_shared<EstablishedConnection>(self(), given_up_with_it));
 }
 
-py::object RdmaConnectionObject::ended() { return py::cast(std::make_unique<EndedConnection>(self())); }
+py::object RdmaConnectionObject::ended() { return py::cast(std::make_shared<EndedConnection>(self())); }
 
 py::object RdmaConnectionObject::rdma_for(RdmaTaskKind kind) const {
   if (rdma_ref_.is_none()) {

@@ -81,7 +81,7 @@ void RdmaObject::set_conf(const std::string& kind, py::object on_completion, py:
 
 py::object RdmaObject::add(const std::shared_ptr<RdmaConnection>& connection) {
   forget_closed();
-  const py::object object = py::cast(std::make_unique<RdmaConnectionObject>(self(), connection));
+  const py::object object = py::cast(std::make_shared<RdmaConnectionObject>(self(), connection));
   connections_.push_back(object);
   return object;
 }
@@ -126,7 +126,7 @@ py::object RdmaObject::listen(std::uint16_t port) {
   rdma().start_listen_to_port(port);
   ++num_listeners_;
   engine().settle();
-  return py::cast(std::make_unique<RdmaListenerObject>(self(), port));
+  return py::cast(std::make_shared<RdmaListenerObject>(self(), port));
 }
 
 void RdmaObject::stop_listening(std::uint16_t port) {

@@ -102,9 +102,9 @@ void bind_location(py::module_& module) {
   bind_names(std::move(type.value("NONE", SyncEventLocation::none)), location_names);
 }
 
-std::unique_ptr<SyncEventObject> new_event(py::object device, const py::object& publisher, const py::object& subscriber,
+std::shared_ptr<SyncEventObject> new_event(py::object device, const py::object& publisher, const py::object& subscriber,
                                            py::object memory, py::object buf, bool outlives_importers) {
-  return std::make_unique<SyncEventObject>(
+  return std::make_shared<SyncEventObject>(
       std::move(device),
       SyncEventObject::Options{to_location(publisher, "publisher"), to_location(subscriber, "subscriber"),
                                std::move(memory), std::move(buf), outlives_importers});
@@ -187,7 +187,7 @@ void bind_queries(py::classh<SyncEventObject>& type) {
 
 void add_import() {
   const auto import_event = [](py::object from, const py::object& blob) {
-    return std::make_unique<SyncEventObject>(std::move(from), blob);
+    return std::make_shared<SyncEventObject>(std::move(from), blob);
   };
   bound_class<DeviceObject>().def(
       "import_sync_event", import_event, "blob"_a,

@@ -99,7 +99,7 @@ py::object as_context(py::object self, py::object pe, const py::object& num_task
   constexpr std::uint32_t default_num_tasks = 32;
   const py::object count = num_tasks.is_none() ? py::int_(default_num_tasks) : num_tasks;
   return py::cast(
-      std::make_unique<SyncEventContextObject>(std::move(pe), std::move(self), count, ContextOptions::of(options)));
+      std::make_shared<SyncEventContextObject>(std::move(pe), std::move(self), count, ContextOptions::of(options)));
 }
 
 void bind_as_context() {

@@ -63,7 +63,7 @@ void bind_context_properties(Class& type) {
       .def_property_readonly("_kind", [](const ContextObject& self) { return std::string(self.context().kind()); })
       .def("_counts", [](const ContextObject& self) { return to_tuple(self.context().stats()); })
       .def("_begin_leaving", &ContextObject::begin_leaving)
-      .def("_settled", [](const py::object& self) { return std::make_unique<SettledState>(self); });
+      .def("_settled", [](const py::object& self) { return std::make_shared<SettledState>(self); });
   const auto read = reader(type, &ContextObject::context);
   read("state", &Context::state, "The state: IDLE, STARTING, RUNNING or STOPPING.");
   read("num_inflight_tasks", &Context::num_inflight_tasks, "The number of tasks that are submitted and not completed.");

@@ -229,7 +229,7 @@ void bind_progress_engine(py::module_& module) {
       "belongs to the one thread that uses it, or, from the first await on, to that event loop.",
       collectable<EngineObject>());
   type.def(py::init([](double drain_timeout, const std::optional<std::string>& latency) {
-             return std::make_unique<EngineObject>(drain_timeout, parse_latency(latency));
+             return std::make_shared<EngineObject>(drain_timeout, parse_latency(latency));
            }),
            py::kw_only(), "drain_timeout"_a = 1.0, "latency"_a = py::none(),
            "drain_timeout: seconds that a cancelled await waits for the device to release memory, before its\n"

@@ -78,7 +78,7 @@ class DataContextObject final : public ContextObject {
     py::classh<DataContextObject, ContextObject> type(module, name, doc);
     const auto init = [](py::object pe, const py::object& dev, const py::object& num_tasks, const py::kwargs& options) {
       const std::uint32_t most = Library::max_num_tasks(to_device(dev).get()->info());
-      return std::make_unique<DataContextObject>(std::move(pe), dev, to_u32(num_tasks, "num_tasks", 1, most),
+      return std::make_shared<DataContextObject>(std::move(pe), dev, to_u32(num_tasks, "num_tasks", 1, most),
                                                  ContextOptions::of(options));
     };
     type.def(py::init(init), py::arg("pe"), py::arg("dev"), py::kw_only(), py::arg("num_tasks") = 32,

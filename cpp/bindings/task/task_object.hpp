@@ -30,7 +30,7 @@ class TaskObject : public SlotHolder, public Unseen {
 
   /// The Python object of a new task.
   template <typename T>
-  static py::object publish(std::unique_ptr<T> task) {
+  static py::object publish(std::shared_ptr<T> task) {
     TaskObject& made = *task;
     py::object object = py::cast(std::move(task));
     made.self_ = object;
