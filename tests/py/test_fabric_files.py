@@ -43,7 +43,9 @@ def run(tmp_path):
     return run
 
 
-@pytest.mark.parametrize("end", ["", "sys.exit(3)", "raise ValueError", "listening = server = rdma = waiting = pe = None"])
+@pytest.mark.parametrize(
+    "end", ["", "sys.exit(3)", "raise ValueError", "listening = server = rdma = waiting = pe = None"]
+)
 def test_a_process_that_ends_leaves_nothing(run, end):
     assert run(end)[1] == []
 

@@ -362,8 +362,7 @@ void bind_rdma(py::module_& module) {
   type.def(py::init([](py::object pe, const py::object& dev, const py::object& num_tasks, const py::kwargs& settings) {
              return std::make_shared<RdmaObject>(std::move(pe), dev, num_tasks, settings);
            }),
-           "pe"_a, "dev"_a,
-           py::kw_only(), "num_tasks"_a = 32,
+           "pe"_a, "dev"_a, py::kw_only(), "num_tasks"_a = 32,
            signature({"pe, dev, *, num_tasks=32", setting_keywords, RdmaObject::keywords, ContextOptions::keywords})
                .c_str());
   add_methods(type, receive_methods());

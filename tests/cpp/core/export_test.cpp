@@ -3,11 +3,11 @@
 #include "pydoca/sim.hpp"
 
 #include "backend/sim/fabric/fabric.hpp"
-#include "backend/sim/fabric/fd_message.hpp"
 #include "backend/sim/fabric/shared_page.hpp"
 #include "backend/sim/memory/blob.hpp"
 #include "backend/sim/memory/import_protocol.hpp"
 #include "backend/sim/memory/imported_region.hpp"
+#include "backend/sim/message/fd_message.hpp"
 #include "detail/wait_limit.hpp"
 #include "rig/bytes.hpp"
 #include "rig/expect_error.hpp"

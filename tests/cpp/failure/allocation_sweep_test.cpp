@@ -1,5 +1,5 @@
-// The n-th operator new of a program fails, for every n: the call that needed it ends with no_memory, nothing leaks, and
-// the program then runs.
+// The n-th operator new of a program fails, for every n: the call that needed it ends with no_memory, nothing leaks,
+// and the program then runs.
 #include "failure/sweep.hpp"
 
 #include <gtest/gtest.h>
@@ -32,9 +32,7 @@ TEST_P(FailedAllocation, EndsWithNoMemory) {
   expect_none({.scenario = GetParam(), .plans = {{.kind = Plan::Kind::allocation}}});
 }
 
-TEST_P(FailedAllocation, AndAllThatFollow) {
-  expect_none_of_some(true, false, 5);
-}
+TEST_P(FailedAllocation, AndAllThatFollow) { expect_none_of_some(true, false, 5); }
 
 TEST_P(FailedAllocation, AtFirstUse) { expect_none_of_some(false, true, 11); }
 

@@ -132,8 +132,7 @@ void comch_scenario() {
   const auto both = {server.engine.get(), client.engine.get()};
   step("connect");
   await("a connection", both, [&] {
-    return is_over(*client.context) ||
-           (client.context->state() == ContextState::running && server.connected != 0);
+    return is_over(*client.context) || (client.context->state() == ContextState::running && server.connected != 0);
   });
   require(client.context->failure(), "connect");
   step("messages");
@@ -162,7 +161,8 @@ namespace {
 class Net : public Running<Rdma> {
  public:
   explicit Net(std::string_view name)
-      : Running<Rdma>(Rdma::create(opened(name)), ProgressEngine::create()), memory(context->device(), 4096, any),
+      : Running<Rdma>(Rdma::create(opened(name)), ProgressEngine::create()),
+        memory(context->device(), 4096, any),
         inventory(started_inventory(16)) {
     for (std::size_t kind = 0; kind < num_rdma_task_kinds; ++kind) {
       context->set_conf(static_cast<RdmaTaskKind>(kind), count, count, 4);
@@ -173,8 +173,7 @@ class Net : public Running<Rdma> {
     start();
   }
 
-  static constexpr Access any =
-      Access::rdma_read | Access::rdma_write | Access::rdma_atomic | Access::local_read_write;
+  static constexpr Access any = Access::rdma_read | Access::rdma_write | Access::rdma_atomic | Access::local_read_write;
   Mapped memory;
   std::shared_ptr<BufInventory> inventory;
   int ups = 0;

@@ -30,8 +30,7 @@ constexpr int max_failures = 5;
 enum Exit : int { good = 0, complete = 2, bad = 3 };
 
 Report* shared_report() {
-  static void* const page =
-      ::mmap(nullptr, sizeof(Report), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  static void* const page = ::mmap(nullptr, sizeof(Report), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   return static_cast<Report*>(page);
 }
 
@@ -138,8 +137,9 @@ void require_usage(const Usage& expected, const char* when) {
     usage = Usage::now();
   }
   if (usage.exceeds(expected)) {
-    fail(concat(when, " there are ", usage.descriptors, " descriptors, ", usage.mappings, " mappings and ", usage.blocks,
-                " blocks of memory, before ", expected.descriptors, ", ", expected.mappings, " and ", expected.blocks));
+    fail(concat(when, " there are ", usage.descriptors, " descriptors, ", usage.mappings, " mappings and ",
+                usage.blocks, " blocks of memory, before ", expected.descriptors, ", ", expected.mappings, " and ",
+                expected.blocks));
   }
 }
 
@@ -241,8 +241,8 @@ std::string text_of(const Frames& frames) {
 
 std::string describe(const Sweep& sweep, int status) {
   const Report& report = *shared_report();
-  const std::string verdict = WIFSIGNALED(status) ? concat("signal ", WTERMSIG(status))
-                                                  : std::string(report.verdict.data());
+  const std::string verdict =
+      WIFSIGNALED(status) ? concat("signal ", WTERMSIG(status)) : std::string(report.verdict.data());
   const Plan& plan = sweep.plans[report.plan];
   const std::string call = plan.call == nullptr ? "" : concat(", ", plan.call, "() with error ", plan.error);
   return concat(sweep.scenario.name, call, ", n = ", report.n.load(), ", at \"", report.step.load(), "\": ", verdict,

@@ -1,5 +1,4 @@
-#include "backend/sim/rdma/receive_board.hpp"
-
+#include "backend/sim/inbox/receive_board.hpp"
 #include "fuzz/sim_targets.hpp"
 
 #include <array>
@@ -24,7 +23,8 @@ struct HostileBoard {
   }
 
   void step(Input& parts) {
-    const auto which = static_cast<BoardStep>(parts.number<std::uint8_t>() % static_cast<std::uint8_t>(BoardStep::count));
+    const auto which =
+        static_cast<BoardStep>(parts.number<std::uint8_t>() % static_cast<std::uint8_t>(BoardStep::count));
     const auto index = parts.number<std::uint8_t>() % num_slots;
     const auto peer = parts.number<std::uint8_t>() % num_peers;
     switch (which) {
@@ -64,8 +64,8 @@ void run_board(std::span<const std::byte> input) {
 
 std::vector<Bytes> board_seeds() {
   Bytes seed;
-  for (const auto step : {BoardStep::publish, BoardStep::publish, BoardStep::take, BoardStep::close, BoardStep::set_taken,
-                          BoardStep::take, BoardStep::withdraw}) {
+  for (const auto step : {BoardStep::publish, BoardStep::publish, BoardStep::take, BoardStep::close,
+                          BoardStep::set_taken, BoardStep::take, BoardStep::withdraw}) {
     seed.insert(seed.end(), {static_cast<std::byte>(step), std::byte{0}, std::byte{1}, std::byte{8}, std::byte{0}});
   }
   return {seed};

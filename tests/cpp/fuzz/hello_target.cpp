@@ -1,4 +1,4 @@
-#include "backend/sim/fabric/hello.hpp"
+#include "backend/sim/message/hello.hpp"
 #include "fuzz/sim_targets.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
-#include "backend/sim/fabric/fd_message.hpp"
-#include "backend/sim/fabric/frame.hpp"
 #include "backend/sim/memory/import_protocol.hpp"
+#include "backend/sim/message/fd_message.hpp"
+#include "backend/sim/message/frame.hpp"
 #include "backend/sim/rdma/handshake.hpp"
 #include "detail/fd.hpp"
 #include "fuzz/sim_targets.hpp"

@@ -1,4 +1,4 @@
-#include "backend/sim/rdma/receive_board.hpp"
+#include "backend/sim/inbox/receive_board.hpp"
 
 #include "model/data.hpp"
 #include "model/event.hpp"

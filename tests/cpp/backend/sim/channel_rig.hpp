@@ -2,8 +2,8 @@
 
 #include "backend/sim/comch/channel.hpp"
 #include "backend/sim/fabric/fabric.hpp"
-#include "backend/sim/fabric/frame.hpp"
-#include "backend/sim/fabric/hello.hpp"
+#include "backend/sim/message/frame.hpp"
+#include "backend/sim/message/hello.hpp"
 #include "rig/bytes.hpp"
 #include "rig/process_rig.hpp"
 

@@ -1,4 +1,4 @@
-#include "backend/sim/rdma/message_ring.hpp"
+#include "backend/sim/inbox/message_ring.hpp"
 
 #include "rig/stress_time.hpp"
 

@@ -1,7 +1,7 @@
-#include "backend/sim/rdma/receive_board.hpp"
+#include "backend/sim/inbox/receive_board.hpp"
 
-#include "backend/sim/rdma/knock.hpp"
-#include "backend/sim/rdma/mailbox.hpp"
+#include "backend/sim/inbox/knock.hpp"
+#include "backend/sim/inbox/mailbox.hpp"
 
 #include <gtest/gtest.h>
 

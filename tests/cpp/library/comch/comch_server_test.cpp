@@ -2,7 +2,7 @@
 
 #include "backend/sim/comch/channel.hpp"
 #include "backend/sim/fabric/fabric.hpp"
-#include "backend/sim/fabric/frame.hpp"
+#include "backend/sim/message/frame.hpp"
 #include "rig/comch_rig.hpp"
 #include "rig/expect_error.hpp"
 

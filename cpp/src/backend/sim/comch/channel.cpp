@@ -1,6 +1,6 @@
 #include "backend/sim/comch/channel.hpp"
 
-#include "backend/sim/fabric/frame.hpp"
+#include "backend/sim/message/frame.hpp"
 #include "detail/concat.hpp"
 #include "detail/thread/crash_point.hpp"
 #include "detail/thread/thread_token.hpp"

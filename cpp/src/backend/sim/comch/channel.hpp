@@ -2,7 +2,7 @@
 
 #include "pydoca/backend/channel.hpp"
 
-#include "backend/sim/fabric/hello.hpp"
+#include "backend/sim/message/hello.hpp"
 #include "detail/fd.hpp"
 
 #include <cstdint>

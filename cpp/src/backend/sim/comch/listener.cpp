@@ -2,8 +2,8 @@
 
 #include "backend/sim/comch/channel.hpp"
 #include "backend/sim/fabric/fabric.hpp"
-#include "backend/sim/fabric/frame.hpp"
 #include "backend/sim/fabric/lobby.hpp"
+#include "backend/sim/message/frame.hpp"
 #include "detail/concat.hpp"
 #include "detail/thread/crash_point.hpp"
 

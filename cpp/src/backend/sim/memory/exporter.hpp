@@ -2,13 +2,13 @@
 
 #include "pydoca/backend/memory.hpp"
 
-#include "backend/sim/fabric/fd_message.hpp"
 #include "backend/sim/fabric/service.hpp"
 #include "backend/sim/fabric/shared_page.hpp"
 #include "backend/sim/memory/blob.hpp"
 #include "backend/sim/memory/gate.hpp"
 #include "backend/sim/memory/import_protocol.hpp"
 #include "backend/sim/memory/tracer.hpp"
+#include "backend/sim/message/fd_message.hpp"
 
 #include <cstdint>
 #include <memory>

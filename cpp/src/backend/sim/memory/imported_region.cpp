@@ -2,9 +2,9 @@
 
 #include "pydoca/status.hpp"
 
-#include "backend/sim/fabric/fd_message.hpp"
 #include "backend/sim/fabric/process_end.hpp"
 #include "backend/sim/memory/import_protocol.hpp"
+#include "backend/sim/message/fd_message.hpp"
 #include "detail/concat.hpp"
 #include "detail/system_reason.hpp"
 #include "detail/thread/crash_point.hpp"

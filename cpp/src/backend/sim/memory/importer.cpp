@@ -1,12 +1,12 @@
 #include "backend/sim/memory/importer.hpp"
 
 #include "backend/sim/fabric/fabric.hpp"
-#include "backend/sim/fabric/fd_message.hpp"
 #include "backend/sim/fabric/lobby.hpp"
 #include "backend/sim/memory/blob.hpp"
 #include "backend/sim/memory/import_protocol.hpp"
 #include "backend/sim/memory/imported_region.hpp"
 #include "backend/sim/memory/process.hpp"
+#include "backend/sim/message/fd_message.hpp"
 #include "detail/concat.hpp"
 #include "detail/system_reason.hpp"
 #include "detail/thread/crash_point.hpp"

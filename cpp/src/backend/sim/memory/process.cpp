@@ -67,7 +67,7 @@ std::uint64_t start_time() {
   Text text;
   std::string_view fields = read(path, text);
   fields.remove_prefix(std::min(fields.rfind(')'), fields.size()));  // the name may hold blanks and parentheses itself
-  constexpr int fields_before = 20;                                  // the state follows the name, as field 3; this is 22
+  constexpr int fields_before = 20;  // the state follows the name, as field 3; this is 22
   for (int i = 0; i < fields_before; ++i) {
     fields.remove_prefix(std::min(fields.find(' '), fields.size() - 1) + 1);
   }

@@ -4,7 +4,7 @@
 #include "pydoca/status.hpp"
 
 #include "backend/sim/fabric/fabric.hpp"
-#include "backend/sim/fabric/frame.hpp"
+#include "backend/sim/message/frame.hpp"
 #include "backend/sim/place/gids.hpp"
 #include "detail/concat.hpp"
 #include "detail/system_reason.hpp"

@@ -2,7 +2,7 @@
 
 #include "pydoca/status.hpp"
 
-#include "backend/sim/fabric/frame.hpp"
+#include "backend/sim/message/frame.hpp"
 #include "detail/concat.hpp"
 #include "detail/thread/crash_point.hpp"
 

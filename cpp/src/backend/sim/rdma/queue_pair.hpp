@@ -2,7 +2,7 @@
 
 #include "pydoca/backend/rdma.hpp"
 
-#include "backend/sim/rdma/inbox.hpp"
+#include "backend/sim/inbox/inbox.hpp"
 #include "backend/sim/rdma/rdma_shared.hpp"
 #include "detail/operation_list.hpp"
 #include "detail/thread/thread_token.hpp"

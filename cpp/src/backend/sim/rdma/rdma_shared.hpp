@@ -3,10 +3,10 @@
 #include "pydoca/backend/notifier.hpp"
 #include "pydoca/backend/rdma.hpp"
 
+#include "backend/sim/inbox/board_file.hpp"
+#include "backend/sim/inbox/mailbox.hpp"
 #include "backend/sim/place/place.hpp"
-#include "backend/sim/rdma/board_file.hpp"
 #include "backend/sim/rdma/completions.hpp"
-#include "backend/sim/rdma/mailbox.hpp"
 #include "backend/sim/rdma/shared_receives.hpp"
 
 #include <algorithm>

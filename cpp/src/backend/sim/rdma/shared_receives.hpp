@@ -2,9 +2,9 @@
 
 #include "pydoca/backend/rdma.hpp"
 
+#include "backend/sim/inbox/inbox.hpp"
+#include "backend/sim/inbox/receive_board.hpp"
 #include "backend/sim/rdma/completions.hpp"
-#include "backend/sim/rdma/inbox.hpp"
-#include "backend/sim/rdma/receive_board.hpp"
 #include "detail/operation_list.hpp"
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include "backend/sim/fabric/fd_message.hpp"
+#include "backend/sim/message/fd_message.hpp"
 
 #include <algorithm>
 #include <cerrno>

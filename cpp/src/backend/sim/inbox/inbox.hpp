@@ -1,13 +1,13 @@
 #pragma once
 
+#include "backend/sim/inbox/board_file.hpp"
+#include "backend/sim/inbox/knock.hpp"
+#include "backend/sim/inbox/mailbox.hpp"
+#include "backend/sim/inbox/message_ring.hpp"
 #include "backend/sim/memory/gate.hpp"
 #include "backend/sim/memory/imported_region.hpp"
 #include "backend/sim/memory/local_region.hpp"
 #include "backend/sim/place/place.hpp"
-#include "backend/sim/rdma/board_file.hpp"
-#include "backend/sim/rdma/knock.hpp"
-#include "backend/sim/rdma/mailbox.hpp"
-#include "backend/sim/rdma/message_ring.hpp"
 
 #include <atomic>
 #include <cstddef>

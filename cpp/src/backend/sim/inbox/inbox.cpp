@@ -1,4 +1,4 @@
-#include "backend/sim/rdma/inbox.hpp"
+#include "backend/sim/inbox/inbox.hpp"
 
 #include "pydoca/status.hpp"
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "backend/sim/fabric/wakes.hpp"
-#include "backend/sim/rdma/knock.hpp"
+#include "backend/sim/inbox/knock.hpp"
 #include "detail/thread/atomic.hpp"
 
 #include <algorithm>

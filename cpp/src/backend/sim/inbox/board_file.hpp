@@ -1,6 +1,6 @@
 #pragma once
 
-#include "backend/sim/rdma/receive_board.hpp"
+#include "backend/sim/inbox/receive_board.hpp"
 #include "detail/fd.hpp"
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include "backend/sim/rdma/mailbox.hpp"
+#include "backend/sim/inbox/mailbox.hpp"
 
 namespace pydoca::sim {
 

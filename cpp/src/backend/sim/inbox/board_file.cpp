@@ -1,4 +1,4 @@
-#include "backend/sim/rdma/board_file.hpp"
+#include "backend/sim/inbox/board_file.hpp"
 
 #include "pydoca/status.hpp"
 

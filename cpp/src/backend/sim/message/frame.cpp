@@ -1,4 +1,4 @@
-#include "backend/sim/fabric/frame.hpp"
+#include "backend/sim/message/frame.hpp"
 
 #include <array>
 #include <cerrno>
