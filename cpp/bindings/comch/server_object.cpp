@@ -50,11 +50,18 @@ void ServerObject::disconnect(comch::Connection& connection) {
 
 void ServerObject::connected(comch::Connection& connection, bool successful, std::uint64_t context_user_data) {
   auto& self = of<ServerObject>(context_user_data);
-  self.guard([&] { self.add(connection, successful); });
+  self.guard([&] {
+    try {
+      self.add(connection, successful);
+    } catch (const std::bad_alloc&) {
+      self.disconnect(connection);  // a client that no program sees would stay
+      throw;
+    }
+  });
 }
 
 void ServerObject::add(comch::Connection& connection, bool successful) {
-  const py::object object = py::cast(std::make_unique<ConnectionObject>(self(), connection));
+  const py::object object = py::cast(std::make_shared<ConnectionObject>(self(), connection));
   if (successful) {
     connections_.push_back(object);
     unaccepted_.push_back(object);

@@ -77,7 +77,9 @@ void release_view(PyObject* /*exporter*/, Py_buffer* view) noexcept {
   delete static_cast<std::shared_ptr<const void>*>(view->internal);
 }
 
-void set_python_error() noexcept {
+namespace {
+
+void set_error_of_exception() {
   try {
     throw;
   } catch (py::error_already_set& error) {
@@ -87,8 +89,20 @@ void set_python_error() noexcept {
     PyErr_SetObject(py::type::handle_of(exception).ptr(), exception.ptr());
   } catch (const py::builtin_exception& error) {
     error.set_error();
+  } catch (const std::bad_alloc&) {
+    PyErr_NoMemory();
   } catch (const std::exception& error) {
     PyErr_SetString(PyExc_RuntimeError, error.what());
+  }
+}
+
+}  // namespace
+
+void set_python_error() noexcept {
+  try {
+    set_error_of_exception();
+  } catch (const std::exception&) {  // there is no memory for the exception
+    PyErr_NoMemory();
   }
 }
 

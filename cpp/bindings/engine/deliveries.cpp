@@ -152,7 +152,12 @@ void Deliveries::set_futures() {
 void Deliveries::collect(py::error_already_set& error, const py::object& source) noexcept {
   py::object value = error.value();
   if (error.trace()) PyException_SetTraceback(value.ptr(), error.trace().ptr());
-  faults_.push_back({std::move(value), source});
+  try {
+    faults_.push_back({std::move(value), source});
+  } catch (const std::bad_alloc&) {
+    error.restore();
+    PyErr_WriteUnraisable(source.ptr());
+  }
 }
 
 bool Deliveries::report(const Fault& fault) {

@@ -65,7 +65,11 @@ class Deliveries : NotCopied {
   /// the end of the batch even without other references.
   void keep(py::object context) noexcept {
     if (progressing_ && context.ref_count() == 1) [[unlikely]] {
-      kept_.push_back(std::move(context));
+      try {
+        kept_.push_back(std::move(context));
+      } catch (const std::bad_alloc&) {
+        context.release();  // it stays for ever, which is safe
+      }
     }
   }
 

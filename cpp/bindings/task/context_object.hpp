@@ -3,6 +3,7 @@
 #include <pydoca/context.hpp>
 
 #include "convert/pybind.hpp"
+#include "convert/view.hpp"
 #include "device/device_user.hpp"
 #include "engine/awaitable.hpp"
 #include "engine/engine_object.hpp"
@@ -130,6 +131,9 @@ class ContextObject : public DeviceUser {
       work();
     } catch (py::error_already_set& error) {
       engine_->collect(error, self);
+    } catch (const std::exception&) {  // out of memory
+      set_python_error();
+      PyErr_WriteUnraisable(self.ptr());
     }
     engine_->keep(std::move(self));
   }
