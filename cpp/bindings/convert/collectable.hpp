@@ -2,6 +2,7 @@
 
 #include "convert/pybind.hpp"
 
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -45,7 +46,11 @@ class References {
   }
   void replace(py::object& object, py::object replacement) {
     see(object);
-    if (visit_ == nullptr) dropped_.push_back(std::exchange(object, std::move(replacement)));
+    if (visit_ != nullptr) return;
+    try {
+      std::swap(dropped_.emplace_back(std::move(replacement)), object);
+    } catch (const std::bad_alloc&) {  // the object keeps its reference; the collector calls C code
+    }
   }
 
   visitproc visit_ = nullptr;
