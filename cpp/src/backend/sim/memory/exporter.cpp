@@ -188,16 +188,27 @@ Exporter& Exporter::instance() {
   return *exporter;
 }
 
-Key Exporter::listen(const std::string& fabric) {
-  const Service::Lock lock = service_.lock();
+const Key* Exporter::find_key(const std::string& fabric) const noexcept {
   const auto known = std::ranges::find(addresses_, fabric, &Address::fabric);
-  if (known != addresses_.end()) {
-    return known->key;
+  return known != addresses_.end() ? &known->key : nullptr;
+}
+
+/// Another process may keep the directory locked for a while, so the service is not locked meanwhile.
+Key Exporter::listen(const std::string& fabric) {
+  {
+    const Service::Lock lock = service_.lock();
+    if (const Key* const known = find_key(fabric)) {
+      return *known;
+    }
   }
   const Key key = random_key();
   const std::string_view text(reinterpret_cast<const char*>(key.data()), key.size());
   auto listener = std::make_unique<Listener>(*this, listen_at(fabric_address(fabric, "memory", text), Lobby::backlog));
   detail::Fd events = listener->events();
+  const Service::Lock lock = service_.lock();
+  if (const Key* const known = find_key(fabric)) {
+    return *known;  // another thread was faster
+  }
   service_.add(std::move(events), std::move(listener));
   addresses_.push_back({fabric, key});
   return key;

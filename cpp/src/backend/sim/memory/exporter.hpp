@@ -93,6 +93,7 @@ class Exporter {
   explicit Exporter(Service& service, Exporter* previous) : service_(service), previous_(previous) {}
 
   // Under the service's lock:
+  const Key* find_key(const std::string& fabric) const noexcept;
   std::uint32_t free_slot();
   void end(Entry& entry) noexcept;
   bool retire(Entry& entry) noexcept;
