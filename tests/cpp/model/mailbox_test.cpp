@@ -1,5 +1,6 @@
 #include "backend/sim/inbox/mailbox.hpp"
 
+#include "backend/sim/inbox/knock.hpp"
 #include "model/data.hpp"
 #include "model/event.hpp"
 #include "model/model_test.hpp"
@@ -20,124 +21,187 @@ struct Context {
     std::array<Data<int>, 2> work;
     detail::Atomic<std::uint32_t> given{0};
     std::uint32_t done = 0;  ///< the engine's
+    sim::Knock knock;
   };
 
+  explicit Context(std::uint32_t num_knocking) {
+    for (std::uint32_t number = 0; number < num_knocking; ++number) {
+      mailbox.add(number, peers[number].knock, mailbox.wake_fd());
+    }
+  }
   void check() {}
+
+  /// As PeerInbox::tell().
+  void tell(Peer& peer) {
+    if (peer.knock.knock()) {
+      sim::send_wake(mailbox.wake_fd());
+    }
+  }
   void leave_work(std::uint32_t number, Order order) {
     Peer& peer = peers[number];
     const std::uint32_t given = peer.given.load(Order::relaxed);
     peer.work[given].write(1);
     peer.given.store(given + 1, order);
-    mailbox.tell(number);
   }
-  /// As RdmaQueue::attend(): the event file is read when no peer has left anything.
+  /// The process that has the inbox's other end.
+  void knock(std::uint32_t number, Order order) {
+    leave_work(number, order);
+    tell(peers[number]);
+  }
+  /// Another thread of the engine's process.
+  void notify(std::uint32_t number, Order order) {
+    leave_work(number, order);
+    mailbox.notify(number);
+  }
+  /// As RdmaQueue::attend().
   void attend(Order order) {
-    bool has_found = false;
     mailbox.take_pending([&](std::uint32_t number) {
-      Peer& peer = peers[number];
+      Peer& peer = peers[number % 2];
       while (peer.done < peer.given.load(order)) {
         require(peer.work[peer.done++].read() == 1, "the work is there");
-        has_found = true;
       }
     });
-    if (!has_found) {
+    if (mailbox.is_sleeping()) {
       mailbox.wake_up();
     }
   }
   void engine(Order order, std::uint32_t count) {
+    EdgeWatch watch(mailbox.wake_fd());
     for (attend(order); peers[0].done + peers[1].done < count; attend(order)) {
       mailbox.fall_asleep();
       if (!mailbox.has_pending()) {
-        sleep_on(mailbox.event_fd());
+        watch.sleep();
       }
     }
   }
 
-  sim::Mailbox mailbox{0};
+  sim::Mailbox mailbox;
   std::array<Peer, 2> peers;
 };
 
-/// Only the mailbox hands the work over.
+/// Only the knocks hand the work over.
 struct TwoPeers : Context {
+  TwoPeers() : Context(2) {}
   void start() {
     execution().add_thread("engine", [this] { engine(Order::relaxed, 2); });
-    execution().add_thread("peer 0", [this] { leave_work(0, Order::relaxed); });
-    execution().add_thread("peer 1", [this] { leave_work(1, Order::relaxed); });
+    execution().add_thread("peer 0", [this] { knock(0, Order::relaxed); });
+    execution().add_thread("peer 1", [this] { knock(1, Order::relaxed); });
+  }
+};
+
+struct APeerAndAThread : Context {
+  APeerAndAThread() : Context(1) {}
+  void start() {
+    execution().add_thread("engine", [this] { engine(Order::relaxed, 2); });
+    execution().add_thread("peer", [this] { knock(0, Order::relaxed); });
+    execution().add_thread("thread", [this] { notify(1, Order::relaxed); });
+  }
+};
+
+struct TwoThreads : Context {
+  TwoThreads() : Context(0) {}
+  void start() {
+    execution().add_thread("engine", [this] { engine(Order::relaxed, 2); });
+    execution().add_thread("thread 0", [this] { notify(0, Order::relaxed); });
+    execution().add_thread("thread 1", [this] { notify(1, Order::relaxed); });
   }
 };
 
 /// The engine may see the later work before it is told of it, as in a ring.
 struct APeerTwice : Context {
+  APeerTwice() : Context(1) {}
   void start() {
     execution().add_thread("engine", [this] { engine(Order::acquire, 2); });
     execution().add_thread("peer", [this] {
-      leave_work(0, Order::release);
-      leave_work(0, Order::release);
+      knock(0, Order::release);
+      knock(0, Order::release);
     });
   }
 };
 
 /// More of everything, at random.
-struct TwoPeersTwice : Context {
+struct Crowd : Context {
+  Crowd() : Context(2) {}
   void start() {
     execution().add_thread("engine", [this] { engine(Order::acquire, 4); });
     for (const std::uint32_t number : {0U, 1U}) {
       execution().add_thread("peer", [this, number] {
-        leave_work(number, Order::release);
-        leave_work(number, Order::release);
+        knock(number, Order::release);
+        knock(number, Order::release);
       });
     }
+    execution().add_thread("thread", [this] {
+      mailbox.notify(1);
+      mailbox.notify(70);
+    });
   }
 };
 
-/// A peer is killed at any step: it may have taken the flag of a sleeping engine, and not have woken it.
-template <bool wakes_in_any_case>
+/// A peer is killed at any step: it may have taken the flag of a sleeping engine, and not have woken it. The engine
+/// looks for the death when it attends to that peer. The service tells of the death as PeersFiles::gone() does.
+template <bool notifies>
 struct KilledPeer : Context {
+  KilledPeer() : Context(1) {}
   void start() {
-    execution().add_thread("peer", [this] { mailbox.tell(0); });
+    execution().add_thread("peer", [this] { tell(peers[0]); });
     execution().add_thread("engine", [this] {
+      EdgeWatch watch(mailbox.wake_fd());
       while (!notices_death()) {
-        mailbox.wake_up();
+        if (mailbox.is_sleeping()) {
+          mailbox.wake_up();
+        }
         mailbox.fall_asleep();
         if (!mailbox.has_pending()) {
-          sleep_on(mailbox.event_fd());
+          watch.sleep();
         }
       }
     });
     execution().add_thread("service", [this] {
       execution().kill(0);
-      is_dead.store(true, std::memory_order_relaxed);
-      wakes_in_any_case ? mailbox.tell_of_death(0) : mailbox.tell(0);
+      is_dead.store(true, Order::relaxed);
+      notifies ? mailbox.notify(0) : tell(peers[0]);
     });
   }
   bool notices_death() {
     bool notices = false;
-    mailbox.take_pending([&](std::uint32_t) { notices = is_dead.load(std::memory_order_relaxed); });
+    mailbox.take_pending([&](std::uint32_t) { notices = notices || is_dead.load(Order::relaxed); });
     return notices;
   }
   detail::Atomic<bool> is_dead{false};
 };
 
-TEST(MailboxModel, TwoPeersTwiceAtRandom) { expect_holds_at_random<TwoPeersTwice>(); }
+TEST(MailboxModel, ACrowdAtRandom) { expect_holds_at_random<Crowd>(); }
 TEST(MailboxModel, TwoPeersWakeTheEngine) { expect_holds<TwoPeers>(); }
+TEST(MailboxModel, APeerAndAThreadWakeTheEngine) { expect_holds<APeerAndAThread>(); }
+TEST(MailboxModel, TwoThreadsWakeTheEngine) { expect_holds<TwoThreads>(); }
 TEST(MailboxModel, APeerComesAgain) { expect_holds<APeerTwice>(); }
 TEST(MailboxModel, TellsOfAPeerThatIsKilled) { expect_holds<KilledPeer<true>>(); }
 
-TEST(MailboxModel, FindsThatADeathMustWakeTheEngine) {
+TEST(MailboxModel, FindsThatOnlyThisProcessCanTellOfADeath) {
   EXPECT_THAT(explore_all<KilledPeer<false>>({}).failure, testing::HasSubstr("sleeps for ever"));
 }
 
-TEST(MailboxModel, FindsWhatWouldLoseAWakeUp) {
-  expect_finds<TwoPeers>({Fault::weaken, "Mailbox::fall_asleep"});
-  expect_finds<TwoPeers>({Fault::late, "Mailbox::fall_asleep"});
-  expect_finds<TwoPeers>({Fault::blind, "Mailbox::has_pending"});
-  expect_finds<TwoPeers>({Fault::split, "Mailbox::tell", "fetch_or"});
-  expect_finds<TwoPeers>({Fault::blind, "Mailbox::tell"});
+TEST(MailboxModel, FindsWhatWouldLoseAKnock) {
+  expect_finds<TwoPeers>({Fault::weaken, "Knock::fall_asleep"});
+  expect_finds<TwoPeers>({Fault::late, "Knock::fall_asleep"});
+  expect_finds<TwoPeers>({Fault::weaken, "Knock::knock"});
+  expect_finds<TwoPeers>({Fault::late, "Knock::knock", "store"});
+  expect_finds<TwoPeers>({Fault::blind, "Knock::knock"});
+  expect_finds<TwoPeers>({Fault::blind, "Knock::is_pending"});
+}
+
+TEST(MailboxModel, FindsWhatWouldLoseANotice) {
+  expect_finds<TwoThreads>({Fault::weaken, "Mailbox::fall_asleep"});
+  expect_finds<TwoThreads>({Fault::late, "Mailbox::fall_asleep"});
+  expect_finds<TwoThreads>({Fault::weaken, "Mailbox::notify", "store"});
+  expect_finds<TwoThreads>({Fault::late, "Mailbox::notify", "store"});
+  expect_finds<TwoThreads>({Fault::blind, "Mailbox::notify"});
+  expect_finds<TwoThreads>({Fault::blind, "Mailbox::has_pending"});
 }
 
 TEST(MailboxModel, FindsWorkThatIsLookedAtTooEarly) {
-  expect_finds<TwoPeers>({Fault::relax, "Mailbox::tell", "fetch_or"});
-  expect_finds<TwoPeers>({Fault::relax, "Mailbox::take_pending", "exchange"});
+  expect_finds<TwoPeers>({Fault::relax, "Knock::knock", "store"});
+  expect_finds<TwoThreads>({Fault::relax, "Mailbox::notify", "fetch_or"});
 }
 
 }  // namespace

@@ -2,48 +2,70 @@
 
 #include <gtest/gtest.h>
 
-#include <sys/eventfd.h>
+#include <poll.h>
 #include <vector>
 
 namespace pydoca::sim {
 namespace {
 
-/// A mailbox and a peer's view of it.
+/// A mailbox with two peers.
 class MailboxTest : public testing::Test {
  protected:
-  std::vector<std::uint32_t> pending() {
-    std::vector<std::uint32_t> peers;
-    own_.take_pending([&](std::uint32_t peer) { peers.push_back(peer); });
-    return peers;
-  }
-  bool empty_event_file() {
-    eventfd_t ignored = 0;
-    return ::eventfd_read(own_.event_fd(), &ignored) == 0;
+  MailboxTest() {
+    mailbox_.watch(sockets_.first.get());
+    mailbox_.add(70, first_, sockets_.first.get());
+    mailbox_.add(1, second_, sockets_.first.get());
   }
 
-  Mailbox own_{0};
-  Mailbox peers_{detail::Fd::duplicate_of(own_.file()), detail::Fd::duplicate_of(own_.event_fd())};
+  std::vector<std::uint32_t> pending() {
+    std::vector<std::uint32_t> peers;
+    mailbox_.take_pending([&](std::uint32_t peer) { peers.push_back(peer); });
+    return peers;
+  }
+  bool is_woken() {
+    pollfd file{.fd = mailbox_.wake_fd(), .events = POLLIN, .revents = 0};
+    return ::poll(&file, 1, 0) == 1;
+  }
+  void tell(Knock& knock) {
+    if (knock.knock()) {
+      send_wake(sockets_.second.get());
+    }
+  }
+
+  const std::pair<detail::Fd, detail::Fd> sockets_ = create_wake_sockets();
+  Knock first_;
+  Knock second_;
+  Mailbox mailbox_;
 };
 
 TEST_F(MailboxTest, APeerWakesAnOwnerThatSleeps) {
-  peers_.tell(70);
-  EXPECT_FALSE(empty_event_file());
-  EXPECT_TRUE(own_.has_pending());
+  tell(first_);
+  EXPECT_FALSE(is_woken());
+  EXPECT_TRUE(mailbox_.has_pending());
   EXPECT_EQ(pending(), std::vector<std::uint32_t>{70});
-  own_.fall_asleep();
-  peers_.tell(1);
-  EXPECT_TRUE(own_.wake_up());
+  mailbox_.fall_asleep();
+  tell(second_);
+  EXPECT_TRUE(is_woken());
+  mailbox_.wake_up();
   EXPECT_EQ(pending(), std::vector<std::uint32_t>{1});
-  EXPECT_FALSE(own_.has_pending());
+  EXPECT_FALSE(mailbox_.has_pending());
 }
 
-TEST_F(MailboxTest, ADeathWakesAnOwnerWhoseFlagThePeerHadTaken) {
-  own_.fall_asleep();
-  peers_.tell(5);
-  ASSERT_TRUE(empty_event_file());  // as if the peer had been killed before it wrote
-  own_.tell_of_death(5);
-  EXPECT_TRUE(empty_event_file());
-  EXPECT_EQ(pending(), std::vector<std::uint32_t>{5});
+TEST_F(MailboxTest, ANoticeWakesAnOwnerWhoseFlagAPeerHadTaken) {
+  mailbox_.fall_asleep();
+  ASSERT_TRUE(first_.knock());  // and the peer is killed before it wakes the owner
+  ASSERT_FALSE(is_woken());
+  mailbox_.notify(70);
+  EXPECT_TRUE(is_woken());
+  EXPECT_EQ(pending(), (std::vector<std::uint32_t>{70, 70})) << "the notice and the knock";
+}
+
+TEST_F(MailboxTest, DoesNotAskAPeerThatWasRemoved) {
+  tell(first_);
+  tell(second_);
+  mailbox_.remove(70);
+  EXPECT_EQ(pending(), std::vector<std::uint32_t>{1});
+  EXPECT_FALSE(mailbox_.has_pending());
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ OwnerBells::~OwnerBells() {
   if (pages_ == nullptr) {
     return;
   }
-  for (const std::atomic<int>& socket : places_->sockets) {
+  for (const detail::Atomic<int>& socket : places_->sockets) {
     if (const int number = socket.load(); number >= 0) {
       ::close(number);
     }
@@ -47,7 +47,7 @@ void OwnerBells::reserve() {
     return;
   }
   auto places = std::make_unique<Places>();
-  for (std::atomic<int>& socket : places->sockets) {
+  for (detail::Atomic<int>& socket : places->sockets) {
     socket.store(-1, std::memory_order_relaxed);
   }
   page_size_ = std::max<std::size_t>(PageMapping::size, static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)));
@@ -82,7 +82,7 @@ bool OwnerBells::has_sleepers() const noexcept {
 }
 
 void OwnerBells::place(std::size_t slot, int page, detail::Fd socket) {
-  std::atomic<int>& number = places_->sockets[slot];
+  detail::Atomic<int>& number = places_->sockets[slot];
   const int old = number.load(std::memory_order_relaxed);
   if (!map_over(&bell(slot), page_size_, page) || (old >= 0 && ::dup3(socket.get(), old, O_CLOEXEC) < 0)) {
     refuse_importer();

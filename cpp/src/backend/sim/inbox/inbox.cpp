@@ -5,6 +5,7 @@
 #include "backend/sim/memory/importer.hpp"
 #include "backend/sim/memory/process.hpp"
 
+#include <atomic>
 #include <bit>
 #include <cstring>
 #include <new>

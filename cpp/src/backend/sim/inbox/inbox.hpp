@@ -8,8 +8,8 @@
 #include "backend/sim/memory/imported_region.hpp"
 #include "backend/sim/memory/local_region.hpp"
 #include "backend/sim/place/place.hpp"
+#include "detail/thread/atomic.hpp"
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -24,11 +24,11 @@ struct InboxPage {
   std::uint64_t ring_size = 0;           ///< bytes
   std::uint32_t peer_number = 0;         ///< the peer's number on the owner's board
   Access permissions{};                  ///< RDMA flags of the owner's context
-  std::atomic<std::uint64_t> peer{0};    ///< token of the queue pair that the owner has connected to; 0: none
-  std::atomic<std::uint64_t> writer{0};  ///< token of the first queue pair that connected: it writes to the ring
-  /// Bytes: no receive of the owner's context was ever shorter. A message that is not longer fits, whatever another
-  /// peer has written to the board.
-  std::atomic<std::uint64_t> shortest_receive{~std::uint64_t{0}};
+  detail::Atomic<std::uint64_t> peer{0};    ///< token of the queue pair that the owner has connected to; 0: none
+  detail::Atomic<std::uint64_t> writer{0};  ///< token of the first queue pair that connected: it writes to the ring
+  /// Bytes: no receive of the owner's context was ever shorter. A message that is not longer fits, whatever another peer
+  /// has written to the board.
+  detail::Atomic<std::uint64_t> shortest_receive{~std::uint64_t{0}};
   alignas(64) Knock knock;
   MessageRingState ring;
 };
