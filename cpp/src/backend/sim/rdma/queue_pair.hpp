@@ -111,6 +111,7 @@ class QueuePair final : public backend::QueuePair {
   Phase phase_ = Phase::fresh;
   const std::uint32_t forks_ = detail::fork_count();
   std::optional<Clock::time_point> deadline_;
+  bool wants_receive_ = false;  ///< the peer was asked for one
   Incoming incoming_;
   std::unique_ptr<Handshake> handshake_;
   Inbox inbox_;

@@ -69,12 +69,14 @@ Status QueuePair::send_inside(RdmaOperation& operation) noexcept {
 }
 
 Status QueuePair::take_receive(RdmaOperation& operation) noexcept {
-  auto taken = peer_->receives().take(peer_->number());
-  if (!taken.has_value()) {
-    peer_->page().knock.want_receive();
-    taken = peer_->receives().take(peer_->number());
+  Knock& knock = peer_->page().knock;
+  if (wants_receive_ && !knock.may_take()) [[unlikely]] {
+    return wait_for_receive();
   }
-  if (!taken.has_value()) {
+  const auto taken = peer_->receives().take(peer_->number());
+  wants_receive_ = !taken.has_value();
+  if (wants_receive_) {
+    knock.want_receive();
     return wait_for_receive();
   }
   deadline_.reset();

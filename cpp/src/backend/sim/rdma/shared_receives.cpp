@@ -98,8 +98,10 @@ void SharedReceives::fail(Status status) noexcept {
   }
 }
 
-void SharedReceives::tell_of_next(std::uint32_t number) noexcept {
-  if (restore_for(number)) {
+void SharedReceives::tell_of_next(std::uint32_t number, Knock& knock) noexcept {
+  const bool is_there = restore_for(number);
+  knock.end_want();
+  if (is_there) {
     peers_[number].inbox->tell();
   } else if (!std::exchange(peers_[number].waits, true)) {
     ++num_waiting_;
@@ -107,7 +109,7 @@ void SharedReceives::tell_of_next(std::uint32_t number) noexcept {
 }
 
 /// Restores the board, as a peer says that it can take nothing from it. Whether it can now. What the board says this
-/// peer has taken is not so: it sends what it has taken before it asks for the next.
+/// peer has taken is not so: it sends what it has taken before it asks for the next, and then takes none.
 bool SharedReceives::restore_for(std::uint32_t peer) noexcept {
   std::uint64_t first = next_;
   for (const Slot& slot : slots_) {

@@ -3,6 +3,7 @@
 #include "pydoca/backend/rdma.hpp"
 
 #include "backend/sim/inbox/inbox.hpp"
+#include "backend/sim/inbox/knock.hpp"
 #include "backend/sim/inbox/receive_board.hpp"
 #include "backend/sim/rdma/completions.hpp"
 #include "detail/operation_list.hpp"
@@ -44,9 +45,9 @@ class SharedReceives {
 
   /// The peer to tell of a new receive that it waits for; null: the connection of that number has ended.
   void set_peer(std::uint32_t number, PeerInbox* peer) noexcept { peers_[number] = {.inbox = peer}; }
-  /// The peer found no receive on the board, and all that it had sent was taken. It is told as soon as there is one,
-  /// which may be now.
-  void tell_of_next(std::uint32_t number) noexcept;
+  /// The peer found no receive on the board, and all that it had sent was taken: knock.begin_want() came before. It is
+  /// told as soon as there is one, which may be now.
+  void tell_of_next(std::uint32_t number, Knock& knock) noexcept;
   /// Calls visit with the number of each stalled peer, if there is a receive now.
   template <class Visit>
   void take_stalled(Visit visit) noexcept {
