@@ -9,6 +9,10 @@ namespace pydoca::fuzz {
 void run_blob(std::span<const std::byte> input);
 std::vector<Bytes> blob_seeds();
 
+/// A board of receives, on which a peer writes anything between two calls of its owner and of another peer.
+void run_board(std::span<const std::byte> input);
+std::vector<Bytes> board_seeds();
+
 /// The opening messages of a channel.
 void run_hello(std::span<const std::byte> input);
 std::vector<Bytes> hello_seeds();

@@ -1,6 +1,7 @@
 # The fuzz targets, which the tests and libFuzzer's executable share.
 set(pydoca_fuzz_sources
   fuzz/blob_target.cpp
+  fuzz/board_target.cpp
   fuzz/hello_target.cpp
   fuzz/packet_target.cpp
   fuzz/ring_target.cpp
