@@ -145,6 +145,36 @@ struct TwoSenders : Context<takes_wishes_back, looks_early> {
   }
 };
 
+/// A sender is connected before the context is, and takes a receive.
+template <bool is_admitted>
+struct EarlySender : Context<> {
+  EarlySender() {
+    if (is_admitted) {
+      receives.admit(0);
+    }
+    receives.set_peer(1, &senders[1].inbox);
+    receives.post(operations[0]);
+  }
+  void start() {
+    execution().add_thread("sender 0", [this] { early = this->board.take(0).has_value(); });
+    execution().add_thread("context", [this] {
+      if (senders[1].knock.begin_want()) {
+        receives.tell_of_next(1, senders[1].knock);
+      }
+    });
+    execution().add_thread("sender 1", [this] {
+      senders[1].knock.want_receive();
+      late = senders[1].knock.may_take() && this->board.take(1).has_value();
+    });
+  }
+  void check() {
+    const bool again = this->board.take(1).has_value();
+    require(early + late + again == 1, "a receive has one sender");
+  }
+  bool early = false;
+  bool late = false;
+};
+
 /// The context may look for records, and the sender send one and wish for the next receive, before the context looks for
 /// the wish.
 template <bool takes_wishes_back = true, bool looks_early = false>
@@ -160,7 +190,10 @@ struct OneSender : Context<takes_wishes_back, looks_early> {
 TEST(SharedReceivesModel, EachReceiveHasOneMessage) { expect_holds_at_random<TwoSenders<>>(); }
 TEST(SharedReceivesModel, ASenderWaitsForReceives) { expect_holds<OneSender<>>(); }
 
+TEST(SharedReceivesModel, ASenderMayBeConnectedFirst) { expect_holds<EarlySender<true>>(); }
+
 TEST(SharedReceivesModel, FindsAReceiveThatIsGivenTwice) {
+  EXPECT_THAT((explore_all<EarlySender<false>>({}).failure), testing::HasSubstr("a receive has one sender"));
   EXPECT_THAT((explore_all<TwoSenders<false>>({}).failure), testing::HasSubstr("a receive has one message"));
   EXPECT_THAT((explore_all<OneSender<true, true>>({}).failure), testing::HasSubstr("a receive has one message"));
 }

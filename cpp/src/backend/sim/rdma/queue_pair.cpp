@@ -41,6 +41,13 @@ QueuePair::~QueuePair() {
 
 void QueuePair::set_handshake(std::unique_ptr<Handshake> handshake) noexcept { handshake_ = std::move(handshake); }
 
+std::vector<std::byte> QueuePair::describe() {
+  if (phase_ == Phase::fresh) {
+    shared_.receives().admit(number_);
+  }
+  return inbox_.describe();
+}
+
 void QueuePair::connect(std::span<const std::byte> blob) {
   if (phase_ != Phase::fresh) {
     throw Error(Status::bad_state, "connect: it was connected before; export another connection");

@@ -27,7 +27,7 @@ class QueuePair final : public backend::QueuePair {
   QueuePair(RdmaShared& shared, std::uint32_t number);
   ~QueuePair() override;
 
-  std::vector<std::byte> describe() override { return inbox_.describe(); }
+  std::vector<std::byte> describe() override;
   void connect(std::span<const std::byte> blob) override;
   void accept(std::span<const std::byte> private_data) override;
   void reject() override;

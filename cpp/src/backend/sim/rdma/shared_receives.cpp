@@ -56,7 +56,7 @@ SharedReceives::Slot* SharedReceives::first_free() noexcept {
     if (slot.operation == nullptr || slot.holder != nobody) {
       continue;
     }
-    if (!is_connected(board_.taker(slot.number))) {
+    if (!is_admitted(board_.taker(slot.number))) {
       return &slot;
     }
     taken = taken != nullptr ? taken : &slot;
@@ -89,7 +89,7 @@ void SharedReceives::fail(Status status) noexcept {
   for (std::size_t back = slots_.size(); back > 0; --back) {
     Slot& slot = slot_of(next_ - back);
     if (slot.operation != nullptr && slot.holder == nobody &&
-        (board_.withdraw(slot.number) || !is_connected(board_.taker(slot.number)))) {
+        (board_.withdraw(slot.number) || !is_admitted(board_.taker(slot.number)))) {
       completions_.finish(*close(slot), status);
     }
   }
@@ -117,7 +117,7 @@ bool SharedReceives::restore_for(std::uint32_t peer) noexcept {
       continue;
     }
     const std::uint32_t taker = board_.taker(slot.number);
-    if (taker != peer && is_connected(taker)) {
+    if (taker != peer && is_admitted(taker)) {
       continue;
     }
     if (taker != nobody) {

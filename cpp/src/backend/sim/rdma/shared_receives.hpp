@@ -43,8 +43,12 @@ class SharedReceives {
   /// Ends with status every receive that no connected peer has taken.
   void fail(Status status) noexcept;
 
+  /// From now on the peer of that number may take receives: it may be connected before this side is.
+  void admit(std::uint32_t number) noexcept { peers_[number].admitted = true; }
   /// The peer to tell of a new receive that it waits for; null: the connection of that number has ended.
-  void set_peer(std::uint32_t number, PeerInbox* peer) noexcept { peers_[number] = {.inbox = peer}; }
+  void set_peer(std::uint32_t number, PeerInbox* peer) noexcept {
+    peers_[number] = {.inbox = peer, .admitted = peer != nullptr};
+  }
   /// The peer found no receive on the board, and all that it had sent was taken: knock.begin_want() came before. It is
   /// told as soon as there is one, which may be now.
   void tell_of_next(std::uint32_t number, Knock& knock) noexcept;
@@ -71,12 +75,13 @@ class SharedReceives {
   };
   struct Peer {
     PeerInbox* inbox = nullptr;
+    bool admitted = false;
     bool waits = false;    ///< to be told of the next receive
     bool stalled = false;  ///< its next message has no receive
   };
 
   Slot& slot_of(std::uint64_t number) noexcept { return slots_[board_.index_of(number)]; }
-  bool is_connected(std::uint32_t peer) const noexcept { return peer < peers_.size() && peers_[peer].inbox != nullptr; }
+  bool is_admitted(std::uint32_t peer) const noexcept { return peer < peers_.size() && peers_[peer].admitted; }
   /// The oldest receive that no message has, of those that no peer has taken if possible; null when there is none.
   Slot* first_free() noexcept;
   backend::RdmaOperation* close(Slot& slot) noexcept;
