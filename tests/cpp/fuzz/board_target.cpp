@@ -83,8 +83,9 @@ void run_board(std::span<const std::byte> input) {
 
 std::vector<Bytes> board_seeds() {
   Bytes seed;
-  for (const auto step : {BoardStep::publish, BoardStep::publish, BoardStep::take, BoardStep::close, BoardStep::set_taken,
-                          BoardStep::take, BoardStep::restore, BoardStep::take, BoardStep::withdraw}) {
+  for (const auto step :
+       {BoardStep::publish, BoardStep::publish, BoardStep::take, BoardStep::close, BoardStep::set_taken,
+        BoardStep::take, BoardStep::restore, BoardStep::take, BoardStep::withdraw}) {
     seed.insert(seed.end(), {static_cast<std::byte>(step), std::byte{0}, std::byte{1}, std::byte{8}, std::byte{0}});
   }
   return {seed};

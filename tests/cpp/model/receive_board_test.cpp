@@ -54,7 +54,7 @@ struct Board {
   ReceiveBoardState state;
   std::array<ReceiveSlot, num_slots> slots{};
   ReceiveBoard board{state, slots};
-  std::uint64_t next_number = 0;  ///< the owner's
+  std::uint64_t next_number = 0;      ///< the owner's
   std::array<Data<int>, 8> receives;  ///< by number: 1 when it was posted, 2 when it was filled
 };
 
@@ -180,7 +180,9 @@ TEST(ReceiveBoardModel, ChanceFindsNoOutcomeThatTheSearchMisses) {
 TEST(ReceiveBoardModel, EachReceiveHasOnePeer) { expect_holds<TwoPeersTake>(); }
 TEST(ReceiveBoardModel, AWithdrawnReceiveIsTheOwners) { expect_holds<Withdrawal>(); }
 TEST(ReceiveBoardModel, AReceiveOfAKilledPeerGoesToAnother) { expect_holds<KilledPeer>(); }
-TEST(ReceiveBoardModel, APeerThatWritesToTheCursorsGivesNobodyAnothersReceive) { expect_holds_at_random<HostilePeer>(); }
+TEST(ReceiveBoardModel, APeerThatWritesToTheCursorsGivesNobodyAnothersReceive) {
+  expect_holds_at_random<HostilePeer>();
+}
 
 TEST(ReceiveBoardModel, FindsTwoOwnersOfAReceive) {
   expect_finds<TwoPeersTake>({Fault::split, "ReceiveBoard::take", "compare_exchange", 1});

@@ -175,8 +175,8 @@ struct EarlySender : Context<> {
   bool late = false;
 };
 
-/// The context may look for records, and the sender send one and wish for the next receive, before the context looks for
-/// the wish.
+/// The context may look for records, and the sender send one and wish for the next receive, before the context looks
+/// for the wish.
 template <bool takes_wishes_back = true, bool looks_early = false>
 struct OneSender : Context<takes_wishes_back, looks_early> {
   OneSender() { this->receives.set_peer(0, &this->senders[0].inbox); }

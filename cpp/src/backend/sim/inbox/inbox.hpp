@@ -20,14 +20,14 @@ namespace pydoca::sim {
 
 /// The first page of the memory by which a queue pair receives; its one peer maps it. The ring's bytes follow.
 struct InboxPage {
-  std::uint64_t token = 0;               ///< of the owner; random, never 0
-  std::uint64_t ring_size = 0;           ///< bytes
-  std::uint32_t peer_number = 0;         ///< the peer's number on the owner's board
-  Access permissions{};                  ///< RDMA flags of the owner's context
+  std::uint64_t token = 0;                  ///< of the owner; random, never 0
+  std::uint64_t ring_size = 0;              ///< bytes
+  std::uint32_t peer_number = 0;            ///< the peer's number on the owner's board
+  Access permissions{};                     ///< RDMA flags of the owner's context
   detail::Atomic<std::uint64_t> peer{0};    ///< token of the queue pair that the owner has connected to; 0: none
   detail::Atomic<std::uint64_t> writer{0};  ///< token of the first queue pair that connected: it writes to the ring
-  /// Bytes: no receive of the owner's context was ever shorter. A message that is not longer fits, whatever another peer
-  /// has written to the board.
+  /// Bytes: no receive of the owner's context was ever shorter. A message that is not longer fits, whatever another
+  /// peer has written to the board.
   detail::Atomic<std::uint64_t> shortest_receive{~std::uint64_t{0}};
   alignas(64) Knock knock;
   MessageRingState ring;
