@@ -3,6 +3,7 @@
 #include "pydoca/log.hpp"
 #include "pydoca/sim.hpp"
 
+#include "backend/sim/fabric/socket_file.hpp"
 #include "detail/concat.hpp"
 #include "rig/process_rig.hpp"
 
@@ -205,8 +206,9 @@ int run_cold(const Sweep& sweep, std::size_t plan, std::uint64_t n) {
   const auto sink = log::Sink::callback(log::Family::engine, [](const log::Record& /*record*/) {});
   sink->set_sdk_level(log::Level::trace);
   const int code = sweep.cold ? run_cold(sweep, plan, n) : run_warm(sweep, plan, n);
-  std::error_code ignored;
-  std::filesystem::remove(sim::fabric_path(fabric), ignored);
+  const sim::FabricDirectory directory(fabric);
+  sim::SocketFile::remove_all(directory);
+  sim::leave(directory);
   ::_exit(code);
 }
 

@@ -325,7 +325,9 @@ void library::Rdma::take_established(RdmaConnection& connection) noexcept {
     return;
   }
   try {
-    connection.private_data_ = private_data_of_event();
+    if (event_->private_data_len != 0) {  // else it keeps what came with the request
+      connection.private_data_ = private_data_of_event();
+    }
   } catch (const std::bad_alloc&) {
     connection.begin_close(Status::no_memory);
     return;

@@ -6,7 +6,6 @@
 
 #include <cerrno>
 #include <cstdint>
-#include <new>
 #include <optional>
 #include <string>
 #include <sys/socket.h>
@@ -85,7 +84,7 @@ Status accept_status(int error) noexcept {
   }
 }
 
-int connect_socket(int fd, const Address& address) {
+int connect_socket(int fd, const Address& address) noexcept {
   const SocketName name(address);
   int result = name.error();
   if (result == 0) {
@@ -97,12 +96,7 @@ int connect_socket(int fd, const Address& address) {
 }
 
 Fd connected(Fd fd, const Address& address, Status& status) noexcept {
-  int error = fd ? 0 : errno;
-  try {
-    error = fd ? connect_socket(fd.get(), address) : error;
-  } catch (const std::bad_alloc&) {
-    error = ENOMEM;
-  }
+  const int error = fd ? connect_socket(fd.get(), address) : errno;
   status = error != 0 ? connect_status(error) : Status::success;
   if (status == Status::success && !peer_allowed(fd.get())) {
     status = Status::not_permitted;

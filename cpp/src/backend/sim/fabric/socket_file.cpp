@@ -1,11 +1,12 @@
 #include "backend/sim/fabric/socket_file.hpp"
 
-#include "detail/concat.hpp"
 #include "detail/thread/thread_token.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
+#include <charconv>
 #include <cstdlib>
 #include <dirent.h>
 #include <fcntl.h>
@@ -18,18 +19,27 @@
 
 namespace pydoca::sim {
 
-using detail::concat;
 using detail::Fd;
 
-SocketName::SocketName(const Address& address) {
+SocketName::SocketName(const Address& address) noexcept {
+  const std::string& directory = address.directory.path();
   name_.sun_family = AF_UNIX;
-  std::string path = address.path();
-  if (path.size() > max_path) {
-    directory_ = Fd(::open(address.directory.path().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-    error_ = directory_ ? 0 : errno;
-    path = concat("/proc/self/fd/", directory_.get(), '/', address.file);
+  if (directory.size() + 1 + address.file.size() <= max_path) {
+    write({directory, "/", address.file});
+    return;
   }
-  std::ranges::copy(path, name_.sun_path);
+  directory_ = Fd(::open(directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  error_ = directory_ ? 0 : errno;
+  std::array<char, 12> number;
+  const char* const end = std::to_chars(number.data(), number.data() + number.size(), directory_.get()).ptr;
+  write({"/proc/self/fd/", std::string_view(number.data(), end), "/", address.file});
+}
+
+void SocketName::write(std::initializer_list<std::string_view> parts) noexcept {
+  char* next = name_.sun_path;
+  for (const std::string_view part : parts) {
+    next = std::ranges::copy(part, next).out;
+  }
 }
 
 /// The files of this process, for exit(). Never destroyed: objects with files may outlive static destructors.

@@ -4,7 +4,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <string>
+#include <string_view>
 #include <sys/socket.h>
 #include <sys/types.h>
 #include <sys/un.h>
@@ -22,7 +24,7 @@ struct Address {
 /// An address for one system call. A path that is too long for it leads through the open directory, by /proc.
 class SocketName {
  public:
-  explicit SocketName(const Address& address);
+  explicit SocketName(const Address& address) noexcept;
   /// Why there is none: the number of a system error, or 0.
   int error() const noexcept { return error_; }
   const sockaddr* get() const noexcept { return reinterpret_cast<const sockaddr*>(&name_); }
@@ -30,6 +32,8 @@ class SocketName {
   static constexpr std::size_t max_path = sizeof(sockaddr_un::sun_path) - 1;
 
  private:
+  void write(std::initializer_list<std::string_view> parts) noexcept;
+
   detail::Fd directory_;
   sockaddr_un name_{};
   int error_ = 0;
