@@ -30,9 +30,9 @@ class TaskObject : public SlotHolder, public Unseen {
 
   /// The Python object of a new task.
   template <typename T>
-  static py::object publish(std::shared_ptr<T> task) {
+  static py::object publish(const std::shared_ptr<T>& task) {
     TaskObject& made = *task;
-    py::object object = py::cast(std::move(task));
+    py::object object = py::cast(task);
     made.self_ = object;
     return object;
   }

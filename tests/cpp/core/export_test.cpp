@@ -584,6 +584,17 @@ TEST_F(Exports, AChattyImporterIsStillWaitedFor) {
   EXPECT_EQ(exported.withdraw(), Status::success);
 }
 
+/// Once the connections of earlier tests in this process have ended.
+std::size_t settled_fds() {
+  std::size_t count = count_fds();
+  for (std::size_t last = 0; last != count;) {
+    last = count;
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    count = count_fds();
+  }
+  return count;
+}
+
 TEST_F(Exports, TheReasonOfAnOwnerWithoutDescriptorsReachesTheImporter) {
   if (sanitizer_needs_descriptors) {
     GTEST_SKIP() << "the sanitizer itself needs descriptors";
@@ -591,7 +602,7 @@ TEST_F(Exports, TheReasonOfAnOwnerWithoutDescriptorsReachesTheImporter) {
   ExportedMemory exported(Source::pydoca, size, Access::pci_read_only);
   Hostile first(exported.blob());
   ASSERT_EQ(first.ask(), Status::success);
-  const std::size_t before = count_fds();
+  const std::size_t before = settled_fds();
   Hostile importer(exported.blob());
   ASSERT_TRUE(eventually([&] { return count_fds() == before + 2; })) << "both ends of its connection";
   const NoDescriptors none;

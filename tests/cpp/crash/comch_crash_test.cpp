@@ -11,7 +11,11 @@ using crash::Link;
 using crash::run_until;
 
 constexpr std::size_t num_messages = 3;
-const Bytes message = pattern(1000);
+/// Lives as long as any task that sends it.
+const Bytes& message() {
+  static const Bytes bytes = pattern(1000);
+  return bytes;
+}
 
 /// Sends messages and takes their echoes, then leaves. Ends early when the server is gone.
 void converse(ClientSide& client, const Link& server) {
@@ -21,7 +25,7 @@ void converse(ClientSide& client, const Link& server) {
   run_until(*client.engine, server, [&] { return client.is(ContextState::running) || lost(); });
   client.events.messages.clear();
   for (std::size_t i = 0; i < num_messages && client.is(ContextState::running); ++i) {
-    static_cast<void>(client.send(message));
+    static_cast<void>(client.send(message()));
   }
   run_until(*client.engine, server, [&] { return client.events.messages.size() == num_messages || lost(); });
 }
@@ -34,8 +38,8 @@ void leave(ClientSide& client, const Link& link) {
 /// Echoes until done().
 void echo(ServerSide& server, const Link& client, const std::function<bool()>& done) {
   server.events.on_message = [&](Connection& connection, std::span<const std::byte> received) {
-    EXPECT_TRUE(same(Bytes(received.begin(), received.end()), message));
-    static_cast<void>(server.send(connection, message));
+    EXPECT_TRUE(same(Bytes(received.begin(), received.end()), message()));
+    static_cast<void>(server.send(connection, message()));
   };
   run_until(*server.engine, client, [&] { return server.context->connections().empty() && done(); });
 }

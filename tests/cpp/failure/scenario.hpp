@@ -3,6 +3,7 @@
 #include "pydoca/progress_engine.hpp"
 #include "pydoca/status.hpp"
 
+#include <exception>
 #include <initializer_list>
 #include <span>
 
@@ -21,19 +22,22 @@ struct Scenario {
 std::span<const Scenario> scenarios();
 
 /// Thrown when a call of the data path, a completion or a connection reports status.
-struct Refused {
+struct Refused : std::exception {
+  Refused(Status reported, const char* step) noexcept : status(reported), place(step) {}
   Status status;
-  const char* what;
+  const char* place;
 };
 
 /// Thrown when something does not happen: a completion, an event, the end of a stop.
-struct Hung {
-  const char* what;
+struct Hung : std::exception {
+  explicit Hung(const char* step) noexcept : place(step) {}
+  const char* place;
 };
 
 /// Thrown when a result is wrong.
-struct Wrong {
-  const char* what;
+struct Wrong : std::exception {
+  explicit Wrong(const char* step) noexcept : place(step) {}
+  const char* place;
 };
 
 /// What the scenario does now, for the report of a failure.
@@ -41,12 +45,12 @@ void step(const char* what) noexcept;
 
 inline void require(Status status, const char* what) {
   if (status != Status::success) {
-    throw Refused{status, what};
+    throw Refused(status, what);
   }
 }
 inline void check(bool holds, const char* what) {
   if (!holds) {
-    throw Wrong{what};
+    throw Wrong(what);
   }
 }
 
@@ -59,7 +63,7 @@ template <class Done>
 void await(const char* what, std::initializer_list<ProgressEngine*> engines, const Done& done) {
   while (!done()) {
     if (!progress(engines)) {
-      throw Hung{what};
+      throw Hung(what);
     }
   }
 }

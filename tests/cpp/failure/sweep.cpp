@@ -38,7 +38,7 @@ Report* shared_report() {
 [[noreturn]] void fail(std::string_view verdict) {
   Report& report = *shared_report();
   const std::size_t size = std::min(verdict.size(), report.verdict.size() - 1);
-  std::copy_n(verdict.data(), size, report.verdict.data());
+  std::copy_n(verdict.begin(), size, report.verdict.begin());
   report.verdict[size] = '\0';
   ::_exit(Exit::bad);
 }
@@ -77,13 +77,13 @@ End run_scenario(const Scenario& scenario, std::uint64_t* count, const Plan& pla
     end = {error.status(), error.what()};
   } catch (const Refused& refused) {
     ended();
-    end = {refused.status, refused.what};
+    end = {refused.status, refused.place};
   } catch (const Hung& hung) {
     ended();
-    end = {Status::unknown, concat("nothing happens: ", hung.what), false};
+    end = {Status::unknown, concat("nothing happens: ", hung.place), false};
   } catch (const Wrong& wrong) {
     ended();
-    end = {Status::unknown, concat("wrong: ", wrong.what), false};
+    end = {Status::unknown, concat("wrong: ", wrong.place), false};
   } catch (const std::exception& error) {
     ended();
     end = {Status::unknown, concat("another exception: ", error.what()), false};
@@ -229,6 +229,7 @@ std::string text_of(const Frames& frames) {
     }
   }
   std::string lines;
+  // NOLINTNEXTLINE(bugprone-command-processor): the words are numbers and this program's own path
   const std::unique_ptr<FILE, int (*)(FILE*)> pipe(::popen(command.c_str(), "r"), &::pclose);
   std::array<char, 400> line{};
   while (pipe != nullptr && std::fgets(line.data(), line.size(), pipe.get()) != nullptr) {

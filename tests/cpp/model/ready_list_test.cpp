@@ -15,7 +15,6 @@ using detail::ReadyNode;
 class Node final : public ReadyNode {
  public:
   using ReadyNode::join;
-  using ReadyNode::leave;
 
   void give() { publish(std::memory_order_relaxed); }
   /// The next time the node may look before it is notified.

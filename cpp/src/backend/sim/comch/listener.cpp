@@ -41,10 +41,11 @@ std::unique_ptr<backend::Channel> SocketListener::accept(bool admit) noexcept {
     return nullptr;
   }
   detail::crash_point();
+  const int number = peer.get();
   const auto role = admit ? SocketChannel::Role::server : SocketChannel::Role::turned_away;
   std::unique_ptr<backend::Channel> channel(new (std::nothrow) SocketChannel(std::move(peer), role, identity_));
   if (channel == nullptr) {
-    lobby_.dismiss(peer.get(), Status::no_memory);
+    lobby_.dismiss(number, Status::no_memory);
   }
   return channel;
 }

@@ -51,14 +51,16 @@ std::uint64_t piece_length(const backend::DataOperation& operation, std::uint32_
 void keep_inherited(std::vector<std::thread>&& threads) noexcept {
   struct Kept {
     std::vector<std::thread> threads;
-    Kept* next;
+    Kept* next = nullptr;
   };
   static std::atomic<Kept*> all{nullptr};
-  auto* const kept = new (std::nothrow) Kept{std::move(threads), all.load(std::memory_order_relaxed)};
+  auto* const kept = new (std::nothrow) Kept;
   if (kept == nullptr) {
     const detail::NeverDestroyed unlisted(std::move(threads));
     return;
   }
+  kept->threads = std::move(threads);
+  kept->next = all.load(std::memory_order_relaxed);
   while (!all.compare_exchange_weak(kept->next, kept, std::memory_order_release, std::memory_order_relaxed)) {
   }
 }
