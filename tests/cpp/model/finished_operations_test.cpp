@@ -18,8 +18,8 @@ class Queue final : public detail::ReadyNode {
 
   /// By a worker.
   void finish(std::size_t index) {
-    results[index].write(1);
-    finished.add_from_any_thread(operations[index], Status::success);
+    results_[index].write(1);
+    finished.add_from_any_thread(operations_[index], Status::success);
   }
 
   std::uint32_t taken = 0;
@@ -32,14 +32,14 @@ class Queue final : public detail::ReadyNode {
       return false;
     }
     const auto index =
-        static_cast<std::size_t>(static_cast<const backend::DataOperation*>(operation) - operations.data());
-    require(results[index].read() == 1, "an operation is delivered when its work is done");
+        static_cast<std::size_t>(static_cast<const backend::DataOperation*>(operation) - operations_.data());
+    require(results_[index].read() == 1, "an operation is delivered when its work is done");
     ++taken;
     return true;
   }
 
-  std::array<backend::DataOperation, 2> operations;
-  std::array<Data<int>, 2> results;
+  std::array<backend::DataOperation, 2> operations_;
+  std::array<Data<int>, 2> results_;
 };
 
 /// Two workers, each with an operation. The queue ends when both were delivered, and no worker is inside; else the
