@@ -24,7 +24,7 @@ py::object SendTaskObject::send(ConnectionObject& connection, const py::object& 
   py::bytes message = connection.payload(data);
   comch::SendTask& slot = connection.new_slot();
   const py::object object =
-      publish(std::make_shared<SendTaskObject>(connection.endpoint_ref(), slot, connection.self(), std::move(message)));
+      make<SendTaskObject>(connection.endpoint_ref(), slot, connection.self(), std::move(message));
   auto& task = object.cast<SendTaskObject&>();
   task.set_user_data(std::move(user_data));
   if (submit) task.submit(SubmitFlags::flush, true);

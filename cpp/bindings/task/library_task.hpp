@@ -87,8 +87,7 @@ py::object make_task(py::handle context, std::size_t kind, Prepared&& operands, 
   self.require_thread("make a task");
   py::object object = self.tasks().take_spare(context, kind);
   if (!object) [[unlikely]] {
-    object =
-        TaskObject::publish(std::make_shared<TaskClass>(py::reinterpret_borrow<py::object>(context), new_slot(self)));
+    object = TaskObject::make<TaskClass>(py::reinterpret_borrow<py::object>(context), new_slot(self));
   }
   auto& task = object_of<TaskClass>(object.ptr());
   task.prepare(std::forward<Prepared>(operands));

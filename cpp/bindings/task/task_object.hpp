@@ -28,12 +28,15 @@ class TaskObject : public SlotHolder, public Unseen {
   TaskObject(py::object context, Task& slot, std::size_t kind);
   ~TaskObject() override;
 
-  /// The Python object of a new task.
-  template <typename T>
-  static py::object publish(const std::shared_ptr<T>& task) {
-    TaskObject& made = *task;
+  /// The Python object of class T around a slot that was just taken, which goes back if there is no memory for it.
+  template <typename T, typename Slot, typename... Arguments>
+  static py::object make(py::object context, Slot& slot, Arguments&&... arguments) {
+    const auto give_back = [](Slot* taken) { static_cast<void>(taken->free()); };
+    std::unique_ptr<Slot, decltype(give_back)> taken(&slot, give_back);
+    const auto task = std::make_shared<T>(std::move(context), slot, std::forward<Arguments>(arguments)...);
+    taken.release();
     py::object object = py::cast(task);
-    made.self_ = object;
+    task->self_ = object;
     return object;
   }
   /// The tp_dealloc of the class: the object of an idle task may stay with the context, as a spare.
