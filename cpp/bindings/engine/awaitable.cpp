@@ -106,8 +106,8 @@ void Waiters::discard(const py::object& future) {
 }
 
 void Waiters::wake(Deliveries& engine, const py::object& result) {
-  for (py::object& future : std::exchange(futures_, {})) {
-    engine.wake_later(std::move(future), result);
+  for (const py::object& future : std::exchange(futures_, {})) {
+    engine.wake_later(future, result);
   }
 }
 

@@ -137,6 +137,10 @@ void Deliveries::settle() {
   }
 }
 
+void Deliveries::wake_now(const py::object& future, const py::object& result) noexcept {
+  if (!set_unless_done(future, result)) PyErr_Clear();
+}
+
 void Deliveries::set_futures() {
   std::size_t lost = 0;
   for (const auto& [future, result] : std::exchange(woken_, {})) {

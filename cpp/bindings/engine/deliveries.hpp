@@ -48,8 +48,14 @@ class Deliveries : NotCopied {
 
   /// Sets futures and raises or reports faults, unless a batch is running. For control calls that may call callbacks.
   void settle();
-  /// Sets the result of future at the end of the batch.
-  void wake_later(py::object future, py::object result) { woken_.emplace_back(std::move(future), std::move(result)); }
+  /// Sets the result of future at the end of the batch, or at once if there is no memory to remember it.
+  void wake_later(const py::object& future, const py::object& result) noexcept {
+    try {
+      woken_.emplace_back(future, result);
+    } catch (const std::bad_alloc&) {
+      wake_now(future, result);
+    }
+  }
   /// Calls a user's callback; its exception waits for settle(). source (a task, a context) appears in the report.
   template <typename... Args>
   void call(const py::object& callback, const py::object& source, const Args&... args) noexcept {
@@ -92,6 +98,7 @@ class Deliveries : NotCopied {
   std::size_t run_batch(const Deliver& deliver) noexcept;
   std::size_t drain_batch(std::size_t max) noexcept;
   void set_futures();
+  static void wake_now(const py::object& future, const py::object& result) noexcept;
   void report_faults();
   bool report(const Fault& fault);
 

@@ -255,10 +255,19 @@ void TaskObject::complete(Status status, bool calls_back) {
   }
 }
 
+/// Without memory for the texts, the status has to do.
+void TaskObject::explain(Status status) noexcept {
+  try {
+    reason_ = slot_->explain(status);
+    explained_ = status;
+    if (context_->context().failure() == status) context_->context().explain_failure(describe() + ": " + reason_);
+  } catch (const std::bad_alloc&) {
+    reason_.clear();
+  }
+}
+
 void TaskObject::note_failure(Status status, bool calls_back) {
-  reason_ = slot_->explain(status);
-  explained_ = status;
-  if (context_->context().failure() == status) context_->context().explain_failure(describe() + ": " + reason_);
+  explain(status);
   // A flushed task is a consequence: of a stop, or of another task's failure. A graph's instance tells of its nodes.
   const bool is_expected =
       !calls_back || status == Status::shutdown || abandoned_ || freed_in_flight_ || may_be_dropped();

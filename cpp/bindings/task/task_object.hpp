@@ -138,6 +138,7 @@ class TaskObject : public SlotHolder, public Unseen {
   void complete(Status status, bool calls_back);
   /// Keeps the explanation, and expects that some code asks for it unless the task is a node of a graph.
   void note_failure(Status status, bool calls_back);
+  void explain(Status status) noexcept;
   /// Warns, in Python's development mode, about a task that Python does not refer to any more.
   void warn_if_unseen() const noexcept;
   void call_back(Status status);

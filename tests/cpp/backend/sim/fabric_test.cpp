@@ -296,10 +296,10 @@ TEST_F(FabricSocket, OnlyThisUserMayConnect) {
 }
 
 TEST_F(FabricSocket, ALockThatAStoppedProcessKeepsIsNotWaitedForLong) {
-  const detail::Fd parent = address_.directory.open_parent();
-  ASSERT_EQ(::flock(parent.get(), LOCK_EX), 0);
+  const detail::Fd directory = address_.directory.open();
+  ASSERT_EQ(::flock(directory.get(), LOCK_EX), 0);
   EXPECT_EQ(thrown_by([&] { listen_at(address_, 8); }), Status::time_out);
-  ::flock(parent.get(), LOCK_UN);
+  ::flock(directory.get(), LOCK_UN);
   leave(address_.directory);
 }
 

@@ -108,6 +108,14 @@ std::string chosen_directory(std::string path) {
   return path;
 }
 
+/// Whether the path still leads to the open directory, which others may have removed and made anew.
+bool is_current(int directory, const std::string& path) noexcept {
+  struct stat opened{};
+  struct stat named{};
+  return ::fstat(directory, &opened) == 0 && ::lstat(path.c_str(), &named) == 0 && opened.st_dev == named.st_dev &&
+         opened.st_ino == named.st_ino;
+}
+
 }  // namespace
 
 FabricDirectory::FabricDirectory(std::string_view fabric) : name_(fabric) {
@@ -147,24 +155,41 @@ void FabricDirectory::announce() const {
   }
 }
 
-FabricLock::FabricLock(const FabricDirectory& directory) : parent_(directory.open_parent()) {
-  constexpr std::chrono::milliseconds patience(5000);
+bool FabricLock::try_lock(const FabricDirectory& directory) {
+  Fd fd = directory.open();
+  // A call that sleeps could not be ended: the holder may have been stopped by a signal.
+  if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK && errno != EINTR) {
+      throw_system(concat("cannot lock ", directory.path()), errno);
+    }
+    return false;
+  }
+  if (!is_current(fd.get(), directory.path())) {
+    ::flock(fd.get(), LOCK_UN);
+    return false;
+  }
+  directory_ = std::move(fd);
+  return true;
+}
+
+void FabricLock::lock(const FabricDirectory& directory) {
+  constexpr std::chrono::seconds patience(5);
   constexpr std::chrono::microseconds pause(200);
   const auto end = std::chrono::steady_clock::now() + patience;
-  // A call that sleeps could not be ended: its holder may have been stopped by a signal.
-  while (::flock(parent_.get(), LOCK_EX | LOCK_NB) != 0) {
-    if (errno != EWOULDBLOCK && errno != EINTR) {
-      throw_system(concat("cannot lock ", directory.parent()), errno);
-    }
+  while (!try_lock(directory)) {
     if (std::chrono::steady_clock::now() > end) {
-      throw Error(Status::time_out, concat("a process keeps ", directory.parent(),
-                                           " locked; look for a stopped one (fuser ", directory.parent(), ")"));
+      throw Error(Status::time_out, concat("a process keeps ", directory.path(),
+                                           " locked; look for a stopped one (fuser ", directory.path(), ")"));
     }
     std::this_thread::sleep_for(pause);
   }
 }
 
 /// Closing is not enough: a child that was forked meanwhile has a copy of the descriptor, and would keep the lock.
-FabricLock::~FabricLock() { ::flock(parent_.get(), LOCK_UN); }
+FabricLock::~FabricLock() {
+  if (directory_) {
+    ::flock(directory_.get(), LOCK_UN);
+  }
+}
 
 }  // namespace pydoca::sim

@@ -26,11 +26,12 @@ class FabricDirectory {
   /// Opens it; creates it if need be. Each level below what the environment names is a real directory of this user with
   /// mode 0700. Throws not_permitted when another user could have made it or can read it, operating_system otherwise.
   detail::Fd open() const;
-  detail::Fd open_parent() const;
   /// Announces a new server to the processes that watch the directory (inotify, IN_ATTRIB). Throws as open() does.
   void announce() const;
 
  private:
+  detail::Fd open_parent() const;
+
   std::string root_;   ///< is trusted unchecked, unless the user has chosen it for this
   std::string first_;  ///< pydoca's directory in root_; empty: root_ itself
   std::string name_;
@@ -38,17 +39,22 @@ class FabricDirectory {
   std::string path_;
 };
 
-/// Lets one process at a time replace sockets that dead processes have left, in all fabrics of a parent directory.
+/// Lets one process at a time replace the sockets that dead processes have left in a fabric. A lock on the directory
+/// itself: whoever holds it after the directory was removed has nothing, and tries again with the new one.
 class FabricLock {
  public:
-  /// Waits 5 s at most. Throws time_out, or as FabricDirectory::open() does.
-  explicit FabricLock(const FabricDirectory& directory);
+  FabricLock() = default;
   ~FabricLock();
   FabricLock(const FabricLock&) = delete;
   FabricLock& operator=(const FabricLock&) = delete;
 
+  /// Waits 5 s at most. Throws time_out, or as FabricDirectory::open() does.
+  void lock(const FabricDirectory& directory);
+  /// False: another process has it. Throws as FabricDirectory::open() does.
+  bool try_lock(const FabricDirectory& directory);
+
  private:
-  detail::Fd parent_;
+  detail::Fd directory_;
 };
 
 }  // namespace pydoca::sim

@@ -127,9 +127,7 @@ Fd sliced_socket() noexcept {
   throw_errno(concat("cannot bind a socket in ", address.directory.path()), error);
 }
 
-/// EADDRINUSE after this: the file is there.
-int try_bind(int fd, const Address& address) {
-  address.directory.open().reset();
+int try_bind(int fd, const Address& address) noexcept {
   const SocketName name(address);
   if (name.error() != 0) {
     return name.error();
@@ -137,15 +135,18 @@ int try_bind(int fd, const Address& address) {
   return ::bind(fd, name.get(), SocketName::length) == 0 ? 0 : errno;
 }
 
-/// Under the lock. Others may remove the directory as long as it is empty.
+/// Each attempt locks the directory as it is then: others may remove it as long as it is empty.
 SocketFile bind_at(int fd, const Address& address) {
   constexpr int attempts = 100;
   int error = ENOENT;
   for (int i = 0; i < attempts && error == ENOENT; ++i) {
+    FabricLock lock;
+    lock.lock(address.directory);
+    sweep(address.directory);
     error = try_bind(fd, address);
     if (error == EADDRINUSE && is_left_behind(address)) {
       ::unlink(address.path().c_str());
-      error = ENOENT;
+      error = try_bind(fd, address);
     }
   }
   if (error == EADDRINUSE) {
@@ -180,12 +181,10 @@ ListeningSocket listen_at(const Address& address, int backlog) {
     throw_errno("cannot create a socket", errno);
   }
   ::fchmod(socket.fd.get(), 0600);  // of the file that bind() makes
-  const FabricLock lock(address.directory);
   socket.file = bind_at(socket.fd.get(), address);
   if (::listen(socket.fd.get(), backlog) != 0) {
     throw_errno("cannot listen on a socket", errno);
   }
-  sweep(address.directory);
   return socket;
 }
 

@@ -170,8 +170,10 @@ void leave(const FabricDirectory& directory) noexcept {
     return;
   }
   try {
-    const FabricLock lock(directory);
-    sweep(directory);
+    FabricLock lock;
+    if (lock.try_lock(directory)) {
+      sweep(directory);
+    }
   } catch (...) {  // what stays is swept by the next process that comes or leaves
   }
   ::rmdir(directory.path().c_str());
