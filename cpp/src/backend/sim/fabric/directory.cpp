@@ -52,7 +52,8 @@ Fd open_private(int parent, const std::string& name, const std::string& path) {
   struct stat info{};
   Fd fd(::openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   const int error = errno;
-  if (fd ? ::fstat(fd.get(), &info) != 0 : ::fstatat(parent, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) {
+  const bool is_gone = !fd && error == ENOENT;  // another may have made it again since
+  if (is_gone || (fd ? ::fstat(fd.get(), &info) : ::fstatat(parent, name.c_str(), &info, AT_SYMLINK_NOFOLLOW)) != 0) {
     return {};
   }
   require_private(path, info);
