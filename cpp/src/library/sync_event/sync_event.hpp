@@ -46,8 +46,9 @@ class SyncEvent final : public pydoca::SyncEvent {
   /// What ends a wait that began when so many deaths had been told, or success: the counter's failure, or
   /// not_connected when only importers can change the event and none is left.
   Status failure(std::uint32_t told) noexcept {
+    const bool is_abandoned = needs_importers_ && counter_->is_abandoned();  // asked first: a death counts before that
     const Status status = counter_->failure(told);
-    return status == Status::success && needs_importers_ && counter_->is_abandoned() ? Status::not_connected : status;
+    return status == Status::success && is_abandoned ? Status::not_connected : status;
   }
   template <class Satisfied>
   Status wait(Satisfied satisfied, WaitMode mode, std::chrono::nanoseconds timeout) noexcept;

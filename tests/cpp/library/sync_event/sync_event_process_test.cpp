@@ -177,28 +177,31 @@ TEST_F(SyncEventProcess, AKilledImporterFailsItsOwnersPendingTasks) {
   EXPECT_EQ(rig.completions[0].status, Status::connection_reset);
 }
 
-TEST_F(SyncEventProcess, TheLastImporterThatLeavesInOrderEndsWaitsUnlessTheEventOutlivesIt) {
-  for (const bool outlives : {false, true}) {
-    const Pipe down;
-    ChildProcess importer([&] {
-      const auto handle = imported(down.read());
-      handle->start();
-      std::uint64_t before = 0;
-      return handle->update_add(1, before) == Status::success ? 0 : 1;
-    });
-    const auto device = open_function("pf0");
-    const auto event = exported_event(device);
-    event->set_outlives_importers(outlives);
-    event->start();
-    EXPECT_THROW(event->set_outlives_importers(outlives), Error);
-    down.write(event->export_to_remote_pci(*device));
-    EXPECT_EQ(importer.wait(), 0);
-    EXPECT_EQ(event->wait_eq(1, all_bits, WaitMode::busy, watchdog), Status::success);
-    EXPECT_EQ(event->wait_eq(2, all_bits, WaitMode::yield, outlives ? std::chrono::milliseconds(150) : watchdog),
-              outlives ? Status::time_out : Status::not_connected);
-    event->close();
-  }
+class SyncEventProcessLeaving : public SyncEventProcess, public testing::WithParamInterface<bool> {};
+
+TEST_P(SyncEventProcessLeaving, TheLastImporterEndsWaitsUnlessTheEventOutlivesIt) {
+  const bool outlives = GetParam();
+  const Pipe down;
+  ChildProcess importer([&] {
+    const auto handle = imported(down.read());
+    handle->start();
+    std::uint64_t before = 0;
+    return handle->update_add(1, before) == Status::success ? 0 : 1;
+  });
+  const auto device = open_function("pf0");
+  const auto event = exported_event(device);
+  event->set_outlives_importers(outlives);
+  event->start();
+  EXPECT_THROW(event->set_outlives_importers(outlives), Error);
+  down.write(event->export_to_remote_pci(*device));
+  EXPECT_EQ(importer.wait(), 0);
+  EXPECT_EQ(event->wait_eq(1, all_bits, WaitMode::busy, watchdog), Status::success);
+  EXPECT_EQ(event->wait_eq(2, all_bits, WaitMode::yield, outlives ? std::chrono::milliseconds(150) : watchdog),
+            outlives ? Status::time_out : Status::not_connected);
 }
+
+INSTANTIATE_TEST_SUITE_P(Outlives, SyncEventProcessLeaving, testing::Bool(),
+                         [](const auto& outlives) { return outlives.param ? "Outlives" : "Ends"; });
 
 TEST_F(SyncEventProcess, AnImportThatIsClosedLeavesItsOwnersEvent) {
   const auto device = open_function("pf0");

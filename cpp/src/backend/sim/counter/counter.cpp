@@ -38,10 +38,11 @@ class Importers final : public Exporter::Attachment {
   void gone(Service::Id importer, End how) noexcept override {
     had_importers_ = had_importers_ || how != End::failed;
     --present_;
-    abandoned_.store(had_importers_ && present_ == 0, std::memory_order_release);
     if (how == End::died) {
       died_.fetch_add(1, std::memory_order_release);
     }
+    // After the death: a wait that finds the event abandoned looks for a death then, and reports that one first.
+    abandoned_.store(had_importers_ && present_ == 0, std::memory_order_release);
     bells.remove(importer);
   }
   void withdrawn() noexcept override { bells.wake_all(); }
