@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-SECONDS = float(os.environ.get("PYDOCA_SOAK_SECONDS", "4"))
+SECONDS = float(os.environ.get("PYDOCA_SOAK_SECONDS", "2"))
 MARGIN = 200  # for the start, the end, and what the drivers themselves wait for a step that hangs
 
 
