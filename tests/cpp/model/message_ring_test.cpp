@@ -15,7 +15,7 @@ using sim::MessageRing;
 using sim::MessageRingState;
 using sim::RecordHeader;
 
-/// Records of one size between a writer and a reader, who sleep when the ring is full or empty.
+/// Records of one size between two threads. The writer sleeps while the ring is full, the reader while it is empty.
 template <std::uint64_t num_places>
 struct Ring {
   static constexpr std::uint32_t payload = 8;

@@ -1,4 +1,4 @@
-"""Bufs, lists of them, inventories and pools: an exact model of who has which element."""
+"""Bufs, lists of them, inventories and pools: an exact model of the owner of each element."""
 
 from typing import Any
 

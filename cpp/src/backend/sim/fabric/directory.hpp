@@ -40,7 +40,7 @@ class FabricDirectory {
 };
 
 /// Lets one process at a time replace the sockets that dead processes have left in a fabric. A lock on the directory
-/// itself: whoever holds it after the directory was removed has nothing, and tries again with the new one.
+/// itself. If the directory was removed meanwhile, the lock is worthless, and the process tries again with the new one.
 class FabricLock {
  public:
   FabricLock() = default;
