@@ -25,6 +25,7 @@
 #include <string>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <thread>
 #include <unistd.h>
 #include <utility>
@@ -101,7 +102,7 @@ class Attack {
       std::error_code gone;
       const std::string target = std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(file), gone);
       if (!files_before.contains(file) && (target.starts_with("socket:") || target.starts_with("/memfd:pydoca"))) {
-        files_.push_back(file);
+        keep(file);
       }
     }
   }
@@ -147,6 +148,14 @@ class Attack {
   std::uint64_t below(std::uint64_t end) { return random_() % end; }
 
  private:
+  /// Keeps a descriptor of its own, as the engine of this process closes its ones at any time. A plain system call:
+  /// ThreadSanitizer would take the engine's close for a race with it.
+  void keep(int file) {
+    const auto own = ::syscall(SYS_dup, file);
+    if (own >= 0) {
+      files_.push_back(static_cast<int>(own));
+    }
+  }
   std::uint32_t word() {
     switch (below(4)) {
       case 0:
