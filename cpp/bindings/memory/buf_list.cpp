@@ -22,9 +22,9 @@ struct Known {
 constinit Known known;
 
 std::string describe_element(const BufList::Element& element) {
-  return format_text("{} bytes at {:#x} of a {} of {} elements", element.buf->len(), element.buf->head(),
+  return format_text("{} bytes at {:#x} of a {} of {} elements{}", element.buf->len(), element.buf->head(),
                      py::type::handle_of(element.source).attr("__name__").cast<std::string>(),
-                     element.buf->source().num_elements());
+                     element.buf->source().num_elements(), element.buf->in_flight() ? " (in flight)" : "");
 }
 
 }  // namespace

@@ -40,6 +40,12 @@ def footprint() -> tuple[int, int]:
     return len(os.listdir("/proc/self/fd")), sum("memfd:" in line for line in maps)
 
 
+def print_tasks() -> None:
+    """What each coroutine waits for, for the one that reads a finding."""
+    for task in asyncio.all_tasks():
+        task.print_stack(file=sys.stderr)
+
+
 class Peer:
     def __init__(self, side: str, name: str, seed: int) -> None:
         self.side = side
@@ -51,7 +57,9 @@ class Peer:
         self.device = pydoca.open_device("0b:00.0" if side == "host" else "p0", side=side)
 
     async def run(self) -> None:
-        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, self.leaving.set)
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGTERM, self.leaving.set)
+        loop.add_signal_handler(signal.SIGUSR2, print_tasks)
         async with pydoca.ProgressEngine() as pe:
             self.pe = pe
             await (self.connect() if self.side == "host" else self.serve())

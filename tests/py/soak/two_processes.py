@@ -46,7 +46,10 @@ class Side:
     async def read(self, process: asyncio.subprocess.Process) -> None:
         assert process.stdout is not None
         while line := await process.stdout.readline():
-            self.note(json.loads(line))
+            try:
+                self.note(json.loads(line))
+            except ValueError:
+                self.driver.findings.append(f"{self.name} printed {line!r}")
         await process.wait()
         self.driver.news.set()
 
@@ -127,8 +130,10 @@ class Driver:
             raise FindingError(f"not linked within {BOUND:g} s (process, peer, exit code): {state}") from None
 
     def dump_stacks(self) -> None:
+        """Of the threads, and of the coroutines."""
         for side in self.sides:
             side.signal(signal.SIGUSR1)
+            side.signal(signal.SIGUSR2)
 
     def require_no_finding(self) -> None:
         if self.findings:
@@ -212,7 +217,7 @@ def run_one(report: Report, seed: int, end: float) -> None:
             asyncio.run(driver.run(end))
         except FindingError as finding:
             errors.seek(0)
-            report.fail(seed, f"{errors.read()[-6000:]}\n{finding}")
+            report.fail(seed, f"{errors.read()[-20000:]}\n{finding}")
         errors.seek(0)
         if text := errors.read():
-            report.fail(seed, f"a process wrote to its standard error:\n{text[-6000:]}")
+            report.fail(seed, f"a process wrote to its standard error:\n{text[-20000:]}")
