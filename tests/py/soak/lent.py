@@ -5,7 +5,6 @@ import random
 from typing import Any, Self
 
 import pydoca
-from pydoca import DocaError
 
 PATTERN = random.Random(0).randbytes(2 << 20)  # all processes know it
 SLOTS = 8  # that the other side fills
@@ -46,6 +45,8 @@ class Lent:
         self.view = memoryview(space).cast("B")
         self.event = pydoca.SyncEvent(device, publisher="remote_pci", subscriber="cpu")
         self.stack.callback(self.event.close)
+        # An interrupt gives copies up, whose maps the device has until the contexts below have stopped.
+        self.borrowed = self.stack.enter_context(contextlib.ExitStack())
         self.waits = await enter(self.event.as_context(pe))
         self.dma = await enter(pydoca.Dma(pe, device, num_tasks=16))
         self.rdma = await enter(pydoca.Rdma(pe, device, permissions=PERMISSIONS, num_tasks=2 * RECEIVES))
@@ -126,12 +127,8 @@ class Borrowed:
         self.total = 0  # that was added to the event
         self.word = 0  # that was added to the word
         self.num_messages = 0
-        self.stack = contextlib.ExitStack()
-        try:
-            self.take(blobs)
-        except DocaError:
-            self.close()
-            raise
+        self.stack = lent.borrowed
+        self.take(blobs)
 
     def take(self, blobs: list[bytes]) -> None:
         event, details, kind, *maps = blobs

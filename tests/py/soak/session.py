@@ -66,11 +66,9 @@ class Session:
         require(all(kind == BLOB for kind, _ in received), "another message came than a blob")
         pid, *theirs = (payload for _, payload in received)
         self.borrowed = Borrowed(self.peer, lent, theirs)
-        try:
-            print(f'{{"linked": {int(pid)}}}', flush=True)
-            await self.work()
-        finally:
-            self.borrowed.close()
+        print(f'{{"linked": {int(pid)}}}', flush=True)
+        await self.work()
+        self.borrowed.close()
         lent.require_balance()
 
     async def work(self) -> None:
