@@ -240,3 +240,13 @@ def __getattr__(name: str) -> _Any:
     if name == "workq":  # imported by its first use: only programs for DOCA 2.0 to 2.2 need it
         return _import_module("pydoca.workq")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def load_ipython_extension(ipython: _Any) -> None:
+    """`%load_ext pydoca`: adds the magics %%pydoca and %pydoca."""
+    _import_module("pydoca._notebook.magic").load(ipython)
+
+
+def unload_ipython_extension(ipython: _Any) -> None:
+    """`%unload_ext pydoca`: stops the processes that cells have started, and removes the magics."""
+    _import_module("pydoca._notebook.magic").unload(ipython)

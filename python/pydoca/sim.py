@@ -1,4 +1,4 @@
-"""Controls of the simulated fabric: its functions, the fabric that devices join, and the removal of devices.
+"""Controls of the simulated fabric: functions, the fabric that devices join, removal of devices, other processes.
 
 A topology is a mapping, or a TOML file, of this form; a key that is left out has the default that is shown::
 
@@ -25,13 +25,18 @@ at devices, unless the program has loaded another topology by then.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
 
 from pydoca import _core
 from pydoca._errors import InvalidValueError
 
+if TYPE_CHECKING:
+    from pydoca._spawn.process import Process, ProcessError
+
 __all__ = [
+    "Process",
+    "ProcessError",
     "default_topology",
     "fabric",
     "load_topology",
@@ -39,6 +44,7 @@ __all__ = [
     "remove_device",
     "restore_device",
     "set_fabric",
+    "spawn",
     "topology",
 ]
 
@@ -74,6 +80,11 @@ def topology() -> dict[str, Any]:
     return {"function": _core.sim_topology()}
 
 
+def _loaded_topology() -> dict[str, Any] | None:
+    """For processes that are started; None where the environment tells them."""
+    return topology() if _chosen else None
+
+
 def default_topology(profile: str = "bluefield3") -> dict[str, Any]:
     """The DOCA Core guide's machine, with cards of a profile, in the form that `load_topology` takes."""
     return {"function": _core.sim_default_topology(profile)}
@@ -95,6 +106,29 @@ def set_fabric(name: str) -> None:
 def fabric() -> str:
     """The fabric that devices opened now join: the environment's PYDOCA_FABRIC, else "default"."""
     return _core.sim_fabric()
+
+
+def spawn(
+    target: str | os.PathLike[str] | Callable[..., Any],
+    *,
+    side: str | _core.Side = "dpu",
+    name: str | None = None,
+    args: Sequence[Any] = (),
+    env: Mapping[str, str] | None = None,
+    show: bool = True,
+) -> Process:
+    """Starts a process of one side in the fabric and topology of this one, and shows here what it writes.
+
+    target: the text of a program; a script (pathlib.Path); or a function of a module, a coroutine function too. Text
+    and scripts may await at the top level. args: the program's sys.argv[1:], or the function's arguments, which are
+    pickled. env: further variables of its environment. name: for its output and its errors, the side by default.
+
+    The process is a new Python, not a fork: it has nothing of this one. It ends with this one, however this one ends.
+    Raises SyntaxError for text that is not a program, InvalidValueError for a function that cannot be imported.
+    """
+    from pydoca._spawn import process
+
+    return process.start(target, side, name, args, env, _loaded_topology(), show)
 
 
 def remove_device(device: str | _Named) -> None:
@@ -159,3 +193,11 @@ def _complete(function: dict[str, Any], profile: object, index: int) -> dict[str
     if function.get("lid") is None:
         function.setdefault("mac_addr", f"02:50:44:00:{index >> 8 & 255:02x}:{index & 255:02x}")
     return function
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("Process", "ProcessError"):  # imported by their first use: most programs start no process
+        from pydoca._spawn import process
+
+        return getattr(process, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,1 @@
+"""What pydoca adds to IPython and Jupyter: `%load_ext pydoca`."""

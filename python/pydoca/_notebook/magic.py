@@ -1,0 +1,161 @@
+"""The magics `%%pydoca` and `%pydoca`: processes of the other side, which cells start and stop."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import shlex
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from IPython.core.error import UsageError
+
+from pydoca import sim
+from pydoca._aio.signal_pipe import SIGNAL_PIPE
+from pydoca._spawn.process import Process, start
+
+_CELL = "%%pydoca SIDE [--name NAME] [--background]"
+_LINE = "%pydoca list | stop [NAME] | wait [NAME] [--timeout SECONDS]"
+_HELP = f"""{_CELL}
+    Runs the cell as a process of the side, dpu or host, and shows its output here. It is a new Python, which has
+    nothing of the notebook; it may await at the top level. A cell that is run again stops the process of its name
+    first. --background goes on at once: the process runs while other cells run, until its end, %pydoca stop or the
+    end of the kernel. --name NAME (default: the side) makes it the notebook's variable NAME, a pydoca.sim.Process:
+    `await NAME` waits for its end.
+%pydoca list
+    Lists the processes that run.
+%pydoca stop [NAME]
+    Stops one process, or all.
+%pydoca wait [NAME] [--timeout SECONDS]
+    Waits for the end of one process, or of all, and raises the error of one that failed."""
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"{message}\n{_HELP}")
+
+
+def _cell_parser() -> _Parser:
+    parser = _Parser(add_help=False)
+    parser.add_argument("side", choices=["dpu", "host"], metavar="SIDE")
+    parser.add_argument("--name")
+    parser.add_argument("--background", action="store_true")
+    return parser
+
+
+def _line_parser() -> _Parser:
+    parser = _Parser(add_help=False)
+    parser.add_argument("verb", choices=["list", "stop", "wait"], metavar="list|stop|wait")
+    parser.add_argument("name", nargs="?")
+    parser.add_argument("--timeout", type=float)
+    return parser
+
+
+class Magic:
+    """The processes that the cells of one notebook have started, by name."""
+
+    def __init__(self, namespace: dict[str, Any]) -> None:
+        self._namespace = namespace
+        self._processes: dict[str, Process] = {}
+
+    def run(self, line: str, cell: str | None) -> None:
+        words = _words(line)
+        if cell is not None:
+            self._start(_cell_parser().parse_args(words), cell)
+            return
+        arguments = _line_parser().parse_args(words)
+        verbs: dict[str, Callable[[argparse.Namespace], None]] = {
+            "list": self._list,
+            "stop": self._stop,
+            "wait": self._wait,
+        }
+        verbs[arguments.verb](arguments)
+
+    def stop_all(self) -> None:
+        for process in self._processes.values():
+            process.stop()
+
+    def _start(self, arguments: argparse.Namespace, source: str) -> None:
+        name = arguments.name or arguments.side
+        if arguments.name is not None:
+            self._require_free(name)
+        if name in self._processes:
+            self._processes.pop(name).stop()
+        # The name is the file's in tracebacks.
+        filename = f"<%%pydoca {' '.join(dict.fromkeys((arguments.side, name)))}>"
+        process = start(source, arguments.side, name, (), None, sim._loaded_topology(), True, filename)
+        self._processes[name] = process
+        if arguments.name is not None:
+            self._namespace[name] = process
+        if not arguments.background:
+            _wait_for(process)
+
+    def _require_free(self, name: str) -> None:
+        if not name.isidentifier():
+            raise UsageError(f"--name {name}: the name is that of a variable, which this cannot be")
+        if not isinstance(self._namespace.get(name), Process | None):
+            raise UsageError(f"--name {name}: the notebook has another variable of this name; choose another name")
+
+    def _list(self, arguments: argparse.Namespace) -> None:
+        running = [process for process in self._processes.values() if process.returncode is None]
+        for process in running:
+            print(f"{process.name}: {process.side} process {process.pid}")
+        if not running:
+            print("no process runs")
+
+    def _stop(self, arguments: argparse.Namespace) -> None:
+        for process in self._chosen(arguments.name):
+            process.stop()
+
+    def _wait(self, arguments: argparse.Namespace) -> None:
+        for process in self._chosen(arguments.name):
+            process.wait(arguments.timeout)
+
+    def _chosen(self, name: str | None) -> list[Process]:
+        if name is None:
+            return list(self._processes.values())
+        if name not in self._processes:
+            known = ", ".join(self._processes) or "none"
+            raise UsageError(f"no cell has started a process {name!r}; there are: {known}")
+        return [self._processes[name]]
+
+
+def _words(line: str) -> list[str]:
+    try:
+        return shlex.split(line)
+    except ValueError as error:
+        raise UsageError(f"{error}\n{_HELP}") from None
+
+
+def _wait_for(process: Process) -> None:
+    """An interrupt of the cell stops its process."""
+    try:
+        process.wait()
+    except BaseException:
+        with contextlib.suppress(Exception):
+            process.stop()
+        raise
+
+
+def load(ipython: Any) -> None:
+    magic = Magic(ipython.user_ns)
+
+    def pydoca(line: str, cell: str | None = None) -> None:
+        magic.run(line, cell)
+
+    pydoca.__doc__ = _HELP
+    pydoca.magic = magic  # type: ignore[attr-defined]
+    ipython.register_magic_function(pydoca, magic_kind="line_cell", magic_name="pydoca")
+    # ipykernel's answer to an interrupt waits in the loop, which sleeps until something else wakes it.
+    with contextlib.suppress(RuntimeError):
+        SIGNAL_PIPE.enter(magic, asyncio.get_running_loop())
+
+
+def unload(ipython: Any) -> None:
+    magics = ipython.magics_manager.magics
+    function = magics["cell"].pop("pydoca", None)
+    magics["line"].pop("pydoca", None)
+    if function is not None:
+        SIGNAL_PIPE.leave(function.magic)
+        function.magic.stop_all()

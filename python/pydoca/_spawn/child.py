@@ -1,0 +1,125 @@
+"""The beginning of a started process. Its file is run as a script: it imports nothing of pydoca before it has the path.
+
+usage: child.py INSTRUCTIONS REPORT PARENT ...       two descriptors, and the process that started this one
+"""
+
+from __future__ import annotations
+
+import ctypes
+import faulthandler
+import importlib
+import io
+import linecache
+import os
+import pickle
+import signal
+import sys
+import traceback
+import types
+from operator import attrgetter
+from typing import Any
+
+_PR_SET_PDEATHSIG = 1
+
+
+def main() -> None:
+    instructions_fd, report_fd, parent = (int(word) for word in sys.argv[1:4])
+    _die_with(parent)
+    with open(instructions_fd, "rb") as file:
+        instructions = pickle.load(file)
+    os.set_inheritable(report_fd, False)
+    _prepare(instructions)
+    code = _run(instructions, report_fd)
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    if code == -signal.SIGINT:  # the exit code of a program that Ctrl-C ended
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGINT,))
+        os.kill(os.getpid(), signal.SIGINT)
+    sys.exit(code)
+
+
+def _die_with(parent: int) -> None:
+    """The kernel kills this process when the thread that started it ends: it lives as long as its process."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:  # it had ended before
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _prepare(instructions: dict[str, Any]) -> None:
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace", line_buffering=True)
+    faulthandler.enable()
+    sys.path[:] = instructions["path"]
+    if instructions["topology"] is not None:
+        from pydoca import sim
+
+        sim.load_topology(instructions["topology"])
+
+
+def _run(instructions: dict[str, Any], report_fd: int) -> str | int | None:
+    try:
+        try:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGINT, signal.SIGTERM))
+            _start(instructions)
+        finally:
+            signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT,))  # the outcome is final
+    except SystemExit as error:
+        return error.code
+    except KeyboardInterrupt:
+        return -signal.SIGINT
+    except BaseException as error:
+        _report(error, instructions, report_fd)
+        return 1
+    return 0
+
+
+def _start(instructions: dict[str, Any]) -> None:
+    arguments = instructions["args"]
+    if "function" in instructions:
+        sys.argv[:] = [instructions["function"]]
+        function = attrgetter(instructions["function"])(importlib.import_module(instructions["module"]))
+        _finish(function(*arguments))
+        return
+    module = sys.modules["__main__"] = types.ModuleType("__main__")
+    source, filename = instructions["source"], instructions["filename"]
+    sys.argv[:] = [instructions.get("file", filename), *map(str, arguments)]
+    if "file" in instructions:
+        module.__file__ = filename
+        sys.path.insert(0, os.path.dirname(filename))
+    else:
+        linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
+    code = compile(source, filename, "exec", flags=instructions["flags"], dont_inherit=True)
+    _finish(eval(code, vars(module)))
+
+
+def _finish(result: object) -> None:
+    """A function that is a coroutine's, and a program that awaits, need an event loop."""
+    if isinstance(result, types.CoroutineType):
+        import asyncio
+
+        asyncio.run(result)
+
+
+def _report(error: BaseException, instructions: dict[str, Any], report_fd: int) -> None:
+    error = error.with_traceback(_own_frames(error.__traceback__, instructions))
+    text = "".join(traceback.format_exception(error))
+    summary = "".join(traceback.format_exception_only(error)).strip().splitlines()[-1]
+    with open(report_fd, "wb") as file:
+        pickle.dump((summary, text), file)
+
+
+def _own_frames(trace: types.TracebackType | None, instructions: dict[str, Any]) -> types.TracebackType | None:
+    """The frames from the program's first one."""
+    file, frames = instructions.get("filename"), trace
+    if file is None:
+        file = getattr(sys.modules.get(instructions["module"]), "__file__", None)
+    while frames is not None and frames.tb_frame.f_code.co_filename != file:
+        frames = frames.tb_next
+    return frames or trace
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,67 @@
+"""What a started process runs: the text of a program, a script, or a function of a module."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import os
+from collections.abc import Callable
+from operator import attrgetter
+from typing import Any
+
+from pydoca._errors import InvalidValueError
+
+FLAGS = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+
+
+def to_program(target: object, filename: str) -> dict[str, Any]:
+    """The part of the instructions for child.py that names the program. Raises SyntaxError, OSError, TypeError."""
+    if isinstance(target, str):
+        return _text(target, filename)
+    if isinstance(target, os.PathLike):
+        return _script(target)
+    if inspect.isroutine(target):
+        return _function(target)
+    raise TypeError(
+        f"spawn takes the text of a program (str), a script (pathlib.Path) or a function, not {type(target).__name__}"
+    )
+
+
+def _text(source: str, filename: str) -> dict[str, Any]:
+    if "\n" not in source.strip() and source.strip().endswith(".py"):
+        raise InvalidValueError(
+            f"spawn takes a string as the text of a program, and {source!r} looks like a file: give pathlib.Path(...)"
+        )
+    source = inspect.cleandoc(source) if source[:1].isspace() else source
+    compile(source, filename, "exec", flags=FLAGS, dont_inherit=True)
+    return {"source": source, "filename": filename}
+
+
+def _script(path: os.PathLike[Any]) -> dict[str, Any]:
+    name = os.path.abspath(os.fsdecode(path))
+    with open(name, "rb") as file:
+        source = file.read()
+    compile(source, name, "exec", flags=FLAGS, dont_inherit=True)
+    return {"source": source, "filename": name, "file": name}
+
+
+def _function(function: Callable[..., Any]) -> dict[str, Any]:
+    module, name = getattr(function, "__module__", None), getattr(function, "__qualname__", "")
+    if module == "__main__":
+        raise InvalidValueError(
+            f"spawn: {name} is a function of this program or notebook, which the new process does not have: give the "
+            "text of the program as a string, put the function into a module, or use %%pydoca in a notebook"
+        )
+    if module is None or not _is_importable(function, module, name):
+        raise InvalidValueError(
+            f"spawn: {name or function!r} cannot be imported by its name: define it at the top of a module"
+        )
+    return {"module": module, "function": name}
+
+
+def _is_importable(function: object, module: str, name: str) -> bool:
+    try:
+        return attrgetter(name)(importlib.import_module(module)) is function
+    except (ImportError, AttributeError):
+        return False

@@ -1,0 +1,193 @@
+"""A Jupyter kernel of its own, which runs cells and collects what they show; late output goes to the cell it is of."""
+
+import os
+import signal
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from queue import Empty
+from typing import Any
+
+import nbformat
+from jupyter_client.manager import KernelManager
+
+START = 60.0  # seconds in which a kernel must answer; bounds against hangs
+CELL = 30.0
+
+
+def environment(directory: Path, fabric: str) -> dict[str, str]:
+    """Of a kernel that leaves nothing outside the directory; PYDOCA_FABRIC in /proc finds all of its processes."""
+    runtime = directory / "run"
+    runtime.mkdir(mode=0o700, exist_ok=True)
+    own = {
+        "IPYTHONDIR": str(directory / "ipython"),
+        "JUPYTER_NO_CONFIG": "1",
+        "PYDEVD_DISABLE_FILE_VALIDATION": "1",  # of the debugger: Python's own modules are frozen
+        "PYDOCA_BACKEND": "sim",
+        "PYDOCA_FABRIC": fabric,
+        "XDG_RUNTIME_DIR": str(runtime),
+    }
+    others = {name: value for name, value in os.environ.items() if name not in ("PYDOCA_SIDE", "PYDOCA_TOPOLOGY")}
+    return {**others, **own}
+
+
+@dataclass
+class Cell:
+    """A cell that was sent, with what it has shown so far, in the form of a notebook's outputs."""
+
+    outputs: list[Any] = field(default_factory=list)
+    reply: dict[str, Any] | None = None
+    idle: bool = False
+    clear_next: bool = False
+
+    @property
+    def done(self) -> bool:
+        return self.idle and self.reply is not None
+
+    @property
+    def text(self) -> str:
+        """What it wrote to its streams."""
+        return "".join(output.text for output in self.outputs if output.output_type == "stream")
+
+    @property
+    def value(self) -> str:
+        """Its result, as text."""
+        return "".join(
+            output.data.get("text/plain", "") for output in self.outputs if output.output_type == "execute_result"
+        )
+
+    @property
+    def error(self) -> str:
+        """The name of the exception that ended it; empty when none did."""
+        return str((self.reply or {}).get("ename", ""))
+
+    @property
+    def message(self) -> str:
+        return str((self.reply or {}).get("evalue", ""))
+
+    @property
+    def traceback(self) -> str:
+        return "\n".join((self.reply or {}).get("traceback", ()))
+
+    def take(self, message: dict[str, Any]) -> None:
+        kind, content = message["msg_type"], message["content"]
+        if kind == "status":
+            self.idle = content["execution_state"] == "idle"
+        elif kind == "clear_output":
+            self.clear_next = bool(content["wait"])
+            if not self.clear_next:
+                self.outputs.clear()
+        elif kind in ("stream", "display_data", "execute_result", "error"):
+            self._show(nbformat.v4.output_from_msg(message))
+
+    def _show(self, output: Any) -> None:
+        if self.clear_next:
+            self.outputs.clear()
+            self.clear_next = False
+        last = self.outputs[-1] if self.outputs else None
+        if last is not None and last.output_type == output.output_type == "stream" and last.name == output.name:
+            last.text += output.text
+        else:
+            self.outputs.append(output)
+
+
+class Kernel:
+    def __init__(self, directory: Path, fabric: str, folder: Path | None = None) -> None:
+        # Sockets in the directory: ports could be taken by other kernels that start at this time.
+        self._manager = KernelManager(kernel_name="python3", transport="ipc", ip=str(directory / "kernel"))
+        self._manager.connection_file = str(directory / "kernel.json")
+        self._options = {
+            "env": environment(directory, fabric),
+            "cwd": str(folder or directory),
+            "extra_arguments": ["--HistoryManager.enabled=False"],
+        }
+        self._cells: dict[str, Cell] = {}
+        self._displays: dict[str, list[Any]] = {}
+
+    def __enter__(self) -> "Kernel":
+        self._manager.start_kernel(**self._options)
+        self._connect()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._client.stop_channels()
+        self._manager.shutdown_kernel(now=not self._manager.is_alive())
+        self._manager.cleanup_resources()
+
+    def _connect(self) -> None:
+        self._client = self._manager.blocking_client()
+        self._client.start_channels()
+        self._client.wait_for_ready(timeout=START)
+
+    @property
+    def pid(self) -> int:
+        return int(self._manager.provisioner.pid)  # type: ignore[union-attr, attr-defined]
+
+    def interrupt(self) -> None:
+        self._manager.interrupt_kernel()
+
+    def kill(self) -> None:
+        """As an operating system that lacks memory does: the kernel cannot clean up."""
+        os.kill(self.pid, signal.SIGKILL)
+        self._client.stop_channels()
+
+    def restart(self, now: bool = False) -> None:
+        """As JupyterLab's Restart does; now without giving the kernel time to end."""
+        self._client.stop_channels()
+        self._manager.restart_kernel(now=now)
+        self._connect()
+
+    def send(self, source: str) -> Cell:
+        cell = Cell()
+        self._cells[self._client.execute(source)] = cell
+        return cell
+
+    def run(self, source: str, timeout: float = CELL) -> Cell:
+        return self.finish(self.send(source), timeout)
+
+    def finish(self, cell: Cell, timeout: float = CELL) -> Cell:
+        return self.wait_until(lambda: cell.done, cell, timeout)
+
+    def wait_until(self, condition: Callable[[], object], cell: Cell, timeout: float = CELL) -> Cell:
+        end = time.monotonic() + timeout
+        while not condition():
+            if time.monotonic() > end:
+                raise TimeoutError(f"a cell has not come so far in {timeout:g} s; it has shown: {cell.text!r}")
+            self._take(0.1)
+        return cell
+
+    def _take(self, timeout: float) -> None:
+        """What the kernel shows; the answer to the cell comes on another channel."""
+        try:
+            message = self._client.get_iopub_msg(timeout=timeout)
+        except Empty:
+            message = None
+        if message is not None and (cell := self._cell_of(message)) is not None:
+            if not self._update_display(message, cell):
+                cell.take(message)
+            if not cell.idle:
+                return
+        while True:
+            try:
+                reply = self._client.get_shell_msg(timeout=0)
+            except Empty:
+                return
+            if (cell := self._cell_of(reply)) is not None:
+                cell.reply = reply["content"]
+
+    def _cell_of(self, message: dict[str, Any]) -> Cell | None:
+        return self._cells.get(message["parent_header"].get("msg_id", ""))
+
+    def _update_display(self, message: dict[str, Any], cell: Cell) -> bool:
+        """An object that was shown under an identifier can be shown anew, by any cell, in its place."""
+        identifier = message["content"].get("transient", {}).get("display_id")
+        if identifier is None:
+            return False
+        if message["msg_type"] == "update_display_data":
+            for output in self._displays.get(identifier, ()):
+                output.data = nbformat.from_dict(message["content"]["data"])
+            return True
+        cell.take(message)
+        self._displays.setdefault(identifier, []).append(cell.outputs[-1])
+        return True
