@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -30,6 +32,13 @@ def environment(directory: Path, fabric: str) -> dict[str, str]:
     }
     others = {name: value for name, value in os.environ.items() if name not in ("PYDOCA_SIDE", "PYDOCA_TOPOLOGY")}
     return {**others, **own}
+
+
+def files_left(directory: Path, fabric: str) -> list[Path]:
+    """What the next process of the fabric does not remove: a kernel that is killed leaves its files to that one."""
+    program = "import pydoca; pydoca.open_device('0b:00.0').mmap(bytearray(8), access='pci_read_only').export_pci()"
+    subprocess.run([sys.executable, "-P", "-c", program], env=environment(directory, fabric), check=True, timeout=60)
+    return [path for path in (directory / "run").rglob("*") if path.name != "pydoca"]
 
 
 @dataclass
@@ -97,6 +106,8 @@ class Kernel:
         # Sockets in the directory: ports could be taken by other kernels that start at this time.
         self._manager = KernelManager(kernel_name="python3", transport="ipc", ip=str(directory / "kernel"))
         self._manager.connection_file = str(directory / "kernel.json")
+        # ipykernel's own end waits for its output at times, until it is ended.
+        self._manager.shutdown_wait_time = 2.0
         self._options = {
             "env": environment(directory, fabric),
             "cwd": str(folder or directory),

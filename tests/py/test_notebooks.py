@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+import kernel
 import notebook_files
 
 pytestmark = pytest.mark.timeout(120)
@@ -18,8 +19,7 @@ def path(request) -> Path:
 def run(notebook, commands, tmp_path):
     notebook_files.execute(notebook, tmp_path, commands.fabric)
     commands.require_no_process()
-    left = [path for path in (tmp_path / "run").rglob("*") if path.name not in ("pydoca",)]
-    assert left == [], "the notebook has left files in its fabric's directory"
+    assert kernel.files_left(tmp_path, commands.fabric) == []
 
 
 def test_a_notebook_runs(path, commands, tmp_path):

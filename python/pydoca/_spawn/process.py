@@ -92,7 +92,7 @@ class Process:
 
     @property
     def side(self) -> str:
-        """"host" or "dpu"."""
+        """ "host" or "dpu"."""
         return self._side
 
     @property
