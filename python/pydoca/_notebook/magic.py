@@ -13,6 +13,7 @@ from IPython.core.error import UsageError
 
 from pydoca import sim
 from pydoca._aio.signal_pipe import SIGNAL_PIPE
+from pydoca._notebook.hints import Hints
 from pydoca._spawn.process import Process, start
 
 _CELL = "%%pydoca SIDE [--name NAME] [--background]"
@@ -145,7 +146,9 @@ def load(ipython: Any) -> None:
         magic.run(line, cell)
 
     pydoca.__doc__ = _HELP
-    pydoca.magic = magic  # type: ignore[attr-defined]
+    hints = Hints(ipython.user_ns)
+    pydoca.magic, pydoca.hints = magic, hints  # type: ignore[attr-defined]
+    ipython.events.register("post_run_cell", hints.show)
     ipython.register_magic_function(pydoca, magic_kind="line_cell", magic_name="pydoca")
     # ipykernel's answer to an interrupt waits in the loop, which sleeps until something else wakes it.
     with contextlib.suppress(RuntimeError):
@@ -158,4 +161,5 @@ def unload(ipython: Any) -> None:
     magics["line"].pop("pydoca", None)
     if function is not None:
         SIGNAL_PIPE.leave(function.magic)
+        ipython.events.unregister("post_run_cell", function.hints.show)
         function.magic.stop_all()

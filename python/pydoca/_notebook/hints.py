@@ -1,0 +1,58 @@
+"""What a notebook shows below an error whose remedy differs from that of a program."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from pydoca._core import Connection, Context, ContextState
+from pydoca._errors import AlreadyExistError
+
+_RUNNING_LOOP = (
+    "asyncio.run() cannot be called from a running event loop",
+    "This event loop is already running",
+    "Runner.run() cannot be called from a running event loop",
+)
+
+
+class Hints:
+    """Called by IPython after each cell."""
+
+    def __init__(self, namespace: dict[str, Any]) -> None:
+        self._namespace = namespace
+
+    def show(self, result: Any) -> None:
+        error = getattr(result, "error_in_exec", None)
+        text = self._hint(error) if error is not None else ""
+        if text:
+            print(f"pydoca: {text}", file=sys.stderr)
+
+    def _hint(self, error: BaseException) -> str:
+        if isinstance(error, RuntimeError) and str(error) in _RUNNING_LOOP:
+            return "a notebook's event loop runs already, so a cell awaits: write `await main()`, not `asyncio.run(main())`"
+        if isinstance(error, AlreadyExistError):
+            return self._running()
+        return ""
+
+    def _running(self) -> str:
+        """The contexts of earlier cells, by what leads to them; a server lives as long as its connections."""
+        found: dict[int, str] = {}
+        for name, value in _named(self._namespace):
+            server = value.server if isinstance(value, Connection) else None
+            for path, context in ((name, value), (f"{name}.server", server)):
+                if isinstance(context, Context) and context.state is not ContextState.IDLE:
+                    found.setdefault(id(context), path)
+        if not found:
+            return ""
+        names = list(found.values())
+        return (
+            f"earlier cells have started, and not stopped: {', '.join(names)}. `{names[0]}.stop()` stops one; a cell "
+            "with `async with` stops what it starts at its end, and a restart of the kernel ends all"
+        )
+
+
+def _named(namespace: dict[str, Any]) -> Iterator[tuple[str, object]]:
+    """The notebook's variables, and the results of its cells."""
+    yield from ((name, value) for name, value in list(namespace.items()) if name[0] != "_")
+    yield from ((f"Out[{count}]", value) for count, value in list(namespace.get("Out", {}).items()))
