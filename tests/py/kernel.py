@@ -1,9 +1,11 @@
 """A Jupyter kernel of its own, which runs cells and collects what they show; late output goes to the cell it is of."""
 
+import contextlib
 import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -16,6 +18,28 @@ from jupyter_client.manager import KernelManager
 
 START = 60.0  # seconds in which a kernel must answer; bounds against hangs
 CELL = 30.0
+
+# What the tests' cells use.
+SETUP = """
+import asyncio, os, pydoca
+from pydoca import comch, sim
+dpu = pydoca.open_device("03:00.0", side="dpu")
+host = pydoca.open_device("0b:00.0", side="host")
+rep = dpu.open_representor("0b:00.0")
+target, inv = pydoca.alloc(5), pydoca.BufInventory(8)
+pe = pydoca.ProgressEngine()
+dma = pydoca.Dma(pe, dpu)
+dma.start()
+src, dst = dpu.mmap(b"Hello"), dpu.mmap(target)
+def copy(**options):
+    target[:] = bytes(5)
+    return dma.memcpy(inv.get_by_data(src), inv.get_by_addr(dst), **options)
+def held():
+    task = copy(submit=False)
+    task.submit(pydoca.SubmitFlags.NONE)
+    return task
+"""
+COPY = "await copy(); bytes(target)"
 
 
 def environment(directory: Path, fabric: str) -> dict[str, str]:
@@ -32,6 +56,24 @@ def environment(directory: Path, fabric: str) -> dict[str, str]:
     }
     others = {name: value for name, value in os.environ.items() if name not in ("PYDOCA_SIDE", "PYDOCA_TOPOLOGY")}
     return {**others, **own}
+
+
+def processes(fabric: str) -> set[int]:
+    """The live processes of a fabric, by their environment: a kernel, and what it has started."""
+    mark, found = f"PYDOCA_FABRIC={fabric}".encode(), set()
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdecimal() and int(entry.name) != os.getpid():
+            with contextlib.suppress(OSError):  # it ended just now, or belongs to another user
+                if mark in (entry / "environ").read_bytes().split(b"\0"):
+                    found.add(int(entry.name))
+    return found
+
+
+def require_no_process(fabric: str, seconds: float = 20.0) -> None:
+    end = time.monotonic() + seconds
+    while left := processes(fabric):
+        assert time.monotonic() < end, f"processes of the kernel are left: {left}"
+        time.sleep(0.01)
 
 
 def files_left(directory: Path, fabric: str) -> list[Path]:
@@ -103,9 +145,11 @@ class Cell:
 
 class Kernel:
     def __init__(self, directory: Path, fabric: str, folder: Path | None = None) -> None:
-        # Sockets in the directory: ports could be taken by other kernels that start at this time.
-        self._manager = KernelManager(kernel_name="python3", transport="ipc", ip=str(directory / "kernel"))
-        self._manager.connection_file = str(directory / "kernel.json")
+        self.fabric = fabric
+        # Sockets in a directory: ports could be taken by other kernels that start at this time. Their paths are short.
+        self._sockets = tempfile.TemporaryDirectory(prefix="pydoca-")
+        self._manager = KernelManager(kernel_name="python3", transport="ipc", ip=f"{self._sockets.name}/kernel")
+        self._manager.connection_file = f"{self._sockets.name}/kernel.json"
         # ipykernel's own end waits for its output at times, until it is ended.
         self._manager.shutdown_wait_time = 2.0
         self._options = {
@@ -125,6 +169,7 @@ class Kernel:
         self._client.stop_channels()
         self._manager.shutdown_kernel(now=not self._manager.is_alive())
         self._manager.cleanup_resources()
+        self._sockets.cleanup()
 
     def _connect(self) -> None:
         self._client = self._manager.blocking_client()
@@ -159,6 +204,12 @@ class Kernel:
 
     def finish(self, cell: Cell, timeout: float = CELL) -> Cell:
         return self.wait_until(lambda: cell.done, cell, timeout)
+
+    def run_for(self, seconds: float) -> None:
+        """Lets the kernel get further in a cell."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            self._take(0.01)
 
     def wait_until(self, condition: Callable[[], object], cell: Cell, timeout: float = CELL) -> Cell:
         end = time.monotonic() + timeout

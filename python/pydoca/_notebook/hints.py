@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from pydoca._core import Connection, Context, ContextState
+from pydoca._core import Connection, ContextState, Server
 from pydoca._errors import AlreadyExistError
 
 _RUNNING_LOOP = (
@@ -32,23 +32,22 @@ class Hints:
         if isinstance(error, RuntimeError) and str(error) in _RUNNING_LOOP:
             return "a notebook's event loop runs already, so a cell awaits: write `await main()`, not `asyncio.run(main())`"
         if isinstance(error, AlreadyExistError):
-            return self._running()
+            return self._servers()
         return ""
 
-    def _running(self) -> str:
-        """The contexts of earlier cells, by what leads to them; a server lives as long as its connections."""
+    def _servers(self) -> str:
+        """The servers of earlier cells, by what leads to them: one lives as long as its connections."""
         found: dict[int, str] = {}
         for name, value in _named(self._namespace):
-            server = value.server if isinstance(value, Connection) else None
-            for path, context in ((name, value), (f"{name}.server", server)):
-                if isinstance(context, Context) and context.state is not ContextState.IDLE:
-                    found.setdefault(id(context), path)
+            server, path = (value.server, f"{name}.server") if isinstance(value, Connection) else (value, name)
+            if isinstance(server, Server) and server.state is not ContextState.IDLE:
+                found.setdefault(id(server), path)
         if not found:
             return ""
         names = list(found.values())
         return (
-            f"earlier cells have started, and not stopped: {', '.join(names)}. `{names[0]}.stop()` stops one; a cell "
-            "with `async with` stops what it starts at its end, and a restart of the kernel ends all"
+            f"earlier cells have left servers that run: {', '.join(names)}. `{names[0]}.stop()` stops one; "
+            "`async with` stops what it starts at its end, and a restart of the kernel ends all"
         )
 
 
