@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pydoca import _blocking, _core, _errors, _log
 from pydoca._coroutine import driven_by_asyncio
 from pydoca._enums import print_names
+from pydoca._progress import Progress
 from pydoca._stats import EngineStats, TaskStats
 
 if TYPE_CHECKING:
@@ -152,9 +153,14 @@ async def _leave_engine(self: _core.ProgressEngine, *_: object) -> None:
 
 
 @_method_of(_core.ProgressEngine)
-def gather(self: _core.ProgressEngine, tasks: Iterable[_core.Task]) -> Coroutine[Any, Any, list[_core.Task]]:
-    """Awaits all tasks and returns them as a list; raises the first failed one's error, when all have completed."""
-    gathered: Coroutine[Any, Any, list[_core.Task]] = _gather().gather(self, tasks)
+def gather(
+    self: _core.ProgressEngine, tasks: Iterable[_core.Task], *, progress: Progress = None
+) -> Coroutine[Any, Any, list[_core.Task]]:
+    """Awaits all tasks and returns them as a list; raises the first failed one's error, when all have completed.
+
+    progress: True shows tqdm's bar, in a terminal or a notebook; or a class like tqdm's; or a function (done, total).
+    """
+    gathered: Coroutine[Any, Any, list[_core.Task]] = _gather().gather(self, tasks, progress)
     return gathered
 
 

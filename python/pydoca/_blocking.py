@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from pydoca._core import Context, ContextState, ProgressEngine, Task
+from pydoca._progress import Meter, Progress
 
 _CLOSE_TIMEOUT = 5.0  # seconds that leaving a context waits for its tasks
 
@@ -70,12 +71,16 @@ def leave_engine(self: ProgressEngine, *_: object) -> None:
 
 
 def run_until(
-    self: ProgressEngine, what: Task | Iterable[Task] | Callable[[], object], timeout: float | None = None
+    self: ProgressEngine,
+    what: Task | Iterable[Task] | Callable[[], object],
+    timeout: float | None = None,
+    *,
+    progress: Progress = None,
 ) -> None:
     """Progresses until a task, or every task of an iterable, has completed, or until a predicate is true.
 
     When all have completed, raises the first failed task's error. timeout in seconds, None for no limit
-    (TimeOutError).
+    (TimeOutError). progress, of an iterable's tasks: as for gather().
     """
     try:
         if isinstance(what, Task):
@@ -83,14 +88,14 @@ def run_until(
         elif callable(what):
             self._block_until(what, timeout, "run until the predicate holds")
         elif isinstance(what, Iterable):
-            _run_until_done(self, list(what), timeout)
+            _run_until_done(self, list(what), timeout, progress)
         else:
             raise _not_tasks(what)
     finally:
         del what
 
 
-def _run_until_done(engine: ProgressEngine, tasks: list[Task], timeout: float | None) -> None:
+def _run_until_done(engine: ProgressEngine, tasks: list[Task], timeout: float | None, progress: Progress) -> None:
     """Each wait ends with the completion of the submission that is in flight at its beginning."""
     pending = []
     try:
@@ -99,13 +104,20 @@ def _run_until_done(engine: ProgressEngine, tasks: list[Task], timeout: float | 
                 raise _not_tasks(task)
             task._require_submitted("run until")
             pending.append((task, task._completions))
+        meter = Meter(progress, len(tasks))
+        if progress:
+            pending.reverse()  # the first ones complete first; without a bar one look at the last is enough
 
         def is_done() -> bool:
             while pending and (pending[-1][0].done or pending[-1][0]._completions != pending[-1][1]):
                 pending.pop()
+                meter.advance()
             return not pending
 
-        engine._block_until(is_done, timeout, "run until the tasks are done")
+        try:
+            engine._block_until(is_done, timeout, "run until the tasks are done")
+        finally:
+            meter.close()
         if (error := first_failure(tasks)) is not None:
             raise error
     finally:

@@ -67,3 +67,34 @@ exec {sys.executable} -c "import sysconfig; sysconfig.get_config_vars()['Py_GIL_
     ended = run("cmake", "-P", tmp_path / "check.cmake")
     assert ended.returncode == code
     assert ("is a free-threaded build" in " ".join(ended.stderr.split())) == (code != 0)
+
+
+INTERRUPTED = """
+import os, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGALRM, lambda *_: os.kill(os.getpid(), signal.SIGINT))
+hits = 0
+for turn in range(40):
+    if os.fork() == 0:
+        hit = 0
+        signal.setitimer(signal.ITIMER_REAL, 0.001 * (turn + 1))
+        try:
+            import pydoca
+        except KeyboardInterrupt:
+            hit = 7
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        import pydoca
+        with pydoca.open_device("03:00.0"), pydoca.ProgressEngine():
+            os._exit(hit)
+    code = os.waitstatus_to_exitcode(os.wait()[1])
+    assert code in (0, 7), turn
+    hits += code == 7
+print(hits)
+"""
+
+
+def test_an_interrupted_import_can_be_repeated(commands):
+    line = [sys.executable, "-c", INTERRUPTED]
+    run = subprocess.run(line, capture_output=True, text=True, timeout=50, env=commands.env)
+    assert run.returncode == 0, run.stderr
+    assert int(run.stdout) > 5, "too few of the interrupts came while it was imported"

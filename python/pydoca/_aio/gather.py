@@ -11,6 +11,7 @@ from pydoca._aio.bridge import Bridge, expire, next_turn, raise_if_any
 from pydoca._blocking import first_failure
 from pydoca._core import ProgressEngine, Task
 from pydoca._errors import InvalidValueError
+from pydoca._progress import Meter, Progress
 
 
 class _Signal:
@@ -88,11 +89,12 @@ def _checked(engine: ProgressEngine, tasks: Iterable[Task], what: str) -> list[T
     return checked
 
 
-async def gather(engine: ProgressEngine, tasks: Iterable[Task]) -> list[Task]:
+async def gather(engine: ProgressEngine, tasks: Iterable[Task], progress: Progress) -> list[Task]:
     bridge: Bridge = engine._bridge
     bridge.bind()
     gathered = _checked(engine, tasks, "gather")
-    countdown = _Countdown(gathered, lambda task: None)
+    meter = Meter(progress, len(gathered))
+    countdown = _Countdown(gathered, meter.advance)
     del tasks
     try:
         while countdown.left and bridge.budget() > 0:
@@ -105,7 +107,8 @@ async def gather(engine: ProgressEngine, tasks: Iterable[Task]) -> list[Task]:
         return gathered
     finally:
         countdown.cancel()
-        del gathered, countdown
+        meter.close()
+        del gathered, countdown, meter
 
 
 async def as_completed(engine: ProgressEngine, tasks: Iterable[Task]) -> AsyncIterator[Task]:

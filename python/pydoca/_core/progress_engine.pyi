@@ -5,6 +5,7 @@ from typing import Any, Literal, Self
 
 from pydoca._core.context import Context
 from pydoca._core.task import Task
+from pydoca._progress import Progress
 from pydoca._stats import EngineStats
 
 class EventMode(IntEnum):
@@ -46,11 +47,17 @@ class ProgressEngine:
         """
     def drain(self, max: int = ...) -> int:
         """Delivers up to max completions and events, and returns how many."""
-    def run_until(self, what: Task | Iterable[Task] | Callable[[], object], timeout: float | None = ...) -> None:
+    def run_until(
+        self,
+        what: Task | Iterable[Task] | Callable[[], object],
+        timeout: float | None = ...,
+        *,
+        progress: Progress = ...,
+    ) -> None:
         """Progresses until a task, or every task of an iterable, has completed, or until a predicate is true.
 
         When all have completed, raises the first failed task's error. timeout in seconds, None for no limit
-        (TimeOutError).
+        (TimeOutError). progress, of an iterable's tasks: as for gather().
         """
     def wait(self, timeout: float | None = ...) -> int:
         """Sleeps until something can be progressed, progresses it, and returns how many completions and events
@@ -62,8 +69,12 @@ class ProgressEngine:
         completion. Raises BadStateError for a task in flight or freed, InvalidValueError for a task of
         another engine.
         """
-    def gather(self, tasks: Iterable[Task]) -> Coroutine[Any, Any, list[Task]]:
-        """Awaits all tasks and returns them as a list; raises the first failed one's error, when all have completed."""
+    def gather(self, tasks: Iterable[Task], *, progress: Progress = ...) -> Coroutine[Any, Any, list[Task]]:
+        """Awaits all tasks and returns them as a list; raises the first failed one's error, when all have completed.
+
+        progress: True shows tqdm's bar, in a terminal or a notebook; or a class like tqdm's; or a function (done,
+        total).
+        """
     def as_completed(self, tasks: Iterable[Task]) -> AsyncIterator[Task]:
         """Iterates (async for) over the tasks in the order of their completion."""
     def fileno(self) -> int:

@@ -30,7 +30,7 @@ class Hints:
 
     def _hint(self, error: BaseException) -> str:
         if isinstance(error, RuntimeError) and str(error) in _RUNNING_LOOP:
-            return "a notebook's event loop runs already, so a cell awaits: write `await main()`, not `asyncio.run(main())`"
+            return "a notebook's event loop runs already, so a cell awaits: write `await f()`, not `asyncio.run(f())`"
         if isinstance(error, AlreadyExistError):
             return self._servers()
         return ""

@@ -92,7 +92,7 @@ def test_a_second_event_loop_says_what_to_write(kernel, cell):
     kernel.run("async def work(): pass")
     ran = kernel.run(cell)
     assert ran.error == "RuntimeError"
-    assert "pydoca: a notebook's event loop runs already, so a cell awaits: write `await main()`" in ran.text
+    assert "pydoca: a notebook's event loop runs already, so a cell awaits: write `await f()`" in ran.text
 
 
 def test_other_errors_have_no_hint(kernel):

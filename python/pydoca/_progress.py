@@ -1,0 +1,48 @@
+"""Bars for long work: `progress=True`, a class like tqdm's, or a function of what is done and of all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+Progress: TypeAlias = "bool | type[Any] | Callable[[int, int], object] | None"
+
+
+class Meter:
+    """Counts what completes, and tells whom the caller has named."""
+
+    def __init__(self, progress: Progress, total: int) -> None:
+        self._total, self._done = total, 0
+        self._tell: Callable[[int, int], object] | None = None
+        self._bar: Any = None
+        if isinstance(progress, type) or progress is True:
+            self._bar = (_tqdm() if progress is True else progress)(total=total, unit="task")
+        elif callable(progress):
+            self._tell = progress
+        elif progress:
+            raise TypeError(
+                f"progress is True, a class like tqdm.auto.tqdm or a function (done, total), not {progress!r}"
+            )
+
+    def advance(self, _: object = None) -> None:
+        self._done += 1
+        if self._bar is not None:
+            self._bar.update(1)
+        if self._tell is not None:
+            self._tell(self._done, self._total)
+
+    def close(self) -> None:
+        if self._bar is not None:
+            self._bar.close()
+
+
+def _tqdm() -> Any:
+    try:
+        from tqdm.auto import tqdm
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            f"progress=True shows a bar by {error.name}, which is not installed: pip install 'pydoca[jupyter]', or "
+            "pass a function (done, total)",
+            name=error.name,
+        ) from None
+    return tqdm
