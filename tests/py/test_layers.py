@@ -420,6 +420,27 @@ def test_the_rdma_lab_stands_apart():
     fail_if_any("pydoca.cli.rdma_lab imports nothing of the library, and only the parser imports it", faults)
 
 
+def test_optional_packages_are_imported_in_their_places():
+    """IPython's by the extension for notebooks, tqdm by what shows bars; both inside functions, or by private modules."""
+    places = {"IPython": "_notebook/", "tqdm": ("_progress.py", "cli/")}
+    faults = [
+        f"{place}: {name}"
+        for path in sorted(PACKAGE.rglob("*.py"))
+        for name, place in imported_modules(path)
+        if (owners := places.get(name.split(".")[0])) and not str(path.relative_to(PACKAGE)).startswith(owners)
+    ]
+    fail_if_any("IPython is imported in pydoca._notebook, and tqdm in pydoca._progress and pydoca.cli, only", faults)
+
+
+def test_a_started_process_imports_nothing_of_pydoca_before_it_has_the_path():
+    tree = ast.parse((PACKAGE / "_spawn/child.py").read_text())
+    names = [alias.name for node in tree.body if isinstance(node, ast.Import) for alias in node.names]
+    names += [str(node.module) for node in tree.body if isinstance(node, ast.ImportFrom)]
+    fail_if_any(
+        "pydoca._spawn.child imports pydoca in functions", [name for name in names if name.startswith("pydoca")]
+    )
+
+
 PROBE = """
 import json, sys
 before = set(sys.modules)
@@ -434,6 +455,6 @@ print(json.dumps({"loaded": loaded, "threads": threads}))
 def test_importing_pydoca_starts_no_thread_and_imports_nothing_heavy():
     run = subprocess.run([sys.executable, "-c", PROBE], capture_output=True, text=True, check=True, timeout=30)
     seen = json.loads(run.stdout)
-    heavy = {"numpy", "asyncio", "pytest", "uvloop", "IPython"} & set(seen["loaded"])
-    fail_if_any("import pydoca imports neither NumPy nor asyncio nor pytest", sorted(heavy))
+    heavy = {"numpy", "asyncio", "pytest", "uvloop", "IPython", "tqdm", "subprocess"} & set(seen["loaded"])
+    fail_if_any("import pydoca imports neither NumPy nor asyncio nor pytest nor what notebooks need", sorted(heavy))
     fail_if_any("import pydoca starts no thread", [] if seen["threads"] == 1 else [f"{seen['threads']} threads run"])
