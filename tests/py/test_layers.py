@@ -421,7 +421,7 @@ def test_the_rdma_lab_stands_apart():
 
 
 def test_optional_packages_are_imported_in_their_places():
-    """IPython's by the extension for notebooks, tqdm by what shows bars; both inside functions, or by private modules."""
+    """IPython by the extension for notebooks, tqdm by what shows bars."""
     places = {"IPython": "_notebook/", "tqdm": ("_progress.py", "cli/")}
     faults = [
         f"{place}: {name}"

@@ -221,6 +221,25 @@ def test_stop_ends_it_in_order(patience):
     assert process.stop() == process.wait() == -signal.SIGINT
 
 
+def test_sigterm_ends_it_in_order(patience):
+    source = "import asyncio\nprint('up')\ntry:\n  await asyncio.sleep(100)\nfinally:\n  print('end')"
+    process = up(sim.spawn(source), patience)
+    os.kill(process.pid, signal.SIGTERM)
+    with pytest.raises(sim.ProcessError, match="SIGTERM ended it"):
+        process.wait(patience)
+    assert process.output == "up\nend\n"
+
+
+def test_an_interrupt_of_stop_ends_the_process_at_once(patience):
+    process = up(sim.spawn(f"import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n{FOREVER}"), patience)
+    timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        process.stop(1000)
+    timer.join()
+    assert process.wait(patience) == -signal.SIGKILL
+
+
 def test_stop_right_after_the_start(patience):
     assert sim.spawn(FOREVER).stop(patience) == -signal.SIGINT
 

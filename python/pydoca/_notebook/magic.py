@@ -17,13 +17,12 @@ from pydoca._notebook.hints import Hints
 from pydoca._spawn.process import Process, start
 
 _CELL = "%%pydoca SIDE [--name NAME] [--background]"
-_LINE = "%pydoca list | stop [NAME] | wait [NAME] [--timeout SECONDS]"
 _HELP = f"""{_CELL}
-    Runs the cell as a process of the side, dpu or host, and shows its output here. It is a new Python, which has
-    nothing of the notebook; it may await at the top level. A cell that is run again stops the process of its name
-    first. --background goes on at once: the process runs while other cells run, until its end, %pydoca stop or the
-    end of the kernel. --name NAME (default: the side) makes it the notebook's variable NAME, a pydoca.sim.Process:
-    `await NAME` waits for its end.
+    Runs the cell as a process of the side, dpu or host, and shows its output here, until it ends; meanwhile nothing
+    else of the notebook runs. It is a new Python, which has nothing of the notebook; it may await at the top level.
+    A cell that is run again stops the process of its name first. --background goes on at once: the process runs
+    while other cells run, until its end, %pydoca stop or the end of the kernel. --name NAME also makes it the
+    notebook's variable NAME, a pydoca.sim.Process: `await NAME` waits for its end. The default name is the side.
 %pydoca list
     Lists the processes that run.
 %pydoca stop [NAME]

@@ -32,11 +32,20 @@ def main() -> None:
     code = _run(instructions, report_fd)
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
-    if code == -signal.SIGINT:  # the exit code of a program that Ctrl-C ended
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGINT,))
-        os.kill(os.getpid(), signal.SIGINT)
+    if isinstance(code, int) and code in (-signal.SIGINT, -signal.SIGTERM):  # for the exit code that tells the signal
+        _end_by(-code)
     sys.exit(code)
+
+
+def _end_by(number: int) -> None:
+    signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, (number,))
+    os.kill(os.getpid(), number)
+
+
+def _terminate(number: int, _: object) -> None:
+    """Also SIGTERM, which Jupyter sends at a restart, leaves blocks in order."""
+    raise SystemExit(-number)
 
 
 def _die_with(parent: int) -> None:
@@ -62,10 +71,11 @@ def _run(instructions: dict[str, Any], report_fd: int) -> str | int | None:
     try:
         try:
             signal.signal(signal.SIGINT, signal.default_int_handler)
+            signal.signal(signal.SIGTERM, _terminate)
             signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGINT, signal.SIGTERM))
             _start(instructions)
         finally:
-            signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT,))  # the outcome is final
+            signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))  # the outcome is final
     except SystemExit as error:
         return error.code
     except KeyboardInterrupt:

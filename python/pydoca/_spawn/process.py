@@ -9,7 +9,7 @@ import pickle
 import signal
 import sys
 from collections import deque
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -92,7 +92,7 @@ class Process:
 
     @property
     def side(self) -> str:
-        """ "host" or "dpu"."""
+        """The side of its devices: "host" or "dpu"."""
         return self._side
 
     @property
@@ -125,13 +125,11 @@ class Process:
 
     def stop(self, timeout: float = 2.0) -> int:
         """Ends the process and returns its exit code: by SIGINT, after timeout seconds by SIGTERM, then by SIGKILL."""
-        self._require_owner()
-        for number in _SIGNALS:
-            if self._watcher.ended:
-                break
-            self._stopped = True
-            self._watcher.signal(number)
-            self._watcher.wait(timeout)
+        with self._stopping():
+            for number in _SIGNALS:
+                if not self._watcher.ended:
+                    self._watcher.signal(number)
+                    self._watcher.wait(timeout)
         return self._code_after_stop()
 
     def __enter__(self) -> Process:
@@ -166,14 +164,24 @@ class Process:
             self._waiters -= 1
 
     async def _stop(self, timeout: float = 2.0) -> int:
-        self._require_owner()
-        for number in _SIGNALS:
-            if self._watcher.ended:
-                break
-            self._stopped = True
-            self._watcher.signal(number)
-            await self._end(timeout)
+        with self._stopping():
+            for number in _SIGNALS:
+                if not self._watcher.ended:
+                    self._watcher.signal(number)
+                    await self._end(timeout)
         return self._code_after_stop()
+
+    @contextlib.contextmanager
+    def _stopping(self) -> Iterator[None]:
+        """An interrupt or a cancellation meanwhile ends the process without further waits."""
+        if os.getpid() != self._owner:
+            raise InvalidValueError(f"stop the {self._title()}: only the process that started it may do that")
+        self._stopped = self._stopped or not self._watcher.ended
+        try:
+            yield
+        except BaseException:
+            self._watcher.signal(signal.SIGKILL)
+            raise
 
     async def _end(self, timeout: float | None) -> None:
         """Waits for the end, at most so many seconds."""
@@ -209,10 +217,6 @@ class Process:
         if code is None:
             raise TimeOutError(f"stop the {self._title()}: process {self._pid} has not ended after SIGKILL")
         return code
-
-    def _require_owner(self) -> None:
-        if os.getpid() != self._owner:
-            raise InvalidValueError(f"stop the {self._title()}: only the process that started it may do that")
 
     def _kill(self) -> None:
         """For an interrupt while it starts."""
