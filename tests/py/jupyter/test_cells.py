@@ -76,7 +76,7 @@ def test_a_server_that_is_still_used_is_named_where_its_name_is_taken(kernel):
     assert kernel.run("link = await server.accept()").error == ""
     again = kernel.run(SERVER)
     assert again.error == "AlreadyExistError"
-    assert "this process has a server of that name" in again.message
+    assert "it has a server of that name" in again.message
     assert "earlier cells have left servers that run: link.server. " in again.text
     assert "`link.server.stop()` stops one" in again.text
     assert kernel.run("link.server.stop()").error == ""

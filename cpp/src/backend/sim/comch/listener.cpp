@@ -8,8 +8,6 @@
 #include "detail/thread/crash_point.hpp"
 
 #include <new>
-#include <string>
-#include <unistd.h>
 #include <utility>
 
 namespace pydoca::sim {
@@ -69,25 +67,6 @@ void SocketListener::announce_room() noexcept {
   }
 }
 
-Address address_of(const ChannelIdentity& identity) {
-  return fabric_address(identity.fabric, channel_purpose, channel_key(identity));
-}
-
-/// Names the process that must stop its server: often this one, in a notebook whose cell is run again.
-Error taken(const ChannelIdentity& identity) {
-  Status status{};
-  const Fd probe = connect_to(address_of(identity), status);
-  const pid_t process = probe ? peer_pid(probe.get()) : 0;
-  if (process == ::getpid()) {
-    return {
-        Status::already_exist,
-        "this process has a server of that name, which runs as long as its connections are used; stop it, or choose "
-        "another name"};
-  }
-  const std::string owner = process == 0 ? "another process" : concat("process ", process);
-  return {Status::already_exist, concat(owner, " has a server of that name; stop that one, or choose another name")};
-}
-
 }  // namespace
 
 std::unique_ptr<backend::Listener> listen(std::string_view fabric, std::string_view representor_pci_addr,
@@ -99,13 +78,15 @@ std::unique_ptr<backend::Listener> listen(std::string_view fabric, std::string_v
                                         " of fabric \"", fabric, "\": ", std::string_view(error.what())));
   };
   try {
-    const Address address = address_of(*identity);
+    const Address address = fabric_address(identity->fabric, channel_purpose, channel_key(*identity));
     ListeningSocket socket = listen_at(address, Lobby::backlog);
     detail::crash_point();
     address.directory.announce();
     return std::make_unique<SocketListener>(std::move(socket), std::move(identity));
   } catch (const Error& error) {
-    throw failure(error.status() == Status::already_exist ? taken(*identity) : error);
+    throw error.status() == Status::already_exist
+        ? failure(Error(error.status(), "it has a server of that name; stop that one, or choose another name"))
+        : failure(error);
   }
 }
 
