@@ -103,8 +103,10 @@ def faults(notebook: Any) -> list[str]:
 
 
 def words_of_machine() -> list[str]:
-    words = [str(FOLDER.parent), str(Path.home()) + "/", tempfile.gettempdir() + "/", socket.gethostname()]
-    return [word for word in words if len(word) > 3 and word != "localhost"]
+    words = [str(FOLDER.parent), f"{Path.home()}/", f"{tempfile.gettempdir()}/"]
+    host = socket.gethostname()
+    own_name = [host] if len(host) > 7 and host != "localhost" else []  # not "host", or "dpu"
+    return [word for word in words if len(word) > 3] + own_name
 
 
 def refresh(path: Path) -> None:

@@ -74,6 +74,19 @@ def test_the_text_of_a_program_may_await_and_its_output_is_shown(capfd, patience
     assert sorted(process.output.splitlines()) == ["err", "to __main__"]
 
 
+def test_text_may_be_indented_and_keeps_its_lines(patience):
+    text = """
+        x = "a\tb"
+        print(x)
+        1 / 0
+    """
+    process = sim.spawn(text, show=False)
+    with pytest.raises(sim.ProcessError) as failed:
+        process.wait(patience)
+    assert process.output == "a\tb\n"
+    assert "line 4, in <module>" in failed.value.traceback
+
+
 def test_a_process_with_a_name_shows_it(capfd, patience):
     process = sim.spawn("print('no end', end='')", side="host", name="lender")
     process.wait(patience)

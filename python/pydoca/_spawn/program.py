@@ -6,6 +6,7 @@ import ast
 import importlib
 import inspect
 import os
+import textwrap
 from collections.abc import Callable
 from operator import attrgetter
 from typing import Any
@@ -33,7 +34,7 @@ def _text(source: str, filename: str) -> dict[str, Any]:
         raise InvalidValueError(
             f"spawn takes a string as the text of a program, and {source!r} looks like a file: give pathlib.Path(...)"
         )
-    source = inspect.cleandoc(source) if source[:1].isspace() else source
+    source = textwrap.dedent(source)
     compile(source, filename, "exec", flags=FLAGS, dont_inherit=True)
     return {"source": source, "filename": filename}
 

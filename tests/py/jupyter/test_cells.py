@@ -119,3 +119,11 @@ def test_autoreload_with_pydoca_imported(kernel, tmp_path):
 def test_the_package_can_be_imported_anew(kernel):
     assert kernel.run("import importlib; importlib.reload(pydoca)").error == ""
     assert kernel.run(COPY).value == "b'Hello'"
+
+
+def test_progress_shows_a_bar(kernel):
+    """tqdm decides its form: a widget, or text where ipywidgets is not installed."""
+    ran = kernel.run("done = await pe.gather([copy() for _ in range(1)], progress=True)")
+    assert ran.error == "", ran.traceback
+    shown = ran.text + "".join(str(output.get("data", "")) for output in ran.outputs)
+    assert "1/1" in shown or "widget" in shown
