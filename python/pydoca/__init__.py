@@ -9,6 +9,7 @@ from typing import Any as _Any
 
 import pydoca._augment  # noqa: F401  completes the extension's classes
 from pydoca import comch, log, rdma_bridge, sim
+from pydoca._augment import display as display  # not in __all__, as notebooks have a function of this name
 from pydoca._core import (
     CAPABILITIES,
     Access,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import atexit
 import difflib
+import os
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 from enum import Enum
 from functools import cache
@@ -42,7 +43,12 @@ def _gather() -> Any:
 
 @cache
 def _picture() -> Any:
-    return import_module("pydoca._graph_picture")
+    return import_module("pydoca._display.graph_picture")
+
+
+@cache
+def _notebook() -> Any:
+    return import_module("pydoca._display.notebook")
 
 
 def _load_topology() -> None:
@@ -105,8 +111,42 @@ def _text_of_graph(self: _core.Graph | _core.GraphInstance) -> str:
 
 @_method_of(_core.Graph, _core.GraphInstance, name="_repr_svg_")
 def _svg_of_graph(self: _core.Graph | _core.GraphInstance) -> str:
-    """The picture that a notebook shows."""
-    return str(_picture().to_svg(self))
+    """The picture alone."""
+    return str(_notebook().svg_of(self))
+
+
+@_method_of(_core.Graph, _core.GraphInstance, name="_repr_mimebundle_")
+def _forms_of_graph(
+    self: _core.Graph | _core.GraphInstance, include: object = None, exclude: object = None
+) -> dict[str, str]:
+    """What a notebook keeps: text, HTML and SVG."""
+    forms: dict[str, str] = _notebook().bundle_of(self)
+    return forms
+
+
+@_method_of(
+    *(_core.DeviceInfo, _core.Device, _core.RepresentorInfo, _core.Representor, _core.Memory, _core.Mmap, _core.Buf),
+    *(_core.BufInventory, _core.BufPool, _core.ProgressEngine, _core.Context, _core.Task, _core.SyncEvent),
+    *(_core.SyncEventRemoteNet, _core.Connection, _core.RdmaConnection, _core.RdmaListener, _core.Graph),
+    *(_core.GraphInstance, _errors.DocaError),
+    name="_repr_html_",
+)
+def _html_of(self: object) -> str:
+    """What a notebook shows."""
+    return str(_notebook().html_of(self))
+
+
+def display(obj: Any, file: str | os.PathLike[str] | None = None) -> None:
+    """Shows an object of pydoca: in a notebook as HTML, elsewhere as text on standard output.
+
+    obj: an object that a notebook shows by itself - a device, a memory map, a buf, an engine, a context, a task, an
+    event, a connection, a graph, an error, `pydoca.sim.topology()` - or a list of DeviceInfo.
+    file: writes the same to a file of its own instead: .html, or .svg of an object that is a picture.
+
+    Raises NotSupportedError for another object, InvalidValueError for another file, OSError when the file cannot be
+    written. The object does not change.
+    """
+    _notebook().show(obj, file)
 
 
 driven_by_asyncio(_core.Task)

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Process",
     "ProcessError",
+    "Topology",
     "default_topology",
     "fabric",
     "load_topology",
@@ -74,10 +75,24 @@ def load_topology(source: str | os.PathLike[str] | Mapping[str, Any]) -> None:
     _chosen = True
 
 
-def topology() -> dict[str, Any]:
-    """The topology in force, in the form that `load_topology` takes; absent properties are None."""
+class Topology(dict[str, Any]):
+    """A topology, in the form that `load_topology` takes. A notebook shows it as a picture of the machine."""
+
+    def _repr_html_(self) -> str:
+        from pydoca._display.notebook import html_of
+
+        return html_of(self)
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
+        from pydoca._display.notebook import bundle_of
+
+        return bundle_of(self)
+
+
+def topology() -> Topology:
+    """The topology in force, a `Topology`; absent properties are None."""
     _load_environment()
-    return {"function": _core.sim_topology()}
+    return Topology(function=_core.sim_topology())
 
 
 def _loaded_topology() -> dict[str, Any] | None:
@@ -85,9 +100,9 @@ def _loaded_topology() -> dict[str, Any] | None:
     return topology() if _chosen else None
 
 
-def default_topology(profile: str = "bluefield3") -> dict[str, Any]:
-    """The DOCA Core guide's machine, with cards of a profile, in the form that `load_topology` takes."""
-    return {"function": _core.sim_default_topology(profile)}
+def default_topology(profile: str = "bluefield3") -> Topology:
+    """The DOCA Core guide's machine, with cards of a profile, as a `Topology`."""
+    return Topology(function=_core.sim_default_topology(profile))
 
 
 def profiles() -> list[str]:

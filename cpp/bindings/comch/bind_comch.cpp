@@ -77,7 +77,11 @@ void bind_connection_life(Class& type) {
            "Messages that have arrived can still be received.")
       .def("__enter__", [](py::object self) { return self; })
       .def("__exit__", [](ConnectionObject& self, const py::args&) { self.close(); })
-      .def_property_readonly("is_connected", &ConnectionObject::is_connected, "Whether messages can be sent.");
+      .def_property_readonly("is_connected", &ConnectionObject::is_connected, "Whether messages can be sent.")
+      .def(
+          "_snapshot",
+          [](const ConnectionObject& self) { return py::make_tuple(self.describe_endpoint(), self.num_messages()); },
+          "For displays: its endpoint, and the number of messages that no caller has received yet.");
 }
 
 /// The endpoint as a T; null when it is not a T.

@@ -64,6 +64,8 @@ class ConnectionObject : NotCopied {
   void end();
   void wake_receivers();
   bool has_messages() const noexcept { return !inbox_.empty(); }
+  /// Messages that no caller has received yet.
+  std::size_t num_messages() const noexcept { return inbox_.size(); }
 
   const py::object& user_data() const noexcept { return user_data_; }
   void set_user_data(py::object data) { user_data_ = std::move(data); }

@@ -160,6 +160,7 @@ void bind_buf(py::module_& module) {
                              "Whether it has returned to its inventory; every other member then raises BadStateError.")
       .def("__len__", [](const BufObject& self) { return self.get().data_len(); })
       .def("__bool__", [](const BufObject&) { return true; })
+      .def("_snapshot", &BufObject::snapshot, "limit"_a)
       .def("__repr__", &buf_repr);
   bind_list(type);
   bind_scope(type);

@@ -44,12 +44,8 @@ std::shared_ptr<MmapObject> new_mmap(py::object memory, const py::iterable& devi
 
 py::str mmap_repr(const MmapObject& self) {
   const Mmap& mmap = self.look();
-  const char* state = self.is_closed()        ? "closed"
-                      : mmap.is_from_export() ? "imported"
-                      : mmap.is_started()     ? "started"
-                                              : "stopped";
   return py::str("<pydoca.Mmap of {} bytes at {:#x}, {}, {}>")
-      .format(mmap.len(), mmap.addr(), to_text(mmap.permissions()), state);
+      .format(mmap.len(), mmap.addr(), to_text(mmap.permissions()), self.state());
 }
 
 void bind_configuration(py::classh<MmapObject>& type) {
@@ -120,6 +116,7 @@ void bind_mmap_properties(py::classh<MmapObject>& type) {
   look("is_thread_safe", &Mmap::is_thread_safe, "Whether enable_thread_safety() was called.");
   type.def("__len__", [](const MmapObject& self) { return self.look().len(); })
       .def("__bool__", [](const MmapObject&) { return true; })
+      .def("_snapshot", &MmapObject::snapshot, "limit"_a)
       .def_property_readonly("devices", &MmapObject::devices, "The devices that were added.")
       .def_property_readonly("memory", &MmapObject::memory,
                              "The object with the memory, as given to set_memrange(); None for an imported map.")

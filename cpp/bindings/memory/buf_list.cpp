@@ -27,6 +27,10 @@ std::string describe_element(const BufList::Element& element) {
                      element.buf->source().num_elements(), element.buf->in_flight() ? " (in flight)" : "");
 }
 
+py::tuple snapshot_of(const Buf& buf) {
+  return py::make_tuple(buf.head(), buf.len(), buf.data(), buf.data_len(), buf.in_flight());
+}
+
 }  // namespace
 
 BufList::BufList() noexcept : previous_(std::exchange(known.last, this)) {
@@ -79,6 +83,24 @@ std::string BufList::describe(const Predicate& wanted) {
   }
   if (count > most_described) text += " and " + std::to_string(count - most_described) + " more";
   return count == 0 ? text : text + "; close them, or drop every reference to them (names, tasks)";
+}
+
+py::list BufList::snapshot(const Predicate& wanted, std::size_t limit) {
+  py::list found;
+  for (const BufList* list = known.first; list != nullptr && found.size() < limit; list = list->next_) {
+    for (const Element& element : list->elements) {
+      if (found.size() < limit && wanted(element)) found.append(snapshot_of(*element.buf));
+    }
+  }
+  return found;
+}
+
+py::list BufList::snapshot(std::size_t first, std::size_t limit) const {
+  py::list found;
+  for (std::size_t index = first; index < elements.size() && found.size() < limit; ++index) {
+    found.append(snapshot_of(*elements[index].buf));
+  }
+  return found;
 }
 
 }  // namespace pydoca::bindings

@@ -40,6 +40,10 @@ struct BufList : NotCopied, std::enable_shared_from_this<BufList> {
   static void release_idle(const Predicate& wanted);
   /// A description of the wanted elements, with what gave them, and what to do. Empty when there is none.
   static std::string describe(const Predicate& wanted);
+  /// For displays: (head, len, data, data_len, in flight) of at most limit wanted elements, the oldest lists first.
+  static py::list snapshot(const Predicate& wanted, std::size_t limit);
+  /// The same of this list's elements from first on.
+  py::list snapshot(std::size_t first, std::size_t limit) const;
 
   std::vector<Element> elements;  ///< in the list's order; empty once the references are dropped
 

@@ -159,6 +159,15 @@ std::shared_ptr<BufObject> BufObject::next() const {
   return following < list_->elements.size() ? object_at(following) : nullptr;
 }
 
+py::tuple BufObject::snapshot(std::size_t limit) const {
+  static_cast<void>(get());
+  const std::size_t own = index();
+  const std::size_t first = own < limit ? 0 : own - limit / 2;
+  const BufList::Element& element = list_->elements[own];
+  return py::make_tuple(own, list_->elements.size(), list_->elements.front().buf->refcount(),
+                        py::type::handle_of(element.source).attr("__name__"), first, list_->snapshot(first, limit));
+}
+
 std::shared_ptr<BufObject> BufObject::last() const {
   static_cast<void>(get());
   return object_at(list_->elements.size() - 1);

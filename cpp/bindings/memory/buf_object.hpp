@@ -50,6 +50,11 @@ class BufObject : public std::enable_shared_from_this<BufObject>, NotCopied {
   std::shared_ptr<BufObject> next() const;
   std::shared_ptr<BufObject> last() const;
 
+  /// For displays: the index of this element, the number of elements, the references and the name of what gave it; then
+  /// the index of the first element, and at most limit elements from there on, with this one among them. Throws
+  /// bad_state once released.
+  py::tuple snapshot(std::size_t limit) const;
+
   /// An address was given out: the memory stays until the object's end.
   void pin(const std::shared_ptr<const void>& owner) { pinned_ = owner; }
 

@@ -145,6 +145,7 @@ void MmapObject::end_with(Call call) {
 void MmapObject::stop() {
   const std::shared_ptr<Mmap>& mmap = get();
   end_with([&] { mmap->stop(); });
+  exports_.clear();
   drain_log();
 }
 
@@ -175,6 +176,7 @@ void MmapObject::close() {
   const std::shared_ptr<Mmap>& mmap = get();
   end_with([&] { mmap->close(); });
   closed_ = true;
+  exports_.clear();
   if (mmap->is_closed()) let_go();
 }
 
@@ -212,7 +214,7 @@ void MmapObject::finalize() noexcept {
 }
 
 template <typename Export>
-py::bytes MmapObject::export_with(Export exporting, const py::object& device) const {
+py::bytes MmapObject::export_with(Export exporting, const char* how, const py::object& device) {
   const std::shared_ptr<Mmap>& mmap = get();
   if (closed_) {
     throw Error(Status::not_permitted, "export mmap (" + mmap->describe() + "): it is closed; make another");
@@ -224,12 +226,25 @@ py::bytes MmapObject::export_with(Export exporting, const py::object& device) co
                                          : std::to_string(devices_.size()) + " devices; name the one to export on"));
   }
   const DeviceObject& chosen = to_device(device.is_none() ? devices_.front() : device);
-  return to_python(((*mmap).*exporting)(*chosen.shared()));
+  py::bytes blob = to_python(((*mmap).*exporting)(*chosen.shared()));
+  std::pair<const char*, std::string> made(how, chosen.shared()->info().name());
+  if (std::ranges::find(exports_, made) == exports_.end()) exports_.push_back(std::move(made));
+  return blob;
 }
 
-py::bytes MmapObject::export_pci(const py::object& device) const { return export_with(&Mmap::export_pci, device); }
+py::bytes MmapObject::export_pci(const py::object& device) { return export_with(&Mmap::export_pci, "pci", device); }
 
-py::bytes MmapObject::export_rdma(const py::object& device) const { return export_with(&Mmap::export_rdma, device); }
+py::bytes MmapObject::export_rdma(const py::object& device) { return export_with(&Mmap::export_rdma, "rdma", device); }
+
+const char* MmapObject::state() const noexcept {
+  if (is_closed()) return "closed";
+  if (mmap_->is_from_export()) return "imported";
+  return mmap_->is_started() ? "started" : "stopped";
+}
+
+py::tuple MmapObject::snapshot(std::size_t limit) const {
+  return py::make_tuple(state(), exports_, BufList::snapshot(is_of(*mmap_), limit));
+}
 
 Bytes MmapObject::bytes() const {
   if (closed_) throw Error(Status::bad_state, "the memory map is closed");

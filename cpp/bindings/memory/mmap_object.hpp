@@ -14,6 +14,8 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace pydoca::bindings {
@@ -52,8 +54,11 @@ class MmapObject final : public DeviceUser {
   /// Starts unless started, for with; throws bad_state when closed.
   void enter();
   /// device: None means the only one.
-  py::bytes export_pci(const py::object& device) const;
-  py::bytes export_rdma(const py::object& device) const;
+  py::bytes export_pci(const py::object& device);
+  py::bytes export_rdma(const py::object& device);
+  /// For displays: its state, its exports as (how, name of the device), and at most limit of its bufs.
+  py::tuple snapshot(std::size_t limit) const;
+  const char* state() const noexcept;
 
   /// Throws bad_state when closed, and BufferError when the memory belongs to another process or is not set.
   Bytes bytes() const;
@@ -77,7 +82,7 @@ class MmapObject final : public DeviceUser {
   void require_writable(Access access) const;
   /// Calls exporting(map, device), a member function of the engine's Mmap.
   template <typename Export>
-  py::bytes export_with(Export exporting, const py::object& device) const;
+  py::bytes export_with(Export exporting, const char* how, const py::object& device);
   template <typename Call>
   void wait_for(Call call);
   /// Does what wait_for does; a failure because bufs are out names them.
@@ -93,6 +98,7 @@ class MmapObject final : public DeviceUser {
   py::object user_data_ = py::none();
   py::object free_callback_ = py::none();
   std::vector<py::object> devices_;
+  std::vector<std::pair<const char*, std::string>> exports_;  ///< since the last start, each once
   bool access_chosen_ = false;
   bool callback_due_ = false;  ///< started since the callback was set
   bool waiting_ = false;

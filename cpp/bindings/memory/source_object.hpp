@@ -26,6 +26,11 @@ struct SourceObject {
   void release_idle() const {
     BufList::release_idle([this](const BufList::Element& element) { return &element.buf->source() == source.get(); });
   }
+  /// For displays: its state, and at most limit of the bufs that are out.
+  py::tuple snapshot(std::size_t limit) const {
+    const auto is_own = [this](const BufList::Element& element) { return &element.buf->source() == source.get(); };
+    return py::make_tuple(state(), BufList::snapshot(is_own, limit));
+  }
   const char* state() const noexcept {
     return source->is_started() ? "started" : source->num_elements() == 0 ? "closed" : "stopped";
   }
@@ -52,7 +57,8 @@ void bind_source(Class& type, const char* stop_doc) {
       .def(
           "stop", [](T& self) { self.source->stop(); }, stop_doc)
       .def("close", &T::close, "Releases the elements; idempotent. Raises InUseError while a buf is out.")
-      .def_readwrite("user_data", &T::user_data, "Anything.");
+      .def_readwrite("user_data", &T::user_data, "Anything.")
+      .def("_snapshot", &T::snapshot, "limit"_a);
   bind_scope(type);
   const auto read = reader(type, &T::source);
   read("num_elements", &BufSource::num_elements, "How many bufs can be out at a time; 0 once closed.");

@@ -157,6 +157,9 @@ void bind_event_properties(py::classh<SyncEventObject>& type) {
                                                 std::string(to_text(event.subscriber()));
         return "<pydoca.SyncEvent on " + self.place() + ", " + locations + ", " + std::string(self.state()) + ">";
       });
+  type.def(
+      "_snapshot", [](const SyncEventObject& self) { return py::make_tuple(self.state(), self.num_waits()); },
+      "For displays: its state, and the number of threads that wait.");
   const auto read = reader(type, &SyncEventObject::event);
   read("publisher", &SyncEvent::publisher, "The location from which it is signalled.");
   read("subscriber", &SyncEvent::subscriber, "The location where it is waited for.");

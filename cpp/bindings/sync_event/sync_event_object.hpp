@@ -75,6 +75,8 @@ class SyncEventObject final : public DeviceUser {
 
   /// The state for repr(): "started", ...
   std::string_view state() const noexcept;
+  /// The number of threads that wait without the GIL.
+  std::size_t num_waits() const noexcept { return waits_; }
   /// The name of the device that it is on; "no CPU" when neither location has one.
   std::string place() const;
 
@@ -89,7 +91,7 @@ class SyncEventObject final : public DeviceUser {
   py::object buf_;  ///< the memory of the event, with the buf's inventory and map, or None
   std::shared_ptr<SyncEvent> event_;
   ContextObject* context_ = nullptr;
-  std::size_t waits_ = 0;  ///< the number of threads that wait without the GIL
+  std::size_t waits_ = 0;
   bool had_context_ = false;
   bool stopped_ = false;
   bool closed_ = false;

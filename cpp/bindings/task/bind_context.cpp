@@ -62,6 +62,7 @@ void bind_context_properties(Class& type) {
                     "Any object; the callbacks get it as an argument.")
       .def_property_readonly("_kind", [](const ContextObject& self) { return std::string(self.context().kind()); })
       .def("_counts", [](const ContextObject& self) { return to_tuple(self.context().stats()); })
+      .def("_snapshot", &ContextObject::snapshot, "max_tasks"_a)
       .def("_begin_leaving", &ContextObject::begin_leaving)
       .def("_settled", [](const py::object& self) { return std::make_shared<SettledState>(self); });
   const auto read = reader(type, &ContextObject::context);

@@ -50,6 +50,18 @@ py::list contexts_of(const EngineObject& self) {
   return list;
 }
 
+/// For displays: of at most max_contexts contexts, oldest first, with at most max_tasks tasks in flight together.
+py::list snapshots_of(const EngineObject& self, std::size_t max_contexts, std::size_t max_tasks) {
+  py::list list;
+  for (const ContextObject* const context : self.contexts()) {
+    if (list.size() == max_contexts) break;
+    const py::tuple snapshot = context->snapshot(max_tasks);
+    max_tasks -= py::len(snapshot[snapshot.size() - 1]);
+    list.append(snapshot);
+  }
+  return list;
+}
+
 /// For the interpreter's end: every engine of this thread waits until the devices have released memory, for a bounded
 /// time.
 void end_all() noexcept {
@@ -177,6 +189,7 @@ void bind_inside(Class& type) {
   type.def_property_readonly("_bridge", &EngineObject::bridge)
       .def("_counts", counts)
       .def("_contexts", &contexts_of)
+      .def("_snapshot", &snapshots_of, "max_contexts"_a, "max_tasks"_a)
       .def("_require_open", &EngineObject::require_open, "what"_a)
       .def("_block_until", block_until_true, "done"_a, "timeout"_a, "what"_a)
       .def("_is_forked", &EngineObject::is_forked)

@@ -80,6 +80,14 @@ py::object status_of(TaskObject& self) {
   return to_status(self.status());
 }
 
+/// For displays: unlike status_of(), does not count as asking for the outcome.
+py::tuple snapshot_of(const TaskObject& self) {
+  const std::string_view state = self.in_flight() ? "in flight" : self.done() ? "done" : "not submitted";
+  const bool failed = self.done() && self.status() != Status::success;
+  return py::make_tuple(self.describe(), state, to_status(self.status()), failed ? self.reason() : std::string(),
+                        self.completions(), self.is_freed());
+}
+
 template <typename Class>
 void bind_task_properties(Class& type) {
   const auto set_user_data = [](TaskObject& self, py::object data) { self.set_user_data(std::move(data)); };
@@ -104,7 +112,8 @@ void bind_task_properties(Class& type) {
           [](TaskObject& self, std::uint32_t status) { return self.exception_of(static_cast<Status>(status)); },
           "status"_a)
       .def("_quarantine", &TaskObject::quarantine)
-      .def("_require_submitted", &TaskObject::require_submitted, "what"_a);
+      .def("_require_submitted", &TaskObject::require_submitted, "what"_a)
+      .def("_snapshot", &snapshot_of);
   bind_waiters(type);
 }
 

@@ -172,6 +172,15 @@ void ContextObject::tell_state(ContextState previous, ContextState next) {
   }
 }
 
+py::tuple ContextObject::snapshot(std::size_t max_tasks) const {
+  const Status failure = context_->failure();
+  return py::make_tuple(context_->kind(), context_->device()->info().name(), context_->state(), is_closed(),
+                        is_faulted(), to_status(failure),
+                        failure == Status::success ? std::string() : context_->failure_reason(),
+                        context_->num_inflight_tasks(), context_->num_allocated_tasks(), to_tuple(context_->stats()),
+                        tasks_.describe_in_flight(max_tasks));
+}
+
 void ContextObject::each_reference(References& references) {
   references.keep(engine_ref_, device_ref_);
   for (TaskCallbacks& callbacks : callbacks_) references.drop(callbacks.on_completion, callbacks.on_error);

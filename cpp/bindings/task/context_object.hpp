@@ -140,6 +140,10 @@ class ContextObject : public DeviceUser {
 
   virtual void each_reference(References& references);
 
+  /// For displays, at one moment and without references: kind, device, state, closed, faulted, failure and its reason,
+  /// tasks in flight and allocated, the counts of stats(), and descriptions of at most max_tasks tasks in flight.
+  py::tuple snapshot(std::size_t max_tasks) const;
+
  protected:
   /// For libraries with more work at a change of state; runs before Python's callback.
   virtual void state_entered(ContextState /*state*/) {}

@@ -59,6 +59,14 @@ void ContextTasks::each_in_flight(References& references) const {
   for (const SlotHolder* task = first_; task != nullptr; task = task->next_) references.keep(task->in_flight_);
 }
 
+py::list ContextTasks::describe_in_flight(std::size_t limit) const {
+  py::list list;
+  for (const SlotHolder* task = first_; task != nullptr && list.size() < limit; task = task->next_) {
+    if (task->in_flight()) list.append(task->describe());
+  }
+  return list;
+}
+
 bool ContextTasks::reclaim_slot() noexcept {
   for (SlotHolder* task = first_; task != nullptr; task = task->next_) {
     if (task->done() && (task->is_abandoned() || task->is_left_to_asyncio())) {

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 namespace pydoca::bindings {
 
@@ -28,6 +29,9 @@ class SlotHolder : NotCopied {
   void remove_driver() noexcept { --num_drivers_; }
   /// Whether only asyncio tasks refer to the Python object: the program has no name for it.
   bool is_left_to_asyncio() const noexcept { return num_drivers_ != 0 && Py_REFCNT(self_.ptr()) <= 2 * num_drivers_; }
+
+  /// A description of the task, for messages: "dma memcpy of 4096 bytes".
+  virtual std::string describe() const = 0;
 
  protected:
   SlotHolder(py::object context, Task& slot) noexcept : context_ref_(std::move(context)), slot_(&slot) {}
@@ -75,6 +79,8 @@ class ContextTasks {
   void free_in_flight() noexcept;
   /// The engine's references to tasks in flight.
   void each_in_flight(References& references) const;
+  /// The descriptions of tasks in flight, of at most limit of them; the newest first.
+  py::list describe_in_flight(std::size_t limit) const;
   /// Gives the slot of a completed task back whose await was cancelled, or that only asyncio has: asyncio may keep the
   /// Python object long after its last use. Returns whether there was one.
   bool reclaim_slot() noexcept;

@@ -104,8 +104,6 @@ class TaskObject : public SlotHolder, public Unseen {
   /// Drops the references that the object can do without.
   virtual void clear();
 
-  /// A description of the task, for messages: "dma memcpy of 4096 bytes".
-  virtual std::string describe() const = 0;
   /// Whether a failure also shows elsewhere, so that a task dropped in flight needs no warning.
   virtual bool may_be_dropped() const noexcept { return false; }
   /// Whether an operation in flight uses Python's memory; giving the task up then waits for its end.

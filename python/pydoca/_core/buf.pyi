@@ -1,9 +1,12 @@
 from collections.abc import Iterator
 from types import TracebackType
-from typing import Any, Self, SupportsIndex
+from typing import Any, Self, SupportsIndex, TypeAlias
 
 from pydoca._core.memory import _Bytes
 from pydoca._core.mmap import Mmap
+
+# Head, len, data, data_len, in flight.
+_Section: TypeAlias = tuple[int, int, int, int, bool]
 
 class Buf(_Bytes):
     """A piece of a memory map: headroom, data, tailroom. It has the buffer protocol, which gives its data
@@ -89,6 +92,7 @@ class Buf(_Bytes):
     def list_len(self) -> int:
         """The number of elements in the list. Raises NotPermittedError on an inner element."""
     def __bool__(self) -> bool: ...
+    def _snapshot(self, limit: int) -> tuple[int, int, int, str, int, list[_Section]]: ...
     def __iter__(self) -> Iterator[Buf]: ...
     def __enter__(self) -> Self: ...
     def __exit__(
@@ -143,6 +147,7 @@ class BufInventory:
     @property
     def is_started(self) -> bool:
         """Whether it is started, and gives bufs."""
+    def _snapshot(self, limit: int) -> tuple[str, list[_Section]]: ...
     def __enter__(self) -> Self: ...
     def __exit__(
         self, type: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
@@ -202,6 +207,7 @@ class BufPool:
     @property
     def is_started(self) -> bool:
         """Whether it is started, and gives bufs."""
+    def _snapshot(self, limit: int) -> tuple[str, list[_Section]]: ...
     def __enter__(self) -> Self: ...
     def __exit__(
         self, type: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None

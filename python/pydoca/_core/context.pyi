@@ -1,6 +1,6 @@
 from collections.abc import Callable
 from enum import IntEnum
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 from pydoca._core.awaitable import SettledState
 from pydoca._core.device import Device
@@ -15,6 +15,11 @@ class ContextState(IntEnum):
     STARTING = 1
     RUNNING = 2
     STOPPING = 3
+
+# Kind, device, state, closed, faulted, failure, its reason, tasks in flight, allocated, counts, tasks in flight.
+_Snapshot: TypeAlias = tuple[
+    str, str, ContextState, bool, bool, Status, str, int, int, tuple[int, int, int, int], list[str]
+]
 
 class Context:
     """A library's object on a device: its constructor configures it; start it, use it, stop it. While it is IDLE,
@@ -80,5 +85,6 @@ class Context:
     @property
     def _kind(self) -> str: ...
     def _counts(self) -> tuple[int, int, int, int]: ...
+    def _snapshot(self, max_tasks: int) -> _Snapshot: ...
     def _begin_leaving(self) -> None: ...
     def _settled(self) -> SettledState: ...

@@ -142,6 +142,7 @@ class SyncEvent:
     @property
     def closed(self) -> bool:
         """Whether it is closed for good."""
+    def _snapshot(self) -> tuple[str, int]: ...
     @staticmethod
     def is_supported(info: DeviceInfo) -> bool:
         """Whether the device has sync events."""

@@ -1,4 +1,4 @@
-"""Pictures of graphs and of their instances: DOT, SVG for notebooks, text for terminals.
+"""Pictures of graphs and of their instances: DOT, shapes for notebooks, text for terminals.
 
 A graph is laid out here, in layers: the notebook then needs no Graphviz. DOT is for large graphs, and for programs that
 lay out better.
@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from html import escape
 
 from pydoca._core import Context, Graph, GraphInstance, GraphNode, GraphNodeState
+from pydoca._display import svg
+from pydoca._display.card import MARKS, Picture, Tone
+from pydoca._display.values import plural, word
 
 _FILLS = {
     GraphNodeState.NOT_STARTED: "#f2f2f2",
@@ -18,8 +20,15 @@ _FILLS = {
     GraphNodeState.COMPLETED: "#cdeccd",
     GraphNodeState.ERROR: "#f7c6c6",
 }
-_CHARACTER, _PADDING, _GAP = 7.5, 24, 24  # widths, in pixels
-_HEIGHT, _LAYER = 32, 72  # of a node, and from layer to layer
+TONES: dict[GraphNodeState, Tone] = {
+    GraphNodeState.NOT_STARTED: "quiet",
+    GraphNodeState.STARTED: "busy",
+    GraphNodeState.COMPLETED: "good",
+    GraphNodeState.ERROR: "bad",
+}
+_PADDING, _GAP = 24, 24  # widths, in pixels
+_HEIGHT, _LAYER = 30, 66  # of a node, and from layer to layer
+_MOST_NODES, _MOST_LINES = 100, 1000  # in a picture
 
 _States = Mapping[GraphNode, GraphNodeState]
 
@@ -67,10 +76,13 @@ def to_dot(drawn: Graph | GraphInstance) -> str:
     return "\n".join([*lines, "}"]) + "\n"
 
 
-def to_text(drawn: Graph | GraphInstance) -> str:
-    """A line for each node: its index, what it runs, its state and time, and the nodes that depend on it."""
+def to_text(drawn: Graph | GraphInstance, limit: int | None = None) -> str:
+    """A line for each node: its index, what it runs, its state and time, and the nodes that depend on it.
+
+    limit: of so many nodes.
+    """
     states, times = states_of(drawn), _times_of(drawn)
-    names = {node: name_of(node) for node in _nodes_of(drawn)}
+    names = {node: name_of(node) for node in _nodes_of(drawn)[:limit]}
     width = max((len(name) for name in names.values()), default=0)
     return "\n".join(_line(node, name.ljust(width), states, times) for node, name in names.items())
 
@@ -97,16 +109,21 @@ class _Box:
         return _GAP // 2 + self.layer * _LAYER
 
 
+def _successors(node: GraphNode, shown: Mapping[GraphNode, object]) -> list[GraphNode]:
+    """Those in the picture."""
+    return [successor for successor in node.successors if successor in shown]
+
+
 def _layers(nodes: list[GraphNode]) -> dict[GraphNode, int]:
     """Each node one layer behind the last of its predecessors."""
     layers = dict.fromkeys(nodes, 0)
     waiting = dict.fromkeys(nodes, 0)
     for node in nodes:
-        for successor in node.successors:
+        for successor in _successors(node, waiting):
             waiting[successor] += 1
     ready = [node for node, count in waiting.items() if count == 0]
     for node in ready:  # grows meanwhile
-        for successor in node.successors:
+        for successor in _successors(node, waiting):
             layers[successor] = max(layers[successor], layers[node] + 1)
             waiting[successor] -= 1
             if waiting[successor] == 0:
@@ -114,12 +131,14 @@ def _layers(nodes: list[GraphNode]) -> dict[GraphNode, int]:
     return layers
 
 
-def _laid_out(nodes: list[GraphNode]) -> tuple[dict[GraphNode, _Box], float]:
-    """The boxes and the width of the picture. The boxes of a layer stand in the order of their predecessors' places."""
+def _laid_out(nodes: list[GraphNode], marked: bool) -> tuple[dict[GraphNode, _Box], float]:
+    """The boxes and the width of the picture; marked: with room for the marks of states.
+
+    The boxes of a layer stand in the order of their predecessors' places."""
     boxes = {}
     for node, layer in _layers(nodes).items():
-        label = f"{node.index}: {name_of(node)}"
-        boxes[node] = _Box(node, label, len(label) * _CHARACTER + _PADDING, layer)
+        label = svg.fitting(f"{node.index}: {name_of(node)}", 300)
+        boxes[node] = _Box(node, label, len(label) * svg.CHARACTER + _PADDING + (18 if marked else 0), layer)
     rows: list[list[_Box]] = [[] for _ in range(1 + max((box.layer for box in boxes.values()), default=-1))]
     for box in boxes.values():
         rows[box.layer].append(box)
@@ -131,41 +150,54 @@ def _laid_out(nodes: list[GraphNode]) -> tuple[dict[GraphNode, _Box], float]:
         for box in row:
             box.x = x + (box.width + _GAP) / 2
             x += box.width + _GAP
-            for successor in box.node.successors:
+            for successor in _successors(box.node, before):
                 before[successor].append(box.x)
     return boxes, width
 
 
-def _shapes(boxes: dict[GraphNode, _Box], states: _States, times: Mapping[GraphNode, str]) -> Iterator[str]:
+def _lines(boxes: dict[GraphNode, _Box], arrow: str) -> Iterator[str]:
+    drawn = 0
     for box in boxes.values():
-        for successor in box.node.successors:
+        for successor in _successors(box.node, boxes):
+            drawn += 1
+            if drawn > _MOST_LINES:
+                return
             to = boxes[successor]
             y, end = box.top + _HEIGHT, to.top
             middle = (y + end) / 2
-            yield (
-                f'<path d="M{box.x:g} {y}C{box.x:g} {middle:g} {to.x:g} {middle:g} {to.x:g} {end}" fill="none" '
-                f'stroke="#666" marker-end="url(#pydoca-arrow)"/>'
-            )
-    for box in boxes.values():
-        state = states.get(box.node, GraphNodeState.NOT_STARTED)
-        title = f"<title>{state.name} {times.get(box.node, '')}</title>" if states else ""
-        yield (
-            f'<g>{title}<rect x="{box.x - box.width / 2:g}" y="{box.top}" width="{box.width:g}" height="{_HEIGHT}" '
-            f'rx="5" fill="{_FILLS[state]}" stroke="#666"/>'
-            f'<text x="{box.x:g}" y="{box.top + 20}" text-anchor="middle" fill="#222">{escape(box.label)}</text></g>'
-        )
+            path = f"M{box.x:g} {y}C{box.x:g} {middle:g} {to.x:g} {middle:g} {to.x:g} {end}"
+            yield svg.line(path, marker=arrow)
 
 
-def to_svg(drawn: Graph | GraphInstance) -> str:
-    """For notebooks."""
-    boxes, width = _laid_out(_nodes_of(drawn))
+def _node(box: _Box, states: _States, times: Mapping[GraphNode, str]) -> str:
+    """A state is a mark, a kind of edge and a tip; a graph, which has no states, has plain boxes."""
+    state = states.get(box.node)
+    left = box.x - box.width / 2
+    if state is None:
+        shapes = svg.box(left, box.top, box.width, _HEIGHT)
+        return svg.group(shapes + svg.text(box.x, box.top + 19, box.label, anchor="middle"))
+    tone = TONES[state]
+    shapes = svg.box(left, box.top, box.width, _HEIGHT, edge=tone, dashed=state == GraphNodeState.NOT_STARTED)
+    shapes += svg.mark(left + 15, box.top + 19, MARKS[tone], tone)
+    shapes += svg.text(box.x + 9, box.top + 19, box.label, anchor="middle")
+    return svg.group(shapes, f"{box.label}: {word(state)} {times.get(box.node, '')}".rstrip())
+
+
+def picture_of(drawn: Graph | GraphInstance) -> Picture:
+    """The first nodes of a graph, in layers from top to bottom; of an instance, with their states."""
+    nodes = _nodes_of(drawn)
+    shown, states, times = nodes[:_MOST_NODES], states_of(drawn), _times_of(drawn)
+    boxes, width = _laid_out(shown, bool(states))
     height = max((box.top for box in boxes.values()), default=0) + _HEIGHT + _GAP // 2
-    arrow = (
-        '<defs><marker id="pydoca-arrow" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="8" markerHeight="8" '
-        'orient="auto"><path d="M0 0L8 4L0 8z" fill="#666"/></marker></defs>'
-    )
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:g}" height="{height}" '
-        f'viewBox="0 0 {width:g} {height}" font-family="monospace" font-size="12">{arrow}'
-        f"{''.join(_shapes(boxes, states_of(drawn), _times_of(drawn)))}</svg>"
-    )
+    more = f"\u2026 and {plural(len(nodes) - len(shown), 'more node')}" if len(nodes) > len(shown) else ""
+
+    def draw(prefix: str) -> Iterator[str]:
+        yield svg.arrow(f"{prefix}-arrow")
+        yield from _lines(boxes, f"{prefix}-arrow")
+        yield from (_node(box, states, times) for box in boxes.values())
+        if more:
+            yield svg.text(8, height + 12, more, faint=True)
+
+    kind = "Graph" if isinstance(drawn, Graph) else "Run of a graph"
+    lines = [*to_text(drawn, _MOST_NODES).splitlines(), *([more] if more else [])]
+    return Picture(f"{kind} of {plural(len(nodes), 'node')}", width, height + (18 if more else 0), draw, lines)

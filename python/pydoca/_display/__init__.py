@@ -1,0 +1,1 @@
+"""How objects show themselves in notebooks, files and terminals. Nothing here is imported before the first display."""

@@ -1,0 +1,53 @@
+"""Graphs, and their instances with the states of their nodes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydoca._core import Graph, GraphInstance
+from pydoca._display.card import Card, Code, Fact, Note, Part, State
+from pydoca._display.graph_picture import name_of, picture_of
+from pydoca._display.reading import call, read
+from pydoca._display.tasks import reasons
+from pydoca._display.values import plural, yes
+from pydoca._errors import Status
+
+
+def graph_card(graph: Graph) -> Card:
+    state = State("started", "good") if read(graph, "is_started") else State("stopped")
+    count = len(read(graph, "nodes", []))
+    facts: list[Fact] = [
+        ("nodes", count),
+        ("instances", f"{read(graph, 'num_instances', 0):,} of {read(graph, 'max_instances', 0):,}"),
+        ("timing", yes(read(graph, "timing"))),
+    ]
+    return Card("Graph", plural(count, "node"), state, facts, _pictures(graph))
+
+
+def instance_card(instance: GraphInstance) -> Card:
+    status = read(instance, "status", Status.UNKNOWN)
+    facts: list[Fact] = [("status", Code(status.name)), ("nodes", len(read(instance.graph, "nodes", [])))]
+    failed = read(instance, "failed_node")
+    parts = _pictures(instance)
+    if failed is not None:
+        facts.append(("failed node", Code(f"{failed.index}: {name_of(failed)}")))
+        parts += _failure(instance, failed, status)
+    return Card("GraphInstance", "", _state(instance, status, failed is not None), facts, parts)
+
+
+def _state(instance: GraphInstance, status: Status, has_failed: bool) -> State:
+    if read(instance, "is_running"):
+        return State("running", "busy")
+    if has_failed:
+        return State(f"failed: {status.name}", "bad")
+    return State("done", "good") if status == Status.SUCCESS else State(status.name.lower().replace("_", " "))
+
+
+def _failure(instance: GraphInstance, node: Any, status: Status) -> list[Part]:
+    data = call(lambda: instance[node])
+    snapshot = call(lambda: data._snapshot())
+    return reasons(snapshot[3], status) if snapshot and len(snapshot) == 6 else [Note("Cause", status.descr, "bad")]
+
+
+def _pictures(drawn: Graph | GraphInstance) -> list[Part]:
+    return [picture_of(drawn)]

@@ -1,0 +1,125 @@
+"""Cards as HTML, and pictures as SVG: complete in themselves, without scripts and links; all text is escaped."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from html import escape
+
+from pydoca._display.card import MARKS, Blocks, Card, Code, Fact, Note, Part, Picture, State, Table, Value
+from pydoca._display.style import ROOT, html_sheet, svg_sheet
+from pydoca._display.values import clip, number
+
+WIDEST = 640  # pixels: a wider picture is scrolled, not made smaller
+
+
+def unique() -> str:
+    """A prefix for the ids of one output: several outputs stand on one page."""
+    return f"pd{os.urandom(6).hex()}"
+
+
+def card_html(card: Card) -> str:
+    """The card as one element."""
+    prefix = unique()
+    parts = "".join(_part(part, f"{prefix}-{index}") for index, part in enumerate(card.parts))
+    words = (card.kind, clip(card.name), card.state.word if card.state else "")
+    label = escape(" ".join(filter(None, words)))
+    return (
+        f'<div class="{ROOT}" role="group" aria-label="{label}"><style>{html_sheet()}</style>{_head(card)}'
+        f"{_facts(card.facts)}{parts}</div>"
+    )
+
+
+def card_page(card: Card) -> str:
+    """The card as a document of its own."""
+    title = escape(f"{card.kind} {card.name}".strip())
+    return (
+        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"/><title>' + title + "</title>"
+        '<meta name="viewport" content="width=device-width"/><meta name="color-scheme" content="light dark"/>'
+        "<style>body{margin:16px}</style></head>\n<body>" + card_html(card) + "</body></html>\n"
+    )
+
+
+def picture_svg(picture: Picture) -> str:
+    """The picture as a document of its own."""
+    prefix = unique()
+    return _svg(picture, prefix, f'xmlns="http://www.w3.org/2000/svg" class="{ROOT}"', f"<style>{svg_sheet()}</style>")
+
+
+def _svg(picture: Picture, prefix: str, attributes: str, styles: str = "") -> str:
+    title = f'<title id="{prefix}-title">{escape(picture.title)}</title>'
+    return (
+        f'<svg {attributes} role="img" aria-labelledby="{prefix}-title" width="{picture.width:g}" '
+        f'height="{picture.height:g}" viewBox="0 0 {picture.width:g} {picture.height:g}" '
+        f'font-family="ui-monospace,Menlo,Consolas,DejaVu Sans Mono,monospace" font-size="12">'
+        f"{title}{styles}{''.join(picture.draw(prefix))}</svg>"
+    )
+
+
+def _head(card: Card) -> str:
+    state = f'<span class="pd-state">{_value(card.state)}</span>' if card.state else ""
+    name = f'<span class="pd-name pd-code">{escape(clip(card.name))}</span>' if card.name else ""
+    return f'<div class="pd-head"><span class="pd-kind">{escape(card.kind)}</span> {name} {state}</div>'
+
+
+def _facts(facts: list[Fact]) -> str:
+    if not facts:
+        return ""
+    items = (f"<div><dt>{escape(label)}</dt><dd>{_value(value)}</dd></div>" for label, value in facts)
+    return f"<dl>{''.join(items)}</dl>"
+
+
+def _value(value: Value) -> str:
+    if isinstance(value, State):
+        return f'<span class="pd-mark pd-{value.tone}">{MARKS[value.tone]}</span>{escape(clip(value.word))}'
+    if isinstance(value, Code):
+        return f"<code>{escape(clip(value))}</code>"
+    return number(value) if isinstance(value, int) else escape(clip(value))
+
+
+def _part(part: Part, prefix: str) -> str:
+    if isinstance(part, Table):
+        return "".join(_table(part))
+    if isinstance(part, Blocks):
+        return "".join(_blocks(part))
+    if isinstance(part, Note):
+        return (
+            f'<div class="pd-note pd-{part.tone}"><span class="pd-title">{escape(part.label)}</span> '
+            f'<span class="pd-said">{escape(clip(part.text, 4000))}</span></div>'
+        )
+    width = "max-width:100%;height:auto" if part.width <= WIDEST else "max-width:none"
+    return f'<div class="pd-scroll">{_svg(part, prefix, f"""style="{width}" """)}</div>'
+
+
+def _title(text: str) -> str:
+    return f'<div class="pd-title">{escape(text)}</div>' if text else ""
+
+
+def _table(table: Table) -> Iterator[str]:
+    numeric = [head.startswith(">") for head in table.heads]
+    last = len(table.heads) - 1
+    yield f'{_title(table.title)}<div class="pd-scroll"><table><thead><tr>'
+    for head, is_number in zip(table.heads, numeric, strict=True):
+        yield f'<th scope="col"{_class("pd-n" if is_number else "")}>{escape(head.lstrip(">"))}</th>'
+    yield "</tr></thead><tbody>"
+    for row in table.rows:
+        cells = []
+        for index, (value, is_number) in enumerate(zip(row, numeric, strict=True)):
+            kind = "pd-n" if is_number else "pd-wrap" if index == last and not isinstance(value, (int, State)) else ""
+            cells.append(f"<td{_class(kind)}>{_value(value)}</td>")
+        yield f"<tr>{''.join(cells)}</tr>"
+    yield "</tbody></table></div>"
+    if table.more:
+        yield f'<p class="pd-more">\u2026 and {number(table.more)} more {escape(table.what)}</p>'
+
+
+def _class(name: str) -> str:
+    return f' class="{name}"' if name else ""
+
+
+def _blocks(blocks: Blocks) -> Iterator[str]:
+    yield f'{_title(blocks.title)}<div class="pd-blocks">'
+    for heading, facts in blocks.blocks:
+        rows = "".join(f"<tr><td>{escape(label)}</td><td>{_value(value)}</td></tr>" for label, value in facts)
+        yield f'<div class="pd-block"><table><caption>{escape(heading)}</caption><tbody>{rows}</tbody></table></div>'
+    yield "</div>"

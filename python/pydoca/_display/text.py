@@ -1,0 +1,64 @@
+"""Cards as text, for terminals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from pydoca._display.card import Blocks, Card, Fact, Note, Part, Picture, Table, Value
+from pydoca._display.values import clip, number
+
+
+def card_text(card: Card) -> str:
+    """Lines without a newline at the end."""
+    return "\n".join(_lines(card))
+
+
+def _lines(card: Card) -> Iterator[str]:
+    yield "  ".join(filter(None, (card.kind, _one_line(card.name), str(card.state or ""))))
+    yield from _facts(card.facts)
+    for part in card.parts:
+        yield from _part(part)
+
+
+def _one_line(text: str) -> str:
+    return clip(" ".join(text.split()))
+
+
+def _text(value: Value) -> str:
+    return number(value) if type(value) is int else _one_line(str(value))
+
+
+def _facts(facts: Sequence[Fact], indent: str = "  ") -> Iterator[str]:
+    width = max((len(label) for label, _ in facts), default=0)
+    for label, value in facts:
+        yield f"{indent}{label.ljust(width)}  {_text(value)}".rstrip()
+
+
+def _part(part: Part) -> Iterator[str]:
+    if isinstance(part, Table):
+        yield from _table(part)
+    elif isinstance(part, Blocks):
+        yield f"  {part.title}"
+        for heading, facts in part.blocks:
+            yield f"    {heading}"
+            yield from _facts(facts, "      ")
+    elif isinstance(part, Note):
+        yield f"  {part.label}: {' '.join(part.text.split())}"
+    elif isinstance(part, Picture):
+        yield from (f"  {line}" for line in part.lines)
+
+
+def _table(table: Table) -> Iterator[str]:
+    if table.title:
+        yield f"  {table.title}"
+    heads = [head.lstrip(">") for head in table.heads]
+    lines = [heads, *([_text(value) for value in row] for row in table.rows)]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(heads))]
+    for line in lines:
+        cells = (
+            cell.rjust(width) if head.startswith(">") else cell.ljust(width)
+            for cell, width, head in zip(line, widths, table.heads, strict=True)
+        )
+        yield f"    {'  '.join(cells)}".rstrip()
+    if table.more:
+        yield f"    ... and {number(table.more)} more {table.what}"
