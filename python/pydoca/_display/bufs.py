@@ -14,7 +14,7 @@ from pydoca._display.values import address, number, size
 _Section = tuple[int, int, int, int, bool]
 
 _MOST_ELEMENTS = 12
-_WIDTH, _BAR, _ROW = 620.0, 26.0, 44.0
+_WIDTH, _BAR, _ROW = 540.0, 26.0, 44.0
 _SMALLEST = 26.0  # pixels: no section that has bytes vanishes
 _TONES: dict[str, Tone] = {"started": "good"}
 
@@ -55,7 +55,7 @@ def _chain(elements: list[_Section], start: int, own: int, count: int) -> Table:
         this = "\u25b8 this one" if index == own else ""
         room = (data - head, data_len, head + length - data - data_len)
         rows.append([index + 1, address(head), length, *room, this])
-    heads = (">element", ">head", ">bytes", ">headroom", ">data", ">tailroom", "")
+    heads = (">element", "head", ">bytes", ">headroom", ">data", ">tailroom", "")
     return Table("Chain", heads, rows, count - len(elements), "elements")
 
 
@@ -123,7 +123,7 @@ def _meter(used: int, total: int, what: str) -> Picture:
         yield svg.box(1, 1, _WIDTH - 2, 12)
         yield svg.bar(2, 2, (_WIDTH - 4) * min(used / max(total, 1), 1), 10, "accent", 0.6)
 
-    return Picture(f"{number(used)} of {number(total)} {what}", _WIDTH, 14, draw)
+    return Picture(f"{number(used)} of {number(total)} {what}", _WIDTH, 14, draw, least=0)
 
 
 def inventory_card(inventory: BufInventory) -> Card:

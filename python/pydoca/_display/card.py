@@ -53,6 +53,15 @@ class Blocks:
 
 
 @dataclass
+class Names:
+    """Short names in columns, each with the same mark."""
+
+    title: str
+    names: Sequence[str]
+    tone: Tone = "good"
+
+
+@dataclass
 class Note:
     """A sentence with a label: a cause, a remedy, a hint."""
 
@@ -70,9 +79,10 @@ class Picture:
     height: float
     draw: Callable[[str], Iterable[str]]
     lines: Sequence[str] = ()  # the same as text, for terminals
+    least: float = 440  # pixels: a narrower place scrolls the picture, as its text would be too small
 
 
-Part = Table | Blocks | Note | Picture
+Part = Table | Blocks | Names | Note | Picture
 
 
 @dataclass

@@ -11,7 +11,7 @@ from pydoca._core import Endpoint as ComchEndpoint
 from pydoca._core import Server as ComchServer
 from pydoca._display.card import Card, Code, Fact, Note, Part, State, Table, Tone, Value
 from pydoca._display.reading import ABSENT, call, first, read
-from pydoca._display.values import clip, code, flags, plural, seconds, size, word
+from pydoca._display.values import code, flags, plural, seconds, size, word
 from pydoca._errors import Status
 
 _MOST_TASKS, _MOST_CONNECTIONS = 12, 12
@@ -75,7 +75,7 @@ def _engine(context: Context) -> str:
     engine = read(context, "progress_engine")
     if engine is None:
         return "not connected yet"
-    return "closed" if read(engine, "closed") else f"of {plural(read(engine, 'num_contexts', 0), 'context')}"
+    return "closed" if read(engine, "closed") else f"has {plural(read(engine, 'num_contexts', 0), 'context')}"
 
 
 def _name(context: Context) -> str:
@@ -173,7 +173,3 @@ def _kinds(context: SyncEventContext) -> list[Part]:
     kinds = ("get", "notify_set", "notify_add", "wait_gt", "wait_eq", "wait_neq")
     rows: list[list[Value]] = [[Code(kind), call(context.num_tasks, kind, default=0)] for kind in kinds]
     return [Table("Kinds of tasks", ("kind", ">tasks"), rows)]
-
-
-def endpoint_name(text: str) -> str:
-    return clip(text)

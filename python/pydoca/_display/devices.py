@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from pydoca._core import CAPABILITIES, Device, DeviceInfo, Representor, RepresentorInfo
-from pydoca._display.card import Blocks, Card, Code, Fact, Part, State, Table, Value
+from pydoca._display.card import Blocks, Card, Code, Fact, Names, Part, State, Table, Value
 from pydoca._display.reading import call, first, read
-from pydoca._display.values import code, plural, rate, short_pci, size, word, yes
+from pydoca._display.values import code, rate, short_pci, size, word, yes
 
 _MOST_REPRESENTORS = 40
 
@@ -54,10 +54,10 @@ def _abilities(info: DeviceInfo) -> list[Part]:
     able = [name for name in CAPABILITIES if call(info.supports, name)]
     lacking = [(name, str(call(info.why_unsupported, name, default=""))) for name in CAPABILITIES if name not in able]
     limits = _limits(info.capabilities.to_dict())
-    parts: list[Part] = [Blocks("Limits", limits)] if limits else []
-    rows: list[list[Value]] = [[Code(name), State("yes", "good"), ""] for name in able]
-    rows += [[Code(name), State("no"), reason] for name, reason in lacking]
-    return [Table("Capabilities", ("capability", "there", "why not"), rows), *parts]
+    parts: list[Part] = [Names("Capabilities", able)] if able else []
+    if lacking:
+        parts.append(Table("Not there", ("capability", "why"), [(Code(name), reason) for name, reason in lacking]))
+    return [*parts, Blocks("Limits", limits)] if limits else parts
 
 
 def _limits(capabilities: Mapping[str, Any]) -> list[tuple[str, list[Fact]]]:
@@ -104,7 +104,3 @@ def _representor_facts(info: RepresentorInfo) -> list[Fact]:
         ("VUID", code(info.vuid)),
         ("vHCA", info.vhca_id),
     ]
-
-
-def summary(infos: list[DeviceInfo]) -> str:
-    return plural(len(infos), "function")

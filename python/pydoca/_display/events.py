@@ -21,7 +21,9 @@ def event_card(event: SyncEvent) -> Card:
         *_ends(event),
     ]
     name = f"value {value:,}" if value is not None else ""
-    return Card("SyncEvent", name, State(state, _TONES.get(state, "quiet")), facts, _notes(event, state))
+    is_lost = state == "started" and value is None
+    badge = State("started, out of reach", "bad") if is_lost else State(state, _TONES.get(state, "quiet"))
+    return Card("SyncEvent", name, badge, facts, _notes(event, state))
 
 
 def _device(event: SyncEvent | SyncEventRemoteNet) -> Code:

@@ -28,7 +28,7 @@ TONES: dict[GraphNodeState, Tone] = {
 }
 _PADDING, _GAP = 24, 24  # widths, in pixels
 _HEIGHT, _LAYER = 30, 66  # of a node, and from layer to layer
-_MOST_NODES, _MOST_LINES = 100, 1000  # in a picture
+_MOST_NODES, _MOST_LINES = 48, 1200  # in a picture
 
 _States = Mapping[GraphNode, GraphNodeState]
 

@@ -12,9 +12,9 @@ from pydoca._display.card import Card, Code, Fact, Picture, Table, Value
 from pydoca._display.reading import first
 from pydoca._display.values import code, plural, rate, short_pci, word
 
-_MOST = 48  # functions in the picture and in the table
-_WIDTH, _ROW, _TOP, _BOX = 640.0, 32.0, 34.0, 24.0
-_HOST, _REP, _DPU = (20.0, 176.0), (272.0, 132.0), (452.0, 168.0)  # x and width of the columns
+_MOST = 24  # functions in the picture and in the table
+_WIDTH, _ROW, _TOP, _BOX = 540.0, 32.0, 34.0, 24.0
+_HOST, _REP, _DPU = (16.0, 158.0), (232.0, 106.0), (372.0, 150.0)  # x and width of the columns
 
 
 def topology_card(topology: Mapping[str, Any]) -> Card:
@@ -41,7 +41,7 @@ def _card(kind: str, functions: Sequence[Mapping[str, Any]]) -> Card:
         ("card", code(", ".join(sorted({str(function.get("profile", "")) for function in functions})))),
     ]
     rows = [_row(function) for function in shown]
-    heads = ("function", "side", "type", ">PCI address", "representor", "interface", "RDMA device", ">port")
+    heads = ("function", "side", "type", "PCI address", "representor", "interface", "RDMA device", ">port")
     table = Table("Functions", heads, rows, more, "functions")
     name = f"{plural(len(functions), 'function')} on {len(set(sides))} side{'s' if len(set(sides)) != 1 else ''}"
     return Card(kind, name, facts=facts, parts=[_picture(shown, more), table])
@@ -83,12 +83,12 @@ def _groups(functions: list[Mapping[str, Any]]) -> list[_Group]:
 def _picture(functions: list[Mapping[str, Any]], more: int) -> Picture:
     groups = _groups(functions)
     rows = sum(group.rows for group in groups)
-    height = _TOP + rows * _ROW + 10 * len(groups) + 12 + (18 if more else 0)
+    height = _TOP + rows * _ROW + 10 * len(groups) + 2 + (18 if more else 0)
 
     def draw(prefix: str) -> Iterator[str]:
         bottom = height - 8 - (18 if more else 0)
-        yield svg.area(6, 4, _HOST[0] + _HOST[1] + 8, bottom) + svg.heading(16, 22, "host")
-        yield svg.area(_REP[0] - 14, 4, _WIDTH - _REP[0] + 8, bottom) + svg.heading(
+        yield svg.area(2, 4, _HOST[0] + _HOST[1] + 10, bottom) + svg.heading(16, 22, "host")
+        yield svg.area(_REP[0] - 14, 4, _WIDTH - _REP[0] + 12, bottom) + svg.heading(
             _WIDTH - 18, 22, "dpu", anchor="end"
         )
         yield svg.heading(_REP[0], 22, "representors")
@@ -121,10 +121,10 @@ def _drawn(group: _Group, y: float) -> Iterator[str]:
         is_local = member.get("side") == "dpu"
         if member.get("representor"):
             yield _representor(member, row - _BOX / 2)
-            if is_local and index:  # at the height of its own representor
-                yield svg.line(f"M{_REP[0] + _REP[1]:g} {row:g}H{_DPU[0]:g}", dashed=True)
+            if is_local:
+                yield svg.line(f"M{trunk:g} {row:g}H{_DPU[0]:g}", dashed=True)
             else:
-                yield svg.line(f"M{_HOST[0] + _HOST[1]:g} {row:g}H{_REP[0]:g}", dashed=True) if not is_local else ""
+                yield svg.line(f"M{_HOST[0] + _HOST[1]:g} {row:g}H{_REP[0]:g}", dashed=True)
             yield svg.line(f"M{_REP[0] + _REP[1]:g} {row:g}H{trunk:g}")
             last = row
         yield _function(member, _DPU if is_local else _HOST, row - _BOX / 2)

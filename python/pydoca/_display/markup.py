@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from html import escape
 
-from pydoca._display.card import MARKS, Blocks, Card, Code, Fact, Note, Part, Picture, State, Table, Value
+from pydoca._display.card import MARKS, Blocks, Card, Code, Fact, Names, Note, Part, Picture, State, Table, Value
+from pydoca._display.escaping import escaped
 from pydoca._display.style import ROOT, html_sheet, svg_sheet
 from pydoca._display.values import clip, number
 
@@ -23,7 +23,7 @@ def card_html(card: Card) -> str:
     prefix = unique()
     parts = "".join(_part(part, f"{prefix}-{index}") for index, part in enumerate(card.parts))
     words = (card.kind, clip(card.name), card.state.word if card.state else "")
-    label = escape(" ".join(filter(None, words)))
+    label = escaped(" ".join(filter(None, words)))
     return (
         f'<div class="{ROOT}" role="group" aria-label="{label}"><style>{html_sheet()}</style>{_head(card)}'
         f"{_facts(card.facts)}{parts}</div>"
@@ -32,7 +32,7 @@ def card_html(card: Card) -> str:
 
 def card_page(card: Card) -> str:
     """The card as a document of its own."""
-    title = escape(f"{card.kind} {card.name}".strip())
+    title = escaped(f"{card.kind} {card.name}".strip())
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"/><title>' + title + "</title>"
         '<meta name="viewport" content="width=device-width"/><meta name="color-scheme" content="light dark"/>'
@@ -47,7 +47,7 @@ def picture_svg(picture: Picture) -> str:
 
 
 def _svg(picture: Picture, prefix: str, attributes: str, styles: str = "") -> str:
-    title = f'<title id="{prefix}-title">{escape(picture.title)}</title>'
+    title = f'<title id="{prefix}-title">{escaped(picture.title)}</title>'
     return (
         f'<svg {attributes} role="img" aria-labelledby="{prefix}-title" width="{picture.width:g}" '
         f'height="{picture.height:g}" viewBox="0 0 {picture.width:g} {picture.height:g}" '
@@ -58,23 +58,23 @@ def _svg(picture: Picture, prefix: str, attributes: str, styles: str = "") -> st
 
 def _head(card: Card) -> str:
     state = f'<span class="pd-state">{_value(card.state)}</span>' if card.state else ""
-    name = f'<span class="pd-name pd-code">{escape(clip(card.name))}</span>' if card.name else ""
-    return f'<div class="pd-head"><span class="pd-kind">{escape(card.kind)}</span> {name} {state}</div>'
+    name = f'<span class="pd-name pd-code">{escaped(clip(card.name))}</span>' if card.name else ""
+    return f'<div class="pd-head"><span class="pd-kind">{escaped(card.kind)}</span> {name} {state}</div>'
 
 
 def _facts(facts: list[Fact]) -> str:
     if not facts:
         return ""
-    items = (f"<div><dt>{escape(label)}</dt><dd>{_value(value)}</dd></div>" for label, value in facts)
+    items = (f"<div><dt>{escaped(label)}</dt><dd>{_value(value)}</dd></div>" for label, value in facts)
     return f"<dl>{''.join(items)}</dl>"
 
 
 def _value(value: Value) -> str:
     if isinstance(value, State):
-        return f'<span class="pd-mark pd-{value.tone}">{MARKS[value.tone]}</span>{escape(clip(value.word))}'
+        return f'<span class="pd-mark pd-{value.tone}">{MARKS[value.tone]}</span>{escaped(clip(value.word))}'
     if isinstance(value, Code):
-        return f"<code>{escape(clip(value))}</code>"
-    return number(value) if isinstance(value, int) else escape(clip(value))
+        return f"<code>{escaped(clip(value))}</code>"
+    return number(value) if isinstance(value, int) else escaped(clip(value))
 
 
 def _part(part: Part, prefix: str) -> str:
@@ -82,17 +82,22 @@ def _part(part: Part, prefix: str) -> str:
         return "".join(_table(part))
     if isinstance(part, Blocks):
         return "".join(_blocks(part))
+    if isinstance(part, Names):
+        mark = f'<span class="pd-mark pd-{part.tone}">{MARKS[part.tone]}</span>'
+        names = "".join(f"<li>{mark}<code>{escaped(clip(name))}</code></li>" for name in part.names)
+        return f'{_title(part.title)}<ul class="pd-names">{names}</ul>'
     if isinstance(part, Note):
         return (
-            f'<div class="pd-note pd-{part.tone}"><span class="pd-title">{escape(part.label)}</span> '
-            f'<span class="pd-said">{escape(clip(part.text, 4000))}</span></div>'
+            f'<div class="pd-note pd-{part.tone}"><span class="pd-title">{escaped(part.label)}</span> '
+            f'<span class="pd-said">{escaped(clip(part.text, 4000))}</span></div>'
         )
-    width = "max-width:100%;height:auto" if part.width <= WIDEST else "max-width:none"
-    return f'<div class="pd-scroll">{_svg(part, prefix, f"""style="{width}" """)}</div>'
+    least = min(part.width, part.least) if part.width <= WIDEST else part.width
+    style = f'style="max-width:100%;min-width:{least:g}px;height:auto"'
+    return f'<div class="pd-scroll">{_svg(part, prefix, style)}</div>'
 
 
 def _title(text: str) -> str:
-    return f'<div class="pd-title">{escape(text)}</div>' if text else ""
+    return f'<div class="pd-title">{escaped(text)}</div>' if text else ""
 
 
 def _table(table: Table) -> Iterator[str]:
@@ -100,7 +105,7 @@ def _table(table: Table) -> Iterator[str]:
     last = len(table.heads) - 1
     yield f'{_title(table.title)}<div class="pd-scroll"><table><thead><tr>'
     for head, is_number in zip(table.heads, numeric, strict=True):
-        yield f'<th scope="col"{_class("pd-n" if is_number else "")}>{escape(head.lstrip(">"))}</th>'
+        yield f'<th scope="col"{_class("pd-n" if is_number else "")}>{escaped(head.lstrip(">"))}</th>'
     yield "</tr></thead><tbody>"
     for row in table.rows:
         cells = []
@@ -110,7 +115,7 @@ def _table(table: Table) -> Iterator[str]:
         yield f"<tr>{''.join(cells)}</tr>"
     yield "</tbody></table></div>"
     if table.more:
-        yield f'<p class="pd-more">\u2026 and {number(table.more)} more {escape(table.what)}</p>'
+        yield f'<p class="pd-more">\u2026 and {number(table.more)} more {escaped(table.what)}</p>'
 
 
 def _class(name: str) -> str:
@@ -120,6 +125,6 @@ def _class(name: str) -> str:
 def _blocks(blocks: Blocks) -> Iterator[str]:
     yield f'{_title(blocks.title)}<div class="pd-blocks">'
     for heading, facts in blocks.blocks:
-        rows = "".join(f"<tr><td>{escape(label)}</td><td>{_value(value)}</td></tr>" for label, value in facts)
-        yield f'<div class="pd-block"><table><caption>{escape(heading)}</caption><tbody>{rows}</tbody></table></div>'
+        rows = "".join(f"<tr><td>{escaped(label)}</td><td>{_value(value)}</td></tr>" for label, value in facts)
+        yield f'<div class="pd-block"><table><caption>{escaped(heading)}</caption><tbody>{rows}</tbody></table></div>'
     yield "</div>"

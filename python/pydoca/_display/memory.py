@@ -14,7 +14,7 @@ MOST_BUFS = 24
 _Section = tuple[int, int, int, int, bool]  # head, len, data, data_len, in flight
 
 _TONES: dict[str, Tone] = {"started": "good", "imported": "good"}
-_WIDTH, _LANE, _LANES = 620.0, 12.0, 4
+_WIDTH, _LANE, _LANES = 540.0, 12.0, 4
 
 
 def memory_card(memory: Memory) -> Card:
@@ -41,7 +41,8 @@ def mmap_card(mmap: Mmap) -> Card:
     if read(mmap, "is_thread_safe"):
         facts.append(("threads", "several"))
     name = f"{size(length)} at {addr:#x}" if addr else "no range yet"
-    parts: list[Part] = [_permissions(read(mmap, "access", Access.LOCAL_READ_ONLY))]
+    names = set(flags(read(mmap, "access", Access.LOCAL_READ_ONLY)))
+    parts: list[Part] = [_rights(names) if read(mmap, "is_from_export") else _permissions(names)]
     if bufs and length:
         parts.append(_picture(addr, length, bufs))
         parts.append(bufs_table(bufs, read(mmap, "num_bufs", 0), addr))
@@ -67,9 +68,16 @@ def _memory(mmap: Mmap) -> Value:
     return code(f"{type(memory).__module__}.{type(memory).__name__}".removeprefix("builtins."))
 
 
-def _permissions(access: Access) -> Table:
+def _rights(names: set[str]) -> Table:
+    """What this side may do with the memory of a peer."""
+    may_read = names & {"pci_read_only", "pci_read_write", "rdma_read"}
+    may_write = names & {"pci_read_write", "rdma_write"}
+    row = ("tasks of this side", mark(may_read), mark(may_write), mark("rdma_atomic" in names))
+    return Table("Permissions", ("who", "read", "write", "atomic"), [row])
+
+
+def _permissions(names: set[str]) -> Table:
     """Who may do what; the local device may always read."""
-    names = set(flags(access))
     local = "local_read_write" in names
     pci_read, pci_write = names & {"pci_read_only", "pci_read_write"}, "pci_read_write" in names
     rows: list[list[Value]] = [
@@ -82,7 +90,7 @@ def _permissions(access: Access) -> Table:
 
 def bufs_table(bufs: list[_Section], count: int, base: int = 0) -> Table:
     """Bufs that are out; base: the address of their map, 0 for bufs of several."""
-    heads = (">address", *([">offset"] if base else []), ">bytes", ">headroom", ">data", ">tailroom", "state")
+    heads = ("address", *([">offset"] if base else []), ">bytes", ">headroom", ">data", ">tailroom", "state")
     rows: list[list[Value]] = []
     for head, length, data, data_len, in_flight in bufs:
         offset: list[Value] = [head - base] if base else []

@@ -48,10 +48,10 @@ color:var(--pd-soft)}
 & .pd-kind{text-transform:none;letter-spacing:0;font-size:14px;color:var(--pd-fg)}
 & .pd-name{font-size:13px}
 & .pd-state{margin-left:auto;white-space:nowrap}
-& .pd-mark{display:inline-block;width:1.2em;text-align:center}
+& .pd-mark{display:inline-block;width:1em;margin-right:.35em;text-align:center}
 & .pd-good{color:var(--pd-good)}& .pd-busy{color:var(--pd-busy)}& .pd-bad{color:var(--pd-bad)}
 & .pd-quiet{color:var(--pd-soft)}
-& dl{display:grid;grid-template-columns:repeat(auto-fill,minmax(200px,1fr));gap:5px 20px;margin:0;padding:0}
+& dl{display:grid;grid-template-columns:repeat(auto-fill,minmax(150px,1fr));gap:5px 16px;margin:0;padding:0}
 & dl>div{min-width:0}
 & dt{margin:0;padding:0;float:none;line-height:1.4;width:auto}
 & dd{margin:0;padding:0;float:none;width:auto}
@@ -60,10 +60,11 @@ color:var(--pd-soft)}
 """
 
 _TABLES = """
-& table{border-collapse:collapse;border:0;margin:0;width:100%;table-layout:auto;font-size:13px;color:inherit;
+& table{border-collapse:collapse;border:0;margin:0;width:auto;min-width:45%;
+table-layout:auto;font-size:13px;color:inherit;
 background:none}
 & thead{border:0;background:none}
-& th,& td{text-align:left;vertical-align:baseline;padding:3px 16px 3px 0;border:0;max-width:none;
+& th,& td{text-align:left;vertical-align:baseline;padding:3px 22px 3px 0;border:0;max-width:none;
 background:none;color:inherit;white-space:nowrap}
 & th{color:var(--pd-soft);border-bottom:1px solid var(--pd-rule);padding-bottom:2px}
 & td.pd-wrap{white-space:normal;min-width:14em}
@@ -71,6 +72,8 @@ background:none;color:inherit;white-space:nowrap}
 & th:last-child,& td:last-child{padding-right:0}
 & tbody tr:nth-child(n),& tbody tr:hover{background:none}
 & tbody tr+tr td{border-top:1px solid color-mix(in srgb,var(--pd-rule) 50%,transparent)}
+& .pd-names{columns:3 280px;column-gap:28px;list-style:none;margin:2px 0 0;padding:0}
+& .pd-names li{white-space:nowrap;margin:0;padding:1px 0;list-style:none;break-inside:avoid}
 & .pd-more{color:var(--pd-soft);margin:4px 0 0}
 & .pd-blocks{columns:3 210px;column-gap:28px}
 & .pd-block{break-inside:avoid;margin:0 0 10px}
@@ -83,7 +86,7 @@ border-bottom:1px solid var(--pd-rule);font-weight:600;font-size:12px}
 & .pd-note{display:flex;gap:12px;margin:8px 0 0;padding:5px 0 5px 10px;border-left:3px solid var(--pd-rule)}
 & .pd-note.pd-bad{border-left-color:var(--pd-bad)}& .pd-note.pd-busy{border-left-color:var(--pd-busy)}
 & .pd-note.pd-good{border-left-color:var(--pd-good)}
-& .pd-note .pd-title{margin:0;flex:0 0 7.5em;line-height:1.75}
+& .pd-note .pd-title{margin:0;flex:0 0 8.5em;line-height:1.75;white-space:nowrap}
 & .pd-note .pd-said{color:var(--pd-fg);min-width:0}
 & svg{display:block;margin:6px 0 0}
 """
@@ -96,8 +99,8 @@ def _sheet(rules: str, selector: str) -> str:
 
 
 def html_sheet() -> str:
-    """For displays in HTML. The class stands twice in each selector: notebooks style tables with much weight."""
-    return _sheet(_COLOURS + _SHAPES + _FRAME + _TABLES, f".{ROOT}.{ROOT}")
+    """For displays in HTML. The class stands four times in each selector, to outweigh the styles of notebooks."""
+    return _sheet(_COLOURS + _SHAPES + _FRAME + _TABLES, f".{ROOT}" * 4)
 
 
 def svg_sheet() -> str:

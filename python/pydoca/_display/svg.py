@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import Literal
+
+from pydoca._display.escaping import escaped
 
 Fill = Literal["accent", "good", "busy", "bad", "quiet"]
 
@@ -23,14 +24,14 @@ def text(
     kind, fill = ("pd-faint", "#5a6372") if faint else ("pd-text", "#1f2430")
     more = (f' font-size="{size:g}"' if size else "") + (' font-weight="bold"' if bold else "")
     anchored = f' text-anchor="{anchor}"' if anchor != "start" else ""
-    return f'<text x="{x:g}" y="{y:g}" class="{kind}" fill="{fill}"{anchored}{more}>{escape(words)}</text>'
+    return f'<text x="{x:g}" y="{y:g}" class="{kind}" fill="{fill}"{anchored}{more}>{escaped(words)}</text>'
 
 
 def mark(x: float, y: float, sign: str, fill: Fill) -> str:
     """The mark of a state."""
     return (
         f'<text x="{x:g}" y="{y:g}" class="pd-fill-{fill}" fill="{_COLOURS[fill]}" text-anchor="middle">'
-        f"{escape(sign)}</text>"
+        f"{escaped(sign)}</text>"
     )
 
 
@@ -38,7 +39,7 @@ def heading(x: float, y: float, words: str, *, anchor: str = "start") -> str:
     """Small capitals, as the labels of tables have them."""
     return (
         f'<text x="{x:g}" y="{y:g}" class="pd-faint" fill="#5a6372" text-anchor="{anchor}" font-size="11" '
-        f'font-weight="600" letter-spacing=".6" font-family="system-ui,sans-serif">{escape(words.upper())}</text>'
+        f'font-weight="600" letter-spacing=".6" font-family="system-ui,sans-serif">{escaped(words.upper())}</text>'
     )
 
 
@@ -94,7 +95,7 @@ def hatched(x: float, y: float, width: float, height: float, identifier: str) ->
 
 def group(shapes: str, title: str = "") -> str:
     """Shapes that share a tip, which programs read out as well."""
-    return f"<g>{f'<title>{escape(title)}</title>' if title else ''}{shapes}</g>"
+    return f"<g>{f'<title>{escaped(title)}</title>' if title else ''}{shapes}</g>"
 
 
 def fitting(words: str, width: float, character: float = CHARACTER) -> str:

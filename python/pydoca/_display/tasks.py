@@ -7,7 +7,7 @@ from typing import Any
 from pydoca._core import Buf, LibraryTask, Task
 from pydoca._display.card import Card, Fact, Note, Part, State, Table, Value
 from pydoca._display.reading import call, read
-from pydoca._display.values import address, code, size, word
+from pydoca._display.values import address, code, word
 from pydoca._errors import Status
 
 _NUMBERS = (
@@ -30,13 +30,24 @@ def state_of(words: str, status: Status) -> State:
 
 def reasons(explanation: str, status: Status) -> list[Part]:
     """The cause and what to do about it, which messages separate by a semicolon."""
-    cause, _, remedy = explanation.partition("; ")
+    cause, remedy = _parted(explanation)
     notes: list[Part] = [Note("Cause", cause or status.descr, "bad")]
     return [*notes, Note("What to do", remedy)] if remedy else notes
 
 
+def _parted(explanation: str) -> tuple[str, str]:
+    """At the first semicolon that does not stand in parentheses."""
+    depth = 0
+    for index, character in enumerate(explanation):
+        depth += (character == "(") - (character == ")")
+        if depth == 0 and explanation.startswith("; ", index):
+            return explanation[:index], explanation[index + 2 :]
+    return explanation, ""
+
+
 def task_card(task: Task) -> Card:
     describe, words, status, reason, completions, freed = task._snapshot()
+    words = "freed" if freed and not completions else words
     is_failed = words == "done" and status != Status.SUCCESS
     facts: list[Fact] = [
         ("context", _context(task)),
@@ -71,7 +82,7 @@ def _bufs(task: Task) -> list[Part]:
     if not isinstance(task, LibraryTask):
         return []
     rows = [row for name in ("src", "dst", "result_buf") if (row := _row(name, read(task, name)))]
-    heads = ("operand", ">address", "bytes", ">headroom", ">data", ">tailroom", ">elements")
+    heads = ("operand", "address", ">bytes", ">headroom", ">data", ">tailroom", ">elements")
     return [Table("Operands", heads, rows)] if rows else []
 
 
@@ -81,4 +92,4 @@ def _row(name: str, buf: Any) -> list[Value]:
         return []
     own, count, _, _, start, elements = snapshot
     head, length, data, data_len, _ = elements[own - start]
-    return [name, address(head), size(length), data - head, data_len, head + length - data - data_len, count]
+    return [name, address(head), length, data - head, data_len, head + length - data - data_len, count]

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Sequence
 
-from pydoca._display.card import Blocks, Card, Fact, Note, Part, Picture, Table, Value
+from pydoca._display.card import Blocks, Card, Fact, Names, Note, Part, Picture, Table, Value
+from pydoca._display.escaping import printable
 from pydoca._display.values import clip, number
 
 
 def card_text(card: Card) -> str:
     """Lines without a newline at the end."""
-    return "\n".join(_lines(card))
+    return "\n".join(printable(line) for line in _lines(card))
 
 
 def _lines(card: Card) -> Iterator[str]:
@@ -42,10 +44,13 @@ def _part(part: Part) -> Iterator[str]:
         for heading, facts in part.blocks:
             yield f"    {heading}"
             yield from _facts(facts, "      ")
+    elif isinstance(part, Names):
+        yield f"  {part.title}"
+        yield from textwrap.wrap(", ".join(part.names), 100, initial_indent="    ", subsequent_indent="    ")
     elif isinstance(part, Note):
         yield f"  {part.label}: {' '.join(part.text.split())}"
     elif isinstance(part, Picture):
-        yield from (f"  {line}" for line in part.lines)
+        yield from (f"  {clip(line, 200)}" for line in part.lines)
 
 
 def _table(table: Table) -> Iterator[str]:

@@ -1,0 +1,19 @@
+"""Text of any origin, made harmless."""
+
+from __future__ import annotations
+
+import re
+from html import escape
+
+# What XML does not allow, and what would steer a terminal: control characters, halves of surrogates.
+_FORBIDDEN = re.compile("[^\t\n\x20-\x7e\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def printable(text: str) -> str:
+    """With a sign in the place of each character that cannot be shown."""
+    return _FORBIDDEN.sub("\ufffd", text)
+
+
+def escaped(text: str) -> str:
+    """For HTML and SVG: as an element's text, and in an attribute's quotation marks."""
+    return escape(printable(text))
