@@ -385,6 +385,31 @@ def test_private_modules_import_one_another_downwards():
     fail_if_any("private modules import one another downwards, never in a circle", sorted(below))
 
 
+def test_displays_stand_on_a_frame_that_knows_no_object():
+    """The frame renders cards; the files of displays make them, and form no circle."""
+    folder, own = PACKAGE / "_display", "pydoca._display."
+    faults = [
+        f"{place}: {name}"
+        for path in sorted((folder / "frame").glob("*.py"))
+        for name, place in imported_modules(path)
+        if name.startswith("pydoca") and not name.startswith(f"{own}frame.")
+    ]
+    fail_if_any("pydoca._display.frame imports the standard library and its own files only", faults)
+    files = [*folder.glob("*.py"), *(folder / "frame").glob("*.py")]
+    names = {f"{own}{path.relative_to(folder).with_suffix('')}".replace("/", "."): path for path in files}
+    graph = {
+        path: {
+            names[found]
+            for name, _ in imported_modules(path)
+            for found in (name, name.rpartition(".")[0])
+            if found in names
+        }
+        for path in files
+    }
+    circles = [", ".join(sorted(path.name for path in circle)) for circle in circles_of(graph)]
+    fail_if_any("files of displays import one another downwards, never in a circle", circles)
+
+
 def test_commands_do_not_import_one_another():
     """A folder holds the parts of one command or group; only the parser imports all commands."""
     cli = PACKAGE / "cli"

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pydoca._core import Buf, BufInventory, BufPool
-from pydoca._display import svg
-from pydoca._display.card import Card, Fact, Note, Part, Picture, State, Table, Tone, Value
+from pydoca._display.frame import svg
+from pydoca._display.frame.card import Card, Fact, Note, Part, Picture, State, Table, Tone, Value
+from pydoca._display.frame.reading import call, read
+from pydoca._display.frame.values import address, number, size
 from pydoca._display.memory import MOST_BUFS, bufs_table
-from pydoca._display.reading import call, read
-from pydoca._display.values import address, number, size
 
 _Section = tuple[int, int, int, int, bool]
 
 _MOST_ELEMENTS = 12
-_WIDTH, _BAR, _ROW = 540.0, 26.0, 44.0
-_SMALLEST = 26.0  # pixels: no section that has bytes vanishes
+_WIDTH, _BAR, _ROW = 440.0, 26.0, 44.0
+_SMALLEST = 52.0  # pixels: no section that has bytes vanishes
 _TONES: dict[str, Tone] = {"started": "good"}
 
 

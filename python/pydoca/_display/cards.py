@@ -7,13 +7,13 @@ from typing import Any
 
 from pydoca import _core
 from pydoca._display.bufs import buf_card, inventory_card, pool_card
-from pydoca._display.card import Card, Note, State
 from pydoca._display.connections import connection_card, listener_card, rdma_connection_card
 from pydoca._display.contexts import context_card
 from pydoca._display.devices import device_card, info_card, representor_card, representor_info_card
 from pydoca._display.engines import engine_card
 from pydoca._display.errors import error_card
 from pydoca._display.events import event_card, remote_event_card
+from pydoca._display.frame.card import Card, Note, State
 from pydoca._display.graphs import graph_card, instance_card
 from pydoca._display.machine import machine_card, topology_card
 from pydoca._display.memory import memory_card, mmap_card

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from pydoca._core import Connection, RdmaConnection, RdmaConnectionState, RdmaListener
-from pydoca._display.card import Card, Code, Fact, Note, Part, State, Tone, Value
-from pydoca._display.reading import ABSENT, call, read
-from pydoca._display.values import clip, plural, size, word
+from pydoca._display.frame.card import Card, Code, Fact, Note, Part, State, Tone, Value
+from pydoca._display.frame.reading import ABSENT, call, read
+from pydoca._display.frame.values import clip, plural, size, word
 from pydoca._errors import Status
 
 _TONES: dict[RdmaConnectionState, Tone] = {

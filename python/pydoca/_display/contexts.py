@@ -9,9 +9,9 @@ from pydoca._core import Client as ComchClient
 from pydoca._core import Context, ContextState, Rdma, SyncEventContext
 from pydoca._core import Endpoint as ComchEndpoint
 from pydoca._core import Server as ComchServer
-from pydoca._display.card import Card, Code, Fact, Note, Part, State, Table, Tone, Value
-from pydoca._display.reading import ABSENT, call, first, read
-from pydoca._display.values import code, flags, plural, seconds, size, word
+from pydoca._display.frame.card import Card, Code, Fact, Note, Part, State, Table, Tone, Value
+from pydoca._display.frame.reading import ABSENT, call, first, read
+from pydoca._display.frame.values import code, flags, plural, seconds, size, word
 from pydoca._errors import Status
 
 _MOST_TASKS, _MOST_CONNECTIONS = 12, 12

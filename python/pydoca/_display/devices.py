@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from pydoca._core import CAPABILITIES, Device, DeviceInfo, Representor, RepresentorInfo
-from pydoca._display.card import Blocks, Card, Code, Fact, Names, Part, State, Table, Value
-from pydoca._display.reading import call, first, read
-from pydoca._display.values import code, rate, short_pci, size, word, yes
+from pydoca._display.frame.card import Blocks, Card, Code, Fact, Names, Part, State, Table, Value
+from pydoca._display.frame.reading import call, first, read
+from pydoca._display.frame.values import code, rate, short_pci, size, word, yes
 
 _MOST_REPRESENTORS = 40
 

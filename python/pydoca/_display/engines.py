@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from pydoca._core import ProgressEngine
-from pydoca._display.card import Card, Code, Fact, Part, State, Table, Value
 from pydoca._display.contexts import state_of, tasks_table
-from pydoca._display.reading import call, read
-from pydoca._display.values import plural, seconds, word
+from pydoca._display.frame.card import Card, Code, Fact, Part, State, Table, Value
+from pydoca._display.frame.reading import call, read
+from pydoca._display.frame.values import plural, seconds, word
 
 _MOST_CONTEXTS, _MOST_TASKS = 16, 16
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pydoca._core import Task
-from pydoca._display.card import Card, Code, Fact, Note, Part, State, Table
-from pydoca._display.reading import call
+from pydoca._display.frame.card import Card, Code, Fact, Note, Part, State, Table
+from pydoca._display.frame.reading import call
+from pydoca._display.frame.values import clip
 from pydoca._display.tasks import reasons, state_of
-from pydoca._display.values import clip
 from pydoca._errors import DocaError
 
 _MOST_CAUSES = 5

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from pydoca._core import SyncEvent, SyncEventRemoteNet
-from pydoca._display.card import Card, Code, Fact, Note, Part, State, Tone
-from pydoca._display.reading import ABSENT, call, read, refusal
-from pydoca._display.values import word, yes
+from pydoca._display.frame.card import Card, Code, Fact, Note, Part, State, Tone
+from pydoca._display.frame.reading import ABSENT, call, read, refusal
+from pydoca._display.frame.values import word, yes
 
 _TONES: dict[str, Tone] = {"started": "good", "asynchronous": "good"}
 

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from pydoca._core import Context, Graph, GraphInstance, GraphNode, GraphNodeState
-from pydoca._display import svg
-from pydoca._display.card import MARKS, Picture, Tone
-from pydoca._display.values import plural, word
+from pydoca._display.frame import svg
+from pydoca._display.frame.card import MARKS, Picture, Tone
+from pydoca._display.frame.values import plural, word
 
 _FILLS = {
     GraphNodeState.NOT_STARTED: "#f2f2f2",

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydoca._core import Graph, GraphInstance
-from pydoca._display.card import Card, Code, Fact, Note, Part, State
-from pydoca._display.graph_picture import name_of, picture_of
-from pydoca._display.reading import call, read
+from pydoca._core import Graph, GraphInstance, GraphNodeState
+from pydoca._display.frame.card import Card, Code, Fact, Note, Part, State
+from pydoca._display.frame.reading import call, read
+from pydoca._display.frame.values import plural, yes
+from pydoca._display.graph_picture import name_of, picture_of, states_of
 from pydoca._display.tasks import reasons
-from pydoca._display.values import plural, yes
 from pydoca._errors import Status
 
 
@@ -40,6 +40,9 @@ def _state(instance: GraphInstance, status: Status, has_failed: bool) -> State:
         return State("running", "busy")
     if has_failed:
         return State(f"failed: {status.name}", "bad")
+    states = call(states_of, instance, default={})
+    if all(state == GraphNodeState.NOT_STARTED for state in states.values()):
+        return State("not submitted")
     return State("done", "good") if status == Status.SUCCESS else State(status.name.lower().replace("_", " "))
 
 

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import Any
 
 from pydoca._core import DeviceInfo
-from pydoca._display import svg
-from pydoca._display.card import Card, Code, Fact, Picture, Table, Value
-from pydoca._display.reading import first
-from pydoca._display.values import code, plural, rate, short_pci, word
+from pydoca._display.frame import svg
+from pydoca._display.frame.card import Card, Code, Fact, Picture, Table, Value
+from pydoca._display.frame.reading import first
+from pydoca._display.frame.values import code, plural, rate, short_pci, word
 
+_SIDES = ("host", "dpu")
 _MOST = 24  # functions in the picture and in the table
-_WIDTH, _ROW, _TOP, _BOX = 540.0, 32.0, 34.0, 24.0
-_HOST, _REP, _DPU = (16.0, 158.0), (232.0, 106.0), (372.0, 150.0)  # x and width of the columns
+_WIDTH, _ROW, _TOP, _BOX = 440.0, 30.0, 32.0, 23.0
+_HOST, _REP, _DPU = (12.0, 132.0), (200.0, 90.0), (310.0, 118.0)  # x and width of the columns
 
 
 def topology_card(topology: Mapping[str, Any]) -> Card:
@@ -67,6 +69,8 @@ class _Group:
 
 
 def _groups(functions: list[Mapping[str, Any]]) -> list[_Group]:
+    if not any(function.get("representor") for function in functions):
+        return _pairs(functions)
     parents = {function.get("parent") for function in functions if function.get("parent")}
     groups = {
         str(function["name"]): _Group(function)
@@ -80,23 +84,32 @@ def _groups(functions: list[Mapping[str, Any]]) -> list[_Group]:
     return [*groups.values(), *([alone] if alone.members else [])]
 
 
+def _pairs(functions: list[Mapping[str, Any]]) -> list[_Group]:
+    """Both sides beside one another, where representors are not known."""
+    sides = ([each for each in functions if each.get("side") == side] for side in _SIDES)
+    return [_Group(port, [each] if each else []) for each, port in zip_longest(*sides)]
+
+
 def _picture(functions: list[Mapping[str, Any]], more: int) -> Picture:
     groups = _groups(functions)
     rows = sum(group.rows for group in groups)
-    height = _TOP + rows * _ROW + 10 * len(groups) + 2 + (18 if more else 0)
+    has_representors = any(function.get("representor") for function in functions)
+    gap = 10 if has_representors else 0
+    height = _TOP + rows * _ROW + gap * len(groups) + 4 + (18 if more else 0)
 
     def draw(prefix: str) -> Iterator[str]:
         bottom = height - 8 - (18 if more else 0)
-        yield svg.area(2, 4, _HOST[0] + _HOST[1] + 10, bottom) + svg.heading(16, 22, "host")
-        yield svg.area(_REP[0] - 14, 4, _WIDTH - _REP[0] + 12, bottom) + svg.heading(
+        yield svg.area(2, 4, _HOST[0] + _HOST[1] + 8, bottom) + svg.heading(16, 22, "host")
+        yield svg.area(_REP[0] - 12, 4, _WIDTH - _REP[0] + 10, bottom) + svg.heading(
             _WIDTH - 18, 22, "dpu", anchor="end"
         )
-        yield svg.heading(_REP[0], 22, "representors")
+        if has_representors:
+            yield svg.heading(_REP[0], 22, "representors")
         yield svg.heading((_HOST[0] + _HOST[1] + _REP[0]) / 2 + 1, 22, "pcie", anchor="middle")
         y = _TOP
         for group in groups:
             yield from _drawn(group, y)
-            y += group.rows * _ROW + 10
+            y += group.rows * _ROW + gap
         if more:
             yield svg.text(16, height - 6, f"\u2026 and {plural(more, 'more function')}", faint=True)
 

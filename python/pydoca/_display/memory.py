@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from pydoca._core import Access, Memory, Mmap
-from pydoca._display import svg
-from pydoca._display.card import Card, Code, Fact, Part, Picture, State, Table, Tone, Value
-from pydoca._display.reading import ABSENT, call, read
-from pydoca._display.values import address, clip, code, flags, mark, plural, size
+from pydoca._display.frame import svg
+from pydoca._display.frame.card import Card, Code, Fact, Part, Picture, State, Table, Tone, Value
+from pydoca._display.frame.reading import ABSENT, call, read
+from pydoca._display.frame.values import address, clip, code, flags, mark, plural, size
 
 MOST_BUFS = 24
 _Section = tuple[int, int, int, int, bool]  # head, len, data, data_len, in flight
 
 _TONES: dict[str, Tone] = {"started": "good", "imported": "good"}
-_WIDTH, _LANE, _LANES = 540.0, 12.0, 4
+_WIDTH, _LANE, _LANES = 440.0, 12.0, 4
 
 
 def memory_card(memory: Memory) -> Card:

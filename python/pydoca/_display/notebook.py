@@ -7,10 +7,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from pydoca._display.card import Card
 from pydoca._display.cards import card_of, has_card
-from pydoca._display.markup import card_html, card_page, picture_svg
-from pydoca._display.text import card_text
+from pydoca._display.frame.card import Card
+from pydoca._display.frame.markup import card_html, card_page, picture_svg
+from pydoca._display.frame.text import card_text
 from pydoca._errors import InvalidValueError, NotSupportedError
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from pydoca._core import Buf, LibraryTask, Task
-from pydoca._display.card import Card, Fact, Note, Part, State, Table, Value
-from pydoca._display.reading import call, read
-from pydoca._display.values import address, code, word
+from pydoca._display.frame.card import Card, Code, Fact, Note, Part, State, Table, Value
+from pydoca._display.frame.reading import call, read
+from pydoca._display.frame.values import address, code, word
 from pydoca._errors import Status
 
 _NUMBERS = (
@@ -71,9 +71,9 @@ def _details(task: Task) -> list[Fact]:
     for name in _NUMBERS:
         value = read(task, name)
         if isinstance(value, int) and value:
-            found.append((name.replace("_", " "), value))
+            found.append((name.replace("_", " "), Code(f"{value:#x}") if name == "mask" else value))
     value = call(lambda: task._value)
-    if isinstance(value, int):
+    if isinstance(value, int) and task._snapshot()[1] == "done":
         found.append(("result", value))
     return found
 

@@ -18,7 +18,7 @@ import pydoca
 from pydoca import comch, sim
 from pydoca._display import notebook
 from pydoca._display.cards import card_of
-from pydoca._display.text import card_text
+from pydoca._display.frame.text import card_text
 
 VOID = {"br", "hr", "img", "meta"}
 PICTURES = {"Graph", "GraphInstance", "Topology"}
@@ -282,6 +282,24 @@ def test_the_topology_is_still_the_mapping_that_load_topology_takes():
     assert sim.topology() == topology
     text = text_of(topology)
     assert all(name in text for name in ("pf0vf1", "hpf0vf1", "p0s0", "pf0sf0", "03:00.1"))
+
+
+def test_only_a_task_that_has_ended_has_a_result():
+    with shown("event_task") as task:
+        assert "result" not in text_of(task)
+        assert "0xff00" in text_of(task)
+    with Stack() as stack:
+        context = stack.enter_context(pydoca.SyncEvent(stack.host()).as_context(stack.engine()))
+        task = context.notify_add(5)
+        task.wait(10)
+        assert "result0" in text_of(task)
+
+
+@pytest.mark.parametrize("state", ["new", "running", "done", "failed"])
+def test_an_instance_of_a_graph_says_how_far_it_is(state):
+    with shown(f"graph_instance_{state}") as instance:
+        expected = {"new": "not submitted", "failed": "failed: UNEXPECTED"}.get(state, state)
+        assert f"GraphInstance {expected}" in html_of(instance)
 
 
 def test_a_failed_node_of_a_graph_is_named():

@@ -44,10 +44,11 @@ def public_names() -> Iterator[tuple[str, object]]:
 
 
 def names_in(module: ModuleType) -> list[str]:
-    """Its public names; a star import does not take those of built-in exceptions."""
+    """Its public names; a star import takes neither those of built-in exceptions nor display, which notebooks have."""
     own = [value for value in vars(module).values() if getattr(value, "__module__", None) == module.__name__]
     errors = [each.__name__ for each in own if inspect.isclass(each) and issubclass(each, pydoca.DocaError)]
-    return sorted({*module.__all__, *errors})
+    functions = [each.__name__ for each in own if inspect.isfunction(each) and not each.__name__.startswith("_")]
+    return sorted({*module.__all__, *errors, *functions})
 
 
 def _names_in_module(module: ModuleType, prefix: str) -> Iterator[tuple[str, object]]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-from pydoca._display.card import MARKS, Blocks, Card, Code, Fact, Names, Note, Part, Picture, State, Table, Value
-from pydoca._display.escaping import escaped
-from pydoca._display.style import ROOT, html_sheet, svg_sheet
-from pydoca._display.values import clip, number
+from pydoca._display.frame.card import MARKS, Blocks, Card, Code, Fact, Names, Note, Part, Picture, State, Table, Value
+from pydoca._display.frame.escaping import escaped
+from pydoca._display.frame.style import ROOT, html_sheet, svg_sheet
+from pydoca._display.frame.values import clip, number
 
 WIDEST = 640  # pixels: a wider picture is scrolled, not made smaller
 

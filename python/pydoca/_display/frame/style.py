@@ -64,15 +64,15 @@ _TABLES = """
 table-layout:auto;font-size:13px;color:inherit;
 background:none}
 & thead{border:0;background:none}
-& th,& td{text-align:left;vertical-align:baseline;padding:3px 22px 3px 0;border:0;max-width:none;
+& th,& td{text-align:left;vertical-align:baseline;padding:3px clamp(10px,1.6vw,22px) 3px 0;border:0;max-width:none;
 background:none;color:inherit;white-space:nowrap}
 & th{color:var(--pd-soft);border-bottom:1px solid var(--pd-rule);padding-bottom:2px}
-& td.pd-wrap{white-space:normal;min-width:14em}
+& td.pd-wrap{white-space:normal;min-width:10em}
 & th.pd-n,& td.pd-n{text-align:right}
 & th:last-child,& td:last-child{padding-right:0}
 & tbody tr:nth-child(n),& tbody tr:hover{background:none}
 & tbody tr+tr td{border-top:1px solid color-mix(in srgb,var(--pd-rule) 50%,transparent)}
-& .pd-names{columns:3 280px;column-gap:28px;list-style:none;margin:2px 0 0;padding:0}
+& .pd-names{columns:3 306px;column-gap:12px;list-style:none;margin:2px 0 0;padding:0}
 & .pd-names li{white-space:nowrap;margin:0;padding:1px 0;list-style:none;break-inside:avoid}
 & .pd-more{color:var(--pd-soft);margin:4px 0 0}
 & .pd-blocks{columns:3 210px;column-gap:28px}

@@ -79,7 +79,7 @@ class Picture:
     height: float
     draw: Callable[[str], Iterable[str]]
     lines: Sequence[str] = ()  # the same as text, for terminals
-    least: float = 440  # pixels: a narrower place scrolls the picture, as its text would be too small
+    least: float = 300  # pixels: a narrower place scrolls the picture, as its text would be too small
 
 
 Part = Table | Blocks | Names | Note | Picture

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydoca._display.escaping import escaped
+from pydoca._display.frame.escaping import escaped
 
 Fill = Literal["accent", "good", "busy", "bad", "quiet"]
 
@@ -39,7 +39,7 @@ def heading(x: float, y: float, words: str, *, anchor: str = "start") -> str:
     """Small capitals, as the labels of tables have them."""
     return (
         f'<text x="{x:g}" y="{y:g}" class="pd-faint" fill="#5a6372" text-anchor="{anchor}" font-size="11" '
-        f'font-weight="600" letter-spacing=".6" font-family="system-ui,sans-serif">{escaped(words.upper())}</text>'
+        f'font-weight="600" letter-spacing=".5" font-family="system-ui,sans-serif">{escaped(words.upper())}</text>'
     )
 
 

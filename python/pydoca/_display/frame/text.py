@@ -5,9 +5,9 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Sequence
 
-from pydoca._display.card import Blocks, Card, Fact, Names, Note, Part, Picture, Table, Value
-from pydoca._display.escaping import printable
-from pydoca._display.values import clip, number
+from pydoca._display.frame.card import Blocks, Card, Fact, Names, Note, Part, Picture, Table, Value
+from pydoca._display.frame.escaping import printable
+from pydoca._display.frame.values import clip, number
 
 
 def card_text(card: Card) -> str:
