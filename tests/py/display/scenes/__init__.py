@@ -1,0 +1,19 @@
+"""Every object that has a display, in every state: for the tests, and for script/screenshots."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+from scenes import engines, errors, events, graphs, links, machine, memory  # noqa: F401  adds their scenes
+from scenes.stack import SCENES, Stack
+
+__all__ = ["SCENES", "Stack", "shown"]
+
+
+@contextlib.contextmanager
+def shown(name: str) -> Iterator[Any]:
+    """The object of that scene."""
+    with Stack() as stack:
+        yield SCENES[name](stack)
