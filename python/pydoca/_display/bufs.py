@@ -25,7 +25,7 @@ def buf_card(buf: Buf) -> Card:
         return Card("Buf", "", State("released"), parts=[Note("State", "it has returned to its inventory")])
     own, count, references, source, start, elements = snapshot
     head, length, data, data_len, in_flight = elements[own - start]
-    state = State("in flight", "busy") if in_flight else State("idle", "good")
+    state = State("in flight", "busy") if in_flight else State("idle")
     facts: list[Fact] = [
         ("head", address(head)),
         ("data at", address(data)),

@@ -29,7 +29,7 @@ def engine_card(engine: ProgressEngine) -> Card:
 def _state(closed: bool, in_flight: int) -> State:
     if closed:
         return State("closed")
-    return State("tasks in flight", "busy") if in_flight else State("idle", "good")
+    return State("tasks in flight", "busy") if in_flight else State("open", "good")
 
 
 def _facts(engine: ProgressEngine, in_flight: int) -> list[Fact]:

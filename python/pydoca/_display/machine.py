@@ -150,7 +150,9 @@ def _function(function: Mapping[str, Any], column: tuple[float, float], y: float
     name, pci = str(function.get("name", "")), short_pci(str(function.get("pci_addr") or ""))
     kind = str(function.get("func_type", "")).upper()
     tail = f"{kind} {pci}" if kind != "SF" else kind
-    room = width - len(tail) * 6.1 - 22
+    if len(name) * svg.CHARACTER + len(tail) * 6.1 > width - 18:
+        tail = pci  # the type stands in the tip and in the table
+    room = width - len(tail) * 6.1 - 18
     shapes = svg.box(x, y, width, _BOX, edge="accent" if kind == "PF" else "quiet")
     shapes += svg.text(x + 7, y + 16, svg.fitting(name, room), bold=True)
     shapes += svg.text(x + width - 7, y + 16, tail, anchor="end", faint=True, size=10)

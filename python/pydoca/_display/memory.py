@@ -55,8 +55,8 @@ def _devices(mmap: Mmap) -> Value:
 
 
 def _exports(exports: Iterable[tuple[str, str]]) -> str:
-    ways = {"pci": "to the other side of the PCIe link", "rdma": "to network peers"}
-    return "; ".join(f"{ways.get(how, how)}, on {device}" for how, device in exports) or "none"
+    ways = {"pci": "over PCIe", "rdma": "over RDMA"}
+    return ", ".join(f"{ways.get(how, how)} on {device}" for how, device in exports) or "none"
 
 
 def _memory(mmap: Mmap) -> Value:
@@ -83,7 +83,7 @@ def _permissions(names: set[str]) -> Table:
     rows: list[list[Value]] = [
         ["devices of the map", mark(True), mark(local), ABSENT],
         ["other side of PCIe", mark(pci_read), mark(pci_write), ABSENT],
-        ["network peers (RDMA)", *(mark(f"rdma_{what}" in names) for what in ("read", "write", "atomic"))],
+        ["RDMA peers", *(mark(f"rdma_{what}" in names) for what in ("read", "write", "atomic"))],
     ]
     return Table("Permissions", ("who", "read", "write", "atomic"), rows)
 

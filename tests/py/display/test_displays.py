@@ -162,7 +162,7 @@ def test_a_map_shows_permissions_devices_exports_and_bufs():
     with shown("mmap_exported") as mmap:
         text = text_of(mmap)
     assert "pf0 (host)" in text
-    assert "to the other side of the PCIe link, on pf0; to network peers, on pf0" in text
+    assert "over PCIe on pf0, over RDMA on pf0" in text
     with shown("mmap_with_bufs") as mmap:
         assert "16,384" in text_of(mmap)
 

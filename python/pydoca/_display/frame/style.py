@@ -56,7 +56,11 @@ color:var(--pd-soft)}
 & dt{margin:0;padding:0;float:none;line-height:1.4;width:auto}
 & dd{margin:0;padding:0;float:none;width:auto}
 & .pd-title{margin:12px 0 3px}
-& .pd-scroll{overflow-x:auto}
+& .pd-scroll{overflow-x:auto;
+background:linear-gradient(90deg,var(--pd-paper) 30%,transparent) 0 0/24px 100% no-repeat local,
+linear-gradient(270deg,var(--pd-paper) 30%,transparent) 100% 0/24px 100% no-repeat local,
+linear-gradient(90deg,var(--pd-rule),transparent) 0 0/10px 100% no-repeat scroll,
+linear-gradient(270deg,var(--pd-rule),transparent) 100% 0/10px 100% no-repeat scroll}
 """
 
 _TABLES = """
