@@ -386,7 +386,7 @@ def test_private_modules_import_one_another_downwards():
 
 
 def test_displays_stand_on_a_frame_that_knows_no_object():
-    """The frame renders cards; the files of displays make them, and form no circle."""
+    """The frame renders panels; the files of displays make them, and form no circle."""
     folder, own = PACKAGE / "_display", "pydoca._display."
     faults = [
         f"{place}: {name}"

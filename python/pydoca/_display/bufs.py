@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from pydoca._core import Buf, BufInventory, BufPool
 from pydoca._display.frame import svg
-from pydoca._display.frame.card import Card, Fact, Note, Part, Picture, State, Table, Tone, Value
+from pydoca._display.frame.panel import Fact, Note, Panel, Part, Picture, State, Table, Tone, Value
 from pydoca._display.frame.reading import call, read
 from pydoca._display.frame.values import address, number, size
 from pydoca._display.memory import MOST_BUFS, bufs_table
@@ -19,10 +19,10 @@ _SMALLEST = 52.0  # pixels: no section that has bytes vanishes
 _TONES: dict[str, Tone] = {"started": "good"}
 
 
-def buf_card(buf: Buf) -> Card:
+def buf_panel(buf: Buf) -> Panel:
     snapshot = call(buf._snapshot, _MOST_ELEMENTS)
     if snapshot is None:
-        return Card("Buf", "", State("released"), parts=[Note("State", "it has returned to its inventory")])
+        return Panel("Buf", "", State("released"), parts=[Note("State", "it has returned to its inventory")])
     own, count, references, source, start, elements = snapshot
     head, length, data, data_len, in_flight = elements[own - start]
     state = State("in flight", "busy") if in_flight else State("idle")
@@ -41,7 +41,7 @@ def buf_card(buf: Buf) -> Card:
     name = f"{size(length)} at {head:#x}: headroom {number(data - head)}, data {number(data_len)}, " + (
         f"tailroom {number(head + length - data - data_len)}"
     )
-    return Card("Buf", name, state, facts, parts)
+    return Panel("Buf", name, state, facts, parts)
 
 
 def _map_of(buf: Buf) -> Value:
@@ -126,21 +126,21 @@ def _meter(used: int, total: int, what: str) -> Picture:
     return Picture(f"{number(used)} of {number(total)} {what}", _WIDTH, 14, draw, least=0)
 
 
-def inventory_card(inventory: BufInventory) -> Card:
-    return _source_card(inventory, "BufInventory", [])
+def inventory_panel(inventory: BufInventory) -> Panel:
+    return _source_panel(inventory, "BufInventory", [])
 
 
-def pool_card(pool: BufPool) -> Card:
+def pool_panel(pool: BufPool) -> Panel:
     mmap = read(pool, "mmap")
     facts: list[Fact] = [
         ("element", size(read(pool, "element_size", 0))),
         ("alignment", read(pool, "element_alignment", 0)),
         ("map", f"{size(mmap.len)} at {mmap.addr:#x}" if mmap is not None else "unknown"),
     ]
-    return _source_card(pool, "BufPool", facts)
+    return _source_panel(pool, "BufPool", facts)
 
 
-def _source_card(source: BufInventory | BufPool, kind: str, more: list[Fact]) -> Card:
+def _source_panel(source: BufInventory | BufPool, kind: str, more: list[Fact]) -> Panel:
     state, bufs = call(source._snapshot, MOST_BUFS, default=("unknown", []))
     total, free = read(source, "num_elements", 0), read(source, "num_free_elements", 0)
     used = max(total - free, 0)
@@ -149,4 +149,4 @@ def _source_card(source: BufInventory | BufPool, kind: str, more: list[Fact]) ->
     if bufs:
         parts.append(bufs_table(bufs, used))
     name = f"{number(used)} of {number(total)} out" if total else ""
-    return Card(kind, name, State(state, _TONES.get(state, "quiet")), facts, parts)
+    return Panel(kind, name, State(state, _TONES.get(state, "quiet")), facts, parts)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pydoca._core import Connection, RdmaConnection, RdmaConnectionState, RdmaListener
-from pydoca._display.frame.card import Card, Code, Fact, Note, Part, State, Tone, Value
+from pydoca._display.frame.panel import Code, Fact, Note, Panel, Part, State, Tone, Value
 from pydoca._display.frame.reading import ABSENT, call, read
 from pydoca._display.frame.values import clip, plural, size, word
 from pydoca._errors import Status
@@ -14,7 +14,7 @@ _TONES: dict[RdmaConnectionState, Tone] = {
 }
 
 
-def connection_card(connection: Connection) -> Card:
+def connection_panel(connection: Connection) -> Panel:
     endpoint, waiting = call(connection._snapshot, default=("", 0))
     state = State("connected", "good") if read(connection, "is_connected") else State("ended")
     facts: list[Fact] = [
@@ -23,7 +23,7 @@ def connection_card(connection: Connection) -> Card:
         ("not read yet", plural(waiting, "message")),
         ("longest message", size(read(connection, "max_msg_size", 0))),
     ]
-    return Card("comch.Connection", f"of {clip(endpoint)}", state, facts)
+    return Panel("comch.Connection", f"of {clip(endpoint)}", state, facts)
 
 
 def _messages(connection: Connection, way: str) -> str:
@@ -33,7 +33,7 @@ def _messages(connection: Connection, way: str) -> str:
     return f"{plural(count, 'message')}, {size(read(connection, f'{way}_bytes', 0))}"
 
 
-def rdma_connection_card(connection: RdmaConnection) -> Card:
+def rdma_connection_panel(connection: RdmaConnection) -> Panel:
     state = read(connection, "state", RdmaConnectionState.CLOSED)
     failure = read(connection, "failure", Status.SUCCESS)
     tone: Tone = "bad" if failure != Status.SUCCESS else _TONES.get(state, "busy")
@@ -46,7 +46,7 @@ def rdma_connection_card(connection: RdmaConnection) -> Card:
     parts: list[Part] = []
     if failure != Status.SUCCESS:
         parts.append(Note("It ended", f"{failure.name}: {failure.descr}", "bad"))
-    return Card("RdmaConnection", f"number {connection.id}", State(word(state), tone), facts, parts)
+    return Panel("RdmaConnection", f"number {connection.id}", State(word(state), tone), facts, parts)
 
 
 def _context(connection: RdmaConnection) -> Value:
@@ -67,6 +67,6 @@ def _bytes(data: bytes) -> str:
     return size(len(data)) if data else ABSENT
 
 
-def listener_card(listener: RdmaListener) -> Card:
+def listener_panel(listener: RdmaListener) -> Panel:
     state = State("closed") if read(listener, "closed", True) else State("listening", "good")
-    return Card("RdmaListener", f"port {read(listener, 'port', ABSENT)}", state)
+    return Panel("RdmaListener", f"port {read(listener, 'port', ABSENT)}", state)

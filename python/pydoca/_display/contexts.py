@@ -9,7 +9,7 @@ from pydoca._core import Client as ComchClient
 from pydoca._core import Context, ContextState, Rdma, SyncEventContext
 from pydoca._core import Endpoint as ComchEndpoint
 from pydoca._core import Server as ComchServer
-from pydoca._display.frame.card import Card, Code, Fact, Note, Part, State, Table, Tone, Value
+from pydoca._display.frame.panel import Code, Fact, Note, Panel, Part, State, Table, Tone, Value
 from pydoca._display.frame.reading import ABSENT, call, first, read
 from pydoca._display.frame.values import code, flags, plural, seconds, size, word
 from pydoca._errors import Status
@@ -40,7 +40,7 @@ def tasks_table(tasks: Iterable[tuple[str, str]], count: int) -> Table:
     return Table("Tasks in flight", heads, rows, max(0, count - len(rows)), "tasks")
 
 
-def context_card(context: Context) -> Card:
+def context_panel(context: Context) -> Panel:
     kind, device, state, closed, faulted, failure, why, in_flight, allocated, counts, tasks = context._snapshot(
         _MOST_TASKS
     )
@@ -68,7 +68,7 @@ def context_card(context: Context) -> Card:
         parts.append(tasks_table([(kind, task) for task in tasks], in_flight))
     name = f"{_name(context)} on {device}".strip()
     badge = state_of(state, closed, faulted, failure)
-    return Card(type(context).__name__, name, badge, facts, [*parts, *_library_parts(context)])
+    return Panel(type(context).__name__, name, badge, facts, [*parts, *_library_parts(context)])
 
 
 def _engine(context: Context) -> str:

@@ -6,23 +6,23 @@ from collections.abc import Mapping
 from typing import Any
 
 from pydoca._core import CAPABILITIES, Device, DeviceInfo, Representor, RepresentorInfo
-from pydoca._display.frame.card import Blocks, Card, Code, Fact, Names, Part, State, Table, Value
+from pydoca._display.frame.panel import Blocks, Code, Fact, Names, Panel, Part, State, Table, Value
 from pydoca._display.frame.reading import call, first, read
 from pydoca._display.frame.values import code, rate, short_pci, size, word, yes
 
 _MOST_REPRESENTORS = 40
 
 
-def info_card(info: DeviceInfo) -> Card:
-    return Card("DeviceInfo", _name(info), facts=_facts(info), parts=_abilities(info))
+def info_panel(info: DeviceInfo) -> Panel:
+    return Panel("DeviceInfo", _name(info), facts=_facts(info), parts=_abilities(info))
 
 
-def device_card(device: Device) -> Card:
+def device_panel(device: Device) -> Panel:
     info = device.info
     is_open, removed = read(device, "is_open"), read(device, "removed")
     state = State("removed", "bad") if removed else State("open", "good") if is_open else State("closed")
     representors = _representors(device) if is_open and not removed else []
-    return Card("Device", _name(info), state, _facts(info), [*representors, *_abilities(info)])
+    return Panel("Device", _name(info), state, _facts(info), [*representors, *_abilities(info)])
 
 
 def _name(info: DeviceInfo) -> str:
@@ -83,13 +83,13 @@ def _representors(device: Device) -> list[Part]:
     return [Table("Representors", heads, rows, more, "representors")] if rows else []
 
 
-def representor_info_card(info: RepresentorInfo) -> Card:
-    return Card("RepresentorInfo", info.name, facts=_representor_facts(info))
+def representor_info_panel(info: RepresentorInfo) -> Panel:
+    return Panel("RepresentorInfo", info.name, facts=_representor_facts(info))
 
 
-def representor_card(representor: Representor) -> Card:
+def representor_panel(representor: Representor) -> Panel:
     state = State("open", "good") if read(representor, "is_open") else State("closed")
-    return Card("Representor", representor.info.name, state, _representor_facts(representor.info))
+    return Panel("Representor", representor.info.name, state, _representor_facts(representor.info))
 
 
 def _representor_facts(info: RepresentorInfo) -> list[Fact]:

@@ -6,14 +6,14 @@ from typing import Any
 
 from pydoca._core import ProgressEngine
 from pydoca._display.contexts import state_of, tasks_table
-from pydoca._display.frame.card import Card, Code, Fact, Part, State, Table, Value
+from pydoca._display.frame.panel import Code, Fact, Panel, Part, State, Table, Value
 from pydoca._display.frame.reading import call, read
 from pydoca._display.frame.values import plural, seconds, word
 
 _MOST_CONTEXTS, _MOST_TASKS = 16, 16
 
 
-def engine_card(engine: ProgressEngine) -> Card:
+def engine_panel(engine: ProgressEngine) -> Panel:
     snapshots = call(engine._snapshot, _MOST_CONTEXTS, _MOST_TASKS, default=[])
     count, in_flight = read(engine, "num_contexts", 0), read(engine, "num_inflight_tasks", 0)
     closed = read(engine, "closed", False)
@@ -23,7 +23,7 @@ def engine_card(engine: ProgressEngine) -> Card:
         parts.append(_contexts(snapshots, count))
         if tasks := [(f"{each[0]} on {each[1]}", task) for each in snapshots for task in each[-1]]:
             parts.append(tasks_table(tasks, in_flight))
-    return Card("ProgressEngine", name, _state(closed, in_flight), _facts(engine, in_flight), parts)
+    return Panel("ProgressEngine", name, _state(closed, in_flight), _facts(engine, in_flight), parts)
 
 
 def _state(closed: bool, in_flight: int) -> State:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pydoca._core import Task
-from pydoca._display.frame.card import Card, Code, Fact, Note, Part, State, Table
+from pydoca._display.frame.panel import Code, Fact, Note, Panel, Part, State, Table
 from pydoca._display.frame.reading import call
 from pydoca._display.frame.values import clip
 from pydoca._display.tasks import reasons, state_of
@@ -12,7 +12,7 @@ from pydoca._errors import DocaError
 _MOST_CAUSES = 5
 
 
-def error_card(error: DocaError) -> Card:
+def error_panel(error: DocaError) -> Panel:
     status = error.status
     facts: list[Fact] = [("status", Code(status.name)), ("number", int(status)), ("meaning", status.descr)]
     builtin = [base.__name__ for base in type(error).__mro__ if base.__module__ == "builtins"][:1]
@@ -22,7 +22,7 @@ def error_card(error: DocaError) -> Card:
     if isinstance(task, Task):
         describe, words, last, *_ = task._snapshot()
         parts.append(Table("Task", ("what", "state"), [[describe, state_of(words, last)]]))
-    return Card(type(error).__name__, status.error_name, State("error", "bad"), facts, [*parts, *_causes(error)])
+    return Panel(type(error).__name__, status.error_name, State("error", "bad"), facts, [*parts, *_causes(error)])
 
 
 def _causes(error: BaseException) -> list[Part]:

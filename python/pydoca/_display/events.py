@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from pydoca._core import SyncEvent, SyncEventRemoteNet
-from pydoca._display.frame.card import Card, Code, Fact, Note, Part, State, Tone
+from pydoca._display.frame.panel import Code, Fact, Note, Panel, Part, State, Tone
 from pydoca._display.frame.reading import ABSENT, call, read, refusal
 from pydoca._display.frame.values import word, yes
 
 _TONES: dict[str, Tone] = {"started": "good", "asynchronous": "good"}
 
 
-def event_card(event: SyncEvent) -> Card:
+def event_panel(event: SyncEvent) -> Panel:
     state, waits = call(event._snapshot, default=("unknown", 0))
     value = call(event.get)
     facts: list[Fact] = [
@@ -23,7 +23,7 @@ def event_card(event: SyncEvent) -> Card:
     name = f"value {value:,}" if value is not None else ""
     is_lost = state == "started" and value is None
     badge = State("started, out of reach", "bad") if is_lost else State(state, _TONES.get(state, "quiet"))
-    return Card("SyncEvent", name, badge, facts, _notes(event, state))
+    return Panel("SyncEvent", name, badge, facts, _notes(event, state))
 
 
 def _device(event: SyncEvent | SyncEventRemoteNet) -> Code:
@@ -48,7 +48,7 @@ def _notes(event: SyncEvent, state: str) -> list[Part]:
     return [Note("No value", reason, "bad")] if reason else []
 
 
-def remote_event_card(event: SyncEventRemoteNet) -> Card:
+def remote_event_panel(event: SyncEventRemoteNet) -> Panel:
     state = State("closed") if read(event, "closed", True) else State("imported", "good")
     facts: list[Fact] = [("owner", "a network peer"), ("device", _device(event)), ("value", "an Rdma task reads it")]
-    return Card("SyncEventRemoteNet", "", state, facts)
+    return Panel("SyncEventRemoteNet", "", state, facts)

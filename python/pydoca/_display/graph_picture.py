@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from pydoca._core import Context, Graph, GraphInstance, GraphNode, GraphNodeState
 from pydoca._display.frame import svg
-from pydoca._display.frame.card import MARKS, Picture, Tone
+from pydoca._display.frame.panel import MARKS, Picture, Tone
 from pydoca._display.frame.values import plural, word
 
 _FILLS = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pydoca._core import Graph, GraphInstance, GraphNodeState
-from pydoca._display.frame.card import Card, Code, Fact, Note, Part, State
+from pydoca._display.frame.panel import Code, Fact, Note, Panel, Part, State
 from pydoca._display.frame.reading import call, read
 from pydoca._display.frame.values import plural, yes
 from pydoca._display.graph_picture import name_of, picture_of, states_of
@@ -13,7 +13,7 @@ from pydoca._display.tasks import reasons
 from pydoca._errors import Status
 
 
-def graph_card(graph: Graph) -> Card:
+def graph_panel(graph: Graph) -> Panel:
     state = State("started", "good") if read(graph, "is_started") else State("stopped")
     count = len(read(graph, "nodes", []))
     facts: list[Fact] = [
@@ -21,10 +21,10 @@ def graph_card(graph: Graph) -> Card:
         ("instances", f"{read(graph, 'num_instances', 0):,} of {read(graph, 'max_instances', 0):,}"),
         ("timing", yes(read(graph, "timing"))),
     ]
-    return Card("Graph", plural(count, "node"), state, facts, _pictures(graph))
+    return Panel("Graph", plural(count, "node"), state, facts, _pictures(graph))
 
 
-def instance_card(instance: GraphInstance) -> Card:
+def instance_panel(instance: GraphInstance) -> Panel:
     status = read(instance, "status", Status.UNKNOWN)
     facts: list[Fact] = [("status", Code(status.name)), ("nodes", len(read(instance.graph, "nodes", [])))]
     failed = read(instance, "failed_node")
@@ -32,7 +32,7 @@ def instance_card(instance: GraphInstance) -> Card:
     if failed is not None:
         facts.append(("failed node", Code(f"{failed.index}: {name_of(failed)}")))
         parts += _failure(instance, failed, status)
-    return Card("GraphInstance", "", _state(instance, status, failed is not None), facts, parts)
+    return Panel("GraphInstance", "", _state(instance, status, failed is not None), facts, parts)
 
 
 def _state(instance: GraphInstance, status: Status, has_failed: bool) -> State:

@@ -9,7 +9,7 @@ from typing import Any
 
 from pydoca._core import DeviceInfo
 from pydoca._display.frame import svg
-from pydoca._display.frame.card import Card, Code, Fact, Picture, Table, Value
+from pydoca._display.frame.panel import Code, Fact, Panel, Picture, Table, Value
 from pydoca._display.frame.reading import first
 from pydoca._display.frame.values import code, plural, rate, short_pci, word
 
@@ -19,20 +19,20 @@ _WIDTH, _ROW, _TOP, _BOX = 440.0, 30.0, 32.0, 23.0
 _HOST, _REP, _DPU = (12.0, 132.0), (200.0, 90.0), (310.0, 118.0)  # x and width of the columns
 
 
-def topology_card(topology: Mapping[str, Any]) -> Card:
+def topology_panel(topology: Mapping[str, Any]) -> Panel:
     functions = topology.get("function", [])
-    return _card("Topology", functions)
+    return _panel("Topology", functions)
 
 
-def machine_card(infos: list[DeviceInfo]) -> Card:
+def machine_panel(infos: list[DeviceInfo]) -> Panel:
     """Of a list of functions, whose representors are not known."""
     functions = [
         {**info.to_dict(), "side": info.side.name.lower(), "func_type": info.func_type.name.lower()} for info in infos
     ]
-    return _card("Devices", functions)
+    return _panel("Devices", functions)
 
 
-def _card(kind: str, functions: Sequence[Mapping[str, Any]]) -> Card:
+def _panel(kind: str, functions: Sequence[Mapping[str, Any]]) -> Panel:
     shown, more = first(functions, _MOST)
     sides = [str(function.get("side", "")) for function in functions]
     count = sum(1 for function in functions if function.get("representor"))
@@ -46,7 +46,7 @@ def _card(kind: str, functions: Sequence[Mapping[str, Any]]) -> Card:
     heads = ("function", "side", "type", "PCI address", "representor", "interface", "RDMA device", ">port")
     table = Table("Functions", heads, rows, more, "functions")
     name = f"{plural(len(functions), 'function')} on {len(set(sides))} side{'s' if len(set(sides)) != 1 else ''}"
-    return Card(kind, name, facts=facts, parts=[_picture(shown, more), table])
+    return Panel(kind, name, facts=facts, parts=[_picture(shown, more), table])
 
 
 def _row(function: Mapping[str, Any]) -> list[Value]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from pydoca._core import Access, Memory, Mmap
 from pydoca._display.frame import svg
-from pydoca._display.frame.card import Card, Code, Fact, Part, Picture, State, Table, Tone, Value
+from pydoca._display.frame.panel import Code, Fact, Panel, Part, Picture, State, Table, Tone, Value
 from pydoca._display.frame.reading import ABSENT, call, read
 from pydoca._display.frame.values import address, clip, code, flags, mark, plural, size
 
@@ -17,16 +17,16 @@ _TONES: dict[str, Tone] = {"started": "good", "imported": "good"}
 _WIDTH, _LANE, _LANES = 440.0, 12.0, 4
 
 
-def memory_card(memory: Memory) -> Card:
+def memory_panel(memory: Memory) -> Panel:
     addr = read(memory, "addr")
     length = call(len, memory)
     if not addr:
-        return Card("Memory", "", State("closed"))
+        return Panel("Memory", "", State("closed"))
     facts: list[Fact] = [("address", address(addr)), ("size", size(length or 0)), ("bytes", length or 0)]
-    return Card("Memory", f"{size(length or 0)} at {addr:#x}", State("allocated", "good"), facts)
+    return Panel("Memory", f"{size(length or 0)} at {addr:#x}", State("allocated", "good"), facts)
 
 
-def mmap_card(mmap: Mmap) -> Card:
+def mmap_panel(mmap: Mmap) -> Panel:
     state, exports, bufs = call(mmap._snapshot, MOST_BUFS, default=("unknown", [], []))
     addr, length = read(mmap, "addr", 0), read(mmap, "len", 0)
     facts: list[Fact] = [
@@ -46,7 +46,7 @@ def mmap_card(mmap: Mmap) -> Card:
     if bufs and length:
         parts.append(_picture(addr, length, bufs))
         parts.append(bufs_table(bufs, read(mmap, "num_bufs", 0), addr))
-    return Card("Mmap", name, State(state, _TONES.get(state, "quiet")), facts, parts)
+    return Panel("Mmap", name, State(state, _TONES.get(state, "quiet")), facts, parts)
 
 
 def _devices(mmap: Mmap) -> Value:

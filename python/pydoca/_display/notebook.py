@@ -7,56 +7,56 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from pydoca._display.cards import card_of, has_card
-from pydoca._display.frame.card import Card
-from pydoca._display.frame.markup import card_html, card_page, picture_svg
-from pydoca._display.frame.text import card_text
+from pydoca._display.frame.markup import panel_html, panel_page, picture_svg
+from pydoca._display.frame.panel import Panel
+from pydoca._display.frame.text import panel_text
+from pydoca._display.panels import has_panel, panel_of
 from pydoca._errors import InvalidValueError, NotSupportedError
 
 
 def html_of(shown: object) -> str:
-    return card_html(card_of(shown))
+    return panel_html(panel_of(shown))
 
 
 def svg_of(shown: object) -> str:
     """Of an object that is a picture."""
-    picture = card_of(shown).picture
+    picture = panel_of(shown).picture
     return picture_svg(picture) if picture else ""
 
 
 def bundle_of(shown: object) -> dict[str, str]:
     """Every form that an object has, by MIME type."""
-    return _bundle(card_of(shown))
+    return _bundle(panel_of(shown))
 
 
-def _bundle(card: Card) -> dict[str, str]:
-    forms = {"text/plain": card_text(card), "text/html": card_html(card)}
-    return {**forms, "image/svg+xml": picture_svg(card.picture)} if card.picture else forms
+def _bundle(panel: Panel) -> dict[str, str]:
+    forms = {"text/plain": panel_text(panel), "text/html": panel_html(panel)}
+    return {**forms, "image/svg+xml": picture_svg(panel.picture)} if panel.picture else forms
 
 
 def show(shown: object, file: str | os.PathLike[str] | None) -> None:
     """What `pydoca.display` does."""
-    if not has_card(shown):
+    if not has_panel(shown):
         raise NotSupportedError(
             f"display: pydoca has no display for an object of type {type(shown).__name__}; give one of pydoca's "
             "objects, or a list of DeviceInfo"
         )
-    card = card_of(shown)
+    panel = panel_of(shown)
     if file is not None:
-        _write(card, Path(file))
+        _write(panel, Path(file))
     elif (publish := _notebook()) is not None:
-        publish(_bundle(card), raw=True)
+        publish(_bundle(panel), raw=True)
     else:
-        print(card_text(card))
+        print(panel_text(panel))
 
 
-def _write(card: Card, path: Path) -> None:
+def _write(panel: Panel, path: Path) -> None:
     kind = path.suffix.lower()
     if kind not in {".html", ".htm", ".svg"}:
         raise InvalidValueError(f"display: {path} is neither .html nor .svg; give the file one of these endings")
-    if kind == ".svg" and card.picture is None:
-        raise InvalidValueError(f"display: {card.kind} is not a picture; write it as .html")
-    text = picture_svg(card.picture) + "\n" if kind == ".svg" and card.picture else card_page(card)
+    if kind == ".svg" and panel.picture is None:
+        raise InvalidValueError(f"display: {panel.kind} is not a picture; write it as .html")
+    text = picture_svg(panel.picture) + "\n" if kind == ".svg" and panel.picture else panel_page(panel)
     path.write_text(text, encoding="utf-8")
 
 

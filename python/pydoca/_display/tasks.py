@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pydoca._core import Buf, LibraryTask, Task
-from pydoca._display.frame.card import Card, Code, Fact, Note, Part, State, Table, Value
+from pydoca._display.frame.panel import Code, Fact, Note, Panel, Part, State, Table, Value
 from pydoca._display.frame.reading import call, read
 from pydoca._display.frame.values import address, code, word
 from pydoca._errors import Status
@@ -45,7 +45,7 @@ def _parted(explanation: str) -> tuple[str, str]:
     return explanation, ""
 
 
-def task_card(task: Task) -> Card:
+def task_panel(task: Task) -> Panel:
     describe, words, status, reason, completions, freed = task._snapshot()
     words = "freed" if freed and not completions else words
     is_failed = words == "done" and status != Status.SUCCESS
@@ -57,7 +57,7 @@ def task_card(task: Task) -> Card:
         *_details(task),
     ]
     parts: list[Part] = reasons(reason, status) if is_failed else []
-    return Card(type(task).__name__, describe, state_of(words, status), facts, [*parts, *_bufs(task)])
+    return Panel(type(task).__name__, describe, state_of(words, status), facts, [*parts, *_bufs(task)])
 
 
 def _context(task: Task) -> Value:

@@ -17,8 +17,8 @@ from scenes import SCENES, Stack, shown
 import pydoca
 from pydoca import comch, sim
 from pydoca._display import notebook
-from pydoca._display.cards import card_of
-from pydoca._display.frame.text import card_text
+from pydoca._display.frame.text import panel_text
+from pydoca._display.panels import panel_of
 
 VOID = {"br", "hr", "img", "meta"}
 PICTURES = {"Graph", "GraphInstance", "Topology"}
@@ -106,7 +106,7 @@ def test_a_display_changes_nothing_that_can_be_read(each):
 
 
 def test_the_text_form_is_short_lines(each):
-    lines = card_text(card_of(each)).splitlines()
+    lines = panel_text(panel_of(each)).splitlines()
     assert 1 <= len(lines) < 150
     assert max(map(len, lines)) < 500
 
@@ -255,7 +255,7 @@ def test_text_is_escaped_wherever_it_comes_from(tmp_path):
         assert "script" not in page.tags
         assert "<script>" in page.text
         pydoca.display(each, tmp_path / "evil.html")
-        assert "\x1b" not in card_text(card_of(each))
+        assert "\x1b" not in panel_text(panel_of(each))
     ElementTree.fromstring(sim.Topology(function=functions)._repr_mimebundle_()["image/svg+xml"])
 
 

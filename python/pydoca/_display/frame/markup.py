@@ -5,8 +5,21 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-from pydoca._display.frame.card import MARKS, Blocks, Card, Code, Fact, Names, Note, Part, Picture, State, Table, Value
 from pydoca._display.frame.escaping import escaped
+from pydoca._display.frame.panel import (
+    MARKS,
+    Blocks,
+    Code,
+    Fact,
+    Names,
+    Note,
+    Panel,
+    Part,
+    Picture,
+    State,
+    Table,
+    Value,
+)
 from pydoca._display.frame.style import ROOT, html_sheet, svg_sheet
 from pydoca._display.frame.values import clip, number
 
@@ -18,25 +31,25 @@ def unique() -> str:
     return f"pd{os.urandom(6).hex()}"
 
 
-def card_html(card: Card) -> str:
-    """The card as one element."""
+def panel_html(panel: Panel) -> str:
+    """The panel as one element."""
     prefix = unique()
-    parts = "".join(_part(part, f"{prefix}-{index}") for index, part in enumerate(card.parts))
-    words = (card.kind, clip(card.name), card.state.word if card.state else "")
+    parts = "".join(_part(part, f"{prefix}-{index}") for index, part in enumerate(panel.parts))
+    words = (panel.kind, clip(panel.name), panel.state.word if panel.state else "")
     label = escaped(" ".join(filter(None, words)))
     return (
-        f'<div class="{ROOT}" role="group" aria-label="{label}"><style>{html_sheet()}</style>{_head(card)}'
-        f"{_facts(card.facts)}{parts}</div>"
+        f'<div class="{ROOT}" role="group" aria-label="{label}"><style>{html_sheet()}</style>{_head(panel)}'
+        f"{_facts(panel.facts)}{parts}</div>"
     )
 
 
-def card_page(card: Card) -> str:
-    """The card as a document of its own."""
-    title = escaped(f"{card.kind} {card.name}".strip())
+def panel_page(panel: Panel) -> str:
+    """The panel as a document of its own."""
+    title = escaped(f"{panel.kind} {panel.name}".strip())
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"/><title>' + title + "</title>"
         '<meta name="viewport" content="width=device-width"/><meta name="color-scheme" content="light dark"/>'
-        "<style>body{margin:16px}</style></head>\n<body>" + card_html(card) + "</body></html>\n"
+        "<style>body{margin:16px}</style></head>\n<body>" + panel_html(panel) + "</body></html>\n"
     )
 
 
@@ -56,10 +69,10 @@ def _svg(picture: Picture, prefix: str, attributes: str, styles: str = "") -> st
     )
 
 
-def _head(card: Card) -> str:
-    state = f'<span class="pd-state">{_value(card.state)}</span>' if card.state else ""
-    name = f'<span class="pd-name pd-code">{escaped(clip(card.name))}</span>' if card.name else ""
-    return f'<div class="pd-head"><span class="pd-kind">{escaped(card.kind)}</span> {name} {state}</div>'
+def _head(panel: Panel) -> str:
+    state = f'<span class="pd-state">{_value(panel.state)}</span>' if panel.state else ""
+    name = f'<span class="pd-name pd-code">{escaped(clip(panel.name))}</span>' if panel.name else ""
+    return f'<div class="pd-head"><span class="pd-kind">{escaped(panel.kind)}</span> {name} {state}</div>'
 
 
 def _facts(facts: list[Fact]) -> str:

@@ -5,20 +5,20 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Sequence
 
-from pydoca._display.frame.card import Blocks, Card, Fact, Names, Note, Part, Picture, Table, Value
 from pydoca._display.frame.escaping import printable
+from pydoca._display.frame.panel import Blocks, Fact, Names, Note, Panel, Part, Picture, Table, Value
 from pydoca._display.frame.values import clip, number
 
 
-def card_text(card: Card) -> str:
+def panel_text(panel: Panel) -> str:
     """Lines without a newline at the end."""
-    return "\n".join(printable(line) for line in _lines(card))
+    return "\n".join(printable(line) for line in _lines(panel))
 
 
-def _lines(card: Card) -> Iterator[str]:
-    yield "  ".join(filter(None, (card.kind, _one_line(card.name), str(card.state or ""))))
-    yield from _facts(card.facts)
-    for part in card.parts:
+def _lines(panel: Panel) -> Iterator[str]:
+    yield "  ".join(filter(None, (panel.kind, _one_line(panel.name), str(panel.state or ""))))
+    yield from _facts(panel.facts)
+    for part in panel.parts:
         yield from _part(part)
 
 

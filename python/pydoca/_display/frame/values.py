@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum, IntFlag
 from typing import Any
 
-from pydoca._display.frame.card import Code
+from pydoca._display.frame.panel import Code
 from pydoca._display.frame.reading import ABSENT
 
 LONGEST = 400  # characters of any one text

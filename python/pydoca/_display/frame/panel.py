@@ -1,4 +1,4 @@
-"""What a display shows, before it is HTML, SVG or text: a card with facts, tables, notes and pictures."""
+"""What a display shows, before it is HTML, SVG or text: a panel with facts, tables, notes and pictures."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ Part = Table | Blocks | Names | Note | Picture
 
 
 @dataclass
-class Card:
+class Panel:
     """The display of one object."""
 
     kind: str
