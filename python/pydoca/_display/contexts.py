@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 from pydoca._core import Client as ComchClient
@@ -12,6 +12,7 @@ from pydoca._core import Server as ComchServer
 from pydoca._display.frame.panel import Code, Fact, Note, Panel, Part, State, Table, Tone, Value
 from pydoca._display.frame.reading import ABSENT, call, first, read
 from pydoca._display.frame.values import code, flags, plural, seconds, size, word
+from pydoca._display.tasks import reasons
 from pydoca._errors import Status
 
 _MOST_TASKS, _MOST_CONNECTIONS = 12, 12
@@ -33,17 +34,15 @@ def state_of(state: ContextState, closed: bool, faulted: bool, failure: Status) 
     return State(word(state), _TONES.get(state, "quiet"))
 
 
-def tasks_table(tasks: Iterable[tuple[str, str]], count: int) -> Table:
+def _tasks(tasks: list[str], count: int) -> Table:
     """Tasks in flight, of count in all."""
-    rows: list[list[Value]] = [[Code(context), task, State("in flight", "busy")] for context, task in tasks]
-    heads = ("context", "task", "state")
-    return Table("Tasks in flight", heads, rows, max(0, count - len(rows)), "tasks")
+    rows = [(task,) for task in tasks]
+    return Table("Tasks in flight, newest first", ("task",), rows, max(0, count - len(rows)), "tasks")
 
 
 def context_panel(context: Context) -> Panel:
-    kind, device, state, closed, faulted, failure, why, in_flight, allocated, counts, tasks = context._snapshot(
-        _MOST_TASKS
-    )
+    snapshot = context._snapshot(_MOST_TASKS)
+    _, device, state, closed, faulted, failure, why, in_flight, allocated, counts, tasks = snapshot
     submitted, completed, failed, cancelled = counts
     facts: list[Fact] = [
         ("device", Code(device)),
@@ -63,9 +62,9 @@ def context_panel(context: Context) -> Panel:
         )
         parts.append(Note("Faulted", text, "bad"))
     if failure != Status.SUCCESS:
-        parts.append(Note("It stopped", f"{failure.name}: {why}" if why else failure.name, "bad"))
+        parts += reasons(f"{failure.name}: {why or failure.descr}", failure, "It stopped")
     if tasks:
-        parts.append(tasks_table([(kind, task) for task in tasks], in_flight))
+        parts.append(_tasks(tasks, in_flight))
     name = f"{_name(context)} on {device}".strip()
     badge = state_of(state, closed, faulted, failure)
     return Panel(type(context).__name__, name, badge, facts, [*parts, *_library_parts(context)])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pydoca._core import ProgressEngine
-from pydoca._display.contexts import state_of, tasks_table
+from pydoca._display.contexts import state_of
 from pydoca._display.frame.panel import Code, Fact, Panel, Part, State, Table, Value
 from pydoca._display.frame.reading import call, read
 from pydoca._display.frame.values import plural, seconds, word
@@ -21,8 +21,8 @@ def engine_panel(engine: ProgressEngine) -> Panel:
     parts: list[Part] = []
     if snapshots:
         parts.append(_contexts(snapshots, count))
-        if tasks := [(f"{each[0]} on {each[1]}", task) for each in snapshots for task in each[-1]]:
-            parts.append(tasks_table(tasks, in_flight))
+        if tasks := [(Code(f"{each[0]} on {each[1]}"), task) for each in snapshots for task in each[-1]]:
+            parts.append(_tasks(tasks, in_flight))
     return Panel("ProgressEngine", name, _state(closed, in_flight), _facts(engine, in_flight), parts)
 
 
@@ -53,3 +53,8 @@ def _contexts(snapshots: list[Any], count: int) -> Table:
         rows.append([Code(kind), Code(device), badge, in_flight, allocated, completed, failed, cancelled])
     heads = ("context", "device", "state", ">in flight", ">allocated", ">completed", ">failed", ">cancelled")
     return Table("Contexts", heads, rows, max(0, count - len(rows)), "contexts")
+
+
+def _tasks(tasks: list[tuple[Code, str]], count: int) -> Table:
+    """Tasks in flight, of count in all."""
+    return Table("Tasks in flight", ("context", "task"), tasks, max(0, count - len(tasks)), "tasks")

@@ -28,10 +28,10 @@ def state_of(words: str, status: Status) -> State:
     return State(words, "busy" if words == "in flight" else "quiet")
 
 
-def reasons(explanation: str, status: Status) -> list[Part]:
+def reasons(explanation: str, status: Status, label: str = "Cause") -> list[Part]:
     """The cause and what to do about it, which messages separate by a semicolon."""
     cause, remedy = _parted(explanation)
-    notes: list[Part] = [Note("Cause", cause or status.descr, "bad")]
+    notes: list[Part] = [Note(label, cause or status.descr, "bad")]
     return [*notes, Note("What to do", remedy)] if remedy else notes
 
 
