@@ -120,6 +120,7 @@ from pydoca._log import LogLevel, set_log_level, set_sdk_log_level
 from pydoca._publication import add_types as _add_types
 from pydoca._publication import publish as _publish
 from pydoca._stats import EngineStats, TaskStats
+from pydoca._trace import Trace, TraceEvent, TraceProcess, trace
 
 if TYPE_CHECKING:
     from pydoca import workq
@@ -213,6 +214,9 @@ __all__ = [
     "TaskStats",
     "TimeOutError",
     "TooBigError",
+    "Trace",
+    "TraceEvent",
+    "TraceProcess",
     "UnexpectedError",
     "UnknownError",
     "UnsupportedVersionError",
@@ -227,6 +231,7 @@ __all__ = [
     "set_log_level",
     "set_sdk_log_level",
     "sim",
+    "trace",
     "unavailable_backends",
     "version",
     "version_runtime",

@@ -23,7 +23,7 @@ ORDER = [
     ["types"],
     ["task_traits"],
     ["rdma_tasks", "sha_algorithm"],
-    ["interrupt", "cpus"],
+    ["interrupt", "cpus", "trace"],
     ["memory"],
     ["log"],
     ["segment"],
@@ -205,6 +205,7 @@ def test_a_library_knows_no_other_library():
 FLOORS = [  # of cpp/bindings: a folder includes those before its own
     ["convert"],
     ["call", "loop"],
+    ["trace"],
     ["device", "engine"],
     ["memory"],
     ["task"],

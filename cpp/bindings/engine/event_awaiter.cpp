@@ -7,6 +7,7 @@
 #include "engine/engine_object.hpp"
 #include "loop/static_type.hpp"
 #include "loop/stop_iteration.hpp"
+#include "trace/awaits.hpp"
 
 #include <array>
 #include <cstddef>
@@ -112,8 +113,12 @@ PyObject* take_at_once(Awaitable& event) {
 
 PyObject* await_event(PyObject* self) {
   return guarded([&] {
+    const TracedWait traced = trace::is_on() ? begin_traced_wait() : TracedWait();
     PyObject* const taken = take_at_once(object_of<Awaitable>(self));
-    if (taken != nullptr) return taken;
+    if (taken != nullptr) {
+      if (traced.begin != 0) [[unlikely]] end_traced_wait(traced, 0);
+      return taken;
+    }
     return bridge_module().attr("take_event")(py::handle(self)).attr("__await__")().release().ptr();
   });
 }

@@ -9,6 +9,7 @@
 #include "loop/static_type.hpp"
 #include "loop/stop_iteration.hpp"
 #include "task/task_object.hpp"
+#include "trace/awaits.hpp"
 
 #include <array>
 #include <cstddef>
@@ -27,6 +28,7 @@ struct TaskAwaiter {
       inner;  ///< the object to await when the task takes longer: the future's iterator, or the bridge's coroutine
   PyObject* future;      ///< set by the task's next completion; null when inner is the coroutine
   std::uint64_t before;  ///< the number of the task's completions when the future was made
+  TracedWait traced;
 
   PyObject* object() noexcept { return &ob_base; }
 };
@@ -100,7 +102,14 @@ bool begin(TaskAwaiter& self, PyObject*& result) {
   return false;
 }
 
+[[gnu::cold, gnu::noinline]] void record_wait(TaskAwaiter& self) noexcept {
+  const bool is_known = self.task != nullptr && is_whole(self.task);
+  const void* const task = is_known ? object_of<TaskObject>(self.task).identity() : nullptr;
+  end_traced_wait(std::exchange(self.traced, {}), reinterpret_cast<std::uintptr_t>(task));
+}
+
 PySendResult end(TaskAwaiter& self, PySendResult how) noexcept {
+  if (self.traced.begin != 0) [[unlikely]] record_wait(self);
   Py_CLEAR(self.task);
   return how;
 }
@@ -168,6 +177,7 @@ PySendResult send(PyObject* object, PyObject* value, PyObject** result) {
       PyErr_SetString(PyExc_RuntimeError, "this await of a task is over; await the task again");
       return PYGEN_ERROR;
     }
+    if (trace::is_on()) [[unlikely]] self.traced = begin_traced_wait();
     try {
       if (begin(self, *result)) [[likely]] {
         return end(self, PYGEN_RETURN);
@@ -177,6 +187,7 @@ PySendResult send(PyObject* object, PyObject* value, PyObject** result) {
     }
   }
   const PySendResult how = settle(self, PyIter_Send(self.inner, value, result), *result);
+  if (how != PYGEN_NEXT && self.traced.begin != 0) [[unlikely]] record_wait(self);
   if (how == PYGEN_ERROR) [[unlikely]] {
     free_failed(self);
   }
@@ -337,6 +348,7 @@ PyObject* await(PyObject* task) {
   awaiter->inner = nullptr;
   awaiter->future = nullptr;
   awaiter->before = 0;
+  awaiter->traced.begin = 0;
   return awaiter->object();
 }
 

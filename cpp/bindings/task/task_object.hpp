@@ -84,6 +84,8 @@ class TaskObject : public SlotHolder, public Unseen {
   /// Records that some code has asked for the outcome: a failure needs no message in the log.
   void mark_seen() noexcept;
   void report_unseen() noexcept override;
+  /// What a trace calls the task; null when it is freed.
+  const void* identity() const noexcept { return slot_; }
   Task::State state() const noexcept { return slot_ != nullptr ? slot_->state() : Task::State::free; }
 
   const py::object& user_data() const noexcept { return user_data_; }

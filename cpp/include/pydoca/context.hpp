@@ -3,6 +3,7 @@
 #include "pydoca/device.hpp"
 #include "pydoca/status.hpp"
 #include "pydoca/task.hpp"
+#include "pydoca/trace.hpp"
 
 #include <concepts>
 #include <cstddef>
@@ -130,6 +131,10 @@ class Context : public std::enable_shared_from_this<Context> {
   const std::shared_ptr<Device>& device() const noexcept { return device_.shared(); }
   /// Null until connected.
   const std::shared_ptr<ProgressEngine>& progress_engine() const noexcept { return engine_; }
+  /// Its name in the present trace recording; for the engine's libraries.
+  std::uint32_t trace_name() const noexcept {
+    return trace_label_.index([this] { return add_trace_names(); });
+  }
 
  protected:
   /// num_task_kinds: how many pools of tasks the library has, each for the tasks of one kind.
@@ -195,7 +200,9 @@ class Context : public std::enable_shared_from_this<Context> {
   /// Completes a task that could not be submitted when it was its turn, and so was never in flight.
   void reject(Task& task, Status status) noexcept;
   /// Delivers a completion that is not the callback's: Task::detour_ says whose.
-  void complete_aside(Task& task) noexcept;
+  static void complete_aside(Task& task) noexcept;
+  void record(const Task& task, TraceEventKind kind, Status status, std::uint64_t begin, std::uint64_t value) noexcept;
+  std::uint32_t add_trace_names() const noexcept;
   void task_freed() noexcept {
     --allocated_;
     settle();
@@ -216,6 +223,7 @@ class Context : public std::enable_shared_from_this<Context> {
   std::string failure_reason_;
   bool closed_ = false;
   bool live_ = false;  ///< begin() was called and end() was not
+  TraceLabel trace_label_;
 };
 
 }  // namespace pydoca

@@ -2,6 +2,7 @@
 
 #include "pydoca/device_properties.hpp"
 #include "pydoca/status.hpp"
+#include "pydoca/trace.hpp"
 #include "pydoca/types.hpp"
 
 #include <atomic>
@@ -113,6 +114,10 @@ class Device : public std::enable_shared_from_this<Device> {
   std::size_t ordinal() const noexcept { return ordinal_; }
   /// For the engine's libraries, while the device is open: undefined behaviour afterwards.
   backend::Device& backend() const noexcept { return *backend_; }
+  /// Its name in the present trace recording; for the engine's libraries.
+  std::uint32_t trace_name() const noexcept {
+    return trace_label_.index([this] { return add_trace_name(); });
+  }
   /// Memory maps, contexts, sync events and representors on this device, and devices on its protection domain.
   std::size_t num_users() const noexcept { return users_.load(std::memory_order_relaxed); }
 
@@ -140,12 +145,14 @@ class Device : public std::enable_shared_from_this<Device> {
   bool give_back();
   static std::shared_ptr<Device> owner_of(const void* protection_domain);
   Device(DeviceInfo info, std::unique_ptr<backend::Device> device, std::size_t ordinal) noexcept;
+  std::uint32_t add_trace_name() const noexcept;
 
   DeviceInfo info_;
   std::unique_ptr<backend::Device> backend_;
   std::size_t ordinal_;
   std::atomic<std::size_t> open_count_{1};
   std::atomic<std::size_t> users_{0};
+  TraceLabel trace_label_;
   std::unique_ptr<DeviceUse> domain_owner_;  ///< of one that was adopted: the device whose domain it is on, if known
 };
 

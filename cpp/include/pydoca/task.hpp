@@ -99,6 +99,8 @@ class Task {
   virtual void finish(Status status) noexcept = 0;
   /// The task is being freed: lets go of the objects that it refers to.
   virtual void forget() noexcept {}
+  /// Bytes that a submitted task moves, as far as this side knows; for traces.
+  virtual std::uint64_t size_in_flight() const noexcept { return 0; }
 
  private:
   friend class Context;
@@ -108,9 +110,13 @@ class Task {
   // What a completion does in place of the callback: bits of detour_.
   static constexpr std::uint8_t freed = 1;     ///< free() was called in flight
   static constexpr std::uint8_t observed = 2;  ///< observer_ is told, unless null
+  static constexpr std::uint8_t recorded = 4;  ///< a trace records it; the callback follows
 
   /// Logs why a submission answered status, and returns it.
   [[gnu::cold, gnu::noinline]] Status refuse(Status status) const noexcept;
+  Status submit_now(SubmitFlags flags) noexcept;
+  [[gnu::cold, gnu::noinline]] Status submit_after_check(SubmitFlags flags) noexcept;
+  [[gnu::noinline]] Status submit_recorded(SubmitFlags flags) noexcept;
   Status free_in_flight() noexcept;
 
   Context* context_;

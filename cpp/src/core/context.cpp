@@ -9,6 +9,7 @@
 #include "core/task_pool.hpp"
 #include "detail/concat.hpp"
 #include "detail/thread/thread_token.hpp"
+#include "detail/trace/recorder.hpp"
 
 #include <new>
 #include <utility>
@@ -122,6 +123,13 @@ void Context::announce(ContextState previous) noexcept {
         failure_ == Status::success ? "" : detail::concat(" after ", failure_, ": ", failure_reason());
     return detail::concat(device_->info().name(), ": ", name_of(previous), " -> ", name_of(state_), cause);
   });
+  if (detail::trace::is_recording()) [[unlikely]] {
+    const auto states = static_cast<std::uint8_t>(previous);
+    detail::trace::record(detail::trace::ticks(),
+                          detail::trace::pack(TraceEventKind::state, states, static_cast<std::uint16_t>(failure_),
+                                              trace_name()),
+                          0, static_cast<std::uint64_t>(state_));
+  }
   if (state_changed_ != nullptr) {
     state_changed_(user_data_, *this, previous, state_);
   }
@@ -180,6 +188,13 @@ void Context::complete(Task& task, Status status, bool fatal) noexcept { complet
 
 void Context::complete_aside(Task& task) noexcept {
   const std::uint8_t detour = std::exchange(task.detour_, std::uint8_t{0});
+  if ((detour & Task::recorded) != 0 && detail::trace::is_recording()) {
+    task.context_->record(task, TraceEventKind::complete, task.status_, detail::trace::ticks(), 0);
+  }
+  if (detour == Task::recorded) {
+    task.pool_->callback(task.status_)(task, task.user_data_, task.context_->user_data_);
+    return;
+  }
   detail::TaskObserver* const observer = (detour & Task::observed) != 0 ? task.observer_ : nullptr;
   const Status status = task.status_;
   if ((detour & Task::freed) != 0) {
@@ -192,6 +207,21 @@ void Context::complete_aside(Task& task) noexcept {
     observer->freed(task);
   }
   observer->completed(task, status);
+}
+
+void Context::record(const Task& task, TraceEventKind kind, Status status, std::uint64_t begin,
+                     std::uint64_t value) noexcept {
+  const auto number = static_cast<std::uint8_t>(task.pool_ - pools_.get());
+  detail::trace::record(begin, detail::trace::pack(kind, number, static_cast<std::uint16_t>(status), trace_name()),
+                        reinterpret_cast<std::uintptr_t>(&task), value);
+}
+
+std::uint32_t Context::add_trace_names() const noexcept {
+  const std::uint32_t name = detail::trace::add_name(TraceNameKind::context, kind(), device_->trace_name());
+  for (std::size_t number = 0; name != 0 && number < num_pools_; ++number) {
+    detail::trace::add_name(TraceNameKind::task, node_->task_name(number), name, static_cast<std::uint32_t>(number));
+  }
+  return name;
 }
 
 void Context::close_pools() noexcept {

@@ -4,7 +4,9 @@
 
 #include "detail/ready_node.hpp"
 
+#include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 namespace pydoca {
 class Context;
@@ -29,6 +31,8 @@ class ContextNode : public ReadyNode {
   virtual Status refuses_close() const noexcept { return Status::in_use; }
   /// close() was called: releases what is held from one run to the next.
   virtual void release() noexcept {}
+  /// Of a kind of its tasks, "memcpy"; for traces.
+  virtual std::string_view task_name(std::size_t kind) const noexcept = 0;
   /// Delivers at most one completion or event of the library's queues.
   virtual bool poll_one(bool& more) noexcept = 0;
 

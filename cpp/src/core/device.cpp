@@ -4,8 +4,10 @@
 #include "pydoca/log.hpp"
 #include "pydoca/representor.hpp"
 
+#include "core/visible_backends.hpp"
 #include "detail/concat.hpp"
 #include "detail/thread/thread_token.hpp"
+#include "detail/trace/recorder.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -112,24 +114,6 @@ std::optional<Side> visible_side() {
               detail::concat("PYDOCA_SIDE is \"", text, "\"; set it to \"host\" or \"dpu\", or unset it"));
 }
 
-/// Of those that exist, the ones that the environment lets this process see.
-std::vector<backend::Backend*> visible_backends() {
-  const char* const text = std::getenv("PYDOCA_BACKEND");
-  std::vector<backend::Backend*> visible;
-  std::string names;
-  for (backend::Backend* const backend : backend::backends()) {
-    if (text == nullptr || *text == '\0' || backend->name() == text) {
-      visible.push_back(backend);
-    }
-    names += detail::concat(names.empty() ? "" : ", ", backend->name());
-  }
-  if (visible.empty()) {
-    throw Error(Status::invalid_value,
-                detail::concat("PYDOCA_BACKEND is \"", text, "\"; set it to one of ", names, ", or unset it"));
-  }
-  return visible;
-}
-
 /// "0000:03:00.0", or that a virtual device has none.
 std::string_view describe_pci_addr(const DeviceInfo& info) {
   return info.pci_addr().empty() ? "no PCI address" : std::string_view(info.pci_addr());
@@ -204,6 +188,23 @@ std::string absent_note() {
 
 }  // namespace
 
+std::vector<backend::Backend*> detail::visible_backends() {
+  const char* const text = std::getenv("PYDOCA_BACKEND");
+  std::vector<backend::Backend*> visible;
+  std::string names;
+  for (backend::Backend* const backend : backend::backends()) {
+    if (text == nullptr || *text == '\0' || backend->name() == text) {
+      visible.push_back(backend);
+    }
+    names += detail::concat(names.empty() ? "" : ", ", backend->name());
+  }
+  if (visible.empty()) {
+    throw Error(Status::invalid_value,
+                detail::concat("PYDOCA_BACKEND is \"", text, "\"; set it to one of ", names, ", or unset it"));
+  }
+  return visible;
+}
+
 DeviceInfo::DeviceInfo(backend::Backend& backend, DeviceProperties properties)
     : backend_(&backend), properties_(std::make_shared<const DeviceProperties>(std::move(properties))) {}
 
@@ -232,7 +233,7 @@ std::uint32_t DeviceInfo::sf_index() const {
 std::vector<DeviceInfo> devices() {
   const std::optional<Side> side = visible_side();
   std::vector<DeviceInfo> infos;
-  for (backend::Backend* const backend : visible_backends()) {
+  for (backend::Backend* const backend : detail::visible_backends()) {
     for (DeviceProperties& properties : backend->enumerate()) {
       if (!side.has_value() || properties.side == *side) {
         infos.emplace_back(*backend, std::move(properties));
@@ -247,7 +248,7 @@ std::vector<DeviceInfo> devices() {
 
 std::vector<UnavailableBackend> unavailable_backends() {
   std::vector<UnavailableBackend> absent;
-  for (backend::Backend* const backend : visible_backends()) {
+  for (backend::Backend* const backend : detail::visible_backends()) {
     if (std::string reason = backend->unavailable(); !reason.empty()) {
       absent.push_back({std::string(backend->name()), std::move(reason)});
     }
@@ -280,6 +281,10 @@ DeviceInfo find_device(const std::function<bool(const DeviceInfo&)>& accept, std
 
 Device::Device(DeviceInfo info, std::unique_ptr<backend::Device> device, std::size_t ordinal) noexcept
     : info_(std::move(info)), backend_(std::move(device)), ordinal_(ordinal) {}
+
+std::uint32_t Device::add_trace_name() const noexcept {
+  return detail::trace::add_device_name(info_.name(), info_.properties().side);
+}
 
 namespace {
 

@@ -9,17 +9,18 @@
 #include "core/violation.hpp"
 #include "detail/concat.hpp"
 #include "detail/thread/thread_token.hpp"
+#include "detail/trace/recorder.hpp"
 
 namespace pydoca {
 
-Status Task::submit(SubmitFlags flags) noexcept {
+[[gnu::always_inline]] inline Status Task::submit_now(SubmitFlags flags) noexcept {
   Context& context = *context_;
   if (context.state_ != ContextState::running || state_ != State::idle || handed_over_.load(std::memory_order_relaxed))
       [[unlikely]] {
     return refuse(Status::bad_state);
   }
   if (!detail::is_this_thread(context.engine_->owner_)) [[unlikely]] {
-    return context.engine_->check_thread() == Status::success ? submit(flags) : refuse(Status::not_permitted);
+    return submit_after_check(flags);
   }
   const Status status = post(has(flags, SubmitFlags::flush));
   if (status != Status::success) [[unlikely]] {
@@ -30,6 +31,30 @@ Status Task::submit(SubmitFlags flags) noexcept {
   context.counts_.submit();
   context.engine_counts_->submit();
   return Status::success;
+}
+
+Status Task::submit(SubmitFlags flags) noexcept {
+  if (detail::trace::is_recording()) [[unlikely]] {
+    return submit_recorded(flags);
+  }
+  return submit_now(flags);
+}
+
+/// An engine may take over the thread; the fast check then succeeds.
+Status Task::submit_after_check(SubmitFlags flags) noexcept {
+  return context_->engine_->check_thread() == Status::success ? submit_now(flags) : refuse(Status::not_permitted);
+}
+
+/// A completion of the task then takes the way of a detour, so that completions that no trace records pay nothing.
+Status Task::submit_recorded(SubmitFlags flags) noexcept {
+  const std::uint64_t begin = detail::trace::ticks();
+  const Status status = submit_now(flags);
+  if (status == Status::success) {
+    detour_ = static_cast<std::uint8_t>(detour_ | recorded);
+  }
+  const std::uint64_t size = status == Status::success ? size_in_flight() : 0;
+  context_->record(*this, TraceEventKind::submit, status, begin, size);
+  return status;
 }
 
 Status Task::refuse(Status status) const noexcept {

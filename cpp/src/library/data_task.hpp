@@ -81,6 +81,7 @@ class DataTask : public Public, public Operation {
 
  protected:
   Library& library() const noexcept { return static_cast<Library&>(this->context()); }
+  std::uint64_t size_in_flight() const noexcept override { return Operation::length; }
 
   Status post_data(bool flush) noexcept {
     Buf* const from = src();
@@ -135,6 +136,7 @@ class DataContext : public QueueContext<Noun> {
     return Status::success;
   }
   Task& task_of(backend::Operation& operation) const noexcept override { return static_cast<TaskClass&>(operation); }
+  std::string_view task_name(std::size_t /*kind*/) const noexcept override { return task_name_; }
   bool poll_one(bool& more) noexcept override {
     backend::Operation* const operation = this->poll_queue(more);
     if (operation == nullptr) {

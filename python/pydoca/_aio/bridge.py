@@ -31,6 +31,8 @@ from pydoca._core import (
     SyncEventContext,
     Task,
     TaskState,
+    begin_wait,
+    end_wait,
 )
 from pydoca._errors import BadStateError, ConnectionResetError, NotSupportedError, TimeOutError
 
@@ -306,6 +308,7 @@ def raise_if_any(error: BaseException | None) -> None:
 async def take_event(event: Awaitable) -> Any:
     bridge: Bridge = event._engine._bridge
     bridge.bind()
+    traced = begin_wait()
     try:
         if not event._ready():
             bridge.look()
@@ -319,6 +322,8 @@ async def take_event(event: Awaitable) -> Any:
                 event._discard_waiter(future)
         return event._take()
     finally:
+        if traced is not None:
+            end_wait(*traced)
         event._give_up()
         del event
 

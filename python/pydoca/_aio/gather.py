@@ -9,7 +9,7 @@ from typing import Any
 
 from pydoca._aio.bridge import Bridge, expire, next_turn, raise_if_any
 from pydoca._blocking import first_failure
-from pydoca._core import ProgressEngine, Task
+from pydoca._core import ProgressEngine, Task, begin_wait, end_wait
 from pydoca._errors import InvalidValueError
 from pydoca._progress import Meter, Progress
 
@@ -96,6 +96,7 @@ async def gather(engine: ProgressEngine, tasks: Iterable[Task], progress: Progre
     meter = Meter(progress, len(gathered))
     countdown = _Countdown(gathered, meter.advance)
     del tasks
+    traced = begin_wait()
     try:
         while countdown.left and bridge.budget() > 0:
             bridge.look()
@@ -106,6 +107,8 @@ async def gather(engine: ProgressEngine, tasks: Iterable[Task], progress: Progre
         raise_if_any(first_failure(gathered))
         return gathered
     finally:
+        if traced is not None:
+            end_wait(*traced)
         countdown.cancel()
         meter.close()
         del gathered, countdown, meter

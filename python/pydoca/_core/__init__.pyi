@@ -23,6 +23,7 @@ from pydoca._core.sim import *
 from pydoca._core.status import *
 from pydoca._core.sync_event import *
 from pydoca._core.task import *
+from pydoca._core.trace import *
 from pydoca._core.types import *
 
 def attach(**objects: Any) -> None: ...

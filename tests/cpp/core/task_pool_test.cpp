@@ -31,6 +31,7 @@ class CountingContext final : public LibraryContext<Context> {
   void quiesce() noexcept override {}
   void end() noexcept override {}
   bool poll_one(bool& /*more*/) noexcept override { return false; }
+  std::string_view task_name(std::size_t /*kind*/) const noexcept override { return "count"; }
 };
 
 class alignas(64) CountedTask final : public Task {

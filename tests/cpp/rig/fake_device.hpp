@@ -71,7 +71,7 @@ class Device final : public backend::Device {
       : removed_(removed),
         can_import_(options.can_import),
         limits_{.ordinal = ordinal, .max_size = options.dma.max_buf_size, .max_list_len = options.dma.max_buf_list_len},
-        engine_(removed) {}
+        engine_(removed, "fake", Side::dpu) {}
 
   bool removed() const noexcept override { return removed_; }
   std::unique_ptr<backend::MemoryRegion> register_memory(const backend::MemoryRange& range, Access access) override {

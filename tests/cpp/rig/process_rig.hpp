@@ -3,6 +3,7 @@
 #include "pydoca/sim.hpp"
 
 #include "backend/sim/fabric/fabric.hpp"
+#include "backend/sim/fabric/service.hpp"
 
 #include <gtest/gtest.h>
 
@@ -46,6 +47,7 @@ class FabricTest : public ::testing::Test {
     fabric_ = "test-" + std::to_string(::getpid()) + "-" + std::to_string(++count) + "-" +
               std::string(test->name()).substr(0, 40);
     sim::set_fabric(fabric_);
+    sim::Service::instance();  // stays, once a context was started
     descriptors_ = count_descriptors();
   }
   ~FabricTest() override {

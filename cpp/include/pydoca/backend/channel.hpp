@@ -35,6 +35,8 @@ class Channel {
   virtual Status receive(std::span<std::byte> buffer, std::size_t& length) noexcept = 0;
   /// Bytes: the smaller of both sides' limits, once established.
   virtual std::uint32_t max_msg_size() const noexcept = 0;
+  /// The same number at both ends, once established, and hardly that of another channel; 0: there is none. For traces.
+  virtual std::uint64_t id() const noexcept { return 0; }
 };
 
 /// A server's place in the fabric. Destroying it ends the listening, not the channels that it gave.

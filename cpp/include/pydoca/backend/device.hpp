@@ -86,6 +86,15 @@ struct AdoptedDevice {
   std::unique_ptr<Device> device;
 };
 
+/// The recordings of other processes, for one trace.
+class Recordings {
+ public:
+  virtual ~Recordings() = default;
+  /// Ends them, and returns their files, one for each process, the dead among them. They stay open as long as this
+  /// object lives. What another process writes there may be anything.
+  virtual std::vector<int> stop() = 0;
+};
+
 /// A family of devices. Its calls may come from any thread.
 class Backend {
  public:
@@ -100,6 +109,9 @@ class Backend {
   virtual std::unique_ptr<Device> open(const DeviceProperties& properties, std::size_t ordinal) = 0;
   /// Of rdma-core's struct ibv_pd, which outlives the device. Throws not_supported.
   virtual AdoptedDevice adopt(void* protection_domain, std::size_t ordinal);
+  /// Has other processes record, those that come later, too, until stop(); null where a backend's processes do not know
+  /// one another. capacity: records of each thread. Throws operating_system, and what the fabric's directory may throw.
+  virtual std::unique_ptr<Recordings> record_others(std::uint32_t /*capacity*/) { return nullptr; }
 };
 
 /// The built-in backends, in order of enumeration.

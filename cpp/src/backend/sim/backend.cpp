@@ -2,6 +2,7 @@
 
 #include "backend/sim/device.hpp"
 #include "backend/sim/place/topology.hpp"
+#include "backend/sim/trace/recordings.hpp"
 
 namespace pydoca::sim {
 
@@ -13,6 +14,9 @@ class Backend final : public backend::Backend {
   std::vector<DeviceProperties> enumerate() override { return present_functions(); }
   std::unique_ptr<backend::Device> open(const DeviceProperties& properties, std::size_t ordinal) override {
     return std::make_unique<Device>(find_present(properties), fabric(), ordinal);
+  }
+  std::unique_ptr<backend::Recordings> record_others(std::uint32_t capacity) override {
+    return record_fabric(fabric(), capacity);
   }
 };
 

@@ -33,7 +33,7 @@ bool can_filter(const Capabilities& capabilities, RepFilter filter) noexcept {
 
 Device::Device(PresentFunction present, std::string fabric, std::size_t ordinal)
     : place_(std::move(present), std::move(fabric), ordinal),
-      engine_(place_.removal().happened()),
+      engine_(place_.removal().happened(), place_.properties().name, place_.properties().side),
       clock_(place_.properties()) {}
 
 void Device::require_present(std::string_view what) const {
@@ -41,6 +41,19 @@ void Device::require_present(std::string_view what) const {
     throw Error(Status::driver,
                 detail::concat(what, ": ", properties().name, " was removed; open it again when it is back"));
   }
+}
+
+void Device::join_traces() noexcept {
+  const std::lock_guard lock(member_mutex_);
+  if (member_ == nullptr) {
+    member_ = Member::of(place_.fabric());
+  }
+}
+
+/// A context starts: from now on the process has something to trace.
+void Device::watch_removal(backend::Notifier& notifier) {
+  place_.removal().watch(notifier);
+  join_traces();
 }
 
 std::vector<RepresentorProperties> Device::representors(RepFilter filter) {
@@ -124,11 +137,13 @@ std::unique_ptr<backend::CacheQueue> Device::create_cache_queue(const backend::Q
 
 std::unique_ptr<backend::Counter> Device::create_counter(const backend::MemoryRange* memory) {
   require_present("create a counter");
+  join_traces();
   return sim::create_counter(place_, memory);
 }
 
 std::unique_ptr<backend::Counter> Device::import_counter(std::span<const std::byte> blob, backend::CounterScope scope) {
   require_present("import a counter");
+  join_traces();
   return sim::import_counter(place_, blob, scope);
 }
 

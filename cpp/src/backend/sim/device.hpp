@@ -10,8 +10,11 @@
 
 #include "backend/sim/clock/clock.hpp"
 #include "backend/sim/place/place.hpp"
+#include "backend/sim/trace/member.hpp"
 #include "backend/sim/work/work_engine.hpp"
 
+#include <memory>
+#include <mutex>
 #include <string>
 
 namespace pydoca::sim {
@@ -25,7 +28,7 @@ class Device final : public backend::Device {
 
   bool removed() const noexcept override { return place_.removed(); }
   bool replaced() const noexcept override { return place_.replaced(); }
-  void watch_removal(backend::Notifier& notifier) override { place_.removal().watch(notifier); }
+  void watch_removal(backend::Notifier& notifier) override;
   void unwatch_removal(backend::Notifier& notifier) noexcept override { place_.removal().unwatch(notifier); }
   std::vector<RepresentorProperties> representors(RepFilter filter) override;
   /// The simulator has nothing that is costly to make again, so a device that is said to keep it has nothing to do.
@@ -49,6 +52,7 @@ class Device final : public backend::Device {
   std::unique_ptr<backend::Dialer> dial(std::string_view service, const backend::ChannelOptions& options) override;
 
  private:
+  void join_traces() noexcept;
   /// Throws driver when the function has been pulled out.
   void require_present(std::string_view what) const;
 
@@ -58,6 +62,8 @@ class Device final : public backend::Device {
   const Place place_;
   WorkEngine engine_;
   const Clock clock_;
+  std::mutex member_mutex_;  ///< contexts of several engines may start at a time
+  std::shared_ptr<Member> member_;  ///< once the device is in use
 };
 
 }  // namespace pydoca::sim

@@ -5,6 +5,7 @@
 #include "pydoca/progress_engine.hpp"
 
 #include "detail/concat.hpp"
+#include "detail/trace/recorder.hpp"
 #include "library/comch/comch_connection_owner.hpp"
 
 #include <exception>
@@ -175,6 +176,9 @@ bool library::Connection::receive_one() noexcept {
   }
   ++live_.recv_messages;
   live_.recv_bytes += length;
+  if (detail::trace::is_recording()) [[unlikely]] {
+    record(TraceEventKind::received, detail::trace::ticks(), live_.recv_messages, length);
+  }
   owner_->message_received_(*this, {owner_->buffer_.get(), length}, endpoint_->user_data());
   return true;
 }
@@ -197,13 +201,24 @@ void library::Connection::send(SendTask& task) noexcept {
 }
 
 Status library::Connection::try_send(const SendTask& task) noexcept {
+  // Before it can arrive.
+  const std::uint64_t begin = detail::trace::is_recording() ? detail::trace::ticks() : 0;
   const bool removed = endpoint_->device()->backend().removed();
   const Status status = removed ? Status::driver : channel_->send(task.message_);
   if (status == Status::success) {
     ++live_.sent_messages;
     live_.sent_bytes += task.message_.size();
+    if (begin != 0) [[unlikely]] {
+      record(TraceEventKind::sent, begin, live_.sent_messages, task.message_.size());
+    }
   }
   return status;
+}
+
+void library::Connection::record(TraceEventKind kind, std::uint64_t time, std::uint64_t number,
+                                 std::uint64_t bytes) const noexcept {
+  detail::trace::record(time, detail::trace::pack(kind, 0, 0, endpoint_->trace_name()),
+                        channel_->id(), detail::trace::pack_pair(number, bytes));
 }
 
 void library::Connection::send_waiting() noexcept {

@@ -24,6 +24,7 @@ class SendTask final : public comch::SendTask {
   Status post(bool flush) noexcept override;
   void finish(Status status) noexcept override;
   void forget() noexcept override { connection_.reset(); }
+  std::uint64_t size_in_flight() const noexcept override { return message_.size(); }
 
   using comch::SendTask::connection_;
   using comch::SendTask::message_;
@@ -80,6 +81,7 @@ class Connection final : private detail::ReadyNode, public comch::Connection {
   void send_waiting() noexcept;
   bool report_closed() noexcept;
   Status try_send(const SendTask& task) noexcept;
+  void record(TraceEventKind kind, std::uint64_t time, std::uint64_t number, std::uint64_t bytes) const noexcept;
   void update_watch() noexcept;
   void unwatch() noexcept;
   void unwatch_dead_peer() noexcept;

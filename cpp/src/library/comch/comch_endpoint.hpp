@@ -38,6 +38,7 @@ class EndpointContext : public detail::LibraryContext<Noun>, public ConnectionOw
     done_.push(task);
     this->notify();
   }
+  std::string_view task_name(std::size_t /*kind*/) const noexcept final { return "send"; }
   bool poll_one(bool& more) noexcept final {
     SendTask* const task = done_.pop();
     if (task == nullptr) {

@@ -40,6 +40,10 @@ class RdmaOwner : public detail::QueueContext<pydoca::Rdma> {
  protected:
   using QueueContext::QueueContext;
 
+  std::string_view task_name(std::size_t kind) const noexcept override {
+    return name_of(static_cast<RdmaTaskKind>(kind));
+  }
+
   bool reports_due_ = false;
 };
 

@@ -25,6 +25,7 @@ class alignas(64) RdmaTask final : public pydoca::RdmaTask, public backend::Rdma
   Status post(bool flush) noexcept override;
   void finish(Status status) noexcept override;
   void forget() noexcept override;
+  std::uint64_t size_in_flight() const noexcept override { return length; }
 
   RdmaOwner& rdma() const noexcept { return static_cast<RdmaOwner&>(context()); }
   const TaskTraits& traits() const noexcept { return traits_of(kind()); }

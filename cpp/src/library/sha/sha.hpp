@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 namespace pydoca::library {
@@ -44,6 +45,9 @@ class Sha final : public detail::DataContext<pydoca::Sha, ShaTask, backend::Hash
 
  private:
   std::unique_ptr<backend::HashQueue> create_queue(const backend::QueueOptions& options) override;
+  std::string_view task_name(std::size_t kind) const noexcept override {
+    return kind == hash_kind ? sha_hash.name : sha_partial_hash.name;
+  }
 
   std::vector<std::unique_ptr<backend::HashMessage>> messages_;  ///< one for each task that hashes piece by piece
   std::size_t num_lent_ = 0;

@@ -52,6 +52,10 @@ class SyncEvent final : public pydoca::SyncEvent {
   }
   template <class Satisfied>
   Status wait(Satisfied satisfied, WaitMode mode, std::chrono::nanoseconds timeout) noexcept;
+  template <class Satisfied>
+  Status wait_for_change(Satisfied satisfied, WaitMode mode, std::chrono::nanoseconds timeout) noexcept;
+  [[gnu::cold, gnu::noinline]] void record(TraceEventKind kind, std::uint64_t begin,
+                                           std::uint64_t value) const noexcept;
 
   std::shared_ptr<Device> device_;
   std::unique_ptr<DeviceUse> use_;
@@ -65,6 +69,7 @@ class SyncEvent final : public pydoca::SyncEvent {
   bool imported_ = false;
   bool outlives_importers_ = false;
   bool needs_importers_ = false;  ///< its waits end when the last importer has gone
+  TraceLabel trace_label_;
 
  private:
   void add_device(std::string_view what, std::shared_ptr<Device> device);

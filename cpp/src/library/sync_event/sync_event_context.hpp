@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 
 namespace pydoca::library {
 
@@ -69,6 +70,9 @@ class SyncEventContext final : public detail::LibraryContext<pydoca::SyncEventCo
   void end() noexcept override;
   void release() noexcept override;
   bool poll_one(bool& more) noexcept override;
+  std::string_view task_name(std::size_t kind) const noexcept override {
+    return name_of(static_cast<SyncEventOperation>(kind));
+  }
   bool look() noexcept override;
   void prepare_sleep() noexcept override;
 

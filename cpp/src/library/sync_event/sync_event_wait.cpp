@@ -2,6 +2,7 @@
 #include "pydoca/interrupt.hpp"
 
 #include "detail/pause.hpp"
+#include "detail/trace/recorder.hpp"
 #include "detail/wait_limit.hpp"
 #include "library/sync_event/sync_event.hpp"
 
@@ -21,11 +22,17 @@ Status SyncEvent::get(std::uint64_t& value) const noexcept {
 
 Status SyncEvent::update_set(std::uint64_t value) noexcept {
   library::SyncEvent& own = library::of(*this);
+  if (detail::trace::is_recording()) [[unlikely]] {
+    own.record(TraceEventKind::event_set, detail::trace::ticks(), value);
+  }
   return own.is_synchronous() ? own.counter_->store(value) : Status::bad_state;
 }
 
 Status SyncEvent::update_add(std::uint64_t increment, std::uint64_t& previous) noexcept {
   library::SyncEvent& own = library::of(*this);
+  if (detail::trace::is_recording()) [[unlikely]] {
+    own.record(TraceEventKind::event_add, detail::trace::ticks(), increment);
+  }
   return own.is_synchronous() ? own.counter_->fetch_add(increment, previous) : Status::bad_state;
 }
 
@@ -47,6 +54,13 @@ Status interruption(library::SyncEvent& event, std::uint32_t told, detail::WaitL
 
 }  // namespace
 
+void library::SyncEvent::record(TraceEventKind kind, std::uint64_t begin, std::uint64_t value) const noexcept {
+  const std::uint32_t name = trace_label_.index([this] {
+    return detail::trace::add_name(TraceNameKind::event, "sync event", device_->trace_name());
+  });
+  detail::trace::record(begin, detail::trace::pack(kind, 0, 0, name), reinterpret_cast<std::uintptr_t>(this), value);
+}
+
 template <class Satisfied>
 Status library::SyncEvent::wait(Satisfied satisfied, WaitMode mode, std::chrono::nanoseconds timeout) noexcept {
   if (!is_synchronous()) {
@@ -55,6 +69,18 @@ Status library::SyncEvent::wait(Satisfied satisfied, WaitMode mode, std::chrono:
   if (satisfied(counter_->load())) {
     return imported_ ? counter_->failure(0) : Status::success;
   }
+  if (!detail::trace::is_recording()) [[likely]] {
+    return wait_for_change(satisfied, mode, timeout);
+  }
+  const std::uint64_t begin = detail::trace::ticks();
+  const Status status = wait_for_change(satisfied, mode, timeout);
+  record(TraceEventKind::event_wait, begin, detail::trace::pack_pair(detail::trace::ticks() - begin, 0));
+  return status;
+}
+
+template <class Satisfied>
+Status library::SyncEvent::wait_for_change(Satisfied satisfied, WaitMode mode,
+                                           std::chrono::nanoseconds timeout) noexcept {
   // Giving the core away may take long, so everything else is checked each time.
   const int looks = mode == WaitMode::yield ? 1 : looks_per_round;
   const std::uint32_t told = counter_->losses_told();

@@ -17,6 +17,7 @@ from pydoca.cli._arguments import (
     refuse_given,
 )
 from pydoca.cli._errors import UsageError
+from pydoca.cli._trace_file import add_trace
 from pydoca.cli._values import count, size, utf8
 
 _USAGE = """pydoca copy [options] SRC DST
@@ -46,6 +47,7 @@ def add(subparsers: Subparsers) -> None:
     _add_limits(parser)
     add_timeout(parser, 10.0, "to wait for the other half")
     add_quiet(parser)
+    add_trace(parser)
     parser.add_argument("--front-end", type=int, metavar="FD", help=argparse.SUPPRESS)
 
 

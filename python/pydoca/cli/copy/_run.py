@@ -9,6 +9,7 @@ from typing import Any
 
 from pydoca.cli._errors import CommandError, exit_code, one_line
 from pydoca.cli._output import print_json
+from pydoca.cli._trace_file import traced
 from pydoca.cli._two_processes.comch_link import open_dpu_device, open_host_device
 from pydoca.cli._two_processes.event_loop import run as run_loop
 from pydoca.cli._two_processes.rdma_link import choose_backend
@@ -24,7 +25,8 @@ def run(arguments: argparse.Namespace) -> int:
         return _run_for_front_end(arguments)
     reporter = Terminal(arguments.quiet)
     try:
-        result = _run(arguments, reporter)
+        with traced(arguments.trace):
+            result = _run(arguments, reporter)
     finally:
         reporter.close()
     if arguments.json:

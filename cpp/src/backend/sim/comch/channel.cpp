@@ -1,15 +1,20 @@
 #include "backend/sim/comch/channel.hpp"
 
 #include "backend/sim/message/frame.hpp"
+#include "detail/clock.hpp"
 #include "detail/concat.hpp"
 #include "detail/thread/crash_point.hpp"
 #include "detail/thread/thread_token.hpp"
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <bit>
+#include <charconv>
 #include <limits>
 #include <new>
 #include <sys/socket.h>
+#include <unistd.h>
 #include <utility>
 
 namespace pydoca::sim {
@@ -115,6 +120,7 @@ Status SocketChannel::take_answer() {
     return refused(answer.status, answer.reason);
   }
   agree(answer.options);
+  std::from_chars(answer.reason.data(), answer.reason.data() + answer.reason.size(), id_, 16);
   return Status::success;
 }
 
@@ -137,7 +143,17 @@ Status SocketChannel::take_hello() {
     return answer(Status::not_found, problem);
   }
   agree(hello.options);
-  return answer(Status::success, "");
+  return admit();
+}
+
+/// A success needs no reason. In its place stands the channel's id, which a client may ignore.
+Status SocketChannel::admit() {
+  static std::atomic<std::uint64_t> last{0};
+  const std::uint64_t number = (last.fetch_add(1, std::memory_order_relaxed) + 1) << 32U;
+  id_ = (number | static_cast<std::uint32_t>(::getpid())) ^ detail::nanoseconds_of(CLOCK_MONOTONIC) << 40U;
+  std::array<char, 16> digits{};
+  const char* const end = std::to_chars(digits.data(), digits.data() + digits.size(), id_, 16).ptr;
+  return answer(Status::success, {digits.data(), static_cast<std::size_t>(end - digits.data())});
 }
 
 Status SocketChannel::answer(Status status, std::string_view reason) {

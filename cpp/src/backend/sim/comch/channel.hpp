@@ -61,12 +61,14 @@ class SocketChannel final : public backend::Channel {
   Status send(std::span<const std::byte> message) noexcept override;
   Status receive(std::span<std::byte> buffer, std::size_t& length) noexcept override;
   std::uint32_t max_msg_size() const noexcept override { return max_msg_size_; }
+  std::uint64_t id() const noexcept override { return id_; }
 
  private:
   Status open();
   Status take_answer();
   Status take_hello();
   Status answer(Status status, std::string_view reason);
+  Status admit();
   Status refused(Status status, std::string_view reason);
   void agree(const backend::ChannelOptions& peer) noexcept;
 
@@ -74,6 +76,7 @@ class SocketChannel final : public backend::Channel {
   Role role_;
   Status opened_ = Status::again;
   std::uint32_t max_msg_size_ = 0;
+  std::uint64_t id_ = 0;
   std::uint32_t forks_;
   std::shared_ptr<const ChannelIdentity> identity_;
   std::string refusal_;

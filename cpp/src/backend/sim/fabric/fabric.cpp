@@ -158,6 +158,36 @@ SocketFile bind_at(int fd, const Address& address) {
   return SocketFile(address);
 }
 
+/// Nothing has to be replaced, so no lock is needed: the directory may have been removed, and is made again.
+SocketFile bind_at_new(int fd, const Address& address) {
+  constexpr int attempts = 100;
+  int error = ENOENT;
+  for (int i = 0; i < attempts && error == ENOENT; ++i) {
+    address.directory.open();
+    error = try_bind(fd, address);
+  }
+  if (error != 0) {
+    throw_unbound(address, error);
+  }
+  return SocketFile(address);
+}
+
+/// A socket that bind has given its place.
+template <class Bind>
+ListeningSocket listening(const Address& address, int backlog, Bind bind) {
+  ListeningSocket socket;
+  socket.fd = own_socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!socket.fd) {
+    throw_errno("cannot create a socket", errno);
+  }
+  ::fchmod(socket.fd.get(), 0600);  // of the file that bind() makes
+  socket.file = bind(socket.fd.get(), address);
+  if (::listen(socket.fd.get(), backlog) != 0) {
+    throw_errno("cannot listen on a socket", errno);
+  }
+  return socket;
+}
+
 }  // namespace
 
 Address fabric_address(std::string_view fabric, std::string_view purpose, std::string_view key) {
@@ -174,19 +204,9 @@ Address fabric_address(std::string_view fabric, std::string_view purpose, std::s
   return address;
 }
 
-ListeningSocket listen_at(const Address& address, int backlog) {
-  ListeningSocket socket;
-  socket.fd = own_socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!socket.fd) {
-    throw_errno("cannot create a socket", errno);
-  }
-  ::fchmod(socket.fd.get(), 0600);  // of the file that bind() makes
-  socket.file = bind_at(socket.fd.get(), address);
-  if (::listen(socket.fd.get(), backlog) != 0) {
-    throw_errno("cannot listen on a socket", errno);
-  }
-  return socket;
-}
+ListeningSocket listen_at(const Address& address, int backlog) { return listening(address, backlog, bind_at); }
+
+ListeningSocket listen_at_new(const Address& address, int backlog) { return listening(address, backlog, bind_at_new); }
 
 Fd accept_peer(int listener, Status& status) noexcept {
   Fd fd = own_socket(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));

@@ -28,6 +28,8 @@ struct ListeningSocket {
 /// Takes the place of a socket that a dead process has left. Throws already_exist when the address is taken, time_out
 /// as FabricLock does, not_permitted and operating_system otherwise.
 ListeningSocket listen_at(const Address& address, int backlog);
+/// The same for an address that no process had before, whose key is random. Waits for no lock.
+ListeningSocket listen_at_new(const Address& address, int backlog);
 /// The next connection. status: success; again: there is none; not_permitted: another user's process was turned away;
 /// full: this process is out of descriptors; operating_system otherwise. Empty unless success.
 detail::Fd accept_peer(int listener, Status& status) noexcept;

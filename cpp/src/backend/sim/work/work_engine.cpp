@@ -6,6 +6,7 @@
 #include "detail/never_destroyed.hpp"
 #include "detail/pause.hpp"
 #include "detail/signals_blocked.hpp"
+#include "detail/trace/recorder.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -154,13 +155,33 @@ bool WorkEngine::work_one(Workload* own) noexcept {
   return true;
 }
 
+/// A piece takes so long that the check for a trace costs nothing beside it.
+Status WorkEngine::work(const Piece& piece) noexcept {
+  const bool recorded = detail::trace::is_recording();
+  const std::uint64_t begin = recorded ? detail::trace::ticks() : 0;
+  backend::DataOperation& operation = *piece.operation;
+  const Status status = workload_of(operation).work(operation, piece.index * piece_size(operation),
+                                                    piece_length(operation, piece.index), piece.streaming);
+  if (recorded) {
+    record(piece, begin, status);
+  }
+  return status;
+}
+
+void WorkEngine::record(const Piece& piece, std::uint64_t begin, Status status) const noexcept {
+  const std::uint32_t name = trace_label_.index([this] { return detail::trace::add_device_name(name_, side_); });
+  detail::trace::record(
+      begin, detail::trace::pack(TraceEventKind::work, 0, static_cast<std::uint16_t>(status), name),
+      reinterpret_cast<std::uintptr_t>(piece.operation),
+      detail::trace::pack_pair(detail::trace::ticks() - begin, piece_length(*piece.operation, piece.index)));
+}
+
 void WorkEngine::execute(const Piece& piece, Workload* own) noexcept {
   backend::DataOperation& operation = *piece.operation;
   Workload& queue = workload_of(operation);
   Status status = removed() ? Status::driver : Status::shutdown;
   if (!removed() && !queue.finished().broken()) {
-    status = queue.work(operation, piece.index * piece_size(operation), piece_length(operation, piece.index),
-                        piece.streaming);
+    status = work(piece);
   }
   if (status != Status::success) {
     operation.worst.store(status, std::memory_order_relaxed);

@@ -1,6 +1,8 @@
 #pragma once
 
 #include "pydoca/backend/queue.hpp"
+#include "pydoca/trace.hpp"
+#include "pydoca/types.hpp"
 
 #include "backend/sim/work/finished_operations.hpp"
 #include "detail/thread/thread_token.hpp"
@@ -8,6 +10,7 @@
 #include <atomic>
 #include <cstdint>
 #include <mutex>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -41,7 +44,9 @@ class Workload {
 /// that polls, or do them whole.
 class WorkEngine {
  public:
-  explicit WorkEngine(const std::atomic<bool>& removed) : removed_(removed) {}
+  /// name: of the device, for traces; it outlives the engine.
+  WorkEngine(const std::atomic<bool>& removed, std::string_view name, Side side)
+      : removed_(removed), name_(name), side_(side) {}
   ~WorkEngine();
   WorkEngine(const WorkEngine&) = delete;
   WorkEngine& operator=(const WorkEngine&) = delete;
@@ -74,12 +79,17 @@ class WorkEngine {
 
   Piece claim(bool is_worker) noexcept;
   void execute(const Piece& piece, Workload* own) noexcept;
+  Status work(const Piece& piece) noexcept;
+  void record(const Piece& piece, std::uint64_t begin, Status status) const noexcept;
   void run_worker() noexcept;
   bool spin_for_work() const noexcept;
   void sleep_for_work() noexcept;
   void wake_workers() noexcept;
 
   const std::atomic<bool>& removed_;
+  const std::string_view name_;
+  const Side side_;
+  TraceLabel trace_label_;
   std::mutex mutex_;
   backend::Operation* first_ = nullptr;
   backend::Operation* last_ = nullptr;

@@ -1,0 +1,23 @@
+/// What traces record of Python's awaits.
+#pragma once
+
+#include "convert/pybind.hpp"
+
+#include <pydoca/trace.hpp>
+
+#include <cstdint>
+
+namespace pydoca::bindings {
+
+/// A wait of a coroutine that a trace records.
+struct TracedWait {
+  std::uint64_t begin = 0;  ///< 0: no trace records it
+  std::uint32_t coroutine = 0;
+};
+
+/// The coroutine that runs now begins to wait. Of the frames that pydoca's own modules run, the caller counts.
+TracedWait begin_traced_wait() noexcept;
+/// And has its result. id: of what it waited for.
+void end_traced_wait(const TracedWait& wait, std::uint64_t id) noexcept;
+
+}  // namespace pydoca::bindings

@@ -1,0 +1,88 @@
+#pragma once
+
+#include "pydoca/trace.hpp"
+#include "pydoca/types.hpp"
+
+#include "detail/clock.hpp"
+#include "detail/fd.hpp"
+#include "detail/thread/atomic.hpp"
+#include "detail/trace/recording_format.hpp"
+
+#include <cstdint>
+#include <string_view>
+
+/// This process's recording: who looks at what the engine does keeps a share of it. Threads write into rings of their
+/// own, without locks.
+namespace pydoca::detail::trace {
+
+/// The one word that hot paths read: it changes only when a recording begins or ends.
+extern constinit Atomic<bool> recording;
+inline bool is_recording() noexcept { return recording.load(std::memory_order_relaxed); }
+
+extern constinit Atomic<bool> counts_cycles;  ///< set before the first recording begins
+/// The present time of a record.
+inline std::uint64_t ticks() noexcept {
+  return counts_cycles.load(std::memory_order_relaxed) ? processor_cycles() : nanoseconds_of(CLOCK_MONOTONIC);
+}
+
+extern constinit Atomic<std::uint32_t> present_generation;
+/// Of the present recording; another number for each.
+inline std::uint32_t generation() noexcept { return present_generation.load(std::memory_order_acquire); }
+
+/// Where a thread writes. Only the thread has it: what stands in the file may be changed by a tracer.
+struct ThreadRing {
+  Record* records = nullptr;  ///< null: there is no ring for it
+  Atomic<std::uint64_t>* shared_head = nullptr;
+  std::uint64_t head = 0;
+  std::uint64_t mask = 0;
+  std::uint32_t generation = 0;
+
+  /// Of the present recording, if one is left; counts an event without.
+  bool claim() noexcept;
+};
+extern thread_local constinit ThreadRing own_ring __attribute__((tls_model("initial-exec")));
+
+/// Writes into the calling thread's ring. While nothing is recorded it may do nothing.
+inline void record(std::uint64_t time, std::uint64_t what, std::uint64_t id, std::uint64_t value) noexcept {
+  ThreadRing& ring = own_ring;
+  if ((ring.generation != generation() || ring.records == nullptr) && !ring.claim()) [[unlikely]] {
+    return;
+  }
+  Record& place = ring.records[ring.head & ring.mask];
+  place.time.store(time, std::memory_order_relaxed);
+  place.id.store(id, std::memory_order_relaxed);
+  place.value.store(value, std::memory_order_relaxed);
+  place.what.store(what, std::memory_order_relaxed);
+  ring.shared_head->store(++ring.head, std::memory_order_release);
+}
+
+/// 0 when the table is full. At most NameEntry::max_text bytes are kept.
+std::uint32_t add_name(TraceNameKind kind, std::string_view text, std::uint32_t parent = 0,
+                       std::uint32_t number = 0) noexcept;
+
+std::uint32_t add_device_name(std::string_view name, Side side) noexcept;
+
+/// A share of this process's recording. The first share begins it, the last one to go ends it.
+class Share {
+ public:
+  Share() = default;
+  /// capacity: records of each ring, if this one begins the recording; a power of two within its limits. Throws
+  /// operating_system.
+  explicit Share(std::uint32_t capacity);
+  ~Share() { reset(); }
+  Share(Share&& other) noexcept;
+  Share& operator=(Share&& other) noexcept;
+
+  void reset() noexcept;
+  /// The file of the recording, which cannot shrink. It stays readable after reset().
+  int file() const noexcept { return file_.get(); }
+  explicit operator bool() const noexcept { return static_cast<bool>(file_); }
+  /// Whether this process was forked from the one that took the share: it records nothing.
+  bool is_inherited() const noexcept;
+
+ private:
+  Fd file_;
+  std::uint32_t forks_ = 0;
+};
+
+}  // namespace pydoca::detail::trace

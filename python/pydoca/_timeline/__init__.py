@@ -1,0 +1,1 @@
+"""Timelines of traces: their lanes, as a picture, and as a file for Perfetto."""
