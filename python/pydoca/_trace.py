@@ -169,7 +169,7 @@ class Trace:
 def trace(*, events_per_thread: int = 65536, fabric: bool = True) -> Trace:
     """A trace for a with block: with pydoca.trace() as t. Then t.events, t.save("trace.json"), or t in a notebook.
 
-    events_per_thread: how many each thread keeps, 1 to 131072; more overwrite the oldest (t.lost).
+    events_per_thread: how many each thread keeps, 1 to 65536; more overwrite the oldest (t.lost).
     fabric: also the other processes of this one's simulated fabric (PYDOCA_FABRIC). Raises InvalidValueError,
     OperatingSystemError.
     """

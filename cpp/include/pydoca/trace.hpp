@@ -100,7 +100,7 @@ struct TraceEvent {
 };
 
 struct TraceOptions {
-  /// Events that each thread keeps; more overwrite the oldest. Rounded up to a power of two, 1024 to 131072. 32 bytes
+  /// Events that each thread keeps; more overwrite the oldest. Rounded up to a power of two, 1024 to 65536. 32 bytes
   /// of memory each, in each thread that records. A trace that runs already decides for all that join it.
   std::uint32_t events_per_thread = 65536;
   /// Also other processes of this process's simulated fabric (sim::fabric()) that use a simulated device.

@@ -25,9 +25,12 @@ thread_local constinit ThreadRing own_ring __attribute__((tls_model("initial-exe
 
 namespace {
 
-/// What threads use without a lock. The memory at base never goes: a thread that found the recording on may write there
-/// later. After a recording it is blank private memory.
-constinit Atomic<std::byte*> base{nullptr};
+/// What threads use without a lock. A thread that found the recording on may write into it later. Its memory therefore
+/// never goes: after a recording it is blank private memory. The next recordings have other places, so that only a
+/// thread that has slept through some of them could write into one that is not its own.
+constexpr std::uint32_t num_places = 4;
+constinit Atomic<std::byte*> places{nullptr};
+constinit Atomic<std::byte*> base{nullptr};  ///< the place of the present recording, or of the last one
 constinit Atomic<std::uint32_t> ring_capacity{0};
 constinit Atomic<std::uint32_t> rings_taken{0};
 constinit Atomic<std::uint32_t> names_taken{0};
@@ -88,19 +91,19 @@ void after_fork_in_child() {
 }
 
 void reserve() {
-  if (base.load() != nullptr) {
+  if (places.load() != nullptr) {
     return;
   }
   static const int hooked = ::pthread_atfork(nullptr, nullptr, after_fork_in_child);
   if (hooked != 0) {
     throw Error(Status::no_memory, "trace: cannot prepare for fork()");
   }
-  void* const room =
-      ::mmap(nullptr, reserved, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* const room = ::mmap(nullptr, num_places * reserved, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (room == MAP_FAILED) {
     refuse("there is no room for a recording");
   }
-  base.store(static_cast<std::byte*>(room));
+  places.store(static_cast<std::byte*>(room));
 }
 
 bool file_has_word(const char* path, std::string_view word) noexcept {
@@ -166,6 +169,7 @@ void begin(std::uint32_t capacity) {
   choose_ticks();
   reserve();
   Fd file = create_file(capacity);
+  base.store(places.load() + (generation() + 1) % num_places * reserved);
   if (::mmap(base.load(), file_size(capacity), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file.get(), 0) ==
       MAP_FAILED) {
     refuse("cannot map the recording");
@@ -222,12 +226,20 @@ bool ThreadRing::claim() noexcept {
   if (base.load(std::memory_order_acquire) == nullptr) {
     return false;
   }
-  if (generation != trace::generation()) {
+  const std::uint32_t present = trace::generation();
+  if (generation != present) {
+    if (!is_recording()) {
+      return false;
+    }
     *this = {};
-    generation = trace::generation();
+    generation = present;
     const std::uint32_t number = rings_taken.fetch_add(1, std::memory_order_relaxed);
     if (number < max_rings) {
       take_ring(*this, number);
+    }
+    if (!is_recording() || present != trace::generation()) {
+      *this = {};  // it ended meanwhile, and the ring may be that of a later one
+      return false;
     }
   }
   if (records == nullptr) {

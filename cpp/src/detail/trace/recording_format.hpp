@@ -17,7 +17,7 @@ inline constexpr std::uint64_t file_magic = 0x3145434152545950;  // "PYTRACE1"
 inline constexpr std::uint32_t max_rings = 32;
 inline constexpr std::uint32_t max_names = 4096;
 inline constexpr std::uint32_t min_capacity = 1024;           ///< records of a ring, a power of two
-inline constexpr std::uint32_t max_capacity = std::uint32_t{1} << 17;
+inline constexpr std::uint32_t max_capacity = std::uint32_t{1} << 16;
 inline constexpr std::size_t page_size = 65536;  ///< of the largest pages that Linux has on these processors
 
 /// What a time of a record counts.
