@@ -25,7 +25,7 @@ pe.progress()
 files = lambda: " ".join(sorted({name.split("-")[0] for name in os.listdir(sys.argv[1])}))
 print(files(), flush=True)
 """
-FILES = "comch memory rdma"
+FILES = "comch memory rdma trace"
 
 
 @pytest.fixture
@@ -63,5 +63,5 @@ print(files())
 def test_files_of_a_killed_process_are_replaced_and_swept(run):
     code, files = run("os.kill(os.getpid(), signal.SIGKILL)")
     assert code == -signal.SIGKILL
-    assert len(files) >= 4, "the directory and a file of each kind"
+    assert len(files) >= 5, "the directory and a file of each kind"
     assert run("")[1] == [], "it took the places of the files, and removed them"

@@ -139,19 +139,19 @@ def test_states_and_failures():
     with pydoca.trace(fabric=False) as trace, pydoca.Dma(pe, device) as dma:
         inventory = pydoca.BufInventory(2)
         src, dst = device.mmap(bytearray(64)), device.mmap(bytearray(8))
+        task = dma.memcpy(inventory.get_by_data(src), inventory.get_by_addr(dst), submit=False)
+        task.submit()  # unchecked, so that it fails in the device
         with pytest.raises(pydoca.IoFailedError):
-            task = dma.memcpy(inventory.get_by_data(src), inventory.get_by_addr(dst), submit=False)
-            task.submit()  # unchecked, so that it fails in the device
             task.wait()
     states = [event.name for event in trace.events if event.kind == "state"]
     assert states == ["RUNNING", "STOPPING", "IDLE"]
     assert [event.status.name for event in trace.events if event.kind == "complete"] == ["IO_FAILED"]
-    assert "class=\"f\"" in trace._repr_svg_()
+    assert 'class="f"' in trace._repr_svg_()
 
 
 def test_the_end_of_the_with_block_stops_it_also_after_an_error():
-    with pytest.raises(ValueError), pydoca.trace(fabric=False) as trace:
-        raise ValueError
+    with pytest.raises(KeyError), pydoca.trace(fabric=False) as trace:
+        raise KeyError
     assert "0 events" in repr(trace)
 
 

@@ -21,6 +21,10 @@ std::vector<Bytes> hello_seeds();
 void run_packet(std::span<const std::byte> input);
 std::vector<Bytes> packet_seeds();
 
+/// The recording of another process, in which it has changed words.
+void run_recording(std::span<const std::byte> input);
+std::vector<Bytes> recording_seeds();
+
 /// A ring of messages, whose writer writes anything anywhere in it between two looks of its reader.
 void run_ring(std::span<const std::byte> input);
 std::vector<Bytes> ring_seeds();

@@ -4,6 +4,7 @@ set(pydoca_fuzz_sources
   fuzz/board_target.cpp
   fuzz/hello_target.cpp
   fuzz/packet_target.cpp
+  fuzz/recording_target.cpp
   fuzz/ring_target.cpp
   fuzz/targets.cpp
   fuzz/topology_target.cpp
