@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from html import escape
+from itertools import zip_longest
 
 from pydoca._timeline.lanes import Flow, Lane, Span, flows_of, lanes_of
 from pydoca._trace import Trace, TraceEvent
 
 _WIDTH, _LABELS, _RIGHT = 960, 250, 12
 _ROW, _HEAD, _TOP, _FOOT = 18, 22, 34, 22
+_CHARACTER = 7  # pixels, at most
 _COLUMN = 3  # pixels of a column of spans that are drawn together
 _MOST_LANES, _MOST_SPANS, _MOST_ROWS, _MOST_MARKS, _MOST_FLOWS = 40, 150, 6, 100, 60
 _CLASS = "pydoca-trace"
@@ -93,7 +95,10 @@ class _Picture:
             for number, row in enumerate(rows):
                 yield from (self._span(span, y + number * _ROW) for span in row)
         self._together += max(0, len(lane.marks) - _MOST_MARKS)
-        yield from (self._mark(mark, y) for mark in lane.marks[:_MOST_MARKS])
+        marks = lane.marks[:_MOST_MARKS]
+        for mark, following in zip_longest(marks, marks[1:]):
+            room = (self._x(following.time) if following else _WIDTH) - self._x(mark.time)
+            yield self._mark(mark, y, room)
 
     def _span(self, span: Span, y: int) -> str:
         x = self._x(span.begin)
@@ -127,12 +132,13 @@ class _Picture:
                     f'width="{_COLUMN}" height="{tall:.1f}"><title>{text}</title></rect>'
                 )
 
-    def _mark(self, mark: TraceEvent, y: int) -> str:
+    def _mark(self, mark: TraceEvent, y: int, room: float) -> str:
         x = self._x(mark.time)
         text = {"state": mark.name, "sent": f"message {mark.value}, {mark.nbytes} bytes, sent"}.get(
             mark.kind, f"{mark.kind} {mark.value or ''}".strip()
         )
-        shown = _text(x + 3, y + 10, mark.name.lower()) if mark.kind == "state" else ""
+        fits = mark.kind == "state" and room > _CHARACTER * len(mark.name)
+        shown = _text(x + 3, y + 10, mark.name.lower()) if fits else ""
         title = escape(f"{text} at {_time(mark.time)}")
         return (
             f'<line class="m" x1="{x:.1f}" x2="{x:.1f}" y1="{y}" y2="{y + _ROW}"><title>{title}</title></line>{shown}'

@@ -138,7 +138,8 @@ class Reader {
   /// next record may be seen before its count of the last one.
   std::uint64_t oldest_sure(std::uint64_t head) const noexcept {
     constexpr std::uint64_t unsure = 8;
-    return head + unsure > capacity_ ? head + unsure - capacity_ : 0;
+    const std::uint64_t sure = capacity_ - unsure;
+    return head > sure ? head - sure : 0;  // any head: a sum could overflow
   }
 
   /// The thread may have gone on since head was read.
