@@ -46,8 +46,8 @@ class Bench {
 
   std::vector<Figure> figures() {
     std::vector<Figure> all;
-    all.push_back({"an event with a duration, against two readings of the clock and a store of 32 bytes", Rule::cost_ratio_at_most, 2,
-                   many, [](std::uint64_t events) { record(events); },
+    all.push_back({"an event with a duration, against two readings of the clock and a store of 32 bytes",
+                   Rule::cost_ratio_at_most, 2, many, [](std::uint64_t events) { record(events); },
                    [this](std::uint64_t events) { ring_.write(events); }});
     all.push_back({"an event, of the two of a DMA task of 64 B, above the same task untraced", Rule::excess_ns_at_most,
                    20, many,
@@ -74,8 +74,8 @@ class Bench {
   std::shared_ptr<Device> device_ = Device::open(find_device("p0", Side::dpu));
   std::shared_ptr<ProgressEngine> pe_ = ProgressEngine::create();
   std::shared_ptr<Memory> memory_ = Memory::allocate(2 * size * depth);
-  std::shared_ptr<Mmap> src_ = mapped(device_, memory_->data(), size * depth, memory_);
-  std::shared_ptr<Mmap> dst_ = mapped(device_, memory_->data() + size * depth, size * depth, memory_);
+  std::shared_ptr<Mmap> src_ = mapped(device_, memory_->data(), size* depth, memory_);
+  std::shared_ptr<Mmap> dst_ = mapped(device_, memory_->data() + size * depth, size* depth, memory_);
   std::shared_ptr<DmaLoop> untraced_;
   std::shared_ptr<DmaLoop> traced_;
   BareRing ring_;

@@ -116,7 +116,8 @@ PyObject* await_event(PyObject* self) {
     const TracedWait traced = trace::is_on() ? begin_traced_wait() : TracedWait();
     PyObject* const taken = take_at_once(object_of<Awaitable>(self));
     if (taken != nullptr) {
-      if (traced.begin != 0) [[unlikely]] end_traced_wait(traced, 0);
+      if (traced.begin != 0) [[unlikely]]
+        end_traced_wait(traced, 0);
       return taken;
     }
     return bridge_module().attr("take_event")(py::handle(self)).attr("__await__")().release().ptr();

@@ -109,7 +109,8 @@ bool begin(TaskAwaiter& self, PyObject*& result) {
 }
 
 PySendResult end(TaskAwaiter& self, PySendResult how) noexcept {
-  if (self.traced.begin != 0) [[unlikely]] record_wait(self);
+  if (self.traced.begin != 0) [[unlikely]]
+    record_wait(self);
   Py_CLEAR(self.task);
   return how;
 }
@@ -177,7 +178,8 @@ PySendResult send(PyObject* object, PyObject* value, PyObject** result) {
       PyErr_SetString(PyExc_RuntimeError, "this await of a task is over; await the task again");
       return PYGEN_ERROR;
     }
-    if (trace::is_on()) [[unlikely]] self.traced = begin_traced_wait();
+    if (trace::is_on()) [[unlikely]]
+      self.traced = begin_traced_wait();
     try {
       if (begin(self, *result)) [[likely]] {
         return end(self, PYGEN_RETURN);
@@ -187,7 +189,8 @@ PySendResult send(PyObject* object, PyObject* value, PyObject** result) {
     }
   }
   const PySendResult how = settle(self, PyIter_Send(self.inner, value, result), *result);
-  if (how != PYGEN_NEXT && self.traced.begin != 0) [[unlikely]] record_wait(self);
+  if (how != PYGEN_NEXT && self.traced.begin != 0) [[unlikely]]
+    record_wait(self);
   if (how == PYGEN_ERROR) [[unlikely]] {
     free_failed(self);
   }

@@ -1,9 +1,9 @@
 /// What traces record of Python's awaits.
 #pragma once
 
-#include "convert/pybind.hpp"
-
 #include <pydoca/trace.hpp>
+
+#include "convert/pybind.hpp"
 
 #include <cstdint>
 

@@ -41,16 +41,16 @@ class TraceLabel {
 };
 
 enum class TraceEventKind : std::uint8_t {
-  submit = 1,     ///< a task was submitted, to move value bytes, or refused with status
-  complete = 2,   ///< a task's completion was delivered, with status, just before its callback
-  state = 3,      ///< a context went from state previous to value
-  work = 4,       ///< a simulated device's worker did bytes of an operation; duration: of the work
-  sent = 5,       ///< comch: the message of this number left on the connection of this id
-  received = 6,   ///< comch: the message of this number arrived
-  event_set = 7,  ///< a sync event was set to value by the CPU
-  event_add = 8,  ///< value was added to a sync event by the CPU
-  event_wait = 9, ///< the CPU waited for a sync event; duration: of the wait
-  await = 10,     ///< a coroutine, the subject, waited; duration: of the wait
+  submit = 1,      ///< a task was submitted, to move value bytes, or refused with status
+  complete = 2,    ///< a task's completion was delivered, with status, just before its callback
+  state = 3,       ///< a context went from state previous to value
+  work = 4,        ///< a simulated device's worker did bytes of an operation; duration: of the work
+  sent = 5,        ///< comch: the message of this number left on the connection of this id
+  received = 6,    ///< comch: the message of this number arrived
+  event_set = 7,   ///< a sync event was set to value by the CPU
+  event_add = 8,   ///< value was added to a sync event by the CPU
+  event_wait = 9,  ///< the CPU waited for a sync event; duration: of the wait
+  await = 10,      ///< a coroutine, the subject, waited; duration: of the wait
 };
 
 enum class TraceNameKind : std::uint16_t {

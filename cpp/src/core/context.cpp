@@ -125,10 +125,10 @@ void Context::announce(ContextState previous) noexcept {
   });
   if (detail::trace::is_recording()) [[unlikely]] {
     const auto states = static_cast<std::uint8_t>(previous);
-    detail::trace::record(detail::trace::ticks(),
-                          detail::trace::pack(TraceEventKind::state, states, static_cast<std::uint16_t>(failure_),
-                                              trace_name()),
-                          0, static_cast<std::uint64_t>(state_));
+    detail::trace::record(
+        detail::trace::ticks(),
+        detail::trace::pack(TraceEventKind::state, states, static_cast<std::uint16_t>(failure_), trace_name()), 0,
+        static_cast<std::uint64_t>(state_));
   }
   if (state_changed_ != nullptr) {
     state_changed_(user_data_, *this, previous, state_);

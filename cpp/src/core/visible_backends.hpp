@@ -8,7 +8,8 @@ class Backend;
 
 namespace pydoca::detail {
 
-/// Of the built-in backends, those that the environment lets this process see. Throws invalid_value for an unknown name.
+/// Of the built-in backends, those that the environment lets this process see. Throws invalid_value for an unknown
+/// name.
 std::vector<backend::Backend*> visible_backends();
 
 }  // namespace pydoca::detail

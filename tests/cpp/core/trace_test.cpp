@@ -30,7 +30,8 @@ std::shared_ptr<Trace> own_trace(std::uint32_t events_per_thread = 1024) {
 
 std::vector<TraceEvent> of_kind(const Trace& trace, TraceEventKind kind) {
   std::vector<TraceEvent> found;
-  std::ranges::copy_if(trace.events(), std::back_inserter(found), [&](const auto& event) { return event.kind == kind; });
+  std::ranges::copy_if(trace.events(), std::back_inserter(found),
+                       [&](const auto& event) { return event.kind == kind; });
   return found;
 }
 

@@ -9,10 +9,13 @@ namespace pydoca::fuzz {
 
 std::span<const Target> targets() {
   static const std::array all{
-      Target{"blob", &run_blob, &blob_seeds},    Target{"board", &run_board, &board_seeds},
-      Target{"hello", &run_hello, &hello_seeds}, Target{"packet", &run_packet, &packet_seeds},
+      Target{"blob", &run_blob, &blob_seeds},
+      Target{"board", &run_board, &board_seeds},
+      Target{"hello", &run_hello, &hello_seeds},
+      Target{"packet", &run_packet, &packet_seeds},
       Target{"recording", &run_recording, &recording_seeds},
-      Target{"ring", &run_ring, &ring_seeds},    Target{"topology", &run_topology, &topology_seeds},
+      Target{"ring", &run_ring, &ring_seeds},
+      Target{"topology", &run_topology, &topology_seeds},
   };
   return all;
 }

@@ -62,7 +62,7 @@ class Device final : public backend::Device {
   const Place place_;
   WorkEngine engine_;
   const Clock clock_;
-  std::mutex member_mutex_;  ///< contexts of several engines may start at a time
+  std::mutex member_mutex_;         ///< contexts of several engines may start at a time
   std::shared_ptr<Member> member_;  ///< once the device is in use
 };
 

@@ -76,9 +76,7 @@ void blank() noexcept {
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0));
 }
 
-void drop_file() noexcept {
-  const Fd dropped(present_file.exchange(-1));
-}
+void drop_file() noexcept { const Fd dropped(present_file.exchange(-1)); }
 
 /// A child shares the memory of its parent's recording, and must not write there.
 void after_fork_in_child() {
@@ -116,7 +114,9 @@ bool file_has_word(const char* path, std::string_view word) noexcept {
   }
   const std::string_view all(text.data(), size);
   for (std::size_t found = all.find(word); found != all.npos; found = all.find(word, found + 1)) {
-    const auto ends = [&](std::size_t place) { return place >= all.size() || std::strchr(" \t\n", all[place]) != nullptr; };
+    const auto ends = [&](std::size_t place) {
+      return place >= all.size() || std::strchr(" \t\n", all[place]) != nullptr;
+    };
     if ((found == 0 || ends(found - 1)) && ends(found + word.size())) {
       return true;
     }

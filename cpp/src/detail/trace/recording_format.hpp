@@ -16,7 +16,7 @@ namespace pydoca::detail::trace {
 inline constexpr std::uint64_t file_magic = 0x3145434152545950;  // "PYTRACE1"
 inline constexpr std::uint32_t max_rings = 32;
 inline constexpr std::uint32_t max_names = 4096;
-inline constexpr std::uint32_t min_capacity = 1024;           ///< records of a ring, a power of two
+inline constexpr std::uint32_t min_capacity = 1024;  ///< records of a ring, a power of two
 inline constexpr std::uint32_t max_capacity = std::uint32_t{1} << 16;
 inline constexpr std::size_t page_size = 65536;  ///< of the largest pages that Linux has on these processors
 
@@ -28,7 +28,7 @@ struct FileHeader {
   Atomic<std::uint32_t> ticks;
   Atomic<std::uint32_t> capacity;
   Atomic<std::uint32_t> process;
-  Atomic<std::uint32_t> name;  ///< of the process
+  Atomic<std::uint32_t> name;       ///< of the process
   Atomic<std::uint32_t> num_names;  ///< that were begun; each says whether it is complete
   Atomic<std::uint32_t> num_rings;  ///< that were taken
   Atomic<std::uint64_t> homeless;   ///< events of threads that found no ring

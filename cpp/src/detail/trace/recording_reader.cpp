@@ -128,7 +128,8 @@ class Reader {
     const std::size_t before = events_.size();
     positions_.clear();
     for (std::uint64_t position = first; position < head; ++position) {
-      take(at<Record>(file_, records_offset(ring, capacity_) + (position & (capacity_ - 1)) * sizeof(Record)), position);
+      take(at<Record>(file_, records_offset(ring, capacity_) + (position & (capacity_ - 1)) * sizeof(Record)),
+           position);
     }
     into_.lost += first;
     drop_overwritten(header, before);
@@ -144,7 +145,6 @@ class Reader {
 
   /// The thread may have gone on since head was read.
   void drop_overwritten(const RingHeader& header, std::size_t before) {
-    std::atomic_thread_fence(std::memory_order_acquire);
     const std::uint64_t kept_from = oldest_sure(load(header.head));
     const auto dropped = std::ranges::lower_bound(positions_, kept_from) - positions_.begin();
     into_.lost += static_cast<std::uint64_t>(dropped);
@@ -166,9 +166,11 @@ class Reader {
   }
 
   bool read_event(const Record& record, TraceEvent& event) const {
-    const std::uint64_t time = load(record.time);
-    const std::uint64_t value = load(record.value);
-    const std::uint64_t what = load(record.what);
+    // Acquired, so that the thread's count is read again after them.
+    const std::uint64_t time = record.time.load(std::memory_order_acquire);
+    const std::uint64_t value = record.value.load(std::memory_order_acquire);
+    const std::uint64_t what = record.what.load(std::memory_order_acquire);
+    const std::uint64_t id = record.id.load(std::memory_order_acquire);
     event.time = in_cycles_ ? window_.time_of(time) : time;
     event.kind = static_cast<TraceEventKind>(what & 0xffU);
     event.subject = static_cast<std::uint32_t>(what >> 32U);
@@ -176,7 +178,7 @@ class Reader {
         event.subject >= into_.names.size()) {
       return false;
     }
-    event.id = load(record.id);
+    event.id = id;
     event.process = process_;
     event.thread = static_cast<std::uint16_t>(into_.threads.size() - 1);
     const auto status = static_cast<std::uint32_t>((what >> 16U) & 0xffffU);

@@ -217,8 +217,8 @@ Status library::Connection::try_send(const SendTask& task) noexcept {
 
 void library::Connection::record(TraceEventKind kind, std::uint64_t time, std::uint64_t number,
                                  std::uint64_t bytes) const noexcept {
-  detail::trace::record(time, detail::trace::pack(kind, 0, 0, endpoint_->trace_name()),
-                        channel_->id(), detail::trace::pack_pair(number, bytes));
+  detail::trace::record(time, detail::trace::pack(kind, 0, 0, endpoint_->trace_name()), channel_->id(),
+                        detail::trace::pack_pair(number, bytes));
 }
 
 void library::Connection::send_waiting() noexcept {

@@ -55,9 +55,8 @@ Status interruption(library::SyncEvent& event, std::uint32_t told, detail::WaitL
 }  // namespace
 
 void library::SyncEvent::record(TraceEventKind kind, std::uint64_t begin, std::uint64_t value) const noexcept {
-  const std::uint32_t name = trace_label_.index([this] {
-    return detail::trace::add_name(TraceNameKind::event, "sync event", device_->trace_name());
-  });
+  const std::uint32_t name = trace_label_.index(
+      [this] { return detail::trace::add_name(TraceNameKind::event, "sync event", device_->trace_name()); });
   detail::trace::record(begin, detail::trace::pack(kind, 0, 0, name), reinterpret_cast<std::uintptr_t>(this), value);
 }
 

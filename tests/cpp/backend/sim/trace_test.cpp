@@ -13,8 +13,8 @@
 
 #include <chrono>
 #include <csignal>
-#include <functional>
 #include <fcntl.h>
+#include <functional>
 #include <map>
 #include <poll.h>
 #include <string>
@@ -119,9 +119,8 @@ TEST_F(FabricTrace, HasTheMessagesOfBothProcesses) {
 }
 
 TEST_F(FabricTrace, HasAProcessThatComesLater) {
-  ChildProcess server([] {
-    return comes_true([] { return !addresses_of(sim::fabric(), tracer_purpose).empty(); }) ? echo() : 1;
-  });
+  ChildProcess server(
+      [] { return comes_true([] { return !addresses_of(sim::fabric(), tracer_purpose).empty(); }) ? echo() : 1; });
   const auto running = Trace::start();
   ClientSide client;
   ASSERT_TRUE(connect(client));

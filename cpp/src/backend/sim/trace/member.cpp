@@ -68,7 +68,9 @@ class TracerConnection final : public Service::Connection {
 
 class MemberListener final : public Service::Connection {
  public:
-  explicit MemberListener(ListeningSocket socket) : lobby_("trace", [](int, Status) {}) { lobby_.add(std::move(socket)); }
+  explicit MemberListener(ListeningSocket socket) : lobby_("trace", [](int, Status) {}) {
+    lobby_.add(std::move(socket));
+  }
 
   detail::Fd events() const {
     detail::Fd copy = detail::Fd::duplicate_of(lobby_.fd());
@@ -155,8 +157,8 @@ std::shared_ptr<Member> Member::of(const std::string& fabric) noexcept {
 Member::Member(const std::string& fabric) {
   const Key key = random_key();
   const std::string_view text(reinterpret_cast<const char*>(key.data()), key.size());
-  auto listener = std::make_unique<MemberListener>(
-      listen_at_new(fabric_address(fabric, member_purpose, text), Lobby::backlog));
+  auto listener =
+      std::make_unique<MemberListener>(listen_at_new(fabric_address(fabric, member_purpose, text), Lobby::backlog));
   detail::Fd events = listener->events();
   {
     const Service::Lock lock = service_.lock();

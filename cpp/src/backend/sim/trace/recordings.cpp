@@ -60,9 +60,7 @@ class MemberConnection final : public Service::Connection {
   void ended(Service& /*service*/, Service::Id /*id*/) noexcept override {}
 
  private:
-  void answered() noexcept {
-    into_->unanswered -= std::exchange(is_answered_, true) ? 0U : 1U;
-  }
+  void answered() noexcept { into_->unanswered -= std::exchange(is_answered_, true) ? 0U : 1U; }
 
   const std::shared_ptr<Collected> into_;
   bool is_answered_ = false;
