@@ -83,6 +83,12 @@ class Topology(dict[str, Any]):
 
         return html_of(self)
 
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """IPython's text; without it IPython would print a dict, and keep hundreds of lines in the notebook."""
+        from pydoca._display.notebook import bundle_of
+
+        printer.text(bundle_of(self)["text/plain"])
+
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         from pydoca._display.notebook import bundle_of
 

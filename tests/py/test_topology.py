@@ -239,3 +239,10 @@ def test_a_topology_that_the_program_loads_wins(write):
 def test_the_environment_names_the_fabric():
     result = run("from pydoca import sim; print(sim.fabric())", PYDOCA_FABRIC="lab")
     assert (result.stdout, result.stderr) == ("lab\n", "")
+
+
+def test_a_notebook_keeps_a_topology_as_a_picture_and_a_short_text():
+    formatters = pytest.importorskip("IPython.core.formatters")
+    forms, _ = formatters.DisplayFormatter().format(sim.topology())
+    assert forms["text/plain"].startswith("Topology  9 functions on 2 sides")
+    assert set(forms) == {"text/plain", "text/html", "image/svg+xml"}
