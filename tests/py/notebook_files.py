@@ -24,6 +24,7 @@ from kernel import Kernel
 FOLDER = Path(__file__).resolve().parents[2] / "notebooks"
 
 SOLUTION = re.compile(r"<details>\s*<summary>Solution</summary>(.*?)</details>", re.DOTALL)
+HINT = ": still waiting for a server of this name"
 CODE = re.compile(r"^```(?:python|ipython)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
@@ -55,7 +56,12 @@ def execute(notebook: Any, directory: Path, fabric: str) -> None:
             cell.execution_count = count
         kernel.run("")  # what the others have written has come before its answer
     for cell, ran in zip(code, cells, strict=True):
-        cell.outputs = ran.outputs
+        cell.outputs = [output for output in ran.outputs if not is_hint_of_slow_start(output)]
+
+
+def is_hint_of_slow_start(output: Any) -> bool:
+    """Where a process takes more than a second to start, the client that waits for it says in which directory it looks."""
+    return output.output_type == "stream" and all(HINT in line for line in output.text.splitlines())
 
 
 def solutions_of(markdown: str) -> list[str]:
