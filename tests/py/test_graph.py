@@ -404,6 +404,17 @@ def test_a_notebook_gets_a_picture_of_any_graph(rig, size):
     assert (shapes.count("rect"), shapes.count("path") - 1) == (size, size * (size - 1) // 2)
 
 
+def test_a_notebook_shows_the_exception_of_a_function(rig):
+    graph = pydoca.Graph(rig.pe)
+    copying = graph.node(rig.dma)
+    dividing = graph.node(lambda number: 1 // number, after=[copying])
+    graph.start()
+    instance = graph.run({copying: rig.task(), dividing: 0})
+    with pytest.raises(ZeroDivisionError):
+        instance.wait(10)
+    assert "ZeroDivisionError: integer division or modulo by zero" in instance._repr_html_()
+
+
 def test_names_of_functions_are_escaped_in_pictures(rig):
     graph = pydoca.Graph(rig.pe)
     graph.node(lambda cookie: cookie)

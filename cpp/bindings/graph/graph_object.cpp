@@ -272,6 +272,10 @@ void InstanceObject::report_unseen() noexcept {
   }
 }
 
+py::object InstanceObject::shown_failure() const {
+  return instance().failed_node() != nullptr ? failure() : py::none();
+}
+
 py::object InstanceObject::failure() const {
   if (error_) return error_;
   const GraphNode* const node = instance_->failed_node();

@@ -100,6 +100,8 @@ class InstanceObject final : public Awaitable, public Unseen {
   void give_up() override;
   std::string_view what() const override { return "wait for a graph"; }
 
+  /// For a display: the exception of the last run, or None. To look does not count as asking for the outcome.
+  py::object shown_failure() const;
   /// Records that some code has asked for the outcome: a failure needs no message in the log.
   void mark_seen() noexcept;
   void report_unseen() noexcept override;

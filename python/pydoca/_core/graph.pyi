@@ -152,6 +152,8 @@ class GraphInstance(Awaitable):
     def failed_node(self) -> GraphNode | None:
         """The first node that failed in the last run, or None."""
     @property
+    def _failure(self) -> BaseException | None: ...
+    @property
     def graph(self) -> Graph:
         """The Graph."""
     @property

@@ -49,7 +49,10 @@ def _state(instance: GraphInstance, status: Status, has_failed: bool) -> State:
 def _failure(instance: GraphInstance, node: Any, status: Status) -> list[Part]:
     data = call(lambda: instance[node])
     snapshot = call(lambda: data._snapshot())
-    return reasons(snapshot[3], status) if snapshot and len(snapshot) == 6 else [Note("Cause", status.descr, "bad")]
+    if snapshot and len(snapshot) == 6:
+        return reasons(snapshot[3], status)
+    error = read(instance, "_failure")
+    return [Note("Cause", f"{type(error).__name__}: {error}" if error else status.descr, "bad")]
 
 
 def _pictures(drawn: Graph | GraphInstance) -> list[Part]:
