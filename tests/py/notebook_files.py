@@ -60,7 +60,7 @@ def execute(notebook: Any, directory: Path, fabric: str) -> None:
 
 
 def is_hint_of_slow_start(output: Any) -> bool:
-    """Where a process takes more than a second to start, the client that waits for it says in which directory it looks."""
+    """A client that waits for a process for more than a second says in which directory of this machine it looks."""
     return output.output_type == "stream" and all(HINT in line for line in output.text.splitlines())
 
 
