@@ -33,7 +33,7 @@ ANSWERS = {
     "memcpy": ["Dma.memcpy(src, dst"],
     "pe.progress": ["ProgressEngine.progress()"],
     "Dma.start": ["Dma.start()", "doca_ctx_start"],
-    "ProgressEngine.gather": ["ProgressEngine.gather(tasks)", "Awaits all tasks"],
+    "ProgressEngine.gather": ["ProgressEngine.gather(tasks, *, progress=None)", "Awaits all tasks"],
     "DOCA_ERROR_NOT_PERMITTED": [
         "DOCA_ERROR_NOT_PERMITTED = 2  (status)",
         "raised as NotPermittedError, also a PermissionError",

@@ -447,15 +447,16 @@ def test_the_rdma_lab_stands_apart():
 
 
 def test_optional_packages_are_imported_in_their_places():
-    """IPython by the extension for notebooks, tqdm by what shows bars."""
-    places = {"IPython": "_notebook/", "tqdm": ("_progress.py", "cli/")}
+    """IPython by the extension for notebooks and by displays, tqdm by what shows bars."""
+    places = {"IPython": ("_notebook/", "_display/notebook.py"), "tqdm": ("_progress.py", "cli/")}
     faults = [
         f"{place}: {name}"
         for path in sorted(PACKAGE.rglob("*.py"))
         for name, place in imported_modules(path)
         if (owners := places.get(name.split(".")[0])) and not str(path.relative_to(PACKAGE)).startswith(owners)
     ]
-    fail_if_any("IPython is imported in pydoca._notebook, and tqdm in pydoca._progress and pydoca.cli, only", faults)
+    rule = "IPython is imported in _notebook and _display.notebook, tqdm in pydoca._progress and pydoca.cli, only"
+    fail_if_any(rule, faults)
 
 
 def test_a_started_process_imports_nothing_of_pydoca_before_it_has_the_path():

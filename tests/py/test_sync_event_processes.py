@@ -424,9 +424,12 @@ def test_an_import_that_fails_at_the_importer_is_no_death(start, own):
         """
         import os, resource
         blob = bytes.fromhex(sys.stdin.readline())
-        free = os.dup(0)
-        os.close(free)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (free + 3, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+        own = pydoca.SyncEvent(device)
+        own.start()  # what a process has once is there now
+        free = [os.dup(0) for _ in range(4)]
+        for descriptor in free:
+            os.close(descriptor)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (free[3], resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
         try:
             device.import_sync_event(blob)  # a descriptor is free for the connection, but none for those it brings
         except pydoca.DocaError as error:

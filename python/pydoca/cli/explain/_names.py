@@ -44,11 +44,18 @@ def public_names() -> Iterator[tuple[str, object]]:
 
 
 def names_in(module: ModuleType) -> list[str]:
-    """Its public names; a star import takes neither those of built-in exceptions nor display, which notebooks have."""
+    """Its public names; a star import takes neither those of built-in exceptions nor display, which notebooks have.
+
+    The functions that IPython calls for %load_ext are not for users.
+    """
     own = [value for value in vars(module).values() if getattr(value, "__module__", None) == module.__name__]
     errors = [each.__name__ for each in own if inspect.isclass(each) and issubclass(each, pydoca.DocaError)]
-    functions = [each.__name__ for each in own if inspect.isfunction(each) and not each.__name__.startswith("_")]
+    functions = [each.__name__ for each in own if inspect.isfunction(each) and not _is_hidden(each.__name__)]
     return sorted({*module.__all__, *errors, *functions})
+
+
+def _is_hidden(name: str) -> bool:
+    return name.startswith("_") or name.endswith("load_ipython_extension")
 
 
 def _names_in_module(module: ModuleType, prefix: str) -> Iterator[tuple[str, object]]:
