@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import bisect
 from collections.abc import Iterator
 from html import escape
-from itertools import zip_longest
 
 from pydoca._timeline.lanes import Flow, Lane, Span, flows_of, lanes_of
 from pydoca._trace import Trace, TraceEvent
@@ -72,11 +72,12 @@ class _Picture:
         return _LABELS + (_WIDTH - _LABELS - _RIGHT) * min(max(share, 0.0), 1.0)
 
     def _axis(self, bottom: int) -> Iterator[str]:
+        unit = _unit(self._end)
         for tick in range(6):
             time = self._begin + (self._end - self._begin) * tick // 5
             x = self._x(time)
             yield f'<line class="l" x1="{x:.1f}" x2="{x:.1f}" y1="{_TOP - 6}" y2="{bottom}"/>'
-            yield _text(x, _TOP - 12, _time(time), "middle" if 0 < tick < 5 else "start" if tick == 0 else "end")
+            yield _text(x, _TOP - 12, _time(time, unit), "middle" if 0 < tick < 5 else "start" if tick == 0 else "end")
 
     def _heading(self, process: int, y: int) -> str:
         of = self._trace.processes[process]
@@ -96,9 +97,11 @@ class _Picture:
                 yield from (self._span(span, y + number * _ROW) for span in row)
         self._together += max(0, len(lane.marks) - _MOST_MARKS)
         marks = lane.marks[:_MOST_MARKS]
-        for mark, following in zip_longest(marks, marks[1:]):
-            room = (self._x(following.time) if following else _WIDTH) - self._x(mark.time)
-            yield self._mark(mark, y, room)
+        begins = sorted([span.begin for span in lane.spans] + [mark.time for mark in lane.marks])
+        for mark in marks:
+            following = bisect.bisect_right(begins, mark.time)
+            end = self._x(begins[following]) if following < len(begins) else _WIDTH
+            yield self._mark(mark, y, end - self._x(mark.time))
 
     def _span(self, span: Span, y: int) -> str:
         x = self._x(span.begin)
@@ -188,12 +191,18 @@ def _rows_of(lane: Lane) -> list[list[Span]]:
     return rows
 
 
-def _time(nanoseconds: int) -> str:
+def _unit(nanoseconds: int) -> tuple[str, float]:
+    """The unit in which such a time has few digits, and its nanoseconds."""
     if nanoseconds < 10_000:
-        return f"{nanoseconds} ns"
+        return "ns", 1
     if nanoseconds < 10_000_000:
-        return f"{nanoseconds / 1000:.1f} us"
-    return f"{nanoseconds / 1e6:.1f} ms" if nanoseconds < 10_000_000_000 else f"{nanoseconds / 1e9:.2f} s"
+        return "us", 1e3
+    return ("ms", 1e6) if nanoseconds < 10_000_000_000 else ("s", 1e9)
+
+
+def _time(nanoseconds: int, unit: tuple[str, float] | None = None) -> str:
+    name, size = unit or _unit(nanoseconds)
+    return f"{nanoseconds / size:.{0 if size == 1 else 2}f} {name}"
 
 
 def _shortened(text: str, most: int = 38) -> str:
