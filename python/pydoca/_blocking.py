@@ -112,6 +112,7 @@ def _run_until_done(engine: ProgressEngine, tasks: list[Task], timeout: float | 
             while pending and (pending[-1][0].done or pending[-1][0]._completions != pending[-1][1]):
                 pending.pop()
                 meter.advance()
+                meter.require_no_failure()
             return not pending
 
         try:

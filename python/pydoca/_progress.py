@@ -15,6 +15,7 @@ class Meter:
         self._total, self._done = total, 0
         self._tell: Callable[[int, int], object] | None = None
         self._bar: Any = None
+        self._failure: BaseException | None = None
         if isinstance(progress, type) or progress is True:
             self._bar = (_tqdm() if progress is True else progress)(total=total, unit="task")
         elif callable(progress):
@@ -25,11 +26,25 @@ class Meter:
             )
 
     def advance(self, _: object = None) -> None:
+        """For callbacks: what the bar or the function raises is kept for require_no_failure(), and ends the display."""
         self._done += 1
-        if self._bar is not None:
-            self._bar.update(1)
-        if self._tell is not None:
-            self._tell(self._done, self._total)
+        if self._failure is not None:
+            return
+        try:
+            if self._bar is not None:
+                self._bar.update(1)
+            if self._tell is not None:
+                self._tell(self._done, self._total)
+        except Exception as error:
+            self._failure = error
+
+    def require_no_failure(self) -> None:
+        """Raises what the bar or the function has raised."""
+        if self._failure is not None:
+            try:
+                raise self._failure
+            finally:
+                self._failure = None  # the error refers to this object
 
     def close(self) -> None:
         if self._bar is not None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import gc
 import logging
 import os
 import resource
@@ -40,6 +41,7 @@ print(count, flush=True)
 @pytest.fixture(autouse=True)
 def own_fabric(monkeypatch):
     """Tests beside this one use the same ports."""
+    gc.collect()  # a device that another test has left is of another fabric
     before, fabric = pydoca.sim.fabric(), f"test-{secrets.token_hex(8)}"
     pydoca.sim.set_fabric(fabric)
     monkeypatch.setenv("PYDOCA_FABRIC", fabric)

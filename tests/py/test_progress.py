@@ -77,3 +77,11 @@ with pydoca.open_device("03:00.0") as dev, pydoca.ProgressEngine() as pe, pydoca
 """
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
     assert "pip install 'pydoca[jupyter]'" in run.stderr.splitlines()[-1]
+
+
+def test_a_function_that_raises_ends_the_wait(rig, wait):
+    def fail(done, total):
+        raise ZeroDivisionError(f"{done} of {total}")
+
+    with pytest.raises(ZeroDivisionError, match="1 of 5"):
+        wait(rig, fail)

@@ -345,3 +345,18 @@ def test_a_parent_that_ends_before_the_process_begins():
     """Its identifier is then another one than the process's parent has."""
     line = [sys.executable, str(CHILD), "0", "1", str(os.getppid())]
     assert subprocess.run(line, stdin=subprocess.DEVNULL, timeout=60).returncode == -signal.SIGKILL
+
+
+@pytest.mark.parametrize("timeout", [-1, float("nan"), 1e300, "a"])
+def test_times_that_are_none_are_refused(timeout, patience):
+    with up(sim.spawn(FOREVER), patience) as process:
+        for call in (process.wait, process.stop):
+            with pytest.raises(pydoca.InvalidValueError, match="timeout is a number of seconds"):
+                call(timeout)
+        assert process.returncode is None
+
+
+def test_stop_without_patience_ends_a_process_that_ignores_signals(patience):
+    ignoring = "import signal\nfor number in (2, 15):\n    signal.signal(number, signal.SIG_IGN)\n"
+    with up(sim.spawn(ignoring + FOREVER), patience) as process:
+        assert process.stop(0) == -9

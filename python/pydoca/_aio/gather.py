@@ -69,9 +69,11 @@ class _Countdown:
 
     def _one_done(self, task: Task) -> None:
         self.left -= 1
-        self._each(task)
-        if self.left == 0:
-            self.all_done.fire()
+        try:
+            self._each(task)
+        finally:
+            if self.left == 0:
+                self.all_done.fire()
 
     def cancel(self) -> None:
         for task in self._tasks:
@@ -105,6 +107,7 @@ async def gather(engine: ProgressEngine, tasks: Iterable[Task], progress: Progre
         elif bridge.budget() <= 0:
             await next_turn()
         raise_if_any(first_failure(gathered))
+        meter.require_no_failure()
         return gathered
     finally:
         if traced is not None:

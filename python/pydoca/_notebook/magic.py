@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import builtins
 import contextlib
+import keyword
 import shlex
 from collections.abc import Callable
 from typing import Any, NoReturn
@@ -92,8 +94,8 @@ class Magic:
             _wait_for(process)
 
     def _require_free(self, name: str) -> None:
-        if not name.isidentifier():
-            raise UsageError(f"--name {name}: the name is that of a variable, which this cannot be")
+        if not name.isidentifier() or keyword.iskeyword(name) or hasattr(builtins, name):
+            raise UsageError(f"--name {name}: the name is that of a variable, which this cannot be, or should not be")
         if not isinstance(self._namespace.get(name), Process | None):
             raise UsageError(f"--name {name}: the notebook has another variable of this name; choose another name")
 
@@ -109,8 +111,18 @@ class Magic:
             process.stop()
 
     def _wait(self, arguments: argparse.Namespace) -> None:
-        for process in self._chosen(arguments.name):
-            process.wait(arguments.timeout)
+        """Of all, those that run; the first failure is raised after the end of the last."""
+        chosen = self._chosen(arguments.name)
+        if arguments.name is None:
+            chosen = [process for process in chosen if process.returncode is None]
+        failure = None
+        for process in chosen:
+            try:
+                process.wait(arguments.timeout)
+            except sim.ProcessError as error:
+                failure = failure or error
+        if failure is not None:
+            raise failure
 
     def _chosen(self, name: str | None) -> list[Process]:
         if name is None:

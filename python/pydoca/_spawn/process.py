@@ -25,9 +25,20 @@ if TYPE_CHECKING:
 _SIDES = ("host", "dpu")
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
 _LINES_KEPT = 10_000
+_LONGEST = 1e6  # seconds
 _CHILD = str(Path(__file__).with_name("child.py"))
 
 _running: set[Process] = set()
+
+
+def _require_timeout(timeout: float) -> None:
+    if not isinstance(timeout, int | float) or not 0 <= timeout <= _LONGEST:
+        raise InvalidValueError(f"timeout is a number of seconds, 0 to {_LONGEST:g}, not {timeout!r}")
+
+
+def _patience(number: signal.Signals, timeout: float) -> float:
+    """SIGKILL ends any process, but not at once."""
+    return max(timeout, 2.0) if number == signal.SIGKILL else timeout
 
 
 class ProcessError(RuntimeError):
@@ -115,6 +126,8 @@ class Process:
 
         Raises ProcessError when it failed, unless `stop` was called, and TimeOutError after timeout seconds.
         """
+        if timeout is not None:
+            _require_timeout(timeout)
         self._waiters += 1
         try:
             if not self._watcher.wait(timeout):
@@ -125,11 +138,12 @@ class Process:
 
     def stop(self, timeout: float = 2.0) -> int:
         """Ends the process and returns its exit code: by SIGINT, after timeout seconds by SIGTERM, then by SIGKILL."""
+        _require_timeout(timeout)
         with self._stopping():
             for number in _SIGNALS:
                 if not self._watcher.ended:
                     self._watcher.signal(number)
-                    self._watcher.wait(timeout)
+                    self._watcher.wait(_patience(number, timeout))
         return self._code_after_stop()
 
     def __enter__(self) -> Process:
@@ -168,7 +182,7 @@ class Process:
             for number in _SIGNALS:
                 if not self._watcher.ended:
                     self._watcher.signal(number)
-                    await self._end(timeout)
+                    await self._end(_patience(number, timeout))
         return self._code_after_stop()
 
     @contextlib.contextmanager

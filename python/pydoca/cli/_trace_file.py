@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Iterator
 
 import pydoca
@@ -19,11 +20,17 @@ def add_trace(parser: Parser) -> None:
 
 
 @contextlib.contextmanager
-def traced(path: str | None) -> Iterator[None]:
-    """Records what happens in the block, also when that fails. An impossible file is reported before the work."""
+def traced(path: str | None, *others: str) -> Iterator[None]:
+    """Records what happens in the block, also when that fails. An impossible file is reported before the work.
+
+    others: files that the command reads or writes, of which the file must be none.
+    """
     if path is None:
         yield
         return
+    for other in others:
+        if os.path.realpath(path) == os.path.realpath(other):
+            raise CommandError(f"--trace: {path} is a file of this command itself; give the timeline another file")
     try:
         with open(path, "ab"):
             pass
@@ -34,4 +41,11 @@ def traced(path: str | None) -> Iterator[None]:
         yield
     finally:
         trace.stop()
+        _save(trace, path)
+
+
+def _save(trace: pydoca.Trace, path: str) -> None:
+    try:
         trace.save(path)
+    except OSError as error:
+        raise CommandError(f"--trace: {path} cannot be written: {error.strerror}") from error

@@ -66,6 +66,14 @@ def test_an_error_in_the_background_is_shown_and_raised_by_wait(kernel):
     assert kernel.run("%pydoca wait dpu --timeout 20").error == "ProcessError"
 
 
+def test_waiting_for_all_ends_with_the_last_and_tells_no_error_twice(kernel):
+    kernel.run("%%pydoca dpu --name failing --background\n1 / 0")
+    kernel.run("%%pydoca dpu --name slow --background\nimport time\ntime.sleep(0.5)")
+    kernel.run("%pydoca wait")
+    assert kernel.run("slow.returncode").value == "0"
+    assert kernel.run("%pydoca wait").error == ""
+
+
 def test_syntax_errors_name_the_line(kernel):
     ran = kernel.run("%%pydoca dpu\nx = 1\ny =")
     assert ran.error == "SyntaxError"
@@ -78,6 +86,8 @@ def test_syntax_errors_name_the_line(kernel):
         ("%%pydoca\nx", "required: SIDE"),
         ("%%pydoca card\nx", "invalid choice: 'card'"),
         ("%%pydoca dpu --name 1a\nx", "--name 1a: the name is that of a variable"),
+        ("%%pydoca dpu --name class\nx", "--name class: the name is that of a variable"),
+        ("%%pydoca dpu --name list\nx", "--name list: the name is that of a variable"),
         ("%%pydoca dpu --name target\nx", "the notebook has another variable of this name"),
         ("%pydoca", "required: list|stop|wait"),
         ("%pydoca stop nobody", "no cell has started a process 'nobody'"),

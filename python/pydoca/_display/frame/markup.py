@@ -45,11 +45,15 @@ def panel_html(panel: Panel) -> str:
 
 def panel_page(panel: Panel) -> str:
     """The panel as a document of its own."""
-    title = escaped(f"{panel.kind} {panel.name}".strip())
+    return document(panel_html(panel), f"{panel.kind} {panel.name}".strip())
+
+
+def document(body: str, title: str) -> str:
+    """A document of what a notebook shows; title is text."""
     return (
-        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"/><title>' + title + "</title>"
+        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"/><title>' + escaped(title) + "</title>"
         '<meta name="viewport" content="width=device-width"/><meta name="color-scheme" content="light dark"/>'
-        "<style>body{margin:16px}</style></head>\n<body>" + panel_html(panel) + "</body></html>\n"
+        "<style>body{margin:16px}</style></head>\n<body>" + body + "</body></html>\n"
     )
 
 

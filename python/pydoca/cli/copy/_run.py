@@ -25,7 +25,7 @@ def run(arguments: argparse.Namespace) -> int:
         return _run_for_front_end(arguments)
     reporter = Terminal(arguments.quiet)
     try:
-        with traced(arguments.trace):
+        with traced(arguments.trace, *_files(arguments.paths)):
             result = _run(arguments, reporter)
     finally:
         reporter.close()
@@ -80,9 +80,14 @@ def _run_both(arguments: argparse.Namespace, reporter: Reporter) -> dict[str, An
     return run_loop(run_both(arguments, reporter))
 
 
+def _files(paths: list[str]) -> list[str]:
+    """The paths; a destination that is a directory stands for the file in it."""
+    *others, last = paths
+    return [*others, os.path.join(last, os.path.basename(others[0])) if others and os.path.isdir(last) else last]
+
+
 def _require_two_files(source: str, destination: str) -> None:
-    if os.path.isdir(destination):
-        destination = os.path.join(destination, os.path.basename(source))
+    source, destination = _files([source, destination])
     if os.path.exists(source) and os.path.exists(destination) and os.path.samefile(source, destination):
         raise CommandError(f"{source} and {destination} are the same file")
 
