@@ -153,8 +153,8 @@ class ProgressEngine : public std::enable_shared_from_this<ProgressEngine> {
   std::size_t num_contexts_ = 0;
   std::size_t num_fds_ = 0;
   std::uint32_t cost_since_fds_ = 0;
-  std::uint64_t owner_;  ///< token of the thread; no_thread: none
-  long owner_tid_ = 0;   ///< 0: none
+  std::uint64_t owner_ = UINT64_MAX;  ///< token of the thread; UINT64_MAX, detail::no_thread: none
+  long owner_tid_ = 0;                ///< 0: none
   std::uint32_t forks_ = 0;
   EventMode event_mode_ = EventMode::progress_selective;
   bool progressing_ = false;

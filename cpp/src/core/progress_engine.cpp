@@ -102,7 +102,6 @@ std::shared_ptr<ProgressEngine> ProgressEngine::create() { return std::shared_pt
 ProgressEngine::ProgressEngine()
     : ready_(std::make_unique<detail::ReadyList>()),
       inbox_(std::make_unique<Inbox>(*ready_)),
-      owner_(detail::no_thread),
       forks_(detail::fork_count()) {
   epoll_fd_ = ::epoll_create1(EPOLL_CLOEXEC);
   epoll_event event{.events = EPOLLIN, .data = {.ptr = nullptr}};

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <ranges>
 #include <string>
 
 namespace pydoca::fuzz {
@@ -115,8 +116,8 @@ void run_recording(std::span<const std::byte> input) {
     require_sound(process, events);
     require(before.empty() ? events.size() == 2 * num_records : events.size() <= 1000, "all events are read");
   }
-  for (auto change = before.rbegin(); change != before.rend(); ++change) {
-    *change->first = change->second;
+  for (const auto& [word, value] : std::views::reverse(before)) {
+    *word = value;
   }
 }
 

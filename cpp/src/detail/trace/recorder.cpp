@@ -72,8 +72,8 @@ FileHeader& header() noexcept { return at<FileHeader>(0); }
 
 /// Puts blank memory over a recording. Where the system has none, the file's memory stays, which nobody reads.
 void blank() noexcept {
-  static_cast<void>(::mmap(base.load(), reserved, PROT_READ | PROT_WRITE,
-                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0));
+  [[maybe_unused]] const void* const blanked = ::mmap(base.load(), reserved, PROT_READ | PROT_WRITE,
+                                                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
 }
 
 void drop_file() noexcept { const Fd dropped(present_file.exchange(-1)); }

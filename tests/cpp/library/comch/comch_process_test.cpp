@@ -103,6 +103,12 @@ TEST_F(ComchProcess, AKilledServerFailsTheSendsThatWait) {
 }
 
 TEST_F(ComchProcess, AClientWaitsForTheServerAfterTheOneThatWasKilled) {
+  std::array<int, 2> gate{};
+  ASSERT_EQ(::pipe(gate.data()), 0);
+  const ChildProcess second([&gate] {  // forked before this process has threads
+    char begin = 0;
+    return ::read(gate[0], &begin, 1) == 1 ? serve() : 1;
+  });
   ClientSide client;
   {
     ChildProcess server(serve);
@@ -113,8 +119,10 @@ TEST_F(ComchProcess, AClientWaitsForTheServerAfterTheOneThatWasKilled) {
   client.start();
   client.engine->progress();
   EXPECT_TRUE(client.is(ContextState::starting));
-  const ChildProcess server(serve);
+  ASSERT_EQ(::write(gate[1], "b", 1), 1);
   EXPECT_TRUE(run(client)) << "the name is free again";
+  ::close(gate[0]);
+  ::close(gate[1]);
 }
 
 TEST_F(ComchProcess, AKilledClientIsNoticedAndDoesNotDisturbTheOthers) {
