@@ -243,18 +243,21 @@ async def exchange(count: int) -> None:
 
 
 def test_the_messages_of_two_processes(server, tmp_path):
-    with pydoca.trace() as trace:
-        asyncio.run(exchange(5))
+    wanted, found = {0: 5, 1: 5}, None
+    for _ in range(10):  # on a busy machine a tracer may start before the server has answered
+        with pydoca.trace() as trace:
+            asyncio.run(exchange(5))
+        flows = flows_of(trace.events)
+        found = collections.Counter(flow.sent.process for flow in flows)
+        if found == wanted:
+            break
+    assert found == wanted
     assert {process.pid for process in trace.processes} == {os.getpid(), server.pid}
-    flows = flows_of(trace.events)
-    flows_by_sender = collections.Counter(flow.sent.process for flow in flows)
-    assert flows_by_sender[0] in range(1, 6)  # the server begins to record when its service thread comes to it
-    assert flows_by_sender[1] in range(1, 6)
     assert all(flow.sent.time <= flow.received.time for flow in flows)
     assert any("answer" in event.name for event in trace.events if event.kind == "await" and event.process == 1)
     trace.save(tmp_path / "x.json")
     arrows = [event for event in validate(tmp_path / "x.json")["traceEvents"] if event["ph"] == "s"]
-    assert len(arrows) == len(flows)
+    assert len(arrows) == 10
     assert 'class="a"' in trace._repr_svg_()
 
 

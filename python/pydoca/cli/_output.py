@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+from pydoca._display.frame.values import in_largest_unit
 from pydoca.cli._errors import one_line
 
 
@@ -25,12 +26,8 @@ def print_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 def bytes_text(count: int) -> str:
     """The count; where a larger unit divides it, also the number of those units."""
-    value, unit = count, ""
-    for larger in ("KiB", "MiB", "GiB", "TiB"):
-        if value < 1024 or value % 1024:
-            break
-        value, unit = value // 1024, larger
-    return f"{count} ({value} {unit})" if unit else str(count)
+    value, unit = in_largest_unit(count)
+    return str(count) if unit == "B" else f"{count} ({value} {unit})"
 
 
 def rate_text(bits_per_second: int) -> str:

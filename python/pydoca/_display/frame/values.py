@@ -24,13 +24,18 @@ def plural(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
-def size(count: int) -> str:
+def in_largest_unit(count: int) -> tuple[int, str]:
     """Bytes, in the largest unit that divides them."""
     value, unit = count, "B"
     for larger in ("KiB", "MiB", "GiB", "TiB"):
         if value < 1024 or value % 1024:
             break
         value, unit = value // 1024, larger
+    return value, unit
+
+
+def size(count: int) -> str:
+    value, unit = in_largest_unit(count)
     return f"{value:,} {unit}"
 
 

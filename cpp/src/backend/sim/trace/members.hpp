@@ -8,8 +8,8 @@
 
 namespace pydoca::sim {
 
-/// The sockets of one purpose in a fabric's directory, some of which dead processes may have left; empty where there
-/// is no directory. Throws as FabricDirectory does.
+/// The sockets of one purpose in a fabric's directory. Dead processes may have left some of them. Empty if the
+/// directory does not exist. Throws as FabricDirectory does.
 std::vector<Address> addresses_of(const std::string& fabric, std::string_view purpose);
 
 }  // namespace pydoca::sim
