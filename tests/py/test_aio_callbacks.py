@@ -24,11 +24,10 @@ async def reported():
 
 
 async def until(condition: Callable[[], Any]) -> None:
-    for _ in range(100_000):
-        if condition():
-            return
-        await asyncio.sleep(0)
-    pytest.fail("the condition did not become true")
+    """Gives the other threads time: turns of the loop without a pause are over before a busy machine runs them."""
+    async with asyncio.timeout(20):
+        while not condition():
+            await asyncio.sleep(0.001)
 
 
 # ---- callbacks

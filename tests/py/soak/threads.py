@@ -15,7 +15,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 import pydoca
-from pydoca import DocaError, TaskState
+from pydoca import DocaError, Status, TaskState
 from soak.tasks import Tasks
 from soak.world import NUMBER, STEP_LIMIT, World, step
 
@@ -68,6 +68,8 @@ class Threads(Tasks):
         self.attempt((), engine.progress)  # so it belongs to this thread
         calls = [engine.progress, engine.drain, engine.close]
         if work := self.pick("work", number):
+            # An engine that was released would let the thread submit the task, into a dst that has its data already.
+            self.attempt({Status.BAD_STATE}, work.task.context.progress_engine.progress)
             calls += [work.task.submit, work.task.free] if work.task.state is not TaskState.FREE else []
         in_thread(lambda: self.refused_there(calls, engine))
 
