@@ -5,10 +5,10 @@
 #include "pydoca/progress_engine.hpp"
 
 #include "detail/concat.hpp"
+#include "detail/time/time.hpp"
 
 #include <algorithm>
 #include <sys/epoll.h>
-#include <sys/timerfd.h>
 #include <utility>
 
 namespace pydoca::comch {
@@ -21,6 +21,10 @@ using detail::concat;
 constexpr std::size_t max_refusal = 255;
 /// A client that has waited so long for its server says so.
 constexpr std::chrono::seconds unremarkable_wait{1};
+
+std::uint64_t in_nanoseconds(std::chrono::nanoseconds time) noexcept {
+  return static_cast<std::uint64_t>(time.count());
+}
 
 }  // namespace
 
@@ -159,36 +163,26 @@ void library::Client::closed(Connection& /*connection*/) noexcept {
 
 void library::Client::begin_waiting() {
   told_ = false;
-  const Clock::time_point now = Clock::now();
-  deadline_ = timeout_.count() == 0 ? Clock::time_point::max() : now + timeout_;
-  detail::Fd timer(::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC));
-  if (!timer) {
+  const std::uint64_t now = detail::now();
+  deadline_ = timeout_.count() == 0 ? detail::never : now + in_nanoseconds(timeout_);
+  auto timer = std::make_unique<detail::Timer>();
+  if (!*timer) {
     throw Error(Status::operating_system, concat("start comch.client \"", name(), "\": no descriptor is left"));
   }
-  progress_engine()->watch(timer.get(), EPOLLIN, *this);
+  progress_engine()->watch(timer->fd(), EPOLLIN, *this);
   timer_ = std::move(timer);
-  set_timer(due_ = std::min<Clock::time_point>(now + unremarkable_wait, deadline_));
+  timer_->set(due_ = std::min(now + in_nanoseconds(unremarkable_wait), deadline_));
 }
 
 void library::Client::end_waiting() noexcept {
   if (timer_) {
-    progress_engine()->unwatch(timer_.get());
-    timer_ = {};
+    progress_engine()->unwatch(timer_->fd());
+    timer_.reset();
   }
-}
-
-/// std::chrono::steady_clock is CLOCK_MONOTONIC. Setting the timer also clears that it has fired.
-void library::Client::set_timer(Clock::time_point when) const noexcept {
-  const auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(when.time_since_epoch()).count();
-  itimerspec at{};
-  if (when != Clock::time_point::max()) {
-    at.it_value = {.tv_sec = ns / 1'000'000'000, .tv_nsec = ns % 1'000'000'000};
-  }
-  ::timerfd_settime(timer_.get(), TFD_TIMER_ABSTIME, &at, nullptr);
 }
 
 bool library::Client::has_waited_too_long() noexcept {
-  const Clock::time_point now = Clock::now();
+  const std::uint64_t now = detail::now();
   if (!timer_ || now < due_) {
     return false;
   }
@@ -203,7 +197,7 @@ bool library::Client::has_waited_too_long() noexcept {
                     device()->info().name(), ", ", where_);
     });
   }
-  set_timer(due_ = deadline_);
+  timer_->set(due_ = deadline_);
   return false;
 }
 

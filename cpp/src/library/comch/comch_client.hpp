@@ -1,9 +1,10 @@
 #pragma once
 
-#include "detail/fd.hpp"
+#include "detail/time/timer.hpp"
 #include "library/comch/comch_endpoint.hpp"
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -33,19 +34,17 @@ class Client final : public EndpointContext<comch::Client> {
   void watch_dialer() noexcept;
   void unwatch_dialer() noexcept;
 
-  using Clock = std::chrono::steady_clock;
   /// Makes the timer that ends the wait for a server, and says before that that there is one. Throws.
   void begin_waiting();
   void end_waiting() noexcept;
-  void set_timer(Clock::time_point when) const noexcept;
   /// Whether the time is up, which fails the context. Rearms the timer.
   bool has_waited_too_long() noexcept;
 
   std::unique_ptr<backend::Dialer> dialer_;
   bool dialer_watched_ = false;
-  detail::Fd timer_;  ///< open from start() to the connection
-  Clock::time_point due_{};
-  Clock::time_point deadline_{};
+  std::unique_ptr<detail::Timer> timer_;  ///< from start() to the connection
+  std::uint64_t due_ = 0;                 ///< as detail::now() counts
+  std::uint64_t deadline_ = 0;
   bool told_ = false;  ///< that it waits
   std::string where_;  ///< it looks
 };

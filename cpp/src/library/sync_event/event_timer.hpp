@@ -1,10 +1,10 @@
 #pragma once
 
-#include "detail/fd.hpp"
+#include "detail/time/time.hpp"
+#include "detail/time/timer.hpp"
 
 #include <algorithm>
 #include <chrono>
-#include <sys/timerfd.h>
 
 namespace pydoca::detail {
 
@@ -16,21 +16,19 @@ class EventTimer {
   static constexpr std::chrono::microseconds longest{800};
 
   /// False when the system is out of descriptors.
-  explicit operator bool() const noexcept { return static_cast<bool>(fd_); }
-  int fd() const noexcept { return fd_.get(); }
+  explicit operator bool() const noexcept { return static_cast<bool>(timer_); }
+  int fd() const noexcept { return timer_.fd(); }
 
   /// Fires once. The next interval is twice as long.
   void start() noexcept {
-    const auto ns = std::chrono::nanoseconds(interval_).count();
-    const itimerspec when{.it_interval = {}, .it_value = {.tv_sec = 0, .tv_nsec = ns}};
-    ::timerfd_settime(fd_.get(), 0, &when, nullptr);
+    timer_.set(now() + static_cast<std::uint64_t>(std::chrono::nanoseconds(interval_).count()));
     interval_ = std::min(2 * interval_, longest);
   }
   /// The memory changed: it may soon again.
   void hurry() noexcept { interval_ = shortest; }
 
  private:
-  Fd fd_{::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC)};
+  Timer timer_;
   std::chrono::microseconds interval_ = shortest;
 };
 
