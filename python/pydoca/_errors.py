@@ -199,6 +199,10 @@ class UnexpectedError(DocaError, RuntimeError, status=Status.UNEXPECTED):
     """Something happened that should not be possible."""
 
 
+class DeadlockError(UnexpectedError):
+    """In virtual time, all threads wait, and nothing can happen any more that would end a wait."""
+
+
 class AlreadyExistError(DocaError, ValueError, status=Status.ALREADY_EXIST):
     """The object exists already."""
 

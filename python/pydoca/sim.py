@@ -33,12 +33,18 @@ from pydoca._errors import InvalidValueError
 
 if TYPE_CHECKING:
     from pydoca._spawn.process import Process, ProcessError
+    from pydoca._time.explore import Exploration, Run, explore
+    from pydoca._time.virtual_time import VirtualTime
 
 __all__ = [
+    "Exploration",
     "Process",
     "ProcessError",
+    "Run",
     "Topology",
+    "VirtualTime",
     "default_topology",
+    "explore",
     "fabric",
     "load_topology",
     "profiles",
@@ -47,6 +53,7 @@ __all__ = [
     "set_fabric",
     "spawn",
     "topology",
+    "virtual_time",
 ]
 
 _RATES = {"bluefield2": 200_000_000_000, "bluefield3": 400_000_000_000}
@@ -127,6 +134,19 @@ def set_fabric(name: str) -> None:
 def fabric() -> str:
     """The fabric that devices opened now join: the environment's PYDOCA_FABRIC, else "default"."""
     return _core.sim_fabric()
+
+
+def virtual_time(*, seed: int = 0, outside: float = 0.0) -> VirtualTime:
+    """Virtual time for a `with` block, as `VirtualTime` describes it::
+
+        with pydoca.sim.virtual_time(seed=7) as time:
+            time.run(host(), dpu())  # each in an event loop and a thread of its own
+
+    Raises BadStateError when the process has virtual time already, at the beginning of the block.
+    """
+    from pydoca._time.virtual_time import VirtualTime
+
+    return VirtualTime(seed=seed, outside=outside)
 
 
 def spawn(
@@ -221,4 +241,12 @@ def __getattr__(name: str) -> Any:
         from pydoca._spawn import process
 
         return getattr(process, name)
+    if name in ("Exploration", "Run", "explore"):  # need asyncio, as virtual time does
+        from pydoca._time import explore
+
+        return getattr(explore, name)
+    if name == "VirtualTime":
+        from pydoca._time.virtual_time import VirtualTime
+
+        return VirtualTime
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

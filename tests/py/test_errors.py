@@ -58,6 +58,7 @@ def test_every_class_has_one_status():
         if isinstance(public, type) and issubclass(public, DocaError) and public is not DocaError:
             assert public in classes or public in (
                 pydoca.WrongThreadError,
+                pydoca.DeadlockError,
                 pydoca.ForkedError,
                 pydoca.BufferInUseError,
             )

@@ -54,6 +54,10 @@ void raise_named(const char* name, const std::string& message) {
   raise(py::object(from_python("errors").attr(name)(to_str(message))));
 }
 
+void raise_stuck(const std::string& what) {
+  raise_named("DeadlockError", what + ": in virtual time nothing can happen any more that would end the wait");
+}
+
 void raise(const py::object& exception) {
   PyErr_SetObject(py::type::handle_of(exception).ptr(), exception.ptr());
   throw py::error_already_set();

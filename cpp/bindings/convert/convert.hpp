@@ -41,6 +41,8 @@ template <class... Args>
 
 /// Throws the exception class of that name in pydoca._errors, for classes that share their status with another class.
 [[noreturn]] void raise_named(const char* name, const std::string& message);
+/// Throws DeadlockError: in virtual time nothing can end the wait, which is called what.
+[[noreturn]] void raise_stuck(const std::string& what);
 
 /// Throws a Python exception object.
 [[noreturn]] void raise(const py::object& exception);

@@ -1,6 +1,7 @@
 #include "engine/awaitable.hpp"
 
 #include <pydoca/cpus.hpp>
+#include <pydoca/virtual_time.hpp>
 
 #include "convert/convert.hpp"
 #include "convert/python.hpp"
@@ -45,6 +46,7 @@ class Wait {
   }
 
   void until(const std::function<bool()>& done) {
+    if (sim::VirtualTime::is_on()) return until_in_virtual_time(done);
     while (!done()) {
       const bool advanced = engine_.drain(batch) != 0 || engine_.progress();
       now_ = Steady::now();
@@ -54,13 +56,31 @@ class Wait {
       } else if (now_ >= spin_end_ || is_alone()) {
         sleep();
       }
-      if (now_ >= end_ && !done()) {
-        raise(Status::time_out, format_text("{}: the timeout has passed ({} s)", to_str(what_), timeout_));
-      }
+      if (now_ >= end_ && !done()) raise_time_out();
     }
   }
 
  private:
+  void until_in_virtual_time(const std::function<bool()>& done) {
+    const auto now = sim::VirtualTime::now();
+    const auto end = end_ == Steady::time_point::max() ? std::chrono::nanoseconds::max() : now + (end_ - now_);
+    while (!done()) {
+      if (engine_.drain(batch) != 0) continue;
+      engine_.engine().request_notification();
+      sim::Wake wake{};
+      const int handle = engine_.engine().notification_handle();
+      call_blocking([&] { wake = sim::VirtualTime::wait(handle, end); });
+      engine_.engine().clear_notification();
+      run_signal_handlers();
+      if (wake == sim::Wake::stuck) raise_stuck(std::string(what_));
+      if (wake == sim::Wake::due && engine_.drain(batch) == 0 && !done()) raise_time_out();
+    }
+  }
+
+  void raise_time_out() const {
+    raise(Status::time_out, format_text("{}: the timeout has passed ({} s)", to_str(what_), timeout_));
+  }
+
   /// Asked by the first look that finds nothing: a wait that is over by then pays nothing.
   bool is_alone() {
     if (!alone_) alone_ = has_one_cpu();

@@ -1,6 +1,9 @@
 #include "engine/deliveries.hpp"
 
+#include <pydoca/virtual_time.hpp>
+
 #include "convert/convert.hpp"
+#include "loop/blocking_call.hpp"
 
 #include <string>
 
@@ -82,8 +85,11 @@ std::size_t Deliveries::run_batch(const Deliver& deliver) noexcept {
 
 bool Deliveries::progress() {
   require_progressable("progress");
-  const bool advanced = run_batch([this]() noexcept { return engine_->progress(); }) != 0;
+  const bool advanced = run_batch([this]() noexcept { return engine_->spin(1); }) != 0;
   settle();
+  if (!advanced && sim::VirtualTime::is_on()) [[unlikely]] {
+    call_blocking([this] { sim::VirtualTime::look_in_vain(advanced_); });
+  }
   return advanced;
 }
 
@@ -104,7 +110,7 @@ std::size_t Deliveries::look(std::size_t max) {
   if (progressing_) {
     return 0;
   }
-  const auto end = Clock::now() + longest_look;
+  const auto end = sim::VirtualTime::is_on() ? Clock::time_point::max() : Clock::now() + longest_look;
   std::size_t count = 0;
   for (bool more = true; more && count < max;) {
     const std::size_t got = drain_batch(piece);

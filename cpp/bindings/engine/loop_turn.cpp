@@ -1,6 +1,7 @@
 #include "engine/loop_turn.hpp"
 
 #include <pydoca/cpus.hpp>
+#include <pydoca/virtual_time.hpp>
 
 #include "convert/convert.hpp"
 #include "convert/python.hpp"
@@ -18,7 +19,7 @@ using namespace std::chrono_literals;
 
 constexpr std::array<std::string_view, 3> latency_names{"low", "balanced", "power"};
 
-constexpr std::chrono::microseconds budget{100};
+constexpr std::chrono::microseconds real_budget{100};
 /// Limits how often the budget is renewed: the loop's own turn has more work, such as passing on the log.
 constexpr std::chrono::milliseconds longest_turn{10};
 constexpr std::chrono::microseconds polling{200};
@@ -29,15 +30,17 @@ constexpr std::size_t turn_max = 256;
 /// Reads the clock once per this number of operations that complete at once.
 constexpr unsigned often = 16;
 /// Sources that announce themselves by descriptors wait no longer than this and one turn, whatever completes beside.
-constexpr auto between_descriptors = 200us;
+constexpr auto real_between_descriptors = 200us;
 
-bool never_looks(Latency latency) noexcept { return latency == Latency::power || has_one_cpu(); }
+bool never_looks(Latency latency) noexcept {
+  return latency == Latency::power || has_one_cpu() || sim::VirtualTime::is_on();
+}
 
 Patience::Duration longest_spinning(Latency latency) noexcept {
   if (never_looks(latency)) {
     return 0us;
   }
-  return latency == Latency::low ? Patience::Duration(longest_at_low_latency) : budget;
+  return latency == Latency::low ? Patience::Duration(longest_at_low_latency) : real_budget;
 }
 
 Patience::Duration longest_polling(Latency latency) noexcept { return never_looks(latency) ? 0us : polling; }
@@ -68,9 +71,14 @@ Latency parse_latency(const std::optional<std::string>& name) {
 
 std::string_view name_of(Latency latency) noexcept { return latency_names[static_cast<std::size_t>(latency)]; }
 
+Rhythm Rhythm::now() noexcept {
+  return sim::VirtualTime::is_on() ? Rhythm{} : Rhythm{real_budget, real_between_descriptors};
+}
+
 LoopTurn::LoopTurn(Deliveries& engine, Latency latency)
     : engine_(engine),
       latency_(latency),
+      rhythm_(Rhythm::now()),
       spinning_(longest_spinning(latency), latency == Latency::low),
       polling_(longest_polling(latency), latency == Latency::low) {}
 
@@ -124,7 +132,7 @@ bool LoopTurn::take(bool woken) {
   }
   end_ = {};
   if (now >= next_descriptors_) {
-    next_descriptors_ = now + between_descriptors;
+    next_descriptors_ = now + rhythm_.between_descriptors;
     engine_.engine().look_at_descriptors();
   }
   const std::size_t delivered = engine_.look(turn_max);
@@ -167,7 +175,7 @@ bool LoopTurn::goes_on(std::size_t delivered) noexcept {
 void LoopTurn::begin() {
   if (end_ == Clock::time_point()) {
     const Clock::time_point now = Clock::now();
-    end_ = now + budget;
+    end_ = now + rhythm_.budget;
     latest_end_ = now + longest_turn;
     disarm();
     kick();
@@ -225,7 +233,7 @@ bool LoopTurn::sleep_until(const std::uint64_t& completions) {
   bool alone = true;
   while (alone && completions == before && Clock::now() < until) alone = sleep(*loop, until);
   const Clock::time_point now = Clock::now();
-  end_ = alone ? std::min(now + budget, latest_end_) : now;
+  end_ = alone ? std::min(now + rhythm_.budget, latest_end_) : now;
   unclocked_ = often;
   return completions != before;
 }
@@ -257,7 +265,7 @@ bool LoopTurn::skip_turn(Clock::time_point now) {
   const bool skipped = loop && now < latest_end_ && is_skippable(*loop) && loop->next_timer() > now &&
                        !loop->has_event(engine_.engine().notification_handle());
   if (skipped) {
-    end_ = std::min(now + budget, latest_end_);
+    end_ = std::min(now + rhythm_.budget, latest_end_);
   }
   return skipped;
 }

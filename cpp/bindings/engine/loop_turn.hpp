@@ -26,6 +26,15 @@ enum class Latency : std::uint8_t {
 Latency parse_latency(const std::optional<std::string>& name);
 std::string_view name_of(Latency latency) noexcept;
 
+/// The times within which a turn of the event loop does some things. In virtual time, which real time must not
+/// influence, it does them each time.
+struct Rhythm {
+  std::chrono::nanoseconds budget;               ///< for completing awaits at once
+  std::chrono::nanoseconds between_descriptors;  ///< looks at sources that announce themselves by descriptors
+
+  static Rhythm now() noexcept;
+};
+
 /// The work of an engine in a turn of its event loop. Awaits may do some of it at once instead of waiting for the next
 /// turn. They share a time budget, which the next turn renews; the first of them schedules that turn. When the loop has
 /// nothing else to do in that turn, the turn is skipped: the budget is renewed at once, and an await with nothing to
@@ -82,6 +91,7 @@ class LoopTurn {
 
   Deliveries& engine_;
   Latency latency_;
+  const Rhythm rhythm_;
   BoundLoop loop_;
   py::object method_;             ///< the engine's method that the loop calls
   py::object due_;                ///< the loop's handle of that call in its next turn; null: none is due

@@ -1,6 +1,7 @@
 #include "sync_event/sync_event_object.hpp"
 
 #include <pydoca/status.hpp>
+#include <pydoca/virtual_time.hpp>
 
 #include "convert/convert.hpp"
 #include "convert/view.hpp"
@@ -158,11 +159,16 @@ void SyncEventObject::wait(const WaitFor& what, std::uint64_t value, std::uint64
     return (event_.get()->*what.function)(value, mask, what.mode, time);
   };
   // A wait that yields its core must not keep the GIL: it checks once with the GIL.
-  const auto held = std::min(timeout, what.mode == WaitMode::yield ? std::chrono::nanoseconds(0) : held_time);
+  // In virtual time another thread, which may need the GIL, may run within any wait.
+  const bool may_hold = what.mode != WaitMode::yield && !sim::VirtualTime::is_on();
+  const auto held = std::min(timeout, may_hold ? held_time : std::chrono::nanoseconds(0));
   Status status = try_for(held);
   if (status == Status::time_out && timeout > held) {
     const CountedWait counted(waits_);
     call_blocking([&] { status = try_for(timeout == SyncEvent::forever ? timeout : timeout - held); });
+  }
+  if (status == Status::unexpected && sim::VirtualTime::is_on()) {
+    raise_stuck(std::string(what.name) + " of a sync event on " + place());
   }
   if (status != Status::success) [[unlikely]] {
     refuse(what.name, status);

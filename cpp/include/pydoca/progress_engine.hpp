@@ -60,7 +60,8 @@ class ProgressEngine : public std::enable_shared_from_this<ProgressEngine> {
   /// Handles at most one completion, event or state step (doca_pe_progress): 1 when something advanced, 0 when there
   /// was nothing. When nothing is complete, it may do a piece of a simulated device's work, and then answers 1.
   /// Callbacks run in it. In another thread or in a callback it does nothing, writes an error to the log and answers 0.
-  std::uint8_t progress() noexcept { return spin(1); }
+  /// In virtual time (virtual_time.hpp) a call that finds nothing lets other threads run, and time move.
+  std::uint8_t progress() noexcept;
   /// The same as progress(), again and again until something advances, max times at most: for a thread that waits
   /// without sleeping.
   std::uint8_t spin(std::uint32_t max) noexcept;

@@ -1,12 +1,14 @@
 #include "pydoca/progress_engine.hpp"
 
 #include "pydoca/log.hpp"
+#include "pydoca/virtual_time.hpp"
 
 #include "core/context_node.hpp"
 #include "detail/concat.hpp"
 #include "detail/ready_list.hpp"
 #include "detail/system_reason.hpp"
 #include "detail/thread/thread_token.hpp"
+#include "detail/time/virtual_clock.hpp"
 
 #include <array>
 #include <atomic>
@@ -27,6 +29,13 @@ namespace {
 constexpr std::uint32_t look_cost = 1;
 constexpr std::uint32_t completion_cost = 16;
 constexpr std::uint32_t cost_between_fds = 4096;
+
+bool wait_in_virtual_time(int fd, int timeout_ms) noexcept {
+  using sim::VirtualTime;
+  const auto until =
+      timeout_ms < 0 ? std::chrono::nanoseconds::max() : VirtualTime::now() + std::chrono::milliseconds(timeout_ms);
+  return VirtualTime::wait(fd, until) == sim::Wake::ready;
+}
 
 }  // namespace
 
@@ -163,6 +172,14 @@ inline bool ProgressEngine::look(bool& may_collect) noexcept {
   return num_fds_ != 0 && std::exchange(may_collect, false) && collect_fds() && ready_->progress();
 }
 
+std::uint8_t ProgressEngine::progress() noexcept {
+  const std::uint8_t advanced = spin(1);
+  if (advanced == 0 && detail::is_time_virtual()) [[unlikely]] {
+    detail::VirtualClock::instance().look_in_vain(counts_.stats().completed);
+  }
+  return advanced;
+}
+
 std::uint8_t ProgressEngine::spin(std::uint32_t max) noexcept {
   if (progressing_ || check_thread() != Status::success) [[unlikely]] {
     log::engine(log::Level::error, "pe", progressing_ ? "progress called in a callback" : "progress in a wrong thread");
@@ -246,6 +263,11 @@ bool ProgressEngine::has_pending() const noexcept { return !ready_->empty(); }
 
 bool ProgressEngine::wait(int timeout_ms) noexcept {
   request_notification();
+  if (detail::is_time_virtual()) {
+    const bool is_ready = wait_in_virtual_time(epoll_fd_, timeout_ms);
+    clear_notification();
+    return is_ready;
+  }
   pollfd event{.fd = epoll_fd_, .events = POLLIN, .revents = 0};
   const int ready = ::poll(&event, 1, timeout_ms);
   clear_notification();

@@ -33,6 +33,7 @@ from pydoca._core import (
     TaskState,
     begin_wait,
     end_wait,
+    virtual_time_is_on,
 )
 from pydoca._errors import BadStateError, ConnectionResetError, NotSupportedError, TimeOutError
 
@@ -111,6 +112,8 @@ class Bridge:
                 f"await: the progress engine belongs to another event loop, {self._loop!r}; close that loop, or call "
                 "release_thread() when no task is in flight, or make one progress engine per loop"
             )
+        if getattr(loop, "has_virtual_time", False) != virtual_time_is_on():
+            raise BadStateError(f"await: {loop!r} has real time and the process virtual time: use VirtualTime.run()")
         self.forget()
         self._fd = self._engine.fileno()
         loop.add_reader(self._fd, self._engine._ready)

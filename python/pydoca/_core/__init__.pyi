@@ -25,6 +25,7 @@ from pydoca._core.sync_event import *
 from pydoca._core.task import *
 from pydoca._core.trace import *
 from pydoca._core.types import *
+from pydoca._core.virtual_time import *
 
 def attach(**objects: Any) -> None: ...
 def version() -> str: ...

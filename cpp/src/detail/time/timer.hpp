@@ -1,15 +1,18 @@
 #pragma once
 
 #include "detail/fd.hpp"
+#include "detail/time/alarm.hpp"
 
 #include <cstdint>
 
 namespace pydoca::detail {
 
-/// A descriptor that becomes readable at a moment of now(). Belongs to one thread at a time.
-class Timer {
+/// A descriptor that becomes readable at a moment of now(). It follows the clock that its process had when the timer
+/// was made. Belongs to one thread at a time.
+class Timer final : private Alarm {
  public:
   Timer() noexcept;
+  ~Timer() override;
   Timer(const Timer&) = delete;
   Timer& operator=(const Timer&) = delete;
 
@@ -22,7 +25,10 @@ class Timer {
   void clear() noexcept;
 
  private:
-  Fd fd_;
+  void fire() noexcept override;
+
+  const bool is_virtual_;
+  const Fd fd_;
 };
 
 }  // namespace pydoca::detail

@@ -54,6 +54,8 @@ class SyncEvent final : public pydoca::SyncEvent {
   Status wait(Satisfied satisfied, WaitMode mode, std::chrono::nanoseconds timeout) noexcept;
   template <class Satisfied>
   Status wait_for_change(Satisfied satisfied, WaitMode mode, std::chrono::nanoseconds timeout) noexcept;
+  template <class Satisfied>
+  Status wait_in_virtual_time(Satisfied satisfied, std::chrono::nanoseconds timeout) noexcept;
   [[gnu::cold, gnu::noinline]] void record(TraceEventKind kind, std::uint64_t begin,
                                            std::uint64_t value) const noexcept;
 

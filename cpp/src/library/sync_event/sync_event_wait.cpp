@@ -2,6 +2,7 @@
 #include "pydoca/interrupt.hpp"
 
 #include "detail/pause.hpp"
+#include "detail/time/virtual_clock.hpp"
 #include "detail/trace/recorder.hpp"
 #include "detail/wait_limit.hpp"
 #include "library/sync_event/sync_event.hpp"
@@ -80,6 +81,9 @@ Status library::SyncEvent::wait(Satisfied satisfied, WaitMode mode, std::chrono:
 template <class Satisfied>
 Status library::SyncEvent::wait_for_change(Satisfied satisfied, WaitMode mode,
                                            std::chrono::nanoseconds timeout) noexcept {
+  if (detail::is_time_virtual()) [[unlikely]] {
+    return wait_in_virtual_time(satisfied, timeout);
+  }
   // Giving the core away may take long, so everything else is checked each time.
   const int looks = mode == WaitMode::yield ? 1 : looks_per_round;
   const std::uint32_t told = counter_->losses_told();
@@ -108,6 +112,53 @@ Status library::SyncEvent::wait_for_change(Satisfied satisfied, WaitMode mode,
     if (mode == WaitMode::yield || limit.waited() > spin_time || has_one_cpu()) {
       ::sched_yield();
     }
+  }
+}
+
+namespace {
+
+/// Whether a wait is over, as any thread may find out.
+template <class IsOver>
+class Over final : public detail::VirtualClock::Condition {
+ public:
+  explicit Over(const IsOver& is_over) noexcept : is_over_(is_over) {}
+  bool holds() noexcept override { return is_over_(); }
+
+ private:
+  const IsOver& is_over_;
+};
+
+}  // namespace
+
+template <class Satisfied>
+Status library::SyncEvent::wait_in_virtual_time(Satisfied satisfied, std::chrono::nanoseconds timeout) noexcept {
+  if (timeout <= std::chrono::nanoseconds(0)) {
+    return Status::time_out;
+  }
+  const std::uint32_t told = counter_->losses_told();
+  const auto failure_now = [&] {
+    const Status status = is_synchronous() ? failure(told) : Status::bad_state;
+    return status == Status::success && device_->removed() ? Status::driver : status;
+  };
+  const auto is_over = [&] { return satisfied(counter_->load()) || failure_now() != Status::success; };
+  Over condition(is_over);
+  const std::uint64_t until =
+      timeout == forever ? detail::never : detail::now() + static_cast<std::uint64_t>(timeout.count());
+  const sim::Wake wake = detail::VirtualClock::instance().wait(&condition, until);
+  if (satisfied(counter_->load())) {
+    return Status::success;
+  }
+  const Status status = failure_now();
+  if (status != Status::success) {
+    return status;
+  }
+  switch (wake) {
+    case sim::Wake::interrupted:
+      return Status::again;
+    case sim::Wake::stuck:
+      return Status::unexpected;
+    default:
+      return Status::time_out;
   }
 }
 

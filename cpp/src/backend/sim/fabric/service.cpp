@@ -7,11 +7,14 @@
 #include "detail/concat.hpp"
 #include "detail/signals_blocked.hpp"
 #include "detail/system_reason.hpp"
+#include "detail/time/virtual_clock.hpp"
 
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
@@ -72,6 +75,7 @@ Service& Service::instance() {
     }
     std::unique_ptr<Service> service(new Service);
     service->start_thread();
+    detail::VirtualClock::instance().set_settle(&Service::settle);
     current().store(service.release(), std::memory_order_release);
   }
   return *current().load();
@@ -139,6 +143,21 @@ void Service::run() noexcept {
       }
     }
   }
+}
+
+/// What has come stays readable until it is read under the lock, and its consequences follow under the same lock.
+void Service::settle() noexcept {
+  Service* const service = current().load(std::memory_order_acquire);
+  if (service == nullptr) {
+    return;
+  }
+  pollfd pending{.fd = service->epoll_.get(), .events = POLLIN, .revents = 0};
+  do {
+    while (::poll(&pending, 1, 0) > 0) {
+      ::sched_yield();
+    }
+    const Lock until_it_is_free = service->lock();
+  } while (::poll(&pending, 1, 0) > 0);
 }
 
 void Service::set_timer() noexcept {

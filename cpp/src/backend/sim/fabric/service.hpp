@@ -47,6 +47,9 @@ class Service {
   /// Closes without calling ended(); an unknown id is fine.
   void remove(Id id) noexcept;
 
+  /// Waits until the service, if there is one, has dealt with all that had come to it.
+  static void settle() noexcept;
+
  private:
   struct Entry {
     detail::Fd fd;

@@ -106,7 +106,7 @@ class Exporter {
   void forget(Service::Id connection) noexcept;
 
   Service& service_;
-  Exporter* const previous_;  ///< the parent's in a forked child; never used
+  [[maybe_unused]] Exporter* const previous_;  ///< the parent's in a forked child; never used
   std::vector<Entry> entries_;
   std::vector<Address> addresses_;
   Tracer tracer_;

@@ -120,7 +120,7 @@ struct Members {
 
 /// The first events of a process belong to a trace that runs already.
 void wait_for_recording() {
-  constexpr std::chrono::milliseconds patience(200);
+  constexpr std::chrono::milliseconds patience(2000);
   constexpr std::chrono::microseconds pause(100);
   const auto end = std::chrono::steady_clock::now() + patience;
   while (!detail::trace::is_recording() && std::chrono::steady_clock::now() < end) {

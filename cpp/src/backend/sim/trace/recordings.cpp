@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::size_t max_members = 255;
 /// How long a tracer waits for answers. A process whose answer comes later records from then on.
-constexpr std::chrono::milliseconds patience(500);
+constexpr std::chrono::milliseconds patience(2000);
 
 /// What the connections bring, under the service's lock.
 struct Collected {

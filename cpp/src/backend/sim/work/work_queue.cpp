@@ -1,6 +1,7 @@
 #include "backend/sim/work/work_queue.hpp"
 
 #include "detail/pause.hpp"
+#include "detail/time/time.hpp"
 
 namespace pydoca::sim {
 
@@ -20,7 +21,9 @@ WorkQueue::WorkQueue(WorkEngine& engine, const backend::QueueOptions& options, b
       engine_(engine),
       notifier_(notifier),
       depth_(options.depth),
-      inline_size_(engine.start() && !options.ordered ? inline_size : ~std::uint64_t{0}) {}
+      // Workers take real time, so virtual time does without them.
+      inline_size_(!options.ordered && !detail::is_time_virtual() && engine.start() ? inline_size : ~std::uint64_t{0}) {
+}
 
 WorkQueue::~WorkQueue() {
   // The worker that added the last operation may still be waking the engine.

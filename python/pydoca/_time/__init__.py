@@ -1,0 +1,1 @@
+"""Virtual time, and runs of a scenario under many seeds of it."""
