@@ -13,8 +13,8 @@
 /// An operation that is posted at t comes back at
 ///     max(t + waiting + size / bandwidth + latency + jitter, when this machine has done it),
 /// where waiting is the time until its engine has served what came before it. An engine serves one operation after
-/// another; all contexts of this process on a function share it. So a single operation takes latency + size / bandwidth,
-/// and a stream of them reaches the bandwidth. What crosses the PCIe link of a card shares that, too.
+/// another; all contexts of this process on a function share it. So a single operation takes latency + size /
+/// bandwidth, and a stream of them reaches the bandwidth. What crosses the PCIe link of a card shares that, too.
 namespace pydoca::sim {
 
 /// What a model may be given for. The operations of RDMA share one engine, each of the others has its own.
@@ -50,7 +50,8 @@ struct OperationTiming {
   /// 0, the default: as many as the context has tasks.
   std::optional<std::uint32_t> queue_depth = std::nullopt;
   /// 1, the default: operations of a context come back in the order of their submission. Else one may come back before
-  /// others that were submitted up to so many less one places earlier. At most 4096, and not for RDMA, which is ordered.
+  /// others that were submitted up to so many less one places earlier. At most 4096, and not for RDMA, which is
+  /// ordered.
   std::optional<std::uint32_t> reorder_window = std::nullopt;
   /// Whether submit executes operations, as the unmodelled simulator does with small ones. Else, and by default, none
   /// begins before its engine's next progress. Not for RDMA, whose operations are executed when they are due.

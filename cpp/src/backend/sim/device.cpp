@@ -8,6 +8,7 @@
 #include "backend/sim/memory/local_region.hpp"
 #include "backend/sim/rdma/rdma_queue.hpp"
 #include "backend/sim/sha/hash_queue.hpp"
+#include "backend/sim/time/modelled_rdma.hpp"
 #include "backend/sim/time/models.hpp"
 #include "backend/sim/time/timed_queue.hpp"
 #include "detail/concat.hpp"
@@ -116,7 +117,11 @@ std::unique_ptr<backend::RdmaQueue> Device::create_rdma_queue(const backend::Rdm
   if (!capabilities().rdma.has_value()) {
     return backend::Device::create_rdma_queue(options, notifier);
   }
-  return std::make_unique<RdmaQueue>(place_, options, notifier);
+  auto queue = std::make_unique<RdmaQueue>(place_, options, notifier);
+  if (model_ == nullptr || !ModelledRdmaQueue::applies_to(*model_)) {
+    return queue;
+  }
+  return std::make_unique<ModelledRdmaQueue>(std::move(queue), model_, place_, options, notifier);
 }
 
 std::unique_ptr<backend::CopyQueue> Device::create_copy_queue(const backend::QueueOptions& options,

@@ -68,8 +68,8 @@ class Device final : public backend::Device {
   WorkEngine engine_;
   const Clock clock_;
   const std::shared_ptr<FunctionModel> model_;  ///< of its time; null: as fast as this machine
-  std::mutex member_mutex_;         ///< contexts of several engines may start at a time
-  std::shared_ptr<Member> member_;  ///< once the device is in use
+  std::mutex member_mutex_;                     ///< contexts of several engines may start at a time
+  std::shared_ptr<Member> member_;              ///< once the device is in use
 };
 
 }  // namespace pydoca::sim

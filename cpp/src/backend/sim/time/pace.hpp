@@ -86,7 +86,8 @@ inline Moments moments_of(const Pace& pace, Server& engine, Link* link, std::uin
   }
   const auto to_ns = [](std::uint64_t ticks) { return (ticks + ticks_per_ns - 1) / ticks_per_ns; };
   const double late = std::max(static_cast<double>(pace.latency_ns) + draw(pace.jitter, random), 0.0);
-  return {.earliest = now_ns + to_ns(busy) + pace.latency_ns, .due = to_ns(end) + static_cast<std::uint64_t>(std::llround(late))};
+  return {.earliest = now_ns + to_ns(busy) + pace.latency_ns,
+          .due = to_ns(end) + static_cast<std::uint64_t>(std::llround(late))};
 }
 
 }  // namespace pydoca::sim

@@ -13,7 +13,8 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-/// "Published" is what the manufacturer states of the card; DESIGN, "Presets", has the sources. All else is an estimate.
+/// "Published" is what the manufacturer states of the card; DESIGN, "Presets", has the sources. All else is an
+/// estimate.
 struct Card {
   std::string_view name;
   double line_rate;       ///< bytes a second; published
@@ -61,8 +62,7 @@ Timing timing_of_card(const Card& card) {
 }  // namespace
 
 std::string_view name_of(TimedOperation operation) noexcept {
-  constexpr std::string_view names[] = {"dma",       "sha",       "cache",      "rdma_write",
-                                        "rdma_read", "rdma_send", "rdma_atomic"};
+  constexpr std::string_view names[] = {"dma", "sha", "cache", "rdma_write", "rdma_read", "rdma_send", "rdma_atomic"};
   return names[static_cast<std::size_t>(operation)];
 }
 

@@ -9,7 +9,9 @@
 namespace pydoca::sim {
 namespace {
 
-constexpr double ticks_at(double bytes_per_second) { return 1e9 * static_cast<double>(ticks_per_ns) / bytes_per_second; }
+constexpr double ticks_at(double bytes_per_second) {
+  return 1e9 * static_cast<double>(ticks_per_ns) / bytes_per_second;
+}
 
 /// A queue of an engine, at moments that the test chooses.
 struct Clocked {
@@ -91,8 +93,8 @@ TEST(PaceTest, TheSlowerOfEngineAndLinkDecides) {
 }
 
 std::vector<std::uint64_t> jittered(JitterDistribution distribution, std::uint64_t seed, int count = 20'000) {
-  Clocked queue({.latency_ns = 1000,
-                         .jitter = {.distribution = distribution, .spread = std::chrono::nanoseconds(100)}});
+  Clocked queue(
+      {.latency_ns = 1000, .jitter = {.distribution = distribution, .spread = std::chrono::nanoseconds(100)}});
   queue.random = Random(seed);
   std::vector<std::uint64_t> all;
   for (int i = 0; i < count; ++i) {
@@ -127,8 +129,8 @@ TEST(PaceTest, ASeedRepeatsItsJitterAndAnotherDoesNot) {
 
 TEST(PaceTest, JitterTakesNoOperationBackBeforeItsService) {
   Clocked queue({.latency_ns = 1,
-                         .ticks_per_byte = ticks_at(1e9),
-                         .jitter = {.distribution = JitterDistribution::normal, .spread = std::chrono::seconds(1)}});
+                 .ticks_per_byte = ticks_at(1e9),
+                 .jitter = {.distribution = JitterDistribution::normal, .spread = std::chrono::seconds(1)}});
   for (std::uint64_t i = 1; i <= 100; ++i) {
     EXPECT_GE(queue.due(0, 10), i * 10);
   }
