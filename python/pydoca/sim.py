@@ -103,7 +103,8 @@ def load_config(source: str | os.PathLike[str] | Mapping[str, Any] | Config) -> 
     """Replaces the timing model of this process, for devices opened later.
 
     source: a `Config`, a mapping of its keywords, or a TOML file with the table ``[timing]``. An empty one makes
-    devices as fast as this machine. The engines of a new configuration are idle, and its random numbers begin at the seed.
+    devices as fast as this machine. The engines of a new configuration are idle, and its random numbers begin at
+    the seed.
 
     Raises OSError when the file cannot be read, and InvalidValueError for a file that is not TOML, for keys, units,
     profiles and functions that do not exist, and for values that make no sense.
