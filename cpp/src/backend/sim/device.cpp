@@ -43,10 +43,11 @@ Device::Device(PresentFunction present, std::string fabric, std::size_t ordinal)
 template <class Queue, class Interface>
 std::unique_ptr<Interface> Device::modelled(std::unique_ptr<Interface> queue, TimedOperation operation,
                                             const backend::QueueOptions& options, backend::Notifier& notifier) const {
-  if (model_ == nullptr || model_->pace(operation) == nullptr) {
+  const Pace* const pace = model_ != nullptr ? model_->pace(operation) : nullptr;
+  if (pace == nullptr) {
     return queue;
   }
-  return std::make_unique<Queue>(std::move(queue), model_, operation, place_, options, notifier);
+  return std::make_unique<Queue>(std::move(queue), model_, operation, *pace, place_, options, notifier);
 }
 
 void Device::require_present(std::string_view what) const {

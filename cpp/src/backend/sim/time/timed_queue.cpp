@@ -5,11 +5,11 @@
 
 namespace pydoca::sim {
 
-TimedQueue::TimedQueue(std::shared_ptr<FunctionModel> model, TimedOperation operation, const Place& place,
-                       const backend::QueueOptions& options, backend::Notifier& notifier)
+TimedQueue::TimedQueue(std::shared_ptr<FunctionModel> model, TimedOperation operation, const Pace& pace,
+                       const Place& place, const backend::QueueOptions& options, backend::Notifier& notifier)
     : model_(std::move(model)),
       kind_(operation),
-      pace_(*model_->pace(operation)),
+      pace_(pace),
       place_(place),
       notifier_(notifier),
       depth_(pace_.queue_depth != 0 ? std::min(options.depth, pace_.queue_depth) : options.depth),
@@ -45,13 +45,19 @@ void TimedQueue::set_done(backend::Operation& operation) noexcept {
   timeline_.set_done(operation);
 }
 
-bool TimedQueue::is_due() const noexcept {
-  return !timeline_.empty() && timeline_.is_first_done() && is_first_due(ends_ ? 0 : detail::now());
+bool TimedQueue::is_due() noexcept {
+  if (timeline_.empty() || !timeline_.is_first_done()) {
+    return false;
+  }
+  if (ends_ || timeline_.first_due() <= seen_) {
+    return true;
+  }
+  seen_ = detail::now();
+  return timeline_.first_due() <= seen_;
 }
 
 backend::Operation* TimedQueue::take_due(bool& more) noexcept {
-  const std::uint64_t now = detail::now();
-  if (!is_first_due(now)) {
+  if (!is_due()) {
     return nullptr;
   }
   if (failed_ != nullptr && timeline_.first().status == Status::shutdown) [[unlikely]] {
@@ -62,7 +68,7 @@ backend::Operation* TimedQueue::take_due(bool& more) noexcept {
   failed_ = failed_ != &operation ? failed_ : nullptr;
   timeline_.pop();
   --outstanding_;
-  more = is_first_due(now);
+  more = is_due();
   return &operation;
 }
 

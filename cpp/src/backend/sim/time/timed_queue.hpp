@@ -19,8 +19,8 @@ namespace pydoca::sim {
 /// meanwhile: it comes back when it is due and done.
 class TimedQueue {
  protected:
-  /// Throws operating_system, std::bad_alloc.
-  TimedQueue(std::shared_ptr<FunctionModel> model, TimedOperation operation, const Place& place,
+  /// pace: the model's of the operation. Throws operating_system, std::bad_alloc.
+  TimedQueue(std::shared_ptr<FunctionModel> model, TimedOperation operation, const Pace& pace, const Place& place,
              const backend::QueueOptions& options, backend::Notifier& notifier);
   ~TimedQueue() = default;
 
@@ -30,8 +30,9 @@ class TimedQueue {
   void set_done(backend::Operation& operation) noexcept;
   /// The operation to give back now, or null. more: whether another one follows.
   backend::Operation* take_due(bool& more) noexcept;
-  /// Whether take_due() would give something.
-  bool is_due() const noexcept;
+  /// Whether take_due() would give something. Reads the clock only where its last reading does not decide: a reading
+  /// costs as much as the rest.
+  bool is_due() noexcept;
   /// From now on nothing waits to be due; what is not due yet comes back with that status, or has failed already.
   void end_waiting(Status status) noexcept;
   /// The function was pulled out since the last call.
@@ -45,14 +46,11 @@ class TimedQueue {
 
  private:
   Crossing crossing_of(const backend::DataOperation& operation) const noexcept;
-  bool is_first_due(std::uint64_t now) const noexcept {
-    return !timeline_.empty() && timeline_.is_first_done() && (ends_ || timeline_.first_due() <= now);
-  }
   Status outcome_of_first() noexcept;
 
   const std::shared_ptr<FunctionModel> model_;
   const TimedOperation kind_;
-  const Pace& pace_;
+  const Pace pace_;
   const Place& place_;
   backend::Notifier& notifier_;
   const std::uint32_t depth_;
@@ -60,6 +58,7 @@ class TimedQueue {
   Timeline timeline_;
   detail::Timer timer_;
   std::uint32_t outstanding_ = 0;
+  std::uint64_t seen_ = 0;                ///< the last reading of the clock
   backend::Operation* failed_ = nullptr;  ///< not given back yet: what was flushed after it follows it
   bool armed_ = false;
   bool ends_ = false;                    ///< what is done comes back at once
@@ -73,8 +72,8 @@ class ModelledQueue : public Interface, private TimedQueue {
  public:
   /// Throws as TimedQueue does.
   ModelledQueue(std::unique_ptr<Interface> inner, std::shared_ptr<FunctionModel> model, TimedOperation operation,
-                const Place& place, const backend::QueueOptions& options, backend::Notifier& notifier)
-      : TimedQueue(std::move(model), operation, place, options, notifier), inner_(std::move(inner)) {}
+                const Pace& pace, const Place& place, const backend::QueueOptions& options, backend::Notifier& notifier)
+      : TimedQueue(std::move(model), operation, pace, place, options, notifier), inner_(std::move(inner)) {}
 
   int fd() const noexcept final { return timer_fd(); }
   bool look() noexcept final { return is_due(); }
