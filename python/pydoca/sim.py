@@ -20,6 +20,23 @@ A topology is a mapping, or a TOML file, of this form; a key that is left out ha
 Further keys are iface_name, ibdev_name, vuid, profile, active_rate [bit/s], ipv4_addr, ipv6_addr, lid, sf_index,
 is_emulated and is_hotplug. The environment's PYDOCA_TOPOLOGY names a file that comes into force at the first look
 at devices, unless the program has loaded another topology by then.
+
+The table ``[timing]``, in that file or in one of its own, says how long operations take; its keys are the keywords
+of `Config`. Without it the timing stays as it is, at first "ideal": as fast as this machine::
+
+    [timing]
+    preset = "bluefield3"             # or "bluefield2", "ideal"
+    seed = 1                          # of the jitter
+
+    [timing.dma]                      # where it differs from the preset
+    latency = "1.9us"
+    bandwidth = "25GB/s"
+    jitter = {distribution = "exponential", spread = "50ns"}
+
+    [timing.devices.p1.dma]           # of one function
+    latency = "4us"
+
+The environment's PYDOCA_TIMING names a file with that table alone.
 """
 
 from __future__ import annotations
@@ -35,23 +52,28 @@ if TYPE_CHECKING:
     from pydoca._spawn.process import Process, ProcessError
     from pydoca._time.explore import Exploration, Run, explore
     from pydoca._time.virtual_time import VirtualTime
+    from pydoca._timing import Config
 
 __all__ = [
+    "Config",
     "Exploration",
     "Process",
     "ProcessError",
     "Run",
     "Topology",
     "VirtualTime",
+    "config",
     "default_topology",
     "explore",
     "fabric",
+    "load_config",
     "load_topology",
     "profiles",
     "remove_device",
     "restore_device",
     "set_fabric",
     "spawn",
+    "timing",
     "topology",
     "virtual_time",
 ]
@@ -59,6 +81,7 @@ __all__ = [
 _RATES = {"bluefield2": 200_000_000_000, "bluefield3": 400_000_000_000}
 
 _chosen = False
+_timing_chosen = False
 
 
 class _Named(Protocol):
@@ -69,17 +92,58 @@ class _Named(Protocol):
 def load_topology(source: str | os.PathLike[str] | Mapping[str, Any]) -> None:
     """Replaces the topology of this process, by that of a TOML file or of a mapping.
 
-    Open devices stay open. What is opened afterwards is a device of the new topology.
+    Open devices stay open. What is opened afterwards is a device of the new topology. A table ``timing`` replaces the
+    configuration as well, as `load_config` does.
 
     Raises OSError when the file cannot be read, and InvalidValueError for a file that is not TOML, for
     unknown keys, and for values that do not fit.
     """
     global _chosen
     if isinstance(source, Mapping):
-        _core.sim_set_topology(_functions(source))
+        _load_machine(source)
     else:
-        _load_file(os.fspath(source))
+        _load_file(os.fspath(source), _load_machine)
     _chosen = True
+
+
+def load_config(source: str | os.PathLike[str] | Mapping[str, Any] | Config) -> None:
+    """Replaces the timing model of this process, for devices opened later.
+
+    source: a `Config`, a mapping of its keywords, or a TOML file with the table ``[timing]``. An empty one makes
+    devices as fast as this machine. The engines of a new configuration are idle, and its random numbers begin at
+    the seed.
+
+    Raises OSError when the file cannot be read, and InvalidValueError for a file that is not TOML, for keys, units,
+    profiles and functions that do not exist, and for values that make no sense.
+    """
+    from pydoca._timing import Config
+
+    _load_environment()
+    if isinstance(source, Config):
+        _set_config(source)
+    elif isinstance(source, Mapping):
+        _set_config(Config.from_dict(source))
+    else:
+        _load_file(os.fspath(source), _load_timing)
+
+
+def config() -> Config:
+    """The timing model in force."""
+    from pydoca._timing import config_of
+
+    _load_environment()
+    return config_of(_core.sim_config())
+
+
+def timing(device: str | _Named) -> dict[str, Any]:
+    """What a function that is opened now takes for its operations, by operation; empty where nothing is modelled.
+
+    device: its name, a Device or a DeviceInfo. Raises NotFoundError when the topology has none.
+    """
+    from pydoca._timing import text_of
+
+    _load_environment()
+    return text_of(_core.sim_timing(_name_of(device)))
 
 
 class Topology(dict[str, Any]):
@@ -103,14 +167,15 @@ class Topology(dict[str, Any]):
 
 
 def topology() -> Topology:
-    """The topology in force, a `Topology`; absent properties are None."""
+    """The topology in force, a `Topology`; absent properties are None. It has the timing where devices are modelled."""
     _load_environment()
-    return Topology(function=_core.sim_topology())
+    models = config().to_dict()
+    return Topology(function=_core.sim_topology(), **({"timing": models} if models else {}))
 
 
 def _loaded_topology() -> dict[str, Any] | None:
     """For processes that are started; None where the environment tells them."""
-    return topology() if _chosen else None
+    return topology() if _chosen or _timing_chosen else None
 
 
 def default_topology(profile: str = "bluefield3") -> Topology:
@@ -201,25 +266,68 @@ def _name_of(device: str | _Named) -> str:
 
 
 def _load_environment() -> None:
+    """What the program has loaded comes first, then PYDOCA_TIMING, then the table in PYDOCA_TOPOLOGY's file."""
+    global _chosen
+    needs_timing = not _timing_chosen
     if not _chosen and (file := os.environ.get("PYDOCA_TOPOLOGY")):
-        try:
-            load_topology(file)
-        except OSError as error:
-            raise InvalidValueError(f"the environment's PYDOCA_TOPOLOGY: {error}") from error
+        _load_named("PYDOCA_TOPOLOGY", file, _load_machine)
+        _chosen = True
+    if needs_timing and (file := os.environ.get("PYDOCA_TIMING")):
+        _load_named("PYDOCA_TIMING", file, _load_timing)
 
 
-def _load_file(path: str) -> None:
+def _load_named(name: str, file: str, load: Callable[[Mapping[str, Any]], None]) -> None:
+    try:
+        _load_file(file, load)
+    except OSError as error:
+        raise InvalidValueError(f"the environment's {name}: {error}") from error
+
+
+def _load_file(path: str, load: Callable[[Mapping[str, Any]], None]) -> None:
     import tomllib  # needed for such a file only
 
     with open(path, "rb") as file:
         try:
-            _core.sim_set_topology(_functions(tomllib.load(file)))
+            load(tomllib.load(file))
         except (tomllib.TOMLDecodeError, UnicodeDecodeError, InvalidValueError) as error:
             raise InvalidValueError(f"{path}: {error}") from None
 
 
+def _load_machine(table: Mapping[str, Any]) -> None:
+    """All of it or nothing."""
+    functions, models = _functions(table), None
+    if "timing" in table:
+        from pydoca._timing import Config
+
+        models = Config.from_dict(table["timing"])
+    before = _core.sim_topology()
+    _core.sim_set_topology(functions)
+    try:
+        if models is not None:
+            _set_config(models)
+    except InvalidValueError:
+        _core.sim_set_topology(before)
+        raise
+
+
+def _load_timing(table: Mapping[str, Any]) -> None:
+    from pydoca._timing import Config
+
+    _core.require_known("timing: table", list(table), ["timing"])
+    _set_config(Config.from_dict(table.get("timing", {})))
+
+
+def _set_config(models: Config) -> None:
+    global _timing_chosen
+    seed, timing, profiles, devices = models._plain()
+    names = [str(function["name"]) for function in _core.sim_topology()] if devices else []
+    _core.require_known("timing: device", list(devices), names)
+    _core.sim_set_config(seed, timing, profiles, devices)
+    _timing_chosen = True
+
+
 def _functions(table: Mapping[str, Any]) -> list[dict[str, Any]]:
-    _core.require_known("topology: key", list(table), ["profile", "function"])
+    _core.require_known("topology: key", list(table), ["profile", "function", "timing"])
     profile, functions = table.get("profile", "bluefield3"), table.get("function", [])
     if not isinstance(functions, list) or not all(isinstance(function, Mapping) for function in functions):
         raise InvalidValueError("topology: function must be a list of tables: write [[function]] before each")
@@ -237,6 +345,10 @@ def _complete(function: dict[str, Any], profile: object, index: int) -> dict[str
 
 
 def __getattr__(name: str) -> Any:
+    if name == "Config":
+        from pydoca._timing import Config
+
+        return Config
     if name in ("Process", "ProcessError"):  # imported by their first use: most programs start no process
         from pydoca._spawn import process
 

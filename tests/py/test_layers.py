@@ -47,6 +47,7 @@ ORDER = [
     ["rdma_bridge"],
     ["graph"],
     ["workq"],
+    ["sim_timing"],
     ["sim"],
 ]
 ROW = {header: row for row, headers in enumerate(ORDER) for header in headers}
@@ -140,7 +141,7 @@ def test_only_the_list_of_backends_includes_backends():
 
 def may_backend_include(backend: str, name: str) -> bool:
     """A backend may see the interface, the controls that carry its own name, detail/ and its own folder."""
-    own = (f"backend/{backend}/", "detail/")
+    own = (f"backend/{backend}/", f"pydoca/{backend}_", "detail/")
     return name in INTERFACE or name == f"pydoca/{backend}.hpp" or name.startswith(own)
 
 

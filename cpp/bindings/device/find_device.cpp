@@ -23,10 +23,15 @@ const Capability& find_known(const std::string& capability) {
   refuse_word("capability", capability, known);
 }
 
-/// The first call loads the topology that PYDOCA_TOPOLOGY names, unless the program has chosen one.
+/// The first call loads what PYDOCA_TOPOLOGY and PYDOCA_TIMING name, unless the program has chosen others.
 void load_environment() {
-  const char* const file = std::getenv("PYDOCA_TOPOLOGY");
-  if (file != nullptr && *file != '\0') from_python("load_topology_of_environment")();
+  for (const char* const name : {"PYDOCA_TOPOLOGY", "PYDOCA_TIMING"}) {
+    const char* const file = std::getenv(name);
+    if (file != nullptr && *file != '\0') {
+      from_python("load_topology_of_environment")();
+      return;
+    }
+  }
 }
 
 DeviceInfo find_by_predicate(const py::object& predicate, std::optional<Side> side) {

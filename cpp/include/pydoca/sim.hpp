@@ -1,6 +1,7 @@
 #pragma once
 
 #include "pydoca/device_properties.hpp"
+#include "pydoca/sim_timing.hpp"
 #include "pydoca/types.hpp"
 
 #include <cstddef>

@@ -32,6 +32,7 @@ _SECTIONS = {
         "PYDOCA_LOG_LEVEL": "as --log-level",
         "PYDOCA_SDK_LOG_LEVEL": "as --sdk-log-level",
         "PYDOCA_SIDE": "host or dpu: only devices of this side",
+        "PYDOCA_TIMING": "a TOML file that says how long operations of simulated devices take",
         "PYDOCA_TOPOLOGY": "a TOML file with other devices to simulate",
     },
 }

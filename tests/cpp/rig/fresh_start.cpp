@@ -19,6 +19,7 @@ class FreshStart : public testing::EmptyTestEventListener {
       ::unsetenv("PYDOCA_FABRIC");
       ::setenv("PYDOCA_BACKEND", "sim", 1);
       sim::set_topology(sim::default_topology());
+      sim::set_config({});
       sim::set_fabric("default");
       set_interrupt_check(nullptr);
     }

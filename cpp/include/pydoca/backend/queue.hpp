@@ -14,6 +14,7 @@ namespace pydoca::backend {
 struct Operation {
   Operation* next = nullptr;  ///< the queue's, while it has the operation
   Status status = Status::success;
+  std::uint32_t slot = 0;  ///< of a queue that holds back what another has finished; in what would be padding
 };
 
 /// Reads the data sections of src, in list order, and writes to the tailrooms of dst. The queue does not change

@@ -8,6 +8,9 @@
 #include "backend/sim/memory/local_region.hpp"
 #include "backend/sim/rdma/rdma_queue.hpp"
 #include "backend/sim/sha/hash_queue.hpp"
+#include "backend/sim/time/modelled_rdma.hpp"
+#include "backend/sim/time/models.hpp"
+#include "backend/sim/time/timed_queue.hpp"
 #include "detail/concat.hpp"
 
 namespace pydoca::sim {
@@ -34,7 +37,18 @@ bool can_filter(const Capabilities& capabilities, RepFilter filter) noexcept {
 Device::Device(PresentFunction present, std::string fabric, std::size_t ordinal)
     : place_(std::move(present), std::move(fabric), ordinal),
       engine_(place_.removal().happened(), place_.properties().name, place_.properties().side),
-      clock_(place_.properties()) {}
+      clock_(place_.properties()),
+      model_(model_of(place_.function())) {}
+
+template <class Queue, class Interface>
+std::unique_ptr<Interface> Device::modelled(std::unique_ptr<Interface> queue, TimedOperation operation,
+                                            const backend::QueueOptions& options, backend::Notifier& notifier) const {
+  const Pace* const pace = model_ != nullptr ? model_->pace(operation) : nullptr;
+  if (pace == nullptr) {
+    return queue;
+  }
+  return std::make_unique<Queue>(std::move(queue), model_, operation, *pace, place_, options, notifier);
+}
 
 void Device::require_present(std::string_view what) const {
   if (removed()) {
@@ -104,7 +118,11 @@ std::unique_ptr<backend::RdmaQueue> Device::create_rdma_queue(const backend::Rdm
   if (!capabilities().rdma.has_value()) {
     return backend::Device::create_rdma_queue(options, notifier);
   }
-  return std::make_unique<RdmaQueue>(place_, options, notifier);
+  auto queue = std::make_unique<RdmaQueue>(place_, options, notifier);
+  if (model_ == nullptr || !ModelledRdmaQueue::applies_to(*model_)) {
+    return queue;
+  }
+  return std::make_unique<ModelledRdmaQueue>(std::move(queue), model_, place_, options, notifier);
 }
 
 std::unique_ptr<backend::CopyQueue> Device::create_copy_queue(const backend::QueueOptions& options,
@@ -113,7 +131,10 @@ std::unique_ptr<backend::CopyQueue> Device::create_copy_queue(const backend::Que
   if (!capabilities().dma.has_value()) {
     return backend::Device::create_copy_queue(options, notifier);
   }
-  return std::make_unique<CopyQueue>(engine_, limits_of(capabilities(), place_.ordinal()), options, notifier);
+  std::unique_ptr<backend::CopyQueue> queue =
+      std::make_unique<CopyQueue>(engine_, limits_of(capabilities(), place_.ordinal()), options, notifier);
+  return modelled<ModelledQueue<backend::CopyQueue, backend::CopyOperation>>(std::move(queue), TimedOperation::dma,
+                                                                             options, notifier);
 }
 
 std::unique_ptr<backend::HashQueue> Device::create_hash_queue(const backend::QueueOptions& options,
@@ -123,7 +144,8 @@ std::unique_ptr<backend::HashQueue> Device::create_hash_queue(const backend::Que
     return backend::Device::create_hash_queue(options, notifier);
   }
   const HashLimits limits{.ordinal = place_.ordinal(), .sha = *capabilities().sha};
-  return std::make_unique<HashQueue>(engine_, limits, options, notifier);
+  std::unique_ptr<backend::HashQueue> queue = std::make_unique<HashQueue>(engine_, limits, options, notifier);
+  return modelled<ModelledHashQueue>(std::move(queue), TimedOperation::sha, options, notifier);
 }
 
 std::unique_ptr<backend::CacheQueue> Device::create_cache_queue(const backend::QueueOptions& options,
@@ -132,7 +154,10 @@ std::unique_ptr<backend::CacheQueue> Device::create_cache_queue(const backend::Q
   if (!capabilities().mmap_advise.has_value()) {
     return backend::Device::create_cache_queue(options, notifier);
   }
-  return std::make_unique<CacheQueue>(engine_, place_.ordinal(), *capabilities().mmap_advise, options, notifier);
+  std::unique_ptr<backend::CacheQueue> queue =
+      std::make_unique<CacheQueue>(engine_, place_.ordinal(), *capabilities().mmap_advise, options, notifier);
+  return modelled<ModelledQueue<backend::CacheQueue, backend::CacheOperation>>(std::move(queue), TimedOperation::cache,
+                                                                               options, notifier);
 }
 
 std::unique_ptr<backend::Counter> Device::create_counter(const backend::MemoryRange* memory) {

@@ -10,6 +10,7 @@
 
 #include "backend/sim/clock/clock.hpp"
 #include "backend/sim/place/place.hpp"
+#include "backend/sim/time/function_model.hpp"
 #include "backend/sim/trace/member.hpp"
 #include "backend/sim/work/work_engine.hpp"
 
@@ -55,6 +56,10 @@ class Device final : public backend::Device {
   void join_traces() noexcept;
   /// Throws driver when the function has been pulled out.
   void require_present(std::string_view what) const;
+  /// The queue, or one of class Queue in front of it where the operation has a model of its time.
+  template <class Queue, class Interface>
+  std::unique_ptr<Interface> modelled(std::unique_ptr<Interface> queue, TimedOperation operation,
+                                      const backend::QueueOptions& options, backend::Notifier& notifier) const;
 
   const DeviceProperties& properties() const noexcept { return place_.properties(); }
   const Capabilities& capabilities() const noexcept { return place_.capabilities(); }
@@ -62,8 +67,9 @@ class Device final : public backend::Device {
   const Place place_;
   WorkEngine engine_;
   const Clock clock_;
-  std::mutex member_mutex_;         ///< contexts of several engines may start at a time
-  std::shared_ptr<Member> member_;  ///< once the device is in use
+  const std::shared_ptr<FunctionModel> model_;  ///< of its time; null: as fast as this machine
+  std::mutex member_mutex_;                     ///< contexts of several engines may start at a time
+  std::shared_ptr<Member> member_;              ///< once the device is in use
 };
 
 }  // namespace pydoca::sim

@@ -21,11 +21,30 @@ Subject simulated_bluefield2(const char* name, const char* device, Side side) {
           }};
 }
 
-auto older_subjects() {
-  return testing::Values(simulated_bluefield2("Host", "pf0", Side::host), simulated_bluefield2("Dpu", "p0", Side::dpu));
+/// With a model of everything's time, in which completions also come in another order.
+Subject modelled(Subject subject) {
+  const auto find = subject.find;
+  subject.name += "Modelled";
+  subject.find = [find] {
+    sim::Config config{.seed = 1, .timing = sim::timing_preset("bluefield2"), .profiles = {}, .devices = {}};
+    config.timing.operations[sim::TimedOperation::dma].reorder_window = 4;
+    config.timing.operations[sim::TimedOperation::sha].reorder_window = 4;
+    const DeviceInfo info = find();
+    sim::set_config(config);
+    return info;
+  };
+  return subject;
 }
 
-auto subjects() { return testing::Values(simulated("Host", "pf0", Side::host), simulated("Dpu", "p0", Side::dpu)); }
+auto older_subjects() {
+  return testing::Values(simulated_bluefield2("Host", "pf0", Side::host), simulated_bluefield2("Dpu", "p0", Side::dpu),
+                         modelled(simulated_bluefield2("Dpu", "p0", Side::dpu)));
+}
+
+auto subjects() {
+  return testing::Values(simulated("Host", "pf0", Side::host), simulated("Dpu", "p0", Side::dpu),
+                         modelled(simulated("Dpu", "p0", Side::dpu)));
+}
 
 INSTANTIATE_TEST_SUITE_P(Sim, Conformance, subjects(), name_of);
 INSTANTIATE_TEST_SUITE_P(Sim, DmaConformance, subjects(), name_of);

@@ -17,6 +17,7 @@ class Place {
   Place(PresentFunction present, std::string fabric, std::size_t ordinal)
       : present_(std::move(present)), fabric_(std::move(fabric)), ordinal_(ordinal) {}
 
+  const Function& function() const noexcept { return present_.function; }
   const DeviceProperties& properties() const noexcept { return present_.function.properties; }
   const Capabilities& capabilities() const noexcept { return properties().capabilities; }
   /// The DPU function through which the other side sees this one; empty on the DPU.

@@ -1,0 +1,172 @@
+// The timing model against the table that it was made from: copies of 64 B to 64 MiB, 1 to 64 in flight, in real time.
+// usage: timing_report [--latency NS] [--bandwidth BYTES_PER_SECOND] [--check] [--instructions ROUNDS]
+//
+// A modelled device cannot be faster than this machine: each line also has what the same copies take without a model,
+// and where that is more than what is asked, the line counts as beyond this machine. --check: exit code 1 when another
+// line is off by more than 3 %. --instructions: nothing but ROUNDS copies of 64 B on a device without a model, for
+// callgrind; the difference of two runs, by round, is the fast path's cost.
+#include "pydoca/memory.hpp"
+#include "pydoca/sim.hpp"
+
+#include "dma_loop.hpp"
+#include "figure.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <unistd.h>
+#include <vector>
+
+namespace pydoca::benchmarks {
+namespace {
+
+constexpr std::size_t memory_size = std::size_t{64} << 20;
+constexpr double tolerance = 3;  // percent
+constexpr double run_ns = 1e6;   // of a run, about: short beside a time slice of a busy machine
+constexpr auto patience = std::chrono::milliseconds(500);
+
+struct Asked {
+  double latency_ns = 10'000;
+  double bandwidth = 2e9;  // bytes a second
+  bool check = false;
+  std::uint64_t rounds = 0;
+};
+
+Asked parse_asked(int argc, char** argv) {
+  Asked asked;
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view argument = argv[i];
+    if (argument == "--check") {
+      asked.check = true;
+    } else if (i + 1 < argc && argument == "--latency") {
+      asked.latency_ns = std::strtod(argv[++i], nullptr);
+    } else if (i + 1 < argc && argument == "--bandwidth") {
+      asked.bandwidth = std::strtod(argv[++i], nullptr);
+    } else if (i + 1 < argc && argument == "--instructions") {
+      asked.rounds = std::strtoull(argv[++i], nullptr, 10);
+    }
+  }
+  return asked;
+}
+
+/// The guide's machine, whose DPU takes copies of up to 64 MiB.
+void use_large_copies() {
+  sim::set_fabric("benchmark-" + std::to_string(::getpid()));
+  sim::Topology topology = sim::default_topology();
+  for (sim::Function& function : topology.functions) {
+    function.properties.capabilities.dma->max_buf_size = memory_size;
+  }
+  sim::set_topology(std::move(topology));
+}
+
+/// Memory, and what copies take on a device that is opened with the configuration in force.
+class Bench {
+ public:
+  Bench() {
+    std::memset(src_->data(), 1, memory_size);
+    std::memset(dst_->data(), 2, memory_size);
+  }
+
+  /// Nanoseconds of a run of count copies, with depth in flight: the shortest of many runs, because whatever else the
+  /// machine does makes a run longer, and a model is never ahead of its table.
+  double time_of(std::size_t size, std::uint32_t depth, std::uint64_t count) {
+    const auto device = Device::open(find_device("p0", Side::dpu));
+    const auto src = mapped(device, src_->data(), memory_size, src_);
+    const auto dst = mapped(device, dst_->data(), memory_size, dst_);
+    DmaLoop loop(device, ProgressEngine::create(), src, dst, size, depth);
+    loop.run(depth);
+    double shortest = std::numeric_limits<double>::infinity();
+    const auto end = std::chrono::steady_clock::now() + patience;
+    for (int runs = 0; runs < 3 || std::chrono::steady_clock::now() < end; ++runs) {
+      shortest = std::min(shortest, ns_per_unit([&](std::uint64_t) { loop.run(count); }, 1));
+    }
+    return shortest;
+  }
+
+ private:
+  std::shared_ptr<Memory> src_ = Memory::allocate(memory_size);
+  std::shared_ptr<Memory> dst_ = Memory::allocate(memory_size);
+};
+
+/// Nanoseconds of a run by the table: the engine serves one copy after another, and a copy that is done makes place for
+/// the next.
+double expected_of(const Asked& asked, std::size_t size, std::uint32_t depth, std::uint64_t count) {
+  const double busy = static_cast<double>(size) * 1e9 / asked.bandwidth;
+  std::vector<double> done(depth, 0);
+  double free_at = 0;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    double& slot = done[i % depth];
+    free_at = std::max(free_at, slot) + busy;
+    slot = free_at + asked.latency_ns;
+  }
+  return *std::ranges::max_element(done);
+}
+
+std::string text_of(std::size_t size) {
+  constexpr std::size_t ki = 1024;
+  if (size < ki) {
+    return std::to_string(size) + " B";
+  }
+  return size < ki * ki ? std::to_string(size / ki) + " KiB" : std::to_string(size / ki / ki) + " MiB";
+}
+
+/// Prints a line; false when the model is off though this machine is fast enough.
+bool report(const Asked& asked, Bench& bench, std::size_t size, std::uint32_t depth) {
+  const double alone = asked.latency_ns + static_cast<double>(size) * 1e9 / asked.bandwidth;
+  const auto count = 2 * depth + static_cast<std::uint64_t>(run_ns / alone) * depth;
+  const double expected = expected_of(asked, size, depth, count);
+  sim::set_config({});
+  const double machine = bench.time_of(size, depth, count);
+  sim::Config config;
+  config.timing.operations[sim::TimedOperation::dma] = {
+      .latency = std::chrono::nanoseconds(std::llround(asked.latency_ns)), .bandwidth = asked.bandwidth};
+  sim::set_config(config);
+  const double modelled = bench.time_of(size, depth, count);
+  const double deviation = 100 * (modelled - expected) / expected;
+  const bool beyond = machine > expected;
+  const bool ok = std::abs(deviation) <= tolerance;
+  const auto each = static_cast<double>(count);
+  std::printf("%8s %3u in flight  asked %13.1f ns  modelled %13.1f ns  %+7.2f %%  this machine %13.1f ns  %s\n",
+              text_of(size).c_str(), depth, expected / each, modelled / each, deviation, machine / each,
+              ok ? "ok" : (beyond ? "beyond this machine" : "OFF"));
+  std::fflush(stdout);
+  return ok || beyond;
+}
+
+int run_unmodelled(std::uint64_t rounds) {
+  const auto device = Device::open(find_device("p0", Side::dpu));
+  const auto memory = Memory::allocate(4096);
+  const auto map = mapped(device, memory->data(), 4096, memory);
+  DmaLoop loop(device, ProgressEngine::create(), map, map, 64, 1);
+  loop.run(rounds);
+  return 0;
+}
+
+int check_model(const Asked& asked) {
+  use_large_copies();
+  Bench bench;
+  bool all_ok = true;
+  for (std::size_t size = 64; size <= memory_size; size *= 16) {
+    for (const std::uint32_t depth : {1U, 4U, 16U, 64U}) {
+      all_ok = report(asked, bench, size, depth) && all_ok;
+    }
+  }
+  return asked.check && !all_ok ? 1 : 0;
+}
+
+}  // namespace
+}  // namespace pydoca::benchmarks
+
+int main(int argc, char** argv) try {
+  const auto asked = pydoca::benchmarks::parse_asked(argc, argv);
+  return asked.rounds != 0 ? pydoca::benchmarks::run_unmodelled(asked.rounds) : pydoca::benchmarks::check_model(asked);
+} catch (const pydoca::Error& error) {
+  std::fprintf(stderr, "%s\n", error.what());
+  return 2;
+}

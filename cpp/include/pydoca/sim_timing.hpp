@@ -1,0 +1,94 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// The timing model of simulated devices. A device without one is as fast as this machine.
+///
+/// An operation that is posted at t comes back at
+///     max(t + waiting + size / bandwidth + latency + jitter, when this machine has done it),
+/// where waiting is the time until its engine has served what came before it. An engine serves one operation after
+/// another; all contexts of this process on a function share it. So a single operation takes latency + size /
+/// bandwidth, and a stream of them reaches the bandwidth. What crosses the PCIe link of a card shares that, too.
+namespace pydoca::sim {
+
+/// What a model may be given for. The operations of RDMA share one engine, each of the others has its own.
+enum class TimedOperation : std::uint8_t { dma, sha, cache, rdma_write, rdma_read, rdma_send, rdma_atomic };
+inline constexpr std::size_t num_timed_operations = 7;
+/// "dma", "rdma_write" ...
+std::string_view name_of(TimedOperation operation) noexcept;
+
+/// What is added to the latency of an operation. z is drawn from the standard normal distribution.
+enum class JitterDistribution : std::uint8_t {
+  none,
+  uniform,      ///< 0 to spread
+  normal,       ///< spread * z; the sum with the latency is at least 0
+  lognormal,    ///< spread * exp(z): spread is the median
+  exponential,  ///< spread is the mean
+};
+std::string_view name_of(JitterDistribution distribution) noexcept;
+
+struct Jitter {
+  JitterDistribution distribution = JitterDistribution::none;
+  std::chrono::nanoseconds spread{0};
+
+  bool operator==(const Jitter&) const = default;
+};
+
+/// The model of one operation. What is absent is as a wider table, a preset or the default says.
+struct OperationTiming {
+  std::optional<std::chrono::nanoseconds> latency = std::nullopt;  ///< up to an hour; default 0
+  std::optional<double> bandwidth = std::nullopt;                  ///< bytes a second; default: no limit
+  std::optional<double> rate = std::nullopt;                       ///< operations a second at most; default: no limit
+  std::optional<Jitter> jitter = std::nullopt;
+  /// Operations that a context may have in the queue: submit answers AGAIN beyond it, as for a full hardware queue.
+  /// 0, the default: as many as the context has tasks.
+  std::optional<std::uint32_t> queue_depth = std::nullopt;
+  /// 1, the default: operations of a context come back in the order of their submission. Else one may come back before
+  /// others that were submitted up to so many less one places earlier. At most 4096, and not for RDMA, which is
+  /// ordered.
+  std::optional<std::uint32_t> reorder_window = std::nullopt;
+  /// Whether submit executes operations, as the unmodelled simulator does with small ones. Else, and by default, none
+  /// begins before its engine's next progress. Not for RDMA, whose operations are executed when they are due.
+  std::optional<bool> executes_in_submit = std::nullopt;
+
+  bool operator==(const OperationTiming&) const = default;
+};
+
+struct Timing {
+  /// Where to begin: "ideal", "bluefield2", "bluefield3"; what wider tables say is forgotten. Empty: they stay.
+  std::string preset;
+  std::map<TimedOperation, OperationTiming> operations;
+  std::optional<double> pcie_bandwidth;  ///< of a card's link to its host, bytes a second in each direction
+
+  bool operator==(const Timing&) const = default;
+};
+
+/// The models of a process. A function's is that of all devices, then of its profile, then its own: the narrower table
+/// wins, key by key.
+struct Config {
+  std::uint64_t seed = 0;  ///< of every random number; each queue has a sequence of its own
+  Timing timing;
+  std::map<std::string, Timing, std::less<>> profiles;
+  std::map<std::string, Timing, std::less<>> devices;  ///< by the name of a function
+
+  bool operator==(const Config&) const = default;
+};
+
+/// For devices that are opened later; their engines begin idle, their random numbers at the seed. Throws invalid_value
+/// for values that make no sense, and for a profile, a device or a preset that does not exist.
+void set_config(Config config);
+Config config();
+/// What is in force for a function that is opened now, presets included; nothing where it is not modelled. Throws
+/// not_found.
+Timing timing_of(std::string_view device);
+std::vector<std::string_view> timing_presets();
+/// Of all devices. Throws invalid_value, listing the presets.
+Timing timing_preset(std::string_view name);
+
+}  // namespace pydoca::sim

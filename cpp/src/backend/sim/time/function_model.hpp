@@ -1,0 +1,43 @@
+#pragma once
+
+#include "pydoca/sim_timing.hpp"
+
+#include "backend/sim/time/pace.hpp"
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace pydoca::sim {
+
+/// The model of one function, which all its openings in this process share while one configuration is in force.
+class FunctionModel {
+ public:
+  /// timing: complete. link: null where no bandwidth of it is given.
+  FunctionModel(const Timing& timing, std::uint64_t seed, std::string name, std::shared_ptr<Link> link);
+
+  /// Null where the operation is not modelled.
+  const Pace* pace(TimedOperation operation) const noexcept {
+    const std::optional<Pace>& pace = paces_[static_cast<std::size_t>(operation)];
+    return pace.has_value() ? &*pace : nullptr;
+  }
+  Server& engine(TimedOperation operation) noexcept;
+  Link* link() const noexcept { return link_.get(); }
+  /// Of the next queue for that operation; another one each time.
+  std::uint64_t next_seed(TimedOperation operation) noexcept;
+
+ private:
+  static constexpr std::size_t num_engines = 4;
+
+  const std::uint64_t seed_;
+  const std::string name_;
+  const std::shared_ptr<Link> link_;
+  std::array<std::optional<Pace>, num_timed_operations> paces_;
+  std::array<Server, num_engines> engines_;
+  std::array<std::atomic<std::uint64_t>, num_timed_operations> queues_{};
+};
+
+}  // namespace pydoca::sim

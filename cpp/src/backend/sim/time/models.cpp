@@ -1,0 +1,139 @@
+#include "backend/sim/time/models.hpp"
+
+#include "pydoca/types.hpp"
+
+#include "backend/sim/place/topology.hpp"
+#include "backend/sim/time/timing_check.hpp"
+#include "detail/concat.hpp"
+
+#include <map>
+#include <mutex>
+#include <string>
+#include <utility>
+
+namespace pydoca::sim {
+
+namespace {
+
+/// A configuration and what it has made. Never destroyed: devices may outlive static destructors.
+struct Models {
+  std::mutex mutex;
+  std::shared_ptr<const Config> config = std::make_shared<const Config>();
+  std::map<std::string, std::shared_ptr<FunctionModel>, std::less<>> functions;
+  std::map<std::string, std::shared_ptr<Link>, std::less<>> links;
+
+  static Models& instance() {
+    static auto* const models = new Models;
+    return *models;
+  }
+};
+
+void overlay(OperationTiming& timing, const OperationTiming& narrower) {
+  const auto take = [](auto& value, const auto& other) {
+    if (other.has_value()) {
+      value = other;
+    }
+  };
+  take(timing.latency, narrower.latency);
+  take(timing.bandwidth, narrower.bandwidth);
+  take(timing.rate, narrower.rate);
+  take(timing.jitter, narrower.jitter);
+  take(timing.queue_depth, narrower.queue_depth);
+  take(timing.reorder_window, narrower.reorder_window);
+  take(timing.executes_in_submit, narrower.executes_in_submit);
+}
+
+void overlay(Timing& timing, const Timing& narrower) {
+  if (!narrower.preset.empty()) {
+    timing = timing_preset(narrower.preset);
+  }
+  for (const auto& [operation, own] : narrower.operations) {
+    overlay(timing.operations[operation], own);
+  }
+  if (narrower.pcie_bandwidth.has_value()) {
+    timing.pcie_bandwidth = narrower.pcie_bandwidth;
+  }
+}
+
+Timing resolve(const Config& config, const DeviceProperties& properties) {
+  Timing timing;
+  overlay(timing, config.timing);
+  if (const auto found = config.profiles.find(properties.profile); found != config.profiles.end()) {
+    overlay(timing, found->second);
+  }
+  if (const auto found = config.devices.find(properties.name); found != config.devices.end()) {
+    overlay(timing, found->second);
+  }
+  timing.preset.clear();
+  return timing;
+}
+
+/// The address of the card on the DPU's bus, without the function's number: functions of one card share its link.
+std::string card_of(const Function& function) {
+  const std::string of_parent = function.parent.empty() ? std::string() : address_of(function.parent);
+  const std::string& address = of_parent.empty() ? function.properties.pci_addr : of_parent;
+  return address.substr(0, address.rfind('.'));
+}
+
+std::shared_ptr<Link> link_of(Models& models, const Function& function, double bandwidth, const std::string& card) {
+  std::shared_ptr<Link>& link = models.links[card];
+  if (link == nullptr) {
+    link = std::make_shared<Link>();
+    link->ticks_per_byte = 1e9 * static_cast<double>(ticks_per_ns) / bandwidth;
+  } else if (link->ticks_per_byte != 1e9 * static_cast<double>(ticks_per_ns) / bandwidth) {
+    throw Error(Status::invalid_value,
+                detail::concat("timing: pcie of \"", function.properties.name,
+                               "\" differs from that of another function of its card, and a card has one link"));
+  }
+  return link;
+}
+
+Function function_called(std::string_view name) {
+  for (const Function& function : topology().functions) {
+    if (function.properties.name == name) {
+      return function;
+    }
+  }
+  throw Error(Status::not_found, detail::concat("timing: the topology has no function \"", name, "\""));
+}
+
+}  // namespace
+
+void set_config(Config config) {
+  check_config(config);
+  Models& models = Models::instance();
+  const std::lock_guard lock(models.mutex);
+  models.config = std::make_shared<const Config>(std::move(config));
+  models.functions.clear();
+  models.links.clear();
+}
+
+Config config() {
+  Models& models = Models::instance();
+  const std::lock_guard lock(models.mutex);
+  return *models.config;
+}
+
+Timing timing_of(std::string_view device) { return resolve(config(), function_called(device).properties); }
+
+std::shared_ptr<FunctionModel> model_of(const Function& function) {
+  const std::string card = card_of(function);
+  Models& models = Models::instance();
+  const std::lock_guard lock(models.mutex);
+  const std::string& name = function.properties.name;
+  if (const auto found = models.functions.find(name); found != models.functions.end()) {
+    return found->second;
+  }
+  const Timing timing = resolve(*models.config, function.properties);
+  std::shared_ptr<FunctionModel> model;
+  if (!timing.operations.empty() || timing.pcie_bandwidth.has_value()) {
+    std::shared_ptr<Link> link;
+    if (timing.pcie_bandwidth.has_value()) {
+      link = link_of(models, function, *timing.pcie_bandwidth, card);
+    }
+    model = std::make_shared<FunctionModel>(timing, models.config->seed, name, std::move(link));
+  }
+  return models.functions[name] = model;
+}
+
+}  // namespace pydoca::sim

@@ -1,0 +1,95 @@
+#include "pydoca/sim_timing.hpp"
+#include "pydoca/status.hpp"
+
+#include "detail/concat.hpp"
+
+#include <array>
+#include <chrono>
+#include <string>
+
+namespace pydoca::sim {
+
+namespace {
+
+using std::chrono::nanoseconds;
+
+/// "Published" is what the manufacturer states of the card; DESIGN, "Presets", has the sources. All else is an
+/// estimate.
+struct Card {
+  std::string_view name;
+  double line_rate;       ///< bytes a second; published
+  double pcie_bandwidth;  ///< bytes a second in each direction: lanes * transfers * 128 / 130 / 8; published
+  double dma_bandwidth;
+  double sha_bandwidth;  ///< 0: it has no such engine
+  nanoseconds dma_latency;
+  nanoseconds rdma_latency;       ///< of a write or a message, one way
+  nanoseconds rdma_read_latency;  ///< of what waits for an answer
+  double rdma_rate;
+};
+
+constexpr std::array<Card, 2> cards{{
+    {"bluefield2", 25e9, 31.5e9, 15e9, 5e9, nanoseconds(2600), nanoseconds(1000), nanoseconds(1900), 100e6},
+    {"bluefield3", 50e9, 63e9, 30e9, 0, nanoseconds(1900), nanoseconds(800), nanoseconds(1600), 200e6},
+}};
+
+OperationTiming engine_of(nanoseconds latency, double bandwidth, double rate, nanoseconds spread) {
+  return {.latency = latency,
+          .bandwidth = bandwidth,
+          .rate = rate,
+          .jitter = Jitter{.distribution = JitterDistribution::exponential, .spread = spread},
+          .queue_depth = std::nullopt,
+          .reorder_window = std::nullopt,
+          .executes_in_submit = std::nullopt};
+}
+
+Timing timing_of_card(const Card& card) {
+  constexpr double engine_rate = 10e6;
+  constexpr nanoseconds spread(50);
+  Timing timing;
+  timing.operations[TimedOperation::dma] = engine_of(card.dma_latency, card.dma_bandwidth, engine_rate, spread);
+  if (card.sha_bandwidth != 0) {
+    timing.operations[TimedOperation::sha] = engine_of(card.dma_latency, card.sha_bandwidth, engine_rate, spread);
+  }
+  const auto rdma = [&](nanoseconds latency) { return engine_of(latency, card.line_rate, card.rdma_rate, spread); };
+  timing.operations[TimedOperation::rdma_write] = rdma(card.rdma_latency);
+  timing.operations[TimedOperation::rdma_send] = rdma(card.rdma_latency);
+  timing.operations[TimedOperation::rdma_read] = rdma(card.rdma_read_latency);
+  timing.operations[TimedOperation::rdma_atomic] = rdma(card.rdma_read_latency);
+  timing.pcie_bandwidth = card.pcie_bandwidth;
+  return timing;
+}
+
+}  // namespace
+
+std::string_view name_of(TimedOperation operation) noexcept {
+  constexpr std::string_view names[] = {"dma", "sha", "cache", "rdma_write", "rdma_read", "rdma_send", "rdma_atomic"};
+  return names[static_cast<std::size_t>(operation)];
+}
+
+std::string_view name_of(JitterDistribution distribution) noexcept {
+  constexpr std::string_view names[] = {"none", "uniform", "normal", "lognormal", "exponential"};
+  return names[static_cast<std::size_t>(distribution)];
+}
+
+std::vector<std::string_view> timing_presets() {
+  std::vector<std::string_view> names{"ideal"};
+  for (const Card& card : cards) {
+    names.push_back(card.name);
+  }
+  return names;
+}
+
+Timing timing_preset(std::string_view name) {
+  if (name == "ideal") {
+    return {};
+  }
+  for (const Card& card : cards) {
+    if (card.name == name) {
+      return timing_of_card(card);
+    }
+  }
+  throw Error(Status::invalid_value,
+              detail::concat("timing: \"", name, "\" is not a preset; there are: ideal, bluefield2, bluefield3"));
+}
+
+}  // namespace pydoca::sim

@@ -1,0 +1,107 @@
+#include "backend/sim/time/timing_check.hpp"
+
+#include "pydoca/sim.hpp"
+
+#include "backend/sim/place/topology.hpp"
+#include "detail/concat.hpp"
+
+#include <cmath>
+#include <string>
+
+namespace pydoca::sim {
+
+namespace {
+
+constexpr std::chrono::nanoseconds longest = std::chrono::hours(1);
+constexpr std::uint32_t widest_window = 4096;
+
+/// Refuses the value of a key, which where names.
+[[noreturn]] void refuse_timing(std::string_view where, std::string_view why) {
+  throw Error(Status::invalid_value, detail::concat("timing: ", where, ' ', why));
+}
+
+void check_time(const std::string& where, std::chrono::nanoseconds time) {
+  if (time < std::chrono::nanoseconds(0) || time > longest) {
+    refuse_timing(where, detail::concat("is ", time.count(), " ns; it must be 0 ns to an hour"));
+  }
+}
+
+/// Of bytes or operations.
+void check_speed(const std::string& where, double per_second) {
+  if (!std::isfinite(per_second) || per_second < 1 || per_second > 1e15) {
+    refuse_timing(where, "must be 1 to 1e15 a second; leave it out where there is no limit");
+  }
+}
+
+void check_jitter(const std::string& where, const OperationTiming& timing) {
+  if (!timing.jitter.has_value()) {
+    return;
+  }
+  const Jitter& jitter = *timing.jitter;
+  check_time(where + ": jitter: spread", jitter.spread);
+  const bool is_none = jitter.distribution == JitterDistribution::none;
+  if (is_none != (jitter.spread == std::chrono::nanoseconds(0))) {
+    refuse_timing(where + ": jitter", is_none ? "has a spread but the distribution none; leave out one of them"
+                                              : detail::concat("has the distribution ", name_of(jitter.distribution),
+                                                               " but no spread; give one, as \"100ns\""));
+  }
+}
+
+void check_order(const std::string& where, TimedOperation operation, const OperationTiming& timing) {
+  const std::uint32_t window = timing.reorder_window.value_or(1);
+  if (window == 0 || window > widest_window) {
+    refuse_timing(where + ": reorder_window",
+                  detail::concat("is ", window, "; it must be 1 (in order) to ", widest_window));
+  }
+  if (timing.queue_depth.value_or(0) != 0 && window > *timing.queue_depth) {
+    refuse_timing(where + ": reorder_window", detail::concat("is ", window, ", more than the queue_depth of ",
+                                                             *timing.queue_depth, ", beyond which nothing is queued"));
+  }
+  if (operation < TimedOperation::rdma_write) {
+    return;
+  }
+  if (window > 1) {
+    refuse_timing(where + ": reorder_window", "does not apply: a connection is in order; leave it out");
+  }
+  if (timing.executes_in_submit.has_value()) {
+    refuse_timing(where + ": executes_in_submit", "does not apply: RDMA is executed when it is due; leave it out");
+  }
+  if (timing.queue_depth.has_value()) {
+    refuse_timing(where + ": queue_depth", "does not apply; give the context its send_queue_size");
+  }
+}
+
+void check_timing(const std::string& where, const Timing& timing) {
+  if (!timing.preset.empty()) {
+    static_cast<void>(timing_preset(timing.preset));
+  }
+  if (timing.pcie_bandwidth.has_value()) {
+    check_speed(where + "pcie: bandwidth", *timing.pcie_bandwidth);
+  }
+  for (const auto& [operation, own] : timing.operations) {
+    const std::string named = where + std::string(name_of(operation));
+    check_time(named + ": latency", own.latency.value_or(std::chrono::nanoseconds(0)));
+    check_speed(named + ": bandwidth", own.bandwidth.value_or(1));
+    check_speed(named + ": rate", own.rate.value_or(1));
+    check_jitter(named, own);
+    check_order(named, operation, own);
+  }
+}
+
+}  // namespace
+
+void check_config(const Config& config) {
+  check_timing("", config.timing);
+  for (const auto& [name, timing] : config.profiles) {
+    static_cast<void>(profile_capabilities(name, Side::host));  // throws for what is not a profile
+    check_timing(detail::concat("profile ", name, ": "), timing);
+  }
+  for (const auto& [name, timing] : config.devices) {
+    if (address_of(name).empty()) {
+      refuse_timing(detail::concat("device \"", name, '"'), "is not a function of the topology");
+    }
+    check_timing(detail::concat("device ", name, ": "), timing);
+  }
+}
+
+}  // namespace pydoca::sim
