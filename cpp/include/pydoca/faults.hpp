@@ -39,7 +39,7 @@ inline constexpr std::array<std::string_view, 13> fault_action_names{
 
 /// What a device is asked to do. Those of RDMA's tasks come in the order of RdmaTaskKind.
 enum class FaultOpcode : std::uint8_t {
-  dma_memcpy,
+  dma_copy,
   sha_hash,
   sha_partial_hash,
   mmap_advise_invalidate_cache,
@@ -116,9 +116,9 @@ struct FaultOperation {
 /// counts those, and meets all of them, or those that nth, every or probability name, up to times.
 struct FaultRule {
   FaultAction action = FaultAction::fail;
-  std::vector<FaultOpcode> opcodes;  ///< none: all that the action can meet
+  std::vector<FaultOpcode> opcodes{};  ///< none: all that the action can meet
   /// A device's name, interface, ibdev name, PCI address, long or short, or VUID (serial); empty: every device.
-  std::string device;
+  std::string device{};
   std::uint64_t nth = 0;     ///< the nth alone, from 1; 0: all
   std::uint64_t every = 0;   ///< every so many; 0: all
   double probability = 1.0;  ///< of meeting each, drawn by the plan's seed
@@ -127,16 +127,16 @@ struct FaultRule {
   std::chrono::nanoseconds after{0};
   std::chrono::nanoseconds until = std::chrono::nanoseconds::max();
   /// Called in the thread that posts the operation. Must not throw, nor use the engine.
-  std::function<bool(const FaultOperation&)> when;
+  std::function<bool(const FaultOperation&)> when{};
 
   Status status = Status::io_failed;  ///< of fail
   /// Of delay: how long. Of link_down: until the link is up again, 0: until remove().
   std::chrono::nanoseconds by{0};
   Corruption corruption = Corruption::bit;
-  std::optional<std::uint64_t> offset;  ///< of corrupt: the byte; absent: a bit anywhere, or the first byte
+  std::optional<std::uint64_t> offset{};  ///< of corrupt: the byte; absent: a bit anywhere, or the first byte
   std::uint8_t value = 0xff;            ///< of corrupt: of the stuck byte
-  std::optional<std::uint64_t> length;  ///< of misreport_length: bytes at most; absent: half
-  std::function<void(Capabilities&)> misreport;  ///< of misreport_capability: changes those of a device
+  std::optional<std::uint64_t> length{};  ///< of misreport_length: bytes at most; absent: half
+  std::function<void(Capabilities&)> misreport{};  ///< of misreport_capability: changes those of a device
 };
 
 /// What became of a rule while its plan was in force.

@@ -36,7 +36,7 @@ std::byte changed(std::byte old, const Fault& fault) noexcept {
 
 }  // namespace
 
-FaultOpcode opcode_of(const CopyOperation& /*operation*/) noexcept { return FaultOpcode::dma_memcpy; }
+FaultOpcode opcode_of(const CopyOperation& /*operation*/) noexcept { return FaultOpcode::dma_copy; }
 FaultOpcode opcode_of(const HashOperation& operation) noexcept {
   return operation.message != nullptr ? FaultOpcode::sha_partial_hash : FaultOpcode::sha_hash;
 }

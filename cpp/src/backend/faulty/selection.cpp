@@ -29,13 +29,13 @@ constexpr OpcodeSet range_of(FaultOpcode first, FaultOpcode last) noexcept {
 
 using enum FaultOpcode;
 
-constexpr OpcodeSet data = set_of({dma_memcpy, sha_hash, sha_partial_hash});
+constexpr OpcodeSet data = set_of({dma_copy, sha_hash, sha_partial_hash});
 constexpr OpcodeSet queued =
     data | set_of({mmap_advise_invalidate_cache}) | range_of(rdma_receive, rdma_remote_net_sync_event_notify_add);
 constexpr OpcodeSet connects = set_of({rdma_connect, comch_connect});
 constexpr OpcodeSet messages = set_of({comch_send, comch_receive});
 constexpr OpcodeSet updates = set_of({sync_event_set, sync_event_add});
-constexpr OpcodeSet everything = range_of(dma_memcpy, sync_event_wait);
+constexpr OpcodeSet everything = range_of(dma_copy, sync_event_wait);
 
 /// By FaultAction.
 constexpr std::array<OpcodeSet, fault_action_names.size()> meetings{
