@@ -33,6 +33,7 @@ void bind_rdma_bridge(py::module_& module);
 void bind_graph(py::module_& module);
 void bind_comch(py::module_& module);
 void bind_sim(py::module_& module);
+void bind_faults(py::module_& module);
 void bind_trace(py::module_& module);
 
 }  // namespace pydoca::bindings

@@ -23,10 +23,16 @@ const Capability& find_known(const std::string& capability) {
   refuse_word("capability", capability, known);
 }
 
-/// The first call loads the topology that PYDOCA_TOPOLOGY names, unless the program has chosen one.
+bool is_set(const char* variable) {
+  const char* const value = std::getenv(variable);
+  return value != nullptr && *value != '\0';
+}
+
+/// The first call loads the topology that PYDOCA_TOPOLOGY names, unless the program has chosen one, and puts the fault
+/// plan in force that PYDOCA_FAULTS names.
 void load_environment() {
-  const char* const file = std::getenv("PYDOCA_TOPOLOGY");
-  if (file != nullptr && *file != '\0') from_python("load_topology_of_environment")();
+  if (is_set("PYDOCA_TOPOLOGY")) from_python("load_topology_of_environment")();
+  if (is_set("PYDOCA_FAULTS")) from_python("load_faults_of_environment")();
 }
 
 DeviceInfo find_by_predicate(const py::object& predicate, std::optional<Side> side) {

@@ -139,6 +139,9 @@ struct FaultRule {
   std::function<void(Capabilities&)> misreport{};  ///< of misreport_capability: changes those of a device
 };
 
+/// "rule 2 (delay rdma.write of pf0)", of the second rule: number counts from 0.
+[[nodiscard]] std::string describe(const FaultRule& rule, std::size_t number);
+
 /// What became of a rule while its plan was in force.
 struct FaultReport {
   std::uint64_t matched = 0;     ///< operations that it selected
@@ -171,7 +174,9 @@ class FaultPlan : public std::enable_shared_from_this<FaultPlan> {
   void install();
   /// Ends that: no rule meets an operation any more; what was dropped stays dropped. Warns, in the log, of rules that
   /// have met nothing. Does nothing when the plan is not in force.
-  virtual void remove() noexcept = 0;
+  void remove() noexcept;
+  /// The same without warnings, for callers that pass on what report() says. Returns whether it was in force.
+  virtual bool leave_force() noexcept = 0;
   virtual bool is_in_force() const noexcept = 0;
 
   virtual const std::vector<FaultRule>& rules() const noexcept = 0;

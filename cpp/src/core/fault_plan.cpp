@@ -4,6 +4,9 @@
 
 #include "detail/concat.hpp"
 
+#include <exception>
+#include <vector>
+
 namespace pydoca {
 
 void FaultPlan::install() {
@@ -16,6 +19,24 @@ void FaultPlan::install() {
                               "again for a device that has them");
       });
     }
+  }
+}
+
+void FaultPlan::remove() noexcept {
+  if (!leave_force()) {
+    return;
+  }
+  try {
+    const std::vector<FaultReport> reports = report();
+    for (std::size_t number = 0; number < reports.size(); ++number) {
+      if (!reports[number].never.empty()) {
+        log::engine(log::Level::warning, "faults", [&] {
+          return detail::concat(describe(rules()[number], number), " has met nothing: ", reports[number].never);
+        });
+      }
+    }
+  } catch (const std::exception& error) {
+    log::engine(log::Level::warning, "faults", error.what());
   }
 }
 

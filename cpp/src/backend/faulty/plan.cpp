@@ -1,13 +1,10 @@
 #include "backend/faulty/plan.hpp"
 
-#include "pydoca/log.hpp"
-
 #include "backend/faulty/selection.hpp"
 #include "detail/concat.hpp"
 #include "detail/time/time.hpp"
 
 #include <algorithm>
-#include <exception>
 #include <utility>
 
 namespace pydoca {
@@ -97,30 +94,18 @@ void Plan::enter_force() {
   force.any.store(true, std::memory_order_release);
 }
 
-void Plan::remove() noexcept {
-  std::shared_ptr<Plan> kept;
-  {
-    Force& force = Force::instance();
-    const std::lock_guard lock(force.mutex);
-    if (force.plan.get() != this) {
-      return;
-    }
-    kept = std::move(force.plan);
-    force.plan = nullptr;
-    in_force_.store(false, std::memory_order_release);
-    force.any.store(false, std::memory_order_release);
+bool Plan::leave_force() noexcept {
+  std::shared_ptr<Plan> kept;  // outlives the lock, in case it is the last reference
+  Force& force = Force::instance();
+  const std::lock_guard lock(force.mutex);
+  if (force.plan.get() != this) {
+    return false;
   }
-  try {
-    const std::vector<FaultReport> reports = report();
-    for (std::size_t number = 0; number < reports.size(); ++number) {
-      if (!reports[number].never.empty()) {
-        log::engine(log::Level::warning, "faults", [&] {
-          return concat(describe(rules_[number], number), " has met nothing: ", reports[number].never);
-        });
-      }
-    }
-  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): there is no memory for a warning
-  }
+  kept = std::move(force.plan);
+  force.plan = nullptr;
+  in_force_.store(false, std::memory_order_release);
+  force.any.store(false, std::memory_order_release);
+  return true;
 }
 
 bool Plan::concerns(const DeviceProperties& properties) const noexcept {

@@ -27,7 +27,7 @@ class Plan final : public FaultPlan {
  public:
   Plan(std::vector<FaultRule> rules, std::uint64_t seed);
 
-  void remove() noexcept override;
+  bool leave_force() noexcept override;
   bool is_in_force() const noexcept override { return in_force_.load(std::memory_order_acquire); }
   const std::vector<FaultRule>& rules() const noexcept override { return rules_; }
   std::uint64_t seed() const noexcept override { return seed_; }

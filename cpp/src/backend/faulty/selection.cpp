@@ -225,16 +225,16 @@ bool can_do(const Capabilities& can, FaultOpcode opcode) noexcept {
   return can.sync_event.has_value();
 }
 
+}  // namespace faulty
+
 std::string describe(const FaultRule& rule, std::size_t number) {
-  std::string text = concat("rule ", number + 1, " (", name_of(rule.action));
+  std::string text = detail::concat("rule ", number + 1, " (", name_of(rule.action));
   for (const FaultOpcode opcode : rule.opcodes) {
-    if (static_cast<std::size_t>(opcode) < num_opcodes) {
-      text += concat(" ", name_of(opcode));
+    if (static_cast<std::size_t>(opcode) < fault_opcode_names.size()) {
+      text += detail::concat(" ", name_of(opcode));
     }
   }
-  return text + (rule.device.empty() ? "" : concat(" of ", rule.device)) + ")";
+  return text + (rule.device.empty() ? "" : detail::concat(" of ", rule.device)) + ")";
 }
-
-}  // namespace faulty
 
 }  // namespace pydoca

@@ -29,7 +29,4 @@ bool names(const FaultRule& rule, const DeviceProperties& properties) noexcept;
 /// Whether a device with these capabilities can be asked to do this.
 bool can_do(const Capabilities& capabilities, FaultOpcode opcode) noexcept;
 
-/// "rule 2 (delay rdma.write)": number counts from 0.
-std::string describe(const FaultRule& rule, std::size_t number);
-
 }  // namespace pydoca::faulty
