@@ -235,8 +235,11 @@ class FaultPlan:
         self.install()
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.remove()
+    def __exit__(self, failure: object, *_: object) -> None:
+        if failure is None:
+            self.remove()
+        else:
+            self._plan.leave_force()  # the block's error says more than a warning, which would hide it where it raises
 
     def __repr__(self) -> str:
         return f"pydoca.faults.FaultPlan({', '.join([*map(repr, self._rules), f'seed={self._seed}'])})"

@@ -3,6 +3,7 @@
 #include "convert/bindings.hpp"
 #include "convert/convert.hpp"
 #include "convert/parse.hpp"
+#include "convert/python.hpp"
 #include "device/fields.hpp"
 
 #include <pybind11/stl.h>
@@ -139,7 +140,11 @@ py::list meetable(const std::string& action) {
 void bind_faults(py::module_& module) {
   py::classh<Plan>(module, "FaultPlanInForce", "The engine's part of a fault plan.")
       .def(py::init<const py::iterable&, std::uint64_t>(), "rules"_a, "seed"_a)
-      .def("install", [](const Plan& self) { self.plan().install(); })
+      .def("install",
+           [](const Plan& self) {
+             self.plan().install();
+             drain_log();
+           })
       .def("leave_force", [](const Plan& self) { return self.plan().leave_force(); })
       .def("report", &Plan::report)
       .def_property_readonly("is_in_force", [](const Plan& self) { return self.plan().is_in_force(); });

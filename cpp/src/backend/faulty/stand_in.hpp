@@ -29,7 +29,7 @@ struct StandIn {
   /// Reads the first length bytes of the original's source only.
   void cut(const Segment* from, std::uint64_t length) {
     std::uint64_t left = length;
-    for (; from != nullptr && left != 0; from = from->next) {
+    for (; from != nullptr && (left != 0 || source.empty()); from = from->next) {
       source.push_back(*from);
       source.back().data_len = left < from->data_len ? left : from->data_len;
       left -= source.back().data_len;
