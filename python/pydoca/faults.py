@@ -60,7 +60,7 @@ import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import timedelta
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Protocol, Self
 
 from pydoca import _core
 from pydoca._errors import AlreadyExistError, InvalidValueError, Status
@@ -80,6 +80,11 @@ _SELECTING_KEYS = ("opcode", "device", "nth", "every", "probability", "times", "
 _KEYS = ("action", *_SELECTING_KEYS, *dict.fromkeys(key for keys in _OWN_KEYS.values() for key in keys))
 _UNITS = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000, "min": 60_000_000_000}
 _MOST_NANOSECONDS = 2**62
+
+
+class _Named(Protocol):
+    @property
+    def name(self) -> str: ...
 
 
 class FaultPlanWarning(UserWarning):
@@ -115,11 +120,35 @@ class FaultRule:
     Raises InvalidValueError for unknown words, values that do not fit, and keys that contradict one another.
     """
 
-    def __init__(self, action: str, opcode: str | Sequence[str] = (), **keys: Any) -> None:
-        _core.require_known("fault rule: action", [action], list(_core.FAULT_ACTIONS))
+    def __init__(
+        self,
+        action: str,
+        opcode: str | Sequence[str] = (),
+        *,
+        device: str | _Named | None = None,
+        nth: int | None = None,
+        every: int | None = None,
+        probability: float | None = None,
+        times: int | None = None,
+        after: float | str | timedelta | None = None,
+        until: float | str | timedelta | None = None,
+        when: Callable[[FaultOperation], object] | None = None,
+        status: Status | str | None = None,
+        by: float | str | timedelta | None = None,
+        data: str | None = None,
+        offset: int | None = None,
+        value: int | None = None,
+        length: int | None = None,
+        capabilities: Mapping[str, Any] | None = None,
+        **unknown: Any,
+    ) -> None:
+        given = {key: value for key, value in locals().items() if key in _KEYS[2:] and value is not None}
+        _word("fault rule", "action", action, _core.FAULT_ACTIONS)
         where = f"fault rule {action}"
-        _core.require_known(f"{where}: key", list(keys), _KEYS[2:])
-        keys = {key: value for key, value in keys.items() if value is not None}
+        _core.require_known(f"{where}: key", list(unknown), _KEYS[2:])
+        self._set(where, action, opcode, given)
+
+    def _set(self, where: str, action: str, opcode: str | Sequence[str], keys: dict[str, Any]) -> None:
         own = _OWN_KEYS.get(action, ())
         for key in keys:
             if key not in (*_SELECTING_KEYS, *own):
@@ -229,7 +258,10 @@ class FaultPlan:
     def report(self) -> list[FaultReport]:
         """What became of each rule since install()."""
         counts = zip(self._rules, self._plan.report(), strict=True)
-        return [FaultReport(rule, *numbers, never or None) for rule, (*numbers, never) in counts]
+        return [
+            FaultReport(rule, matched, triggered, impossible, never or None)
+            for rule, (matched, triggered, impossible, never) in counts
+        ]
 
     def __enter__(self) -> Self:
         self.install()
@@ -285,7 +317,10 @@ def _plain(where: str, action: str, opcode: str | Sequence[str], keys: dict[str,
         "action": action,
         "opcodes": _opcodes(where, action, opcode),
         "device": _device(where, keys.get("device", "")),
-        **{key: _count(where, key, keys.get(key, 0), least=1 if key in keys else 0) for key in ("nth", "every", "times")},
+        **{
+            key: _count(where, key, keys.get(key, 0), least=1 if key in keys else 0)
+            for key in ("nth", "every", "times")
+        },
         "probability": _probability(where, keys.get("probability", 1.0)),
         "after": _nanoseconds(where, "after", keys.get("after", 0)),
         "until": _nanoseconds(where, "until", keys["until"]) if "until" in keys else None,
@@ -327,7 +362,9 @@ def _opcodes(where: str, action: str, opcode: str | Sequence[str]) -> list[str]:
 def _device(where: str, value: object) -> str:
     name = getattr(value, "name", value)
     if not isinstance(name, str):
-        raise InvalidValueError(f"{where}: device must be a name or an address, a Device or a DeviceInfo, not {value!r}")
+        raise InvalidValueError(
+            f"{where}: device must be a name or an address, a Device or a DeviceInfo, not {value!r}"
+        )
     return name
 
 
@@ -361,7 +398,9 @@ def _nanoseconds(where: str, key: str, value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value < 0:
         raise InvalidValueError(f'{where}: {key} must be seconds, or text such as "2 ms", not {value!r}')
     if value * 1e9 > _MOST_NANOSECONDS:
-        raise InvalidValueError(f"{where}: {key} is {value!r} s, which is too long; at most {_MOST_NANOSECONDS // 10**9}")
+        raise InvalidValueError(
+            f"{where}: {key} is {value!r} s, which is too long; at most {_MOST_NANOSECONDS // 10**9}"
+        )
     return round(value * 1e9)
 
 
@@ -371,7 +410,9 @@ def _nanoseconds_of_text(where: str, key: str, text: str) -> int:
         raise InvalidValueError(f'{where}: {key} is {text!r}; write a number and a unit, such as "2 ms"')
     number, unit = match.groups()
     if not unit:
-        raise InvalidValueError(f'{where}: {key} is {text!r}, without a unit; write "{number} ms", or a number of seconds')
+        raise InvalidValueError(
+            f'{where}: {key} is {text!r}, without a unit; write "{number} ms", or a number of seconds'
+        )
     _core.require_known(f"{where}: {key}: unit", [unit], list(_UNITS))
     return min(round(float(number) * _UNITS[unit]), _MOST_NANOSECONDS)
 

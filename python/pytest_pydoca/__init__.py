@@ -1,4 +1,4 @@
-"""pydoca's fixtures for pytest. A package of its own: pytest imports it at every start, and pydoca only where it is used."""
+"""pydoca's fixtures for pytest. A package of its own, as pytest imports it at every start, and pydoca must not be."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ class FaultInjection:
         from pydoca.faults import FaultPlan
 
         self.remove()
-        plan = rules[0] if len(rules) == 1 and isinstance(rules[0], FaultPlan) else FaultPlan(*rules, seed=seed)  # type: ignore[arg-type]
+        given = [rule for rule in rules if isinstance(rule, FaultPlan)]
+        plan = given[0] if given and len(rules) == 1 else FaultPlan(*_without_plans(rules), seed=seed)
         plan.install()
         self.plan = plan
         return plan
@@ -32,6 +33,14 @@ class FaultInjection:
         if (plan := self.plan) is not None:
             self.plan = None
             plan.remove()
+
+
+def _without_plans(rules: tuple[Any, ...]) -> list[Any]:
+    from pydoca.faults import FaultPlan
+
+    if any(isinstance(rule, FaultPlan) for rule in rules):
+        raise ValueError("pydoca_faults: give one plan, or rules; one plan can be in force at a time")
+    return list(rules)
 
 
 @pytest.fixture

@@ -52,8 +52,8 @@ std::function<bool(const FaultOperation&)> to_predicate(const py::object& when) 
   return [held = hold(when)](const FaultOperation& operation) {
     const py::gil_scoped_acquire gil;
     try {
-      return py::reinterpret_borrow<py::function>(held.get())(
-                 name_of(operation.opcode), to_str(operation.device), operation.length, operation.number)
+      return py::reinterpret_borrow<py::function>(held.get())(name_of(operation.opcode), to_str(operation.device),
+                                                              operation.length, operation.number)
           .cast<bool>();
     } catch (py::error_already_set& error) {
       error.discard_as_unraisable("the predicate of a fault rule");

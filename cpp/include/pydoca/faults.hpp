@@ -33,9 +33,19 @@ enum class FaultAction : std::uint8_t {
   kill,                  ///< this process kills itself (SIGKILL)
   freeze,                ///< this process stops itself (SIGSTOP), until another process continues it
 };
-inline constexpr std::array<std::string_view, 13> fault_action_names{
-    "fail",          "drop",      "delay", "duplicate", "corrupt", "misreport_length", "misreport_capability", "full",
-    "lose_notification", "remove_device", "link_down", "kill",  "freeze"};
+inline constexpr std::array<std::string_view, 13> fault_action_names{"fail",
+                                                                     "drop",
+                                                                     "delay",
+                                                                     "duplicate",
+                                                                     "corrupt",
+                                                                     "misreport_length",
+                                                                     "misreport_capability",
+                                                                     "full",
+                                                                     "lose_notification",
+                                                                     "remove_device",
+                                                                     "link_down",
+                                                                     "kill",
+                                                                     "freeze"};
 
 /// What a device is asked to do. Those of RDMA's tasks come in the order of RdmaTaskKind.
 enum class FaultOpcode : std::uint8_t {
@@ -62,29 +72,28 @@ enum class FaultOpcode : std::uint8_t {
   sync_event_add,
   sync_event_wait,  ///< an engine goes to sleep until the event changes
 };
-inline constexpr std::array<std::string_view, 22> fault_opcode_names{
-    "dma.memcpy",
-    "sha.hash",
-    "sha.partial_hash",
-    "mmap_advise.invalidate_cache",
-    "rdma.receive",
-    "rdma.send",
-    "rdma.send_imm",
-    "rdma.read",
-    "rdma.write",
-    "rdma.write_imm",
-    "rdma.atomic_cmp_swp",
-    "rdma.atomic_fetch_add",
-    "rdma.remote_net_sync_event_get",
-    "rdma.remote_net_sync_event_notify_set",
-    "rdma.remote_net_sync_event_notify_add",
-    "rdma.connect",
-    "comch.send",
-    "comch.receive",
-    "comch.connect",
-    "sync_event.set",
-    "sync_event.add",
-    "sync_event.wait"};
+inline constexpr std::array<std::string_view, 22> fault_opcode_names{"dma.memcpy",
+                                                                     "sha.hash",
+                                                                     "sha.partial_hash",
+                                                                     "mmap_advise.invalidate_cache",
+                                                                     "rdma.receive",
+                                                                     "rdma.send",
+                                                                     "rdma.send_imm",
+                                                                     "rdma.read",
+                                                                     "rdma.write",
+                                                                     "rdma.write_imm",
+                                                                     "rdma.atomic_cmp_swp",
+                                                                     "rdma.atomic_fetch_add",
+                                                                     "rdma.remote_net_sync_event_get",
+                                                                     "rdma.remote_net_sync_event_notify_set",
+                                                                     "rdma.remote_net_sync_event_notify_add",
+                                                                     "rdma.connect",
+                                                                     "comch.send",
+                                                                     "comch.receive",
+                                                                     "comch.connect",
+                                                                     "sync_event.set",
+                                                                     "sync_event.add",
+                                                                     "sync_event.wait"};
 
 [[nodiscard]] constexpr std::string_view name_of(FaultAction action) noexcept {
   return fault_action_names[static_cast<std::size_t>(action)];
@@ -133,9 +142,9 @@ struct FaultRule {
   /// Of delay: how long. Of link_down: until the link is up again, 0: until remove().
   std::chrono::nanoseconds by{0};
   Corruption corruption = Corruption::bit;
-  std::optional<std::uint64_t> offset{};  ///< of corrupt: the byte; absent: a bit anywhere, or the first byte
-  std::uint8_t value = 0xff;            ///< of corrupt: of the stuck byte
-  std::optional<std::uint64_t> length{};  ///< of misreport_length: bytes at most; absent: half
+  std::optional<std::uint64_t> offset{};           ///< of corrupt: the byte; absent: a bit anywhere, or the first byte
+  std::uint8_t value = 0xff;                       ///< of corrupt: of the stuck byte
+  std::optional<std::uint64_t> length{};           ///< of misreport_length: bytes at most; absent: half
   std::function<void(Capabilities&)> misreport{};  ///< of misreport_capability: changes those of a device
 };
 
@@ -154,8 +163,8 @@ struct FaultReport {
 /// its rules concern have its faults. A device that was open before has none: opening the function again gives another
 /// device. The same operations in the same order meet the same faults.
 ///
-/// When several rules meet one operation the first of them acts. Dropped completions, and what a removed device had, end
-/// with shutdown when their context stops, as a failed task makes it do.
+/// When several rules meet one operation the first of them acts. Dropped completions, and what a removed device had,
+/// end with shutdown when their context stops, as a failed task makes it do.
 ///
 /// Thread safety: every function may be called from any thread.
 class FaultPlan : public std::enable_shared_from_this<FaultPlan> {

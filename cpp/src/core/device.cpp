@@ -331,9 +331,9 @@ std::shared_ptr<Device> Device::share(const DeviceInfo& info) {
   }
   const std::size_t ordinal = open_devices.free_ordinal(info.name());
   open_devices.entries.reserve(open_devices.entries.size() + 1);
-  fresh.reset(
-      new Device(info, backend::with_faults(info.backend().open(info.properties(), ordinal), info.properties(), ordinal),
-                 ordinal));
+  fresh.reset(new Device(
+      info, backend::with_faults(info.backend().open(info.properties(), ordinal), info.properties(), ordinal),
+      ordinal));
   return open_devices.add(std::move(fresh), false);
 }
 

@@ -30,9 +30,7 @@ class DataQueue : public Interface, protected Lane<Operation> {
     inner_->arm();
     tampering_.arm();
   }
-  Status post(Operation& operation, bool flush) noexcept override {
-    return tampering_.post(operation, flush, *this);
-  }
+  Status post(Operation& operation, bool flush) noexcept override { return tampering_.post(operation, flush, *this); }
   backend::Operation* poll(bool& more) noexcept override {
     follow_device();
     tampering_.calm();

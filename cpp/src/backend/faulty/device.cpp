@@ -82,8 +82,7 @@ std::unique_ptr<backend::Counter> Device::create_counter(const backend::MemoryRa
   return std::make_unique<Counter>(inner_->create_counter(memory), faults_);
 }
 
-std::unique_ptr<backend::Counter> Device::import_counter(std::span<const std::byte> blob,
-                                                         backend::CounterScope scope) {
+std::unique_ptr<backend::Counter> Device::import_counter(std::span<const std::byte> blob, backend::CounterScope scope) {
   require_present("import a counter");
   std::unique_ptr<backend::Counter> inner = inner_->import_counter(blob, scope);
   if (scope == backend::CounterScope::remote_net) {

@@ -59,8 +59,8 @@ Fault DeviceFaults::decide(FaultOpcode opcode, std::uint64_t length) noexcept {
 }
 
 bool DeviceFaults::has(FaultAction action) const noexcept {
-  return std::ranges::any_of(
-      plan_->rules(), [&](const FaultRule& rule) { return rule.action == action && names(rule, properties_); });
+  return std::ranges::any_of(plan_->rules(),
+                             [&](const FaultRule& rule) { return rule.action == action && names(rule, properties_); });
 }
 
 bool DeviceFaults::link_is_down() const noexcept {

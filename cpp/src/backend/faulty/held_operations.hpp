@@ -23,13 +23,13 @@ class HeldOperations {
     Operation* operation = nullptr;
     Status status = Status::success;
     Lane<Operation>* lane = nullptr;
-    std::uint64_t place = 0;             ///< so many operations of the lane the device was given before
-    std::uint64_t due = 0;               ///< of detail::now(); never: until it is released
-    bool is_lost = false;                ///< comes with the next completion
-    bool is_dropped = false;             ///< comes when the queue ends
-    bool is_undone = false;              ///< the device was not given it
-    bool waits = false;                  ///< for its duplicate, which the device has
-    bool breaks = false;                 ///< breaks its lane when it comes
+    std::uint64_t place = 0;  ///< so many operations of the lane the device was given before
+    std::uint64_t due = 0;    ///< of detail::now(); never: until it is released
+    bool is_lost = false;     ///< comes with the next completion
+    bool is_dropped = false;  ///< comes when the queue ends
+    bool is_undone = false;   ///< the device was not given it
+    bool waits = false;       ///< for its duplicate, which the device has
+    bool breaks = false;      ///< breaks its lane when it comes
   };
 
   /// Throws std::bad_alloc.
@@ -66,8 +66,7 @@ class HeldOperations {
            });
   }
   bool holds(const Lane<Operation>& lane) const noexcept {
-    return std::ranges::any_of(held_,
-                               [&](const Held& held) { return held.lane == &lane && !held.is_dropped; });
+    return std::ranges::any_of(held_, [&](const Held& held) { return held.lane == &lane && !held.is_dropped; });
   }
   void release_lost() noexcept {
     for (Held& held : held_) {

@@ -82,9 +82,8 @@ void Plan::enter_force() {
   Force& force = Force::instance();
   const std::lock_guard lock(force.mutex);
   if (force.plan != nullptr) {
-    throw Error(Status::already_exist,
-                concat("install a fault plan: ", force.plan.get() == this ? "it" : "another one",
-                       " is in force in this process; remove that first"));
+    throw Error(Status::already_exist, concat("install a fault plan: ", force.plan.get() == this ? "it" : "another one",
+                                              " is in force in this process; remove that first"));
   }
   reset();
   installation_.store(++force.installations, std::memory_order_relaxed);

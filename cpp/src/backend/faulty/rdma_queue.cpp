@@ -21,8 +21,7 @@ RdmaQueue::RdmaQueue(std::unique_ptr<backend::RdmaQueue> inner, DeviceFaults& of
 
 bool RdmaQueue::look() noexcept {
   const auto reports = [](const QueuePair* pair) { return pair->has_report(); };
-  return tampering.has_next() || inner_->look() || is_device_changed() ||
-         std::ranges::any_of(pairs, reports);
+  return tampering.has_next() || inner_->look() || is_device_changed() || std::ranges::any_of(pairs, reports);
 }
 
 void RdmaQueue::arm() noexcept {

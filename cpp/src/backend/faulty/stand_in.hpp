@@ -20,9 +20,9 @@ struct StandIn {
   Operation operation;
   Operation* original = nullptr;
   Lane<Operation>* lane = nullptr;
-  bool is_second = false;          ///< a duplicate: the original has been done
-  std::vector<Segment> source;     ///< what it reads
-  std::vector<std::byte> bytes;    ///< the memory behind source, if that is a copy
+  bool is_second = false;        ///< a duplicate: the original has been done
+  std::vector<Segment> source;   ///< what it reads
+  std::vector<std::byte> bytes;  ///< the memory behind source, if that is a copy
   std::unique_ptr<backend::MemoryRegion> region;
   std::vector<backend::MemoryRegion*> regions;
 

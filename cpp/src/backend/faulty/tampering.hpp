@@ -107,8 +107,7 @@ class Tampering {
 template <class Operation>
 Status Tampering<Operation>::post(Operation& operation, bool flush, Lane<Operation>& lane) noexcept {
   try {
-    const Fault fault =
-        ended_ || lane.broken ? Fault() : faults_.decide(opcode_of(operation), operation.length);
+    const Fault fault = ended_ || lane.broken ? Fault() : faults_.decide(opcode_of(operation), operation.length);
     lane.follow_device();
     if (lane.broken && !ended_) {
       return hold_undone(operation, lane, std::exchange(lane.reason, Status::shutdown), false);

@@ -1,9 +1,9 @@
+#include <pydoca/capabilities.hpp>
+
 #include "backend/faulty/faults_rig.hpp"
 #include "rig/expect_error.hpp"
 #include "rig/sha_rig.hpp"
 #include "rig/sync_event_rig.hpp"
-
-#include <pydoca/capabilities.hpp>
 
 #include <array>
 

@@ -21,9 +21,7 @@ class ComchFaults : public FaultsTest {
     client.reset();
     server.reset();
   }
-  bool run(const std::function<bool()>& done) {
-    return run_until({server->engine.get(), client->engine.get()}, done);
-  }
+  bool run(const std::function<bool()>& done) { return run_until({server->engine.get(), client->engine.get()}, done); }
   void send(std::string_view text) { EXPECT_EQ(client->send(std::as_bytes(std::span(text))), Status::success); }
   void answer(std::string_view text) {
     EXPECT_EQ(server->send(*server->events.connected[0], std::as_bytes(std::span(text))), Status::success);
@@ -67,7 +65,10 @@ TEST_F(ComchFaults, ADelayedMessageKeepsItsPlace) {
 }
 
 TEST_F(ComchFaults, AMessageIsCorruptedOrCut) {
-  meet({.action = FaultAction::corrupt, .opcodes = {FaultOpcode::comch_send}, .corruption = Corruption::byte, .value = 'X'});
+  meet({.action = FaultAction::corrupt,
+        .opcodes = {FaultOpcode::comch_send},
+        .corruption = Corruption::byte,
+        .value = 'X'});
   send("hello");
   ASSERT_TRUE(run([&] { return server->events.messages.size() == 1; }));
   EXPECT_EQ(text_of(server->events.messages[0]), "Xello");
