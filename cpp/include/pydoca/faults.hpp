@@ -50,9 +50,9 @@ inline constexpr std::array<std::string_view, 13> fault_action_names{"fail",
 /// What a device is asked to do. Those of RDMA's tasks come in the order of RdmaTaskKind.
 enum class FaultOpcode : std::uint8_t {
   dma_copy,
-  sha_hash,
-  sha_partial_hash,
-  mmap_advise_invalidate_cache,
+  sha_digest,
+  sha_partial_digest,
+  cache_invalidate,
   rdma_receive,
   rdma_send,
   rdma_send_imm,

@@ -1,7 +1,7 @@
 #include "backend/faulty/backend.hpp"
 
 #include "backend/faulty/device.hpp"
-#include "backend/faulty/plan.hpp"
+#include "backend/faulty/plan/plan.hpp"
 
 #include <utility>
 

@@ -1,6 +1,6 @@
 #include "backend/faulty/channel.hpp"
 
-#include "backend/faulty/data.hpp"
+#include "backend/faulty/operation/data.hpp"
 #include "detail/time/time.hpp"
 
 #include <algorithm>

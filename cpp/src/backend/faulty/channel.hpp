@@ -2,8 +2,8 @@
 
 #include "pydoca/backend/channel.hpp"
 
-#include "backend/faulty/alarm.hpp"
-#include "backend/faulty/device_faults.hpp"
+#include "backend/faulty/plan/alarm.hpp"
+#include "backend/faulty/plan/device_faults.hpp"
 
 #include <cstddef>
 #include <cstdint>

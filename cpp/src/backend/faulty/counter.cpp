@@ -1,6 +1,6 @@
 #include "backend/faulty/counter.hpp"
 
-#include "backend/faulty/data.hpp"
+#include "backend/faulty/operation/data.hpp"
 
 namespace pydoca::faulty {
 

@@ -2,7 +2,7 @@
 
 #include "pydoca/backend/counter.hpp"
 
-#include "backend/faulty/device_faults.hpp"
+#include "backend/faulty/plan/device_faults.hpp"
 
 #include <cstddef>
 #include <cstdint>

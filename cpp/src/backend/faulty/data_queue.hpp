@@ -4,9 +4,9 @@
 #include "pydoca/backend/notifier.hpp"
 #include "pydoca/backend/queue.hpp"
 
-#include "backend/faulty/device_faults.hpp"
-#include "backend/faulty/lane.hpp"
-#include "backend/faulty/tampering.hpp"
+#include "backend/faulty/operation/lane.hpp"
+#include "backend/faulty/operation/tampering.hpp"
+#include "backend/faulty/plan/device_faults.hpp"
 
 #include <memory>
 #include <utility>

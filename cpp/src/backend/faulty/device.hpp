@@ -8,7 +8,7 @@
 #include "pydoca/backend/queue.hpp"
 #include "pydoca/backend/rdma.hpp"
 
-#include "backend/faulty/device_faults.hpp"
+#include "backend/faulty/plan/device_faults.hpp"
 
 #include <cstddef>
 #include <memory>

@@ -2,9 +2,9 @@
 
 #include "pydoca/backend/rdma.hpp"
 
-#include "backend/faulty/device_faults.hpp"
-#include "backend/faulty/lane.hpp"
-#include "backend/faulty/tampering.hpp"
+#include "backend/faulty/operation/lane.hpp"
+#include "backend/faulty/operation/tampering.hpp"
+#include "backend/faulty/plan/device_faults.hpp"
 
 #include <cstddef>
 #include <cstdint>

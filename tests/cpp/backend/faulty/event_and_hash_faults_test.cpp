@@ -100,7 +100,7 @@ class HashFaults : public FaultsTest {
 };
 
 TEST_F(HashFaults, ADigestIsWrong) {
-  start({.action = FaultAction::corrupt, .opcodes = {FaultOpcode::sha_hash}});
+  start({.action = FaultAction::corrupt, .opcodes = {FaultOpcode::sha_digest}});
   if (IsSkipped()) {
     return;
   }
@@ -120,7 +120,7 @@ TEST_F(HashFaults, ADigestIsThatOfAPart) {
 }
 
 TEST_F(HashFaults, AHashFails) {
-  start({.opcodes = {FaultOpcode::sha_hash}, .status = Status::driver});
+  start({.opcodes = {FaultOpcode::sha_digest}, .status = Status::driver});
   if (IsSkipped()) {
     return;
   }
@@ -158,7 +158,7 @@ TEST_F(PlanTest, OnePlanIsInForce) {
 TEST_F(PlanTest, ARuleThatCannotTriggerSaysWhy) {
   inject({{.device = "p9"},
           {.probability = 0},
-          {.opcodes = {FaultOpcode::sha_hash}, .device = "p0"},
+          {.opcodes = {FaultOpcode::sha_digest}, .device = "p0"},
           {.opcodes = {FaultOpcode::dma_copy}, .device = "p0"},
           {.device = "p1"}});
   const auto device = Device::open(find_device("p0", Side::dpu));

@@ -1,4 +1,4 @@
-#include "backend/faulty/selection.hpp"
+#include "backend/faulty/plan/selection.hpp"
 
 #include "detail/concat.hpp"
 
@@ -29,9 +29,9 @@ constexpr OpcodeSet range_of(FaultOpcode first, FaultOpcode last) noexcept {
 
 using enum FaultOpcode;
 
-constexpr OpcodeSet data = set_of({dma_copy, sha_hash, sha_partial_hash});
+constexpr OpcodeSet data = set_of({dma_copy, sha_digest, sha_partial_digest});
 constexpr OpcodeSet queued =
-    data | set_of({mmap_advise_invalidate_cache}) | range_of(rdma_receive, rdma_remote_net_sync_event_notify_add);
+    data | set_of({cache_invalidate}) | range_of(rdma_receive, rdma_remote_net_sync_event_notify_add);
 constexpr OpcodeSet connects = set_of({rdma_connect, comch_connect});
 constexpr OpcodeSet messages = set_of({comch_send, comch_receive});
 constexpr OpcodeSet updates = set_of({sync_event_set, sync_event_add});

@@ -4,8 +4,8 @@
 #include "pydoca/backend/rdma.hpp"
 #include "pydoca/segment.hpp"
 
-#include "backend/faulty/device_faults.hpp"
-#include "backend/faulty/plan.hpp"
+#include "backend/faulty/plan/device_faults.hpp"
+#include "backend/faulty/plan/plan.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include "backend/faulty/alarm.hpp"
+#include "backend/faulty/plan/alarm.hpp"
 
 #include "pydoca/status.hpp"
 

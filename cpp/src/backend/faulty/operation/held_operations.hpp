@@ -3,7 +3,7 @@
 #include "pydoca/backend/queue.hpp"
 #include "pydoca/status.hpp"
 
-#include "backend/faulty/lane.hpp"
+#include "backend/faulty/operation/lane.hpp"
 #include "detail/time/time.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#include "backend/faulty/data.hpp"
+#include "backend/faulty/operation/data.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -38,10 +38,10 @@ std::byte changed(std::byte old, const Fault& fault) noexcept {
 
 FaultOpcode opcode_of(const CopyOperation& /*operation*/) noexcept { return FaultOpcode::dma_copy; }
 FaultOpcode opcode_of(const HashOperation& operation) noexcept {
-  return operation.message != nullptr ? FaultOpcode::sha_partial_hash : FaultOpcode::sha_hash;
+  return operation.message != nullptr ? FaultOpcode::sha_partial_digest : FaultOpcode::sha_digest;
 }
 FaultOpcode opcode_of(const CacheOperation& /*operation*/) noexcept {
-  return FaultOpcode::mmap_advise_invalidate_cache;
+  return FaultOpcode::cache_invalidate;
 }
 FaultOpcode opcode_of(const RdmaOperation& operation) noexcept {
   return rdma_opcode(static_cast<std::size_t>(operation.opcode));

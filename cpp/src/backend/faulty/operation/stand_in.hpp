@@ -4,8 +4,8 @@
 #include "pydoca/backend/memory.hpp"
 #include "pydoca/segment.hpp"
 
-#include "backend/faulty/data.hpp"
-#include "backend/faulty/lane.hpp"
+#include "backend/faulty/operation/data.hpp"
+#include "backend/faulty/operation/lane.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,8 +1,8 @@
-#include "backend/faulty/device_faults.hpp"
+#include "backend/faulty/plan/device_faults.hpp"
 
 #include "pydoca/log.hpp"
 
-#include "backend/faulty/alarm.hpp"
+#include "backend/faulty/plan/alarm.hpp"
 #include "detail/concat.hpp"
 #include "detail/thread/thread_token.hpp"
 #include "detail/time/time.hpp"

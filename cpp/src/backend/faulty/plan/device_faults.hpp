@@ -4,8 +4,8 @@
 #include "pydoca/backend/notifier.hpp"
 #include "pydoca/faults.hpp"
 
-#include "backend/faulty/plan.hpp"
-#include "backend/faulty/selection.hpp"
+#include "backend/faulty/plan/plan.hpp"
+#include "backend/faulty/plan/selection.hpp"
 
 #include <array>
 #include <atomic>

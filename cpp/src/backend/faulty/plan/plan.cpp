@@ -1,6 +1,6 @@
-#include "backend/faulty/plan.hpp"
+#include "backend/faulty/plan/plan.hpp"
 
-#include "backend/faulty/selection.hpp"
+#include "backend/faulty/plan/selection.hpp"
 #include "detail/concat.hpp"
 #include "detail/time/time.hpp"
 

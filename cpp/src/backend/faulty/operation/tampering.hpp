@@ -4,12 +4,12 @@
 #include "pydoca/backend/notifier.hpp"
 #include "pydoca/backend/queue.hpp"
 
-#include "backend/faulty/alarm.hpp"
-#include "backend/faulty/data.hpp"
-#include "backend/faulty/device_faults.hpp"
-#include "backend/faulty/held_operations.hpp"
-#include "backend/faulty/lane.hpp"
-#include "backend/faulty/stand_in.hpp"
+#include "backend/faulty/operation/data.hpp"
+#include "backend/faulty/operation/held_operations.hpp"
+#include "backend/faulty/operation/lane.hpp"
+#include "backend/faulty/operation/stand_in.hpp"
+#include "backend/faulty/plan/alarm.hpp"
+#include "backend/faulty/plan/device_faults.hpp"
 #include "detail/intrusive_list.hpp"
 
 #include <cstdint>
