@@ -3,6 +3,7 @@
 python examples/faults_local.py
 """
 
+import argparse
 import asyncio
 import hashlib
 
@@ -26,6 +27,7 @@ async def copy(data: bytes, verify: bool) -> bytes:
 
 
 def main() -> None:
+    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
     data = bytes(range(256)) * 16
     rule = FaultRule("corrupt", "dma.memcpy", device="p0", nth=1)
     with inject(rule, seed=7) as plan:

@@ -25,7 +25,7 @@ namespace pydoca::faulty {
 template <class Operation>
 class Tampering {
  public:
-  using Held = typename HeldOperations<Operation>::Held;
+  using Held = HeldOperations<Operation>::Held;
 
   Tampering(DeviceFaults& faults, backend::Device& device, backend::Notifier& notifier, int inner_fd)
       : faults_(faults), device_(device), notifier_(notifier), alarm_(inner_fd) {}

@@ -97,7 +97,8 @@ void check_opcodes(const FaultRule& rule, std::size_t number) {
 }
 
 void check_choice(const FaultRule& rule, std::size_t number) {
-  if (!(rule.probability >= 0 && rule.probability <= 1)) {
+  const bool is_probability = rule.probability >= 0 && rule.probability <= 1;  // not of what is not a number
+  if (!is_probability) {
     refuse(rule, number, "probability is ", rule.probability, "; it must be in 0..1");
   }
   if (rule.nth != 0 && rule.every != 0) {
