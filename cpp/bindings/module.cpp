@@ -60,6 +60,7 @@ PYBIND11_MODULE(_core, module) {
   pydoca::bindings::bind_sim(module);
   pydoca::bindings::bind_virtual_time(module);
   pydoca::bindings::bind_timing(module);
+  pydoca::bindings::bind_faults(module);
   pydoca::bindings::bind_trace(module);
   pydoca::bindings::require_init(module);
   module.def("publish", &pydoca::bindings::publish, pybind11::arg("object"), pybind11::arg("module_name"));

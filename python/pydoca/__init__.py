@@ -124,7 +124,7 @@ from pydoca._stats import EngineStats, TaskStats
 from pydoca._trace import Trace, TraceEvent, TraceProcess, trace
 
 if TYPE_CHECKING:
-    from pydoca import workq
+    from pydoca import faults, workq
 
 __all__ = [
     "CAPABILITIES",
@@ -227,6 +227,7 @@ __all__ = [
     "alloc",
     "comch",
     "devices",
+    "faults",
     "log",
     "open_device",
     "rdma_bridge",
@@ -245,8 +246,8 @@ _add_types()
 
 
 def __getattr__(name: str) -> _Any:
-    if name == "workq":  # imported by its first use: only programs for DOCA 2.0 to 2.2 need it
-        return _import_module("pydoca.workq")
+    if name in ("faults", "workq"):  # imported by their first use: only tests, and programs for DOCA 2.0 to 2.2
+        return _import_module(f"pydoca.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

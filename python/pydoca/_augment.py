@@ -55,6 +55,10 @@ def _load_topology() -> None:
     import_module("pydoca.sim")._load_environment()
 
 
+def _load_faults() -> None:
+    import_module("pydoca.faults")._load_environment()
+
+
 def _method_of(*owners: type, name: str = "") -> Callable[[_Function], _Function]:
     """Makes the function below a method of these classes of the extension, under its own name or that one."""
 
@@ -282,6 +286,7 @@ _core.attach(
     get_close_matches=difflib.get_close_matches,
     load_aio=_aio,
     load_topology_of_environment=_load_topology,
+    load_faults_of_environment=_load_faults,
     typed_signature=_typed_signature,
 )
 atexit.register(_core.end_all_engines)

@@ -12,13 +12,13 @@ from pathlib import Path
 from types import ModuleType
 
 import pydoca
-from pydoca import _core, comch, log, rdma_bridge, sim, workq
+from pydoca import _core, comch, faults, log, rdma_bridge, sim, workq
 from pydoca._names import ConnectionByName
 from pydoca._receives import Receives
 from pydoca.cli._parser import create_parser
 from pydoca.cli.explain._names import names_in
 
-MODULES = (pydoca, comch, log, rdma_bridge, sim, workq)
+MODULES = (pydoca, comch, faults, log, rdma_bridge, sim, workq)
 # Classes without a public name, whose objects public methods return.
 RETURNED = (
     _core.AcceptedConnection,

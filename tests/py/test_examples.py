@@ -43,6 +43,17 @@ def test_clock_local(commands):
     assert re.fullmatch(told, output)
 
 
+def test_faults_local(commands):
+    output, errors = (process := start(commands, "faults_local.py")).communicate(timeout=30)
+    assert (process.returncode, errors) == (0, "")
+    assert output == (
+        "without a check: the copy is wrong\n"
+        "pydoca.faults.FaultRule('corrupt', 'dma.memcpy', device='p0', nth=1): 1 matched, 1 triggered\n"
+        "a copy was wrong, and is repeated\n"
+        "with a check: the copy is sound\n"
+    )
+
+
 def test_graph_local(commands):
     output, errors = (process := start(commands, "graph_local.py")).communicate(timeout=30)
     assert (process.returncode, output, errors) == (0, f"{hashlib.sha256(b'abc').hexdigest()}\n", "")

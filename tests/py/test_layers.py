@@ -28,6 +28,7 @@ ORDER = [
     ["log"],
     ["segment"],
     ["device_properties"],
+    ["faults"],
     ["backend/notifier", "backend/memory", "backend/queue", "backend/counter", "backend/channel"],
     ["backend/rdma"],
     ["backend/device"],

@@ -35,6 +35,7 @@ void bind_comch(py::module_& module);
 void bind_sim(py::module_& module);
 void bind_virtual_time(py::module_& module);
 void bind_timing(py::module_& module);
+void bind_faults(py::module_& module);
 void bind_trace(py::module_& module);
 
 }  // namespace pydoca::bindings

@@ -157,6 +157,10 @@ py::list to_list(const sim::Topology& topology) {
 
 }  // namespace
 
+void change_capabilities(py::handle table, Capabilities& capabilities, const std::string& where) {
+  from_plain(table, capabilities, where);
+}
+
 void bind_sim(py::module_& module) {
   module.def("sim_set_topology", &set_topology, "functions"_a);
   module.def("sim_topology", [] { return to_list(sim::topology()); });

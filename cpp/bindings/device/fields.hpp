@@ -194,4 +194,7 @@ py::object to_plain(const std::optional<T>& value) {
   return value ? to_plain(*value) : py::object(py::none());
 }
 
+/// Changes capabilities as a table of a topology file does. Throws invalid_value, with the nearest key, naming where.
+void change_capabilities(py::handle table, Capabilities& capabilities, const std::string& where);
+
 }  // namespace pydoca::bindings

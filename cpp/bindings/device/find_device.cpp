@@ -23,15 +23,16 @@ const Capability& find_known(const std::string& capability) {
   refuse_word("capability", capability, known);
 }
 
-/// The first call loads what PYDOCA_TOPOLOGY and PYDOCA_TIMING name, unless the program has chosen others.
+bool is_set(const char* variable) {
+  const char* const value = std::getenv(variable);
+  return value != nullptr && *value != '\0';
+}
+
+/// The first call loads what PYDOCA_TOPOLOGY and PYDOCA_TIMING name, unless the program has chosen others, and puts the
+/// fault plan in force that PYDOCA_FAULTS names.
 void load_environment() {
-  for (const char* const name : {"PYDOCA_TOPOLOGY", "PYDOCA_TIMING"}) {
-    const char* const file = std::getenv(name);
-    if (file != nullptr && *file != '\0') {
-      from_python("load_topology_of_environment")();
-      return;
-    }
-  }
+  if (is_set("PYDOCA_TOPOLOGY") || is_set("PYDOCA_TIMING")) from_python("load_topology_of_environment")();
+  if (is_set("PYDOCA_FAULTS")) from_python("load_faults_of_environment")();
 }
 
 DeviceInfo find_by_predicate(const py::object& predicate, std::optional<Side> side) {

@@ -64,6 +64,9 @@ class DeviceInfo {
 /// From any thread.
 std::vector<DeviceInfo> devices();
 
+/// The functions that this process has open, without those made of an application's protection domain. From any thread.
+std::vector<DeviceInfo> open_devices();
+
 /// A backend that has no devices here.
 struct UnavailableBackend {
   std::string name;
@@ -107,7 +110,7 @@ class Device : public std::enable_shared_from_this<Device> {
   /// Whether the function has been pulled out: operations fail with driver from then on. False once closed.
   bool removed() const noexcept;
   /// Whether open() of this function gives another device by now: another topology was loaded, or the function was
-  /// removed and restored.
+  /// removed and restored, or a fault plan that concerns it came into force or was removed.
   bool replaced() const noexcept;
   /// The number of this device among the open ones, below max_open_devices: the index of its regions in a memory map.
   /// Another device may get it once this one is closed.
@@ -150,6 +153,7 @@ class Device : public std::enable_shared_from_this<Device> {
   DeviceInfo info_;
   std::unique_ptr<backend::Device> backend_;
   std::size_t ordinal_;
+  std::uint64_t fault_plan_;  ///< the one whose faults it has; 0: none
   std::atomic<std::size_t> open_count_{1};
   std::atomic<std::size_t> users_{0};
   TraceLabel trace_label_;

@@ -234,7 +234,9 @@ std::vector<DeviceInfo> devices() {
   const std::optional<Side> side = visible_side();
   std::vector<DeviceInfo> infos;
   for (backend::Backend* const backend : detail::visible_backends()) {
-    for (DeviceProperties& properties : backend->enumerate()) {
+    std::vector<DeviceProperties> enumerated = backend->enumerate();
+    backend::misreport(enumerated);
+    for (DeviceProperties& properties : enumerated) {
       if (!side.has_value() || properties.side == *side) {
         infos.emplace_back(*backend, std::move(properties));
       }
@@ -242,6 +244,20 @@ std::vector<DeviceInfo> devices() {
   }
   if (infos.empty()) {
     throw Error(Status::not_found, detail::concat("there is no device", side_note(std::nullopt), absent_note()));
+  }
+  return infos;
+}
+
+std::vector<DeviceInfo> open_devices() {
+  std::vector<std::shared_ptr<Device>> held;
+  std::vector<DeviceInfo> infos;
+  OpenDevices& open_devices = OpenDevices::instance();
+  const std::lock_guard lock(open_devices.mutex);
+  for (const OpenDevices::Entry& entry : open_devices.entries) {
+    const auto& device = held.emplace_back(entry.adopted ? nullptr : entry.device.lock());
+    if (device != nullptr) {
+      infos.push_back(device->info());
+    }
   }
   return infos;
 }
@@ -280,7 +296,10 @@ DeviceInfo find_device(const std::function<bool(const DeviceInfo&)>& accept, std
 }
 
 Device::Device(DeviceInfo info, std::unique_ptr<backend::Device> device, std::size_t ordinal) noexcept
-    : info_(std::move(info)), backend_(std::move(device)), ordinal_(ordinal) {}
+    : info_(std::move(info)),
+      backend_(std::move(device)),
+      ordinal_(ordinal),
+      fault_plan_(backend::fault_plan_of(info_.properties())) {}
 
 std::uint32_t Device::add_trace_name() const noexcept {
   return detail::trace::add_device_name(info_.name(), info_.properties().side);
@@ -312,7 +331,9 @@ std::shared_ptr<Device> Device::share(const DeviceInfo& info) {
   }
   const std::size_t ordinal = open_devices.free_ordinal(info.name());
   open_devices.entries.reserve(open_devices.entries.size() + 1);
-  fresh.reset(new Device(info, info.backend().open(info.properties(), ordinal), ordinal));
+  fresh.reset(new Device(
+      info, backend::with_faults(info.backend().open(info.properties(), ordinal), info.properties(), ordinal),
+      ordinal));
   return open_devices.add(std::move(fresh), false);
 }
 
@@ -352,7 +373,8 @@ std::shared_ptr<Device> Device::adopt(void* protection_domain) {
   for (backend::Backend* const backend : backend::backends()) {
     try {
       backend::AdoptedDevice adopted = backend->adopt(protection_domain, ordinal);
-      fresh.reset(new Device(DeviceInfo(*backend, std::move(adopted.properties)), std::move(adopted.device), ordinal));
+      auto device_of_plan = backend::with_faults(std::move(adopted.device), adopted.properties, ordinal);
+      fresh.reset(new Device(DeviceInfo(*backend, std::move(adopted.properties)), std::move(device_of_plan), ordinal));
       std::shared_ptr<Device> device = open_devices.add(std::move(fresh), true);
       device->domain_owner_ = std::move(domain_owner);
       return device;
@@ -368,7 +390,9 @@ std::shared_ptr<Device> Device::adopt(void* protection_domain) {
 
 bool Device::removed() const noexcept { return backend_ != nullptr && backend_->removed(); }
 
-bool Device::replaced() const noexcept { return backend_ != nullptr && backend_->replaced(); }
+bool Device::replaced() const noexcept {
+  return backend_ != nullptr && (backend_->replaced() || fault_plan_ != backend::fault_plan_of(info_.properties()));
+}
 
 Device::~Device() {
   OpenDevices& open_devices = OpenDevices::instance();

@@ -28,6 +28,7 @@ _SECTIONS = {
         "PYDOCA_DEBUG": "1: errors show their traceback",
         "PYDOCA_FABRIC": "the name of the simulated PCIe domain in which processes meet (default)",
         "PYDOCA_FABRIC_DIR": "the directory of the fabrics; processes in different containers share it",
+        "PYDOCA_FAULTS": "a TOML file with a fault plan: devices misbehave on purpose",
         "PYDOCA_LATENCY": "low, balanced or power: how long an event loop looks for completions before it sleeps",
         "PYDOCA_LOG_LEVEL": "as --log-level",
         "PYDOCA_SDK_LOG_LEVEL": "as --sdk-log-level",

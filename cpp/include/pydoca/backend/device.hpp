@@ -117,4 +117,14 @@ class Backend {
 /// The built-in backends, in order of enumeration.
 std::span<Backend* const> backends();
 
+// What the fault plan that is in force (faults.hpp) does, of whichever backend a device is. Without one: nothing.
+
+/// The device that was opened, with its faults.
+std::unique_ptr<Device> with_faults(std::unique_ptr<Device> device, const DeviceProperties& properties,
+                                    std::size_t ordinal);
+/// Has an enumeration show what the plan wants shown.
+void misreport(std::vector<DeviceProperties>& devices);
+/// The number of the plan whose faults the function would have if it was opened now; 0: none.
+std::uint64_t fault_plan_of(const DeviceProperties& properties) noexcept;
+
 }  // namespace pydoca::backend

@@ -1,0 +1,205 @@
+/// Faults on purpose: what devices do wrong, and when. For tests that show what a program does when its hardware fails,
+/// and that the tests of a program notice it.
+#pragma once
+
+#include "pydoca/device_properties.hpp"
+#include "pydoca/status.hpp"
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace pydoca {
+
+enum class FaultAction : std::uint8_t {
+  fail,                  ///< it is not done, and ends with status; its queue breaks as hardware's do
+  drop,                  ///< it is done, and its completion never comes: it ends when the context stops
+  delay,                 ///< its completion comes later, by a time
+  duplicate,             ///< its effect comes twice, its completion once
+  corrupt,               ///< it succeeds, and its data is wrong
+  misreport_length,      ///< it succeeds, and only a part of it was moved, or is said to have been received
+  misreport_capability,  ///< enumerations show other capabilities
+  full,                  ///< its queue takes nothing: submit answers again
+  lose_notification,     ///< its completion comes only with the next one of its queue, as the engine is not told
+  remove_device,         ///< surprise removal, from this operation on
+  link_down,             ///< RDMA and comch connections of the device break, and none can be made, for a time
+  kill,                  ///< this process kills itself (SIGKILL)
+  freeze,                ///< this process stops itself (SIGSTOP), until another process continues it
+};
+inline constexpr std::array<std::string_view, 13> fault_action_names{"fail",
+                                                                     "drop",
+                                                                     "delay",
+                                                                     "duplicate",
+                                                                     "corrupt",
+                                                                     "misreport_length",
+                                                                     "misreport_capability",
+                                                                     "full",
+                                                                     "lose_notification",
+                                                                     "remove_device",
+                                                                     "link_down",
+                                                                     "kill",
+                                                                     "freeze"};
+
+/// What a device is asked to do. Those of RDMA's tasks come in the order of RdmaTaskKind.
+enum class FaultOpcode : std::uint8_t {
+  dma_copy,
+  sha_digest,
+  sha_partial_digest,
+  cache_invalidate,
+  rdma_receive,
+  rdma_send,
+  rdma_send_imm,
+  rdma_read,
+  rdma_write,
+  rdma_write_imm,
+  rdma_atomic_cmp_swp,
+  rdma_atomic_fetch_add,
+  rdma_remote_net_sync_event_get,
+  rdma_remote_net_sync_event_notify_set,
+  rdma_remote_net_sync_event_notify_add,
+  rdma_connect,
+  comch_send,
+  comch_receive,
+  comch_connect,
+  sync_event_set,
+  sync_event_add,
+  sync_event_wait,  ///< an engine goes to sleep until the event changes
+};
+inline constexpr std::array<std::string_view, 22> fault_opcode_names{"dma.memcpy",
+                                                                     "sha.hash",
+                                                                     "sha.partial_hash",
+                                                                     "mmap_advise.invalidate_cache",
+                                                                     "rdma.receive",
+                                                                     "rdma.send",
+                                                                     "rdma.send_imm",
+                                                                     "rdma.read",
+                                                                     "rdma.write",
+                                                                     "rdma.write_imm",
+                                                                     "rdma.atomic_cmp_swp",
+                                                                     "rdma.atomic_fetch_add",
+                                                                     "rdma.remote_net_sync_event_get",
+                                                                     "rdma.remote_net_sync_event_notify_set",
+                                                                     "rdma.remote_net_sync_event_notify_add",
+                                                                     "rdma.connect",
+                                                                     "comch.send",
+                                                                     "comch.receive",
+                                                                     "comch.connect",
+                                                                     "sync_event.set",
+                                                                     "sync_event.add",
+                                                                     "sync_event.wait"};
+
+[[nodiscard]] constexpr std::string_view name_of(FaultAction action) noexcept {
+  return fault_action_names[static_cast<std::size_t>(action)];
+}
+[[nodiscard]] constexpr std::string_view name_of(FaultOpcode opcode) noexcept {
+  return fault_opcode_names[static_cast<std::size_t>(opcode)];
+}
+
+/// Whether the action can meet such an operation: there is no completion of a sync event's set to be delayed, say.
+[[nodiscard]] bool can_meet(FaultAction action, FaultOpcode opcode) noexcept;
+
+/// How data is wrong.
+enum class Corruption : std::uint8_t {
+  bit,    ///< one bit is flipped
+  byte,   ///< one byte is stuck at a value
+  stale,  ///< nothing was written
+};
+inline constexpr std::array<std::string_view, 3> corruption_names{"bit", "byte", "stale"};
+
+/// An operation, as a rule's predicate sees it. Valid during the call.
+struct FaultOperation {
+  FaultOpcode opcode{};
+  std::string_view device;   ///< its name
+  std::uint64_t length = 0;  ///< bytes that it is to move; 0 where it moves none
+  std::uint64_t number = 0;  ///< the operations that the rule selected before it, and one
+};
+
+/// An action, and the operations that it meets. A rule selects operations by opcode, device, window and predicate; it
+/// counts those, and meets all of them, or those that nth, every or probability name, up to times.
+struct FaultRule {
+  FaultAction action = FaultAction::fail;
+  std::vector<FaultOpcode> opcodes{};  ///< none: all that the action can meet
+  /// A device's name, interface, ibdev name, PCI address, long or short, or VUID (serial); empty: every device.
+  std::string device{};
+  std::uint64_t nth = 0;     ///< the nth alone, from 1; 0: all
+  std::uint64_t every = 0;   ///< every so many; 0: all
+  double probability = 1.0;  ///< of meeting each, drawn by the plan's seed
+  std::uint64_t times = 0;   ///< so often at most; 0: without a limit
+  /// The window, from install() on.
+  std::chrono::nanoseconds after{0};
+  std::chrono::nanoseconds until = std::chrono::nanoseconds::max();
+  /// Called in the thread that posts the operation. Must not throw, nor use the engine.
+  std::function<bool(const FaultOperation&)> when{};
+
+  Status status = Status::io_failed;  ///< of fail
+  /// Of delay: how long. Of link_down: until the link is up again, 0: until remove().
+  std::chrono::nanoseconds by{0};
+  Corruption corruption = Corruption::bit;
+  std::optional<std::uint64_t> offset{};           ///< of corrupt: the byte; absent: a bit anywhere, or the first byte
+  std::uint8_t value = 0xff;                       ///< of corrupt: of the stuck byte
+  std::optional<std::uint64_t> length{};           ///< of misreport_length: bytes at most; absent: half
+  std::function<void(Capabilities&)> misreport{};  ///< of misreport_capability: changes those of a device
+};
+
+/// "rule 2 (delay rdma.write of pf0)", of the second rule: number counts from 0.
+[[nodiscard]] std::string describe(const FaultRule& rule, std::size_t number);
+
+/// What became of a rule while its plan was in force.
+struct FaultReport {
+  std::uint64_t matched = 0;     ///< operations that it selected
+  std::uint64_t triggered = 0;   ///< of those: how many it met
+  std::uint64_t impossible = 0;  ///< of those: how many it left alone, as the data was in another process's memory
+  std::string never;             ///< why it has met none, and what to change; empty when it has met one
+};
+
+/// Rules, and the seed of their random choices. While a plan is in force, the devices that this process opens and that
+/// its rules concern have its faults. A device that was open before has none: opening the function again gives another
+/// device. The same operations in the same order meet the same faults.
+///
+/// When several rules meet one operation the first of them acts. Dropped completions, and what a removed device had,
+/// end with shutdown when their context stops, as a failed task makes it do.
+///
+/// Thread safety: every function may be called from any thread.
+class FaultPlan : public std::enable_shared_from_this<FaultPlan> {
+ public:
+  /// Throws invalid_value, naming the rule, for values that do not fit or contradict one another.
+  static std::shared_ptr<FaultPlan> create(std::vector<FaultRule> rules, std::uint64_t seed = 0);
+  /// The one that is in force in this process, or null.
+  static std::shared_ptr<FaultPlan> in_force();
+
+  virtual ~FaultPlan() = default;
+  FaultPlan(const FaultPlan&) = delete;
+  FaultPlan& operator=(const FaultPlan&) = delete;
+
+  /// Puts it in force, with counts at 0. Warns, in the log, of devices that it concerns and that are open, without its
+  /// faults. Throws already_exist when a plan is in force.
+  void install();
+  /// Ends that: no rule meets an operation any more; what was dropped stays dropped. Warns, in the log, of rules that
+  /// have met nothing. Does nothing when the plan is not in force.
+  void remove() noexcept;
+  /// The same without warnings, for callers that pass on what report() says. Returns whether it was in force.
+  virtual bool leave_force() noexcept = 0;
+  virtual bool is_in_force() const noexcept = 0;
+
+  virtual const std::vector<FaultRule>& rules() const noexcept = 0;
+  virtual std::uint64_t seed() const noexcept = 0;
+  /// Whether a rule names this device, or every device.
+  virtual bool concerns(const DeviceProperties& properties) const noexcept = 0;
+  /// By rule, since install().
+  virtual std::vector<FaultReport> report() const = 0;
+
+ protected:
+  FaultPlan() = default;
+
+ private:
+  virtual void enter_force() = 0;
+};
+
+}  // namespace pydoca

@@ -1,0 +1,19 @@
+#pragma once
+
+#include "pydoca/backend/device.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+/// The faults of the plan that is in force, if one is.
+namespace pydoca::faulty {
+
+/// The device, or a faulty one around it.
+std::unique_ptr<backend::Device> wrap(std::unique_ptr<backend::Device> device, const DeviceProperties& properties,
+                                      std::size_t ordinal);
+void misreport(std::vector<DeviceProperties>& devices);
+std::uint64_t installation_for(const DeviceProperties& properties) noexcept;
+
+}  // namespace pydoca::faulty

@@ -1,0 +1,215 @@
+#include "backend/faulty/channel.hpp"
+
+#include "backend/faulty/operation/data.hpp"
+#include "detail/time/time.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+namespace pydoca::faulty {
+
+namespace {
+
+int fd_of(const std::optional<LinkAlarm>& alarm, int inner) noexcept {
+  return alarm.has_value() ? const_cast<LinkAlarm&>(*alarm)->fd() : inner;
+}
+
+std::unique_ptr<backend::Channel> wrapped(std::unique_ptr<backend::Channel> inner, DeviceFaults& faults) noexcept {
+  if (inner == nullptr) {
+    return nullptr;
+  }
+  try {
+    return std::make_unique<Channel>(std::move(inner), faults);
+  } catch (const std::exception&) {
+    return nullptr;  // as a backend without memory for it: the peer notices that it is gone
+  }
+}
+
+}  // namespace
+
+Channel::Channel(std::unique_ptr<backend::Channel> inner, DeviceFaults& faults)
+    : inner_(std::move(inner)), faults_(faults), link_breaks_(faults.link_breaks()) {
+  if (faults.has(FaultAction::delay) || faults.has(FaultAction::link_down)) {
+    alarm_.emplace(inner_->fd(), faults);
+  }
+}
+
+int Channel::fd() const noexcept { return fd_of(alarm_, inner_->fd()); }
+
+Status Channel::establish() noexcept {
+  if (!connect_fault_.has_value()) {
+    connect_fault_ = faults_.decide(FaultOpcode::comch_connect, 0);
+  }
+  if (connect_fault_->is(FaultAction::fail)) {
+    return connect_fault_->rule->status;
+  }
+  return is_cut() ? Status::connection_reset : inner_->establish();
+}
+
+std::string_view Channel::refusal() const noexcept {
+  const bool failed = connect_fault_.has_value() && connect_fault_->is(FaultAction::fail);
+  return failed ? "a fault plan has it fail" : inner_->refusal();
+}
+
+Status Channel::send(std::span<const std::byte> message) noexcept {
+  const Fault fault = unsent_.has_value() ? *std::exchange(unsent_, std::nullopt)
+                                          : faults_.decide(FaultOpcode::comch_send, message.size());
+  if (is_cut() || faults_.removed()) {
+    return faults_.removed() ? Status::driver : Status::connection_reset;
+  }
+  Status status = Status::no_memory;
+  try {
+    status = fault.rule == nullptr ? inner_->send(message) : send_faulty(message, fault);
+  } catch (const std::bad_alloc&) {
+    status = inner_->send(message);
+  }
+  if (status == Status::again && !fault.is(FaultAction::full)) {
+    unsent_ = fault;
+  }
+  if (alarm_.has_value()) {
+    (*alarm_)->expect_room(status == Status::again);
+  }
+  return status;
+}
+
+Status Channel::send_faulty(std::span<const std::byte> message, const Fault& fault) {
+  switch (fault.rule->action) {
+    case FaultAction::full:
+      return Status::again;
+    case FaultAction::fail:
+      return fault.rule->status;
+    case FaultAction::drop:
+      return Status::success;
+    case FaultAction::misreport_length:
+      return inner_->send(message.first(misreported(fault, message.size())));
+    case FaultAction::corrupt: {
+      std::vector<std::byte> changed(message.begin(), message.end());
+      corrupt(changed, fault);
+      return inner_->send(changed);
+    }
+    default: {
+      const Status status = inner_->send(message);
+      if (fault.is(FaultAction::duplicate) && status == Status::success) {
+        static_cast<void>(inner_->send(message));
+      }
+      return status;
+    }
+  }
+}
+
+Status Channel::receive(std::span<std::byte> buffer, std::size_t& length) noexcept {
+  if (alarm_.has_value()) {
+    (*alarm_)->calm();
+  }
+  if (is_cut()) {
+    return Status::connection_reset;
+  }
+  try {
+    return take_waiting(buffer, length) ? Status::success : receive_inner(buffer, length);
+  } catch (const std::bad_alloc&) {
+    return Status::success;  // the fault is left out
+  }
+}
+
+bool Channel::take_waiting(std::span<std::byte> buffer, std::size_t& length) noexcept {
+  if (waiting_.empty()) {
+    return false;
+  }
+  const Waiting& first = waiting_.front();
+  if (first.due > detail::now()) {
+    if (alarm_.has_value() && first.due != detail::never) {
+      (*alarm_)->set(first.due);
+    }
+    return false;
+  }
+  std::ranges::copy(first.message, buffer.begin());
+  length = first.message.size();
+  waiting_.pop_front();
+  return true;
+}
+
+Status Channel::receive_inner(std::span<std::byte> buffer, std::size_t& length) {
+  for (;;) {
+    Status status = inner_->receive(buffer, length);
+    if (status != Status::success) {
+      return status;
+    }
+    for (Waiting& waiting : waiting_) {
+      waiting.due = waiting.due == detail::never ? 0 : waiting.due;
+    }
+    const Fault fault = faults_.decide(FaultOpcode::comch_receive, length);
+    if (is_cut()) {
+      return Status::connection_reset;
+    }
+    if (fault.rule != nullptr) {
+      status = receive_faulty(buffer.first(length), length, fault);
+    }
+    if (status == Status::success && !waiting_.empty() && !fault.is(FaultAction::duplicate)) {
+      waiting_.push_back({{buffer.begin(), buffer.begin() + static_cast<std::ptrdiff_t>(length)}, 0});
+      status = Status::again;
+    }
+    if (status != Status::again || take_waiting(buffer, length)) {
+      return status == Status::again ? Status::success : status;
+    }
+  }
+}
+
+/// again: the message is not to be delivered now.
+Status Channel::receive_faulty(std::span<std::byte> message, std::size_t& length, const Fault& fault) {
+  const auto keep = [&](std::uint64_t due) {
+    waiting_.push_back({{message.begin(), message.end()}, due});
+    return Status::again;
+  };
+  switch (fault.rule->action) {
+    case FaultAction::fail:
+      return fault.rule->status;
+    case FaultAction::drop:
+      return Status::again;
+    case FaultAction::delay:
+      return keep(detail::now() + static_cast<std::uint64_t>(fault.rule->by.count()));
+    case FaultAction::lose_notification:
+      return keep(detail::never);
+    case FaultAction::duplicate:
+      keep(0);
+      if (waiting_.size() > 1) {
+        return keep(0);
+      }
+      return Status::success;
+    case FaultAction::corrupt:
+      corrupt(message, fault);
+      return Status::success;
+    case FaultAction::misreport_length:
+      length = misreported(fault, length);
+      return Status::success;
+    default:
+      return Status::success;
+  }
+}
+
+std::unique_ptr<backend::Channel> Listener::accept(bool admit) noexcept {
+  std::unique_ptr<backend::Channel> channel = wrapped(inner_->accept(admit), faults_);
+  return faults_.link_is_down() ? nullptr : std::move(channel);
+}
+
+Dialer::Dialer(std::unique_ptr<backend::Dialer> inner, DeviceFaults& faults)
+    : inner_(std::move(inner)), faults_(faults) {
+  if (faults.has(FaultAction::link_down)) {
+    alarm_.emplace(inner_->fd(), faults);
+  }
+}
+
+int Dialer::fd() const noexcept { return fd_of(alarm_, inner_->fd()); }
+
+std::unique_ptr<backend::Channel> Dialer::attempt() noexcept {
+  if (alarm_.has_value()) {
+    (*alarm_)->calm();
+  }
+  if (faults_.link_is_down()) {
+    (*alarm_)->set(faults_.link_up_at());
+    return nullptr;
+  }
+  return wrapped(inner_->attempt(), faults_);
+}
+
+}  // namespace pydoca::faulty

@@ -1,0 +1,49 @@
+#include "backend/faulty/counter.hpp"
+
+#include "backend/faulty/operation/data.hpp"
+
+namespace pydoca::faulty {
+
+template <class Update>
+Status Counter::update(FaultOpcode opcode, std::uint64_t operand, Update apply) noexcept {
+  const Fault fault = faults_.decide(opcode, sizeof operand);
+  if (faults_.removed()) [[unlikely]] {
+    return Status::driver;
+  }
+  if (fault.rule == nullptr) [[likely]] {
+    return apply(operand);
+  }
+  const bool is_stale = fault.is(FaultAction::corrupt) && fault.rule->corruption == Corruption::stale;
+  if (fault.is(FaultAction::fail)) {
+    return fault.rule->status;
+  }
+  if (fault.is(FaultAction::drop) || is_stale) {
+    return Status::success;
+  }
+  const Status status = apply(fault.is(FaultAction::corrupt) ? corrupt(operand, fault) : operand);
+  if (fault.is(FaultAction::duplicate) && status == Status::success) {
+    static_cast<void>(apply(operand));
+  }
+  return status;
+}
+
+Status Counter::store(std::uint64_t value) noexcept {
+  return update(FaultOpcode::sync_event_set, value, [this](std::uint64_t operand) { return inner_->store(operand); });
+}
+
+Status Counter::fetch_add(std::uint64_t increment, std::uint64_t& previous) noexcept {
+  previous = inner_->load();
+  bool again = false;
+  return update(FaultOpcode::sync_event_add, increment, [&](std::uint64_t operand) {
+    std::uint64_t ignored = 0;
+    return inner_->fetch_add(operand, std::exchange(again, true) ? ignored : previous);
+  });
+}
+
+void Counter::arm() noexcept {
+  if (!faults_.decide(FaultOpcode::sync_event_wait, 0).is(FaultAction::lose_notification)) {
+    inner_->arm();
+  }
+}
+
+}  // namespace pydoca::faulty

@@ -1,0 +1,43 @@
+#pragma once
+
+#include "pydoca/backend/counter.hpp"
+
+#include "backend/faulty/plan/device_faults.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace pydoca::faulty {
+
+/// What a sync event is made of, with the faults of its device. Network peers' counters are operands of RDMA's tasks,
+/// which have faults of their own, and have no such wrapper.
+class Counter final : public backend::Counter {
+ public:
+  Counter(std::unique_ptr<backend::Counter> inner, DeviceFaults& faults) noexcept
+      : inner_(std::move(inner)), faults_(faults) {}
+
+  std::uint64_t load() const noexcept override { return inner_->load(); }
+  Status store(std::uint64_t value) noexcept override;
+  Status fetch_add(std::uint64_t increment, std::uint64_t& previous) noexcept override;
+  std::uint32_t losses_told() const noexcept override { return inner_->losses_told(); }
+  Status failure(std::uint32_t told) noexcept override { return inner_->failure(told); }
+  bool is_abandoned() const noexcept override { return inner_->is_abandoned(); }
+  bool may_change_silently(bool by_peers) const noexcept override { return inner_->may_change_silently(by_peers); }
+  void arm() noexcept override;
+  int wake_fd() const noexcept override { return inner_->wake_fd(); }
+  std::vector<std::byte> export_to_remote_pci() override { return inner_->export_to_remote_pci(); }
+  std::vector<std::byte> export_to_remote_net() override { return inner_->export_to_remote_net(); }
+  Status withdraw() noexcept override { return inner_->withdraw(); }
+
+ private:
+  template <class Update>
+  Status update(FaultOpcode opcode, std::uint64_t operand, Update apply) noexcept;
+
+  const std::unique_ptr<backend::Counter> inner_;
+  DeviceFaults& faults_;
+};
+
+}  // namespace pydoca::faulty

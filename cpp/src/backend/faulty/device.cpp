@@ -1,0 +1,105 @@
+#include "backend/faulty/device.hpp"
+
+#include "backend/faulty/channel.hpp"
+#include "backend/faulty/counter.hpp"
+#include "backend/faulty/data_queue.hpp"
+#include "backend/faulty/rdma_queue.hpp"
+#include "detail/concat.hpp"
+
+namespace pydoca::faulty {
+
+void Device::require_present(std::string_view what) const {
+  if (faults_.removed()) {
+    throw Error(Status::driver, detail::concat(what, ": a fault plan has removed the device"));
+  }
+}
+
+void Device::watch_removal(backend::Notifier& notifier) {
+  inner_->watch_removal(notifier);
+  faults_.watch(notifier);
+}
+
+void Device::unwatch_removal(backend::Notifier& notifier) noexcept {
+  faults_.unwatch(notifier);
+  inner_->unwatch_removal(notifier);
+}
+
+std::vector<RepresentorProperties> Device::representors(RepFilter filter) {
+  require_present("list representors");
+  return inner_->representors(filter);
+}
+
+void Device::accelerate_resource_reclaim() {
+  require_present("accelerate resource reclaim");
+  inner_->accelerate_resource_reclaim();
+}
+
+Status Device::read_clock(backend::DeviceClock clock, std::uint64_t& value) noexcept {
+  return faults_.removed() ? Status::driver : inner_->read_clock(clock, value);
+}
+
+std::unique_ptr<backend::MemoryRegion> Device::register_memory(const backend::MemoryRange& range, Access access) {
+  require_present("register memory");
+  auto region = inner_->register_memory(range, access);
+  faults_.note_region(*region, false);
+  return region;
+}
+
+backend::ImportedRegion Device::import_memory(std::span<const std::byte> blob) {
+  require_present("import memory");
+  backend::ImportedRegion imported = inner_->import_memory(blob);
+  faults_.note_region(*imported.region, true);
+  return imported;
+}
+
+std::unique_ptr<backend::CopyQueue> Device::create_copy_queue(const backend::QueueOptions& options,
+                                                              backend::Notifier& notifier) {
+  require_present("create a DMA queue");
+  return std::make_unique<CopyQueue>(inner_->create_copy_queue(options, notifier), options, faults_, *inner_, notifier);
+}
+
+std::unique_ptr<backend::HashQueue> Device::create_hash_queue(const backend::QueueOptions& options,
+                                                              backend::Notifier& notifier) {
+  require_present("create a SHA queue");
+  return std::make_unique<HashQueue>(inner_->create_hash_queue(options, notifier), options, faults_, *inner_, notifier);
+}
+
+std::unique_ptr<backend::CacheQueue> Device::create_cache_queue(const backend::QueueOptions& options,
+                                                                backend::Notifier& notifier) {
+  require_present("create a queue for its cache");
+  return std::make_unique<CacheQueue>(inner_->create_cache_queue(options, notifier), options, faults_, *inner_,
+                                      notifier);
+}
+
+std::unique_ptr<backend::RdmaQueue> Device::create_rdma_queue(const backend::RdmaOptions& options,
+                                                              backend::Notifier& notifier) {
+  require_present("create a queue for RDMA");
+  return std::make_unique<RdmaQueue>(inner_->create_rdma_queue(options, notifier), faults_, *inner_, notifier);
+}
+
+std::unique_ptr<backend::Counter> Device::create_counter(const backend::MemoryRange* memory) {
+  require_present("create a counter");
+  return std::make_unique<Counter>(inner_->create_counter(memory), faults_);
+}
+
+std::unique_ptr<backend::Counter> Device::import_counter(std::span<const std::byte> blob, backend::CounterScope scope) {
+  require_present("import a counter");
+  std::unique_ptr<backend::Counter> inner = inner_->import_counter(blob, scope);
+  if (scope == backend::CounterScope::remote_net) {
+    return inner;  // an operand of the device's own queues
+  }
+  return std::make_unique<Counter>(std::move(inner), faults_);
+}
+
+std::unique_ptr<backend::Listener> Device::listen(const RepresentorProperties& representor, std::string_view service,
+                                                  const backend::ChannelOptions& options) {
+  require_present("serve comch clients");
+  return std::make_unique<Listener>(inner_->listen(representor, service, options), faults_);
+}
+
+std::unique_ptr<backend::Dialer> Device::dial(std::string_view service, const backend::ChannelOptions& options) {
+  require_present("reach a comch server");
+  return std::make_unique<Dialer>(inner_->dial(service, options), faults_);
+}
+
+}  // namespace pydoca::faulty

@@ -1,0 +1,176 @@
+#include "backend/faulty/operation/data.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace pydoca::faulty {
+
+using backend::CacheOperation;
+using backend::CopyOperation;
+using backend::DataOperation;
+using backend::HashOperation;
+using backend::RdmaOpcode;
+using backend::RdmaOperation;
+
+namespace {
+
+bool sends(RdmaOpcode opcode) noexcept {
+  return opcode == RdmaOpcode::send || opcode == RdmaOpcode::send_imm || opcode == RdmaOpcode::write ||
+         opcode == RdmaOpcode::write_imm;
+}
+
+std::byte* at(std::uint64_t address) noexcept { return reinterpret_cast<std::byte*>(address); }
+
+/// The place of the one byte that the rule changes, of data of this size.
+std::uint64_t place_of(const Fault& fault, std::uint64_t size) noexcept {
+  if (fault.rule->offset.has_value()) {
+    return std::min(*fault.rule->offset, size - 1);
+  }
+  return fault.rule->corruption == Corruption::bit ? fault.random % size : 0;
+}
+
+std::byte changed(std::byte old, const Fault& fault) noexcept {
+  return fault.rule->corruption == Corruption::bit ? old ^ (std::byte{1} << ((fault.random >> 32U) % 8))
+                                                   : std::byte{fault.rule->value};
+}
+
+}  // namespace
+
+FaultOpcode opcode_of(const CopyOperation& /*operation*/) noexcept { return FaultOpcode::dma_copy; }
+FaultOpcode opcode_of(const HashOperation& operation) noexcept {
+  return operation.message != nullptr ? FaultOpcode::sha_partial_digest : FaultOpcode::sha_digest;
+}
+FaultOpcode opcode_of(const CacheOperation& /*operation*/) noexcept {
+  return FaultOpcode::cache_invalidate;
+}
+FaultOpcode opcode_of(const RdmaOperation& operation) noexcept {
+  return rdma_opcode(static_cast<std::size_t>(operation.opcode));
+}
+
+const Segment* source_of(const DataOperation& operation) noexcept { return operation.src; }
+const Segment* source_of(const RdmaOperation& operation) noexcept {
+  return sends(operation.opcode) ? operation.local : nullptr;
+}
+
+const Segment* target_of(const CopyOperation& operation, std::uint64_t& filled) noexcept {
+  filled = operation.length;
+  return operation.dst;
+}
+const Segment* target_of(const HashOperation& operation, std::uint64_t& filled) noexcept {
+  filled = operation.is_last ? digest_size(operation.algorithm) : 0;
+  return operation.dst;
+}
+const Segment* target_of(const CacheOperation& /*operation*/, std::uint64_t& filled) noexcept {
+  filled = 0;
+  return nullptr;
+}
+const Segment* target_of(const RdmaOperation& operation, std::uint64_t& filled) noexcept {
+  const bool set = operation.opcode == RdmaOpcode::counter_set;
+  if (sends(operation.opcode) || set) {
+    return nullptr;
+  }
+  const bool is_word = operation.opcode != RdmaOpcode::receive && operation.opcode != RdmaOpcode::read;
+  filled = is_word ? sizeof(std::uint64_t) : operation.length;
+  return operation.local;
+}
+
+bool is_told_length(const RdmaOperation& operation) noexcept {
+  return operation.opcode == RdmaOpcode::receive || operation.opcode == RdmaOpcode::read;
+}
+
+std::uint64_t cut_length(const DataOperation& /*operation*/, std::uint64_t length) noexcept {
+  return std::max<std::uint64_t>(length, 1);
+}
+std::uint64_t cut_length(const HashOperation& operation, std::uint64_t length) noexcept {
+  return operation.is_last ? length : length - length % block_size(operation.algorithm);
+}
+
+namespace {
+
+void copy_data(DataOperation& to, const DataOperation& from) noexcept {
+  to.src = from.src;
+  to.dst = from.dst;
+  to.length = from.length;
+}
+
+}  // namespace
+
+void copy_request(CopyOperation& to, const CopyOperation& from) noexcept { copy_data(to, from); }
+void copy_request(CacheOperation& to, const CacheOperation& from) noexcept { copy_data(to, from); }
+void copy_request(HashOperation& to, const HashOperation& from) noexcept {
+  copy_data(to, from);
+  to.algorithm = from.algorithm;
+  to.is_first = from.is_first;
+  to.is_last = from.is_last;
+  to.message = from.message;
+}
+void copy_request(RdmaOperation& to, const RdmaOperation& from) noexcept {
+  to = from;
+  to.next = nullptr;
+  to.status = Status::success;
+  to.own = {};
+}
+
+void set_source(DataOperation& operation, Segment* source, std::uint64_t length) noexcept {
+  operation.src = source;
+  operation.length = length;
+}
+void set_source(RdmaOperation& operation, Segment* source, std::uint64_t length) noexcept {
+  operation.local = source;
+  operation.length = length;
+}
+
+void corrupt(std::span<std::byte> data, const Fault& fault) noexcept {
+  if (!data.empty()) {
+    std::byte& victim = data[place_of(fault, data.size())];
+    victim = changed(victim, fault);
+  }
+}
+
+std::uint64_t corrupt(std::uint64_t value, const Fault& fault) noexcept {
+  corrupt(std::as_writable_bytes(std::span(&value, 1)), fault);
+  return value;
+}
+
+bool corrupt_target(const Segment* target, std::uint64_t filled, const Fault& fault,
+                    const DeviceFaults& device) noexcept {
+  if (filled == 0) {
+    return false;
+  }
+  std::uint64_t place = place_of(fault, filled);
+  while (target != nullptr && place >= target->tailroom()) {
+    place -= target->tailroom();
+    target = target->next;
+  }
+  if (target == nullptr || !device.is_local(*target)) {
+    return false;
+  }
+  std::byte* const victim = at(target->tail() + place);
+  *victim = changed(*victim, fault);
+  return true;
+}
+
+bool is_local(const Segment* source, std::uint64_t length, const DeviceFaults& device) noexcept {
+  std::uint64_t seen = 0;
+  for (; source != nullptr && seen < length; source = source->next) {
+    if (!device.is_local(*source)) {
+      return false;
+    }
+    seen += source->data_len;
+  }
+  return seen >= length;
+}
+
+void gather(std::span<std::byte> to, const Segment* source) noexcept {
+  for (; source != nullptr && !to.empty(); source = source->next) {
+    const std::size_t size = std::min<std::size_t>(to.size(), source->data_len);
+    std::memcpy(to.data(), at(source->data), size);
+    to = to.subspan(size);
+  }
+}
+
+std::uint64_t misreported(const Fault& fault, std::uint64_t length) noexcept {
+  return std::min(length, fault.rule->length.value_or(length / 2));
+}
+
+}  // namespace pydoca::faulty

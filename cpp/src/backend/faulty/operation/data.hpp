@@ -1,0 +1,68 @@
+#pragma once
+
+#include "pydoca/backend/queue.hpp"
+#include "pydoca/backend/rdma.hpp"
+#include "pydoca/segment.hpp"
+
+#include "backend/faulty/plan/device_faults.hpp"
+#include "backend/faulty/plan/plan.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+/// Where the data of operations is, for each kind of operation.
+namespace pydoca::faulty {
+
+FaultOpcode opcode_of(const backend::CopyOperation& operation) noexcept;
+FaultOpcode opcode_of(const backend::HashOperation& operation) noexcept;
+FaultOpcode opcode_of(const backend::CacheOperation& operation) noexcept;
+FaultOpcode opcode_of(const backend::RdmaOperation& operation) noexcept;
+
+/// The bytes that it reads on this side; null when it reads none.
+const Segment* source_of(const backend::DataOperation& operation) noexcept;
+const Segment* source_of(const backend::RdmaOperation& operation) noexcept;
+
+/// What it fills on this side, and with how many bytes once it has succeeded; null when it fills nothing.
+const Segment* target_of(const backend::CopyOperation& operation, std::uint64_t& filled) noexcept;
+const Segment* target_of(const backend::HashOperation& operation, std::uint64_t& filled) noexcept;
+const Segment* target_of(const backend::CacheOperation& operation, std::uint64_t& filled) noexcept;
+const Segment* target_of(const backend::RdmaOperation& operation, std::uint64_t& filled) noexcept;
+
+/// Whether it is told how many bytes came, and length is that.
+constexpr bool is_told_length(const backend::DataOperation& /*operation*/) noexcept { return false; }
+bool is_told_length(const backend::RdmaOperation& operation) noexcept;
+
+/// The length to which a shorter operation is cut: a multiple of what the device takes.
+std::uint64_t cut_length(const backend::DataOperation& operation, std::uint64_t length) noexcept;
+std::uint64_t cut_length(const backend::HashOperation& operation, std::uint64_t length) noexcept;
+inline std::uint64_t cut_length(const backend::RdmaOperation& /*operation*/, std::uint64_t length) noexcept {
+  return length;
+}
+
+// Makes to the same request.
+void copy_request(backend::CopyOperation& to, const backend::CopyOperation& from) noexcept;
+void copy_request(backend::HashOperation& to, const backend::HashOperation& from) noexcept;
+void copy_request(backend::CacheOperation& to, const backend::CacheOperation& from) noexcept;
+void copy_request(backend::RdmaOperation& to, const backend::RdmaOperation& from) noexcept;
+
+/// It reads these bytes instead of its own source.
+void set_source(backend::DataOperation& operation, Segment* source, std::uint64_t length) noexcept;
+void set_source(backend::RdmaOperation& operation, Segment* source, std::uint64_t length) noexcept;
+
+/// Changes the data as the rule says: a bit, or a byte.
+void corrupt(std::span<std::byte> data, const Fault& fault) noexcept;
+std::uint64_t corrupt(std::uint64_t value, const Fault& fault) noexcept;
+/// The same with bytes that were put into the tailrooms of target. False when they are not memory of this process.
+bool corrupt_target(const Segment* target, std::uint64_t filled, const Fault& fault,
+                    const DeviceFaults& device) noexcept;
+
+/// Whether every byte of the list's data is memory of this process.
+bool is_local(const Segment* source, std::uint64_t length, const DeviceFaults& device) noexcept;
+/// Copies the first bytes of the list's data. The list is local, and has them.
+void gather(std::span<std::byte> to, const Segment* source) noexcept;
+
+/// The length that a rule has an operation of this length report, or move.
+std::uint64_t misreported(const Fault& fault, std::uint64_t length) noexcept;
+
+}  // namespace pydoca::faulty

@@ -1,0 +1,58 @@
+#include "backend/faulty/plan/alarm.hpp"
+
+#include "pydoca/status.hpp"
+
+#include "detail/concat.hpp"
+#include "detail/system_reason.hpp"
+
+#include <cerrno>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+#include <utility>
+
+namespace pydoca::faulty {
+
+Alarm::Alarm(int inner)
+    : inner_(inner), bell_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)), all_(::epoll_create1(EPOLL_CLOEXEC)) {
+  watch(timer_.fd(), EPOLLIN);
+  watch(bell_.get(), EPOLLIN);
+  if (inner >= 0) {
+    watch(inner, EPOLLIN);
+  }
+}
+
+void Alarm::watch(int fd, std::uint32_t events) {
+  epoll_event event{.events = events, .data = {.fd = fd}};
+  if (::epoll_ctl(all_.get(), EPOLL_CTL_ADD, fd, &event) != 0) {
+    throw Error(Status::operating_system,
+                detail::concat("faults: cannot create an alarm: ", detail::system_reason(errno)));
+  }
+}
+
+void Alarm::set(std::uint64_t at) noexcept {
+  timer_.set(at);
+  is_set_ = true;
+}
+
+void Alarm::ring() const noexcept {
+  const std::uint64_t one = 1;
+  static_cast<void>(!::write(bell_.get(), &one, sizeof one));
+}
+
+void Alarm::calm() noexcept {
+  if (std::exchange(is_set_, false)) {
+    timer_.clear();
+  }
+  std::uint64_t rung = 0;
+  static_cast<void>(!::read(bell_.get(), &rung, sizeof rung));
+}
+
+void Alarm::expect_room(bool expected) noexcept {
+  if (std::exchange(expects_room_, expected) != expected) {
+    epoll_event event{.events = expected ? EPOLLIN | EPOLLOUT : EPOLLIN, .data = {.fd = inner_}};
+    ::epoll_ctl(all_.get(), EPOLL_CTL_MOD, inner_, &event);
+  }
+}
+
+}  // namespace pydoca::faulty

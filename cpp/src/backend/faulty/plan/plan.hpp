@@ -1,0 +1,78 @@
+#pragma once
+
+#include "pydoca/faults.hpp"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace pydoca::faulty {
+
+/// What happens to one operation.
+struct Fault {
+  const FaultRule* rule = nullptr;  ///< null: nothing
+  std::size_t number = 0;           ///< of the rule
+  std::uint64_t random = 0;         ///< for what the rule leaves open
+
+  bool is(FaultAction action) const noexcept { return rule != nullptr && rule->action == action; }
+};
+
+/// The rules, how often they have matched, and the random numbers of each.
+class Plan final : public FaultPlan {
+ public:
+  Plan(std::vector<FaultRule> rules, std::uint64_t seed);
+
+  bool leave_force() noexcept override;
+  bool is_in_force() const noexcept override { return in_force_.load(std::memory_order_acquire); }
+  const std::vector<FaultRule>& rules() const noexcept override { return rules_; }
+  std::uint64_t seed() const noexcept override { return seed_; }
+  bool concerns(const DeviceProperties& properties) const noexcept override;
+  std::vector<FaultReport> report() const override;
+
+  /// Of this installation: another one has another number.
+  std::uint64_t installation() const noexcept { return installation_.load(std::memory_order_relaxed); }
+  /// The first fault that meets the operation, of the rules with these numbers. Each of them counts it.
+  Fault decide(std::span<const std::size_t> numbers, FaultOperation operation) noexcept;
+  /// The fault was left alone, as it needs memory that this process does not reach.
+  void note_impossible(const Fault& fault) noexcept;
+  void note_opened(const DeviceProperties& properties);
+  void note_removed(const DeviceProperties& properties);
+  /// What an enumeration shows: without removed devices, and with misreported capabilities.
+  void misreport(std::vector<DeviceProperties>& devices);
+
+  /// The plan in force, or null.
+  static std::shared_ptr<Plan> current();
+
+ private:
+  struct Counts {
+    std::uint64_t matched = 0;
+    std::uint64_t triggered = 0;
+    std::uint64_t impossible = 0;
+    std::uint64_t random = 0;  ///< state of the rule's generator
+    bool seen = false;         ///< a device that it names was enumerated or opened
+    bool opened = false;       ///< such a device was opened
+    bool able = false;         ///< and can be asked for an operation that the rule selects
+  };
+
+  void enter_force() override;
+  void reset() noexcept;
+  bool is_open(const FaultRule& rule) const noexcept;
+  bool triggers(const FaultRule& rule, Counts& counts) const noexcept;
+  std::string why_never(const FaultRule& rule, const Counts& counts) const;
+
+  const std::vector<FaultRule> rules_;
+  const std::uint64_t seed_;
+  std::atomic<bool> in_force_{false};
+  std::atomic<std::uint64_t> installation_{0};
+  std::atomic<std::uint64_t> begin_{0};  ///< of the window: detail::now() at installation
+  mutable std::mutex mutex_;             ///< of what follows; nothing foreign runs under it
+  std::vector<Counts> counts_;
+  std::vector<std::string> removed_;  ///< backend, side and name
+};
+
+}  // namespace pydoca::faulty

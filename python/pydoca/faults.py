@@ -1,0 +1,441 @@
+"""Faults on purpose: devices that fail, lose, delay and spoil what they do, when a plan says so.
+
+A plan is a list of rules and a seed; a rule is an action and the operations that it meets::
+
+    plan = faults.FaultPlan(
+        faults.FaultRule("fail", "dma.memcpy", status="io_failed", nth=3),
+        faults.FaultRule("delay", "rdma.write", by="2 ms", probability=0.1),
+        seed=7,
+    )
+    with faults.inject(plan):
+        device = pydoca.open_device("p0")      # this one has the faults
+
+Devices that are opened while a plan is in force have its faults. A device that was open before has none: opening its
+function again gives another device. One plan can be in force at a time, in one process. The same operations in the
+same order meet the same faults.
+
+Actions, and the keys of their own:
+
+- ``fail``: not done; it ends with `status` (io_failed). Its queue breaks, as after a failure of the hardware.
+- ``drop``: done, and its completion never comes: the task ends with ShutdownError when its context stops. A message is
+  lost on its way, an update of a sync event has no effect.
+- ``delay``: its completion, or the message, comes later, by the time `by`.
+- ``duplicate``: its effect comes twice.
+- ``corrupt``: it succeeds with wrong `data`: a "bit" that is flipped (the default), a "byte" stuck at `value` (255), or
+  "stale" data, as nothing was written. `offset`: the byte.
+- ``misreport_length``: it succeeds, with at most `length` bytes moved or received (default: half of them).
+- ``misreport_capability``: enumerations show other `capabilities`, a table as in topology files (`pydoca.sim`).
+- ``full``: submit raises AgainError.
+- ``lose_notification``: the completion comes only with the next one of its queue; a sleeping engine is not woken.
+- ``remove_device``: surprise removal, from this operation until the plan is removed.
+- ``link_down``: RDMA and comch connections break, and none can be made for the time `by` (default: until the plan is
+  removed).
+- ``kill``, ``freeze``: this process kills (SIGKILL) or stops (SIGSTOP) itself.
+
+Operations are selected by `opcode` ("dma.memcpy"; "rdma" for all of a library; several in a list), `device` (name, PCI
+address, interface or VUID), the window from `after` to `until` since the plan came into force, and the predicate
+`when`, which is called with a FaultOperation. Of those, a rule meets all, or the `nth` alone, one in `every`, or each
+with a `probability`; `times` is the most. Times are seconds, a timedelta, or text with a unit: "200 us", "1.5 ms".
+
+A TOML file has the same keys::
+
+    seed = 7
+
+    [[rule]]
+    action = "fail"
+    opcode = "dma.memcpy"
+    nth = 3
+
+The environment's PYDOCA_FAULTS names a file that comes into force at the first look at devices, unless a plan is in
+force by then.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import math
+import os
+import re
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import timedelta
+from typing import Any, NamedTuple, Protocol, Self
+
+from pydoca import _core
+from pydoca._errors import AlreadyExistError, InvalidValueError, Status
+from pydoca._publication import publish as _publish
+
+__all__ = ["FaultOperation", "FaultPlan", "FaultPlanWarning", "FaultReport", "FaultRule", "inject"]
+
+_OWN_KEYS = {
+    "fail": ("status",),
+    "delay": ("by",),
+    "corrupt": ("data", "offset", "value"),
+    "misreport_length": ("length",),
+    "misreport_capability": ("capabilities",),
+    "link_down": ("by",),
+}
+_SELECTING_KEYS = ("opcode", "device", "nth", "every", "probability", "times", "after", "until", "when")
+_KEYS = ("action", *_SELECTING_KEYS, *dict.fromkeys(key for keys in _OWN_KEYS.values() for key in keys))
+_UNITS = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000, "min": 60_000_000_000}
+_MOST_NANOSECONDS = 2**62
+
+
+class _Named(Protocol):
+    @property
+    def name(self) -> str: ...
+
+
+class FaultPlanWarning(UserWarning):
+    """A rule of a plan has met nothing, or a plan does not come into force."""
+
+
+class FaultOperation(NamedTuple):
+    """An operation, as the predicate of a rule sees it."""
+
+    opcode: str
+    device: str
+    length: int
+    number: int
+
+
+class FaultReport(NamedTuple):
+    """What became of a rule.
+
+    matched: operations that it selected. triggered: those that it met. impossible: those that it left alone, as their
+    data was in the memory of another process. never: why it has met none, and what to change, or None.
+    """
+
+    rule: FaultRule
+    matched: int
+    triggered: int
+    impossible: int
+    never: str | None
+
+
+class FaultRule:
+    """An action and the operations that it meets; `pydoca.faults` lists actions and keys.
+
+    Raises InvalidValueError for unknown words, values that do not fit, and keys that contradict one another.
+    """
+
+    def __init__(
+        self,
+        action: str,
+        opcode: str | Sequence[str] = (),
+        *,
+        device: str | _Named | None = None,
+        nth: int | None = None,
+        every: int | None = None,
+        probability: float | None = None,
+        times: int | None = None,
+        after: float | str | timedelta | None = None,
+        until: float | str | timedelta | None = None,
+        when: Callable[[FaultOperation], object] | None = None,
+        status: Status | str | None = None,
+        by: float | str | timedelta | None = None,
+        data: str | None = None,
+        offset: int | None = None,
+        value: int | None = None,
+        length: int | None = None,
+        capabilities: Mapping[str, Any] | None = None,
+        **unknown: Any,
+    ) -> None:
+        given = {key: value for key, value in locals().items() if key in _KEYS[2:] and value is not None}
+        _word("fault rule", "action", action, _core.FAULT_ACTIONS)
+        where = f"fault rule {action}"
+        _core.require_known(f"{where}: key", list(unknown), _KEYS[2:])
+        self._set(where, action, opcode, given)
+
+    def _set(self, where: str, action: str, opcode: str | Sequence[str], keys: dict[str, Any]) -> None:
+        own = _OWN_KEYS.get(action, ())
+        for key in keys:
+            if key not in (*_SELECTING_KEYS, *own):
+                takes = f"{action} takes {', '.join(own)}" if own else f"{action} takes no such key"
+                raise InvalidValueError(f"{where}: {key} is a key of another action; {takes}")
+        self._keys = {"action": action, **({"opcode": opcode} if opcode else {}), **keys}
+        self._plain = _plain(where, action, opcode, keys)
+
+    @property
+    def action(self) -> str:
+        """What happens."""
+        return str(self._keys["action"])
+
+    @property
+    def keys(self) -> dict[str, Any]:
+        """The keys that were given, as in a TOML file."""
+        return dict(self._keys)
+
+    @classmethod
+    def from_keys(cls, keys: Mapping[str, Any]) -> Self:
+        """The rule of a table with these keys."""
+        _core.require_known("fault rule: key", list(keys), _KEYS)
+        if "action" not in keys:
+            raise InvalidValueError(f"fault rule: it needs an action, one of {', '.join(_core.FAULT_ACTIONS)}")
+        rest = {key: value for key, value in keys.items() if key not in ("action", "opcode")}
+        return cls(keys["action"], keys.get("opcode", ()), **rest)
+
+    def __eq__(self, other: object) -> bool:
+        return self._keys == other._keys if isinstance(other, FaultRule) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]  # it may have a table of capabilities
+
+    def __repr__(self) -> str:
+        words = [repr(self._keys[key]) for key in ("action", "opcode") if key in self._keys]
+        words += [f"{key}={value!r}" for key, value in self._keys.items() if key not in ("action", "opcode")]
+        return f"pydoca.faults.FaultRule({', '.join(words)})"
+
+
+class FaultPlan:
+    """Rules, each a FaultRule or a table of its keys, and the seed of their random choices.
+
+    A with block puts it in force, as `inject` does.
+    """
+
+    def __init__(self, *rules: FaultRule | Mapping[str, Any], seed: int = 0) -> None:
+        self._rules = tuple(rule if isinstance(rule, FaultRule) else FaultRule.from_keys(rule) for rule in rules)
+        self._seed = _count("fault plan", "seed", seed, least=0)
+        self._plan = _core.FaultPlanInForce([rule._plain for rule in self._rules], self._seed)
+
+    @classmethod
+    def load(cls, source: str | os.PathLike[str] | Mapping[str, Any]) -> Self:
+        """The plan of a TOML file, or of a mapping of the same form.
+
+        Raises OSError when the file cannot be read, and InvalidValueError for what is not a plan.
+        """
+        if isinstance(source, Mapping):
+            return cls._of_table(source)
+        import tomllib  # needed for such a file only
+
+        path = os.fspath(source)
+        with open(path, "rb") as file:
+            try:
+                return cls._of_table(tomllib.load(file))
+            except (tomllib.TOMLDecodeError, UnicodeDecodeError, InvalidValueError) as error:
+                raise InvalidValueError(f"{path}: {error}") from None
+
+    @classmethod
+    def _of_table(cls, table: Mapping[str, Any]) -> Self:
+        _core.require_known("fault plan: key", list(table), ["seed", "rule"])
+        rules = table.get("rule", [])
+        if not isinstance(rules, list) or not all(isinstance(rule, Mapping | FaultRule) for rule in rules):
+            raise InvalidValueError("fault plan: rule must be a list of tables: write [[rule]] before each")
+        return cls(*rules, seed=table.get("seed", 0))
+
+    @property
+    def rules(self) -> tuple[FaultRule, ...]:
+        """The rules."""
+        return self._rules
+
+    @property
+    def seed(self) -> int:
+        """The seed of the random choices."""
+        return self._seed
+
+    @property
+    def is_in_force(self) -> bool:
+        """Whether devices that are opened now have its faults."""
+        return self._plan.is_in_force
+
+    def install(self) -> None:
+        """Puts the plan in force, with its counts at 0.
+
+        The log warns of devices that are open and whose faults it has: they have none until they are opened again.
+        Raises AlreadyExistError when a plan is in force in this process.
+        """
+        self._plan.install()
+
+    def remove(self) -> None:
+        """Ends that. Warns, with a FaultPlanWarning, of each rule that has met nothing. Idempotent."""
+        if not self._plan.leave_force():
+            return
+        for number, report in enumerate(self.report(), start=1):
+            if report.never:
+                text = f"rule {number} of the fault plan, {report.rule!r}, has met nothing: {report.never}"
+                warnings.warn(text, FaultPlanWarning, stacklevel=2)
+
+    def report(self) -> list[FaultReport]:
+        """What became of each rule since install()."""
+        counts = zip(self._rules, self._plan.report(), strict=True)
+        return [
+            FaultReport(rule, matched, triggered, impossible, never or None)
+            for rule, (matched, triggered, impossible, never) in counts
+        ]
+
+    def __enter__(self) -> Self:
+        self.install()
+        return self
+
+    def __exit__(self, failure: object, *_: object) -> None:
+        if failure is None:
+            self.remove()
+        else:
+            self._plan.leave_force()  # the block's error says more than a warning, which would hide it where it raises
+
+    def __repr__(self) -> str:
+        return f"pydoca.faults.FaultPlan({', '.join([*map(repr, self._rules), f'seed={self._seed}'])})"
+
+    def __str__(self) -> str:
+        """A line for each rule: what it does, and how often it matched and triggered."""
+        lines = [
+            f"{report.rule!r}: {report.matched} matched, {report.triggered} triggered"
+            + (f", {report.impossible} impossible" if report.impossible else "")
+            + (f" ({report.never})" if report.never else "")
+            for report in self.report()
+        ]
+        return "\n".join(lines) or "a fault plan without rules"
+
+
+@contextlib.contextmanager
+def inject(*rules: FaultPlan | FaultRule | Mapping[str, Any], seed: int = 0) -> Iterator[FaultPlan]:
+    """A with block during which a plan is in force: a FaultPlan, or the one of these rules and this seed."""
+    if len(rules) == 1 and isinstance(rules[0], FaultPlan):
+        plan = rules[0]
+    else:
+        plan = FaultPlan(*(rule for rule in rules if not isinstance(rule, FaultPlan)), seed=seed)
+        if any(isinstance(rule, FaultPlan) for rule in rules):
+            raise InvalidValueError("inject: give one plan, or rules; one plan can be in force at a time")
+    with plan:
+        yield plan
+
+
+def _plain(where: str, action: str, opcode: str | Sequence[str], keys: dict[str, Any]) -> dict[str, Any]:
+    """What the engine takes: whole numbers, nanoseconds, and the names of single opcodes."""
+    when = keys.get("when")
+    if when is not None and not callable(when):
+        raise InvalidValueError(f"{where}: when must be a function of a FaultOperation, not {when!r}")
+    if "value" in keys and keys.get("data") != "byte":
+        raise InvalidValueError(f'{where}: value is the one of a stuck byte; add data="byte"')
+    if action == "delay" and "by" not in keys:
+        raise InvalidValueError(f'{where}: it needs by, the time of the delay, such as by="2 ms"')
+    if action == "misreport_capability" and "capabilities" not in keys:
+        raise InvalidValueError(f'{where}: it needs capabilities, such as {{"dma": {{"max_buf_size": 4096}}}}')
+    if not isinstance(keys.get("capabilities", {}), Mapping):
+        raise InvalidValueError(f"{where}: capabilities must be a table, not {keys['capabilities']!r}")
+    return {
+        "action": action,
+        "opcodes": _opcodes(where, action, opcode),
+        "device": _device(where, keys.get("device", "")),
+        **{
+            key: _count(where, key, keys.get(key, 0), least=1 if key in keys else 0)
+            for key in ("nth", "every", "times")
+        },
+        "probability": _probability(where, keys.get("probability", 1.0)),
+        "after": _nanoseconds(where, "after", keys.get("after", 0)),
+        "until": _nanoseconds(where, "until", keys["until"]) if "until" in keys else None,
+        "when": _predicate(when) if when is not None else None,
+        "status": _status(where, keys.get("status", "io_failed")),
+        "by": _nanoseconds(where, "by", keys.get("by", 0)),
+        "data": _word(where, "data", keys.get("data", "bit"), _core.CORRUPTIONS),
+        "offset": _optional_count(where, "offset", keys),
+        "value": _count(where, "value", keys.get("value", 255), most=255),
+        "length": _optional_count(where, "length", keys),
+        "capabilities": dict(keys["capabilities"]) if "capabilities" in keys else None,
+    }
+
+
+def _predicate(when: Callable[[FaultOperation], object]) -> Callable[[str, str, int, int], bool]:
+    return lambda *operation: bool(when(FaultOperation(*operation)))
+
+
+def _word(where: str, key: str, value: object, known: Sequence[str]) -> str:
+    if not isinstance(value, str):
+        raise InvalidValueError(f"{where}: {key} must be one of {', '.join(known)}, not {value!r}")
+    _core.require_known(f"{where}: {key}", [value], list(known))
+    return value
+
+
+def _opcodes(where: str, action: str, opcode: str | Sequence[str]) -> list[str]:
+    words = [opcode] if isinstance(opcode, str) else list(opcode)
+    libraries = list(dict.fromkeys(name.partition(".")[0] for name in _core.FAULT_OPCODES))
+    names: list[str] = []
+    for word in words:
+        _word(where, "opcode", word, [*_core.FAULT_OPCODES, *libraries])
+        met = [name for name in _core.fault_opcodes_of(action) if name.startswith(f"{word}.")]
+        names += met if word in libraries and met else [word]
+        if word in libraries and not met:
+            raise InvalidValueError(f"{where}: {action} cannot happen to an operation of {word}")
+    return names
+
+
+def _device(where: str, value: object) -> str:
+    name = getattr(value, "name", value)
+    if not isinstance(name, str):
+        raise InvalidValueError(
+            f"{where}: device must be a name or an address, a Device or a DeviceInfo, not {value!r}"
+        )
+    return name
+
+
+def _count(where: str, key: str, value: object, least: int = 0, most: int = 2**64 - 1) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise InvalidValueError(f"{where}: {key} must be a whole number in {least}..{most}, not {value!r}")
+    return value
+
+
+def _optional_count(where: str, key: str, keys: Mapping[str, Any]) -> int | None:
+    return _count(where, key, keys[key]) if key in keys else None
+
+
+def _probability(where: str, value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise InvalidValueError(f"{where}: probability must be a number in 0..1, not {value!r}")
+    return float(value)
+
+
+def _status(where: str, value: object) -> int:
+    if isinstance(value, Status):
+        return int(value)
+    return int(Status[_word(where, "status", value, [status.name.lower() for status in Status]).upper()])
+
+
+def _nanoseconds(where: str, key: str, value: object) -> int:
+    if isinstance(value, timedelta):
+        value = value.total_seconds()
+    if isinstance(value, str):
+        return _nanoseconds_of_text(where, key, value)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value < 0:
+        raise InvalidValueError(f'{where}: {key} must be seconds, or text such as "2 ms", not {value!r}')
+    if value * 1e9 > _MOST_NANOSECONDS:
+        raise InvalidValueError(
+            f"{where}: {key} is {value!r} s, which is too long; at most {_MOST_NANOSECONDS // 10**9}"
+        )
+    return round(value * 1e9)
+
+
+def _nanoseconds_of_text(where: str, key: str, text: str) -> int:
+    match = re.fullmatch(r"\s*(\d+(?:\.\d*)?)\s*([^\d\s.]*)\s*", text)
+    if match is None:
+        raise InvalidValueError(f'{where}: {key} is {text!r}; write a number and a unit, such as "2 ms"')
+    number, unit = match.groups()
+    if not unit:
+        raise InvalidValueError(
+            f'{where}: {key} is {text!r}, without a unit; write "{number} ms", or a number of seconds'
+        )
+    _core.require_known(f"{where}: {key}: unit", [unit], list(_UNITS))
+    return min(round(float(number) * _UNITS[unit]), _MOST_NANOSECONDS)
+
+
+_environment_seen = False
+
+
+def _load_environment() -> None:
+    global _environment_seen
+    file = os.environ.get("PYDOCA_FAULTS")
+    if _environment_seen or not file:
+        return
+    try:
+        plan = FaultPlan.load(file)
+    except (OSError, InvalidValueError) as error:
+        raise InvalidValueError(f"the environment's PYDOCA_FAULTS: {error}") from error
+    _environment_seen = True
+    try:
+        plan.install()
+    except AlreadyExistError:
+        warnings.warn(f"PYDOCA_FAULTS={file} is not used: a plan is in force", FaultPlanWarning, stacklevel=2)
+        return
+    atexit.register(plan.remove)
+
+
+_publish(__name__)
