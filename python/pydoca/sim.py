@@ -2,9 +2,21 @@
 
 A topology is a mapping, or a TOML file, of this form; a key that is left out has the default that is shown::
 
-    profile = "bluefield3"            # of functions that name none: see profiles()
+    profile = "bluefield3"            # of functions and cards that name none: see profiles()
 
-    [[function]]
+    [[card]]                          # as many cards as you like: functions of a host and a DPU
+    count = 1
+    name = "card{}"                   # card 7 has card7-pf0 and card7-p0, ...; {:03} gives card007-pf0
+    first = 0                         # the number of the first card, which is its PCI domain, too: 0007:0b:00.0
+    serial = "SIM{:05}"               # the VUIDs of its functions begin with it
+    ports = 2                         # physical functions of each side, 1 or 2
+    vfs = 0                           # of each of the host's physical functions: card7-pf0vf0, ...
+    sfs = 0                           # of each of the DPU's: card7-p0s0, ...
+
+    [card.host]                       # and [card.dpu]: the keys of a function that are the same for all of them
+    capabilities = {dma = false}
+
+    [[function]]                      # or each function by itself
     name = "pf0"                      # must be given, unique
     pci_addr = "0b:00.0"              # must be given; SFs have their parent's
     side = "host"                     # must be given: "host" or "dpu"
@@ -52,6 +64,7 @@ __all__ = [
 _RATES = {"bluefield2": 200_000_000_000, "bluefield3": 400_000_000_000}
 
 _chosen = False
+_loaded: dict[str, Any] | None = None
 
 
 class _Named(Protocol):
@@ -69,7 +82,7 @@ def load_topology(source: str | os.PathLike[str] | Mapping[str, Any]) -> None:
     """
     global _chosen
     if isinstance(source, Mapping):
-        _core.sim_set_topology(_functions(source))
+        _load(source)
     else:
         _load_file(os.fspath(source))
     _chosen = True
@@ -103,7 +116,7 @@ def topology() -> Topology:
 
 def _loaded_topology() -> dict[str, Any] | None:
     """For processes that are started; None where the environment tells them."""
-    return topology() if _chosen else None
+    return _loaded if _chosen else None
 
 
 def default_topology(profile: str = "bluefield3") -> Topology:
@@ -193,17 +206,26 @@ def _load_file(path: str) -> None:
 
     with open(path, "rb") as file:
         try:
-            _core.sim_set_topology(_functions(tomllib.load(file)))
+            _load(tomllib.load(file))
         except (tomllib.TOMLDecodeError, UnicodeDecodeError, InvalidValueError) as error:
             raise InvalidValueError(f"{path}: {error}") from None
 
 
-def _functions(table: Mapping[str, Any]) -> list[dict[str, Any]]:
-    _core.require_known("topology: key", list(table), ["profile", "function"])
-    profile, functions = table.get("profile", "bluefield3"), table.get("function", [])
-    if not isinstance(functions, list) or not all(isinstance(function, Mapping) for function in functions):
-        raise InvalidValueError("topology: function must be a list of tables: write [[function]] before each")
-    return [_complete(dict(function), profile, index) for index, function in enumerate(functions)]
+def _load(table: Mapping[str, Any]) -> None:
+    global _loaded
+    _core.require_known("topology: key", list(table), ["profile", "card", "function"])
+    profile = table.get("profile", "bluefield3")
+    functions = [_complete(function, profile, index) for index, function in enumerate(_tables(table, "function"))]
+    cards = [{"profile": profile, **card} for card in _tables(table, "card")]
+    _core.sim_set_topology(functions, cards)
+    _loaded = {"card": cards, "function": functions}
+
+
+def _tables(table: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
+    tables = table.get(key, [])
+    if not isinstance(tables, list) or not all(isinstance(each, Mapping) for each in tables):
+        raise InvalidValueError(f"topology: {key} must be a list of tables: write [[{key}]] before each")
+    return [dict(each) for each in tables]
 
 
 def _complete(function: dict[str, Any], profile: object, index: int) -> dict[str, Any]:

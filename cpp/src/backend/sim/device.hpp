@@ -5,6 +5,7 @@
 #include "pydoca/backend/device.hpp"
 #include "pydoca/backend/memory.hpp"
 #include "pydoca/backend/notifier.hpp"
+#include "pydoca/backend/processor.hpp"
 #include "pydoca/backend/queue.hpp"
 #include "pydoca/backend/rdma.hpp"
 
@@ -31,6 +32,7 @@ class Device final : public backend::Device {
   void watch_removal(backend::Notifier& notifier) override;
   void unwatch_removal(backend::Notifier& notifier) noexcept override { place_.removal().unwatch(notifier); }
   std::vector<RepresentorProperties> representors(RepFilter filter) override;
+  std::vector<RepresentorProperties> find_representors(std::string_view word) override;
   /// The simulator has nothing that is costly to make again, so a device that is said to keep it has nothing to do.
   void accelerate_resource_reclaim() override;
   Status read_clock(backend::DeviceClock clock, std::uint64_t& value) noexcept override;
@@ -49,12 +51,15 @@ class Device final : public backend::Device {
                                                    backend::CounterScope scope) override;
   std::unique_ptr<backend::Listener> listen(const RepresentorProperties& representor, std::string_view service,
                                             const backend::ChannelOptions& options) override;
+  std::unique_ptr<backend::Processor> create_processor() override;
   std::unique_ptr<backend::Dialer> dial(std::string_view service, const backend::ChannelOptions& options) override;
 
  private:
   void join_traces() noexcept;
   /// Throws driver when the function has been pulled out.
   void require_present(std::string_view what) const;
+  /// Throws driver then, invalid_value for what is not a filter, not_supported for one that it lacks.
+  void require_filter(RepFilter filter) const;
 
   const DeviceProperties& properties() const noexcept { return place_.properties(); }
   const Capabilities& capabilities() const noexcept { return place_.capabilities(); }
