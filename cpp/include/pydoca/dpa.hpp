@@ -82,11 +82,11 @@ using DpaKernel = std::function<void(const DpaThread& thread, const std::any& ar
 /// What a launch is (doca_dpa_kernel_launch_update_set and _add).
 struct DpaLaunch {
   std::string kernel;  ///< as registered
-  std::any argument;
+  std::any argument = {};
   std::uint32_t num_threads = 1;
-  std::shared_ptr<DpaSyncEvent> wait_event;  ///< the kernel starts once its value is greater than wait_threshold
+  std::shared_ptr<DpaSyncEvent> wait_event = nullptr;  ///< the kernel starts once its value is greater than wait_threshold
   std::uint64_t wait_threshold = 0;
-  std::shared_ptr<DpaSyncEvent> done_event;  ///< changed when all threads are done, unless one failed
+  std::shared_ptr<DpaSyncEvent> done_event = nullptr;  ///< changed when all threads are done, unless one failed
   std::uint64_t done_value = 0;
   bool done_adds = false;  ///< add done_value instead of setting it
   /// Each thread runs the kernel again and again: after each DpaRun::notify(), or, with a wait_event, each time that
@@ -122,6 +122,7 @@ class DpaRun {
   DpaRun(std::shared_ptr<library::DpaState> state, DpaLaunch launch);
   Status run_thread(std::uint32_t rank, const std::function<void(const DpaThread&)>& body);
   Status wait_for_turn(std::uint64_t& seen, std::uint64_t& notifications) noexcept;
+  Status failed_by(std::uint32_t rank, const char* why) noexcept;
   void end_thread(Status status) noexcept;
   /// So many threads will not come.
   void abandon(std::uint32_t threads) noexcept;
@@ -189,6 +190,8 @@ class Dpa {
  private:
   Dpa(std::shared_ptr<Device> device, std::shared_ptr<library::DpaState> state) noexcept;
   const DpaKernel* find_kernel(const std::string& name) const;
+  /// Throws bad_state in a forked child.
+  void require_own(std::string_view what) const;
 
   const std::shared_ptr<Device> device_;
   const std::shared_ptr<library::DpaState> state_;

@@ -77,7 +77,14 @@ Dpa::~Dpa() {
   }
 }
 
+void Dpa::require_own(std::string_view what) const {
+  if (state_->is_inherited()) {
+    refuse_dpa(Status::bad_state, *state_, what, "it is the parent process's; create one here");
+  }
+}
+
 void Dpa::register_kernel(std::string name, DpaKernel kernel) {
+  require_own("register a kernel of");
   const std::lock_guard lock(state_->mutex);
   if (state_->phase.load(std::memory_order_relaxed) == DpaPhase::closed) {
     refuse_dpa(Status::bad_state, *state_, "register a kernel of", "it is closed");
@@ -106,6 +113,9 @@ void Dpa::start() {
 
 void Dpa::stop() {
   library::DpaState& state = *state_;
+  if (state.is_inherited()) {
+    return;
+  }
   std::unique_lock lock(state.mutex);
   const DpaPhase phase = state.phase.load(std::memory_order_relaxed);
   if (phase == DpaPhase::stopped || phase == DpaPhase::closed) {
@@ -113,7 +123,7 @@ void Dpa::stop() {
   }
   state.phase.store(DpaPhase::stopping, std::memory_order_release);
   state.changed.notify_all();
-  for (detail::WaitLimit limit(dpa_stop_time, interrupt_slice); state.threads != 0 && !state.is_inherited();) {
+  for (detail::WaitLimit limit(dpa_stop_time, interrupt_slice); state.threads != 0;) {
     lock.unlock();
     const Status status = limit.check();
     lock.lock();
@@ -133,6 +143,11 @@ void Dpa::close() {
   if (state_->phase.load(std::memory_order_acquire) == DpaPhase::closed) {
     return;
   }
+  if (state_->is_inherited()) {
+    state_->phase.store(DpaPhase::closed, std::memory_order_release);
+    state_->use.release();
+    return;
+  }
   stop();
   std::map<std::string, DpaKernel, std::less<>> kernels;  // end without the lock
   const std::lock_guard lock(state_->mutex);
@@ -146,6 +161,7 @@ bool Dpa::is_running() const noexcept { return state_->phase.load(std::memory_or
 std::shared_ptr<DpaRun> Dpa::prepare(DpaLaunch launch) {
   library::DpaState& state = *state_;
   constexpr std::string_view what = "launch a kernel on";
+  require_own(what);
   const std::uint32_t most = device_->info().capabilities().dpa->max_num_threads;
   if (launch.num_threads == 0) {
     refuse_dpa(Status::invalid_value, state, what, "a launch has at least one thread");
@@ -173,6 +189,7 @@ std::shared_ptr<DpaRun> Dpa::prepare(DpaLaunch launch) {
 
 /// It stays until close(), which waits for the threads before that.
 const DpaKernel* Dpa::find_kernel(const std::string& name) const {
+  require_own("launch a kernel on");
   const std::lock_guard lock(state_->mutex);
   const auto known = state_->kernels.find(name);
   if (known == state_->kernels.end() && is_running()) {
@@ -222,13 +239,19 @@ Status Dpa::last_error() const noexcept {
 }
 
 std::string Dpa::failure() const {
+  if (state_->is_inherited()) {
+    return {};
+  }
   const std::lock_guard lock(state_->mutex);
   return state_->failure;
 }
 
 std::uint32_t Dpa::num_threads() const noexcept {
+  if (state_->is_inherited()) {
+    return 0;
+  }
   const std::lock_guard lock(state_->mutex);
-  return state_->is_inherited() ? 0 : state_->threads;
+  return state_->threads;
 }
 
 const std::shared_ptr<Device>& Dpa::device() const noexcept { return device_; }

@@ -33,6 +33,9 @@ DpaRun::DpaRun(std::shared_ptr<library::DpaState> state, DpaLaunch launch)
 DpaRun::~DpaRun() { abandon(progress_->threads_left); }
 
 void DpaRun::abandon(std::uint32_t threads) noexcept {
+  if (state_->is_inherited()) {
+    return;
+  }
   for (std::uint32_t i = 0; i < threads; ++i) {
     end_thread(Status::shutdown);
   }
@@ -43,15 +46,24 @@ void DpaRun::execute(std::uint32_t rank, const std::function<void(const DpaThrea
   try {
     status = run_thread(rank, body);
   } catch (const std::exception& error) {
-    try {
-      state_->fail(detail::concat("kernel \"", launch_.kernel, "\", thread ", rank, ": ", error.what()));
-    } catch (const std::bad_alloc&) {
-      state_->fail({});
-    }
+    status = failed_by(rank, error.what());
   } catch (...) {
-    state_->fail(launch_.kernel);
+    status = failed_by(rank, "an exception of an unknown type");
   }
   end_thread(status);
+}
+
+/// What a kernel throws while the DPA stops follows from that.
+Status DpaRun::failed_by(std::uint32_t rank, const char* why) noexcept {
+  if (const Status status = state_->interruption(); status != Status::success) {
+    return status;
+  }
+  try {
+    state_->fail(detail::concat("kernel \"", launch_.kernel, "\", thread ", rank, ": ", why));
+  } catch (const std::bad_alloc&) {
+    state_->fail({});
+  }
+  return Status::io_failed;
 }
 
 Status DpaRun::run_thread(std::uint32_t rank, const std::function<void(const DpaThread&)>& body) {
@@ -106,11 +118,17 @@ void DpaRun::end_thread(Status status) noexcept {
 }
 
 bool DpaRun::is_done() const noexcept {
+  if (state_->is_inherited()) {
+    return true;
+  }
   const std::lock_guard lock(state_->mutex);
   return progress_->threads_left == 0;
 }
 
 void DpaRun::notify() noexcept {
+  if (state_->is_inherited()) {
+    return;
+  }
   const std::lock_guard lock(state_->mutex);
   ++progress_->notifications;
   state_->changed.notify_all();

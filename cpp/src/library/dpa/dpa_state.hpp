@@ -23,8 +23,11 @@ struct DpaState {
   DpaState(std::shared_ptr<Device> of, std::unique_ptr<backend::Processor> made)
       : device(std::move(of)), use(device), processor(std::move(made)) {}
 
-  /// Why kernels and waits end: io_failed, shutdown, driver; or success.
+  /// Why kernels and waits end: io_failed, shutdown, driver, bad_state in a forked child; or success.
   Status interruption() const noexcept {
+    if (is_inherited()) [[unlikely]] {
+      return Status::bad_state;
+    }
     if (failed.load(std::memory_order_acquire)) {
       return Status::io_failed;
     }
@@ -33,16 +36,11 @@ struct DpaState {
     }
     return device->removed() ? Status::driver : Status::success;
   }
+  /// A forked child has none of the threads, and does not touch the mutex, which one of them may have held.
   bool is_inherited() const noexcept { return forks != detail::fork_count(); }
 
   /// The first failure stays.
   void fail(std::string text) noexcept;
-  /// Wakes what sleeps in runs.
-  void wake() noexcept {
-    const std::lock_guard lock(mutex);
-    changed.notify_all();
-  }
-
   const std::shared_ptr<Device> device;
   DeviceUse use;
   const std::unique_ptr<backend::Processor> processor;

@@ -3,11 +3,12 @@
 #include "pydoca/interrupt.hpp"
 
 #include "detail/concat.hpp"
+#include "detail/fd.hpp"
 #include "detail/pause.hpp"
 #include "library/dpa/dpa_state.hpp"
 #include "library/sync_event/sync_event.hpp"
 
-#include <poll.h>
+#include <sys/epoll.h>
 
 #include <algorithm>
 #include <condition_variable>
@@ -28,7 +29,12 @@ constexpr std::chrono::milliseconds dpa_silent_slice{1};
 class DpaSyncEventHandle final : public DpaSyncEvent {
  public:
   DpaSyncEventHandle(std::shared_ptr<SyncEvent> event, std::shared_ptr<library::DpaState> dpa)
-      : event_(std::move(event)), dpa_(std::move(dpa)), own_(library::of(*event_)) {}
+      : event_(std::move(event)), dpa_(std::move(dpa)), own_(library::of(*event_)) {
+    epoll_event change{.events = EPOLLIN | EPOLLET, .data = {}};  // nobody reads the descriptor after each wake-up
+    if (wakes_.get() < 0 || ::epoll_ctl(wakes_.get(), EPOLL_CTL_ADD, own_.counter_->wake_fd(), &change) != 0) {
+      throw Error(Status::operating_system, "give sync event to the DPA: no descriptor is left for its wake-ups");
+    }
+  }
 
   Status get(std::uint64_t& value) const noexcept override {
     if (const Status status = interruption(); status != Status::success) {
@@ -92,9 +98,8 @@ class DpaSyncEventHandle final : public DpaSyncEvent {
   template <class Satisfied>
   Status sleep_until(Satisfied satisfied, DpaEventClock::time_point end) noexcept {
     const std::uint32_t told = own_.counter_->losses_told();
-    std::unique_lock lock(mutex_);
     for (;;) {
-      Status status = interruption();
+      Status status = interrupted() ? Status::again : interruption();
       status = status == Status::success ? own_.failure(told) : status;
       if (status != Status::success) {
         return status;
@@ -105,26 +110,30 @@ class DpaSyncEventHandle final : public DpaSyncEvent {
       if (DpaEventClock::now() >= end) {
         return Status::time_out;
       }
-      if (std::exchange(has_sleeper_, true)) {
-        others_.wait_for(lock, interrupt_slice);
-      } else {
-        sleep_for_all(satisfied, lock);
-      }
+      sleep_a_slice(satisfied);
     }
   }
 
-  /// Those that looked before the counter was armed look again; a change that came later ends the sleep.
+  /// A change after the counter was armed wakes the sleeper, which wakes the others. Each looks once more after that
+  /// moment: the sleeper here, the others because it lets them begin to sleep only then.
   template <class Satisfied>
-  void sleep_for_all(Satisfied satisfied, std::unique_lock<std::mutex>& lock) noexcept {
+  void sleep_a_slice(Satisfied satisfied) noexcept {
+    std::unique_lock lock(mutex_);
+    if (has_sleeper_) {
+      if (!satisfied(own_.counter_->load())) {
+        others_.wait_for(lock, interrupt_slice);
+      }
+      return;
+    }
+    has_sleeper_ = true;
     own_.counter_->arm();
-    others_.notify_all();
     lock.unlock();
     if (!satisfied(own_.counter_->load())) {
       const auto slice = own_.counter_->may_change_silently(own_.publisher_ == SyncEventLocation::remote_net)
                              ? dpa_silent_slice
                              : interrupt_slice;
-      pollfd changed{.fd = own_.counter_->wake_fd(), .events = POLLIN, .revents = 0};
-      ::poll(&changed, 1, static_cast<int>(slice.count()));
+      epoll_event changed{};
+      ::epoll_wait(wakes_.get(), &changed, 1, static_cast<int>(slice.count()));
     }
     lock.lock();
     has_sleeper_ = false;
@@ -134,6 +143,7 @@ class DpaSyncEventHandle final : public DpaSyncEvent {
   const std::shared_ptr<SyncEvent> event_;
   const std::shared_ptr<library::DpaState> dpa_;
   library::SyncEvent& own_;
+  const detail::Fd wakes_{::epoll_create1(EPOLL_CLOEXEC)};
   std::mutex mutex_;
   std::condition_variable others_;
   bool has_sleeper_ = false;
