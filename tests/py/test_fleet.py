@@ -49,7 +49,9 @@ def test_a_file_with_many_cards(file):
     sim.load_topology(file)
     infos = pydoca.devices()
     assert len(infos) == 1 + 256 * 8 + 4
-    assert len({info.name for info in infos}) == len({info.vuid for info in infos}) - (infos[0].vuid == "") == len(infos)
+    assert (
+        len({info.name for info in infos}) == len({info.vuid for info in infos}) == len(infos)
+    )
     far = pydoca.DeviceInfo("card255-p1")
     assert (far.pci_addr, far.profile, far.iface_name) == ("00ff:03:00.1", "bluefield2", "enP255p3s0f1")
     assert far.capabilities.sync_event.max_num_tasks == 7
@@ -84,7 +86,7 @@ def test_what_topology_gives_can_be_loaded_again():
         ({"card": [{"profile": "bluefield9"}]}, "bluefield9.* bluefield2, bluefield3"),
         ({"card": [{"host": {"name": "x"}}]}, "card 1: host: key 'name'"),
         ({"card": [{"dpu": {"capabilities": {"dmaa": False}}}]}, "dpu: capabilities: key 'dmaa' .* 'dma'"),
-        ({"card": [{}, {"first": 0}]}, 'function "card0-pf0" is there twice'),
+        ({"card": [{}, {"first": 0}]}, r'function "card0-p\w+" is there twice'),
     ],
 )
 def test_what_does_not_fit_is_named_and_changes_nothing(topology, says):
@@ -103,10 +105,11 @@ async def main():
             async for link in server:
                 blob = bytes(await link.recv())
                 async with pydoca.Dma(pe, device) as dma:
-                    there, here = device.import_mmap(blob), device.mmap(bytearray(64))
+                    memory = bytearray(64)
+                    there, here = device.import_mmap(blob), device.mmap(memory)
                     with pydoca.BufInventory(2) as inventory, there, here:
                         await dma.memcpy(inventory.get_by_data(there), inventory.get_by_addr(here))
-                    await link.send(bytes(here.memory))
+                    await link.send(bytes(memory))
                 return
 
 asyncio.run(main())
@@ -148,7 +151,6 @@ def test_displays_of_many_cards_stay_short():
         html = shown._repr_html_()
         assert "200" in html
         assert len(html) < 60_000
-    assert len(pydoca.display.__doc__) > 0
 
 
 def test_devices_by_pattern(file):

@@ -650,6 +650,6 @@ def test_capabilities(dev):
         assert info.supports(name) is supported
     assert pydoca.SyncEvent.is_export_to_remote_pci_supported(info) is can.export_to_remote_pci
     assert pydoca.SyncEvent.is_create_from_export_supported(info) is can.create_from_export
-    assert not pydoca.SyncEvent.is_export_to_dpa_supported(info)
+    assert pydoca.SyncEvent.is_export_to_dpa_supported(info) is can.export_to_dpa
     assert not pydoca.SyncEvent.is_export_to_gpu_supported(info)
     assert can.to_dict()["max_num_tasks"] == can.max_num_tasks > 0

@@ -58,9 +58,7 @@ def _fitting(infos: list[pydoca.DeviceInfo], patterns: list[str]) -> list[pydoca
     for pattern in patterns:
         fits = re.compile(fnmatch.translate(pattern)).match
         new = {
-            index
-            for index, info in enumerate(infos)
-            if fits(info.name) or fits(info.pci_addr) or fits(info.iface_name)
+            index for index, info in enumerate(infos) if fits(info.name) or fits(info.pci_addr) or fits(info.iface_name)
         }
         if not new:
             raise pydoca.NotFoundError(f"no device fits {pattern!r}; `pydoca devices` lists all {len(infos)}")

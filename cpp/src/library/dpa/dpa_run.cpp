@@ -76,7 +76,7 @@ Status DpaRun::run_thread(std::uint32_t rank, const std::function<void(const Dpa
     }
     body(thread);
   } while (launch_.repeats && !thread.finished_);
-  return Status::success;
+  return state_->failed.load(std::memory_order_acquire) ? Status::io_failed : Status::success;
 }
 
 Status DpaRun::wait_for_turn(std::uint64_t& seen, std::uint64_t& notifications) noexcept {
