@@ -6,6 +6,7 @@ import atexit
 import threading
 import weakref
 from collections.abc import Callable, Generator
+from contextlib import suppress
 from types import TracebackType
 from typing import Any
 
@@ -77,10 +78,8 @@ class DpaRun:
         with self._lock:
             ends, self._ends = self._ends, []
         for end in ends:
-            try:
+            with suppress(RuntimeError):  # its loop is closed
                 end()
-            except RuntimeError:  # its loop is closed
-                pass
 
     def _execute(self, rank: int, kernel: Kernel, arguments: tuple[Any, ...]) -> None:
         """Of each thread."""
@@ -128,7 +127,7 @@ class Dpa(_core.DpaEngine):
         _alive.add(self)
 
     def register(self, name: str, kernel: Kernel) -> None:
-        """Gives a function a name, by which it is launched. Raises AlreadyExistError for a name that has another one."""
+        """Gives a function the name by which it is launched. Raises AlreadyExistError where another has it."""
         if not name or not callable(kernel):
             raise InvalidValueError("register a kernel: a kernel has a name and a function")
         if self._kernels.setdefault(name, kernel) is not kernel:
@@ -281,10 +280,8 @@ class Dpa(_core.DpaEngine):
 def _close_all() -> None:
     """At the end of the interpreter, which daemon threads would not survive in a wait of the engine."""
     for dpa in list(_alive):
-        try:
+        with suppress(DocaError):  # a kernel that does not return ends with the process
             dpa.close()
-        except DocaError:  # a kernel that does not return ends with the process
-            pass
 
 
 atexit.register(_close_all)

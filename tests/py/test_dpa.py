@@ -43,7 +43,6 @@ def test_a_kernel_waits_for_the_cpu_and_answers(dev, dpa):
     dpa.register("reply", reply)
     request, answer = started(dev, subscriber=dpa), started(dev, publisher=dpa)
     mmap = dev.mmap(data := bytearray(8))
-    mmap.start()
     run = dpa.launch("reply", request.dpa_handle(dpa), answer.dpa_handle(dpa), dpa.memory(mmap))
     assert not run.done
     request.update_set(3)
@@ -91,13 +90,18 @@ def test_notifications_wake_a_thread_as_completions_do(dev, dpa):
     run = dpa.thread("count", seen)
     run.notify()
     assert woken.acquire(timeout=PATIENCE)
-    with pydoca.ProgressEngine() as pe, pydoca.Dma(pe, dev) as dma, pydoca.BufInventory(4) as inventory:
-        with dev.mmap(bytes(8)) as source, dev.mmap(bytearray(8)) as target:
-            for _ in range(2):
-                task = dma.memcpy(inventory.get_by_data(source), inventory.get_by_addr(target))
-                task.add_done_callback(lambda _: run.notify())
-                task.wait(PATIENCE)
-                assert woken.acquire(timeout=PATIENCE)
+    with (
+        pydoca.ProgressEngine() as pe,
+        pydoca.Dma(pe, dev) as dma,
+        pydoca.BufInventory(4) as inventory,
+        dev.mmap(bytes(8)) as source,
+        dev.mmap(bytearray(8)) as target,
+    ):
+        for _ in range(2):
+            task = dma.memcpy(inventory.get_by_data(source), inventory.get_by_addr(target))
+            task.add_done_callback(lambda _: run.notify())
+            task.wait(PATIENCE)
+            assert woken.acquire(timeout=PATIENCE)
     run.wait(PATIENCE)
     assert seen == [0, 0, 0]
 
@@ -147,7 +151,7 @@ def test_a_failure_is_fatal_and_reaches_all_who_wait(dev, dpa):
         waiting.wait(PATIENCE)
     assert "ZeroDivisionError" in dpa.failure
     assert "failed" in repr(dpa)
-    with pytest.raises(pydoca.BadStateError, match="fatal error state, close it; .*ZeroDivisionError"):
+    with pytest.raises(pydoca.BadStateError, match=r"fatal error state, close it; .*ZeroDivisionError"):
         dpa.launch("fail")
 
     async def awaited():
@@ -222,7 +226,7 @@ def test_what_does_not_fit(dev, dpa):
         (lambda: dpa.launch("nothing", done_set=1), pydoca.InvalidValueError, "need a done_event"),
         (lambda: dpa.launch("nothing", wait_event=3), TypeError, "wait_event must be a pydoca.DpaSyncEvent"),
         (lambda: dpa.memory(bytearray(3)), TypeError, "a pydoca.Mmap, not bytearray"),
-        (lambda: dpa.memory(dev.mmap(bytearray(3))), pydoca.NotFoundError, "not started"),
+        (lambda: dpa.memory(pydoca.Mmap(bytearray(3), devices=[dev])), pydoca.NotFoundError, "not started"),
         (lambda: started(dev).dpa_handle(dpa), pydoca.InvalidValueError, "neither location is this DPA"),
         (lambda: started(dev).dpa_handle(dev), TypeError, "a pydoca.Dpa, not"),
         (lambda: dpa.start(), pydoca.BadStateError, "it runs"),
@@ -241,9 +245,7 @@ def test_a_location_gives_what_it_says(dev, dpa):
         handle.wait_eq(1, timeout=0.005)
     with pytest.raises(pydoca.InvalidValueError, match="timeout is in seconds"):
         handle.wait_eq(1, timeout=-1)
-    read_only = dev.mmap(bytes(8))
-    read_only.start()
-    assert dpa.memory(read_only).readonly
+    assert dpa.memory(dev.mmap(bytes(8))).readonly
 
 
 def test_cards_without_a_dpa():
@@ -289,12 +291,13 @@ def test_a_stubborn_kernel_is_named(dev):
 
 
 def test_a_dropped_dpa_is_collected(dev):
-    dpa = pydoca.Dpa(dev)
-    dpa.start()
-    own = [dpa]
-    dpa.register("self", lambda thread: own)
-    dpa.launch("self").wait(PATIENCE)
-    del dpa, own
+    def use():
+        dpa = pydoca.Dpa(dev)
+        dpa.start()
+        dpa.register("self", lambda thread: dpa)
+        dpa.launch("self").wait(PATIENCE)
+
+    use()
     gc.collect()
     dev.close()  # nothing uses it any more
 

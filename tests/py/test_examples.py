@@ -43,6 +43,11 @@ def test_clock_local(commands):
     assert re.fullmatch(told, output)
 
 
+def test_dpa_local(commands):
+    output, errors = (process := start(commands, "dpa_local.py", "20", "22")).communicate(timeout=30)
+    assert (process.returncode, output, errors) == (0, "the DPA of pf0 says 42\n", "")
+
+
 def test_graph_local(commands):
     output, errors = (process := start(commands, "graph_local.py")).communicate(timeout=30)
     assert (process.returncode, output, errors) == (0, f"{hashlib.sha256(b'abc').hexdigest()}\n", "")

@@ -49,9 +49,7 @@ def test_a_file_with_many_cards(file):
     sim.load_topology(file)
     infos = pydoca.devices()
     assert len(infos) == 1 + 256 * 8 + 4
-    assert (
-        len({info.name for info in infos}) == len({info.vuid for info in infos}) == len(infos)
-    )
+    assert len({info.name for info in infos}) == len({info.vuid for info in infos}) == len(infos)
     far = pydoca.DeviceInfo("card255-p1")
     assert (far.pci_addr, far.profile, far.iface_name) == ("00ff:03:00.1", "bluefield2", "enP255p3s0f1")
     assert far.capabilities.sync_event.max_num_tasks == 7

@@ -126,7 +126,9 @@ void execute(DpaRun& run, std::uint32_t rank, const py::function& body) {
     const py::gil_scoped_acquire gil;
     std::string text;
     try {
-      body(thread);
+      const py::object own = py::cast(thread);
+      body(own);
+      if (own.cast<const DpaThread&>().is_finished()) thread.finish();
       return;
     } catch (py::error_already_set& error) {
       text = to_utf8(py::str(error.value()));

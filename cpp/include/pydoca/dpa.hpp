@@ -13,6 +13,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace pydoca::library {
 struct DpaState;
@@ -54,7 +55,7 @@ struct DpaMmap {
   std::span<std::byte> bytes() const noexcept { return {data, size}; }
 };
 
-/// The thread that a kernel runs on.
+/// The thread that a kernel runs on. Copies speak of the same thread, but only the kernel's own can finish it.
 class DpaThread {
  public:
   /// Of the threads of one launch: 0 .. num_threads - 1.
@@ -64,13 +65,14 @@ class DpaThread {
   bool is_stopping() const noexcept;
   /// The thread of a launch that repeats runs no more once this kernel has returned (doca_dpa_dev_thread_finish).
   void finish() const noexcept { finished_ = true; }
+  bool is_finished() const noexcept { return finished_; }
 
  private:
   friend class DpaRun;
-  DpaThread(const library::DpaState& state, std::uint32_t rank, std::uint32_t num_threads) noexcept
-      : state_(state), rank_(rank), num_threads_(num_threads) {}
+  DpaThread(std::shared_ptr<const library::DpaState> state, std::uint32_t rank, std::uint32_t num_threads) noexcept
+      : state_(std::move(state)), rank_(rank), num_threads_(num_threads) {}
 
-  const library::DpaState& state_;
+  std::shared_ptr<const library::DpaState> state_;
   std::uint32_t rank_;
   std::uint32_t num_threads_;
   mutable bool finished_ = false;

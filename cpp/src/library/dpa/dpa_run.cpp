@@ -21,7 +21,7 @@ struct DpaRun::Progress {
   Status status = Status::success;
 };
 
-bool DpaThread::is_stopping() const noexcept { return state_.interruption() != Status::success; }
+bool DpaThread::is_stopping() const noexcept { return state_->interruption() != Status::success; }
 
 DpaRun::DpaRun(std::shared_ptr<library::DpaState> state, DpaLaunch launch)
     : state_(std::move(state)),
@@ -67,7 +67,7 @@ Status DpaRun::failed_by(std::uint32_t rank, const char* why) noexcept {
 }
 
 Status DpaRun::run_thread(std::uint32_t rank, const std::function<void(const DpaThread&)>& body) {
-  DpaThread thread(*state_, rank, launch_.num_threads);
+  DpaThread thread(state_, rank, launch_.num_threads);
   std::uint64_t seen = launch_.wait_threshold;
   std::uint64_t notifications = 0;
   do {
@@ -75,7 +75,7 @@ Status DpaRun::run_thread(std::uint32_t rank, const std::function<void(const Dpa
       return status;
     }
     body(thread);
-  } while (launch_.repeats && !thread.finished_);
+  } while (launch_.repeats && !thread.is_finished());
   return state_->failed.load(std::memory_order_acquire) ? Status::io_failed : Status::success;
 }
 
