@@ -82,16 +82,15 @@ class DpaRun:
                 end()
 
     def _execute(self, rank: int, kernel: Kernel, arguments: tuple[Any, ...]) -> None:
-        """Of each thread."""
-
-        def body(thread: _core.DpaThread) -> None:
-            try:
+        """Of each thread. No frame of the engine lies below the kernel's, so that the interpreter may end beside it."""
+        thread = self._launch.thread(rank)
+        try:
+            while self._launch.next_turn(thread):
                 kernel(thread, *arguments)
-            except BaseException as error:
-                self._dpa._note(error)
-                raise
-
-        self._launch.execute(rank, body)
+        except BaseException as error:
+            self._dpa._note(error)
+            self._launch.fail(thread, f"{type(error).__name__}: {error}")
+        self._launch.end(thread)
         if self._dpa.failure is not None:
             self._dpa._end_all()
         elif self.done:

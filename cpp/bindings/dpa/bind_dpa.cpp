@@ -110,7 +110,7 @@ void bind_event(py::module_& module) {
 
 void bind_thread(py::module_& module) {
   py::classh<DpaThread>(module, "DpaThread",
-                        "The thread of the DPA that runs a kernel: the kernel's first argument, valid during the call.")
+                        "The thread of the DPA that runs a kernel: the kernel's first argument.")
       .def_property_readonly("rank", &DpaThread::rank, "Of the threads of one launch: 0 .. num_threads - 1.")
       .def_property_readonly("num_threads", &DpaThread::num_threads, "The threads of the launch.")
       .def_property_readonly("is_stopping", &DpaThread::is_stopping,
@@ -120,28 +120,21 @@ void bind_thread(py::module_& module) {
            "(doca_dpa_dev_thread_finish).");
 }
 
-/// body(DpaThread), a function of Python, in the calling thread of Python.
-void execute(DpaRun& run, std::uint32_t rank, const py::function& body) {
-  const auto kernel = [&](const DpaThread& thread) {
-    const py::gil_scoped_acquire gil;
-    std::string text;
-    try {
-      const py::object own = py::cast(thread);
-      body(own);
-      if (own.cast<const DpaThread&>().is_finished()) thread.finish();
-      return;
-    } catch (py::error_already_set& error) {
-      text = to_utf8(py::str(error.value()));
-      text = type_name(error.value()) + ": " + text;
-    }
-    throw std::runtime_error(text);
-  };
-  call_blocking([&] { run.execute(rank, kernel); });
-}
-
 void bind_run(py::module_& module) {
   py::classh<DpaRun>(module, "DpaLaunch", "One launch of a kernel, for pydoca.DpaRun.")
-      .def("execute", &execute, "rank"_a, "body"_a)
+      .def("thread", &DpaRun::thread, "rank"_a)
+      .def(
+          "next_turn",
+          [](DpaRun& self, DpaThread& thread) {
+            bool runs = false;
+            call_blocking([&] { runs = self.next_turn(thread); });
+            return runs;
+          },
+          "thread"_a)
+      .def(
+          "fail", [](DpaRun& self, DpaThread& thread, const std::string& why) { self.fail(thread, why.c_str()); },
+          "thread"_a, "why"_a)
+      .def("end", &DpaRun::end, "thread"_a)
       .def("notify", &DpaRun::notify)
       .def_property_readonly("done", &DpaRun::is_done)
       .def(

@@ -55,31 +55,38 @@ struct DpaMmap {
   std::span<std::byte> bytes() const noexcept { return {data, size}; }
 };
 
-/// The thread that a kernel runs on. Copies speak of the same thread, but only the kernel's own can finish it.
+/// The thread that a kernel runs on.
 class DpaThread {
  public:
+  DpaThread(const DpaThread&) = delete;
+  DpaThread& operator=(const DpaThread&) = delete;
+
   /// Of the threads of one launch: 0 .. num_threads - 1.
   std::uint32_t rank() const noexcept { return rank_; }
   std::uint32_t num_threads() const noexcept { return num_threads_; }
   /// Whether the kernel should return: the DPA stops, or another kernel has failed. A kernel that runs for long asks.
   bool is_stopping() const noexcept;
   /// The thread of a launch that repeats runs no more once this kernel has returned (doca_dpa_dev_thread_finish).
-  void finish() const noexcept { finished_ = true; }
-  bool is_finished() const noexcept { return finished_; }
+  void finish() noexcept { finished_ = true; }
 
  private:
   friend class DpaRun;
-  DpaThread(std::shared_ptr<const library::DpaState> state, std::uint32_t rank, std::uint32_t num_threads) noexcept
-      : state_(std::move(state)), rank_(rank), num_threads_(num_threads) {}
+  DpaThread(std::shared_ptr<const library::DpaState> state, std::uint32_t rank, std::uint32_t num_threads,
+            std::uint64_t threshold) noexcept
+      : state_(std::move(state)), rank_(rank), num_threads_(num_threads), seen_(threshold) {}
 
   std::shared_ptr<const library::DpaState> state_;
   std::uint32_t rank_;
   std::uint32_t num_threads_;
-  mutable bool finished_ = false;
+  std::uint64_t seen_;               ///< of the launch's event
+  std::uint64_t notifications_ = 0;  ///< that have led to a turn
+  Status status_ = Status::success;  ///< why it ends
+  bool has_run_ = false;
+  bool finished_ = false;
 };
 
 /// What a kernel does. An exception that leaves it is a fatal error of the DPA.
-using DpaKernel = std::function<void(const DpaThread& thread, const std::any& argument)>;
+using DpaKernel = std::function<void(DpaThread& thread, const std::any& argument)>;
 
 /// What a launch is (doca_dpa_kernel_launch_update_set and _add).
 struct DpaLaunch {
@@ -110,9 +117,14 @@ class DpaRun {
   /// Why wait() answers status: one sentence.
   std::string explain(Status status) const;
 
-  /// For what brings its own threads: body in place of the kernel, in the calling thread, as the thread of that rank.
-  /// Once for each rank.
-  void execute(std::uint32_t rank, const std::function<void(const DpaThread&)>& body) noexcept;
+  // For what brings its own threads (Dpa::prepare()), which run the kernel themselves: for each rank thread() once; then
+  // the kernel each time next_turn() says so; then end().
+  std::unique_ptr<DpaThread> thread(std::uint32_t rank) const;
+  /// Blocks until the kernel should run now, or answers false: the thread ends.
+  bool next_turn(DpaThread& thread) noexcept;
+  /// The kernel has failed: a fatal error, unless that follows from a stop.
+  void fail(DpaThread& thread, const char* why) noexcept;
+  void end(const DpaThread& thread) noexcept { end_thread(thread.status_); }
 
   ~DpaRun();
   DpaRun(const DpaRun&) = delete;
@@ -122,13 +134,11 @@ class DpaRun {
   friend class Dpa;
   struct Progress;
   DpaRun(std::shared_ptr<library::DpaState> state, DpaLaunch launch);
-  Status run_thread(std::uint32_t rank, const std::function<void(const DpaThread&)>& body);
-  Status wait_for_turn(std::uint64_t& seen, std::uint64_t& notifications) noexcept;
-  Status failed_by(std::uint32_t rank, const char* why) noexcept;
+  void execute(std::uint32_t rank, const DpaKernel& kernel) noexcept;
+  Status wait_for_turn(DpaThread& thread) noexcept;
   void end_thread(Status status) noexcept;
   /// So many threads will not come.
   void abandon(std::uint32_t threads) noexcept;
-  const std::any& argument() const noexcept { return launch_.argument; }
 
   const std::shared_ptr<library::DpaState> state_;
   const DpaLaunch launch_;
@@ -171,7 +181,7 @@ class Dpa {
   /// invalid_value for 0 threads or handles of another DPA, full when more threads than the capability says would run,
   /// driver when the device was removed, operating_system.
   std::shared_ptr<DpaRun> launch(DpaLaunch launch);
-  /// Without threads: for what brings its own (DpaRun::execute). The kernel needs no name that is registered.
+  /// Without threads: for what brings its own (DpaRun::next_turn). The kernel needs no name that is registered.
   std::shared_ptr<DpaRun> prepare(DpaLaunch launch);
 
   /// For kernels: the whole range of a started map of this process's memory. Throws not_found when the map lacks the

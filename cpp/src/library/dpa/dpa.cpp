@@ -204,9 +204,7 @@ std::shared_ptr<DpaRun> Dpa::launch(DpaLaunch launch) {
   std::shared_ptr<DpaRun> run = prepare(std::move(launch));
   for (std::uint32_t rank = 0; rank < threads; ++rank) {
     try {
-      state_->processor->start([run, rank, kernel] {
-        run->execute(rank, [&](const DpaThread& thread) { (*kernel)(thread, run->argument()); });
-      });
+      state_->processor->start([run, rank, kernel] { run->execute(rank, *kernel); });
     } catch (const std::exception&) {
       run->abandon(threads - rank);  // those that began end with the DPA's next stop at the latest
       throw;

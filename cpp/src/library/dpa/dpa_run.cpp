@@ -7,8 +7,9 @@
 #include "detail/wait_limit.hpp"
 #include "library/dpa/dpa_state.hpp"
 
+#include <exception>
 #include <limits>
-#include <stdexcept>
+#include <new>
 #include <utility>
 
 namespace pydoca {
@@ -41,57 +42,60 @@ void DpaRun::abandon(std::uint32_t threads) noexcept {
   }
 }
 
-void DpaRun::execute(std::uint32_t rank, const std::function<void(const DpaThread&)>& body) noexcept {
-  Status status = Status::io_failed;
-  try {
-    status = run_thread(rank, body);
-  } catch (const std::exception& error) {
-    status = failed_by(rank, error.what());
-  } catch (...) {
-    status = failed_by(rank, "an exception of an unknown type");
-  }
-  end_thread(status);
+std::unique_ptr<DpaThread> DpaRun::thread(std::uint32_t rank) const {
+  return std::unique_ptr<DpaThread>(new DpaThread(state_, rank, launch_.num_threads, launch_.wait_threshold));
 }
 
-/// What a kernel throws while the DPA stops follows from that.
-Status DpaRun::failed_by(std::uint32_t rank, const char* why) noexcept {
-  if (const Status status = state_->interruption(); status != Status::success) {
-    return status;
-  }
+void DpaRun::execute(std::uint32_t rank, const DpaKernel& kernel) noexcept {
+  DpaThread thread(state_, rank, launch_.num_threads, launch_.wait_threshold);
   try {
-    state_->fail(detail::concat("kernel \"", launch_.kernel, "\", thread ", rank, ": ", why));
+    while (next_turn(thread)) {
+      kernel(thread, launch_.argument);
+    }
+  } catch (const std::exception& error) {
+    fail(thread, error.what());
+  } catch (...) {
+    fail(thread, "an exception of an unknown type");
+  }
+  end(thread);
+}
+
+void DpaRun::fail(DpaThread& thread, const char* why) noexcept {
+  thread.status_ = state_->interruption();
+  if (thread.status_ != Status::success) {
+    return;
+  }
+  thread.status_ = Status::io_failed;
+  try {
+    state_->fail(detail::concat("kernel \"", launch_.kernel, "\", thread ", thread.rank_, ": ", why));
   } catch (const std::bad_alloc&) {
     state_->fail({});
   }
-  return Status::io_failed;
 }
 
-Status DpaRun::run_thread(std::uint32_t rank, const std::function<void(const DpaThread&)>& body) {
-  DpaThread thread(state_, rank, launch_.num_threads);
-  std::uint64_t seen = launch_.wait_threshold;
-  std::uint64_t notifications = 0;
-  do {
-    if (const Status status = wait_for_turn(seen, notifications); status != Status::success) {
-      return status;
-    }
-    body(thread);
-  } while (launch_.repeats && !thread.is_finished());
-  return state_->failed.load(std::memory_order_acquire) ? Status::io_failed : Status::success;
+bool DpaRun::next_turn(DpaThread& thread) noexcept {
+  if (thread.has_run_ && (!launch_.repeats || thread.finished_)) {
+    thread.status_ = state_->failed.load(std::memory_order_acquire) ? Status::io_failed : Status::success;
+    return false;
+  }
+  thread.status_ = wait_for_turn(thread);
+  thread.has_run_ = true;
+  return thread.status_ == Status::success;
 }
 
-Status DpaRun::wait_for_turn(std::uint64_t& seen, std::uint64_t& notifications) noexcept {
+Status DpaRun::wait_for_turn(DpaThread& thread) noexcept {
   if (launch_.wait_event != nullptr) {
-    const Status status = launch_.wait_event->wait_gt(seen, std::numeric_limits<std::uint64_t>::max());
-    return status == Status::success && launch_.repeats ? launch_.wait_event->get(seen) : status;
+    const Status status = launch_.wait_event->wait_gt(thread.seen_, std::numeric_limits<std::uint64_t>::max());
+    return status == Status::success && launch_.repeats ? launch_.wait_event->get(thread.seen_) : status;
   }
   std::unique_lock lock(state_->mutex);
-  const auto is_due = [&] { return !launch_.repeats || progress_->notifications > notifications; };
+  const auto is_due = [&] { return !launch_.repeats || progress_->notifications > thread.notifications_; };
   Status status = state_->interruption();
   while (status == Status::success && !is_due()) {
     state_->changed.wait_for(lock, interrupt_slice);  // a removal does not notify
     status = state_->interruption();
   }
-  notifications = progress_->notifications;
+  thread.notifications_ = progress_->notifications;
   return status;
 }
 

@@ -73,7 +73,7 @@ TEST_F(DpaTest, IsThereOnABlueField3) {
 TEST_F(DpaTest, RunsAKernelInEachThread) {
   const auto dpa = started();
   std::atomic<std::uint32_t> ranks{0};
-  dpa->register_kernel("mark", [&](const DpaThread& thread, const std::any& argument) {
+  dpa->register_kernel("mark", [&](DpaThread& thread, const std::any& argument) {
     EXPECT_EQ(thread.num_threads(), 4U);
     ranks |= std::any_cast<std::uint32_t>(argument) << thread.rank();
   });
@@ -87,7 +87,7 @@ TEST_F(DpaTest, EventsStartKernelsAndTellOfTheirEnd) {
   const auto dpa = started();
   const auto go = event(nullptr, dpa);
   const auto done = event(dpa, nullptr);
-  dpa->register_kernel("nothing", [](const DpaThread&, const std::any&) {});
+  dpa->register_kernel("nothing", [](DpaThread&, const std::any&) {});
   const auto run = dpa->launch({.kernel = "nothing",
                                 .num_threads = 3,
                                 .wait_event = go->dpa_handle(*dpa),
@@ -108,7 +108,7 @@ TEST_F(DpaTest, AKernelAndTheCpuAnswerEachOther) {
   const auto pong = event(dpa, nullptr);
   const auto heard = ping->dpa_handle(*dpa);
   const auto said = pong->dpa_handle(*dpa);
-  dpa->register_kernel("echo", [&](const DpaThread&, const std::any&) {
+  dpa->register_kernel("echo", [&](DpaThread&, const std::any&) {
     for (std::uint64_t round = 0; round < rounds; ++round) {
       std::uint64_t before = 0;
       ASSERT_EQ(heard->wait_gt(round, every_bit), Status::success);
@@ -129,7 +129,7 @@ TEST_F(DpaTest, AChangeWakesAllThreadsThatWait) {
   const auto handle = go->dpa_handle(*dpa);
   EXPECT_EQ(go->dpa_handle(*dpa), handle) << "one handle for all";
   std::atomic<int> woken{0};
-  dpa->register_kernel("sleep", [&](const DpaThread& thread, const std::any&) {
+  dpa->register_kernel("sleep", [&](DpaThread& thread, const std::any&) {
     woken += handle->wait_eq(1 + thread.rank() % 2, every_bit) == Status::success ? 1 : 100;
   });
   const auto run = dpa->launch({.kernel = "sleep", .num_threads = 6});
@@ -145,7 +145,7 @@ TEST_F(DpaTest, AChangeWakesAllThreadsThatWait) {
 TEST_F(DpaTest, NotificationsWakeAThreadUntilItFinishes) {
   const auto dpa = started();
   std::atomic<int> runs{0};
-  dpa->register_kernel("count", [&](const DpaThread& thread, const std::any&) {
+  dpa->register_kernel("count", [&](DpaThread& thread, const std::any&) {
     if (++runs == 3) {
       thread.finish();
     }
@@ -163,7 +163,7 @@ TEST_F(DpaTest, AnEventThatGrowsWakesAThread) {
   const auto work = event(nullptr, dpa);
   const auto done = event(dpa, nullptr);
   const auto out = done->dpa_handle(*dpa);
-  dpa->register_kernel("work", [&](const DpaThread&, const std::any&) {
+  dpa->register_kernel("work", [&](DpaThread&, const std::any&) {
     std::uint64_t before = 0;
     EXPECT_EQ(out->update_add(1, before), Status::success);
   });
@@ -183,10 +183,10 @@ TEST_F(DpaTest, AFailureIsFatalAndEndsWhatWaits) {
   const auto never = event(nullptr, dpa);
   const auto handle = answer->dpa_handle(*dpa);
   const auto quiet = never->dpa_handle(*dpa);
-  dpa->register_kernel("wait", [&](const DpaThread&, const std::any&) {
+  dpa->register_kernel("wait", [&](DpaThread&, const std::any&) {
     EXPECT_EQ(quiet->wait_gt(0, every_bit), Status::io_failed);
   });
-  dpa->register_kernel("fail", [](const DpaThread&, const std::any&) { throw std::runtime_error("division by zero"); });
+  dpa->register_kernel("fail", [](DpaThread&, const std::any&) { throw std::runtime_error("division by zero"); });
   const auto waiting = dpa->launch({.kernel = "wait"});
   const auto failing = dpa->launch({.kernel = "fail"});
   EXPECT_EQ(answer->wait_gt(0, every_bit, WaitMode::yield, dpa_patience), Status::io_failed);
@@ -204,7 +204,7 @@ TEST_F(DpaTest, AFailureIsFatalAndEndsWhatWaits) {
 TEST_F(DpaTest, AStopEndsWaits) {
   const auto dpa = started();
   const auto never = event(nullptr, dpa);
-  dpa->register_kernel("nothing", [](const DpaThread&, const std::any&) {});
+  dpa->register_kernel("nothing", [](DpaThread&, const std::any&) {});
   const auto handle = never->dpa_handle(*dpa);
   const auto waiting = dpa->launch({.kernel = "nothing", .num_threads = 3, .wait_event = handle});
   EXPECT_EQ(thrown_by([&] { device->close(); }), Status::in_use);
@@ -219,7 +219,7 @@ TEST_F(DpaTest, AKernelThatDoesNotReturnIsNamedAndCanBeStoppedLater) {
   const auto dpa = started();
   std::atomic<bool> entered{false};
   std::atomic<bool> leave{false};
-  dpa->register_kernel("stubborn", [&](const DpaThread& thread, const std::any&) {
+  dpa->register_kernel("stubborn", [&](DpaThread& thread, const std::any&) {
     EXPECT_FALSE(thread.is_stopping());
     for (entered = true; !leave;) {
       std::this_thread::sleep_for(milliseconds(1));
@@ -236,7 +236,7 @@ TEST_F(DpaTest, AKernelThatDoesNotReturnIsNamedAndCanBeStoppedLater) {
 TEST_F(DpaTest, RemovalEndsItsWaits) {
   const auto dpa = started();
   const auto never = event(nullptr, dpa);
-  dpa->register_kernel("nothing", [](const DpaThread&, const std::any&) {});
+  dpa->register_kernel("nothing", [](DpaThread&, const std::any&) {});
   const auto run = dpa->launch({.kernel = "nothing", .wait_event = never->dpa_handle(*dpa)});
   sim::remove_device("p0");
   EXPECT_EQ(run->wait(dpa_patience), Status::driver);
@@ -251,7 +251,7 @@ TEST_F(DpaTest, KernelsUseTheMemoryOfMaps) {
   EXPECT_EQ(thrown_by([&] { dpa->map(*mmap); }), Status::not_found);
   mmap->add_device(device);
   mmap->start();
-  dpa->register_kernel("fill", [](const DpaThread&, const std::any& argument) {
+  dpa->register_kernel("fill", [](DpaThread&, const std::any& argument) {
     for (std::byte& byte : std::any_cast<DpaMmap>(argument).bytes()) {
       byte = std::byte{0x5a};
     }
@@ -262,10 +262,10 @@ TEST_F(DpaTest, KernelsUseTheMemoryOfMaps) {
 
 TEST_F(DpaTest, RefusesWhatDoesNotFit) {
   const auto dpa = Dpa::create(device);
-  dpa->register_kernel("nothing", [](const DpaThread&, const std::any&) {});
-  EXPECT_EQ(thrown_by([&] { dpa->register_kernel("nothing", [](const DpaThread&, const std::any&) {}); }),
+  dpa->register_kernel("nothing", [](DpaThread&, const std::any&) {});
+  EXPECT_EQ(thrown_by([&] { dpa->register_kernel("nothing", [](DpaThread&, const std::any&) {}); }),
             Status::already_exist);
-  EXPECT_EQ(thrown_by([&] { dpa->register_kernel("", [](const DpaThread&, const std::any&) {}); }),
+  EXPECT_EQ(thrown_by([&] { dpa->register_kernel("", [](DpaThread&, const std::any&) {}); }),
             Status::invalid_value);
   EXPECT_EQ(thrown_by([&] { dpa->launch({.kernel = "nothing"}); }), Status::bad_state);
   dpa->start();
@@ -305,7 +305,7 @@ TEST_F(DpaTest, ALocationGivesWhatItSays) {
 TEST_F(DpaTest, AForkedChildHasNoneOfTheThreads) {
   const auto dpa = started();
   const auto never = event(nullptr, dpa);
-  dpa->register_kernel("nothing", [](const DpaThread&, const std::any&) {});
+  dpa->register_kernel("nothing", [](DpaThread&, const std::any&) {});
   const auto handle = never->dpa_handle(*dpa);
   const auto run = dpa->launch({.kernel = "nothing", .wait_event = handle});
   const pid_t child = ::fork();
