@@ -52,8 +52,12 @@ class DpaRun:
         loop = asyncio.get_running_loop()
         ended = loop.create_future()
 
+        def settle() -> None:
+            if not ended.done():
+                ended.set_result(None)
+
         def end() -> None:
-            loop.call_soon_threadsafe(lambda: ended.done() or ended.set_result(None))
+            loop.call_soon_threadsafe(settle)
 
         self._call_at_end(end)
         try:

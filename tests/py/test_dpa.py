@@ -206,7 +206,7 @@ def test_removal_ends_waits(dev, dpa):
     run = dpa.launch("wait", never.dpa_handle(dpa))
     sim.remove_device("p0")
     try:
-        with pytest.raises((pydoca.DriverError, pydoca.IoFailedError)):
+        with pytest.raises(pydoca.DriverError, match="p0 was removed"):
             run.wait(PATIENCE)
         with pytest.raises(pydoca.DriverError):
             dpa.launch("wait", None)

@@ -159,9 +159,9 @@ void read_common(const py::object& value, sim::Function& function, const std::st
   std::vector<std::string_view> known;
   collect_names<DeviceProperties>(known);
   collect_names<sim::Function>(known);
-  constexpr std::array<std::string_view, 15> own{"name",      "pci_addr",  "side",      "func_type", "parent",
-                                                 "profile",   "representor", "iface_name", "ibdev_name", "vuid",
-                                                 "vhca_id",   "mac_addr",  "ipv4_addr", "ipv6_addr", "sf_index"};
+  constexpr std::array<std::string_view, 15> own{"name",    "pci_addr",    "side",       "func_type",  "parent",
+                                                 "profile", "representor", "iface_name", "ibdev_name", "vuid",
+                                                 "vhca_id", "mac_addr",    "ipv4_addr",  "ipv6_addr",  "sf_index"};
   std::erase_if(known, [&](std::string_view key) { return std::ranges::find(own, key) != own.end(); });
   check_keys(table, known, where);
   read_fields(table, function.properties, where);

@@ -109,8 +109,7 @@ void bind_event(py::module_& module) {
 }
 
 void bind_thread(py::module_& module) {
-  py::classh<DpaThread>(module, "DpaThread",
-                        "The thread of the DPA that runs a kernel: the kernel's first argument.")
+  py::classh<DpaThread>(module, "DpaThread", "The thread of the DPA that runs a kernel: the kernel's first argument.")
       .def_property_readonly("rank", &DpaThread::rank, "Of the threads of one launch: 0 .. num_threads - 1.")
       .def_property_readonly("num_threads", &DpaThread::num_threads, "The threads of the launch.")
       .def_property_readonly("is_stopping", &DpaThread::is_stopping,
@@ -152,8 +151,8 @@ void bind_run(py::module_& module) {
 std::shared_ptr<DpaSyncEvent> event_of(const py::object& event, const char* what) {
   if (event.is_none()) return nullptr;
   if (py::isinstance<DpaSyncEventObject>(event)) return event.cast<const DpaSyncEventObject&>().get();
-  throw py::type_error(format_text("{} must be a pydoca.DpaSyncEvent, as SyncEvent.dpa_handle() gives, not {}", what,
-                                   type_name(event)));
+  throw py::type_error(
+      format_text("{} must be a pydoca.DpaSyncEvent, as SyncEvent.dpa_handle() gives, not {}", what, type_name(event)));
 }
 
 std::shared_ptr<DpaRun> prepare(const DpaObject& self, const std::string& kernel, std::uint32_t num_threads,
@@ -183,8 +182,7 @@ py::object memory_of(const DpaObject& self, const py::object& mmap) {
 
 }  // namespace
 
-DpaObject::DpaObject(py::object device)
-    : device_(std::move(device)), dpa_(Dpa::create(to_device(device_).get())) {}
+DpaObject::DpaObject(py::object device) : device_(std::move(device)), dpa_(Dpa::create(to_device(device_).get())) {}
 
 void DpaObject::stop() {
   call_blocking([this] { dpa_->stop(); });

@@ -113,9 +113,8 @@ std::shared_ptr<SyncEventObject> new_event(py::object device, const py::object& 
   const SyncEventLocation from = location(publisher_dpa, publisher, "publisher");
   const SyncEventLocation to = location(subscriber_dpa, subscriber, "subscriber");
   return std::make_shared<SyncEventObject>(
-      std::move(device),
-      SyncEventObject::Options{from, to, std::move(publisher_dpa), std::move(subscriber_dpa), std::move(memory),
-                               std::move(buf), outlives_importers});
+      std::move(device), SyncEventObject::Options{from, to, std::move(publisher_dpa), std::move(subscriber_dpa),
+                                                  std::move(memory), std::move(buf), outlives_importers});
 }
 
 void bind_event_life(py::classh<SyncEventObject>& type) {

@@ -40,8 +40,8 @@ class SyncEventObject final : public DeviceUser {
     SyncEventLocation subscriber;
     std::shared_ptr<Dpa> publisher_dpa;   ///< for the location dpa; null for others
     std::shared_ptr<Dpa> subscriber_dpa;  ///< the same
-    py::object memory;  ///< a writable buffer of 8 aligned bytes, or None
-    py::object buf;     ///< a Buf, or None
+    py::object memory;                    ///< a writable buffer of 8 aligned bytes, or None
+    py::object buf;                       ///< a Buf, or None
     bool outlives_importers;
   };
 

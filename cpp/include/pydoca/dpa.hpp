@@ -93,7 +93,8 @@ struct DpaLaunch {
   std::string kernel;  ///< as registered
   std::any argument = {};
   std::uint32_t num_threads = 1;
-  std::shared_ptr<DpaSyncEvent> wait_event = nullptr;  ///< the kernel starts once its value is greater than wait_threshold
+  std::shared_ptr<DpaSyncEvent> wait_event =
+      nullptr;  ///< the kernel starts once its value is greater than wait_threshold
   std::uint64_t wait_threshold = 0;
   std::shared_ptr<DpaSyncEvent> done_event = nullptr;  ///< changed when all threads are done, unless one failed
   std::uint64_t done_value = 0;
@@ -117,8 +118,8 @@ class DpaRun {
   /// Why wait() answers status: one sentence.
   std::string explain(Status status) const;
 
-  // For what brings its own threads (Dpa::prepare()), which run the kernel themselves: for each rank thread() once; then
-  // the kernel each time next_turn() says so; then end().
+  // For what brings its own threads (Dpa::prepare()), which run the kernel themselves: for each rank thread() once;
+  // then the kernel each time next_turn() says so; then end().
   std::unique_ptr<DpaThread> thread(std::uint32_t rank) const;
   /// Blocks until the kernel should run now, or answers false: the thread ends.
   bool next_turn(DpaThread& thread) noexcept;

@@ -33,9 +33,9 @@ struct Cards {
   /// Of that profile. Throws invalid_value, listing the profiles.
   explicit Cards(std::string_view profile = "bluefield3");
 
-  std::uint32_t count = 1;          ///< 1..65536
-  std::uint32_t first = 0;          ///< a card's number, which is its PCI domain, too, is at most 65535
-  std::string name = "card{}";      ///< of a card, before its functions' names; {} is its number, {:03} with three digits
+  std::uint32_t count = 1;      ///< 1..65536
+  std::uint32_t first = 0;      ///< a card's number, which is its PCI domain, too, is at most 65535
+  std::string name = "card{}";  ///< of a card, before its functions' names; {} is its number, {:03} with three digits
   std::string serial = "SIM{:05}";  ///< the serial number of a card, with which the VUIDs of its functions begin
   std::uint32_t ports = 2;          ///< physical functions of each side: 1 or 2
   std::uint32_t vfs = 0;            ///< of each of the host's physical functions, 0..120

@@ -96,8 +96,8 @@ class SyncEvent : public std::enable_shared_from_this<SyncEvent> {
   void add_publisher_location_dpa(const std::shared_ptr<Dpa>& dpa);
   /// The same for the subscriber: kernels wait for the event. Such an event has the synchronous mode only.
   void add_subscriber_location_dpa(const std::shared_ptr<Dpa>& dpa);
-  /// remote_pci or remote_net. Throws not_supported for gpu, invalid_value when the event has a publisher, for none, cpu
-  /// and dpa.
+  /// remote_pci or remote_net. Throws not_supported for gpu, invalid_value when the event has a publisher, for none,
+  /// cpu and dpa.
   void add_publisher_location(SyncEventLocation location);
   /// remote_pci. Throws not_supported for gpu and remote_net, invalid_value when the event has a subscriber, for none,
   /// cpu and dpa.

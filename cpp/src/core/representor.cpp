@@ -31,7 +31,8 @@ std::string describe(std::span<const RepresentorProperties> list) {
 std::shared_ptr<Representor> Device::open_representor(std::string_view selector) {
   require_open("open a representor");
   const auto address = parse_pci_addr(selector);
-  const std::vector<RepresentorProperties> found = backend_->find_representors(address ? std::string_view(*address) : selector);
+  const std::vector<RepresentorProperties> found =
+      backend_->find_representors(address ? std::string_view(*address) : selector);
   if (found.empty()) {
     throw Error(Status::not_found, detail::concat(info_.name(), " has no representor \"", selector,
                                                   "\"; it has: ", describe(representors())));

@@ -64,8 +64,7 @@ std::vector<RepresentorProperties> Device::representors(RepFilter filter) {
 
 std::vector<RepresentorProperties> Device::find_representors(std::string_view word) {
   require_filter(RepFilter::all);
-  return word.empty() ? std::vector<RepresentorProperties>()
-                      : representors_of(properties().name, RepFilter::all, word);
+  return word.empty() ? std::vector<RepresentorProperties>() : representors_of(properties().name, RepFilter::all, word);
 }
 
 void Device::require_filter(RepFilter filter) const {

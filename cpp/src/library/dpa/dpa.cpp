@@ -129,8 +129,9 @@ void Dpa::stop() {
     lock.lock();
     if (state.threads != 0 && status != Status::success) {
       refuse_dpa(Status::again, state, "stop",
-                 detail::concat(state.threads, " thread(s) still run a kernel, which must return when the thread's "
-                                               "is_stopping() says so; stop again"));
+                 detail::concat(state.threads,
+                                " thread(s) still run a kernel, which must return when the thread's "
+                                "is_stopping() says so; stop again"));
     }
     state.changed.wait_for(lock, interrupt_slice);
   }

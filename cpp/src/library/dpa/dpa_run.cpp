@@ -1,6 +1,5 @@
-#include "pydoca/dpa.hpp"
-
 #include "pydoca/device.hpp"
+#include "pydoca/dpa.hpp"
 #include "pydoca/interrupt.hpp"
 
 #include "detail/concat.hpp"

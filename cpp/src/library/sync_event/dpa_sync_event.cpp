@@ -8,11 +8,10 @@
 #include "library/dpa/dpa_state.hpp"
 #include "library/sync_event/sync_event.hpp"
 
-#include <sys/epoll.h>
-
 #include <algorithm>
 #include <condition_variable>
 #include <mutex>
+#include <sys/epoll.h>
 #include <utility>
 
 namespace pydoca {
@@ -91,7 +90,8 @@ class DpaSyncEventHandle final : public DpaSyncEvent {
       detail::pause();
     }
     const auto now = DpaEventClock::now();
-    const auto end = timeout >= DpaEventClock::time_point::max() - now ? DpaEventClock::time_point::max() : now + timeout;
+    const auto end =
+        timeout >= DpaEventClock::time_point::max() - now ? DpaEventClock::time_point::max() : now + timeout;
     return sleep_until(satisfied, end);
   }
 

@@ -34,8 +34,7 @@ void refuse_processor(std::string_view what, SyncEventLocation location) {
   if (location == SyncEventLocation::gpu) {
     refuse(Status::not_supported, what, "a gpu location needs a GPU, and there is none");
   }
-  if (location == SyncEventLocation::cpu || location == SyncEventLocation::none ||
-      location == SyncEventLocation::dpa) {
+  if (location == SyncEventLocation::cpu || location == SyncEventLocation::none || location == SyncEventLocation::dpa) {
     refuse(Status::invalid_value, what, "\"", name_of(location), "\" needs a device or a DPA, or is not a location");
   }
 }
@@ -251,7 +250,8 @@ void library::SyncEvent::open_counter(std::string_view what) {
   if (imported_) {
     return;
   }
-  needs_importers_ = publisher_ != SyncEventLocation::cpu && publisher_ != SyncEventLocation::dpa && !outlives_importers_;
+  needs_importers_ =
+      publisher_ != SyncEventLocation::cpu && publisher_ != SyncEventLocation::dpa && !outlives_importers_;
   std::byte* const address =
       buf_ != nullptr ? reinterpret_cast<std::byte*>(buf_->data()) : reinterpret_cast<std::byte*>(word_.address);
   if (address == nullptr) {

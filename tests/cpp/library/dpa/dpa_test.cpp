@@ -167,8 +167,7 @@ TEST_F(DpaTest, AnEventThatGrowsWakesAThread) {
     std::uint64_t before = 0;
     EXPECT_EQ(out->update_add(1, before), Status::success);
   });
-  const auto run =
-      dpa->launch({.kernel = "work", .wait_event = work->dpa_handle(*dpa), .repeats = true});
+  const auto run = dpa->launch({.kernel = "work", .wait_event = work->dpa_handle(*dpa), .repeats = true});
   for (std::uint64_t round = 1; round <= 3; ++round) {
     ASSERT_EQ(work->update_set(round), Status::success);
     ASSERT_EQ(done->wait_eq(round, every_bit, WaitMode::yield, dpa_patience), Status::success);
@@ -183,9 +182,8 @@ TEST_F(DpaTest, AFailureIsFatalAndEndsWhatWaits) {
   const auto never = event(nullptr, dpa);
   const auto handle = answer->dpa_handle(*dpa);
   const auto quiet = never->dpa_handle(*dpa);
-  dpa->register_kernel("wait", [&](DpaThread&, const std::any&) {
-    EXPECT_EQ(quiet->wait_gt(0, every_bit), Status::io_failed);
-  });
+  dpa->register_kernel(
+      "wait", [&](DpaThread&, const std::any&) { EXPECT_EQ(quiet->wait_gt(0, every_bit), Status::io_failed); });
   dpa->register_kernel("fail", [](DpaThread&, const std::any&) { throw std::runtime_error("division by zero"); });
   const auto waiting = dpa->launch({.kernel = "wait"});
   const auto failing = dpa->launch({.kernel = "fail"});
@@ -265,14 +263,12 @@ TEST_F(DpaTest, RefusesWhatDoesNotFit) {
   dpa->register_kernel("nothing", [](DpaThread&, const std::any&) {});
   EXPECT_EQ(thrown_by([&] { dpa->register_kernel("nothing", [](DpaThread&, const std::any&) {}); }),
             Status::already_exist);
-  EXPECT_EQ(thrown_by([&] { dpa->register_kernel("", [](DpaThread&, const std::any&) {}); }),
-            Status::invalid_value);
+  EXPECT_EQ(thrown_by([&] { dpa->register_kernel("", [](DpaThread&, const std::any&) {}); }), Status::invalid_value);
   EXPECT_EQ(thrown_by([&] { dpa->launch({.kernel = "nothing"}); }), Status::bad_state);
   dpa->start();
   EXPECT_EQ(thrown_by([&] { dpa->start(); }), Status::bad_state);
   EXPECT_EQ(thrown_by([&] { dpa->launch({.kernel = "something"}); }), Status::not_found);
-  EXPECT_EQ(thrown_by([&] { dpa->launch({.kernel = "nothing", .num_threads = 0}); }),
-            Status::invalid_value);
+  EXPECT_EQ(thrown_by([&] { dpa->launch({.kernel = "nothing", .num_threads = 0}); }), Status::invalid_value);
   EXPECT_EQ(thrown_by([&] { dpa->launch({.kernel = "nothing", .num_threads = 257}); }), Status::full);
 }
 

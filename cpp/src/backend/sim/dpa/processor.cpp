@@ -6,7 +6,6 @@
 #include "detail/signals_blocked.hpp"
 
 #include <pthread.h>
-
 #include <system_error>
 #include <thread>
 #include <utility>

@@ -148,8 +148,8 @@ class CardMaker {
     const std::string tail = vf ? detail::concat("vf", *vf) : std::string();
     properties.name = detail::concat(prefix_, "pf", port, tail);
     properties.pci_addr = address(number_, "0b", slot);
-    properties.iface_name = detail::concat("enP", number_, "p11s", slot / functions_per_slot, 'f',
-                                           slot % functions_per_slot);
+    properties.iface_name =
+        detail::concat("enP", number_, "p11s", slot / functions_per_slot, 'f', slot % functions_per_slot);
     properties.ibdev_name = detail::concat("mlx5_", host_ibdevs_++);
     properties.vuid = detail::concat(vuid_, "S0D0F", port, vf ? detail::concat("VF", *vf + 1) : std::string());
     function.parent = detail::concat(prefix_, 'p', port);

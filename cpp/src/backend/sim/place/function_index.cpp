@@ -34,8 +34,8 @@ FunctionIndex::FunctionIndex(const Topology& topology) {
     }
     if (!function.representor.empty()) {
       representors.add({function.parent, function.representor}, position);
-      for (const std::string_view key : {std::string_view(), std::string_view(function.representor),
-                                         std::string_view(properties.pci_addr)}) {
+      for (const std::string_view key :
+           {std::string_view(), std::string_view(function.representor), std::string_view(properties.pci_addr)}) {
         children.add({function.parent, key}, position);
       }
     }

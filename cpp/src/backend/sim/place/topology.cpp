@@ -54,11 +54,11 @@ struct Machine {
   }
 
   /// The properties without a copy: they keep the plan.
-  std::shared_ptr<const DeviceProperties> share(Position position) {
-    return {plan, &function_at(position).properties};
-  }
+  std::shared_ptr<const DeviceProperties> share(Position position) { return {plan, &function_at(position).properties}; }
 
-  std::optional<Position> find_by_name(std::string_view name) const noexcept { return first(plan->index.names.of(name)); }
+  std::optional<Position> find_by_name(std::string_view name) const noexcept {
+    return first(plan->index.names.of(name));
+  }
 
   /// By name or address. An SF shares the address of the function that carries it; the address means that function.
   std::optional<Position> find_function(std::string_view selector) const {
