@@ -44,6 +44,7 @@ PYBIND11_MODULE(_core, module) {
   pydoca::bindings::bind_buf_inventory(module);
   pydoca::bindings::bind_buf_pool(module);
   pydoca::bindings::bind_sync_event_remote_net(module);
+  pydoca::bindings::bind_dpa(module);
   pydoca::bindings::bind_awaitable(module);
   pydoca::bindings::bind_task(module);
   pydoca::bindings::bind_context(module);

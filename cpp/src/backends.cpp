@@ -19,7 +19,7 @@ std::unique_ptr<Device> with_faults(std::unique_ptr<Device> device, const Device
   return faulty::wrap(std::move(device), properties, ordinal);
 }
 
-void misreport(std::vector<DeviceProperties>& devices) { faulty::misreport(devices); }
+void misreport(std::vector<SharedProperties>& devices) { faulty::misreport(devices); }
 
 std::uint64_t fault_plan_of(const DeviceProperties& properties) noexcept {
   return faulty::installation_for(properties);

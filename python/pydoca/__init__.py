@@ -30,6 +30,9 @@ from pydoca._core import (
     Dma,
     DmaCapabilities,
     DmaMemcpyTask,
+    DpaCapabilities,
+    DpaSyncEvent,
+    DpaThread,
     EventMode,
     Graph,
     GraphInstance,
@@ -75,6 +78,7 @@ from pydoca._core import (
     version,
     version_runtime,
 )
+from pydoca._dpa import Dpa, DpaRun
 from pydoca._errors import (
     AgainError,
     AlreadyExistError,
@@ -155,6 +159,11 @@ __all__ = [
     "DmaCapabilities",
     "DmaMemcpyTask",
     "DocaError",
+    "Dpa",
+    "DpaCapabilities",
+    "DpaRun",
+    "DpaSyncEvent",
+    "DpaThread",
     "DriverError",
     "EmptyError",
     "EngineStats",

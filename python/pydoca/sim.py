@@ -2,9 +2,21 @@
 
 A topology is a mapping, or a TOML file, of this form; a key that is left out has the default that is shown::
 
-    profile = "bluefield3"            # of functions that name none: see profiles()
+    profile = "bluefield3"            # of functions and cards that name none: see profiles()
 
-    [[function]]
+    [[card]]                          # as many cards as you like: functions of a host and a DPU
+    count = 1
+    name = "card{}"                   # card 7 has card7-pf0 and card7-p0, ...; {:03} gives card007-pf0
+    first = 0                         # the number of the first card, which is its PCI domain, too: 0007:0b:00.0
+    serial = "SIM{:05}"               # the VUIDs of its functions begin with it
+    ports = 2                         # physical functions of each side, 1 or 2
+    vfs = 0                           # of each of the host's physical functions: card7-pf0vf0, ...
+    sfs = 0                           # of each of the DPU's: card7-p0s0, ...
+
+    [card.host]                       # and [card.dpu]: the keys of a function that are the same for all of them
+    capabilities = {dma = false}
+
+    [[function]]                      # or each function by itself
     name = "pf0"                      # must be given, unique
     pci_addr = "0b:00.0"              # must be given; SFs have their parent's
     side = "host"                     # must be given: "host" or "dpu"
@@ -82,6 +94,7 @@ _RATES = {"bluefield2": 200_000_000_000, "bluefield3": 400_000_000_000}
 
 _chosen = False
 _timing_chosen = False
+_loaded: dict[str, Any] | None = None
 
 
 class _Named(Protocol):
@@ -175,7 +188,11 @@ def topology() -> Topology:
 
 def _loaded_topology() -> dict[str, Any] | None:
     """For processes that are started; None where the environment tells them."""
-    return topology() if _chosen or _timing_chosen else None
+    if not _chosen and not _timing_chosen:
+        return None
+    models = config().to_dict()
+    machine = topology() if _loaded is None else _loaded
+    return {**machine, **({"timing": models} if models else {})}
 
 
 def default_topology(profile: str = "bluefield3") -> Topology:
@@ -295,19 +312,32 @@ def _load_file(path: str, load: Callable[[Mapping[str, Any]], None]) -> None:
 
 def _load_machine(table: Mapping[str, Any]) -> None:
     """All of it or nothing."""
-    functions, models = _functions(table), None
+    global _loaded
+    _core.require_known("topology: key", list(table), ["profile", "card", "function", "timing"])
+    profile = table.get("profile", "bluefield3")
+    functions = [_complete(function, profile, index) for index, function in enumerate(_tables(table, "function"))]
+    cards = [{"profile": profile, **card} for card in _tables(table, "card")]
+    models = None
     if "timing" in table:
         from pydoca._timing import Config
 
         models = Config.from_dict(table["timing"])
-    before = _core.sim_topology()
-    _core.sim_set_topology(functions)
+    before = _core.sim_topology() if models is not None else []
+    _core.sim_set_topology(functions, cards)
     try:
         if models is not None:
             _set_config(models)
     except InvalidValueError:
-        _core.sim_set_topology(before)
+        _core.sim_set_topology(before, [])
         raise
+    _loaded = {"card": cards, "function": functions}
+
+
+def _tables(table: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
+    tables = table.get(key, [])
+    if not isinstance(tables, list) or not all(isinstance(each, Mapping) for each in tables):
+        raise InvalidValueError(f"topology: {key} must be a list of tables: write [[{key}]] before each")
+    return [dict(each) for each in tables]
 
 
 def _load_timing(table: Mapping[str, Any]) -> None:
@@ -324,14 +354,6 @@ def _set_config(models: Config) -> None:
     _core.require_known("timing: device", list(devices), names)
     _core.sim_set_config(seed, timing, profiles, devices)
     _timing_chosen = True
-
-
-def _functions(table: Mapping[str, Any]) -> list[dict[str, Any]]:
-    _core.require_known("topology: key", list(table), ["profile", "function", "timing"])
-    profile, functions = table.get("profile", "bluefield3"), table.get("function", [])
-    if not isinstance(functions, list) or not all(isinstance(function, Mapping) for function in functions):
-        raise InvalidValueError("topology: function must be a list of tables: write [[function]] before each")
-    return [_complete(dict(function), profile, index) for index, function in enumerate(functions)]
 
 
 def _complete(function: dict[str, Any], profile: object, index: int) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import pytest
 import pydoca
 from pydoca import ClockType, sim
 
+NO_TIMER = pydoca.NotSupportedError
 HOST = ["host_counter_cycles", "host_real_time", "host_monotonic", "host_monotonic_raw"]
 NIC = ["nic_free_running", "nic_real_time"]
 
@@ -72,16 +73,24 @@ def test_processes_read_the_same_clock(clock):
 def test_what_a_device_has(p0):
     info = p0.info
     can = info.capabilities.clock
-    assert (can.nic_free_running, can.nic_real_time, can.nic_dpa_timer) == (True, True, False)
+    assert (can.nic_free_running, can.nic_real_time, can.nic_dpa_timer) == (True, True, True)
     assert pydoca.Clock.free_running_frequency(info) == can.free_running_frequency > 0
     assert info.supports("clock")
     assert pydoca.Clock.is_supported(info, ClockType.HOST_MONOTONIC)
-    assert not pydoca.Clock.is_supported(info, "nic_dpa_timer")
+    assert pydoca.Clock.is_supported(info, "nic_dpa_timer")
+
+
+def test_the_dpas_timer_is_there_with_a_dpa(clock):
+    assert clock.timestamp("nic_free_running") <= clock.timestamp("nic_dpa_timer")
+    sim.load_topology(sim.default_topology("bluefield2"))
+    try:
+        with pydoca.open_device("p0") as p0, pydoca.Clock(p0) as other, pytest.raises(NO_TIMER, match="nic_dpa_timer"):
+            other.timestamp("nic_dpa_timer")
+    finally:
+        sim.load_topology(sim.default_topology())
 
 
 def test_bad_clocks(clock):
-    with pytest.raises(pydoca.NotSupportedError, match="p0 has no nic_dpa_timer"):
-        clock.timestamp("nic_dpa_timer")
     with pytest.raises(pydoca.InvalidValueError, match="did you mean 'nic_real_time'"):
         clock.timestamp("nic_realtime")
     with pytest.raises(pydoca.InvalidValueError, match="one clock"):

@@ -249,15 +249,15 @@ def test_a_dropped_device_lives_as_long_as_its_maps():
     assert mmap.is_started
 
 
-def test_thirty_two_devices_at_most():
-    sim.load_topology({"function": [{"name": f"d{i}", "pci_addr": f"{i:02x}:00.0", "side": "dpu"} for i in range(33)]})
+def test_512_devices_at_most():
+    sim.load_topology({"card": [{"count": 513, "name": "c{}", "ports": 1}]})
     gc.collect()
     try:
-        opened = [pydoca.open_device(f"d{i}") for i in range(32)]
-        with pytest.raises(pydoca.InitializationError, match="32 devices"):
-            pydoca.open_device("d32")
+        opened = [pydoca.open_device(f"c{i}-p0") for i in range(512)]
+        with pytest.raises(pydoca.InitializationError, match="512 devices are open, and that is the limit; close one"):
+            pydoca.open_device("c512-p0")
         opened.pop().close()
-        opened.append(pydoca.open_device("d32"))
+        opened.append(pydoca.open_device("c512-p0"))
         for device in opened:
             device.close()
     finally:

@@ -248,7 +248,7 @@ CLAIMS: list[tuple[str, str, Callable[[Machine], object]]] = [
     ("doca_mmap_set_memrange", "BAD_STATE", lambda m: m.map().set_memrange(bytearray(8))),
     ("doca_mmap_set_memrange", "NOT_PERMITTED", lambda m: m.stopped_map().set_memrange(bytearray(8))),
     ("doca_mmap_set_user_data", "BAD_STATE", lambda m: setattr(m.map(), "user_data", 1)),
-    ("doca_mmap_set_max_num_devices", "INVALID_VALUE", lambda _: pydoca.Mmap(max_num_devices=33)),
+    ("doca_mmap_set_max_num_devices", "INVALID_VALUE", lambda _: pydoca.Mmap(max_num_devices=513)),
     ("doca_mmap_set_permissions", "BAD_STATE", lambda m: m.map().set_permissions("rdma_read")),
     ("doca_mmap_set_permissions", "NOT_PERMITTED", lambda m: m.imported().set_permissions("rdma_read")),
     (
@@ -316,7 +316,7 @@ CLAIMS: list[tuple[str, str, Callable[[Machine], object]]] = [
     ("doca_sync_event_create_from_export", "INVALID_VALUE", lambda m: m.dpu.import_sync_event(b"none")),
     ("doca_sync_event_create_from_export", "BAD_STATE", import_from_stopped_owner),
     ("doca_sync_event_add_subscriber_location_cpu", "NOT_SUPPORTED", lambda m: m.event(subscriber="remote_net")),
-    ("doca_sync_event_add_publisher_location_dpa", "NOT_SUPPORTED", lambda m: m.event(publisher="dpa")),
+    ("doca_sync_event_add_publisher_location_dpa", "NOT_SUPPORTED", lambda m: m.event(publisher="gpu")),
     ("doca_sync_event_set_addr", "INVALID_VALUE", lambda m: m.event(memory=bytearray(9))),
     (
         "doca_sync_event_set_doca_buf",

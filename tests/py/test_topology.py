@@ -129,7 +129,7 @@ def test_the_guides_machine_with_each_card(profile):
         (function(name=""), "needs a name"),
         (function(parent="p9"), "p9"),
         (function(capabilities=3), "capabilities must be a table"),
-        (function(capabilities={"dna": False}), "capabilities: key 'dna' .* did you mean 'dma'"),
+        (function(capabilities={"dmaa": False}), "capabilities: key 'dmaa' .* did you mean 'dma'"),
         (function(capabilities={"dma": {"max_buf": 1}}), "dma: key 'max_buf' .* did you mean 'max_buf_size'"),
         ({"function": function()["function"] * 2}, "twice"),
         ({"function": [*function()["function"], *function(name="y")["function"]]}, 'address of "x"'),

@@ -23,6 +23,7 @@ void bind_task(py::module_& module);
 void bind_context(py::module_& module);
 void bind_progress_engine(py::module_& module);
 void bind_dma(py::module_& module);
+void bind_dpa(py::module_& module);
 void bind_sha(py::module_& module);
 void bind_mmap_advise(py::module_& module);
 void bind_sync_event_remote_net(py::module_& module);

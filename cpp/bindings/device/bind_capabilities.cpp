@@ -59,6 +59,7 @@ void bind_capabilities(py::module_& module) {
                                       "The limits of the invalidation of a cache: bytes per task, tasks of a context.");
   bind_fields<ClockCapabilities>(module, "ClockCapabilities",
                                  "The clocks of a device, and the frequency of its counter in Hz.");
+  bind_fields<DpaCapabilities>(module, "DpaCapabilities", "The limits of a DPA: threads that run kernels at a time.");
   bind_fields<Capabilities>(module, "Capabilities",
                             "The capabilities of a function. The field of an engine that the function lacks is None.");
 }

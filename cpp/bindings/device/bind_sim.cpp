@@ -5,6 +5,9 @@
 
 #include <pybind11/stl.h>
 
+#include <algorithm>
+#include <array>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -137,12 +140,70 @@ sim::Function to_function(py::handle value, std::size_t index) {
   return function;
 }
 
-void set_topology(const py::iterable& functions) {
+/// The numbers and texts of cards, by their keys.
+template <class Visit>
+void each_card_field(const Visit& visit) {
+  using T = sim::Cards;
+  visit("count", &T::count);
+  visit("first", &T::first);
+  visit("name", &T::name);
+  visit("serial", &T::serial);
+  visit("ports", &T::ports);
+  visit("vfs", &T::vfs);
+  visit("sfs", &T::sfs);
+}
+
+/// What the functions of one side have in common: the keys of a function but for its names, addresses and numbers.
+void read_common(const py::object& value, sim::Function& function, const std::string& where) {
+  const py::dict table = to_table(value, where);
+  std::vector<std::string_view> known;
+  collect_names<DeviceProperties>(known);
+  collect_names<sim::Function>(known);
+  constexpr std::array<std::string_view, 15> own{"name",    "pci_addr",    "side",       "func_type",  "parent",
+                                                 "profile", "representor", "iface_name", "ibdev_name", "vuid",
+                                                 "vhca_id", "mac_addr",    "ipv4_addr",  "ipv6_addr",  "sf_index"};
+  std::erase_if(known, [&](std::string_view key) { return std::ranges::find(own, key) != own.end(); });
+  check_keys(table, known, where);
+  read_fields(table, function.properties, where);
+  read_fields(table, function, where);
+}
+
+/// first: the number of the first card where the table has none.
+sim::Cards to_cards(py::handle value, std::size_t index, std::uint32_t first) {
+  const std::string where = "card " + std::to_string(index + 1);
+  const py::dict table = to_table(value, where);
+  std::vector<std::string_view> known{"profile", "host", "dpu"};
+  each_card_field([&](const char* name, auto) { known.emplace_back(name); });
+  check_keys(table, known, where);
+  std::string profile;
+  from_plain(table["profile"], profile, where + ": profile");
+  sim::Cards cards(profile);
+  cards.first = first;
+  each_card_field([&](const char* name, auto field) {
+    if (table.contains(name)) from_plain(table[name], cards.*field, where + ": " + name);
+  });
+  if (table.contains("host")) read_common(table["host"], cards.host, where + ": host");
+  if (table.contains("dpu")) read_common(table["dpu"], cards.dpu, where + ": dpu");
+  return cards;
+}
+
+sim::Topology to_topology(const py::iterable& functions, const py::iterable& cards) {
   sim::Topology topology;
   for (const py::handle function : functions) {
     topology.functions.push_back(to_function(function, topology.functions.size()));
   }
-  sim::set_topology(std::move(topology));
+  std::uint32_t first = 0;
+  std::size_t index = 0;
+  for (const py::handle table : cards) {
+    const sim::Cards kind = to_cards(table, index++, first);
+    sim::add_cards(topology, kind);
+    first = kind.first + kind.count;
+  }
+  return topology;
+}
+
+void set_topology(const py::iterable& functions, const py::iterable& cards) {
+  sim::set_topology(to_topology(functions, cards));
 }
 
 py::list to_list(const sim::Topology& topology) {
@@ -162,7 +223,7 @@ void change_capabilities(py::handle table, Capabilities& capabilities, const std
 }
 
 void bind_sim(py::module_& module) {
-  module.def("sim_set_topology", &set_topology, "functions"_a);
+  module.def("sim_set_topology", &set_topology, "functions"_a, "cards"_a = py::tuple());
   module.def("sim_topology", [] { return to_list(sim::topology()); });
   module.def(
       "sim_default_topology", [](const std::string& profile) { return to_list(sim::default_topology(profile)); },

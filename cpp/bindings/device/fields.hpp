@@ -73,8 +73,14 @@ void each_field(std::type_identity<SyncEventCapabilities>, const Visit& visit) {
   visit("export_to_remote_net", &T::export_to_remote_net, "Whether its events can be exported to network peers.");
   visit("remote_net_create_from_export", &T::remote_net_create_from_export,
         "Whether it can import events of network peers.");
+  visit("export_to_dpa", &T::export_to_dpa, "Whether its events can be given to its DPA.");
   visit("async_wait", &T::async_wait, "Whether a context can have wait tasks.");
   visit("max_num_tasks", &T::max_num_tasks, "The most tasks of each kind that a context can have.");
+}
+
+template <class Visit>
+void each_field(std::type_identity<DpaCapabilities>, const Visit& visit) {
+  visit("max_num_threads", &DpaCapabilities::max_num_threads, "The most threads that run kernels at a time.");
 }
 
 template <class Visit>
@@ -103,6 +109,7 @@ void each_field(std::type_identity<Capabilities>, const Visit& visit) {
   visit("mmap_advise", &T::mmap_advise,
         "The limits of the invalidation of its cache, an MmapAdviseCapabilities, or None.");
   visit("clock", &T::clock, "Its clocks, a ClockCapabilities, or None.");
+  visit("dpa", &T::dpa, "The limits of its DPA, a DpaCapabilities, or None.");
   visit("mmap_export_pci", &T::mmap_export_pci,
         "Whether its memory maps can be exported to the other side of its PCIe link.");
   visit("mmap_create_from_export_pci", &T::mmap_create_from_export_pci,

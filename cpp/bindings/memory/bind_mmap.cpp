@@ -128,7 +128,7 @@ void bind_mmap_properties(py::classh<MmapObject>& type) {
       .def_property(
           "max_num_devices", [](const MmapObject& self) { return self.look().max_num_devices(); }, &set_max_num_devices,
           "The largest number of devices. Setting it raises NotPermittedError after the first start,\n"
-          "InvalidValueError for a number below the number of devices, or above 32.");
+          "InvalidValueError for a number below the number of devices, or above 512.");
 }
 
 py::object make_mmap(const py::object& device, py::object memory, const py::object& access, py::object user_data,

@@ -8,6 +8,7 @@
 #include "convert/names.hpp"
 #include "convert/parse.hpp"
 #include "device/device_object.hpp"
+#include "dpa/dpa_object.hpp"
 #include "sync_event/sync_event_object.hpp"
 
 #include <array>
@@ -104,17 +105,23 @@ void bind_location(py::module_& module) {
 
 std::shared_ptr<SyncEventObject> new_event(py::object device, const py::object& publisher, const py::object& subscriber,
                                            py::object memory, py::object buf, bool outlives_importers) {
+  std::shared_ptr<Dpa> publisher_dpa = dpa_of(publisher);
+  std::shared_ptr<Dpa> subscriber_dpa = dpa_of(subscriber);
+  const auto location = [](const std::shared_ptr<Dpa>& dpa, const py::object& given, const char* what) {
+    return dpa != nullptr ? SyncEventLocation::dpa : to_location(given, what);
+  };
+  const SyncEventLocation from = location(publisher_dpa, publisher, "publisher");
+  const SyncEventLocation to = location(subscriber_dpa, subscriber, "subscriber");
   return std::make_shared<SyncEventObject>(
-      std::move(device),
-      SyncEventObject::Options{to_location(publisher, "publisher"), to_location(subscriber, "subscriber"),
-                               std::move(memory), std::move(buf), outlives_importers});
+      std::move(device), SyncEventObject::Options{from, to, std::move(publisher_dpa), std::move(subscriber_dpa),
+                                                  std::move(memory), std::move(buf), outlives_importers});
 }
 
 void bind_event_life(py::classh<SyncEventObject>& type) {
   type.def(py::init(&new_event), "dev"_a, py::kw_only(), "publisher"_a = "cpu", "subscriber"_a = "cpu",
            "memory"_a = py::none(), "buf"_a = py::none(), "outlives_importers"_a = false,
            "An event that is configured and not started. publisher, subscriber: cpu, remote_pci, remote_net\n"
-           "(publisher only); dpa and gpu raise NotSupportedError. memory: 8 writable, aligned bytes for the\n"
+           "(publisher only) or a Dpa; gpu raises NotSupportedError. memory: 8 writable, aligned bytes for the\n"
            "value; the event begins with their present value. buf: a Buf with 8 bytes of data, likewise. Without\n"
            "memory and buf the event has memory of its own, and begins at 0. outlives_importers: waits for an\n"
            "event with a remote publisher go on after the last process that had imported it has gone, for the\n"
@@ -142,7 +149,17 @@ void bind_exports(py::classh<SyncEventObject>& type) {
       .def("export_to_remote_net", &SyncEventObject::export_to_remote_net,
            "Exports the event, for a network peer: a description of less than 512 bytes, for\n"
            "import_sync_event_remote_net. The publisher must be remote_net. Raises the errors of\n"
-           "export_to_remote_pci().");
+           "export_to_remote_pci().")
+      .def(
+          "dpa_handle",
+          [](const SyncEventObject& self, const py::object& dpa) {
+            const std::shared_ptr<Dpa> of = dpa_of(dpa);
+            if (of == nullptr) throw py::type_error("dpa must be a pydoca.Dpa, not " + type_name(dpa));
+            return std::make_shared<DpaSyncEventObject>(self.event().dpa_handle(*of));
+          },
+          "dpa"_a,
+          "The event for kernels of the Dpa that is one of its locations, a DpaSyncEvent. Raises\n"
+          "InvalidValueError (not started, imported, or another Dpa) (doca_sync_event_get_dpa_handle).");
 }
 
 void bind_event_properties(py::classh<SyncEventObject>& type) {
@@ -183,7 +200,7 @@ void bind_queries(py::classh<SyncEventObject>& type) {
   query("is_remote_net_create_from_export_supported", &SyncEvent::is_remote_net_create_from_export_supported,
         "Whether the device imports sync events of network peers.");
   query("is_export_to_dpa_supported", &SyncEvent::is_export_to_dpa_supported,
-        "Always False: pydoca does not support this.");
+        "Whether the device's DPA can use its sync events.");
   query("is_export_to_gpu_supported", &SyncEvent::is_export_to_gpu_supported,
         "Always False: pydoca does not support this.");
 }

@@ -56,12 +56,16 @@ SyncEventObject::SyncEventObject(py::object device, const py::object& blob)
 
 void SyncEventObject::add_locations(const Options& options) {
   const std::shared_ptr<Device>& device = to_device(device_).get();
-  if (options.publisher == SyncEventLocation::cpu) {
+  if (options.publisher_dpa != nullptr) {
+    event_->add_publisher_location_dpa(options.publisher_dpa);
+  } else if (options.publisher == SyncEventLocation::cpu) {
     event_->add_publisher_location_cpu(device);
   } else {
     event_->add_publisher_location(options.publisher);
   }
-  if (options.subscriber == SyncEventLocation::cpu) {
+  if (options.subscriber_dpa != nullptr) {
+    event_->add_subscriber_location_dpa(options.subscriber_dpa);
+  } else if (options.subscriber == SyncEventLocation::cpu) {
     event_->add_subscriber_location_cpu(device);
   } else {
     event_->add_subscriber_location(options.subscriber);

@@ -1,6 +1,7 @@
 /// Python's SyncEvent and SyncEventRemoteNet.
 #pragma once
 
+#include <pydoca/dpa.hpp>
 #include <pydoca/sync_event.hpp>
 
 #include "convert/pybind.hpp"
@@ -37,8 +38,10 @@ class SyncEventObject final : public DeviceUser {
   struct Options {
     SyncEventLocation publisher;
     SyncEventLocation subscriber;
-    py::object memory;  ///< a writable buffer of 8 aligned bytes, or None
-    py::object buf;     ///< a Buf, or None
+    std::shared_ptr<Dpa> publisher_dpa;   ///< for the location dpa; null for others
+    std::shared_ptr<Dpa> subscriber_dpa;  ///< the same
+    py::object memory;                    ///< a writable buffer of 8 aligned bytes, or None
+    py::object buf;                       ///< a Buf, or None
     bool outlives_importers;
   };
 

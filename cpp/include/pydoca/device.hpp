@@ -13,6 +13,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace pydoca::backend {
@@ -32,6 +33,9 @@ class DeviceInfo {
  public:
   /// For backends, which live as long as the process, and for tests.
   DeviceInfo(backend::Backend& backend, DeviceProperties properties);
+  /// properties: not null, and never changed.
+  DeviceInfo(backend::Backend& backend, std::shared_ptr<const DeviceProperties> properties) noexcept
+      : backend_(&backend), properties_(std::move(properties)) {}
 
   const DeviceProperties& properties() const noexcept { return *properties_; }
   backend::Backend& backend() const noexcept { return *backend_; }
@@ -146,6 +150,8 @@ class Device : public std::enable_shared_from_this<Device> {
   static std::shared_ptr<Device> share(const DeviceInfo& info);
   /// Ends one opening; returns whether it was the last.
   bool give_back();
+  /// Throws bad_state when it is closed.
+  void require_open(std::string_view what) const;
   static std::shared_ptr<Device> owner_of(const void* protection_domain);
   Device(DeviceInfo info, std::unique_ptr<backend::Device> device, std::size_t ordinal) noexcept;
   std::uint32_t add_trace_name() const noexcept;

@@ -63,11 +63,16 @@ struct ComchCapabilities {
   std::uint32_t max_send_tasks = 0;       ///< of one context
 };
 
+struct DpaCapabilities {
+  std::uint32_t max_num_threads = 0;  ///< that run kernels at a time
+};
+
 struct SyncEventCapabilities {
   bool export_to_remote_pci = false;
   bool create_from_export = false;
   bool export_to_remote_net = false;
   bool remote_net_create_from_export = false;
+  bool export_to_dpa = false;
   bool async_wait = false;          ///< wait tasks: BlueField-3, ConnectX-7 and newer
   std::uint32_t max_num_tasks = 0;  ///< of one kind in one context
 };
@@ -106,6 +111,7 @@ struct Refusals {
   std::string async_wait;
   std::string mmap_advise;
   std::string clock;
+  std::string dpa;  ///< also of exporting sync events to it
 };
 
 /// An engine that a device lacks is an empty optional. Queries on it throw not_supported.
@@ -117,6 +123,7 @@ struct Capabilities {
   std::optional<RdmaCapabilities> rdma;
   std::optional<MmapAdviseCapabilities> mmap_advise;
   std::optional<ClockCapabilities> clock;
+  std::optional<DpaCapabilities> dpa;
   std::string no_rdma = "the backend has no RDMA for it";  ///< why rdma is empty, when it is
   bool mmap_export_pci = false;
   bool mmap_create_from_export_pci = false;

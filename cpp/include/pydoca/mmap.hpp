@@ -145,6 +145,8 @@ class Mmap {
   bool is_from_export() const noexcept { return imported_; }
   std::uint64_t addr() const noexcept { return addr_; }  ///< in the owner's address space; 0 without a range
   std::size_t len() const noexcept { return len_; }      ///< bytes; 0 without a range
+  /// What keeps the memory; null where the caller of set_memrange() does, or the map is closed.
+  const std::shared_ptr<const void>& owner() const noexcept { return owner_; }
   Access permissions() const noexcept { return access_; }
   std::uint64_t user_data() const noexcept { return user_data_; }
   std::uint32_t max_num_devices() const noexcept { return max_num_devices_; }

@@ -20,6 +20,8 @@ class SyncEventRemoteNet;
 
 namespace pydoca {
 
+class Dpa;
+class DpaSyncEvent;
 class SyncEventContext;
 
 /// How a waiting thread spends its time: busy reads the value again and again, and gives its core away only after 50
@@ -27,7 +29,7 @@ class SyncEventContext;
 enum class WaitMode : std::uint8_t { busy, yield };
 
 /// Where an event is updated, or waited on (DOCA Core Programming Guide, sync event: publisher and subscriber
-/// locations). none: not added yet. There is no dpa and no gpu in this version.
+/// locations). none: not added yet. There is no gpu in this version.
 enum class SyncEventLocation : std::uint8_t { none, cpu, remote_pci, remote_net, dpa, gpu };
 
 /// A 64-bit counter with one publisher and one subscriber location (DOCA Core Programming Guide, sync event:
@@ -76,8 +78,8 @@ class SyncEvent : public std::enable_shared_from_this<SyncEvent> {
   static bool is_create_from_export_supported(const DeviceInfo& info) noexcept;
   static bool is_export_to_remote_net_supported(const DeviceInfo& info) noexcept;
   static bool is_remote_net_create_from_export_supported(const DeviceInfo& info) noexcept;
-  /// Never in this version: an event for the DPA or a GPU needs the processor itself.
-  static bool is_export_to_dpa_supported(const DeviceInfo&) noexcept { return false; }
+  static bool is_export_to_dpa_supported(const DeviceInfo& info) noexcept;
+  /// Never in this version: an event for a GPU needs one.
   static bool is_export_to_gpu_supported(const DeviceInfo&) noexcept { return false; }
 
   // Configuration of a new event. Once the event was started or made a context, and on an imported event, the locations
@@ -89,11 +91,16 @@ class SyncEvent : public std::enable_shared_from_this<SyncEvent> {
   void add_publisher_location_cpu(std::shared_ptr<Device> device);
   /// The same for the subscriber.
   void add_subscriber_location_cpu(std::shared_ptr<Device> device);
-  /// remote_pci or remote_net. Throws not_supported for dpa and gpu, invalid_value when the event has a publisher, for
-  /// none and for cpu.
+  /// The DPA, on whose device the event then is; kernels update the event by dpa_handle(). Throws as the calls for this
+  /// CPU do.
+  void add_publisher_location_dpa(const std::shared_ptr<Dpa>& dpa);
+  /// The same for the subscriber: kernels wait for the event. Such an event has the synchronous mode only.
+  void add_subscriber_location_dpa(const std::shared_ptr<Dpa>& dpa);
+  /// remote_pci or remote_net. Throws not_supported for gpu, invalid_value when the event has a publisher, for none,
+  /// cpu and dpa.
   void add_publisher_location(SyncEventLocation location);
-  /// remote_pci. Throws not_supported for dpa, gpu and remote_net, invalid_value when the event has a subscriber, for
-  /// none and for cpu.
+  /// remote_pci. Throws not_supported for gpu and remote_net, invalid_value when the event has a subscriber, for none,
+  /// cpu and dpa.
   void add_subscriber_location(SyncEventLocation location);
   /// Puts the counter into these 8 bytes, which keep their value; owner is held until the event is closed. Without this
   /// call and set_buf() the event has memory of its own, with the value 0. Throws invalid_value for null, for an
@@ -123,8 +130,8 @@ class SyncEvent : public std::enable_shared_from_this<SyncEvent> {
   void close();
 
   /// The context of the asynchronous mode, which is not started yet (doca_sync_event_as_ctx); the same one for as long
-  /// as it exists. Throws bad_state when the event was started, invalid_value and not_permitted as start() does for
-  /// locations.
+  /// as it exists. Throws bad_state when the event was started, not_supported when its subscriber is the DPA,
+  /// invalid_value and not_permitted as start() does for locations.
   std::shared_ptr<SyncEventContext> as_context();
 
   /// A description of the event for the other side of device's PCIe link, fewer than 512 bytes
@@ -134,6 +141,9 @@ class SyncEvent : public std::enable_shared_from_this<SyncEvent> {
   std::vector<std::byte> export_to_remote_pci(const Device& device);
   /// The same for peers on the network of the event's device, whose publisher must be remote_net (invalid_value).
   std::vector<std::byte> export_to_remote_net();
+  /// For kernels of the DPA that is one of its locations (doca_sync_event_get_dpa_handle); the same handle each time.
+  /// It answers bad_state once the event has stopped. Throws invalid_value (not started, imported, or another DPA).
+  std::shared_ptr<DpaSyncEvent> dpa_handle(const Dpa& dpa);
 
   // Synchronous operations, from any thread. bad_state unless the event is synchronous, and when its exporter has
   // stopped it; connection_reset when its exporter has died. An update wakes the waits and sleeping engines of all

@@ -49,7 +49,7 @@ enum class MtuSize : std::uint8_t {
 using Gid = std::array<std::uint8_t, 16>;
 
 /// Devices that a process can have open at the same time. Each has an ordinal below this number.
-inline constexpr std::size_t max_open_devices = 32;
+inline constexpr std::size_t max_open_devices = 512;
 
 /// enum doca_rdma_addr_type.
 enum class RdmaAddressType : std::uint8_t { ipv4 = 0, ipv6 = 1, gid = 2 };

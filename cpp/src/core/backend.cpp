@@ -3,6 +3,7 @@
 #include "pydoca/backend/device.hpp"
 #include "pydoca/backend/memory.hpp"
 #include "pydoca/backend/notifier.hpp"
+#include "pydoca/backend/processor.hpp"
 #include "pydoca/backend/rdma.hpp"
 
 #include "detail/concat.hpp"
@@ -36,6 +37,14 @@ std::vector<RepresentorProperties> Device::representors(RepFilter /*filter*/) {
   refuse("list representors; only a physical function of the DPU has them");
 }
 
+std::vector<RepresentorProperties> Device::find_representors(std::string_view word) {
+  std::vector<RepresentorProperties> found = representors(RepFilter::all);
+  std::erase_if(found, [&](const RepresentorProperties& one) {
+    return word.empty() || (one.name != word && one.iface_name != word && one.pci_addr != word);
+  });
+  return found;
+}
+
 void Device::accelerate_resource_reclaim() {
   refuse("accelerate the reclaim of resources: it keeps none that are costly to make again");
 }
@@ -47,6 +56,23 @@ std::unique_ptr<MemoryRegion> Device::register_memory(const MemoryRange& /*range
 ImportedRegion Device::import_memory(std::span<const std::byte> /*blob*/) { refuse("import memory"); }
 
 void* Device::protection_domain() const { refuse("give a protection domain: it is none of rdma-core"); }
+
+std::vector<SharedProperties> Backend::list() {
+  std::vector<SharedProperties> functions;
+  for (DeviceProperties& properties : enumerate()) {
+    functions.push_back(std::make_shared<const DeviceProperties>(std::move(properties)));
+  }
+  return functions;
+}
+
+std::vector<SharedProperties> Backend::find(std::string_view word) {
+  std::vector<SharedProperties> functions = list();
+  std::erase_if(functions, [&](const SharedProperties& one) {
+    return word.empty() ||
+           (one->pci_addr != word && one->name != word && one->ibdev_name != word && one->iface_name != word);
+  });
+  return functions;
+}
 
 AdoptedDevice Backend::adopt(void* /*protection_domain*/, std::size_t /*ordinal*/) {
   refuse("be made of a protection domain: rdma-core is not there");
@@ -73,6 +99,8 @@ std::unique_ptr<Counter> Device::create_counter(const MemoryRange* /*memory*/) {
 std::unique_ptr<Counter> Device::import_counter(std::span<const std::byte> /*blob*/, CounterScope /*scope*/) {
   refuse("import sync events");
 }
+
+std::unique_ptr<Processor> Device::create_processor() { refuse("run kernels: it has no DPA"); }
 
 std::unique_ptr<Listener> Device::listen(const RepresentorProperties& /*representor*/, std::string_view /*service*/,
                                          const ChannelOptions& /*options*/) {

@@ -48,7 +48,7 @@ Support has_rdma(const DeviceInfo& info, Refusal refusal) {
   return can.rdma.has_value() ? support_unless(refusal(*can.rdma)) : support_if(false, can.no_rdma);
 }
 
-constexpr std::array<Capability, 20> known{{
+constexpr std::array<Capability, 22> known{{
     {"dma",
      [](const DeviceInfo& i) {
        return support_of(i, i.capabilities().dma.has_value(), &Refusals::dma, "it has no DMA engine");
@@ -128,6 +128,15 @@ constexpr std::array<Capability, 20> known{{
      [](const DeviceInfo& i) {
        return has_sync_event<&SyncEventCapabilities::remote_net_create_from_export>(
            i, &Refusals::sync_event_net, "it imports no sync events of network peers");
+     }},
+    {"sync_event_export_to_dpa",
+     [](const DeviceInfo& i) {
+       return has_sync_event<&SyncEventCapabilities::export_to_dpa>(i, &Refusals::dpa,
+                                                                    "it gives no sync events to a DPA");
+     }},
+    {"dpa",
+     [](const DeviceInfo& i) {
+       return support_of(i, i.capabilities().dpa.has_value(), &Refusals::dpa, "it has no DPA");
      }},
     {"async_sync_event_wait",
      [](const DeviceInfo& i) {

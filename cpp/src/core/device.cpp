@@ -29,6 +29,7 @@ struct OpenDevices {
   struct Entry {
     std::weak_ptr<Device> device;
     Device* identity;  // tells an entry's own device from a later one, when the weak pointer has expired
+    std::size_t hash;  // of its function; most others need no look at the device
     bool adopted;      // not to be found
   };
 
@@ -57,10 +58,13 @@ struct OpenDevices {
                                                                                             : *devices;
   }
 
+  static std::size_t hash_of(const DeviceInfo& info) noexcept { return std::hash<std::string_view>()(info.name()); }
+
   /// held keeps what was looked at until the caller has unlocked: the last reference's destructor locks.
   std::shared_ptr<Device> find(const DeviceInfo& info, std::vector<std::shared_ptr<Device>>& held) const {
+    const std::size_t hash = hash_of(info);
     for (const Entry& entry : entries) {
-      if (entry.adopted) {
+      if (entry.adopted || entry.hash != hash) {
         continue;
       }
       const auto& device = held.emplace_back(entry.device.lock());
@@ -88,7 +92,7 @@ struct OpenDevices {
   /// entries has room for it.
   std::shared_ptr<Device> add(std::unique_ptr<Device>&& fresh, bool adopted) {
     std::shared_ptr<Device> device(std::move(fresh));  // fresh keeps it if that fails
-    entries.push_back({device, device.get(), adopted});
+    entries.push_back({device, device.get(), hash_of(device->info()), adopted});
     ordinals.set(device->ordinal());
     return device;
   }
@@ -119,13 +123,22 @@ std::string_view describe_pci_addr(const DeviceInfo& info) {
   return info.pci_addr().empty() ? "no PCI address" : std::string_view(info.pci_addr());
 }
 
+/// The first of them, as there may be thousands.
 std::string describe(std::span<const DeviceInfo> infos) {
+  constexpr std::size_t most = 16;
   std::string text;
-  for (const DeviceInfo& info : infos) {
+  for (const DeviceInfo& info : infos.first(std::min(most, infos.size()))) {
     text += detail::concat(text.empty() ? "" : ", ", info.name(), " (", describe_pci_addr(info), ", ",
                            name_of(info.properties().side), ")");
   }
+  if (infos.size() > most) {
+    text += detail::concat(", and ", infos.size() - most, " more");
+  }
   return text.empty() ? "none" : text;
+}
+
+bool is_visible(const DeviceProperties& properties, std::optional<Side> visible, std::optional<Side> wanted) noexcept {
+  return properties.side == visible.value_or(properties.side) && properties.side == wanted.value_or(properties.side);
 }
 
 std::vector<DeviceInfo> devices_on(std::optional<Side> side) {
@@ -144,28 +157,30 @@ std::string side_note(std::optional<Side> side) {
   return note;
 }
 
-std::vector<DeviceInfo> matches_by_address(std::span<const DeviceInfo> infos, const std::string& address) {
-  std::vector<DeviceInfo> found;
-  std::ranges::copy_if(infos, std::back_inserter(found),
-                       [&](const DeviceInfo& info) { return info.pci_addr() == address; });
-  // An SF shares its parent's address, which names the parent when it is there.
+/// An SF shares its parent's address, which names the parent when it is there.
+void leave_out_sfs(std::vector<DeviceInfo>& found) {
   const auto is_sf = [](const DeviceInfo& info) { return info.properties().func_type == PciFuncType::sf; };
   if (!std::ranges::all_of(found, is_sf)) {
     std::erase_if(found, is_sf);
   }
-  return found;
 }
 
-std::vector<DeviceInfo> matches(std::span<const DeviceInfo> infos, std::string_view selector) {
-  if (const auto address = parse_pci_addr(selector)) {
-    return matches_by_address(infos, *address);
-  }
+std::vector<DeviceInfo> matches(std::string_view selector, std::optional<Side> side) {
+  const auto address = parse_pci_addr(selector);
+  const std::optional<Side> visible = visible_side();
   std::vector<DeviceInfo> found;
-  std::ranges::copy_if(infos, std::back_inserter(found), [&](const DeviceInfo& info) {
-    const auto& properties = info.properties();
-    return !selector.empty() &&
-           (properties.name == selector || properties.ibdev_name == selector || properties.iface_name == selector);
-  });
+  for (backend::Backend* const backend : detail::visible_backends()) {
+    std::vector<backend::SharedProperties> listed = backend->find(address ? std::string_view(*address) : selector);
+    backend::misreport(listed);
+    for (backend::SharedProperties& properties : listed) {
+      if (is_visible(*properties, visible, side)) {
+        found.emplace_back(*backend, std::move(properties));
+      }
+    }
+  }
+  if (address.has_value()) {
+    leave_out_sfs(found);
+  }
   return found;
 }
 
@@ -234,10 +249,10 @@ std::vector<DeviceInfo> devices() {
   const std::optional<Side> side = visible_side();
   std::vector<DeviceInfo> infos;
   for (backend::Backend* const backend : detail::visible_backends()) {
-    std::vector<DeviceProperties> enumerated = backend->enumerate();
-    backend::misreport(enumerated);
-    for (DeviceProperties& properties : enumerated) {
-      if (!side.has_value() || properties.side == *side) {
+    std::vector<backend::SharedProperties> listed = backend->list();
+    backend::misreport(listed);
+    for (backend::SharedProperties& properties : listed) {
+      if (is_visible(*properties, side, std::nullopt)) {
         infos.emplace_back(*backend, std::move(properties));
       }
     }
@@ -273,11 +288,10 @@ std::vector<UnavailableBackend> unavailable_backends() {
 }
 
 DeviceInfo find_device(std::string_view selector, std::optional<Side> side) {
-  const std::vector<DeviceInfo> infos = devices_on(side);
-  std::vector<DeviceInfo> found = matches(infos, selector);
+  std::vector<DeviceInfo> found = matches(selector, side);
   if (found.empty()) {
     throw Error(Status::not_found, detail::concat("no device is called \"", selector, "\"", side_note(side),
-                                                  "; there are: ", describe(infos)));
+                                                  "; there are: ", describe(devices_on(side))));
   }
   if (found.size() > 1) {
     throw Error(Status::invalid_value, detail::concat("\"", selector, "\" names ", found.size(), " devices: ",
@@ -439,10 +453,14 @@ void Device::accelerate_resource_reclaim() const {
   backend_->accelerate_resource_reclaim();
 }
 
-std::vector<RepresentorProperties> Device::representors(RepFilter filter) const {
+void Device::require_open(std::string_view what) const {
   if (!is_open()) {
-    throw Error(Status::bad_state, detail::concat("list representors of ", info_.name(), ": it is closed"));
+    throw Error(Status::bad_state, detail::concat(what, " of ", info_.name(), ": it is closed"));
   }
+}
+
+std::vector<RepresentorProperties> Device::representors(RepFilter filter) const {
+  require_open("list representors");
   return backend_->representors(filter);
 }
 

@@ -1,41 +1,41 @@
 #include "pydoca/representor.hpp"
 
+#include "pydoca/backend/device.hpp"
+
 #include "detail/concat.hpp"
 
 #include <algorithm>
+#include <span>
+#include <string>
 #include <vector>
 
 namespace pydoca {
 
 namespace {
 
-std::string describe(const std::vector<RepresentorProperties>& list) {
+/// The first of them, as there may be thousands.
+std::string describe(std::span<const RepresentorProperties> list) {
+  constexpr std::size_t most = 16;
   std::string text;
-  for (const RepresentorProperties& properties : list) {
+  for (const RepresentorProperties& properties : list.first(std::min(most, list.size()))) {
     text += detail::concat(text.empty() ? "" : ", ", properties.name, " (", properties.pci_addr, ")");
   }
-  return text.empty() ? "none" : text;
-}
-
-bool is_pci_addr_of(const RepresentorProperties& properties, std::string_view selector) {
-  try {
-    return canonical_pci_addr(selector) == properties.pci_addr;
-  } catch (const Error&) {
-    return false;  // a name then
+  if (list.size() > most) {
+    text += detail::concat(", and ", list.size() - most, " more");
   }
+  return text.empty() ? "none" : text;
 }
 
 }  // namespace
 
 std::shared_ptr<Representor> Device::open_representor(std::string_view selector) {
-  const std::vector<RepresentorProperties> list = representors();
-  std::vector<RepresentorProperties> found;
-  std::ranges::copy_if(list, std::back_inserter(found), [&](const RepresentorProperties& properties) {
-    return properties.name == selector || properties.iface_name == selector || is_pci_addr_of(properties, selector);
-  });
+  require_open("open a representor");
+  const auto address = parse_pci_addr(selector);
+  const std::vector<RepresentorProperties> found =
+      backend_->find_representors(address ? std::string_view(*address) : selector);
   if (found.empty()) {
-    throw Error(Status::not_found,
-                detail::concat(info_.name(), " has no representor \"", selector, "\"; it has: ", describe(list)));
+    throw Error(Status::not_found, detail::concat(info_.name(), " has no representor \"", selector,
+                                                  "\"; it has: ", describe(representors())));
   }
   if (found.size() > 1) {
     throw Error(Status::invalid_value, detail::concat("\"", selector, "\" names ", found.size(), " representors of ",
@@ -45,13 +45,13 @@ std::shared_ptr<Representor> Device::open_representor(std::string_view selector)
 }
 
 std::shared_ptr<Representor> Device::open_representor(const RepresentorProperties& properties) {
-  const std::vector<RepresentorProperties> list = representors();
+  require_open("open a representor");
   const auto is_it = [&](const RepresentorProperties& own) {
     return own.name == properties.name && own.pci_addr == properties.pci_addr;
   };
-  if (std::ranges::none_of(list, is_it)) {
+  if (std::ranges::none_of(backend_->find_representors(properties.name), is_it)) {
     throw Error(Status::not_found, detail::concat(info_.name(), " has no representor ", properties.name, " (",
-                                                  properties.pci_addr, "); it has: ", describe(list)));
+                                                  properties.pci_addr, "); it has: ", describe(representors())));
   }
   return std::make_shared<Representor>(shared_from_this(), properties);
 }

@@ -54,6 +54,16 @@ class MmapAdviseCapabilities:
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
 
+class DpaCapabilities:
+    """The limits of a DPA: threads that run kernels at a time."""
+    @property
+    def max_num_threads(self) -> int:
+        """The most threads that run kernels at a time."""
+    def to_dict(self) -> dict[str, Any]:
+        """The fields as plain Python, fit for JSON."""
+    def __eq__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+
 class ClockCapabilities:
     """The clocks of a device, and the frequency of its counter in Hz."""
     @property
@@ -120,6 +130,9 @@ class SyncEventCapabilities:
     def remote_net_create_from_export(self) -> bool:
         """Whether it can import events of network peers."""
     @property
+    def export_to_dpa(self) -> bool:
+        """Whether its events can be given to its DPA."""
+    @property
     def async_wait(self) -> bool:
         """Whether a context can have wait tasks."""
     @property
@@ -184,6 +197,9 @@ class Capabilities:
     @property
     def clock(self) -> ClockCapabilities | None:
         """Its clocks, a ClockCapabilities, or None."""
+    @property
+    def dpa(self) -> DpaCapabilities | None:
+        """The limits of its DPA, a DpaCapabilities, or None."""
     @property
     def mmap_export_pci(self) -> bool:
         """Whether its memory maps can be exported to the other side of its PCIe link."""

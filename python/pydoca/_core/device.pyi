@@ -31,6 +31,8 @@ _Capability: TypeAlias = Literal[
     "sync_event_create_from_export",
     "sync_event_export_to_remote_net",
     "sync_event_remote_net_create_from_export",
+    "sync_event_export_to_dpa",
+    "dpa",
     "async_sync_event_wait",
 ]
 CAPABILITIES: tuple[_Capability, ...]

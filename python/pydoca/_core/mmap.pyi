@@ -21,7 +21,7 @@ class Mmap(_Bytes):
     """
     max_num_devices: int
     """The largest number of devices. Setting it raises NotPermittedError after the first start,
-    InvalidValueError for a number below the number of devices, or above 32.
+    InvalidValueError for a number below the number of devices, or above 512.
     """
     def __init__(
         self,

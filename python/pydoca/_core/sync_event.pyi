@@ -8,6 +8,7 @@ from typing_extensions import Buffer
 from pydoca._core.buf import Buf
 from pydoca._core.context import Context, ContextState
 from pydoca._core.device import Device, DeviceInfo
+from pydoca._core.dpa import DpaEngine, DpaSyncEvent
 from pydoca._core.progress_engine import ProgressEngine
 from pydoca._core.task import Task
 
@@ -34,14 +35,14 @@ class SyncEvent:
         self,
         dev: Device,
         *,
-        publisher: _Location = ...,
-        subscriber: _Location = ...,
+        publisher: _Location | DpaEngine = ...,
+        subscriber: _Location | DpaEngine = ...,
         memory: Buffer | None = ...,
         buf: Buf | None = ...,
         outlives_importers: bool = ...,
     ) -> None:
         """An event that is configured and not started. publisher, subscriber: cpu, remote_pci, remote_net
-        (publisher only); dpa and gpu raise NotSupportedError. memory: 8 writable, aligned bytes for the
+        (publisher only) or a Dpa; gpu raises NotSupportedError. memory: 8 writable, aligned bytes for the
         value; the event begins with their present value. buf: a Buf with 8 bytes of data, likewise. Without
         memory and buf the event has memory of its own, and begins at 0. outlives_importers: waits for an
         event with a remote publisher go on after the last process that had imported it has gone, for the
@@ -121,6 +122,7 @@ class SyncEvent:
         every kind. Raises BadStateError after start(), NotPermittedError for arguments at a later call,
         NotSupportedError for kinds that the device lacks (doca_sync_event_as_ctx).
         """
+    def dpa_handle(self, dpa: DpaEngine) -> DpaSyncEvent: ...
     @property
     def device(self) -> Device:
         """The Device whose CPU has the event, or on which it was imported."""

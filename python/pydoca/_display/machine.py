@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
@@ -14,14 +15,33 @@ from pydoca._display.frame.reading import first
 from pydoca._display.frame.values import code, plural, rate, short_pci, word
 
 _SIDES = ("host", "dpu")
+_SERIAL = re.compile(r"(.+?)(?:EC)?S\d+D\d+F\d")  # of a card, with which the VUIDs of its functions begin
 _MOST = 24  # functions in the picture and in the table
 _WIDTH, _ROW, _TOP, _BOX = 440.0, 30.0, 32.0, 23.0
 _HOST, _REP, _DPU = (12.0, 132.0), (200.0, 90.0), (310.0, 118.0)  # x and width of the columns
 
 
 def topology_panel(topology: Mapping[str, Any]) -> Panel:
-    functions = topology.get("function", [])
-    return _panel("Topology", functions)
+    panel = _panel("Topology", topology.get("function", []))
+    if cards := topology.get("card", []):
+        panel.name += f", {plural(sum(card.get('count', 1) for card in cards), 'card')} to be made"
+        panel.parts.append(_kinds(cards))
+    return panel
+
+
+def _kinds(cards: Sequence[Mapping[str, Any]]) -> Table:
+    """Of a topology that is not loaded: the cards have no functions yet."""
+    shown, more = first(cards, _MOST)
+    rows: list[list[Value]] = [
+        [
+            str(card.get("count", 1)),
+            code(card.get("name", "card{}")),
+            code(card.get("profile")),
+            *(str(card.get(key, usual)) for key, usual in (("ports", 2), ("vfs", 0), ("sfs", 0))),
+        ]
+        for card in shown
+    ]
+    return Table("Cards", (">count", "name", "profile", ">ports", ">VFs", ">SFs"), rows, more, "kinds")
 
 
 def machine_panel(infos: list[DeviceInfo]) -> Panel:
@@ -36,7 +56,9 @@ def _panel(kind: str, functions: Sequence[Mapping[str, Any]]) -> Panel:
     shown, more = first(functions, _MOST)
     sides = [str(function.get("side", "")) for function in functions]
     count = sum(1 for function in functions if function.get("representor"))
+    cards = {match[1] for function in functions if (match := _SERIAL.match(str(function.get("vuid") or "")))}
     facts: list[Fact] = [
+        *([("cards", len(cards))] if len(cards) > 1 else []),
         ("host", plural(sides.count("host"), "function")),
         ("DPU", plural(sides.count("dpu"), "function")),
         ("representors", count if count else "not shown here"),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import fnmatch
+import re
 from typing import Any
 
 import pydoca
@@ -16,6 +18,12 @@ _REPRESENTOR_HEADS = ("DEVICE", "REPRESENTOR", "PCI ADDRESS", "TYPE", "INTERFACE
 
 def add(subparsers: Subparsers) -> None:
     parser = add_command(subparsers, "devices", "List the devices of this machine.", check=check, run=run)
+    parser.add_argument(
+        "patterns",
+        nargs="*",
+        metavar="PATTERN",
+        help="only devices whose name, PCI address or interface fits, such as 'card25?-p*'",
+    )
     add_json(parser)
     add_side(parser, help="only devices of this side of the PCIe link")
     parser.add_argument(
@@ -28,7 +36,7 @@ def check(arguments: argparse.Namespace) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    infos = pydoca.devices(side=arguments.side)
+    infos = _fitting(pydoca.devices(side=arguments.side), arguments.patterns)
     absent = pydoca.unavailable_backends()
     representors = {info: _representors(info) for info in infos} if arguments.representors else None
     if arguments.json:
@@ -40,6 +48,22 @@ def run(arguments: argparse.Namespace) -> int:
             _print_representors(representors)
         _print_absent(absent)
     return 0
+
+
+def _fitting(infos: list[pydoca.DeviceInfo], patterns: list[str]) -> list[pydoca.DeviceInfo]:
+    """Raises NotFoundError for a pattern that fits none."""
+    if not patterns:
+        return infos
+    found: set[int] = set()
+    for pattern in patterns:
+        fits = re.compile(fnmatch.translate(pattern)).match
+        new = {
+            index for index, info in enumerate(infos) if fits(info.name) or fits(info.pci_addr) or fits(info.iface_name)
+        }
+        if not new:
+            raise pydoca.NotFoundError(f"no device fits {pattern!r}; `pydoca devices` lists all {len(infos)}")
+        found |= new
+    return [infos[index] for index in sorted(found)]
 
 
 def _representors(info: pydoca.DeviceInfo) -> list[pydoca.RepresentorInfo]:

@@ -282,11 +282,9 @@ TEST_F(Devices, DroppedWithoutCloseAreClosed) {
 
 TEST_F(Devices, AreLimitedInNumber) {
   sim::Topology topology;
-  for (std::size_t i = 0; i <= max_open_devices; ++i) {
-    const std::string digits = "0123456789abcdef";
-    const std::string address = {'0', '1', ':', digits[i / 64], digits[i / 4 % 16], '.', digits[i % 4]};
-    topology.functions.push_back(function("f" + std::to_string(i), address, Side::host));
-  }
+  sim::Cards cards;
+  cards.count = max_open_devices / 4 + 1;
+  sim::add_cards(topology, cards);
   sim::set_topology(topology);
   std::vector<std::shared_ptr<Device>> open;
   const auto infos = devices();

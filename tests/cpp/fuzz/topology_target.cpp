@@ -51,10 +51,11 @@ void append_function(Bytes& bytes, std::string_view name, std::string_view addre
 
 /// What a topology that was accepted promises.
 void check_topology() {
-  for (const DeviceProperties& properties : sim::present_functions()) {
-    require(sim::find_present(properties).function.properties.name == properties.name, "each function can be opened");
-    require(parse_pci_addr(sim::address_of(properties.name)).has_value(), "each function has an address");
-    static_cast<void>(sim::representors_of(properties.name, RepFilter::all));
+  for (const auto& properties : sim::present_functions()) {
+    require(sim::find_present(*properties).function.properties.name == properties->name, "each function can be opened");
+    require(parse_pci_addr(sim::address_of(properties->name)).has_value(), "each function has an address");
+    require(!sim::present_functions(properties->name).empty(), "each function is found by its name");
+    static_cast<void>(sim::representors_of(properties->name, RepFilter::all));
   }
 }
 

@@ -24,6 +24,7 @@ class Dialer;
 class HashQueue;
 class Listener;
 class Notifier;
+class Processor;
 class RdmaQueue;
 enum class CounterScope : std::uint8_t;
 struct ChannelOptions;
@@ -49,6 +50,8 @@ class Device {
   virtual void watch_removal(Notifier& /*notifier*/) {}
   virtual void unwatch_removal(Notifier& /*notifier*/) noexcept {}
   virtual std::vector<RepresentorProperties> representors(RepFilter filter);
+  /// Of representors(RepFilter::all), those whose name, interface or PCI address (in the long form) is word.
+  virtual std::vector<RepresentorProperties> find_representors(std::string_view word);
   virtual void accelerate_resource_reclaim();
   /// Cycles, or nanoseconds since 1970. driver when the device was removed, not_supported for a clock that it lacks.
   virtual Status read_clock(DeviceClock /*clock*/, std::uint64_t& /*value*/) noexcept { return Status::not_supported; }
@@ -77,8 +80,13 @@ class Device {
                                            const ChannelOptions& options);
   /// Throws invalid_value for options that the device does not take. The notifier outlives the queue.
   virtual std::unique_ptr<RdmaQueue> create_rdma_queue(const RdmaOptions& options, Notifier& notifier);
+  /// Its DPA. Of the processor only threads may outlive the device.
+  virtual std::unique_ptr<Processor> create_processor();
   virtual std::unique_ptr<Dialer> dial(std::string_view service, const ChannelOptions& options);
 };
+
+/// The properties of a function, which a backend and any number of DeviceInfo share.
+using SharedProperties = std::shared_ptr<const DeviceProperties>;
 
 /// A device that was made of an application's protection domain.
 struct AdoptedDevice {
@@ -104,6 +112,11 @@ class Backend {
   /// Why enumerate() finds nothing, and what to do about it; or empty.
   virtual std::string unavailable() const { return {}; }
   virtual std::vector<DeviceProperties> enumerate() = 0;
+  /// What enumerate() gives. A backend with many functions shares their properties.
+  virtual std::vector<SharedProperties> list();
+  /// Of list(), the functions whose PCI address (in the long form), name, ibdev name or interface is word. A backend
+  /// with many functions has an index.
+  virtual std::vector<SharedProperties> find(std::string_view word);
   /// Throws not_found when the function has gone since enumeration. ordinal < max_open_devices, and no other open
   /// device of the process has it.
   virtual std::unique_ptr<Device> open(const DeviceProperties& properties, std::size_t ordinal) = 0;
@@ -123,7 +136,7 @@ std::span<Backend* const> backends();
 std::unique_ptr<Device> with_faults(std::unique_ptr<Device> device, const DeviceProperties& properties,
                                     std::size_t ordinal);
 /// Has an enumeration show what the plan wants shown.
-void misreport(std::vector<DeviceProperties>& devices);
+void misreport(std::vector<SharedProperties>& devices);
 /// The number of the plan whose faults the function would have if it was opened now; 0: none.
 std::uint64_t fault_plan_of(const DeviceProperties& properties) noexcept;
 

@@ -16,7 +16,7 @@ std::unique_ptr<backend::Device> wrap(std::unique_ptr<backend::Device> device, c
   return std::make_unique<Device>(std::move(device), std::move(plan), properties, ordinal);
 }
 
-void misreport(std::vector<DeviceProperties>& devices) {
+void misreport(std::vector<backend::SharedProperties>& devices) {
   if (const std::shared_ptr<Plan> plan = Plan::current()) {
     plan->misreport(devices);
   }

@@ -11,7 +11,15 @@ namespace {
 class Backend final : public backend::Backend {
  public:
   std::string_view name() const noexcept override { return "sim"; }
-  std::vector<DeviceProperties> enumerate() override { return present_functions(); }
+  std::vector<DeviceProperties> enumerate() override {
+    std::vector<DeviceProperties> functions;
+    for (const backend::SharedProperties& properties : present_functions()) {
+      functions.push_back(*properties);
+    }
+    return functions;
+  }
+  std::vector<backend::SharedProperties> list() override { return present_functions(); }
+  std::vector<backend::SharedProperties> find(std::string_view word) override { return present_functions(word); }
   std::unique_ptr<backend::Device> open(const DeviceProperties& properties, std::size_t ordinal) override {
     return std::make_unique<Device>(find_present(properties), fabric(), ordinal);
   }

@@ -4,6 +4,7 @@
 #include "backend/sim/comch/channel.hpp"
 #include "backend/sim/copy/copy_queue.hpp"
 #include "backend/sim/counter/counter.hpp"
+#include "backend/sim/dpa/processor.hpp"
 #include "backend/sim/memory/importer.hpp"
 #include "backend/sim/memory/local_region.hpp"
 #include "backend/sim/rdma/rdma_queue.hpp"
@@ -71,6 +72,16 @@ void Device::watch_removal(backend::Notifier& notifier) {
 }
 
 std::vector<RepresentorProperties> Device::representors(RepFilter filter) {
+  require_filter(filter);
+  return representors_of(properties().name, filter);
+}
+
+std::vector<RepresentorProperties> Device::find_representors(std::string_view word) {
+  require_filter(RepFilter::all);
+  return word.empty() ? std::vector<RepresentorProperties>() : representors_of(properties().name, RepFilter::all, word);
+}
+
+void Device::require_filter(RepFilter filter) const {
   require_present("list representors");
   const auto mask = static_cast<std::uint32_t>(filter);
   if ((mask & ~(static_cast<std::uint32_t>(RepFilter::net) | static_cast<std::uint32_t>(RepFilter::emulated))) != 0) {
@@ -82,7 +93,6 @@ std::vector<RepresentorProperties> Device::representors(RepFilter filter) {
                                capabilities().rep_filter_all ? "it cannot filter them like that; use the filter all"
                                                              : "it has none; open a physical function of the DPU"));
   }
-  return representors_of(properties().name, filter);
 }
 
 void Device::accelerate_resource_reclaim() { require_present("accelerate resource reclaim"); }
@@ -170,6 +180,12 @@ std::unique_ptr<backend::Counter> Device::import_counter(std::span<const std::by
   require_present("import a counter");
   join_traces();
   return sim::import_counter(place_, blob, scope);
+}
+
+std::unique_ptr<backend::Processor> Device::create_processor() {
+  require_present("create a DPA");
+  return capabilities().dpa.has_value() ? std::make_unique<Processor>(properties().name)
+                                        : backend::Device::create_processor();
 }
 
 std::unique_ptr<backend::Listener> Device::listen(const RepresentorProperties& representor, std::string_view service,

@@ -5,6 +5,7 @@
 #include "pydoca/backend/device.hpp"
 #include "pydoca/backend/memory.hpp"
 #include "pydoca/backend/notifier.hpp"
+#include "pydoca/backend/processor.hpp"
 #include "pydoca/backend/queue.hpp"
 #include "pydoca/backend/rdma.hpp"
 
@@ -32,6 +33,7 @@ class Device final : public backend::Device {
   void watch_removal(backend::Notifier& notifier) override;
   void unwatch_removal(backend::Notifier& notifier) noexcept override { place_.removal().unwatch(notifier); }
   std::vector<RepresentorProperties> representors(RepFilter filter) override;
+  std::vector<RepresentorProperties> find_representors(std::string_view word) override;
   /// The simulator has nothing that is costly to make again, so a device that is said to keep it has nothing to do.
   void accelerate_resource_reclaim() override;
   Status read_clock(backend::DeviceClock clock, std::uint64_t& value) noexcept override;
@@ -50,6 +52,7 @@ class Device final : public backend::Device {
                                                    backend::CounterScope scope) override;
   std::unique_ptr<backend::Listener> listen(const RepresentorProperties& representor, std::string_view service,
                                             const backend::ChannelOptions& options) override;
+  std::unique_ptr<backend::Processor> create_processor() override;
   std::unique_ptr<backend::Dialer> dial(std::string_view service, const backend::ChannelOptions& options) override;
 
  private:
@@ -60,6 +63,8 @@ class Device final : public backend::Device {
   template <class Queue, class Interface>
   std::unique_ptr<Interface> modelled(std::unique_ptr<Interface> queue, TimedOperation operation,
                                       const backend::QueueOptions& options, backend::Notifier& notifier) const;
+  /// Throws driver then, invalid_value for what is not a filter, not_supported for one that it lacks.
+  void require_filter(RepFilter filter) const;
 
   const DeviceProperties& properties() const noexcept { return place_.properties(); }
   const Capabilities& capabilities() const noexcept { return place_.capabilities(); }

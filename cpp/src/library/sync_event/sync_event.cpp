@@ -31,11 +31,11 @@ template <class... Pieces>
 }
 
 void refuse_processor(std::string_view what, SyncEventLocation location) {
-  if (location == SyncEventLocation::dpa || location == SyncEventLocation::gpu) {
-    refuse(Status::not_supported, what, "a ", name_of(location), " location needs such a processor, and there is none");
+  if (location == SyncEventLocation::gpu) {
+    refuse(Status::not_supported, what, "a gpu location needs a GPU, and there is none");
   }
-  if (location == SyncEventLocation::cpu || location == SyncEventLocation::none) {
-    refuse(Status::invalid_value, what, "\"", name_of(location), "\" needs a device, or is not a location");
+  if (location == SyncEventLocation::cpu || location == SyncEventLocation::none || location == SyncEventLocation::dpa) {
+    refuse(Status::invalid_value, what, "\"", name_of(location), "\" needs a device or a DPA, or is not a location");
   }
 }
 
@@ -83,6 +83,8 @@ std::string SyncEvent::explain(Status status) const {
                            : "a process that had imported it is gone; waiting again waits for the others";
     case Status::not_connected:
       return std::string(library::importers_left);
+    case Status::io_failed:
+      return library::explain_dpa_failure(own);
     case Status::again:
       return "a signal ended it; call again";
     case Status::driver:
@@ -124,6 +126,7 @@ bool SyncEvent::is_export_to_remote_net_supported(const DeviceInfo& info) noexce
 bool SyncEvent::is_remote_net_create_from_export_supported(const DeviceInfo& info) noexcept {
   return capabilities(info).remote_net_create_from_export;
 }
+bool SyncEvent::is_export_to_dpa_supported(const DeviceInfo& info) noexcept { return capabilities(info).export_to_dpa; }
 
 void library::SyncEvent::require_configurable(std::string_view what, Status refusal) const {
   if (imported_) {
@@ -138,7 +141,7 @@ void library::SyncEvent::add_device(std::string_view what, std::shared_ptr<Devic
   auto use = std::make_unique<DeviceUse>(device);
   if (device_ != nullptr && device_ != device) {
     refuse(Status::invalid_value, what, "the event is on ", device_->info().name(),
-           " already; both locations on this CPU "
+           " already; locations on this CPU and its DPA "
            "take the same device");
   }
   if (!is_supported(device->info())) {
@@ -234,7 +237,7 @@ void library::SyncEvent::require_locations(std::string_view what) const {
     refuse(Status::invalid_value, what, "add one publisher and one subscriber location first");
   }
   if (device_ == nullptr) {
-    refuse(Status::invalid_value, what, "neither location is this CPU; add one with its device");
+    refuse(Status::invalid_value, what, "neither location is this CPU or its DPA; add one with its device");
   }
   const bool remote = publisher_ == SyncEventLocation::remote_pci || subscriber_ == SyncEventLocation::remote_pci;
   if (buf_ != nullptr && remote && !allows(buf_->mmap()->permissions(), Access::pci_read_write)) {
@@ -247,7 +250,8 @@ void library::SyncEvent::open_counter(std::string_view what) {
   if (imported_) {
     return;
   }
-  needs_importers_ = publisher_ != SyncEventLocation::cpu && !outlives_importers_;
+  needs_importers_ =
+      publisher_ != SyncEventLocation::cpu && publisher_ != SyncEventLocation::dpa && !outlives_importers_;
   std::byte* const address =
       buf_ != nullptr ? reinterpret_cast<std::byte*>(buf_->data()) : reinterpret_cast<std::byte*>(word_.address);
   if (address == nullptr) {

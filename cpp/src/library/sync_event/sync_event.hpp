@@ -8,9 +8,12 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
 
 namespace pydoca::library {
+
+struct DpaState;
 
 /// Why a wait ended with not_connected.
 inline constexpr std::string_view importers_left =
@@ -33,23 +36,31 @@ class SyncEvent final : public pydoca::SyncEvent {
   bool is_asynchronous() const noexcept {
     return phase() == Phase::asynchronous || (phase() == Phase::configuring && !context_.expired());
   }
+  /// In either mode.
+  bool has_counter() const noexcept { return phase() == Phase::synchronous || phase() == Phase::asynchronous; }
   std::string_view explain_phase() const noexcept;
   /// Throws refusal when the event was imported or started, or is a context.
   void require_configurable(std::string_view what, Status refusal) const;
   void require_locations(std::string_view what) const;
   void require_exportable(std::string_view what) const;
   void add_cpu(std::string_view what, SyncEventLocation& where, std::shared_ptr<Device> device);
+  void add_dpa(std::string_view what, SyncEventLocation& where, const std::shared_ptr<Dpa>& dpa);
   /// Makes the counter, unless it was imported.
   void open_counter(std::string_view what);
   /// Releases the device and the memory; close() was called, here or on the context.
   void release() noexcept;
-  /// What ends a wait that began when so many deaths had been told, or success: the counter's failure, or
-  /// not_connected when only importers can change the event and none is left.
+  /// What ends a wait that began when so many deaths had been told, or success: the counter's failure,
+  /// not_connected when only importers can change the event and none is left, io_failed when its DPA has failed.
   Status failure(std::uint32_t told) noexcept {
     const bool is_abandoned = needs_importers_ && counter_->is_abandoned();  // asked first: a death counts before that
     const Status status = counter_->failure(told);
-    return status == Status::success && is_abandoned ? Status::not_connected : status;
+    if (status == Status::success && is_abandoned) {
+      return Status::not_connected;
+    }
+    return status == Status::success && dpa_ != nullptr ? dpa_failure() : status;
   }
+  /// io_failed when the DPA that publishes the event has failed.
+  Status dpa_failure() const noexcept;
   template <class Satisfied>
   Status wait(Satisfied satisfied, WaitMode mode, std::chrono::nanoseconds timeout) noexcept;
   template <class Satisfied>
@@ -68,6 +79,8 @@ class SyncEvent final : public pydoca::SyncEvent {
   std::unique_ptr<backend::Counter> counter_;
   std::weak_ptr<Context> context_;  ///< of an asynchronous event: what runs it
   std::atomic<Phase> phase_{Phase::configuring};
+  std::shared_ptr<DpaState> dpa_;  ///< of a location dpa
+  std::weak_ptr<DpaSyncEvent> dpa_handle_;
   bool imported_ = false;
   bool outlives_importers_ = false;
   bool needs_importers_ = false;  ///< its waits end when the last importer has gone
@@ -76,6 +89,9 @@ class SyncEvent final : public pydoca::SyncEvent {
  private:
   void add_device(std::string_view what, std::shared_ptr<Device> device);
 };
+
+/// What the DPA of a location says of its failure.
+std::string explain_dpa_failure(const SyncEvent& event);
 
 inline SyncEvent& of(pydoca::SyncEvent& event) noexcept { return static_cast<SyncEvent&>(event); }
 inline const SyncEvent& of(const pydoca::SyncEvent& event) noexcept { return static_cast<const SyncEvent&>(event); }

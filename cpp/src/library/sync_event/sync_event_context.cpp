@@ -149,6 +149,10 @@ std::shared_ptr<SyncEventContext> SyncEvent::as_context() {
                 "context of one that is not started");
   }
   own.require_locations("sync event as context");
+  if (own.subscriber_ == SyncEventLocation::dpa) {
+    throw Error(Status::not_supported,
+                "sync event as context: an event whose subscriber is the DPA has the synchronous mode only");
+  }
   auto context = std::make_shared<library::SyncEventContext>(shared_from_this());
   own.context_ = context;
   return context;

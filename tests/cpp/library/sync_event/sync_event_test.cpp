@@ -92,10 +92,9 @@ TEST_F(SyncEventTest, NeedsThisCpuSomewhere) {
 
 TEST_F(SyncEventTest, RefusesLocationsThatAreNotThere) {
   const auto event = SyncEvent::create();
-  for (const Location location : {Location::dpa, Location::gpu}) {
-    EXPECT_EQ(thrown_by([&] { event->add_publisher_location(location); }), Status::not_supported);
-    EXPECT_EQ(thrown_by([&] { event->add_subscriber_location(location); }), Status::not_supported);
-  }
+  EXPECT_EQ(thrown_by([&] { event->add_publisher_location(Location::gpu); }), Status::not_supported);
+  EXPECT_EQ(thrown_by([&] { event->add_subscriber_location(Location::gpu); }), Status::not_supported);
+  EXPECT_EQ(thrown_by([&] { event->add_publisher_location(Location::dpa); }), Status::invalid_value) << "of which DPA";
   EXPECT_EQ(thrown_by([&] { event->add_subscriber_location(Location::remote_net); }), Status::not_supported);
   EXPECT_EQ(thrown_by([&] { event->add_publisher_location(Location::cpu); }), Status::invalid_value);
   EXPECT_FALSE(SyncEvent::is_export_to_gpu_supported(dpu->info()));

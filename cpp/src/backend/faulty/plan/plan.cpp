@@ -184,22 +184,24 @@ void Plan::note_removed(const DeviceProperties& properties) {
   removed_.push_back(key_of(properties));
 }
 
-void Plan::misreport(std::vector<DeviceProperties>& devices) {
+void Plan::misreport(std::vector<backend::SharedProperties>& devices) {
   {
     const std::lock_guard lock(mutex_);
-    std::erase_if(devices, [&](const DeviceProperties& properties) {
-      return !removed_.empty() && std::ranges::find(removed_, key_of(properties)) != removed_.end();
+    std::erase_if(devices, [&](const backend::SharedProperties& properties) {
+      return !removed_.empty() && std::ranges::find(removed_, key_of(*properties)) != removed_.end();
     });
   }
   for (std::size_t number = 0; number < rules_.size(); ++number) {
     const FaultRule& rule = rules_[number];
-    for (DeviceProperties& properties : devices) {
-      if (!names(rule, properties)) {
+    for (backend::SharedProperties& properties : devices) {
+      if (!names(rule, *properties)) {
         continue;
       }
       const bool changes = rule.action == FaultAction::misreport_capability && is_open(rule);
       if (changes) {
-        rule.misreport(properties.capabilities);
+        auto changed = std::make_shared<DeviceProperties>(*properties);
+        rule.misreport(changed->capabilities);
+        properties = std::move(changed);
       }
       const std::lock_guard lock(mutex_);
       counts_[number].seen = true;

@@ -43,7 +43,7 @@ class Plan final : public FaultPlan {
   void note_opened(const DeviceProperties& properties);
   void note_removed(const DeviceProperties& properties);
   /// What an enumeration shows: without removed devices, and with misreported capabilities.
-  void misreport(std::vector<DeviceProperties>& devices);
+  void misreport(std::vector<backend::SharedProperties>& devices);
 
   /// The plan in force, or null.
   static std::shared_ptr<Plan> current();

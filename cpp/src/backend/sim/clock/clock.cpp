@@ -61,6 +61,10 @@ Status Clock::read(backend::DeviceClock clock, std::uint64_t& value) const noexc
     value = cycles_at(now);
     return Status::success;
   }
+  if (clock == backend::DeviceClock::dpa_timer && can_.nic_dpa_timer) {
+    value = cycles_at(now);
+    return Status::success;
+  }
   if (clock == backend::DeviceClock::real_time && can_.nic_real_time) {
     value = time_at(now, detail::nanoseconds_of(CLOCK_REALTIME));
     return Status::success;

@@ -16,9 +16,11 @@ struct Profile {
   std::uint32_t max_comch_clients;
   bool async_wait;
   bool sha;
+  std::uint32_t dpa_threads;  // 0: no DPA
 };
 
-constexpr std::array<Profile, 2> known_profiles{{{"bluefield2", 512, false, true}, {"bluefield3", 2048, true, false}}};
+constexpr std::array<Profile, 2> known_profiles{
+    {{"bluefield2", 512, false, true, 0}, {"bluefield3", 2048, true, false, 256}}};
 
 const Profile& find_profile(std::string_view name) {
   const auto* const found = std::ranges::find(known_profiles, name, &Profile::name);
@@ -44,6 +46,9 @@ Refusals refusals_of(Side side, const Profile& profile) {
     refusals.async_wait = "asynchronous waits need a BlueField-3, a ConnectX-7 or newer";
   }
   refusals.mmap_advise = side == Side::dpu ? no_cache_lines : "only functions of the DPU invalidate its cache";
+  if (profile.dpa_threads == 0) {
+    refusals.dpa = "only a BlueField-3 or newer has a DPA";
+  }
   refusals.sha = profile.sha ? no_digests() : "only a BlueField-2 has a SHA engine";
   return refusals;
 }
@@ -57,10 +62,12 @@ ShaCapabilities sha_capabilities() {
           .max_num_tasks = 65536};
 }
 
-/// Of all functions: they have one oscillator each. The DPA's timer is not simulated, as the DPA is not.
-ClockCapabilities clock_capabilities() {
-  return {
-      .nic_free_running = true, .nic_real_time = true, .nic_dpa_timer = false, .free_running_frequency = 1'000'000'000};
+/// Of all functions: they have one oscillator each, which the DPA's timer counts, too.
+ClockCapabilities clock_capabilities(bool has_dpa) {
+  return {.nic_free_running = true,
+          .nic_real_time = true,
+          .nic_dpa_timer = has_dpa,
+          .free_running_frequency = 1'000'000'000};
 }
 
 RdmaCapabilities rdma_capabilities() {
@@ -106,7 +113,10 @@ Capabilities profile_capabilities(std::string_view name, Side side) {
   if (dpu && std::string_view(no_cache_lines).empty()) {
     capabilities.mmap_advise = {.max_buf_size = std::uint64_t{2} << 20, .max_num_tasks = 65536};
   }
-  capabilities.clock = clock_capabilities();
+  capabilities.clock = clock_capabilities(profile.dpa_threads != 0);
+  if (profile.dpa_threads != 0) {
+    capabilities.dpa = {.max_num_threads = profile.dpa_threads};
+  }
   capabilities.mmap_export_pci = !dpu;
   capabilities.mmap_create_from_export_pci = dpu;
   capabilities.rep_filter_all = capabilities.rep_filter_net = capabilities.rep_filter_emulated = dpu;
@@ -114,6 +124,7 @@ Capabilities profile_capabilities(std::string_view name, Side side) {
                              .create_from_export = true,
                              .export_to_remote_net = true,
                              .remote_net_create_from_export = true,
+                             .export_to_dpa = profile.dpa_threads != 0,
                              .async_wait = profile.async_wait,
                              .max_num_tasks = 65536};
   capabilities.mmap_export_rdma = true;

@@ -2,69 +2,87 @@
 
 #include "pydoca/types.hpp"
 
+#include "backend/sim/place/function_index.hpp"
 #include "backend/sim/place/gids.hpp"
 #include "detail/concat.hpp"
 
 #include <algorithm>
-#include <map>
 #include <mutex>
+#include <span>
 
 namespace pydoca::sim {
 
 namespace {
 
+/// A topology, complete and checked.
+struct Plan {
+  explicit Plan(Topology&& complete) : topology(std::move(complete)), index(topology) {}
+
+  const Topology topology;
+  const FunctionIndex index;
+};
+
+std::shared_ptr<const Plan> make_plan(Topology topology);
+
 /// Never destroyed: devices may outlive static destructors.
 struct Machine {
   std::mutex mutex;
-  std::shared_ptr<const Topology> topology = std::make_shared<const Topology>(default_topology());
-  std::map<std::string, std::shared_ptr<Removal>, std::less<>> removals;  // by function name; absent: never asked for
+  std::shared_ptr<const Plan> plan = make_plan(default_topology());
+  std::vector<std::shared_ptr<Removal>> removals{plan->topology.functions.size()};  // null: never asked for
+  std::uint64_t looks = 0;
 
   static Machine& instance() {
     static auto* const machine = new Machine;
     return *machine;
   }
 
-  std::shared_ptr<Removal>& removal_of(const std::string& name) {
-    std::shared_ptr<Removal>& removal = removals[name];
+  const Function& function_at(Position position) {
+    ++looks;
+    return plan->topology.functions[position];
+  }
+
+  std::shared_ptr<Removal>& removal_of(Position position) {
+    std::shared_ptr<Removal>& removal = removals[position];
     if (removal == nullptr) {
       removal = std::make_shared<Removal>();
     }
     return removal;
   }
 
-  bool is_present(const Function& function) { return !removal_of(function.properties.name)->happened(); }
+  bool is_present(Position position) const noexcept {
+    return removals[position] == nullptr || !removals[position]->happened();
+  }
+
+  /// The properties without a copy: they keep the plan.
+  std::shared_ptr<const DeviceProperties> share(Position position) { return {plan, &function_at(position).properties}; }
+
+  std::optional<Position> find_by_name(std::string_view name) const noexcept {
+    return first(plan->index.names.of(name));
+  }
+
+  /// By name or address. An SF shares the address of the function that carries it; the address means that function.
+  std::optional<Position> find_function(std::string_view selector) const {
+    const auto address = parse_pci_addr(selector);
+    return address.has_value() ? first(plan->index.addresses.of(*address)) : find_by_name(selector);
+  }
+
+  static std::optional<Position> first(std::span<const FunctionIndex::Words::Entry> entries) noexcept {
+    return entries.empty() ? std::nullopt : std::optional(entries.front().position);
+  }
 };
 
 [[noreturn]] void refuse(const Function& function, std::string_view why) {
   throw Error(Status::invalid_value, detail::concat("topology: function \"", function.properties.name, "\" ", why));
 }
 
-const Function* find_by_name(const Topology& topology, std::string_view name) {
-  const auto found =
-      std::ranges::find_if(topology.functions, [&](const Function& other) { return other.properties.name == name; });
-  return found == topology.functions.end() ? nullptr : &*found;
-}
-
-bool is_sf(const Function& function) noexcept { return function.properties.func_type == PciFuncType::sf; }
-
-/// By name or address. An SF shares the address of the function that carries it; the address means that function.
-const Function* find_function(const Topology& topology, std::string_view selector) {
-  const auto address = parse_pci_addr(selector);
-  if (!address.has_value()) {
-    return find_by_name(topology, selector);
-  }
-  const auto found = std::ranges::find_if(topology.functions, [&](const Function& other) {
-    return other.properties.pci_addr == *address && !is_sf(other);
-  });
-  return found == topology.functions.end() ? nullptr : &*found;
-}
-
-void check_parent(const Topology& topology, const Function& function) {
+void check_parent(const Plan& plan, const Function& function) {
   if (function.parent.empty()) {
     return;
   }
-  const Function* const parent = find_by_name(topology, function.parent);
-  if (parent == nullptr || parent->properties.side != Side::dpu || parent->properties.func_type != PciFuncType::pf) {
+  const auto found = plan.index.names.of(function.parent);
+  const DeviceProperties* const parent =
+      found.empty() ? nullptr : &plan.topology.functions[found.front().position].properties;
+  if (parent == nullptr || parent->side != Side::dpu || parent->func_type != PciFuncType::pf) {
     refuse(function,
            detail::concat("has parent \"", function.parent, "\", which is not a physical function of the DPU"));
   }
@@ -93,27 +111,26 @@ void check_limits(const Function& function) {
   }
 }
 
-void check_pair(const Function& one, const Function& other) {
-  if (one.properties.name == other.properties.name) {
-    refuse(one, "is there twice; names must differ");
-  }
-  // SFs share the address of the function that carries them.
-  if (one.properties.pci_addr == other.properties.pci_addr && !is_sf(one) && !is_sf(other)) {
-    refuse(one, detail::concat("has the address of \"", other.properties.name, "\", ", one.properties.pci_addr));
-  }
-  if (!one.representor.empty() && one.parent == other.parent && one.representor == other.representor) {
-    refuse(one, detail::concat("has the representor of \"", other.properties.name, "\", ", one.representor));
+/// Calls refuse_pair with the later of two functions that share a key, and the earlier one.
+template <class Key, class Refuse>
+void check_unique(const Plan& plan, const PositionsByKey<Key>& positions, const Refuse& refuse_pair) {
+  if (const auto both = positions.duplicates(); !both.empty()) {
+    refuse_pair(plan.topology.functions[both[1].position], plan.topology.functions[both[0].position].properties.name);
   }
 }
 
-void check(const Topology& topology) {
-  const auto& functions = topology.functions;
-  for (auto one = functions.begin(); one != functions.end(); ++one) {
-    check_parent(topology, *one);
-    check_limits(*one);
-    for (auto other = functions.begin(); other != one; ++other) {
-      check_pair(*one, *other);
-    }
+void check(const Plan& plan) {
+  check_unique(plan, plan.index.names,
+               [](const Function& one, const std::string&) { refuse(one, "is there twice; names must differ"); });
+  check_unique(plan, plan.index.addresses, [](const Function& one, const std::string& other) {
+    refuse(one, detail::concat("has the address of \"", other, "\", ", one.properties.pci_addr));
+  });
+  check_unique(plan, plan.index.representors, [](const Function& one, const std::string& other) {
+    refuse(one, detail::concat("has the representor of \"", other, "\", ", one.representor));
+  });
+  for (const Function& function : plan.topology.functions) {
+    check_parent(plan, function);
+    check_limits(function);
   }
 }
 
@@ -147,53 +164,80 @@ bool passes(RepFilter filter, const Function& function) noexcept {
   return filter == RepFilter::all || (mask & static_cast<std::uint32_t>(own)) != 0;
 }
 
+std::shared_ptr<const Plan> make_plan(Topology topology) {
+  std::ranges::for_each(topology.functions, complete);
+  auto plan = std::make_shared<const Plan>(std::move(topology));
+  check(*plan);
+  return plan;
+}
+
 }  // namespace
 
 void set_topology(Topology topology) {
-  std::ranges::for_each(topology.functions, complete);
-  check(topology);
+  std::shared_ptr<const Plan> plan = make_plan(std::move(topology));
+  std::vector<std::shared_ptr<Removal>> removals(plan->topology.functions.size());
   Machine& machine = Machine::instance();
   const std::lock_guard lock(machine.mutex);
-  machine.topology = std::make_shared<const Topology>(std::move(topology));
-  machine.removals.clear();
+  machine.plan.swap(plan);  // the old one ends without the lock
+  machine.removals.swap(removals);
 }
 
 const Topology& topology() {
   Machine& machine = Machine::instance();
   const std::lock_guard lock(machine.mutex);
-  return *machine.topology;
+  return machine.plan->topology;
+}
+
+std::uint64_t functions_looked_at() {
+  Machine& machine = Machine::instance();
+  const std::lock_guard lock(machine.mutex);
+  return machine.looks;
 }
 
 void remove_device(std::string_view selector) {
   Machine& machine = Machine::instance();
   const std::lock_guard lock(machine.mutex);
-  const Function* const function = find_function(*machine.topology, selector);
-  if (function == nullptr || !machine.is_present(*function)) {
+  const auto found = machine.find_function(selector);
+  if (!found.has_value() || !machine.is_present(*found)) {
     throw Error(Status::not_found, detail::concat("remove device \"", selector, "\": there is no such function"));
   }
-  machine.removal_of(function->properties.name)->happen();
+  machine.removal_of(*found)->happen();
 }
 
 void restore_device(std::string_view selector) {
   Machine& machine = Machine::instance();
   const std::lock_guard lock(machine.mutex);
-  const Function* const function = find_function(*machine.topology, selector);
-  if (function == nullptr) {
+  const auto found = machine.find_function(selector);
+  if (!found.has_value()) {
     throw Error(Status::not_found,
                 detail::concat("restore device \"", selector, "\": the topology has no such function"));
   }
-  if (!machine.is_present(*function)) {
-    machine.removals.erase(function->properties.name);  // devices opened before stay dead
+  if (!machine.is_present(*found)) {
+    machine.removals[*found] = nullptr;  // devices opened before stay dead
   }
 }
 
-std::vector<DeviceProperties> present_functions() {
+std::vector<std::shared_ptr<const DeviceProperties>> present_functions() {
   Machine& machine = Machine::instance();
   const std::lock_guard lock(machine.mutex);
-  std::vector<DeviceProperties> list;
-  for (const Function& function : machine.topology->functions) {
-    if (machine.is_present(function)) {
-      list.push_back(function.properties);
+  const auto count = static_cast<Position>(machine.plan->topology.functions.size());
+  std::vector<std::shared_ptr<const DeviceProperties>> list;
+  list.reserve(count);
+  for (Position position = 0; position < count; ++position) {
+    if (machine.is_present(position)) {
+      list.push_back(machine.share(position));
+    }
+  }
+  return list;
+}
+
+std::vector<std::shared_ptr<const DeviceProperties>> present_functions(std::string_view word) {
+  Machine& machine = Machine::instance();
+  const std::lock_guard lock(machine.mutex);
+  std::vector<std::shared_ptr<const DeviceProperties>> list;
+  for (const auto& entry : machine.plan->index.words.of(word)) {
+    if (machine.is_present(entry.position)) {
+      list.push_back(machine.share(entry.position));
     }
   }
   return list;
@@ -202,29 +246,30 @@ std::vector<DeviceProperties> present_functions() {
 PresentFunction find_present(const DeviceProperties& properties) {
   Machine& machine = Machine::instance();
   const std::lock_guard lock(machine.mutex);
-  const Function* const function = find_by_name(*machine.topology, properties.name);
+  const auto found = machine.find_by_name(properties.name);
+  const Function* const function = found.has_value() ? &machine.function_at(*found) : nullptr;
   if (function == nullptr || function->properties.pci_addr != properties.pci_addr ||
-      function->properties.side != properties.side || !machine.is_present(*function)) {
+      function->properties.side != properties.side || !machine.is_present(*found)) {
     throw Error(Status::not_found, detail::concat("open ", properties.name, " (", properties.pci_addr,
                                                   "): the function has gone; enumerate again"));
   }
-  return {*function, machine.removal_of(properties.name)};
+  return {*function, machine.removal_of(*found)};
 }
 
 bool is_replaced(const PresentFunction& present) noexcept {
   Machine& machine = Machine::instance();
   const std::lock_guard lock(machine.mutex);
-  const auto known = machine.removals.find(present.function.properties.name);
-  return known == machine.removals.end() || known->second != present.removal;
+  const auto found = machine.find_by_name(present.function.properties.name);
+  return !found.has_value() || machine.removals[*found] != present.removal;
 }
 
-std::vector<RepresentorProperties> representors_of(std::string_view parent, RepFilter filter) {
+std::vector<RepresentorProperties> representors_of(std::string_view parent, RepFilter filter, std::string_view word) {
   Machine& machine = Machine::instance();
   const std::lock_guard lock(machine.mutex);
   std::vector<RepresentorProperties> list;
-  for (const Function& function : machine.topology->functions) {
-    if (function.parent == parent && !function.representor.empty() && machine.is_present(function) &&
-        passes(filter, function)) {
+  for (const auto& entry : machine.plan->index.children.of({parent, word})) {
+    const Function& function = machine.function_at(entry.position);
+    if (machine.is_present(entry.position) && passes(filter, function)) {
       list.push_back(representor_of(function));
     }
   }
@@ -234,18 +279,20 @@ std::vector<RepresentorProperties> representors_of(std::string_view parent, RepF
 std::optional<Function> host_function_at(std::string_view pci_addr) {
   Machine& machine = Machine::instance();
   const std::lock_guard lock(machine.mutex);
-  const auto& functions = machine.topology->functions;
-  const auto found = std::ranges::find_if(functions, [&](const Function& function) {
-    return function.properties.side == Side::host && function.properties.pci_addr == pci_addr;
-  });
-  return found == functions.end() ? std::nullopt : std::optional(*found);
+  for (const auto& entry : machine.plan->index.words.of(pci_addr)) {
+    const Function& function = machine.function_at(entry.position);
+    if (function.properties.side == Side::host && function.properties.pci_addr == pci_addr) {
+      return function;
+    }
+  }
+  return std::nullopt;
 }
 
 std::string address_of(std::string_view name) {
   Machine& machine = Machine::instance();
   const std::lock_guard lock(machine.mutex);
-  const Function* const function = find_by_name(*machine.topology, name);
-  return function == nullptr ? std::string() : function->properties.pci_addr;
+  const auto found = machine.find_by_name(name);
+  return found.has_value() ? machine.function_at(*found).properties.pci_addr : std::string();
 }
 
 }  // namespace pydoca::sim

@@ -4,6 +4,7 @@
 
 #include "backend/sim/place/removal.hpp"
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,18 +19,24 @@ struct PresentFunction {
   std::shared_ptr<Removal> removal;
 };
 
-/// In the topology's order.
-std::vector<DeviceProperties> present_functions();
+/// In the topology's order. What is shared keeps the whole topology.
+std::vector<std::shared_ptr<const DeviceProperties>> present_functions();
+/// Of these, the functions whose long address, name, ibdev name or interface is word.
+std::vector<std::shared_ptr<const DeviceProperties>> present_functions(std::string_view word);
 /// Throws not_found when no such function exists, or another one has the name by now.
 PresentFunction find_present(const DeviceProperties& properties);
 /// Whether the topology that it was found in was replaced, or the function was taken out and put back.
 bool is_replaced(const PresentFunction& present) noexcept;
 
-/// The representors of the functions whose parent is the DPU function called parent.
-std::vector<RepresentorProperties> representors_of(std::string_view parent, RepFilter filter);
+/// The representors of the functions whose parent is the DPU function called parent; only those whose name or address
+/// is word, unless word is empty.
+std::vector<RepresentorProperties> representors_of(std::string_view parent, RepFilter filter,
+                                                   std::string_view word = {});
 /// The host's function with this address (long form), or null.
 std::optional<Function> host_function_at(std::string_view pci_addr);
 /// The long PCI address of the function called name; empty when there is none.
 std::string address_of(std::string_view name);
+/// How many functions the calls above have examined, in this process: for tests that count work.
+std::uint64_t functions_looked_at();
 
 }  // namespace pydoca::sim

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <functional>
+
+namespace pydoca::backend {
+
+/// The threads of a processor on a device, such as the DPA. From any thread.
+class Processor {
+ public:
+  virtual ~Processor() = default;
+
+  /// Runs work, which does not throw, on a thread of the processor. Throws operating_system when there is none.
+  virtual void start(std::function<void()> work) = 0;
+};
+
+}  // namespace pydoca::backend
