@@ -128,7 +128,7 @@ def _forms_of_graph(
     *(_core.DeviceInfo, _core.Device, _core.RepresentorInfo, _core.Representor, _core.Memory, _core.Mmap, _core.Buf),
     *(_core.BufInventory, _core.BufPool, _core.ProgressEngine, _core.Context, _core.Task, _core.SyncEvent),
     *(_core.SyncEventRemoteNet, _core.Connection, _core.RdmaConnection, _core.RdmaListener, _core.Graph),
-    *(_core.GraphInstance, _errors.DocaError),
+    *(_core.GraphNode, _core.GraphInstance, _errors.DocaError),
     name="_repr_html_",
 )
 def _html_of(self: object) -> str:
