@@ -10,7 +10,6 @@ from typing import NamedTuple, SupportsIndex
 
 from pydoca._core import ContextState, Recording
 from pydoca._errors import BadStateError, InvalidValueError, Status
-from pydoca._file_name import to_path
 
 _KINDS = (
     "",
@@ -156,7 +155,8 @@ class Trace:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the events as a Chrome trace (JSON), which https://ui.perfetto.dev and chrome://tracing show."""
         self._result("save")
-        import_module("pydoca._timeline.chrome").save(self, to_path("save a trace", path, "trace.json"))
+        name = import_module("pydoca._file_name").to_path("save a trace", path, "trace.json")
+        import_module("pydoca._timeline.chrome").save(self, name)
 
     def _own_forms(self) -> dict[str, str]:
         """For `pydoca.display`: the picture by MIME type, and text. Raises InvalidValueError before there is one."""
