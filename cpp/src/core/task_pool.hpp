@@ -25,6 +25,9 @@ class TaskPool {
   /// 1..limit; its message begins with what.
   void configure(std::string_view what, Task::Callback on_success, Task::Callback on_error, std::uint32_t num_tasks,
                  std::uint32_t limit);
+  /// Of the kind of its tasks in the library's table.
+  std::uint8_t number() const noexcept { return number_; }
+  void set_number(std::uint8_t number) noexcept { number_ = number; }
   /// 0: not configured.
   std::uint32_t num_tasks() const noexcept { return num_tasks_; }
   /// Never null in a configured pool.
@@ -92,6 +95,7 @@ class TaskPool {
   Task::Callback on_success_ = nullptr;
   Task::Callback on_error_ = nullptr;
   std::uint32_t num_tasks_ = 0;
+  std::uint8_t number_ = 0;
   Task* free_ = nullptr;
   std::unique_ptr<Block> block_;
 };
