@@ -6,7 +6,7 @@
 
 #include "core/context_node.hpp"
 #include "core/task_observer.hpp"
-#include "core/task_record.hpp"
+#include "core/task_pool.hpp"
 #include "detail/concat.hpp"
 #include "detail/thread/thread_token.hpp"
 #include "detail/trace/recorder.hpp"

@@ -5,7 +5,7 @@
 #include "pydoca/progress_engine.hpp"
 
 #include "core/task_observer.hpp"
-#include "core/task_record.hpp"
+#include "core/task_pool.hpp"
 #include "core/violation.hpp"
 #include "detail/concat.hpp"
 #include "detail/thread/thread_token.hpp"

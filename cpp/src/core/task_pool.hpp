@@ -4,6 +4,8 @@
 #include "pydoca/status.hpp"
 #include "pydoca/task.hpp"
 
+#include "detail/trace/recorder.hpp"
+
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -133,6 +135,15 @@ Status Context::take(std::size_t kind, std::uint64_t user_data, T*& task) noexce
   ++allocated_;
   task = static_cast<T*>(taken);
   return Status::success;
+}
+
+/// Without a call, as a submission and a completion each record one event.
+inline void Context::record(const Task& task, TraceEventKind kind, Status status, std::uint64_t begin,
+                            std::uint64_t value) noexcept {
+  const std::uint32_t name = trace_label_.index([this] { return add_trace_names(); }, detail::trace::generation());
+  detail::trace::record(begin,
+                        detail::trace::pack(kind, task.pool_->number(), static_cast<std::uint16_t>(status), name),
+                        reinterpret_cast<std::uintptr_t>(&task), value);
 }
 
 template <std::derived_from<Task> T>

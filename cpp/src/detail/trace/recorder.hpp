@@ -51,7 +51,8 @@ extern thread_local constinit ThreadRing own_ring __attribute__((tls_model("init
 inline constexpr std::uint64_t records_ahead = 8;
 
 /// Writes into the calling thread's ring. While nothing is recorded it may do nothing.
-[[gnu::always_inline]] inline void record(std::uint64_t time, std::uint64_t what, std::uint64_t id, std::uint64_t value) noexcept {
+[[gnu::always_inline]] inline void record(std::uint64_t time, std::uint64_t what, std::uint64_t id,
+                                          std::uint64_t value) noexcept {
   ThreadRing& ring = own_ring;
   if (ring.generation != generation() && !ring.claim()) [[unlikely]] {
     return;

@@ -148,8 +148,8 @@ inline Status library::RdmaTask::hand_over(bool flush) noexcept {
 }
 
 void library::RdmaTask::number_message() noexcept {
-  const bool is_message = kind() == RdmaTaskKind::send || kind() == RdmaTaskKind::send_imm ||
-                          kind() == RdmaTaskKind::write_imm;
+  const bool is_message =
+      kind() == RdmaTaskKind::send || kind() == RdmaTaskKind::send_imm || kind() == RdmaTaskKind::write_imm;
   const bool is_ready = is_message && connection_ != nullptr && connection_->is_connected();
   message = is_ready && of(*connection_).queue_pair_->trace_id() != 0 ? of(*connection_).number_message() : 0;
 }
