@@ -6,7 +6,6 @@ The extension imports no module by name. What needs asyncio is imported by the f
 from __future__ import annotations
 
 import atexit
-import difflib
 import os
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 from enum import Enum
@@ -34,6 +33,11 @@ def _aio() -> Any:
 
 def _typed_signature(name: str, text: str) -> Any:
     return import_module("pydoca._signatures").typed_signature(name, text)
+
+
+def _close_matches(word: str, known: list[str], count: int) -> list[str]:
+    matches: list[str] = import_module("difflib").get_close_matches(word, known, count)
+    return matches
 
 
 @cache
@@ -132,7 +136,7 @@ def _forms_of_graph(
     *(_core.DeviceInfo, _core.Device, _core.RepresentorInfo, _core.Representor, _core.Memory, _core.Mmap, _core.Buf),
     *(_core.BufInventory, _core.BufPool, _core.ProgressEngine, _core.Context, _core.Task, _core.SyncEvent),
     *(_core.SyncEventRemoteNet, _core.Connection, _core.RdmaConnection, _core.RdmaListener, _core.Graph),
-    *(_core.GraphInstance, _errors.DocaError),
+    *(_core.GraphNode, _core.GraphInstance, _errors.DocaError),
     name="_repr_html_",
 )
 def _html_of(self: object) -> str:
@@ -283,7 +287,7 @@ def receives(self: _core.Rdma, bufs: Iterable[_core.Buf]) -> Receives:
 _core.attach(
     drain_log=_log.drain,
     errors=_errors,
-    get_close_matches=difflib.get_close_matches,
+    get_close_matches=_close_matches,
     load_aio=_aio,
     load_topology_of_environment=_load_topology,
     load_faults_of_environment=_load_faults,

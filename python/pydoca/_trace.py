@@ -6,10 +6,10 @@ import os
 from collections.abc import Sequence
 from functools import cached_property
 from importlib import import_module
-from typing import NamedTuple
+from typing import NamedTuple, SupportsIndex
 
 from pydoca._core import ContextState, Recording
-from pydoca._errors import BadStateError, Status
+from pydoca._errors import BadStateError, InvalidValueError, Status
 
 _KINDS = (
     "",
@@ -42,8 +42,9 @@ class TraceEvent(NamedTuple):
     """One event of a trace. Times are in nanoseconds, and begin with the trace."""
 
     kind: str
-    """submit, complete: a task. state: a context. work: a piece of work of a simulated device. sent, received: a comch
-    message. event_set, event_add, event_wait: a sync event, by the CPU. await: a coroutine that waited."""
+    """submit, complete: a task. state: a context. work: a piece of work of a simulated device. sent, received: a
+    message of comch or RDMA. event_set, event_add, event_wait: a sync event, by the CPU. await: a coroutine that
+    waited."""
     time: int
     """When it began."""
     duration: int
@@ -63,11 +64,21 @@ class TraceEvent(NamedTuple):
     id: int
     """The same for the same task, connection or sync event."""
     value: int
-    """The value of a sync event, or the number of a message on its connection."""
+    """The value of a sync event, or the number of a message on its connection; RDMA's counts what was recorded."""
     nbytes: int
     """What the task, the work or the message moves."""
     status: Status
     """How the task ended, or why the context failed."""
+
+
+def _require_count(events_per_thread: object) -> int:
+    most = 65536
+    if not isinstance(events_per_thread, SupportsIndex):
+        raise TypeError(f"trace: events_per_thread is an int, 1 to {most}, not {events_per_thread!r}")
+    count = events_per_thread.__index__()
+    if not 1 <= count <= most:
+        raise InvalidValueError(f"trace: events_per_thread is {count}; choose 1 to {most}")
+    return count
 
 
 class Trace:
@@ -79,7 +90,7 @@ class Trace:
     """
 
     def __init__(self, *, events_per_thread: int = 65536, fabric: bool = True) -> None:
-        self._options = (events_per_thread, fabric)
+        self._options = (_require_count(events_per_thread), bool(fabric))
         self._recording: Recording | None = None
         self._stopped = False
 
@@ -144,7 +155,15 @@ class Trace:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the events as a Chrome trace (JSON), which https://ui.perfetto.dev and chrome://tracing show."""
         self._result("save")
-        import_module("pydoca._timeline.chrome").save(self, path)
+        name = import_module("pydoca._file_name").to_path("save a trace", path, "trace.json")
+        import_module("pydoca._timeline.chrome").save(self, name)
+
+    def _own_forms(self) -> dict[str, str]:
+        """For `pydoca.display`: the picture by MIME type, and text. Raises InvalidValueError before there is one."""
+        picture = self._picture()
+        if picture is None:
+            raise InvalidValueError(f"display: {self!r} has no picture yet; display it after the end of its with block")
+        return {"text/plain": repr(self), "image/svg+xml": picture}
 
     def _repr_svg_(self) -> str | None:
         return self._picture()

@@ -276,6 +276,13 @@ class TestLists:
         assert a.last is b.last is d
         assert d.next is None
 
+    def test_the_repr_of_a_list_says_what_it_has(self, bufs):
+        bufs[0].chain(bufs[1])
+        bufs[0].chain(bufs[2])
+        assert "refcount 1, head of a list of 3 bufs with 48 bytes of data>" in repr(bufs[0])
+        assert "refcount 1, chained to a buf before it>" in repr(bufs[1])
+        assert "refcount 1>" in repr(bufs[3])
+
     def test_chaining_behind_a_tail_that_is_known(self, bufs):
         a, b, c, d = bufs
         a.chain_tail(a, b)

@@ -314,6 +314,13 @@ def test_the_capabilities_are_those_of_the_stub():
     assert re.findall(r'"(\w+)"', literal[1]) == list(pydoca.CAPABILITIES)
 
 
+def test_functions_without_a_capability_are_listed_by_their_reason():
+    with pytest.raises(pydoca.NotFoundError) as raised:
+        pydoca.open_device(capability="sha")
+    names = ", ".join(info.name for info in pydoca.devices() if info.backend == "sim")
+    assert f"; {names}: only a BlueField-2 has a SHA engine" in str(raised.value)
+
+
 @pytest.mark.parametrize("capability", pydoca.CAPABILITIES)
 def test_what_is_not_supported_has_a_reason(capability):
     for info in pydoca.devices():

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import gc
+import io
 import os
 import pickle
 import signal
@@ -16,6 +17,8 @@ import pytest
 
 import pydoca
 from pydoca import sim
+from pydoca._spawn.output import Lines, Output
+from pydoca._spawn.process import stop_together
 
 CHILD = Path(sim.__file__).with_name("_spawn") / "child.py"
 FOREVER = "import time\nprint('up')\ntime.sleep(100)"
@@ -31,8 +34,15 @@ with pydoca.open_device("03:00.0") as dev, dev.open_representor("0b:00.0") as re
 """
 
 
+@pytest.fixture(scope="module", autouse=True)
+def used_device():
+    """The first context on a simulated device opens what stays open."""
+    with pydoca.open_device("0b:00.0", side="host") as dev, pydoca.ProgressEngine() as pe, pydoca.Dma(pe, dev):
+        pass
+
+
 @pytest.fixture(autouse=True)
-def nothing_is_left():
+def nothing_is_left(used_device):
     """No process and no descriptor."""
     asyncio.run(sim.spawn("")._wait())  # afterwards the pipe for signals is there, which stays
     before = set(os.listdir("/proc/self/fd"))
@@ -115,6 +125,7 @@ def module(tmp_path, monkeypatch):
     (tmp_path / "spawned.py").write_text(
         "async def add(left, right):\n    print(left + right)\n\ndef fail():\n    raise ValueError('from a function')\n"
         "def outer():\n    def inner(): pass\n    return inner\n"
+        "class Argument:\n    pass\n"
     )
     monkeypatch.syspath_prepend(str(tmp_path))
     import spawned
@@ -177,6 +188,24 @@ def test_a_traceback_is_shown_where_nobody_waits(capfd, patience):
     process = sim.spawn("1 / 0")
     until(lambda: process.returncode is not None, "the end", patience)
     assert "[dpu] ZeroDivisionError: division by zero" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("source", "summary"),
+    [
+        ("raise ValueError('one\\ntwo\\n\\n')", "ValueError: one ..."),
+        ("raise ValueError('\\none')", "ValueError: one"),
+        ("raise KeyError", "KeyError"),
+        ("e = OSError(2, 'gone')\ne.add_note('a note')\nraise e", "FileNotFoundError: [Errno 2] gone"),
+        ("compile('x =', 'f', 'exec')", "SyntaxError: invalid syntax"),
+        ("raise ExceptionGroup('some', [ValueError(1)])", "ExceptionGroup: some (1 sub-exception)"),
+        ("import pydoca\nraise pydoca.NotFoundError('one\\ntwo')", "pydoca.NotFoundError: one ..."),
+    ],
+)
+def test_an_error_is_summarized_by_its_type_and_first_line(source, summary, patience):
+    with pytest.raises(sim.ProcessError) as failed:
+        sim.spawn(source, show=False).wait(patience)
+    assert str(failed.value) == f"the dpu process failed: {summary}"
 
 
 def test_an_error_of_a_function_begins_at_the_function(module, patience):
@@ -345,6 +374,135 @@ def test_a_parent_that_ends_before_the_process_begins():
     """Its identifier is then another one than the process's parent has."""
     line = [sys.executable, str(CHILD), "0", "1", str(os.getppid())]
     assert subprocess.run(line, stdin=subprocess.DEVNULL, timeout=60).returncode == -signal.SIGKILL
+
+
+class Unpicklable:
+    def __reduce__(self):
+        raise RuntimeError("not this one")
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "text"),
+    [
+        ({"name": 7}, TypeError, "name is a str or None, not 7"),
+        ({"name": "a\0b"}, pydoca.InvalidValueError, r"the name 'a\\x00b' has characters that cannot be shown"),
+        ({"env": ["A=1"]}, TypeError, r"env is a mapping .*, not \['A=1'\]"),
+        ({"env": {"A": 1}}, TypeError, "env has 'A': 1, .*; write them as str"),
+        ({"env": {2: "1"}}, TypeError, "env has 2: '1'"),
+        ({"env": {"A=B": "1"}}, pydoca.InvalidValueError, "env has 'A=B': '1'"),
+        ({"env": {"A": "\0"}}, pydoca.InvalidValueError, "env has 'A'"),
+        ({"args": 5}, TypeError, r"args is a sequence of the arguments, such as \[5\], not 5"),
+        ({"args": "abc"}, TypeError, r"such as \['abc'\], not 'abc'"),
+        ({"args": [1, threading.Lock()]}, pydoca.InvalidValueError, r"args\[1\], of type lock, cannot be pickled"),
+        ({"args": [Unpicklable()]}, pydoca.InvalidValueError, r"args\[0\], of type Unpicklable, .*: not this one"),
+    ],
+)
+def test_arguments_that_no_process_can_have_are_refused(options, error, text):
+    with pytest.raises(error, match=text):
+        sim.spawn("", **options)
+
+
+def test_arguments_may_be_of_modules_that_only_the_path_of_the_program_has(module, patience):
+    assert sim.spawn("import sys\nassert 'Argument' in sys.argv[1]", args=[module.Argument()]).wait(patience) == 0
+
+
+def test_arguments_that_the_process_cannot_load_are_its_error(module, monkeypatch, patience):
+    monkeypatch.setattr(module.Argument, "__module__", "__main__")
+    monkeypatch.setattr(sys.modules["__main__"], "Argument", module.Argument, raising=False)
+    with pytest.raises(sim.ProcessError, match="AttributeError: Can't get attribute 'Argument'"):
+        sim.spawn("", args=[module.Argument()], show=False).wait(patience)
+
+
+def test_the_begin_of_a_line_is_shown_before_its_end(capfd, tmp_path, patience):
+    go = tmp_path / "go"
+    source = (
+        "import os, sys, time\nprint('first')\nprint('50 %', end='', flush=True)\n"
+        "while not os.path.exists(sys.argv[1]): time.sleep(0.01)\nprint(', 100 %')\nprint('last', end='')"
+    )
+    with sim.spawn(source, args=[go]) as process:
+        until(lambda: "50 %" in process.output, "the begin of a line", patience)
+        assert capfd.readouterr().out == "[dpu] first\n[dpu] 50 %"
+        go.touch()
+        process.wait(patience)
+    assert capfd.readouterr().out == ", 100 %\n[dpu] last\n"
+    assert process.output == "first\n50 %, 100 %\nlast\n"
+
+
+def given_by(feed: list[bytes]) -> list[str]:
+    given: list[str] = []
+    lines = Lines(given.append)
+    for data in feed:
+        lines.feed(data)
+        if lines.due is not None:
+            lines.due = 0.0
+        lines.show_due()
+    lines.finish()
+    return given
+
+
+@pytest.mark.parametrize(
+    ("feed", "given"),
+    [
+        ([], []),
+        ([b"a\nb\nc", b"d\n"], ["a\nb\n", "c", "d\n"]),
+        ([b"a", b"\n"], ["a", "\n"]),
+        ([b"a"], ["a", "\n"]),
+        (["\u00e9".encode()[:1], "\u00e9".encode()[1:]], ["\u00e9", "\n"]),
+        ([b"a", "\u00e9".encode()[:1]], ["a", "\\xc3\n"]),
+    ],
+)
+def test_lines_are_given_on_whole_or_in_parts_of_whole_characters(feed, given):
+    assert given_by(feed) == given
+
+
+@pytest.mark.timeout(20)
+def test_the_time_of_a_long_line_grows_with_its_length():
+    given: list[str] = []
+    lines = Lines(given.append)
+    for _ in range(400_000):  # copying what came before each time takes minutes
+        lines.feed(b"x")
+    lines.finish()
+    assert given == ["x" * 400_000 + "\n"]
+
+
+def test_both_streams_keep_lines_of_their_own():
+    streams = (io.StringIO(), io.StringIO())
+    output = Output("[dpu] ", streams)
+    for text, is_error in (("a", False), ("x\ny", True), ("b\nc\nd", False), ("\n", True)):
+        output.write(text, is_error)
+    assert [stream.getvalue() for stream in streams] == ["[dpu] ab\n[dpu] c\n[dpu] d", "[dpu] x\n[dpu] y\n"]
+    assert output.text == "x\nab\nc\ny\nd"
+
+
+def test_stop_of_several_waits_for_them_together(patience):
+    source = f"import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n{FOREVER}"
+    processes = [up(sim.spawn(source, show=False), patience) for _ in range(3)]
+    begin = time.monotonic()
+    stop_together(processes, 1.0)
+    assert time.monotonic() - begin < 2.9  # one after another takes 3 s at least
+    assert [process.returncode for process in processes] == [-signal.SIGTERM] * 3
+
+
+def test_asyncio_takes_a_process_where_it_takes_a_coroutine(patience):
+    async def main() -> list[int]:
+        async with asyncio.timeout(patience), asyncio.TaskGroup() as group:
+            tasks = [asyncio.create_task(sim.spawn("")), group.create_task(sim.spawn(""))]
+            return [*await asyncio.gather(*tasks, sim.spawn("")), await asyncio.wait_for(sim.spawn(""), patience)]
+
+    assert asyncio.run(main()) == [0, 0, 0, 0]
+
+
+def test_a_cancelled_asyncio_task_of_a_process_leaves_it_running(patience):
+    async def main(process: sim.Process) -> None:
+        task = asyncio.create_task(process)
+        await asyncio.sleep(0.01)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    with up(sim.spawn(FOREVER), patience) as process:
+        asyncio.run(main(process))
+        assert process.returncode is None
 
 
 @pytest.mark.parametrize("timeout", [-1, float("nan"), 1e300, "a"])

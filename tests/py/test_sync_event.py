@@ -12,6 +12,7 @@ import pydoca
 TOP = 2**64 - 1
 ENOUGH = 20.0  # seconds, for an event that must come
 SHORT = 0.01  # seconds, for an event that must not come
+COMPARISONS = {"wait_gt": ">", "wait_eq": "==", "wait_neq": "!="}
 
 LOCATIONS = [
     ("cpu", "cpu"),
@@ -148,6 +149,11 @@ def test_time_out(event, wait, value, mask, mode, timeout):
         getattr(event, wait + mode)(value, mask, timeout=timeout)
     assert isinstance(raised.value, TimeoutError)
     assert time.monotonic() - begin >= timeout
+    wanted = f"value{'' if mask == TOP else f' & {mask}'} {COMPARISONS[wait]} {value}"
+    assert str(raised.value) == (
+        f"{wait}{mode} of a sync event on {event.device.name}: the time allowed has passed; "
+        f"the value is 7, and the wait was for {wanted}"
+    )
 
 
 @pytest.mark.parametrize("timeout", [-1, float("nan"), -0.001])

@@ -8,12 +8,14 @@ import signal
 import subprocess
 import sys
 import textwrap
+import time
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
 import pydoca
+from pydoca import sim
 from pydoca._timeline.lanes import flows_of, lanes_of
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -171,6 +173,37 @@ def test_misuse_is_refused():
             pass
 
 
+@pytest.mark.parametrize(
+    ("size", "error", "text"),
+    [
+        (0, pydoca.InvalidValueError, "events_per_thread is 0; choose 1 to 65536"),
+        (-1, pydoca.InvalidValueError, "is -1; choose"),
+        (1 << 40, pydoca.InvalidValueError, "choose 1 to 65536"),
+        ("many", TypeError, "events_per_thread is an int, 1 to 65536, not 'many'"),
+        (1.5, TypeError, "not 1.5"),
+    ],
+)
+def test_a_size_that_no_trace_can_have_is_refused(size, error, text):
+    with pytest.raises(error, match=text):
+        pydoca.trace(events_per_thread=size)
+
+
+@pytest.mark.parametrize(
+    ("name", "error", "text"),
+    [
+        (3, TypeError, r"save a trace: the file is given by a str or a pathlib\.Path, such as 'trace\.json', not by 3"),
+        (b"t", TypeError, "not by b't'"),
+        ("", pydoca.InvalidValueError, "save a trace: '' is not the name of a file; give one, such as 'trace.json'"),
+        ("a\0b", pydoca.InvalidValueError, r"'a\\x00b' is not the name of a file"),
+    ],
+)
+def test_a_name_that_no_file_can_have_is_refused(name, error, text):
+    with pydoca.trace(fabric=False) as trace:
+        pass
+    with pytest.raises(error, match=text):
+        trace.save(name)
+
+
 def test_many_events_overwrite_the_oldest_and_their_picture_stays_small():
     trace = asyncio.run(copy_some(2000))
     assert "drawn together" in trace._repr_svg_()
@@ -259,6 +292,105 @@ def test_the_messages_of_two_processes(server, tmp_path):
     arrows = [event for event in validate(tmp_path / "x.json")["traceEvents"] if event["ph"] == "s"]
     assert len(arrows) == 10
     assert 'class="a"' in trace._repr_svg_()
+
+
+async def rdma_messages(count: int) -> pydoca.Trace:
+    """Two contexts of this process: messages to and fro, then a write with a number, then one that was not recorded."""
+    here, there = pydoca.open_device("pf0", side="host"), pydoca.open_device("p1", side="dpu")
+    options = {"permissions": "rdma_write"}
+    access = "local_read_write|rdma_write"
+    async with (
+        pydoca.ProgressEngine() as pe,
+        pydoca.Rdma(pe, here, **options) as a,
+        pydoca.Rdma(pe, there, **options) as b,
+    ):
+        ab, ba = a.export(), b.export()
+        ab.connect(ba.details)
+        ba.connect(ab.details)
+        with pydoca.BufInventory(8) as inventory, there.mmap(bytearray(8), access=access) as target:
+            data = {rdma: inventory.get_by_data(rdma.device.mmap(bytearray(b"message"))) for rdma in (a, b)}
+            room = {rdma: inventory.get_by_addr(rdma.device.mmap(bytearray(64))) for rdma in (a, b)}
+            remote = inventory.get_by_addr(here.import_mmap(target.export_rdma()))
+            with pydoca.trace(fabric=False) as trace:
+                for _ in range(count):
+                    for link, receiver, sender in ((ab, b, a), (ba, a, b)):
+                        task = receiver.receive(room[receiver])
+                        await link.send(data[sender])
+                        await task
+                        room[receiver].reset_data_len()
+                task = b.receive(None)
+                await ab.write_imm(data[a], remote, 7)
+                await task
+            with pydoca.trace(fabric=False) as later:
+                task = b.receive(room[b])
+            await ab.send(data[a])
+            await task
+            assert kinds(later)["received"] == 0
+    return trace
+
+
+def test_messages_of_rdma_have_arrows():
+    trace = asyncio.run(rdma_messages(3))
+    flows = flows_of(trace.events)
+    assert [(flow.sent.device, flow.received.device) for flow in flows] == [
+        *[("pf0 (host)", "p1 (dpu)"), ("p1 (dpu)", "pf0 (host)")] * 3,
+        ("pf0 (host)", "p1 (dpu)"),
+    ]
+    assert len({flow.sent.id for flow in flows}) == 1
+    assert {flow.sent.nbytes for flow in flows} == {7}
+    assert all(flow.sent.context == flow.received.context == "rdma" for flow in flows)
+    assert [flow.sent.value for flow in flows if flow.sent.device == "pf0 (host)"] == [1, 2, 3, 4]
+
+
+RDMA_SERVER = """
+import pydoca
+device = pydoca.open_device("p1", side="dpu")
+async with pydoca.ProgressEngine() as pe, pydoca.Rdma(pe, device) as rdma:
+    with rdma.listen(4321) as listener:
+        print("ready")
+        connection = await (await listener.request()).accept()
+        buf = pydoca.BufInventory(1).get_by_addr(device.mmap(pydoca.alloc(64)))
+        while True:
+            await rdma.receive(buf)
+            await connection.send(buf)
+            buf.reset_data_len()
+"""
+
+
+async def rdma_echo(count: int) -> None:
+    device = pydoca.open_device("pf0", side="host")
+    inventory = pydoca.BufInventory(2)
+    async with pydoca.ProgressEngine() as pe, pydoca.Rdma(pe, device) as rdma:
+        connection = await rdma.connect(pydoca.open_device("p1", side="dpu").info.ipv4_addr, 4321)
+        data = inventory.get_by_data(device.mmap(bytearray(b"message")))
+        room = inventory.get_by_addr(device.mmap(bytearray(64)))
+        for _ in range(count):
+            task = rdma.receive(room)
+            await connection.send(data)
+            await task
+            room.reset_data_len()
+
+
+@pytest.fixture
+def own_fabric():
+    """In the usual directory, as memory that this process has exported there stays there."""
+    before = sim.fabric()
+    sim.set_fabric(f"trace-{os.getpid()}")
+    yield
+    sim.set_fabric(before)
+
+
+def test_messages_of_rdma_between_processes_have_arrows(own_fabric):
+    with sim.spawn(RDMA_SERVER, show=False) as process:
+        while "ready" not in process.output:
+            assert process.returncode is None, process.output
+            time.sleep(0.01)
+        with pydoca.trace() as trace:
+            asyncio.run(rdma_echo(5))
+        process.stop()
+    found = collections.Counter(flow.sent.process for flow in flows_of(trace.events))
+    assert found[0] >= 4  # the first receive of the other process may be older than its part of the trace
+    assert found[1] >= 4
 
 
 def test_a_killed_process_leaves_its_events(server):

@@ -6,9 +6,12 @@
 #include "convert/parse.hpp"
 #include "convert/python.hpp"
 
+#include <algorithm>
 #include <cstdlib>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace pydoca::bindings {
 
@@ -52,10 +55,20 @@ DeviceInfo select(const py::object& selector, std::optional<Side> side) {
       format_text("a device is selected by a str, a DeviceInfo or a callable, not by {}", type_name(selector)));
 }
 
-/// Lists the reason for each function, as in "; p0: it has no DMA engine".
+/// Lists each reason once, as in "; p0, p1: it has no DMA engine".
 std::string reasons(const Capability& capability, std::optional<Side> side) {
+  std::vector<std::pair<std::string, std::string>> groups;  // a reason, and the functions that have it
+  for (const DeviceInfo& info : visible_devices(side)) {
+    const std::string reason = capability.of(info).reason;
+    const auto known = std::ranges::find(groups, reason, &std::pair<std::string, std::string>::first);
+    if (known == groups.end()) {
+      groups.emplace_back(reason, info.name());
+    } else {
+      known->second += ", " + info.name();
+    }
+  }
   std::string text;
-  for (const DeviceInfo& info : visible_devices(side)) text += "; " + info.name() + ": " + capability.of(info).reason;
+  for (const auto& [reason, names] : groups) text += "; " + names + ": " + reason;
   return text;
 }
 

@@ -222,6 +222,7 @@ void bind_instance_nodes(py::classh<InstanceObject, Awaitable>& type) {
           "Raises NotPermittedError unless the graph was made with timing=True.")
       .def_property_readonly("failed_node", failed_node, "The first node that failed in the last run, or None.")
       .def_property_readonly("_failure", &InstanceObject::shown_failure)
+      .def_property_readonly("_status", [](const InstanceObject& self) { return to_status(self.instance().status()); })
       .def_property_readonly(
           "graph", [](const InstanceObject& self) { return self.graph_ref(); }, "The Graph.")
       .def_property(

@@ -3,6 +3,7 @@
 #include "call/raw_method.hpp"
 #include "call/scope.hpp"
 #include "convert/bindings.hpp"
+#include "convert/convert.hpp"
 #include "convert/items.hpp"
 #include "convert/parse.hpp"
 #include "memory/buf_object.hpp"
@@ -119,11 +120,17 @@ py::iterator iterate(const BufObject& self) {
   return py::iter(elements);
 }
 
+std::string list_of(const Buf& buf) {
+  if (!buf.is_in_list()) return {};
+  if (!buf.is_first()) return ", chained to a buf before it";
+  return format_text(", head of a list of {} bufs with {} bytes of data", buf.num_elements(), buf.list_data_len());
+}
+
 py::str buf_repr(const BufObject& self) {
   if (self.is_released()) return "<pydoca.Buf, released>";
   const Buf& buf = self.get();
-  return py::str("<pydoca.Buf of {} bytes at {:#x}: headroom {}, data {}, tailroom {}, refcount {}>")
-      .format(buf.len(), buf.head(), buf.headroom(), buf.data_len(), buf.tailroom(), buf.refcount());
+  return py::str("<pydoca.Buf of {} bytes at {:#x}: headroom {}, data {}, tailroom {}, refcount {}{}>")
+      .format(buf.len(), buf.head(), buf.headroom(), buf.data_len(), buf.tailroom(), buf.refcount(), list_of(buf));
 }
 
 void bind_list(py::classh<BufObject>& type) {

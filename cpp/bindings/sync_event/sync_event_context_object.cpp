@@ -20,16 +20,12 @@ constexpr std::array operations{SyncEventOperation::get,        SyncEventOperati
 static_assert(operations.size() == num_sync_event_operations && operations.size() <= ContextTasks::num_kinds);
 
 std::string_view comparison(SyncEventOperation operation) {
-  if (operation == SyncEventOperation::wait_gt) return " > ";
-  return operation == SyncEventOperation::wait_eq ? " == " : " != ";
+  if (operation == SyncEventOperation::wait_gt) return ">";
+  return operation == SyncEventOperation::wait_eq ? "==" : "!=";
 }
 
-/// The condition of a wait, in Python's syntax.
 std::string condition(const SyncEventRequest& request) {
-  const bool masked = request.mask != all_bits;
-  return (masked ? "value & " + std::to_string(request.mask) : "value")
-      .append(comparison(request.operation))
-      .append(std::to_string(request.operand));
+  return bindings::condition(comparison(request.operation), request.operand, request.mask);
 }
 
 std::string no_waits(const DeviceInfo& info, const std::string& wanted) {
@@ -126,6 +122,12 @@ std::string SyncEventTaskObject::describe() const {
   if (operation_ == SyncEventOperation::get) return name;
   return is_wait() ? "sync event wait until " + condition({.operation = operation_, .operand = operand_, .mask = mask_})
                    : name + " " + std::to_string(operand_);
+}
+
+std::string SyncEventTaskObject::explain_late() const {
+  if (!is_wait()) return {};
+  const auto& owner = static_cast<const SyncEventContextObject&>(context());
+  return "the event is on " + owner.event().place() + ", and " + owner.event().value_seen();
 }
 
 SyncEventContextObject::SyncEventContextObject(py::object engine, py::object event, const py::object& num_tasks,

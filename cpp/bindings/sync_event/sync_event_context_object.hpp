@@ -56,10 +56,12 @@ class SyncEventTaskObject final : public TaskObject {
   void cancel();
   /// Cancels a pending wait when no other await waits for it.
   void abandon() override;
+  SyncEventObject& event() const;
 
  protected:
   std::size_t kind() const noexcept override { return static_cast<std::size_t>(operation_); }
   void completed(Status status) override;
+  std::string explain_late() const override;
   void set_operands() override;
   void forget_operands() noexcept override {}
 
@@ -83,6 +85,7 @@ class SyncEventContextObject final : public ContextObject {
   SyncEventContext& event_context() const noexcept { return static_cast<SyncEventContext&>(context()); }
   void set_conf(const std::string& operation, py::object on_completion, py::object on_error, py::handle num_tasks);
   const py::object& event_ref() const noexcept { return event_ref_; }
+  SyncEventObject& event() const;
   /// A slot for the task of a request. Throws the reason when there is none.
   SyncEventTask& new_slot(const SyncEventRequest& request);
 
@@ -92,8 +95,6 @@ class SyncEventContextObject final : public ContextObject {
   void closed() override;
 
  private:
-  SyncEventObject& event() const;
-
   py::object event_ref_;
 };
 

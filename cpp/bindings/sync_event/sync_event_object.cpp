@@ -17,6 +17,11 @@
 
 namespace pydoca::bindings {
 
+std::string condition(std::string_view comparison, std::uint64_t value, std::uint64_t mask) {
+  const std::string masked = mask != all_bits ? "value & " + std::to_string(mask) : "value";
+  return masked + " " + std::string(comparison) + " " + std::to_string(value);
+}
+
 namespace {
 
 /// A wait that ends within this time costs less than releasing the GIL, and delays Python's other threads very little.
@@ -175,12 +180,26 @@ void SyncEventObject::wait(const WaitFor& what, std::uint64_t value, std::uint64
     raise_stuck(std::string(what.name) + " of a sync event on " + place());
   }
   if (status != Status::success) [[unlikely]] {
-    refuse(what.name, status);
+    refuse_wait(what, value, mask, status);
   }
+}
+
+void SyncEventObject::refuse_wait(const WaitFor& what, std::uint64_t value, std::uint64_t mask, Status status) const {
+  if (status != Status::time_out) refuse(what.name, status);
+  const std::string_view comparison = what.function == &SyncEvent::wait_gt   ? ">"
+                                      : what.function == &SyncEvent::wait_eq ? "=="
+                                                                             : "!=";
+  raise(status, std::string(what.name) + " of a sync event on " + place() + ": the time allowed has passed; " +
+                    value_seen() + ", and the wait was for " + condition(comparison, value, mask));
 }
 
 void SyncEventObject::refuse(std::string_view operation, Status status) const {
   raise(status, std::string(operation) + " of a sync event on " + place() + ": " + event_->explain(status));
+}
+
+std::string SyncEventObject::value_seen() const {
+  std::uint64_t value = 0;
+  return event_->get(value) == Status::success ? "the value is " + std::to_string(value) : "the value cannot be read";
 }
 
 std::string SyncEventObject::place() const {

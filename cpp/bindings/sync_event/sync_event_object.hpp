@@ -22,6 +22,9 @@ class ContextObject;
 /// The mask of a wait that compares whole values.
 inline constexpr std::uint64_t all_bits = ~std::uint64_t{0};
 
+/// The condition of a wait, in Python's syntax. comparison: ">", "==" or "!=".
+std::string condition(std::string_view comparison, std::uint64_t value, std::uint64_t mask);
+
 /// The comparison of a wait.
 struct WaitFor {
   using Function = Status (SyncEvent::*)(std::uint64_t, std::uint64_t, WaitMode, std::chrono::nanoseconds) noexcept;
@@ -80,6 +83,8 @@ class SyncEventObject final : public DeviceUser {
   std::string_view state() const noexcept;
   /// The number of threads that wait without the GIL.
   std::size_t num_waits() const noexcept { return waits_; }
+  /// "the value is 7", for errors.
+  std::string value_seen() const;
   /// The name of the device that it is on; "no CPU" when neither location has one.
   std::string place() const;
 
@@ -89,6 +94,7 @@ class SyncEventObject final : public DeviceUser {
   void add_locations(const Options& options);
   void set_memory(const py::object& memory);
   [[noreturn]] void refuse(std::string_view operation, Status status) const;
+  [[noreturn]] void refuse_wait(const WaitFor& what, std::uint64_t value, std::uint64_t mask, Status status) const;
 
   py::object device_;
   py::object buf_;  ///< the memory of the event, with the buf's inventory and map, or None

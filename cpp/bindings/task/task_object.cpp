@@ -355,9 +355,20 @@ py::object TaskObject::wait(std::optional<double> timeout) {
   require_submitted("wait for");
   if (in_flight_) {
     const std::uint64_t before = completions_;
-    block_until(engine(), [&] { return completions_ != before; }, timeout, "wait for " + describe());
+    try {
+      block_until(engine(), [&] { return completions_ != before; }, timeout, "wait for " + describe());
+    } catch (py::error_already_set& error) {
+      explain_late_wait(error);
+      throw;
+    }
   }
   return value_or_error();
+}
+
+void TaskObject::explain_late_wait(py::error_already_set& error) const {
+  const std::string reason = explain_late();
+  if (reason.empty() || !error.matches(PyExc_TimeoutError) || !is_docas(error)) return;
+  raise(Status::time_out, py::str(error.value()).cast<std::string>() + ": " + reason);
 }
 
 py::object TaskObject::result() {

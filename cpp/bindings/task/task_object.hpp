@@ -118,6 +118,8 @@ class TaskObject : public SlotHolder, public Unseen {
   }
 
  protected:
+  /// What a wait that took too long found, for its error; empty: nothing to tell.
+  virtual std::string explain_late() const { return {}; }
   /// The index of the context's list of spares for this task; ContextTasks::num_kinds: none.
   virtual std::size_t kind() const noexcept { return ContextTasks::num_kinds; }
   /// Whether the slot has completed and may be given back before the outcome is read.
@@ -129,6 +131,8 @@ class TaskObject : public SlotHolder, public Unseen {
   void require_idle(std::string_view what) const;
 
  private:
+  /// Throws error again with explain_late(), if it is a time-out.
+  void explain_late_wait(py::error_already_set& error) const;
   /// Leaves this object, which has no references, to the context as a spare. False when it must end.
   bool become_spare() noexcept;
   void require_slot(const std::string& verb) const;

@@ -152,6 +152,8 @@ class Context : public std::enable_shared_from_this<Context> {
       request_progress();
     }
   }
+  /// Traces record the messages of its tasks, too: see Task::number_message().
+  void trace_messages() noexcept { traces_messages_ = true; }
   /// Delivers a finished operation of task, with its callback. fatal: a failure that takes a running context to
   /// stopping.
   void complete(Task& task, Status status, bool fatal) noexcept;
@@ -200,7 +202,8 @@ class Context : public std::enable_shared_from_this<Context> {
   /// Completes a task that could not be submitted when it was its turn, and so was never in flight.
   void reject(Task& task, Status status) noexcept;
   /// Delivers a completion that is not the callback's: Task::detour_ says whose.
-  static void complete_aside(Task& task) noexcept;
+  [[gnu::noinline]] static void complete_aside(Task& task) noexcept;
+  void record_completion(Task& task) noexcept;
   void record(const Task& task, TraceEventKind kind, Status status, std::uint64_t begin, std::uint64_t value) noexcept;
   std::uint32_t add_trace_names() const noexcept;
   void task_freed() noexcept {
@@ -223,6 +226,7 @@ class Context : public std::enable_shared_from_this<Context> {
   std::string failure_reason_;
   bool closed_ = false;
   bool live_ = false;  ///< begin() was called and end() was not
+  bool traces_messages_ = false;
   TraceLabel trace_label_;
 };
 

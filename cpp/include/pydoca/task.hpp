@@ -101,6 +101,13 @@ class Task {
   virtual void forget() noexcept {}
   /// Bytes that a submitted task moves, as far as this side knows; for traces.
   virtual std::uint64_t size_in_flight() const noexcept { return 0; }
+  // Of contexts that trace messages (Context::trace_messages()), for tasks that a trace records.
+  /// Before it is submitted: numbers the message that it sends.
+  virtual void number_message() noexcept {}
+  /// The submission, which began then, had that outcome.
+  virtual void message_submitted(Status /*status*/, std::uint64_t /*begin*/) noexcept {}
+  /// After finish().
+  virtual void message_completed(Status /*status*/) noexcept {}
 
  private:
   friend class Context;

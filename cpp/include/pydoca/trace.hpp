@@ -22,11 +22,10 @@ std::uint32_t generation() noexcept;
 /// For an object's place among the names of the present recording.
 class TraceLabel {
  public:
-  /// The name's index; make() adds it, unless that was done in this recording. Threads may race; the name then stands
-  /// twice.
+  /// The name's index; make() adds it, unless that was done in this recording, generation. Threads may race; the name
+  /// then stands twice.
   template <class Make>
-  std::uint32_t index(Make make) const noexcept {
-    const std::uint32_t generation = trace::generation();
+  std::uint32_t index(Make make, std::uint32_t generation = trace::generation()) const noexcept {
     const std::uint64_t known = value_.load(std::memory_order_relaxed);
     if (known >> 32U == generation) [[likely]] {
       return static_cast<std::uint32_t>(known);
@@ -45,8 +44,8 @@ enum class TraceEventKind : std::uint8_t {
   complete = 2,    ///< a task's completion was delivered, with status, just before its callback
   state = 3,       ///< a context went from state previous to value
   work = 4,        ///< a simulated device's worker did bytes of an operation; duration: of the work
-  sent = 5,        ///< comch: the message of this number left on the connection of this id
-  received = 6,    ///< comch: the message of this number arrived
+  sent = 5,        ///< the message of this number left on the connection of this id; RDMA: was submitted
+  received = 6,    ///< the message of this number arrived
   event_set = 7,   ///< a sync event was set to value by the CPU
   event_add = 8,   ///< value was added to a sync event by the CPU
   event_wait = 9,  ///< the CPU waited for a sync event; duration: of the wait

@@ -33,7 +33,11 @@ constexpr std::string_view advice_to_become_idle(ContextState state) noexcept {
 Context::Context(std::shared_ptr<Device> device, std::size_t num_task_kinds)
     : device_(std::move(device)),
       pools_(std::make_unique<detail::TaskPool[]>(num_task_kinds)),
-      num_pools_(num_task_kinds) {}
+      num_pools_(num_task_kinds) {
+  for (std::size_t kind = 0; kind < num_pools_; ++kind) {
+    pools_[kind].set_number(static_cast<std::uint8_t>(kind));
+  }
+}
 
 Context::~Context() {
   if (engine_ != nullptr && !closed_) {
@@ -188,12 +192,13 @@ void Context::complete(Task& task, Status status, bool fatal) noexcept { complet
 
 void Context::complete_aside(Task& task) noexcept {
   const std::uint8_t detour = std::exchange(task.detour_, std::uint8_t{0});
-  if ((detour & Task::recorded) != 0 && detail::trace::is_recording()) {
-    task.context_->record(task, TraceEventKind::complete, task.status_, detail::trace::ticks(), 0);
-  }
-  if (detour == Task::recorded) {
+  if (detour == Task::recorded) [[likely]] {
+    task.context_->record_completion(task);
     task.pool_->callback(task.status_)(task, task.user_data_, task.context_->user_data_);
     return;
+  }
+  if ((detour & Task::recorded) != 0) {
+    task.context_->record_completion(task);
   }
   detail::TaskObserver* const observer = (detour & Task::observed) != 0 ? task.observer_ : nullptr;
   const Status status = task.status_;
@@ -209,11 +214,14 @@ void Context::complete_aside(Task& task) noexcept {
   observer->completed(task, status);
 }
 
-void Context::record(const Task& task, TraceEventKind kind, Status status, std::uint64_t begin,
-                     std::uint64_t value) noexcept {
-  const auto number = static_cast<std::uint8_t>(task.pool_ - pools_.get());
-  detail::trace::record(begin, detail::trace::pack(kind, number, static_cast<std::uint16_t>(status), trace_name()),
-                        reinterpret_cast<std::uintptr_t>(&task), value);
+/// The recording may have ended meanwhile.
+inline void Context::record_completion(Task& task) noexcept {
+  if (detail::trace::is_recording()) [[likely]] {
+    record(task, TraceEventKind::complete, task.status_, detail::trace::ticks(), 0);
+  }
+  if (traces_messages_) [[unlikely]] {
+    task.message_completed(task.status_);
+  }
 }
 
 std::uint32_t Context::add_trace_names() const noexcept {

@@ -6,11 +6,10 @@
 
 #include "core/visible_backends.hpp"
 #include "detail/concat.hpp"
-#include "detail/thread/thread_token.hpp"
+#include "detail/thread/per_process.hpp"
 #include "detail/trace/recorder.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <bitset>
 #include <cstdlib>
 #include <memory>
@@ -37,26 +36,14 @@ struct OpenDevices {
   std::vector<Entry> entries;
   std::bitset<max_open_devices> ordinals;
 
-  const std::uint32_t forks = detail::fork_count();
-  OpenDevices* const inherited;  // kept reachable; its lock may be another thread's of the parent
-
   /// Ordinals of inherited devices stay taken: memory maps that are inherited too know them.
-  explicit OpenDevices(OpenDevices* parents) : inherited(parents) {
+  explicit OpenDevices(const OpenDevices* parents) {
     if (parents != nullptr) {
       ordinals = parents->ordinals;
     }
   }
 
-  static OpenDevices& instance() {
-    static std::atomic<OpenDevices*> current{nullptr};
-    OpenDevices* devices = current.load(std::memory_order_acquire);
-    if (devices != nullptr && devices->forks == detail::fork_count()) {
-      return *devices;
-    }
-    auto fresh = std::make_unique<OpenDevices>(devices);
-    return current.compare_exchange_strong(devices, fresh.get(), std::memory_order_acq_rel) ? *fresh.release()
-                                                                                            : *devices;
-  }
+  static OpenDevices& instance() { return detail::PerProcess<OpenDevices>::instance(); }
 
   static std::size_t hash_of(const DeviceInfo& info) noexcept { return std::hash<std::string_view>()(info.name()); }
 

@@ -48,12 +48,19 @@ Status Task::submit_after_check(SubmitFlags flags) noexcept {
 /// A completion of the task then takes the way of a detour, so that completions that no trace records pay nothing.
 Status Task::submit_recorded(SubmitFlags flags) noexcept {
   const std::uint64_t begin = detail::trace::ticks();
+  const bool has_message = context_->traces_messages_ && state_ == State::idle;
+  if (has_message) [[unlikely]] {
+    number_message();
+  }
   const Status status = submit_now(flags);
-  if (status == Status::success) {
+  if (status == Status::success) [[likely]] {
     detour_ = static_cast<std::uint8_t>(detour_ | recorded);
   }
   const std::uint64_t size = status == Status::success ? size_in_flight() : 0;
   context_->record(*this, TraceEventKind::submit, status, begin, size);
+  if (has_message) [[unlikely]] {
+    message_submitted(status, begin);
+  }
   return status;
 }
 

@@ -4,6 +4,8 @@
 #include "pydoca/status.hpp"
 #include "pydoca/task.hpp"
 
+#include "detail/trace/recorder.hpp"
+
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -25,6 +27,9 @@ class TaskPool {
   /// 1..limit; its message begins with what.
   void configure(std::string_view what, Task::Callback on_success, Task::Callback on_error, std::uint32_t num_tasks,
                  std::uint32_t limit);
+  /// Of the kind of its tasks in the library's table.
+  std::uint8_t number() const noexcept { return number_; }
+  void set_number(std::uint8_t number) noexcept { number_ = number; }
   /// 0: not configured.
   std::uint32_t num_tasks() const noexcept { return num_tasks_; }
   /// Never null in a configured pool.
@@ -92,6 +97,7 @@ class TaskPool {
   Task::Callback on_success_ = nullptr;
   Task::Callback on_error_ = nullptr;
   std::uint32_t num_tasks_ = 0;
+  std::uint8_t number_ = 0;
   Task* free_ = nullptr;
   std::unique_ptr<Block> block_;
 };
@@ -129,6 +135,15 @@ Status Context::take(std::size_t kind, std::uint64_t user_data, T*& task) noexce
   ++allocated_;
   task = static_cast<T*>(taken);
   return Status::success;
+}
+
+/// Without a call, as a submission and a completion each record one event.
+inline void Context::record(const Task& task, TraceEventKind kind, Status status, std::uint64_t begin,
+                            std::uint64_t value) noexcept {
+  const std::uint32_t name = trace_label_.index([this] { return add_trace_names(); }, detail::trace::generation());
+  detail::trace::record(begin,
+                        detail::trace::pack(kind, task.pool_->number(), static_cast<std::uint16_t>(status), name),
+                        reinterpret_cast<std::uintptr_t>(&task), value);
 }
 
 template <std::derived_from<Task> T>

@@ -59,7 +59,7 @@ class _Signal:
 class _Countdown:
     """Counts the completions of tasks: calls each with every task that completes, and fires after the last one."""
 
-    def __init__(self, tasks: list[Task], each: Callable[[Task], object]) -> None:
+    def __init__(self, tasks: list[Task], each: Callable[[Task], object] | None) -> None:
         self.all_done = _Signal(f"{len(tasks)} tasks", tasks)
         self.left = len(tasks)
         self._tasks = tasks
@@ -70,7 +70,8 @@ class _Countdown:
     def _one_done(self, task: Task) -> None:
         self.left -= 1
         try:
-            self._each(task)
+            if self._each is not None:
+                self._each(task)
         finally:
             if self.left == 0:
                 self.all_done.fire()
@@ -95,26 +96,51 @@ async def gather(engine: ProgressEngine, tasks: Iterable[Task], progress: Progre
     bridge: Bridge = engine._bridge
     bridge.bind()
     gathered = _checked(engine, tasks, "gather")
-    meter = Meter(progress, len(gathered))
-    countdown = _Countdown(gathered, meter.advance)
+    meter = Meter(progress, len(gathered)) if progress else None
+    left, countdown = gathered, None
     del tasks
     traced = begin_wait()
     try:
-        while countdown.left and bridge.budget() > 0:
-            bridge.look()
-        if countdown.left:
+        left = _left_after_a_look(bridge, gathered)
+        if meter is not None:
+            for _ in range(len(gathered) - len(left)):
+                meter.advance()
+        if left:
+            countdown = _Countdown(left, meter.advance if meter else None)
             await bridge.completion(countdown.all_done)
         elif bridge.budget() <= 0:
             await next_turn()
         raise_if_any(first_failure(gathered))
-        meter.require_no_failure()
+        if meter is not None:
+            meter.require_no_failure()
         return gathered
     finally:
         if traced is not None:
             end_wait(*traced)
-        countdown.cancel()
-        meter.close()
-        del gathered, countdown, meter
+        if countdown is not None:
+            countdown.cancel()
+        if meter is not None:
+            meter.close()
+        del gathered, left, countdown, meter
+
+
+def _left_after_a_look(bridge: Bridge, tasks: list[Task]) -> list[Task]:
+    """Those that do not complete within the time that an await may use: most gathers need no callback and no future."""
+    pending = [(task, task._completions) for task in tasks]
+    try:
+        while True:
+            while pending and _has_completed(*pending[-1]):
+                pending.pop()
+            if not pending or bridge.budget() <= 0:
+                return [task for task, before in pending if not _has_completed(task, before)]
+            bridge.look()
+    finally:
+        del pending, tasks
+
+
+def _has_completed(task: Task, before: int) -> bool:
+    """Since its completions were counted; a callback may have submitted it again."""
+    return task.done or task._completions != before
 
 
 async def as_completed(engine: ProgressEngine, tasks: Iterable[Task]) -> AsyncIterator[Task]:

@@ -154,6 +154,8 @@ class GraphInstance(Awaitable):
     @property
     def _failure(self) -> BaseException | None: ...
     @property
+    def _status(self) -> Status: ...
+    @property
     def graph(self) -> Graph:
         """The Graph."""
     @property

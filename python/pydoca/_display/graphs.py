@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydoca._core import Graph, GraphInstance, GraphNodeState
-from pydoca._display.frame.panel import Code, Fact, Note, Panel, Part, State
-from pydoca._display.frame.reading import call, read
+from pydoca._core import Graph, GraphInstance, GraphNode, GraphNodeState
+from pydoca._display.frame.panel import Code, Fact, Note, Panel, Part, State, Value
+from pydoca._display.frame.reading import ABSENT, call, first, read
 from pydoca._display.frame.values import plural, yes
 from pydoca._display.graph_picture import name_of, picture_of, states_of
 from pydoca._display.tasks import reasons
 from pydoca._errors import Status
+
+_MOST_NAMES = 8
 
 
 def graph_panel(graph: Graph) -> Panel:
@@ -24,8 +26,26 @@ def graph_panel(graph: Graph) -> Panel:
     return Panel("Graph", plural(count, "node"), state, facts, _pictures(graph))
 
 
+def node_panel(node: GraphNode) -> Panel:
+    nodes = read(read(node, "graph"), "nodes", [])
+    before = [each for each in nodes if node in each.successors]
+    facts: list[Fact] = [
+        ("runs", Code(name_of(node))),
+        ("type", node.type),
+        ("place", f"{node.index} of {plural(len(nodes), 'node')}"),
+        ("after", _names(before)),
+        ("before", _names(node.successors)),
+    ]
+    return Panel("GraphNode", f"{node.index}: {name_of(node)}", None, facts)
+
+
+def _names(nodes: list[GraphNode]) -> Value:
+    known, more = first((Code(f"{node.index}: {name_of(node)}") for node in nodes), _MOST_NAMES)
+    return Code(", ".join(known) + (f" and {more:,} more" if more else "")) if known else ABSENT
+
+
 def instance_panel(instance: GraphInstance) -> Panel:
-    status = read(instance, "status", Status.UNKNOWN)
+    status = read(instance, "_status", Status.UNKNOWN)
     facts: list[Fact] = [("status", Code(status.name)), ("nodes", len(read(instance.graph, "nodes", [])))]
     failed = read(instance, "failed_node")
     parts = _pictures(instance)

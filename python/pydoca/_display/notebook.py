@@ -7,12 +7,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from pydoca._display.frame.markup import document, panel_html, panel_page, picture_svg
+from pydoca._display.frame.markup import document, panel_html, picture_svg
 from pydoca._display.frame.panel import Panel
 from pydoca._display.frame.text import panel_text
 from pydoca._display.panels import has_panel, panel_of
 from pydoca._errors import InvalidValueError, NotSupportedError
-from pydoca._trace import Trace
+from pydoca._file_name import to_path
+
+_HTML, _SVG = "text/html", "image/svg+xml"
 
 
 def html_of(shown: object) -> str:
@@ -31,56 +33,45 @@ def bundle_of(shown: object) -> dict[str, str]:
 
 
 def _bundle(panel: Panel) -> dict[str, str]:
-    forms = {"text/plain": panel_text(panel), "text/html": panel_html(panel)}
-    return {**forms, "image/svg+xml": picture_svg(panel.picture)} if panel.picture else forms
+    forms = {"text/plain": panel_text(panel), _HTML: panel_html(panel)}
+    return {**forms, _SVG: picture_svg(panel.picture)} if panel.picture else forms
 
 
 def show(shown: object, file: str | os.PathLike[str] | None) -> None:
     """What `pydoca.display` does."""
-    if isinstance(shown, Trace):
-        _show_trace(shown, file)
-        return
+    path = None if file is None else to_path("display", file, "object.html")
+    title, forms = _named_forms(shown)
+    if path is not None:
+        _write(shown, title, forms, path)
+    elif (publish := _notebook()) is not None:
+        publish(forms, raw=True)
+    else:
+        print(forms["text/plain"])
+
+
+def _named_forms(shown: object) -> tuple[str, dict[str, str]]:
+    """A title, and the forms of a panel; or those that an object with a picture of its own, a trace say, gives."""
+    if (own := getattr(type(shown), "_own_forms", None)) is not None:
+        return repr(shown), own(shown)
     if not has_panel(shown):
         raise NotSupportedError(
             f"display: pydoca has no display for an object of type {type(shown).__name__}; give one of pydoca's "
             "objects, or a list of DeviceInfo"
         )
     panel = panel_of(shown)
-    if file is not None:
-        _write(panel, Path(file))
-    elif (publish := _notebook()) is not None:
-        publish(_bundle(panel), raw=True)
-    else:
-        print(panel_text(panel))
+    return f"{panel.kind} {panel.name}".strip(), _bundle(panel)
 
 
-def _show_trace(trace: Trace, file: str | os.PathLike[str] | None) -> None:
-    """A trace is a picture of its own, without a panel."""
-    picture = trace._repr_svg_()
-    if picture is None:
-        raise InvalidValueError(f"display: {trace!r} has no picture yet; display it after the end of its with block")
-    if file is not None:
-        path = Path(file)
-        text = picture + "\n" if _kind_of(path) == ".svg" else document(picture, repr(trace))
-        path.write_text(text, encoding="utf-8")
-    elif (publish := _notebook()) is not None:
-        publish({"text/plain": repr(trace), "image/svg+xml": picture}, raw=True)
-    else:
-        print(repr(trace))
-
-
-def _kind_of(path: Path) -> str:
+def _write(shown: object, title: str, forms: dict[str, str], path: Path) -> None:
     kind = path.suffix.lower()
     if kind not in {".html", ".htm", ".svg"}:
         raise InvalidValueError(f"display: {path} is neither .html nor .svg; give the file one of these endings")
-    return kind
-
-
-def _write(panel: Panel, path: Path) -> None:
-    kind = _kind_of(path)
-    if kind == ".svg" and panel.picture is None:
-        raise InvalidValueError(f"display: {panel.kind} is not a picture; write it as .html")
-    text = picture_svg(panel.picture) + "\n" if kind == ".svg" and panel.picture else panel_page(panel)
+    if kind != ".svg":
+        text = document(forms.get(_HTML) or forms[_SVG], title)
+    elif _SVG in forms:
+        text = forms[_SVG] + "\n"
+    else:
+        raise InvalidValueError(f"display: {type(shown).__name__} is not a picture; write it as .html")
     path.write_text(text, encoding="utf-8")
 
 

@@ -14,7 +14,7 @@ from pydoca._display.engines import engine_panel
 from pydoca._display.errors import error_panel
 from pydoca._display.events import event_panel, remote_event_panel
 from pydoca._display.frame.panel import Note, Panel, State
-from pydoca._display.graphs import graph_panel, instance_panel
+from pydoca._display.graphs import graph_panel, instance_panel, node_panel
 from pydoca._display.machine import machine_panel, topology_panel
 from pydoca._display.memory import memory_panel, mmap_panel
 from pydoca._display.tasks import task_panel
@@ -42,6 +42,7 @@ _PANELS: list[tuple[type, Callable[[Any], Panel]]] = [
     (_core.RdmaConnection, rdma_connection_panel),
     (_core.RdmaListener, listener_panel),
     (_core.Graph, graph_panel),
+    (_core.GraphNode, node_panel),
     (_core.GraphInstance, instance_panel),
     (DocaError, error_panel),
 ]

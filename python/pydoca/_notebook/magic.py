@@ -16,7 +16,7 @@ from IPython.core.error import UsageError
 from pydoca import sim
 from pydoca._aio.signal_pipe import SIGNAL_PIPE
 from pydoca._notebook.hints import Hints
-from pydoca._spawn.process import Process, start
+from pydoca._spawn.process import Process, start, stop_together
 
 _CELL = "%%pydoca SIDE [--name NAME] [--background]"
 _HELP = f"""{_CELL}
@@ -75,8 +75,7 @@ class Magic:
         verbs[arguments.verb](arguments)
 
     def stop_all(self) -> None:
-        for process in self._processes.values():
-            process.stop()
+        stop_together(self._chosen(None))
 
     def _start(self, arguments: argparse.Namespace, source: str) -> None:
         name = arguments.name or arguments.side
@@ -107,8 +106,7 @@ class Magic:
             print("no process runs")
 
     def _stop(self, arguments: argparse.Namespace) -> None:
-        for process in self._chosen(arguments.name):
-            process.stop()
+        stop_together(self._chosen(arguments.name))
 
     def _wait(self, arguments: argparse.Namespace) -> None:
         """Of all, those that run; the first failure is raised after the end of the last."""

@@ -87,7 +87,7 @@ def _run(instructions: dict[str, Any], report_fd: int) -> str | int | None:
 
 
 def _start(instructions: dict[str, Any]) -> None:
-    arguments = instructions["args"]
+    arguments = pickle.loads(instructions["args"])
     if "function" in instructions:
         sys.argv[:] = [instructions["function"]]
         function = attrgetter(instructions["function"])(importlib.import_module(instructions["module"]))
@@ -116,9 +116,17 @@ def _finish(result: object) -> None:
 def _report(error: BaseException, instructions: dict[str, Any], report_fd: int) -> None:
     error = error.with_traceback(_own_frames(error.__traceback__, instructions))
     text = "".join(traceback.format_exception(error))
-    summary = "".join(traceback.format_exception_only(error)).strip().splitlines()[-1]
     with open(report_fd, "wb") as file:
-        pickle.dump((summary, text), file)
+        pickle.dump((_summary(error), text), file)
+
+
+def _summary(error: BaseException) -> str:
+    """The type and the first line of the message. A syntax error's place stands before them, notes behind."""
+    parts = traceback.format_exception_only(error)
+    own = next((part for part in parts if not part[:1].isspace()), parts[-1])
+    kind, _, message = own.partition(":")
+    first, *others = message.strip().splitlines() or [""]
+    return f"{kind.strip()}: {first}{' ...' if others else ''}" if first else kind.strip()
 
 
 def _own_frames(trace: types.TracebackType | None, instructions: dict[str, Any]) -> types.TracebackType | None:

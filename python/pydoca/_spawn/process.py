@@ -8,15 +8,17 @@ import os
 import pickle
 import signal
 import sys
-from collections import deque
+import time
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from pydoca import _core
+from pydoca._coroutine import driven_by_asyncio
 from pydoca._errors import InvalidValueError, TimeOutError
-from pydoca._spawn.program import FLAGS, to_program
+from pydoca._spawn.output import Output
+from pydoca._spawn.program import FLAGS, to_arguments, to_environment, to_program
 from pydoca._spawn.watcher import Watcher
 
 if TYPE_CHECKING:
@@ -24,7 +26,6 @@ if TYPE_CHECKING:
 
 _SIDES = ("host", "dpu")
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
-_LINES_KEPT = 10_000
 _LONGEST = 1e6  # seconds
 _CHILD = str(Path(__file__).with_name("child.py"))
 
@@ -65,6 +66,7 @@ class ProcessError(RuntimeError):
         return [*(self.traceback or "").rstrip().splitlines(), f"{type(self).__name__}: {self}"]
 
 
+@driven_by_asyncio
 class Process:
     """A process of one side, which `spawn` has started. It ends with its parent, however that ends.
 
@@ -74,8 +76,8 @@ class Process:
     def __init__(self, side: str, name: str | None, show: bool) -> None:
         self._side = side
         self._name = name or side
-        self._streams = (sys.stdout, sys.stderr) if show else None
-        self._lines: deque[str] = deque(maxlen=_LINES_KEPT)
+        prefix = f"[{side}] " if self._name == side else f"[{side} {self._name}] "
+        self._output = Output(prefix, (sys.stdout, sys.stderr) if show else None)
         self._owner = os.getpid()
         self._waiters = 0
         self._stopped = False
@@ -84,7 +86,7 @@ class Process:
 
     def _launch(self, instructions: dict[str, Any], env: dict[str, str]) -> None:
         line = [sys.executable, _CHILD, "--side", self._side, "--name", self._name]
-        self._watcher = Watcher(line, pickle.dumps(instructions), env, self._write, self._tell_end)
+        self._watcher = Watcher(line, pickle.dumps(instructions), env, self._output.write, self._tell_end)
         _running.add(self)
         try:
             self._pid = self._watcher.launch()
@@ -119,7 +121,7 @@ class Process:
     @property
     def output(self) -> str:
         """What it has written to standard output and standard error, the last 10,000 lines."""
-        return "".join(list(self._lines))
+        return self._output.text
 
     def wait(self, timeout: float | None = None) -> int:
         """Waits for the end of the process and returns its exit code, 0.
@@ -139,11 +141,7 @@ class Process:
     def stop(self, timeout: float = 2.0) -> int:
         """Ends the process and returns its exit code: by SIGINT, after timeout seconds by SIGTERM, then by SIGKILL."""
         _require_timeout(timeout)
-        with self._stopping():
-            for number in _SIGNALS:
-                if not self._watcher.ended:
-                    self._watcher.signal(number)
-                    self._watcher.wait(_patience(number, timeout))
+        stop_together([self], timeout)
         return self._code_after_stop()
 
     def __enter__(self) -> Process:
@@ -245,24 +243,12 @@ class Process:
     def _title(self) -> str:
         return f"{self._side} process" if self._name == self._side else f"{self._side} process {self._name!r}"
 
-    # In the watcher's thread.
-
-    def _write(self, text: str, is_error: bool) -> None:
-        lines = [line + "\n" for line in text.removesuffix("\n").split("\n")]
-        self._lines.extend(lines)
-        if self._streams is not None:
-            prefix = f"[{self._side}] " if self._name == self._side else f"[{self._side} {self._name}] "
-            with contextlib.suppress(ValueError, OSError):  # the stream is closed
-                stream = self._streams[is_error]
-                stream.write("".join(prefix + line for line in lines))
-                stream.flush()
-
     def _tell_end(self) -> None:
-        """Shows the traceback where nobody waits for the error."""
+        """In the watcher's thread: shows the traceback where nobody waits for the error."""
         _running.discard(self)
         report = self._watcher.report()
         if report is not None and not self._waiters:
-            self._write(report[1], True)
+            self._output.write(report[1], True)
 
 
 def _set(future: asyncio.Future[None]) -> None:
@@ -279,6 +265,14 @@ def _end_of(code: int) -> str:
         return f"signal {-code} ended it"
 
 
+def _require_name(name: object) -> str | None:
+    if name is not None and not isinstance(name, str):
+        raise TypeError(f"spawn: name is a str or None, not {name!r}")
+    if name is not None and not name.isprintable():
+        raise InvalidValueError(f"spawn: the name {name!r} has characters that cannot be shown; leave them out")
+    return name
+
+
 def start(
     target: object,
     side: object,
@@ -292,24 +286,31 @@ def start(
     side = str(getattr(side, "name", side)).lower()
     if side not in _SIDES:
         raise InvalidValueError(f"spawn: the side is 'dpu' or 'host', not {side!r}")
-    process = Process(side, name, show)
+    process = Process(side, _require_name(name), show)
     instructions = to_program(target, filename or f"<{process._title()}>")
-    instructions |= {"args": list(args), "path": sys.path, "topology": topology, "flags": FLAGS}
-    own = {"PYDOCA_FABRIC": _core.sim_fabric(), **(env or {}), "PYDOCA_SIDE": side}
+    instructions |= {"args": to_arguments(args), "path": sys.path, "topology": topology, "flags": FLAGS}
+    own = {"PYDOCA_FABRIC": _core.sim_fabric(), **to_environment(env), "PYDOCA_SIDE": side}
     process._launch(instructions, {**os.environ, **own})
     return process
 
 
+def stop_together(processes: Sequence[Process], timeout: float = 2.0) -> None:
+    """All get each signal before any is waited for."""
+    with contextlib.ExitStack() as stack:
+        for process in processes:
+            stack.enter_context(process._stopping())
+        for number in _SIGNALS:
+            running = [process for process in processes if not process._watcher.ended]
+            for process in running:
+                process._watcher.signal(number)
+            end = time.monotonic() + _patience(number, timeout)
+            for process in running:
+                process._watcher.wait(max(0.0, end - time.monotonic()))
+
+
 def _stop_all() -> None:
-    """At the end of the program: all get the first signal before any is waited for."""
-    mine = [process for process in list(_running) if process._owner == os.getpid()]
-    for process in mine:
-        process._stopped = True
-        process._watcher.signal(signal.SIGINT)
-    for process in mine:
-        with contextlib.suppress(TimeOutError):
-            process._watcher.wait(1.0)
-            process.stop(0.5)
+    """At the end of the program."""
+    stop_together([process for process in list(_running) if process._owner == os.getpid()], 1.0)
 
 
 for _public in (Process, ProcessError):

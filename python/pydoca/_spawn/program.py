@@ -6,8 +6,9 @@ import ast
 import importlib
 import inspect
 import os
+import pickle
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from operator import attrgetter
 from typing import Any
 
@@ -27,6 +28,38 @@ def to_program(target: object, filename: str) -> dict[str, Any]:
     raise TypeError(
         f"spawn takes the text of a program (str), a script (pathlib.Path) or a function, not {type(target).__name__}"
     )
+
+
+def to_arguments(args: object) -> bytes:
+    """Pickled apart, so that the process loads them when it has the path."""
+    if isinstance(args, str | bytes) or not isinstance(args, Iterable):
+        raise TypeError(f"spawn: args is a sequence of the arguments, such as [{args!r}], not {args!r}")
+    arguments = list(args)
+    for index, argument in enumerate(arguments):
+        try:
+            pickle.dumps(argument)
+        except Exception as error:
+            raise InvalidValueError(
+                f"spawn: args[{index}], of type {type(argument).__name__}, cannot be pickled for the other process: "
+                f"{error}; give what it can be made from"
+            ) from error
+    return pickle.dumps(arguments)
+
+
+def to_environment(env: object) -> dict[str, str]:
+    if env is None:
+        return {}
+    if not isinstance(env, Mapping):
+        raise TypeError(f"spawn: env is a mapping of names to texts, such as {{'NAME': 'text'}}, not {env!r}")
+    for name, text in env.items():
+        if not isinstance(name, str) or not isinstance(text, str):
+            raise TypeError(f"spawn: env has {name!r}: {text!r}, and the environment has texts only; write them as str")
+        if not name or "=" in name or "\0" in name + text:
+            raise InvalidValueError(
+                f"spawn: env has {name!r}: {text!r}, which no environment can have: a name has no '=',"
+                " and neither is empty or has a NUL"
+            )
+    return dict(env)
 
 
 def _text(source: str, filename: str) -> dict[str, Any]:

@@ -13,34 +13,20 @@ import selectors
 import signal
 import subprocess
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
+from pydoca._spawn.output import Lines
+
 _CHUNK = 65536  # bytes
-
-
-class Lines:
-    """Gives on whole lines of what was read; a last line without an end is completed."""
-
-    def __init__(self, write: Callable[[str], None]) -> None:
-        self._write = write
-        self._rest = b""
-
-    def feed(self, data: bytes) -> None:
-        whole, newline, self._rest = (self._rest + data).rpartition(b"\n")
-        if newline:
-            self._write((whole + newline).decode(errors="backslashreplace"))
-
-    def finish(self) -> None:
-        if self._rest:
-            self.feed(b"\n")
 
 
 class Report:
     """What the process says of the exception that ended it."""
 
     def __init__(self) -> None:
-        self._data = b""
+        self._data = bytearray()
 
     def feed(self, data: bytes) -> None:
         self._data += data
@@ -169,7 +155,7 @@ class Watcher(threading.Thread):
         end = os.pidfd_open(process.pid)
         sinks = {process.stdout.fileno(): self._out, process.stderr.fileno(): self._err, report: self._report}
         try:
-            _read_until(end, sinks)
+            _read_until(end, sinks, [self._out, self._err])
             with contextlib.suppress(OSError):  # the processes that it has started
                 os.killpg(process.pid, signal.SIGKILL)
             _drain(sinks)
@@ -191,7 +177,7 @@ class Watcher(threading.Thread):
             callback()
 
 
-def _read_until(end: int, sinks: dict[int, Any]) -> None:
+def _read_until(end: int, sinks: dict[int, Any], lines: list[Lines]) -> None:
     """Passes on what comes until the process ends; processes that it has started may hold its pipes open."""
     with selectors.DefaultSelector() as selector:
         for descriptor in sinks:
@@ -200,10 +186,17 @@ def _read_until(end: int, sinks: dict[int, Any]) -> None:
         selector.register(end, selectors.EVENT_READ)
         ready: list[int] = []
         while end not in ready:
-            ready = [key.fd for key, _ in selector.select()]
+            ready = [key.fd for key, _ in selector.select(_time_to_due(lines))]
             for descriptor in set(ready) - {end}:
                 if not _pass_on(descriptor, sinks[descriptor]):
                     selector.unregister(descriptor)
+            for stream in lines:
+                stream.show_due()
+
+
+def _time_to_due(lines: list[Lines]) -> float | None:
+    due = [stream.due for stream in lines if stream.due is not None]
+    return max(0.0, min(due) - time.monotonic()) if due else None
 
 
 def _drain(sinks: dict[int, Any]) -> None:

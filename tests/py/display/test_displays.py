@@ -13,6 +13,7 @@ from xml.etree import ElementTree
 
 import pytest
 from scenes import SCENES, Stack, shown
+from scenes.graphs import new_instance
 
 import pydoca
 from pydoca import comch, sim
@@ -302,6 +303,49 @@ def test_an_instance_of_a_graph_says_how_far_it_is(state):
         assert f"GraphInstance {expected}" in html_of(instance)
 
 
+def test_a_failed_instance_of_a_graph_is_not_seen_by_its_display(caplog):
+    with Stack() as stack:
+        instance = new_instance(stack, "wrong")
+        instance.submit()
+        while instance.is_running:
+            instance.graph.progress_engine.progress()
+        text = html_of(instance)
+        with caplog.at_level(logging.ERROR, logger="pydoca"):
+            del instance
+            gc.collect()
+    assert "failed: UNEXPECTED" in text
+    assert "asked for its outcome" in caplog.text
+
+
+def test_a_node_of_a_graph_says_what_it_runs_and_between_which():
+    with shown("graph_node") as node:
+        lines = [line.strip() for line in panel_text(panel_of(node)).splitlines()]
+        assert lines[0] == "GraphNode  2: check"
+        assert [line.split(maxsplit=1) for line in lines[1:]] == [
+            ["runs", "check"],
+            ["type", "user"],
+            ["place", "2 of 3 nodes"],
+            ["after", "0: Dma, 1: Dma"],
+            ["before", "\u2013"],
+        ]
+
+
+def test_an_object_with_a_picture_of_its_own_is_shown_by_it(tmp_path, capsys):
+    class Drawing:
+        def _own_forms(self) -> dict[str, str]:
+            return {"text/plain": "a drawing", "image/svg+xml": "<svg/>"}
+
+        def __repr__(self) -> str:
+            return "Drawing()"
+
+    pydoca.display(Drawing())
+    assert capsys.readouterr().out == "a drawing\n"
+    pydoca.display(Drawing(), tmp_path / "drawing.svg")
+    assert (tmp_path / "drawing.svg").read_text() == "<svg/>\n"
+    pydoca.display(Drawing(), tmp_path / "drawing.html")
+    assert "<title>Drawing()</title>" in (tmp_path / "drawing.html").read_text()
+
+
 def test_a_failed_node_of_a_graph_is_named():
     with shown("graph_instance_failed") as instance:
         text = text_of(instance)
@@ -340,6 +384,10 @@ def test_what_cannot_be_shown_or_written_is_refused(tmp_path):
         pydoca.display(pydoca.alloc(8), tmp_path / "memory.svg")
     with pytest.raises(pydoca.InvalidValueError, match=r"neither \.html nor \.svg"):
         pydoca.display(pydoca.alloc(8), tmp_path / "memory.png")
+    with pytest.raises(pydoca.InvalidValueError, match=r"'' is not the name of a file; give one, such as 'object"):
+        pydoca.display(pydoca.alloc(8), "")
+    with pytest.raises(TypeError, match="not by 3"):
+        pydoca.display(pydoca.alloc(8), 3)
     with pytest.raises(FileNotFoundError):
         pydoca.display(pydoca.alloc(8), tmp_path / "nowhere/memory.html")
     assert list(tmp_path.iterdir()) == []

@@ -43,6 +43,7 @@ enum class ReceivedAs : std::uint8_t { send = 0, send_with_imm = 1, write_with_i
 /// queue does not change data_len. Both ends use the machine's byte order for what is fetched, added and compared.
 struct RdmaOperation : Operation {
   RdmaOpcode opcode = RdmaOpcode::receive;
+  ReceivedAs received_as = ReceivedAs::send;  ///< of a receive, once it is back with success
   Segment* local = nullptr;  ///< null: no bytes; else the head of a list
   std::uint64_t length = 0;  ///< bytes to send, write or read. Once a receive or read is back: bytes that came.
 
@@ -55,10 +56,10 @@ struct RdmaOperation : Operation {
   std::uint64_t operand = 0;  ///< what to add, or to swap in
   std::uint64_t compare = 0;
   std::uint32_t immediate = 0;  ///< as DOCA has it, big-endian; of a receive: what came with the message
+  std::uint32_t message = 0;    ///< its number in traces, 0: none; of a receive: what came with it, as immediate
 
-  // What a receive was filled by, once it is back with success.
-  ReceivedAs received_as = ReceivedAs::send;
-  QueuePair* queue_pair = nullptr;  ///< null once that queue pair is destroyed
+  /// What a receive was filled by, once it is back with success; null once that queue pair is destroyed.
+  QueuePair* queue_pair = nullptr;
 
   std::array<std::uint64_t, 4> own{};  ///< the queue's, while it has the operation
 };
@@ -95,6 +96,9 @@ class QueuePair {
   /// Ends the connection, if there is one: this end's operations come back with shutdown, and it gives no event. The
   /// peer is told; where only RDMA-CM tells, a peer of another connection learns of it by its next operation.
   virtual void disconnect() noexcept = 0;
+
+  /// The number that both ends have for the connection, for traces; 0: none, and messages carry no numbers.
+  virtual std::uint64_t trace_id() const noexcept { return 0; }
 
   void* owner = nullptr;  ///< the engine's
 };

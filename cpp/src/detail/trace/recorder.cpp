@@ -2,6 +2,7 @@
 
 #include "detail/concat.hpp"
 #include "detail/system_reason.hpp"
+#include "detail/thread/per_process.hpp"
 #include "detail/thread/thread_token.hpp"
 
 #include <array>
@@ -40,22 +41,6 @@ constinit Atomic<int> present_file{-1};
 struct Shares {
   std::mutex mutex;
   std::uint32_t count = 0;
-  const std::uint32_t forks = fork_count();
-  Shares* const inherited;  ///< kept reachable; its lock may be another thread's of the parent
-
-  explicit Shares(Shares* previous) : inherited(previous) {}
-  static Shares& instance() {
-    static std::atomic<Shares*> current{nullptr};
-    Shares* shares = current.load(std::memory_order_acquire);
-    if (shares != nullptr && shares->forks == fork_count()) {
-      return *shares;
-    }
-    auto fresh = std::make_unique<Shares>(shares);
-    if (current.compare_exchange_strong(shares, fresh.get(), std::memory_order_acq_rel)) {
-      return *fresh.release();
-    }
-    return *shares;
-  }
 };
 
 constexpr std::size_t reserved = file_size(max_capacity);
@@ -227,25 +212,25 @@ bool ThreadRing::claim() noexcept {
     return false;
   }
   const std::uint32_t present = trace::generation();
-  if (generation != present) {
-    if (!is_recording()) {
-      return false;
-    }
-    *this = {};
-    generation = present;
-    const std::uint32_t number = rings_taken.fetch_add(1, std::memory_order_relaxed);
-    if (number < max_rings) {
-      take_ring(*this, number);
-    }
-    if (!is_recording() || present != trace::generation()) {
-      *this = {};  // it ended meanwhile, and the ring may be that of a later one
-      return false;
-    }
-  }
-  if (records == nullptr) {
+  if (homeless == present) {
     header().homeless.fetch_add(1, std::memory_order_relaxed);
+    return false;
   }
-  return records != nullptr;
+  if (!is_recording()) {
+    return false;
+  }
+  *this = {};
+  const std::uint32_t number = rings_taken.fetch_add(1, std::memory_order_relaxed);
+  if (number >= max_rings) {
+    homeless = present;
+    return claim();
+  }
+  take_ring(*this, number);
+  if (!is_recording() || present != trace::generation()) {
+    return false;  // it ended meanwhile, and the ring may be that of a later one
+  }
+  generation = present;
+  return true;
 }
 
 std::uint32_t add_name(TraceNameKind kind, std::string_view text, std::uint32_t parent, std::uint32_t number) noexcept {
@@ -281,7 +266,7 @@ std::uint32_t add_device_name(std::string_view name, Side side) noexcept {
 }
 
 Share::Share(std::uint32_t capacity) : forks_(fork_count()) {
-  Shares& shares = Shares::instance();
+  auto& shares = PerProcess<Shares>::instance();
   const std::lock_guard lock(shares.mutex);
   if (shares.count == 0) {
     begin(capacity);
@@ -319,7 +304,7 @@ void Share::reset() noexcept {
   if (is_inherited()) {
     return;
   }
-  Shares& shares = Shares::instance();
+  auto& shares = PerProcess<Shares>::instance();
   const std::lock_guard lock(shares.mutex);
   if (--shares.count == 0) {
     end();

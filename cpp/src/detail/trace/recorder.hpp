@@ -22,7 +22,10 @@ inline bool is_recording() noexcept { return recording.load(std::memory_order_re
 extern constinit Atomic<bool> counts_cycles;  ///< set before the first recording begins
 /// The present time of a record.
 inline std::uint64_t ticks() noexcept {
-  return counts_cycles.load(std::memory_order_relaxed) ? processor_cycles() : nanoseconds_of(CLOCK_MONOTONIC);
+  if (counts_cycles.load(std::memory_order_relaxed)) [[likely]] {
+    return processor_cycles();
+  }
+  return nanoseconds_of(CLOCK_MONOTONIC);
 }
 
 extern constinit Atomic<std::uint32_t> present_generation;
@@ -31,24 +34,31 @@ inline std::uint32_t generation() noexcept { return present_generation.load(std:
 
 /// Where a thread writes. Only the thread has it: what stands in the file may be changed by a tracer.
 struct ThreadRing {
-  Record* records = nullptr;  ///< null: there is no ring for it
+  static constexpr std::uint32_t none = ~std::uint32_t{0};
+
+  Record* records = nullptr;
   Atomic<std::uint64_t>* shared_head = nullptr;
   std::uint64_t head = 0;
   std::uint64_t mask = 0;
-  std::uint32_t generation = 0;
+  std::uint32_t generation = none;  ///< of the recording that the ring is of; none: there is no ring
+  std::uint32_t homeless = none;    ///< of the recording that had no ring left
 
   /// Of the present recording, if one is left; counts an event without.
   bool claim() noexcept;
 };
 extern thread_local constinit ThreadRing own_ring __attribute__((tls_model("initial-exec")));
 
+inline constexpr std::uint64_t records_ahead = 8;
+
 /// Writes into the calling thread's ring. While nothing is recorded it may do nothing.
-inline void record(std::uint64_t time, std::uint64_t what, std::uint64_t id, std::uint64_t value) noexcept {
+[[gnu::always_inline]] inline void record(std::uint64_t time, std::uint64_t what, std::uint64_t id,
+                                          std::uint64_t value) noexcept {
   ThreadRing& ring = own_ring;
-  if ((ring.generation != generation() || ring.records == nullptr) && !ring.claim()) [[unlikely]] {
+  if (ring.generation != generation() && !ring.claim()) [[unlikely]] {
     return;
   }
   Record& place = ring.records[ring.head & ring.mask];
+  __builtin_prefetch(&ring.records[(ring.head + records_ahead) & ring.mask], 1);  // the ring is larger than caches
   place.time.store(time, std::memory_order_relaxed);
   place.id.store(id, std::memory_order_relaxed);
   place.value.store(value, std::memory_order_relaxed);

@@ -32,6 +32,7 @@ bool is_fatal(RdmaTaskKind kind, Status status) noexcept {
 }  // namespace
 
 library::Rdma::Rdma(std::shared_ptr<Device> device) : RdmaOwner(std::move(device), std::size_t{num_rdma_task_kinds}) {
+  trace_messages();
   static_cast<void>(max_message_size(this->device()->info()));  // throws without RDMA
   options_.gid_index = this->device()->info().capabilities().rdma->default_gid_index;
 }

@@ -35,6 +35,8 @@ class RdmaConnection final : public pydoca::RdmaConnection {
       owner().request_report();
     }
   }
+  /// Of the next message that a trace records; never 0.
+  std::uint32_t number_message() noexcept { return ++traced_messages_ != 0 ? traced_messages_ : ++traced_messages_; }
   /// The context, unless the end was reported.
   RdmaOwner& owner() const noexcept { return owner_of(*rdma_); }
 
@@ -48,6 +50,9 @@ class RdmaConnection final : public pydoca::RdmaConnection {
   std::vector<std::byte> details_;
   std::vector<std::byte> private_data_;
   std::optional<RdmaAddress> addr_;
+
+ private:
+  std::uint32_t traced_messages_ = 0;
 };
 
 inline RdmaConnection& of(pydoca::RdmaConnection& connection) noexcept {

@@ -1,6 +1,7 @@
 #include "library/rdma/rdma_task.hpp"
 
 #include "core/violation.hpp"
+#include "detail/trace/recorder.hpp"
 #include "library/set_operand.hpp"
 #include "library/sync_event/sync_event.hpp"
 
@@ -144,6 +145,35 @@ inline Status library::RdmaTask::hand_over(bool flush) noexcept {
     ++of(*connection_).outstanding_;
   }
   return status;
+}
+
+void library::RdmaTask::number_message() noexcept {
+  const bool is_message =
+      kind() == RdmaTaskKind::send || kind() == RdmaTaskKind::send_imm || kind() == RdmaTaskKind::write_imm;
+  const bool is_ready = is_message && connection_ != nullptr && connection_->is_connected();
+  message = is_ready && of(*connection_).queue_pair_->trace_id() != 0 ? of(*connection_).number_message() : 0;
+}
+
+void library::RdmaTask::message_submitted(Status status, std::uint64_t begin) noexcept {
+  if (status != Status::success) {
+    message = 0;
+  } else if (message != 0) {
+    record_message(TraceEventKind::sent, begin, of(*connection_).queue_pair_->trace_id());
+  }
+}
+
+void library::RdmaTask::message_completed(Status status) noexcept {
+  const std::uint32_t number = message;
+  if (kind() == RdmaTaskKind::receive && number != 0 && status == Status::success && queue_pair != nullptr) {
+    record_message(TraceEventKind::received, detail::trace::ticks(), queue_pair->trace_id());
+  }
+  message = 0;
+}
+
+void library::RdmaTask::record_message(TraceEventKind kind, std::uint64_t time,
+                                       std::uint64_t connection) const noexcept {
+  detail::trace::record(time, detail::trace::pack(kind, 0, 0, context().trace_name()), connection,
+                        detail::trace::pack_pair(message, length));
 }
 
 void library::RdmaTask::forget() noexcept {

@@ -26,6 +26,9 @@ class alignas(64) RdmaTask final : public pydoca::RdmaTask, public backend::Rdma
   void finish(Status status) noexcept override;
   void forget() noexcept override;
   std::uint64_t size_in_flight() const noexcept override { return length; }
+  void number_message() noexcept override;
+  void message_submitted(Status status, std::uint64_t begin) noexcept override;
+  void message_completed(Status status) noexcept override;
 
   RdmaOwner& rdma() const noexcept { return static_cast<RdmaOwner&>(context()); }
   const TaskTraits& traits() const noexcept { return traits_of(kind()); }
@@ -44,6 +47,7 @@ class alignas(64) RdmaTask final : public pydoca::RdmaTask, public backend::Rdma
   void describe() noexcept;
   void describe_remote() noexcept;
   Status hand_over(bool flush) noexcept;
+  void record_message(TraceEventKind kind, std::uint64_t time, std::uint64_t connection) const noexcept;
   detail::Limit check_local(detail::Violation* why) const noexcept;
   detail::Limit check_event(detail::Violation* why) const noexcept;
   detail::Limit check_size(detail::Violation* why) const noexcept;

@@ -43,11 +43,6 @@ def panel_html(panel: Panel) -> str:
     )
 
 
-def panel_page(panel: Panel) -> str:
-    """The panel as a document of its own."""
-    return document(panel_html(panel), f"{panel.kind} {panel.name}".strip())
-
-
 def document(body: str, title: str) -> str:
     """A document of what a notebook shows; title is text."""
     return (

@@ -286,6 +286,28 @@ TEST_F(RdmaByAddress, ARequestIsAcceptedAndCarriesDataBothWays) {
   ASSERT_TRUE(run([&] { return a->downs.size() == 1 && b->downs.size() == 1; }));
 }
 
+TEST_F(RdmaByAddress, APeerMaySendAndLeaveBeforeThisEndHearsThatItIsEstablished) {
+  if (!is_simulated()) {
+    GTEST_SKIP() << "a queue pair that disconnects flushes requests that the network has not taken";
+  }
+  listen();
+  b->on_request = [](RdmaConnection& connection) { connection.accept(); };
+  b->submit(&Rdma::receive, nullptr);
+  ab = a->rdma->connect_to_addr(address());
+  ASSERT_TRUE(run([&] { return b->requests.size() == 1; }));
+  ASSERT_TRUE(run_until({a.get()}, [&] { return a->ups.size() == 1; }));
+  a->submit(&Rdma::send, *ab, nullptr);
+  ASSERT_TRUE(run_until({a.get()}, [&] { return a->completions.size() == 1; }));
+  ab->disconnect();
+  ASSERT_TRUE(run_until({a.get()}, [&] { return a->downs.size() == 1; }));
+  ASSERT_TRUE(run_until({b.get()}, [&] { return b->downs.size() == 1; }));
+  ASSERT_THAT(b->completions, SizeIs(1));
+  EXPECT_EQ(b->completions[0].status, Status::success);
+  EXPECT_EQ(b->completions[0].connection, b->requests[0].get());
+  EXPECT_THAT(b->ups, SizeIs(1));
+  EXPECT_THAT(b->failures, SizeIs(0));
+}
+
 TEST_F(RdmaByAddress, EveryAddressOfTheDeviceIsOne) {
   if (!is_simulated()) {
     GTEST_SKIP() << "librdmacm listens to the address of one GID, the one that set_gid_index() chose";

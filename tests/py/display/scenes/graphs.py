@@ -30,6 +30,11 @@ def graph_new(stack: Stack) -> object:
 
 
 @scene
+def graph_node(stack: Stack) -> object:
+    return _graph(stack)[0].nodes[2]
+
+
+@scene
 def graph_large(stack: Stack) -> object:
     graph = pydoca.Graph(stack.engine())
     nodes: list[pydoca.GraphNode] = []
@@ -38,7 +43,7 @@ def graph_large(stack: Stack) -> object:
     return graph
 
 
-def _instance(stack: Stack, cookie: str) -> pydoca.GraphInstance:
+def new_instance(stack: Stack, cookie: str) -> pydoca.GraphInstance:
     graph, dma = _graph(stack, timing=True)
     stack.enter_context(graph)
     first, second, last = graph.nodes
@@ -47,12 +52,12 @@ def _instance(stack: Stack, cookie: str) -> pydoca.GraphInstance:
 
 @scene
 def graph_instance_new(stack: Stack) -> object:
-    return _instance(stack, "right")
+    return new_instance(stack, "right")
 
 
 @scene
 def graph_instance_running(stack: Stack) -> object:
-    instance = _instance(stack, "right")
+    instance = new_instance(stack, "right")
     instance.submit()
     stack.callback(instance.wait, 10)
     return instance
@@ -60,7 +65,7 @@ def graph_instance_running(stack: Stack) -> object:
 
 @scene
 def graph_instance_done(stack: Stack) -> object:
-    instance = _instance(stack, "right")
+    instance = new_instance(stack, "right")
     instance.submit()
     instance.wait(10)
     return instance
@@ -68,7 +73,7 @@ def graph_instance_done(stack: Stack) -> object:
 
 @scene
 def graph_instance_failed(stack: Stack) -> object:
-    instance = _instance(stack, "wrong")
+    instance = new_instance(stack, "wrong")
     instance.submit()
     with contextlib.suppress(Exception, ExceptionGroup):
         instance.wait(10)

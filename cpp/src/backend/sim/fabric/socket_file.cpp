@@ -1,10 +1,10 @@
 #include "backend/sim/fabric/socket_file.hpp"
 
+#include "detail/thread/per_process.hpp"
 #include "detail/thread/thread_token.hpp"
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cerrno>
 #include <charconv>
 #include <cstdlib>
@@ -42,25 +42,14 @@ void SocketName::write(std::initializer_list<std::string_view> parts) noexcept {
   }
 }
 
-/// The files of this process, for exit(). Never destroyed: objects with files may outlive static destructors.
+/// The files of this process, for exit().
 class SocketFile::Registry {
  public:
-  /// A forked child has one of its own.
   static Registry& instance() {
-    static std::atomic<Registry*> current{nullptr};
     static const int at_exit = std::atexit([] { instance().remove_if([](const Entry&) { return true; }); });
     static_cast<void>(at_exit);
-    Registry* registry = current.load(std::memory_order_acquire);
-    if (registry != nullptr && registry->forks_ == detail::fork_count()) {
-      return *registry;
-    }
-    auto fresh = std::make_unique<Registry>(registry);
-    if (current.compare_exchange_strong(registry, fresh.get(), std::memory_order_acq_rel)) {
-      return *fresh.release();
-    }
-    return *registry;
+    return detail::PerProcess<Registry>::instance();
   }
-  explicit Registry(Registry* previous) : previous_(previous) {}
 
   std::uint64_t add(Entry entry) {
     const std::lock_guard lock(mutex_);
@@ -87,8 +76,6 @@ class SocketFile::Registry {
   std::mutex mutex_;
   std::map<std::uint64_t, Entry> entries_;
   std::uint64_t last_ = 0;
-  const std::uint32_t forks_ = detail::fork_count();
-  Registry* const previous_;  ///< the parent's in a forked child; never used
 };
 
 SocketFile::SocketFile(const Address& address) : forks_(detail::fork_count()) {

@@ -26,7 +26,7 @@ struct RecordHeader {
   std::uint64_t receive = 0;    ///< number of the receive that the message takes
   std::uint64_t total = 0;      ///< bytes of the whole message
   std::uint32_t immediate = 0;  ///< big-endian
-  std::uint32_t zero = 0;
+  std::uint32_t message = 0;    ///< its number in the sender's trace; 0: none
 };
 
 /// One writer, one reader, in memory that both map. Positions count bytes for ever. Each side trusts its own position

@@ -10,7 +10,6 @@
 #include "detail/wait_limit.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <string>
@@ -174,19 +173,7 @@ class Exporter::Listener final : public Service::Connection {
   Lobby lobby_;
 };
 
-Exporter& Exporter::instance() {
-  static std::atomic<Exporter*> current{nullptr};
-  Service& service = Service::instance();
-  Exporter* exporter = current.load(std::memory_order_acquire);
-  if (exporter != nullptr && &exporter->service_ == &service) {
-    return *exporter;
-  }
-  std::unique_ptr<Exporter> fresh(new Exporter(service, exporter));
-  if (current.compare_exchange_strong(exporter, fresh.get(), std::memory_order_acq_rel)) {
-    return *fresh.release();
-  }
-  return *exporter;
-}
+Exporter& Exporter::instance() { return detail::PerProcess<Exporter>::instance(); }
 
 const Key* Exporter::find_key(const std::string& fabric) const noexcept {
   const auto known = std::ranges::find(addresses_, fabric, &Address::fabric);

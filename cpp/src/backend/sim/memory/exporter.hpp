@@ -9,6 +9,7 @@
 #include "backend/sim/memory/import_protocol.hpp"
 #include "backend/sim/memory/tracer.hpp"
 #include "backend/sim/message/fd_message.hpp"
+#include "detail/thread/per_process.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -90,7 +91,8 @@ class Exporter {
     Key key{};
   };
 
-  explicit Exporter(Service& service, Exporter* previous) : service_(service), previous_(previous) {}
+  friend class detail::PerProcess<Exporter>;
+  Exporter() : service_(Service::instance()) {}
 
   // Under the service's lock:
   const Key* find_key(const std::string& fabric) const noexcept;
@@ -106,7 +108,6 @@ class Exporter {
   void forget(Service::Id connection) noexcept;
 
   Service& service_;
-  [[maybe_unused]] Exporter* const previous_;  ///< the parent's in a forked child; never used
   std::vector<Entry> entries_;
   std::vector<Address> addresses_;
   Tracer tracer_;

@@ -72,6 +72,7 @@ void QueuePair::connect(std::span<const std::byte> blob) {
   own.peer.store(theirs.token, std::memory_order_release);
   detail::crash_point();
   shared_.mailbox()->add(number_, own.knock, inbox_.socket());
+  trace_id_ = inbox_.token() ^ theirs.token;
   peer_ = std::move(peer);
   phase_ = Phase::connected;
   shared_.receives().set_peer(number_, peer_.get());
@@ -213,8 +214,23 @@ void QueuePair::lose(Status status) noexcept {
   if (phase_ != Phase::connected) {
     return;
   }
+  const bool established = has_peer_announced();
   close_link(status == Status::connection_reset ? status : Status::shutdown);
+  if (established) {
+    shared_.report(*this, backend::RdmaEvent::Type::established, Status::success);
+  }
   shared_.report(*this, backend::RdmaEvent::Type::disconnected, status);
+}
+
+/// A peer may connect, send and leave before this side has read that it is ready.
+bool QueuePair::has_peer_announced() noexcept {
+  HandshakeMessage ready;
+  const bool announced = handshake_ != nullptr && handshake_->role() == Handshake::Role::answerer &&
+                         handshake_->receive(ready) == Status::success;
+  if (announced) {
+    handshake_.reset();
+  }
+  return announced;
 }
 
 void QueuePair::disconnect() noexcept {

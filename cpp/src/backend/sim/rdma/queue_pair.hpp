@@ -33,6 +33,7 @@ class QueuePair final : public backend::QueuePair {
   void reject() override;
   Status post(backend::RdmaOperation& operation, bool flush) noexcept override;
   void disconnect() noexcept override;
+  std::uint64_t trace_id() const noexcept override { return trace_id_; }
 
   // For the queue:
   /// Takes what has come from the peer, and goes on with the operations that wait.
@@ -98,6 +99,7 @@ class QueuePair final : public backend::QueuePair {
   void tell_peer() noexcept;
   /// Ends the connection and reports it.
   void lose(Status status) noexcept;
+  bool has_peer_announced() noexcept;
   void close_link(Status of_waiting) noexcept;
 
   // Every operation uses these: they stand together, in few cache lines.
@@ -115,6 +117,7 @@ class QueuePair final : public backend::QueuePair {
   Incoming incoming_;
   std::unique_ptr<Handshake> handshake_;
   Inbox inbox_;
+  std::uint64_t trace_id_ = 0;  ///< made of both inboxes' tokens, so that both ends have the same
 };
 
 }  // namespace pydoca::sim

@@ -125,7 +125,9 @@ Status QueuePair::take_payload(const RecordHeader& header) noexcept {
 void QueuePair::finish_receive(Status status) noexcept {
   RdmaOperation& receive = *std::exchange(incoming_.receive, nullptr);
   receive.length = incoming_.first.total;
-  receive.immediate = incoming_.first.immediate;
+  const auto [immediate, message] = std::pair(incoming_.first.immediate, incoming_.first.message);
+  receive.immediate = immediate;
+  receive.message = message;
   receive.queue_pair = this;
   receive.received_as = incoming_.first.type == RecordType::write_imm  ? backend::ReceivedAs::write_with_imm
                         : incoming_.first.type == RecordType::send_imm ? backend::ReceivedAs::send_with_imm

@@ -37,7 +37,8 @@ RecordHeader QueuePair::header_of(const RdmaOperation& operation, RecordType typ
   return {.type = type,
           .receive = operation.own[receive_word] - 1,
           .total = operation.length,
-          .immediate = operation.immediate};
+          .immediate = operation.immediate,
+          .message = operation.message};
 }
 
 Status QueuePair::send(RdmaOperation& operation) noexcept {

@@ -10,10 +10,9 @@
 #include "backend/sim/trace/members.hpp"
 #include "backend/sim/trace/trace_protocol.hpp"
 #include "detail/concat.hpp"
-#include "detail/thread/thread_token.hpp"
+#include "detail/thread/per_process.hpp"
 #include "detail/trace/recorder.hpp"
 
-#include <atomic>
 #include <bit>
 #include <chrono>
 #include <exception>
@@ -100,22 +99,6 @@ class MemberListener final : public Service::Connection {
 struct Members {
   std::mutex mutex;
   std::map<std::string, std::weak_ptr<Member>> by_fabric;
-  const std::uint32_t forks = detail::fork_count();
-  Members* const inherited;  ///< kept reachable; its lock may be another thread's of the parent
-
-  explicit Members(Members* previous) : inherited(previous) {}
-  static Members& instance() {
-    static std::atomic<Members*> current{nullptr};
-    Members* members = current.load(std::memory_order_acquire);
-    if (members != nullptr && members->forks == detail::fork_count()) {
-      return *members;
-    }
-    auto fresh = std::make_unique<Members>(members);
-    if (current.compare_exchange_strong(members, fresh.get(), std::memory_order_acq_rel)) {
-      return *fresh.release();
-    }
-    return *members;
-  }
 };
 
 /// The first events of a process belong to a trace that runs already.
@@ -129,7 +112,7 @@ void wait_for_recording() {
 }
 
 std::shared_ptr<Member> find_or_make(const std::string& fabric) {
-  Members& members = Members::instance();
+  auto& members = detail::PerProcess<Members>::instance();
   const std::lock_guard lock(members.mutex);
   std::erase_if(members.by_fabric, [](const auto& known) { return known.second.expired(); });
   if (const auto known = members.by_fabric.find(fabric); known != members.by_fabric.end()) {
