@@ -52,6 +52,8 @@ def test_faults_local(commands):
         "a copy was wrong, and is repeated\n"
         "with a check: the copy is sound\n"
     )
+
+
 def test_dpa_local(commands):
     output, errors = (process := start(commands, "dpa_local.py", "20", "22")).communicate(timeout=30)
     assert (process.returncode, output, errors) == (0, "the DPA of pf0 says 42\n", "")

@@ -1,6 +1,8 @@
 #include <pydoca/sim.hpp>
+#include <pydoca/status.hpp>
 
 #include "convert/bindings.hpp"
+#include "convert/convert.hpp"
 
 #include <pybind11/stl.h>
 

@@ -4,7 +4,11 @@
 #include "convert/pybind.hpp"
 #include "loop/blocking_call.hpp"
 
+#include <pybind11/native_enum.h>
+
+#include <chrono>
 #include <memory>
+#include <optional>
 
 namespace pydoca::bindings {
 

@@ -9,8 +9,8 @@ from pydoca._core.comch import *
 from pydoca._core.context import *
 from pydoca._core.device import *
 from pydoca._core.dma import *
-from pydoca._core.faults import *
 from pydoca._core.dpa import *
+from pydoca._core.faults import *
 from pydoca._core.graph import *
 from pydoca._core.log import *
 from pydoca._core.memory import *

@@ -47,8 +47,8 @@ def explore(
 
     scenario: a coroutine function, or several that run in event loops of their own, such as a host's and a DPU's. Each
     may have a parameter `run`, which receives a `Run`. seeds: that many, from 0, or the seeds themselves; with
-    PYDOCA_EXPLORE_SEED in the environment, that seed alone. progress: True for a bar, a function of the runs done and of all,
-    or None.
+    PYDOCA_EXPLORE_SEED in the environment, that seed alone. progress: True for a bar, a function of the runs done and
+    of all, or None.
 
     Returns an `Exploration`. The first exception ends it, and has a note with the seed and with what repeats the run.
 

@@ -44,7 +44,7 @@ enum class ReceivedAs : std::uint8_t { send = 0, send_with_imm = 1, write_with_i
 struct RdmaOperation : Operation {
   RdmaOpcode opcode = RdmaOpcode::receive;
   ReceivedAs received_as = ReceivedAs::send;  ///< of a receive, once it is back with success
-  Segment* local = nullptr;  ///< null: no bytes; else the head of a list
+  Segment* local = nullptr;                   ///< null: no bytes; else the head of a list
   std::uint64_t length = 0;  ///< bytes to send, write or read. Once a receive or read is back: bytes that came.
 
   // Of read, write, write_imm, compare_swap and fetch_add: memory that the peer exported, and imported here.

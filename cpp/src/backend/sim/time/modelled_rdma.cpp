@@ -17,7 +17,7 @@ using backend::RdmaOpcode;
 using backend::RdmaOperation;
 
 constexpr auto first_kind = static_cast<std::size_t>(TimedOperation::rdma_write);
-constexpr std::uint64_t word_size = 8;
+constexpr std::uint64_t atomic_size = 8;
 
 TimedOperation kind_of(RdmaOpcode opcode) noexcept {
   switch (opcode) {
@@ -141,7 +141,7 @@ std::uint64_t ModelledRdmaQueue::due_of(const RdmaOperation& operation) noexcept
   if (pace == nullptr) {
     return now;
   }
-  const std::uint64_t bytes = kind == TimedOperation::rdma_atomic ? word_size : operation.length;
+  const std::uint64_t bytes = kind == TimedOperation::rdma_atomic ? atomic_size : operation.length;
   return moments_of(*pace, model_->engine(kind), model_->link(), now, bytes,
                     crossing_of(kind, bytes, place_.properties().side),
                     random_[static_cast<std::size_t>(kind) - first_kind])
