@@ -219,6 +219,23 @@ TEST_F(ModelledDmaTest, AWindowReordersAndOrderedCompletionsDoNot) {
   EXPECT_TRUE(std::ranges::is_sorted(numbers()));
 }
 
+TEST_F(ModelledDmaTest, AnOpenDeviceKeepsItsModelAndIsAnotherOneWhenItIsOpenedAgain) {
+  const auto before = Device::open(find_device("p0", Side::dpu));
+  sim::set_config({});
+  EXPECT_EQ(Device::open(find_device("p0", Side::dpu)), before);
+  before->close();
+  start({.latency = 1h});
+  EXPECT_NE(device, before);
+  EXPECT_EQ(Device::open(find_device("p0", Side::dpu)), device);
+  device->close();
+  submit(0);
+  sim::set_config({});
+  for (int i = 0; i < 1000; ++i) {
+    pe->progress();
+  }
+  EXPECT_TRUE(rig->completions.empty());
+}
+
 TEST_F(ModelledDmaTest, AnotherFunctionIsAsFastAsBefore) {
   start({});
   sim::Config config;
