@@ -1,14 +1,15 @@
 /// A simulated device with a timing model, in real time. What is measured has lower bounds only.
 
-#include <pydoca/sha.hpp>
 #include <pydoca/sim.hpp>
 
 #include "detail/time/time.hpp"
+#include "rig/bytes.hpp"
 #include "rig/dma_rig.hpp"
 #include "rig/expect_error.hpp"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 #include <vector>
