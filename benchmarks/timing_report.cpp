@@ -1,10 +1,10 @@
 // The timing model against the table that it was made from: copies of 64 B to 64 MiB, 1 to 64 in flight, in real time.
 // usage: timing_report [--latency NS] [--bandwidth BYTES_PER_SECOND] [--check] [--instructions ROUNDS]
 //
-// A modelled device cannot be faster than this machine: each line also has what the same copies take without a model,
-// and where that is more than what is asked, the line counts as beyond this machine. --check: exit code 1 when another
-// line is off by more than 3 %. --instructions: nothing but ROUNDS copies of 64 B on a device without a model, for
-// callgrind; the difference of two runs, by round, is the fast path's cost.
+// A modelled device cannot be faster than this machine: each line also has what the same copies take with a model of no
+// time, and where that is more than what is asked, the line counts as beyond this machine. --check: exit code 1 when
+// another line is off by more than 3 %; for a machine that does nothing else. --instructions: nothing but ROUNDS copies
+// of 64 B on a device without a model, for callgrind; the difference of two runs, by round, is the fast path's cost.
 #include "pydoca/memory.hpp"
 #include "pydoca/sim.hpp"
 
@@ -116,17 +116,21 @@ std::string text_of(std::size_t size) {
   return size < ki * ki ? std::to_string(size / ki) + " KiB" : std::to_string(size / ki / ki) + " MiB";
 }
 
+void model(const sim::OperationTiming& timing) {
+  sim::Config config;
+  config.timing.operations[sim::TimedOperation::dma] = timing;
+  sim::set_config(config);
+}
+
 /// Prints a line; false when the model is off though this machine is fast enough.
 bool report(const Asked& asked, Bench& bench, std::size_t size, std::uint32_t depth) {
-  const double alone = asked.latency_ns + static_cast<double>(size) * 1e9 / asked.bandwidth;
-  const auto count = 2 * depth + static_cast<std::uint64_t>(run_ns / alone) * depth;
+  const double busy = static_cast<double>(size) * 1e9 / asked.bandwidth;
+  const double each_ns = std::max(busy, (asked.latency_ns + busy) / depth);
+  const auto count = depth + static_cast<std::uint64_t>(run_ns / each_ns);
   const double expected = expected_of(asked, size, depth, count);
-  sim::set_config({});
+  model({.latency = std::chrono::nanoseconds(0)});
   const double machine = bench.time_of(size, depth, count);
-  sim::Config config;
-  config.timing.operations[sim::TimedOperation::dma] = {
-      .latency = std::chrono::nanoseconds(std::llround(asked.latency_ns)), .bandwidth = asked.bandwidth};
-  sim::set_config(config);
+  model({.latency = std::chrono::nanoseconds(std::llround(asked.latency_ns)), .bandwidth = asked.bandwidth});
   const double modelled = bench.time_of(size, depth, count);
   const double deviation = 100 * (modelled - expected) / expected;
   const bool beyond = machine > expected;

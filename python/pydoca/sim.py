@@ -120,7 +120,7 @@ def load_topology(source: str | os.PathLike[str] | Mapping[str, Any]) -> None:
 
 
 def load_config(source: str | os.PathLike[str] | Mapping[str, Any] | Config) -> None:
-    """Replaces the timing model of this process, for devices opened later.
+    """Replaces the timing model of this process, for devices opened later; those that are open keep theirs.
 
     source: a `Config`, a mapping of its keywords, or a TOML file with the table ``[timing]``. An empty one makes
     devices as fast as this machine. The engines of a new configuration are idle, and its random numbers begin at

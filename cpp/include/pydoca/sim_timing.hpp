@@ -80,7 +80,8 @@ struct Config {
   bool operator==(const Config&) const = default;
 };
 
-/// For devices that are opened later; their engines begin idle, their random numbers at the seed. Throws invalid_value
+/// For devices that are opened later, those that are open now among them, which stay as they are and become others when
+/// they are opened again. Their engines begin idle, their random numbers at the seed. Throws invalid_value
 /// for values that make no sense, and for a profile, a device or a preset that does not exist.
 void set_config(Config config);
 Config config();

@@ -39,7 +39,10 @@ Device::Device(PresentFunction present, std::string fabric, std::size_t ordinal)
     : place_(std::move(present), std::move(fabric), ordinal),
       engine_(place_.removal().happened(), place_.properties().name, place_.properties().side),
       clock_(place_.properties()),
+      config_(config_number()),
       model_(model_of(place_.function())) {}
+
+bool Device::replaced() const noexcept { return place_.replaced() || config_ != config_number(); }
 
 template <class Queue, class Interface>
 std::unique_ptr<Interface> Device::modelled(std::unique_ptr<Interface> queue, TimedOperation operation,

@@ -29,7 +29,7 @@ class Device final : public backend::Device {
   const Place& place() const noexcept { return place_; }
 
   bool removed() const noexcept override { return place_.removed(); }
-  bool replaced() const noexcept override { return place_.replaced(); }
+  bool replaced() const noexcept override;
   void watch_removal(backend::Notifier& notifier) override;
   void unwatch_removal(backend::Notifier& notifier) noexcept override { place_.removal().unwatch(notifier); }
   std::vector<RepresentorProperties> representors(RepFilter filter) override;
@@ -72,6 +72,7 @@ class Device final : public backend::Device {
   const Place place_;
   WorkEngine engine_;
   const Clock clock_;
+  const std::uint64_t config_;                  ///< the number of the configuration that model_ is of
   const std::shared_ptr<FunctionModel> model_;  ///< of its time; null: as fast as this machine
   std::mutex member_mutex_;                     ///< contexts of several engines may start at a time
   std::shared_ptr<Member> member_;              ///< once the device is in use

@@ -21,6 +21,7 @@ struct Models {
   std::shared_ptr<const Config> config = std::make_shared<const Config>();
   std::map<std::string, std::shared_ptr<FunctionModel>, std::less<>> functions;
   std::map<std::string, std::shared_ptr<Link>, std::less<>> links;
+  std::uint64_t number = 0;
 
   static Models& instance() {
     static auto* const models = new Models;
@@ -103,7 +104,9 @@ void set_config(Config config) {
   check_config(config);
   Models& models = Models::instance();
   const std::lock_guard lock(models.mutex);
+  const bool has_none = config == Config{} && *models.config == Config{};
   models.config = std::make_shared<const Config>(std::move(config));
+  models.number += has_none ? 0 : 1;
   models.functions.clear();
   models.links.clear();
 }
@@ -112,6 +115,12 @@ Config config() {
   Models& models = Models::instance();
   const std::lock_guard lock(models.mutex);
   return *models.config;
+}
+
+std::uint64_t config_number() noexcept {
+  Models& models = Models::instance();
+  const std::lock_guard lock(models.mutex);
+  return models.number;
 }
 
 Timing timing_of(std::string_view device) { return resolve(config(), function_called(device).properties); }

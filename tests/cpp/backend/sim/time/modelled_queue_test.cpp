@@ -1,14 +1,15 @@
 /// A simulated device with a timing model, in real time. What is measured has lower bounds only.
 
-#include <pydoca/sha.hpp>
 #include <pydoca/sim.hpp>
 
 #include "detail/time/time.hpp"
+#include "rig/bytes.hpp"
 #include "rig/dma_rig.hpp"
 #include "rig/expect_error.hpp"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 #include <vector>
@@ -217,6 +218,23 @@ TEST_F(ModelledDmaTest, AWindowReordersAndOrderedCompletionsDoNot) {
   }
   rig->progress_until(40);
   EXPECT_TRUE(std::ranges::is_sorted(numbers()));
+}
+
+TEST_F(ModelledDmaTest, AnOpenDeviceKeepsItsModelAndIsAnotherOneWhenItIsOpenedAgain) {
+  const auto before = Device::open(find_device("p0", Side::dpu));
+  sim::set_config({});
+  EXPECT_EQ(Device::open(find_device("p0", Side::dpu)), before);
+  before->close();
+  start({.latency = 1h});
+  EXPECT_NE(device, before);
+  EXPECT_EQ(Device::open(find_device("p0", Side::dpu)), device);
+  device->close();
+  submit(0);
+  sim::set_config({});
+  for (int i = 0; i < 1000; ++i) {
+    pe->progress();
+  }
+  EXPECT_TRUE(rig->completions.empty());
 }
 
 TEST_F(ModelledDmaTest, AnotherFunctionIsAsFastAsBefore) {
