@@ -155,6 +155,14 @@ def test_rules_that_met_nothing_are_told_of():
     assert "0 matched, 0 triggered (no device" in str(plan)
 
 
+def test_a_window_opens_and_closes(copies):
+    plan = FaultPlan(FaultRule("fail", after="1 min"))
+    with pytest.warns(FaultPlanWarning, match="no such operation was posted in its window"), plan:
+        copies().copy()
+    with inject(FaultRule("corrupt", data="stale", until="1 min")):
+        assert copies().copy() == bytes(64)
+
+
 def test_capabilities_are_misreported():
     table = {"dma": {"max_buf_size": 4096}, "comch": False}
     with (
