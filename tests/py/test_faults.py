@@ -85,6 +85,18 @@ def test_the_nth_copy_fails_and_the_others_do_not(copies):
     assert [report[1:] for report in plan.report()] == [(2, 1, 0, None)]
 
 
+def test_the_log_tells_of_faults(copies, caplog):
+    caplog.set_level("INFO", "pydoca")
+    pydoca.set_sdk_log_level("INFO")
+    try:
+        with inject(FaultRule("corrupt", "dma.memcpy", device="p0")):
+            copies().copy()
+        pydoca.devices()
+    finally:
+        pydoca.set_sdk_log_level("WARNING")
+    assert "rule 1 (corrupt dma.memcpy of p0) meets dma.memcpy on p0" in caplog.text
+
+
 def test_awaits_see_faults():
     async def run() -> bytes:
         device = pydoca.open_device("p0")

@@ -12,7 +12,7 @@ A plan is a list of rules and a seed; a rule is an action and the operations tha
 
 Devices that are opened while a plan is in force have its faults. A device that was open before has none: opening its
 function again gives another device. One plan can be in force at a time, in one process. The same operations in the
-same order meet the same faults.
+same order meet the same faults. The log tells of each at level INFO (`pydoca.set_sdk_log_level`).
 
 Actions, and the keys of their own:
 
