@@ -40,9 +40,7 @@ FaultOpcode opcode_of(const CopyOperation& /*operation*/) noexcept { return Faul
 FaultOpcode opcode_of(const HashOperation& operation) noexcept {
   return operation.message != nullptr ? FaultOpcode::sha_partial_digest : FaultOpcode::sha_digest;
 }
-FaultOpcode opcode_of(const CacheOperation& /*operation*/) noexcept {
-  return FaultOpcode::cache_invalidate;
-}
+FaultOpcode opcode_of(const CacheOperation& /*operation*/) noexcept { return FaultOpcode::cache_invalidate; }
 FaultOpcode opcode_of(const RdmaOperation& operation) noexcept {
   return rdma_opcode(static_cast<std::size_t>(operation.opcode));
 }
