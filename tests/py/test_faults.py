@@ -87,13 +87,14 @@ def test_the_nth_copy_fails_and_the_others_do_not(copies):
 
 def test_the_log_tells_of_faults(copies, caplog):
     caplog.set_level("INFO", "pydoca")
+    level = pydoca.log.global_limits()[2]
     pydoca.set_sdk_log_level("INFO")
     try:
         with inject(FaultRule("corrupt", "dma.memcpy", device="p0")):
             copies().copy()
         pydoca.devices()
     finally:
-        pydoca.set_sdk_log_level("WARNING")
+        pydoca.set_sdk_log_level(level)
     assert "rule 1 (corrupt dma.memcpy of p0) meets dma.memcpy on p0" in caplog.text
 
 

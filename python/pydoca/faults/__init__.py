@@ -63,7 +63,8 @@ from typing import Any, NamedTuple, Protocol, Self
 from pydoca import _core
 from pydoca._errors import AlreadyExistError, InvalidValueError, Status
 from pydoca._publication import publish as _publish
-from pydoca.faults._keys import FaultOperation, to_count, to_plain, to_word
+from pydoca.faults import _keys
+from pydoca.faults._keys import FaultOperation
 
 __all__ = ["FaultOperation", "FaultPlan", "FaultPlanWarning", "FaultReport", "FaultRule", "inject"]
 
@@ -131,7 +132,7 @@ class FaultRule:
         **unknown: Any,
     ) -> None:
         given = {key: value for key, value in locals().items() if key in _KEYS[2:] and value is not None}
-        to_word("fault rule", "action", action, _core.FAULT_ACTIONS)
+        _keys.to_word("fault rule", "action", action, _core.FAULT_ACTIONS)
         where = f"fault rule {action}"
         _core.require_known(f"{where}: key", list(unknown), _KEYS[2:])
         self._set(where, action, opcode, given)
@@ -143,7 +144,7 @@ class FaultRule:
                 takes = f"{action} takes {', '.join(own)}" if own else f"{action} takes no such key"
                 raise InvalidValueError(f"{where}: {key} is a key of another action; {takes}")
         self._keys = {"action": action, **({"opcode": opcode} if opcode else {}), **keys}
-        self._plain = to_plain(where, action, opcode, keys)
+        self._plain = _keys.to_plain(where, action, opcode, keys)
 
     @property
     def action(self) -> str:
@@ -183,7 +184,7 @@ class FaultPlan:
 
     def __init__(self, *rules: FaultRule | Mapping[str, Any], seed: int = 0) -> None:
         self._rules = tuple(rule if isinstance(rule, FaultRule) else FaultRule.from_keys(rule) for rule in rules)
-        self._seed = to_count("fault plan", "seed", seed, least=0)
+        self._seed = _keys.to_count("fault plan", "seed", seed, least=0)
         self._plan = _core.FaultPlanInForce([rule._plain for rule in self._rules], self._seed)
 
     @classmethod
