@@ -85,6 +85,19 @@ def test_the_nth_copy_fails_and_the_others_do_not(copies):
     assert [report[1:] for report in plan.report()] == [(2, 1, 0, None)]
 
 
+def test_the_log_tells_of_faults(copies, caplog):
+    caplog.set_level("INFO", "pydoca")
+    level = pydoca.log.global_limits()[2]
+    pydoca.set_sdk_log_level("INFO")
+    try:
+        with inject(FaultRule("corrupt", "dma.memcpy", device="p0")):
+            copies().copy()
+        pydoca.devices()
+    finally:
+        pydoca.set_sdk_log_level(level)
+    assert "rule 1 (corrupt dma.memcpy of p0) meets dma.memcpy on p0" in caplog.text
+
+
 def test_awaits_see_faults():
     async def run() -> bytes:
         device = pydoca.open_device("p0")
@@ -153,6 +166,14 @@ def test_rules_that_met_nothing_are_told_of():
     assert texts[1].endswith("met nothing: its probability is 0")
     assert texts[2].endswith("met nothing: no such operation was posted")
     assert "0 matched, 0 triggered (no device" in str(plan)
+
+
+def test_a_window_opens_and_closes(copies):
+    plan = FaultPlan(FaultRule("fail", after="1 min"))
+    with pytest.warns(FaultPlanWarning, match="no such operation was posted in its window"), plan:
+        copies().copy()
+    with inject(FaultRule("corrupt", data="stale", until="1 min")):
+        assert copies().copy() == bytes(64)
 
 
 def test_capabilities_are_misreported():

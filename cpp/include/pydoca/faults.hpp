@@ -166,7 +166,7 @@ struct FaultReport {
 /// When several rules meet one operation the first of them acts. Dropped completions, and what a removed device had,
 /// end with shutdown when their context stops, as a failed task makes it do.
 ///
-/// Thread safety: every function may be called from any thread.
+/// Each fault is told to the log, at level info. Thread safety: every function may be called from any thread.
 class FaultPlan : public std::enable_shared_from_this<FaultPlan> {
  public:
   /// Throws invalid_value, naming the rule, for values that do not fit or contradict one another.

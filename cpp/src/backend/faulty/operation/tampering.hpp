@@ -36,11 +36,6 @@ class Tampering {
   Status post(Operation& operation, bool flush, Lane<Operation>& lane) noexcept;
   /// What the device gave back: the operation, if its completion comes now, is in next().
   void take_back(Operation& operation, Lane<Operation>& lane) noexcept;
-  /// The lane of an operation that is not the program's; null for others.
-  Lane<Operation>* lane_of_stand_in(const Operation& operation) const noexcept {
-    const auto found = stand_ins_.find(&operation);
-    return found != stand_ins_.end() ? found->second->lane : nullptr;
-  }
   /// The next completion that comes now, or null.
   Operation* next() noexcept;
   bool has_next() const noexcept { return !ready_.empty() || held_.next_due() <= detail::now(); }

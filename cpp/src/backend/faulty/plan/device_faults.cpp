@@ -38,6 +38,9 @@ Fault DeviceFaults::decide(FaultOpcode opcode, std::uint64_t length) noexcept {
   if (fault.rule == nullptr) {
     return {};
   }
+  log::engine(log::Level::info, "faults", [&] {
+    return detail::concat(describe(*fault.rule, fault.number), " meets ", name_of(opcode), " on ", properties_.name);
+  });
   switch (fault.rule->action) {
     case FaultAction::kill:
       ::kill(::getpid(), SIGKILL);
