@@ -60,11 +60,8 @@ class DpaEngine:
         self,
         kernel: str,
         num_threads: int,
-        wait_event: DpaSyncEvent | None,
-        wait_threshold: int,
-        done_event: DpaSyncEvent | None,
-        done_value: int,
-        done_adds: bool,
+        wait: tuple[DpaSyncEvent | None, int],
+        done: tuple[DpaSyncEvent | None, int, bool],
         repeats: bool,
     ) -> DpaLaunch: ...
     def _memory(self, mmap: Mmap) -> memoryview: ...
