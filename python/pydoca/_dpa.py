@@ -159,7 +159,7 @@ class Dpa(_core.DpaEngine):
             raise InvalidValueError("launch a kernel: done_set and done_add need a done_event")
         value = done_set if done_set is not None else 1 if done_add is None else done_add
         done = (done_event, value, done_set is None)
-        return self._start_run(kernel, arguments, num_threads, wait_event, wait_threshold, done, False)
+        return self._start_run(kernel, arguments, num_threads, (wait_event, wait_threshold), done, False)
 
     def thread(
         self,
@@ -173,7 +173,7 @@ class Dpa(_core.DpaEngine):
         With a wait_event, each time its value has grown, at first above wait_threshold. The thread ends by
         `DpaThread.finish()`, or when the DPA stops. Raises the errors of launch().
         """
-        return self._start_run(kernel, arguments, 1, wait_event, wait_threshold, (None, 0, False), True)
+        return self._start_run(kernel, arguments, 1, (wait_event, wait_threshold), (None, 0, False), True)
 
     def memory(self, mmap: _core.Mmap) -> memoryview:
         """A started map's memory for kernels, read-only where the map is (doca_mmap_dev_get_dpa_handle).
@@ -250,15 +250,14 @@ class Dpa(_core.DpaEngine):
         name: str,
         arguments: tuple[Any, ...],
         num_threads: int,
-        wait_event: _core.DpaSyncEvent | None,
-        wait_threshold: int,
+        wait: tuple[_core.DpaSyncEvent | None, int],
         done: tuple[_core.DpaSyncEvent | None, int, bool],
         repeats: bool,
     ) -> DpaRun:
         kernel = self._kernels.get(name)
         if kernel is None and self.is_running:
             raise NotFoundError(f"launch a kernel: {name!r} is not registered; there are: {', '.join(self._kernels)}")
-        launch = self._prepare(name, num_threads, wait_event, wait_threshold, *done, repeats)
+        launch = self._prepare(name, num_threads, wait, done, repeats)
         if kernel is None:
             raise BadStateError("launch a kernel: the DPA does not run")
         run = DpaRun(self, launch, name)

@@ -158,11 +158,11 @@ def test_devices_by_pattern(file):
         command = [sys.executable, "-m", "pydoca", "devices", *arguments]
         return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=60)
 
-    shown = run("card25?-p*", "nic", "--json")
+    shown = run("--match", "card25?-p*", "--match", "nic", "--json")
     names = [device["name"] for device in json.loads(shown.stdout)["devices"]]
     assert names[:2] == ["nic", "card250-pf0"]
     assert len(names) == 1 + 6 * 8
-    assert run("0004:03:*").stdout.count("card004-p") == 4
-    nothing = run("card999-*")
+    assert run("--match", "0004:03:*").stdout.count("card004-p") == 4
+    nothing = run("--match", "card999-*")
     assert nothing.returncode != 0
     assert "card999-*" in nothing.stderr

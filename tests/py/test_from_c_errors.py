@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import pydoca
-from pydoca import comch
+from pydoca import comch, sim
 from pydoca.cli.explain._table import load
 
 ENTRIES = load().entries
@@ -116,6 +116,14 @@ def end_all(machine: Machine) -> None:
         machine.pe.__exit__(None, None, None)
     vars(machine).clear()
     gc.collect()
+
+
+def timer_of_a_card_without_a_dpa() -> None:
+    sim.load_topology(sim.default_topology("bluefield2"))
+    try:
+        pydoca.Clock(pydoca.open_device("p0")).timestamp("nic_dpa_timer")
+    finally:
+        sim.load_topology(sim.default_topology())
 
 
 def twice(call: Callable[[], object]) -> None:
@@ -266,7 +274,7 @@ CLAIMS: list[tuple[str, str, Callable[[Machine], object]]] = [
         "BAD_STATE",
         lambda m: pydoca.MmapAdvise(m.pe, m.dpu).invalidate_cache(m.buf()),
     ),
-    ("doca_clock_get_timestamp", "NOT_SUPPORTED", lambda m: pydoca.Clock(m.dpu).timestamp("nic_dpa_timer")),
+    ("doca_clock_get_timestamp", "NOT_SUPPORTED", lambda _: timer_of_a_card_without_a_dpa()),
     (
         "doca_clock_get_crosstimestamp",
         "INVALID_VALUE",

@@ -155,17 +155,16 @@ std::shared_ptr<DpaSyncEvent> event_of(const py::object& event, const char* what
       format_text("{} must be a pydoca.DpaSyncEvent, as SyncEvent.dpa_handle() gives, not {}", what, type_name(event)));
 }
 
+/// wait: (event, threshold). done: (event, value, whether it is added).
 std::shared_ptr<DpaRun> prepare(const DpaObject& self, const std::string& kernel, std::uint32_t num_threads,
-                                const py::object& wait_event, std::uint64_t wait_threshold,
-                                const py::object& done_event, std::uint64_t done_value, bool done_adds, bool repeats) {
+                                const py::tuple& wait, const py::tuple& done, bool repeats) {
   return self.dpa()->prepare({.kernel = kernel,
-
                               .num_threads = num_threads,
-                              .wait_event = event_of(wait_event, "wait_event"),
-                              .wait_threshold = wait_threshold,
-                              .done_event = event_of(done_event, "done_event"),
-                              .done_value = done_value,
-                              .done_adds = done_adds,
+                              .wait_event = event_of(wait[0], "wait_event"),
+                              .wait_threshold = to_u64(py::object(wait[1]), "wait_threshold"),
+                              .done_event = event_of(done[0], "done_event"),
+                              .done_value = to_u64(py::object(done[1]), "done_set or done_add"),
+                              .done_adds = done[2].cast<bool>(),
                               .repeats = repeats});
 }
 
@@ -175,7 +174,7 @@ py::object memory_of(const DpaObject& self, const py::object& mmap) {
     throw py::type_error("a memory map is a pydoca.Mmap, not " + type_name(mmap));
   }
   const DpaMmap memory = self.dpa()->map(*mmap.cast<const MmapObject&>().get());
-  py::object view = py::reinterpret_steal<py::object>(PyMemoryView_FromObject(mmap.ptr()));
+  auto view = py::reinterpret_steal<py::object>(PyMemoryView_FromObject(mmap.ptr()));
   if (!view) throw py::error_already_set();
   return memory.is_writable ? view : view.attr("toreadonly")();
 }
@@ -213,8 +212,7 @@ void bind_dpa(py::module_& module) {
       .def("_start", [](const DpaObject& self) { self.dpa()->start(); })
       .def("_stop", &DpaObject::stop)
       .def("_close", &DpaObject::close)
-      .def("_prepare", &prepare, "kernel"_a, "num_threads"_a, "wait_event"_a, "wait_threshold"_a, "done_event"_a,
-           "done_value"_a, "done_adds"_a, "repeats"_a)
+      .def("_prepare", &prepare, "kernel"_a, "num_threads"_a, "wait"_a, "done"_a, "repeats"_a)
       .def("_memory", &memory_of, "mmap"_a)
       .def("_failure",
            [](const DpaObject& self) {

@@ -122,7 +122,10 @@ class SyncEvent:
         every kind. Raises BadStateError after start(), NotPermittedError for arguments at a later call,
         NotSupportedError for kinds that the device lacks (doca_sync_event_as_ctx).
         """
-    def dpa_handle(self, dpa: DpaEngine) -> DpaSyncEvent: ...
+    def dpa_handle(self, dpa: DpaEngine) -> DpaSyncEvent:
+        """The event for kernels of the Dpa that is one of its locations, a DpaSyncEvent. Raises
+        InvalidValueError (not started, imported, or another Dpa) (doca_sync_event_get_dpa_handle).
+        """
     @property
     def device(self) -> Device:
         """The Device whose CPU has the event, or on which it was imported."""
@@ -162,7 +165,7 @@ class SyncEvent:
         """Whether the device imports sync events of network peers."""
     @staticmethod
     def is_export_to_dpa_supported(info: DeviceInfo) -> bool:
-        """Always False: pydoca does not support this."""
+        """Whether the device's DPA can use its sync events."""
     @staticmethod
     def is_export_to_gpu_supported(info: DeviceInfo) -> bool:
         """Always False: pydoca does not support this."""

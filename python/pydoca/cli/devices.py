@@ -19,10 +19,10 @@ _REPRESENTOR_HEADS = ("DEVICE", "REPRESENTOR", "PCI ADDRESS", "TYPE", "INTERFACE
 def add(subparsers: Subparsers) -> None:
     parser = add_command(subparsers, "devices", "List the devices of this machine.", check=check, run=run)
     parser.add_argument(
-        "patterns",
-        nargs="*",
+        "--match",
+        action="append",
         metavar="PATTERN",
-        help="only devices whose name, PCI address or interface fits, such as 'card25?-p*'",
+        help="only devices whose name, PCI address or interface fits, such as 'card25?-p*'; may be repeated",
     )
     add_json(parser)
     add_side(parser, help="only devices of this side of the PCIe link")
@@ -36,7 +36,7 @@ def check(arguments: argparse.Namespace) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    infos = _fitting(pydoca.devices(side=arguments.side), arguments.patterns)
+    infos = _fitting(pydoca.devices(side=arguments.side), arguments.match)
     absent = pydoca.unavailable_backends()
     representors = {info: _representors(info) for info in infos} if arguments.representors else None
     if arguments.json:
@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _fitting(infos: list[pydoca.DeviceInfo], patterns: list[str]) -> list[pydoca.DeviceInfo]:
+def _fitting(infos: list[pydoca.DeviceInfo], patterns: list[str] | None) -> list[pydoca.DeviceInfo]:
     """Raises NotFoundError for a pattern that fits none."""
     if not patterns:
         return infos

@@ -128,18 +128,18 @@ TEST_F(DpaTest, AChangeWakesAllThreadsThatWait) {
   const auto go = event(nullptr, dpa);
   const auto handle = go->dpa_handle(*dpa);
   EXPECT_EQ(go->dpa_handle(*dpa), handle) << "one handle for all";
-  std::atomic<int> woken{0};
+  std::atomic<std::uint64_t> woken{0};
   dpa->register_kernel("sleep", [&](DpaThread& thread, const std::any&) {
-    woken += handle->wait_eq(1 + thread.rank() % 2, every_bit) == Status::success ? 1 : 100;
+    woken += handle->wait_eq(1 + thread.rank() % 2, every_bit) == Status::success ? 1U : 100U;
   });
   const auto run = dpa->launch({.kernel = "sleep", .num_threads = 6});
   for (std::uint64_t value = 1; value <= 2; ++value) {
     std::this_thread::sleep_for(milliseconds(5));
     ASSERT_EQ(go->update_set(value), Status::success);
-    wait_until([&] { return woken >= static_cast<int>(3 * value); });
+    wait_until([&] { return woken >= 3 * value; });
   }
   EXPECT_EQ(run->wait(dpa_patience), Status::success);
-  EXPECT_EQ(woken.load(), 6);
+  EXPECT_EQ(woken.load(), 6U);
 }
 
 TEST_F(DpaTest, NotificationsWakeAThreadUntilItFinishes) {
