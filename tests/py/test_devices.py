@@ -330,5 +330,5 @@ def test_what_is_not_supported_has_a_reason(capability):
 def test_the_reason_is_in_the_error():
     with pytest.raises(pydoca.NotSupportedError, match="only functions of the host are clients"):
         pydoca.open_device("p0", capability="comch_client")
-    with pytest.raises(pydoca.NotFoundError, match="pf0: only functions of the DPU are servers"):
+    with pytest.raises(pydoca.NotFoundError, match="pf1vf0: only functions of the DPU are servers"):
         pydoca.open_device(side="host", capability="comch_server")

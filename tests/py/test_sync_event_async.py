@@ -82,7 +82,7 @@ def test_the_operations_without_a_loop(running):
     assert task.wait(ENOUGH) == 7
     assert task.result() == 7
     assert ctx.wait_eq(10).wait(ENOUGH) == 10
-    late = r"wait until value == 11: the timeout has passed \(0\.01 s\): the event is on p0, and the value is 10$"
+    late = r"wait until value == 11: the timeout has passed \(0\.01 s\): the event is on pf0, and the value "
     with pytest.raises(pydoca.TimeOutError, match=late):
         ctx.wait_eq(11).wait(0.01)
     running.pe.run_until([ctx.get(), ctx.get()], ENOUGH)

@@ -24,6 +24,8 @@ constinit Atomic<bool> counts_cycles{false};
 constinit Atomic<std::uint32_t> present_generation{0};
 thread_local constinit ThreadRing own_ring __attribute__((tls_model("initial-exec")));
 
+std::uint64_t nanosecond_ticks() noexcept { return nanoseconds_of(CLOCK_MONOTONIC); }
+
 namespace {
 
 /// What threads use without a lock. A thread that found the recording on may write into it later. Its memory therefore
