@@ -59,8 +59,8 @@ class BufObject : public std::enable_shared_from_this<BufObject>, NotCopied {
   /// An address was given out: the memory stays until the object's end.
   void pin(const std::shared_ptr<const void>& owner) { pinned_ = owner; }
 
-  /// Those of the list, if this is the list's only object. Of several, no one has them alone: the collector does not see
-  /// them then, and frees none of the objects.
+  /// Those of the list, if this is the list's only object. Several objects share them, and none owns them alone: the
+  /// collector then does not see them, and frees none of the objects.
   void each_reference(References& references) const;
 
  private:

@@ -3,6 +3,7 @@
 
 #include <pydoca/sync_event.hpp>
 
+#include "convert/collectable.hpp"
 #include "convert/pybind.hpp"
 #include "device/device_user.hpp"
 
@@ -79,6 +80,7 @@ class SyncEventObject final : public DeviceUser {
   std::size_t num_waits() const noexcept { return waits_; }
   /// The name of the device that it is on; "no CPU" when neither location has one.
   std::string place() const;
+  void each_reference(References& references) const { references.keep(buf_); }
 
  private:
   bool uses(const DeviceObject& device) const override;
