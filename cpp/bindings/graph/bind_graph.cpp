@@ -48,7 +48,8 @@ void bind_node(py::module_& module) {
     for (GraphNode* const node : self.node->successors()) list.append(node_of(self.graph_ref, *node));
     return list;
   };
-  py::classh<NodeObject>(module, "GraphNode", "A step of a graph; Graph.node() makes it. Nodes are keys of mappings.")
+  py::classh<NodeObject>(module, "GraphNode", "A step of a graph; Graph.node() makes it. Nodes are keys of mappings.",
+                         collectable<NodeObject>())
       .def_property_readonly(
           "graph", [](const NodeObject& self) { return self.graph_ref; }, "The Graph of the node.")
       .def_property_readonly(

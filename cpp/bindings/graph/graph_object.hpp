@@ -67,6 +67,7 @@ struct NodeObject {
   GraphNode* node;
 
   GraphObject& graph() const { return graph_ref.cast<GraphObject&>(); }
+  void each_reference(References& references) const { references.keep(graph_ref); }
 };
 
 /// One run of a graph. The engine has a reference to a running instance, as it has to tasks in flight.

@@ -4,6 +4,7 @@
 #include "call/scope.hpp"
 #include "convert/bindings.hpp"
 #include "convert/convert.hpp"
+#include "convert/collectable.hpp"
 #include "convert/items.hpp"
 #include "convert/parse.hpp"
 #include "memory/buf_object.hpp"
@@ -16,6 +17,11 @@
 namespace pydoca::bindings {
 
 namespace {
+
+void set_buf_slots(PyHeapTypeObject* type) {
+  collectable<BufObject>().value(type);
+  set_view_slots<BufObject>(type);
+}
 
 // A task's caller uses these for every buf, therefore they are raw methods.
 
@@ -159,7 +165,7 @@ void bind_buf(py::module_& module) {
       "A piece of a memory map: headroom, data, tailroom. It has the buffer protocol, which gives its data\n"
       "section, unless the memory is imported. It returns to its inventory when no Python object and no\n"
       "task has it any more.",
-      py::custom_type_setup(set_view_slots<BufObject>));
+      py::custom_type_setup(set_buf_slots));
   add_properties(type, buf_properties());
   add_methods(type, buf_methods());
   type.def_property_readonly("mmap", &BufObject::mmap, "The Mmap of its memory. Raises BadStateError once released.")

@@ -2,6 +2,7 @@
 
 #include "call/raw_method.hpp"
 #include "convert/bindings.hpp"
+#include "convert/collectable.hpp"
 #include "convert/convert.hpp"
 #include "convert/parse.hpp"
 #include "memory/buf_object.hpp"
@@ -159,8 +160,9 @@ void bind_inventory_life(py::classh<InventoryObject>& type) {
 }  // namespace
 
 void bind_buf_inventory(py::module_& module) {
-  py::classh<InventoryObject> type(
-      module, "BufInventory", "A fixed number of buf descriptors, for any memory map. Only one thread may use it.");
+  py::classh<InventoryObject> type(module, "BufInventory",
+                                   "A fixed number of buf descriptors, for any memory map. Only one thread may use it.",
+                                   collectable<InventoryObject>());
   bind_source(type, "Stops the inventory: it gives no more bufs; those that are out stay valid.");
   bind_inventory_life(type);
   bind_getters(type);

@@ -2,6 +2,7 @@
 
 #include "call/raw_method.hpp"
 #include "convert/bindings.hpp"
+#include "convert/collectable.hpp"
 #include "convert/convert.hpp"
 #include "convert/parse.hpp"
 #include "memory/buf_object.hpp"

@@ -168,6 +168,11 @@ py::tuple BufObject::snapshot(std::size_t limit) const {
                         py::type::handle_of(element.source).attr("__name__"), first, list_->snapshot(first, limit));
 }
 
+void BufObject::each_reference(References& references) const {
+  if (list_.use_count() != 1) return;
+  for (const BufList::Element& element : list_->elements) references.keep(element.source, element.mmap);
+}
+
 std::shared_ptr<BufObject> BufObject::last() const {
   static_cast<void>(get());
   return object_at(list_->elements.size() - 1);

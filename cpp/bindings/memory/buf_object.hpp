@@ -3,6 +3,7 @@
 
 #include <pydoca/buf.hpp>
 
+#include "convert/collectable.hpp"
 #include "convert/pybind.hpp"
 #include "convert/view.hpp"
 #include "memory/buf_list.hpp"
@@ -57,6 +58,10 @@ class BufObject : public std::enable_shared_from_this<BufObject>, NotCopied {
 
   /// An address was given out: the memory stays until the object's end.
   void pin(const std::shared_ptr<const void>& owner) { pinned_ = owner; }
+
+  /// Those of the list, if this is the list's only object. Several objects share them, and none owns them alone: the
+  /// collector then does not see them, and frees none of the objects.
+  void each_reference(References& references) const;
 
  private:
   /// dec_refcount(), under that name in messages.

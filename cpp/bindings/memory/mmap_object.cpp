@@ -11,6 +11,7 @@
 #include "memory/buf_list.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <string>
 #include <utility>
 
@@ -204,11 +205,13 @@ void MmapObject::finalize() noexcept {
   if (mmap_->is_exported()) tell_withdrawn();
   finalizing_ = true;
   try {
+    if (mmap_->num_bufs() != 0) release_idle();  // the collector has found them, too: each keeps the map
     close();
   } catch (py::error_already_set& raised) {
     raised.discard_as_unraisable("the free callback of a pydoca.Mmap");
-  } catch (const Error&) {
-    // A peer's access has not ended: the engine keeps the memory, and the free callback does not run.
+  } catch (const std::exception&) {
+    // A peer's access has not ended: the engine keeps the memory, and the free callback does not run. Or a task has a
+    // buf: the end of its engine releases that, and then this map.
   }
   finalizing_ = false;
 }

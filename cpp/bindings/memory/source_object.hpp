@@ -34,6 +34,7 @@ struct SourceObject {
   const char* state() const noexcept {
     return source->is_started() ? "started" : source->num_elements() == 0 ? "closed" : "stopped";
   }
+  void each_reference(References& references) { references.drop(user_data); }
 };
 
 struct InventoryObject : SourceObject<BufInventory> {};
@@ -43,7 +44,7 @@ struct PoolObject : SourceObject<BufPool> {
 
   void each_reference(References& references) {
     references.keep(mmap);
-    references.drop(user_data);
+    SourceObject::each_reference(references);
   }
 };
 

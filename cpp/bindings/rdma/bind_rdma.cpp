@@ -95,11 +95,12 @@ void bind_rdma_task(py::module_& module) {
 
 void bind_waits(py::module_& module) {
   py::classh<EstablishedConnection, Awaitable>(module, "EstablishedConnection",
-                                               "The awaitable of a connection, until it is established.")
+                                               "The awaitable of a connection, until it is established.",
+                                               collectable<EstablishedConnection>())
       .def_property_readonly("connection", &EstablishedConnection::connection,
                              "The connection, also before it is established.");
-  const py::classh<EndedConnection, Awaitable> ended(module, "EndedConnection",
-                                                     "The awaitable of the end of a connection.");
+  const py::classh<EndedConnection, Awaitable> ended(
+      module, "EndedConnection", "The awaitable of the end of a connection.", collectable<EndedConnection>());
   py::classh<NextOf<RdmaListenerObject>, QueuedEvent>(module, "RequestedConnection",
                                                       "The awaitable of the next connection request.");
 }

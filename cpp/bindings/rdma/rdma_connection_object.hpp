@@ -83,6 +83,7 @@ class EstablishedConnection final : public Awaitable {
   void give_up() override;
   std::string_view what() const override { return "connect"; }
   const py::object& connection() const noexcept { return connection_ref_; }
+  void each_reference(References& references) const { references.keep(connection_ref_); }
 
  private:
   py::object connection_ref_;
@@ -99,6 +100,7 @@ class EndedConnection final : public Awaitable {
   bool ready() override { return connection_.has_ended(); }
   py::object take() override { return py::none(); }
   std::string_view what() const override { return "disconnect"; }
+  void each_reference(References& references) const { references.keep(connection_ref_); }
 
  private:
   py::object connection_ref_;

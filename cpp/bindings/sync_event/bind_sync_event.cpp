@@ -4,6 +4,7 @@
 #include "call/reader.hpp"
 #include "call/scope.hpp"
 #include "convert/bindings.hpp"
+#include "convert/collectable.hpp"
 #include "convert/convert.hpp"
 #include "convert/names.hpp"
 #include "convert/parse.hpp"
@@ -222,7 +223,8 @@ void bind_sync_event(py::module_& module) {
   py::classh<SyncEventObject> type(
       module, "SyncEvent",
       "A 64-bit counter on which processes, or the two sides of a PCIe link, wait for one another. Use it\n"
-      "in a with block, or as a context with tasks (as_context).");
+      "in a with block, or as a context with tasks (as_context).",
+      collectable<SyncEventObject>());
   bind_event_life(type);
   bind_exports(type);
   bind_event_properties(type);

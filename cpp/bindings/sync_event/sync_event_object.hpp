@@ -4,6 +4,7 @@
 #include <pydoca/dpa.hpp>
 #include <pydoca/sync_event.hpp>
 
+#include "convert/collectable.hpp"
 #include "convert/pybind.hpp"
 #include "device/device_user.hpp"
 
@@ -87,6 +88,7 @@ class SyncEventObject final : public DeviceUser {
   std::string value_seen() const;
   /// The name of the device that it is on; "no CPU" when neither location has one.
   std::string place() const;
+  void each_reference(References& references) const { references.keep(buf_); }
 
  private:
   bool uses(const DeviceObject& device) const override;

@@ -20,7 +20,8 @@ void bind_context_state(py::module_& module) {
       .value("STOPPING", ContextState::stopping)
       .finalize();
   py::classh<SettledState, Awaitable>(module, "SettledState",
-                                      "The value of with: the context, once it is IDLE or RUNNING.");
+                                      "The value of with: the context, once it is IDLE or RUNNING.",
+                                      collectable<SettledState>());
 }
 
 template <typename Class>

@@ -188,6 +188,7 @@ class SettledState final : public Awaitable {
   bool ready() override;
   py::object take() override;
   std::string_view what() const override { return what_; }
+  void each_reference(References& references) const { references.keep(context_ref_); }
 
  private:
   py::object context_ref_;
