@@ -155,7 +155,7 @@ class Trace:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the events as a Chrome trace (JSON), which https://ui.perfetto.dev and chrome://tracing show."""
         self._result("save")
-        name = import_module("pydoca._file_name").to_path("save a trace", path, "trace.json")
+        name = import_module("pydoca._display.file_name").to_path("save a trace", path, "trace.json")
         import_module("pydoca._timeline.chrome").save(self, name)
 
     def _own_forms(self) -> dict[str, str]:

@@ -63,8 +63,8 @@ from pydoca._errors import InvalidValueError
 if TYPE_CHECKING:
     from pydoca._spawn.process import Process, ProcessError
     from pydoca._time.explore import Exploration, Run, explore
+    from pydoca._time.timing import Config
     from pydoca._time.virtual_time import VirtualTime
-    from pydoca._timing import Config
 
 __all__ = [
     "Config",
@@ -129,7 +129,7 @@ def load_config(source: str | os.PathLike[str] | Mapping[str, Any] | Config) -> 
     Raises OSError when the file cannot be read, and InvalidValueError for a file that is not TOML, for keys, units,
     profiles and functions that do not exist, and for values that make no sense.
     """
-    from pydoca._timing import Config
+    from pydoca._time.timing import Config
 
     _load_environment()
     if isinstance(source, Config):
@@ -142,7 +142,7 @@ def load_config(source: str | os.PathLike[str] | Mapping[str, Any] | Config) -> 
 
 def config() -> Config:
     """The timing model in force."""
-    from pydoca._timing import config_of
+    from pydoca._time.timing import config_of
 
     _load_environment()
     return config_of(_core.sim_config())
@@ -153,7 +153,7 @@ def timing(device: str | _Named) -> dict[str, Any]:
 
     device: its name, a Device or a DeviceInfo. Raises NotFoundError when the topology has none.
     """
-    from pydoca._timing import text_of
+    from pydoca._time.timing import text_of
 
     _load_environment()
     return text_of(_core.sim_timing(_name_of(device)))
@@ -319,7 +319,7 @@ def _load_machine(table: Mapping[str, Any]) -> None:
     cards = [{"profile": profile, **card} for card in _tables(table, "card")]
     models = None
     if "timing" in table:
-        from pydoca._timing import Config
+        from pydoca._time.timing import Config
 
         models = Config.from_dict(table["timing"])
     before = _core.sim_topology() if models is not None else []
@@ -341,7 +341,7 @@ def _tables(table: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
 
 
 def _load_timing(table: Mapping[str, Any]) -> None:
-    from pydoca._timing import Config
+    from pydoca._time.timing import Config
 
     _core.require_known("timing: table", list(table), ["timing"])
     _set_config(Config.from_dict(table.get("timing", {})))
@@ -368,7 +368,7 @@ def _complete(function: dict[str, Any], profile: object, index: int) -> dict[str
 
 def __getattr__(name: str) -> Any:
     if name == "Config":
-        from pydoca._timing import Config
+        from pydoca._time.timing import Config
 
         return Config
     if name in ("Process", "ProcessError"):  # imported by their first use: most programs start no process

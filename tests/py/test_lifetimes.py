@@ -191,7 +191,7 @@ def test_failed_calls_hold_nothing(device):
         lambda: device.mmap(array, access=48),
         lambda: device.mmap(array[::2]),
         lambda: pydoca.Mmap(array, devices=[None]),
-        lambda: pydoca.Mmap(array, max_num_devices=99),
+        lambda: pydoca.Mmap(array, max_num_devices=9999),
     ):
         with pytest.raises((pydoca.InvalidValueError, TypeError)):
             call()

@@ -16,8 +16,8 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-/// Numbers in nanoseconds, bytes and operations a second: pydoca._timing has read what the program gave, and knows the
-/// keys.
+/// Numbers in nanoseconds, bytes and operations a second: pydoca._time.timing has read what the program gave, and knows
+/// the keys.
 template <class T>
 void take(const py::dict& table, const char* key, std::optional<T>& value) {
   if (table.contains(key)) value = table[key].cast<T>();

@@ -7,12 +7,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from pydoca._display.file_name import to_path
 from pydoca._display.frame.markup import document, panel_html, picture_svg
 from pydoca._display.frame.panel import Panel
 from pydoca._display.frame.text import panel_text
 from pydoca._display.panels import has_panel, panel_of
 from pydoca._errors import InvalidValueError, NotSupportedError
-from pydoca._file_name import to_path
 
 _HTML, _SVG = "text/html", "image/svg+xml"
 
