@@ -21,6 +21,7 @@ ALONE = {
     "pydoca.log.Sink": "1\n",
     "pydoca.display(": "BufInventory  0 of 64 out  \u25cf started\n  elements  64\n  out       0\n  free      64\n",
     "pydoca.sim.Config(": "2.5us\n",
+    "pydoca.sim.virtual_time(": "['host', 'DPU'] 3600\n",
     "FaultRule(": "0 wrong bits\n1 wrong bits\n0 wrong bits\n0 wrong bits\n1 delayed\n",
     "pydoca.trace()": "[('submit', 'memcpy'), ('complete', 'memcpy')]\n",
 }

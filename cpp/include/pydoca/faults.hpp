@@ -200,6 +200,8 @@ class FaultPlan : public std::enable_shared_from_this<FaultPlan> {
 
  private:
   virtual void enter_force() = 0;
+  /// The machine has that device, whether or not the program looks for it.
+  virtual void note_present(const DeviceProperties& properties) noexcept = 0;
 };
 
 }  // namespace pydoca

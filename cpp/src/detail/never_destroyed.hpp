@@ -8,6 +8,7 @@ namespace pydoca::detail {
 /// to keep it.
 template <class T>
 union NeverDestroyed {
+  NeverDestroyed() noexcept : value() {}
   explicit NeverDestroyed(T&& kept) noexcept : value(std::move(kept)) {}
   NeverDestroyed(const NeverDestroyed&) = delete;
   NeverDestroyed& operator=(const NeverDestroyed&) = delete;

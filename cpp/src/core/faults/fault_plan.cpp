@@ -1,7 +1,9 @@
+#include "pydoca/backend/device.hpp"
 #include "pydoca/device.hpp"
 #include "pydoca/faults.hpp"
 #include "pydoca/log.hpp"
 
+#include "core/visible_backends.hpp"
 #include "detail/concat.hpp"
 
 #include <exception>
@@ -11,6 +13,11 @@ namespace pydoca {
 
 void FaultPlan::install() {
   enter_force();
+  for (backend::Backend* const backend : detail::visible_backends()) {
+    for (const backend::SharedProperties& properties : backend->list()) {
+      note_present(*properties);
+    }
+  }
   for (const DeviceInfo& info : open_devices()) {
     if (concerns(info.properties())) {
       log::engine(log::Level::warning, "faults", [&] {

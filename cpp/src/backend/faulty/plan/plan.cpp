@@ -179,6 +179,13 @@ void Plan::note_opened(const DeviceProperties& properties) {
   }
 }
 
+void Plan::note_present(const DeviceProperties& properties) noexcept {
+  const std::lock_guard lock(mutex_);
+  for (std::size_t number = 0; number < rules_.size(); ++number) {
+    counts_[number].seen |= names(rules_[number], properties);
+  }
+}
+
 void Plan::note_removed(const DeviceProperties& properties) {
   const std::lock_guard lock(mutex_);
   removed_.push_back(key_of(properties));

@@ -60,6 +60,7 @@ class Plan final : public FaultPlan {
   };
 
   void enter_force() override;
+  void note_present(const DeviceProperties& properties) noexcept override;
   void reset() noexcept;
   bool is_open(const FaultRule& rule) const noexcept;
   bool triggers(const FaultRule& rule, Counts& counts) const noexcept;

@@ -5,6 +5,7 @@
 #include "backend/sim/place/topology.hpp"
 #include "backend/sim/time/timing_check.hpp"
 #include "detail/concat.hpp"
+#include "detail/never_destroyed.hpp"
 
 #include <map>
 #include <mutex>
@@ -18,14 +19,16 @@ namespace {
 /// A configuration and what it has made. Never destroyed: devices may outlive static destructors.
 struct Models {
   std::mutex mutex;
-  std::shared_ptr<const Config> config = std::make_shared<const Config>();
+  std::shared_ptr<const Config> config;  ///< null: the default
   std::map<std::string, std::shared_ptr<FunctionModel>, std::less<>> functions;
   std::map<std::string, std::shared_ptr<Link>, std::less<>> links;
   std::uint64_t number = 0;
 
-  static Models& instance() {
-    static auto* const models = new Models;
-    return *models;
+  Config current() const { return config != nullptr ? *config : Config{}; }
+  /// Allocates nothing, so that a device can ask for the number in its noexcept functions.
+  static Models& instance() noexcept {
+    static detail::NeverDestroyed<Models> models;
+    return models.value;
   }
 };
 
@@ -104,7 +107,7 @@ void set_config(Config config) {
   check_config(config);
   Models& models = Models::instance();
   const std::lock_guard lock(models.mutex);
-  const bool has_none = config == Config{} && *models.config == Config{};
+  const bool has_none = config == Config{} && models.current() == Config{};
   models.config = std::make_shared<const Config>(std::move(config));
   models.number += has_none ? 0 : 1;
   models.functions.clear();
@@ -114,7 +117,7 @@ void set_config(Config config) {
 Config config() {
   Models& models = Models::instance();
   const std::lock_guard lock(models.mutex);
-  return *models.config;
+  return models.current();
 }
 
 std::uint64_t config_number() noexcept {
@@ -133,14 +136,14 @@ std::shared_ptr<FunctionModel> model_of(const Function& function) {
   if (const auto found = models.functions.find(name); found != models.functions.end()) {
     return found->second;
   }
-  const Timing timing = resolve(*models.config, function.properties);
+  const Timing timing = resolve(models.current(), function.properties);
   std::shared_ptr<FunctionModel> model;
   if (!timing.operations.empty() || timing.pcie_bandwidth.has_value()) {
     std::shared_ptr<Link> link;
     if (timing.pcie_bandwidth.has_value()) {
       link = link_of(models, function, *timing.pcie_bandwidth, card);
     }
-    model = std::make_shared<FunctionModel>(timing, models.config->seed, name, std::move(link));
+    model = std::make_shared<FunctionModel>(timing, models.current().seed, name, std::move(link));
   }
   return models.functions[name] = model;
 }
