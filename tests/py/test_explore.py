@@ -123,3 +123,81 @@ def test_a_seed_of_the_environment_that_is_not_one(monkeypatch):
     monkeypatch.setenv("PYDOCA_EXPLORE_SEED", "x")
     with pytest.raises(pydoca.InvalidValueError, match="'x'"):
         explore(sleeps, 1)
+
+
+# ---- with the time that devices take, and with faults
+
+SLOW = {"dma": {"latency": "2us", "bandwidth": "10GB/s", "jitter": {"distribution": "exponential", "spread": "1us"}}}
+
+
+async def copies(count=3):
+    device = pydoca.open_device("p0")
+    async with pydoca.ProgressEngine() as pe, pydoca.Dma(pe, device) as dma:
+        inventory, data = pydoca.BufInventory(2), bytes(range(64))
+        src, dst = device.mmap(bytearray(data)), device.mmap(bytearray(64))
+        loop = asyncio.get_running_loop()
+        begin = loop.time()
+        for _ in range(count):
+            copied = inventory.get_by_addr(dst)
+            await dma.memcpy(inventory.get_by_data(src), copied)
+            assert bytes(copied) == data
+            del copied
+        return loop.time() - begin
+
+
+def times_of(seeds, **options):
+    times = []
+
+    async def scenario():
+        times.append(await copies())
+
+    explore(scenario, seeds, **options)
+    return times
+
+
+def test_modelled_devices_take_virtual_time_which_follows_from_the_seed():
+    first, again = times_of([1, 2, 3], timing=SLOW), times_of([3, 2, 1], timing=SLOW)
+    assert again == first[::-1]
+    assert len(set(first)) == 3
+    assert min(first) > 3 * 2e-6
+    assert pydoca.sim.config() == pydoca.sim.Config(), "the timing is that of before"
+
+
+def test_a_fault_is_found_and_the_plan_is_shrunk():
+    plan = pydoca.faults.FaultPlan(
+        {"action": "delay", "opcode": "dma.memcpy", "by": "1 us", "probability": 0.5},
+        {"action": "corrupt", "opcode": "dma.memcpy", "probability": 0.05},
+        {"action": "delay", "opcode": "dma.memcpy", "by": "2 us", "nth": 2},
+    )
+
+    async def scenario():
+        await copies()
+
+    with pytest.raises(AssertionError) as raised:
+        explore(scenario, 1000, timing=SLOW, faults=plan)
+    seed, rules = raised.value.__notes__[-2:]
+    assert "PYDOCA_EXPLORE_SEED=" in seed
+    assert "needs no more than this plan" in rules
+    assert "corrupt" in rules
+    assert "delay" not in rules
+    assert not plan.is_in_force
+
+
+def test_a_rule_that_meets_nothing_in_any_run_is_named():
+    plan = pydoca.faults.FaultPlan({"action": "fail", "opcode": "dma.memcpy", "nth": 99})
+
+    async def scenario():
+        await copies()
+
+    with pytest.warns(pydoca.faults.FaultPlanWarning, match="nothing in any run"):
+        explore(scenario, 2, faults=plan)
+
+
+def test_a_dropped_completion_is_a_deadlock():
+    plan = pydoca.faults.FaultPlan({"action": "drop", "opcode": "dma.memcpy", "nth": 2})
+
+    async def scenario():
+        await copies()
+
+    with pytest.raises(pydoca.DeadlockError):
+        explore(scenario, 1, timing=SLOW, faults=plan)

@@ -50,12 +50,19 @@ bool VirtualClock::begin(const Options& options) noexcept {
   random_.seed(options.seed);
   digest_ = 0;
   last_number_ = 0;
+  clock_number.fetch_add(1);
+  virtual_seed.store(options.seed);
   virtual_now.store(first_moment);
   return true;
 }
 
 void VirtualClock::end() noexcept {
   const Lock lock(mutex_);
+  if (!is_time_virtual()) {
+    return;
+  }
+  clock_number.fetch_add(1);
+  virtual_seed.store(0);
   virtual_now.store(0);
   while (Alarm* const alarm = alarms_.front()) {
     alarms_.remove(*alarm);

@@ -68,10 +68,16 @@ std::shared_ptr<Plan> Plan::current() {
   return force.plan;
 }
 
+/// The random numbers of a rule do not change when rules of other actions join or leave the plan.
 void Plan::reset() noexcept {
+  constexpr std::uint64_t rules_of_an_action = 1024;
   const std::lock_guard lock(mutex_);
   for (std::size_t number = 0; number < counts_.size(); ++number) {
-    std::uint64_t mixed = seed_ + number;
+    const FaultAction action = rules_[number].action;
+    const auto before = std::count_if(rules_.begin(), rules_.begin() + static_cast<std::ptrdiff_t>(number),
+                                      [=](const FaultRule& rule) { return rule.action == action; });
+    std::uint64_t mixed = detail::mixed_seed(seed_) + static_cast<std::uint64_t>(action) * rules_of_an_action +
+                          static_cast<std::uint64_t>(before);
     counts_[number] = {};
     counts_[number].random = next_random(mixed);
   }

@@ -6,6 +6,7 @@
 #include "backend/sim/time/timing_check.hpp"
 #include "detail/concat.hpp"
 #include "detail/never_destroyed.hpp"
+#include "detail/time/time.hpp"
 
 #include <map>
 #include <mutex>
@@ -23,7 +24,16 @@ struct Models {
   std::map<std::string, std::shared_ptr<FunctionModel>, std::less<>> functions;
   std::map<std::string, std::shared_ptr<Link>, std::less<>> links;
   std::uint64_t number = 0;
+  std::uint32_t clock_number = 0;  ///< of the clock by which functions and links are busy
 
+  /// Another clock began: what was busy by the former one means nothing by this one.
+  void follow_clock() {
+    const std::uint32_t present = detail::clock_number.load();
+    if (std::exchange(clock_number, present) != present) {
+      functions.clear();
+      links.clear();
+    }
+  }
   Config current() const { return config != nullptr ? *config : Config{}; }
   /// Allocates nothing, so that a device can ask for the number in its noexcept functions.
   static Models& instance() noexcept {
@@ -132,6 +142,7 @@ std::shared_ptr<FunctionModel> model_of(const Function& function) {
   const std::string card = card_of(function);
   Models& models = Models::instance();
   const std::lock_guard lock(models.mutex);
+  models.follow_clock();
   const std::string& name = function.properties.name;
   if (const auto found = models.functions.find(name); found != models.functions.end()) {
     return found->second;
@@ -143,7 +154,7 @@ std::shared_ptr<FunctionModel> model_of(const Function& function) {
     if (timing.pcie_bandwidth.has_value()) {
       link = link_of(models, function, *timing.pcie_bandwidth, card);
     }
-    model = std::make_shared<FunctionModel>(timing, models.current().seed, name, std::move(link));
+    model = std::make_shared<FunctionModel>(timing, detail::mixed_seed(models.current().seed), name, std::move(link));
   }
   return models.functions[name] = model;
 }
