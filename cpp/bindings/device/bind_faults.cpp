@@ -145,6 +145,11 @@ void bind_faults(py::module_& module) {
              self.plan().install();
              drain_log();
            })
+      .def("install_silently",
+           [](const Plan& self) {
+             self.plan().install_silently();
+             drain_log();
+           })
       .def("leave_force", [](const Plan& self) { return self.plan().leave_force(); })
       .def("report", &Plan::report)
       .def_property_readonly("is_in_force", [](const Plan& self) { return self.plan().is_in_force(); });

@@ -181,6 +181,8 @@ class FaultPlan : public std::enable_shared_from_this<FaultPlan> {
   /// Puts it in force, with counts at 0. Warns, in the log, of devices that it concerns and that are open, without its
   /// faults. Throws already_exist when a plan is in force.
   void install();
+  /// The same without a warning, for callers to which open devices do not matter.
+  void install_silently();
   /// Ends that: no rule meets an operation any more; what was dropped stays dropped. Warns, in the log, of rules that
   /// have met nothing. Does nothing when the plan is not in force.
   void remove() noexcept;

@@ -172,7 +172,7 @@ def _run_once(scenario: _Scenario, virtual_time: VirtualTime, plan: FaultPlan | 
     if plan is None:
         scenario.run(virtual_time)
         return
-    plan.install()
+    plan._plan.install_silently()  # a failure's traceback may keep a device of the run before open
     try:
         scenario.run(virtual_time)
     finally:

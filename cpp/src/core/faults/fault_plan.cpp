@@ -11,13 +11,17 @@
 
 namespace pydoca {
 
-void FaultPlan::install() {
+void FaultPlan::install_silently() {
   enter_force();
   for (backend::Backend* const backend : detail::visible_backends()) {
     for (const backend::SharedProperties& properties : backend->list()) {
       note_present(*properties);
     }
   }
+}
+
+void FaultPlan::install() {
+  install_silently();
   for (const DeviceInfo& info : open_devices()) {
     if (concerns(info.properties())) {
       log::engine(log::Level::warning, "faults", [&] {
