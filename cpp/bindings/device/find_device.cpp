@@ -68,7 +68,7 @@ std::string reasons(const Capability& capability, std::optional<Side> side) {
     }
   }
   std::string text;
-  for (const auto& [reason, names] : groups) text += "; " + names + ": " + reason;
+  for (const auto& [reason, names] : groups) text.append("; ").append(names).append(": ").append(reason);
   return text;
 }
 

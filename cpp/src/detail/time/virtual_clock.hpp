@@ -104,7 +104,7 @@ class VirtualClock {
 
   std::mutex mutex_;
   Options options_;
-  std::mt19937_64 random_;
+  std::mt19937_64 random_{0};  // NOLINT(bugprone-random-generator-seed): begin() gives it the seed
   std::uint64_t digest_ = 0;
   std::uint64_t last_number_ = 0;
   IntrusiveList<Alarm, &Alarm::next_, &Alarm::prev_> alarms_;  ///< that are set

@@ -5,6 +5,9 @@
 #include "rig/sha_rig.hpp"
 #include "rig/sync_event_rig.hpp"
 
+#include <gmock/gmock.h>
+
+#include <algorithm>
 #include <array>
 
 namespace pydoca {
