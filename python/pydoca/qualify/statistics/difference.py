@@ -1,0 +1,72 @@
+"""Whether two series of samples differ, and by how much."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from pydoca.qualify.statistics.blocks import block_length
+from pydoca.qualify.statistics.samples import Array, Samples, as_array
+from pydoca.qualify.statistics.summary import PERCENTILES, value_of
+
+_TAILS = {stat: percent for stat, percent in PERCENTILES.items() if percent > 50}
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Of the second series from the first one."""
+
+    effect: float | None  # of the statistic, as a part of the first value; None: one of them is not given, or is 0
+    p: float | None  # how likely so large a difference is by chance; None: too few samples to say
+    test: str  # "Mann-Whitney U", or "Fisher exact" of the samples beyond a percentile
+
+
+def difference(one: Samples, other: Samples, stat: str = "p50") -> Difference:
+    """Of a percentile above the middle, the samples beyond it are compared: a longer tail need not move the rest."""
+    first, second = as_array(one), as_array(other)
+    effect = _relative(value_of(first, stat), value_of(second, stat))
+    test, compare = ("Fisher exact", _beyond) if stat in _TAILS else ("Mann-Whitney U", _ranks)
+    thin_first, thin_second = _independent(first), _independent(second)
+    if min(len(thin_first), len(thin_second)) < 4:  # even a complete separation could be chance
+        return Difference(effect, None, test)
+    return Difference(effect, compare(thin_first, thin_second, stat), test)
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Each one, corrected for how many there are: the chance that any of them is below by accident."""
+    order = np.argsort(np.asarray(p_values, dtype=np.float64), kind="stable")
+    corrected = [0.0] * len(p_values)
+    least = 0.0
+    for rank, index in enumerate(order):
+        least = max(least, min(1.0, (len(p_values) - rank) * float(p_values[index])))
+        corrected[int(index)] = least
+    return corrected
+
+
+def _relative(first: float | None, second: float | None) -> float | None:
+    if first is None or second is None:
+        return None
+    if first == second:
+        return 0.0
+    return (second - first) / abs(first) if first else None
+
+
+def _independent(array: Array) -> Array:
+    """One sample of each block: the tests take samples for independent, and correlated ones would prove too much."""
+    return array[:: block_length(array)]
+
+
+def _ranks(first: Array, second: Array, stat: str) -> float:
+    from scipy import stats
+
+    return float(stats.mannwhitneyu(first, second).pvalue)
+
+
+def _beyond(first: Array, second: Array, stat: str) -> float:
+    from scipy import stats
+
+    bound = np.percentile(np.concatenate([first, second]), _TAILS[stat])
+    table = [[int((each > bound).sum()), int((each <= bound).sum())] for each in (first, second)]
+    return float(stats.fisher_exact(table).pvalue)

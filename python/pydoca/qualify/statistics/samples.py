@@ -1,0 +1,25 @@
+"""Samples of any origin as an array of finite numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array: TypeAlias = "NDArray[np.float64]"
+Samples: TypeAlias = "Array | Iterable[float]"
+
+
+def as_array(samples: Samples | Any) -> Array:
+    """One dimension, float64. A sample that is not a finite number is an error: no statistic of it has a meaning."""
+    given = samples if hasattr(samples, "__len__") else list(samples)
+    array = np.asarray(given, dtype=np.float64)
+    if array.ndim != 1:
+        raise ValueError(f"samples: the array has {array.ndim} dimensions; give one number per sample")
+    finite = np.isfinite(array)
+    if not finite.all():
+        index = int(np.argmin(finite))
+        raise ValueError(f"samples: sample {index} is {array[index]}; give finite numbers")
+    return array
