@@ -9,6 +9,7 @@ from typing import Any
 
 from pydoca.qualify.machine import inventory
 from pydoca.qualify.records import CaseRecord, RunRecord
+from pydoca.qualify.report import report_html
 from pydoca.qualify.results.codec import case_to_dict, run_from_dict, run_to_dict, to_json
 from pydoca.qualify.results.files import replace_file, write_checksums, write_from
 from pydoca.qualify.results.junit import junit_xml
@@ -68,6 +69,7 @@ class RunDirectory:
     def report(self, run: RunRecord) -> None:
         """Writes the forms for people and for other programs anew, and the checksums of everything."""
         replace_file(self.path / "junit.xml", junit_xml(run))
+        replace_file(self.path / "report.html", report_html(run, self.read_samples))
         write_checksums(self.path)
 
     @staticmethod

@@ -10,8 +10,9 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from pydoca.qualify.machine import hostname
 from pydoca.qualify.records import CaseRecord, LimitRecord, MeasurementRecord, RunRecord
-from pydoca.qualify.results.codec import hostname, to_json
+from pydoca.qualify.results.codec import to_json
 from pydoca.qualify.verdicts import Verdict
 
 _HARDWARE = "device"
@@ -87,7 +88,7 @@ def _dut(run: RunRecord) -> dict[str, Any]:
     ]
     return {
         "id": str(run.device.get("serial") or run.device.get("pci_address") or run.device.get("name") or "unknown"),
-        "hostname": hostname(run),
+        "hostname": hostname(run.machine),
         "softwareInfos": software,
         "hardwareInfos": [_hardware(run.device)],
     }
