@@ -53,9 +53,9 @@ def _case(number: int, case: CaseRecord, read: Read) -> Iterator[str]:
     why = f'<span class="pq-why">{escaped(case.reason)}</span>' if _needs_reason(case) else ""
     yield (
         f'<tbody id="{anchor(number)}"><tr class="pq-case"><td>{badge(case.verdict)}</td>'
-        f'<td colspan="5"><span class="pq-id">{escaped(case.id)}</span>'
-        f'<span class="pq-title">{escaped(case.title)}</span>{repeat}{why}</td>'
-        f'<td class="pq-n pq-soft">{escaped(duration(case.seconds))}</td></tr>'
+        f'<td colspan="6"><span class="pq-took">{escaped(duration(case.seconds))}</span>'
+        f'<span class="pq-id">{escaped(case.id)}</span><span class="pq-title">{escaped(case.title)}</span>'
+        f"{repeat}{why}</td></tr>"
     )
     for index, measurement in enumerate(case.measurements):
         yield _measurement(anchor(number, index), measurement, read)

@@ -43,10 +43,27 @@ def run_section(run: RunRecord) -> str:
 def _block(title: str, facts: Mapping[str, Fact], changed: Mapping[str, str]) -> str:
     if not facts:
         return ""
-    rows = "".join(
-        f"<tr><td>{escaped(_label(name))}</td>{_cell(fact, changed.get(name))}</tr>" for name, fact in facts.items()
+    known, reasons = _by_reason(facts, changed)
+    rows = "".join(f"<tr><td>{escaped(_label(name))}</td>{_cell(fact, changed.get(name))}</tr>" for name, fact in known)
+    rows += "".join(
+        f'<tr><td>{escaped(", ".join(map(_label, names)))}</td><td class="pq-absent">{escaped(reason)}</td></tr>'
+        for reason, names in reasons.items()
     )
     return f'<div class="pq-block"><table><caption>{title}</caption><tbody>{rows}</tbody></table></div>'
+
+
+def _by_reason(
+    facts: Mapping[str, Fact], changed: Mapping[str, str]
+) -> tuple[list[tuple[str, Fact]], dict[str, list[str]]]:
+    """What is known or has changed, and the names of what is absent by its reason."""
+    reasons: dict[str, list[str]] = {}
+    known = []
+    for name, fact in facts.items():
+        if "absent" in fact and name not in changed:
+            reasons.setdefault(str(fact["absent"]), []).append(name)
+        else:
+            known.append((name, fact))
+    return known, reasons
 
 
 def _label(name: str) -> str:

@@ -68,6 +68,7 @@ _CASES = """
 & .pq-cases .pq-value td:first-child{text-align:right;padding-right:8px}
 & .pq-id{font-weight:650}
 & .pq-title{margin-left:10px}
+& .pq-took{float:right;margin-left:16px;color:var(--pd-soft)}
 & .pq-why{display:block;color:var(--pd-soft);font-size:12.5px}
 & .pq-spark{width:134px}& .pq-spark svg{display:block}
 & .pq-findings{list-style:none;margin:0;padding:0}
