@@ -1,51 +1,74 @@
-"""pydoca's fixtures for pytest. A package of its own, as pytest imports it at every start, and pydoca must not be."""
+"""pydoca's plug-in for pytest: fault plans, and the qualification of devices.
+
+A package of its own, as pytest imports it at every start: it imports neither pydoca nor NumPy before a test needs them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Generator
+from typing import Any
 
 import pytest
 
-if TYPE_CHECKING:
-    from pydoca.faults import FaultPlan, FaultRule
+from pytest_pydoca.faults import FaultInjection as FaultInjection
+from pytest_pydoca.faults import pydoca_faults as pydoca_faults
+from pytest_pydoca.fixtures import (
+    _pydoca_choice as _pydoca_choice,
+)
+from pytest_pydoca.fixtures import (
+    pydoca_device as pydoca_device,
+)
+from pytest_pydoca.fixtures import (
+    pydoca_engine as pydoca_engine,
+)
+from pytest_pydoca.fixtures import (
+    pydoca_measure as pydoca_measure,
+)
+from pytest_pydoca.fixtures import (
+    pydoca_pair as pydoca_pair,
+)
+from pytest_pydoca.fixtures import (
+    pydoca_random as pydoca_random,
+)
+from pytest_pydoca.fixtures import (
+    pydoca_run as pydoca_run,
+)
+from pytest_pydoca.markers import add_markers, is_case
+from pytest_pydoca.options import add_options, is_used
 
 
-class FaultInjection:
-    """Puts fault plans in force, one after the other; the last one until the test ends."""
-
-    def __init__(self) -> None:
-        self.plan: FaultPlan | None = None
-
-    def __call__(self, *rules: FaultPlan | FaultRule | Mapping[str, Any], seed: int = 0) -> FaultPlan:
-        """Removes the plan before, and puts this plan, or the one of these rules, in force."""
-        from pydoca.faults import FaultPlan
-
-        self.remove()
-        given = [rule for rule in rules if isinstance(rule, FaultPlan)]
-        plan = given[0] if given and len(rules) == 1 else FaultPlan(*_without_plans(rules), seed=seed)
-        plan.install()
-        self.plan = plan
-        return plan
-
-    def remove(self) -> None:
-        """Removes the plan; a FaultPlanWarning tells of rules that have met nothing."""
-        if (plan := self.plan) is not None:
-            self.plan = None
-            plan.remove()
+def pytest_addoption(parser: pytest.Parser) -> None:
+    add_options(parser)
 
 
-def _without_plans(rules: tuple[Any, ...]) -> list[Any]:
-    from pydoca.faults import FaultPlan
-
-    if any(isinstance(rule, FaultPlan) for rule in rules):
-        raise ValueError("pydoca_faults: give one plan, or rules; one plan can be in force at a time")
-    return list(rules)
+def pytest_cmdline_main(config: pytest.Config) -> None:
+    """A plan needs no workers of xdist."""
+    if config.getoption("pydoca_plan") and config.getoption("dist", "no") != "no":
+        config.option.dist, config.option.tx = "no", []
 
 
-@pytest.fixture
-def pydoca_faults() -> Iterator[FaultInjection]:
-    """Call it with rules, or a plan, before the test opens devices: ``pydoca_faults(FaultRule("fail", nth=2))``."""
-    injection = FaultInjection()
-    yield injection
-    injection.remove()
+def pytest_configure(config: pytest.Config) -> None:
+    add_markers(config)
+    if is_used(config) and not (config.option.help or config.option.version):
+        _session(config)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Generator[None, None, None]:
+    """Before -k looks at the words of each case."""
+    if any(is_case(item) for item in items):
+        _session(config).select(items)
+    yield
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """A worker of xdist cannot end the run with a usage error; the controller can."""
+    if message := getattr(node, "workeroutput", {}).get("pydoca_usage"):
+        _session(node.config).refused = message
+
+
+def _session(config: pytest.Config) -> Any:
+    from pydoca.qualify.session.hooks import session_of
+
+    return session_of(config)

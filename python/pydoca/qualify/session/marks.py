@@ -1,0 +1,78 @@
+"""What a case says of itself by its markers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+import pytest
+
+from pydoca.qualify._nearest import nearest
+from pydoca.qualify.session.levels import LEVELS
+
+_KEYS = ("title", "levels", "seconds")
+SUITE = Path(__file__).resolve().parents[1]
+
+
+@dataclass(frozen=True)
+class CaseMark:
+    id: str
+    title: str
+    levels: tuple[str, ...]  # empty: every one
+    seconds: float | None  # None: the level decides
+
+
+def mark_of(item: pytest.Item) -> CaseMark:
+    """Raises pytest.UsageError for a marker that makes no sense."""
+    marker = item.get_closest_marker("pydoca_case")
+    if marker is None:
+        return CaseMark(getattr(item, "originalname", None) or item.name, _first_line(item), (), None)
+    given = marker.kwargs
+    unknown = [key for key in given if key not in (*_KEYS, "id")]
+    if unknown:
+        _refuse(item, f"there is no {unknown[0]!r}{nearest(unknown[0], _KEYS)}")
+    id = given.get("id", marker.args[0] if marker.args else None)
+    if not isinstance(id, str) or not id or len(marker.args) > 1:
+        _refuse(item, f"its first argument is the id, such as 'DMA-BW', and the others have names ({', '.join(_KEYS)})")
+    return CaseMark(
+        id, given.get("title") or _first_line(item), _levels(item, given.get("levels", ())), _seconds(item, given)
+    )
+
+
+def needs_of(item: pytest.Item) -> tuple[str, ...]:
+    """Of all markers: the module's, the class's and the test's."""
+    return tuple(dict.fromkeys(need for marker in item.iter_markers("pydoca_needs") for need in marker.args))
+
+
+def node_of(item: pytest.Item) -> str:
+    """pytest's identifier without what depends on the machine: cases of pydoca begin at its folder."""
+    path, colons, rest = item.nodeid.partition("::")
+    if item.path.is_relative_to(SUITE):
+        path = item.path.relative_to(SUITE).as_posix()
+    return path + colons + rest
+
+
+def _levels(item: pytest.Item, given: Any) -> tuple[str, ...]:
+    levels = (given,) if isinstance(given, str) else tuple(given)
+    for level in levels:
+        if level not in LEVELS:
+            _refuse(item, f"{level!r} is not a level{nearest(str(level), LEVELS)}: {', '.join(LEVELS)}")
+    return levels
+
+
+def _seconds(item: pytest.Item, given: Mapping[str, Any]) -> float | None:
+    seconds = given.get("seconds")
+    if seconds is not None and not (isinstance(seconds, int | float) and seconds > 0):
+        _refuse(item, f"seconds is a number above 0, not {seconds!r}")
+    return seconds
+
+
+def _refuse(item: pytest.Item, why: str) -> NoReturn:
+    raise pytest.UsageError(f"{item.nodeid}: pydoca_case: {why}")
+
+
+def _first_line(item: pytest.Item) -> str:
+    text = getattr(getattr(item, "obj", None), "__doc__", None) or ""
+    return text.strip().partition("\n")[0].rstrip(".") or (getattr(item, "originalname", None) or item.name)

@@ -1,0 +1,149 @@
+"""Runs under xdist: the controller writes the records, its workers run cases and write samples."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from _pytest.runner import runtestprotocol
+
+from pydoca.qualify.session.passes import renew
+from pydoca.qualify.session.selection import KEY
+from pydoca.qualify.session.settings import Settings
+from pydoca.qualify.session.target import Target
+from pytest_pydoca.markers import is_case
+
+if TYPE_CHECKING:
+    from pydoca.qualify.session.hooks import Session
+
+_INPUT = "pydoca"
+REFUSAL = "pydoca_usage"
+
+
+def received(config: pytest.Config) -> dict[str, Any] | None:
+    """None in a process that is not a worker."""
+    given = getattr(config, "workerinput", None)
+    return None if given is None else dict(json.loads(given.get(_INPUT, "{}")))
+
+
+def send(node: Any, session: Session) -> None:
+    """What workers must have in common."""
+    given = {
+        "seed": session.seed,
+        "level": session.level,
+        "repeat": session.settings.repeat,
+        "devices": [target.label for target in session.targets if target.info],
+        "directories": [str(run.target.directory or "") for run in session.runs.values()],
+        "finished": [sorted(target.finished) for target in session.targets],
+        "limits": session.settings.limits,
+        "baseline": session.settings.baseline,
+        "plan": str(session.shared.path),
+    }
+    node.workerinput[_INPUT] = json.dumps(given)
+
+
+def settings_from(settings: Settings, given: dict[str, Any]) -> Settings:
+    if not given:
+        return settings
+    return dataclasses.replace(
+        settings,
+        seed=given["seed"],
+        level=given["level"],
+        repeat=given["repeat"],
+        devices=tuple(given["devices"]),
+        limits=tuple(given["limits"]),
+        baseline=given["baseline"],
+        resume=None,
+    )
+
+
+def apply(targets: list[Target], given: dict[str, Any]) -> None:
+    for target, directory, finished in zip(
+        targets, given.get("directories", []), given.get("finished", []), strict=False
+    ):
+        target.directory = Path(directory) if directory else None
+        target.finished = {(node, repeat) for node, repeat in finished}
+
+
+def refuse(config: pytest.Config, message: str) -> None:
+    """The controller ends with this usage error."""
+    output: dict[str, Any] = config.workeroutput  # type: ignore[attr-defined]
+    output[REFUSAL] = message
+
+
+class SharedPlan:
+    """The cases that workers have collected, each with its device and its time: a file, as xdist carries names only."""
+
+    def __init__(self) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix="pydoca-plan-")
+        self.path = Path(self._folder.name, "plan.json")
+        self.cases: dict[str, tuple[str, float]] = {}
+
+    def read(self) -> bool:
+        """False after the first time: all workers collect the same."""
+        if self.cases or not self.path.exists():
+            return False
+        self.cases = {node: (label, seconds) for node, (label, seconds) in json.loads(self.path.read_text()).items()}
+        return True
+
+    def scope_of(self, node: str) -> str:
+        """The cases of one device go to one worker."""
+        return self.cases[node][0] if node in self.cases else node
+
+    def close(self) -> None:
+        self._folder.cleanup()
+
+
+def write_plan(path: str, session: Session) -> None:
+    cases = {
+        item.nodeid: (session.target_of(session.info_of(item)).label, item.stash[KEY].estimate)
+        for item in session.items
+    }
+    beside = Path(f"{path}.{os.getpid()}")
+    beside.write_text(json.dumps(cases))
+    beside.replace(path)
+
+
+def scheduler_of(config: pytest.Config, log: Any, shared: SharedPlan) -> Any:
+    """xdist's own one for another --dist than the usual; then the workers wait for one another at the device."""
+    if config.getoption("dist") not in ("load", "loadgroup"):
+        return None
+    from xdist.scheduler import LoadScopeScheduling
+
+    class DeviceScheduling(LoadScopeScheduling):  # type: ignore[misc]
+        """A scope is a device, or a test that uses none."""
+
+        def _split_scope(self, nodeid: str) -> str:
+            return shared.scope_of(nodeid)
+
+    return DeviceScheduling(config, log)
+
+
+class Repeater:
+    """A worker runs the items that the controller sends, so it repeats each one by itself."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
+        if not is_case(item):
+            return None
+        repeats = [
+            repeat for repeat in range(self._session.settings.repeat) if not self._session.is_finished(item, repeat)
+        ]
+        for index, repeat in enumerate(repeats):
+            self._session.repeat = repeat
+            if index:
+                renew(item)
+            self._session.begin_case(item)
+            item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+            # The item's own fixtures end between its repeats, those of its module live on.
+            runtestprotocol(item, nextitem=nextitem if repeat == repeats[-1] else item.parent)  # type: ignore[arg-type]
+            item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+        return True

@@ -1,0 +1,131 @@
+"""The options `--pydoca-...`, as one table. `pydoca qualify` has the same ones without the prefix."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+LEVELS = ("smoke", "quick", "full", "soak")
+BACKENDS = ("sim", "verbs")
+_SECONDS = {"s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]*)", re.ASCII)
+
+
+def one_of(what: str, choices: Iterable[str]) -> Callable[[str], str]:
+    """For argparse: its own message for `choices` does not say which one may be meant."""
+    known = tuple(choices)
+
+    def check(text: str) -> str:
+        if text not in known:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a {what}{nearest(text, known)}: {', '.join(known)}")
+        return text
+
+    return check
+
+
+def nearest(text: str, known: Iterable[str]) -> str:
+    """ ", did you mean 'quick'?" or nothing."""
+    found = difflib.get_close_matches(text, list(known), n=1, cutoff=0.5)
+    return f"; did you mean {found[0]!r}?" if found else ""
+
+
+def count(text: str) -> int:
+    if not (text.isascii() and text.isdecimal()) or int(text) == 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a count: write a whole number from 1 on")
+    return int(text)
+
+
+def seed(text: str) -> int:
+    if not (text.isascii() and text.isdecimal()) or int(text) >= 1 << 64:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a seed: write a whole number from 0 on, below 2**64")
+    return int(text)
+
+
+def duration(text: str) -> float:
+    """Seconds: "90", "90s", "10min", "8h"."""
+    match = _DURATION.fullmatch(text.strip())
+    if match is None or (match[2] or "s") not in _SECONDS or float(match[1]) == 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a duration: write seconds, or a number with s, min, h or d")
+    return float(match[1]) * _SECONDS[match[2] or "s"]
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option; `name` is that of the front end, which pytest's has behind `--pydoca-`."""
+
+    name: str
+    help: str
+    metavar: str | None = None
+    type: Callable[[str], Any] | None = None
+    repeatable: bool = False
+    default: Any = field(default=None)
+
+    @property
+    def flag(self) -> str:
+        return f"--pydoca-{self.name}"
+
+    @property
+    def dest(self) -> str:
+        return f"pydoca_{self.name.replace('-', '_')}"
+
+    def keywords(self) -> dict[str, Any]:
+        """For add_argument()."""
+        if self.metavar is None:
+            return {"action": "store_true", "default": False, "help": self.help}
+        words: dict[str, Any] = {"metavar": self.metavar, "help": self.help, "default": self.default}
+        if self.type is not None:
+            words["type"] = self.type
+        if self.repeatable:
+            words |= {"action": "append", "default": []}
+        return words
+
+
+OPTIONS = (
+    Option(
+        "device",
+        "the device under test: PCI address, name, interface, ibdev name or serial, also as sim:p0, dpu:mlx5_0 or "
+        "sim:0; may be repeated, then each case runs on each device",
+        "DEVICE",
+        repeatable=True,
+    ),
+    Option("backend", "devices of this backend only: sim or verbs", "BACKEND", one_of("backend", BACKENDS)),
+    Option("rep", "the representor by which a DPU reaches its host", "REP"),
+    Option("peer", "the device at the other end: the host's for a DPU, the DPU's for a host", "DEVICE"),
+    Option(
+        "level",
+        "which cases, and how long: smoke (10 s), quick (2 min, the default), full (15 min), soak (see the duration)",
+        "LEVEL",
+        one_of("level", LEVELS),
+    ),
+    Option("limits", "a file of limits; may be repeated, a later one wins", "FILE", repeatable=True),
+    Option("limits-force", "apply limits also to a device that the file's [match] excludes"),
+    Option("baseline", "golden values, as `pydoca qualify train` writes them", "FILE"),
+    Option("out", "the directory in which each run makes its own (default: runs)", "DIR"),
+    Option("repeat", "run all cases so many times", "N", count),
+    Option("duration", "run all cases again and again for so long, such as 90s, 10min or 8h", "TIME", duration),
+    Option("seed", "of all random choices (default: a new one, which the report names)", "N", seed),
+    Option("resume", "go on with an interrupted run, in its directory", "DIR"),
+    Option("plan", "say what would run, how long it takes and what is skipped; touch no device"),
+    Option("fail-early", "stop after the first case that fails"),
+    Option("strict-skips", "a skipped case fails the run"),
+    Option("strict-marginal", "a marginal measurement fails the run"),
+    Option("force", "also use a device that another run uses"),
+    Option("no-plots", "a report without plots"),
+)
+
+
+def add_options(parser: pytest.Parser) -> None:
+    group = parser.getgroup("pydoca", "qualification of devices (pydoca)")
+    for option in OPTIONS:
+        group.addoption(option.flag, **option.keywords())
+
+
+def is_used(config: pytest.Config) -> bool:
+    """Whether the command line has one of these options."""
+    return any(config.getoption(option.dest) not in (None, False, []) for option in OPTIONS)
