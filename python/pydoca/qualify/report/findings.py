@@ -33,6 +33,8 @@ def _items(run: RunRecord) -> Iterator[str]:
     if run.planned > len(run.cases):
         missing = plural(run.planned - len(run.cases), "planned case")
         yield f"<span>{badge(Verdict.SKIPPED)}</span><span>{missing} did not run: not tested is not passed.</span>"
+    for finding in run.findings:
+        yield f"<span>{badge(Verdict.MARGINAL)}</span><span>{escaped(finding)}</span>"
     for name, before, after in changes(run.machine, run.machine_after):
         text = f"The machine changed during the run: {name} was {before}, and is {after}."
         yield f"<span>{badge(Verdict.MARGINAL)}</span><span>{escaped(text)}</span>"

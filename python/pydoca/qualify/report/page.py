@@ -43,14 +43,18 @@ def report_html(run: RunRecord, read_samples: Callable[[str], tuple[Array, int]]
         f'<a href="#{name}">{title}</a>' for (name, title), part in zip(_TITLES.items(), parts, strict=True) if part
     )
     title = f"{run.verdict.value}: {run.device.get('name', 'device')}, {run.id}"
+    navigation = f'<div class="pq-nav"><div class="pq-inner"><nav>{links}</nav></div></div>\n'
+    return whole_page(title, band(run) + navigation, f"{''.join(parts)}<footer>{_footer(run)}</footer>")
+
+
+def whole_page(title: str, top: str, body: str) -> str:
+    """title is text; top and body are HTML, and body stands in the column of text."""
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"/>'
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}"/>'
         '<meta name="viewport" content="width=device-width,initial-scale=1"/>'
         f'<meta name="color-scheme" content="light dark"/><title>{escaped(title)}</title>'
-        f'<style>{style_sheet()}</style></head>\n<body class="{ROOT}">{band(run)}'
-        f'<div class="pq-nav"><div class="pq-inner"><nav>{links}</nav></div></div>\n<main>{"".join(parts)}'
-        f"<footer>{_footer(run)}</footer></main></body></html>\n"
+        f'<style>{style_sheet()}</style></head>\n<body class="{ROOT}">{top}<main>{body}</main></body></html>\n'
     )
 
 

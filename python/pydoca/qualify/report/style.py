@@ -66,6 +66,8 @@ _CASES = """
 & .pq-cases .pq-value td{padding-top:2px;padding-bottom:2px;color:var(--pd-fg)}
 & .pq-cases .pq-value:last-child td{padding-bottom:9px}
 & .pq-cases .pq-value td:first-child{text-align:right;padding-right:8px}
+& .pq-rows td{border-bottom:1px solid color-mix(in srgb,var(--pd-rule) 60%,transparent)}
+& .pq-rows td:first-child{width:136px}
 & .pq-id{font-weight:650}
 & .pq-title{margin-left:10px}
 & .pq-took{float:right;margin-left:16px;color:var(--pd-soft)}
