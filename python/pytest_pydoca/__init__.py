@@ -5,6 +5,8 @@ A package of its own, as pytest imports it at every start: it imports neither py
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from pytest_pydoca.faults import FaultInjection as FaultInjection
@@ -50,7 +52,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         _session(config).select(items)
 
 
-def _session(config: pytest.Config) -> object:
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """A worker of xdist cannot end the run with a usage error; the controller can."""
+    if message := getattr(node, "workeroutput", {}).get("pydoca_usage"):
+        _session(node.config).refused = message
+
+
+def _session(config: pytest.Config) -> Any:
     from pydoca.qualify.session.hooks import session_of
 
     return session_of(config)

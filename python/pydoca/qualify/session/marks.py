@@ -12,7 +12,7 @@ from pydoca.qualify._nearest import nearest
 from pydoca.qualify.session.levels import LEVELS
 
 _KEYS = ("title", "levels", "seconds")
-_SUITE = Path(__file__).resolve().parents[1]
+SUITE = Path(__file__).resolve().parents[1]
 
 
 @dataclass(frozen=True)
@@ -47,8 +47,8 @@ def node_of(item: pytest.Item) -> str:
     """pytest's identifier without what depends on the machine: cases of pydoca begin at its folder."""
     node = item.nodeid.rpartition("@")[0] if _has_group(item) else item.nodeid
     path, colons, rest = node.partition("::")
-    if item.path.is_relative_to(_SUITE):
-        path = item.path.relative_to(_SUITE).as_posix()
+    if item.path.is_relative_to(SUITE):
+        path = item.path.relative_to(SUITE).as_posix()
     return path + colons + rest
 
 

@@ -1,0 +1,49 @@
+"""What a case came to: from how its phases ended, and from its measurements."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import pydoca
+from pydoca.qualify.limits.units import UnitError
+from pydoca.qualify.measure import CaseInterrupted, TooFewSamples
+from pydoca.qualify.session.pair import PairError
+from pydoca.qualify.verdicts import Verdict
+
+_OF_DEVICE = (AssertionError, pydoca.DocaError, pytest.fail.Exception)
+INTERRUPTED = "interrupted; a resumed run repeats it"
+
+
+def verdict_of_exception(error: BaseException) -> Verdict:
+    """A wrong value and a failed operation are failures of the device; what else goes wrong is the tester's error."""
+    if isinstance(error, CaseInterrupted):
+        return Verdict.SKIPPED
+    if isinstance(error, TooFewSamples | UnitError):
+        return Verdict.ERROR
+    if isinstance(error, PairError):
+        cause = error.__cause__
+        return verdict_of_exception(cause) if cause is not None else Verdict.ERROR
+    if isinstance(error, BaseExceptionGroup):
+        return Verdict.of_run(verdict_of_exception(each) for each in error.exceptions)
+    return Verdict.FAIL if isinstance(error, _OF_DEVICE) else Verdict.ERROR
+
+
+def verdict_of_case(phases: list[Verdict], measured: list[Verdict]) -> Verdict:
+    """A case without measurements has passed when its assertions have."""
+    if (worst := Verdict.of_run(phases)) in (Verdict.FAIL, Verdict.ERROR):
+        return worst
+    if Verdict.SKIPPED in phases:
+        return Verdict.SKIPPED
+    return Verdict.of_run(measured) if measured else Verdict.PASS
+
+
+def reason_of(report: pytest.TestReport) -> str:
+    """One line: of a skip its reason, of a failure its message."""
+    longrepr: Any = report.longrepr
+    if isinstance(longrepr, tuple):
+        return str(longrepr[2]).removeprefix("Skipped: ")
+    crash = getattr(longrepr, "reprcrash", None)
+    text = str(crash.message) if crash is not None else str(longrepr)
+    return (text.strip().splitlines() or [""])[0]

@@ -1,0 +1,72 @@
+"""What would run: cases, their time, what is skipped and why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydoca.qualify.session.selection import Selected
+
+
+@dataclass
+class Plan:
+    level: str
+    seed: int
+    repeat: int
+    devices: list[str]
+    cases: list[Selected] = field(default_factory=list)
+    other_levels: list[str] = field(default_factory=list)  # ids of cases that this level leaves out
+    finished: int = 0  # cases of a resumed run, which are not repeated
+
+    @property
+    def seconds(self) -> float:
+        """Devices one after the other, as without xdist."""
+        return sum(case.estimate for case in self.cases) * self.repeat
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "level": self.level,
+            "seed": self.seed,
+            "repeat": self.repeat,
+            "devices": self.devices,
+            "seconds": round(self.seconds, 3),
+            "cases": [_case(case) for case in self.cases],
+            "other_levels": self.other_levels,
+            "finished": self.finished,
+        }
+
+    def show(self, line: Callable[[str], None]) -> None:
+        running = [case for case in self.cases if not case.skip]
+        width = max((len(case.mark.id) for case in self.cases), default=0)
+        for case in self.cases:
+            what = f"skipped: {case.skip}" if case.skip else f"{case.estimate:6.2f} s"
+            device = f"  {case.info.name}" if case.info and len(self.devices) > 1 else ""
+            needs = f"  (needs {', '.join(case.needs)})" if case.needs and not case.skip else ""
+            line(f"{case.mark.id.ljust(width)}{device}  {what}  {case.mark.title}{needs}")
+        skipped = len(self.cases) - len(running)
+        line("")
+        line(
+            f"{len(running)} cases of level {self.level} on {', '.join(self.devices) or 'no device'}"
+            f"{f', {self.repeat} times' if self.repeat > 1 else ''}: about {_time(self.seconds)}; {skipped} are skipped, "
+            f"{len(self.other_levels)} belong to other levels"
+            + (f", {self.finished} are finished" if self.finished else "")
+        )
+
+
+def _case(case: Selected) -> dict[str, Any]:
+    return {
+        "id": case.mark.id,
+        "title": case.mark.title,
+        "node": case.node,
+        "device": f"{case.info.backend}:{case.info.name}" if case.info else None,
+        "needs": list(case.needs),
+        "seconds": round(case.estimate, 3),
+        "skip": case.skip or None,
+    }
+
+
+def _time(seconds: float) -> str:
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"

@@ -1,0 +1,115 @@
+"""What a person sees while cases run: a line per case; on a terminal also a bar with the time that is left."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import Any, TextIO
+
+from pydoca.qualify.records import CaseRecord, MeasurementRecord
+from pydoca.qualify.verdicts import Verdict
+
+_HEARTBEAT = 60.0  # seconds without a line, in a pipe
+_BAR = "{desc} {percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} [{elapsed}{postfix}]"
+_SHOWN = {Verdict.FAIL, Verdict.ERROR, Verdict.MARGINAL}
+
+
+class Progress:
+    """Writes to pytest's own stream, which no test captures."""
+
+    def __init__(self, stream: TextIO, *, total: int, seconds: float, title: str) -> None:
+        self._stream, self._total, self._estimate = stream, total, seconds
+        self._done, self._passed_estimate = 0, 0.0
+        self._now, self._begin = "", time.monotonic()
+        self._last = self._begin
+        self._bar = _bar(stream, total, title)
+        self._ended = threading.Event()
+        self._ticks = threading.Thread(target=self._tick, daemon=True)
+        self._ticks.start()
+
+    def begin_case(self, id: str) -> None:
+        self._now = id
+
+    def end_case(self, case: CaseRecord, estimate: float, device: str = "") -> None:
+        self._done += 1
+        self._passed_estimate += estimate
+        for line in self._lines(case, device):
+            self.line(line)
+        if self._bar is not None:
+            self._bar.set_postfix_str(self._left(), refresh=False)
+            self._bar.update(1)
+
+    def line(self, text: str) -> None:
+        self._last = time.monotonic()
+        if self._bar is not None:
+            self._bar.write(text, file=self._stream)
+        else:
+            self._stream.write(f"{text}\n")
+            self._stream.flush()
+
+    def add_total(self, cases: int, seconds: float) -> None:
+        """Another pass."""
+        self._total += cases
+        self._estimate += seconds
+        if self._bar is not None:
+            self._bar.total = self._total
+
+    def close(self) -> None:
+        self._ended.set()
+        self._ticks.join()
+        if self._bar is not None:
+            self._bar.close()
+
+    def _lines(self, case: CaseRecord, device: str) -> list[str]:
+        number = f"[{str(self._done).rjust(len(str(self._total)))}/{self._total}]"
+        name = f"{device}  {case.id}" if device else case.id
+        repeat = f" (repeat {case.repeat})" if case.repeat else ""
+        why = f"  {case.reason}" if case.reason and not case.measurements else ""
+        lines = [f"{number} {case.verdict.value:8} {name}{repeat}  {case.seconds:.2f} s{why}"]
+        if case.measurements and case.reason and case.verdict in (Verdict.FAIL, Verdict.ERROR, Verdict.SKIPPED):
+            lines.append(f"{' ' * len(number)}          {case.reason}")
+        return lines + [f"{' ' * len(number)} {describe(each)}" for each in case.measurements]
+
+    def _left(self) -> str:
+        """By the plan's estimates, and how right they have been so far."""
+        if not self._passed_estimate:
+            return ""
+        pace = (time.monotonic() - self._begin) / self._passed_estimate
+        left = max(0.0, self._estimate - self._passed_estimate) * pace
+        return f"{int(left) // 60:02}:{int(left) % 60:02} left"
+
+    def _tick(self) -> None:
+        while not self._ended.wait(1.0):
+            if self._bar is not None:
+                self._bar.refresh()
+            elif time.monotonic() - self._last >= _HEARTBEAT:
+                self.line(f"... {self._now or 'running'}, {time.monotonic() - self._begin:.0f} s, {self._left()}".rstrip(", "))
+
+
+def describe(each: MeasurementRecord) -> str:
+    """A measurement with its value, its limit and where that comes from."""
+    unit = f" {each.unit}" if each.unit not in ("", "1") else ""
+    value = "no value" if each.value is None else f"{each.value:.6g}{unit}"
+    count = f"  n {each.n:,}" if each.n > 1 else ""
+    why = f"  {each.reason}" if each.verdict in _SHOWN else f"  {_bounds(each)}"
+    return f"{each.verdict.value:8} {each.name}  {each.stat} {value}{count}{why}".rstrip()
+
+
+def _bounds(each: MeasurementRecord) -> str:
+    limit = each.limit
+    if limit is None:
+        return ""
+    low = f">= {limit.min:g}" if limit.min is not None else ""
+    high = f"<= {limit.max:g}" if limit.max is not None else ""
+    return f"({' and '.join(filter(None, (low, high)))}, {limit.source})"
+
+
+def _bar(stream: TextIO, total: int, title: str) -> Any:
+    """None where nobody looks, or tqdm is not installed."""
+    if not stream.isatty():
+        return None
+    try:
+        from tqdm import tqdm
+    except ModuleNotFoundError:
+        return None
+    return tqdm(total=total, desc=title, file=stream, bar_format=_BAR, leave=False, dynamic_ncols=True)

@@ -1,0 +1,96 @@
+"""The run of each device: its record, its directory, its verdict."""
+
+from __future__ import annotations
+
+import platform
+import re
+import secrets
+import time
+from importlib import metadata
+from pathlib import Path
+
+from pydoca.qualify.records import CaseRecord, RunRecord
+from pydoca.qualify.session.levels import overrun
+from pydoca.qualify.session.settings import Settings
+from pydoca.qualify.session.target import Target
+from pydoca.qualify.verdicts import ExitCode, Verdict
+
+_PACKAGES = ("pydoca", "pytest", "numpy", "scipy", "pytest-xdist")
+DEFAULT_OUT = "runs"
+
+
+class Run:
+    """One device's run, from its first case to its verdict."""
+
+    def __init__(self, target: Target, settings: Settings, level: str, seed: int) -> None:
+        from pydoca.qualify.results import RunDirectory
+
+        self.target = target
+        self._settings = settings
+        self.record = target.before or RunRecord(
+            id=_new_id(target, level),
+            device=target.to_dict(),
+            level=level,
+            seed=seed,
+            options=settings.to_dict(),
+            versions=_versions(),
+            begin=time.time(),
+        )
+        if target.directory is None and settings.is_recorded:
+            target.directory = Path(settings.out or DEFAULT_OUT, self.record.id).absolute()
+        self._directory = RunDirectory(target.directory) if target.directory else None
+        self._seconds_before = sum(case.seconds for case in self.record.cases)
+        self._begin = time.monotonic()
+
+    def begin(self, planned: int) -> None:
+        self.record.planned = planned
+        self.record.end = self.record.exit_code = None
+        if self._directory is not None:
+            self._directory.begin(self.record)
+
+    def add(self, case: CaseRecord) -> None:
+        if self._directory is not None:
+            self._directory.case(self.record, case)
+        else:
+            self.record.cases.append(case)
+
+    def end(self, *, interrupted: bool = False, tester_failed: bool = False) -> None:
+        """Sets the verdict and the exit code, and writes all reports."""
+        record = self.record
+        verdicts = [case.verdict for case in record.cases] + ([Verdict.ERROR] if tester_failed else [])
+        record.verdict = Verdict.of_run(verdicts)
+        record.exit_code = int(ExitCode.INTERRUPTED if interrupted else self._exit_code())
+        record.end = time.time()
+        if self._directory is not None:
+            self._directory.end(record)
+
+    def findings(self) -> list[str]:
+        """What is worth a look, and is not a case's verdict."""
+        measured = [each.name for case in self.record.cases for each in case.measurements]
+        late = overrun(self.record.level, time.monotonic() - self._begin) if self._settings.repeat == 1 else ""
+        late = "" if self._settings.duration else late
+        return self.target.limits.findings(measured) + ([late] if late else [])
+
+    def _exit_code(self) -> ExitCode:
+        skipped = any(case.verdict is Verdict.SKIPPED for case in self.record.cases)
+        code = ExitCode.of_verdict(self.record.verdict, strict_marginal=self._settings.strict_marginal)
+        strict = self._settings.strict_skips and skipped
+        return ExitCode.FAILED if strict and code in (ExitCode.PASSED, ExitCode.NOTHING_TESTED) else code
+
+
+def _new_id(target: Target, level: str) -> str:
+    """ "2026-11-20T10-41-07_03-00.0_full_7f3a": sorts by time; every file system takes it."""
+    info = target.info
+    address = (info.pci_addr.removeprefix("0000:") or info.name) if info else "no-device"
+    device = re.sub(r"[^A-Za-z0-9.]+", "-", address)
+    return f"{time.strftime('%Y-%m-%dT%H-%M-%S')}_{device}_{level}_{secrets.token_hex(2)}"
+
+
+def _versions() -> dict[str, str]:
+    found = {"python": platform.python_version()}
+    for package in _PACKAGES:
+        try:
+            found[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            continue
+    return found

@@ -1,0 +1,60 @@
+"""The end of a run: what it says, and its exit code."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pydoca.qualify.verdicts import ExitCode, Verdict
+
+if TYPE_CHECKING:
+    from pydoca.qualify.session.hooks import Session
+    from pydoca.qualify.session.runs import Run
+
+_KEPT = {int(ExitCode.TESTER_ERROR), int(ExitCode.USAGE)}
+_WORST = (ExitCode.FAILED, ExitCode.TESTER_ERROR, ExitCode.PASSED, ExitCode.NOTHING_TESTED)
+
+
+def exit_code_of(session: Session, status: int, *, interrupted: bool) -> int:
+    """pytest's own one where no case has run."""
+    if interrupted:
+        return int(ExitCode.INTERRUPTED)
+    if session.refused:
+        return int(ExitCode.USAGE)
+    if status in _KEPT:
+        return int(status)
+    if session.collection_failed:
+        return int(ExitCode.TESTER_ERROR)
+    if session.settings.plan:
+        return int(ExitCode.PASSED if session.items else ExitCode.NOTHING_TESTED)
+    codes = [ExitCode(run.record.exit_code or 0) for run in session.runs.values() if run.record.exit_code is not None]
+    if session.plain_failures:
+        codes.append(ExitCode.FAILED)
+    return int(next((code for code in _WORST if code in codes), status))
+
+
+def write_summary(session: Session, reporter: Any) -> None:
+    if session.refused:
+        reporter.write_line(f"ERROR: {session.refused}", red=True)
+    for run in session.runs.values():
+        _write_run(run, reporter)
+
+
+def _write_run(run: Run, reporter: Any) -> None:
+    record = run.record
+    name = run.target.label or "no device"
+    reporter.section(f"pydoca: {name}, level {record.level}", sep="-")
+    for finding in run.findings():
+        reporter.write_line(f"finding: {finding}")
+    counts = {verdict: sum(case.verdict is verdict for case in record.cases) for verdict in Verdict}
+    shown = ", ".join(f"{count} {verdict.value}" for verdict, count in counts.items() if count)
+    missing = record.planned - len(record.cases)
+    left = f"; {missing} of {record.planned} cases have not run" if missing > 0 else ""
+    colours = {Verdict.PASS: {"green": True}, Verdict.FAIL: {"red": True}, Verdict.ERROR: {"red": True}}
+    reporter.write_line(f"{record.verdict.value}: {shown or 'no case has run'}{left}", **colours.get(record.verdict, {}))
+    reporter.write_line(f"exit code {record.exit_code}, --pydoca-seed={record.seed}")
+    if run.target.directory is not None:
+        reporter.write_line(f"results: {run.target.directory}")
+        if record.exit_code == ExitCode.INTERRUPTED:
+            reporter.write_line(f"go on with: pytest --pydoca-resume={run.target.directory} (and the same tests)")
+
+
