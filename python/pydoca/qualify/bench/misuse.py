@@ -141,10 +141,10 @@ def works(device: pydoca.Device, size: int = 64) -> None:
     """A plain copy of so many bytes."""
     data, target = bytes(prbs31(size, 7)), pydoca.alloc(size)
     with Stand() as stand:
-        src, dst = stand.enter_context(device.mmap(data)), stand.enter_context(device.mmap(target))
-        inventory, pe = stand.bufs(2), stand.engine()
-        bufs = stand.keep(inventory.get_by_data(src)), stand.keep(inventory.get_by_addr(dst))
         with duty(f"a copy of {size} bytes"):
+            src, dst = stand.enter_context(device.mmap(data)), stand.enter_context(device.mmap(target))
+            inventory, pe = stand.bufs(2), stand.engine()
+            bufs = stand.keep(inventory.get_by_data(src)), stand.keep(inventory.get_by_addr(dst))
             dma = stand.enter_context(pydoca.Dma(pe, device, num_tasks=1))
             dma.memcpy(*bufs).wait(timeout=waiting.PATIENCE)
         if bytes(target) != data:

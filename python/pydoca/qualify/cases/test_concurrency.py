@@ -42,7 +42,7 @@ def test_threads(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_measu
         worker.start()
     for worker in workers:
         worker.join()
-    pydoca_measure.record(f"concurrency.copies.{threads}", sum(copies), unit="1")
+    pydoca_measure.record(f"concurrency.copies.{threads}", sum(copies), unit="1", min=threads)
     if failures:
         raise failures[0]
 

@@ -29,6 +29,7 @@ def test_wake_ups(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_meas
     with pydoca_measure("pe.wake.thread", unit="us", stat="p50", better="lower", n_min=enough // 2) as thread:
         for values in engines.cross_thread(pydoca_device, lambda: len(thread) >= enough):
             thread.extend(values)
+    pydoca_measure.record("pe.wake.seen", len(device) + len(thread), unit="1", min=2 * enough)
 
 
 @pytest.mark.pydoca_case("PE-2", title="an armed engine takes no time of the CPU", levels=QUICK)

@@ -74,10 +74,8 @@ def test_writers(pydoca_device: pydoca.Device, pydoca_pair: Pair, pydoca_run: Ca
 @pytest.mark.pydoca_case("SYN-4", title="a wait ends at its time-out, and when the peer dies", levels=QUICK)
 @pytest.mark.pydoca_needs("pair", "sim")
 def test_ends_of_waits(pydoca_device: pydoca.Device, pydoca_pair: Pair, pydoca_measure: Measure) -> None:
-    with pydoca_measure("sync_event.timeout.late", unit="ms", stat="p50", better="lower", max=5000) as late:
-        for _ in range(5):
-            late.add(events.time_out(pydoca_device, 0.02) * 1e3)
-    pydoca_measure.record("sync_event.timeout.early", -min(0.0, min(late.samples)), unit="ms", max=0)
+    with pydoca_measure("sync_event.timeout.late", unit="ms", stat="min", better="lower", min=0, max=5000) as late:
+        late.extend(events.time_out(pydoca_device, 0.02) * 1e3 for _ in range(5))
     other = pydoca_pair.host if pydoca_device.side == pydoca.Side.DPU else pydoca_pair.dpu
     with Stand() as stand:
         partner = events.Partner(stand, pydoca_device)
