@@ -5,6 +5,7 @@ A package of its own, as pytest imports it at every start: it imports neither py
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from typing import Any
 
 import pytest
@@ -40,16 +41,24 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     add_options(parser)
 
 
+def pytest_cmdline_main(config: pytest.Config) -> None:
+    """A plan needs no workers of xdist."""
+    if config.getoption("pydoca_plan") and config.getoption("dist", "no") != "no":
+        config.option.dist, config.option.tx = "no", []
+
+
 def pytest_configure(config: pytest.Config) -> None:
     add_markers(config)
     if is_used(config) and not (config.option.help or config.option.version):
         _session(config)
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+@pytest.hookimpl(wrapper=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Generator[None, None, None]:
+    """Before -k looks at the words of each case."""
     if any(is_case(item) for item in items):
         _session(config).select(items)
+    yield
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -30,7 +30,7 @@ def one_of(what: str, choices: Iterable[str]) -> Callable[[str], str]:
 
 
 def nearest(text: str, known: Iterable[str]) -> str:
-    """", did you mean 'quick'?" or nothing."""
+    """ ", did you mean 'quick'?" or nothing."""
     found = difflib.get_close_matches(text, list(known), n=1, cutoff=0.5)
     return f"; did you mean {found[0]!r}?" if found else ""
 

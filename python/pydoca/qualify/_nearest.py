@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 
 def nearest(text: str, known: Iterable[str]) -> str:
-    """"; did you mean 'GB/s'?", or nothing where no word is close."""
+    """ "; did you mean 'GB/s'?", or nothing where no word is close."""
     words = list(known)
     by_lower = {word.lower(): word for word in words}
     found = difflib.get_close_matches(text.lower(), by_lower, n=1, cutoff=0.5)

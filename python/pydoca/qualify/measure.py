@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 from pydoca.qualify.records import LimitRecord, MeasurementRecord
 from pydoca.qualify.verdicts import Verdict
@@ -122,9 +122,7 @@ def _compared(value: object, expected: object, source: str) -> tuple[Verdict, st
 class Measurement:
     """One measurement: samples go in by `add` or `extend`; `seconds` and `has_enough()` say how long to go on."""
 
-    def __init__(
-        self, surroundings: Surroundings, name: str, unit: str, stat: str, better: str, own: OwnLimit
-    ) -> None:
+    def __init__(self, surroundings: Surroundings, name: str, unit: str, stat: str, better: str, own: OwnLimit) -> None:
         from pydoca.qualify.statistics import STATISTICS
 
         self.name, self.unit, self.better = name, unit, better
@@ -233,5 +231,3 @@ class Measurement:
             limit=self.limit,
             samples=self._around.save(self.name, self._samples, warmup=warmup, unit=self.unit) if warm else "",
         )
-
-

@@ -8,7 +8,7 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from pydoca.qualify._nearest import nearest
 from pydoca.qualify.limits.units import UnitError, unit_of
@@ -151,7 +151,7 @@ class _Reader:
         for name, value in table.items():
             full = f"{prefix}{name}"
             if not isinstance(value, dict):
-                self._refuse(f"{place}.{full}", f"it is not a table; write [{place}.\"{full}\"] before its keys")
+                self._refuse(f"{place}.{full}", f'it is not a table; write [{place}."{full}"] before its keys')
             if value and all(isinstance(each, dict) for each in value.values()):
                 yield from self._leaves(place, f"{full}.", value, keys)
             else:
@@ -166,7 +166,7 @@ class _Reader:
     def _any_table(self, place: str, given: Any) -> dict[str, Any]:
         if not isinstance(given, dict):
             self._refuse(place, f"it is not a table; write [{place}]")
-        return given  # type: ignore[no-any-return]
+        return given
 
     def _known(self, place: str, table: Mapping[str, Any], keys: tuple[str, ...]) -> None:
         for key in table:
@@ -202,9 +202,9 @@ class _Reader:
     def _text(self, place: str, value: Any) -> str:
         if not isinstance(value, str):
             self._refuse(place, f"{value!r} is not a text; write it in quotes")
-        return value  # type: ignore[no-any-return]
+        return value
 
-    def _refuse(self, place: str, why: str) -> None:
+    def _refuse(self, place: str, why: str) -> NoReturn:
         raise LimitsError(f"{self._path}: {place}: {why}")
 
 

@@ -45,7 +45,9 @@ class Limits:
         golden = read_limits(baseline) if baseline else None
         for file in [*files, *([golden] if golden else [])]:
             if (why := mismatch(file, facts)) and not force:
-                raise LimitsError(f"{file.path} is not for this device: {why} (--pydoca-limits-force applies it anyway)")
+                raise LimitsError(
+                    f"{file.path} is not for this device: {why} (--pydoca-limits-force applies it anyway)"
+                )
         return cls(files, golden, today=today)
 
     @property
@@ -89,7 +91,9 @@ class Limits:
         ]
 
     def _unmet(self, names: list[str]) -> list[FileLimit | Waiver]:
-        entries: list[FileLimit | Waiver] = [each for file in self._files for each in (*file.limits, *file.waivers)]
+        entries: list[FileLimit | Waiver] = []
+        for file in self._files:
+            entries += [*file.limits, *file.waivers]
         return [each for each in entries if not any(_fits(name, each.name) for name in names)]
 
     def _found(self, name: str) -> FileLimit | None:

@@ -7,9 +7,11 @@ import os
 from pathlib import Path
 from typing import Any
 
+from pydoca.qualify.machine import inventory
 from pydoca.qualify.records import CaseRecord, RunRecord
 from pydoca.qualify.results.codec import case_to_dict, run_from_dict, run_to_dict, to_json
-from pydoca.qualify.results.files import append, replace_file, write_checksums
+from pydoca.qualify.results.files import replace_file, write_checksums, write_from
+from pydoca.qualify.results.junit import junit_xml
 from pydoca.qualify.results.ocp import Stream
 from pydoca.qualify.results.samples import read_samples, write_samples
 from pydoca.qualify.statistics.samples import Array
@@ -27,14 +29,14 @@ class RunDirectory:
         self._texts: dict[int, str] = {}  # of the cases that are written, by identity
 
     def begin(self, run: RunRecord) -> None:
-        """Creates the directory, or takes up the one that is there."""
+        """Creates the directory, or takes up the one that is there; looks at the machine, unless the run has that."""
         self.path.mkdir(parents=True, exist_ok=True)
-        results = self.path / "results.jsonl"
+        run.machine = run.machine or inventory(run.device)
         if (self.path / "state.json").exists():
-            self._resume(results)
+            self._resume()
         else:
-            results.write_bytes(b"")
-            self._bytes = append(results, self._stream.begin(run))
+            self._results.write_bytes(b"")
+            self._bytes = write_from(self._results, 0, self._stream.begin(run))
         self._write_state(run)
         self._write_run(run)
 
@@ -42,7 +44,7 @@ class RunDirectory:
         """Adds the case to the run, unless it is there, and writes both."""
         if not any(each is case for each in run.cases):
             run.cases.append(case)
-        self._bytes = append(self.path / "results.jsonl", self._stream.case(case))
+        self._bytes = write_from(self._results, self._bytes, self._stream.case(case))
         self._write_state(run)
 
     def samples(self, name: str, array: Any, *, warmup: int = 0, unit: str = "") -> str:
@@ -54,14 +56,18 @@ class RunDirectory:
         return read_samples(self.path, name)
 
     def end(self, run: RunRecord) -> None:
-        """Writes the reports of a run that has a verdict."""
-        self._bytes = append(self.path / "results.jsonl", self._stream.end(run))
+        """Writes the reports of a run that has a verdict, after a last look at the machine."""
+        run.machine_after = run.machine_after or inventory(run.device)
+        # state.json does not count the last line: a run that goes on replaces it.
+        last = Stream(self._stream.sequence, self._stream.step)
+        write_from(self._results, self._bytes, last.end(run))
         self._write_state(run)
         self._write_run(run)
         self.report(run)
 
     def report(self, run: RunRecord) -> None:
-        """Writes the forms for people and for other programs anew."""
+        """Writes the forms for people and for other programs anew, and the checksums of everything."""
+        replace_file(self.path / "junit.xml", junit_xml(run))
         write_checksums(self.path)
 
     @staticmethod
@@ -70,11 +76,14 @@ class RunDirectory:
         state = _read_state(Path(path))
         return run_from_dict(state["run"], state["cases"])
 
-    def _resume(self, results: Path) -> None:
+    @property
+    def _results(self) -> Path:
+        return self.path / "results.jsonl"
+
+    def _resume(self) -> None:
         stream = _read_state(self.path)["stream"]
         self._stream = Stream(sequence=stream["sequence"], step=stream["step"])
         self._bytes = stream["bytes"]
-        os.truncate(results, self._bytes)
 
     def _write_state(self, run: RunRecord) -> None:
         cases = ",\n".join(self._text(case) for case in run.cases)

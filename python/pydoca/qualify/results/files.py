@@ -20,9 +20,11 @@ def replace_file(path: Path, content: str | bytes) -> None:
     sync_folder(path.parent)
 
 
-def append(path: Path, text: str) -> int:
-    """Adds the text, and returns the size of the file once all of it is on disk."""
-    with path.open("ab") as file:
+def write_from(path: Path, offset: int, text: str) -> int:
+    """Replaces what stands behind the offset, and returns the size of the file once all of it is on disk."""
+    with path.open("r+b") as file:
+        file.truncate(offset)
+        file.seek(offset)
         file.write(text.encode())
         file.flush()
         os.fsync(file.fileno())

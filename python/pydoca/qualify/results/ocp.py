@@ -6,13 +6,12 @@ are those of the records, so the same run gives the same lines again.
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
 from pydoca.qualify.records import CaseRecord, LimitRecord, MeasurementRecord, RunRecord
-from pydoca.qualify.results.codec import to_json
+from pydoca.qualify.results.codec import hostname, to_json
 from pydoca.qualify.verdicts import Verdict
 
 _HARDWARE = "device"
@@ -88,7 +87,7 @@ def _dut(run: RunRecord) -> dict[str, Any]:
     ]
     return {
         "id": str(run.device.get("serial") or run.device.get("pci_address") or run.device.get("name") or "unknown"),
-        "hostname": str(_fact(run.machine, "hostname") or socket.gethostname()),
+        "hostname": hostname(run),
         "softwareInfos": software,
         "hardwareInfos": [_hardware(run.device)],
     }
@@ -104,11 +103,6 @@ def _hardware(device: Mapping[str, Any]) -> dict[str, str]:
     }
     known = {key: str(device[name]) for key, name in keys.items() if device.get(name)}
     return {"hardwareInfoId": _HARDWARE, "name": str(device.get("name", "device")), **known}
-
-
-def _fact(machine: Mapping[str, Any], name: str) -> Any:
-    found = machine.get(name)
-    return found.get("value") if isinstance(found, Mapping) else found
 
 
 def _step(case: CaseRecord) -> Iterator[dict[str, Any]]:

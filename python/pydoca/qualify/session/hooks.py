@@ -11,7 +11,7 @@ import pytest
 import pydoca
 from pydoca.qualify.session import workers
 from pydoca.qualify.session.case_run import CaseRun
-from pydoca.qualify.session.choice import ChoiceError, devices, label, only
+from pydoca.qualify.session.choice import ChoiceError, devices, only
 from pydoca.qualify.session.interrupt import Interrupt
 from pydoca.qualify.session.lock import InUse
 from pydoca.qualify.session.passes import run_passes
@@ -20,7 +20,7 @@ from pydoca.qualify.session.progress import Progress
 from pydoca.qualify.session.record import Phases, from_wire, to_wire
 from pydoca.qualify.session.runs import Run
 from pydoca.qualify.session.selection import KEY, cases_of, is_of_level, select, share_time
-from pydoca.qualify.session.settings import LEVEL_UNLESS_TOLD, Settings, new_seed, settings_of
+from pydoca.qualify.session.settings import LEVEL_UNLESS_TOLD, new_seed, settings_of
 from pydoca.qualify.session.summary import exit_code_of, write_summary
 from pydoca.qualify.session.target import Target, new_target, targets_of, with_options_of
 from pytest_pydoca.markers import FIXTURES, is_case
@@ -56,6 +56,7 @@ class Session:
         self.collection_failed = False
         self.refused = ""  # a worker's usage error
         self.interrupt = Interrupt(self._say)
+        self.shared = workers.SharedPlan()
         self.progress: Progress | None = None
         self._targets: list[Target] | None = None
         if self.is_worker:
@@ -125,8 +126,8 @@ class Session:
             for item in cases:
                 select(item, self.info_of(item), self.settings)
         except pytest.UsageError as error:
+            items.clear()
             if self.is_worker:
-                items.clear()
                 workers.refuse(self.config, str(error))
                 return
             raise
@@ -160,8 +161,9 @@ class Session:
     def target_of(self, info: pydoca.DeviceInfo | None) -> Target:
         return next((target for target in self.targets if target.info == info), self.targets[0])
 
+    @pytest.hookimpl(tryfirst=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        self.items = cases_of(session.items)
+        self.items = [item for item in cases_of(session.items) if KEY in item.stash]
         share_time(self.items, self.level, self.settings.duration)
         finished = sum(1 for item in self.items if self.is_finished(item, 0))
         self.plan = Plan(
@@ -173,6 +175,8 @@ class Session:
             other_levels=list(getattr(self, "_other_levels", [])),
             finished=finished,
         )
+        if self.from_controller:
+            workers.write_plan(self.from_controller["plan"], self)
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         self.collection_failed |= report.failed
@@ -187,28 +191,36 @@ class Session:
             assert self.plan is not None
             self.plan.show(self._say)
             return True
+        if not self.items and not self.is_controller:
+            return None
+        self.begin_runs()
+        self._open_progress()
         if self.is_controller:
-            self.begin_runs({})
             return None
-        if not self.items:
-            return None
-        self.begin_runs(self._planned())
-        self._open_progress(len(self.items) * self.settings.repeat, self.plan.seconds if self.plan else 0.0)
         with self.interrupt:
             run_passes(self, session)
         return True
 
-    def _planned(self) -> dict[str, int]:
-        labels = [self.target_of(self.info_of(item)).label for item in self.items]
-        return {each: labels.count(each) * self.settings.repeat for each in set(labels)}
+    def make_runs(self) -> None:
+        """One per device that has cases, which a controller does not know yet; their directories do not exist yet."""
+        if not self.runs:
+            labels = {self.target_of(self.info_of(item)).label for item in self.items}
+            targets = [each for each in self.targets if self.is_controller or each.label in labels]
+            self.runs = {each.label: Run(each, self.settings, self.level, self.seed) for each in targets}
 
-    def begin_runs(self, planned: dict[str, int]) -> None:
+    def begin_runs(self) -> None:
         """Takes the devices. Raises pytest.UsageError for one that is in use."""
-        for target in self.targets:
-            if self.is_controller or planned.get(target.label):
-                self._take(target)
-                run = self.runs[target.label] = Run(target, self.settings, self.level, self.seed)
-                run.begin(planned.get(target.label, 0))
+        self.make_runs()
+        for run in self.runs.values():
+            self._take(run.target)
+        labels = [self.target_of(self.info_of(item)).label for item in self.items]
+        self._set_planned({label: labels.count(label) for label in labels})
+        for run in self.runs.values():
+            run.begin()
+
+    def _set_planned(self, cases: dict[str, int]) -> None:
+        for label, run in self.runs.items():
+            run.record.planned = cases.get(label, 0) * self.settings.repeat
 
     def _take(self, target: Target) -> None:
         try:
@@ -309,12 +321,15 @@ class Session:
             self.progress = None
         if self.is_worker:
             return
-        interrupted = self.interrupt.requested or exitstatus == pytest.ExitCode.INTERRUPTED and not self.collection_failed
+        interrupted = (
+            self.interrupt.requested or (exitstatus == pytest.ExitCode.INTERRUPTED and not self.collection_failed)
+        )
         for run in self.runs.values():
             run.end(interrupted=interrupted, tester_failed=self.collection_failed)
         for target in self._targets or []:
             if target.lock is not None:
                 target.lock.release()
+        self.shared.close()
         session.exitstatus = exit_code_of(self, exitstatus, interrupted=interrupted)
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
@@ -324,19 +339,31 @@ class Session:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
+        self.make_runs()
         workers.send(node, self)
 
     @pytest.hookimpl(optionalhook=True)
-    def pytest_xdist_node_collection_finished(self, node: Any, ids: list[str]) -> None:
-        workers.note_plan(self, ids)
+    def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> Any:
+        return workers.scheduler_of(config, log, self.shared)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_node_collection_finished(self) -> None:
+        if not self.shared.read():
+            return
+        labels = [label for label, _ in self.shared.cases.values()]
+        self._set_planned({label: labels.count(label) for label in labels})
+        if self.progress is not None:
+            seconds = sum(seconds for _, seconds in self.shared.cases.values())
+            self.progress.add_total(len(labels) * self.settings.repeat, seconds * self.settings.repeat)
 
     # -- what it shows --------------------------------------------------------------------------------------------
 
-    def _open_progress(self, total: int, seconds: float) -> None:
+    def _open_progress(self) -> None:
         reporter: Any = self.config.pluginmanager.getplugin("terminalreporter")
-        if reporter is None or not (self.settings.is_recorded):
+        if reporter is None or not self.settings.is_recorded:
             return
-        reporter.ensure_newline()
+        total, seconds = len(self.items) * self.settings.repeat, self.plan.seconds if self.plan else 0.0
+        reporter.showfspath = False
         self.progress = Progress(reporter._tw._file, total=total, seconds=seconds, title=self.level)
 
     def _say(self, text: str) -> None:
@@ -348,7 +375,7 @@ class Session:
             reporter.write_line(text)
 
 
-def _fixtures(item: pytest.Item) -> set[str]:
+def _fixtures(item: pytest.Item) -> frozenset[str]:
     return FIXTURES.intersection(getattr(item, "fixturenames", ()))
 
 

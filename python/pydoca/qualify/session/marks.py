@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
@@ -35,7 +36,9 @@ def mark_of(item: pytest.Item) -> CaseMark:
     id = given.get("id", marker.args[0] if marker.args else None)
     if not isinstance(id, str) or not id or len(marker.args) > 1:
         _refuse(item, f"its first argument is the id, such as 'DMA-BW', and the others have names ({', '.join(_KEYS)})")
-    return CaseMark(id, given.get("title") or _first_line(item), _levels(item, given.get("levels", ())), _seconds(item, given))
+    return CaseMark(
+        id, given.get("title") or _first_line(item), _levels(item, given.get("levels", ())), _seconds(item, given)
+    )
 
 
 def needs_of(item: pytest.Item) -> tuple[str, ...]:
@@ -45,17 +48,10 @@ def needs_of(item: pytest.Item) -> tuple[str, ...]:
 
 def node_of(item: pytest.Item) -> str:
     """pytest's identifier without what depends on the machine: cases of pydoca begin at its folder."""
-    node = item.nodeid.rpartition("@")[0] if _has_group(item) else item.nodeid
-    path, colons, rest = node.partition("::")
+    path, colons, rest = item.nodeid.partition("::")
     if item.path.is_relative_to(SUITE):
         path = item.path.relative_to(SUITE).as_posix()
     return path + colons + rest
-
-
-def _has_group(item: pytest.Item) -> bool:
-    """xdist adds the group to the identifier."""
-    marker = item.get_closest_marker("xdist_group")
-    return marker is not None and item.nodeid.endswith(f"@{marker.kwargs.get('name', '')}")
 
 
 def _levels(item: pytest.Item, given: Any) -> tuple[str, ...]:
@@ -66,14 +62,14 @@ def _levels(item: pytest.Item, given: Any) -> tuple[str, ...]:
     return levels
 
 
-def _seconds(item: pytest.Item, given: dict[str, Any]) -> float | None:
+def _seconds(item: pytest.Item, given: Mapping[str, Any]) -> float | None:
     seconds = given.get("seconds")
     if seconds is not None and not (isinstance(seconds, int | float) and seconds > 0):
         _refuse(item, f"seconds is a number above 0, not {seconds!r}")
     return seconds
 
 
-def _refuse(item: pytest.Item, why: str) -> None:
+def _refuse(item: pytest.Item, why: str) -> NoReturn:
     raise pytest.UsageError(f"{item.nodeid}: pydoca_case: {why}")
 
 

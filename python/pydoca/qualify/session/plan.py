@@ -46,12 +46,9 @@ class Plan:
             line(f"{case.mark.id.ljust(width)}{device}  {what}  {case.mark.title}{needs}")
         skipped = len(self.cases) - len(running)
         line("")
-        line(
-            f"{len(running)} cases of level {self.level} on {', '.join(self.devices) or 'no device'}"
-            f"{f', {self.repeat} times' if self.repeat > 1 else ''}: about {_time(self.seconds)}; {skipped} are skipped, "
-            f"{len(self.other_levels)} belong to other levels"
-            + (f", {self.finished} are finished" if self.finished else "")
-        )
+        on, times = ", ".join(self.devices) or "no device", f", {self.repeat} times" if self.repeat > 1 else ""
+        line(f"{len(running)} cases of level {self.level} on {on}{times}: about {_time(self.seconds)}")
+        line(f"{skipped} are skipped, {len(self.other_levels)} belong to other levels, {self.finished} are finished")
 
 
 def _case(case: Selected) -> dict[str, Any]:

@@ -71,11 +71,11 @@ class Progress:
         return lines + [f"{' ' * len(number)} {describe(each)}" for each in case.measurements]
 
     def _left(self) -> str:
-        """By the plan's estimates, and how right they have been so far."""
-        if not self._passed_estimate:
+        """By the plan's estimates, and how right they have been so far; by the number of cases without a plan."""
+        done, total = (self._passed_estimate, self._estimate) if self._estimate else (self._done, self._total)
+        if not done:
             return ""
-        pace = (time.monotonic() - self._begin) / self._passed_estimate
-        left = max(0.0, self._estimate - self._passed_estimate) * pace
+        left = max(0.0, total - done) * (time.monotonic() - self._begin) / done
         return f"{int(left) // 60:02}:{int(left) % 60:02} left"
 
     def _tick(self) -> None:
@@ -83,7 +83,9 @@ class Progress:
             if self._bar is not None:
                 self._bar.refresh()
             elif time.monotonic() - self._last >= _HEARTBEAT:
-                self.line(f"... {self._now or 'running'}, {time.monotonic() - self._begin:.0f} s, {self._left()}".rstrip(", "))
+                self.line(
+                    f"... {self._now or 'running'}, {time.monotonic() - self._begin:.0f} s, {self._left()}".rstrip(", ")
+                )
 
 
 def describe(each: MeasurementRecord) -> str:

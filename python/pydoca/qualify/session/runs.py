@@ -42,8 +42,7 @@ class Run:
         self._seconds_before = sum(case.seconds for case in self.record.cases)
         self._begin = time.monotonic()
 
-    def begin(self, planned: int) -> None:
-        self.record.planned = planned
+    def begin(self) -> None:
         self.record.end = self.record.exit_code = None
         if self._directory is not None:
             self._directory.begin(self.record)

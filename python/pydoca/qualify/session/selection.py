@@ -33,7 +33,7 @@ class Selected:
 
 
 def select(item: pytest.Item, info: pydoca.DeviceInfo | None, settings: Settings) -> Selected:
-    """Gives the item its skip, its group for xdist and its id for -k. Raises pytest.UsageError."""
+    """Gives the item its skip, and its id for -k. Raises pytest.UsageError."""
     needs = needs_of(item)
     try:
         reasons = [why_not(need, info, settings) for need in needs]
@@ -45,8 +45,6 @@ def select(item: pytest.Item, info: pydoca.DeviceInfo | None, settings: Settings
     item.extra_keyword_matches.add(selected.mark.id)
     if skip:
         item.add_marker(pytest.mark.skip(reason=skip))
-    if info is not None:
-        item.add_marker(pytest.mark.xdist_group(name=f"{info.backend}:{info.name}"))
     return selected
 
 

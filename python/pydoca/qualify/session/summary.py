@@ -50,11 +50,11 @@ def _write_run(run: Run, reporter: Any) -> None:
     missing = record.planned - len(record.cases)
     left = f"; {missing} of {record.planned} cases have not run" if missing > 0 else ""
     colours = {Verdict.PASS: {"green": True}, Verdict.FAIL: {"red": True}, Verdict.ERROR: {"red": True}}
-    reporter.write_line(f"{record.verdict.value}: {shown or 'no case has run'}{left}", **colours.get(record.verdict, {}))
+    reporter.write_line(
+        f"{record.verdict.value}: {shown or 'no case has run'}{left}", **colours.get(record.verdict, {})
+    )
     reporter.write_line(f"exit code {record.exit_code}, --pydoca-seed={record.seed}")
     if run.target.directory is not None:
         reporter.write_line(f"results: {run.target.directory}")
         if record.exit_code == ExitCode.INTERRUPTED:
             reporter.write_line(f"go on with: pytest --pydoca-resume={run.target.directory} (and the same tests)")
-
-

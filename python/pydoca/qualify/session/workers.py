@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +13,7 @@ import pytest
 from _pytest.runner import runtestprotocol
 
 from pydoca.qualify.session.passes import renew
+from pydoca.qualify.session.selection import KEY
 from pydoca.qualify.session.settings import Settings
 from pydoca.qualify.session.target import Target
 from pytest_pydoca.markers import is_case
@@ -39,6 +42,7 @@ def send(node: Any, session: Session) -> None:
         "finished": [sorted(target.finished) for target in session.targets],
         "limits": session.settings.limits,
         "baseline": session.settings.baseline,
+        "plan": str(session.shared.path),
     }
     node.workerinput[_INPUT] = json.dumps(given)
 
@@ -72,12 +76,52 @@ def refuse(config: pytest.Config, message: str) -> None:
     output[REFUSAL] = message
 
 
-def note_plan(session: Session, ids: list[str]) -> None:
-    """Each worker collects all cases; the first one to tell counts."""
-    for run in session.runs.values():
-        if not run.record.planned:
-            own = [each for each in ids if len(session.runs) == 1 or each.endswith(f"@{run.target.label}")]
-            run.record.planned = len(own) * session.settings.repeat
+class SharedPlan:
+    """The cases that workers have collected, each with its device and its time: a file, as xdist carries names only."""
+
+    def __init__(self) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix="pydoca-plan-")
+        self.path = Path(self._folder.name, "plan.json")
+        self.cases: dict[str, tuple[str, float]] = {}
+
+    def read(self) -> bool:
+        """False after the first time: all workers collect the same."""
+        if self.cases or not self.path.exists():
+            return False
+        self.cases = {node: (label, seconds) for node, (label, seconds) in json.loads(self.path.read_text()).items()}
+        return True
+
+    def scope_of(self, node: str) -> str:
+        """The cases of one device go to one worker."""
+        return self.cases[node][0] if node in self.cases else node
+
+    def close(self) -> None:
+        self._folder.cleanup()
+
+
+def write_plan(path: str, session: Session) -> None:
+    cases = {
+        item.nodeid: (session.target_of(session.info_of(item)).label, item.stash[KEY].estimate)
+        for item in session.items
+    }
+    beside = Path(f"{path}.{os.getpid()}")
+    beside.write_text(json.dumps(cases))
+    beside.replace(path)
+
+
+def scheduler_of(config: pytest.Config, log: Any, shared: SharedPlan) -> Any:
+    """xdist's own one for another --dist than the usual; then the workers wait for one another at the device."""
+    if config.getoption("dist") not in ("load", "loadgroup"):
+        return None
+    from xdist.scheduler import LoadScopeScheduling
+
+    class DeviceScheduling(LoadScopeScheduling):  # type: ignore[misc]
+        """A scope is a device, or a test that uses none."""
+
+        def _split_scope(self, nodeid: str) -> str:
+            return shared.scope_of(nodeid)
+
+    return DeviceScheduling(config, log)
 
 
 class Repeater:
@@ -90,7 +134,9 @@ class Repeater:
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
         if not is_case(item):
             return None
-        repeats = [repeat for repeat in range(self._session.settings.repeat) if not self._session.is_finished(item, repeat)]
+        repeats = [
+            repeat for repeat in range(self._session.settings.repeat) if not self._session.is_finished(item, repeat)
+        ]
         for index, repeat in enumerate(repeats):
             self._session.repeat = repeat
             if index:

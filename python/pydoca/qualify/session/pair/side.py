@@ -34,7 +34,9 @@ class PairError(RuntimeError):
     """
 
     def __init__(self, side: str, what: str, traceback: str | None = None) -> None:
-        super().__init__(f"{side}: {what}" + (f"\n\nthe traceback of the {side} process:\n{traceback}" if traceback else ""))
+        super().__init__(
+            f"{side}: {what}" + (f"\n\nthe traceback of the {side} process:\n{traceback}" if traceback else "")
+        )
         self.side, self.traceback = side, traceback
 
 

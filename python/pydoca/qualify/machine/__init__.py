@@ -1,0 +1,52 @@
+"""The machine that a device was tested in: each fact, or why it cannot be read; and what changed during a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from pydoca.qualify.machine.facts import Absent, Fact
+from pydoca.qualify.machine.host import HOST
+from pydoca.qualify.machine.pci import PCI
+from pydoca.qualify.machine.software import SOFTWARE
+
+__all__ = ["changes", "inventory"]
+
+# They differ from one moment to the next, and tell nothing by that.
+_MOVING = ("device.temperature", "cpu.load")
+
+
+def inventory(device: Mapping[str, Any] | None = None, *, root: Path = Path("/")) -> dict[str, Fact]:
+    """Facts by name, each as {"value": ...} or {"absent": reason}. device is `RunRecord.device`; root is for tests."""
+    known = device or {}
+    facts = {name: _read(partial(read, root)) for name, read in {**HOST, **SOFTWARE}.items()}
+    facts |= {name: _read(partial(read, root, known)) for name, read in PCI.items()}
+    return facts
+
+
+def changes(before: Mapping[str, Fact], after: Mapping[str, Fact]) -> list[tuple[str, str, str]]:
+    """The name, the text before and after of each fact that is not the same; none without both inventories."""
+    if not before or not after:
+        return []
+    names = [name for name in {**before, **after} if not name.startswith(_MOVING)]
+    pairs = ((name, before.get(name), after.get(name)) for name in names)
+    return [(name, text_of(one), text_of(other)) for name, one, other in pairs if one != other]
+
+
+def text_of(fact: Fact | None) -> str:
+    """For people."""
+    if fact is None:
+        return "not read"
+    return f"absent: {fact['absent']}" if "absent" in fact else str(fact.get("value"))
+
+
+def _read(read: Callable[[], Any]) -> Fact:
+    """Whatever a file of the system contains, the inventory goes on."""
+    try:
+        return {"value": read()}
+    except Absent as reason:
+        return {"absent": str(reason)}
+    except Exception as error:
+        return {"absent": f"{type(error).__name__}: {error}"}

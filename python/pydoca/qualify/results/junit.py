@@ -1,0 +1,94 @@
+"""A run as JUnit XML, in the form that pytest calls xunit2, for CI servers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
+
+from pydoca._display.frame.escaping import printable
+from pydoca.qualify.records import CaseRecord, MeasurementRecord, RunRecord
+from pydoca.qualify.results.codec import hostname
+from pydoca.qualify.verdicts import Verdict
+
+# What they are called in the format. A MARGINAL or UNJUDGED case has passed; its properties tell more.
+_ELEMENTS = {Verdict.FAIL: "failure", Verdict.ERROR: "error", Verdict.SKIPPED: "skipped"}
+
+
+def junit_xml(run: RunRecord) -> str:
+    root = Element("testsuites", name="pydoca qualify")
+    suite = SubElement(root, "testsuite", _counts(run))
+    properties = SubElement(suite, "properties")
+    for name, value in _run_properties(run):
+        SubElement(properties, "property", name=name, value=printable(value))
+    for case in run.cases:
+        _case(suite, case)
+    indent(root)
+    return "<?xml version='1.0' encoding='utf-8'?>\n" + tostring(root, encoding="unicode") + "\n"
+
+
+def _counts(run: RunRecord) -> dict[str, str]:
+    verdicts = [case.verdict for case in run.cases]
+    begin = datetime.fromtimestamp(run.begin, UTC).isoformat(timespec="seconds")
+    return {
+        "name": printable(run.id),
+        "tests": str(len(verdicts)),
+        "failures": str(verdicts.count(Verdict.FAIL)),
+        "errors": str(verdicts.count(Verdict.ERROR)),
+        "skipped": str(verdicts.count(Verdict.SKIPPED)),
+        "time": f"{sum(case.seconds for case in run.cases):.3f}",
+        "timestamp": begin,
+        "hostname": printable(hostname(run)),
+    }
+
+
+def _run_properties(run: RunRecord) -> Iterator[tuple[str, str]]:
+    yield "verdict", run.verdict.value
+    yield "level", run.level
+    yield "seed", str(run.seed)
+    for name, value in run.device.items():
+        yield f"device.{name}", str(value)
+    for name, value in run.versions.items():
+        yield f"version.{name}", str(value)
+
+
+def _case(suite: Element, case: CaseRecord) -> None:
+    names = {"classname": _class_name(case), "name": _name(case), "time": f"{case.seconds:.3f}"}
+    element = SubElement(suite, "testcase", {name: printable(value) for name, value in names.items()})
+    properties = SubElement(element, "properties")
+    for name, value in _case_properties(case):
+        SubElement(properties, "property", name=printable(name), value=printable(value))
+    if kind := _ELEMENTS.get(case.verdict):
+        cause = SubElement(element, kind, message=printable(case.reason))
+        cause.text = printable(case.log) if kind != "skipped" else None
+    elif case.log:
+        SubElement(element, "system-out").text = printable(case.log)
+
+
+def _class_name(case: CaseRecord) -> str:
+    return case.node.partition("::")[0].removesuffix(".py").replace("/", ".")
+
+
+def _name(case: CaseRecord) -> str:
+    name = case.node.partition("::")[2] or case.id
+    return f"{name} #{case.repeat + 1}" if case.repeat else name
+
+
+def _case_properties(case: CaseRecord) -> Iterator[tuple[str, str]]:
+    yield "id", case.id
+    yield "title", case.title
+    yield "verdict", case.verdict.value
+    if case.again:
+        yield "again", case.again
+    for measurement in case.measurements:
+        yield from _measurement_properties(measurement)
+
+
+def _measurement_properties(measurement: MeasurementRecord) -> Iterator[tuple[str, str]]:
+    name = f"measurement.{measurement.name}"
+    if measurement.value is not None:
+        yield f"{name}.{measurement.stat}", f"{measurement.value!r}"
+    yield f"{name}.unit", measurement.unit
+    yield f"{name}.n", str(measurement.n)
+    yield f"{name}.verdict", measurement.verdict.value
+    yield f"{name}.reason", measurement.reason
