@@ -1,14 +1,16 @@
 """Defects that tests plant in simulated devices, and the cases that must find each of them."""
 
+import itertools
 import os
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 
 import pydoca
-from pydoca.faults import FaultOperation, FaultRule
+from pydoca.faults import FaultRule
 from pydoca.qualify.bench import maps
 
 # What a customer's limits file would have. Wide enough for a healthy device beside a busy machine.
@@ -54,67 +56,73 @@ class Defect:
     what: str
     cases: tuple[str, ...]
     says: str  # a pattern, in the reason of each
-    rules: tuple[FaultRule, ...] = ()
+    rules: Callable[[], tuple[FaultRule, ...]] = tuple
     timing: Mapping[str, Any] = field(default_factory=dict)
-    plant: Callable[[pytest.MonkeyPatch], object] | None = None
+    plant: Callable[[pytest.MonkeyPatch, ExitStack], object] | None = None
     level: str = "smoke"
     profile: str = "bluefield3"
     patience: float = 20.0  # seconds until a case gives up; short where something never comes
 
 
-def _fault(action: str, opcode: str | list[str] = (), **keys: Any) -> tuple[FaultRule, ...]:  # type: ignore[assignment]
-    return (FaultRule(action, opcode, **keys),)
+def _fault(action: str, opcode: str, **keys: Any) -> Callable[[], tuple[FaultRule, ...]]:
+    return lambda: (FaultRule(action, opcode, **keys),)
 
 
-def _late(operation: FaultOperation) -> bool:
-    """A device that is hot after so many operations."""
-    return operation.number > 5000
+def _after(count: int, action: str, opcode: str, **keys: Any) -> Callable[[], tuple[FaultRule, ...]]:
+    """A fault of every operation after the first ones: of a device that is hot, or worn."""
+
+    def rules() -> tuple[FaultRule, ...]:
+        numbers = itertools.count(1)
+        return (FaultRule(action, opcode, when=lambda _: next(numbers) > count, **keys),)
+
+    return rules
 
 
-def _leak_descriptors(monkeypatch: pytest.MonkeyPatch) -> None:
+def _lie(capabilities: dict[str, Any]) -> Callable[[], tuple[FaultRule, ...]]:
+    return lambda: (FaultRule("misreport_capability", capabilities=capabilities),)
+
+
+def _leak_descriptors(patch: pytest.MonkeyPatch, stack: ExitStack) -> None:
     opened = pydoca.open_device
 
     def leaking(*arguments: Any, **options: Any) -> pydoca.Device:
-        leaked.append(os.dup(0))
+        stack.callback(os.close, os.dup(0))
         return opened(*arguments, **options)
 
-    leaked: list[int] = []
-    monkeypatch.setattr(pydoca, "open_device", leaking)
-    monkeypatch.setattr(pydoca, "_leaked", leaked, raising=False)
+    patch.setattr(pydoca, "open_device", leaking)
 
 
-def _leak_exports(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each cycle of export and import keeps its memory."""
-    kept: list[Any] = []
+def _leak_exports(patch: pytest.MonkeyPatch, stack: ExitStack) -> None:
+    """Each cycle of export and import keeps memory."""
     cycle = maps.export_cycle
 
     def leaking(sides: Any, size: int = 4096) -> None:
         cycle(sides, size)
-        memory = pydoca.alloc(size)
-        kept.append((memory, sides.host.mmap(memory)))
+        stack.enter_context(pydoca.alloc(size))
 
-    monkeypatch.setattr(maps, "export_cycle", leaking)
-    monkeypatch.setattr(maps, "_kept", kept, raising=False)
+    patch.setattr(maps, "export_cycle", leaking)
 
 
-class _Permissive:
-    """A device that grants the other side every access, whatever the program says."""
+def _grant_too_much(patch: pytest.MonkeyPatch, stack: ExitStack) -> None:
+    """The other side may write what it may only read."""
+    lend = maps.lend
 
-    def __init__(self, device: pydoca.Device) -> None:
-        self._device = device
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._device, name)
-
-    def mmap(self, memory: Any, access: Any = None) -> pydoca.Mmap:
-        if access is not None and pydoca.Access.PCI_READ_ONLY in access:
+    def generous(device: pydoca.Device, memory: Any, access: pydoca.Access) -> pydoca.Mmap:
+        if pydoca.Access.PCI_READ_ONLY in access:
             access = access & ~pydoca.Access.PCI_READ_ONLY | pydoca.Access.PCI_READ_WRITE
-        return self._device.mmap(memory, access=access)
+        return lend(device, memory, access)
+
+    patch.setattr(maps, "lend", generous)
 
 
-def _grant_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
-    operations = maps._operations
-    monkeypatch.setattr(maps, "_operations", lambda device, *others: operations(_Permissive(device), *others))
+class _Unordered(pydoca.Dma):
+    """An engine that takes the setting, and does not follow it."""
+
+    ordered_completions = property(lambda self: True, lambda self, value: None)  # type: ignore[assignment]
+
+
+def _ignore_order(patch: pytest.MonkeyPatch, stack: ExitStack) -> None:
+    patch.setattr(pydoca, "Dma", _Unordered)
 
 
 WRONG = r"wrong bits|differs|instead of|outside"
@@ -168,7 +176,7 @@ DEFECTS = {
         "the queue is shallower than the number of tasks", ("DMA-ORD", "PE-3"), "full|queue", timing={"dma": {"latency": "20us", "queue_depth": 16}}
     ),
     "dma_disorder": Defect(
-        "copies complete out of order", ("DMA-ORD",), "violations", timing={"seed": 3, "dma": {"latency": "20us", "reorder_window": 16, "jitter": {"distribution": "uniform", "spread": "50us"}}}
+        "copies complete out of order", ("DMA-ORD",), "violations", timing={"seed": 3, "dma": {"latency": "20us", "reorder_window": 16, "jitter": {"distribution": "uniform", "spread": "50us"}}}, plant=_ignore_order
     ),
     "dma_slow": Defect(
         "each copy takes 3 ms", ("DMA-LAT",), "above max", timing={"dma": {"latency": "3ms"}}, level="quick"
@@ -183,29 +191,29 @@ DEFECTS = {
         "the engine is a hundred times slower once it is hot",
         ("DMA-DRIFT",),
         "drift",
-        _fault("delay", "dma.memcpy", by="2 ms", when=_late),
+        _after(5000, "delay", "dma.memcpy", by="2 ms"),
         level="quick",
     ),
     # ---- capabilities, memory, the device
     "lying_size": Defect(
         "the device claims twice the size that it copies",
         ("CAP-1", "CAP-2"),
-        "max_buf_size|one more",
-        _fault("misreport_capability", capabilities={"dma": {"max_buf_size": 1 << 22}}),
+        "max_buf_size|one more|a copy of",
+        _lie({"dma": {"max_buf_size": 1 << 22}}),
         level="quick",
     ),
     "lying_list": Defect(
         "the device claims longer lists than it takes",
         ("CAP-1", "CAP-2", "BUF-2"),
         "max_buf_list_len|list|elements",
-        _fault("misreport_capability", capabilities={"dma": {"max_buf_list_len": 128}}),
+        _lie({"dma": {"max_buf_list_len": 128}}),
         level="quick",
     ),
     "missing_engine": Defect(
         "the device does not show an engine that it has",
         ("CAP-2",),
         "sync_event",
-        _fault("misreport_capability", capabilities={"sync_event": False}),
+        _lie({"sync_event": False}),
     ),
     "removed": Defect(
         "the device disappears during a copy",
@@ -236,24 +244,24 @@ DEFECTS = {
     # ---- sync events
     "event_lost_add": Defect("one addition has no effect", ("SYN-1",), "must be", _fault("drop", "sync_event.add", nth=50)),
     "event_double_add": Defect(
-        "one addition is done twice", ("SYN-1", "RND-1"), "must be", _fault("duplicate", "sync_event.add", nth=50)
+        "one addition is done twice", ("SYN-1", "RND-1"), "must be|no answer", _fault("duplicate", "sync_event.add", nth=50), patience=0.5
     ),
     "event_corrupt_set": Defect(
         "a bit of a value that is set flips", ("SYN-1",), "must be|no answer", _fault("corrupt", "sync_event.set", nth=50), patience=0.5
     ),
     "event_lost_wake_up": Defect(
-        "an engine that sleeps is not woken by an event", ("SYN-TASK",), "sleeping engine|no answer", _fault("lose_notification", "sync_event.wait", nth=1), patience=1.0
+        "an engine that sleeps is not woken by an event", ("SYN-WAKE",), "sleeping engine|no answer", _fault("lose_notification", "sync_event.wait"), patience=1.0
     ),
     # ---- comch
     "message_lost": Defect("one message is lost", ("COM-2",), LOST, _fault("drop", "comch.send", nth=11), patience=0.5),
     "message_double": Defect("one message comes twice", ("COM-2",), "instead of|arrived", _fault("duplicate", "comch.send", nth=11)),
     "message_bit": Defect("a bit of one message flips", ("COM-2",), "instead of", _fault("corrupt", "comch.send", nth=60)),
     "message_cut": Defect("one message is cut", ("COM-2",), "instead of", _fault("misreport_length", "comch.receive", nth=60)),
-    "message_refused": Defect("sends are refused", ("COM-2",), "full|again|queue", _fault("full", "comch.send", nth=20)),
+    "message_refused": Defect("messages are never taken", ("COM-2",), LOST, _fault("full", "comch.send"), patience=0.5),
     "message_not_told": Defect(
         "the arrival of one message is not told", ("COM-2", "COM-RATE"), LOST, _fault("lose_notification", "comch.receive", nth=32), level="quick", patience=0.5
     ),
-    "connect_fails": Defect("one connection fails", ("COM-1",), "connection", _fault("fail", "comch.connect", nth=8), patience=2.0),
+    "connect_fails": Defect("connections fail, after some time", ("COM-1",), "connection", _after(20, "fail", "comch.connect"), patience=2.0),
     "link_down": Defect("the link goes down for good", ("COM-1",), "connection|message", _fault("link_down", "comch.send", nth=20), patience=1.0),
     "comch_slow": Defect(
         "each message arrives 2 ms late", ("COM-RATE",), "below min", _fault("delay", "comch.receive", by="100 ms"), level="quick"

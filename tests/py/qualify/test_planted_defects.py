@@ -3,6 +3,7 @@
 import contextlib
 import io
 import re
+import secrets
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -24,8 +25,11 @@ Qualify = Callable[..., RunRecord]
 
 @pytest.fixture(autouse=True)
 def machine() -> Iterator[None]:
-    """The usual cards, with no timing, before and after."""
+    """A fabric of the test's own, so that no other run has its devices; and the usual cards afterwards."""
+    before = pydoca.sim.fabric()
+    pydoca.sim.set_fabric(f"defects-{secrets.token_hex(6)}")
     yield
+    pydoca.sim.set_fabric(before)
     pydoca.sim.load_topology(pydoca.sim.default_topology())
     pydoca.sim.load_config({})
 
@@ -56,22 +60,24 @@ def named(run: RunRecord, id: str) -> list[CaseRecord]:
 
 
 @contextlib.contextmanager
-def planted(defect: Defect, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def planted(defect: Defect) -> Iterator[None]:
     """Loads the card, its timing and the plan; a plan whose rules meet nothing is an error."""
-    monkeypatch.setattr(waiting, "PATIENCE", defect.patience)
-    pydoca.sim.load_topology(pydoca.sim.default_topology(defect.profile))
-    pydoca.sim.load_config(dict(defect.timing))
-    if defect.plant:
-        defect.plant(monkeypatch)
-    with FaultPlan(*defect.rules, seed=1) if defect.rules else contextlib.nullcontext():
+    with pytest.MonkeyPatch.context() as patch, contextlib.ExitStack() as stack:
+        patch.setattr(waiting, "PATIENCE", defect.patience)
+        pydoca.sim.load_topology(pydoca.sim.default_topology(defect.profile))
+        pydoca.sim.load_config(dict(defect.timing))
+        if defect.plant:
+            defect.plant(patch, stack)
+        if rules := defect.rules():
+            stack.enter_context(FaultPlan(*rules, seed=1))
         yield
 
 
 @pytest.mark.parametrize("name", DEFECTS)
-def test_the_named_cases_find_the_defect(name: str, qualify: Qualify, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_named_cases_find_the_defect(name: str, qualify: Qualify) -> None:
     defect = DEFECTS[name]
     for id in defect.cases:
-        with planted(defect, monkeypatch) if len(defect.cases) == 1 or True else contextlib.nullcontext():
+        with planted(defect):
             run = qualify([id], defect.level)
         failed = [case for case in named(run, id) if case.verdict is Verdict.FAIL]
         assert failed, f"{id} did not find it: {[(case.verdict, case.reason) for case in run.cases]}"

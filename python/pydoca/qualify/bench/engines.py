@@ -33,17 +33,10 @@ def wake_ups(device: pydoca.Device, until: Callable[[], bool], size: int = 1 << 
 def _wake_up(copies: Copies) -> int:
     copies.prepare()
     task, pe = copies.tasks[0], copies.pe
-    end = time.monotonic() + waiting.PATIENCE
     with duty("a copy with an engine that sleeps"):
         begin = time.perf_counter_ns()
         task.submit()
-        while not task.done:
-            pe.request_notification()
-            ready, _, _ = select.select([pe], [], [], max(0.0, end - time.monotonic()))
-            if not ready:
-                raise DeviceFault(f"a sleeping engine was not woken within {waiting.PATIENCE:g} s of a submission")
-            pe.clear_notification()
-            pe.drain()
+        waiting.sleep_until(pe, lambda: task.done, "a copy")
         taken = time.perf_counter_ns() - begin
     require_equal(copies.ends.target, copies.ends.source, "a copy with an engine that sleeps")
     return taken

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import threading
 import time
 from collections.abc import Callable, Iterator
 
@@ -11,7 +12,7 @@ import pydoca
 from numpy.typing import NDArray
 
 from pydoca.qualify.bench import waiting
-from pydoca.qualify.bench.waiting import DeviceFault, Stand, duty, finish, until_true
+from pydoca.qualify.bench.waiting import DeviceFault, Stand, duty, finish
 
 _WORD = 2**64
 BATCH = 64
@@ -100,27 +101,19 @@ def ping_pong(partner: Partner, until: Callable[[], bool]) -> Iterator[NDArray[n
             yield np.array([partner.round() for _ in range(BATCH)]) / 1e3
 
 
-def wait_for_imports(event: pydoca.SyncEvent, value: int) -> None:
-    with duty("wait for the partner's first signal"):
-        event.wait_eq_yield(value, timeout=waiting.PATIENCE)
-
-
-def armed_wait(device: pydoca.Device) -> None:
-    """A sleeping engine is woken by an event that another thread of this process sets."""
-    import threading
-
+def armed_wait(device: pydoca.Device, other: pydoca.Device) -> None:
+    """A sleeping engine is woken by an event that the other side sets, from another thread of this process."""
     with Stand() as stand:
-        memory = stand.enter_context(pydoca.alloc(8))
-        event = pydoca.SyncEvent(device, memory=memory)
+        event = pydoca.SyncEvent(device, publisher="remote_pci", subscriber="cpu")
         stand.callback(event.close)
         pe = stand.engine()
-        with duty("a sync event with tasks"):
+        with duty("a sync event of the other side"):
             context = stand.enter_context(event.as_context(pe, num_tasks=2))
+            setter = stand.enter_context(other.import_sync_event(event.export_to_remote_pci()))
             waits = context.wait_eq(1)
-            setter = context.notify_set(1, submit=False)
-        thread = threading.Timer(0.02, pe.submit_threadsafe, [setter])
+        thread = threading.Timer(0.02, setter.update_set, [1])
         thread.start()
         try:
-            until_true(pe, lambda: waits.done, "a sleeping engine waits for an event that is set")
+            waiting.sleep_until(pe, lambda: waits.done, "a wait for an event that the other side sets")
         finally:
             thread.join()

@@ -101,7 +101,7 @@ def _operations(
 ) -> Iterator[tuple[str, bool, bool]]:
     pci = Access.PCI_READ_ONLY in access or Access.PCI_READ_WRITE in access
     with Stand() as stand:
-        memory = stand.enter_context(device.mmap(pydoca.alloc(64), access=access))
+        memory = stand.enter_context(lend(device, pydoca.alloc(64), access))
         spare, theirs = (stand.enter_context(each.mmap(pydoca.alloc(64))) for each in (device, peer))
         here, there = Copier(stand, device), Copier(stand, peer)
         yield "local read", True, _moves(here, memory, spare, memory.memory, spare.memory)
@@ -117,6 +117,11 @@ def _operations(
         if device.info.supports("mmap_export_rdma"):
             rdma = access & (Access.RDMA_READ | Access.RDMA_WRITE | Access.RDMA_ATOMIC)
             yield "export to the network", bool(rdma), not _is_refused(memory.export_rdma)
+
+
+def lend(device: pydoca.Device, memory: pydoca.Memory, access: Access) -> pydoca.Mmap:
+    """The map whose permissions are tested."""
+    return device.mmap(memory, access=access)
 
 
 def _is_refused(attempt: Callable[[], object]) -> bool:

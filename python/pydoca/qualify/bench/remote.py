@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import time
 from typing import Any
 
 import numpy as np
@@ -78,8 +79,6 @@ def serve_messages(device: str, representor: str, name: str, count: int) -> int:
 
 def ask(device: str, name: str, count: int, size: int) -> list[float]:
     """A comch client of the host: microseconds of `count` messages and their answers, each compared."""
-    import time
-
     times = []
     with Stand() as stand:
         dev = stand.enter_context(pydoca.open_device(device, side="host"))
@@ -97,8 +96,6 @@ def ask(device: str, name: str, count: int, size: int) -> list[float]:
 
 def copy_much(device: str, seed: int, seconds: float) -> tuple[int, int]:
     """One of several processes that use a device: copies, and bytes that were wrong."""
-    import time
-
     from pydoca.qualify.bench import dma
 
     copies = damaged = 0
@@ -109,3 +106,10 @@ def copy_much(device: str, seed: int, seconds: float) -> tuple[int, int]:
                 copies += 1
                 damaged += bool(damage)
     return copies, damaged
+
+
+def set_later(device: str, side: str, blob: bytes, value: int, seconds: float) -> None:
+    """Sets an event of the other side, after some time."""
+    with pydoca.open_device(device, side=side) as dev, dev.import_sync_event(blob) as event:
+        time.sleep(seconds)
+        event.update_set(value)

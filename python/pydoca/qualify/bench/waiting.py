@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import select
+import time
 from collections.abc import Callable, Iterable, Iterator
 from types import TracebackType
 from typing import Any
@@ -41,6 +43,18 @@ def finish_all(pe: pydoca.ProgressEngine, tasks: Iterable[pydoca.Task], what: st
 def until_true(pe: pydoca.ProgressEngine, condition: Callable[[], object], what: str) -> None:
     with duty(what):
         pe.run_until(condition, timeout=PATIENCE)
+
+
+def sleep_until(pe: pydoca.ProgressEngine, condition: Callable[[], object], what: str) -> None:
+    """Arms the engine and sleeps on its descriptor alone: a notification that is lost is missed."""
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        pe.request_notification()
+        ready, _, _ = select.select([pe], [], [], max(0.0, end - time.monotonic()))
+        if not ready:
+            raise DeviceFault(f"{what}: a sleeping engine was not woken within {PATIENCE:g} s")
+        pe.clear_notification()
+        pe.drain()
 
 
 @contextlib.contextmanager

@@ -38,10 +38,11 @@ def test_capabilities_are_those_of_the_card(pydoca_device: pydoca.Device, pydoca
     if pydoca_device.info.backend == "sim":
         functions = pydoca.sim.topology()["function"]
         own = next(each for each in functions if each["name"] == pydoca_device.name)["capabilities"]
-        differences = {name: (value, dict(_flat(own)).get(name)) for name, value in _flat(shown)}
-        wrong = {name: pair for name, pair in differences.items() if pair[0] != pair[1]}
+        here, there = dict(_flat(shown)), dict(_flat(own))
+        wrong = {name for name in {**here, **there} if here.get(name) != there.get(name)}
         if wrong:
-            raise DeviceFault(f"capabilities differ from the card's (shown, card's): {wrong}")
+            listed = ", ".join(f"{name}: {here.get(name)} instead of {there.get(name)}" for name in sorted(wrong))
+            raise DeviceFault(f"the device shows other capabilities than its card has: {listed}")
 
 
 def _flat(table: dict[str, Any], prefix: str = "") -> list[tuple[str, Any]]:

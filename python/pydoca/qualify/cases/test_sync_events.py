@@ -9,6 +9,7 @@ import pydoca
 import pytest
 
 from pydoca.qualify.bench import events, remote
+from pydoca.qualify.bench.sides import Sides
 from pydoca.qualify.bench.waiting import DeviceFault, Stand, duty
 from pydoca.qualify.cases.counts import at
 
@@ -29,12 +30,17 @@ def test_operations(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_ra
     events.operations(pydoca_device, at(pydoca_run, smoke=5000, quick=100_000, full=1_000_000), pydoca_random)
 
 
-@pytest.mark.pydoca_case("SYN-TASK", title="wait tasks end when their value comes, also in an engine that sleeps", levels=ALL)
+@pytest.mark.pydoca_case("SYN-TASK", title="wait tasks end when their value comes", levels=ALL)
 @pytest.mark.pydoca_needs("async_sync_event_wait")
 def test_tasks(pydoca_device: pydoca.Device, pydoca_run: CaseRun) -> None:
     events.tasks(pydoca_device, at(pydoca_run, smoke=500, quick=10_000, full=100_000))
+
+
+@pytest.mark.pydoca_case("SYN-WAKE", title="an engine that sleeps is woken by an event of the other side", levels=ALL)
+@pytest.mark.pydoca_needs("async_sync_event_wait", "pair", "sim")
+def test_wake_ups(pydoca_device: pydoca.Device, sides: Sides, pydoca_run: CaseRun) -> None:
     for _ in range(at(pydoca_run, smoke=3, quick=20)):
-        events.armed_wait(pydoca_device)
+        events.armed_wait(pydoca_device, sides.other(pydoca_device))
 
 
 @pytest.mark.pydoca_case("SYN-2", title="rounds between the host's process and the DPU's", levels=QUICK)
