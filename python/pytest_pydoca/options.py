@@ -1,4 +1,7 @@
-"""The options `--pydoca-...`, as one table. `pydoca qualify` has the same ones without the prefix."""
+"""The options `--pydoca-...`, as one table. `pydoca qualify` has the same ones without the prefix.
+
+The command line imports this file, so it does without pytest.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,11 @@ import argparse
 import difflib
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-import pytest
+if TYPE_CHECKING:
+    import pytest
 
 LEVELS = ("smoke", "quick", "full", "soak")
 BACKENDS = ("sim", "verbs")
@@ -64,7 +68,6 @@ class Option:
     metavar: str | None = None
     type: Callable[[str], Any] | None = None
     repeatable: bool = False
-    default: Any = field(default=None)
 
     @property
     def flag(self) -> str:
@@ -78,7 +81,7 @@ class Option:
         """For add_argument()."""
         if self.metavar is None:
             return {"action": "store_true", "default": False, "help": self.help}
-        words: dict[str, Any] = {"metavar": self.metavar, "help": self.help, "default": self.default}
+        words: dict[str, Any] = {"metavar": self.metavar, "help": self.help}
         if self.type is not None:
             words["type"] = self.type
         if self.repeatable:

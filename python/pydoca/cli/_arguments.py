@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterable
-from typing import NoReturn, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 import pydoca
 from pydoca.cli._errors import UsageError, one_line
@@ -14,8 +14,21 @@ from pydoca.cli._values import log_level, place, port, seconds
 class Parser(argparse.ArgumentParser):
     """A wrong command line ends the process with code 2 and one line, which names the command and its help."""
 
+    usage_code = 2
+    default_part = ""  # of a group: the part that is meant where the first word is none
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[argparse.Namespace, list[str]]:  # type: ignore[override]
+        if self.default_part:
+            args = self._with_part(list(args or []))
+        return super().parse_known_args(args, namespace)
+
+    def _with_part(self, words: list[str]) -> list[str]:
+        parts = next(action for action in self._actions if isinstance(action, argparse._SubParsersAction))
+        own = {*parts.choices, *self._option_string_actions}
+        return words if words and words[0] in own else [self.default_part, *words]
+
     def error(self, message: str) -> NoReturn:
-        self.exit(2, f"{self.prog}: error: {one_line(message)}; see '{self.prog} --help'\n")
+        self.exit(self.usage_code, f"{self.prog}: error: {one_line(message)}; see '{self.prog} --help'\n")
 
 
 Subparsers: TypeAlias = "argparse._SubParsersAction[Parser]"
@@ -70,10 +83,14 @@ def add_version(parser: argparse._ActionsContainer) -> None:
     )
 
 
-def add_group(subparsers: Subparsers, name: str, description: str) -> Subparsers:
-    """Returns the subparsers to which commands of two words, such as `pydoca rdma ping-pong`, add themselves."""
+def add_group(subparsers: Subparsers, name: str, description: str, *, default: str = "") -> Subparsers:
+    """Returns the subparsers to which commands of two words, such as `pydoca rdma ping-pong`, add themselves.
+
+    default: the part that a command line means which names none.
+    """
     parser = subparsers.add_parser(name, description=description, help=description, allow_abbrev=False)
     parser.set_defaults(parser=parser)
+    parser.default_part = default
     add_version(parser)
     return parser.add_subparsers(title="parts", metavar="PART")
 

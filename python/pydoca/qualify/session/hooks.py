@@ -321,8 +321,8 @@ class Session:
             self.progress = None
         if self.is_worker:
             return
-        interrupted = (
-            self.interrupt.requested or (exitstatus == pytest.ExitCode.INTERRUPTED and not self.collection_failed)
+        interrupted = self.interrupt.requested or (
+            exitstatus == pytest.ExitCode.INTERRUPTED and not self.collection_failed
         )
         for run in self.runs.values():
             run.end(interrupted=interrupted, tester_failed=self.collection_failed)

@@ -48,7 +48,7 @@ class Plan:
         line("")
         on, times = ", ".join(self.devices) or "no device", f", {self.repeat} times" if self.repeat > 1 else ""
         line(f"{len(running)} cases of level {self.level} on {on}{times}: about {_time(self.seconds)}")
-        line(f"{skipped} are skipped, {len(self.other_levels)} belong to other levels, {self.finished} are finished")
+        line(f"skipped: {skipped}; of other levels: {len(self.other_levels)}; finished before: {self.finished}")
 
 
 def _case(case: Selected) -> dict[str, Any]:

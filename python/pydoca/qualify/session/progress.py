@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from typing import Any, TextIO
@@ -18,11 +19,11 @@ class Progress:
     """Writes to pytest's own stream, which no test captures."""
 
     def __init__(self, stream: TextIO, *, total: int, seconds: float, title: str) -> None:
-        self._stream, self._total, self._estimate = stream, total, seconds
+        self._stream, self._total, self._estimate = _own(stream), total, seconds
         self._done, self._passed_estimate = 0, 0.0
         self._now, self._begin = "", time.monotonic()
         self._last = self._begin
-        self._bar = _bar(stream, total, title)
+        self._bar = _bar(self._stream, total, title)
         self._ended = threading.Event()
         self._ticks = threading.Thread(target=self._tick, daemon=True)
         self._ticks.start()
@@ -59,6 +60,7 @@ class Progress:
         self._ticks.join()
         if self._bar is not None:
             self._bar.close()
+        self._stream.flush()
 
     def _lines(self, case: CaseRecord, device: str) -> list[str]:
         number = f"[{str(self._done).rjust(len(str(self._total)))}/{self._total}]"
@@ -106,6 +108,15 @@ def _bounds(each: MeasurementRecord) -> str:
     return f"({' and '.join(filter(None, (low, high)))}, {limit.source})"
 
 
+def _own(stream: TextIO) -> TextIO:
+    """The same file by another descriptor: pytest redirects its own one while a test runs."""
+    stream.flush()
+    try:
+        return os.fdopen(os.dup(stream.fileno()), "w", encoding=stream.encoding, errors="backslashreplace", buffering=1)
+    except (OSError, ValueError, AttributeError):
+        return stream  # not a file
+
+
 def _bar(stream: TextIO, total: int, title: str) -> Any:
     """None where nobody looks, or tqdm is not installed."""
     if not stream.isatty():
@@ -114,4 +125,6 @@ def _bar(stream: TextIO, total: int, title: str) -> Any:
         from tqdm import tqdm
     except ModuleNotFoundError:
         return None
-    return tqdm(total=total, desc=title, file=stream, bar_format=_BAR, leave=False, dynamic_ncols=True)
+    knows_width = os.get_terminal_size(stream.fileno()).columns > 0
+    width = {"dynamic_ncols": True} if knows_width else {"ncols": 80}
+    return tqdm(total=total, desc=title, file=stream, bar_format=_BAR, leave=False, **width)

@@ -1,0 +1,14 @@
+"""`pydoca qualify`: tests a device, and what is done with the results. A thin front end of pytest."""
+
+from __future__ import annotations
+
+from pydoca.cli._arguments import Subparsers, add_group
+from pydoca.cli.qualify import limits, plan, run
+
+PARTS = (run, plan, limits)
+
+
+def add(subparsers: Subparsers) -> None:
+    parts = add_group(subparsers, "qualify", "Test a device, and judge it by limits.", default="run")
+    for part in PARTS:
+        part.add(parts)

@@ -1,0 +1,99 @@
+"""`pydoca qualify limits check FILE`: reads a limits file as a run would."""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+from typing import TYPE_CHECKING, Any
+
+from pydoca.cli._arguments import Subparsers, add_command, add_group, add_json
+from pydoca.cli._errors import CommandError
+from pydoca.cli._output import print_json, print_table
+from pydoca.cli.qualify._pytest import require_packages
+
+if TYPE_CHECKING:
+    from pydoca.qualify.limits.file import LimitsFile
+
+_HEADS = ("MEASUREMENT", "STAT", "MIN", "MAX", "UNIT", "SAMPLES")
+
+
+class WrongFile(CommandError):
+    """The file, the place in it and the remedy."""
+
+    exit_code = 4
+
+
+def add(subparsers: Subparsers) -> None:
+    parts = add_group(subparsers, "limits", "Look at limits files.")
+    description = "Check a limits file, and whether a run has measured all that it limits."
+    parser = add_command(parts, "check", description, check=check, run=run)
+    parser.usage_code = 4
+    parser.add_argument("file", metavar="FILE", help="the limits, in TOML")
+    parser.add_argument("--run", dest="run_directory", metavar="DIR", help="the directory of a run to compare with")
+    add_json(parser)
+
+
+def check(arguments: argparse.Namespace) -> None:
+    """argparse checks all of it."""
+
+
+def run(arguments: argparse.Namespace) -> int:
+    require_packages()
+    from pydoca.qualify.limits.file import LimitsError, read_limits
+
+    try:
+        file = read_limits(arguments.file)
+        findings = _findings(file, arguments.run_directory)
+    except (LimitsError, ValueError) as error:
+        raise WrongFile(str(error)) from None
+    if arguments.json:
+        print_json({**_document(file), "findings": findings})
+    else:
+        _show(file)
+        print(*(f"finding: {finding}" for finding in findings), sep="\n" if findings else "")
+    return 0
+
+
+def _findings(file: LimitsFile, directory: str | None) -> list[str]:
+    from pydoca.qualify.limits import Limits
+
+    if directory is None:
+        today = datetime.date.today()
+        return [f"{each.source}: expired on {each.until}" for each in file.waivers if each.until < today]
+    from pydoca.qualify.results import RunDirectory
+
+    record = RunDirectory.load(directory)
+    return Limits([file]).findings(each.name for case in record.cases for each in case.measurements)
+
+
+def _show(file: LimitsFile) -> None:
+    print(f"{file.path}: {file.name or 'limits'} for {_matches(file)}\n")
+    rows = [
+        [each.name, each.stat or "-", _number(each.min), _number(each.max), each.unit, _number(each.n_min)]
+        for each in file.limits
+    ]
+    print_table(_HEADS, rows)
+    for name, value in file.expect.items():
+        print(f"expects {name} = {value!r}")
+    for waiver in file.waivers:
+        print(f"waives {waiver.name} until {waiver.until}: {waiver.reason}")
+
+
+def _document(file: LimitsFile) -> dict[str, Any]:
+    of_limit = ("name", "stat", "min", "max", "unit", "n_min", "marginal")
+    return {
+        "file": file.path,
+        "name": file.name,
+        "match": {key: list(values) for key, values in file.match.items()},
+        "limits": [{name: getattr(each, name) for name in of_limit} for each in file.limits],
+        "expect": {name: str(value) for name, value in file.expect.items()},
+        "waivers": [{"name": each.name, "reason": each.reason, "until": str(each.until)} for each in file.waivers],
+    }
+
+
+def _matches(file: LimitsFile) -> str:
+    return ", ".join(f"{key} {' or '.join(values)}" for key, values in file.match.items()) or "every device"
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:g}"

@@ -1,0 +1,31 @@
+"""`pydoca qualify plan`: what would run, how long it takes, and what is skipped and why."""
+
+from __future__ import annotations
+
+import argparse
+
+from pydoca.cli._arguments import Subparsers, add_command, add_json
+from pydoca.cli._output import print_json
+
+
+def add(subparsers: Subparsers) -> None:
+    from pydoca.cli.qualify._pytest import add_options
+
+    description = "Say what a run would do, and how long it takes; touch no device."
+    parser = add_command(subparsers, "plan", description, check=check, run=run)
+    add_options(parser, without=("out", "force", "fail-early", "no-plots", "strict-skips", "strict-marginal"))
+    add_json(parser)
+
+
+def check(arguments: argparse.Namespace) -> None:
+    """argparse and the plug-in check all of it."""
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from pydoca.cli.qualify._pytest import run_pytest, to_words
+
+    words = [*to_words(arguments), "--pydoca-plan"]
+    code, session = run_pytest(words, arguments.tests, on_stderr=arguments.json, quiet=arguments.json)
+    if arguments.json and session is not None and session.plan is not None:
+        print_json(session.plan.to_dict())
+    return code
