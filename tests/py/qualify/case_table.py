@@ -53,7 +53,9 @@ def _case(file: str, function: ast.FunctionDef, common: list[ast.expr], names: d
     keys = {key.arg: key.value for key in case.keywords}
     needs = [ast.literal_eval(need) for name, mark in by_name if name == "pydoca_needs" for need in mark.args]
     levels = _levels(keys["levels"], names)
-    return Case(ast.literal_eval(case.args[0]), ast.literal_eval(keys["title"]), levels, tuple(needs), file, function.name)
+    return Case(
+        ast.literal_eval(case.args[0]), ast.literal_eval(keys["title"]), levels, tuple(needs), file, function.name
+    )
 
 
 def _levels(node: ast.expr, names: dict[str, tuple[str, ...]]) -> tuple[str, ...]:

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
-import pydoca
 from numpy.typing import NDArray
 
+import pydoca
 from pydoca.qualify.bench import waiting
-from pydoca.qualify.bench.patterns import PATTERNS, Bytes, noise
+from pydoca.qualify.bench.patterns import PATTERNS, Bytes, noise, view
 from pydoca.qualify.bench.waiting import DeviceFault, Stand, duty, finish, finish_all
 from pydoca.qualify.bench.zones import Damage, Zoned, require_equal
 
@@ -76,7 +76,7 @@ def _copy(dma: pydoca.Dma, src: pydoca.Buf, dst: pydoca.Buf, size: int, what: st
 def local(stand: Stand, device: pydoca.Device, size: int) -> Ends:
     memories = [stand.enter_context(pydoca.alloc(size)) for _ in range(2)]
     maps = [stand.enter_context(device.mmap(memory)) for memory in memories]
-    source, target = (np.frombuffer(memory, np.uint8) for memory in memories)
+    source, target = (view(memory) for memory in memories)
     source[:] = noise(size, 1)
     return Ends(maps[0], maps[1], source, target)
 
@@ -88,7 +88,7 @@ def remote(stand: Stand, device: pydoca.Device, other: pydoca.Device, size: int,
     exported = stand.enter_context(other.mmap(theirs, access="local_read_write|pci_read_write"))
     with duty("import memory of the other side"):
         imported = stand.enter_context(device.import_mmap(exported.export_pci()))
-    array = np.frombuffer(theirs, np.uint8)
+    array = view(theirs)
     if read:
         array[:] = here.source
         return Ends(imported, here.dst, array, here.target)

@@ -8,9 +8,9 @@ import time
 from collections.abc import Callable, Iterator
 
 import numpy as np
-import pydoca
 from numpy.typing import NDArray
 
+import pydoca
 from pydoca.qualify.bench import waiting
 from pydoca.qualify.bench.dma import Copies, local
 from pydoca.qualify.bench.waiting import DeviceFault, Stand, duty
@@ -134,7 +134,10 @@ def _one_round(
 
 
 def stop_in_flight(device: pydoca.Device, depth: int = 16) -> tuple[int, int]:
-    """A context stops with its tasks in flight; returns completed and flushed ones. Each ends once, and it starts again."""
+    """A context stops with its tasks in flight, each of which ends once, and starts again.
+
+    Returns how many completed, and how many were flushed.
+    """
     with Stand() as stand:
         size = 1 << 16
         copies = Copies(stand, device, local(stand, device, size * depth), size, depth)
@@ -148,7 +151,9 @@ def stop_in_flight(device: pydoca.Device, depth: int = 16) -> tuple[int, int]:
             copies.pe.run_until(lambda: copies.dma.state == pydoca.ContextState.IDLE, timeout=waiting.PATIENCE)
         stats = copies.dma.stats()
         if stats.completed + stats.cancelled != depth or stats.failed:
-            raise DeviceFault(f"of {depth} tasks in flight, {stats.completed} completed, {stats.cancelled} were flushed")
+            raise DeviceFault(
+                f"of {depth} tasks in flight, {stats.completed} completed, {stats.cancelled} were flushed"
+            )
         with duty("start a context again"):
             copies.dma.start()
         return stats.completed, stats.cancelled

@@ -8,9 +8,9 @@ import time
 from collections.abc import Callable, Iterator
 
 import numpy as np
-import pydoca
 from numpy.typing import NDArray
 
+import pydoca
 from pydoca.qualify.bench import waiting
 from pydoca.qualify.bench.waiting import DeviceFault, Stand, duty, finish
 
@@ -53,7 +53,9 @@ def tasks(device: pydoca.Device, count: int) -> int:
             context = stand.enter_context(event.as_context(pe, num_tasks=4))
         for value in range(1, count + 1):
             waits = context.wait_gt(value - 1) if value < 200 else context.wait_eq(value)
-            _require(finish(context.notify_add(1), f"addition {value}"), value - 1, f"the value before addition {value}")
+            _require(
+                finish(context.notify_add(1), f"addition {value}"), value - 1, f"the value before addition {value}"
+            )
             _require(finish(waits, f"the wait for {value}"), value, f"the value that ended the wait for {value}")
             waits.free()
     return count
@@ -71,7 +73,7 @@ def time_out(device: pydoca.Device, seconds: float) -> float:
 
 
 class Partner:
-    """A pair of events that this process owns, for a partner that imports both: `ping` it waits for, `pong` it adds to."""
+    """Two events that this process owns, for a partner that imports both: it waits for `ping`, and sets `pong`."""
 
     def __init__(self, stand: Stand, device: pydoca.Device) -> None:
         with duty("export sync events"):

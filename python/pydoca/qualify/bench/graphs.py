@@ -5,11 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 
-import numpy as np
 import pydoca
-
 from pydoca.qualify.bench import waiting
-from pydoca.qualify.bench.patterns import prbs31
+from pydoca.qualify.bench.patterns import prbs31, view
 from pydoca.qualify.bench.waiting import DeviceFault, Stand, duty
 from pydoca.qualify.bench.zones import require_equal
 
@@ -24,14 +22,15 @@ class Chain:
         self.ran: list[int] = []
         self.fail_at: int | None = None
         memory = stand.enter_context(pydoca.alloc((length + 1) * SIZE))
-        self.pieces = np.frombuffer(memory, np.uint8).reshape(length + 1, SIZE)
+        self.pieces = view(memory).reshape(length + 1, SIZE)
         mmap = stand.enter_context(device.mmap(memory))
         inventory, pe = stand.bufs(2 * length), stand.engine()
         self._bufs = [self._pair(stand, inventory, mmap, i) for i in range(length)]
         with duty(f"a graph of {length} copies"):
             dma = stand.enter_context(pydoca.Dma(pe, device, num_tasks=length))
             graph = pydoca.Graph(pe, num_instances=1)
-            self.copies, self.notes = [], []
+            self.copies: list[pydoca.GraphNode] = []
+            self.notes: list[pydoca.GraphNode] = []
             for _ in range(length):
                 self.copies.append(graph.node(dma, after=self.notes[-1:]))
                 self.notes.append(graph.node(self._note, after=self.copies[-1:]))

@@ -9,11 +9,11 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+
 import pydoca
 from pydoca import Access
-
 from pydoca.qualify.bench import waiting
-from pydoca.qualify.bench.patterns import noise, prbs31
+from pydoca.qualify.bench.patterns import noise, prbs31, view
 from pydoca.qualify.bench.sides import Sides
 from pydoca.qualify.bench.waiting import DeviceFault, Stand, duty, finish, refused
 from pydoca.qualify.bench.zones import require_equal
@@ -49,7 +49,7 @@ class Copier:
 def registrations(device: pydoca.Device, size: int, unaligned: bool = False) -> float:
     """Maps so many bytes, copies their last 64 to their first ones, and unmaps; milliseconds of the two per GiB."""
     memory: Any = np.zeros(size + 64, np.uint8)[1:][:size] if unaligned else pydoca.alloc(size)
-    array = np.frombuffer(memory, np.uint8)
+    array = view(memory)
     array[-64:] = prbs31(64, size)
     with Stand() as stand:
         copier = Copier(stand, device)
@@ -66,6 +66,16 @@ def registrations(device: pydoca.Device, size: int, unaligned: bool = False) -> 
     return taken / 1e6 * ((1 << 30) / size)
 
 
+def huge_pages(device: pydoca.Device, size: int = 2 << 20) -> None:
+    """A copy between the ends of memory in pages of 2 MiB."""
+    with pydoca.alloc(size, huge_pages=True) as memory, Stand() as stand, device.mmap(memory) as mmap:
+        array = view(memory)
+        array[-4096:] = prbs31(4096, 5)
+        with duty("a copy within huge pages"):
+            Copier(stand, device).copy(mmap, mmap, 4096, from_=size - 4096)
+        require_equal(array[:4096], array[-4096:], "a copy within huge pages")
+
+
 def read_only_source(device: pydoca.Device, size: int = 4096) -> None:
     """Memory that the program may not write is a source, and never a destination."""
     data = bytes(prbs31(size, 3))
@@ -75,7 +85,7 @@ def read_only_source(device: pydoca.Device, size: int = 4096) -> None:
         source, target = stand.enter_context(device.mmap(data)), stand.enter_context(device.mmap(memory))
         with duty("copy from read-only memory"):
             copier.copy(source, target, size)
-        require_equal(np.frombuffer(memory, np.uint8), np.frombuffer(data, np.uint8), "a copy of read-only memory")
+        require_equal(view(memory), view(data), "a copy of read-only memory")
         with refused("a copy to read-only memory", *REFUSALS):
             copier.copy(target, source, size)
 
@@ -96,9 +106,7 @@ def cells(sides: Sides) -> Iterator[tuple[str, bool, bool]]:
                 yield f"{name}: {operation}", allowed, done
 
 
-def _operations(
-    device: pydoca.Device, peer: pydoca.Device, access: Access
-) -> Iterator[tuple[str, bool, bool]]:
+def _operations(device: pydoca.Device, peer: pydoca.Device, access: Access) -> Iterator[tuple[str, bool, bool]]:
     pci = Access.PCI_READ_ONLY in access or Access.PCI_READ_WRITE in access
     with Stand() as stand:
         memory = stand.enter_context(lend(device, pydoca.alloc(64), access))
@@ -137,7 +145,7 @@ _stamps = itertools.count(1)
 
 def _moves(copier: Copier, src: pydoca.Mmap, dst: pydoca.Mmap, source: Any, target: Any) -> bool:
     """Whether the copy is done; a refused one must change nothing."""
-    from_, to = np.frombuffer(source, np.uint8), np.frombuffer(target, np.uint8)
+    from_, to = view(source), view(target)
     from_[:] = prbs31(64, next(_stamps))
     to[:] = 0
     try:
@@ -161,7 +169,9 @@ def bounds(device: pydoca.Device, size: int = 4096) -> int:
             (begin, 2**63), (2**64 - 64, 64), (2**64 - 64, 128), (0, 64),
         ]  # fmt: skip
         for addr, length in ranges:
-            with refused(f"a buf of {length} bytes at {addr - begin:+d}", pydoca.InvalidValueError, pydoca.NoMemoryError):
+            with refused(
+                f"a buf of {length} bytes at {addr - begin:+d}", pydoca.InvalidValueError, pydoca.NoMemoryError
+            ):
                 stand.keep(inventory.get_by_addr(mmap, addr, length))
         stand.keep(inventory.get_by_addr(mmap, end - 1, 1)).close()
         with duty("a copy after refused bounds"):
@@ -190,7 +200,7 @@ def scatter_lists(device: pydoca.Device, longest: int, seed: int) -> int:
     piece = 96
     size = piece * longest
     source, target = pydoca.alloc(size), pydoca.alloc(size)
-    src_array, dst_array = (np.frombuffer(each, np.uint8).reshape(longest, piece) for each in (source, target))
+    src_array, dst_array = (view(each).reshape(longest, piece) for each in (source, target))
     src_array[:] = noise(size, seed).reshape(longest, piece)
     order = np.random.default_rng(seed)
     counts = sorted({1, 2, 3, longest // 2 or 1, longest - 1 or 1, longest})
@@ -229,9 +239,9 @@ def _require_untouched(array: Any, written: Any, what: str) -> None:
 
 
 def withdrawn(sides: Sides, how: str) -> float:
-    """Memory of the host is withdrawn ("stop" or "close"): the DPU's next copy fails, without data; seconds until then."""
+    """The host withdraws memory ("stop" or "close"): the DPU's next copy fails, without data; seconds until then."""
     with Stand() as stand:
-        theirs = np.frombuffer(memory := pydoca.alloc(4096), np.uint8)
+        theirs = view(memory := pydoca.alloc(4096))
         theirs[:] = 0x5A
         lent = stand.enter_context(sides.host.mmap(memory, access="local_read_write|pci_read_write"))
         into = pydoca.alloc(4096)
@@ -240,14 +250,14 @@ def withdrawn(sides: Sides, how: str) -> float:
         with duty("import memory of the host"):
             imported = stand.enter_context(sides.dpu.import_mmap(lent.export_pci()))
             copier.copy(imported, here, 4096)
-        require_equal(np.frombuffer(into, np.uint8), theirs, "a copy of the host's memory")
-        np.frombuffer(into, np.uint8)[:] = 0
+        require_equal(view(into), theirs, "a copy of the host's memory")
+        view(into)[:] = 0
         lent.stop() if how == "stop" else lent.close()
         begin = time.monotonic()
         with refused(f"a copy of memory that its owner withdrew ({how})", *REFUSALS):
             copier.copy(imported, here, 4096)
         taken = time.monotonic() - begin
-        if np.frombuffer(into, np.uint8).any():
+        if view(into).any():
             raise DeviceFault(f"data of memory that its owner withdrew ({how}) arrived")
         return taken
 
@@ -255,7 +265,7 @@ def withdrawn(sides: Sides, how: str) -> float:
 def export_cycle(sides: Sides, size: int = 4096) -> None:
     """Memory of the host is mapped, exported, imported, read by the DPU, and released."""
     memory, into = pydoca.alloc(size), pydoca.alloc(size)
-    np.frombuffer(memory, np.uint8)[:] = prbs31(size, next(_stamps))
+    view(memory)[:] = prbs31(size, next(_stamps))
     with (
         Stand() as stand,
         duty("a cycle of export and import"),
@@ -264,7 +274,7 @@ def export_cycle(sides: Sides, size: int = 4096) -> None:
         sides.dpu.mmap(into) as here,
     ):
         Copier(stand, sides.dpu).copy(imported, here, size)
-        require_equal(np.frombuffer(into, np.uint8), np.frombuffer(memory, np.uint8), "memory of the host")
+        require_equal(view(into), view(memory), "memory of the host")
 
 
 def garbled_blobs(sides: Sides, count: int, seed: int) -> int:
@@ -272,7 +282,7 @@ def garbled_blobs(sides: Sides, count: int, seed: int) -> int:
     rng = np.random.default_rng(seed)
     with Stand() as stand:
         lent = stand.enter_context(sides.host.mmap(pydoca.alloc(4096), access="pci_read_only"))
-        blob = np.frombuffer(lent.export_pci(), np.uint8)
+        blob = view(lent.export_pci())
         refusals = 0
         for number in range(count):
             garbled = blob.copy()

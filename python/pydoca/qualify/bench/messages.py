@@ -6,10 +6,10 @@ import time
 from collections.abc import Callable, Iterator
 
 import numpy as np
-import pydoca
 from numpy.typing import NDArray
-from pydoca import comch
 
+import pydoca
+from pydoca import comch
 from pydoca.qualify.bench import waiting
 from pydoca.qualify.bench.patterns import prbs31
 from pydoca.qualify.bench.sides import Sides, fresh_name
@@ -70,9 +70,7 @@ def lengths(sides: Sides, all_lengths: list[int]) -> int:
     return 2 * len(all_lengths)
 
 
-def _window(
-    sender: comch.Connection, receiver: comch.Connection, begin: int, some: list[int], way: str
-) -> None:
+def _window(sender: comch.Connection, receiver: comch.Connection, begin: int, some: list[int], way: str) -> None:
     texts = [message(begin + i, length) for i, length in enumerate(some)]
     with duty(f"send {len(texts)} messages from {way}"):
         sends = [sender.send(text) for text in texts]

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from functools import partial
 
 import pydoca
-
 from pydoca.qualify.bench import waiting
 from pydoca.qualify.bench.patterns import prbs31
 from pydoca.qualify.bench.waiting import DeviceFault, Stand, duty, refused

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
 Bytes = NDArray[np.uint8]
+
+
+def view(memory: Buffer) -> Bytes:
+    """The bytes of memory, as an array that shares them."""
+    return np.frombuffer(memoryview(memory).cast("B"), np.uint8)
 
 
 def zeros(size: int, seed: int = 0) -> Bytes:

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
-import pydoca
 from numpy.typing import NDArray
 
+import pydoca
 from pydoca.qualify.bench import waiting
 from pydoca.qualify.bench.patterns import PATTERNS, prbs31
 from pydoca.qualify.bench.waiting import DeviceFault, Stand, duty, finish
@@ -163,7 +163,9 @@ def _write(pair: Pair, size: int, place: int = 0) -> pydoca.RdmaTask:
     address = pair.theirs.address(place)
     with duty(f"a write of {size} bytes"):
         return pair.ab.write(
-            pair.data(pair.here.mmap, pair.here.address(place), size), pair.room(pair.there, address, size), submit=False
+            pair.data(pair.here.mmap, pair.here.address(place), size),
+            pair.room(pair.there, address, size),
+            submit=False,
         )
 
 

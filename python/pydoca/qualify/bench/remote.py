@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import time
-from typing import Any
+from typing import Any, Literal
 
-import numpy as np
 import pydoca
 from pydoca import comch
-
 from pydoca.qualify.bench import waiting
 from pydoca.qualify.bench.messages import check, message
-from pydoca.qualify.bench.patterns import prbs31
+from pydoca.qualify.bench.patterns import prbs31, view
 from pydoca.qualify.bench.waiting import Stand
 
+_Side = Literal["host", "dpu"]
 _LEAVE = 2**64 - 1
 _kept: dict[str, Any] = {}  # what stays between two calls
 
 
-def answer_pings(device: str, side: str, ping: bytes, pong: bytes) -> int:
+def answer_pings(device: str, side: _Side, ping: bytes, pong: bytes) -> int:
     """Answers each change of the first event by the same value of the second one, until it is told to leave."""
     value = 0
     with (
@@ -35,7 +34,7 @@ def answer_pings(device: str, side: str, ping: bytes, pong: bytes) -> int:
             answered.update_set(value)
 
 
-def add_many(device: str, side: str, blob: bytes, count: int) -> None:
+def add_many(device: str, side: _Side, blob: bytes, count: int) -> None:
     """One of several writers of an event."""
     with pydoca.open_device(device, side=side) as dev, dev.import_sync_event(blob) as event:
         for _ in range(count):
@@ -46,7 +45,7 @@ def lend(device: str, size: int, seed: int) -> tuple[bytes, str]:
     """Memory of the host, with a pattern: its description and its digest. It stays until give_back()."""
     dev = pydoca.open_device(device, side="host")
     memory = pydoca.alloc(size)
-    np.frombuffer(memory, np.uint8)[:] = prbs31(size, seed)
+    view(memory)[:] = prbs31(size, seed)
     mmap = dev.mmap(memory, access="local_read_write|pci_read_write")
     _kept["lent"] = dev, memory, mmap
     return mmap.export_pci(), hashlib.sha256(memory).hexdigest()
@@ -108,7 +107,7 @@ def copy_much(device: str, seed: int, seconds: float) -> tuple[int, int]:
     return copies, damaged
 
 
-def set_later(device: str, side: str, blob: bytes, value: int, seconds: float) -> None:
+def set_later(device: str, side: _Side, blob: bytes, value: int, seconds: float) -> None:
     """Sets an event of the other side, after some time."""
     with pydoca.open_device(device, side=side) as dev, dev.import_sync_event(blob) as event:
         time.sleep(seconds)

@@ -24,7 +24,7 @@ class Usage(NamedTuple):
             resident = int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
         return cls(len(os.listdir("/proc/self/fd")), mappings, len(os.listdir("/proc/self/task")), resident)
 
-    def __sub__(self, other: Usage) -> Usage:  # type: ignore[override]
+    def __sub__(self, other: Usage) -> Usage:
         return Usage(*(mine - theirs for mine, theirs in zip(self, other, strict=True)))
 
 

@@ -3,29 +3,30 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import random
 import time
 from collections.abc import Callable, Iterable, Iterator
+from typing import Literal
 
-import numpy as np
 import pydoca
-
 from pydoca.qualify.bench import waiting
-from pydoca.qualify.bench.patterns import noise
+from pydoca.qualify.bench.patterns import noise, view
 from pydoca.qualify.bench.waiting import DeviceFault, Stand, duty, finish
 from pydoca.qualify.bench.zones import Zoned
 
-ALGORITHMS = {"sha1": 20, "sha256": 32, "sha512": 64}  # bytes of a digest
+Algorithm = Literal["sha1", "sha256", "sha512"]
+ALGORITHMS: dict[Algorithm, int] = {"sha1": 20, "sha256": 32, "sha512": 64}  # bytes of a digest
 
 # FIPS 180's examples: the message, and the beginning of its digest.
-KNOWN = {
+KNOWN: dict[tuple[Algorithm, bytes], str] = {
     ("sha1", b"abc"): "a9993e364706816aba3e25717850c26c9cd0d89d",
     ("sha256", b"abc"): "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
     ("sha512", b"abc"): "ddaf35a193617abacc417349ae20413112e6fa4e89a97ea20a9eeee64b55d39a",
 }
 
 
-def algorithms(device: pydoca.Device) -> list[str]:
+def algorithms(device: pydoca.Device) -> list[Algorithm]:
     return [name for name in ALGORITHMS if pydoca.Sha.is_algorithm_supported(device.info, name)]
 
 
@@ -47,17 +48,17 @@ class Hashes:
         return self._bufs.keep(self._inventory.get_by_addr(self.digest.mmap, self.digest.address(0), 64))
 
     def set(self, message: bytes) -> None:
-        self.source.data(0, len(message))[:] = np.frombuffer(message, np.uint8)
+        self.source.data(0, len(message))[:] = view(message)
 
-    def require(self, algorithm: str, message: bytes, what: str, dst: pydoca.Buf) -> None:
+    def require(self, algorithm: Algorithm, message: bytes, what: str, dst: pydoca.Buf) -> None:
         expected = hashlib.new(algorithm, message).digest()
-        if damage := self.digest.damage(what, 0, np.frombuffer(expected, np.uint8)):
+        if damage := self.digest.damage(what, 0, view(expected)):
             raise DeviceFault(f"{damage} of the digest")
         if dst.data_len != len(expected):
             raise DeviceFault(f"{what}: the device says that the digest has {dst.data_len} bytes")
         self._bufs.close()
 
-    def check(self, algorithm: str, message: bytes, what: str) -> None:
+    def check(self, algorithm: Algorithm, message: bytes, what: str) -> None:
         """Hashes the message at once."""
         self.set(message)
         self.digest.guard(0, ALGORITHMS[algorithm])
@@ -68,7 +69,7 @@ class Hashes:
         task.free()
         self.require(algorithm, message, what, dst)
 
-    def check_pieces(self, algorithm: str, message: bytes, ends: list[int], what: str) -> None:
+    def check_pieces(self, algorithm: Algorithm, message: bytes, ends: list[int], what: str) -> None:
         """Hashes the message piece by piece; ends: where each piece ends, the last one at the message's end."""
         self.set(message)
         self.digest.guard(0, ALGORITHMS[algorithm])
@@ -77,7 +78,7 @@ class Hashes:
             task = self.sha.partial_hash(self.piece(0, ends[0]), dst, algorithm, submit=False)
             task.submit()
             task.wait(timeout=waiting.PATIENCE)
-            for begin, end in zip(ends, ends[1:], strict=False):
+            for begin, end in itertools.pairwise(ends):
                 with self._inventory.get_by_data(self.source.mmap, self.source.address(begin), end - begin) as piece:
                     task.src = piece
                     if end == len(message):
@@ -122,7 +123,7 @@ def pieces(device: pydoca.Device, messages: int, rng: random.Random, longest: in
     return count
 
 
-def bandwidth(device: pydoca.Device, algorithm: str, size: int, until: Callable[[], bool]) -> Iterator[float]:
+def bandwidth(device: pydoca.Device, algorithm: Algorithm, size: int, until: Callable[[], bool]) -> Iterator[float]:
     """GB/s of one message after the other; each digest is compared with hashlib's."""
     with Stand() as stand:
         hashes = Hashes(stand, device, size)

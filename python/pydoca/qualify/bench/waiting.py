@@ -7,7 +7,7 @@ import select
 import time
 from collections.abc import Callable, Iterable, Iterator
 from types import TracebackType
-from typing import Any
+from typing import Any, Literal
 
 import pydoca
 
@@ -75,13 +75,13 @@ class Stand(contextlib.ExitStack):
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> bool:
+    ) -> Literal[False]:
         try:
-            return bool(super().__exit__(kind, error, trace))
+            super().__exit__(kind, error, trace)
         except (pydoca.DocaError, ExceptionGroup) as closing:
             if error is None:
                 raise DeviceFault(f"after the test, closing: {closing}") from closing
-            return False
+        return False
 
     def engine(self) -> pydoca.ProgressEngine:
         return self.enter_context(pydoca.ProgressEngine())

@@ -6,10 +6,9 @@ import hashlib
 import random
 from collections.abc import Callable
 
-import numpy as np
 import pydoca
-
 from pydoca.qualify.bench import waiting
+from pydoca.qualify.bench.patterns import view
 from pydoca.qualify.bench.waiting import DeviceFault, Stand, duty, refused
 from pydoca.qualify.bench.zones import require_equal
 
@@ -22,7 +21,7 @@ class Walk:
     def __init__(self, stand: Stand, device: pydoca.Device, rng: random.Random) -> None:
         self.rng, self.device, self.steps = rng, device, 0
         memories = [stand.enter_context(pydoca.alloc(SIZE)) for _ in range(3)]
-        self.arrays = [np.frombuffer(memory, np.uint8) for memory in memories]
+        self.arrays = [view(memory) for memory in memories]
         self.maps = [stand.enter_context(device.mmap(memory)) for memory in memories]
         self.model = [array.copy() for array in self.arrays]
         self.inventory, pe = stand.bufs(4), stand.engine()
@@ -54,7 +53,7 @@ class Walk:
 
     def write(self) -> None:
         number, begin, size = self._place()
-        data = np.frombuffer(self.rng.randbytes(size), np.uint8)
+        data = view(self.rng.randbytes(size))
         self.arrays[number][begin : begin + size] = data
         self.model[number][begin : begin + size] = data
 
@@ -109,7 +108,7 @@ class Walk:
         task.wait(timeout=waiting.PATIENCE)
         task.free()
         digest = hashlib.sha256(self.model[number][begin : begin + size].tobytes()).digest()
-        self.model[to][:32] = np.frombuffer(digest, np.uint8)
+        self.model[to][:32] = view(digest)
 
 
 def walk(device: pydoca.Device, rng: random.Random, until: Callable[[int], bool]) -> int:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import pydoca
 
-from pydoca.qualify.bench.patterns import Bytes
+import pydoca
+from pydoca.qualify.bench.patterns import Bytes, view
 from pydoca.qualify.bench.waiting import DeviceFault, Stand
 
 ZONE = 256  # bytes before and behind the data
@@ -51,7 +51,7 @@ class Zoned:
     def __init__(self, stand: Stand, device: pydoca.Device, capacity: int, access: str | None = None) -> None:
         self.capacity = capacity
         memory = stand.enter_context(pydoca.alloc(capacity + 2 * ZONE))
-        self.array = np.frombuffer(memory, np.uint8)
+        self.array = view(memory)
         self.mmap = stand.enter_context(device.mmap(memory, access=access))
         self._guard = np.resize(np.arange(251, dtype=np.uint8) ^ 0xA5, capacity + 2 * ZONE)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import pydoca
 import pytest
 
+import pydoca
 from pydoca.qualify.bench import misuse
 from pydoca.qualify.bench.waiting import DeviceFault
 

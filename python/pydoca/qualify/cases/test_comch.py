@@ -33,7 +33,9 @@ def test_connects(sides: Sides, pydoca_run: CaseRun, pydoca_measure: Measure) ->
     pydoca_measure.record("comch.leak.descriptors", grown.descriptors, unit="1", max=0)
 
 
-@pytest.mark.pydoca_case("COM-2", title="messages of every length arrive once, in order, unchanged, both ways", levels=ALL)
+@pytest.mark.pydoca_case(
+    "COM-2", title="messages of every length arrive once, in order, unchanged, both ways", levels=ALL
+)
 def test_lengths(sides: Sides, pydoca_run: CaseRun, pydoca_measure: Measure) -> None:
     comch = sides.host.info.capabilities.comch
     assert comch is not None
@@ -50,7 +52,11 @@ def test_round_trip(pydoca_pair: Pair, pydoca_run: CaseRun, pydoca_measure: Meas
     dpu, host = pydoca_pair.dpu, pydoca_pair.host
     served = dpu.start(remote.serve_messages, dpu.device, dpu.representor, name, count)
     with pydoca_measure(f"comch.rtt.{size}", unit="us", stat="p50", better="lower", n_min=1000) as round_trip:
-        round_trip.extend(np.array(host.call(remote.ask, host.device, name, count, size)))
+        try:
+            round_trip.extend(np.array(host.call(remote.ask, host.device, name, count, size)))
+        except RuntimeError:
+            served.result()  # where both ends fail, the server's error says why
+            raise
     served.result()
 
 
@@ -61,7 +67,9 @@ def test_rate(sides: Sides, pydoca_measure: Measure) -> None:
             rate.add(value / 1e3)
 
 
-@pytest.mark.pydoca_case("COM-3", title="a reader that does not read holds the sender back, and nothing is lost", levels=ALL)
+@pytest.mark.pydoca_case(
+    "COM-3", title="a reader that does not read holds the sender back, and nothing is lost", levels=ALL
+)
 def test_back_pressure(sides: Sides, pydoca_measure: Measure) -> None:
     pydoca_measure.record("comch.held_back", messages.back_pressure(sides), unit="1", min=1)
 

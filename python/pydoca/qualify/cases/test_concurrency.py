@@ -5,9 +5,9 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING
 
-import pydoca
 import pytest
 
+import pydoca
 from pydoca.qualify.bench import dma, remote
 from pydoca.qualify.bench.waiting import DeviceFault
 from pydoca.qualify.cases.counts import at

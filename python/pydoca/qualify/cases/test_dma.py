@@ -5,12 +5,12 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING
 
-import pydoca
 import pytest
 
+import pydoca
 from pydoca.qualify.bench import dma
 from pydoca.qualify.bench.sides import Sides
-from pydoca.qualify.bench.waiting import DeviceFault
+from pydoca.qualify.bench.waiting import DeviceFault, Stand
 from pydoca.qualify.cases.counts import at
 
 if TYPE_CHECKING:
@@ -22,7 +22,9 @@ ALL = ("smoke", "quick", "full")
 QUICK = ("quick", "full")
 
 
-@pytest.mark.pydoca_case("DMA-1", title="every size, offset and pattern arrives, and nothing around it changes", levels=ALL)
+@pytest.mark.pydoca_case(
+    "DMA-1", title="every size, offset and pattern arrives, and nothing around it changes", levels=ALL
+)
 def test_integrity(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_measure: Measure) -> None:
     largest = pydoca.Dma.max_buf_size(pydoca_device.info)
     seed = pydoca_run.seed_of("patterns")
@@ -30,7 +32,8 @@ def test_integrity(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_mea
     work = [dma.integrity(pydoca_device, dma.sizes_up_to(min(largest, 4096)), edges, seed=seed)]
     work.append(dma.integrity(pydoca_device, [min(largest, 65536), largest - 1, largest], seed=seed))
     if pydoca_run.level != "smoke":
-        offsets = list(itertools.product(range(0, 64, at(pydoca_run, quick=7, full=1)), repeat=2))
+        places = range(0, 64, at(pydoca_run, quick=7, full=1))
+        offsets = [(from_, to) for from_ in places for to in places]
         work.append(dma.integrity(pydoca_device, [65, 1000, 4097], offsets, ["prbs31", "address"], seed))
         work.append(dma.integrity(pydoca_device, dma.sizes_up_to(largest), [(0, 0), (7, 9)], seed=seed))
     copies = bit_errors = outside = 0
@@ -59,7 +62,7 @@ def test_bandwidth(pydoca_device: pydoca.Device, pydoca_measure: Measure, size: 
 @pytest.mark.pydoca_needs("pair", "sim")
 @pytest.mark.parametrize("way", ["read", "write"])
 def test_bandwidth_across_the_link(sides: Sides, pydoca_measure: Measure, way: str) -> None:
-    def ends(stand: dma.Stand, size: int) -> dma.Ends:
+    def ends(stand: Stand, size: int) -> dma.Ends:
         return dma.remote(stand, sides.dpu, sides.host, size, read=way == "read")
 
     with pydoca_measure(f"dma.{way}.bw.65536", unit="GB/s", stat="p50", better="higher", n_min=10) as bandwidth:
@@ -97,7 +100,7 @@ def test_order(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_measure
 @pytest.mark.pydoca_needs("pair", "sim")
 def test_both_directions(sides: Sides, pydoca_measure: Measure) -> None:
     size, depth = 65536, 8
-    with dma.Stand() as stand:
+    with Stand() as stand:
         reads = dma.Copies(
             stand, sides.dpu, dma.remote(stand, sides.dpu, sides.host, size * depth, read=True), size, depth
         )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pydoca
 import pytest
 
+import pydoca
 from pydoca.qualify.bench import graphs
 from pydoca.qualify.cases.counts import at
 

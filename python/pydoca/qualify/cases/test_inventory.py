@@ -6,9 +6,9 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pydoca
 import pytest
 
+import pydoca
 from pydoca.qualify.bench import resources
 from pydoca.qualify.bench.waiting import DeviceFault, duty
 from pydoca.qualify.cases.counts import at
@@ -56,7 +56,9 @@ def test_identity(pydoca_device: pydoca.Device, pydoca_measure: Measure) -> None
             pydoca_measure.expect(f"identity.{name}", (folder / file).read_text().strip())
 
 
-@pytest.mark.pydoca_case("INV-3", title="PCIe speed and width are the expected ones, and no error is counted", levels=ALL)
+@pytest.mark.pydoca_case(
+    "INV-3", title="PCIe speed and width are the expected ones, and no error is counted", levels=ALL
+)
 @pytest.mark.pydoca_needs("hardware")
 def test_pcie_link(pydoca_device: pydoca.Device, pydoca_measure: Measure) -> None:
     folder = Path("/sys/bus/pci/devices") / pydoca_device.pci_addr

@@ -7,9 +7,9 @@ import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pydoca
 import pytest
 
+import pydoca
 from pydoca.qualify.bench import dma
 
 if TYPE_CHECKING:
@@ -41,7 +41,9 @@ def test_port(pydoca_device: pydoca.Device, pydoca_measure: Measure) -> None:
             pydoca_measure.expect(f"link.{name}", (port / name).read_text().strip())
 
 
-@pytest.mark.pydoca_case("LNK-2", title="no error counter of the port grows under load", levels=("quick", "full", "soak"))
+@pytest.mark.pydoca_case(
+    "LNK-2", title="no error counter of the port grows under load", levels=("quick", "full", "soak")
+)
 def test_link_errors(pydoca_device: pydoca.Device, pydoca_measure: Measure) -> None:
     folder = _port(pydoca_device) / "counters"
     if not folder.exists():

@@ -7,9 +7,9 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pydoca
 import pytest
 
+import pydoca
 from pydoca.qualify.bench import maps, remote, resources
 from pydoca.qualify.bench.sides import Sides
 from pydoca.qualify.bench.waiting import DeviceFault, Stand, duty, refused
@@ -39,7 +39,9 @@ def test_registration(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_
         maps.registrations(pydoca_device, size, unaligned=True)
 
 
-@pytest.mark.pydoca_case("MEM-2", title="each combination of permissions allows what it says, and nothing else", levels=QUICK)
+@pytest.mark.pydoca_case(
+    "MEM-2", title="each combination of permissions allows what it says, and nothing else", levels=QUICK
+)
 @pytest.mark.pydoca_needs("pair", "sim")
 def test_permissions(sides: Sides, pydoca_measure: Measure) -> None:
     cells = list(maps.cells(sides))
@@ -77,12 +79,12 @@ def test_export_between_processes(
     pydoca_pair.host.call(remote.give_back)
 
 
-@pytest.mark.pydoca_case("MEM-5", title="memory that its owner withdrew, or whose owner died, gives an error", levels=QUICK)
+@pytest.mark.pydoca_case(
+    "MEM-5", title="memory that its owner withdrew, or whose owner died, gives an error", levels=QUICK
+)
 @pytest.mark.pydoca_needs("pair", "sim")
 @pytest.mark.parametrize("how", ["stop", "close", "kill"])
-def test_stale_imports(
-    pydoca_run: CaseRun, pydoca_measure: Measure, how: str, request: pytest.FixtureRequest
-) -> None:
+def test_stale_imports(pydoca_run: CaseRun, pydoca_measure: Measure, how: str, request: pytest.FixtureRequest) -> None:
     if how == "kill":
         seconds = _after_death(request.getfixturevalue("pydoca_pair"))
     else:
@@ -119,23 +121,27 @@ def test_export_cycles(sides: Sides, pydoca_run: CaseRun, pydoca_measure: Measur
     pydoca_measure.record("mem.cycles.resident", grown.resident / 1024, unit="KiB", max=cycles * 4)
 
 
-@pytest.mark.pydoca_case("MEM-7", title="huge pages, unaligned and read-only memory are sources of copies", levels=QUICK)
+@pytest.mark.pydoca_case(
+    "MEM-7", title="huge pages, unaligned and read-only memory are sources of copies", levels=QUICK
+)
 @pytest.mark.parametrize("kind", ["huge", "unaligned", "read-only"])
 def test_kinds_of_memory(pydoca_device: pydoca.Device, kind: str) -> None:
     if kind == "huge":
-        free = next(line for line in Path("/proc/meminfo").read_text().splitlines() if line.startswith("HugePages_Free"))
+        free = next(
+            line for line in Path("/proc/meminfo").read_text().splitlines() if line.startswith("HugePages_Free")
+        )
         if int(free.split()[1]) == 0:
             pytest.skip("this machine has no free huge pages (sysctl vm.nr_hugepages)")
-        with pydoca.alloc(2 << 20, huge_pages=True) as memory, Stand() as stand, pydoca_device.mmap(memory) as mmap:
-            with duty("copy within huge pages"):
-                maps.Copier(stand, pydoca_device).copy(mmap, mmap, 4096, from_=(2 << 20) - 4096)
+        maps.huge_pages(pydoca_device)
     elif kind == "unaligned":
         maps.registrations(pydoca_device, 65536 + 1, unaligned=True)
     else:
         maps.read_only_source(pydoca_device)
 
 
-@pytest.mark.pydoca_case("BUF-1", title="an inventory gives all its bufs, refuses one more, and gives all again", levels=ALL)
+@pytest.mark.pydoca_case(
+    "BUF-1", title="an inventory gives all its bufs, refuses one more, and gives all again", levels=ALL
+)
 def test_inventory(pydoca_device: pydoca.Device) -> None:
     maps.exhaust_inventory(pydoca_device)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pydoca
 import pytest
 
+import pydoca
 from pydoca.qualify.bench import engines, events, misuse, remote
 from pydoca.qualify.bench.waiting import DeviceFault, Stand, duty
 from pydoca.qualify.cases.counts import at
@@ -68,7 +68,9 @@ def test_stop_in_flight(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoc
 @pytest.mark.pydoca_case("FLT-3", title="the device comes back after its driver was bound again", levels=("full",))
 @pytest.mark.pydoca_needs("hardware", "root")
 def test_reset() -> None:
-    pytest.skip("a reset takes the device from all of its users, so that an operator must do it: see the report's notes")
+    pytest.skip(
+        "a reset takes the device from all of its users, so that an operator must do it: see the report's notes"
+    )
 
 
 @pytest.mark.pydoca_case("FLT-5", title="a device that was removed gives errors, and comes back", levels=ALL)

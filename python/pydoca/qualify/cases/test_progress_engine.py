@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pydoca
 import pytest
 
+import pydoca
 from pydoca.qualify.bench import engines
 from pydoca.qualify.cases.counts import at
 
@@ -19,7 +19,9 @@ ALL = ("smoke", "quick", "full")
 QUICK = ("quick", "full")
 
 
-@pytest.mark.pydoca_case("PE-1", title="an engine that sleeps is woken by the device, and by another thread", levels=ALL)
+@pytest.mark.pydoca_case(
+    "PE-1", title="an engine that sleeps is woken by the device, and by another thread", levels=ALL
+)
 def test_wake_ups(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_measure: Measure) -> None:
     size = min(1 << 20, pydoca.Dma.max_buf_size(pydoca_device.info))
     enough = 32 if pydoca_run.level == "smoke" else 200

@@ -6,9 +6,9 @@ import re
 import subprocess
 from typing import TYPE_CHECKING
 
-import pydoca
 import pytest
 
+import pydoca
 from pydoca.qualify.bench import dma, rdma
 from pydoca.qualify.bench.waiting import DeviceFault
 from pydoca.qualify.cases.counts import at

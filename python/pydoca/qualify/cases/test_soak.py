@@ -6,9 +6,9 @@ import itertools
 import time
 from typing import TYPE_CHECKING
 
-import pydoca
 import pytest
 
+import pydoca
 from pydoca.qualify.bench import dma, events, graphs, resources, sha, walk
 from pydoca.qualify.bench.waiting import DeviceFault
 from pydoca.qualify.cases.counts import at
@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.pydoca_needs("dma")
 
 
-@pytest.mark.pydoca_case("RND-1", title="a random walk agrees with its model", levels=("smoke", "quick", "full", "soak"))
+@pytest.mark.pydoca_case(
+    "RND-1", title="a random walk agrees with its model", levels=("smoke", "quick", "full", "soak")
+)
 def test_random_walk(
     pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_random: random.Random, pydoca_measure: Measure
 ) -> None:

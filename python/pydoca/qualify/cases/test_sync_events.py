@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-import pydoca
 import pytest
 
+import pydoca
 from pydoca.qualify.bench import events, remote
 from pydoca.qualify.bench.sides import Sides
 from pydoca.qualify.bench.waiting import DeviceFault, Stand, duty
@@ -66,9 +66,10 @@ def test_writers(pydoca_device: pydoca.Device, pydoca_pair: Pair, pydoca_run: Ca
     """This process is one writer, and the process of the other side another one."""
     other = pydoca_pair.host if pydoca_device.side == pydoca.Side.DPU else pydoca_pair.dpu
     count = at(pydoca_run, quick=20_000, full=1_000_000)
-    with duty("an event with two writers"), pydoca.SyncEvent(
-        pydoca_device, publisher="remote_pci", subscriber="cpu"
-    ) as event:
+    with (
+        duty("an event with two writers"),
+        pydoca.SyncEvent(pydoca_device, publisher="remote_pci", subscriber="cpu") as event,
+    ):
         call = other.start(remote.add_many, other.device, other.side, event.export_to_remote_pci(), count)
         for _ in range(count):
             event.update_add(1)
