@@ -43,14 +43,15 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--pydoca-device", default="sim", help="what tests/py/rdma runs on: sim, or a device as rxe0")
-    parser.addoption("--pydoca-peer", help="the device at the other end (default: the same one)")
+def device_under_test(config: pytest.Config) -> str:
+    """What tests/py/rdma runs on: a device as rxe0, by the option of pydoca's plug-in, or "sim"."""
+    chosen: list[str] = config.getoption("pydoca_device")
+    return chosen[0] if chosen else "sim"
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Sets the environment, also for the processes that tests start."""
-    os.environ["PYDOCA_BACKEND"] = "sim" if config.getoption("--pydoca-device") == "sim" else "verbs"
+    os.environ["PYDOCA_BACKEND"] = "sim" if device_under_test(config) == "sim" else "verbs"
     os.environ.setdefault("PYDOCA_SEED", "1")  # of the random drivers; script/soak takes others
 
 
@@ -59,7 +60,7 @@ def pytest_report_header() -> str:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if config.getoption("--pydoca-device") == "sim":
+    if device_under_test(config) == "sim":
         skip = pytest.mark.skip(reason="needs a real device: script/test-rdma, or --pydoca-device NAME")
         for item in items:
             if item.get_closest_marker("verbs"):
@@ -82,8 +83,8 @@ def item_parameters(item: pytest.Item) -> list[str]:
 @pytest.fixture
 def rdma_names(request: pytest.FixtureRequest) -> tuple[str, str]:
     """The names of the device under test and of the one at the other end, which may be the same."""
-    name = request.config.getoption("--pydoca-device")
-    return name, request.config.getoption("--pydoca-peer") or name
+    name = device_under_test(request.config)
+    return name, request.config.getoption("pydoca_peer") or name
 
 
 @pytest.fixture

@@ -34,8 +34,7 @@ class Progress:
     def end_case(self, case: CaseRecord, estimate: float, device: str = "") -> None:
         self._done += 1
         self._passed_estimate += estimate
-        for line in self._lines(case, device):
-            self.line(line)
+        self.line("\n".join(self._lines(case, device)))
         if self._bar is not None:
             self._bar.set_postfix_str(self._left(), refresh=False)
             self._bar.update(1)
@@ -83,7 +82,7 @@ class Progress:
     def _tick(self) -> None:
         while not self._ended.wait(1.0):
             if self._bar is not None:
-                self._bar.refresh()
+                self._bar.set_postfix_str(self._left())
             elif time.monotonic() - self._last >= _HEARTBEAT:
                 self.line(
                     f"... {self._now or 'running'}, {time.monotonic() - self._begin:.0f} s, {self._left()}".rstrip(", ")
