@@ -68,5 +68,6 @@ class RunRecord:
     machine_after: dict[str, Any] = field(default_factory=dict)
     cases: list[CaseRecord] = field(default_factory=list)
     planned: int = 0  # cases of the plan, with repeats
+    findings: list[str] = field(default_factory=list)  # worth a look, and not a case's: a limit that met nothing, say
     verdict: Verdict = Verdict.SKIPPED
     exit_code: int | None = None

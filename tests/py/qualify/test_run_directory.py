@@ -39,7 +39,7 @@ def test_the_directory_has_every_form_and_their_checksums(tmp_path):
     sums = dict(reversed(line.split("  ")) for line in (tmp_path / "SHA256SUMS").read_text().splitlines())
     files = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()}
     assert files == {
-        "SHA256SUMS", "junit.xml", "machine.json", "results.jsonl", "run.json", "state.json",
+        "SHA256SUMS", "junit.xml", "machine.json", "report.html", "results.jsonl", "run.json", "state.json",
         "samples/dma.bw.csv", "samples/dma.bw.npz",
     }  # fmt: skip
     assert sums == {name: hashlib.sha256((tmp_path / name).read_bytes()).hexdigest() for name in files - {"SHA256SUMS"}}

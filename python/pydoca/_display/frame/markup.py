@@ -58,6 +58,11 @@ def picture_svg(picture: Picture) -> str:
     return _svg(picture, prefix, f'xmlns="http://www.w3.org/2000/svg" class="{ROOT}"', f"<style>{svg_sheet()}</style>")
 
 
+def inline_svg(picture: Picture, prefix: str) -> str:
+    """The picture as an element of a page, as wide as its place, and not wider than itself; ids begin with prefix."""
+    return _svg(picture, prefix, 'style="max-width:100%;height:auto"')
+
+
 def _svg(picture: Picture, prefix: str, attributes: str, styles: str = "") -> str:
     title = f'<title id="{prefix}-title">{escaped(picture.title)}</title>'
     return (

@@ -31,6 +31,7 @@ _SHAPES = """
 & .pd-fill-bad{fill:var(--pd-bad)}& .pd-fill-quiet{fill:var(--pd-soft)}
 & .pd-edge-accent{stroke:var(--pd-accent)}& .pd-edge-good{stroke:var(--pd-good)}
 & .pd-edge-busy{stroke:var(--pd-busy)}& .pd-edge-bad{stroke:var(--pd-bad)}& .pd-edge-quiet{stroke:var(--pd-soft)}
+& .pd-edge-text{stroke:var(--pd-fg)}
 """
 
 _FRAME = """
@@ -110,3 +111,8 @@ def html_sheet() -> str:
 def svg_sheet() -> str:
     """For a picture that stands alone."""
     return _sheet(_COLOURS + _SHAPES + _SVG_PAPER, f".{ROOT}")
+
+
+def page_sheet(rules: str, selector: str) -> str:
+    """For a page of its own: the colours and shapes of all displays, and its rules, in which & is the selector."""
+    return _sheet(_COLOURS + _SHAPES + rules, selector)

@@ -7,6 +7,7 @@ from typing import Literal
 from pydoca._display.frame.escaping import escaped
 
 Fill = Literal["accent", "good", "busy", "bad", "quiet"]
+Edge = Fill | Literal["text"]
 
 _COLOURS: dict[Fill, str] = {
     "accent": "#1b66c9",
@@ -70,6 +71,28 @@ def line(path: str, *, thin: bool = False, dashed: bool = False, marker: str = "
     kind, stroke = ("pd-thin", "#d8dde4") if thin else ("pd-line", "#5a6372")
     more = (' stroke-dasharray="4 3"' if dashed else "") + (f' marker-end="url(#{marker})"' if marker else "")
     return f'<path d="{path}" class="{kind}" fill="none" stroke="{stroke}"{more}/>'
+
+
+def stroke(path: str, edge: Edge, *, width: float = 1, opacity: float = 1, dashed: bool = False) -> str:
+    """A line that means something: a curve, a limit."""
+    dashes = ' stroke-dasharray="4 3"' if dashed else ""
+    colour = "#1f2430" if edge == "text" else _COLOURS[edge]
+    faded = f' stroke-opacity="{opacity:g}"' if opacity != 1 else ""
+    return (
+        f'<path d="{path}" class="pd-edge-{edge}" fill="none" stroke="{colour}" stroke-width="{width:g}"'
+        f'{faded}{dashes} stroke-linejoin="round"/>'
+    )
+
+
+def filled(path: str, fill: Fill, *, opacity: float = 1) -> str:
+    return f'<path d="{path}" class="pd-fill-{fill}" fill="{_COLOURS[fill]}" fill-opacity="{opacity:g}"/>'
+
+
+def dot(x: float, y: float, radius: float, fill: Fill, *, opacity: float = 1) -> str:
+    return (
+        f'<circle cx="{x:g}" cy="{y:g}" r="{radius:g}" class="pd-fill-{fill}" fill="{_COLOURS[fill]}" '
+        f'fill-opacity="{opacity:g}"/>'
+    )
 
 
 def arrow(identifier: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
@@ -12,7 +13,7 @@ from pydoca.qualify.machine.host import HOST
 from pydoca.qualify.machine.pci import PCI
 from pydoca.qualify.machine.software import SOFTWARE
 
-__all__ = ["changes", "inventory"]
+__all__ = ["changes", "hostname", "inventory", "text_of"]
 
 # They differ from one moment to the next, and tell nothing by that.
 _MOVING = ("device.temperature", "cpu.load")
@@ -33,6 +34,11 @@ def changes(before: Mapping[str, Fact], after: Mapping[str, Fact]) -> list[tuple
     names = [name for name in {**before, **after} if not name.startswith(_MOVING)]
     pairs = ((name, before.get(name), after.get(name)) for name in names)
     return [(name, text_of(one), text_of(other)) for name, one, other in pairs if one != other]
+
+
+def hostname(facts: Mapping[str, Fact]) -> str:
+    """Of the machine with this inventory; of this machine, where it does not say."""
+    return str(facts.get("hostname", {}).get("value") or socket.gethostname())
 
 
 def text_of(fact: Fact | None) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import socket
 from collections.abc import Mapping
 from dataclasses import asdict, fields
 from typing import Any
@@ -67,9 +66,3 @@ def _known(record: Any, document: Mapping[str, Any]) -> dict[str, Any]:
     """A later version may have written more."""
     names = {each.name for each in fields(record)}
     return {name: value for name, value in document.items() if name in names}
-
-
-def hostname(run: RunRecord) -> str:
-    """Of the machine that it ran on, as far as the run knows."""
-    known = run.machine.get("hostname")
-    return str(known["value"]) if isinstance(known, Mapping) and "value" in known else socket.gethostname()

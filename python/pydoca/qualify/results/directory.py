@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 from pydoca.qualify.machine import inventory
 from pydoca.qualify.records import CaseRecord, RunRecord
+from pydoca.qualify.report import report_html
 from pydoca.qualify.results.codec import case_to_dict, run_from_dict, run_to_dict, to_json
 from pydoca.qualify.results.files import replace_file, write_checksums, write_from
 from pydoca.qualify.results.junit import junit_xml
-from pydoca.qualify.results.ocp import Stream
+from pydoca.qualify.results.ocp import Stream, whole_stream
 from pydoca.qualify.results.samples import read_samples, write_samples
+from pydoca.qualify.results.table import measurements_csv
 from pydoca.qualify.statistics.samples import Array
 
 SCHEMA = 1  # of state.json
@@ -25,18 +28,18 @@ class RunDirectory:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
         self._stream = Stream()
-        self._bytes = 0  # of results.jsonl: what follows belongs to a case that state.json does not know
+        self._bytes = 0  # of results.jsonl
         self._texts: dict[int, str] = {}  # of the cases that are written, by identity
 
     def begin(self, run: RunRecord) -> None:
         """Creates the directory, or takes up the one that is there; looks at the machine, unless the run has that."""
         self.path.mkdir(parents=True, exist_ok=True)
-        run.machine = run.machine or inventory(run.device)
-        if (self.path / "state.json").exists():
-            self._resume()
-        else:
-            self._results.write_bytes(b"")
-            self._bytes = write_from(self._results, 0, self._stream.begin(run))
+        run.machine, run.machine_after = run.machine or inventory(run.device), {}
+        # A run that goes on: the file may have a case that its state does not know, or half of one.
+        self._stream = Stream()
+        lines = [self._stream.begin(run), *(self._stream.case(case) for case in run.cases)]
+        replace_file(self._results, "".join(lines))
+        self._bytes = self._results.stat().st_size
         self._write_state(run)
         self._write_run(run)
 
@@ -58,17 +61,24 @@ class RunDirectory:
     def end(self, run: RunRecord) -> None:
         """Writes the reports of a run that has a verdict, after a last look at the machine."""
         run.machine_after = run.machine_after or inventory(run.device)
-        # state.json does not count the last line: a run that goes on replaces it.
-        last = Stream(self._stream.sequence, self._stream.step)
-        write_from(self._results, self._bytes, last.end(run))
+        write_from(self._results, self._bytes, self._stream.end(run))
         self._write_state(run)
         self._write_run(run)
         self.report(run)
 
-    def report(self, run: RunRecord) -> None:
-        """Writes the forms for people and for other programs anew, and the checksums of everything."""
-        replace_file(self.path / "junit.xml", junit_xml(run))
+    def report(self, run: RunRecord, forms: Iterable[str] = ("junit", "html")) -> list[Path]:
+        """Writes these forms of a run anew, and the checksums of everything; returns the files."""
+        makers: dict[str, tuple[str, Callable[[], str]]] = {
+            "junit": ("junit.xml", lambda: junit_xml(run)),
+            "html": ("report.html", lambda: report_html(run, self.read_samples)),
+            "csv": ("measurements.csv", lambda: measurements_csv(run)),
+            "ocp": ("results.jsonl", lambda: whole_stream(run)),
+        }
+        written = [makers[form] for form in forms]
+        for name, make in written:
+            replace_file(self.path / name, make())
         write_checksums(self.path)
+        return [self.path / name for name, _ in written]
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> RunRecord:
@@ -80,15 +90,9 @@ class RunDirectory:
     def _results(self) -> Path:
         return self.path / "results.jsonl"
 
-    def _resume(self) -> None:
-        stream = _read_state(self.path)["stream"]
-        self._stream = Stream(sequence=stream["sequence"], step=stream["step"])
-        self._bytes = stream["bytes"]
-
     def _write_state(self, run: RunRecord) -> None:
         cases = ",\n".join(self._text(case) for case in run.cases)
-        stream = {"bytes": self._bytes, "sequence": self._stream.sequence, "step": self._stream.step}
-        head = f'"schema": {SCHEMA}, "stream": {to_json(stream)},\n"run": {to_json(run_to_dict(run))}'
+        head = f'"schema": {SCHEMA},\n"run": {to_json(run_to_dict(run))}'
         replace_file(self.path / "state.json", f'{{{head},\n"cases": [\n{cases}\n]}}\n')
 
     def _text(self, case: CaseRecord) -> str:

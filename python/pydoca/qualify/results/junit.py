@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from pydoca._display.frame.escaping import printable
+from pydoca.qualify.machine import hostname
 from pydoca.qualify.records import CaseRecord, MeasurementRecord, RunRecord
-from pydoca.qualify.results.codec import hostname
 from pydoca.qualify.verdicts import Verdict
 
 # What they are called in the format. A MARGINAL or UNJUDGED case has passed; its properties tell more.
@@ -38,7 +38,7 @@ def _counts(run: RunRecord) -> dict[str, str]:
         "skipped": str(verdicts.count(Verdict.SKIPPED)),
         "time": f"{sum(case.seconds for case in run.cases):.3f}",
         "timestamp": begin,
-        "hostname": printable(hostname(run)),
+        "hostname": printable(hostname(run.machine)),
     }
 
 

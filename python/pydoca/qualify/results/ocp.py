@@ -10,8 +10,9 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from pydoca.qualify.machine import hostname
 from pydoca.qualify.records import CaseRecord, LimitRecord, MeasurementRecord, RunRecord
-from pydoca.qualify.results.codec import hostname, to_json
+from pydoca.qualify.results.codec import to_json
 from pydoca.qualify.verdicts import Verdict
 
 _HARDWARE = "device"
@@ -23,11 +24,10 @@ _SUFFIXES = {".csv": "text/csv", ".npz": "application/zip"}
 
 
 class Stream:
-    """Numbers the lines of one file. `sequence` and `step` are where a resumed run goes on."""
+    """Numbers the lines of one file."""
 
-    def __init__(self, sequence: int = 0, step: int = 0) -> None:
-        self.sequence = sequence
-        self.step = step
+    def __init__(self) -> None:
+        self._sequence = self._step = 0
 
     def begin(self, run: RunRecord) -> str:
         version = self._line(run.begin, {"schemaVersion": {"major": 2, "minor": 0}})
@@ -35,8 +35,8 @@ class Stream:
 
     def case(self, case: CaseRecord) -> str:
         """All lines of the case. It is over, so they come at once."""
-        step, end = str(self.step), case.begin + case.seconds
-        self.step += 1
+        step, end = str(self._step), case.begin + case.seconds
+        self._step += 1
         artifacts = [(case.begin, {"testStepStart": {"name": f"{case.id}: {case.title}"}})]
         artifacts += [(end, artifact) for artifact in _step(case)]
         artifacts.append((end, {"testStepEnd": {"status": _STATUS.get(case.verdict, "COMPLETE")}}))
@@ -53,8 +53,8 @@ class Stream:
         return self._line(at, {"testRunArtifact": {"testRunEnd": {"status": status, "result": result}}})
 
     def _line(self, at: float, artifact: Mapping[str, Any]) -> str:
-        line = {"sequenceNumber": self.sequence, "timestamp": _timestamp(at), **artifact}
-        self.sequence += 1
+        line = {"sequenceNumber": self._sequence, "timestamp": _timestamp(at), **artifact}
+        self._sequence += 1
         return to_json(line) + "\n"
 
 
@@ -87,7 +87,7 @@ def _dut(run: RunRecord) -> dict[str, Any]:
     ]
     return {
         "id": str(run.device.get("serial") or run.device.get("pci_address") or run.device.get("name") or "unknown"),
-        "hostname": hostname(run),
+        "hostname": hostname(run.machine),
         "softwareInfos": software,
         "hardwareInfos": [_hardware(run.device)],
     }

@@ -15,7 +15,7 @@ from pydoca.qualify.statistics.samples import Array
 
 def write_samples(folder: Path, name: str, array: Any, *, warmup: int = 0, unit: str = "") -> str:
     """The name of the files in the folder, without suffix; a second series of a name gets a number."""
-    folder.mkdir(exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     stem = _free(folder, file_name(name))
     samples = np.asarray(array, dtype=np.float64)
     packed = io.BytesIO()

@@ -46,7 +46,7 @@ def _compared(value: float, interval: Interval, limit: LimitRecord) -> tuple[Ver
         return Verdict.MARGINAL, f"may be above max {limit.max:g}: the interval crosses it"
     for name, bound in (("min", limit.min), ("max", limit.max)):
         if bound is not None and _is_close(value, bound, limit):
-            return Verdict.MARGINAL, f"is within {limit.marginal:.3g} of {name} {bound:g}"
+            return Verdict.MARGINAL, f"is within {100 * limit.marginal:.3g} % of {name} {bound:g}"
     return Verdict.PASS, f"is inside {_bounds(limit)}"
 
 

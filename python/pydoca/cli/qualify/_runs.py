@@ -1,0 +1,53 @@
+"""What the commands share that look at runs which have been made."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pydoca.cli._arguments import Parser
+from pydoca.cli._errors import CommandError
+
+if TYPE_CHECKING:
+    from pydoca.qualify.history import Runs
+
+
+class Refused(CommandError):
+    """The runs, or what is to be done with them, are not right: the exit code of qualification for usage."""
+
+    exit_code = 4
+
+
+def add_runs(parser: Parser, help: str) -> None:
+    parser.add_argument("runs", nargs="+", metavar="DIR", help=help)
+
+
+def load(paths: Sequence[str]) -> Runs:
+    from pydoca.qualify.history import load_runs
+
+    try:
+        return load_runs(paths)
+    except (ValueError, OSError) as error:
+        raise Refused(str(error)) from None
+
+
+def write(path: str, text: str) -> None:
+    try:
+        Path(path).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise Refused(f"{path}: {error.strerror}") from None
+
+
+def percent(text: str) -> float:
+    """As a fraction: "3%" and "3 %" are 0.03."""
+    import argparse
+
+    number = text.strip().removesuffix("%").strip()
+    try:
+        value = float(number) / 100
+    except ValueError:
+        value = -1.0
+    if not text.strip().endswith("%") or not 0 <= value < 10:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a percentage: write a number with %, as in 3%")
+    return value

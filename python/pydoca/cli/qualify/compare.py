@@ -1,0 +1,90 @@
+"""`pydoca qualify compare FIRST SECOND`: whether a run is worse than an earlier one."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from pydoca.cli._arguments import Subparsers, add_command, add_json
+from pydoca.cli._output import print_json, print_table
+from pydoca.cli.qualify._runs import Refused, load, percent, write
+
+if TYPE_CHECKING:
+    from pydoca.qualify.history import Comparison
+
+_RULE = "regress:"
+
+
+def add(subparsers: Subparsers) -> None:
+    parser = add_command(
+        subparsers,
+        "compare",
+        "Compare two runs: what differs beyond chance.",
+        check=check,
+        run=run,
+    )
+    add_json(parser)
+    parser.add_argument("first", metavar="DIR", help="the directory of the run to compare with")
+    parser.add_argument("second", metavar="DIR", help="the directory of the run in question")
+    parser.add_argument(
+        "--fail-on",
+        type=_rule,
+        metavar="regress:N%",
+        help="exit with 1 if a value is worse by N %% or more, a measurement is missing or a case passes no longer",
+    )
+    parser.add_argument("--html", metavar="FILE", help="write the comparison as a page, with the distributions")
+
+
+def check(arguments: argparse.Namespace) -> None:
+    """argparse checks all of it."""
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from pydoca.qualify.history import compare
+    from pydoca.qualify.history.comparison import THRESHOLD
+
+    first, second = load([arguments.first, arguments.second])
+    try:
+        found = compare(first, second, threshold=THRESHOLD if arguments.fail_on is None else arguments.fail_on)
+    except ValueError as error:
+        raise Refused(str(error)) from None
+    if arguments.html:
+        from pydoca.qualify.history.page import comparison_html
+
+        write(arguments.html, comparison_html(found, first, second))
+    if arguments.json:
+        print_json({**asdict(found), "regressions": found.regressions})
+    else:
+        _print(found)
+    return int(bool(arguments.fail_on is not None and found.regressions))
+
+
+def _rule(text: str) -> float:
+    if not text.startswith(_RULE):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a rule: write regress:N%, as in regress:3%")
+    return percent(text.removeprefix(_RULE))
+
+
+def _print(found: Comparison) -> None:
+    from pydoca.qualify.history.page import effect_text, p_text
+    from pydoca.qualify.report.words import figure
+
+    rows = [
+        [row.word, row.name, row.stat, figure(row.first), figure(row.second), row.unit, effect_text(row), p_text(row)]
+        for row in found.rows
+    ]
+    print(f"{found.second}, compared with {found.first}\n")
+    print_table(("", "MEASUREMENT", "STATISTIC", "FIRST", "SECOND", "UNIT", "EFFECT", "P (HOLM)"), rows)
+    for case, one, other in found.verdicts:
+        print(f"{case}: {one} in the first run, {other} in the second one")
+    for name, one, other in found.machine:
+        print(f"machine: {name}: {one}; in the second run {other}")
+    print(f"\n{_summary(found)}")
+
+
+def _summary(found: Comparison) -> str:
+    from pydoca.qualify.history.comparison import ORDER
+
+    counts = [(sum(row.word == word for row in found.rows), word) for word in ORDER]
+    return ", ".join(f"{count} {word}" for count, word in counts if count) or "nothing was measured"

@@ -1,0 +1,141 @@
+"""Whether a second run is worse than a first one, beyond chance."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from pydoca.qualify.history.metrics import Key, Metric, metrics_of, samples_of
+from pydoca.qualify.machine import changes
+from pydoca.qualify.records import RunRecord
+from pydoca.qualify.results import RunDirectory
+from pydoca.qualify.statistics import difference, holm, value_of
+from pydoca.qualify.statistics.samples import Array
+from pydoca.qualify.verdicts import Verdict
+
+ALPHA = 0.05  # the chance of any false alarm among all metrics
+THRESHOLD = 0.03  # a smaller effect is no matter, however sure it is
+
+# In the order in which a reader wants them.
+REGRESSED, MISSING, CHANGED, UNTESTED, IMPROVED, SAME, NEW = (
+    "regressed", "missing", "changed", "untested", "improved", "same", "new",
+)  # fmt: skip
+ORDER = (REGRESSED, MISSING, CHANGED, UNTESTED, IMPROVED, SAME, NEW)
+_SURE = (Verdict.PASS, Verdict.MARGINAL)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One measurement in both runs."""
+
+    name: str
+    stat: str
+    unit: str
+    better: str
+    word: str  # one of ORDER
+    first: float | None
+    second: float | None
+    samples: tuple[int, int]
+    effect: float | None  # of the second value from the first one, as a part of that
+    p: float | None  # corrected for the number of measurements
+    test: str
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    first: str  # the ids of the runs
+    second: str
+    threshold: float
+    rows: list[Row]
+    verdicts: list[tuple[str, str, str]]  # a case, its verdict in the first run and in the second one, where not equal
+    worse: list[str] = field(default_factory=list)  # cases that passed, and do not any more
+    machine: list[tuple[str, str, str]] = field(default_factory=list)  # a fact, in both runs, where it is not the same
+
+    @property
+    def regressions(self) -> list[str]:
+        """What --fail-on regress means: worse values, measurements that are missing, cases that pass no longer."""
+        return [row.name for row in self.rows if row.word in (REGRESSED, MISSING)] + self.worse
+
+
+Run = tuple[RunDirectory, RunRecord]
+
+
+def compare(first: Run, second: Run, *, threshold: float = THRESHOLD, alpha: float = ALPHA) -> Comparison:
+    """threshold is the least effect that counts, as a part of the first value."""
+    metrics, others = metrics_of(first[1]), metrics_of(second[1])
+    keys = [*metrics, *(key for key in others if key not in metrics)]
+    rows = [_row(key, metrics.get(key), others.get(key), first[0], second[0]) for key in keys]
+    judged = [_judged(row, threshold, alpha) for row in _corrected(rows)]
+    verdicts = _verdicts(first[1], second[1])
+    return Comparison(
+        first=first[1].id,
+        second=second[1].id,
+        threshold=threshold,
+        rows=sorted(judged, key=lambda row: ORDER.index(row.word)),
+        verdicts=[(case, one.value, other.value) for case, one, other in verdicts],
+        worse=[case for case, one, other in verdicts if one in _SURE and other not in _SURE],
+        machine=changes(first[1].machine, second[1].machine),
+    )
+
+
+def _row(key: Key, one: Metric | None, other: Metric | None, first: RunDirectory, second: RunDirectory) -> Row:
+    name, stat = key
+    known = one or other
+    assert known is not None
+    a, b = samples_of(first, one), samples_of(second, other)
+    values, sizes = (_value(one, a), _value(other, b)), (len(a), len(b))
+    row = Row(name, stat, known.unit, known.better, "", *values, sizes, None, None, "")
+    if one is None:
+        return replace(row, word=NEW, reason="the first run does not have it")
+    if other is None or row.second is None:
+        return replace(row, word=MISSING, reason="the second run does not have it")
+    if one.unit != other.unit:
+        return replace(row, word=MISSING, reason=f"the first run has it in {one.unit}, the second one in {other.unit}")
+    found = difference(a, b, stat)
+    return replace(row, effect=found.effect, p=found.p, test=found.test)
+
+
+def _value(metric: Metric | None, samples: Array) -> float | None:
+    """Of all repeats together; what a record says, where its statistic cannot be computed from samples."""
+    if metric is None:
+        return None
+    try:
+        return value_of(samples, metric.stat)
+    except ValueError:
+        return metric.values[0] if metric.values else None
+
+
+def _corrected(rows: Sequence[Row]) -> list[Row]:
+    p_values = iter(holm([row.p for row in rows if row.p is not None]))
+    return [row if row.p is None else replace(row, p=next(p_values)) for row in rows]
+
+
+def _judged(row: Row, threshold: float, alpha: float) -> Row:
+    if row.word:
+        return row
+    if row.first == row.second:
+        return replace(row, word=SAME)
+    if row.p is None:
+        return replace(row, word=UNTESTED, reason="too few samples to tell a difference from chance")
+    if row.effect is None:  # from 0
+        return replace(row, word=CHANGED if row.p < alpha else SAME)
+    if row.p >= alpha:
+        return replace(row, word=SAME, reason="could be chance")
+    if abs(row.effect) < threshold:
+        return replace(row, word=SAME, reason="a real difference, and a small one")
+    gain = {"higher": row.effect, "lower": -row.effect}.get(row.better)
+    return replace(row, word=CHANGED if gain is None else IMPROVED if gain > 0 else REGRESSED)
+
+
+def _verdicts(first: RunRecord, second: RunRecord) -> list[tuple[str, Verdict, Verdict]]:
+    """Cases whose verdict is another one; of several repeats, the worst one counts."""
+    one, other = _worst_of_cases(first), _worst_of_cases(second)
+    return [(names[0], one[names], other[names]) for names in one if names in other and one[names] != other[names]]
+
+
+def _worst_of_cases(run: RunRecord) -> dict[tuple[str, str], Verdict]:
+    found: dict[tuple[str, str], list[Verdict]] = {}
+    for case in run.cases:
+        found.setdefault((case.id, case.node), []).append(case.verdict)
+    return {names: Verdict.of_run(verdicts) for names, verdicts in found.items()}

@@ -1,0 +1,83 @@
+"""The top of the page: the verdict, the device, and how many cases came to what."""
+
+from __future__ import annotations
+
+from pydoca._display.frame.escaping import escaped
+from pydoca._display.frame.values import plural
+from pydoca.qualify.machine import hostname
+from pydoca.qualify.records import RunRecord
+from pydoca.qualify.report.elements import facts
+from pydoca.qualify.report.words import MARKS, TONES, duration, moment
+from pydoca.qualify.verdicts import ExitCode, Verdict
+
+_ORDER = (Verdict.FAIL, Verdict.ERROR, Verdict.MARGINAL, Verdict.PASS, Verdict.UNJUDGED, Verdict.SKIPPED)
+_SAID = {
+    Verdict.FAIL: "The device failed {} of {} cases.",
+    Verdict.ERROR: "The tester failed in {} of {} cases: nothing is known of the device there.",
+    Verdict.MARGINAL: "The device passed, so closely that another run may not.",
+    Verdict.PASS: "The device passed every case that was judged.",
+    Verdict.UNJUDGED: "Values were measured, and no limit judged them.",
+    Verdict.SKIPPED: "Nothing was tested.",
+}
+
+
+def band(run: RunRecord) -> str:
+    verdict = run.verdict
+    return (
+        f'<header class="pq-band pq-{TONES[verdict]}"><div class="pq-inner"><div class="pq-top">'
+        f'<div class="pq-verdict"><span class="pq-mark">{MARKS[verdict]}</span>{verdict.value}</div>'
+        f'<div class="pq-who"><p class="pq-kind">Hardware qualification, level {escaped(run.level)}, '
+        f"run <code>{escaped(run.id)}</code></p>"
+        f"<h1>{_device(run)}</h1><p>{escaped(_said(run))}</p></div></div>"
+        f"{facts(_facts(run), 'pq-facts')}{_bar(run)}</div></header>\n"
+    )
+
+
+def _device(run: RunRecord) -> str:
+    name, address = str(run.device.get("name", "device")), str(run.device.get("pci_address", ""))
+    shown = f" <code>{escaped(address.removeprefix('0000:'))}</code>" if address else ""
+    return f"{escaped(name)}{shown}"
+
+
+def _said(run: RunRecord) -> str:
+    if run.exit_code is None:
+        return "The run has not ended: it was killed, or goes on. What follows is what it has found so far."
+    if run.exit_code == ExitCode.INTERRUPTED:
+        return f"The run was interrupted, and can be resumed. So far: {_found(run)}"
+    return _found(run)
+
+
+def _found(run: RunRecord) -> str:
+    worst = sum(case.verdict is run.verdict for case in run.cases)
+    return _SAID[run.verdict].format(worst, len(run.cases))
+
+
+def _facts(run: RunRecord) -> list[tuple[str, str]]:
+    keys = {"Serial": "serial", "Part": "part", "Profile": "profile", "Firmware": "firmware", "Backend": "backend"}
+    end = run.end if run.end is not None else max((case.begin + case.seconds for case in run.cases), default=run.begin)
+    return [
+        *((label, escaped(str(run.device.get(key) or ""))) for label, key in keys.items()),
+        ("Side", escaped(str(run.device.get("side") or ""))),
+        ("Host", escaped(hostname(run.machine))),
+        ("Begun", escaped(moment(run.begin))),
+        ("Took", escaped(duration(end - run.begin))),
+        ("Seed", str(run.seed)),
+        ("pydoca", escaped(str(run.versions.get("pydoca", "")))),
+    ]
+
+
+def _bar(run: RunRecord) -> str:
+    counts = {verdict: sum(case.verdict is verdict for case in run.cases) for verdict in _ORDER}
+    known = {verdict: count for verdict, count in counts.items() if count}
+    parts = "".join(
+        f'<i class="pq-{TONES[verdict]} pq-{verdict.value.lower()}" style="flex:{count}"></i>'
+        for verdict, count in known.items()
+    )
+    items = "".join(
+        f'<li><span class="pq-mark pq-{TONES[verdict]}">{MARKS[verdict]}</span> <b>{count:,}</b> {verdict.value}</li>'
+        for verdict, count in known.items()
+    )
+    missing = run.planned - len(run.cases)
+    items += f"<li><b>{missing:,}</b> not run, of {run.planned:,} planned</li>" if missing > 0 else ""
+    items += f'<li class="pq-soft">{plural(sum(len(case.measurements) for case in run.cases), "measurement")}</li>'
+    return f'<div class="pq-bar" aria-hidden="true">{parts}</div><ul class="pq-counts">{items}</ul>'

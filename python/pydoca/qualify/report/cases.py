@@ -1,0 +1,84 @@
+"""The table of cases, each with its measurements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from pydoca._display.frame.escaping import escaped
+from pydoca._display.frame.markup import inline_svg
+from pydoca.qualify.records import CaseRecord, MeasurementRecord, RunRecord
+from pydoca.qualify.report.elements import anchor, badge, cells, mark, section, words_of
+from pydoca.qualify.report.plots.spark import spark
+from pydoca.qualify.report.words import duration, interval_text, limit_text, value_text
+from pydoca.qualify.statistics.samples import Array
+from pydoca.qualify.verdicts import Verdict
+
+Read = Callable[[MeasurementRecord], "tuple[Array, int] | None"]
+
+MOST = 400  # cases: a soak repeats them for hours
+_FEW = 8  # samples: fewer make no distribution
+_HEADS = (
+    ("", ""),
+    ("Measurement", ""),
+    ("Value", "pq-n"),
+    ("Interval", "pq-n pq-wide"),
+    ("Limit", "pq-n"),
+    ("Samples", "pq-n pq-wide"),
+    ("Distribution", "pq-spark"),
+)
+
+
+def shown_cases(run: RunRecord) -> list[tuple[int, CaseRecord]]:
+    """With their numbers; the worst ones, where there are too many."""
+    numbered = list(enumerate(run.cases))
+    if len(numbered) <= MOST:
+        return numbered
+    worst = (Verdict.FAIL, Verdict.ERROR, Verdict.MARGINAL, Verdict.UNJUDGED, Verdict.PASS, Verdict.SKIPPED)
+    kept = sorted(numbered, key=lambda each: worst.index(each[1].verdict))[:MOST]
+    return sorted(kept, key=lambda each: each[0])
+
+
+def case_table(run: RunRecord, read: Read) -> str:
+    shown = shown_cases(run)
+    heads = "".join(f'<th scope="col" class="{kind}">{title}</th>' for title, kind in _HEADS)
+    bodies = "".join("".join(_case(number, case, read)) for number, case in shown)
+    table = f'<div class="pq-scroll"><table class="pq-cases"><thead><tr>{heads}</tr></thead>{bodies}</table></div>'
+    if len(shown) < len(run.cases):
+        table += f'<p class="pq-soft">The worst {len(shown):,} of {len(run.cases):,} cases; run.json names all.</p>'
+    return section("cases", "Cases", table, f"{len(run.cases):,} of {max(run.planned, len(run.cases)):,} planned")
+
+
+def _case(number: int, case: CaseRecord, read: Read) -> Iterator[str]:
+    repeat = f' <span class="pq-soft">repeat {case.repeat + 1}</span>' if case.repeat else ""
+    why = f'<span class="pq-why">{escaped(case.reason)}</span>' if _needs_reason(case) else ""
+    yield (
+        f'<tbody id="{anchor(number)}"><tr class="pq-case"><td>{badge(case.verdict)}</td>'
+        f'<td colspan="6"><span class="pq-took">{escaped(duration(case.seconds))}</span>'
+        f'<span class="pq-id">{escaped(case.id)}</span><span class="pq-title">{escaped(case.title)}</span>'
+        f"{repeat}{why}</td></tr>"
+    )
+    for index, measurement in enumerate(case.measurements):
+        yield _measurement(anchor(number, index), measurement, read)
+    yield "</tbody>"
+
+
+def _needs_reason(case: CaseRecord) -> bool:
+    """A reason that a measurement's line does not tell."""
+    return bool(case.reason) and not any(each.reason == case.reason for each in case.measurements)
+
+
+def _measurement(place: str, measurement: MeasurementRecord, read: Read) -> str:
+    found = read(measurement)
+    picture = ""
+    if found is not None and len(found[0]) - found[1] >= _FEW:
+        picture = inline_svg(spark(measurement, found[0][found[1] :]), f"{place}-s")
+    values = (
+        mark(measurement.verdict),
+        f'<a href="#{place}">{words_of(measurement.name)}</a> <span class="pq-soft">{escaped(measurement.stat)}</span>',
+        escaped(value_text(measurement)),
+        escaped(interval_text(measurement)),
+        escaped(limit_text(measurement.limit)),
+        f"{measurement.n:,}",
+        picture,
+    )
+    return f'<tr class="pq-value">{cells(values, [kind for _, kind in _HEADS])}</tr>'

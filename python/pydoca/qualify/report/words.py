@@ -1,0 +1,84 @@
+"""Verdicts, numbers and times in the words of reports."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from pydoca._display.frame.panel import State, Tone
+from pydoca.qualify.records import LimitRecord, MeasurementRecord
+from pydoca.qualify.report.plots.scale import bounds_of
+from pydoca.qualify.verdicts import Verdict
+
+TONES: dict[Verdict, Tone] = {
+    Verdict.FAIL: "bad",
+    Verdict.ERROR: "bad",
+    Verdict.MARGINAL: "busy",
+    Verdict.PASS: "good",
+    Verdict.UNJUDGED: "quiet",
+    Verdict.SKIPPED: "quiet",
+}
+# Verdicts of one tone have different marks: a report is read without colours, too.
+MARKS = {
+    Verdict.FAIL: "\u2715",
+    Verdict.ERROR: "!",
+    Verdict.MARGINAL: "\u25d0",
+    Verdict.PASS: "\u25cf",
+    Verdict.UNJUDGED: "\u25cb",
+    Verdict.SKIPPED: "\u2013",
+}
+
+
+_UNITS = {"1": "", "us": "\u00b5s", "degC": "\u00b0C"}
+
+
+def state_of(verdict: Verdict) -> State:
+    return State(verdict.value, TONES[verdict])
+
+
+def unit_text(unit: str) -> str:
+    """Of numbers without a dimension: nothing."""
+    return _UNITS.get(unit, unit)
+
+
+def figure(value: float | None) -> str:
+    """Four significant digits; counts whole."""
+    if value is None:
+        return "\u2013"
+    if value == int(value) and abs(value) < 1e9:
+        return f"{int(value):,}"
+    if abs(value) >= 1e6 or abs(value) < 1e-3:
+        return f"{value:.3g}"
+    digits = max(0, 3 - len(str(int(abs(value)))) + (1 if abs(value) >= 1 else 0) + (1 if abs(value) < 1 else 0))
+    return f"{value:,.{digits}f}"
+
+
+def value_text(measurement: MeasurementRecord) -> str:
+    unit = unit_text(measurement.unit)
+    return f"{figure(measurement.value)} {unit}".strip()
+
+
+def interval_text(measurement: MeasurementRecord) -> str:
+    ends = measurement.interval
+    return f"{figure(ends[0])} to {figure(ends[1])}" if ends and ends[0] != ends[1] else ""
+
+
+def limit_text(limit: LimitRecord | None) -> str:
+    signs = {"min": "\u2265", "max": "\u2264"}
+    bounds = bounds_of(limit)
+    if len(bounds) == 2 and bounds["min"] == bounds["max"]:
+        return f"= {bounds['min']:g}"
+    return ", ".join(f"{signs[name]} {bound:g}" for name, bound in bounds.items())
+
+
+def moment(at: float | None) -> str:
+    return "\u2013" if at is None else f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M} UTC"
+
+
+def duration(seconds: float) -> str:
+    if seconds < 10:
+        return f"{seconds:.2f} s"
+    if seconds < 100:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes:02} min" if hours else f"{minutes} min {rest:02} s"
