@@ -139,7 +139,7 @@ DEFECTS = {
         _fault("corrupt", "dma.memcpy", probability=0.01),
     ),
     "dma_rare_bit": Defect(
-        "a bit flips in one of 5,000 copies, also while only speed is measured",
+        "a bit flips in one of 100 copies, while only speed is measured",
         ("DMA-LAT", "DMA-BW"),
         "wrong bits",
         _fault("corrupt", "dma.memcpy", every=100),
@@ -357,7 +357,7 @@ DEFECTS = {
         patience=1.0,
     ),
     "comch_slow": Defect(
-        "each message arrives 2 ms late",
+        "each message arrives 100 ms late",
         ("COM-RATE",),
         "below min",
         _fault("delay", "comch.receive", by="100 ms"),
