@@ -14,7 +14,6 @@ def test_the_page_has_the_cases_and_the_planted_defects_that_there_are():
 def test_each_case_has_a_title_and_levels():
     for case in CASES.values():
         assert case.title, case.id
-        assert case.title[0].islower() or case.title.split()[0].isupper() or case.title[0].isdigit(), case.title
         assert not case.title.endswith("."), case.id
         assert case.levels, case.id
         assert set(case.levels) <= LEVELS, case.id
@@ -22,27 +21,8 @@ def test_each_case_has_a_title_and_levels():
 
 def test_every_group_of_the_reference_has_cases():
     groups = {id.split("-")[0] for id in CASES}
-    assert groups >= {
-        *(
-            "INV",
-            "CAP",
-            "MEM",
-            "BUF",
-            "DMA",
-            "SHA",
-            "SYN",
-            "COM",
-            "GRF",
-            "PE",
-            "NEG",
-            "FLT",
-            "LNK",
-            "ENV",
-            "CON",
-            "SOAK",
-        ),
-        *("RND", "RDMA"),
-    }
+    wanted = "INV CAP MEM BUF DMA SHA SYN COM GRF PE NEG FLT LNK ENV CON SOAK RND RDMA"
+    assert groups == set(wanted.split())
 
 
 def test_cases_of_hardware_say_so():
