@@ -15,7 +15,7 @@ import tqdm  # noqa: F401
 import pydoca
 import pydoca.qualify.results
 import pydoca.qualify.session.hooks
-import pydoca.qualify.session.workers  # noqa: F401
+import pydoca.qualify.session.workers
 
 BODY = """
 import pytest
