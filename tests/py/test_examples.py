@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+PROGRAMS = sorted(path for path in EXAMPLES.glob("*.py") if not path.name.startswith("test_"))
 TEXT = "What the host has to say."
 
 
@@ -41,6 +42,17 @@ def test_clock_local(commands):
     number = r"[+-]\d+\.\d+"
     told = rf"pf0 drifts by {number} ppm, and its time of day is {number} ms off, give or take \d+ ns\n"
     assert re.fullmatch(told, output)
+
+
+def test_my_card(commands):
+    (commands.directory / "pytest.ini").write_text("[pytest]")
+    pytest_line = [sys.executable, "-P", "-m", "pytest", "-q", "-c", "pytest.ini", "-p", "no:cacheprovider"]
+    line = [*pytest_line, str(EXAMPLES / "test_my_card.py"), "--pydoca-device=sim:p0", "--pydoca-level=smoke"]
+    ran = subprocess.run(line, capture_output=True, text=True, env=commands.env, cwd=commands.directory, timeout=60)
+    assert ran.returncode == 0, ran.stdout
+    assert re.search(r"PASS +MY-PAGE", ran.stdout)
+    assert re.search(r"PASS +my.page +p50 .* us", ran.stdout)
+    assert list(commands.directory.glob("runs/*/report.html"))
 
 
 def test_faults_local(commands):
@@ -156,7 +168,7 @@ def test_a_pipeline_that_cannot_be_is_refused(commands, arguments, part):
     assert part in errors.splitlines()[-1]
 
 
-@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.py")), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.name)
 def test_every_example_tells_its_usage(commands, path):
     output, errors = (process := start(commands, path.name, "--help")).communicate(timeout=30)
     if path.name == "rdma_bridge.py" and process.returncode != 0:  # without pyverbs

@@ -1,0 +1,280 @@
+"""The copy engine: integrity with red zones, bandwidth, latency, rate against depth, order of completions."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+import pydoca
+from pydoca.qualify.bench import waiting
+from pydoca.qualify.bench.patterns import PATTERNS, Bytes, noise, view
+from pydoca.qualify.bench.waiting import DeviceFault, Stand, duty, finish, finish_all
+from pydoca.qualify.bench.zones import Damage, Zoned, require_equal
+
+BATCH = 64  # samples between two looks at `until`
+_STAMPED = 512  # every so many words of the source change before each sample, so that stale data is seen
+
+
+class Ends(NamedTuple):
+    """Where a copy begins and ends: memory of the device's side, or of the other one."""
+
+    src: pydoca.Mmap
+    dst: pydoca.Mmap
+    source: Bytes
+    target: Bytes
+
+
+def sizes_up_to(largest: int) -> list[int]:
+    """1, odd sizes around powers of two, and the largest."""
+    sizes = {1, 2, 3, 7, 8, 63, 64, 65, largest}
+    for power in range(7, largest.bit_length()):
+        sizes |= {(1 << power) - 1, 1 << power, (1 << power) + 1}
+    return sorted(size for size in sizes if size <= largest)
+
+
+def integrity(
+    device: pydoca.Device,
+    sizes: Iterable[int],
+    offsets: Iterable[tuple[int, int]] = ((0, 0),),
+    patterns: Iterable[str] = tuple(PATTERNS),
+    seed: int = 0,
+) -> Iterator[Damage]:
+    """Copies each pattern in each size from and to each pair of offsets; yields what is wrong, true or false."""
+    sizes, offsets = list(sizes), list(offsets)
+    capacity = max(sizes) + max(max(pair) for pair in offsets)
+    with Stand() as stand:
+        src, dst = Zoned(stand, device, capacity), Zoned(stand, device, capacity)
+        inventory, bufs, pe = stand.bufs(2), stand.enter_context(Stand()), stand.engine()
+        with duty("start the DMA engine"):
+            dma = stand.enter_context(pydoca.Dma(pe, device, num_tasks=1))
+        numbers = itertools.count(seed)
+        for size, name, (from_, to) in itertools.product(sizes, patterns, offsets):
+            what = f"copy {size} bytes of {name}, offsets {from_} and {to}"
+            data = PATTERNS[name](size, next(numbers))
+            src.data(from_, size)[:] = data
+            dst.guard(to, size)
+            source = bufs.keep(inventory.get_by_data(src.mmap, src.address(from_), size))
+            _copy(dma, source, bufs.keep(inventory.get_by_addr(dst.mmap, dst.address(to), size)), size, what)
+            bufs.close()
+            yield dst.damage(what, to, data)
+
+
+def _copy(dma: pydoca.Dma, src: pydoca.Buf, dst: pydoca.Buf, size: int, what: str) -> None:
+    with duty(what):
+        task = dma.memcpy(src, dst)
+    finish(task, what)
+    task.free()
+    if dst.data_len != size:
+        raise DeviceFault(f"{what}: the device says that it copied {dst.data_len} bytes")
+
+
+def local(stand: Stand, device: pydoca.Device, size: int) -> Ends:
+    memories = [stand.enter_context(pydoca.alloc(size)) for _ in range(2)]
+    maps = [stand.enter_context(device.mmap(memory)) for memory in memories]
+    source, target = (view(memory) for memory in memories)
+    source[:] = noise(size, 1)
+    return Ends(maps[0], maps[1], source, target)
+
+
+def remote(stand: Stand, device: pydoca.Device, other: pydoca.Device, size: int, *, read: bool) -> Ends:
+    """One end is memory of the other side of the PCIe link: the source when `read`, else the destination."""
+    here = local(stand, device, size)
+    theirs = stand.enter_context(pydoca.alloc(size))
+    exported = stand.enter_context(other.mmap(theirs, access="local_read_write|pci_read_write"))
+    with duty("import memory of the other side"):
+        imported = stand.enter_context(device.import_mmap(exported.export_pci()))
+    array = view(theirs)
+    if read:
+        array[:] = here.source
+        return Ends(imported, here.dst, array, here.target)
+    return Ends(here.src, imported, here.source, array)
+
+
+class Copies:
+    """Copies of equal size, in flight at the same time, each in its own piece of both ends."""
+
+    def __init__(self, stand: Stand, device: pydoca.Device, ends: Ends, size: int, depth: int) -> None:
+        self.ends, self.size, self.depth = ends, size, depth
+        inventory, self.pe = stand.bufs(2 * depth), stand.engine()
+        src = [stand.keep(inventory.get_by_data(ends.src, ends.src.addr + i * size, size)) for i in range(depth)]
+        self.dst = [stand.keep(inventory.get_by_addr(ends.dst, ends.dst.addr + i * size, size)) for i in range(depth)]
+        with duty(f"start the DMA engine with {depth} tasks"):
+            self.dma = stand.enter_context(pydoca.Dma(self.pe, device, num_tasks=depth))
+            pairs = zip(src, self.dst, strict=True)
+            self.tasks = [self.dma.memcpy(*pair, submit=False) for pair in pairs]
+        self._stamps = ends.source.view(np.uint64)[:: min(_STAMPED, size // 8)] if size % 8 == 0 else None
+        self._number = 0
+        self.what = f"{depth} copies of {size} bytes"
+
+    def run(self) -> int:
+        """All of them, once; nanoseconds from the first submission to the last completion. The data is verified."""
+        self.prepare()
+        with duty(self.what):
+            begin = time.perf_counter_ns()
+            for task in self.tasks:
+                task.submit()
+            self.pe.run_until(self.tasks, timeout=waiting.PATIENCE)
+            taken = time.perf_counter_ns() - begin
+        require_equal(self.ends.target, self.ends.source, self.what)
+        return taken
+
+    def run_one(self) -> int:
+        """The same for the first one alone, without the cost of a list."""
+        self.prepare()
+        task = self.tasks[0]
+        with duty(self.what):
+            begin = time.perf_counter_ns()
+            task.submit()
+            task.wait(waiting.PATIENCE)
+            taken = time.perf_counter_ns() - begin
+        require_equal(self.ends.target, self.ends.source, self.what)
+        return taken
+
+    def prepare(self) -> None:
+        self._number += 1
+        if self._stamps is not None:
+            self._stamps[:] = self._number
+        for buf in self.dst:
+            buf.reset_data_len()
+
+
+def bandwidth(
+    device: pydoca.Device,
+    size: int,
+    until: Callable[[], bool],
+    depth: int = 8,
+    ends: Callable[[Stand, int], Ends] | None = None,
+) -> Iterator[float]:
+    """GB/s of `depth` copies in flight, a sample for each round of at least half a millisecond."""
+    with Stand() as stand:
+        lent = ends(stand, size * depth) if ends else local(stand, device, size * depth)
+        copies = Copies(stand, device, lent, size, depth)
+        rounds = _rounds_for(copies, 500_000)
+        while not until():
+            taken = sum(copies.run() for _ in range(rounds))
+            yield rounds * depth * size / taken
+
+
+def _rounds_for(copies: Copies, nanoseconds: int) -> int:
+    copies.run()
+    return max(1, min(1000, nanoseconds // max(1, copies.run())))
+
+
+def rate(device: pydoca.Device, depth: int, until: Callable[[], bool], size: int = 64) -> Iterator[float]:
+    """Millions of copies a second with `depth` of them in flight."""
+    with Stand() as stand:
+        copies = Copies(stand, device, local(stand, device, size * depth), size, depth)
+        rounds = _rounds_for(copies, 500_000)
+        while not until():
+            taken = sum(copies.run() for _ in range(rounds))
+            yield rounds * depth * 1e3 / taken
+
+
+def latency(device: pydoca.Device, size: int, until: Callable[[], bool]) -> Iterator[NDArray[np.float64]]:
+    """Microseconds from submission to completion with one copy in flight; BATCH samples at a time.
+
+    Each sample is of one copy, as the tail is what counts; reading the clock is part of it, some 50 ns.
+    """
+    with Stand() as stand:
+        copies = Copies(stand, device, local(stand, device, size), size, 1)
+        while not until():
+            yield np.array([copies.run_one() for _ in range(BATCH)]) / 1e3
+
+
+def ordering(device: pydoca.Device, count: int, depth: int = 32, size: int = 64) -> tuple[int, int]:
+    """Copies with ordered completions; returns completions out of order, and data that was not there at completion."""
+    with Stand() as stand:
+        ends = local(stand, device, size * depth)
+        inventory, pe = stand.bufs(2 * depth), stand.engine()
+        src = [stand.keep(inventory.get_by_data(ends.src, ends.src.addr + i * size, size)) for i in range(depth)]
+        dst = [stand.keep(inventory.get_by_addr(ends.dst, ends.dst.addr + i * size, size)) for i in range(depth)]
+        check = _Order(ends, size)
+        dma = pydoca.Dma(pe, device, num_tasks=depth, on_completion=check.completed)
+        dma.ordered_completions = True
+        with duty("start the DMA engine with ordered completions"):
+            stand.enter_context(dma)
+            tasks = [dma.memcpy(*pair, user_data=i, submit=False) for i, pair in enumerate(zip(src, dst, strict=True))]
+        for _ in range(-(-count // depth)):
+            check.begin()
+            for buf in dst:
+                buf.reset_data_len()
+            with duty(f"{depth} copies in order"):
+                for task in tasks:
+                    task.submit()
+            finish_all(pe, tasks, f"{depth} copies in order")
+            check.end(depth)
+        return check.disorders, check.invisible
+
+
+class _Order:
+    """What completions must be: each once, in the order of submission, with its data in place."""
+
+    def __init__(self, ends: Ends, size: int) -> None:
+        self.disorders = self.invisible = 0
+        self._seen: list[int] = []
+        self._size = size
+        self._source = ends.source.view(np.uint64)[:: size // 8]
+        self._target = ends.target.view(np.uint64)[:: size // 8]
+        self._round = 0
+
+    def begin(self) -> None:
+        self._round += 1
+        self._seen.clear()
+        self._source[:] = self._round
+
+    def completed(self, task: pydoca.DmaMemcpyTask, index: int, _: object) -> None:
+        self._seen.append(index)
+        self.invisible += int(self._target[index] != self._round)
+
+    def end(self, depth: int) -> None:
+        if sorted(self._seen) != list(range(depth)):
+            raise DeviceFault(f"{depth} copies in order: {len(self._seen)} completions, of tasks {self._seen}")
+        self.disorders += sum(a > b for a, b in itertools.pairwise(self._seen))
+
+
+def run_together(*several: Copies) -> int:
+    """One round of each, all in flight at once; nanoseconds from the first submission to the last completion."""
+    for copies in several:
+        copies.prepare()
+    with duty("copies of several contexts"):
+        begin = time.perf_counter_ns()
+        for copies in several:
+            for task in copies.tasks:
+                task.submit()
+        for copies in several:
+            copies.pe.run_until(copies.tasks, timeout=waiting.PATIENCE)
+        taken = time.perf_counter_ns() - begin
+    for copies in several:
+        require_equal(copies.ends.target, copies.ends.source, copies.what)
+    return taken
+
+
+def latency_in_halves(
+    device: pydoca.Device, size: int, seconds: float, must_stop: Callable[[], bool]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Latencies under steady load, in the first and in the second half of so many seconds."""
+    begin = time.monotonic()
+    batches: list[tuple[float, NDArray[np.float64]]] = []
+
+    def over() -> bool:
+        return must_stop() or (time.monotonic() - begin > seconds and len(batches) >= 4)
+
+    for batch in latency(device, size, over):
+        batches.append((time.monotonic() - begin, batch))
+    middle = batches[-1][0] / 2 if batches else 0.0
+    halves = [[batch for at, batch in batches if (at > middle) is late] for late in (False, True)]
+    return (_joined(halves[0]), _joined(halves[1]))
+
+
+def _joined(batches: list[NDArray[np.float64]]) -> NDArray[np.float64]:
+    return np.concatenate(batches) if batches else np.zeros(1)
+
+
+def quick_part(samples: NDArray[np.float64]) -> float:
+    """The tenth percentile: what the device can do when nothing else delays the tester."""
+    return float(np.quantile(samples, 0.1))

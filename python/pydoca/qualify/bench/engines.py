@@ -1,0 +1,159 @@
+"""The progress engine: wake-ups, idle cost, completions that must all come, tasks that are flushed."""
+
+from __future__ import annotations
+
+import select
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+import pydoca
+from pydoca.qualify.bench import waiting
+from pydoca.qualify.bench.dma import Copies, local
+from pydoca.qualify.bench.waiting import DeviceFault, Stand, duty
+from pydoca.qualify.bench.zones import require_equal
+
+BATCH = 32
+
+
+def wake_ups(device: pydoca.Device, until: Callable[[], bool], size: int = 1 << 20) -> Iterator[NDArray[np.float64]]:
+    """Microseconds from the submission of a copy to its completion, by an engine that is armed and sleeps meanwhile.
+
+    The copy is a large one, which the device does in its own time. BATCH samples at a time.
+    """
+    with Stand() as stand:
+        copies = Copies(stand, device, local(stand, device, size), size, 1)
+        while not until():
+            yield np.array([_wake_up(copies) for _ in range(BATCH)]) / 1e3
+
+
+def _wake_up(copies: Copies) -> int:
+    copies.prepare()
+    task, pe = copies.tasks[0], copies.pe
+    with duty("a copy with an engine that sleeps"):
+        begin = time.perf_counter_ns()
+        task.submit()
+        waiting.sleep_until(pe, lambda: task.done, "a copy")
+        taken = time.perf_counter_ns() - begin
+    require_equal(copies.ends.target, copies.ends.source, "a copy with an engine that sleeps")
+    return taken
+
+
+def cross_thread(device: pydoca.Device, until: Callable[[], bool]) -> Iterator[NDArray[np.float64]]:
+    """Microseconds from submit_threadsafe() in another thread to the completion in the thread of a sleeping engine."""
+    with Stand() as stand:
+        copies = Copies(stand, device, local(stand, device, 64), 64, 1)
+        task, pe = copies.tasks[0], copies.pe
+        while not until():
+            batch = np.empty(BATCH)
+            for i in range(BATCH):
+                batch[i] = _from_thread(copies, task, pe) / 1e3
+            yield batch
+
+
+def _from_thread(copies: Copies, task: pydoca.Task, pe: pydoca.ProgressEngine) -> int:
+    copies.prepare()
+    begin = 0
+
+    def submit() -> None:
+        nonlocal begin
+        time.sleep(0.0005)  # the engine is asleep by then
+        begin = time.perf_counter_ns()
+        pe.submit_threadsafe(task)
+
+    before = task._completions
+    thread = threading.Thread(target=submit)
+    thread.start()
+    try:
+        with duty("a copy that another thread submits"):
+            end = time.monotonic() + waiting.PATIENCE
+            while task._completions == before:
+                pe.wait(timeout=max(0.0, end - time.monotonic()))
+            return time.perf_counter_ns() - begin
+    finally:
+        thread.join()
+
+
+def idle_cpu(device: pydoca.Device, seconds: float) -> float:
+    """The part of a core that an armed engine with a running context takes, 0 to 1, while nothing happens."""
+    with Stand() as stand:
+        copies = Copies(stand, device, local(stand, device, 64), 64, 1)
+        copies.run()
+        copies.pe.request_notification()
+        begin, cpu = time.monotonic(), time.process_time()
+        ready, _, _ = select.select([copies.pe], [], [], seconds)
+        if ready:
+            raise DeviceFault("an idle engine was woken")
+        used, taken = time.process_time() - cpu, time.monotonic() - begin
+        copies.pe.clear_notification()
+        return used / taken
+
+
+def completions(device: pydoca.Device, count: int, depth: int = 64) -> int:
+    """So many copies, some in one batch and some in two, with callbacks; each completes exactly once."""
+    size, seen = 64, [0] * depth
+    with Stand() as stand:
+        ends = local(stand, device, size * depth)
+        inventory, pe = stand.bufs(2 * depth), stand.engine()
+        src = [stand.keep(inventory.get_by_data(ends.src, ends.src.addr + i * size, size)) for i in range(depth)]
+        dst = [stand.keep(inventory.get_by_addr(ends.dst, ends.dst.addr + i * size, size)) for i in range(depth)]
+
+        def completed(task: pydoca.DmaMemcpyTask, index: int, _: object) -> None:
+            seen[index] += 1
+
+        with duty("start the DMA engine"):
+            dma = stand.enter_context(pydoca.Dma(pe, device, num_tasks=depth, on_completion=completed))
+            tasks = [dma.memcpy(*pair, user_data=i, submit=False) for i, pair in enumerate(zip(src, dst, strict=True))]
+        rounds = -(-count // depth)
+        for number in range(rounds):
+            _one_round(pe, tasks, dst, dma if number % 2 else None)
+            if seen != [number + 1] * depth:
+                raise DeviceFault(f"after {number + 1} rounds of {depth} copies, their completions were {seen}")
+        require_equal(ends.target, ends.source, "the last round of copies")
+        return rounds * depth
+
+
+def _one_round(
+    pe: pydoca.ProgressEngine, tasks: list[pydoca.DmaMemcpyTask], dst: list[pydoca.Buf], dma: pydoca.Dma | None
+) -> None:
+    """With dma the tasks are posted together, by its flush."""
+    for buf in dst:
+        buf.reset_data_len()
+    with duty(f"a round of {len(tasks)} copies"):
+        if dma is None:
+            for task in tasks:
+                task.submit()
+        else:
+            for task in tasks:
+                task.submit(pydoca.SubmitFlags.NONE)
+            dma.flush_tasks()
+        pe.run_until(tasks, timeout=waiting.PATIENCE)
+
+
+def stop_in_flight(device: pydoca.Device, depth: int = 16) -> tuple[int, int]:
+    """A context stops with its tasks in flight, each of which ends once, and starts again.
+
+    Returns how many completed, and how many were flushed.
+    """
+    with Stand() as stand:
+        size = 1 << 16
+        copies = Copies(stand, device, local(stand, device, size * depth), size, depth)
+        copies.prepare()
+        with duty("stop a context with tasks in flight"):
+            for task in copies.tasks:
+                task.submit(pydoca.SubmitFlags.NONE)
+            copies.dma.stop()
+            for task in copies.tasks:
+                task.free()
+            copies.pe.run_until(lambda: copies.dma.state == pydoca.ContextState.IDLE, timeout=waiting.PATIENCE)
+        stats = copies.dma.stats()
+        if stats.completed + stats.cancelled != depth or stats.failed:
+            raise DeviceFault(
+                f"of {depth} tasks in flight, {stats.completed} completed, {stats.cancelled} were flushed"
+            )
+        with duty("start a context again"):
+            copies.dma.start()
+        return stats.completed, stats.cancelled

@@ -1,0 +1,190 @@
+"""Calls in the wrong state, and arguments beyond a capability: each must be refused with the documented error."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import pydoca
+from pydoca.qualify.bench import waiting
+from pydoca.qualify.bench.patterns import prbs31
+from pydoca.qualify.bench.waiting import DeviceFault, Stand, duty, refused
+
+
+class Scene:
+    """Objects in their usual states, which each misuse then gets wrong."""
+
+    def __init__(self, stand: Stand, device: pydoca.Device) -> None:
+        self.stand, self.device = stand, device
+        self.mmap = stand.enter_context(device.mmap(pydoca.alloc(4096)))
+        self.inventory, self.bufs, self.pe = stand.bufs(4), stand.enter_context(Stand()), stand.engine()
+        self.dma = stand.enter_context(pydoca.Dma(self.pe, device, num_tasks=1))
+
+    def copy(self) -> pydoca.DmaMemcpyTask:
+        """A task that is not submitted."""
+        src = self.bufs.keep(self.inventory.get_by_data(self.mmap, self.mmap.addr, 64))
+        dst = self.bufs.keep(self.inventory.get_by_addr(self.mmap, self.mmap.addr + 64, 64))
+        return self.dma.memcpy(src, dst, submit=False)
+
+
+def _start_twice(scene: Scene) -> None:
+    scene.dma.start()
+
+
+def _configure_while_running(scene: Scene) -> None:
+    scene.dma.set_memcpy_conf(None, None, 2)
+
+
+def _task_before_start(scene: Scene) -> None:
+    dma = pydoca.Dma(scene.pe, scene.device, num_tasks=1)
+    scene.stand.callback(dma.close)
+    buf = scene.bufs.keep(scene.inventory.get_by_data(scene.mmap))
+    dma.memcpy(buf, buf)
+
+
+def _start_without_engine(scene: Scene) -> None:
+    pydoca.Dma(None, scene.device).start()
+
+
+def _more_tasks_than_configured(scene: Scene) -> None:
+    first = scene.copy()
+    scene.copy()
+    first.free()
+
+
+def _close_while_running(scene: Scene) -> None:
+    scene.dma.close()
+
+
+def _submit_twice(scene: Scene) -> None:
+    task = scene.copy()
+    task.submit(pydoca.SubmitFlags.NONE)
+    task.submit()
+
+
+def _free_twice(scene: Scene) -> None:
+    task = scene.copy()
+    task.free()
+    task.free()
+
+
+def _result_in_flight(scene: Scene) -> None:
+    task = scene.copy()
+    task.submit(pydoca.SubmitFlags.NONE)
+    task.result()
+
+
+def _close_engine_with_contexts(scene: Scene) -> None:
+    scene.pe.close()
+
+
+def _stop_map_with_bufs(scene: Scene) -> None:
+    scene.bufs.keep(scene.inventory.get_by_data(scene.mmap))
+    scene.mmap.stop()
+
+
+def _start_map_twice(scene: Scene) -> None:
+    scene.mmap.start()
+
+
+def _close_inventory_with_bufs(scene: Scene) -> None:
+    scene.bufs.keep(scene.inventory.get_by_data(scene.mmap))
+    scene.inventory.close()
+
+
+def _buf_of_stopped_map(scene: Scene) -> None:
+    mmap = scene.stand.enter_context(scene.device.mmap(bytearray(64)))
+    mmap.stop()
+    scene.inventory.get_by_data(mmap)
+
+
+def _export_without_permission(scene: Scene) -> None:
+    scene.mmap.export_pci()
+
+
+def _add_device_to_started_map(scene: Scene) -> None:
+    scene.mmap.add_device(scene.device)
+
+
+MISUSES: dict[str, tuple[Callable[[Scene], None], tuple[type[pydoca.DocaError], ...]]] = {
+    "start a context twice": (_start_twice, (pydoca.BadStateError,)),
+    "configure a running context": (_configure_while_running, (pydoca.BadStateError,)),
+    "take a task before the start": (_task_before_start, (pydoca.BadStateError,)),
+    "start without an engine": (_start_without_engine, (pydoca.NotConnectedError,)),
+    "more tasks than configured": (_more_tasks_than_configured, (pydoca.NoMemoryError,)),
+    "close a running context": (_close_while_running, (pydoca.InUseError,)),
+    "submit a task in flight": (_submit_twice, (pydoca.BadStateError,)),
+    "free a task twice": (_free_twice, (pydoca.BadStateError,)),
+    "ask for a result in flight": (_result_in_flight, (pydoca.InProgressError,)),
+    "close an engine with contexts": (_close_engine_with_contexts, (pydoca.InUseError,)),
+    "stop a map with bufs": (_stop_map_with_bufs, (pydoca.NotPermittedError,)),
+    "start a map twice": (_start_map_twice, (pydoca.NotPermittedError,)),
+    "close an inventory with bufs": (_close_inventory_with_bufs, (pydoca.InUseError,)),
+    "take a buf of a stopped map": (_buf_of_stopped_map, (pydoca.BadStateError,)),
+    "export without permission": (_export_without_permission, (pydoca.NotPermittedError, pydoca.NotSupportedError)),
+    "add a device to a started map": (_add_device_to_started_map, (pydoca.NotPermittedError, pydoca.AlreadyExistError)),
+}
+
+
+def check(device: pydoca.Device, name: str) -> None:
+    """Does one of MISUSES, and then copies, to see that the device is usable."""
+    misuse, expected = MISUSES[name]
+    with Stand() as stand:
+        scene = Scene(stand, device)
+        with refused(name, *expected):
+            misuse(scene)
+    works(device)
+
+
+def works(device: pydoca.Device, size: int = 64) -> None:
+    """A plain copy of so many bytes."""
+    data, target = bytes(prbs31(size, 7)), pydoca.alloc(size)
+    with Stand() as stand:
+        with duty(f"a copy of {size} bytes"):
+            src, dst = stand.enter_context(device.mmap(data)), stand.enter_context(device.mmap(target))
+            inventory, pe = stand.bufs(2), stand.engine()
+            bufs = stand.keep(inventory.get_by_data(src)), stand.keep(inventory.get_by_addr(dst))
+            dma = stand.enter_context(pydoca.Dma(pe, device, num_tasks=1))
+            dma.memcpy(*bufs).wait(timeout=waiting.PATIENCE)
+        if bytes(target) != data:
+            raise DeviceFault(f"a copy of {size} bytes has wrong data")
+
+
+def largest_copy(device: pydoca.Device) -> None:
+    """max_buf_size bytes are copied, and one more is refused."""
+    most = pydoca.Dma.max_buf_size(device.info)
+    works(device, most)
+    with refused(f"a copy of {most + 1} bytes, one more than max_buf_size", pydoca.InvalidValueError):
+        _refusable(partial(works, device, most + 1))
+
+
+def longest_list(device: pydoca.Device) -> None:
+    """A list of max_buf_list_len elements is copied, and one element more is refused."""
+    from pydoca.qualify.bench import maps
+
+    most = pydoca.Dma.max_buf_list_len(device.info)
+    maps.scatter_lists(device, most, 1)
+    with refused(f"a list of {most + 1} bufs, one more than max_buf_list_len", pydoca.InvalidValueError):
+        _refusable(partial(maps.scatter_lists, device, most + 1, 1))
+
+
+def most_tasks(device: pydoca.Device, at_most: int = 1 << 16) -> None:
+    """max_num_tasks tasks can be configured and taken, and one more cannot."""
+    most = pydoca.Dma.max_num_tasks(device.info)
+    with Stand() as stand:
+        pe = stand.engine()
+        if most <= at_most:
+            with duty(f"start the DMA engine with {most} tasks"):
+                stand.enter_context(pydoca.Dma(pe, device, num_tasks=most))
+        with refused(f"{most + 1} tasks, one more than max_num_tasks", pydoca.InvalidValueError):
+            stand.callback(pydoca.Dma(pe, device, num_tasks=most + 1).close)
+
+
+def _refusable(attempt: Callable[[], object]) -> None:
+    """The device's error, where the bench made it a fault."""
+    try:
+        attempt()
+    except DeviceFault as fault:
+        if isinstance(fault.__cause__, pydoca.DocaError):
+            raise fault.__cause__ from None
+        raise

@@ -1,0 +1,114 @@
+"""What the process at the other end does: functions with plain arguments, which it imports and runs."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from typing import Any, Literal
+
+import pydoca
+from pydoca import comch
+from pydoca.qualify.bench import waiting
+from pydoca.qualify.bench.messages import check, message
+from pydoca.qualify.bench.patterns import prbs31, view
+from pydoca.qualify.bench.waiting import Stand
+
+_Side = Literal["host", "dpu"]
+_LEAVE = 2**64 - 1
+_kept: dict[str, Any] = {}  # what stays between two calls
+
+
+def answer_pings(device: str, side: _Side, ping: bytes, pong: bytes) -> int:
+    """Answers each change of the first event by the same value of the second one, until it is told to leave."""
+    value = 0
+    with (
+        pydoca.open_device(device, side=side) as dev,
+        dev.import_sync_event(ping) as asked,
+        dev.import_sync_event(pong) as answered,
+    ):
+        while True:
+            asked.wait_neq_yield(value, timeout=waiting.PATIENCE)
+            value = asked.get()
+            if value == _LEAVE:
+                return value
+            answered.update_set(value)
+
+
+def add_many(device: str, side: _Side, blob: bytes, count: int) -> None:
+    """One of several writers of an event."""
+    with pydoca.open_device(device, side=side) as dev, dev.import_sync_event(blob) as event:
+        for _ in range(count):
+            event.update_add(1)
+
+
+def lend(device: str, size: int, seed: int) -> tuple[bytes, str]:
+    """Memory of the host, with a pattern: its description and its digest. It stays until give_back()."""
+    dev = pydoca.open_device(device, side="host")
+    memory = pydoca.alloc(size)
+    view(memory)[:] = prbs31(size, seed)
+    mmap = dev.mmap(memory, access="local_read_write|pci_read_write")
+    _kept["lent"] = dev, memory, mmap
+    return mmap.export_pci(), hashlib.sha256(memory).hexdigest()
+
+
+def digest_of_lent() -> str:
+    return hashlib.sha256(_kept["lent"][1]).hexdigest()
+
+
+def give_back() -> None:
+    dev, memory, mmap = _kept.pop("lent")
+    mmap.close()
+    memory.close()
+    dev.close()
+
+
+def serve_messages(device: str, representor: str, name: str, count: int) -> int:
+    """A comch server of the DPU: sends each message of one client back, after it has compared it."""
+    with Stand() as stand:
+        dev = stand.enter_context(pydoca.open_device(device, side="dpu"))
+        rep = stand.enter_context(dev.open_representor(representor))
+        server = stand.enter_context(comch.Server(stand.engine(), dev, rep, name))
+        link = server.accept().wait(timeout=waiting.PATIENCE)
+        for number in range(count):
+            text = link.recv().wait(timeout=waiting.PATIENCE)
+            check(text, message(number, len(text)), f"message {number} at the DPU")
+            link.send(text).wait(timeout=waiting.PATIENCE)
+    return count
+
+
+def ask(device: str, name: str, count: int, size: int) -> list[float]:
+    """A comch client of the host: microseconds of `count` messages and their answers, each compared."""
+    times = []
+    with Stand() as stand:
+        dev = stand.enter_context(pydoca.open_device(device, side="host"))
+        client = comch.Client(stand.engine(), dev, name, timeout=waiting.PATIENCE)
+        link = stand.enter_context(client)
+        for number in range(count):
+            text = message(number, size)
+            begin = time.perf_counter_ns()
+            link.send(text)
+            answer = link.recv().wait(timeout=waiting.PATIENCE)
+            times.append((time.perf_counter_ns() - begin) / 1e3)
+            check(answer, text, f"the answer to message {number}")
+    return times
+
+
+def copy_much(device: str, seed: int, seconds: float) -> tuple[int, int]:
+    """One of several processes that use a device: copies, and bytes that were wrong."""
+    from pydoca.qualify.bench import dma
+
+    copies = damaged = 0
+    end = time.monotonic() + seconds
+    with pydoca.open_device(device) as dev:
+        while time.monotonic() < end:
+            for damage in dma.integrity(dev, [64, 4096, 65536], seed=seed + copies):
+                copies += 1
+                damaged += bool(damage)
+    return copies, damaged
+
+
+def set_later(device: str, side: _Side, blob: bytes, value: int, seconds: float) -> None:
+    """Sets an event of the other side, after some time."""
+    with pydoca.open_device(device, side=side) as dev, dev.import_sync_event(blob) as event:
+        time.sleep(seconds)
+        event.update_set(value)

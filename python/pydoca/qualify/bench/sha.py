@@ -1,0 +1,148 @@
+"""The SHA engine against hashlib: known answers, pieces of messages, throughput."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import random
+import time
+from collections.abc import Callable, Iterable, Iterator
+from typing import Literal
+
+import pydoca
+from pydoca.qualify.bench import waiting
+from pydoca.qualify.bench.patterns import noise, view
+from pydoca.qualify.bench.waiting import DeviceFault, Stand, duty, finish
+from pydoca.qualify.bench.zones import Zoned
+
+Algorithm = Literal["sha1", "sha256", "sha512"]
+ALGORITHMS: dict[Algorithm, int] = {"sha1": 20, "sha256": 32, "sha512": 64}  # bytes of a digest
+
+# FIPS 180's examples: the message, and the beginning of its digest.
+KNOWN: dict[tuple[Algorithm, bytes], str] = {
+    ("sha1", b"abc"): "a9993e364706816aba3e25717850c26c9cd0d89d",
+    ("sha256", b"abc"): "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
+    ("sha512", b"abc"): "ddaf35a193617abacc417349ae20413112e6fa4e89a97ea20a9eeee64b55d39a",
+}
+
+
+def algorithms(device: pydoca.Device) -> list[Algorithm]:
+    return [name for name in ALGORITHMS if pydoca.Sha.is_algorithm_supported(device.info, name)]
+
+
+class Hashes:
+    """A running SHA engine, a source, and a guarded place for the digest."""
+
+    def __init__(self, stand: Stand, device: pydoca.Device, capacity: int) -> None:
+        self.source, self.digest = Zoned(stand, device, capacity), Zoned(stand, device, 64)
+        self._inventory = stand.bufs(3)
+        self._bufs = stand.enter_context(Stand())
+        pe = stand.engine()
+        with duty("start the SHA engine"):
+            self.sha = stand.enter_context(pydoca.Sha(pe, device, num_tasks=1))
+
+    def piece(self, begin: int, size: int) -> pydoca.Buf:
+        return self._bufs.keep(self._inventory.get_by_data(self.source.mmap, self.source.address(begin), size))
+
+    def place(self) -> pydoca.Buf:
+        return self._bufs.keep(self._inventory.get_by_addr(self.digest.mmap, self.digest.address(0), 64))
+
+    def set(self, message: bytes) -> None:
+        self.source.data(0, len(message))[:] = view(message)
+
+    def require(self, algorithm: Algorithm, message: bytes, what: str, dst: pydoca.Buf) -> None:
+        expected = hashlib.new(algorithm, message).digest()
+        if damage := self.digest.damage(what, 0, view(expected)):
+            raise DeviceFault(f"{damage} of the digest")
+        if dst.data_len != len(expected):
+            raise DeviceFault(f"{what}: the device says that the digest has {dst.data_len} bytes")
+        self._bufs.close()
+
+    def check(self, algorithm: Algorithm, message: bytes, what: str) -> None:
+        """Hashes the message at once."""
+        self.set(message)
+        self.digest.guard(0, ALGORITHMS[algorithm])
+        dst = self.place()
+        with duty(what):
+            task = self.sha.hash(self.piece(0, len(message)), dst, algorithm)
+        finish(task, what)
+        task.free()
+        self.require(algorithm, message, what, dst)
+
+    def check_pieces(self, algorithm: Algorithm, message: bytes, ends: list[int], what: str) -> None:
+        """Hashes the message piece by piece; ends: where each piece ends, the last one at the message's end."""
+        self.set(message)
+        self.digest.guard(0, ALGORITHMS[algorithm])
+        dst = self.place()
+        with duty(what):
+            task = self.sha.partial_hash(self.piece(0, ends[0]), dst, algorithm, submit=False)
+            task.submit()
+            task.wait(timeout=waiting.PATIENCE)
+            for begin, end in itertools.pairwise(ends):
+                with self._inventory.get_by_data(self.source.mmap, self.source.address(begin), end - begin) as piece:
+                    task.src = piece
+                    if end == len(message):
+                        task.set_is_final_buf()
+                    task.submit()
+                    task.wait(timeout=waiting.PATIENCE)
+                    task.src = None
+            task.free()
+        self.require(algorithm, message, what, dst)
+
+
+def known_answers(device: pydoca.Device, lengths: Iterable[int], seed: int = 0) -> int:
+    """The vectors of FIPS 180, and one message of each length and algorithm; returns how many were right."""
+    lengths = [length for length in lengths if length > 0]
+    with Stand() as stand:
+        hashes = Hashes(stand, device, max([*lengths, 64]))
+        supported = algorithms(device)
+        for (algorithm, message), digest in KNOWN.items():
+            assert hashlib.new(algorithm, message).hexdigest().startswith(digest), "this machine's hashlib is wrong"
+            if algorithm in supported:
+                hashes.check(algorithm, message, f"{algorithm} of {message!r}")
+        data = noise(max([*lengths, 64]), seed).tobytes()
+        for algorithm in supported:
+            for length in lengths:
+                hashes.check(algorithm, data[:length], f"{algorithm} of {length} bytes")
+        return (len(lengths) + 1) * len(supported)
+
+
+def pieces(device: pydoca.Device, messages: int, rng: random.Random, longest: int = 4096) -> int:
+    """Messages in pieces of random sizes; returns how many pieces there were."""
+    count = 0
+    with Stand() as stand:
+        hashes = Hashes(stand, device, longest)
+        for number in range(messages):
+            algorithm = rng.choice(algorithms(device))
+            block = pydoca.Sha.partial_hash_block_size(device.info, algorithm)
+            message = rng.randbytes(rng.randint(block + 1, longest))
+            blocks = (len(message) - 1) // block
+            inner = sorted({block * rng.randint(1, blocks) for _ in range(rng.randint(1, 4))})
+            hashes.check_pieces(algorithm, message, [*inner, len(message)], f"message {number}, {algorithm} in pieces")
+            count += len(inner) + 1
+    return count
+
+
+def bandwidth(device: pydoca.Device, algorithm: Algorithm, size: int, until: Callable[[], bool]) -> Iterator[float]:
+    """GB/s of one message after the other; each digest is compared with hashlib's."""
+    with Stand() as stand:
+        hashes = Hashes(stand, device, size)
+        message = noise(size, 1).tobytes()
+        hashes.set(message)
+        expected = hashlib.new(algorithm, message).digest()
+        dst, src = hashes.place(), hashes.piece(0, size)
+        what = f"{algorithm} of {size} bytes"
+        with duty(what):
+            task = hashes.sha.hash(src, dst, algorithm, submit=False)
+        while not until():
+            dst.reset_data_len()
+            hashes.digest.guard(0, len(expected))
+            with duty(what):
+                begin = time.perf_counter_ns()
+                task.submit()
+                task.wait(waiting.PATIENCE)
+                taken = time.perf_counter_ns() - begin
+            if hashes.digest.data(0, len(expected)).tobytes() != expected:
+                raise DeviceFault(f"{what}: the digest differs from hashlib's")
+            yield size / taken
+        task.free()

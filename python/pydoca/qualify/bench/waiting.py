@@ -1,0 +1,94 @@
+"""Waiting for a device, and what it means when the device does not answer as it should."""
+
+from __future__ import annotations
+
+import contextlib
+import select
+import time
+from collections.abc import Callable, Iterable, Iterator
+from types import TracebackType
+from typing import Any, Literal
+
+import pydoca
+
+PATIENCE = 20.0  # seconds; an operation takes far less, also beside a busy machine
+
+
+class DeviceFault(AssertionError):
+    """What the device did wrong, in one sentence."""
+
+
+@contextlib.contextmanager
+def duty(what: str) -> Iterator[None]:
+    """Errors inside are the device's: the bench asks for nothing but what the device says that it can do."""
+    try:
+        yield
+    except pydoca.TimeOutError as error:
+        raise DeviceFault(f"{what}: no answer within {PATIENCE:g} s") from error
+    except pydoca.DocaError as error:
+        raise DeviceFault(f"{what}: {error}") from error
+
+
+def finish(task: pydoca.Task, what: str) -> Any:
+    """Waits for the task, and gives its result."""
+    with duty(what):
+        return task.wait(timeout=PATIENCE)
+
+
+def finish_all(pe: pydoca.ProgressEngine, tasks: Iterable[pydoca.Task], what: str) -> None:
+    with duty(what):
+        pe.run_until(tasks, timeout=PATIENCE)
+
+
+def until_true(pe: pydoca.ProgressEngine, condition: Callable[[], object], what: str) -> None:
+    with duty(what):
+        pe.run_until(condition, timeout=PATIENCE)
+
+
+def sleep_until(pe: pydoca.ProgressEngine, condition: Callable[[], object], what: str) -> None:
+    """Arms the engine and sleeps on its descriptor alone: a notification that is lost is missed."""
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        pe.request_notification()
+        ready, _, _ = select.select([pe], [], [], max(0.0, end - time.monotonic()))
+        if not ready:
+            raise DeviceFault(f"{what}: a sleeping engine was not woken within {PATIENCE:g} s")
+        pe.clear_notification()
+        pe.drain()
+
+
+@contextlib.contextmanager
+def refused(what: str, *expected: type[pydoca.DocaError]) -> Iterator[None]:
+    """The call inside must raise one of these errors."""
+    names = " or ".join(each.__name__ for each in expected)
+    try:
+        yield
+    except expected:
+        return
+    except pydoca.DocaError as error:
+        raise DeviceFault(f"{what}: refused with {type(error).__name__} ({error}), not {names}") from error
+    raise DeviceFault(f"{what}: accepted; it must be refused with {names}")
+
+
+class Stand(contextlib.ExitStack):
+    """Objects of one bench, closed in reverse order. The error of a bench that fails hides the errors of closing."""
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> Literal[False]:
+        try:
+            super().__exit__(kind, error, trace)
+        except (pydoca.DocaError, ExceptionGroup) as closing:
+            if error is None:
+                raise DeviceFault(f"after the test, closing: {closing}") from closing
+        return False
+
+    def engine(self) -> pydoca.ProgressEngine:
+        return self.enter_context(pydoca.ProgressEngine())
+
+    def bufs(self, count: int) -> pydoca.BufInventory:
+        return self.enter_context(pydoca.BufInventory(count))
+
+    def keep(self, buf: pydoca.Buf) -> pydoca.Buf:
+        """Releases the buf at the end."""
+        return self.enter_context(buf)

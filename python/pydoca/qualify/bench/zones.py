@@ -1,0 +1,79 @@
+"""Memory for verified transfers: what lies around the data is guarded, and every change of it is found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+import pydoca
+from pydoca.qualify.bench.patterns import Bytes, view
+from pydoca.qualify.bench.waiting import DeviceFault, Stand
+
+ZONE = 256  # bytes before and behind the data
+
+
+def difference(actual: Bytes, expected: Bytes) -> tuple[int, int | None]:
+    """The number of wrong bits, and the first wrong byte."""
+    if actual.tobytes() == expected.tobytes():
+        return 0, None
+    wrong = np.bitwise_xor(actual, expected)
+    return int(np.unpackbits(wrong).sum()), int(np.flatnonzero(wrong)[0])
+
+
+@dataclass(frozen=True)
+class Damage:
+    """What is wrong after a transfer."""
+
+    what: str  # "copy 100 bytes of prbs31, offsets 3 and 5"
+    bit_errors: int = 0
+    outside: int = 0  # bytes that changed although they were not to be written
+    first: int | None = None  # wrong byte, in the data
+
+    def __bool__(self) -> bool:
+        return self.bit_errors > 0 or self.outside > 0
+
+    def __str__(self) -> str:
+        if self.bit_errors:
+            return f"{self.what}: {self.bit_errors} wrong bits, the first one in byte {self.first}"
+        return f"{self.what}: {self.outside} bytes were written outside the destination"
+
+
+def require_equal(actual: Bytes, expected: Bytes, what: str) -> None:
+    errors, first = difference(actual, expected)
+    if errors:
+        raise DeviceFault(str(Damage(what, errors, 0, first)))
+
+
+class Zoned:
+    """Memory of a device, with a red zone at each end; `array` is all of it."""
+
+    def __init__(self, stand: Stand, device: pydoca.Device, capacity: int, access: str | None = None) -> None:
+        self.capacity = capacity
+        memory = stand.enter_context(pydoca.alloc(capacity + 2 * ZONE))
+        self.array = view(memory)
+        self.mmap = stand.enter_context(device.mmap(memory, access=access))
+        self._guard = np.resize(np.arange(251, dtype=np.uint8) ^ 0xA5, capacity + 2 * ZONE)
+
+    def address(self, offset: int) -> int:
+        """Of a byte of the data."""
+        return self.mmap.addr + ZONE + offset
+
+    def data(self, offset: int, size: int) -> Bytes:
+        return self.array[ZONE + offset : ZONE + offset + size]
+
+    def guard(self, offset: int, size: int) -> None:
+        """Before a transfer to this place: the guard stands in it, and around it."""
+        begin, end = self._surroundings(offset, size)
+        self.array[begin:end] = self._guard[begin:end]
+
+    def damage(self, what: str, offset: int, expected: Bytes) -> Damage:
+        size = len(expected)
+        errors, first = difference(self.data(offset, size), expected)
+        begin, end = self._surroundings(offset, size)
+        changed = self.array[begin:end] != self._guard[begin:end]
+        outside = int(changed.sum()) - int(changed[ZONE : ZONE + size].sum())
+        return Damage(what, errors, outside, first)
+
+    def _surroundings(self, offset: int, size: int) -> tuple[int, int]:
+        return offset, offset + size + 2 * ZONE

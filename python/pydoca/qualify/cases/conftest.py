@@ -1,0 +1,32 @@
+"""What the cases share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pydoca.qualify.bench import resources
+from pydoca.qualify.bench.sides import Sides, both_sides
+
+if TYPE_CHECKING:
+    import pydoca
+    from pydoca.qualify.measure import Measure
+
+
+@pytest.fixture
+def sides(pydoca_device: pydoca.Device) -> Iterator[Sides]:
+    """Both ends of the device's PCIe link, in this process; for cases that need "pair" and "sim"."""
+    with both_sides(pydoca_device) as found:
+        yield found
+
+
+@pytest.fixture
+def no_leak(pydoca_measure: Measure) -> Iterator[None]:
+    """What the case leaves behind of descriptors and mappings is a measurement of it, with the limit 0."""
+    before = resources.Usage.now()
+    yield
+    grown = resources.settled(before) - before
+    pydoca_measure.record("leak.descriptors", grown.descriptors, unit="1", max=0)
+    pydoca_measure.record("leak.mappings", grown.mappings, unit="1", max=0)

@@ -1,0 +1,52 @@
+"""CAP: what the device says that it can do is what it does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import pydoca
+from pydoca.qualify.bench import misuse
+from pydoca.qualify.bench.waiting import DeviceFault
+
+if TYPE_CHECKING:
+    from pydoca.qualify.measure import Measure
+
+LEVELS = ("quick", "full")
+
+
+@pytest.mark.pydoca_case("CAP-1", title="each DMA limit can be reached, and not be exceeded", levels=LEVELS)
+@pytest.mark.pydoca_needs("dma")
+@pytest.mark.parametrize("limit", ["max_buf_size", "max_buf_list_len", "max_num_tasks"])
+def test_limits_are_true(pydoca_device: pydoca.Device, pydoca_measure: Measure, limit: str) -> None:
+    pydoca_measure.expect(f"dma.{limit}", getattr(pydoca_device.info.capabilities.dma, limit))
+    checks = {
+        "max_buf_size": misuse.largest_copy,
+        "max_buf_list_len": misuse.longest_list,
+        "max_num_tasks": misuse.most_tasks,
+    }
+    checks[limit](pydoca_device)
+
+
+@pytest.mark.pydoca_case("CAP-2", title="the capabilities are those of the card", levels=("smoke", *LEVELS))
+def test_capabilities_are_those_of_the_card(pydoca_device: pydoca.Device, pydoca_measure: Measure) -> None:
+    """A simulated card is compared with its topology; another one with the limits' table [expect]."""
+    shown = pydoca_device.info.to_dict()["capabilities"]
+    for name, value in _flat(shown):
+        pydoca_measure.expect(f"capabilities.{name}", value)
+    if pydoca_device.info.backend == "sim":
+        functions = pydoca.sim.topology()["function"]
+        own = next(each for each in functions if each["name"] == pydoca_device.name)["capabilities"]
+        here, there = dict(_flat(shown)), dict(_flat(own))
+        wrong = {name for name in {**here, **there} if here.get(name) != there.get(name)}
+        if wrong:
+            listed = ", ".join(f"{name}: {here.get(name)} instead of {there.get(name)}" for name in sorted(wrong))
+            raise DeviceFault(f"the device shows other capabilities than its card has: {listed}")
+
+
+def _flat(table: dict[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
+    pairs: list[tuple[str, Any]] = []
+    for key, value in table.items():
+        pairs += _flat(value, f"{prefix}{key}.") if isinstance(value, dict) else [(f"{prefix}{key}", value)]
+    return pairs

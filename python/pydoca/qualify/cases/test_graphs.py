@@ -1,0 +1,33 @@
+"""GRF: graphs of copies and functions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+import pydoca
+from pydoca.qualify.bench import graphs
+from pydoca.qualify.cases.counts import at
+
+if TYPE_CHECKING:
+    from pydoca.qualify.measure import Measure
+    from pydoca.qualify.session.case_run import CaseRun
+
+pytestmark = pytest.mark.pydoca_needs("dma")
+ALL = ("smoke", "quick", "full")
+
+
+@pytest.mark.pydoca_case("GRF-1", title="graphs of 1 to 64 copies run in order, with the right data", levels=ALL)
+@pytest.mark.parametrize("length", [1, 8, 64])
+def test_data(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_measure: Measure, length: int) -> None:
+    graphs.run(pydoca_device, length, at(pydoca_run, smoke=10, quick=200, full=2000))
+    if pydoca_run.level != "smoke":
+        with pydoca_measure(f"graph.node.{length}", unit="us", stat="p50", better="lower", n_min=10) as cost:
+            for value in graphs.node_cost(pydoca_device, length, cost.has_enough):
+                cost.add(value)
+
+
+@pytest.mark.pydoca_case("GRF-2", title="a failure in the middle ends the graph, which then runs again", levels=ALL)
+def test_failure(pydoca_device: pydoca.Device) -> None:
+    graphs.failure_in_the_middle(pydoca_device)

@@ -1,0 +1,165 @@
+"""MEM, BUF: maps, permissions, bounds, exports, inventories and lists."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import pydoca
+from pydoca.qualify.bench import maps, remote, resources
+from pydoca.qualify.bench.sides import Sides
+from pydoca.qualify.bench.waiting import DeviceFault, Stand, duty, refused
+from pydoca.qualify.cases.counts import at
+
+if TYPE_CHECKING:
+    import random
+
+    from pydoca.qualify.measure import Measure
+    from pydoca.qualify.session.case_run import CaseRun
+    from pydoca.qualify.session.pair import Pair
+
+pytestmark = pytest.mark.pydoca_needs("dma")
+ALL = ("smoke", "quick", "full")
+QUICK = ("quick", "full")
+
+
+@pytest.mark.pydoca_case("MEM-1", title="memory of every size and alignment is mapped and released", levels=QUICK)
+@pytest.mark.usefixtures("no_leak")
+def test_registration(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_measure: Measure) -> None:
+    largest = at(pydoca_run, quick=26, full=28)
+    for power in range(12, largest + 1, 2):
+        with pydoca_measure(f"mem.map.{1 << power}", unit="ms/GiB", stat="p50", better="lower") as cost:
+            for _ in range(5):
+                cost.add(maps.registrations(pydoca_device, 1 << power))
+    for size in (64, 4096, 65536 + 1):
+        maps.registrations(pydoca_device, size, unaligned=True)
+
+
+@pytest.mark.pydoca_case(
+    "MEM-2", title="each combination of permissions allows what it says, and nothing else", levels=QUICK
+)
+@pytest.mark.pydoca_needs("pair", "sim")
+def test_permissions(sides: Sides, pydoca_measure: Measure) -> None:
+    cells = list(maps.cells(sides))
+    wrong = [f"{name} is {'refused' if allowed else 'allowed'}" for name, allowed, done in cells if allowed != done]
+    pydoca_measure.record("mem.permissions.cells", len(cells), unit="1", min=200)
+    if wrong:
+        raise DeviceFault(f"{len(wrong)} of {len(cells)} cells are wrong: {'; '.join(wrong[:5])}")
+
+
+@pytest.mark.pydoca_case("MEM-3", title="bufs outside of their map are refused", levels=ALL)
+def test_bounds(pydoca_device: pydoca.Device, pydoca_measure: Measure) -> None:
+    pydoca_measure.record("mem.bounds.refused", maps.bounds(pydoca_device), unit="1", min=10)
+
+
+@pytest.mark.pydoca_case("MEM-4", title="memory of the host's process reaches the DPU's process unchanged", levels=ALL)
+@pytest.mark.pydoca_needs("pair", "sim")
+def test_export_between_processes(
+    pydoca_device: pydoca.Device, pydoca_pair: Pair, pydoca_run: CaseRun, pydoca_measure: Measure
+) -> None:
+    size = 1 << 16
+    blob, digest = pydoca_pair.host.call(remote.lend, pydoca_pair.host.device, size, pydoca_run.seed_of("pattern"))
+    with Stand() as stand, pydoca.open_device(pydoca_pair.dpu.device, side="dpu") as dpu:
+        into = stand.enter_context(pydoca.alloc(size))
+        here = stand.enter_context(dpu.mmap(into))
+        with pydoca_measure("mem.import", unit="ms", stat="p50", better="lower") as importing:
+            for _ in range(20):
+                with duty("import memory of the host"):
+                    begin = time.perf_counter_ns()
+                    imported = dpu.import_mmap(blob)
+                    importing.add((time.perf_counter_ns() - begin) / 1e6)
+                with imported, duty("copy memory of the host"):
+                    maps.Copier(stand, dpu).copy(imported, here, size)
+                if hashlib.sha256(into).hexdigest() != digest:
+                    raise DeviceFault("memory of the host has another digest at the DPU")
+    pydoca_pair.host.call(remote.give_back)
+
+
+@pytest.mark.pydoca_case(
+    "MEM-5", title="memory that its owner withdrew, or whose owner died, gives an error", levels=QUICK
+)
+@pytest.mark.pydoca_needs("pair", "sim")
+@pytest.mark.parametrize("how", ["stop", "close", "kill"])
+def test_stale_imports(pydoca_run: CaseRun, pydoca_measure: Measure, how: str, request: pytest.FixtureRequest) -> None:
+    if how == "kill":
+        seconds = _after_death(request.getfixturevalue("pydoca_pair"))
+    else:
+        seconds = maps.withdrawn(request.getfixturevalue("sides"), how)
+    pydoca_measure.record(f"mem.stale.{how}", seconds, unit="s", better="lower", max=10)
+
+
+def _after_death(pair: Pair) -> float:
+    """Seconds until an error, after the owner of imported memory was killed."""
+    blob, _ = pair.host.call(remote.lend, pair.host.device, 4096, 1)
+    with Stand() as stand, pydoca.open_device(pair.dpu.device, side="dpu") as dpu:
+        here = stand.enter_context(dpu.mmap(pydoca.alloc(4096)))
+        copier = maps.Copier(stand, dpu)
+        with duty("import memory of the host"):
+            imported = stand.enter_context(dpu.import_mmap(blob))
+            copier.copy(imported, here, 4096)
+        pair.host.kill()
+        begin = time.monotonic()
+        while time.monotonic() < begin + 10:
+            try:
+                copier.copy(imported, here, 4096)
+            except maps.REFUSALS:
+                return time.monotonic() - begin
+    raise DeviceFault("memory of a process that was killed 10 s ago can still be read")
+
+
+@pytest.mark.pydoca_case("MEM-6", title="cycles of export and import leave nothing behind", levels=QUICK)
+@pytest.mark.pydoca_needs("pair", "sim")
+def test_export_cycles(sides: Sides, pydoca_run: CaseRun, pydoca_measure: Measure) -> None:
+    cycles = at(pydoca_run, quick=500, full=10_000)
+    grown = resources.growth(lambda: maps.export_cycle(sides), cycles)
+    pydoca_measure.record("mem.cycles.descriptors", grown.descriptors, unit="1", max=0)
+    pydoca_measure.record("mem.cycles.mappings", grown.mappings, unit="1", max=0)
+    pydoca_measure.record("mem.cycles.resident", grown.resident / 1024, unit="KiB", max=cycles * 4)
+
+
+@pytest.mark.pydoca_case(
+    "MEM-7", title="huge pages, unaligned and read-only memory are sources of copies", levels=QUICK
+)
+@pytest.mark.parametrize("kind", ["huge", "unaligned", "read-only"])
+def test_kinds_of_memory(pydoca_device: pydoca.Device, kind: str) -> None:
+    if kind == "huge":
+        free = next(
+            line for line in Path("/proc/meminfo").read_text().splitlines() if line.startswith("HugePages_Free")
+        )
+        if int(free.split()[1]) == 0:
+            pytest.skip("this machine has no free huge pages (sysctl vm.nr_hugepages)")
+        maps.huge_pages(pydoca_device)
+    elif kind == "unaligned":
+        maps.registrations(pydoca_device, 65536 + 1, unaligned=True)
+    else:
+        maps.read_only_source(pydoca_device)
+
+
+@pytest.mark.pydoca_case(
+    "BUF-1", title="an inventory gives all its bufs, refuses one more, and gives all again", levels=ALL
+)
+def test_inventory(pydoca_device: pydoca.Device) -> None:
+    maps.exhaust_inventory(pydoca_device)
+
+
+@pytest.mark.pydoca_case("BUF-2", title="lists of bufs keep the order of their data", levels=ALL)
+def test_scatter_lists(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_random: random.Random) -> None:
+    longest = pydoca.Dma.max_buf_list_len(pydoca_device.info)
+    if longest < 2:
+        pytest.skip(f"{pydoca_device.name} takes no lists")
+    for _ in range(at(pydoca_run, smoke=5, quick=50, full=500)):
+        maps.scatter_lists(pydoca_device, longest, pydoca_random.getrandbits(32))
+
+
+@pytest.mark.pydoca_case("NEG-2", title="garbled descriptions of memory are refused", levels=QUICK)
+@pytest.mark.pydoca_needs("pair", "sim")
+def test_garbled_blobs(sides: Sides, pydoca_run: CaseRun, pydoca_measure: Measure) -> None:
+    count = at(pydoca_run, quick=1000, full=20_000)
+    refusals = maps.garbled_blobs(sides, count, pydoca_run.seed_of("garble"))
+    pydoca_measure.record("mem.garbled.refused", refusals / count, unit="1", min=0.5)
+    with refused("an empty description", *maps.REFUSALS):
+        sides.dpu.import_mmap(b"")

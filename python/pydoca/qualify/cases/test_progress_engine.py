@@ -1,0 +1,46 @@
+"""PE: wake-ups, idle cost, and completions that must all come."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+import pydoca
+from pydoca.qualify.bench import engines
+from pydoca.qualify.cases.counts import at
+
+if TYPE_CHECKING:
+    from pydoca.qualify.measure import Measure
+    from pydoca.qualify.session.case_run import CaseRun
+
+pytestmark = pytest.mark.pydoca_needs("dma")
+ALL = ("smoke", "quick", "full")
+QUICK = ("quick", "full")
+
+
+@pytest.mark.pydoca_case(
+    "PE-1", title="an engine that sleeps is woken by the device, and by another thread", levels=ALL
+)
+def test_wake_ups(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_measure: Measure) -> None:
+    size = min(1 << 20, pydoca.Dma.max_buf_size(pydoca_device.info))
+    enough = 32 if pydoca_run.level == "smoke" else 200
+    with pydoca_measure(f"pe.wake.{size}", unit="us", stat="p50", better="lower", n_min=enough // 2) as device:
+        for values in engines.wake_ups(pydoca_device, lambda: len(device) >= enough, size):
+            device.extend(values)
+    with pydoca_measure("pe.wake.thread", unit="us", stat="p50", better="lower", n_min=enough // 2) as thread:
+        for values in engines.cross_thread(pydoca_device, lambda: len(thread) >= enough):
+            thread.extend(values)
+    pydoca_measure.record("pe.wake.seen", len(device) + len(thread), unit="1", min=2 * enough)
+
+
+@pytest.mark.pydoca_case("PE-2", title="an armed engine takes no time of the CPU", levels=QUICK)
+def test_idle_cpu(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_measure: Measure) -> None:
+    used = engines.idle_cpu(pydoca_device, at(pydoca_run, quick=1, full=10))
+    pydoca_measure.record("pe.idle_cpu", 100 * used, unit="%", better="lower", max=5)
+
+
+@pytest.mark.pydoca_case("PE-3", title="of many completions, none is lost and none comes twice", levels=ALL)
+def test_completions(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_measure: Measure) -> None:
+    count = at(pydoca_run, smoke=20_000, quick=300_000, full=1_000_000)
+    pydoca_measure.record("pe.completions", engines.completions(pydoca_device, count), unit="1", min=count)

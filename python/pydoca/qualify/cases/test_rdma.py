@@ -1,0 +1,75 @@
+"""RDMA: writes, reads, messages and atomics, of two contexts of the device; perftest's programs for comparison."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+
+import pydoca
+from pydoca.qualify.bench import dma, rdma
+from pydoca.qualify.bench.waiting import DeviceFault
+from pydoca.qualify.cases.counts import at
+
+if TYPE_CHECKING:
+    from pydoca.qualify.measure import Measure
+    from pydoca.qualify.session.case_run import CaseRun
+
+pytestmark = pytest.mark.pydoca_needs("rdma")
+ALL = ("smoke", "quick", "full")
+QUICK = ("quick", "full")
+
+
+@pytest.mark.pydoca_case("RDMA-1", title="writes and reads of every size and pattern arrive", levels=ALL)
+def test_integrity(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_measure: Measure) -> None:
+    sizes = dma.sizes_up_to(at(pydoca_run, smoke=4096, quick=1 << 16, full=1 << 20))
+    moved = 0
+    for damage in rdma.integrity(pydoca_device, pydoca_device, sizes, pydoca_run.seed_of("patterns")):
+        moved += 1
+        if damage:
+            raise DeviceFault(str(damage))
+    pydoca_measure.record("rdma.transfers", moved, unit="1", min=2 * len(sizes))
+
+
+@pytest.mark.pydoca_case("RDMA-2", title="messages arrive once, in order, with their length and number", levels=ALL)
+def test_messages(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_measure: Measure) -> None:
+    longest = at(pydoca_run, smoke=256, quick=4096, full=20_000)
+    count = rdma.messages(pydoca_device, pydoca_device, range(1, longest + 1))
+    pydoca_measure.record("rdma.messages", count, unit="1", min=longest)
+
+
+@pytest.mark.pydoca_case("RDMA-3", title="atomics are exact", levels=ALL)
+@pytest.mark.pydoca_needs("rdma_atomics")
+def test_atomics(pydoca_device: pydoca.Device, pydoca_run: CaseRun) -> None:
+    rdma.atomics(pydoca_device, pydoca_device, at(pydoca_run, smoke=1000, quick=20_000, full=200_000))
+
+
+@pytest.mark.pydoca_case("RDMA-LAT", title="latency of a write with nothing else in flight", levels=QUICK)
+def test_latency(pydoca_device: pydoca.Device, pydoca_measure: Measure) -> None:
+    with pydoca_measure("rdma.write.lat.64", unit="us", stat="p50", better="lower", n_min=1000) as latency:
+        for values in rdma.write_latency(pydoca_device, pydoca_device, 64, latency.has_enough):
+            latency.extend(values)
+
+
+@pytest.mark.pydoca_case("RDMA-BW", title="bandwidth of writes", levels=QUICK)
+def test_bandwidth(pydoca_device: pydoca.Device, pydoca_measure: Measure) -> None:
+    with pydoca_measure("rdma.write.bw.65536", unit="GB/s", stat="p50", better="higher", n_min=10) as bandwidth:
+        for value in rdma.bandwidth(pydoca_device, pydoca_device, 65536, bandwidth.has_enough):
+            bandwidth.add(value)
+
+
+@pytest.mark.pydoca_case("RDMA-PT", title="perftest's bandwidth on the same device, for comparison", levels=QUICK)
+@pytest.mark.pydoca_needs("hardware", "program:ib_write_bw")
+def test_perftest(pydoca_device: pydoca.Device, pydoca_measure: Measure) -> None:
+    line = ["ib_write_bw", "-d", pydoca_device.info.ibdev_name, "-s", "65536", "-n", "1000", "--report_gbits", "-F"]
+    with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as server:
+        try:
+            client = subprocess.run([*line, "127.0.0.1"], capture_output=True, text=True, timeout=60)
+        finally:
+            server.kill()
+    found = re.search(r"^\s*65536\s+\d+\s+[\d.]+\s+([\d.]+)", client.stdout, re.MULTILINE)
+    if found is None:
+        pytest.skip(f"ib_write_bw gave no result: {(client.stderr or client.stdout).strip()[-200:]}")
+    pydoca_measure.record("rdma.perftest.bw.65536", float(found[1]) / 8, unit="GB/s", better="higher")

@@ -1,0 +1,99 @@
+"""SYN: sync events within a process, and between the host and the DPU."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+import pydoca
+from pydoca.qualify.bench import events, remote
+from pydoca.qualify.bench.sides import Sides
+from pydoca.qualify.bench.waiting import DeviceFault, Stand, duty
+from pydoca.qualify.cases.counts import at
+
+if TYPE_CHECKING:
+    import random
+
+    from pydoca.qualify.measure import Measure
+    from pydoca.qualify.session.case_run import CaseRun
+    from pydoca.qualify.session.pair import Pair
+
+pytestmark = pytest.mark.pydoca_needs("sync_event")
+ALL = ("smoke", "quick", "full")
+QUICK = ("quick", "full")
+
+
+@pytest.mark.pydoca_case("SYN-1", title="set, add, get and wait within a process are exact", levels=ALL)
+def test_operations(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_random: random.Random) -> None:
+    events.operations(pydoca_device, at(pydoca_run, smoke=5000, quick=100_000, full=1_000_000), pydoca_random)
+
+
+@pytest.mark.pydoca_case("SYN-TASK", title="wait tasks end when their value comes", levels=ALL)
+@pytest.mark.pydoca_needs("async_sync_event_wait")
+def test_tasks(pydoca_device: pydoca.Device, pydoca_run: CaseRun) -> None:
+    events.tasks(pydoca_device, at(pydoca_run, smoke=500, quick=10_000, full=100_000))
+
+
+@pytest.mark.pydoca_case("SYN-WAKE", title="an engine that sleeps is woken by an event of the other side", levels=ALL)
+@pytest.mark.pydoca_needs("async_sync_event_wait", "pair", "sim")
+def test_wake_ups(pydoca_device: pydoca.Device, sides: Sides, pydoca_run: CaseRun) -> None:
+    for _ in range(at(pydoca_run, smoke=3, quick=20)):
+        events.armed_wait(pydoca_device, sides.other(pydoca_device))
+
+
+@pytest.mark.pydoca_case("SYN-2", title="rounds between the host's process and the DPU's", levels=QUICK)
+@pytest.mark.pydoca_needs("pair", "sim")
+def test_ping_pong(pydoca_device: pydoca.Device, pydoca_pair: Pair, pydoca_measure: Measure) -> None:
+    """The device under test owns both events, and the process of the other side answers."""
+    other = pydoca_pair.host if pydoca_device.side == pydoca.Side.DPU else pydoca_pair.dpu
+    with Stand() as stand:
+        partner = events.Partner(stand, pydoca_device)
+        call = other.start(remote.answer_pings, other.device, other.side, *partner.blobs)
+        try:
+            with pydoca_measure("sync_event.rtt", unit="us", stat="p50", better="lower", n_min=500) as round_trip:
+                for values in events.ping_pong(partner, round_trip.has_enough):
+                    round_trip.extend(values)
+        finally:
+            partner.end()
+        call.result()
+
+
+@pytest.mark.pydoca_case("SYN-3", title="additions of two processes at once give the exact sum", levels=QUICK)
+@pytest.mark.pydoca_needs("pair", "sim")
+def test_writers(pydoca_device: pydoca.Device, pydoca_pair: Pair, pydoca_run: CaseRun) -> None:
+    """This process is one writer, and the process of the other side another one."""
+    other = pydoca_pair.host if pydoca_device.side == pydoca.Side.DPU else pydoca_pair.dpu
+    count = at(pydoca_run, quick=20_000, full=1_000_000)
+    with (
+        duty("an event with two writers"),
+        pydoca.SyncEvent(pydoca_device, publisher="remote_pci", subscriber="cpu") as event,
+    ):
+        call = other.start(remote.add_many, other.device, other.side, event.export_to_remote_pci(), count)
+        for _ in range(count):
+            event.update_add(1)
+        call.result()
+        if event.get() != 2 * count:
+            raise DeviceFault(f"2 writers added 1, {count} times each; the value is {event.get()}")
+
+
+@pytest.mark.pydoca_case("SYN-4", title="a wait ends at its time-out, and when the peer dies", levels=QUICK)
+@pytest.mark.pydoca_needs("pair", "sim")
+def test_ends_of_waits(pydoca_device: pydoca.Device, pydoca_pair: Pair, pydoca_measure: Measure) -> None:
+    with pydoca_measure("sync_event.timeout.late", unit="ms", stat="min", better="lower", min=0, max=5000) as late:
+        late.extend(events.time_out(pydoca_device, 0.02) * 1e3 for _ in range(5))
+    other = pydoca_pair.host if pydoca_device.side == pydoca.Side.DPU else pydoca_pair.dpu
+    with Stand() as stand:
+        partner = events.Partner(stand, pydoca_device)
+        other.start(remote.answer_pings, other.device, other.side, *partner.blobs)
+        with duty("a round of sync events"):
+            partner.round()
+        other.kill()
+        begin = time.monotonic()
+        try:
+            partner.pong.wait_eq_yield(99, timeout=10)
+        except (pydoca.ConnectionResetError, pydoca.NotConnectedError):
+            pydoca_measure.record("sync_event.peer_death", time.monotonic() - begin, unit="s", better="lower", max=10)
+        except pydoca.TimeOutError:
+            raise DeviceFault("a wait for a process that was killed 10 s ago goes on") from None

@@ -1,0 +1,415 @@
+"""Defects that tests plant in simulated devices, and the cases that must find each of them."""
+
+import itertools
+import os
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+import pydoca
+from pydoca.faults import FaultRule
+from pydoca.qualify.bench import maps
+
+# What a customer's limits file would have. Wide enough for a healthy device beside a busy machine.
+LIMITS = """
+schema = 1
+name = "planted defects"
+
+[limit."dma.lat.64"]
+unit = "us"
+max = 1500
+n_min = 20
+
+[limit."dma.bw.65536"]
+unit = "GB/s"
+min = 0.4
+
+[limit."dma.rate.64"]
+unit = "kop/s"
+min = 20
+
+[limit."sha.bw.*"]
+unit = "MB/s"
+min = 30
+
+[limit."comch.rate.64"]
+unit = "msg/s"
+min = 500
+
+[limit."rdma.write.lat.64"]
+unit = "us"
+max = 1500
+n_min = 20
+
+[expect]
+capabilities.dma.max_buf_list_len = 64
+"""
+
+
+@dataclass(frozen=True)
+class Defect:
+    """What is wrong, and which cases must fail, with a reason that says so."""
+
+    what: str
+    cases: tuple[str, ...]
+    says: str  # a pattern, in the reason of each
+    rules: Callable[[], tuple[FaultRule, ...]] = tuple
+    timing: Mapping[str, Any] = field(default_factory=dict)
+    plant: Callable[[pytest.MonkeyPatch, ExitStack], object] | None = None
+    peer: str = ""  # the plan of the processes at the other end, a TOML file
+    level: str = "smoke"
+    profile: str = "bluefield3"
+    patience: float = 20.0  # seconds until a case gives up; short where something never comes
+
+
+def _fault(action: str, opcode: str, **keys: Any) -> Callable[[], tuple[FaultRule, ...]]:
+    return lambda: (FaultRule(action, opcode, **keys),)
+
+
+def _after(count: int, action: str, opcode: str, **keys: Any) -> Callable[[], tuple[FaultRule, ...]]:
+    """A fault of every operation after the first ones: of a device that is hot, or worn."""
+
+    def rules() -> tuple[FaultRule, ...]:
+        numbers = itertools.count(1)
+        return (FaultRule(action, opcode, when=lambda _: next(numbers) > count, **keys),)
+
+    return rules
+
+
+def _lie(capabilities: dict[str, Any]) -> Callable[[], tuple[FaultRule, ...]]:
+    return lambda: (FaultRule("misreport_capability", capabilities=capabilities),)
+
+
+def _leak_descriptors(patch: pytest.MonkeyPatch, stack: ExitStack) -> None:
+    opened = pydoca.open_device
+
+    def leaking(*arguments: Any, **options: Any) -> pydoca.Device:
+        stack.callback(os.close, os.dup(0))
+        return opened(*arguments, **options)
+
+    patch.setattr(pydoca, "open_device", leaking)
+
+
+def _leak_exports(patch: pytest.MonkeyPatch, stack: ExitStack) -> None:
+    """Each cycle of export and import keeps memory."""
+    cycle = maps.export_cycle
+
+    def leaking(sides: Any, size: int = 4096) -> None:
+        cycle(sides, size)
+        stack.enter_context(pydoca.alloc(size))
+
+    patch.setattr(maps, "export_cycle", leaking)
+
+
+def _grant_too_much(patch: pytest.MonkeyPatch, stack: ExitStack) -> None:
+    """The other side may write what it may only read."""
+    lend = maps.lend
+
+    def generous(device: pydoca.Device, memory: Any, access: pydoca.Access) -> pydoca.Mmap:
+        if pydoca.Access.PCI_READ_ONLY in access:
+            access = access & ~pydoca.Access.PCI_READ_ONLY | pydoca.Access.PCI_READ_WRITE
+        return lend(device, memory, access)
+
+    patch.setattr(maps, "lend", generous)
+
+
+class _Unordered(pydoca.Dma):
+    """An engine that takes the setting, and does not follow it."""
+
+    ordered_completions = property(lambda self: True, lambda self, value: None)  # type: ignore[assignment]
+
+
+def _ignore_order(patch: pytest.MonkeyPatch, stack: ExitStack) -> None:
+    patch.setattr(pydoca, "Dma", _Unordered)
+
+
+WRONG = r"wrong bits|differs|instead of|outside"
+LOST = r"no answer|within|lost|arrived|DEADLOCK|timed? ?out"
+
+DEFECTS = {
+    # ---- the copy engine
+    "dma_bit": Defect("one bit of one copy flips", ("DMA-1",), "1 wrong bits", _fault("corrupt", "dma.memcpy", nth=7)),
+    "dma_bit_rate": Defect(
+        "a bit flips in one of 100 copies",
+        ("DMA-1", "DMA-ORD", "RND-1", "BUF-2"),
+        "wrong|must be|violations|invisible",
+        _fault("corrupt", "dma.memcpy", probability=0.01),
+    ),
+    "dma_rare_bit": Defect(
+        "a bit flips in one of 100 copies, while only speed is measured",
+        ("DMA-LAT", "DMA-BW"),
+        "wrong bits",
+        _fault("corrupt", "dma.memcpy", every=100),
+        level="quick",
+    ),
+    "dma_stuck_byte": Defect(
+        "the first byte of each copy is stuck at 255",
+        ("DMA-1", "GRF-1"),
+        "wrong bits",
+        _fault("corrupt", "dma.memcpy", data="byte", offset=0, value=255),
+    ),
+    "dma_stale": Defect(
+        "a copy succeeds, and nothing was written",
+        ("DMA-1", "BUF-2"),
+        "wrong",
+        _fault("corrupt", "dma.memcpy", data="stale", every=3),
+    ),
+    "dma_short": Defect(
+        "a copy stops in the middle, and says so",
+        ("DMA-1",),
+        "says that it copied|wrong bits",
+        _fault("misreport_length", "dma.memcpy", every=50),
+    ),
+    "dma_fails": Defect(
+        "one copy fails", ("DMA-1", "PE-3"), "IO_FAILED|io_failed|failed", _fault("fail", "dma.memcpy", nth=100)
+    ),
+    "dma_lost_completion": Defect(
+        "the completion of one copy never comes",
+        ("DMA-ORD", "PE-3", "DMA-1"),
+        "no answer",
+        _fault("drop", "dma.memcpy", nth=40),
+        patience=0.5,
+    ),
+    "dma_lost_notification": Defect(
+        "the device does not wake a sleeping engine",
+        ("PE-1",),
+        "woken",
+        _fault("lose_notification", "dma.memcpy", nth=5),
+        patience=0.5,
+    ),
+    "dma_full": Defect(
+        "the queue takes fewer tasks than the device says",
+        ("DMA-ORD",),
+        "full|queue",
+        _fault("full", "dma.memcpy", every=40),
+    ),
+    "dma_shallow_queue": Defect(
+        "the queue is shallower than the number of tasks",
+        ("DMA-ORD", "PE-3"),
+        "full|queue",
+        timing={"dma": {"latency": "20us", "queue_depth": 16}},
+    ),
+    "dma_disorder": Defect(
+        "copies complete out of order",
+        ("DMA-ORD",),
+        "violations",
+        timing={
+            "seed": 3,
+            "dma": {"latency": "20us", "reorder_window": 16, "jitter": {"distribution": "uniform", "spread": "50us"}},
+        },
+        plant=_ignore_order,
+    ),
+    "dma_slow": Defect(
+        "each copy takes 3 ms", ("DMA-LAT",), "above max", timing={"dma": {"latency": "3ms"}}, level="quick"
+    ),
+    "dma_narrow": Defect(
+        "copies move 0.1 GB/s", ("DMA-BW",), "below min", timing={"dma": {"bandwidth": "0.1GB/s"}}, level="quick"
+    ),
+    "dma_low_rate": Defect(
+        "the engine takes 2,000 copies a second",
+        ("DMA-QD",),
+        "below min",
+        timing={"dma": {"rate": "2k/s"}},
+        level="quick",
+    ),
+    "dma_throttles": Defect(
+        "the engine is a hundred times slower once it is hot",
+        ("DMA-DRIFT",),
+        "drift",
+        _after(5000, "delay", "dma.memcpy", by="2 ms"),
+        level="quick",
+    ),
+    # ---- capabilities, memory, the device
+    "lying_size": Defect(
+        "the device claims twice the size that it copies",
+        ("CAP-1", "CAP-2"),
+        "max_buf_size|one more|a copy of",
+        _lie({"dma": {"max_buf_size": 1 << 22}}),
+        level="quick",
+    ),
+    "lying_list": Defect(
+        "the device claims longer lists than it takes",
+        ("CAP-1", "CAP-2", "BUF-2"),
+        "max_buf_list_len|list|elements",
+        _lie({"dma": {"max_buf_list_len": 128}}),
+        level="quick",
+    ),
+    "missing_engine": Defect(
+        "the device does not show an engine that it has",
+        ("CAP-2",),
+        "sync_event",
+        _lie({"sync_event": False}),
+    ),
+    "removed": Defect(
+        "the device disappears during a copy",
+        ("DMA-1",),
+        "removed",
+        _fault("remove_device", "dma.memcpy", nth=50),
+    ),
+    "permission": Defect(
+        "memory that is exported to be read can be written",
+        ("MEM-2",),
+        "is allowed",
+        plant=_grant_too_much,
+        level="quick",
+    ),
+    "leaking_open": Defect("each opening leaks a descriptor", ("INV-1",), "descriptors", plant=_leak_descriptors),
+    "leaking_export": Defect(
+        "each export keeps its memory", ("MEM-6",), "descriptors|mappings", plant=_leak_exports, level="quick"
+    ),
+    # ---- SHA
+    "sha_bit": Defect(
+        "one bit of one digest flips",
+        ("SHA-1",),
+        "wrong bits",
+        _fault("corrupt", "sha.hash", nth=20),
+        profile="bluefield2",
+    ),
+    "sha_stale": Defect(
+        "a digest is not written",
+        ("SHA-1", "RND-1"),
+        "wrong bits",
+        _fault("corrupt", "sha.hash", data="stale", every=10),
+        profile="bluefield2",
+    ),
+    "sha_pieces_bit": Defect(
+        "a bit of the digest of a message in pieces flips",
+        ("SHA-2",),
+        "wrong bits",
+        _fault("corrupt", "sha.partial_hash", every=20),
+        profile="bluefield2",
+    ),
+    "sha_fails": Defect(
+        "one digest fails", ("SHA-1",), "failed", _fault("fail", "sha.hash", nth=9), profile="bluefield2"
+    ),
+    "sha_lost": Defect(
+        "the completion of one digest never comes",
+        ("SHA-1",),
+        "no answer",
+        _fault("drop", "sha.hash", nth=30),
+        profile="bluefield2",
+        patience=0.5,
+    ),
+    "sha_slow": Defect(
+        "the SHA engine hashes 5 MB/s",
+        ("SHA-BW",),
+        "below min",
+        timing={"sha": {"bandwidth": "5MB/s"}},
+        level="quick",
+        profile="bluefield2",
+    ),
+    # ---- sync events
+    "event_lost_add": Defect(
+        "one addition has no effect", ("SYN-1",), "must be", _fault("drop", "sync_event.add", nth=50)
+    ),
+    "event_double_add": Defect(
+        "one addition is done twice",
+        ("SYN-1", "RND-1"),
+        "must be|no answer",
+        _fault("duplicate", "sync_event.add", nth=50),
+        patience=0.5,
+    ),
+    "event_corrupt_set": Defect(
+        "a bit of a value that is set flips",
+        ("SYN-1",),
+        "must be|no answer",
+        _fault("corrupt", "sync_event.set", nth=50),
+        patience=0.5,
+    ),
+    "event_lost_signal": Defect(
+        "signals of the other side have no effect",
+        ("SYN-WAKE",),
+        "not woken",
+        _fault("drop", "sync_event.set", device="pf0"),
+        patience=1.0,
+    ),
+    # ---- comch
+    "message_lost": Defect("one message is lost", ("COM-2",), LOST, _fault("drop", "comch.send", nth=11), patience=0.5),
+    "message_double": Defect(
+        "one message comes twice", ("COM-2",), "instead of|arrived", _fault("duplicate", "comch.send", nth=11)
+    ),
+    "message_bit": Defect(
+        "a bit of one message flips", ("COM-2",), "instead of", _fault("corrupt", "comch.send", nth=60)
+    ),
+    "message_cut": Defect(
+        "one message is cut", ("COM-2",), "instead of", _fault("misreport_length", "comch.receive", nth=60)
+    ),
+    "message_refused": Defect("messages are never taken", ("COM-2",), LOST, _fault("full", "comch.send"), patience=0.5),
+    "message_not_told": Defect(
+        "the arrival of one message is not told",
+        ("COM-2", "COM-RATE"),
+        LOST,
+        _fault("lose_notification", "comch.receive", nth=32),
+        level="quick",
+        patience=0.5,
+    ),
+    "connect_fails": Defect(
+        "connections fail, after some time", ("COM-1",), "connection", _after(20, "fail", "comch.connect"), patience=2.0
+    ),
+    "link_down": Defect(
+        "the link goes down for good",
+        ("COM-1",),
+        "connection|message",
+        _fault("link_down", "comch.send", nth=20),
+        patience=1.0,
+    ),
+    "comch_slow": Defect(
+        "each message arrives 100 ms late",
+        ("COM-RATE",),
+        "below min",
+        _fault("delay", "comch.receive", by="100 ms"),
+        level="quick",
+    ),
+    # ---- RDMA
+    "rdma_write_bit": Defect(
+        "a bit of one write flips", ("RDMA-1",), "wrong bits", _fault("corrupt", "rdma.write", nth=33)
+    ),
+    "rdma_read_stale": Defect(
+        "a read brings nothing", ("RDMA-1",), "wrong bits", _fault("corrupt", "rdma.read", data="stale", nth=33)
+    ),
+    "rdma_double_atomic": Defect(
+        "an atomic is done twice", ("RDMA-3",), "must be", _fault("duplicate", "rdma.atomic_fetch_add", nth=33)
+    ),
+    "rdma_lost_message": Defect(
+        "a message is lost", ("RDMA-2",), "no answer", _fault("drop", "rdma.send_imm", nth=33), patience=0.5
+    ),
+    "rdma_short_message": Defect(
+        "a message is cut", ("RDMA-2",), "arrived|wrong", _fault("misreport_length", "rdma.receive", nth=33)
+    ),
+    "rdma_slow": Defect(
+        "each write takes 3 ms", ("RDMA-LAT",), "above max", timing={"rdma_write": {"latency": "3ms"}}, level="quick"
+    ),
+    "rdma_link_down": Defect(
+        "the link goes down", ("RDMA-1",), "", _fault("link_down", "rdma.write", nth=33), patience=1.0
+    ),
+    # ---- all at once
+    "graph_copy": Defect(
+        "a copy of a graph has wrong data", ("GRF-1",), "wrong bits", _fault("corrupt", "dma.memcpy", every=30)
+    ),
+    # ---- the other process
+    "peer_killed": Defect(
+        "the process at the other end is killed",
+        ("SYN-2",),
+        "gone|reset|ended",
+        peer='[[rule]]\naction = "kill"\nopcode = "sync_event.set"\nnth = 50\n',
+        level="quick",
+    ),
+    "peer_frozen": Defect(
+        "the process at the other end stands still",
+        ("SYN-2",),
+        "no answer",
+        peer='[[rule]]\naction = "freeze"\nopcode = "sync_event.set"\nnth = 50\n',
+        level="quick",
+        patience=1.5,
+    ),
+    "peer_bit": Defect(
+        "a bit of a message of the other process flips",
+        ("COM-RTT",),
+        "instead of",
+        peer='[[rule]]\naction = "corrupt"\nopcode = "comch.send"\nnth = 50\n',
+        level="quick",
+    ),
+}
