@@ -63,20 +63,24 @@ class Run:
         record.verdict = Verdict.of_run(verdicts)
         record.exit_code = int(ExitCode.INTERRUPTED if interrupted else self._exit_code())
         record.machine_after = inventory(record.device)
+        record.findings = self._of_limits_and_time()
         record.end = time.time()
         if self._directory is not None:
             self._directory.end(record)
 
     def findings(self) -> list[str]:
         """What is worth a look, and is not a case's verdict."""
-        measured = [each.name for case in self.record.cases for each in case.measurements]
-        late = overrun(self.record.level, time.monotonic() - self._begin) if self._settings.repeat == 1 else ""
-        late = "" if self._settings.duration else late
         changed = [
             f"the machine has changed: {name}: {before}, then {after}"
             for name, before, after in changes(self.record.machine, self.record.machine_after)
         ]
-        return self.target.limits.findings(measured) + changed + ([late] if late else [])
+        return self._of_limits_and_time() + changed
+
+    def _of_limits_and_time(self) -> list[str]:
+        measured = [each.name for case in self.record.cases for each in case.measurements]
+        late = overrun(self.record.level, time.monotonic() - self._begin) if self._settings.repeat == 1 else ""
+        late = "" if self._settings.duration else late
+        return self.target.limits.findings(measured) + ([late] if late else [])
 
     def _exit_code(self) -> ExitCode:
         skipped = any(case.verdict is Verdict.SKIPPED for case in self.record.cases)
