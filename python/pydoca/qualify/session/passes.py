@@ -18,8 +18,11 @@ def run_passes(session: Session, pytest_session: pytest.Session) -> None:
         if session.repeat >= session.settings.repeat:
             _plan_another(session)
         if not _run_pass(session, pytest_session, end):
-            return
+            break
         session.repeat += 1
+    if end is not None and not session.interrupt.requested:  # the time has ended a pass
+        for run in session.runs.values():
+            run.record.planned = len(run.record.cases)
 
 
 def _end(session: Session) -> float | None:

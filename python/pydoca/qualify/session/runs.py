@@ -58,14 +58,18 @@ class Run:
     def end(self, *, interrupted: bool = False, tester_failed: bool = False) -> None:
         """Sets the verdict and the exit code, and writes all reports."""
         record = self.record
-        lost = not interrupted and not self._settings.fail_early and len(record.cases) < record.planned
-        verdicts = [case.verdict for case in record.cases] + ([Verdict.ERROR] if tester_failed or lost else [])
+        verdicts = [case.verdict for case in record.cases] + ([Verdict.ERROR] if tester_failed else [])
         record.verdict = Verdict.of_run(verdicts)
         record.exit_code = int(ExitCode.INTERRUPTED if interrupted else self._exit_code())
         record.findings = self._findings()
         record.end = time.time()
         if self._directory is not None:
             self._directory.end(record)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether each planned case has a record."""
+        return len(self.record.cases) >= self.record.planned
 
     def findings(self) -> list[str]:
         """What is worth a look, and is not a case's verdict; the record has the machine before and after."""

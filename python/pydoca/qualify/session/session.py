@@ -160,9 +160,12 @@ class Session:
             run.record.planned = labels.count(label) * self.settings.repeat
 
     def end_runs(self, *, interrupted: bool) -> None:
+        """Cases that have not run although nothing ended the run early were lost, with a worker for example."""
+        ended_early = interrupted or bool(self.config.getoption("maxfail"))
         for run in self.runs.values():
             if run.has_begun:
-                run.end(interrupted=interrupted, tester_failed=self.collection_failed)
+                lost = not ended_early and not run.is_complete
+                run.end(interrupted=interrupted, tester_failed=self.collection_failed or lost)
 
     def release(self) -> None:
         """Gives the devices back."""
