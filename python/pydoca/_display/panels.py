@@ -49,6 +49,9 @@ _PANELS: list[tuple[type, Callable[[Any], Panel]]] = [
 
 
 def _maker(shown: object) -> Callable[[Any], Panel] | None:
+    own: Callable[[Any], Panel] | None = getattr(type(shown), "_panel", None)  # of packages above this one
+    if own is not None:
+        return own
     for owner, make in _PANELS:
         if isinstance(shown, owner):
             return make

@@ -211,6 +211,6 @@ def test_a_file_is_for_the_devices_that_it_matches(write, facts, why):
 
 def test_a_file_for_another_device_is_refused_unless_it_is_forced(write):
     path = write(GOOD)
-    with pytest.raises(LimitsError, match="is not for this device.*--pydoca-limits-force"):
+    with pytest.raises(LimitsError, match=r"is not for this device.*--pydoca-limits-force"):
         Limits.load([path], None, {"profile": "bluefield2"})
     assert Limits.load([path], None, {"profile": "bluefield2"}, force=True).confidence == 0.9

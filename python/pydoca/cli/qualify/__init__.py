@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from pydoca.cli._arguments import Subparsers, add_group
-from pydoca.cli.qualify import limits, plan, run
+from pydoca.cli.qualify import compare, limits, plan, report, run, study, train
 
-PARTS = (run, plan, limits)
+PARTS = (run, plan, report, compare, train, study, limits)
 
 
 def add(subparsers: Subparsers) -> None:

@@ -8,15 +8,18 @@ from typing import TYPE_CHECKING
 
 from pydoca.cli._arguments import Parser
 from pydoca.cli._errors import CommandError
+from pydoca.cli.qualify._pytest import require_packages
+
+USAGE = 4  # of every command of qualification
 
 if TYPE_CHECKING:
     from pydoca.qualify.history import Runs
 
 
 class Refused(CommandError):
-    """The runs, or what is to be done with them, are not right: the exit code of qualification for usage."""
+    """The runs, or what is to be done with them, are not right."""
 
-    exit_code = 4
+    exit_code = USAGE
 
 
 def add_runs(parser: Parser, help: str) -> None:
@@ -24,6 +27,7 @@ def add_runs(parser: Parser, help: str) -> None:
 
 
 def load(paths: Sequence[str]) -> Runs:
+    require_packages()
     from pydoca.qualify.history import load_runs
 
     try:

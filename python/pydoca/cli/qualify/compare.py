@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pydoca.cli._arguments import Subparsers, add_command, add_json
 from pydoca.cli._output import print_json, print_table
-from pydoca.cli.qualify._runs import Refused, load, percent, write
+from pydoca.cli.qualify._runs import USAGE, Refused, load, percent, write
 
 if TYPE_CHECKING:
     from pydoca.qualify.history import Comparison
@@ -24,6 +24,7 @@ def add(subparsers: Subparsers) -> None:
         check=check,
         run=run,
     )
+    parser.usage_code = USAGE
     add_json(parser)
     parser.add_argument("first", metavar="DIR", help="the directory of the run to compare with")
     parser.add_argument("second", metavar="DIR", help="the directory of the run in question")

@@ -6,7 +6,7 @@ import argparse
 
 from pydoca.cli._arguments import Subparsers, add_command, add_json
 from pydoca.cli._output import print_json
-from pydoca.cli.qualify._runs import Refused, load
+from pydoca.cli.qualify._runs import USAGE, Refused, load
 
 _FORMS = {
     "html": "report.html, the page for people",
@@ -18,6 +18,7 @@ _FORMS = {
 
 def add(subparsers: Subparsers) -> None:
     parser = add_command(subparsers, "report", "Make the reports of a run anew.", check=check, run=run)
+    parser.usage_code = USAGE
     add_json(parser)
     parser.add_argument("run_directory", metavar="DIR", help="the directory of the run")
     for form, what in _FORMS.items():

@@ -7,7 +7,7 @@ from dataclasses import asdict
 
 from pydoca.cli._arguments import Subparsers, add_command, add_json
 from pydoca.cli._output import print_json, print_table
-from pydoca.cli.qualify._runs import Refused, add_runs, load, percent
+from pydoca.cli.qualify._runs import USAGE, Refused, add_runs, load, percent
 
 
 def add(subparsers: Subparsers) -> None:
@@ -18,6 +18,7 @@ def add(subparsers: Subparsers) -> None:
         check=check,
         run=run,
     )
+    parser.usage_code = USAGE
     add_json(parser)
     parser.add_argument("kind", choices=["repeatability"], help="gauge repeatability and reproducibility")
     add_runs(parser, "directories of runs with repeats (pydoca qualify DEVICE --repeat 30); each one is a session")

@@ -22,7 +22,7 @@ from pydoca.qualify.history.metrics import metrics_of, samples_of
 from pydoca.qualify.history.picture import both_distributions
 from pydoca.qualify.report.elements import cells, section, words_of
 from pydoca.qualify.report.page import whole_page
-from pydoca.qualify.report.words import figure, unit_text
+from pydoca.qualify.report.words import quantity
 
 _TONES: dict[str, Tone] = {REGRESSED: "bad", MISSING: "bad", CHANGED: "busy", IMPROVED: "good"}
 _MARKS = {REGRESSED: "\u2715", MISSING: "!", CHANGED: "\u25d0", UNTESTED: "\u25cb", IMPROVED: "\u25b2"}
@@ -65,7 +65,8 @@ def _band(found: Comparison) -> str:
         f'<header class="pq-band pq-{tone}"><div class="pq-inner"><div class="pq-top">'
         f'<div class="pq-verdict"><span class="pq-mark">{mark}</span>{word}</div>'
         f'<div class="pq-who"><p class="pq-kind">Comparison of two runs</p><h1>{escaped(found.second)}</h1>'
-        f"<p>compared with {escaped(found.first)}; an effect counts from {100 * found.threshold:g} % on</p></div></div>"
+        f"<p>compared with {escaped(found.first)}; an effect counts from {100 * found.threshold:g}\u00a0% on</p>"
+        "</div></div>"
         f'<ul class="pq-counts" style="margin-top:18px">{items}</ul></div></header>\n'
     )
 
@@ -96,12 +97,11 @@ def _line(row: Row) -> str:
         f"{row.word.upper()}</span>"
     )
     why = f'<span class="pq-why">{escaped(row.reason)}</span>' if row.reason else ""
-    unit = unit_text(row.unit)
     values = (
         badge,
         f'{words_of(row.name)} <span class="pq-soft">{escaped(row.stat)}</span>{why}',
-        escaped(f"{figure(row.first)} {unit}".strip()),
-        escaped(f"{figure(row.second)} {unit}".strip()),
+        escaped(quantity(row.first, row.unit)),
+        escaped(quantity(row.second, row.unit)),
         escaped(effect_text(row)),
         escaped(p_text(row)),
         f"{row.samples[0]:,}, {row.samples[1]:,}",

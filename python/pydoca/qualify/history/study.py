@@ -12,7 +12,7 @@ from pydoca.qualify.statistics import repeatability
 
 WORDS = {
     "good": "under 10 % of the tolerance: fit to judge",
-    "usable": "10 to 30 % of the tolerance: usable with a note",
+    "usable": "10 to 30 % of the tolerance: fit with a note",
     "unfit": "above 30 % of the tolerance: not fit to judge",
     "no tolerance": "no limit, so nothing to compare the spread with",
 }

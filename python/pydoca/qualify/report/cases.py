@@ -64,7 +64,7 @@ def _case(number: int, case: CaseRecord, read: Read) -> Iterator[str]:
 
 def _needs_reason(case: CaseRecord) -> bool:
     """A reason that a measurement's line does not tell."""
-    return bool(case.reason) and not any(each.reason == case.reason for each in case.measurements)
+    return bool(case.reason) and not any(case.reason.endswith(each.reason) for each in case.measurements)
 
 
 def _measurement(place: str, measurement: MeasurementRecord, read: Read) -> str:

@@ -11,19 +11,8 @@ from pydoca.qualify.report.cases import Read, shown_cases
 from pydoca.qualify.report.elements import anchor, badge, facts, section, words_of
 from pydoca.qualify.report.plots.distribution import distribution
 from pydoca.qualify.report.plots.series import series
-from pydoca.qualify.report.words import TONES, figure, interval_text, limit_text, value_text
+from pydoca.qualify.report.words import STATISTICS, TONES, figure, interval_text, limit_text, value_text
 
-# In the order of the values.
-_LABELS = {
-    "min": "min",
-    "p50": "p50",
-    "mean": "mean",
-    "p90": "p90",
-    "p99": "p99",
-    "p999": "p99.9",
-    "max": "max",
-    "stdev": "stdev",
-}
 _MOST = 150  # with pictures: a page of more is slow to open
 
 
@@ -71,7 +60,7 @@ def _numbers(measurement: MeasurementRecord) -> str:
         ("samples", f"{measurement.n:,}"),
         ("warm-up", f"{measurement.warmup:,}" if measurement.warmup else ""),
         ("outliers", f"{measurement.outliers:,}"),
-        *((label, escaped(figure(known[stat]))) for stat, label in _LABELS.items() if stat in known),
+        *((label, escaped(figure(known[stat]))) for stat, label in STATISTICS.items() if stat in known),
         ("cv", f"{100 * known['cv']:.2g} %" if "cv" in known else ""),
         ("limit", escaped(limit_text(measurement.limit))),
     ]

@@ -28,6 +28,11 @@ MARKS = {
 }
 
 
+# In the order of their values, as readers call them.
+STATISTICS = {
+    "min": "min", "p50": "p50", "mean": "mean", "p90": "p90", "p99": "p99", "p999": "p99.9", "max": "max",
+    "stdev": "stdev",
+}  # fmt: skip
 _UNITS = {"1": "", "us": "\u00b5s", "degC": "\u00b0C"}
 
 
@@ -52,9 +57,13 @@ def figure(value: float | None) -> str:
     return f"{value:,.{digits}f}"
 
 
+def quantity(value: float | None, unit: str) -> str:
+    """A dash, where there is no value."""
+    return figure(value) if value is None else f"{figure(value)} {unit_text(unit)}".strip()
+
+
 def value_text(measurement: MeasurementRecord) -> str:
-    unit = unit_text(measurement.unit)
-    return f"{figure(measurement.value)} {unit}".strip()
+    return quantity(measurement.value, measurement.unit)
 
 
 def interval_text(measurement: MeasurementRecord) -> str:

@@ -8,9 +8,11 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from pydoca.qualify.machine import inventory
 from pydoca.qualify.records import CaseRecord, RunRecord
-from pydoca.qualify.report import report_html
+from pydoca.qualify.report import Measured, report_html
 from pydoca.qualify.results.codec import case_to_dict, run_from_dict, run_to_dict, to_json
 from pydoca.qualify.results.files import replace_file, write_checksums, write_from
 from pydoca.qualify.results.junit import junit_xml
@@ -57,6 +59,15 @@ class RunDirectory:
     def read_samples(self, name: str) -> tuple[Array, int]:
         """What `samples()` has written, by what it returned: all samples, and how many are of the warm-up."""
         return read_samples(self.path, name)
+
+    def measured(self, name: str) -> Measured:
+        """The last measurement of that name with its samples, for notebooks. Raises ValueError where there is none."""
+        records = [each for case in self.load(self.path).cases for each in case.measurements]
+        found = [each for each in records if each.name == name]
+        if not found:
+            known = ", ".join(sorted({each.name for each in records})) or "none"
+            raise ValueError(f"{self.path} has no measurement {name!r}; there are: {known}")
+        return Measured(found[-1], *(self.read_samples(found[-1].samples) if found[-1].samples else (np.empty(0), 0)))
 
     def end(self, run: RunRecord) -> None:
         """Writes the reports of a run that has a verdict, after a last look at the machine."""

@@ -34,9 +34,7 @@ class CaseRun:
     save: Callable[..., str]
     choose: Callable[[], pydoca.DeviceInfo]
     measurements: list[MeasurementRecord] = field(default_factory=list)
-    begin: float = 0.0
     failed: bool = False
-    interrupted: bool = False
 
     @property
     def measure(self) -> Measure:

@@ -324,13 +324,15 @@ class Session:
         interrupted = self.interrupt.requested or (
             exitstatus == pytest.ExitCode.INTERRUPTED and not self.collection_failed
         )
-        for run in self.runs.values():
+        for run in [run for run in self.runs.values() if run.has_begun]:
             run.end(interrupted=interrupted, tester_failed=self.collection_failed)
+        session.exitstatus = exit_code_of(self, exitstatus, interrupted=interrupted)
+
+    def pytest_unconfigure(self) -> None:
         for target in self._targets or []:
             if target.lock is not None:
                 target.lock.release()
         self.shared.close()
-        session.exitstatus = exit_code_of(self, exitstatus, interrupted=interrupted)
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         write_summary(self, terminalreporter)
@@ -340,6 +342,7 @@ class Session:
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
         self.make_runs()
+        self.shared.open()
         workers.send(node, self)
 
     @pytest.hookimpl(optionalhook=True)

@@ -20,6 +20,7 @@ class Progress:
 
     def __init__(self, stream: TextIO, *, total: int, seconds: float, title: str) -> None:
         self._stream, self._total, self._estimate = _own(stream), total, seconds
+        self._is_own = self._stream is not stream
         self._done, self._passed_estimate = 0, 0.0
         self._now, self._begin = "", time.monotonic()
         self._last = self._begin
@@ -60,6 +61,8 @@ class Progress:
         if self._bar is not None:
             self._bar.close()
         self._stream.flush()
+        if self._is_own:
+            self._stream.close()
 
     def _lines(self, case: CaseRecord, device: str) -> list[str]:
         number = f"[{str(self._done).rjust(len(str(self._total)))}/{self._total}]"

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from pydoca.qualify.measure import CaseInterrupted
 from pydoca.qualify.records import CaseRecord
 from pydoca.qualify.results.codec import case_from_dict, case_to_dict, to_json
 from pydoca.qualify.session.case_run import CaseRun
@@ -30,13 +31,14 @@ class Phases:
         self._begin = time.time()
 
     def add(self, item: pytest.Item, call: pytest.CallInfo[Any], report: pytest.TestReport) -> None:
+        if call.excinfo is not None and isinstance(call.excinfo.value, CaseInterrupted):
+            report.outcome = "skipped"
+            report.longrepr = (str(item.path), item.location[1] or 0, f"Skipped: {INTERRUPTED}")
         verdict = _verdict_of_phase(call, report)
         self._verdicts.append(verdict)
         if verdict in (Verdict.FAIL, Verdict.ERROR):
             self.run.failed = True
             self._log += f"{report.longreprtext}\n"
-        elif verdict is Verdict.SKIPPED and call.excinfo is not None and self.run.interrupted:
-            self._reason = INTERRUPTED
         if verdict is not Verdict.PASS and not self._reason:
             self._reason = reason_of(report)
         if report.when == "teardown":

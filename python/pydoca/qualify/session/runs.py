@@ -40,14 +40,15 @@ class Run:
         if target.directory is None and settings.is_recorded:
             target.directory = Path(settings.out or DEFAULT_OUT, self.record.id).absolute()
         self._directory = RunDirectory(target.directory) if target.directory else None
-        self._seconds_before = sum(case.seconds for case in self.record.cases)
         self._begin = time.monotonic()
+        self.has_begun = False
 
     def begin(self) -> None:
         self.record.end = self.record.exit_code = None
         self.record.machine = self.record.machine or inventory(self.record.device)
         if self._directory is not None:
             self._directory.begin(self.record)
+        self.has_begun = True
 
     def add(self, case: CaseRecord) -> None:
         if self._directory is not None:

@@ -35,7 +35,7 @@ def exit_code_of(session: Session, status: int, *, interrupted: bool) -> int:
 def write_summary(session: Session, reporter: Any) -> None:
     if session.refused:
         reporter.write_line(f"ERROR: {session.refused}", red=True)
-    for run in session.runs.values():
+    for run in [run for run in session.runs.values() if run.has_begun]:
         _write_run(run, reporter)
 
 

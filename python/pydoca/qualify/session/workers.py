@@ -80,9 +80,14 @@ class SharedPlan:
     """The cases that workers have collected, each with its device and its time: a file, as xdist carries names only."""
 
     def __init__(self) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="pydoca-plan-")
-        self.path = Path(self._folder.name, "plan.json")
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self.path = Path()
         self.cases: dict[str, tuple[str, float]] = {}
+
+    def open(self) -> None:
+        if self._folder is None:
+            self._folder = tempfile.TemporaryDirectory(prefix="pydoca-plan-")
+            self.path = Path(self._folder.name, "plan.json")
 
     def read(self) -> bool:
         """False after the first time: all workers collect the same."""
@@ -96,7 +101,9 @@ class SharedPlan:
         return self.cases[node][0] if node in self.cases else node
 
     def close(self) -> None:
-        self._folder.cleanup()
+        if self._folder is not None:
+            self._folder.cleanup()
+            self._folder = None
 
 
 def write_plan(path: str, session: Session) -> None:

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
-from scenes import engines, errors, events, graphs, links, machine, memory  # noqa: F401  adds their scenes
+from scenes import engines, errors, events, graphs, links, machine, measurements, memory  # noqa: F401  adds their scenes
 from scenes.stack import SCENES, Stack
 
 __all__ = ["SCENES", "Stack", "shown"]

@@ -1,0 +1,57 @@
+"""A measurement with its samples, as notebooks show it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from pydoca._display.frame.markup import panel_html
+from pydoca._display.frame.panel import Code, Fact, Note, Panel, Part
+from pydoca.qualify.records import MeasurementRecord
+from pydoca.qualify.report.plots.distribution import distribution
+from pydoca.qualify.report.plots.series import series
+from pydoca.qualify.report.words import STATISTICS, figure, interval_text, limit_text, state_of, value_text
+from pydoca.qualify.statistics.samples import Array
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """`RunDirectory.measured(name)` makes it. The samples are all of them, those of the warm-up first."""
+
+    record: MeasurementRecord
+    samples: Array
+    warmup: int = 0
+
+    def __repr__(self) -> str:
+        record = self.record
+        return f"<Measured {record.name}: {record.stat} {value_text(record)}, {record.verdict.value}>"
+
+    def _repr_html_(self) -> str:
+        return panel_html(self._panel())
+
+    def _panel(self) -> Panel:
+        """What `pydoca.display` shows."""
+        record = self.record
+        return Panel("Measurement", record.name, state_of(record.verdict), _facts(record), list(self._parts()))
+
+    def _parts(self) -> Iterator[Part]:
+        yield Note("Verdict", self.record.reason)
+        if len(self.samples) - self.warmup >= 2:
+            yield distribution(self.record, self.samples[self.warmup :])
+            yield series(self.record, self.samples, self.warmup)
+
+
+def _facts(record: MeasurementRecord) -> list[Fact]:
+    known = record.statistics
+    facts: list[Fact] = [
+        (record.stat, value_text(record)),
+        ("interval", interval_text(record)),
+        ("limit", limit_text(record.limit)),
+        ("from", Code(record.limit.source if record.limit else "")),
+        ("samples", record.n),
+        ("warm-up", record.warmup),
+        ("outliers", record.outliers),
+        *((label, figure(known[stat])) for stat, label in STATISTICS.items() if stat in known and stat != record.stat),
+        ("cv", f"{100 * known['cv']:.2g} %" if "cv" in known else ""),
+    ]
+    return [(label, value) for label, value in facts if value != ""]

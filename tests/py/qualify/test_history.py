@@ -1,0 +1,240 @@
+"""What several runs say together: comparison, golden values, repeatability; on runs whose answer is planted."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from page_checks import Page
+from runs import case, correlated, measured, written
+
+from pydoca.qualify import history
+from pydoca.qualify.history.page import comparison_html
+from pydoca.qualify.limits import Limits
+from pydoca.qualify.limits.file import read_limits
+from pydoca.qualify.records import LimitRecord
+from pydoca.qualify.results import RunDirectory
+from pydoca.qualify.verdicts import Verdict
+
+LIMIT = LimitRecord("p50", min=15, n_min=30, source="bf3.toml")
+
+
+def run_of(path, *, serial="S1", limit=LIMIT, repeats=1, verdict=None, **series):
+    """A run whose measurements are these series; lists of series are its repeats."""
+    directory = RunDirectory(path)
+    cases = []
+    for name, samples in series.items():
+        better, unit = ("lower", "us") if "lat" in name else ("higher", "GB/s")
+        for repeat, each in enumerate(samples if isinstance(samples, list) else [samples]):
+            bound = limit if better == "higher" else None
+            one = measured(name, each, limit=bound, better=better, unit=unit, directory=directory)
+            cases.append(case(name.upper(), one, repeat=repeat, number=len(cases), verdict=verdict))
+    run = written(path, cases, directory)
+    run.id, run.device["serial"] = path.name, serial
+    directory._write_state(run)
+    return directory, RunDirectory.load(path)
+
+
+def words_of(found):
+    return {row.name: row.word for row in found.rows}
+
+
+def test_two_runs_of_one_device_do_not_differ(tmp_path):
+    runs = [
+        run_of(tmp_path / f"run{k}", bw=correlated(400, 0.6, k, 20, 0.3), lat=correlated(400, 0.6, k + 9, 3, 0.1))
+        for k in range(2)
+    ]
+    found = history.compare(*runs)
+    assert words_of(found) == {"bw": "same", "lat": "same"}
+    assert found.regressions == []
+
+
+def test_a_run_of_worse_values_is_a_regression_of_them_and_of_nothing_else(tmp_path):
+    first = run_of(tmp_path / "a", bw=correlated(400, 0.5, 1, 20, 0.3), lat=correlated(400, 0.5, 2, 3, 0.1))
+    second = run_of(tmp_path / "b", bw=correlated(400, 0.5, 3, 18.6, 0.3), lat=correlated(400, 0.5, 4, 2.5, 0.1))
+    found = history.compare(first, second)
+    assert words_of(found) == {"bw": "regressed", "lat": "improved"}
+    assert found.regressions == ["bw"]
+    (row,) = [row for row in found.rows if row.name == "bw"]
+    assert row.effect == pytest.approx(-0.07, abs=0.01)
+    assert row.p < 0.001
+    assert words_of(history.compare(second, first)) == {"bw": "improved", "lat": "regressed"}
+
+
+def test_an_effect_below_the_threshold_does_not_count_however_sure_it_is(tmp_path):
+    first = run_of(tmp_path / "a", bw=correlated(2000, 0, 1, 20, 0.1))
+    second = run_of(tmp_path / "b", bw=correlated(2000, 0, 2, 19.8, 0.1))
+    (row,) = history.compare(first, second).rows
+    assert (row.word, row.reason) == ("same", "a real difference, and a small one")
+    assert history.compare(first, second, threshold=0.005).regressions == ["bw"]
+
+
+def test_many_metrics_without_a_difference_raise_no_alarm(tmp_path):
+    runs = [
+        run_of(tmp_path / f"run{k}", **{f"bw{m}": correlated(60, 0, 100 * k + m, 20, 2) for m in range(40)})
+        for k in range(2)
+    ]
+    assert history.compare(*runs, threshold=0).regressions == []
+
+
+def test_a_measurement_that_is_missing_or_has_another_unit_is_a_regression(tmp_path):
+    series = correlated(100, 0, 1, 20, 0.3)
+    first = run_of(tmp_path / "a", bw=series, bw2=series, bw3=series)
+    second = run_of(tmp_path / "b", bw=series, bw2=series, bw4=series)
+    second[1].cases[1].measurements[0] = dataclasses.replace(second[1].cases[1].measurements[0], unit="MB/s")
+    found = history.compare(first, second)
+    assert words_of(found) == {"bw": "same", "bw2": "missing", "bw3": "missing", "bw4": "new"}
+    assert found.regressions == ["bw2", "bw3"]
+    assert "in GB/s, the second one in MB/s" in found.rows[0].reason
+
+
+def test_single_values_that_differ_are_not_judged(tmp_path):
+    first, second = (run_of(tmp_path / name, limit=None, bw=[[value]]) for name, value in (("a", 4.0), ("b", 5.0)))
+    (row,) = history.compare(first, second).rows
+    assert (row.word, row.effect, row.p) == ("untested", 0.25, None)
+    assert "too few samples" in row.reason
+
+
+def test_a_case_that_passes_no_longer_is_a_regression(tmp_path):
+    series = correlated(100, 0, 1, 20, 0.3)
+    first, second = (run_of(tmp_path / name, bw=series, verdict=verdict) for name, verdict in (
+        ("a", Verdict.PASS), ("b", Verdict.FAIL),
+    ))  # fmt: skip
+    found = history.compare(first, second)
+    assert found.verdicts == [("BW", "PASS", "FAIL")]
+    assert found.regressions == ["BW"]
+    assert history.compare(second, first).regressions == []
+
+
+def test_a_missing_file_of_samples_is_named(tmp_path):
+    runs = [run_of(tmp_path / name, bw=correlated(100, 0, 1, 20, 0.3)) for name in "ab"]
+    (tmp_path / "b/samples/bw.npz").unlink()
+    with pytest.raises(ValueError, match=r"b/samples/bw.npz cannot be read"):
+        history.compare(*runs)
+
+
+def test_the_page_of_a_comparison_is_complete_and_escaped(tmp_path):
+    first = run_of(tmp_path / "a", bw=correlated(400, 0.5, 1, 20, 0.3))
+    second = run_of(tmp_path / "<script>b", bw=correlated(400, 0.5, 3, 15, 0.3))
+    second[1].machine["kernel.release"] = {"value": "<b>6.1"}
+    page = Page(comparison_html(history.compare(first, second), first, second))
+    assert "script" not in page.tags
+    assert page.tags.count("svg") == 1
+    assert "REGRESSED" in page.text
+    assert "<script>b" in page.text
+    assert "<b>6.1" in page.text
+
+
+def good_runs(tmp_path, count=6, spread=0.1, **more):
+    return [
+        run_of(
+            tmp_path / f"good{k}", serial=f"S{k % 3}",
+            bw=correlated(200, 0.3, k, 20 + spread * (k - 2), 0.2), lat=correlated(200, 0.3, k, 3, 0.05), **more,
+        )
+        for k in range(count)
+    ]  # fmt: skip
+
+
+def test_golden_values_are_a_limits_file_that_narrows_the_limits(tmp_path):
+    runs = good_runs(tmp_path)
+    golden = history.train(runs)
+    by_name = {each.name: each for each in golden}
+    assert by_name["bw"].median == pytest.approx(20, abs=0.15)
+    assert by_name["bw"].min == pytest.approx(by_name["bw"].median - 4 * by_name["bw"].sigma)
+    assert by_name["bw"].max is None
+    assert by_name["lat"].min is None
+    assert by_name["lat"].max > 3
+    assert (by_name["bw"].values, by_name["bw"].devices) == (6, 3)
+    file = tmp_path / "golden.toml"
+    file.write_text(history.golden_toml(golden, runs))
+    baseline = read_limits(file)
+    assert baseline.match == {"backend": ("sim",)}
+    limit = Limits([], baseline).limit_of("bw", "MB/s", "p50", _own())
+    assert limit.min == pytest.approx(1000 * by_name["bw"].min)
+
+
+def _own():
+    from pydoca.qualify.limits import OwnLimit
+
+    return OwnLimit()
+
+
+def test_a_limit_of_the_specification_that_is_narrower_stays(tmp_path):
+    runs = good_runs(tmp_path, limit=LimitRecord("p50", min=19.6, n_min=30))
+    assert {each.name: each.min for each in history.train(runs)}["bw"] == 19.6
+
+
+def test_a_golden_value_is_not_narrower_than_the_uncertainty_of_a_run(tmp_path):
+    runs = [run_of(tmp_path / f"good{k}", bw=correlated(60, 0, 1, 20, 1)) for k in range(5)]
+    (golden,) = history.train(runs)
+    assert golden.sigma > 0.05
+
+
+def test_too_few_runs_are_refused(tmp_path):
+    with pytest.raises(history.NotGolden, match="4 runs are too few: golden values need 5 or more"):
+        history.train(good_runs(tmp_path, 4))
+    runs = good_runs(tmp_path / "more", 4)
+    with pytest.raises(history.NotGolden, match="good0 is given twice"):
+        history.train([*runs, runs[0]])
+
+
+def test_values_that_do_not_agree_are_refused_or_left_out(tmp_path):
+    runs = good_runs(tmp_path, spread=2.0)
+    with pytest.raises(history.NotGolden, match=r"vary by more than 5 % from run to run.*bw \(p50: cv 1\d\.\d %\)"):
+        history.train(runs)
+    assert [each.name for each in history.train(runs, leave_out=True)] == ["lat"]
+
+
+def test_runs_that_failed_or_have_not_ended_are_not_golden(tmp_path):
+    runs = good_runs(tmp_path)
+    runs[2][1].verdict = Verdict.FAIL
+    with pytest.raises(history.NotGolden, match="good2 came to FAIL"):
+        history.train(runs)
+    runs[2][1].verdict, runs[3][1].exit_code = Verdict.PASS, None
+    with pytest.raises(history.NotGolden, match="good3 has not ended"):
+        history.train(runs)
+
+
+def test_golden_values_of_any_name_are_read_back(tmp_path):
+    names = ['a "quoted" name', "back\\slash", "dots.and.more", "umlaut \u00e4", "line\nbreak"]
+    runs = [run_of(tmp_path / f"good{k}", limit=None, **{name: [[20.0 + k]] for name in names}) for k in range(5)]
+    golden = history.train(runs, largest_cv=1)
+    file = tmp_path / "golden.toml"
+    file.write_text(history.golden_toml(golden, runs))
+    assert {each.name for each in read_limits(file).limits} == set(names)
+
+
+def studied(tmp_path, within, between):
+    random = np.random.default_rng(4)
+    runs = []
+    for session in range(6):
+        mean = 20 + random.normal(scale=between)
+        repeats = [[mean + random.normal(scale=within)] * 2 for _ in range(8)]
+        limit = LimitRecord("p50", min=18, max=22)
+        runs.append(run_of(tmp_path / f"session{session}", limit=limit, bw=repeats))
+    return runs
+
+
+@pytest.mark.parametrize(
+    ("within", "between", "verdict"), [(0.01, 0.02, "good"), (0.1, 0.03, "usable"), (0.3, 0.4, "unfit")]
+)
+def test_a_study_compares_the_spread_with_the_limits(tmp_path, within, between, verdict):
+    (found,) = history.study(studied(tmp_path, within, between))
+    assert (found.verdict, found.tolerance, found.sessions, found.values) == (verdict, 4, 6, 48)
+    assert found.repeatability == pytest.approx(within, rel=0.3)
+    assert found.percent == pytest.approx(150 * np.hypot(found.repeatability, found.reproducibility))
+
+
+def test_a_tolerance_can_be_given_and_one_limit_is_half_of_one(tmp_path):
+    runs = studied(tmp_path, 0.1, 0.03)
+    (found,) = history.study(runs, tolerance=0.1)
+    assert found.tolerance == pytest.approx(0.1 * found.mean)
+    one = [run_of(tmp_path / "one", bw=[[20.0, 20.0], [20.2, 20.2]], limit=LimitRecord("p50", max=21))]
+    (found,) = history.study(one)
+    assert found.tolerance == pytest.approx(2 * (21 - found.mean))
+    free = [run_of(tmp_path / "free", lat=[[3.0, 3.0], [3.1, 3.1]])]
+    assert history.study(free)[0].verdict == "no tolerance"
+
+
+def test_runs_without_repeats_are_no_study(tmp_path):
+    with pytest.raises(ValueError, match="no measurement has two repeats in a run"):
+        history.study([run_of(tmp_path / "a", bw=correlated(100, 0, 1, 20, 0.3))])

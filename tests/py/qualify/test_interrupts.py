@@ -1,0 +1,173 @@
+"""Runs that end early, in processes of their own: by Ctrl-C once and twice, by SIGKILL; and how they go on."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+pytest_plugins = ["pytester"]
+
+# The second case says that it runs, and goes on until a file appears or it is interrupted.
+BODY = """
+import pathlib, time
+import pytest
+
+def count(name):
+    with open("ran", "a") as file:
+        file.write(name + "\\n")
+
+@pytest.mark.pydoca_case("A-1")
+def test_a(pydoca_device):
+    count("a")
+
+@pytest.mark.pydoca_case("B-2", seconds=300)
+def test_b(pydoca_device, pydoca_measure):
+    count("b")
+    with pydoca_measure("b.time", unit="us", n_min=10_000_000) as m:
+        while not m.has_enough() and not pathlib.Path("go").exists():
+            m.add(1.0)
+            time.sleep(0.01)
+            pathlib.Path("running").touch()
+
+@pytest.mark.pydoca_case("C-3")
+def test_c(pydoca_device):
+    count("c")
+"""
+
+
+@pytest.fixture
+def start(runs):
+    """Starts pytest, or the command, in a process; ends what is left of it."""
+    processes = []
+    runs.write(BODY)
+
+    def start(*words, program=("pytest", "-p", "no:cacheprovider")):
+        line = [sys.executable, "-P", "-m", *program, *words]
+        env = {**os.environ, "PYTHONUNBUFFERED": "1"}
+        processes.append(
+            subprocess.Popen(line, cwd=runs.path, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        )
+        return processes[-1]
+
+    yield start
+    for process in processes:
+        process.kill()
+        process.communicate()
+
+
+def wait_for(path: Path, process) -> None:
+    end = time.monotonic() + 50
+    while not path.exists():
+        assert process.poll() is None, process.communicate()[0]
+        assert time.monotonic() < end, f"{path} has not appeared"
+        time.sleep(0.02)
+
+
+def end_of(process) -> str:
+    return process.communicate(timeout=50)[0]
+
+
+def ran(runs) -> str:
+    return "".join((runs.path / "ran").read_text().split())
+
+
+def test_ctrl_c_ends_the_sample_writes_everything_and_the_run_goes_on(runs, start):
+    process = start("--pydoca-device=sim:p0", "--pydoca-seed=9")
+    wait_for(runs.path / "running", process)
+    process.send_signal(signal.SIGINT)
+    output = end_of(process)
+    assert process.returncode == 2, output
+    assert "Ctrl-C: the current case ends after its sample; Ctrl-C again ends it at once" in output
+    record = runs.record()
+    assert runs.verdicts() == {"A-1": "PASS", "B-2": "SKIPPED"}
+    (case,) = [case for case in record["cases"] if case["id"] == "B-2"]
+    (measured,) = case["measurements"]
+    assert "interrupted" in case["reason"]
+    assert (measured["verdict"], measured["n"] + measured["warmup"] > 0) == ("UNJUDGED", True)
+    assert (record["run"]["exit_code"], record["run"]["planned"]) == (2, 3)
+    (folder,) = (runs.path / "runs").iterdir()
+    assert (folder / "SHA256SUMS").is_file()
+    assert f"--pydoca-resume={folder}" in output
+
+    (runs.path / "go").touch()
+    process = start(f"--pydoca-resume={folder}")
+    output = end_of(process)
+    assert "1 cases are finished" in output
+    assert runs.verdicts() == {"A-1": "PASS", "B-2": "ERROR", "C-3": "PASS"}  # B-2 has fewer samples than its limit
+    assert (runs.record()["run"]["seed"], process.returncode) == (9, runs.record()["run"]["exit_code"])
+    assert ran(runs) == "abbc"
+
+
+def test_ctrl_c_twice_ends_at_once(runs, start):
+    runs.write(BODY.replace("m.has_enough()", "False"))  # does not look
+    process = start("--pydoca-device=sim:p0")
+    wait_for(runs.path / "running", process)
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.3)
+    assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    output = end_of(process)
+    assert process.returncode == 2, output
+    record = runs.record()
+    assert record["run"]["exit_code"] == 2
+    assert record["cases"][0]["id"] == "A-1"
+
+
+def test_a_killed_run_goes_on_with_what_is_left(runs, start):
+    process = start("--pydoca-device=sim:p0")
+    wait_for(runs.path / "running", process)
+    process.kill()
+    process.wait(50)
+    assert runs.record()["run"]["end"] is None
+    assert runs.verdicts() == {"A-1": "PASS"}
+    (runs.path / "go").touch()
+    (folder,) = (runs.path / "runs").iterdir()
+    process = start("qualify", f"--resume={folder}", "--tests", "test_it.py", "--json", program=("pydoca",))
+    output = end_of(process)
+    assert list(runs.verdicts()) == ["A-1", "B-2", "C-3"]
+    assert ran(runs) == "abbc"
+    (summary,) = json.loads(next(line for line in output.splitlines() if line.startswith("{")))["runs"]
+    assert [case["id"] for case in summary["cases"]] == ["A-1", "B-2", "C-3"]
+    assert summary["directory"] == str(folder)
+
+
+def test_the_kernel_gives_the_device_of_a_killed_run_back(runs, start):
+    first = start("--pydoca-device=sim:p0")
+    wait_for(runs.path / "running", first)
+    second = start("--pydoca-device=sim:p0", "-k", "A-1")
+    output = end_of(second)
+    assert second.returncode == 4, output
+    assert f"sim:p0 is in use by another run (process {first.pid})" in output
+    first.kill()
+    first.wait(50)
+    third = start("--pydoca-device=sim:p0", "-k", "A-1")
+    output = end_of(third)
+    assert third.returncode == 0, output
+
+
+def test_a_run_is_resumed_on_the_same_device_with_the_same_options(runs):
+    runs.write("def test_a(pydoca_device): pass\n")
+    assert runs.run("--pydoca-seed=3", device="sim:p1").ret == 0
+    (folder,) = (runs.path / "runs").iterdir()
+    refused = [
+        ("--pydoca-device=sim:p0", "the run was on sim:p1, not on 'sim:p0'"),
+        ("--pydoca-level=full", "the run has --pydoca-level 'quick', not 'full'; leave the option out"),
+        ("--pydoca-seed=4", "the run has --pydoca-seed 3, not 4"),
+    ]
+    for word, message in refused:
+        result = runs.run(f"--pydoca-resume={folder}", word, device=None)
+        assert (result.ret, message in result.stderr.str()) == (4, True)
+    result = runs.run(f"--pydoca-resume={folder}", device=None)
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["pydoca: resumes *: 1 cases are finished", "PASS: 1 PASS"])
+    state = json.loads((folder / "state.json").read_text())
+    state["run"]["device"]["serial"] = "SIM-GONE"
+    (folder / "state.json").write_text(json.dumps(state))
+    result = runs.run(f"--pydoca-resume={folder}", device=None)
+    assert result.ret == 4
+    assert "with the serial number 'SIM-GONE', and this machine has no such device" in result.stderr.str()

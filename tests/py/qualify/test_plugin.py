@@ -1,0 +1,428 @@
+"""The plug-in under pytest: which cases run, what they come to, and the exit code."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+pytest_plugins = ["pytester"]
+
+TWO = """
+import pytest
+
+@pytest.mark.pydoca_case("A-1", title="the first", levels=("smoke", "quick"))
+def test_first(pydoca_device, pydoca_measure):
+    pydoca_measure.record("a.count", 3, unit="1", max=5)
+
+@pytest.mark.pydoca_case("A-2", levels=("full",))
+def test_second(pydoca_device):
+    assert pydoca_device.is_open
+"""
+
+PROBE = """
+import sys
+import pytest
+class Look:
+    def pytest_sessionfinish(self):
+        print("LOADED", sorted({"pydoca", "numpy", "scipy", "tqdm"} & set(sys.modules)))
+sys.exit(pytest.main(["-q", "-p", "no:cacheprovider", *sys.argv[1:]], plugins=[Look()]))
+"""
+
+
+@pytest.mark.parametrize("words", [[], ["--help"], ["--markers"], ["--fixtures"]])
+def test_pytest_starts_without_pydoca_and_numpy(runs, words):
+    runs.write("def test_plain(pydoca_faults): pass" if not words else "def test_plain(): pass")
+    runs.write("def test_plain(): pass", "test_plain")
+    run = subprocess.run(
+        [sys.executable, "-P", "-c", PROBE, "test_plain.py", *words], capture_output=True, text=True, timeout=50
+    )
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert "LOADED []" in run.stdout or words  # these end before a session
+    assert "LOADED ['" not in run.stdout
+
+
+def test_a_measurement_that_passes_is_recorded_with_its_limit(runs):
+    result = runs.run(body=TWO)
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(
+        ["*1/1* PASS * A-1*", "*PASS * a.count  max 3  (<= 5, the case)*", "PASS: 1 PASS", "results: *"]
+    )
+    record = runs.record()
+    (case,) = record["cases"]
+    assert (case["id"], case["title"], case["node"], case["repeat"]) == (
+        "A-1",
+        "the first",
+        "test_it.py::test_first",
+        0,
+    )
+    (measured,) = case["measurements"]
+    assert (measured["value"], measured["verdict"], measured["limit"]["source"]) == (3, "PASS", "the case")
+    assert record["run"]["device"]["serial"] == "SIM0001X00001ECS0D0F0"
+    assert (record["run"]["planned"], record["run"]["exit_code"], record["run"]["level"]) == (1, 0, "quick")
+    assert "--pydoca-device=sim:p0" in case["again"]
+
+
+@pytest.mark.parametrize(("level", "ids"), [("smoke", ["A-1"]), ("quick", ["A-1"]), ("full", ["A-2"])])
+def test_a_level_has_the_cases_that_name_it(runs, level, ids):
+    assert runs.run(f"--pydoca-level={level}", body=TWO).ret == 0
+    assert list(runs.verdicts()) == ids
+
+
+CASES = {
+    "pass": ("assert True", 0, "PASS"),
+    "assertion": ("assert 1 == 2", 1, "FAIL"),
+    "doca error": ("import pydoca; raise pydoca.IoFailedError('the engine failed')", 1, "FAIL"),
+    "tester error": ("raise KeyError('x')", 3, "ERROR"),
+    "over the limit": ("pydoca_measure.record('x', 9, unit='1', max=5)", 1, "FAIL"),
+    "inside": ("pydoca_measure.record('x', 4, unit='1', max=5)", 0, "PASS"),
+    "marginal": ("pydoca_measure.record('x', 4.99, unit='1', max=5, marginal=0.1)", 0, "MARGINAL"),
+    "unjudged": ("pydoca_measure.record('x', 4, unit='1')", 0, "UNJUDGED"),
+    "no sample": ("\n    with pydoca_measure('x', unit='us', max=1): pass", 3, "ERROR"),
+    "too few samples": (
+        "\n    with pydoca_measure('x', unit='us', max=1, n_min=3) as m: m.add(0.5)",
+        3,
+        "ERROR",
+    ),
+    "not a number": ("pydoca_measure.record('x', float('nan'), unit='1', max=5)", 3, "ERROR"),
+    "wrong unit": ("pydoca_measure.record('x', 1, unit='furlong')", 3, "ERROR"),
+    "skip": ("import pytest; pytest.skip('no such engine')", 5, "SKIPPED"),
+}
+
+
+@pytest.mark.parametrize(("statement", "code", "verdict"), CASES.values(), ids=CASES)
+def test_a_case_has_its_verdict_and_the_run_its_exit_code(runs, statement, code, verdict):
+    result = runs.run(body=f"def test_it(pydoca_device, pydoca_measure):\n    {statement}\n")
+    assert (runs.verdicts(), result.ret) == ({"test_it": verdict}, code)
+    assert runs.record()["run"]["exit_code"] == code
+
+
+def test_a_failure_wins_over_an_error_and_both_over_a_pass(runs):
+    body = "import pytest\n@pytest.mark.parametrize('n', range(3))\ndef test_it(pydoca_device, n):\n"
+    body += "    assert n != 0\n    [1][n - 1]\n"
+    result = runs.run(body=body)
+    assert result.ret == 1
+    assert [case["verdict"] for case in runs.record()["cases"]] == ["FAIL", "PASS", "ERROR"]
+
+
+def test_what_a_case_leaves_on_its_device_is_an_error(runs):
+    body = "kept = []\ndef test_it(pydoca_device):\n    kept.append(pydoca_device.mmap(bytes(64)))\n"
+    assert runs.run(body=body).ret == 1  # the device says that it is in use
+    assert "in use" in runs.record()["cases"][0]["reason"]
+
+
+def test_strictness_makes_a_skip_and_a_marginal_value_fail(runs):
+    skip = "import pytest\ndef test_a(pydoca_device): pass\ndef test_b(pydoca_device): pytest.skip('no')\n"
+    assert runs.run(body=skip).ret == 0
+    assert runs.run("--pydoca-strict-skips").ret == 1
+    marginal = "def test_it(pydoca_measure): pydoca_measure.record('x', 4.99, unit='1', max=5, marginal=0.1)\n"
+    assert runs.run(body=marginal).ret == 0
+    assert runs.run("--pydoca-strict-marginal").ret == 1
+
+
+NEEDS = {
+    "dma": "",
+    "dma.max_buf_size": "",
+    "sim": "",
+    "pair": "",
+    "dpu": "",
+    "sha": "p0 has no sha: only a BlueField-2 has a SHA engine",
+    "hardware": "p0 is simulated, and the case is about hardware",
+    "verbs": "p0 is not a device of rdma-core",
+    "host": "p0 is on the DPU",
+    "peer": "no device at the other end is named (--pydoca-peer)",
+    "baseline": "no golden values are given (--pydoca-baseline)",
+    "program:no-such-program": "the program no-such-program is not installed",
+    "program:sh": "",
+}
+
+
+@pytest.mark.parametrize(("need", "why"), NEEDS.items())
+def test_a_need_that_is_not_met_is_a_skip_with_its_reason(runs, need, why):
+    body = f"import pytest\n@pytest.mark.pydoca_needs({need!r})\ndef test_it(pydoca_device): pass\n"
+    runs.run(body=body)
+    (case,) = runs.record()["cases"]
+    assert (case["verdict"], case["reason"]) == (("SKIPPED", why) if why else ("PASS", ""))
+
+
+def test_an_unknown_need_is_a_usage_error(runs):
+    result = runs.run(body="import pytest\n@pytest.mark.pydoca_needs('dmaa')\ndef test_it(pydoca_device): pass\n")
+    assert result.ret == 4
+    result.stderr.fnmatch_lines(["ERROR: test_it.py::test_it: pydoca_needs: 'dmaa' is not a need; did you mean 'dma'*"])
+
+
+@pytest.mark.parametrize(
+    ("marker", "message"),
+    [
+        ("pydoca_case()", "its first argument is the id, such as 'DMA-BW'"),
+        ("pydoca_case('A', levles=('quick',))", "there is no 'levles'; did you mean 'levels'"),
+        ("pydoca_case('A', levels=('quik',))", "'quik' is not a level; did you mean 'quick'"),
+        ("pydoca_case('A', seconds=0)", "seconds is a number above 0, not 0"),
+    ],
+)
+def test_a_wrong_marker_is_a_usage_error(runs, marker, message):
+    result = runs.run(body=f"import pytest\n@pytest.mark.{marker}\ndef test_it(): pass\n")
+    assert result.ret == 4
+    assert f"test_it.py::test_it: pydoca_case: {message}" in result.stderr.str()
+
+
+@pytest.mark.parametrize(
+    ("word", "message"),
+    [
+        ("--pydoca-level=quik", "'quik' is not a level; did you mean 'quick'?: smoke, quick, full, soak"),
+        ("--pydoca-backend=smi", "'smi' is not a backend; did you mean 'sim'?: sim, verbs"),
+        ("--pydoca-repeat=0", "'0' is not a count"),
+        ("--pydoca-seed=-1", "'-1' is not a seed"),
+        ("--pydoca-duration=8x", "'8x' is not a duration: write seconds, or a number with s, min, h or d"),
+        ("--pydoca-device=p9", "there is no device 'p9'; did you mean 'p"),
+        ("--pydoca-device=mlx5_0", "the device 'mlx5_0' is ambiguous: it may be sim:pf0"),
+        ("--pydoca-device=03:00.0", "the device sim:p0 is chosen twice"),
+        ("--pydoca-limits=absent.toml", "absent.toml: No such file or directory"),
+        ("--pydoca-baseline=absent.toml", "absent.toml: No such file or directory"),
+        ("--pydoca-resume=absent", "--pydoca-resume: absent is not the directory of a run"),
+    ],
+)
+def test_a_wrong_option_is_a_usage_error_that_names_the_value_and_the_remedy(runs, word, message):
+    result = runs.run(word, body=TWO)
+    assert result.ret == 4
+    assert message in result.stderr.str()
+    assert not (runs.path / "runs").exists()
+
+
+def test_limits_judge_and_one_without_a_measurement_is_a_finding(runs):
+    limits = runs.limits('schema = 1\n[limit."a.count"]\nunit = "1"\nmax = 2\n[limit."b"]\nunit = "us"\nmax = 1\n')
+    result = runs.run(limits, body=TWO)
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(
+        ["*FAIL * a.count  max 3 *above max 2 (limits.toml: limit.a.count)*", "finding: limits.toml: limit.b: no*"]
+    )
+    text = (
+        'schema = 1\n[limit."a.count"]\nunit = "1"\nmax = 2\n[waive."a.count"]\nreason = "known"\nuntil = 9999-12-31\n'
+    )
+    result = runs.run(runs.limits(text))
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["*MARGINAL a.count*waived: known, until 9999-12-31*"])
+
+
+def test_limits_for_another_device_are_refused_unless_forced(runs):
+    limits = runs.limits('schema = 1\n[match]\nprofile = "bluefield2"\n[limit."a.count"]\nunit = "1"\nmax = 2\n')
+    result = runs.run(limits, body=TWO)
+    assert result.ret == 4
+    assert "limits.toml is not for this device: its [match] wants profile 'bluefield2'" in result.stderr.str()
+    assert runs.run(limits, "--pydoca-limits-force").ret == 1
+
+
+def test_expected_properties_are_compared(runs):
+    limits = runs.limits('schema = 1\n[expect]\npcie.speed = "32 GT/s"\npcie.width = 16\n')
+    body = "def test_it(pydoca_measure):\n    pydoca_measure.expect('pcie.speed', '32 GT/s')\n"
+    result = runs.run(limits, body=body + "    pydoca_measure.expect('pcie.width', 8)\n")
+    assert result.ret == 1
+    assert "pcie.width: 8, and limits.toml: expect.pcie.width expects 16" in runs.record()["cases"][0]["reason"]
+
+
+def test_a_plan_says_what_would_run_and_touches_nothing(runs):
+    body = TWO + "\n@pytest.mark.pydoca_needs('sha')\ndef test_third(pydoca_device): assert False\n"
+    result = runs.run("--pydoca-plan", "--pydoca-repeat=2", body=body)
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(
+        [
+            "A-1 * s  the first*",
+            "test_third  skipped: p0 has no sha: only a BlueField-2 has a SHA engine*",
+            "1 cases of level quick on sim:p0, 2 times: about *",
+            "skipped: 1; of other levels: 1; finished before: 0",
+        ]
+    )
+    assert not (runs.path / "runs").exists()
+    assert runs.run("--pydoca-plan", "-k", "nothing").ret == 5
+
+
+def test_repeats_are_recorded_and_each_has_its_own_random_numbers(runs):
+    body = "def test_it(pydoca_random, pydoca_measure): pydoca_measure.record('x', pydoca_random.random(), unit='1')\n"
+    result = runs.run("--pydoca-repeat=3", "--pydoca-seed=7", body=body)
+    assert result.ret == 0
+    first = runs.record()["cases"]
+    values = [case["measurements"][0]["value"] for case in first]
+    assert [case["repeat"] for case in first] == [0, 1, 2]
+    assert len(set(values)) == 3
+    assert runs.run("--pydoca-repeat=3", "--pydoca-seed=7").ret == 0
+    again, other = runs.records()[1], runs.run("--pydoca-seed=8")
+    assert [case["measurements"][0]["value"] for case in again["cases"]] == values
+    assert runs.records()[2]["cases"][0]["measurements"][0]["value"] != values[0]
+    other.stdout.fnmatch_lines(["*--pydoca-seed=8*"])
+
+
+def test_a_duration_repeats_whole_passes_until_the_time_is_over(runs):
+    body = "import time\ndef test_a(pydoca_device): time.sleep(0.01)\ndef test_b(pydoca_device): pass\n"
+    assert runs.run("--pydoca-duration=0.2s", body=body).ret == 0
+    cases = runs.record()["cases"]
+    assert {case["id"] for case in cases} == {"test_a", "test_b"}
+    assert cases[-1]["repeat"] >= 1
+    assert [case["repeat"] for case in cases] == sorted(case["repeat"] for case in cases)
+
+
+def test_fail_early_ends_after_the_first_failure(runs):
+    body = "def test_a(pydoca_device): assert False\ndef test_b(pydoca_device): pass\n"
+    result = runs.run("--pydoca-fail-early", body=body)
+    assert result.ret == 1
+    assert runs.verdicts() == {"test_a": "FAIL"}
+    result.stdout.fnmatch_lines(["FAIL: 1 FAIL; 1 of 2 cases have not run"])
+
+
+def test_each_case_runs_on_each_device_with_a_run_of_its_own(runs):
+    body = "def test_it(pydoca_device): assert pydoca_device.name == 'p0'\ndef test_plain(): pass\n"
+    result = runs.run("--pydoca-device=sim:p1", body=body)
+    assert result.ret == 1
+    found = {record["run"]["device"]["name"]: record["run"]["verdict"] for record in runs.records()}
+    assert found == {"p0": "PASS", "p1": "FAIL"}
+    result.stdout.fnmatch_lines(["*pydoca: level quick on sim:p0, sim:p1, --pydoca-seed=*"])
+
+
+def test_without_an_option_fixtures_work_and_nothing_is_written(runs):
+    body = "def test_it(pydoca_measure): pydoca_measure.record('x', 9, unit='1', max=5)\ndef test_plain(): pass\n"
+    result = runs.run(body=body, device=None)
+    result.assert_outcomes(failed=1, passed=1)
+    assert result.ret == 1
+    assert not (runs.path / "runs").exists()
+
+
+def test_without_a_device_the_machines_only_one_is_used_or_the_list_is_shown(runs, monkeypatch):
+    body = "def test_it(pydoca_device): print('on', pydoca_device.name)\n"
+    result = runs.run(body=body, device=None)
+    assert result.ret == 4
+    result.stderr.fnmatch_lines(["ERROR: choose a device by --pydoca-device: sim:pf0 (0000:0b:00.0), *"])
+    import pydoca
+    from pydoca.qualify.session import hooks
+
+    monkeypatch.setattr(hooks, "devices", lambda backend: [pydoca.DeviceInfo("p1")])
+    result = runs.run("-s", device=None)
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["*on p1*"])
+
+
+def test_a_plain_test_that_fails_fails_the_run_of_pytest_only(runs):
+    result = runs.run(body="def test_case(pydoca_device): pass\ndef test_plain(): assert False\n")
+    assert (result.ret, runs.record()["run"]["exit_code"]) == (1, 0)
+
+
+def test_a_file_that_cannot_be_collected_is_the_testers_error(runs):
+    runs.write("raise RuntimeError('broken')", "test_broken")
+    assert runs.run(body=TWO).ret == 3
+
+
+def test_a_device_in_use_is_refused_unless_forced(runs):
+    import pydoca
+    from pydoca.qualify.session.lock import DeviceLock
+
+    lock = DeviceLock(pydoca.DeviceInfo("p0"))
+    lock.take(force=False)
+    try:
+        result = runs.run(body=TWO)
+        assert result.ret == 4
+        result.stderr.fnmatch_lines(["ERROR: sim:p0 is in use by another run (process *): wait for its end, *"])
+        assert runs.run("--pydoca-plan").ret == 0
+        assert runs.run("--pydoca-force").ret == 0
+    finally:
+        lock.release()
+    assert runs.run().ret == 0
+
+
+def test_samples_are_written_and_statistics_made(runs):
+    body = """
+def test_it(pydoca_measure, pydoca_run):
+    with pydoca_measure("x", unit="us", stat="p50", better="lower", max=100) as m:
+        m.extend([1, 2, 3] * 20)
+        assert len(m) == 60
+    assert m.result.value == 2
+    assert pydoca_run.directory.is_dir()
+"""
+    assert runs.run(body=body).ret == 0
+    (measured,) = runs.record()["cases"][0]["measurements"]
+    assert (measured["n"] + measured["warmup"], measured["unit"], measured["better"]) == (60, "us", "lower")
+    (folder,) = (runs.path / "runs").iterdir()
+    assert (folder / f"{measured['samples']}.npz").is_file()
+
+
+def test_has_enough_ends_when_the_time_is_over_and_when_the_interval_is_narrow(runs):
+    body = """
+import time
+def test_narrow(pydoca_measure):
+    with pydoca_measure("narrow", unit="us", n_min=40) as m:
+        while not m.has_enough():
+            m.add(5.0)
+    assert 40 <= len(m) <= 100
+def test_time(pydoca_measure, pydoca_random):
+    with pydoca_measure("wide", unit="us") as m:
+        begin = time.monotonic()
+        while not m.has_enough():
+            m.add(pydoca_random.random())
+        assert time.monotonic() - begin >= m.seconds or len(m) > 60
+"""
+    assert runs.run("--pydoca-level=smoke", body=body).ret == 0
+
+
+def test_xdist_gives_a_device_to_one_worker_and_its_records_are_complete(runs):
+    body = """
+import os, pytest
+@pytest.mark.parametrize("n", range(3))
+def test_it(pydoca_device, pydoca_measure, pydoca_run, n):
+    pydoca_measure.record(f"pid.{n}", os.getpid(), unit="1")
+    pydoca_measure.record(f"seed.{n}", pydoca_run.seed, unit="1")
+def test_plain(): pass
+"""
+    result = runs.run("-n", "2", "--pydoca-repeat=2", "--pydoca-seed=5", "--pydoca-device=sim:p1", body=body)
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["pydoca: the cases of one device run one after the other;*", "?12/12? *"])
+    for record in runs.records():
+        cases = record["cases"]
+        measured = {each["name"]: each["value"] for case in cases for each in case["measurements"]}
+        assert len({measured[f"pid.{n}"] for n in range(3)}) == 1
+        assert {measured[f"seed.{n}"] for n in range(3)} == {5}
+        assert sorted((case["node"], case["repeat"]) for case in cases) == [
+            (f"test_it.py::test_it[sim-{record['run']['device']['name']}-{n}]", repeat)
+            for n in range(3)
+            for repeat in range(2)
+        ]
+        assert record["run"]["planned"] == 6
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--pydoca-device=p9"], "there is no device 'p9'"),
+        ([], "choose a device by --pydoca-device"),
+        (["--pydoca-device=p0", "--pydoca-duration=1"], "which xdist cannot: leave out -n, or give --pydoca-repeat"),
+    ],
+)
+def test_under_xdist_a_usage_error_is_one_too(runs, words, message):
+    result = runs.run("-n", "1", *words, body=TWO, device=None)
+    assert result.ret == 4
+    assert message in result.stdout.str() + result.stderr.str()
+
+
+def test_a_plan_needs_no_workers(runs):
+    result = runs.run("-n", "2", "--pydoca-plan", body=TWO)
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["1 cases of level quick on sim:p0*"])
+
+
+def test_every_option_is_in_the_table_of_the_command_line(runs):
+    from pytest_pydoca.options import OPTIONS
+
+    help = runs.pytester.runpytest_inprocess("--help").stdout.str()
+    for option in OPTIONS:
+        assert option.flag in help
+    state = json.dumps([option.name for option in OPTIONS])
+    for name in (
+        "device",
+        "backend",
+        "rep",
+        "peer",
+        "level",
+        "limits",
+        "baseline",
+        "out",
+        "repeat",
+        "duration",
+        "seed",
+    ):
+        assert f'"{name}"' in state

@@ -1,0 +1,199 @@
+"""The page of a run: complete, without a network, escaped, and with every verdict in words."""
+
+import re
+
+import numpy as np
+import pytest
+from page_checks import Page
+from runs import BEGIN, case, correlated, measured, new_run, written
+
+from pydoca.qualify.records import LimitRecord
+from pydoca.qualify.report import report_html
+from pydoca.qualify.report.plots.scale import Scale, range_of
+from pydoca.qualify.report.words import duration, figure, limit_text
+from pydoca.qualify.results import RunDirectory
+from pydoca.qualify.verdicts import Verdict
+
+EVIL = "<script>alert('x')</script> & \x00\x1b[31m \ud800 \" ' ]]>"
+
+
+def report_of(path, cases, directory=None, **more):
+    written(path, cases, directory, **more)
+    return (path / "report.html").read_text()
+
+
+def most(bound, stat="p50"):
+    return LimitRecord(stat, max=bound)
+
+
+@pytest.fixture
+def many(tmp_path):
+    """A run with a case of every verdict, and measurements of every kind."""
+    directory = RunDirectory(tmp_path)
+    tail = np.random.default_rng(1).lognormal(size=20_000)
+    tail[5] = 1e6
+    limit = LimitRecord("p50", min=9, max=12, source="bf3.toml")
+    cases = [
+        case("DMA-1", measured("series", correlated(900, 0.5, 1), limit=limit, directory=directory)),
+        case("DMA-2", measured("few", [10.0, 11.0, 10.5], limit=limit, directory=directory), number=1),
+        case("DMA-3", measured("equal", [10.0] * 50, limit=limit, directory=directory), number=2),
+        case("DMA-4", measured("zero", [0.0] * 3, unit="1", directory=directory), number=3),
+        case("LAT-1", measured("tail", tail, stat="p99", limit=most(20, "p99"), directory=directory), number=4),
+        case("LAT-2", measured("far", [-1.0, 5.0] * 30, limit=most(1e9), directory=directory), number=5),
+        case("BAD-1", measured("low", [1.0] * 9, limit=limit, directory=directory), number=6, log="one\ntwo"),
+        case("BAD-2", verdict=Verdict.ERROR, reason="broken", number=7),
+        case("OFF-1", verdict=Verdict.SKIPPED, reason="no engine", number=8),
+        case("NEAR-1", measured("near", [9.01] * 40, limit=LimitRecord("p50", min=9, marginal=0.02)), number=9),
+    ]  # fmt: skip
+    return cases, directory, tmp_path
+
+
+def test_the_page_is_well_formed_loads_nothing_and_has_no_scripts(many):
+    cases, directory, path = many
+    html = report_of(path, cases, directory)
+    page = Page(html)
+    assert "default-src 'none'" in html
+    assert "http" not in re.sub(r"http-equiv", "", html)
+    assert "nan" not in re.findall(r"[\w.]+", " ".join(re.findall(r' d="([^"]*)"', html)).lower())
+    for each in cases:
+        assert each.id in page.text
+        assert each.title in page.text
+
+
+def test_every_verdict_is_a_word_and_not_only_a_colour(many):
+    cases, directory, path = many
+    page = Page(report_of(path, cases, directory))
+    for verdict in Verdict:
+        assert verdict.value in page.text
+    assert "The device failed 1 of 10 cases." in page.text
+
+
+def test_a_measurement_has_its_value_interval_limit_and_pictures(many):
+    cases, directory, path = many
+    html = report_of(path, cases, directory)
+    page = Page(html)
+    (one,) = cases[0].measurements
+    assert f"{figure(one.value)} GB/s" in page.text
+    assert f"{figure(one.interval[0])} to {figure(one.interval[1])}" in page.text
+    assert "\u2265 9, \u2264 12" in page.text
+    assert "bf3.toml" in page.text
+    drawn = [each for case in cases for each in case.measurements if each.samples]
+    for each in drawn:
+        assert f"{each.name}: " in page.text
+        assert f"{each.samples}.csv" in page.links
+    assert html.count("samples in their order</title>") == len(drawn)
+    assert html.count("distribution of") + html.count("share of samples above") >= len(drawn)
+    assert re.search(r"\d beyond \u2192", page.text)
+
+
+def test_a_failure_has_its_log_and_the_command_that_repeats_it(many):
+    cases, directory, path = many
+    page = Page(report_of(path, cases, directory))
+    assert "one\ntwo" in page.text
+    assert "pydoca qualify sim:p0 --select 'BAD-1' --seed 7" in page.text
+    assert "broken" in page.text
+
+
+def test_a_long_log_shows_its_end(tmp_path):
+    log = "\n".join(f"line {number}" for number in range(1000))
+    page = Page(report_of(tmp_path, [case("BAD-1", verdict=Verdict.FAIL, reason="x", log=log)]))
+    assert "line 999" in page.text
+    assert "line 900\n" not in page.text
+    assert "lines before" in page.text
+
+
+def test_text_of_any_origin_is_escaped(tmp_path):
+    directory = RunDirectory(tmp_path)
+    limit = LimitRecord("p50", min=1, source=EVIL, waived=EVIL)
+    one = measured(EVIL, [0.5] * 20, unit=EVIL, limit=limit, directory=directory)
+    cases = [case(EVIL, one, title=EVIL, reason=EVIL, log=EVIL, node=EVIL, verdict=Verdict.FAIL)]
+    run = new_run(planned=1)
+    run.id, run.device = EVIL, {"name": EVIL, "pci_address": EVIL, "serial": EVIL, "backend": EVIL}
+    run.options, run.versions, run.findings = {EVIL: EVIL}, {EVIL: EVIL, "pydoca": EVIL}, [EVIL]
+    run.machine, run.machine_after = {"cpu.x": {"value": EVIL}, EVIL: {"absent": EVIL}}, {"cpu.x": {"value": 1}}
+    run.cases, run.verdict, run.exit_code, run.level = cases, Verdict.FAIL, 1, EVIL
+    html = report_html(run, directory.read_samples)
+    page = Page(html)
+    assert "alert('x')" in page.text
+    assert "\x1b" not in html
+    assert "\x00" not in html
+    html.encode()
+
+
+def test_what_is_planned_and_did_not_run_is_said(tmp_path):
+    run = new_run(planned=5)
+    run.cases = [case("A-1", verdict=Verdict.PASS)]
+    text = Page(report_html(run, RunDirectory(tmp_path).read_samples)).text
+    assert "4 planned cases did not run: not tested is not passed." in text
+    assert "The run has not ended" in text
+    run.exit_code = 2
+    assert "The run was interrupted, and can be resumed." in Page(report_html(run, lambda name: None)).text
+
+
+def test_a_run_without_cases_has_a_page(tmp_path):
+    page = Page(report_html(new_run(), RunDirectory(tmp_path).read_samples))
+    assert "SKIPPED" in page.text
+    assert "No inventory was taken." in page.text
+
+
+def test_a_change_of_the_machine_is_a_finding(tmp_path):
+    run = new_run(machine={"cpu.governor": {"value": "performance"}}, end=BEGIN + 1, exit_code=0)
+    run.machine_after = {"cpu.governor": {"value": "powersave"}}
+    text = Page(report_html(run, RunDirectory(tmp_path).read_samples)).text
+    assert "cpu.governor was performance, and is powersave" in text
+    assert "after the run: powersave" in text
+
+
+def test_missing_samples_leave_out_their_pictures(many):
+    cases, directory, path = many
+    written(path, cases, directory)
+    for file in (path / "samples").iterdir():
+        file.unlink()
+    html = report_html(RunDirectory.load(path), directory.read_samples)
+    assert "<svg" not in html
+    assert "series" in Page(html).text
+
+
+def test_a_long_run_has_a_page_of_bounded_size(tmp_path):
+    one = measured("bw", [10.0] * 40)
+    run = new_run()
+    run.cases = [case(f"C-{k}", one, verdict=Verdict.PASS, number=k) for k in range(3000)]
+    run.cases[2900] = case("BAD", verdict=Verdict.FAIL, reason="late")
+    html = report_html(run, RunDirectory(tmp_path).read_samples)
+    assert len(html) < 1_500_000
+    assert "The worst 400 of 3,000 cases" in html
+    Page(html)
+    assert ">BAD<" in html
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.0, "0"), (1234.0, "1,234"), (21.4682, "21.47"), (0.899508, "0.900"), (9.41141, "9.411"), (0.00012, "0.00012"),
+     (1234.56, "1,235"), (-3.25, "-3.250"), (None, "\u2013"), (1.5e12, "1.5e+12"), (123.45, "123.5")],
+)  # fmt: skip
+def test_numbers_have_four_digits(value, text):
+    assert figure(value) == text
+
+
+def test_durations_and_limits_in_words():
+    assert [duration(each) for each in (1.234, 65.0, 125, 7300)] == ["1.23 s", "65.0 s", "2 min 05 s", "2 h 01 min"]
+    assert limit_text(LimitRecord("p50", min=16, max=16)) == "= 16"
+    assert limit_text(LimitRecord("p50", max=6.5)) == "\u2264 6.5"
+    assert limit_text(None) == ""
+
+
+@pytest.mark.parametrize("span", [1e-9, 0.3, 1, 7, 1e12])
+def test_ticks_are_round_and_inside(span):
+    scale = Scale(-0.31 * span, 0.69 * span, 0, 100)
+    ticks = scale.ticks()
+    assert 2 <= len(ticks) <= 7
+    assert all(scale.has(tick) for tick in ticks)
+
+
+def test_a_range_has_all_samples_but_wild_ones_and_near_limits():
+    samples = np.concatenate([np.linspace(10, 11, 999), [1e9]])
+    low, high = range_of(samples, LimitRecord("p50", min=9, max=500))
+    assert low < 9
+    assert 11 < high < 20
+    low, high = range_of(np.array([5.0, 5.0]), None)
+    assert low < 5 < high
