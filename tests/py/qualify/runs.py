@@ -27,11 +27,11 @@ def correlated(n: int, memory: float, seed: int, mean: float = 10.0, sigma: floa
     return series + mean
 
 
-def new_run(level: str = "quick", **more: Any) -> RunRecord:
-    device = {"name": "p0", "pci_address": "0000:03:00.0", "backend": "sim", "side": "dpu", "serial": "MT2440X00001"}
-    options = {"command": f"pydoca qualify sim:p0 --level {level}"}
+def new_run(id: str = "2026-09-21_p0_quick_7f3a", serial: str = "MT2440X00001", **more: Any) -> RunRecord:
+    device = {"name": "p0", "pci_address": "0000:03:00.0", "backend": "sim", "side": "dpu", "serial": serial}
+    options = {"command": "pydoca qualify sim:p0 --level quick"}
     versions = {"pydoca": "0.1.0", "python": "3.11.7", "numpy": "2.4.6"}
-    return RunRecord("2026-09-21_p0_quick_7f3a", device, level, 7, options, versions, BEGIN, **more)
+    return RunRecord(id, device, "quick", 7, options, versions, BEGIN, **more)
 
 
 def measured(

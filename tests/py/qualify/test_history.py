@@ -28,9 +28,7 @@ def run_of(path, *, serial="S1", limit=LIMIT, repeats=1, verdict=None, **series)
             bound = limit if better == "higher" else None
             one = measured(name, each, limit=bound, better=better, unit=unit, directory=directory)
             cases.append(case(name.upper(), one, repeat=repeat, number=len(cases), verdict=verdict))
-    run = written(path, cases, directory)
-    run.id, run.device["serial"] = path.name, serial
-    directory._write_state(run)
+    written(path, cases, directory, id=path.name, serial=serial)
     return directory, RunDirectory.load(path)
 
 

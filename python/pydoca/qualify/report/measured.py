@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pydoca._display.frame.markup import panel_html
-from pydoca._display.frame.panel import Code, Fact, Note, Panel, Part
+from pydoca._display.frame.panel import Fact, Note, Panel, Part
 from pydoca.qualify.records import MeasurementRecord
 from pydoca.qualify.report.plots.distribution import distribution
 from pydoca.qualify.report.plots.series import series
@@ -47,7 +47,6 @@ def _facts(record: MeasurementRecord) -> list[Fact]:
         (record.stat, value_text(record)),
         ("interval", interval_text(record)),
         ("limit", limit_text(record.limit)),
-        ("from", Code(record.limit.source if record.limit else "")),
         ("samples", record.n),
         ("warm-up", record.warmup),
         ("outliers", record.outliers),

@@ -17,8 +17,9 @@ def _step(ticks: list[float]) -> float:
     return ticks[1] - ticks[0] if len(ticks) > 1 else abs(ticks[0]) if ticks else 1.0
 
 
-def x_axis(scale: Scale, title: str) -> Iterator[str]:
-    ticks = scale.ticks()
+def x_axis(scale: Scale, title: str, *, whole: bool = False) -> Iterator[str]:
+    """whole: of counts, between which there is nothing."""
+    ticks = [tick for tick in scale.ticks() if not whole or tick == round(tick)]
     yield svg.line(f"M{LEFT:g} {BOTTOM:g}H{RIGHT:g}")
     for tick in ticks:
         x = scale(tick)

@@ -48,7 +48,7 @@ def _draw(measurement: MeasurementRecord, samples: Array, warmup: int, prefix: s
         yield svg.text(LEFT + 2, TOP - 5, f"warm-up: {warmup:,}", faint=True, size=10.5)
     yield from limits_along(upright, measurement.limit, f"{prefix}-hatch")
     yield from _few(along, upright, samples) if len(samples) <= _DOTS else _many(along, upright, samples)
-    yield from x_axis(along, "sample")
+    yield from x_axis(along, "sample", whole=True)
 
 
 def _few(along: Scale, upright: Scale, samples: Array) -> Iterator[str]:

@@ -1,0 +1,113 @@
+"""`pydoca qualify` report, compare, train and study: runs in, files, tables and exit codes out."""
+
+import json
+
+import pytest
+from page_checks import Page
+from runs import correlated
+from test_history import run_of
+
+from pydoca.qualify.limits.file import read_limits
+
+
+@pytest.fixture
+def qualify(commands):
+    def run(*words, code=0):
+        found = commands.run("qualify", *map(str, words))
+        assert found.returncode == code, found.stdout + found.stderr
+        return found
+
+    return run
+
+
+@pytest.fixture
+def pair(tmp_path):
+    """An earlier run, and one that is worse."""
+    run_of(tmp_path / "first", bw=correlated(300, 0.5, 1, 20, 0.3), lat=correlated(300, 0.5, 2, 3, 0.1))
+    run_of(tmp_path / "second", bw=correlated(300, 0.5, 3, 18, 0.3), lat=correlated(300, 0.5, 4, 3, 0.1))
+    return tmp_path / "first", tmp_path / "second"
+
+
+def test_compare_shows_what_differs(qualify, pair):
+    lines = qualify("compare", *pair).stdout.splitlines()
+    assert lines[0] == "second, compared with first"
+    assert [line.split()[:2] for line in lines[3:5]] == [["regressed", "bw"], ["same", "lat"]]
+    assert lines[-1] == "1 regressed, 1 same"
+
+
+def test_compare_fails_on_a_regression_as_large_as_that(qualify, pair):
+    qualify("compare", *pair, "--fail-on", "regress:3%", code=1)
+    qualify("compare", *pair, "--fail-on", "regress:15 %")
+    qualify("compare", *reversed(pair), "--fail-on", "regress:3%")
+
+
+def test_compare_writes_json_and_a_page(qualify, pair, tmp_path):
+    found = json.loads(qualify("compare", *pair, "--json", "--html", tmp_path / "page.html").stdout)
+    assert found["regressions"] == ["bw"]
+    assert {row["name"]: row["word"] for row in found["rows"]} == {"bw": "regressed", "lat": "same"}
+    assert "REGRESSED" in Page((tmp_path / "page.html").read_text()).text
+
+
+@pytest.mark.parametrize("rule", ["3%", "regress:3", "regress:-1%", "improve:3%", "regress:x%"])
+def test_compare_refuses_a_rule_that_it_does_not_know(qualify, pair, rule):
+    assert "as in " in qualify("compare", *pair, "--fail-on", rule, code=4).stderr
+
+
+def test_what_is_not_a_run_is_named(qualify, pair, tmp_path):
+    for words in (
+        ("compare", pair[0], tmp_path),
+        ("report", tmp_path),
+        ("train", tmp_path, "--out", tmp_path / "x.toml"),
+        ("study", "repeatability", tmp_path),
+    ):
+        error = qualify(*words, code=4).stderr
+        assert error == f"pydoca: {tmp_path} is not the directory of a run: it has no state.json\n"
+
+
+def test_report_makes_the_reports_anew(qualify, pair):
+    run = pair[0]
+    before = {name: (run / name).read_bytes() for name in ("report.html", "junit.xml", "results.jsonl", "SHA256SUMS")}
+    for name in before:
+        (run / name).unlink()
+    qualify("report", run, "--html", "--junit", "--ocp")
+    assert {name: (run / name).read_bytes() for name in before} == before
+    (run / "junit.xml").unlink()
+    found = json.loads(qualify("report", run, "--json").stdout)
+    assert (found["verdict"], found["exit_code"]) == ("PASS", 0)
+    assert found["files"] == [str(run / "report.html"), str(run / "junit.xml")]
+    assert (run / "junit.xml").read_bytes() == before["junit.xml"]
+
+
+def test_report_writes_a_table_of_the_measurements(qualify, pair):
+    qualify("report", pair[0], "--csv")
+    rows = [line.split(",") for line in (pair[0] / "measurements.csv").read_text().splitlines()]
+    assert rows[0][:6] == ["case", "repeat", "measurement", "unit", "statistic", "value"]
+    assert [row[2] for row in rows[1:]] == ["bw", "lat"]
+    assert float(rows[1][5]) == pytest.approx(20, abs=0.2)
+
+
+def test_train_writes_a_limits_file(qualify, tmp_path):
+    runs = [tmp_path / f"good{k}" for k in range(5)]
+    for k, path in enumerate(runs):
+        run_of(path, serial=f"S{k}", bw=correlated(100, 0, k, 20 + 0.1 * k, 0.2))
+    file = tmp_path / "golden.toml"
+    table = qualify("train", *runs, "--out", file).stdout
+    assert table.splitlines()[-1] == f"1 golden values of 5 runs in {file}"
+    (limit,) = read_limits(file).limits
+    assert limit.name == "bw"
+    assert 15 < limit.min < 20
+    found = json.loads(qualify("train", *runs, "--out", file, "--json").stdout)
+    assert found["golden"][0]["devices"] == 5
+    assert "4 runs are too few" in qualify("train", *runs[:4], "--out", file, code=4).stderr
+    assert "vary by more than 0.1 %" in qualify("train", *runs, "--out", file, "--largest-cv", "0.1%", code=4).stderr
+    assert "No such file" in qualify("train", *runs, "--out", tmp_path / "none/x.toml", code=4).stderr
+
+
+def test_study_compares_the_spread_with_the_tolerance(qualify, tmp_path):
+    runs = [tmp_path / f"session{k}" for k in range(3)]
+    for k, path in enumerate(runs):
+        run_of(path, bw=[[20 + 0.01 * k + 0.01 * r] * 2 for r in range(5)])
+    assert "good: under 10 %" in qualify("study", "repeatability", *runs).stdout
+    assert "not fit to judge" in qualify("study", "repeatability", *runs, "--tolerance", "0.1%", code=1).stdout
+    found = json.loads(qualify("study", "repeatability", *runs, "--json").stdout)
+    assert (found["measurements"][0]["values"], found["measurements"][0]["verdict"]) == (15, "good")
