@@ -26,6 +26,9 @@ std::unique_ptr<VirtualTime>& virtual_time() {
 
 void begin_with(std::uint64_t seed, double outside) {
   const auto patience = std::chrono::duration_cast<Nanoseconds>(std::chrono::duration<double>(outside));
+  if (!VirtualTime::is_on()) {
+    virtual_time().reset();  // the parent's, in a forked child
+  }
   virtual_time() = std::make_unique<VirtualTime>(sim::VirtualTimeOptions{.seed = seed, .outside = patience});
 }
 
