@@ -1,3 +1,4 @@
+#include <pydoca/turn_points.hpp>
 #include <pydoca/virtual_time.hpp>
 
 #include "convert/bindings.hpp"
@@ -44,6 +45,23 @@ Wake take_part() {
   return wake;
 }
 
+#ifdef PYDOCA_CRASH_POINTS
+void* let_gil_go() noexcept { return PyGILState_Check() != 0 ? PyEval_SaveThread() : nullptr; }
+void take_gil_back(void* state) noexcept {
+  if (state != nullptr) {
+    PyEval_RestoreThread(static_cast<PyThreadState*>(state));
+  }
+}
+
+void bind_turn_points(py::module_& module) {
+  static constexpr sim::TurnHold gil{.let_go = let_gil_go, .take_back = take_gil_back};
+  module.def("give_way_at_turn_points", [](bool on) { sim::give_way_at_turn_points(on ? &gil : nullptr); }, "on"_a);
+  module.def("plant", &sim::plant, "mistake"_a);
+}
+#else
+void bind_turn_points(py::module_& /*module*/) {}
+#endif
+
 }  // namespace
 
 void bind_virtual_time(py::module_& module) {
@@ -63,6 +81,7 @@ void bind_virtual_time(py::module_& module) {
   module.def("virtual_time_leave", [] { call_blocking([] { VirtualTime::leave(); }); });
   module.def("virtual_time_num_threads", &VirtualTime::num_threads);
   module.def("virtual_time_digest", &VirtualTime::digest);
+  bind_turn_points(module);
 }
 
 }  // namespace pydoca::bindings
