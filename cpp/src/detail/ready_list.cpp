@@ -2,7 +2,6 @@
 
 #include "detail/concat.hpp"
 #include "detail/system_reason.hpp"
-#include "detail/time/turn_point.hpp"
 
 #include <cerrno>
 #include <cstring>
@@ -120,7 +119,6 @@ bool ReadyList::arm() noexcept {
     stop_looking(*node);
     node->prepare_sleep();
   }
-  turn_point();
   const bool woken = note_wake(armed_.exchange(true, std::memory_order_seq_cst));
   is_sleeper_ = true;
   if (!empty()) {
