@@ -12,7 +12,7 @@ from pathlib import Path
 
 from soak.report import Report
 
-MARGIN = 150  # seconds for the start, and the batch that is under way at the end
+MARGIN = 1000  # seconds for the start, and the batch that is under way at the end
 
 
 def main(seed: int, seconds: float, seeds: int | None) -> None:

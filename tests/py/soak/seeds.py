@@ -20,7 +20,7 @@ from soak.report import replay
 from soak.two_sides import KINDS, explore
 
 BATCH = 50
-HANG = 120  # seconds of real time for a batch that takes less than one
+HANG = 900  # seconds of real time for a batch that takes less than one: the machine may be busy
 SLACK = 4  # descriptors that a warm process may have more
 
 
