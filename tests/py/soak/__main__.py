@@ -4,6 +4,7 @@ import argparse
 import importlib
 import os
 import secrets
+import signal
 import sys
 
 PARTS = ("one_process", "two_processes", "explore")
@@ -16,13 +17,14 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=int(os.environ.get("PYDOCA_SEED", "0")) or None)
     parser.add_argument("--seeds", type=int, help="of explore: ends after that many, if the time is not over by then")
     arguments = parser.parse_args()
-    os.environ["PYDOCA_BACKEND"] = "sim"
-    driver = importlib.import_module(f"soak.{arguments.part}")
     options = {"seeds": arguments.seeds} if arguments.part == "explore" else {}
     seed = secrets.randbelow(1 << 31) + 1 if arguments.seed is None else arguments.seed
     print(f"{arguments.part}: seed {seed}, {arguments.seconds:g} s", flush=True)
+    # A shell starts its background jobs with interrupts ignored, which the drivers' processes would inherit.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    os.environ["PYDOCA_BACKEND"] = "sim"
     try:
-        driver.main(seed, arguments.seconds, **options)
+        importlib.import_module(f"soak.{arguments.part}").main(seed, arguments.seconds, **options)
     except KeyboardInterrupt:
         sys.exit(130)
 
