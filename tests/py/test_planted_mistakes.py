@@ -12,7 +12,6 @@ from contextlib import contextmanager
 import pytest
 
 import pydoca
-from conftest import SLOWNESS
 from pydoca import _core
 from pydoca.sim import explore
 
@@ -22,7 +21,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 MOST_SEEDS = 10_000
-SOUND_SEEDS = 300 // SLOWNESS
+SOUND_SEEDS = 300
 
 
 @contextmanager

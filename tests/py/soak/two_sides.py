@@ -5,9 +5,10 @@ in its place.
 """
 
 import asyncio
+import os
 import random
 from collections import Counter
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +16,7 @@ import pydoca
 from pydoca import Status, comch
 from pydoca.faults import FaultPlan
 
+SERVICE = f"explore-{os.getpid()}"  # other processes of this fabric may do the same
 ROUNDS = 3
 SIZE = 64  # bytes of a round
 PATIENCE = 0.02  # seconds of virtual time, in which a run takes 30 us
@@ -133,7 +135,7 @@ class Session:
                 with device.mmap(self.memory, access="pci_read_write") as mmap:
                     event = pydoca.SyncEvent(device, publisher="remote_pci", subscriber="cpu", memory=pydoca.alloc(8))
                     async with event.as_context(pe, 4, **ledger.callbacks()) as context:
-                        client = comch.Client(pe, device, "explore", timeout=PATIENCE, **ledger.callbacks())
+                        client = comch.Client(pe, device, SERVICE, timeout=PATIENCE, **ledger.callbacks())
                         async with client as link:
                             await ledger.submit(link.send, mmap.export_pci())
                             await ledger.submit(link.send, event.export_to_remote_pci())
@@ -160,7 +162,7 @@ class Session:
     async def dpu(self, ledger: Ledger) -> None:
         with pydoca.open_device("p0") as device, device.open_representor("0b:00.0") as rep:
             async with pydoca.ProgressEngine() as pe:
-                server = comch.Server(pe, device, rep, "explore", **ledger.callbacks())
+                server = comch.Server(pe, device, rep, SERVICE, **ledger.callbacks())
                 async with server, pydoca.Dma(pe, device, num_tasks=4, **ledger.callbacks()) as dma:
                     link = await server.accept()
                     with device.import_mmap(await link.recv()) as remote:
@@ -184,11 +186,10 @@ class Session:
                 await ledger.submit(dma.memcpy, inventory.get_by_data(local), target)
                 await ledger.submit(context.notify_add, 1)
                 await ledger.submit(link.send, b"%d" % number)
-            memory = None
 
 
-def explore(kind: Kind, seeds: range, counts: Counter[str]) -> None:
-    """Raises what the first run that fails raises, with its seed in a note."""
+def explore(kind: Kind, seeds: Iterable[int], counts: Counter[str]) -> dict[int, str]:
+    """The digests of the runs. Raises what the first run that fails raises, with its seed in a note."""
     sessions: dict[int, Session] = {}
 
     def session_of(run: Any) -> Session:
@@ -208,3 +209,4 @@ def explore(kind: Kind, seeds: range, counts: Counter[str]) -> None:
     done = pydoca.sim.explore([host, dpu], seeds, timing=TIMING, faults=kind.plan)
     counts["runs"] += done.runs
     counts["virtual_us"] += round(done.virtual_seconds * 1e6)
+    return done.digests
