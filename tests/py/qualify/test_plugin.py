@@ -251,13 +251,23 @@ def test_repeats_are_recorded_and_each_has_its_own_random_numbers(runs):
     other.stdout.fnmatch_lines(["*--pydoca-seed=8*"])
 
 
-def test_a_duration_repeats_whole_passes_until_the_time_is_over(runs):
-    body = "import time\ndef test_a(pydoca_device): time.sleep(0.01)\ndef test_b(pydoca_device): pass\n"
-    assert runs.run("--pydoca-duration=0.2s", body=body).ret == 0
+def test_a_duration_repeats_whole_passes_until_it_is_interrupted_or_over(runs):
+    body = "import os, signal\n"
+    body += "def test_a(pydoca_run):\n    if pydoca_run.repeat == 2: os.kill(os.getpid(), signal.SIGINT)\n"
+    body += "def test_b(pydoca_device): pass\n"
+    assert runs.run("--pydoca-duration=1h", body=body).ret == 2
     cases = runs.record()["cases"]
-    assert {case["id"] for case in cases} == {"test_a", "test_b"}
-    assert cases[-1]["repeat"] >= 1
-    assert [case["repeat"] for case in cases] == sorted(case["repeat"] for case in cases)
+    assert [(case["id"], case["repeat"]) for case in cases] == [
+        ("test_a", 0),
+        ("test_b", 0),
+        ("test_a", 1),
+        ("test_b", 1),
+        ("test_a", 2),
+    ]
+    body = "import time\ndef test_a(pydoca_device): time.sleep(0.05)\ndef test_b(pydoca_device): pass\n"
+    assert runs.run("--pydoca-duration=0.01s", "--pydoca-out=over", body=body).ret == 0  # the first pass is whole
+    (state,) = (runs.path / "over").glob("*/state.json")
+    assert len(json.loads(state.read_text())["cases"]) == 2
 
 
 def test_fail_early_ends_after_the_first_failure(runs):
