@@ -11,9 +11,9 @@ import pytest
 
 import pydoca
 from pydoca.qualify.limits import Limits
+from pydoca.qualify.limits.facts import facts_of
 from pydoca.qualify.limits.file import LimitsError
 from pydoca.qualify.session.choice import ChoiceError, choose, devices, label
-from pydoca.qualify.session.facts import facts_of
 from pydoca.qualify.session.lock import DeviceLock, InUse
 from pydoca.qualify.session.settings import Settings
 
