@@ -81,9 +81,7 @@ void take_private_data(RdmaEvent& event, const HandshakeMessage& message) noexce
 
 }  // namespace
 
-ConnectionManager::ConnectionManager(RdmaShared& shared)
-    : shared_(shared),
-      epoll_(::epoll_create1(EPOLL_CLOEXEC)) {
+ConnectionManager::ConnectionManager(RdmaShared& shared) : shared_(shared), epoll_(::epoll_create1(EPOLL_CLOEXEC)) {
   if (!epoll_ || !timer_) {
     throw Error(Status::operating_system, concat("rdma: cannot watch connections: ", detail::system_reason(errno)));
   }

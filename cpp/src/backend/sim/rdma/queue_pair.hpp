@@ -110,7 +110,7 @@ class QueuePair final : public backend::QueuePair {
   Phase phase_ = Phase::fresh;
   const std::uint32_t forks_ = detail::fork_count();
   std::uint64_t deadline_ = detail::never;  ///< of a message that waits for a receive
-  bool wants_receive_ = false;  ///< the peer was asked for one
+  bool wants_receive_ = false;              ///< the peer was asked for one
   Incoming incoming_;
   std::unique_ptr<Handshake> handshake_;
   Inbox inbox_;

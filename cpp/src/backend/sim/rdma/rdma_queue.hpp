@@ -49,7 +49,7 @@ class RdmaQueue final : public backend::RdmaQueue, private RdmaShared {
   bool is_overdue() const noexcept { return deadline_ != detail::never && detail::now() >= deadline_; }
   void watch_all();
 
-  bool removed_ = false;  ///< the device's removal was dealt with
+  bool removed_ = false;                ///< the device's removal was dealt with
   std::optional<detail::Timer> timer_;  ///< where a message does not wait for a receive for ever
   /// An epoll set of the mailbox's wake-ups, the connection manager's descriptor, and the timer if there is one.
   detail::Fd all_;
