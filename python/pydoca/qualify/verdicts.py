@@ -1,0 +1,52 @@
+"""What a measurement, a case and a run came to, and a run's exit code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import Enum, IntEnum
+
+
+class Verdict(Enum):
+    """The values are the words of reports and files."""
+
+    PASS = "PASS"
+    MARGINAL = "MARGINAL"  # within its limits, but so close that another run may not be
+    UNJUDGED = "UNJUDGED"  # measured, and no limit says what is right
+    SKIPPED = "SKIPPED"  # not tested, for a reason: the device has no such capability, or another level has the case
+    ERROR = "ERROR"  # the tester failed, or took too few samples: nothing is known of the device
+    FAIL = "FAIL"
+
+    @classmethod
+    def of_run(cls, verdicts: Iterable[Verdict]) -> Verdict:
+        """The worst one: FAIL, ERROR, MARGINAL, PASS; else UNJUDGED if something was measured, else SKIPPED."""
+        found = set(verdicts)
+        return next((each for each in _WORST_FIRST if each in found), cls.SKIPPED)
+
+
+_WORST_FIRST = (Verdict.FAIL, Verdict.ERROR, Verdict.MARGINAL, Verdict.PASS, Verdict.UNJUDGED)
+
+
+class ExitCode(IntEnum):
+    """pytest's own numbers, so that `pytest` and `pydoca qualify` agree."""
+
+    PASSED = 0  # every judged case; MARGINAL is among them, unless it is asked to be strict
+    FAILED = 1  # the device
+    INTERRUPTED = 2  # the run can be resumed
+    TESTER_ERROR = 3
+    USAGE = 4  # command line, limits, or the choice of a device
+    NOTHING_TESTED = 5
+
+    @classmethod
+    def of_verdict(cls, verdict: Verdict, *, strict_marginal: bool = False) -> ExitCode:
+        if verdict is Verdict.MARGINAL:
+            return cls.FAILED if strict_marginal else cls.PASSED
+        return _OF_VERDICT[verdict]
+
+
+_OF_VERDICT = {
+    Verdict.PASS: ExitCode.PASSED,
+    Verdict.UNJUDGED: ExitCode.PASSED,
+    Verdict.SKIPPED: ExitCode.NOTHING_TESTED,
+    Verdict.ERROR: ExitCode.TESTER_ERROR,
+    Verdict.FAIL: ExitCode.FAILED,
+}
