@@ -114,7 +114,8 @@ class DpaRun:
             self._end()
 
     def __repr__(self) -> str:
-        return f"<pydoca.DpaRun of {self._kernel!r} on {self._dpa.device.name}, {'done' if self._launch.done else 'running'}>"
+        state = "done" if self._launch.done else "running"
+        return f"<pydoca.DpaRun of {self._kernel!r} on {self._dpa.device.name}, {state}>"
 
 
 class Dpa(_core.DpaEngine):

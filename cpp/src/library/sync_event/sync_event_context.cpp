@@ -248,7 +248,7 @@ void library::SyncEventContext::open_tasks() {
     throw Error(Status::invalid_value, "start sync event: nothing is configured; give the conf of a task (set_conf)");
   }
   if (is_timed) {
-    timed_updates_ = std::make_unique<TimedUpdates>(*this, counter());
+    timed_updates_ = std::make_unique<TimedUpdates>(*this, counter(), *device(), *progress_engine());
   }
 }
 
@@ -333,11 +333,6 @@ void library::SyncEventContext::post(SyncEventTask& task) noexcept {
     case SyncEventOperation::wait_neq:
       post_wait(task);
   }
-}
-
-Status library::SyncEventContext::update(SyncEventTask& task) noexcept {
-  const bool adds = task.operation() == SyncEventOperation::notify_add;
-  return adds ? counter().fetch_add(task.value_, task.result_) : counter().store(task.value_);
 }
 
 void library::SyncEventContext::post_wait(SyncEventTask& task) noexcept {

@@ -18,7 +18,7 @@
 
 namespace pydoca::library {
 
-class SyncEventContext final : public detail::LibraryContext<pydoca::SyncEventContext> {
+class SyncEventContext final : public detail::LibraryContext<pydoca::SyncEventContext>, public UpdateOwner {
  public:
   explicit SyncEventContext(std::shared_ptr<pydoca::SyncEvent> event);
   ~SyncEventContext() override;
@@ -27,10 +27,6 @@ class SyncEventContext final : public detail::LibraryContext<pydoca::SyncEventCo
   Status cancel(SyncEventTask& task) noexcept;
   /// Not null where updates take time, while the context is started.
   TimedUpdates* timed_updates() noexcept { return timed_updates_.get(); }
-  /// The task will be delivered by progress.
-  void append_done(SyncEventTask& task, Status outcome) noexcept;
-  /// Does what the task of an update is for.
-  Status update(SyncEventTask& task) noexcept;
 
  private:
   SyncEvent& own_event() const noexcept { return of(*event()); }
@@ -49,6 +45,8 @@ class SyncEventContext final : public detail::LibraryContext<pydoca::SyncEventCo
 
   void watch_counter();
   void post_wait(SyncEventTask& task) noexcept;
+  void updated(SyncEventTask& task, Status outcome) noexcept override { append_done(task, outcome); }
+  void append_done(SyncEventTask& task, Status outcome) noexcept;
   void open_tasks();
   void collect() noexcept;
   void collect_or_fail() noexcept;

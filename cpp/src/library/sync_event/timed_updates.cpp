@@ -6,7 +6,6 @@
 #include "detail/concat.hpp"
 #include "detail/system_reason.hpp"
 #include "detail/time/time.hpp"
-#include "library/sync_event/sync_event_context.hpp"
 
 #include <cerrno>
 #include <sys/epoll.h>
@@ -14,20 +13,19 @@
 
 namespace pydoca::library {
 
-TimedUpdates::TimedUpdates(SyncEventContext& context, backend::Counter& counter)
-    : context_(context), counter_(counter) {
+TimedUpdates::TimedUpdates(UpdateOwner& owner, backend::Counter& counter, Device& device, ProgressEngine& engine)
+    : owner_(owner), counter_(counter), device_(device), engine_(engine) {
   if (!timer_) {
     throw Error(Status::operating_system, detail::concat("start sync event: ", detail::system_reason(errno)));
   }
-  ProgressEngine& engine = *context_.progress_engine();
-  engine.watch(timer_.fd(), EPOLLIN, *this);
-  join(engine.ready_list());
-  context_.device()->backend().watch_removal(*this);
+  engine_.watch(timer_.fd(), EPOLLIN, *this);
+  join(engine_.ready_list());
+  device_.backend().watch_removal(*this);
 }
 
 TimedUpdates::~TimedUpdates() {
-  context_.device()->backend().unwatch_removal(*this);
-  context_.progress_engine()->unwatch(timer_.fd());
+  device_.backend().unwatch_removal(*this);
+  engine_.unwatch(timer_.fd());
   leave();
 }
 
@@ -38,7 +36,7 @@ void TimedUpdates::begin(TimedSyncEventTask& task) noexcept {
 }
 
 bool TimedUpdates::is_due() const noexcept {
-  return !tasks_.empty() && (first_due() <= detail::now() || context_.device()->removed());
+  return !tasks_.empty() && (first_due() <= detail::now() || device_.removed());
 }
 
 bool TimedUpdates::look() noexcept { return is_due(); }
@@ -62,14 +60,19 @@ bool TimedUpdates::progress_one(bool& more) noexcept {
     return false;
   }
   SyncEventTask& task = *tasks_.pop();
-  context_.append_done(task, context_.device()->removed() ? Status::driver : context_.update(task));
+  owner_.updated(task, device_.removed() ? Status::driver : update(task));
   more = true;
   return true;
 }
 
+Status TimedUpdates::update(SyncEventTask& task) noexcept {
+  return static_cast<TimedSyncEventTask&>(task).adds() ? counter_.fetch_add(task.value_, task.result_)
+                                                       : counter_.store(task.value_);
+}
+
 void TimedUpdates::end_all(Status status) noexcept {
   while (SyncEventTask* const task = tasks_.pop()) {
-    context_.append_done(*task, status);
+    owner_.updated(*task, status);
   }
   stop_looking();
 }

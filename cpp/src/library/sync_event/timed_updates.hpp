@@ -12,14 +12,22 @@
 
 namespace pydoca::library {
 
-class SyncEventContext;
+/// The context, as updates see it.
+class UpdateOwner {
+ public:
+  /// The task of an update has ended; progress will deliver it.
+  virtual void updated(SyncEventTask& task, Status outcome) noexcept = 0;
+
+ protected:
+  ~UpdateOwner() = default;
+};
 
 /// The updates of a context's tasks on a device where they take time: each is made when it is due, in the order of
 /// their submission.
 class TimedUpdates final : private detail::ReadyNode {
  public:
-  /// Both outlive it. Joins the context's engine. Throws operating_system.
-  TimedUpdates(SyncEventContext& context, backend::Counter& counter);
+  /// All outlive it. Joins the engine. Throws operating_system.
+  TimedUpdates(UpdateOwner& owner, backend::Counter& counter, Device& device, ProgressEngine& engine);
   ~TimedUpdates() override;
   TimedUpdates(const TimedUpdates&) = delete;
   TimedUpdates& operator=(const TimedUpdates&) = delete;
@@ -36,8 +44,12 @@ class TimedUpdates final : private detail::ReadyNode {
   bool is_due() const noexcept;
   std::uint64_t first_due() const noexcept { return static_cast<const TimedSyncEventTask*>(tasks_.front())->due_; }
 
-  SyncEventContext& context_;
+  Status update(SyncEventTask& task) noexcept;
+
+  UpdateOwner& owner_;
   backend::Counter& counter_;
+  Device& device_;
+  ProgressEngine& engine_;
   detail::Timer timer_;
   bool is_set_ = false;  ///< the timer
   detail::IntrusiveQueue<SyncEventTask, &SyncEventTask::next_> tasks_;
