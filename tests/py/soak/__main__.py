@@ -4,6 +4,7 @@ import argparse
 import importlib
 import os
 import secrets
+import signal
 import sys
 
 PARTS = ("one_process", "two_processes")
@@ -17,6 +18,8 @@ def main() -> None:
     arguments = parser.parse_args()
     seed = secrets.randbelow(1 << 31) + 1 if arguments.seed is None else arguments.seed
     print(f"{arguments.part}: seed {seed}, {arguments.seconds:g} s", flush=True)
+    # A shell starts its background jobs with interrupts ignored, which the drivers' processes would inherit.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     os.environ["PYDOCA_BACKEND"] = "sim"
     try:
         importlib.import_module(f"soak.{arguments.part}").main(seed, arguments.seconds)

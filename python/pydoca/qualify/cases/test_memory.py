@@ -77,6 +77,7 @@ def test_export_between_processes(
                 if hashlib.sha256(into).hexdigest() != digest:
                     raise DeviceFault("memory of the host has another digest at the DPU")
     pydoca_pair.host.call(remote.give_back)
+    pydoca_measure.record("mem.digests.equal", len(importing), unit="1", min=20)
 
 
 @pytest.mark.pydoca_case(

@@ -68,9 +68,13 @@ def test_stop_in_flight(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoc
 @pytest.mark.pydoca_case("FLT-3", title="the device comes back after its driver was bound again", levels=("full",))
 @pytest.mark.pydoca_needs("hardware", "root")
 def test_reset() -> None:
-    pytest.skip(
-        "a reset takes the device from all of its users, so that an operator must do it: see the report's notes"
-    )
+    pytest.skip("an operator does this: unbind the driver and bind it again, then run level smoke")
+
+
+@pytest.mark.pydoca_case("FLT-4", title="the link comes back after it was down", levels=("full",))
+@pytest.mark.pydoca_needs("hardware", "root")
+def test_link_flap() -> None:
+    pytest.skip("an operator does this: set the interface down and up again, then run level smoke")
 
 
 @pytest.mark.pydoca_case("FLT-5", title="a device that was removed gives errors, and comes back", levels=ALL)
