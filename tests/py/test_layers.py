@@ -23,7 +23,7 @@ ORDER = [
     ["types"],
     ["task_traits"],
     ["rdma_tasks", "sha_algorithm"],
-    ["interrupt", "cpus", "trace", "virtual_time"],
+    ["interrupt", "cpus", "trace", "turn_points", "virtual_time"],
     ["memory"],
     ["log"],
     ["segment"],

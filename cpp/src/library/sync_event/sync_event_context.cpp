@@ -6,6 +6,7 @@
 #include "core/violation.hpp"
 #include "detail/concat.hpp"
 #include "detail/system_reason.hpp"
+#include "detail/time/turn_point.hpp"
 #include "library/set_operand.hpp"
 
 #include <array>
@@ -347,8 +348,10 @@ bool library::SyncEventContext::look() noexcept {
 }
 
 void library::SyncEventContext::prepare_sleep() noexcept {
+  detail::turn_point();
   counter().arm();
-  if (counter().load() != last_) {
+  detail::turn_point();
+  if (counter().load() != last_ && !detail::is_planted(detail::Mistake::no_second_look)) {
     notify();
   } else if (const Status failure = own_event().failure(counter().losses_told()); failure != Status::success) {
     fail_waits(failure);  // the peer ended when no task waited

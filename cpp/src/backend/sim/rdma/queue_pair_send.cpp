@@ -2,6 +2,7 @@
 
 #include "backend/sim/copy/segment_copy.hpp"
 #include "backend/sim/rdma/queue_pair.hpp"
+#include "detail/time/turn_point.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -164,6 +165,12 @@ Status QueuePair::write_then_tell(RdmaOperation& operation) noexcept {
   Status status = reserve(sizeof(RecordHeader), room);
   if (status != Status::success) {
     return status;
+  }
+  if (detail::is_planted(detail::Mistake::ack_before_data)) [[unlikely]] {
+    peer_->ring().publish(header_of(operation, RecordType::write_imm));
+    peer_->tell();
+    detail::turn_point();
+    return move(operation);
   }
   status = move(operation);
   if (status != Status::again) {
