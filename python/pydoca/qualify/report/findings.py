@@ -10,7 +10,7 @@ from pydoca._display.frame.values import plural
 from pydoca.qualify.machine import changes
 from pydoca.qualify.records import CaseRecord, MeasurementRecord, RunRecord
 from pydoca.qualify.report.cases import has_card
-from pydoca.qualify.report.elements import anchor, badge, excerpt, section
+from pydoca.qualify.report.elements import anchor, badge, excerpt, log_name, section
 from pydoca.qualify.report.words import TONES, sentence
 from pydoca.qualify.verdicts import Verdict
 
@@ -83,7 +83,8 @@ def failures(run: RunRecord) -> str:
 
 def _failure(number: int, case: CaseRecord) -> str:
     again = _labelled("Repeat it", escaped(case.again), "pq-again")
-    log = _labelled("Log", excerpt(case.log), "pq-log")
+    file = log_name(number, case)
+    log = _labelled(f'Log <a href="{file}">{file}</a>', excerpt(case.log), "pq-log")
     repeat = f", repeat {case.repeat + 1}" if case.repeat else ""
     return (
         f'<article class="pq-card pq-{TONES[case.verdict]}" id="failure-{number}"><div class="pq-head">'

@@ -19,6 +19,7 @@ font-variant-numeric:tabular-nums;overflow-wrap:anywhere}
 & a:hover{color:var(--pd-accent);border-bottom-style:solid}
 & a:focus-visible{outline:2px solid var(--pd-accent);outline-offset:2px}
 & h1{font-size:25px;line-height:1.25;font-weight:650;margin:0;letter-spacing:-.01em}
+& .pq-label a{text-transform:none;font-weight:400;letter-spacing:0;margin-left:8px}
 & h2{font-size:17px;font-weight:650;margin:44px 0 12px;padding:0 0 6px;border-bottom:1px solid var(--pd-rule)}
 & h2 small{font-weight:400;font-size:13px;color:var(--pd-soft);margin-left:8px}
 & h3{font-size:15px;font-weight:600;margin:0}
