@@ -26,9 +26,10 @@ class VirtualTime:
     what happens in it. One thread runs at a time; where several could, the seed decides which. So a run depends on the
     program and on the seed alone, and `digest` is the same for equal runs.
 
-    Devices, engines and loops of virtual time are made within the block, and end before it does. Other processes,
-    `time.sleep()` and executors have real time. So does a process that is forked within the block: there, calls of this
-    object raise BadStateError, and a virtual time of its own can begin.
+    Devices, engines and loops of virtual time are made within the block, and end before it does. The threads of a
+    `pydoca.Dpa` that is made within it take part. Other processes, `time.sleep()` and executors have real time. So does
+    a process that is forked within the block: there, calls of this object raise BadStateError, and a virtual time of
+    its own can begin.
 
     seed: an integer from 0 to 2**64 - 1. outside: the seconds of real time in which something that does not take part
     may let a thread go on; when all wait and nothing is due, a DeadlockError comes after that time.

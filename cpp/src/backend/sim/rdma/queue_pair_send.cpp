@@ -5,7 +5,6 @@
 #include "detail/time/turn_point.hpp"
 
 #include <algorithm>
-#include <chrono>
 
 namespace pydoca::sim {
 
@@ -17,7 +16,7 @@ namespace {
 /// Less than this is not worth a record while more waits.
 constexpr std::uint64_t smallest_piece = 4096;
 /// The time between two offers of a message to a peer without a receive.
-constexpr std::chrono::milliseconds retry_interval{10};
+constexpr std::uint64_t retry_interval_ns = 10'000'000;
 
 bool is_message(RdmaOpcode opcode) noexcept { return opcode == RdmaOpcode::send || opcode == RdmaOpcode::send_imm; }
 
@@ -81,7 +80,7 @@ Status QueuePair::take_receive(RdmaOperation& operation) noexcept {
     knock.want_receive();
     return wait_for_receive();
   }
-  deadline_.reset();
+  deadline_ = detail::never;
   operation.own[receive_word] = taken->number + 1;
   if (is_message(operation.opcode) && operation.length > taken->room &&
       operation.length > peer_->page().shortest_receive.load(std::memory_order_relaxed)) {
@@ -95,14 +94,14 @@ Status QueuePair::wait_for_receive() noexcept {
   if (shared_.options().rnr_retry_count >= backend::rnr_retry_for_ever) {
     return Status::again;
   }
-  const Clock::time_point now = Clock::now();
-  if (!deadline_.has_value()) {
-    deadline_ = now + (shared_.options().rnr_retry_count + 1) * retry_interval;
+  const std::uint64_t now = detail::now();
+  if (deadline_ == detail::never) {
+    deadline_ = now + (shared_.options().rnr_retry_count + 1) * retry_interval_ns;
   }
-  if (now >= *deadline_) {
+  if (now >= deadline_) {
     return Status::time_out;
   }
-  shared_.watch_deadline(*deadline_);
+  shared_.watch_deadline(deadline_);
   return Status::again;
 }
 
