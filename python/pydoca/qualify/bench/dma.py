@@ -37,6 +37,17 @@ def sizes_up_to(largest: int) -> list[int]:
     return sorted(size for size in sizes if size <= largest)
 
 
+def fitting(device: pydoca.Device, sizes: Iterable[int]) -> list[int]:
+    """Those that the device copies in one task."""
+    largest = pydoca.Dma.max_buf_size(device.info)
+    return [size for size in sizes if size <= largest]
+
+
+def depth_for(device: pydoca.Device, wanted: int) -> int:
+    """So many tasks, or as many as a context of the device may have."""
+    return min(wanted, pydoca.Dma.max_num_tasks(device.info))
+
+
 def integrity(
     device: pydoca.Device,
     sizes: Iterable[int],
@@ -159,6 +170,7 @@ def bandwidth(
     ends: Callable[[Stand, int], Ends] | None = None,
 ) -> Iterator[float]:
     """GB/s of `depth` copies in flight, a sample for each round of at least half a millisecond."""
+    depth = depth_for(device, depth)
     with Stand() as stand:
         lent = ends(stand, size * depth) if ends else local(stand, device, size * depth)
         copies = Copies(stand, device, lent, size, depth)
@@ -196,6 +208,7 @@ def latency(device: pydoca.Device, size: int, until: Callable[[], bool]) -> Iter
 
 def ordering(device: pydoca.Device, count: int, depth: int = 32, size: int = 64) -> tuple[int, int]:
     """Copies with ordered completions; returns completions out of order, and data that was not there at completion."""
+    depth = depth_for(device, depth)
     with Stand() as stand:
         ends = local(stand, device, size * depth)
         src, dst, pe = pieces(stand, ends, size, depth)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 import pydoca
 from pydoca.qualify.bench import waiting
-from pydoca.qualify.bench.dma import Copies, local, pieces
+from pydoca.qualify.bench.dma import Copies, depth_for, fitting, local, pieces
 from pydoca.qualify.bench.waiting import DeviceFault, Stand, duty
 from pydoca.qualify.bench.zones import require_equal
 
@@ -89,6 +89,7 @@ def idle_cpu(device: pydoca.Device, seconds: float) -> float:
 
 def completions(device: pydoca.Device, count: int, depth: int = 64) -> int:
     """So many copies, some in one batch and some in two, with callbacks; each completes exactly once."""
+    depth = depth_for(device, depth)
     size, seen = 64, [0] * depth
     with Stand() as stand:
         ends = local(stand, device, size * depth)
@@ -133,8 +134,8 @@ def stop_in_flight(device: pydoca.Device, depth: int = 16) -> tuple[int, int]:
 
     Returns how many completed, and how many were flushed.
     """
+    depth, size = depth_for(device, depth), fitting(device, (64, 4096, 1 << 16))[-1]
     with Stand() as stand:
-        size = 1 << 16
         copies = Copies(stand, device, local(stand, device, size * depth), size, depth)
         copies.prepare()
         with duty("stop a context with tasks in flight"):

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pydoca.qualify.measure import Measure
     from pydoca.qualify.session.case_run import CaseRun
 
+MOST = 64 << 20
 LEVELS = ("quick", "full")
 
 
@@ -21,6 +22,10 @@ LEVELS = ("quick", "full")
 @pytest.mark.pydoca_needs("dma")
 @pytest.mark.parametrize("limit", ["max_buf_size", "max_buf_list_len", "max_num_tasks"])
 def test_limits_are_true(pydoca_device: pydoca.Device, pydoca_measure: Measure, limit: str) -> None:
+    if limit == "max_buf_size" and pydoca.Dma.max_buf_size(pydoca_device.info) > MOST:
+        pytest.skip(
+            f"{pydoca_device.name} copies more than {MOST >> 20} MiB in a task, which this case does not allocate"
+        )
     checks = {
         "max_buf_size": misuse.largest_copy,
         "max_buf_list_len": misuse.longest_list,
