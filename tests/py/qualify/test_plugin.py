@@ -42,6 +42,22 @@ def test_pytest_starts_without_pydoca_and_numpy(runs, words):
     assert "LOADED ['" not in run.stdout
 
 
+@pytest.mark.parametrize(
+    ("words", "body"),
+    [
+        (["--pydoca-device=sim:p0"], "def test_plain(): pass"),
+        ([], "def test_case(pydoca_run, pydoca_random): pass"),
+    ],
+)
+def test_what_makes_no_run_needs_no_numpy(runs, words, body):
+    """A guest of the RDMA lab has a processor that NumPy does not run on."""
+    runs.write(body)
+    line = [sys.executable, "-P", "-c", PROBE, "test_it.py", *words]
+    run = subprocess.run(line, capture_output=True, text=True, timeout=50)
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert "LOADED ['pydoca']" in run.stdout
+
+
 def test_a_measurement_that_passes_is_recorded_with_its_limit(runs):
     result = runs.run(body=TWO)
     assert result.ret == 0

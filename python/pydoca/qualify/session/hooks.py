@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Generator
+from importlib.util import find_spec
 from typing import Any
 
 import pytest
@@ -184,8 +185,7 @@ class Hooks:
 
 
 def _require_packages() -> None:
+    """Looks, and imports none: tests that are not cases take their device from the same option."""
     for package in ("numpy", "scipy"):
-        try:
-            __import__(package)
-        except ModuleNotFoundError:
-            raise pytest.UsageError(f"qualification needs {package}: pip install 'pydoca[qualify]'") from None
+        if find_spec(package) is None:
+            raise pytest.UsageError(f"qualification needs {package}: pip install 'pydoca[qualify]'")

@@ -8,6 +8,7 @@ import secrets
 import time
 from importlib import metadata
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pydoca.qualify.machine import changes
 from pydoca.qualify.records import CaseRecord, RunRecord
@@ -15,6 +16,9 @@ from pydoca.qualify.session.levels import overrun
 from pydoca.qualify.session.settings import Settings
 from pydoca.qualify.session.target import Target
 from pydoca.qualify.verdicts import ExitCode, Verdict
+
+if TYPE_CHECKING:
+    from pydoca.qualify.results import RunDirectory
 
 _PACKAGES = ("pydoca", "pytest", "numpy", "scipy", "pytest-xdist")
 DEFAULT_OUT = "runs"
@@ -24,8 +28,6 @@ class Run:
     """One device's run, from its first case to its verdict."""
 
     def __init__(self, target: Target, settings: Settings, level: str, seed: int) -> None:
-        from pydoca.qualify.results import RunDirectory
-
         self.target = target
         self._settings = settings
         self.record = target.before or RunRecord(
@@ -39,7 +41,7 @@ class Run:
         )
         if target.directory is None and settings.is_recorded:
             target.directory = Path(settings.out or DEFAULT_OUT, self.record.id).absolute()
-        self._directory = RunDirectory(target.directory) if target.directory else None
+        self._directory = _open(target.directory) if target.directory else None
         self._begin = time.monotonic()
         self.has_begun = False
 
@@ -88,6 +90,12 @@ class Run:
         code = ExitCode.of_verdict(self.record.verdict, strict_marginal=self._settings.strict_marginal)
         strict = self._settings.strict_skips and skipped
         return ExitCode.FAILED if strict and code in (ExitCode.PASSED, ExitCode.NOTHING_TESTED) else code
+
+
+def _open(path: Path) -> RunDirectory:
+    from pydoca.qualify.results import RunDirectory
+
+    return RunDirectory(path)
 
 
 def _new_id(target: Target, level: str) -> str:
