@@ -78,7 +78,13 @@ class Fleet:
         self._cards: dict[str, CardRecord] = {}
         self._progress: FleetProgress | None = None
         self.coordinator = Coordinator(
-            cluster, order, tested=self._tested, given_up=self._given_up, tell=self._tell, patience=patience, tester=tester
+            cluster,
+            order,
+            tested=self._tested,
+            given_up=self._given_up,
+            tell=self._tell,
+            patience=patience,
+            tester=tester,
         )
 
     async def run(self) -> None:

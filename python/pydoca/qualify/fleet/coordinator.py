@@ -101,10 +101,12 @@ class Coordinator:
             found = await asyncio.wait_for(self._client.nthreads(), self._patience)
             self._last_contact = time.monotonic()
             return {str(address): int(count) for address, count in found.items()}
-        except (OSError, asyncio.TimeoutError, RuntimeError, ValueError) as error:
+        except (TimeoutError, OSError, RuntimeError, ValueError) as error:
             if time.monotonic() - self._last_contact < self._patience:
                 return {address: self.queue.workers[address].slots for address in self._descriptions}
-            raise FleetError(f"the scheduler at {self._cluster.where} was lost: {error or type(error).__name__}") from None
+            raise FleetError(
+                f"the scheduler at {self._cluster.where} was lost: {error or type(error).__name__}"
+            ) from None
 
     async def _describe(self, address: str, slots: int) -> None:
         try:
@@ -240,7 +242,9 @@ class Coordinator:
             wanted = " ".join(self._order.selectors)
             what = f"a device {wanted}" if wanted else "a device"
             why = "; ".join(self.refused.values())
-            workers = f"none of {len(self._descriptions)} workers has {what}" if not why else f"no worker is used: {why}"
+            workers = (
+                f"none of {len(self._descriptions)} workers has {what}" if not why else f"no worker is used: {why}"
+            )
             raise FleetError(f"{workers}; `pydoca devices` on a host lists its devices")
 
     async def _pause(self) -> None:

@@ -138,7 +138,9 @@ def _reason(case: CaseRecord) -> str:
 
 def _error(reason: str, outcome: Outcome) -> CaseRecord:
     seconds, log = outcome.end - outcome.begin, outcome.said[-20_000:]
-    return CaseRecord(NOT_TESTED + "-END", "the run ends", "", 0, Verdict.ERROR, reason, outcome.begin, seconds, log=log)
+    return CaseRecord(
+        NOT_TESTED + "-END", "the run ends", "", 0, Verdict.ERROR, reason, outcome.begin, seconds, log=log
+    )
 
 
 def _write_anew(run: RunRecord, path: Path) -> None:

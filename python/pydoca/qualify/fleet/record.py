@@ -58,7 +58,9 @@ class FleetRecord:
     exit_code: int | None = None
 
 
-def not_tested(card: Card, level: str, seed: int, reason: str, *, at: float, verdict: Verdict, log: str = "") -> RunRecord:
+def not_tested(
+    card: Card, level: str, seed: int, reason: str, *, at: float, verdict: Verdict, log: str = ""
+) -> RunRecord:
     """The run of a card of which nothing came back. ERROR, or SKIPPED where the fleet was interrupted before."""
     why = f"not tested: {reason}"
     case = CaseRecord(NOT_TESTED, _TITLE, "", 0, verdict, why, at, 0.0, log=log)

@@ -18,7 +18,9 @@ def findings_section(fleet: FleetRecord) -> str:
     if not items:
         return section("findings", "Findings", '<p class="pq-soft">None.</p>')
     shown = "".join(f"<li>{item}</li>" for item in items[:_MOST])
-    more = f'<p class="pq-soft">… and {len(items) - _MOST:,} more; fleet.json has all.</p>' if len(items) > _MOST else ""
+    more = (
+        f'<p class="pq-soft">… and {len(items) - _MOST:,} more; fleet.json has all.</p>' if len(items) > _MOST else ""
+    )
     return section("findings", "Findings", f'<ul class="pq-findings">{shown}</ul>{more}', f"{len(items):,}")
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pydoca._display.frame.escaping import escaped
 from pydoca.qualify.fleet.record import FleetRecord
 from pydoca.qualify.fleet.report.band import band
-from pydoca.qualify.fleet.report.tables import cards_section, workers_section
 from pydoca.qualify.fleet.report.findings import findings_section
 from pydoca.qualify.fleet.report.measurements import measurements_section
+from pydoca.qualify.fleet.report.tables import cards_section, workers_section
 from pydoca.qualify.report.page import whole_page
 
 _TITLES = {
