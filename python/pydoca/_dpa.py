@@ -15,6 +15,8 @@ from pydoca._errors import AlreadyExistError, BadStateError, DocaError, InvalidV
 
 Kernel = Callable[..., object]
 
+_LOOK = 1000  # nanoseconds of virtual time that a look takes at whether a run is done
+
 _alive: weakref.WeakSet[Dpa] = weakref.WeakSet()
 
 
@@ -40,6 +42,8 @@ class DpaRun:
     @property
     def done(self) -> bool:
         """Whether all threads have ended."""
+        if not self._launch.done and _core.virtual_time_is_on():
+            _core.virtual_time_wait(-1, _core.virtual_time_now() + _LOOK)  # in which the threads may run
         return self._launch.done
 
     def notify(self) -> None:
@@ -68,7 +72,7 @@ class DpaRun:
 
     def _call_at_end(self, end: Callable[[], object]) -> None:
         with self._lock:
-            if not (self.done or self._dpa.failure):
+            if not (self._launch.done or self._dpa.failure):
                 self._ends.append(end)
                 return
         end()
@@ -86,7 +90,16 @@ class DpaRun:
                 end()
 
     def _execute(self, rank: int, kernel: Kernel, arguments: tuple[Any, ...]) -> None:
-        """Of each thread. No frame of the engine lies below the kernel's, so that the interpreter may end beside it."""
+        """Of each thread."""
+        if _core.virtual_time_is_on():
+            _core.virtual_time_join()
+            self._run_kernel(rank, kernel, arguments)
+            _core.virtual_time_leave()
+        else:
+            self._run_kernel(rank, kernel, arguments)
+
+    def _run_kernel(self, rank: int, kernel: Kernel, arguments: tuple[Any, ...]) -> None:
+        """No frame of the engine lies below the kernel's, so that the interpreter may end beside it."""
         thread = self._launch.thread(rank)
         try:
             while self._launch.next_turn(thread):
@@ -97,11 +110,12 @@ class DpaRun:
         self._launch.end(thread)
         if self._dpa.failure is not None:
             self._dpa._end_all()
-        elif self.done:
+        elif self._launch.done:
             self._end()
 
     def __repr__(self) -> str:
-        return f"<pydoca.DpaRun of {self._kernel!r} on {self._dpa.device.name}, {'done' if self.done else 'running'}>"
+        state = "done" if self._launch.done else "running"
+        return f"<pydoca.DpaRun of {self._kernel!r} on {self._dpa.device.name}, {state}>"
 
 
 class Dpa(_core.DpaEngine):
@@ -262,11 +276,13 @@ class Dpa(_core.DpaEngine):
             raise BadStateError("launch a kernel: the DPA does not run")
         run = DpaRun(self, launch, name)
         self._runs.add(run)
+        begin = _begin_in_order if _core.virtual_time_is_on() else threading.Thread.start
         for rank in range(num_threads):
-            thread = threading.Thread(
-                target=run._execute, args=(rank, kernel, arguments), name=f"dpa-{name}-{rank}", daemon=True
+            begin(
+                threading.Thread(
+                    target=run._execute, args=(rank, kernel, arguments), name=f"dpa-{name}-{rank}", daemon=True
+                )
             )
-            thread.start()
         return run
 
     def _note(self, error: BaseException) -> None:
@@ -277,6 +293,15 @@ class Dpa(_core.DpaEngine):
     def _end_all(self) -> None:
         for run in list(self._runs):
             run._end()
+
+
+def _begin_in_order(thread: threading.Thread) -> None:
+    """In virtual time a thread has its place in the clock before the next one begins: each run has the same order."""
+    _core.virtual_time_join()
+    before = _core.virtual_time_num_threads()
+    thread.start()
+    while thread.is_alive() and _core.virtual_time_num_threads() == before:
+        thread.join(0.0001)
 
 
 def _close_all() -> None:

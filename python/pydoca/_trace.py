@@ -87,6 +87,8 @@ class Trace:
     The processes of the fabric that use a simulated device take part by themselves, also those that come later; on
     rdma-core it is this process alone. Its picture is what a notebook shows; save() writes it for
     https://ui.perfetto.dev. Several may run at a time: they share the recording, and each has the events of its time.
+    In virtual time (`pydoca.sim.virtual_time`) it has the times of that clock and this process alone, as number 1, so
+    that equal runs save equal files. Start and stop it within; BadStateError otherwise.
     """
 
     def __init__(self, *, events_per_thread: int = 65536, fabric: bool = True) -> None:

@@ -21,15 +21,16 @@ def _pydoca_choice(request: pytest.FixtureRequest) -> Any:
     """The device under test: one of several by the parameter, else the only one, or None where none is chosen."""
     from pydoca.qualify.session.hooks import session_of
 
-    return getattr(request, "param", None) or session_of(request.config).only_choice()
+    return getattr(request, "param", None) or session_of(request.config).targets[0].info
 
 
 @pytest.fixture
 def pydoca_run(request: pytest.FixtureRequest, _pydoca_choice: Any) -> CaseRun:
     """The run, as this case sees it: seed, level, duration, directory, device, expected values."""
-    from pydoca.qualify.session.hooks import session_of
+    from pydoca.qualify.session.session import PHASES
 
-    return session_of(request.config).case_run(request.node, _pydoca_choice)
+    run: CaseRun = request.node.stash[PHASES].run
+    return run
 
 
 @pytest.fixture

@@ -32,7 +32,7 @@ def test_help_names_every_command(commands):
     run = commands.run("--help")
     assert run.returncode == 0
     listed = [line.split()[0] for line in run.stdout.splitlines() if re.match(r" {4}\w", line)]
-    assert listed == ["devices", "caps", "copy", "sync-event", "rdma", "graph", "sha", "rdma-lab", "explain"]
+    assert listed == ["devices", "caps", "copy", "sync-event", "rdma", "graph", "sha", "qualify", "rdma-lab", "explain"]
 
 
 MODULES = """
@@ -184,6 +184,7 @@ JSON_COMMANDS = {
     "copy": ["copy", "source", "copy"],
     "rdma ping-pong": ["rdma", "ping-pong", "--count", "3"],
     "explain": ["explain", "doca_mmap_create"],
+    "qualify plan": ["qualify", "plan", "sim:p0", "--level", "smoke"],
 }
 
 

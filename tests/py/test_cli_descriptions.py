@@ -39,7 +39,7 @@ def in_bash(commands, tmp_path):
 @pytest.mark.parametrize(
     ("words", "candidates"),
     [
-        ([""], ["devices", "caps", "copy", "sync-event", "rdma", "graph", "sha", "rdma-lab", "explain"]),
+        ([""], ["devices", "caps", "copy", "sync-event", "rdma", "graph", "sha", "qualify", "rdma-lab", "explain"]),
         (["sy"], ["sync-event"]),
         (["--completion", ""], SHELLS),
         (["copy", "--transport", ""], ["pci", "rdma"]),

@@ -17,6 +17,13 @@ LEAVES = [
     "sync-event remote",
     "rdma ping-pong",
     "graph",
+    "qualify run",
+    "qualify plan",
+    "qualify limits check",
+    "qualify train",
+    "qualify compare",
+    "qualify report",
+    "qualify study",
     "rdma-lab",
     "explain",
 ]

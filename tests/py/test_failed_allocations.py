@@ -30,7 +30,7 @@ def failing(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 # Without memory for good, nothing ends the comch server of a program that drops it.
-CASES = [(name, one) for name in ("dma", "event", "graph") for one in (True, False)] + [("comch", True)]
+CASES = [(name, one) for name in ("dma", "event", "rdma", "graph") for one in (True, False)] + [("comch", True)]
 
 
 @pytest.mark.slow

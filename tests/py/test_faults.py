@@ -111,6 +111,16 @@ def test_awaits_see_faults():
         assert asyncio.run(run()) == b"a\0cdefgh"
 
 
+def test_a_failed_task_names_its_rule(copies):
+    with inject(
+        FaultRule("delay", "dma.memcpy", by="1 us", nth=1), FaultRule("fail", "dma.memcpy", status="driver", nth=2)
+    ):
+        rig = copies()
+        rig.copy()
+        with pytest.raises(pydoca.DriverError, match=r"the fault plan's rule 2 failed it; the context stops"):
+            rig.copy()
+
+
 def test_a_delayed_await_lets_the_loop_sleep():
     async def run() -> float:
         device = pydoca.open_device("p0")
@@ -225,6 +235,8 @@ REFUSED = {
     "which is too long": lambda: FaultRule("delay", by=1e30),
     "it needs by": lambda: FaultRule("delay"),
     "status is a key of another action; delay takes by": lambda: FaultRule("delay", by=1, status="driver"),
+    "side 'dpuu' does not exist; did you mean 'dpu'": lambda: FaultRule("fail", side="dpuu"),
+    "side must be one of host, dpu": lambda: FaultRule("fail", side=1),
     "kill takes no such key": lambda: FaultRule("kill", by=1),
     "status 'io_fail' does not exist; did you mean 'io_failed'": lambda: FaultRule("fail", status="io_fail"),
     "value is the one of a stuck byte": lambda: FaultRule("corrupt", value=3),
@@ -288,6 +300,23 @@ def test_one_plan_is_in_force():
         FaultPlan().install()
     with pytest.raises(pydoca.InvalidValueError, match="give one plan, or rules"), inject(FaultPlan(), FaultPlan()):
         pass
+
+
+def test_rules_select_by_side():
+    with inject(FaultRule("fail", "sync_event.set", side="dpu", status="not_permitted")):
+        for name, fails in (("pf0", False), ("p0", True)):
+            with pydoca.open_device(name) as device, pydoca.SyncEvent(device) as event:
+                if fails:
+                    with pytest.raises(pydoca.NotPermittedError, match=r"the fault plan's rule 1 failed it"):
+                        event.update_set(1)
+                else:
+                    event.update_set(1)
+
+
+def test_a_side_without_a_device_is_told_of():
+    plan = FaultPlan(FaultRule("fail", "dma.memcpy", device="pf0", side="dpu"))
+    with pytest.warns(FaultPlanWarning, match='no device of the DPU is called "pf0"'), plan:
+        pydoca.open_device("pf0").close()
 
 
 TOML = """

@@ -23,7 +23,7 @@ ORDER = [
     ["types"],
     ["task_traits"],
     ["rdma_tasks", "sha_algorithm"],
-    ["interrupt", "cpus", "trace", "virtual_time"],
+    ["interrupt", "cpus", "trace", "turn_points", "virtual_time"],
     ["memory"],
     ["log"],
     ["segment"],
@@ -360,9 +360,10 @@ def test_nothing_imports_the_command_line_or_the_qualification():
         own_top = path.relative_to(PACKAGE).with_suffix("").parts[0]
         for name, place in imported_modules(path):
             top = name.removeprefix("pydoca.").split(".")[0] if name.startswith("pydoca.") else ""
-            if top in TOP_MODULES and own_top not in {top, "__main__"}:
+            is_of_command = top == "qualify" and path.is_relative_to(PACKAGE / "cli/qualify")
+            if top in TOP_MODULES and own_top not in {top, "__main__"} and not is_of_command:
                 faults.append(f"{place}: {name}")
-    fail_if_any("nothing imports pydoca.cli or pydoca.qualify", faults)
+    fail_if_any("nothing imports pydoca.cli; pydoca.qualify is imported by its command only", faults)
 
 
 def test_private_modules_do_not_import_the_package_that_is_built_from_them():
@@ -450,15 +451,20 @@ def test_the_rdma_lab_stands_apart():
 
 
 def test_optional_packages_are_imported_in_their_places():
-    """IPython by the extension for notebooks and by displays, tqdm by what shows bars."""
-    places = {"IPython": ("_notebook/", "_display/notebook.py"), "tqdm": ("_progress.py", "cli/")}
+    """IPython by the extension for notebooks and by displays, tqdm by what shows bars, the others by qualification."""
+    qualify = ("qualify/", "cli/qualify/")
+    places = {
+        "IPython": ("_notebook/", "_display/notebook.py"),
+        "tqdm": ("_progress.py", "cli/", "qualify/session/progress.py"),
+        **dict.fromkeys(["numpy", "packaging", "pytest", "scipy", "xdist"], qualify),
+    }
     faults = [
         f"{place}: {name}"
         for path in sorted(PACKAGE.rglob("*.py"))
         for name, place in imported_modules(path)
         if (owners := places.get(name.split(".")[0])) and not str(path.relative_to(PACKAGE)).startswith(owners)
     ]
-    rule = "IPython is imported in _notebook and _display.notebook, tqdm in pydoca._progress and pydoca.cli, only"
+    rule = "IPython is imported for notebooks, tqdm for bars, NumPy and pytest for qualification, only"
     fail_if_any(rule, faults)
 
 

@@ -26,6 +26,7 @@ ALONE = {
     "pydoca.trace()": "[('submit', 'memcpy'), ('complete', 'memcpy')]\n",
 }
 CELL = "# a cell of a notebook"
+CASE = "pydoca_measure"
 PAIR = {"# host.py": "The DPU has read it\n", "# dpu.py": "Hello from the host\n"}
 
 
@@ -41,7 +42,7 @@ def start(commands, directory: Path, name: str, text: str):
 
 
 def test_every_program_of_readme_is_run_here():
-    assert len(BLOCKS) == len(ALONE) + len(PAIR) + len([CELL])
+    assert len(BLOCKS) == len(ALONE) + len(PAIR) + len([CELL, CASE])
 
 
 @pytest.mark.parametrize("word", ALONE)
@@ -63,6 +64,14 @@ def test_the_cell_runs_again_and_again_in_a_running_loop(capsys):
 
     asyncio.run(run_twice())
     assert capsys.readouterr().out == "Hello, notebook!\n" * 2
+
+
+def test_the_case_qualifies_a_device(commands, tmp_path):
+    (tmp_path / "test_mine.py").write_text(block(CASE))
+    run = commands.run("qualify", "sim:p0", "--level", "smoke", "--tests", "test_mine.py")
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert "PASS     MY-PAGE" in run.stdout
+    assert list(tmp_path.glob("runs/*/report.html"))
 
 
 @pytest.mark.parametrize("first", PAIR)

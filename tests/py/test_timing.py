@@ -1,15 +1,18 @@
 """The timing model of simulated devices: its configuration, its errors, and a copy that takes its time."""
 
 import asyncio
+import gc
 import os
+import signal
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
 
 import pydoca
-from pydoca import sim
+from pydoca import comch, sim
 
 FILE = """
 [timing]
@@ -271,3 +274,84 @@ def test_processes_of_the_other_side_have_the_timing(patience):
     process = sim.spawn("from pydoca import sim; print(sim.config())", show=False)
     process.wait(patience)
     assert process.output == "Config(seed=9, dma={'latency': '3us'})\n"
+
+
+# ---- messages and sync events
+
+
+def test_the_operations_are_listed_and_named():
+    sim.load_config({"preset": "bluefield3", "comch_send": {"queue_depth": 4}})
+    timing = sim.timing("pf0")
+    assert timing["comch_send"] == {"latency": "2.5us"} | timing["comch_send"] | {"queue_depth": 4}
+    assert timing["sync_event_set"]["latency"] == "700ns"
+    assert timing["sync_event_add"]["latency"] == "1.4us"
+    with pytest.raises(pydoca.InvalidValueError, match="key 'comch_sent' does not exist; did you mean 'comch_send'"):
+        sim.load_config({"comch_sent": {}})
+    with pytest.raises(pydoca.InvalidValueError, match="sync_event_set: queue_depth does not apply"):
+        sim.load_config({"sync_event_set": {"queue_depth": 4}})
+    with pytest.raises(pydoca.InvalidValueError, match="comch_send: reorder_window does not apply"):
+        sim.load_config({"comch_send": {"reorder_window": 4}})
+
+
+async def exchange(moments, vt):
+    """Messages to the DPU, and changes of an event there."""
+    dpu = pydoca.open_device("p0")
+    representor = dpu.open_representor("0b:00.0")
+    host = pydoca.open_device("pf0")
+    with pydoca.SyncEvent(dpu) as event:
+        async with pydoca.ProgressEngine() as pe:
+            server, client = comch.Server(pe, dpu, representor, "timed"), comch.Client(pe, host, "timed")
+            async with server, client as to_dpu:
+                link = await anext(aiter(server))
+                begin = vt.now
+                await asyncio.gather(to_dpu.send(b"first"), to_dpu.send(b"second"))
+                moments.append(vt.now - begin)
+                assert [await link.recv(), await link.recv()] == [b"first", b"second"]
+        begin = vt.now
+        event.update_set(3)
+        moments.append(vt.now - begin)
+        begin = vt.now
+        assert event.update_add(1) == 3
+        moments.append(vt.now - begin)
+
+
+def test_messages_and_sync_events_take_their_time():
+    sim.load_config(
+        {
+            "devices": {
+                "pf0": {"comch_send": {"latency": "3s"}},
+                "p0": {"sync_event_set": {"latency": "5s"}, "sync_event_add": {"latency": "7s"}},
+            }
+        }
+    )
+    moments = []
+    with sim.virtual_time() as vt:
+        vt.run(exchange(moments, vt))
+        gc.collect()
+    assert moments == pytest.approx([3, 5, 7], abs=0.001)
+
+
+def test_an_update_lets_other_threads_run():
+    sim.load_config({"sync_event_set": {"latency": "1s"}})
+
+    def update():
+        event.update_set(1)
+        return vt.now
+
+    def wait():
+        event.wait_eq(1)
+        return vt.now
+
+    with sim.virtual_time() as vt, pydoca.open_device("p0") as device, pydoca.SyncEvent(device) as event:
+        assert vt.run_threads(update, wait) == pytest.approx([1, 1], abs=0.001)
+
+
+def test_ctrl_c_ends_a_long_update():
+    sim.load_config({"sync_event_set": {"latency": "1h"}})
+    with pydoca.open_device("p0") as device, pydoca.SyncEvent(device) as event:
+        timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
+        timer.start()
+        with pytest.raises(KeyboardInterrupt):
+            event.update_set(1)
+        timer.join()
+        assert event.get() == 0

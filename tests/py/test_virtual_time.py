@@ -320,6 +320,138 @@ def test_a_host_and_a_dpu_in_one_process_are_repeatable():
     assert runs[0] == runs[1]
 
 
+def test_an_import_that_outlives_its_event_does_not_stop_time(p0):
+    """The service of the importer's process looked for ever at a connection that had ended."""
+    with virtual_time() as vt, pydoca.open_device("pf0") as device:
+        with pydoca.SyncEvent(device, publisher="remote_pci", subscriber="cpu") as event:
+            imported = p0.import_sync_event(event.export_to_remote_pci())
+            imported.start()
+        vt.sleep(HOUR)
+        with pytest.raises(pydoca.BadStateError):
+            imported.get()
+        imported.close()
+
+
+# ---- traces
+
+
+TRACED = """
+    import asyncio, sys
+    import pydoca
+    from pydoca.sim import virtual_time
+
+    async def waits(box):
+        with pydoca.open_device("pf0") as device:
+            async with pydoca.ProgressEngine() as pe:
+                event = pydoca.SyncEvent(device, publisher="remote_pci", subscriber="cpu", memory=pydoca.alloc(8))
+                async with event.as_context(pe, 2) as context:
+                    box.append(event.export_to_remote_pci())
+                    await context.wait_gt(1)
+                    await asyncio.sleep(3600)
+                    box.append("done")
+
+    async def works(box):
+        while not box:
+            await asyncio.sleep(1e-6)
+        with pydoca.open_device("p0") as device:
+            async with pydoca.ProgressEngine() as pe, pydoca.Dma(pe, device) as dma:
+                source, target = device.mmap(pydoca.alloc(64)), device.mmap(pydoca.alloc(64))
+                inventory = pydoca.BufInventory(2)
+                event = device.import_sync_event(box[0])
+                async with event.as_context(pe, 2) as context:
+                    for _ in range(2):
+                        await dma.memcpy(inventory.get_by_data(source), inventory.get_by_addr(target))
+                        await context.notify_add(1)
+                    while len(box) < 2:
+                        await asyncio.sleep(60)
+
+    pydoca.sim.set_fabric(sys.argv[1])
+    slow = {"dma": {"latency": "2us", "jitter": {"distribution": "exponential", "spread": "1us"}}}
+    pydoca.sim.load_config(slow)
+    for number, seed in enumerate(sys.argv[3:]):
+        with virtual_time(seed=int(seed)) as vt:
+            with pydoca.trace() as trace:
+                box = []
+                vt.run(waits(box), works(box))
+            assert trace.lost == 0 and len(trace.events) > 10
+            assert trace.duration == round(vt.now * 1e9) > 3600 * 10**9
+            trace.save(f"{sys.argv[2]}/{number}.json")
+"""
+
+
+def test_equal_runs_save_equal_traces_byte_for_byte(tmp_path):
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+        line = [sys.executable, "-c", textwrap.dedent(TRACED), f"virtual-{secrets.token_hex(8)}"]
+        subprocess.run([*line, str(tmp_path / name), "1", "2", "1"], check=True, timeout=50)
+    one, other, again = ((tmp_path / "first" / f"{number}.json").read_bytes() for number in range(3))
+    assert one == again == (tmp_path / "second" / "0.json").read_bytes()
+    assert one != other
+
+
+def test_a_trace_keeps_to_one_clock():
+    with virtual_time():
+        within = pydoca.trace().start()
+    with pytest.raises(pydoca.BadStateError, match="virtual time began or ended"):
+        within.stop()
+    with pydoca.trace(), virtual_time(), pytest.raises(pydoca.BadStateError, match="real time already"):
+        pydoca.trace().start()
+    with pydoca.trace() as trace:
+        time.sleep(0.001)
+    assert trace.duration >= 1_000_000
+
+
+# ---- forks
+
+
+FORKED = """
+    import os, sys, time
+    import pydoca
+    from pydoca.sim import virtual_time
+
+    with virtual_time(seed=7) as vt, pydoca.open_device("p0"), pydoca.ProgressEngine() as pe:
+        vt.sleep(1)
+
+        def in_child():
+            for call in (lambda: vt.now, lambda: vt.sleep(1)):
+                try:
+                    call()
+                except pydoca.BadStateError as error:
+                    assert "was forked" in str(error), error
+                else:
+                    sys.exit("it was not refused")
+            assert "not in force" in repr(vt)
+            with virtual_time() as own, pydoca.open_device("p0"), pydoca.ProgressEngine() as engine:
+                own.sleep(3600)
+                assert own.now == 3600
+            with pydoca.open_device("p0"), pydoca.ProgressEngine() as engine:
+                begin = time.monotonic()
+                try:
+                    engine.run_until(lambda: False, 0.01)
+                except pydoca.TimeOutError:
+                    assert time.monotonic() - begin >= 0.01
+
+        def fork_and_wait():
+            child = os.fork()
+            if child == 0:
+                in_child()
+                os._exit(0)
+            assert os.waitpid(child, 0)[1] == 0
+            vt.sleep(1)
+
+        fork_and_wait()
+        vt.run_threads(fork_and_wait, lambda: vt.sleep(2))
+        assert vt.now == 4
+        print(vt.digest)
+"""
+
+
+def test_a_forked_child_has_real_time():
+    line = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", textwrap.dedent(FORKED)]
+    digests = [subprocess.check_output(line, text=True, timeout=50) for _ in range(2)]
+    assert digests[0] == digests[1]
+
+
 ENDLESS = """
     import asyncio
     from pydoca.sim import virtual_time

@@ -79,6 +79,7 @@ FaultRule to_rule(const py::dict& table) {
     rule.opcodes.push_back(static_cast<FaultOpcode>(index_of(fault_opcode_names, "fault rule: opcode", opcode)));
   }
   rule.device = to_utf8(table["device"]);
+  rule.side = to_side(table["side"]);
   rule.nth = table["nth"].cast<std::uint64_t>();
   rule.every = table["every"].cast<std::uint64_t>();
   rule.probability = table["probability"].cast<double>();

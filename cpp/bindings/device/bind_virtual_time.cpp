@@ -1,3 +1,4 @@
+#include <pydoca/turn_points.hpp>
 #include <pydoca/virtual_time.hpp>
 
 #include "convert/bindings.hpp"
@@ -26,6 +27,9 @@ std::unique_ptr<VirtualTime>& virtual_time() {
 
 void begin_with(std::uint64_t seed, double outside) {
   const auto patience = std::chrono::duration_cast<Nanoseconds>(std::chrono::duration<double>(outside));
+  if (!VirtualTime::is_on()) {
+    virtual_time().reset();  // the parent's, in a forked child
+  }
   virtual_time() = std::make_unique<VirtualTime>(sim::VirtualTimeOptions{.seed = seed, .outside = patience});
 }
 
@@ -40,6 +44,23 @@ Wake take_part() {
   call_blocking([&] { wake = VirtualTime::join(); });
   return wake;
 }
+
+#ifdef PYDOCA_CRASH_POINTS
+void* let_gil_go() noexcept { return PyGILState_Check() != 0 ? PyEval_SaveThread() : nullptr; }
+void take_gil_back(void* state) noexcept {
+  if (state != nullptr) {
+    PyEval_RestoreThread(static_cast<PyThreadState*>(state));
+  }
+}
+
+void bind_turn_points(py::module_& module) {
+  static constexpr sim::TurnHold gil{.let_go = let_gil_go, .take_back = take_gil_back};
+  module.def("give_way_at_turn_points", [](bool on) { sim::give_way_at_turn_points(on ? &gil : nullptr); }, "on"_a);
+  module.def("plant", &sim::plant, "mistake"_a);
+}
+#else
+void bind_turn_points(py::module_& /*module*/) {}
+#endif
 
 }  // namespace
 
@@ -60,6 +81,7 @@ void bind_virtual_time(py::module_& module) {
   module.def("virtual_time_leave", [] { call_blocking([] { VirtualTime::leave(); }); });
   module.def("virtual_time_num_threads", &VirtualTime::num_threads);
   module.def("virtual_time_digest", &VirtualTime::digest);
+  bind_turn_points(module);
 }
 
 }  // namespace pydoca::bindings

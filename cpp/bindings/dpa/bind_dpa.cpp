@@ -1,4 +1,5 @@
 #include <pydoca/dpa.hpp>
+#include <pydoca/virtual_time.hpp>
 
 #include "convert/bindings.hpp"
 #include "convert/convert.hpp"
@@ -62,6 +63,9 @@ auto waiting(const char* call, Wait wait) {
     const auto time = to_time(timeout, call);
     Status status = Status::success;
     call_blocking([&] { status = (self.get().get()->*wait)(value, mask, time); });
+    if (status == Status::unexpected && sim::VirtualTime::is_on()) {
+      raise_stuck(std::string(call) + " of a sync event on the DPA");
+    }
     require(status, call);
   };
 }
@@ -143,6 +147,7 @@ void bind_run(py::module_& module) {
             Status status = Status::success;
             call_blocking([&] { status = self.wait(time); });
             drain_log();
+            if (status == Status::unexpected && sim::VirtualTime::is_on()) raise_stuck("wait for a kernel");
             if (status != Status::success) raise(status, "wait for a kernel: " + self.explain(status));
           },
           "timeout"_a);

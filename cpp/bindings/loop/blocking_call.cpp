@@ -77,6 +77,18 @@ void GilSharing::give_way() {
   due_ = Clock::now() + interval;
 }
 
-void install_interrupt_check() noexcept { set_interrupt_check(&BlockingCall::check); }
+void BlockingCall::run(void (*call)(void*) noexcept, void* argument) noexcept {
+  if (Py_IsInitialized() == 0 || PyGILState_Check() == 0) {
+    call(argument);
+    return;
+  }
+  const BlockingCall blocking(Signals::pending);
+  call(argument);
+}
+
+void install_interrupt_check() noexcept {
+  set_interrupt_check(&BlockingCall::check);
+  set_blocking_runner(&BlockingCall::run);
+}
 
 }  // namespace pydoca::bindings

@@ -26,6 +26,8 @@ class BlockingCall : NotCopied {
 
   /// The engine's InterruptCheck, for every thread.
   static bool check() noexcept;
+  /// The engine's BlockingRunner: releases the GIL if this thread has it. An interrupt stays pending.
+  static void run(void (*call)(void*) noexcept, void* argument) noexcept;
   /// Takes the GIL again, then throws the exception of a signal handler, if one raised.
   void end();
 

@@ -137,6 +137,8 @@ class DpaRun {
   DpaRun(std::shared_ptr<library::DpaState> state, DpaLaunch launch);
   void execute(std::uint32_t rank, const DpaKernel& kernel) noexcept;
   Status wait_for_turn(DpaThread& thread) noexcept;
+  Status wait_for_turn_in_virtual_time(DpaThread& thread) noexcept;
+  Status wait_in_virtual_time(std::chrono::nanoseconds timeout) noexcept;
   void end_thread(Status status) noexcept;
   /// So many threads will not come.
   void abandon(std::uint32_t threads) noexcept;

@@ -21,7 +21,7 @@ namespace pydoca {
 enum class FaultAction : std::uint8_t {
   fail,                  ///< it is not done, and ends with status; its queue breaks as hardware's do
   drop,                  ///< it is done, and its completion never comes: it ends when the context stops
-  delay,                 ///< its completion comes later, by a time
+  delay,                 ///< its completion, or the message, comes later, by a time
   duplicate,             ///< its effect comes twice, its completion once
   corrupt,               ///< it succeeds, and its data is wrong
   misreport_length,      ///< it succeeds, and only a part of it was moved, or is said to have been received
@@ -128,10 +128,11 @@ struct FaultRule {
   std::vector<FaultOpcode> opcodes{};  ///< none: all that the action can meet
   /// A device's name, interface, ibdev name, PCI address, long or short, or VUID (serial); empty: every device.
   std::string device{};
-  std::uint64_t nth = 0;     ///< the nth alone, from 1; 0: all
-  std::uint64_t every = 0;   ///< every so many; 0: all
-  double probability = 1.0;  ///< of meeting each, drawn by the plan's seed
-  std::uint64_t times = 0;   ///< so often at most; 0: without a limit
+  std::optional<Side> side{};  ///< absent: devices of both sides
+  std::uint64_t nth = 0;       ///< the nth alone, from 1; 0: all
+  std::uint64_t every = 0;     ///< every so many; 0: all
+  double probability = 1.0;    ///< of meeting each, drawn by the plan's seed
+  std::uint64_t times = 0;     ///< so often at most; 0: without a limit
   /// The window, from install() on.
   std::chrono::nanoseconds after{0};
   std::chrono::nanoseconds until = std::chrono::nanoseconds::max();

@@ -17,9 +17,21 @@
 /// bandwidth, and a stream of them reaches the bandwidth. What crosses the PCIe link of a card shares that, too.
 namespace pydoca::sim {
 
-/// What a model may be given for. The operations of RDMA share one engine, each of the others has its own.
-enum class TimedOperation : std::uint8_t { dma, sha, cache, rdma_write, rdma_read, rdma_send, rdma_atomic };
-inline constexpr std::size_t num_timed_operations = 7;
+/// What a model may be given for. The operations of RDMA share one engine, and so do the updates of sync events; each
+/// of the others has its own.
+enum class TimedOperation : std::uint8_t {
+  dma,
+  sha,
+  cache,
+  rdma_write,
+  rdma_read,
+  rdma_send,
+  rdma_atomic,
+  comch_send,      ///< until the message is on its way to the peer's program; its task ends then
+  sync_event_set,  ///< until all sides see the value; the call, or the task, ends then
+  sync_event_add,
+};
+inline constexpr std::size_t num_timed_operations = 10;
 /// "dma", "rdma_write" ...
 std::string_view name_of(TimedOperation operation) noexcept;
 
@@ -46,15 +58,16 @@ struct OperationTiming {
   std::optional<double> bandwidth = std::nullopt;                  ///< bytes a second; default: no limit
   std::optional<double> rate = std::nullopt;                       ///< operations a second at most; default: no limit
   std::optional<Jitter> jitter = std::nullopt;
-  /// Operations that a context may have in the queue: submit answers AGAIN beyond it, as for a full hardware queue.
-  /// 0, the default: as many as the context has tasks.
+  /// Operations that a context may have in the queue, or a comch connection: submit answers AGAIN beyond it, as for a
+  /// full hardware queue. 0, the default: as many as the context has tasks. Not for RDMA, whose contexts have a
+  /// setting.
   std::optional<std::uint32_t> queue_depth = std::nullopt;
   /// 1, the default: operations of a context come back in the order of their submission. Else one may come back before
-  /// others that were submitted up to so many less one places earlier. At most 4096, and not for RDMA, which is
-  /// ordered.
+  /// others that were submitted up to so many less one places earlier. At most 4096, and not for connections and sync
+  /// events, which are ordered.
   std::optional<std::uint32_t> reorder_window = std::nullopt;
   /// Whether submit executes operations, as the unmodelled simulator does with small ones. Else, and by default, none
-  /// begins before its engine's next progress. Not for RDMA, whose operations are executed when they are due.
+  /// begins before its engine's next progress. Only for dma, sha and cache: others are executed when they are due.
   std::optional<bool> executes_in_submit = std::nullopt;
 
   bool operator==(const OperationTiming&) const = default;

@@ -114,13 +114,17 @@ struct TraceOptions {
 /// readable. A process records for as long as a tracer wants it; a tracer that dies ends its part. No file is left
 /// behind.
 ///
+/// In virtual time (sim::VirtualTime) a trace has times of that clock, and of this process alone, whose id is 1, with
+/// its threads numbered from 1: equal runs have equal traces. Start and stop it within.
+///
 /// Cost: see README. While no trace runs, a submission checks one flag, and a completion nothing.
 ///
 /// Thread safety: any thread may call; one at a time.
 class Trace {
  public:
-  /// Throws invalid_value for options, no_memory and operating_system when this process cannot record, and what the
-  /// fabric's directory may throw (sim::fabric()).
+  /// Throws invalid_value for options, no_memory and operating_system when this process cannot record, bad_state when
+  /// it records by the other clock, real or virtual, already, and what the fabric's directory may throw
+  /// (sim::fabric()).
   static std::shared_ptr<Trace> start(const TraceOptions& options = {});
   /// Stops.
   ~Trace();
@@ -128,7 +132,7 @@ class Trace {
   Trace& operator=(const Trace&) = delete;
 
   /// Ends the recording and collects the events; idempotent. Throws no_memory when there is none for the events, and
-  /// bad_state in a forked child.
+  /// bad_state in a forked child, or when the virtual time in which it started has ended, or one has begun.
   void stop();
   bool is_running() const noexcept { return state_ != nullptr; }
 

@@ -29,7 +29,7 @@ struct VirtualTimeOptions {
 /// A thread takes part from its first wait in virtual time - of the engine, for a sync event, of a loop - until it ends
 /// or leaves. One of those that take part runs at a time. A thread that takes part must not wait for another one by
 /// other means, such as a mutex: leave() before, join() afterwards. Make engines and devices within virtual time, and
-/// end them before it ends. Other processes have real time.
+/// end them before it ends. Other processes have real time, a child that this one forks among them.
 class VirtualTime {
  public:
   /// Throws bad_state when the process has virtual time already.

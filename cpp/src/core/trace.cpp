@@ -5,6 +5,7 @@
 #include "core/visible_backends.hpp"
 #include "detail/concat.hpp"
 #include "detail/thread/thread_token.hpp"
+#include "detail/time/time.hpp"
 #include "detail/trace/recorder.hpp"
 #include "detail/trace/recording_reader.hpp"
 
@@ -69,10 +70,13 @@ constexpr std::chrono::milliseconds shortest(2);
 
 void wait_for_rate(const ClockPair& begin) {
   const auto since = std::chrono::nanoseconds(ClockPair::now().nanoseconds - begin.nanoseconds);
-  if (since < shortest) {
+  if (since < shortest && !detail::is_time_virtual()) {
     std::this_thread::sleep_for(shortest - since);
   }
 }
+
+/// The number of the virtual time in force; 0: time is real.
+std::uint32_t virtual_clock() noexcept { return detail::is_time_virtual() ? detail::clock_number.load() : 0; }
 
 /// A process that was asked twice gives the same file twice.
 void remove_twins(std::vector<int>& files) {
@@ -96,6 +100,7 @@ struct Trace::State {
   std::vector<std::unique_ptr<backend::Recordings>> others;
   ClockPair begin;
   std::uint32_t forks = detail::fork_count();
+  std::uint32_t clock = virtual_clock();
 };
 
 std::shared_ptr<Trace> Trace::start(const TraceOptions& options) {
@@ -104,7 +109,7 @@ std::shared_ptr<Trace> Trace::start(const TraceOptions& options) {
   auto state = std::make_unique<State>();
   state->share = detail::trace::Share(capacity);
   state->begin = ClockPair::now();
-  if (options.fabric) {
+  if (options.fabric && !detail::is_time_virtual()) {
     for (backend::Backend* const backend : detail::visible_backends()) {
       if (auto others = backend->record_others(capacity)) {
         state->others.push_back(std::move(others));
@@ -126,6 +131,11 @@ void Trace::stop() {
     throw Error(Status::bad_state, "stop a trace: it belongs to the parent of this process");
   }
   const std::unique_ptr<State> state = std::move(state_);
+  if (state->clock != virtual_clock()) {
+    throw Error(Status::bad_state,
+                "stop a trace: virtual time began or ended since it started, and what it has cannot be compared; start "
+                "and stop it within one virtual time, or before and after it");
+  }
   const ClockPair stopped = ClockPair::now();
   std::vector<int> files{state->share.file()};
   for (const auto& others : state->others) {

@@ -76,6 +76,8 @@ std::string explain(const Violation& violation, const DeviceInfo& device) {
   return {};
 }
 
+std::string explain_fault(std::uint32_t rule) { return concat("the fault plan's rule ", rule, " failed it"); }
+
 std::string explain_driver_failure(const Device& device) {
   return device.removed() ? "the device was removed; open it again when it is back"
                           : concat("the driver of ", device.info().name(),

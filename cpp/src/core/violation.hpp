@@ -49,6 +49,9 @@ Limit broken(Violation* why, const Violation& violation) noexcept;
 /// device refuses the task for a reason of its own.
 std::string explain(const Violation& violation, const DeviceInfo& device);
 
+/// Of an operation, a message or a change that failed: what a fault plan's rule, counted from 1, has to do with it.
+std::string explain_fault(std::uint32_t rule);
+
 /// What a fatal error of the device's driver means, and what to do.
 std::string explain_driver_failure(const Device& device);
 

@@ -4,6 +4,14 @@
 
 namespace pydoca::detail {
 
+namespace {
+
+constexpr std::string_view what_follows = "; the context stops: start it again once it is idle";
+
+}  // namespace
+
+std::string explain_faulty_data(std::uint32_t rule) { return concat(explain_fault(rule), what_follows); }
+
 std::string explain_failed_data(const Violation& violation, const Buf* src, const Buf* dst, const Device& device) {
   std::string reason;
   if (violation.limit != Limit::none) {
@@ -17,7 +25,7 @@ std::string explain_failed_data(const Violation& violation, const Buf* src, cons
       reason = concat(device.info().name(), " could not reach the memory of src or dst");
     }
   }
-  return concat(reason, "; the context stops: start it again once it is idle");
+  return concat(reason, what_follows);
 }
 
 }  // namespace pydoca::detail

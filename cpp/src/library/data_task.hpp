@@ -59,6 +59,9 @@ inline Limit check_data(Violation* why, const Buf* src, const Buf* dst, const Da
 /// it says nothing, which access the memory of src or dst did not permit.
 std::string explain_failed_data(const Violation& violation, const Buf* src, const Buf* dst, const Device& device);
 
+/// The same where a rule of a fault plan failed it.
+std::string explain_faulty_data(std::uint32_t rule);
+
 /// Such a task, with its operation. Public is the library's class of it, which has src() and dst(), and Context its
 /// context, a DataContext. Derived classes override check(), post() and finish().
 template <class Public, class Operation, class Context>
@@ -71,6 +74,9 @@ class DataTask : public Public, public Operation {
   DataTask(Library& context, TaskPool& pool, std::size_t /*kind*/) noexcept : Public(context, pool) {}
 
   std::string explain(Status outcome) const override {
+    if (Operation::slot != 0 && outcome == Operation::status) {
+      return explain_faulty_data(Operation::slot);
+    }
     if (outcome != Status::io_failed) {
       return Task::explain(outcome);
     }

@@ -18,7 +18,10 @@ _SPEEDS: dict[str, int | Decimal] = {
 }
 _RATES = {f"{prefix}/s": 1000**power for power, prefix in enumerate(("", "k", "M", "G"))}
 
-_OPERATIONS = ("dma", "sha", "cache", "rdma_write", "rdma_read", "rdma_send", "rdma_atomic")
+_OPERATIONS = (
+    *("dma", "sha", "cache", "rdma_write", "rdma_read", "rdma_send", "rdma_atomic"),
+    *("comch_send", "sync_event_set", "sync_event_add"),
+)
 _DISTRIBUTIONS = ("none", "uniform", "normal", "lognormal", "exponential")
 _QUANTITY = re.compile(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(\S*)\s*")
 
@@ -28,11 +31,16 @@ class Config:
 
     A device without a model is as fast as this machine. With one, an operation comes back when its engine has
     served what came before it, and then after size / bandwidth + latency + jitter. One engine of a function serves
-    all contexts of this process; the four operations of RDMA share one. A single operation takes
-    latency + size / bandwidth, a stream of them reaches the bandwidth, as far as the memory of this machine does.
+    all contexts of this process; the four operations of RDMA share one, and so do the two of sync events. A single
+    operation takes latency + size / bandwidth, a stream of them reaches the bandwidth, as far as the memory of this
+    machine does.
+
+    A message of comch is on its way for this time before the peer can receive it; then its send task ends. A change of
+    a sync event is seen, by all sides, after this time; then the call ends, or the task. Without a task the call waits.
 
     seed: of every random number. preset: where to begin: "ideal" (nothing is modelled), "bluefield2", "bluefield3".
-    dma, sha, cache, rdma_write, rdma_read, rdma_send, rdma_atomic: a table each, with these keys:
+    dma, sha, cache, rdma_write, rdma_read, rdma_send, rdma_atomic, comch_send, sync_event_set, sync_event_add: a table
+    each, with these keys:
 
     * latency: "1.9us"; a number is in seconds
     * bandwidth: "25GB/s" or "200Gbit/s"; a number is in bytes a second
@@ -40,12 +48,12 @@ class Config:
     * jitter: {"distribution": "exponential", "spread": "50ns"}, added to the latency. spread is the mean of an
       exponential distribution, the median of a lognormal one, the standard deviation of a normal one, and the
       largest value of a uniform one
-    * queue_depth: tasks that a context may have in the queue; a further submission fails with AgainError (not for
-      RDMA)
+    * queue_depth: tasks that a context, or a comch connection, may have in the queue; a further submission fails with
+      AgainError (not for RDMA and sync events)
     * reorder_window: 1: tasks come back in the order of their submission; N: one may come back before others that
-      were submitted up to N - 1 places earlier (not for RDMA)
+      were submitted up to N - 1 places earlier (for dma, sha and cache; the others are in order)
     * executes_in_submit: whether submit() does the work of small tasks. By default nothing is done inside it, as on
-      hardware (not for RDMA)
+      hardware (for dma, sha and cache; the others are done when they are due)
 
     pcie: {"bandwidth": "31.5GB/s"}, of the link of a card, in each direction, which all that crosses it shares.
     profiles, devices: tables like this one, without a seed, for the functions of a profile, or for one function. The
@@ -66,12 +74,16 @@ class Config:
         rdma_read: Mapping[str, Any] | None = None,
         rdma_send: Mapping[str, Any] | None = None,
         rdma_atomic: Mapping[str, Any] | None = None,
+        comch_send: Mapping[str, Any] | None = None,
+        sync_event_set: Mapping[str, Any] | None = None,
+        sync_event_add: Mapping[str, Any] | None = None,
         pcie: Mapping[str, Any] | None = None,
         profiles: Mapping[str, Mapping[str, Any]] | None = None,
         devices: Mapping[str, Mapping[str, Any]] | None = None,
     ) -> None:
         given = (dma, sha, cache, rdma_write, rdma_read, rdma_send, rdma_atomic)
-        table = dict(zip(_OPERATIONS, given, strict=True)) | {"preset": preset, "pcie": pcie}
+        messages = (comch_send, sync_event_set, sync_event_add)
+        table = dict(zip(_OPERATIONS, given + messages, strict=True)) | {"preset": preset, "pcie": pcie}
         self._seed = _number("seed", seed, 2**64 - 1)
         self._timing = _table("", table)
         self._profiles = _tables("profiles", profiles)

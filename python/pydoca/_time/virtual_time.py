@@ -26,8 +26,10 @@ class VirtualTime:
     what happens in it. One thread runs at a time; where several could, the seed decides which. So a run depends on the
     program and on the seed alone, and `digest` is the same for equal runs.
 
-    Devices, engines and loops of virtual time are made within the block, and end before it does. Other processes,
-    `time.sleep()` and executors have real time.
+    Devices, engines and loops of virtual time are made within the block, and end before it does. The threads of a
+    `pydoca.Dpa` that is made within it take part. Other processes, `time.sleep()` and executors have real time. So does
+    a process that is forked within the block: there, calls of this object raise BadStateError, and a virtual time of
+    its own can begin.
 
     seed: an integer from 0 to 2**64 - 1. outside: the seconds of real time in which something that does not take part
     may let a thread go on; when all wait and nothing is due, a DeadlockError comes after that time.
@@ -54,7 +56,8 @@ class VirtualTime:
         _core.virtual_time_end()
 
     def __repr__(self) -> str:
-        state = f"at {self.now:.9f} s" if self._begin is not None else "not in force"
+        is_in_force = self._begin is not None and _core.virtual_time_is_on()
+        state = f"at {self.now:.9f} s" if is_in_force else "not in force"
         return f"<pydoca.sim.VirtualTime, seed {self.seed}, {state}>"
 
     @property
@@ -110,6 +113,10 @@ class VirtualTime:
     def _since(self, what: str) -> int:
         if self._begin is None:
             raise BadStateError(f"{what}: this virtual time is not in force; use it within its with block")
+        if not _core.virtual_time_is_on():
+            raise BadStateError(
+                f"{what}: this process was forked within virtual time, and has real time; begin its own"
+            )
         return self._begin
 
 

@@ -19,7 +19,7 @@ Actions, and the keys of their own:
 - ``fail``: not done; it ends with `status` (io_failed). Its queue breaks, as after a failure of the hardware.
 - ``drop``: done, and its completion never comes: the task ends with ShutdownError when its context stops. A message is
   lost on its way, an update of a sync event has no effect.
-- ``delay``: its completion, or the message, comes later, by the time `by`.
+- ``delay``: its completion, or the message, comes later, by the time `by`; those behind it on its connection wait, too.
 - ``duplicate``: its effect comes twice.
 - ``corrupt``: it succeeds with wrong `data`: a "bit" that is flipped (the default), a "byte" stuck at `value` (255), or
   "stale" data, as nothing was written. `offset`: the byte.
@@ -33,9 +33,10 @@ Actions, and the keys of their own:
 - ``kill``, ``freeze``: this process kills (SIGKILL) or stops (SIGSTOP) itself.
 
 Operations are selected by `opcode` ("dma.memcpy"; "rdma" for all of a library; several in a list), `device` (name, PCI
-address, interface or VUID), the window from `after` to `until` since the plan came into force, and the predicate
-`when`, which is called with a FaultOperation. Of those, a rule meets all, or the `nth` alone, one in `every`, or each
-with a `probability`; `times` is the most. Times are seconds, a timedelta, or text with a unit: "200 us", "1.5 ms".
+address, interface or VUID), its `side` ("host" or "dpu"), the window from `after` to `until` since the plan came into
+force, and the predicate `when`, which is called with a FaultOperation. Of those, a rule meets all, or the `nth` alone,
+one in `every`, or each with a `probability`; `times` is the most. Times are seconds, a timedelta, or text with a unit:
+"200 us", "1.5 ms".
 
 A TOML file has the same keys::
 
@@ -76,7 +77,7 @@ _OWN_KEYS = {
     "misreport_capability": ("capabilities",),
     "link_down": ("by",),
 }
-_SELECTING_KEYS = ("opcode", "device", "nth", "every", "probability", "times", "after", "until", "when")
+_SELECTING_KEYS = ("opcode", "device", "side", "nth", "every", "probability", "times", "after", "until", "when")
 _KEYS = ("action", *_SELECTING_KEYS, *dict.fromkeys(key for keys in _OWN_KEYS.values() for key in keys))
 
 
@@ -115,6 +116,7 @@ class FaultRule:
         opcode: str | Sequence[str] = (),
         *,
         device: str | _Named | None = None,
+        side: str | None = None,
         nth: int | None = None,
         every: int | None = None,
         probability: float | None = None,

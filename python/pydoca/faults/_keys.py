@@ -41,6 +41,7 @@ def to_plain(where: str, action: str, opcode: str | Sequence[str], keys: dict[st
         "action": action,
         "opcodes": _opcodes(where, action, opcode),
         "device": _device(where, keys.get("device", "")),
+        "side": to_word(where, "side", keys["side"], ("host", "dpu")) if "side" in keys else None,
         **{
             key: to_count(where, key, keys.get(key, 0), least=1 if key in keys else 0)
             for key in ("nth", "every", "times")

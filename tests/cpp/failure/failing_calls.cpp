@@ -33,6 +33,24 @@ bool fails(const char* name) noexcept {
   return true;
 }
 
+/// A transfer of `size` bytes: `transfer` does as many as it is told.
+template <class Transfer>
+ssize_t shortened(const char* name, std::size_t size, const Transfer& transfer) {
+  if (!fails(name)) {
+    return transfer(size);
+  }
+  return errno == pydoca::failure::short_transfer ? transfer((size + 1) / 2) : -1;
+}
+
+template <class Move>
+ssize_t move_foreign(const char* name, Move* real, pid_t process, const iovec* here, const iovec* there,
+                     unsigned long num_there, unsigned long flags) {
+  return shortened(name, here->iov_len, [&](std::size_t size) {
+    const iovec part{here->iov_base, size};
+    return real(process, &part, 1, there, num_there, flags);
+  });
+}
+
 }  // namespace
 
 extern "C" {
@@ -135,19 +153,20 @@ int fcntl(int fd, int command, ...) {
 
 ssize_t read(int fd, void* bytes, std::size_t size) {
   static auto* const real = next<ssize_t(int, void*, std::size_t)>("read");
-  return fails("read") ? -1 : real(fd, bytes, size);
+  return shortened("read", size, [&](std::size_t part) { return real(fd, bytes, part); });
 }
 
-ssize_t process_vm_readv(pid_t process, const iovec* here, unsigned long num_here, const iovec* there,
+// The engine gives these two one range of its own.
+ssize_t process_vm_readv(pid_t process, const iovec* here, unsigned long /*num_here*/, const iovec* there,
                          unsigned long num_there, unsigned long flags) noexcept {
   static auto* const real = next<decltype(process_vm_readv)>("process_vm_readv");
-  return fails("process_vm_readv") ? -1 : real(process, here, num_here, there, num_there, flags);
+  return move_foreign("process_vm_readv", real, process, here, there, num_there, flags);
 }
 
-ssize_t process_vm_writev(pid_t process, const iovec* here, unsigned long num_here, const iovec* there,
+ssize_t process_vm_writev(pid_t process, const iovec* here, unsigned long /*num_here*/, const iovec* there,
                           unsigned long num_there, unsigned long flags) noexcept {
   static auto* const real = next<decltype(process_vm_writev)>("process_vm_writev");
-  return fails("process_vm_writev") ? -1 : real(process, here, num_here, there, num_there, flags);
+  return move_foreign("process_vm_writev", real, process, here, there, num_there, flags);
 }
 
 }  // extern "C"

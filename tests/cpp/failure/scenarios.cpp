@@ -44,6 +44,16 @@ void devices_scenario() {
   device->close();
 }
 
+/// Of memory that no other process can map.
+std::shared_ptr<Mmap> foreign_mmap(const std::shared_ptr<Device>& device, std::span<std::byte> bytes, Access access) {
+  auto mmap = Mmap::create();
+  mmap->add_device(device);
+  mmap->set_memrange(bytes.data(), bytes.size());
+  mmap->set_permissions(access);
+  mmap->start();
+  return mmap;
+}
+
 void memory_scenario() {
   const auto host = opened("pf0");
   const auto dpu = opened("p0");
@@ -51,11 +61,7 @@ void memory_scenario() {
   const Mapped mapped(host, 4 * large, Access::pci_read_write);
   std::vector<std::byte> bytes(large);
   step("mmap of other memory");
-  const auto foreign = Mmap::create();
-  foreign->add_device(host);
-  foreign->set_memrange(bytes.data(), bytes.size());
-  foreign->set_permissions(Access::pci_read_only);
-  foreign->start();
+  const auto foreign = foreign_mmap(host, bytes, Access::pci_read_only);
   step("export");
   const auto blob = mapped.mmap->export_pci(*host);
   const auto foreign_blob = foreign->export_pci(*host);
@@ -92,6 +98,23 @@ void start_dma(Running<Dma>& dma) {
   dma.start();
 }
 
+/// There and back.
+void copy_other_memory(Running<Dma>& dma, const std::shared_ptr<Device>& host, const std::shared_ptr<Device>& dpu) {
+  std::vector<std::byte> bytes(small, std::byte{5});
+  const auto foreign = foreign_mmap(host, bytes, Access::pci_read_write);
+  const auto imported = Mmap::create_from_export(dpu, foreign->export_pci(*host));
+  const Mapped own(dpu, small);
+  const auto inventory = started_inventory(8);
+  const auto buf = [&](const auto& mmap, bool has_data) {
+    return Held(inventory, mmap, mmap->addr(), small, has_data);
+  };
+  copy(dma, buf(imported, true).get(), buf(own.mmap, false).get());
+  check(std::memcmp(bytes.data(), own.memory->data(), small) == 0, "a copy from other memory");
+  std::memset(own.memory->data(), 6, small);
+  copy(dma, buf(own.mmap, true).get(), buf(imported, false).get());
+  check(std::memcmp(bytes.data(), own.memory->data(), small) == 0, "a copy to other memory");
+}
+
 void dma_scenario() {
   const auto host = opened("pf0");
   const auto dpu = opened("p0");
@@ -117,6 +140,8 @@ void dma_scenario() {
     const Held dst(inventory, target.mmap, target.addr(), large, false);
     copy(dma, src.get(), dst.get());
   }
+  step("copies of other memory");
+  copy_other_memory(dma, host, dpu);
   step("stop");
   dma.stop();
   check(dma.context->state() == ContextState::idle, "stop");

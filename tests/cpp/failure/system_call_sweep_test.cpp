@@ -44,6 +44,11 @@ TEST_P(FailedSystemCall, OnceMoreLater) {
   expect_none({plan("accept4", EAGAIN), plan("sendmsg", EAGAIN), plan("recvmsg", EAGAIN), plan("connect", EAGAIN)});
 }
 
+TEST_P(FailedSystemCall, ShortTransfers) {
+  expect_none({plan("read", short_transfer), plan("process_vm_readv", short_transfer),
+               plan("process_vm_writev", short_transfer)});
+}
+
 INSTANTIATE_TEST_SUITE_P(Scenarios, FailedSystemCall, testing::ValuesIn(scenarios().begin(), scenarios().end()),
                          [](const auto& of) { return std::string(of.param.name); });
 

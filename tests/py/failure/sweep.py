@@ -58,6 +58,20 @@ async def comch() -> None:
             assert await asyncio.wait_for(client.recv(), 5) == b"pong"
 
 
+async def rdma() -> None:
+    with pydoca.open_device("0b:00.0", side="host") as host, pydoca.open_device("03:00.0", side="dpu") as dpu:
+        async with pydoca.ProgressEngine() as pe, pydoca.Rdma(pe, host) as a, pydoca.Rdma(pe, dpu) as b:
+            at_a, at_b = a.export(), b.export()
+            at_a.connect(at_b.details)
+            at_b.connect(at_a.details)
+            target = pydoca.alloc(8)
+            with pydoca.BufInventory(2) as inv, host.mmap(b"12345678") as src, dpu.mmap(target) as dst:
+                received = b.receive(inv.get_by_addr(dst))
+                await at_a.send(inv.get_by_data(src))
+                await asyncio.wait_for(received, 5)
+            assert bytes(target) == b"12345678"
+
+
 async def graph() -> None:
     target = pydoca.alloc(8)
     steps = []
@@ -74,7 +88,7 @@ async def graph() -> None:
 
 # What a failure at the other end, or in a thread of the engine, may be here.
 OTHER_ENDS = (pydoca.ConnectionResetError, pydoca.ConnectionAbortedError, pydoca.ShutdownError, TimeoutError)
-SCENARIOS = {scenario.__name__: scenario for scenario in (dma, event, comch, graph)}
+SCENARIOS = {scenario.__name__: scenario for scenario in (dma, event, comch, rdma, graph)}
 
 
 def run(scenario) -> BaseException | None:

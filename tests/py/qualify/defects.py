@@ -43,9 +43,6 @@ min = 500
 unit = "us"
 max = 1500
 n_min = 20
-
-[expect]
-capabilities.dma.max_buf_list_len = 64
 """
 
 

@@ -26,7 +26,7 @@ def test_every_group_of_the_reference_has_cases():
 
 
 def test_cases_of_hardware_say_so():
-    for id in ("INV-2", "INV-3", "LNK-1", "LNK-2", "ENV-1", "ENV-2", "FLT-3", "SOAK-2", "RDMA-PT"):
+    for id in ("INV-2", "INV-3", "LNK-1", "LNK-2", "ENV-1", "ENV-2", "FLT-3", "FLT-4", "SOAK-2", "RDMA-PT"):
         assert "hardware" in CASES[id].needs, id
     assert "program:ib_write_bw" in CASES["RDMA-PT"].needs
 

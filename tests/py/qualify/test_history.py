@@ -11,7 +11,7 @@ from pydoca.qualify import history
 from pydoca.qualify.history.page import comparison_html
 from pydoca.qualify.limits import Limits
 from pydoca.qualify.limits.file import read_limits
-from pydoca.qualify.records import LimitRecord
+from pydoca.qualify.records import LimitRecord, MeasurementRecord
 from pydoca.qualify.results import RunDirectory
 from pydoca.qualify.verdicts import Verdict
 
@@ -92,6 +92,20 @@ def test_single_values_that_differ_are_not_judged(tmp_path):
     assert "too few samples" in row.reason
 
 
+def test_repeats_tell_what_is_usual_between_them(tmp_path):
+    """Each repeat is some per cent higher or lower as a whole: its samples alone would prove a difference."""
+    random = np.random.default_rng(8)
+
+    def repeats(mean, seed):
+        return [correlated(100, 0, seed + k, mean * (1 + 0.03 * random.normal()), 0.05) for k in range(10)]
+
+    first = run_of(tmp_path / "a", bw=repeats(20, 0))
+    same, worse = run_of(tmp_path / "b", bw=repeats(20, 20)), run_of(tmp_path / "c", bw=repeats(17, 40))
+    (row,) = history.compare(first, same, threshold=0).rows
+    assert (row.word, row.test) == ("same", "Mann-Whitney U of repeats")
+    assert history.compare(first, worse).regressions == ["bw"]
+
+
 def test_a_case_that_passes_no_longer_is_a_regression(tmp_path):
     series = correlated(100, 0, 1, 20, 0.3)
     first, second = (run_of(tmp_path / name, bw=series, verdict=verdict) for name, verdict in (
@@ -101,6 +115,23 @@ def test_a_case_that_passes_no_longer_is_a_regression(tmp_path):
     assert found.verdicts == [("BW", "PASS", "FAIL")]
     assert found.regressions == ["BW"]
     assert history.compare(second, first).regressions == []
+
+
+def test_properties_of_the_device_are_compared_as_they_are(tmp_path):
+    def record(name, reason, value=None):
+        return MeasurementRecord(name, "", "value", "none", value, None, 1, 0, 0, {}, Verdict.UNJUDGED, reason)
+
+    runs = []
+    for name, speed in (("a", "'32 GT/s'"), ("b", "'16 GT/s'")):
+        said = [record("speed", f"{speed}; no limits file expects a value"), record("width", "16; no limit", 16.0)]
+        directory = RunDirectory(tmp_path / name)
+        runs.append((directory, written(tmp_path / name, [case("INV-3", *said)], directory)))
+    found = history.compare(*runs)
+    assert words_of(found) == {"speed": "changed", "width": "same"}
+    assert found.rows[0].reason == "'32 GT/s' in the first run, '16 GT/s' in the second one"
+    assert found.regressions == []
+    with pytest.raises(history.NotGolden, match="no measurement has 1 values or more"):
+        history.train(runs[:1], fewest=1)
 
 
 def test_a_missing_file_of_samples_is_named(tmp_path):

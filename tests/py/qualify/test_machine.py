@@ -68,6 +68,20 @@ def test_no_file_of_the_system_stops_the_inventory(root, content):
         assert set(fact) in ({"value"}, {"absent"})
 
 
+def test_counters_are_numbers_of_the_function_and_its_ports(root):
+    port = root / "sys/bus/pci/devices/0000:03:00.0/infiniband/mlx5_0/ports/1"
+    for name, text in {"hw_counters/out_of_sequence": "7", "counters/symbol_error": "0", "counters/bad": "N/A"}.items():
+        (port / name).parent.mkdir(parents=True, exist_ok=True)
+        (port / name).write_text(text)
+    assert machine.counters(DEVICE, root=root) == {
+        "aer_correctable": 2,
+        "temperature": 61.5,
+        "mlx5_0/1/counters/symbol_error": 0,
+        "mlx5_0/1/hw_counters/out_of_sequence": 7,
+    }
+    assert machine.counters({"backend": "sim", "pci_address": "03:00.0"}, root=root) == {}
+
+
 def test_this_machine_has_an_inventory():
     found = machine.inventory()
     assert found["cpu.count"]["value"] >= 1

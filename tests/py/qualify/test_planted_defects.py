@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import os
 import re
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -41,9 +42,11 @@ def qualify(tmp_path: Path) -> Qualify:
     limits.write_text(LIMITS)
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
 
-    def run(ids: Iterable[str], level: str = "smoke", devices: Sequence[str] = ("sim:p0",)) -> list[RunRecord]:
+    def run(
+        ids: Iterable[str], level: str = "smoke", devices: Sequence[str] = ("sim:p0",), seed: int = 1
+    ) -> list[RunRecord]:
         out = tmp_path / f"runs-{len(list(tmp_path.glob('runs-*')))}"
-        options = {"level": level, "limits": limits, "out": out, "seed": 1}
+        options = {"level": level, "limits": limits, "out": out, "seed": seed}
         line = [f"--pydoca-{name}={value}" for name, value in options.items()]
         line += [f"--pydoca-device={device}" for device in devices]
         line += [
@@ -99,17 +102,46 @@ def test_the_named_cases_find_the_defect(name: str, qualify: Qualify, tmp_path: 
         assert any(re.search(defect.says, reason) for reason in reasons), f"{id}: {reasons}"
 
 
-@pytest.mark.parametrize("level", ["smoke", "quick"])
-def test_without_a_defect_the_same_cases_pass(level: str, qualify: Qualify) -> None:
-    """On both kinds of card, with the same limits."""
-    ids = {id for defect in DEFECTS.values() for id in defect.cases if level in CASES[id].levels}
-    for profile in ("bluefield2", "bluefield3"):
+# Which device, of which card, each clean run has. A small card has less of everything.
+CLEAN = [("sim:p0", "bluefield3"), ("sim:p0", "bluefield2"), ("sim:p0", "small"), ("sim:pf0", "bluefield3")]
+CLEAN_RUNS = int(os.environ.get("PYDOCA_CLEAN_RUNS", "3"))
+SMALL = {"dma": {"max_buf_size": 65536, "max_buf_list_len": 1, "max_num_tasks": 8}, "comch": {"max_clients": 8}}
+
+
+def load_card(name: str) -> None:
+    machine = pydoca.sim.default_topology("bluefield3" if name == "small" else name)
+    for function in machine["function"] if name == "small" else ():
+        for library, limits in SMALL.items():
+            function["capabilities"][library] |= limits
+    pydoca.sim.load_topology(machine)
+
+
+@pytest.mark.parametrize("number", range(CLEAN_RUNS))
+def test_a_device_without_a_defect_raises_no_alarm(number: int, qualify: Qualify) -> None:
+    """All cases of level smoke. PYDOCA_CLEAN_RUNS=100 makes a hundred runs."""
+    device, card = CLEAN[number % len(CLEAN)]
+    load_card(card)
+    [run] = qualify([id for id, case in CASES.items() if "smoke" in case.levels], devices=[device], seed=number)
+    assert alarms(run) == []
+    assert sum(case.verdict is Verdict.PASS for case in run.cases) > 25
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(180)
+def test_the_cases_of_level_quick_pass_without_a_defect(qualify: Qualify) -> None:
+    """Those that find defects, with the same limits."""
+    defects = [defect for defect in DEFECTS.values() if defect.level == "quick"]
+    for profile in ("bluefield3", "bluefield2"):
         pydoca.sim.load_topology(pydoca.sim.default_topology(profile))
-        [run] = qualify(sorted(ids), level)
-        assert not [
-            (case.id, case.verdict, case.reason) for case in run.cases if case.verdict in (Verdict.FAIL, Verdict.ERROR)
-        ]
+        ids = {id for defect in defects if defect.profile == profile for id in defect.cases}
+        [run] = qualify(sorted(ids), "quick")
+        assert alarms(run) == []
         assert {case.id for case in run.cases} == ids
+
+
+def alarms(run: RunRecord) -> list[tuple[str, Verdict, str]]:
+    wrong = (Verdict.FAIL, Verdict.ERROR, Verdict.MARGINAL)
+    return [(case.id, case.verdict, case.reason) for case in run.cases if case.verdict in wrong]
 
 
 def test_one_bad_card_of_eight_is_found_and_no_other(qualify: Qualify) -> None:

@@ -251,13 +251,23 @@ def test_repeats_are_recorded_and_each_has_its_own_random_numbers(runs):
     other.stdout.fnmatch_lines(["*--pydoca-seed=8*"])
 
 
-def test_a_duration_repeats_whole_passes_until_the_time_is_over(runs):
-    body = "import time\ndef test_a(pydoca_device): time.sleep(0.01)\ndef test_b(pydoca_device): pass\n"
-    assert runs.run("--pydoca-duration=0.2s", body=body).ret == 0
+def test_a_duration_repeats_whole_passes_until_it_is_interrupted_or_over(runs):
+    body = "import os, signal\n"
+    body += "def test_a(pydoca_run):\n    if pydoca_run.repeat == 2: os.kill(os.getpid(), signal.SIGINT)\n"
+    body += "def test_b(pydoca_device): pass\n"
+    assert runs.run("--pydoca-duration=1h", body=body).ret == 2
     cases = runs.record()["cases"]
-    assert {case["id"] for case in cases} == {"test_a", "test_b"}
-    assert cases[-1]["repeat"] >= 1
-    assert [case["repeat"] for case in cases] == sorted(case["repeat"] for case in cases)
+    assert [(case["id"], case["repeat"]) for case in cases] == [
+        ("test_a", 0),
+        ("test_b", 0),
+        ("test_a", 1),
+        ("test_b", 1),
+        ("test_a", 2),
+    ]
+    body = "import time\ndef test_a(pydoca_device): time.sleep(0.05)\ndef test_b(pydoca_device): pass\n"
+    assert runs.run("--pydoca-duration=0.01s", "--pydoca-out=over", body=body).ret == 0  # the first pass is whole
+    (state,) = (runs.path / "over").glob("*/state.json")
+    assert len(json.loads(state.read_text())["cases"]) == 2
 
 
 def test_fail_early_ends_after_the_first_failure(runs):
@@ -291,9 +301,9 @@ def test_without_a_device_the_machines_only_one_is_used_or_the_list_is_shown(run
     assert result.ret == 4
     result.stderr.fnmatch_lines(["ERROR: choose a device by --pydoca-device: sim:pf0 (0000:0b:00.0), *"])
     import pydoca
-    from pydoca.qualify.session import hooks
+    from pydoca.qualify.session import session
 
-    monkeypatch.setattr(hooks, "devices", lambda backend: [pydoca.DeviceInfo("p1")])
+    monkeypatch.setattr(session, "devices", lambda backend: [pydoca.DeviceInfo("p1")])
     result = runs.run("-s", device=None)
     assert result.ret == 0
     result.stdout.fnmatch_lines(["*on p1*"])
@@ -340,6 +350,16 @@ def test_it(pydoca_measure, pydoca_run):
     assert (measured["n"] + measured["warmup"], measured["unit"], measured["better"]) == (60, "us", "lower")
     (folder,) = (runs.path / "runs").iterdir()
     assert (folder / f"{measured['samples']}.npz").is_file()
+
+
+def test_a_report_can_do_without_plots(runs):
+    body = "def test_it(pydoca_measure):\n    with pydoca_measure('x', unit='us') as m: m.extend([1, 2, 3] * 20)\n"
+    pages = []
+    for words in ([], ["--pydoca-no-plots"]):
+        assert runs.run(f"--pydoca-out=out{len(words)}", *words, body=body).ret == 0
+        (page,) = (runs.path / f"out{len(words)}").glob("*/report.html")
+        pages.append(page.read_text())
+    assert pages[0].count("<svg") > pages[1].count("<svg")
 
 
 def test_has_enough_ends_when_the_time_is_over_and_when_the_interval_is_narrow(runs):
@@ -397,6 +417,15 @@ def test_under_xdist_a_usage_error_is_one_too(runs, words, message):
     result = runs.run("-n", "1", *words, body=TWO, device=None)
     assert result.ret == 4
     assert message in result.stdout.str() + result.stderr.str()
+
+
+def test_under_xdist_the_first_failure_ends_the_run_and_a_lost_worker_is_the_testers_error(runs):
+    runs.write("def test_a(pydoca_device): assert False\ndef test_b(pydoca_device): pass\n")
+    assert runs.run("-n", "1", "--pydoca-fail-early").ret == 1
+    runs.write("import os\ndef test_a(pydoca_device): os._exit(1)\ndef test_b(pydoca_device): pass\n")
+    result = runs.run("-n", "1", "--max-worker-restart=0", "--pydoca-out=lost")
+    assert result.ret == 3
+    result.stdout.fnmatch_lines(["ERROR: *; * of 2 cases have not run"])
 
 
 def test_a_plan_needs_no_workers(runs):

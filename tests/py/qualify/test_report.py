@@ -7,7 +7,7 @@ import pytest
 from page_checks import Page
 from runs import BEGIN, case, correlated, measured, new_run, written
 
-from pydoca.qualify.records import LimitRecord
+from pydoca.qualify.records import LimitRecord, MeasurementRecord
 from pydoca.qualify.report import report_html
 from pydoca.qualify.report.plots.scale import Scale, range_of
 from pydoca.qualify.report.words import duration, figure, limit_text
@@ -136,6 +136,33 @@ def test_a_run_without_cases_has_a_page(tmp_path):
     assert "No inventory was taken." in page.text
 
 
+def test_what_was_not_judged_or_not_tested_is_a_finding(tmp_path):
+    cases = [case(f"FREE-{k}", measured(f"bw{k}", [10.0] * 40)) for k in range(3)]
+    cases += [case(f"OFF-{k}", verdict=Verdict.SKIPPED, reason="no <engine>") for k in range(2)]
+    text = Page(report_of(tmp_path, cases)).text
+    assert "3 cases measured values that no limit judges." in text
+    assert "2 cases did not run: no <engine>" in text
+
+
+def test_properties_of_the_device_are_a_list_and_wrong_ones_are_lines(tmp_path):
+    def property_of(name, value, verdict, reason):
+        return MeasurementRecord(name, "", "value", "none", value, None, 1, 0, 0, {}, verdict, reason)
+
+    properties = [
+        property_of("max_size", 2097152.0, Verdict.UNJUDGED, "2097152; no limits file expects a value"),
+        property_of("export", 1.0, Verdict.UNJUDGED, "True; no limits file expects a value"),
+        property_of("speed", None, Verdict.PASS, "'32 GT/s', as bf3.toml: expect.speed expects"),
+        property_of("width", 8.0, Verdict.FAIL, "8, and bf3.toml: expect.width expects 16"),
+    ]
+    html = report_of(tmp_path, [case("INV-3", *properties)])
+    text = Page(html).text
+    assert html.count("<li><span") >= 3
+    for shown in ("max_size 2,097,152", "export yes", "speed '32 GT/s'"):
+        assert shown in text
+    assert text.count("8, and bf3.toml: expect.width expects 16") >= 2
+    assert "distribution" not in html
+
+
 def test_a_change_of_the_machine_is_a_finding(tmp_path):
     run = new_run(machine={"cpu.governor": {"value": "performance"}}, end=BEGIN + 1, exit_code=0)
     run.machine_after = {"cpu.governor": {"value": "powersave"}}
@@ -169,7 +196,8 @@ def test_a_long_run_has_a_page_of_bounded_size(tmp_path):
 @pytest.mark.parametrize(
     ("value", "text"),
     [(0.0, "0"), (1234.0, "1,234"), (21.4682, "21.47"), (0.899508, "0.900"), (9.41141, "9.411"), (0.00012, "0.00012"),
-     (1234.56, "1,235"), (-3.25, "-3.250"), (None, "\u2013"), (1.5e12, "1.5e+12"), (123.45, "123.5")],
+     (1234.56, "1,235"), (-3.25, "-3.250"), (None, "\u2013"), (1.5e12, "1,500,000,000,000"), (1.5e20, "1.5e+20"),
+     (123.45, "123.5")],
 )  # fmt: skip
 def test_numbers_have_four_digits(value, text):
     assert figure(value) == text

@@ -14,7 +14,7 @@ from runs import BEGIN, case, correlated, measured, new_run, written
 from test_ocp import artifacts, lines_of
 
 from pydoca.qualify.records import LimitRecord
-from pydoca.qualify.results import RunDirectory
+from pydoca.qualify.results import RunDirectory, counted
 from pydoca.qualify.verdicts import Verdict
 
 
@@ -46,6 +46,33 @@ def test_the_directory_has_every_form_and_their_checksums(tmp_path):
     document = json.loads((tmp_path / "run.json").read_text())
     assert (document["verdict"], document["exit_code"], document["seed"]) == ("PASS", 0, 7)
     assert json.loads((tmp_path / "machine.json").read_text())["before"]["python"]
+
+
+def test_each_log_is_a_file_that_the_report_names(tmp_path):
+    log = "first line\n" + "x\n" * 500 + "last \x1b[31mline"
+    cases = [case("A/../1", verdict=Verdict.FAIL, reason="x", log=log), case("B-1", verdict=Verdict.PASS, number=1)]
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs/007_old.log").write_text("of a case that was repeated")
+    run = written(tmp_path, cases)
+    assert [path.name for path in (tmp_path / "logs").iterdir()] == ["000_A_.._1.log"]
+    text = (tmp_path / "logs/000_A_.._1.log").read_text()
+    assert text.startswith(f"FAIL A/../1 {cases[0].node}\n\nfirst line\n")
+    assert text.endswith("last \ufffd[31mline")
+    assert 'href="logs/000_A_.._1.log"' in (tmp_path / "report.html").read_text()
+    assert "logs/000_A_.._1.log" in (tmp_path / "SHA256SUMS").read_text()
+    assert RunDirectory.load(tmp_path) == run
+
+
+def test_what_the_device_counts_is_followed_from_case_to_case(tmp_path, monkeypatch):
+    seen = iter(
+        [{"errors": 0, "temperature": 50.5}, {"errors": 0, "temperature": 50.5}, {"errors": 3, "temperature": 50.5}]
+    )
+    monkeypatch.setattr(counted, "counters", lambda device: next(seen))
+    written(tmp_path, some_cases(RunDirectory(tmp_path)))
+    rows = [line.split(",")[1:] for line in (tmp_path / "counters.csv").read_text().splitlines()]
+    assert rows == [
+        ["after", "counter", "value"], ["", "errors", "0"], ["", "temperature", "50.5"], ["SHA-1", "errors", "3"],
+    ]  # fmt: skip
 
 
 def test_samples_are_stored_as_they_were_taken(tmp_path):
@@ -122,7 +149,7 @@ def test_a_complete_run_that_goes_on_has_one_end(tmp_path):
 WRITER = """
 import sys
 from runs import case, measured, new_run
-from pydoca.qualify.results import RunDirectory
+from pydoca.qualify.results import RunDirectory, counted
 
 directory, run = RunDirectory(sys.argv[1]), new_run()
 directory.begin(run)

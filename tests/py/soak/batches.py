@@ -9,8 +9,10 @@ import logging
 import secrets
 import signal
 import sys
+import threading
 import time
 import traceback
+from collections import Counter
 from types import TracebackType
 
 import hypothesis
@@ -24,6 +26,7 @@ from soak.world import COUNTS, TRACE, open_descriptors
 
 BATCH = 5  # runs from one seed
 STEPS = 150
+SETTLING = 10.0  # seconds: milliseconds, unless the machine is busy
 SLACK = 2  # descriptors that a warm process may have more: of the system's libraries
 
 
@@ -44,13 +47,29 @@ def main(seed: int, seconds: float) -> None:
         # Each generation of the card has engines that the other one lacks.
         pydoca.sim.load_topology(pydoca.sim.default_topology(("bluefield2", "bluefield3")[seed % 2]))
         run_batch(report, seed)
-        gc.collect()  # Hypothesis keeps the last machine in a cycle
-        after = open_descriptors()
+        after = settled_descriptors(before)
         if before and sum(after.values()) > sum(before.values()) + SLACK:
-            report.fail(seed, f"descriptors are left: {before} after the first batch, {after} now")
+            report.fail(seed, f"descriptors are left: {before} after the first batch, {after} now\n{live_objects()}")
         before = before or after
         seed += 1
         print(report.line(), flush=True)
+
+
+def settled_descriptors(before: dict[str, int] | None) -> dict[str, int]:
+    """What is left when all threads have released what they had; that may take a moment."""
+    end = time.monotonic() + SETTLING
+    while True:
+        gc.collect()  # Hypothesis keeps the last machine in a cycle
+        left = open_descriptors()
+        if before is None or sum(left.values()) <= sum(before.values()) + SLACK or time.monotonic() > end:
+            return left
+        time.sleep(0.05)
+
+
+def live_objects() -> str:
+    """Objects of pydoca that are reachable, for the one that reads a finding."""
+    kinds = Counter(type(each).__name__ for each in gc.get_objects() if type(each).__module__.startswith("pydoca"))
+    return f"objects: {dict(kinds)}; threads: {threading.enumerate()}"
 
 
 def warm_up() -> None:

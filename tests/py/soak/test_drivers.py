@@ -13,7 +13,7 @@ MARGIN = 200  # for the start, the end, and what the drivers themselves wait for
 
 @pytest.mark.slow
 @pytest.mark.timeout(SECONDS + MARGIN + 20)
-@pytest.mark.parametrize("part", ["one_process", "two_processes"])
+@pytest.mark.parametrize("part", ["one_process", "two_processes", "explore"])
 def test_a_driver_finds_nothing(part):
     line = [sys.executable, "-P", "-m", "soak", part, "--seconds", str(SECONDS)]
     env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}

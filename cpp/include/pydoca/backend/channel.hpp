@@ -14,6 +14,7 @@ namespace pydoca::backend {
 struct ChannelOptions {
   std::uint32_t max_msg_size = 0;     ///< bytes
   std::uint32_t recv_queue_size = 0;  ///< messages that may wait at the receiver
+  std::uint32_t send_queue_size = 0;  ///< messages that this side may have in the queue
 };
 
 /// A reliable, ordered stream of messages between a client and a server. Belongs to one thread; no call blocks.
@@ -28,8 +29,19 @@ class Channel {
   virtual Status establish() noexcept = 0;
   /// What the server said when it refused; empty when it did not. Valid while the channel lives.
   virtual std::string_view refusal() const noexcept = 0;
-  /// Copies the message. again: wait until fd() is writable. connection_reset: the peer is gone.
+  /// Copies the message. again: give it again, before any other, once fd() is writable. connection_reset: the peer is
+  /// gone.
   virtual Status send(std::span<const std::byte> message) noexcept = 0;
+  /// A message of that length waits behind those for which send() answers again: where messages take time, its time
+  /// begins. False: the queue has as many as it takes.
+  virtual bool announce(std::size_t /*length*/) noexcept { return true; }
+  /// The message whose turn it is will not be sent.
+  virtual void skip() noexcept {}
+  /// What the caller waits for, at first for messages. True: from now on fd() is readable when that has come, or when
+  /// send() may be tried again for another reason. False: the caller chooses among the events of fd() itself.
+  virtual bool expect(bool /*messages*/, bool /*room*/) noexcept { return false; }
+  /// After a failed send(): the number, from 1, of the rule of a fault plan that has failed it, or 0.
+  virtual std::uint32_t failed_by() const noexcept { return 0; }
   /// buffer holds max_msg_size() bytes; length receives those of the message. again: there is none. connection_reset:
   /// the peer is gone and everything that it sent was received.
   virtual Status receive(std::span<std::byte> buffer, std::size_t& length) noexcept = 0;

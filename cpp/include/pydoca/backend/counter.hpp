@@ -25,6 +25,18 @@ class Counter {
   /// The same; previous receives the value before. Wraps modulo 2^64.
   virtual Status fetch_add(std::uint64_t increment, std::uint64_t& previous) noexcept = 0;
 
+  /// After a change that failed with that status: the number, from 1, of the rule of a fault plan that has failed it,
+  /// or 0. From any thread.
+  virtual std::uint32_t failed_by(Status /*status*/) const noexcept { return 0; }
+
+  // Where changes take time (a timing model), store() and fetch_add() wait for it, and answer again when a signal ended
+  // the wait.
+  /// Before the first change: true where they take time. From now on they do not wait; the caller asks when a change
+  /// that is to begin now is due, and calls them then.
+  virtual bool leave_waiting_to_caller() noexcept { return false; }
+  /// A moment of detail::now(), not before that of the last call. adds: of fetch_add().
+  virtual std::uint64_t due_of_update(bool /*adds*/) noexcept { return 0; }
+
   /// At an owner: the number of importers' deaths that a wait has reported so far. A wait notes it as it begins, for
   /// failure(). 0 at an importer.
   virtual std::uint32_t losses_told() const noexcept { return 0; }

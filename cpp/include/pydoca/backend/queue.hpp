@@ -14,7 +14,9 @@ namespace pydoca::backend {
 struct Operation {
   Operation* next = nullptr;  ///< the queue's, while it has the operation
   Status status = Status::success;
-  std::uint32_t slot = 0;  ///< of a queue that holds back what another has finished; in what would be padding
+  /// Of a queue that holds back what another has finished. Once it is given back: 0, or the number, from 1, of the rule
+  /// of a fault plan that has failed it. In what would be padding.
+  std::uint32_t slot = 0;
 };
 
 /// Reads the data sections of src, in list order, and writes to the tailrooms of dst. The queue does not change

@@ -30,7 +30,8 @@ std::unique_ptr<backend::Channel> wrapped(std::unique_ptr<backend::Channel> inne
 
 Channel::Channel(std::unique_ptr<backend::Channel> inner, DeviceFaults& faults)
     : inner_(std::move(inner)), faults_(faults), link_breaks_(faults.link_breaks()) {
-  if (faults.has(FaultAction::delay) || faults.has(FaultAction::link_down)) {
+  if (faults.has(FaultAction::delay) || faults.has(FaultAction::link_down) || faults.has(FaultAction::full) ||
+      faults.has(FaultAction::duplicate)) {
     alarm_.emplace(inner_->fd(), faults);
   }
 }
@@ -53,24 +54,71 @@ std::string_view Channel::refusal() const noexcept {
 }
 
 Status Channel::send(std::span<const std::byte> message) noexcept {
-  const Fault fault = unsent_.has_value() ? *std::exchange(unsent_, std::nullopt)
-                                          : faults_.decide(FaultOpcode::comch_send, message.size());
+  const bool is_new = !unsent_.has_value();
+  const Fault fault =
+      is_new ? faults_.decide(FaultOpcode::comch_send, message.size()) : *std::exchange(unsent_, std::nullopt);
+  failed_by_ = 0;
   if (is_cut() || faults_.removed()) {
+    inner_->skip();
     return faults_.removed() ? Status::driver : Status::connection_reset;
   }
-  Status status = Status::no_memory;
-  try {
-    status = fault.rule == nullptr ? inner_->send(message) : send_faulty(message, fault);
-  } catch (const std::bad_alloc&) {
-    status = inner_->send(message);
+  Status status = Status::again;
+  if (!hold_back(fault, is_new)) {
+    send_second();
+    status = has_second_ ? Status::again : send_now(message, fault);
   }
   if (status == Status::again && !fault.is(FaultAction::full)) {
     unsent_ = fault;
   }
   if (alarm_.has_value()) {
-    (*alarm_)->expect_room(status == Status::again);
+    (*alarm_)->expect_room(status == Status::again && !is_held_back() && !fault.is(FaultAction::full));
+    set_alarm();
   }
   return status;
+}
+
+bool Channel::hold_back(const Fault& fault, bool is_new) noexcept {
+  const std::uint64_t now = detail::now();
+  if (is_new && fault.is(FaultAction::delay)) {
+    unsent_due_ = now + static_cast<std::uint64_t>(fault.rule->by.count());
+  }
+  if (unsent_due_ <= now) {
+    unsent_due_ = 0;
+  }
+  return is_held_back();
+}
+
+Status Channel::send_now(std::span<const std::byte> message, const Fault& fault) noexcept {
+  try {
+    return fault.rule == nullptr ? inner_->send(message) : send_faulty(message, fault);
+  } catch (const std::bad_alloc&) {
+    return inner_->send(message);
+  }
+}
+
+/// The device may not take it at once, as it may not take any message.
+void Channel::send_second() noexcept { has_second_ = has_second_ && inner_->send(second_) == Status::again; }
+
+/// Ends what the alarm has rung for, and sets it to what comes next.
+void Channel::set_alarm() noexcept {
+  (*alarm_)->calm();
+  std::uint64_t next = is_held_back() ? unsent_due_ : detail::never;
+  if (!waiting_.empty()) {
+    next = std::min(next, waiting_.front().due);
+  }
+  if (next != detail::never) {
+    (*alarm_)->set(next);
+  }
+}
+
+bool Channel::expect(bool messages, bool room) noexcept {
+  if (inner_->expect(messages, room)) {
+    return true;
+  }
+  if (alarm_.has_value()) {
+    (*alarm_)->expect_messages(messages);
+  }
+  return alarm_.has_value();
 }
 
 Status Channel::send_faulty(std::span<const std::byte> message, const Fault& fault) {
@@ -78,8 +126,11 @@ Status Channel::send_faulty(std::span<const std::byte> message, const Fault& fau
     case FaultAction::full:
       return Status::again;
     case FaultAction::fail:
+      inner_->skip();
+      failed_by_ = fault.text_number();
       return fault.rule->status;
     case FaultAction::drop:
+      inner_->skip();
       return Status::success;
     case FaultAction::misreport_length:
       return inner_->send(message.first(misreported(fault, message.size())));
@@ -91,7 +142,9 @@ Status Channel::send_faulty(std::span<const std::byte> message, const Fault& fau
     default: {
       const Status status = inner_->send(message);
       if (fault.is(FaultAction::duplicate) && status == Status::success) {
-        static_cast<void>(inner_->send(message));
+        second_.assign(message.begin(), message.end());
+        has_second_ = true;
+        send_second();
       }
       return status;
     }
@@ -100,11 +153,12 @@ Status Channel::send_faulty(std::span<const std::byte> message, const Fault& fau
 
 Status Channel::receive(std::span<std::byte> buffer, std::size_t& length) noexcept {
   if (alarm_.has_value()) {
-    (*alarm_)->calm();
+    set_alarm();
   }
   if (is_cut()) {
     return Status::connection_reset;
   }
+  send_second();
   try {
     return take_waiting(buffer, length) ? Status::success : receive_inner(buffer, length);
   } catch (const std::bad_alloc&) {
@@ -118,8 +172,8 @@ bool Channel::take_waiting(std::span<std::byte> buffer, std::size_t& length) noe
   }
   const Waiting& first = waiting_.front();
   if (first.due > detail::now()) {
-    if (alarm_.has_value() && first.due != detail::never) {
-      (*alarm_)->set(first.due);
+    if (alarm_.has_value()) {
+      set_alarm();
     }
     return false;
   }

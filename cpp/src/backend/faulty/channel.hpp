@@ -40,6 +40,10 @@ class Channel final : public backend::Channel {
   Status establish() noexcept override;
   std::string_view refusal() const noexcept override;
   Status send(std::span<const std::byte> message) noexcept override;
+  std::uint32_t failed_by() const noexcept override { return failed_by_; }
+  bool announce(std::size_t length) noexcept override { return is_held_back() || inner_->announce(length); }
+  void skip() noexcept override { inner_->skip(); }
+  bool expect(bool messages, bool room) noexcept override;
   Status receive(std::span<std::byte> buffer, std::size_t& length) noexcept override;
   std::uint32_t max_msg_size() const noexcept override { return inner_->max_msg_size(); }
   std::uint64_t id() const noexcept override { return inner_->id(); }
@@ -50,6 +54,12 @@ class Channel final : public backend::Channel {
     std::uint64_t due = 0;  ///< of detail::now(); never: until the next message comes
   };
 
+  bool is_held_back() const noexcept { return unsent_due_ != 0; }
+  /// Of a message, again and again: whether a rule delays it, and the time is not over.
+  bool hold_back(const Fault& fault, bool is_new) noexcept;
+  Status send_now(std::span<const std::byte> message, const Fault& fault) noexcept;
+  void send_second() noexcept;
+  void set_alarm() noexcept;
   bool is_cut() const noexcept { return faults_.link_breaks() != link_breaks_; }
   Status send_faulty(std::span<const std::byte> message, const Fault& fault);
   /// Whether the message, of length bytes, is to be delivered now.
@@ -62,7 +72,11 @@ class Channel final : public backend::Channel {
   const std::uint32_t link_breaks_;
   std::optional<LinkAlarm> alarm_;  ///< where a rule can wake it
   std::deque<Waiting> waiting_;
-  std::optional<Fault> unsent_;  ///< of a message that the device did not take yet
+  std::optional<Fault> unsent_;    ///< of a message that the device did not take yet
+  std::uint64_t unsent_due_ = 0;   ///< of that message, if it is delayed
+  std::vector<std::byte> second_;  ///< a duplicate that the device did not take yet
+  bool has_second_ = false;
+  std::uint32_t failed_by_ = 0;
   std::optional<Fault> connect_fault_;
 };
 

@@ -11,10 +11,14 @@ Status Counter::update(FaultOpcode opcode, std::uint64_t operand, Update apply) 
     return Status::driver;
   }
   if (fault.rule == nullptr) [[likely]] {
+    failed_by_.store(0, std::memory_order_relaxed);
     return apply(operand);
   }
   const bool is_stale = fault.is(FaultAction::corrupt) && fault.rule->corruption == Corruption::stale;
-  if (fault.is(FaultAction::fail)) {
+  const bool fails = fault.is(FaultAction::fail);
+  failed_by_.store(fails ? fault.text_number() : 0, std::memory_order_relaxed);
+  if (fails) {
+    failed_with_.store(fault.rule->status, std::memory_order_relaxed);
     return fault.rule->status;
   }
   if (fault.is(FaultAction::drop) || is_stale) {
@@ -25,6 +29,10 @@ Status Counter::update(FaultOpcode opcode, std::uint64_t operand, Update apply) 
     static_cast<void>(apply(operand));
   }
   return status;
+}
+
+std::uint32_t Counter::failed_by(Status status) const noexcept {
+  return failed_with_.load(std::memory_order_relaxed) == status ? failed_by_.load(std::memory_order_relaxed) : 0;
 }
 
 Status Counter::store(std::uint64_t value) noexcept {

@@ -4,6 +4,7 @@
 
 #include "backend/faulty/plan/device_faults.hpp"
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -22,6 +23,9 @@ class Counter final : public backend::Counter {
   std::uint64_t load() const noexcept override { return inner_->load(); }
   Status store(std::uint64_t value) noexcept override;
   Status fetch_add(std::uint64_t increment, std::uint64_t& previous) noexcept override;
+  std::uint32_t failed_by(Status status) const noexcept override;
+  bool leave_waiting_to_caller() noexcept override { return inner_->leave_waiting_to_caller(); }
+  std::uint64_t due_of_update(bool adds) noexcept override { return inner_->due_of_update(adds); }
   std::uint32_t losses_told() const noexcept override { return inner_->losses_told(); }
   Status failure(std::uint32_t told) noexcept override { return inner_->failure(told); }
   bool is_abandoned() const noexcept override { return inner_->is_abandoned(); }
@@ -38,6 +42,8 @@ class Counter final : public backend::Counter {
 
   const std::unique_ptr<backend::Counter> inner_;
   DeviceFaults& faults_;
+  std::atomic<std::uint32_t> failed_by_{0};           ///< of the last change
+  std::atomic<Status> failed_with_{Status::success};  ///< that one
 };
 
 }  // namespace pydoca::faulty

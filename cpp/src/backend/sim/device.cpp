@@ -9,10 +9,14 @@
 #include "backend/sim/memory/local_region.hpp"
 #include "backend/sim/rdma/rdma_queue.hpp"
 #include "backend/sim/sha/hash_queue.hpp"
+#include "backend/sim/time/modelled_counter.hpp"
 #include "backend/sim/time/modelled_rdma.hpp"
 #include "backend/sim/time/models.hpp"
 #include "backend/sim/time/timed_queue.hpp"
 #include "detail/concat.hpp"
+
+#include <algorithm>
+#include <utility>
 
 namespace pydoca::sim {
 
@@ -176,13 +180,38 @@ std::unique_ptr<backend::CacheQueue> Device::create_cache_queue(const backend::Q
 std::unique_ptr<backend::Counter> Device::create_counter(const backend::MemoryRange* memory) {
   require_present("create a counter");
   join_traces();
-  return sim::create_counter(place_, memory);
+  return modelled(sim::create_counter(place_, memory), {});
 }
 
 std::unique_ptr<backend::Counter> Device::import_counter(std::span<const std::byte> blob, backend::CounterScope scope) {
   require_present("import a counter");
   join_traces();
-  return sim::import_counter(place_, blob, scope);
+  auto counter = sim::import_counter(place_, blob, scope);
+  if (scope == backend::CounterScope::remote_net) {
+    return counter;  // an operand of RDMA's operations, which have their own time
+  }
+  const bool is_host = properties().side == Side::host;
+  constexpr std::uint64_t size = sizeof(std::uint64_t);
+  return modelled(std::move(counter), {.to_card = is_host ? size : 0, .to_host = is_host ? 0 : size});
+}
+
+std::unique_ptr<backend::Counter> Device::modelled(std::unique_ptr<backend::Counter> counter,
+                                                   const Crossing& crossing) const {
+  if (model_ == nullptr || !ModelledCounter::applies_to(*model_)) {
+    return counter;
+  }
+  return std::make_unique<ModelledCounter>(std::move(counter), model_, crossing);
+}
+
+std::optional<ChannelModel> Device::channel_model(const backend::ChannelOptions& options) const {
+  const Pace* const pace = model_ != nullptr ? model_->pace(TimedOperation::comch_send) : nullptr;
+  if (pace == nullptr) {
+    return std::nullopt;
+  }
+  const std::uint32_t depth = pace->queue_depth;
+  return ChannelModel{.model = model_,
+                      .side = properties().side,
+                      .depth = depth != 0 ? std::min(depth, options.send_queue_size) : options.send_queue_size};
 }
 
 std::unique_ptr<backend::Processor> Device::create_processor() {
@@ -197,7 +226,11 @@ std::unique_ptr<backend::Listener> Device::listen(const RepresentorProperties& r
   if (!capabilities().comch.has_value() || !capabilities().comch->server) {
     return backend::Device::listen(representor, service, options);
   }
-  return sim::listen(place_.fabric(), representor.pci_addr, service, options);
+  auto listener = sim::listen(place_.fabric(), representor.pci_addr, service, options);
+  if (auto model = channel_model(options)) {
+    return std::make_unique<ModelledListener>(std::move(listener), *std::move(model));
+  }
+  return listener;
 }
 
 std::unique_ptr<backend::Dialer> Device::dial(std::string_view service, const backend::ChannelOptions& options) {
@@ -205,7 +238,11 @@ std::unique_ptr<backend::Dialer> Device::dial(std::string_view service, const ba
   if (!capabilities().comch.has_value() || !capabilities().comch->client) {
     return backend::Device::dial(service, options);
   }
-  return sim::dial(place_.fabric(), properties().pci_addr, service, options);
+  auto dialer = sim::dial(place_.fabric(), properties().pci_addr, service, options);
+  if (auto model = channel_model(options)) {
+    return std::make_unique<ModelledDialer>(std::move(dialer), *std::move(model));
+  }
+  return dialer;
 }
 
 }  // namespace pydoca::sim

@@ -12,11 +12,13 @@
 #include "backend/sim/clock/clock.hpp"
 #include "backend/sim/place/place.hpp"
 #include "backend/sim/time/function_model.hpp"
+#include "backend/sim/time/modelled_channel.hpp"
 #include "backend/sim/trace/member.hpp"
 #include "backend/sim/work/work_engine.hpp"
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 
 namespace pydoca::sim {
@@ -57,6 +59,10 @@ class Device final : public backend::Device {
 
  private:
   void join_traces() noexcept;
+  /// The counter, or one in front of it where its changes have a model of their time.
+  std::unique_ptr<backend::Counter> modelled(std::unique_ptr<backend::Counter> counter, const Crossing& crossing) const;
+  /// Of the channels, if the model has their messages.
+  std::optional<ChannelModel> channel_model(const backend::ChannelOptions& options) const;
   /// Throws driver when the function has been pulled out.
   void require_present(std::string_view what) const;
   /// The queue, or one of class Queue in front of it where the operation has a model of its time.

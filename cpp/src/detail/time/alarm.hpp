@@ -4,6 +4,8 @@
 
 namespace pydoca::detail {
 
+class VirtualClock;
+
 /// What the virtual clock calls at a moment. It is the clock's between add() and remove().
 class Alarm {
  public:
@@ -19,7 +21,8 @@ class Alarm {
   /// The moment has come. Under the clock's lock.
   virtual void fire() noexcept = 0;
 
-  std::uint64_t due_ = UINT64_MAX;  ///< never: it is not set
+  const VirtualClock* clock_ = nullptr;  ///< that has it; another one in a forked child
+  std::uint64_t due_ = UINT64_MAX;       ///< never: it is not set
   Alarm* next_ = nullptr;
   Alarm* prev_ = nullptr;
 };

@@ -3,6 +3,7 @@
 #include "pydoca/interrupt.hpp"
 
 #include <algorithm>
+#include <pthread.h>
 
 namespace pydoca::detail {
 
@@ -36,16 +37,25 @@ bool VirtualClock::Participant::can_run(std::uint64_t moment) noexcept {
   return until <= moment;
 }
 
-VirtualClock& VirtualClock::instance() {
-  static auto* const clock = new VirtualClock;
-  return *clock;
+VirtualClock& VirtualClock::instance() { return PerProcess<VirtualClock>::instance(); }
+
+/// The parent's other threads and its lock are not there. This thread, if it takes part, is of the parent's clock.
+void VirtualClock::after_fork_in_child() noexcept {
+  if (is_time_virtual()) {
+    clock_number.fetch_add(1);
+    virtual_seed.store(0);
+    virtual_now.store(0);
+    this_thread().number = 0;
+  }
 }
 
 bool VirtualClock::begin(const Options& options) noexcept {
+  static const int hooked = ::pthread_atfork(nullptr, nullptr, after_fork_in_child);
   const Lock lock(mutex_);
   if (is_time_virtual()) {
     return false;
   }
+  static_cast<void>(hooked);
   options_ = options;
   random_.seed(options.seed);
   digest_ = 0;
@@ -81,6 +91,11 @@ void VirtualClock::end() noexcept {
 std::uint64_t VirtualClock::digest() noexcept {
   const Lock lock(mutex_);
   return digest_;
+}
+
+bool VirtualClock::is_running() noexcept {
+  const Lock lock(mutex_);
+  return is_time_virtual() && running_ == &this_thread();
 }
 
 std::uint64_t VirtualClock::num_participants() noexcept {
@@ -249,11 +264,15 @@ void VirtualClock::add(Alarm& alarm, std::uint64_t due) noexcept {
     alarm.fire();
     return;
   }
+  alarm.clock_ = this;
   alarm.due_ = due;
   alarms_.push_back(alarm);
 }
 
 void VirtualClock::remove(Alarm& alarm) noexcept {
+  if (alarm.clock_ != this) {
+    return;
+  }
   const Lock lock(mutex_);
   if (std::exchange(alarm.due_, never) != never) {
     alarms_.remove(alarm);

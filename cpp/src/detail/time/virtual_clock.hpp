@@ -3,6 +3,7 @@
 #include "pydoca/virtual_time.hpp"
 
 #include "detail/intrusive_list.hpp"
+#include "detail/thread/per_process.hpp"
 #include "detail/time/alarm.hpp"
 #include "detail/time/time.hpp"
 
@@ -36,7 +37,7 @@ class VirtualClock {
   /// What a look in vain takes at least.
   static constexpr std::uint64_t look_time = 100;
 
-  /// Never destroyed.
+  /// Never destroyed. A forked child has another one, and real time.
   static VirtualClock& instance();
 
   /// False when the process has virtual time already.
@@ -52,6 +53,8 @@ class VirtualClock {
   /// Returns when it is this thread's turn.
   Wake join() noexcept;
   void leave() noexcept;
+  /// Whether this thread takes part, and has its turn.
+  bool is_running() noexcept;
   std::uint64_t num_participants() noexcept;
 
   /// Has the alarm called at that moment; at once, if it has passed or time is real.
@@ -82,8 +85,10 @@ class VirtualClock {
     bool can_run(std::uint64_t moment) noexcept;
   };
   class ThisThread;
+  friend class PerProcess<VirtualClock>;
 
   VirtualClock() = default;
+  static void after_fork_in_child() noexcept;
   static Participant& this_thread() noexcept;
   void enter(Participant& self) noexcept;
   Wake wait_for_turn(Lock& lock, Participant& self, Condition* condition, std::uint64_t until) noexcept;

@@ -4,6 +4,7 @@
 #include "detail/system_reason.hpp"
 #include "detail/thread/per_process.hpp"
 #include "detail/thread/thread_token.hpp"
+#include "detail/time/time.hpp"
 
 #include <array>
 #include <cerrno>
@@ -24,7 +25,7 @@ constinit Atomic<bool> counts_cycles{false};
 constinit Atomic<std::uint32_t> present_generation{0};
 thread_local constinit ThreadRing own_ring __attribute__((tls_model("initial-exec")));
 
-std::uint64_t nanosecond_ticks() noexcept { return nanoseconds_of(CLOCK_MONOTONIC); }
+std::uint64_t nanosecond_ticks() noexcept { return detail::now(); }
 
 namespace {
 
@@ -122,11 +123,29 @@ bool cycles_are_time() noexcept {
 }
 
 void choose_ticks() noexcept {
-  static const bool once = [] {
-    counts_cycles.store(cycles_are_time(), std::memory_order_relaxed);
-    return true;
-  }();
-  static_cast<void>(once);
+  static const bool are_time = cycles_are_time();
+  counts_cycles.store(are_time && !is_time_virtual(), std::memory_order_relaxed);
+}
+
+Ticks present_ticks() noexcept {
+  if (is_time_virtual()) {
+    return Ticks::virtual_nanoseconds;
+  }
+  return counts_cycles.load() ? Ticks::processor_cycles : Ticks::nanoseconds;
+}
+
+bool has_virtual_ticks() noexcept {
+  return header().ticks.load() == static_cast<std::uint32_t>(Ticks::virtual_nanoseconds);
+}
+
+/// Of a recording under way. Its records and the new share's times could not be compared.
+void require_same_clock() {
+  if (has_virtual_ticks() != is_time_virtual()) {
+    throw Error(Status::bad_state, is_time_virtual()
+                                       ? "trace: this process records in real time already; end that trace, and the "
+                                         "traces of the fabric's other processes, before virtual time begins"
+                                       : "trace: this process still records in virtual time; end that trace first");
+  }
 }
 
 Fd create_file(std::uint32_t capacity) {
@@ -166,9 +185,9 @@ void begin(std::uint32_t capacity) {
   rings_taken.store(0, std::memory_order_relaxed);
   names_taken.store(1, std::memory_order_relaxed);
   FileHeader& head = header();
-  head.ticks.store(static_cast<std::uint32_t>(counts_cycles.load() ? Ticks::processor_cycles : Ticks::nanoseconds));
+  head.ticks.store(static_cast<std::uint32_t>(present_ticks()));
   head.capacity.store(capacity);
-  head.process.store(static_cast<std::uint32_t>(::getpid()));
+  head.process.store(is_time_virtual() ? 1 : static_cast<std::uint32_t>(::getpid()));
   head.num_names.store(1);
   for (std::uint32_t ring = 0; ring < num_prepared; ++ring) {
     prepare(ring, capacity);
@@ -186,12 +205,14 @@ void end() noexcept {
   drop_file();
 }
 
-void describe_thread(RingHeader& place) noexcept {
+/// In virtual time numbers follow from the order in which threads record, so that equal runs have equal traces.
+void describe_thread(RingHeader& place, std::uint32_t ring) noexcept {
   std::array<std::uint64_t, 2> name{};
   ::prctl(PR_GET_NAME, name.data());
   place.name[0].store(name[0], std::memory_order_relaxed);
   place.name[1].store(name[1], std::memory_order_relaxed);
-  place.thread.store(static_cast<std::uint32_t>(::gettid()), std::memory_order_relaxed);
+  const std::uint32_t thread = has_virtual_ticks() ? ring + 1 : static_cast<std::uint32_t>(::gettid());
+  place.thread.store(thread, std::memory_order_relaxed);
 }
 
 void take_ring(ThreadRing& ring, std::uint32_t number) noexcept {
@@ -203,7 +224,7 @@ void take_ring(ThreadRing& ring, std::uint32_t number) noexcept {
   if (number >= num_prepared) {
     prepare(number, capacity);
   }
-  describe_thread(place);
+  describe_thread(place, number);
   header().num_rings.fetch_add(1, std::memory_order_release);
 }
 
@@ -272,6 +293,8 @@ Share::Share(std::uint32_t capacity) : forks_(fork_count()) {
   const std::lock_guard lock(shares.mutex);
   if (shares.count == 0) {
     begin(capacity);
+  } else {
+    require_same_clock();
   }
   file_ = Fd::duplicate_of(present_file.load());
   if (!file_) {

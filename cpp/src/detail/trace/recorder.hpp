@@ -19,7 +19,7 @@ namespace pydoca::detail::trace {
 extern constinit Atomic<bool> recording;
 inline bool is_recording() noexcept { return recording.load(std::memory_order_relaxed); }
 
-extern constinit Atomic<bool> counts_cycles;  ///< set before the first recording begins
+extern constinit Atomic<bool> counts_cycles;  ///< set before a recording begins; never for one of virtual time
 /// Apart, as its local variables would have the compiler guard the stack of every function that records.
 [[gnu::noinline, gnu::cold]] std::uint64_t nanosecond_ticks() noexcept;
 /// The present time of a record.
@@ -79,7 +79,7 @@ class Share {
  public:
   Share() = default;
   /// capacity: records of each ring, if this one begins the recording; a power of two within its limits. Throws
-  /// operating_system.
+  /// operating_system, and bad_state when a recording of the other clock, real or virtual, is under way.
   explicit Share(std::uint32_t capacity);
   ~Share() { reset(); }
   Share(Share&& other) noexcept;

@@ -21,7 +21,7 @@ inline constexpr std::uint32_t max_capacity = std::uint32_t{1} << 16;
 inline constexpr std::size_t page_size = 65536;  ///< of the largest pages that Linux has on these processors
 
 /// What a time of a record counts.
-enum class Ticks : std::uint32_t { processor_cycles = 1, nanoseconds = 2 };
+enum class Ticks : std::uint32_t { processor_cycles = 1, nanoseconds = 2, virtual_nanoseconds = 3 };
 
 struct FileHeader {
   Atomic<std::uint64_t> magic;  ///< written last

@@ -1,6 +1,7 @@
 #include "detail/trace/recording_reader.hpp"
 
 #include "detail/clock.hpp"
+#include "detail/time/time.hpp"
 #include "detail/trace/recording_format.hpp"
 
 #include <algorithm>
@@ -18,7 +19,7 @@ ClockPair ClockPair::now() noexcept {
   std::uint64_t best_gap = UINT64_MAX;
   for (int attempt = 0; attempt < 16; ++attempt) {
     const std::uint64_t before = processor_cycles();
-    const std::uint64_t nanoseconds = nanoseconds_of(CLOCK_MONOTONIC);
+    const std::uint64_t nanoseconds = detail::now();
     const std::uint64_t gap = processor_cycles() - before;
     if (gap < best_gap) {
       best_gap = gap;

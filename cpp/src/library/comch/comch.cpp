@@ -63,6 +63,9 @@ detail::Limit library::SendTask::check(detail::Violation* why) const noexcept {
 }
 
 std::string library::SendTask::explain(Status status) const {
+  if (failed_by_ != 0 && status == outcome_) {
+    return detail::explain_fault(failed_by_);
+  }
   switch (status) {
     case Status::connection_reset:
       return "the other side has closed the connection, or is gone";
@@ -73,10 +76,7 @@ std::string library::SendTask::explain(Status status) const {
   }
 }
 
-Status library::SendTask::post(bool /*flush*/) noexcept {
-  of(*connection_).send(*this);
-  return Status::success;
-}
+Status library::SendTask::post(bool /*flush*/) noexcept { return of(*connection_).send(*this); }
 
 void library::SendTask::finish(Status /*status*/) noexcept {
   if (counted_) {

@@ -104,6 +104,7 @@ void library::Connection::begin_close(Status status) noexcept {
   channel_.reset();
   phase_ = Phase::closing;
   while (SendTask* task = waiting_.pop()) {
+    task->failed_by_ = 0;
     owner_->done(*task, status);
   }
   notify();
@@ -183,24 +184,35 @@ bool library::Connection::receive_one() noexcept {
   return true;
 }
 
-void library::Connection::send(SendTask& task) noexcept {
+Status library::Connection::send(SendTask& task) noexcept {
   if (phase_ != Phase::connected) {
     // Not counted: a callback that sends again would keep the end from being reported.
+    task.failed_by_ = 0;
     ConnectionOwner::owner_of(static_cast<comch::Endpoint&>(task.context())).done(task, Status::connection_reset);
-    return;
+    return Status::success;
   }
   task.counted_ = true;
   ++outstanding_;
   const Status status = waiting_.empty() ? try_send(task) : Status::again;
-  if (status == Status::again) {
-    waiting_.push(task);
-    update_watch();
-  } else {
+  if (status != Status::again) {
     owner_->done(task, status);
+    return Status::success;
   }
+  return wait_for_turn(task);
 }
 
-Status library::Connection::try_send(const SendTask& task) noexcept {
+Status library::Connection::wait_for_turn(SendTask& task) noexcept {
+  if (!waiting_.empty() && !channel_->announce(task.message_.size())) {
+    task.counted_ = false;
+    --outstanding_;
+    return Status::again;
+  }
+  waiting_.push(task);
+  update_watch();
+  return Status::success;
+}
+
+Status library::Connection::try_send(SendTask& task) noexcept {
   // Before it can arrive.
   const std::uint64_t begin = detail::trace::is_recording() ? detail::trace::ticks() : 0;
   const bool removed = endpoint_->device()->backend().removed();
@@ -211,7 +223,9 @@ Status library::Connection::try_send(const SendTask& task) noexcept {
     if (begin != 0) [[unlikely]] {
       record(TraceEventKind::sent, begin, live_.sent_messages, task.message_.size());
     }
+    return status;
   }
+  task.failed_by_ = status == Status::again ? 0 : channel_->failed_by();
   return status;
 }
 
@@ -259,7 +273,9 @@ void library::Connection::update_watch() noexcept {
   const std::uint32_t events = (paused_ ? 0U : static_cast<std::uint32_t>(EPOLLIN)) |
                                (waiting_.empty() ? 0U : static_cast<std::uint32_t>(EPOLLOUT));
   if (watched_ && events != watched_events_) {
-    endpoint_->progress_engine()->rewatch(channel_->fd(), events, *this);
+    if (!channel_->expect(!paused_, !waiting_.empty())) {
+      endpoint_->progress_engine()->rewatch(channel_->fd(), events, *this);
+    }
     watched_events_ = events;
   }
 }

@@ -29,7 +29,8 @@ class SendTask final : public comch::SendTask {
   using comch::SendTask::connection_;
   using comch::SendTask::message_;
   Status outcome_ = Status::success;
-  bool counted_ = false;  ///< the connection waits for this task before it reports its end
+  std::uint32_t failed_by_ = 0;  ///< the rule of a fault plan, from 1, or 0
+  bool counted_ = false;         ///< the connection waits for this task before it reports its end
   SendTask* next_ = nullptr;
 };
 
@@ -64,7 +65,8 @@ class Connection final : private detail::ReadyNode, public comch::Connection {
   void log(std::string_view what) const noexcept;
   /// Releases everything, reporting nothing.
   void end(Phase phase) noexcept;
-  void send(SendTask& task) noexcept;
+  /// again: the channel's queue is full.
+  Status send(SendTask& task) noexcept;
   void task_done() noexcept;
   void set_paused(bool paused) noexcept;
 
@@ -80,7 +82,8 @@ class Connection final : private detail::ReadyNode, public comch::Connection {
   bool receive_one() noexcept;
   void send_waiting() noexcept;
   bool report_closed() noexcept;
-  Status try_send(const SendTask& task) noexcept;
+  Status try_send(SendTask& task) noexcept;
+  Status wait_for_turn(SendTask& task) noexcept;
   void record(TraceEventKind kind, std::uint64_t time, std::uint64_t number, std::uint64_t bytes) const noexcept;
   void update_watch() noexcept;
   void unwatch() noexcept;

@@ -4,8 +4,10 @@
 #include "pydoca/log.hpp"
 
 #include "detail/concat.hpp"
+#include "detail/time/time.hpp"
 #include "detail/wait_limit.hpp"
 #include "library/dpa/dpa_state.hpp"
+#include "library/virtual_wait.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -27,6 +29,15 @@ constexpr std::chrono::seconds dpa_stop_time{2};
 std::string_view phase_text(DpaPhase phase) noexcept {
   constexpr std::string_view texts[] = {"it is not started", "it runs", "it stops", "it is stopped", "it is closed"};
   return texts[static_cast<std::size_t>(phase)];
+}
+
+/// In virtual time: until no thread of the DPA runs.
+Status wait_for_threads(const library::DpaState& state) noexcept {
+  const auto is_over = [&state] {
+    const std::lock_guard lock(state.mutex);
+    return state.threads == 0;
+  };
+  return detail::wait_in_virtual_time(is_over, dpa_stop_time);
 }
 
 void log_dpa(const library::DpaState& state, std::string_view what) noexcept {
@@ -125,7 +136,7 @@ void Dpa::stop() {
   state.changed.notify_all();
   for (detail::WaitLimit limit(dpa_stop_time, interrupt_slice); state.threads != 0;) {
     lock.unlock();
-    const Status status = limit.check();
+    const Status status = detail::is_time_virtual() ? wait_for_threads(state) : limit.check();
     lock.lock();
     if (state.threads != 0 && status != Status::success) {
       refuse_dpa(Status::again, state, "stop",
@@ -133,7 +144,9 @@ void Dpa::stop() {
                                 " thread(s) still run a kernel, which must return when the thread's "
                                 "is_stopping() says so; stop again"));
     }
-    state.changed.wait_for(lock, interrupt_slice);
+    if (state.threads != 0) {
+      state.changed.wait_for(lock, interrupt_slice);
+    }
   }
   state.phase.store(DpaPhase::stopped, std::memory_order_release);
   lock.unlock();

@@ -3,8 +3,10 @@
 #include "pydoca/interrupt.hpp"
 
 #include "detail/concat.hpp"
+#include "detail/time/time.hpp"
 #include "detail/wait_limit.hpp"
 #include "library/dpa/dpa_state.hpp"
+#include "library/virtual_wait.hpp"
 
 #include <exception>
 #include <limits>
@@ -21,7 +23,10 @@ struct DpaRun::Progress {
   Status status = Status::success;
 };
 
-bool DpaThread::is_stopping() const noexcept { return state_->interruption() != Status::success; }
+bool DpaThread::is_stopping() const noexcept {
+  detail::look_in_virtual_time();
+  return state_->interruption() != Status::success;
+}
 
 DpaRun::DpaRun(std::shared_ptr<library::DpaState> state, DpaLaunch launch)
     : state_(std::move(state)),
@@ -87,6 +92,9 @@ Status DpaRun::wait_for_turn(DpaThread& thread) noexcept {
     const Status status = launch_.wait_event->wait_gt(thread.seen_, std::numeric_limits<std::uint64_t>::max());
     return status == Status::success && launch_.repeats ? launch_.wait_event->get(thread.seen_) : status;
   }
+  if (detail::is_time_virtual()) [[unlikely]] {
+    return wait_for_turn_in_virtual_time(thread);
+  }
   std::unique_lock lock(state_->mutex);
   const auto is_due = [&] { return !launch_.repeats || progress_->notifications > thread.notifications_; };
   Status status = state_->interruption();
@@ -96,6 +104,19 @@ Status DpaRun::wait_for_turn(DpaThread& thread) noexcept {
   }
   thread.notifications_ = progress_->notifications;
   return status;
+}
+
+Status DpaRun::wait_for_turn_in_virtual_time(DpaThread& thread) noexcept {
+  const auto is_over = [&] {
+    const std::lock_guard lock(state_->mutex);
+    return !launch_.repeats || progress_->notifications > thread.notifications_ ||
+           state_->interruption() != Status::success;
+  };
+  const Status waited = detail::wait_in_virtual_time(is_over, DpaSyncEvent::forever);
+  const std::lock_guard lock(state_->mutex);
+  thread.notifications_ = progress_->notifications;
+  const Status status = state_->interruption();
+  return status == Status::success ? waited : status;
 }
 
 void DpaRun::end_thread(Status status) noexcept {
@@ -141,6 +162,9 @@ Status DpaRun::wait(std::chrono::nanoseconds timeout) noexcept {
   if (state_->is_inherited()) {
     return Status::bad_state;
   }
+  if (detail::is_time_virtual()) [[unlikely]] {
+    return wait_in_virtual_time(timeout);
+  }
   detail::WaitLimit limit(timeout, interrupt_slice);
   std::unique_lock lock(state_->mutex);
   while (progress_->threads_left != 0 && !state_->failed.load(std::memory_order_relaxed)) {
@@ -155,6 +179,19 @@ Status DpaRun::wait(std::chrono::nanoseconds timeout) noexcept {
     }
   }
   return progress_->threads_left == 0 ? progress_->status : Status::io_failed;
+}
+
+Status DpaRun::wait_in_virtual_time(std::chrono::nanoseconds timeout) noexcept {
+  const auto is_over = [&] {
+    const std::lock_guard lock(state_->mutex);
+    return progress_->threads_left == 0 || state_->failed.load(std::memory_order_relaxed);
+  };
+  const Status waited = detail::wait_in_virtual_time(is_over, timeout);
+  const std::lock_guard lock(state_->mutex);
+  if (progress_->threads_left == 0) {
+    return progress_->status;
+  }
+  return state_->failed.load(std::memory_order_relaxed) ? Status::io_failed : waited;
 }
 
 std::string DpaRun::explain(Status status) const {

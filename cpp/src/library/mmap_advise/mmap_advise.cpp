@@ -61,6 +61,9 @@ Limit library::InvalidateCacheTask::check(detail::Violation* why) const noexcept
 }
 
 std::string library::InvalidateCacheTask::explain(Status outcome) const {
+  if (slot != 0 && outcome == backend::Operation::status) {
+    return detail::explain_faulty_data(slot);
+  }
   if (outcome != Status::io_failed) {
     return Task::explain(outcome);
   }

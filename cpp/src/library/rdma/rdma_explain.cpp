@@ -115,6 +115,9 @@ Limit library::RdmaTask::check_word(Violation* why) const noexcept {
 }
 
 std::string library::RdmaTask::explain(Status status) const {
+  if (slot != 0 && status == backend::Operation::status) {
+    return detail::explain_fault(slot);
+  }
   switch (status) {
     case Status::not_connected:
       return "the connection is not established, or has ended; make another";

@@ -5,8 +5,10 @@
 #include "detail/concat.hpp"
 #include "detail/fd.hpp"
 #include "detail/pause.hpp"
+#include "detail/time/time.hpp"
 #include "library/dpa/dpa_state.hpp"
 #include "library/sync_event/sync_event.hpp"
+#include "library/virtual_wait.hpp"
 
 #include <algorithm>
 #include <condition_variable>
@@ -39,6 +41,7 @@ class DpaSyncEventHandle final : public DpaSyncEvent {
     if (const Status status = interruption(); status != Status::success) {
       return status;
     }
+    detail::look_in_virtual_time();
     value = own_.counter_->load();
     return Status::success;
   }
@@ -83,6 +86,9 @@ class DpaSyncEventHandle final : public DpaSyncEvent {
     if (own_.subscriber_ != SyncEventLocation::dpa) {
       return Status::not_permitted;
     }
+    if (detail::is_time_virtual()) [[unlikely]] {
+      return wait_in_virtual_time(satisfied, timeout);
+    }
     for (int look = 0; look < dpa_event_looks; ++look) {
       if (satisfied(own_.counter_->load())) {
         return interruption();
@@ -93,6 +99,19 @@ class DpaSyncEventHandle final : public DpaSyncEvent {
     const auto end =
         timeout >= DpaEventClock::time_point::max() - now ? DpaEventClock::time_point::max() : now + timeout;
     return sleep_until(satisfied, end);
+  }
+
+  template <class Satisfied>
+  Status wait_in_virtual_time(Satisfied satisfied, std::chrono::nanoseconds timeout) noexcept {
+    const std::uint32_t told = own_.counter_->losses_told();
+    const auto failure_now = [&] {
+      const Status status = interruption();
+      return status == Status::success ? own_.failure(told) : status;
+    };
+    const auto is_over = [&] { return satisfied(own_.counter_->load()) || failure_now() != Status::success; };
+    const Status waited = detail::wait_in_virtual_time(is_over, timeout);
+    const Status status = failure_now();
+    return status == Status::success && !satisfied(own_.counter_->load()) ? waited : status;
   }
 
   template <class Satisfied>

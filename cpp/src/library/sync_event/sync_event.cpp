@@ -75,6 +75,9 @@ library::SyncEvent::~SyncEvent() {
 
 std::string SyncEvent::explain(Status status) const {
   const library::SyncEvent& own = library::of(*this);
+  if (const std::uint32_t rule = own.counter_ != nullptr ? own.counter_->failed_by(status) : 0; rule != 0) {
+    return detail::explain_fault(rule);
+  }
   switch (status) {
     case Status::time_out:
       return "the time allowed has passed, and the value has not come";

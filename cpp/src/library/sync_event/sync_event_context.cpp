@@ -6,6 +6,7 @@
 #include "core/violation.hpp"
 #include "detail/concat.hpp"
 #include "detail/system_reason.hpp"
+#include "detail/time/turn_point.hpp"
 #include "library/set_operand.hpp"
 
 #include <array>
@@ -102,6 +103,10 @@ bool library::SyncEventTask::is_ended_by(std::uint64_t value) const noexcept {
 }
 
 std::string library::SyncEventTask::explain(Status status) const {
+  const bool is_update = operation() == SyncEventOperation::notify_set || operation() == SyncEventOperation::notify_add;
+  if (const std::uint32_t rule = is_update && status == outcome_ ? failed_by() : 0; rule != 0) {
+    return detail::explain_fault(rule);
+  }
   switch (status) {
     case Status::connection_reset:
       return "the process at the other end is gone";
@@ -128,6 +133,19 @@ std::string library::SyncEventTask::explain_refusal() const {
 
 Status library::SyncEventTask::post(bool /*flush*/) noexcept {
   static_cast<SyncEventContext&>(context()).post(*this);
+  return Status::success;
+}
+
+std::uint32_t library::SyncEventTask::failed_by() const noexcept {
+  const pydoca::SyncEvent& event = *static_cast<const pydoca::SyncEventContext&>(context()).event();
+  return of(event).counter_ != nullptr ? of(event).counter_->failed_by(outcome_) : 0;
+}
+
+Status library::TimedSyncEventTask::post(bool flush) noexcept {
+  if (operation() != SyncEventOperation::notify_set && operation() != SyncEventOperation::notify_add) {
+    return SyncEventTask::post(flush);
+  }
+  static_cast<SyncEventContext&>(context()).timed_updates()->begin(*this);
   return Status::success;
 }
 
@@ -211,19 +229,27 @@ Status SyncEventContext::allocate(SyncEventOperation operation, std::uint64_t va
 }
 
 Status library::SyncEventContext::begin() {
-  if (open_pools<SyncEventTask>(*this) == 0) {
-    throw Error(Status::invalid_value, "start sync event: nothing is configured; give the conf of a task (set_conf)");
-  }
   if (own_event().phase() != SyncEvent::Phase::configuring) {
     throw Error(Status::bad_state, "start sync event: it was started before; an event is started once, then closed");
   }
+  own_event().open_counter("start sync event");
+  open_tasks();
   waits_ = std::make_unique<detail::WaitTable<SyncEventTask>>(num_tasks(SyncEventOperation::wait_gt) +
                                                               num_tasks(SyncEventOperation::wait_eq) +
                                                               num_tasks(SyncEventOperation::wait_neq));
-  own_event().open_counter("start sync event");
   watch_counter();
   own_event().phase_.store(SyncEvent::Phase::asynchronous, std::memory_order_release);
   return Status::success;
+}
+
+void library::SyncEventContext::open_tasks() {
+  const bool is_timed = counter().leave_waiting_to_caller();
+  if ((is_timed ? open_pools<TimedSyncEventTask>(*this) : open_pools<SyncEventTask>(*this)) == 0) {
+    throw Error(Status::invalid_value, "start sync event: nothing is configured; give the conf of a task (set_conf)");
+  }
+  if (is_timed) {
+    timed_updates_ = std::make_unique<TimedUpdates>(*this, counter(), *device(), *progress_engine());
+  }
 }
 
 void library::SyncEventContext::watch_counter() {
@@ -238,7 +264,12 @@ void library::SyncEventContext::watch_counter() {
   }
 }
 
-void library::SyncEventContext::quiesce() noexcept { fail_waits(Status::shutdown); }
+void library::SyncEventContext::quiesce() noexcept {
+  fail_waits(Status::shutdown);
+  if (timed_updates_ != nullptr) {
+    timed_updates_->end_all(Status::shutdown);
+  }
+}
 
 void library::SyncEventContext::end() noexcept {
   stop_looking();
@@ -254,6 +285,7 @@ void library::SyncEventContext::end() noexcept {
     own_event().phase_.store(SyncEvent::Phase::stopped, std::memory_order_release);
   }
   done_.clear();
+  timed_updates_.reset();
   waits_.reset();
   close_pools();
 }
@@ -347,8 +379,10 @@ bool library::SyncEventContext::look() noexcept {
 }
 
 void library::SyncEventContext::prepare_sleep() noexcept {
+  detail::turn_point();
   counter().arm();
-  if (counter().load() != last_) {
+  detail::turn_point();
+  if (counter().load() != last_ && !detail::is_planted(detail::Mistake::no_second_look)) {
     notify();
   } else if (const Status failure = own_event().failure(counter().losses_told()); failure != Status::success) {
     fail_waits(failure);  // the peer ended when no task waited

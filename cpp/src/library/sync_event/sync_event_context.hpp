@@ -3,63 +3,30 @@
 #include "pydoca/backend/counter.hpp"
 #include "pydoca/sync_event_context.hpp"
 
-#include "core/violation.hpp"
 #include "detail/intrusive_list.hpp"
 #include "library/library_context.hpp"
 #include "library/sync_event/event_timer.hpp"
 #include "library/sync_event/sync_event.hpp"
+#include "library/sync_event/sync_event_task.hpp"
+#include "library/sync_event/timed_updates.hpp"
 #include "library/sync_event/wait_table.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <string>
 #include <string_view>
 
 namespace pydoca::library {
 
-class SyncEventTask final : public pydoca::SyncEventTask {
- public:
-  SyncEventTask(SyncEventContext& context, detail::TaskPool& pool, std::size_t kind) noexcept;
-
-  std::string explain(Status status) const override;
-  detail::Limit check(detail::Violation* why) const noexcept override;
-  Status post(bool flush) noexcept override;
-  void finish(Status status) noexcept override;
-
-  // Of a wait.
-  bool is_ended_by(std::uint64_t value) const noexcept;
-  /// The outcome, when value ends it.
-  Status outcome_of(std::uint64_t value) const noexcept;
-
-  // For the wait table.
-  detail::WaitCondition condition() const noexcept;
-  std::uint8_t group() const noexcept { return group_; }
-
-  using pydoca::SyncEventTask::address_;
-  using pydoca::SyncEventTask::mask_;
-  using pydoca::SyncEventTask::result_;
-  using pydoca::SyncEventTask::value_;
-  std::uint8_t group_ = 0;  ///< the wait table's number of mask_
-  Status outcome_ = Status::success;
-  bool pending_ = false;           ///< in the wait table
-  SyncEventTask* next_ = nullptr;  ///< in the wait table, or among those done
-  SyncEventTask* prev_ = nullptr;  ///< in the wait table
-
- private:
-  /// Why the wait ended with io_failed.
-  std::string explain_refusal() const;
-};
-
-inline SyncEventTask& of(pydoca::SyncEventTask& task) noexcept { return static_cast<SyncEventTask&>(task); }
-
-class SyncEventContext final : public detail::LibraryContext<pydoca::SyncEventContext> {
+class SyncEventContext final : public detail::LibraryContext<pydoca::SyncEventContext>, public UpdateOwner {
  public:
   explicit SyncEventContext(std::shared_ptr<pydoca::SyncEvent> event);
   ~SyncEventContext() override;
 
   void post(SyncEventTask& task) noexcept;
   Status cancel(SyncEventTask& task) noexcept;
+  /// Not null where updates take time, while the context is started.
+  TimedUpdates* timed_updates() noexcept { return timed_updates_.get(); }
 
  private:
   SyncEvent& own_event() const noexcept { return of(*event()); }
@@ -78,13 +45,16 @@ class SyncEventContext final : public detail::LibraryContext<pydoca::SyncEventCo
 
   void watch_counter();
   void post_wait(SyncEventTask& task) noexcept;
+  void updated(SyncEventTask& task, Status outcome) noexcept override { append_done(task, outcome); }
   void append_done(SyncEventTask& task, Status outcome) noexcept;
+  void open_tasks();
   void collect() noexcept;
   void collect_or_fail() noexcept;
   void fail_waits(Status status) noexcept;
 
   std::unique_ptr<detail::WaitTable<SyncEventTask>> waits_;
   std::unique_ptr<detail::EventTimer> timer_;
+  std::unique_ptr<TimedUpdates> timed_updates_;
   detail::IntrusiveQueue<SyncEventTask, &SyncEventTask::next_> done_;
   std::uint64_t last_ = 0;  ///< the value that pending waits were compared with
 };

@@ -2,10 +2,11 @@
 #include "pydoca/interrupt.hpp"
 
 #include "detail/pause.hpp"
-#include "detail/time/virtual_clock.hpp"
+#include "detail/time/time.hpp"
 #include "detail/trace/recorder.hpp"
 #include "detail/wait_limit.hpp"
 #include "library/sync_event/sync_event.hpp"
+#include "library/virtual_wait.hpp"
 
 #include <sched.h>
 
@@ -115,21 +116,6 @@ Status library::SyncEvent::wait_for_change(Satisfied satisfied, WaitMode mode,
   }
 }
 
-namespace {
-
-/// Whether a wait is over, as any thread may find out.
-template <class IsOver>
-class Over final : public detail::VirtualClock::Condition {
- public:
-  explicit Over(const IsOver& is_over) noexcept : is_over_(is_over) {}
-  bool holds() noexcept override { return is_over_(); }
-
- private:
-  const IsOver& is_over_;
-};
-
-}  // namespace
-
 template <class Satisfied>
 Status library::SyncEvent::wait_in_virtual_time(Satisfied satisfied, std::chrono::nanoseconds timeout) noexcept {
   if (timeout <= std::chrono::nanoseconds(0)) {
@@ -141,10 +127,7 @@ Status library::SyncEvent::wait_in_virtual_time(Satisfied satisfied, std::chrono
     return status == Status::success && device_->removed() ? Status::driver : status;
   };
   const auto is_over = [&] { return satisfied(counter_->load()) || failure_now() != Status::success; };
-  Over condition(is_over);
-  const std::uint64_t until =
-      timeout == forever ? detail::never : detail::now() + static_cast<std::uint64_t>(timeout.count());
-  const sim::Wake wake = detail::VirtualClock::instance().wait(&condition, until);
+  const Status waited = detail::wait_in_virtual_time(is_over, timeout);
   if (satisfied(counter_->load())) {
     return Status::success;
   }
@@ -152,14 +135,7 @@ Status library::SyncEvent::wait_in_virtual_time(Satisfied satisfied, std::chrono
   if (status != Status::success) {
     return status;
   }
-  switch (wake) {
-    case sim::Wake::interrupted:
-      return Status::again;
-    case sim::Wake::stuck:
-      return Status::unexpected;
-    default:
-      return Status::time_out;
-  }
+  return waited == Status::success ? Status::time_out : waited;  // virtual time has ended
 }
 
 Status SyncEvent::wait_gt(std::uint64_t value, std::uint64_t mask, WaitMode mode,

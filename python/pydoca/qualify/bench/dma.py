@@ -37,6 +37,17 @@ def sizes_up_to(largest: int) -> list[int]:
     return sorted(size for size in sizes if size <= largest)
 
 
+def fitting(device: pydoca.Device, sizes: Iterable[int]) -> list[int]:
+    """Those that the device copies in one task."""
+    largest = pydoca.Dma.max_buf_size(device.info)
+    return [size for size in sizes if size <= largest]
+
+
+def depth_for(device: pydoca.Device, wanted: int) -> int:
+    """So many tasks, or as many as a context of the device may have."""
+    return min(wanted, pydoca.Dma.max_num_tasks(device.info))
+
+
 def integrity(
     device: pydoca.Device,
     sizes: Iterable[int],
@@ -95,14 +106,22 @@ def remote(stand: Stand, device: pydoca.Device, other: pydoca.Device, size: int,
     return Ends(here.src, imported, here.source, array)
 
 
+def pieces(
+    stand: Stand, ends: Ends, size: int, depth: int
+) -> tuple[list[pydoca.Buf], list[pydoca.Buf], pydoca.ProgressEngine]:
+    """Bufs of equal size, one behind the other, at both ends; and an engine, which stops before they are released."""
+    inventory, pe = stand.bufs(2 * depth), stand.engine()
+    src = [stand.keep(inventory.get_by_data(ends.src, ends.src.addr + i * size, size)) for i in range(depth)]
+    dst = [stand.keep(inventory.get_by_addr(ends.dst, ends.dst.addr + i * size, size)) for i in range(depth)]
+    return src, dst, pe
+
+
 class Copies:
     """Copies of equal size, in flight at the same time, each in its own piece of both ends."""
 
     def __init__(self, stand: Stand, device: pydoca.Device, ends: Ends, size: int, depth: int) -> None:
         self.ends, self.size, self.depth = ends, size, depth
-        inventory, self.pe = stand.bufs(2 * depth), stand.engine()
-        src = [stand.keep(inventory.get_by_data(ends.src, ends.src.addr + i * size, size)) for i in range(depth)]
-        self.dst = [stand.keep(inventory.get_by_addr(ends.dst, ends.dst.addr + i * size, size)) for i in range(depth)]
+        src, self.dst, self.pe = pieces(stand, ends, size, depth)
         with duty(f"start the DMA engine with {depth} tasks"):
             self.dma = stand.enter_context(pydoca.Dma(self.pe, device, num_tasks=depth))
             pairs = zip(src, self.dst, strict=True)
@@ -151,6 +170,7 @@ def bandwidth(
     ends: Callable[[Stand, int], Ends] | None = None,
 ) -> Iterator[float]:
     """GB/s of `depth` copies in flight, a sample for each round of at least half a millisecond."""
+    depth = depth_for(device, depth)
     with Stand() as stand:
         lent = ends(stand, size * depth) if ends else local(stand, device, size * depth)
         copies = Copies(stand, device, lent, size, depth)
@@ -188,11 +208,10 @@ def latency(device: pydoca.Device, size: int, until: Callable[[], bool]) -> Iter
 
 def ordering(device: pydoca.Device, count: int, depth: int = 32, size: int = 64) -> tuple[int, int]:
     """Copies with ordered completions; returns completions out of order, and data that was not there at completion."""
+    depth = depth_for(device, depth)
     with Stand() as stand:
         ends = local(stand, device, size * depth)
-        inventory, pe = stand.bufs(2 * depth), stand.engine()
-        src = [stand.keep(inventory.get_by_data(ends.src, ends.src.addr + i * size, size)) for i in range(depth)]
-        dst = [stand.keep(inventory.get_by_addr(ends.dst, ends.dst.addr + i * size, size)) for i in range(depth)]
+        src, dst, pe = pieces(stand, ends, size, depth)
         check = _Order(ends, size)
         dma = pydoca.Dma(pe, device, num_tasks=depth, on_completion=check.completed)
         dma.ordered_completions = True
@@ -208,6 +227,7 @@ def ordering(device: pydoca.Device, count: int, depth: int = 32, size: int = 64)
                     task.submit()
             finish_all(pe, tasks, f"{depth} copies in order")
             check.end(depth)
+            require_equal(ends.target, ends.source, f"{depth} copies in order")
         return check.disorders, check.invisible
 
 

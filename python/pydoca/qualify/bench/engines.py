@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 import pydoca
 from pydoca.qualify.bench import waiting
-from pydoca.qualify.bench.dma import Copies, local
+from pydoca.qualify.bench.dma import Copies, depth_for, fitting, local, pieces
 from pydoca.qualify.bench.waiting import DeviceFault, Stand, duty
 from pydoca.qualify.bench.zones import require_equal
 
@@ -46,35 +46,30 @@ def cross_thread(device: pydoca.Device, until: Callable[[], bool]) -> Iterator[N
     """Microseconds from submit_threadsafe() in another thread to the completion in the thread of a sleeping engine."""
     with Stand() as stand:
         copies = Copies(stand, device, local(stand, device, 64), 64, 1)
-        task, pe = copies.tasks[0], copies.pe
         while not until():
-            batch = np.empty(BATCH)
-            for i in range(BATCH):
-                batch[i] = _from_thread(copies, task, pe) / 1e3
-            yield batch
+            yield np.array([_from_thread(copies) for _ in range(BATCH)]) / 1e3
 
 
-def _from_thread(copies: Copies, task: pydoca.Task, pe: pydoca.ProgressEngine) -> int:
+def _from_thread(copies: Copies) -> int:
     copies.prepare()
-    begin = 0
+    before, begin, what = copies.dma.stats().completed, 0, "a copy that another thread submits"
 
     def submit() -> None:
         nonlocal begin
         time.sleep(0.0005)  # the engine is asleep by then
         begin = time.perf_counter_ns()
-        pe.submit_threadsafe(task)
+        copies.pe.submit_threadsafe(copies.tasks[0])
 
-    before = task._completions
     thread = threading.Thread(target=submit)
     thread.start()
     try:
-        with duty("a copy that another thread submits"):
-            end = time.monotonic() + waiting.PATIENCE
-            while task._completions == before:
-                pe.wait(timeout=max(0.0, end - time.monotonic()))
-            return time.perf_counter_ns() - begin
+        with duty(what):
+            waiting.sleep_until(copies.pe, lambda: copies.dma.stats().completed > before, what)
+            taken = time.perf_counter_ns() - begin
     finally:
         thread.join()
+    require_equal(copies.ends.target, copies.ends.source, what)
+    return taken
 
 
 def idle_cpu(device: pydoca.Device, seconds: float) -> float:
@@ -94,12 +89,12 @@ def idle_cpu(device: pydoca.Device, seconds: float) -> float:
 
 def completions(device: pydoca.Device, count: int, depth: int = 64) -> int:
     """So many copies, some in one batch and some in two, with callbacks; each completes exactly once."""
+    depth = depth_for(device, depth)
     size, seen = 64, [0] * depth
     with Stand() as stand:
         ends = local(stand, device, size * depth)
-        inventory, pe = stand.bufs(2 * depth), stand.engine()
-        src = [stand.keep(inventory.get_by_data(ends.src, ends.src.addr + i * size, size)) for i in range(depth)]
-        dst = [stand.keep(inventory.get_by_addr(ends.dst, ends.dst.addr + i * size, size)) for i in range(depth)]
+        src, dst, pe = pieces(stand, ends, size, depth)
+        stamps = ends.source.view(np.uint64)[:: size // 8]
 
         def completed(task: pydoca.DmaMemcpyTask, index: int, _: object) -> None:
             seen[index] += 1
@@ -109,10 +104,11 @@ def completions(device: pydoca.Device, count: int, depth: int = 64) -> int:
             tasks = [dma.memcpy(*pair, user_data=i, submit=False) for i, pair in enumerate(zip(src, dst, strict=True))]
         rounds = -(-count // depth)
         for number in range(rounds):
+            stamps[:] = number
             _one_round(pe, tasks, dst, dma if number % 2 else None)
             if seen != [number + 1] * depth:
                 raise DeviceFault(f"after {number + 1} rounds of {depth} copies, their completions were {seen}")
-        require_equal(ends.target, ends.source, "the last round of copies")
+            require_equal(ends.target, ends.source, f"round {number} of copies")
         return rounds * depth
 
 
@@ -138,8 +134,8 @@ def stop_in_flight(device: pydoca.Device, depth: int = 16) -> tuple[int, int]:
 
     Returns how many completed, and how many were flushed.
     """
+    depth, size = depth_for(device, depth), fitting(device, (64, 4096, 1 << 16))[-1]
     with Stand() as stand:
-        size = 1 << 16
         copies = Copies(stand, device, local(stand, device, size * depth), size, depth)
         copies.prepare()
         with duty("stop a context with tasks in flight"):

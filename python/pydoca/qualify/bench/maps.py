@@ -203,7 +203,7 @@ def scatter_lists(device: pydoca.Device, longest: int, seed: int) -> int:
     src_array, dst_array = (view(each).reshape(longest, piece) for each in (source, target))
     src_array[:] = noise(size, seed).reshape(longest, piece)
     order = np.random.default_rng(seed)
-    counts = sorted({1, 2, 3, longest // 2 or 1, longest - 1 or 1, longest})
+    counts = sorted(count for count in {1, 2, 3, longest // 2, longest - 1, longest} if 1 <= count <= longest)
     with Stand() as stand:
         src, dst = stand.enter_context(device.mmap(source)), stand.enter_context(device.mmap(target))
         inventory, bufs, pe = stand.bufs(2 * longest), stand.enter_context(Stand()), stand.engine()

@@ -131,6 +131,8 @@ def rate(sides: Sides, size: int, until: Callable[[], bool]) -> Iterator[float]:
 
 def back_pressure(sides: Sides, queue: int = 4, messages: int = 512) -> int:
     """A reader that does not read holds the sender back, and nothing is lost; returns how many waited at the sender."""
+    comch_limits = sides.host.info.capabilities.comch
+    messages = min(messages, comch_limits.max_send_tasks if comch_limits else messages)
     with Stand() as stand:
         link = Link(stand, sides, recv_queue_size=queue, num_send_tasks=messages)
         texts = [message(i, 64) for i in range(messages)]

@@ -43,7 +43,7 @@ def _task_before_start(scene: Scene) -> None:
 
 
 def _start_without_engine(scene: Scene) -> None:
-    pydoca.Dma(None, scene.device).start()
+    pydoca.Dma(None, scene.device, num_tasks=1).start()
 
 
 def _more_tasks_than_configured(scene: Scene) -> None:

@@ -101,7 +101,7 @@ def copy_much(device: str, seed: int, seconds: float) -> tuple[int, int]:
     end = time.monotonic() + seconds
     with pydoca.open_device(device) as dev:
         while time.monotonic() < end:
-            for damage in dma.integrity(dev, [64, 4096, 65536], seed=seed + copies):
+            for damage in dma.integrity(dev, dma.fitting(dev, [64, 4096, 65536]), seed=seed + copies):
                 copies += 1
                 damaged += bool(damage)
     return copies, damaged

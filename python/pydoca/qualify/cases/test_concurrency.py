@@ -24,13 +24,14 @@ pytestmark = pytest.mark.pydoca_needs("dma")
 @pytest.mark.parametrize("threads", [2, 8])
 def test_threads(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_measure: Measure, threads: int) -> None:
     rounds = at(pydoca_run, quick=5, full=50)
+    sizes = dma.fitting(pydoca_device, [1, 64, 4096, 65536])
     failures: list[BaseException] = []
     copies = [0] * threads
 
     def work(number: int) -> None:
         try:
             for turn in range(rounds):
-                for damage in dma.integrity(pydoca_device, [1, 64, 4096, 65536], seed=number * 1000 + turn):
+                for damage in dma.integrity(pydoca_device, sizes, seed=number * 1000 + turn):
                     copies[number] += 1
                     if damage:
                         raise DeviceFault(f"in thread {number}: {damage}")

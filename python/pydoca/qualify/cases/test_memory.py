@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import pydoca
-from pydoca.qualify.bench import maps, remote, resources
+from pydoca.qualify.bench import dma, maps, remote, resources
 from pydoca.qualify.bench.sides import Sides
 from pydoca.qualify.bench.waiting import DeviceFault, Stand, duty, refused
 from pydoca.qualify.cases.counts import at
@@ -61,7 +61,7 @@ def test_bounds(pydoca_device: pydoca.Device, pydoca_measure: Measure) -> None:
 def test_export_between_processes(
     pydoca_device: pydoca.Device, pydoca_pair: Pair, pydoca_run: CaseRun, pydoca_measure: Measure
 ) -> None:
-    size = 1 << 16
+    size = dma.fitting(pydoca_device, (4096, 1 << 16))[-1]
     blob, digest = pydoca_pair.host.call(remote.lend, pydoca_pair.host.device, size, pydoca_run.seed_of("pattern"))
     with Stand() as stand, pydoca.open_device(pydoca_pair.dpu.device, side="dpu") as dpu:
         into = stand.enter_context(pydoca.alloc(size))
@@ -77,6 +77,7 @@ def test_export_between_processes(
                 if hashlib.sha256(into).hexdigest() != digest:
                     raise DeviceFault("memory of the host has another digest at the DPU")
     pydoca_pair.host.call(remote.give_back)
+    pydoca_measure.record("mem.digests.equal", len(importing), unit="1", min=20)
 
 
 @pytest.mark.pydoca_case(

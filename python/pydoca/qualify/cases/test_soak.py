@@ -66,14 +66,18 @@ def test_soak(
 
 
 def _work(device: pydoca.Device, rng: random.Random) -> list[Callable[[], object]]:
-    seeds = itertools.count(1)
+    seeds, sizes = itertools.count(1), dma.fitting(device, [1, 100, 4096, 65537])
 
     def copies() -> None:
-        for damage in dma.integrity(device, [1, 100, 4096, 65537], [(0, 0), (3, 7)], seed=next(seeds)):
+        for damage in dma.integrity(device, sizes, [(0, 0), (3, 7)], seed=next(seeds)):
             if damage:
                 raise DeviceFault(str(damage))
 
-    work: list[Callable[[], object]] = [copies, lambda: dma.ordering(device, 1000), lambda: graphs.run(device, 16, 4)]
+    work: list[Callable[[], object]] = [
+        copies,
+        lambda: dma.ordering(device, 1000),
+        lambda: graphs.run(device, dma.depth_for(device, 16), 4),
+    ]
     if pydoca.Sha.is_supported(device.info):
         work.append(lambda: sha.pieces(device, 20, rng))
     if pydoca.SyncEvent.is_supported(device.info):

@@ -21,6 +21,8 @@ REGRESSED, MISSING, CHANGED, UNTESTED, IMPROVED, SAME, NEW = (
     "regressed", "missing", "changed", "untested", "improved", "same", "new",
 )  # fmt: skip
 ORDER = (REGRESSED, MISSING, CHANGED, UNTESTED, IMPROVED, SAME, NEW)
+# So many repeats tell how much a value differs from one to the next, which the samples of one cannot tell.
+_REPEATS = 8
 _SURE = (Verdict.PASS, Verdict.MARGINAL)
 
 
@@ -88,22 +90,34 @@ def _row(key: Key, one: Metric | None, other: Metric | None, first: RunDirectory
     row = Row(name, stat, known.unit, known.better, "", *values, sizes, None, None, "")
     if one is None:
         return replace(row, word=NEW, reason="the first run does not have it")
+    if other is not None and one.is_property:
+        return _property(row, one, other)
     if other is None or row.second is None:
         return replace(row, word=MISSING, reason="the second run does not have it")
     if one.unit != other.unit:
         return replace(row, word=MISSING, reason=f"the first run has it in {one.unit}, the second one in {other.unit}")
     found = difference(a, b, stat)
-    return replace(row, effect=found.effect, p=found.p, test=found.test)
+    if min(len(one.values), len(other.values)) < _REPEATS:
+        return replace(row, effect=found.effect, p=found.p, test=found.test)
+    repeats = difference(one.values, other.values)
+    return replace(row, effect=found.effect, p=repeats.p, test=f"{repeats.test} of repeats")
+
+
+def _property(row: Row, one: Metric, other: Metric) -> Row:
+    """Each run has one answer, or its repeats do not agree."""
+    first, second = (" or ".join(sorted(set(each.said))) for each in (one, other))
+    if first == second:
+        return replace(row, word=SAME)
+    return replace(row, word=CHANGED, reason=f"{first} in the first run, {second} in the second one")
 
 
 def _value(metric: Metric | None, samples: Array) -> float | None:
-    """Of all repeats together; what a record says, where its statistic cannot be computed from samples."""
+    """Of all repeats together."""
     if metric is None:
         return None
-    try:
-        return value_of(samples, metric.stat)
-    except ValueError:
+    if metric.is_property:
         return metric.values[0] if metric.values else None
+    return value_of(samples, metric.stat)
 
 
 def _corrected(rows: Sequence[Row]) -> list[Row]:
@@ -131,7 +145,14 @@ def _judged(row: Row, threshold: float, alpha: float) -> Row:
 def _verdicts(first: RunRecord, second: RunRecord) -> list[tuple[str, Verdict, Verdict]]:
     """Cases whose verdict is another one; of several repeats, the worst one counts."""
     one, other = _worst_of_cases(first), _worst_of_cases(second)
-    return [(names[0], one[names], other[names]) for names in one if names in other and one[names] != other[names]]
+    return [
+        (_case_name(*names), one[names], other[names]) for names in one if names in other and one[names] != other[names]
+    ]
+
+
+def _case_name(id: str, node: str) -> str:
+    """With the parameter of the test: several cases have one id."""
+    return f"{id} [{node.partition('[')[2]}" if "[" in node else id
 
 
 def _worst_of_cases(run: RunRecord) -> dict[tuple[str, str], Verdict]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pydoca._display.frame.escaping import printable
-from pydoca.qualify.history.metrics import Key, Metric, Runs, metrics_of, part_of
+from pydoca.qualify.history.metrics import Key, Metric, Runs, measured_in, part_of
 from pydoca.qualify.records import LimitRecord, RunRecord
 from pydoca.qualify.statistics import robust_sigma
 from pydoca.qualify.verdicts import Verdict
@@ -46,7 +46,7 @@ def train(runs: Runs, *, fewest: int = FEWEST, largest_cv: float = LARGEST_CV, l
     leave_out leaves these values out.
     """
     _check_runs([run for _, run in runs], fewest)
-    metrics = [(run, metrics_of(run)) for _, run in runs]
+    metrics = [(run, measured_in(run)) for _, run in runs]
     names = list(dict.fromkeys(key for _, found in metrics for key in found))
     trained = [_golden(key, [(run, found[key]) for run, found in metrics if key in found]) for key in names]
     complete = [each for each in trained if each is not None and each.values >= fewest]

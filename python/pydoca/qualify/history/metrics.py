@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,6 +13,7 @@ import numpy as np
 
 from pydoca.qualify.records import MeasurementRecord, RunRecord
 from pydoca.qualify.results import RunDirectory
+from pydoca.qualify.statistics import STATISTICS
 from pydoca.qualify.statistics.samples import Array
 
 Runs: TypeAlias = "Sequence[tuple[RunDirectory, RunRecord]]"
@@ -29,6 +31,16 @@ class Metric:
     records: list[MeasurementRecord] = field(default_factory=list)
 
     @property
+    def is_property(self) -> bool:
+        """Of the device: it is compared, and not measured."""
+        return self.stat not in STATISTICS
+
+    @property
+    def said(self) -> list[str]:
+        """What a property is, in the words of the records: it need not be a number."""
+        return [re.split(r"[;,] ", each.reason)[0] for each in self.records]
+
+    @property
     def values(self) -> list[float]:
         return [each.value for each in self.records if each.value is not None]
 
@@ -36,6 +48,11 @@ class Metric:
 def load_runs(paths: Iterable[str | os.PathLike[str]]) -> list[tuple[RunDirectory, RunRecord]]:
     """Raises ValueError for a directory that is not a run's."""
     return [(RunDirectory(path), RunDirectory.load(Path(path))) for path in paths]
+
+
+def measured_in(run: RunRecord) -> dict[Key, Metric]:
+    """Without properties of the device."""
+    return {key: metric for key, metric in metrics_of(run).items() if not metric.is_property}
 
 
 def metrics_of(run: RunRecord) -> dict[Key, Metric]:

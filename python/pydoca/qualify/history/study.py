@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pydoca.qualify.history.metrics import Key, Metric, Runs, metrics_of, part_of
+from pydoca.qualify.history.metrics import Key, Metric, Runs, measured_in, part_of
 from pydoca.qualify.statistics import repeatability
 
 WORDS = {
@@ -42,7 +42,7 @@ def study(runs: Runs, *, tolerance: float | None = None) -> list[Study]:
 
     Each run is a session, and its repeats are those of the study. Raises ValueError where there are no repeats.
     """
-    metrics = [(part_of(run), run.id, metrics_of(run)) for _, run in runs]
+    metrics = [(part_of(run), run.id, measured_in(run)) for _, run in runs]
     names = list(dict.fromkeys(key for _, _, found in metrics for key in found))
     studies = [
         _study(key, [(part, session, found[key]) for part, session, found in metrics if key in found], tolerance)

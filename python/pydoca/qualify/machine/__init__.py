@@ -8,12 +8,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from pydoca.qualify.machine.counters import counters
 from pydoca.qualify.machine.facts import Absent, Fact
 from pydoca.qualify.machine.host import HOST
 from pydoca.qualify.machine.pci import PCI
 from pydoca.qualify.machine.software import SOFTWARE
 
-__all__ = ["changes", "hostname", "inventory", "text_of"]
+__all__ = ["changes", "counters", "hostname", "inventory", "text_of"]
 
 # They differ from one moment to the next, and tell nothing by that.
 _MOVING = ("device.temperature", "cpu.load")

@@ -11,7 +11,7 @@ from pydoca.qualify.machine.facts import Absent, content
 Device = Mapping[str, Any]
 
 
-def _folder(root: Path, device: Device) -> Path:
+def function_folder(root: Path, device: Device) -> Path:
     if device.get("backend") == "sim":
         raise Absent("the device is simulated")
     address = str(device.get("pci_address") or "")
@@ -24,12 +24,12 @@ def _folder(root: Path, device: Device) -> Path:
 
 
 def _file(name: str) -> Callable[[Path, Device], str]:
-    return lambda root, device: content(_folder(root, device) / name)
+    return lambda root, device: content(function_folder(root, device) / name)
 
 
 def _linked(name: str) -> Callable[[Path, Device], str]:
     def read(root: Path, device: Device) -> str:
-        path = _folder(root, device) / name
+        path = function_folder(root, device) / name
         if not path.exists():
             raise Absent(f"there is no {path}")
         return path.resolve().name
@@ -38,14 +38,14 @@ def _linked(name: str) -> Callable[[Path, Device], str]:
 
 
 def _driver_version(root: Path, device: Device) -> str:
-    return content(_folder(root, device) / "driver/module/version")
+    return content(function_folder(root, device) / "driver/module/version")
 
 
 def _of_ibdev(name: str) -> Callable[[Path, Device], str]:
     """Of the RDMA device that belongs to the function."""
 
     def read(root: Path, device: Device) -> str:
-        found = sorted(_folder(root, device).glob(f"infiniband/*/{name}"))
+        found = sorted(function_folder(root, device).glob(f"infiniband/*/{name}"))
         if not found:
             raise Absent("the function has no RDMA device")
         return content(found[0])
@@ -57,7 +57,7 @@ def _errors(name: str) -> Callable[[Path, Device], str]:
     """The total of the counters of advanced error reporting."""
 
     def read(root: Path, device: Device) -> str:
-        words = content(_folder(root, device) / name).split()
+        words = content(function_folder(root, device) / name).split()
         totals = [words[index + 1] for index, word in enumerate(words[:-1]) if word.startswith("TOTAL_ERR")]
         if not totals:
             raise Absent(f"{name} has no total")
@@ -67,7 +67,7 @@ def _errors(name: str) -> Callable[[Path, Device], str]:
 
 
 def _temperature(root: Path, device: Device) -> float:
-    found = sorted(_folder(root, device).glob("hwmon/hwmon*/temp*_input"))
+    found = sorted(function_folder(root, device).glob("hwmon/hwmon*/temp*_input"))
     if not found:
         raise Absent("the device has no sensor in hwmon")
     return int(content(found[0])) / 1000

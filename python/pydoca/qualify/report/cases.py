@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from pydoca._display.frame.escaping import escaped
 from pydoca._display.frame.markup import inline_svg
 from pydoca.qualify.records import CaseRecord, MeasurementRecord, RunRecord
 from pydoca.qualify.report.elements import anchor, badge, cells, mark, section, words_of
 from pydoca.qualify.report.plots.spark import spark
-from pydoca.qualify.report.words import duration, interval_text, limit_text, value_text
+from pydoca.qualify.report.words import PROPERTY, duration, interval_text, limit_text, sentence, value_text
 from pydoca.qualify.statistics.samples import Array
 from pydoca.qualify.verdicts import Verdict
 
@@ -54,17 +54,49 @@ def _case(number: int, case: CaseRecord, read: Read) -> Iterator[str]:
     yield (
         f'<tbody id="{anchor(number)}"><tr class="pq-case"><td>{badge(case.verdict)}</td>'
         f'<td colspan="6"><span class="pq-took">{escaped(duration(case.seconds))}</span>'
-        f'<span class="pq-id">{escaped(case.id)}</span><span class="pq-title">{escaped(case.title)}</span>'
+        f'<span class="pq-id">{escaped(case.id)}</span><span class="pq-title">{escaped(sentence(case.title))}</span>'
         f"{repeat}{why}</td></tr>"
     )
+    properties = [each for each in case.measurements if _is_property(each)]
     for index, measurement in enumerate(case.measurements):
-        yield _measurement(anchor(number, index), measurement, read)
+        if measurement not in properties:
+            yield _measurement(anchor(number, index), measurement, read)
+    if properties:
+        yield _properties(properties)
     yield "</tbody>"
+
+
+def _is_property(measurement: MeasurementRecord) -> bool:
+    """Of the device, and nothing is wrong with it."""
+    return measurement.stat == PROPERTY and measurement.verdict in (Verdict.PASS, Verdict.UNJUDGED)
+
+
+def _properties(properties: Iterable[MeasurementRecord]) -> str:
+    """Many short values side by side."""
+    items = "".join(
+        f"<li>{mark(each.verdict)}{words_of(each.name)} <b>{escaped(value_text(each))}</b></li>" for each in properties
+    )
+    return f'<tr class="pq-value"><td></td><td colspan="6"><ul class="pq-properties">{items}</ul></td></tr>'
 
 
 def _needs_reason(case: CaseRecord) -> bool:
     """A reason that a measurement's line does not tell."""
     return bool(case.reason) and not any(case.reason.endswith(each.reason) for each in case.measurements)
+
+
+def _name(place: str, measurement: MeasurementRecord) -> str:
+    """A link, where there is more to see."""
+    name = words_of(measurement.name)
+    if has_card(measurement):
+        name = f'<a href="#{place}">{name}</a>'
+    reason = measurement.reason if measurement.verdict not in (Verdict.PASS, Verdict.UNJUDGED) else ""
+    stat = "" if measurement.stat == PROPERTY else f' <span class="pq-soft">{escaped(measurement.stat)}</span>'
+    return name + stat + (f'<span class="pq-why">{escaped(reason)}</span>' if reason else "")
+
+
+def has_card(measurement: MeasurementRecord) -> bool:
+    """A single value has no distribution, and stands in the table with all that is known of it."""
+    return measurement.n > 1
 
 
 def _measurement(place: str, measurement: MeasurementRecord, read: Read) -> str:
@@ -74,7 +106,7 @@ def _measurement(place: str, measurement: MeasurementRecord, read: Read) -> str:
         picture = inline_svg(spark(measurement, found[0][found[1] :]), f"{place}-s")
     values = (
         mark(measurement.verdict),
-        f'<a href="#{place}">{words_of(measurement.name)}</a> <span class="pq-soft">{escaped(measurement.stat)}</span>',
+        _name(place, measurement),
         escaped(value_text(measurement)),
         escaped(interval_text(measurement)),
         escaped(limit_text(measurement.limit)),

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from pydoca._display.frame.escaping import escaped
+from pydoca.qualify.records import CaseRecord
 from pydoca.qualify.report.words import MARKS, TONES
 from pydoca.qualify.verdicts import Verdict
 
@@ -40,6 +41,11 @@ def section(identifier: str, title: str, body: str, note: str = "") -> str:
 
 def anchor(case: int, measurement: int | None = None) -> str:
     return f"case-{case}" if measurement is None else f"m-{case}-{measurement}"
+
+
+def log_name(number: int, case: CaseRecord) -> str:
+    """Below the run's directory: "logs/003_DMA-BW.log"."""
+    return f"logs/{number:03}_{re.sub(r'[^A-Za-z0-9.-]+', '_', case.id)[:60]}.log"
 
 
 def excerpt(log: str) -> str:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from pydoca._display.frame.escaping import escaped
 from pydoca._display.frame.values import plural
 from pydoca.qualify.machine import changes
-from pydoca.qualify.records import CaseRecord, RunRecord
-from pydoca.qualify.report.elements import anchor, badge, excerpt, section
-from pydoca.qualify.report.words import TONES
+from pydoca.qualify.records import CaseRecord, MeasurementRecord, RunRecord
+from pydoca.qualify.report.cases import has_card
+from pydoca.qualify.report.elements import anchor, badge, excerpt, log_name, section
+from pydoca.qualify.report.words import TONES, sentence
 from pydoca.qualify.verdicts import Verdict
 
 _TOLD = (Verdict.FAIL, Verdict.ERROR, Verdict.MARGINAL)
@@ -30,6 +32,7 @@ def _items(run: RunRecord) -> Iterator[str]:
         for number, case in enumerate(run.cases):
             if case.verdict is verdict:
                 yield _case(number, case)
+    yield from _not_judged(run)
     if run.planned > len(run.cases):
         missing = plural(run.planned - len(run.cases), "planned case")
         yield f"<span>{badge(Verdict.SKIPPED)}</span><span>{missing} did not run: not tested is not passed.</span>"
@@ -42,7 +45,7 @@ def _items(run: RunRecord) -> Iterator[str]:
 
 def _case(number: int, case: CaseRecord) -> str:
     told = [
-        f'<a href="#{anchor(number, index)}">{escaped(each.name)}</a>: {escaped(each.reason)}'
+        f"{_named(anchor(number, index), each)}: {escaped(each.reason)}"
         for index, each in enumerate(case.measurements)
         if each.verdict is case.verdict
     ]
@@ -50,6 +53,23 @@ def _case(number: int, case: CaseRecord) -> str:
     target = f"failure-{number}" if case.verdict in (Verdict.FAIL, Verdict.ERROR) else anchor(number)
     link = f'<a class="pq-id" href="#{target}">{escaped(case.id)}</a>'
     return f"<span>{badge(case.verdict)}</span><span>{link} {what}</span>"
+
+
+def _named(place: str, measurement: MeasurementRecord) -> str:
+    name = escaped(measurement.name)
+    return f'<a href="#{place}">{name}</a>' if has_card(measurement) else name
+
+
+def _not_judged(run: RunRecord) -> Iterator[str]:
+    """What a reader might take for passed."""
+    unjudged = sum(case.verdict is Verdict.UNJUDGED for case in run.cases)
+    if unjudged:
+        text = f"{plural(unjudged, 'case')} measured values that no limit judges."
+        yield f"<span>{badge(Verdict.UNJUDGED)}</span><span>{text}</span>"
+    reasons = Counter(case.reason for case in run.cases if case.verdict is Verdict.SKIPPED)
+    for reason, count in reasons.most_common():
+        text = f"{plural(count, 'case')} did not run: {reason or 'no reason is recorded'}"
+        yield f"<span>{badge(Verdict.SKIPPED)}</span><span>{escaped(text)}</span>"
 
 
 def failures(run: RunRecord) -> str:
@@ -63,11 +83,12 @@ def failures(run: RunRecord) -> str:
 
 def _failure(number: int, case: CaseRecord) -> str:
     again = _labelled("Repeat it", escaped(case.again), "pq-again")
-    log = _labelled("Log", excerpt(case.log), "pq-log")
+    file = log_name(number, case)
+    log = _labelled(f'Log <a href="{file}">{file}</a>', excerpt(case.log), "pq-log")
     repeat = f", repeat {case.repeat + 1}" if case.repeat else ""
     return (
         f'<article class="pq-card pq-{TONES[case.verdict]}" id="failure-{number}"><div class="pq-head">'
-        f"{badge(case.verdict)}<h3>{escaped(case.id)} {escaped(case.title)}{repeat}</h3></div>"
+        f"{badge(case.verdict)}<h3>{escaped(case.id)} {escaped(sentence(case.title))}{repeat}</h3></div>"
         f'<p class="pq-reason">{escaped(case.reason)}</p>{again}{log}</article>'
     )
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pydoca._display.frame.escaping import escaped
 from pydoca._display.frame.markup import inline_svg
 from pydoca.qualify.records import CaseRecord, MeasurementRecord, RunRecord
-from pydoca.qualify.report.cases import Read, shown_cases
+from pydoca.qualify.report.cases import Read, has_card, shown_cases
 from pydoca.qualify.report.elements import anchor, badge, facts, section, words_of
 from pydoca.qualify.report.plots.distribution import distribution
 from pydoca.qualify.report.plots.series import series
@@ -21,6 +21,7 @@ def measurement_cards(run: RunRecord, read: Read) -> str:
         (anchor(number, index), case, measurement)
         for number, case in shown_cases(run)
         for index, measurement in enumerate(case.measurements)
+        if has_card(measurement)
     ]
     if not found:
         return ""

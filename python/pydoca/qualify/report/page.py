@@ -30,6 +30,8 @@ def report_html(run: RunRecord, read_samples: Callable[[str], tuple[Array, int]]
     """read_samples is that of the run's directory: a file that is not there leaves out its pictures."""
 
     def read(measurement: MeasurementRecord) -> tuple[Array, int] | None:
+        if run.options.get("no_plots"):
+            return None
         try:
             return read_samples(measurement.samples) if measurement.samples else None
         except (OSError, ValueError, KeyError):

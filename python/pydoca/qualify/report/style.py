@@ -19,6 +19,7 @@ font-variant-numeric:tabular-nums;overflow-wrap:anywhere}
 & a:hover{color:var(--pd-accent);border-bottom-style:solid}
 & a:focus-visible{outline:2px solid var(--pd-accent);outline-offset:2px}
 & h1{font-size:25px;line-height:1.25;font-weight:650;margin:0;letter-spacing:-.01em}
+& .pq-label a{text-transform:none;font-weight:400;letter-spacing:0;margin-left:8px}
 & h2{font-size:17px;font-weight:650;margin:44px 0 12px;padding:0 0 6px;border-bottom:1px solid var(--pd-rule)}
 & h2 small{font-weight:400;font-size:13px;color:var(--pd-soft);margin-left:8px}
 & h3{font-size:15px;font-weight:600;margin:0}
@@ -41,7 +42,7 @@ border-radius:8px;padding:9px 22px 9px 17px;white-space:nowrap;line-height:1.2}
 & .pq-who{flex:1 1 320px;min-width:0}
 & .pq-who p{margin:3px 0 0;color:var(--pd-soft)}
 & .pq-kind{margin:0;font-size:12.5px;color:var(--pd-soft)}
-& .pq-facts{display:grid;grid-template-columns:repeat(auto-fill,minmax(168px,1fr));gap:10px 22px;margin:20px 0 0}
+& .pq-facts{display:grid;grid-template-columns:repeat(auto-fill,minmax(186px,1fr));gap:10px 18px;margin:20px 0 0}
 & .pq-facts dd{margin:0}& .pq-facts div{min-width:0}
 & .pq-bar{display:flex;gap:2px;height:12px;margin:22px 0 7px;border-radius:6px;overflow:hidden}
 & .pq-bar i{background:var(--tone);min-width:5px}
@@ -73,6 +74,9 @@ _CASES = """
 & .pq-took{float:right;margin-left:16px;color:var(--pd-soft)}
 & .pq-why{display:block;color:var(--pd-soft);font-size:12.5px}
 & .pq-spark{width:134px}& .pq-spark svg{display:block}
+& .pq-properties{columns:3 250px;column-gap:28px;list-style:none;margin:0;padding:0;font-size:12.5px}
+& .pq-properties li{padding-left:1.3em;text-indent:-1.3em}
+& .pq-properties b{white-space:nowrap;font-weight:600}
 & .pq-findings{list-style:none;margin:0;padding:0}
 & .pq-findings li{display:grid;grid-template-columns:118px minmax(0,1fr);gap:2px 0;align-items:baseline;padding:7px 0;
 border-bottom:1px solid color-mix(in srgb,var(--pd-rule) 60%,transparent)}

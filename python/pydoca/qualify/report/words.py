@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 
 from pydoca._display.frame.panel import State, Tone
@@ -33,6 +34,8 @@ STATISTICS = {
     "min": "min", "p50": "p50", "mean": "mean", "p90": "p90", "p99": "p99", "p999": "p99.9", "max": "max",
     "stdev": "stdev",
 }  # fmt: skip
+_ANSWERS = {"True": "yes", "False": "no", "None": "none"}
+PROPERTY = "value"  # the statistic of what is compared, and not measured
 _UNITS = {"1": "", "us": "\u00b5s", "degC": "\u00b0C"}
 
 
@@ -49,7 +52,7 @@ def figure(value: float | None) -> str:
     """Four significant digits; counts whole."""
     if value is None:
         return "\u2013"
-    if value == int(value) and abs(value) < 1e9:
+    if value == int(value) and abs(value) < 1e15:
         return f"{int(value):,}"
     if abs(value) >= 1e6 or abs(value) < 1e-3:
         return f"{value:.3g}"
@@ -63,12 +66,21 @@ def quantity(value: float | None, unit: str) -> str:
 
 
 def value_text(measurement: MeasurementRecord) -> str:
+    """Of a property that is not a number, what its reason begins with."""
+    if measurement.stat == PROPERTY:
+        said = re.split(r"[;,] ", measurement.reason)[0]
+        if said in _ANSWERS or measurement.value is None:
+            return _ANSWERS.get(said, said)
     return quantity(measurement.value, measurement.unit)
 
 
 def interval_text(measurement: MeasurementRecord) -> str:
     ends = measurement.interval
     return f"{figure(ends[0])} to {figure(ends[1])}" if ends and ends[0] != ends[1] else ""
+
+
+def sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def limit_text(limit: LimitRecord | None) -> str:

@@ -14,8 +14,10 @@ from pydoca.qualify.machine import inventory
 from pydoca.qualify.records import CaseRecord, RunRecord
 from pydoca.qualify.report import Measured, report_html
 from pydoca.qualify.results.codec import case_to_dict, run_from_dict, run_to_dict, to_json
+from pydoca.qualify.results.counted import CounterFile
 from pydoca.qualify.results.files import replace_file, write_checksums, write_from
 from pydoca.qualify.results.junit import junit_xml
+from pydoca.qualify.results.logs import write_logs
 from pydoca.qualify.results.ocp import Stream, whole_stream
 from pydoca.qualify.results.samples import read_samples, write_samples
 from pydoca.qualify.results.table import measurements_csv
@@ -29,6 +31,7 @@ class RunDirectory:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
+        self._counters = CounterFile(self.path / "counters.csv")
         self._stream = Stream()
         self._bytes = 0  # of results.jsonl
         self._texts: dict[int, str] = {}  # of the cases that are written, by identity
@@ -42,6 +45,7 @@ class RunDirectory:
         lines = [self._stream.begin(run), *(self._stream.case(case) for case in run.cases)]
         replace_file(self._results, "".join(lines))
         self._bytes = self._results.stat().st_size
+        self._counters.add(run, "")
         self._write_state(run)
         self._write_run(run)
 
@@ -51,6 +55,7 @@ class RunDirectory:
             run.cases.append(case)
         self._bytes = write_from(self._results, self._bytes, self._stream.case(case))
         self._write_state(run)
+        self._counters.add(run, case.id)
 
     def samples(self, name: str, array: Any, *, warmup: int = 0, unit: str = "") -> str:
         """Writes the samples in their order, those of the warm-up first; returns `MeasurementRecord.samples`."""
@@ -88,6 +93,7 @@ class RunDirectory:
         written = [makers[form] for form in forms]
         for name, make in written:
             replace_file(self.path / name, make())
+        write_logs(self.path, run)
         write_checksums(self.path)
         return [self.path / name for name, _ in written]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import threading
 from collections.abc import Callable
@@ -31,4 +32,5 @@ class Interrupt:
         if self.requested:
             raise KeyboardInterrupt
         self.requested = True
-        self._tell("Ctrl-C: the current case ends after its sample; Ctrl-C again ends it at once")
+        with contextlib.suppress(RuntimeError):  # the interrupted code is writing just now
+            self._tell("Ctrl-C: the current case ends after its sample; Ctrl-C again ends it at once")

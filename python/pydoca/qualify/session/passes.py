@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from pydoca.qualify.session.hooks import Session
+    from pydoca.qualify.session.session import Session
 
 
 def run_passes(session: Session, pytest_session: pytest.Session) -> None:
@@ -18,8 +18,11 @@ def run_passes(session: Session, pytest_session: pytest.Session) -> None:
         if session.repeat >= session.settings.repeat:
             _plan_another(session)
         if not _run_pass(session, pytest_session, end):
-            return
+            break
         session.repeat += 1
+    if end is not None and not session.interrupt.requested:  # the time has ended a pass
+        for run in session.runs.values():
+            run.record.planned = len(run.record.cases)
 
 
 def _end(session: Session) -> float | None:
@@ -34,7 +37,7 @@ def _goes_on(session: Session, end: float | None) -> bool:
 
 def _plan_another(session: Session) -> None:
     for label, run in session.runs.items():
-        run.record.planned += sum(session.target_of(session.info_of(item)).label == label for item in session.items)
+        run.record.planned += sum(session.target_of(item).label == label for item in session.items)
     if session.progress is not None and session.plan is not None:
         session.progress.add_total(len(session.items), session.plan.seconds / session.settings.repeat)
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from pydoca.qualify.session.progress import parameters_of
 from pydoca.qualify.session.selection import Selected
 
 
@@ -38,12 +39,13 @@ class Plan:
 
     def show(self, line: Callable[[str], None]) -> None:
         running = [case for case in self.cases if not case.skip]
-        width = max((len(case.mark.id) for case in self.cases), default=0)
-        for case in self.cases:
+        names = [case.mark.id + parameters_of(case.node) for case in self.cases]
+        width = max((len(name) for name in names), default=0)
+        for name, case in zip(names, self.cases, strict=True):
             what = f"skipped: {case.skip}" if case.skip else f"{case.estimate:6.2f} s"
             device = f"  {case.info.name}" if case.info and len(self.devices) > 1 else ""
             needs = f"  (needs {', '.join(case.needs)})" if case.needs and not case.skip else ""
-            line(f"{case.mark.id.ljust(width)}{device}  {what}  {case.mark.title}{needs}")
+            line(f"{name.ljust(width)}{device}  {what}  {case.mark.title}{needs}")
         skipped = len(self.cases) - len(running)
         line("")
         on, times = ", ".join(self.devices) or "no device", f", {self.repeat} times" if self.repeat > 1 else ""

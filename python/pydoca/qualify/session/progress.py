@@ -70,7 +70,8 @@ class Progress:
 
     def _lines(self, case: CaseRecord, device: str, number_of: int) -> list[str]:
         number = f"[{str(number_of).rjust(len(str(self._total)))}/{self._total}]"
-        name = f"{device}  {case.id}" if device else case.id
+        shown = case.id + parameters_of(case.node)
+        name = f"{device}  {shown}" if device else shown
         repeat = f" (repeat {case.repeat})" if case.repeat else ""
         why = f"  {case.reason}" if case.reason and not case.measurements else ""
         lines = [f"{number} {case.verdict.value:8} {name}{repeat}  {case.seconds:.2f} s{why}"]
@@ -94,6 +95,12 @@ class Progress:
                 self.line(
                     f"... {self._now or 'running'}, {time.monotonic() - self._begin:.0f} s, {self._left()}".rstrip(", ")
                 )
+
+
+def parameters_of(node: str) -> str:
+    """ "[65536]" of a case with parameters."""
+    _, bracket, rest = node.partition("[")
+    return bracket + rest
 
 
 def describe(each: MeasurementRecord) -> str:

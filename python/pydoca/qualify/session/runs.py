@@ -9,7 +9,7 @@ import time
 from importlib import metadata
 from pathlib import Path
 
-from pydoca.qualify.machine import changes, inventory
+from pydoca.qualify.machine import changes
 from pydoca.qualify.records import CaseRecord, RunRecord
 from pydoca.qualify.session.levels import overrun
 from pydoca.qualify.session.settings import Settings
@@ -45,7 +45,6 @@ class Run:
 
     def begin(self) -> None:
         self.record.end = self.record.exit_code = None
-        self.record.machine = self.record.machine or inventory(self.record.device)
         if self._directory is not None:
             self._directory.begin(self.record)
         self.has_begun = True
@@ -62,21 +61,27 @@ class Run:
         verdicts = [case.verdict for case in record.cases] + ([Verdict.ERROR] if tester_failed else [])
         record.verdict = Verdict.of_run(verdicts)
         record.exit_code = int(ExitCode.INTERRUPTED if interrupted else self._exit_code())
-        record.machine_after = inventory(record.device)
+        record.findings = self._findings()
         record.end = time.time()
         if self._directory is not None:
             self._directory.end(record)
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether each planned case has a record."""
+        return len(self.record.cases) >= self.record.planned
+
     def findings(self) -> list[str]:
-        """What is worth a look, and is not a case's verdict."""
+        """What is worth a look, and is not a case's verdict; the record has the machine before and after."""
+        changed = changes(self.record.machine, self.record.machine_after)
+        told = [f"the machine has changed: {name}: {before}, then {after}" for name, before, after in changed]
+        return self.record.findings + told
+
+    def _findings(self) -> list[str]:
         measured = [each.name for case in self.record.cases for each in case.measurements]
         late = overrun(self.record.level, time.monotonic() - self._begin) if self._settings.repeat == 1 else ""
         late = "" if self._settings.duration else late
-        changed = [
-            f"the machine has changed: {name}: {before}, then {after}"
-            for name, before, after in changes(self.record.machine, self.record.machine_after)
-        ]
-        return self.target.limits.findings(measured) + changed + ([late] if late else [])
+        return self.target.limits.findings(measured) + ([late] if late else [])
 
     def _exit_code(self) -> ExitCode:
         skipped = any(case.verdict is Verdict.SKIPPED for case in self.record.cases)

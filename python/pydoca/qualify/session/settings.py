@@ -40,10 +40,11 @@ class Settings:
 
     def to_dict(self) -> dict[str, Any]:
         """What was given, for the record of the run."""
+        unless_told = asdict(Settings())
         return {
             name: list(value) if isinstance(value, tuple) else value
             for name, value in asdict(self).items()
-            if value not in (None, False, (), 1) or name in ("repeat",)
+            if value != unless_told[name]
         }
 
 

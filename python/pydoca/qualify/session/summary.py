@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from pydoca.qualify.verdicts import ExitCode, Verdict
 
 if TYPE_CHECKING:
-    from pydoca.qualify.session.hooks import Session
     from pydoca.qualify.session.runs import Run
+    from pydoca.qualify.session.session import Session
 
 _KEPT = {int(ExitCode.TESTER_ERROR), int(ExitCode.USAGE)}
 _WORST = (ExitCode.FAILED, ExitCode.TESTER_ERROR, ExitCode.PASSED, ExitCode.NOTHING_TESTED)

@@ -19,7 +19,7 @@ from pydoca.qualify.session.target import Target
 from pytest_pydoca.markers import is_case
 
 if TYPE_CHECKING:
-    from pydoca.qualify.session.hooks import Session
+    from pydoca.qualify.session.session import Session
 
 _INPUT = "pydoca"
 REFUSAL = "pydoca_usage"
@@ -33,33 +33,29 @@ def received(config: pytest.Config) -> dict[str, Any] | None:
 
 def send(node: Any, session: Session) -> None:
     """What workers must have in common."""
+    settings = dataclasses.replace(
+        session.settings,
+        seed=session.seed,
+        level=session.level,
+        devices=tuple(target.label for target in session.targets if target.info),
+        resume=None,
+    )
     given = {
-        "seed": session.seed,
-        "level": session.level,
-        "repeat": session.settings.repeat,
-        "devices": [target.label for target in session.targets if target.info],
+        "settings": dataclasses.asdict(settings),
         "directories": [str(run.target.directory or "") for run in session.runs.values()],
         "finished": [sorted(target.finished) for target in session.targets],
-        "limits": session.settings.limits,
-        "baseline": session.settings.baseline,
         "plan": str(session.shared.path),
     }
     node.workerinput[_INPUT] = json.dumps(given)
 
 
 def settings_from(settings: Settings, given: dict[str, Any]) -> Settings:
-    if not given:
+    """Those of the controller, where it has sent any."""
+    sent = given.get("settings")
+    if sent is None:
         return settings
-    return dataclasses.replace(
-        settings,
-        seed=given["seed"],
-        level=given["level"],
-        repeat=given["repeat"],
-        devices=tuple(given["devices"]),
-        limits=tuple(given["limits"]),
-        baseline=given["baseline"],
-        resume=None,
-    )
+    given_again: dict[str, Any] = {name: tuple(each) if isinstance(each, list) else each for name, each in sent.items()}
+    return Settings(**given_again)
 
 
 def apply(targets: list[Target], given: dict[str, Any]) -> None:
@@ -107,10 +103,7 @@ class SharedPlan:
 
 
 def write_plan(path: str, session: Session) -> None:
-    cases = {
-        item.nodeid: (session.target_of(session.info_of(item)).label, item.stash[KEY].estimate)
-        for item in session.items
-    }
+    cases = {item.nodeid: (session.target_of(item).label, item.stash[KEY].estimate) for item in session.items}
     beside = Path(f"{path}.{os.getpid()}")
     beside.write_text(json.dumps(cases))
     beside.replace(path)

@@ -50,6 +50,18 @@ TEST_F(EventFaults, AnUpdateFailsOrHasNoEffectOrComesTwiceOrIsWrong) {
   EXPECT_EQ(std::popcount(value()), 1);
 }
 
+TEST_F(EventFaults, AFailedUpdateNamesItsRule) {
+  inject({{.action = FaultAction::drop, .opcodes = {FaultOpcode::sync_event_add}},
+          {.opcodes = {FaultOpcode::sync_event_set}, .times = 1, .status = Status::driver}});
+  event = local_event(open_function("pf0"));
+  event->start();
+  EXPECT_EQ(event->update_set(4), Status::driver);
+  EXPECT_EQ(event->explain(Status::driver), "the fault plan's rule 2 failed it");
+  EXPECT_THAT(event->explain(Status::time_out), testing::HasSubstr("the time allowed has passed"));
+  EXPECT_EQ(event->update_set(4), Status::success);
+  EXPECT_THAT(event->explain(Status::driver), testing::HasSubstr("the driver of pf0"));
+}
+
 TEST_F(EventFaults, AWaitTaskThatIsNotWokenIsFlushed) {
   inject({{.action = FaultAction::lose_notification, .opcodes = {FaultOpcode::sync_event_wait}}});
   device = open_function("pf0");

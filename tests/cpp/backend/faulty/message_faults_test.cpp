@@ -1,3 +1,6 @@
+#include <pydoca/sim.hpp>
+#include <pydoca/virtual_time.hpp>
+
 #include "backend/faulty/faults_rig.hpp"
 #include "rig/comch_rig.hpp"
 
@@ -64,6 +67,43 @@ TEST_F(ComchFaults, ADelayedMessageKeepsItsPlace) {
   EXPECT_EQ(text_of(client->events.messages[1]), "two");
 }
 
+TEST_F(ComchFaults, ADelayedSendHoldsUpThoseBehindIt) {
+  const sim::VirtualTime time(sim::VirtualTimeOptions{});
+  meet({.action = FaultAction::delay, .opcodes = {FaultOpcode::comch_send}, .nth = 2, .by = 20ms});
+  const auto begin = sim::VirtualTime::now();
+  send("one");
+  send("two");
+  send("three");
+  client->context->connection()->pause();  // as long as it does not receive, it sends all the same
+  const auto run_for = [&](auto done) {
+    while (!done() && (client->engine->progress() + server->engine->progress() != 0 || client->engine->wait(1000))) {
+    }
+    return done();
+  };
+  ASSERT_TRUE(run_for([&] { return server->events.messages.size() == 1 && client->events.sent.size() == 1; }));
+  EXPECT_LT(sim::VirtualTime::now() - begin, 1ms);
+  ASSERT_TRUE(run_for([&] { return server->events.messages.size() == 3 && client->events.sent.size() == 3; }));
+  EXPECT_GE(sim::VirtualTime::now() - begin, 20ms);
+  EXPECT_LT(sim::VirtualTime::now() - begin, 21ms);
+  EXPECT_EQ(text_of(server->events.messages[1]), "two");
+  EXPECT_EQ(text_of(server->events.messages[2]), "three");
+  TearDown();
+}
+
+TEST_F(ComchFaults, WhatAModelHoldsMeetsFaultsAllTheSame) {
+  sim::Config config;
+  config.timing.operations[sim::TimedOperation::comch_send] = {.latency = 1ms};
+  sim::set_config(config);
+  meet({.action = FaultAction::duplicate, .opcodes = {FaultOpcode::comch_send}, .nth = 2});
+  for (const std::string_view text : {"one", "two", "three"}) {
+    send(text);
+  }
+  ASSERT_TRUE(run([&] { return server->events.messages.size() == 4 && client->events.sent.size() == 3; }));
+  EXPECT_EQ(text_of(server->events.messages[1]), "two");
+  EXPECT_EQ(text_of(server->events.messages[2]), "two");
+  EXPECT_EQ(text_of(server->events.messages[3]), "three");
+}
+
 TEST_F(ComchFaults, AMessageIsCorruptedOrCut) {
   meet({.action = FaultAction::corrupt,
         .opcodes = {FaultOpcode::comch_send},
@@ -80,6 +120,18 @@ TEST_F(ComchFaults, AFailedSendKeepsTheConnection) {
   send("two");
   ASSERT_TRUE(run([&] { return client->events.sent.size() == 2 && server->events.messages.size() == 1; }));
   EXPECT_EQ(client->events.sent[0], Status::io_failed);
+}
+
+TEST_F(ComchFaults, AFailedSendNamesItsRule) {
+  meet({.opcodes = {FaultOpcode::comch_send}, .nth = 1});
+  std::vector<std::string> reasons;
+  client->events.on_sent = [&](SendTask& task) {
+    reasons.push_back(task.explain(task.status()));
+    EXPECT_EQ(task.free(), Status::success);
+  };
+  send("one");
+  ASSERT_TRUE(run([&] { return reasons.size() == 1; }));
+  EXPECT_EQ(reasons[0], "the fault plan's rule 1 failed it");
 }
 
 TEST_F(ComchFaults, AFullQueueIsTriedAgain) {

@@ -1,5 +1,7 @@
 #include "detail/time/virtual_clock.hpp"
 
+#include "detail/time/timer.hpp"
+
 #include <gtest/gtest.h>
 
 #include <array>

@@ -6,6 +6,7 @@
 #include "pydoca/sim.hpp"
 #include "pydoca/sync_event.hpp"
 #include "pydoca/sync_event_context.hpp"
+#include "pydoca/virtual_time.hpp"
 
 #include "rig/expect_error.hpp"
 
@@ -13,6 +14,8 @@
 
 #include <atomic>
 #include <chrono>
+#include <mutex>
+#include <set>
 #include <stdexcept>
 #include <sys/wait.h>
 #include <thread>
@@ -318,6 +321,41 @@ TEST_F(DpaTest, AForkedChildHasNoneOfTheThreads) {
   dpa->close();
 }
 #endif
+
+/// Kernels that sleep in virtual time and add to an event; the order in which they come depends on the seed alone.
+std::vector<std::uint32_t> ranks_in_virtual_time(const std::shared_ptr<Device>& device, std::uint64_t seed) {
+  const sim::VirtualTime time(sim::VirtualTimeOptions{.seed = seed});
+  const auto dpa = Dpa::create(device);
+  dpa->start();
+  std::mutex mutex;
+  std::vector<std::uint32_t> ranks;
+  dpa->register_kernel("mark", [&](DpaThread& thread, const std::any&) {
+    for (int i = 0; i < 3; ++i) {
+      static_cast<void>(sim::VirtualTime::wait(-1, sim::VirtualTime::now() + seconds(1)));
+      const std::lock_guard lock(mutex);
+      ranks.push_back(thread.rank());
+    }
+  });
+  const auto begin = sim::VirtualTime::now();
+  const auto run = dpa->launch({.kernel = "mark", .num_threads = 4});
+  EXPECT_EQ(run->wait(seconds(2)), Status::time_out);
+  EXPECT_EQ(run->wait(seconds(3600)), Status::success);
+  EXPECT_EQ(sim::VirtualTime::now() - begin, seconds(3));
+  dpa->close();
+  sim::VirtualTime::leave();
+  return ranks;
+}
+
+TEST_F(DpaTest, InVirtualTimeARunDependsOnTheSeedAlone) {
+  std::set<std::vector<std::uint32_t>> orders;
+  for (std::uint64_t seed = 0; seed < 5; ++seed) {
+    const std::vector<std::uint32_t> ranks = ranks_in_virtual_time(device, seed);
+    EXPECT_EQ(ranks.size(), 12U);
+    EXPECT_EQ(ranks_in_virtual_time(device, seed), ranks);
+    orders.insert(ranks);
+  }
+  EXPECT_GT(orders.size(), 1U);
+}
 
 }  // namespace
 }  // namespace pydoca

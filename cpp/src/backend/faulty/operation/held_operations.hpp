@@ -30,6 +30,7 @@ class HeldOperations {
     bool is_undone = false;   ///< the device was not given it
     bool waits = false;       ///< for its duplicate, which the device has
     bool breaks = false;      ///< breaks its lane when it comes
+    std::uint32_t rule = 0;   ///< that fails it, as Operation::slot has it
   };
 
   /// Throws std::bad_alloc.
@@ -92,6 +93,7 @@ class HeldOperations {
       }
       if (std::exchange(held.is_dropped, false) || std::exchange(held.is_undone, false)) {
         held.status = Status::shutdown;
+        held.rule = 0;
       }
       held.due = held.waits ? held.due : 0;
       held.is_lost = held.breaks = false;

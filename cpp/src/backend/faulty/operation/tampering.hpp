@@ -64,7 +64,7 @@ class Tampering {
 
  private:
   Status post_faulty(Operation& operation, bool flush, Lane<Operation>& lane, const Fault& fault);
-  Status hold_undone(Operation& operation, Lane<Operation>& lane, Status status, bool breaks);
+  Status hold_undone(Operation& operation, Lane<Operation>& lane, Status status, const Fault& failed_by = {});
   Status post_recorded(Operation& operation, bool flush, Lane<Operation>& lane, const Fault& fault);
   Status post_corrupted(Operation& operation, bool flush, Lane<Operation>& lane, const Fault& fault);
   Status post_cut(Operation& operation, bool flush, Lane<Operation>& lane, const Fault& fault);
@@ -101,11 +101,12 @@ class Tampering {
 
 template <class Operation>
 Status Tampering<Operation>::post(Operation& operation, bool flush, Lane<Operation>& lane) noexcept {
+  operation.slot = 0;
   try {
     const Fault fault = ended_ || lane.broken ? Fault() : faults_.decide(opcode_of(operation), operation.length);
     lane.follow_device();
     if (lane.broken && !ended_) {
-      return hold_undone(operation, lane, std::exchange(lane.reason, Status::shutdown), false);
+      return hold_undone(operation, lane, std::exchange(lane.reason, Status::shutdown));
     }
     if (fault.rule == nullptr) [[likely]] {
       return pass_on(operation, flush, lane);
@@ -123,9 +124,9 @@ Status Tampering<Operation>::post_faulty(Operation& operation, bool flush, Lane<
       return Status::again;
     case FaultAction::fail:
       lane.broken = lane.is_fragile;
-      return hold_undone(operation, lane, fault.rule->status, true);
+      return hold_undone(operation, lane, fault.rule->status, fault);
     case FaultAction::corrupt:
-      return fault.rule->corruption == Corruption::stale ? hold_undone(operation, lane, Status::success, false)
+      return fault.rule->corruption == Corruption::stale ? hold_undone(operation, lane, Status::success)
                                                          : post_corrupted(operation, flush, lane, fault);
     case FaultAction::misreport_length:
       return is_told_length(operation) ? post_recorded(operation, flush, lane, fault)
@@ -137,13 +138,16 @@ Status Tampering<Operation>::post_faulty(Operation& operation, bool flush, Lane<
 
 /// The device never sees it.
 template <class Operation>
-Status Tampering<Operation>::hold_undone(Operation& operation, Lane<Operation>& lane, Status status, bool breaks) {
+Status Tampering<Operation>::hold_undone(Operation& operation, Lane<Operation>& lane, Status status,
+                                         const Fault& failed_by) {
+  const bool breaks = failed_by.rule != nullptr;
   held_.hold({.operation = &operation,
               .status = status,
               .lane = &lane,
               .place = lane.posted,
               .is_undone = true,
-              .breaks = breaks});
+              .breaks = breaks,
+              .rule = breaks ? failed_by.text_number() : 0});
   notifier_.notify();
   return Status::success;
 }
@@ -299,6 +303,7 @@ Operation* Tampering<Operation>::next() noexcept {
   Held held;
   if (held_.take(held)) {
     held.operation->status = held.status;
+    held.operation->slot = held.rule;
     if (held.breaks) {
       held.lane->break_down();
     }

@@ -19,6 +19,7 @@ Alarm::Alarm(int inner)
   watch(bell_.get(), EPOLLIN);
   if (inner >= 0) {
     watch(inner, EPOLLIN);
+    inner_events_ = EPOLLIN;
   }
 }
 
@@ -49,10 +50,26 @@ void Alarm::calm() noexcept {
 }
 
 void Alarm::expect_room(bool expected) noexcept {
-  if (std::exchange(expects_room_, expected) != expected) {
-    epoll_event event{.events = expected ? EPOLLIN | EPOLLOUT : EPOLLIN, .data = {.fd = inner_}};
-    ::epoll_ctl(all_.get(), EPOLL_CTL_MOD, inner_, &event);
+  expects_room_ = expected;
+  watch_inner();
+}
+
+void Alarm::expect_messages(bool expected) noexcept {
+  expects_messages_ = expected;
+  watch_inner();
+}
+
+/// A descriptor that nothing is expected of leaves the set: the end of a peer would be reported without an end.
+void Alarm::watch_inner() noexcept {
+  const std::uint32_t events = (expects_messages_ ? static_cast<std::uint32_t>(EPOLLIN) : 0U) |
+                               (expects_room_ ? static_cast<std::uint32_t>(EPOLLOUT) : 0U);
+  if (inner_ < 0 || events == inner_events_) {
+    return;
   }
+  epoll_event event{.events = events, .data = {.fd = inner_}};
+  const int change = inner_events_ == 0 ? EPOLL_CTL_ADD : (events == 0 ? EPOLL_CTL_DEL : EPOLL_CTL_MOD);
+  ::epoll_ctl(all_.get(), change, inner_, &event);
+  inner_events_ = events;
 }
 
 }  // namespace pydoca::faulty

@@ -23,9 +23,12 @@ class Alarm {
   void calm() noexcept;
   /// Whether the inner descriptor is waited for as well until it can be written to.
   void expect_room(bool expected) noexcept;
+  /// Whether it is waited for until it can be read, as it is at first.
+  void expect_messages(bool expected) noexcept;
 
  private:
   void watch(int fd, std::uint32_t events);
+  void watch_inner() noexcept;
 
   const int inner_;
   detail::Timer timer_;
@@ -33,6 +36,8 @@ class Alarm {
   detail::Fd all_;
   bool is_set_ = false;
   bool expects_room_ = false;
+  bool expects_messages_ = true;
+  std::uint32_t inner_events_ = 0;  ///< that inner is waited for
 };
 
 }  // namespace pydoca::faulty

@@ -254,8 +254,10 @@ std::string Plan::why_never(const FaultRule& rule, const Counts& counts) const {
                : concat(counts.matched, " operation(s) matched, and chance, or an earlier rule, spared them");
   }
   if (!counts.seen) {
-    return rule.device.empty() ? std::string("no device was enumerated or opened while the plan was in force")
-                               : concat("no device is called \"", rule.device, "\"");
+    const std::string_view side =
+        !rule.side.has_value() ? "" : (*rule.side == Side::host ? " of the host" : " of the DPU");
+    return rule.device.empty() ? concat("no device", side, " was enumerated or opened while the plan was in force")
+                               : concat("no device", side, " is called \"", rule.device, "\"");
   }
   if (rule.action == FaultAction::misreport_capability) {
     return "no device was enumerated in its window";

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "pydoca/backend/device.hpp"
 #include "pydoca/faults.hpp"
 
 #include <atomic>
@@ -19,6 +20,8 @@ struct Fault {
   std::size_t number = 0;           ///< of the rule
   std::uint64_t random = 0;         ///< for what the rule leaves open
 
+  /// As texts count rules: from 1.
+  std::uint32_t text_number() const noexcept { return static_cast<std::uint32_t>(number) + 1; }
   bool is(FaultAction action) const noexcept { return rule != nullptr && rule->action == action; }
 };
 

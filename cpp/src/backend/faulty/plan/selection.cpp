@@ -41,7 +41,7 @@ constexpr OpcodeSet everything = range_of(dma_copy, sync_event_wait);
 constexpr std::array<OpcodeSet, fault_action_names.size()> meetings{
     queued | connects | messages | updates,
     queued | messages | updates,
-    queued | set_of({comch_receive}),
+    queued | messages,
     (queued | messages | updates) & ~set_of({rdma_receive}),
     data | range_of(rdma_receive, rdma_remote_net_sync_event_get) | messages | updates,
     data | range_of(rdma_receive, rdma_write_imm) | messages,
@@ -193,6 +193,9 @@ bool selects(const FaultRule& rule, FaultOpcode opcode) noexcept {
 }
 
 bool names(const FaultRule& rule, const DeviceProperties& properties) noexcept {
+  if (rule.side.has_value() && *rule.side != properties.side) {
+    return false;
+  }
   if (rule.device.empty()) {
     return true;
   }
@@ -235,7 +238,11 @@ std::string describe(const FaultRule& rule, std::size_t number) {
       text += detail::concat(" ", name_of(opcode));
     }
   }
-  return text + (rule.device.empty() ? "" : detail::concat(" of ", rule.device)) + ")";
+  text += rule.device.empty() ? "" : detail::concat(" of ", rule.device);
+  if (rule.side.has_value()) {
+    text += *rule.side == Side::host ? " on the host" : " on the DPU";
+  }
+  return text + ")";
 }
 
 }  // namespace pydoca

@@ -15,6 +15,8 @@ class Processor final : public backend::Processor {
   void start(std::function<void()> work) override;
 
  private:
+  void start_thread(std::function<void()> work) const;
+
   const std::string device_;
 };
 

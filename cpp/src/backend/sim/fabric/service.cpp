@@ -38,6 +38,10 @@ void watch(int epoll, int fd, Service::Id id, std::uint32_t how = 0) {
   }
 }
 
+/// Before the descriptor is closed: while another one of the same socket is open, an importer's bell has one, the
+/// kernel would go on reporting it.
+void unwatch(int epoll, int fd) noexcept { ::epoll_ctl(epoll, EPOLL_CTL_DEL, fd, nullptr); }
+
 /// The process at the other end of a connection, if it is another one that this one can look at.
 pid_t other_process(int fd) noexcept {
   const pid_t peer = peer_pid(fd);
@@ -122,6 +126,7 @@ void Service::remove(Id id) noexcept {
   const auto found = connections_.find(id);
   if (found != connections_.end()) {
     ::shutdown(found->second.fd.get(), SHUT_RDWR);  // another descriptor of it must not keep the connection
+    unwatch(epoll_.get(), found->second.fd.get());
     connections_.erase(found);
   }
 }
@@ -203,6 +208,7 @@ void Service::serve(Id id, std::uint32_t events) noexcept {
   }
   const auto node = connections_.extract(id);
   if (!node.empty()) {
+    unwatch(epoll_.get(), node.mapped().fd.get());
     node.mapped().connection->ended(*this, id);
   }
 }

@@ -2,6 +2,7 @@
 
 #include "detail/thread/atomic.hpp"
 #include "detail/thread/crash_point.hpp"
+#include "detail/time/turn_point.hpp"
 
 #include <cstdint>
 #include <type_traits>
@@ -18,6 +19,7 @@ class Knock {
   bool knock() noexcept {
     pending_.store(1, std::memory_order_seq_cst);
     detail::crash_point();
+    detail::turn_point();
     return asleep_.load(std::memory_order_seq_cst) != 0 && asleep_.exchange(0, std::memory_order_seq_cst) != 0;
   }
   /// It waits for a receive, and must be told of one. It knocks next. It has sent a message to each receive that it has

@@ -2,6 +2,7 @@
 
 #include "detail/thread/atomic.hpp"
 #include "detail/thread/crash_point.hpp"
+#include "detail/time/turn_point.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -71,9 +72,14 @@ class MessageRing {
   std::uint64_t payload_position() const noexcept { return position_ + sizeof(RecordHeader); }
   /// The payload is in its place.
   void publish(const RecordHeader& header) noexcept {
+    if (detail::is_planted(detail::Mistake::flag_before_payload)) [[unlikely]] {
+      state_->written.store(position_ + footprint(header.size), std::memory_order_seq_cst);
+      detail::turn_point();
+    }
     std::memcpy(run_at(position_, sizeof header).bytes, &header, sizeof header);
     position_ += footprint(header.size);
     detail::crash_point();
+    detail::turn_point();
     state_->written.store(position_, std::memory_order_seq_cst);
   }
   /// The reader will say so when it has made room. Then room() must be asked again.
@@ -98,7 +104,9 @@ class MessageRing {
   bool consume(const RecordHeader& header) noexcept {
     position_ += footprint(header.size);
     detail::crash_point();
-    state_->read.store(position_, std::memory_order_seq_cst);
+    detail::turn_point();
+    const bool twice = detail::is_planted(detail::Mistake::credit_counted_twice);
+    state_->read.store(position_ + (twice ? footprint(header.size) : 0), std::memory_order_seq_cst);
     return state_->writer_waits.load(std::memory_order_seq_cst) != 0 &&
            state_->writer_waits.exchange(0, std::memory_order_seq_cst) != 0;
   }

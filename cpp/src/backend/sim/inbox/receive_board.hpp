@@ -2,6 +2,7 @@
 
 #include "detail/thread/atomic.hpp"
 #include "detail/thread/crash_point.hpp"
+#include "detail/time/turn_point.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -48,6 +49,7 @@ class ReceiveBoard {
     slot.room.store(room, std::memory_order_relaxed);
     slot.state.store(number << peer_bits, std::memory_order_release);
     detail::crash_point();
+    detail::turn_point();
     state_->posted.store(number + 1, std::memory_order_seq_cst);
   }
   /// The peer that has taken the receive, by what its slot says; nobody: none has; no_peer: the slot says nonsense.
@@ -95,6 +97,7 @@ class ReceiveBoard {
       detail::crash_point();
       state_->taken.compare_exchange_strong(cursor, number + 1, std::memory_order_seq_cst);
       detail::crash_point();
+      detail::turn_point();
       if (mine) {
         return Taken{.number = number, .room = slot.room.load(std::memory_order_relaxed)};
       }

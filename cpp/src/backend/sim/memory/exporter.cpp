@@ -7,6 +7,7 @@
 #include "detail/concat.hpp"
 #include "detail/system_reason.hpp"
 #include "detail/thread/crash_point.hpp"
+#include "detail/time/turn_point.hpp"
 #include "detail/wait_limit.hpp"
 
 #include <algorithm>
@@ -231,7 +232,7 @@ Exporter::Export Exporter::add(const Terms& terms, const backend::MemoryRange& r
 
 void Exporter::end(Entry& entry) noexcept {
   entry.live = false;
-  ++entry.epoch;
+  entry.epoch += detail::is_planted(detail::Mistake::epoch_not_bumped) ? 0U : 1U;
   detail::crash_point();
   for (const Grant& grant : entry.grants) {
     (*grant.gate)->close(Gate::withdrawn);

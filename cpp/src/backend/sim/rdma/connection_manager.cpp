@@ -11,10 +11,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <string>
 #include <sys/epoll.h>
-#include <sys/timerfd.h>
-#include <unistd.h>
 #include <utility>
 
 namespace pydoca::sim {
@@ -25,7 +24,7 @@ using backend::RdmaEvent;
 using detail::concat;
 
 /// A requester that finds the listener's backlog full tries again after this time.
-constexpr std::chrono::milliseconds retry_time{2};
+constexpr std::uint64_t retry_time_ns = 2'000'000;
 /// Events that one next_event() looks at: a storm of them must not keep the caller's thread.
 constexpr int max_looks = 64;
 
@@ -82,14 +81,11 @@ void take_private_data(RdmaEvent& event, const HandshakeMessage& message) noexce
 
 }  // namespace
 
-ConnectionManager::ConnectionManager(RdmaShared& shared)
-    : shared_(shared),
-      epoll_(::epoll_create1(EPOLL_CLOEXEC)),
-      timer_(::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC)) {
+ConnectionManager::ConnectionManager(RdmaShared& shared) : shared_(shared), epoll_(::epoll_create1(EPOLL_CLOEXEC)) {
   if (!epoll_ || !timer_) {
     throw Error(Status::operating_system, concat("rdma: cannot watch connections: ", detail::system_reason(errno)));
   }
-  watch(timer_.get());
+  watch(timer_.fd());
 }
 
 ConnectionManager::~ConnectionManager() = default;
@@ -159,7 +155,8 @@ std::unique_ptr<QueuePair> ConnectionManager::connect_to(const backend::RdmaAddr
   request.port = 0xc000 + pair->number();
   auto handshake = std::make_unique<Handshake>(num_handshakes_,
                                                socket_address(place.fabric(), gid_of(address), address.port), request);
-  handshake->set_deadline(Handshake::Clock::now() + shared_.options().connection_request_timeout);
+  const std::chrono::nanoseconds timeout = shared_.options().connection_request_timeout;
+  handshake->set_deadline(detail::now() + static_cast<std::uint64_t>(timeout.count()));
   const Status status = begin(*handshake);
   if (status == Status::not_found) {
     log::engine(log::Level::info, "rdma", [&] { return absence(place.fabric()); });
@@ -194,7 +191,7 @@ bool ConnectionManager::next_event(RdmaEvent& event) noexcept {
     if (::epoll_wait(epoll_.get(), &ready, 1, 0) != 1) {
       return false;
     }
-    if (ready.data.fd == timer_.get() ? expire(event) : serve(ready.data.fd, event)) {
+    if (ready.data.fd == timer_.fd() ? expire(event) : serve(ready.data.fd, event)) {
       return true;
     }
   }
@@ -270,15 +267,13 @@ Status ConnectionManager::take_answer(QueuePair& pair, const HandshakeMessage& a
 }
 
 bool ConnectionManager::expire(RdmaEvent& event) noexcept {
-  std::uint64_t expirations = 0;
-  static_cast<void>(!::read(timer_.get(), &expirations, sizeof expirations));
   const bool failed = fail_one(event);
   set_timer();
   return failed;
 }
 
 bool ConnectionManager::fail_one(RdmaEvent& event) noexcept {
-  const auto now = Handshake::Clock::now();
+  const std::uint64_t now = detail::now();
   Status status = Status::success;
   QueuePair* const failed = find_pair([&](Handshake& handshake) {
     if (handshake.deadline() <= now) {
@@ -299,19 +294,13 @@ bool ConnectionManager::fail_one(RdmaEvent& event) noexcept {
 }
 
 void ConnectionManager::set_timer() noexcept {
-  auto next = Handshake::Clock::time_point::max();
+  std::uint64_t next = detail::never;
   static_cast<void>(find_pair([&next](const Handshake& handshake) {
-    const auto retry = Handshake::Clock::now() + retry_time;
+    const std::uint64_t retry = detail::now() + retry_time_ns;
     next = std::min({next, handshake.deadline(), handshake.is_connected() ? next : retry});
     return false;
   }));
-  itimerspec when{};
-  if (next != Handshake::Clock::time_point::max()) {
-    const auto left = std::max(next - Handshake::Clock::now(), Handshake::Clock::duration(1));
-    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(left);
-    when.it_value = {.tv_sec = seconds.count(), .tv_nsec = (left - seconds).count()};
-  }
-  ::timerfd_settime(timer_.get(), 0, &when, nullptr);
+  timer_.set(next);
 }
 
 }  // namespace pydoca::sim

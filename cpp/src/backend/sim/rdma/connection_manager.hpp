@@ -8,6 +8,7 @@
 #include "backend/sim/rdma/queue_pair.hpp"
 #include "backend/sim/rdma/rdma_shared.hpp"
 #include "detail/fd.hpp"
+#include "detail/time/timer.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -58,7 +59,7 @@ class ConnectionManager {
 
   RdmaShared& shared_;
   detail::Fd epoll_;
-  detail::Fd timer_;
+  detail::Timer timer_;
   std::unique_ptr<Lobby> lobby_;                         ///< null while nothing listens
   std::map<std::uint16_t, std::vector<int>> listeners_;  ///< the lobby's sockets, by port
   std::size_t num_handshakes_ = 0;

@@ -5,9 +5,9 @@
 #include "backend/sim/fabric/fabric.hpp"
 #include "backend/sim/memory/blob.hpp"
 #include "detail/fd.hpp"
+#include "detail/time/time.hpp"
 
 #include <array>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -43,7 +43,6 @@ Status receive_message(int socket, HandshakeMessage::Step step, HandshakeMessage
 /// One end's part in making a connection, until it is made or has failed.
 class Handshake {
  public:
-  using Clock = std::chrono::steady_clock;
   enum class Role : std::uint8_t { requester, answerer };
 
   /// An answerer. num_open counts the handshakes that exist; it outlives this one.
@@ -64,11 +63,12 @@ class Handshake {
 
   int fd() const noexcept { return socket_.get(); }
   Role role() const noexcept { return role_; }
-  Clock::time_point deadline() const noexcept { return deadline_; }
+  /// A moment of detail::now().
+  std::uint64_t deadline() const noexcept { return deadline_; }
   /// The requester's inbox, as its request described it.
   std::span<const std::byte> peer_blob() const noexcept { return peer_blob_; }
   void set_peer_blob(const std::array<std::byte, blob_size>& blob) noexcept { peer_blob_ = blob; }
-  void set_deadline(Clock::time_point deadline) noexcept { deadline_ = deadline; }
+  void set_deadline(std::uint64_t deadline) noexcept { deadline_ = deadline; }
   Status send(const HandshakeMessage& message) noexcept;
   /// The peer's next message: the answer to a requester, ready to an answerer. Statuses of receive_message().
   Status receive(HandshakeMessage& message) noexcept;
@@ -80,7 +80,7 @@ class Handshake {
   const std::optional<Address> listener_;  ///< a requester's
   const HandshakeMessage request_;         ///< a requester's
   bool answered_ = false;
-  Clock::time_point deadline_ = Clock::time_point::max();
+  std::uint64_t deadline_ = detail::never;
   std::array<std::byte, blob_size> peer_blob_{};
 };
 

@@ -243,7 +243,7 @@ void QueuePair::close_link(Status of_waiting) noexcept {
   const bool was_connected = phase_ == Phase::connected;
   phase_ = Phase::broken;
   shared_.receives().set_peer(number_, nullptr);
-  deadline_.reset();
+  deadline_ = detail::never;
   detail::crash_point();
   inbox_.withdraw();
   detail::crash_point();

@@ -9,7 +9,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 
 namespace pydoca::sim {
 
@@ -22,8 +21,6 @@ class Handshake;
 /// messages.
 class QueuePair final : public backend::QueuePair {
  public:
-  using Clock = RdmaShared::Clock;
-
   QueuePair(RdmaShared& shared, std::uint32_t number);
   ~QueuePair() override;
 
@@ -112,8 +109,8 @@ class QueuePair final : public backend::QueuePair {
   std::uint32_t outstanding_ = 0;
   Phase phase_ = Phase::fresh;
   const std::uint32_t forks_ = detail::fork_count();
-  std::optional<Clock::time_point> deadline_;
-  bool wants_receive_ = false;  ///< the peer was asked for one
+  std::uint64_t deadline_ = detail::never;  ///< of a message that waits for a receive
+  bool wants_receive_ = false;              ///< the peer was asked for one
   Incoming incoming_;
   std::unique_ptr<Handshake> handshake_;
   Inbox inbox_;

@@ -2,9 +2,9 @@
 
 #include "backend/sim/copy/segment_copy.hpp"
 #include "backend/sim/rdma/queue_pair.hpp"
+#include "detail/time/turn_point.hpp"
 
 #include <algorithm>
-#include <chrono>
 
 namespace pydoca::sim {
 
@@ -16,7 +16,7 @@ namespace {
 /// Less than this is not worth a record while more waits.
 constexpr std::uint64_t smallest_piece = 4096;
 /// The time between two offers of a message to a peer without a receive.
-constexpr std::chrono::milliseconds retry_interval{10};
+constexpr std::uint64_t retry_interval_ns = 10'000'000;
 
 bool is_message(RdmaOpcode opcode) noexcept { return opcode == RdmaOpcode::send || opcode == RdmaOpcode::send_imm; }
 
@@ -80,7 +80,7 @@ Status QueuePair::take_receive(RdmaOperation& operation) noexcept {
     knock.want_receive();
     return wait_for_receive();
   }
-  deadline_.reset();
+  deadline_ = detail::never;
   operation.own[receive_word] = taken->number + 1;
   if (is_message(operation.opcode) && operation.length > taken->room &&
       operation.length > peer_->page().shortest_receive.load(std::memory_order_relaxed)) {
@@ -94,14 +94,14 @@ Status QueuePair::wait_for_receive() noexcept {
   if (shared_.options().rnr_retry_count >= backend::rnr_retry_for_ever) {
     return Status::again;
   }
-  const Clock::time_point now = Clock::now();
-  if (!deadline_.has_value()) {
-    deadline_ = now + (shared_.options().rnr_retry_count + 1) * retry_interval;
+  const std::uint64_t now = detail::now();
+  if (deadline_ == detail::never) {
+    deadline_ = now + (shared_.options().rnr_retry_count + 1) * retry_interval_ns;
   }
-  if (now >= *deadline_) {
+  if (now >= deadline_) {
     return Status::time_out;
   }
-  shared_.watch_deadline(*deadline_);
+  shared_.watch_deadline(deadline_);
   return Status::again;
 }
 
@@ -164,6 +164,12 @@ Status QueuePair::write_then_tell(RdmaOperation& operation) noexcept {
   Status status = reserve(sizeof(RecordHeader), room);
   if (status != Status::success) {
     return status;
+  }
+  if (detail::is_planted(detail::Mistake::ack_before_data)) [[unlikely]] {
+    peer_->ring().publish(header_of(operation, RecordType::write_imm));
+    peer_->tell();
+    detail::turn_point();
+    return move(operation);
   }
   status = move(operation);
   if (status != Status::again) {

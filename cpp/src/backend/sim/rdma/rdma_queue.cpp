@@ -9,10 +9,7 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <sys/epoll.h>
-#include <sys/timerfd.h>
-#include <unistd.h>
 #include <utility>
 
 namespace pydoca::sim {
@@ -48,10 +45,9 @@ RdmaQueue::~RdmaQueue() = default;
 void RdmaQueue::watch_all() {
   require(static_cast<bool>(all_), "an epoll set");
   if (options_.rnr_retry_count < backend::rnr_retry_for_ever) {
-    timer_ = detail::Fd(::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC));
-    require(static_cast<bool>(timer_), "a timer");
+    require(static_cast<bool>(timer_.emplace()), "a timer");
   }
-  for (const int fd : {mailbox_->wake_fd(), manager_->fd(), timer_.get()}) {
+  for (const int fd : {mailbox_->wake_fd(), manager_->fd(), timer_.has_value() ? timer_->fd() : -1}) {
     const bool is_edge = fd == mailbox_->wake_fd();
     epoll_event event{.events = is_edge ? EPOLLIN | EPOLLET : EPOLLIN, .data = {.fd = fd}};
     require(fd < 0 || ::epoll_ctl(all_.get(), EPOLL_CTL_ADD, fd, &event) == 0, "an epoll set");
@@ -64,18 +60,10 @@ bool RdmaQueue::look() noexcept {
 }
 
 void RdmaQueue::arm() noexcept {
-  if (deadline_.has_value()) {
-    set_timer();
+  if (deadline_ != detail::never) {
+    timer_->set(deadline_);
   }
   mailbox_->fall_asleep();
-}
-
-void RdmaQueue::set_timer() noexcept {
-  const auto left = std::max(*deadline_ - Clock::now(), Clock::duration(1));
-  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(left);
-  const itimerspec when{.it_interval = {},
-                        .it_value = {.tv_sec = seconds.count(), .tv_nsec = (left - seconds).count()}};
-  ::timerfd_settime(timer_.get(), 0, &when, nullptr);
 }
 
 backend::Operation* RdmaQueue::poll(bool& more) noexcept {
@@ -118,9 +106,8 @@ void RdmaQueue::attend() noexcept {
 }
 
 void RdmaQueue::wake_up() noexcept {
-  std::uint64_t expirations = 0;
-  if (timer_) {
-    static_cast<void>(!::read(timer_.get(), &expirations, sizeof expirations));
+  if (timer_.has_value()) {
+    timer_->clear();
   }
   // Reporting a wake-up takes it off the list of those that make fd() readable.
   epoll_event reported{};
@@ -133,7 +120,7 @@ void RdmaQueue::attend_stalled() noexcept {
 }
 
 void RdmaQueue::attend_all() noexcept {
-  deadline_.reset();
+  deadline_ = detail::never;
   for_each_pair([](QueuePair& pair) { pair.attend(); });
 }
 

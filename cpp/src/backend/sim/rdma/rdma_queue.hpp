@@ -6,9 +6,11 @@
 #include "backend/sim/rdma/queue_pair.hpp"
 #include "backend/sim/rdma/rdma_shared.hpp"
 #include "detail/fd.hpp"
+#include "detail/time/timer.hpp"
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 namespace pydoca::sim {
 
@@ -44,12 +46,11 @@ class RdmaQueue final : public backend::RdmaQueue, private RdmaShared {
   void attend_stalled() noexcept;
   /// Empties what fd() looks at, and ends the sleep.
   void wake_up() noexcept;
-  bool is_overdue() const noexcept { return deadline_.has_value() && Clock::now() >= *deadline_; }
+  bool is_overdue() const noexcept { return deadline_ != detail::never && detail::now() >= deadline_; }
   void watch_all();
-  void set_timer() noexcept;
 
-  bool removed_ = false;  ///< the device's removal was dealt with
-  detail::Fd timer_;
+  bool removed_ = false;                ///< the device's removal was dealt with
+  std::optional<detail::Timer> timer_;  ///< where a message does not wait for a receive for ever
   /// An epoll set of the mailbox's wake-ups, the connection manager's descriptor, and the timer if there is one.
   detail::Fd all_;
   std::uint32_t looks_ = 0;

@@ -8,12 +8,11 @@
 #include "backend/sim/place/place.hpp"
 #include "backend/sim/rdma/completions.hpp"
 #include "backend/sim/rdma/shared_receives.hpp"
+#include "detail/time/time.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <vector>
 
 namespace pydoca::sim {
@@ -24,8 +23,6 @@ class QueuePair;
 /// it. Belongs to the engine's thread.
 class RdmaShared {
  public:
-  using Clock = std::chrono::steady_clock;
-
   RdmaShared(const RdmaShared&) = delete;
   RdmaShared& operator=(const RdmaShared&) = delete;
 
@@ -38,10 +35,8 @@ class RdmaShared {
   void report(backend::QueuePair& pair, backend::RdmaEvent::Type type, Status status) noexcept {
     completions_.report(pair, type, status);
   }
-  /// Has poll() attend to all queue pairs then.
-  void watch_deadline(Clock::time_point deadline) noexcept {
-    deadline_ = std::min(deadline, deadline_.value_or(deadline));
-  }
+  /// Has poll() attend to all queue pairs at that moment of detail::now().
+  void watch_deadline(std::uint64_t deadline) noexcept { deadline_ = std::min(deadline_, deadline); }
   /// Has poll() attend to the queue pair of that number again.
   void attend_again(std::uint32_t number) noexcept {
     mailbox_->remind(number);
@@ -88,9 +83,9 @@ class RdmaShared {
   const std::shared_ptr<BoardFile> board_;
   Completions completions_;
   SharedReceives receives_;
-  std::vector<QueuePair*> pairs_;              ///< by number; null where there is none
-  std::optional<Clock::time_point> deadline_;  ///< the next one of a message without a receive
-  bool is_attending_ = false;                  ///< within poll()
+  std::vector<QueuePair*> pairs_;           ///< by number; null where there is none
+  std::uint64_t deadline_ = detail::never;  ///< the next one of a message without a receive
+  bool is_attending_ = false;               ///< within poll()
 };
 
 }  // namespace pydoca::sim

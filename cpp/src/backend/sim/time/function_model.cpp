@@ -1,11 +1,14 @@
 #include "backend/sim/time/function_model.hpp"
 
-#include <algorithm>
 #include <utility>
 
 namespace pydoca::sim {
 
 namespace {
+
+/// More than there are kinds: another kind leaves the random numbers of those before it as they were.
+constexpr std::uint64_t seeds_of_a_number = 64;
+static_assert(num_timed_operations <= seeds_of_a_number);
 
 /// Ticks of what happens so many times a second.
 double ticks_each(const std::optional<double>& per_second) noexcept {
@@ -38,13 +41,15 @@ FunctionModel::FunctionModel(const Timing& timing, std::uint64_t seed, std::stri
 }
 
 Server& FunctionModel::engine(TimedOperation operation) noexcept {
-  return engines_[std::min(static_cast<std::size_t>(operation), num_engines - 1)];
+  constexpr std::array<std::size_t, num_timed_operations> engine_of{0, 1, 2, 3, 3, 3, 3, 4, 5, 5};
+  static_assert(engine_of.back() + 1 == num_engines);
+  return engines_[engine_of[static_cast<std::size_t>(operation)]];
 }
 
 std::uint64_t FunctionModel::next_seed(TimedOperation operation) noexcept {
   const auto kind = static_cast<std::size_t>(operation);
   const std::uint64_t number = queues_[kind].fetch_add(1, std::memory_order_relaxed);
-  return derive_seed(seed_, name_, number * num_timed_operations + kind);
+  return derive_seed(seed_, name_, number * seeds_of_a_number + kind);
 }
 
 }  // namespace pydoca::sim

@@ -30,7 +30,7 @@ class FunctionModel {
   std::uint64_t next_seed(TimedOperation operation) noexcept;
 
  private:
-  static constexpr std::size_t num_engines = 4;
+  static constexpr std::size_t num_engines = 6;
 
   const std::uint64_t seed_;
   const std::string name_;

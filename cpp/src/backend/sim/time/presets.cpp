@@ -5,6 +5,7 @@
 
 #include <array>
 #include <chrono>
+#include <optional>
 #include <string>
 
 namespace pydoca::sim {
@@ -25,14 +26,20 @@ struct Card {
   nanoseconds rdma_latency;       ///< of a write or a message, one way
   nanoseconds rdma_read_latency;  ///< of what waits for an answer
   double rdma_rate;
+  nanoseconds comch_latency;  ///< of a message that passes through the driver's queue pairs, one way
+  double comch_rate;
+  nanoseconds event_set_latency;  ///< of a write over PCIe that is not answered
+  nanoseconds event_add_latency;  ///< of an atomic operation, which is
 };
 
 constexpr std::array<Card, 2> cards{{
-    {"bluefield2", 25e9, 31.5e9, 15e9, 5e9, nanoseconds(2600), nanoseconds(1000), nanoseconds(1900), 100e6},
-    {"bluefield3", 50e9, 63e9, 30e9, 0, nanoseconds(1900), nanoseconds(800), nanoseconds(1600), 200e6},
+    {"bluefield2", 25e9, 31.5e9, 15e9, 5e9, nanoseconds(2600), nanoseconds(1000), nanoseconds(1900), 100e6,
+     nanoseconds(3500), 2e6, nanoseconds(900), nanoseconds(1800)},
+    {"bluefield3", 50e9, 63e9, 30e9, 0, nanoseconds(1900), nanoseconds(800), nanoseconds(1600), 200e6,
+     nanoseconds(2500), 3e6, nanoseconds(700), nanoseconds(1400)},
 }};
 
-OperationTiming engine_of(nanoseconds latency, double bandwidth, double rate, nanoseconds spread) {
+OperationTiming engine_of(nanoseconds latency, std::optional<double> bandwidth, double rate, nanoseconds spread) {
   return {.latency = latency,
           .bandwidth = bandwidth,
           .rate = rate,
@@ -55,6 +62,10 @@ Timing timing_of_card(const Card& card) {
   timing.operations[TimedOperation::rdma_send] = rdma(card.rdma_latency);
   timing.operations[TimedOperation::rdma_read] = rdma(card.rdma_read_latency);
   timing.operations[TimedOperation::rdma_atomic] = rdma(card.rdma_read_latency);
+  timing.operations[TimedOperation::comch_send] =
+      engine_of(card.comch_latency, card.dma_bandwidth, card.comch_rate, spread);
+  timing.operations[TimedOperation::sync_event_set] = engine_of(card.event_set_latency, {}, engine_rate, spread);
+  timing.operations[TimedOperation::sync_event_add] = engine_of(card.event_add_latency, {}, engine_rate, spread);
   timing.pcie_bandwidth = card.pcie_bandwidth;
   return timing;
 }
@@ -62,7 +73,8 @@ Timing timing_of_card(const Card& card) {
 }  // namespace
 
 std::string_view name_of(TimedOperation operation) noexcept {
-  constexpr std::string_view names[] = {"dma", "sha", "cache", "rdma_write", "rdma_read", "rdma_send", "rdma_atomic"};
+  constexpr std::string_view names[] = {"dma",       "sha",         "cache",      "rdma_write",     "rdma_read",
+                                        "rdma_send", "rdma_atomic", "comch_send", "sync_event_set", "sync_event_add"};
   return names[static_cast<std::size_t>(operation)];
 }
 

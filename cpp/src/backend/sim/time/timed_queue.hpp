@@ -31,7 +31,7 @@ class TimedQueue {
   /// The operation to give back now, or null. more: whether another one follows.
   backend::Operation* take_due(bool& more) noexcept;
   /// Whether take_due() would give something. Reads the clock only where its last reading does not decide: a reading
-  /// costs as much as the rest.
+  /// costs as much as the rest. Waits for what is due sooner than the caller could ask again.
   bool is_due() noexcept;
   /// From now on nothing waits to be due; what is not due yet comes back with that status, or has failed already.
   void end_waiting(Status status) noexcept;
@@ -45,6 +45,12 @@ class TimedQueue {
   backend::Notifier& notifier() const noexcept { return notifier_; }
 
  private:
+  /// The same without waiting.
+  bool is_due_now() noexcept;
+  /// By the last reading of the clock.
+  bool is_seen_due() const noexcept {
+    return !timeline_.empty() && timeline_.is_first_done() && (ends_ || timeline_.first_due() <= seen_);
+  }
   Crossing crossing_of(const backend::DataOperation& operation) const noexcept;
   Status outcome_of_first() noexcept;
 
@@ -58,7 +64,9 @@ class TimedQueue {
   Timeline timeline_;
   detail::Timer timer_;
   std::uint32_t outstanding_ = 0;
-  std::uint64_t seen_ = 0;                ///< the last reading of the clock
+  const std::uint64_t ahead_;             ///< ns by which a reading of the clock is old where it is used
+  const std::uint64_t patience_;          ///< ns that is_due() waits at most
+  std::uint64_t seen_ = 0;                ///< the last reading of the clock, and ahead_
   backend::Operation* failed_ = nullptr;  ///< not given back yet: what was flushed after it follows it
   bool armed_ = false;
   bool ends_ = false;                    ///< what is done comes back at once

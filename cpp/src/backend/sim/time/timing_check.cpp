@@ -61,13 +61,18 @@ void check_order(const std::string& where, TimedOperation operation, const Opera
     return;
   }
   if (window > 1) {
-    refuse_timing(where + ": reorder_window", "does not apply: a connection is in order; leave it out");
+    const bool is_event = operation >= TimedOperation::sync_event_set;
+    refuse_timing(where + ": reorder_window",
+                  detail::concat("does not apply: ", is_event ? "the updates of an event are" : "a connection is",
+                                 " in order; leave it out"));
   }
   if (timing.executes_in_submit.has_value()) {
-    refuse_timing(where + ": executes_in_submit", "does not apply: RDMA is executed when it is due; leave it out");
+    refuse_timing(where + ": executes_in_submit", "does not apply: it is executed when it is due; leave it out");
   }
-  if (timing.queue_depth.has_value()) {
-    refuse_timing(where + ": queue_depth", "does not apply; give the context its send_queue_size");
+  if (timing.queue_depth.has_value() && operation != TimedOperation::comch_send) {
+    refuse_timing(where + ": queue_depth", operation < TimedOperation::comch_send
+                                               ? "does not apply; give the context its send_queue_size"
+                                               : "does not apply; give the context so many tasks (set_conf)");
   }
 }
 

@@ -66,7 +66,7 @@ def bins_of(scale: Scale, samples: Array, most: int = _MOST_BINS) -> tuple[Array
     first, third = np.percentile(inside, [25, 75])
     width = 2 * (third - first) / len(inside) ** (1 / 3)
     wanted = math.ceil((scale.high - scale.low) / width) if width > 0 else most
-    counts, edges = np.histogram(inside, bins=int(np.clip(wanted, 8, most)), range=(scale.low, scale.high))
+    counts, edges = np.histogram(inside, bins=int(np.clip(wanted, 12, most)), range=(scale.low, scale.high))
     return counts.astype(np.float64), edges
 
 

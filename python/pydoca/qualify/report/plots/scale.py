@@ -56,8 +56,8 @@ def range_of(samples: Array, limit: LimitRecord | None, extra: Sequence[float] =
 def _without_wild(samples: Array) -> tuple[float, float]:
     """A few samples far from all others would leave no room for these."""
     low, high = float(samples.min()), float(samples.max())
-    first, last = (float(each) for each in np.percentile(samples, [0.5, 99.5]))
-    reach = 2.5 * (last - first)
+    first, last = (float(each) for each in np.percentile(samples, [1, 99]))
+    reach = last - first
     if reach > 0:
         low, high = max(low, first - reach), min(high, last + reach)
     return low, high

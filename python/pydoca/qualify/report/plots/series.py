@@ -24,8 +24,8 @@ from pydoca.qualify.report.plots.scale import Scale, range_of
 from pydoca.qualify.report.words import unit_text
 from pydoca.qualify.statistics.samples import Array
 
-_DOTS = 200  # samples: beyond, a column of pixels shows the least, the middle and the largest of its samples
-_COLUMNS = 200
+_DOTS, _LINE = 200, 2_000  # samples: so many are dots, so many a line
+_COLUMNS = 200  # beyond, each column shows the least, the middle and the largest of its samples
 
 
 def series(measurement: MeasurementRecord, samples: Array, warmup: int) -> Picture:
@@ -47,18 +47,19 @@ def _draw(measurement: MeasurementRecord, samples: Array, warmup: int, prefix: s
         yield svg.bar(LEFT, TOP, along(warmup - 0.5) - LEFT, BOTTOM - TOP, "quiet", opacity=0.18)
         yield svg.text(LEFT + 2, TOP - 5, f"warm-up: {warmup:,}", faint=True, size=10.5)
     yield from limits_along(upright, measurement.limit, f"{prefix}-hatch")
-    yield from _few(along, upright, samples) if len(samples) <= _DOTS else _many(along, upright, samples)
+    yield from _few(along, upright, samples) if len(samples) <= _LINE else _many(along, upright, samples)
     yield from x_axis(along, "sample", whole=True)
 
 
 def _few(along: Scale, upright: Scale, samples: Array) -> Iterator[str]:
     points = [(along(index), upright(value)) for index, value in enumerate(samples.tolist())]
-    yield svg.stroke("M" + "L".join(f"{x:g} {y:g}" for x, y in points), "accent", width=0.8)
+    dots = len(samples) <= _DOTS
+    yield svg.stroke("M" + "L".join(f"{x:g} {y:g}" for x, y in points), "accent", width=0.8 if dots else 1)
     for (x, y), value in zip(points, samples.tolist(), strict=True):
-        if upright.has(value):
-            yield svg.dot(x, y, 2, "accent")
-        else:
+        if not upright.has(value):
             yield _beyond(x, y, value > upright.high)
+        elif dots:
+            yield svg.dot(x, y, 2, "accent")
 
 
 def _many(along: Scale, upright: Scale, samples: Array) -> Iterator[str]:

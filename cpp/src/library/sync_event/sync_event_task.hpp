@@ -1,0 +1,63 @@
+#pragma once
+
+#include "pydoca/sync_event_context.hpp"
+
+#include "core/violation.hpp"
+#include "library/sync_event/wait_table.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace pydoca::library {
+
+class SyncEventTask : public pydoca::SyncEventTask {
+ public:
+  SyncEventTask(SyncEventContext& context, detail::TaskPool& pool, std::size_t kind) noexcept;
+
+  std::string explain(Status status) const final;
+  detail::Limit check(detail::Violation* why) const noexcept final;
+  /// Not inlined into a derived class's, so that the context's post() has one caller, and is inlined there.
+  [[gnu::noinline]] Status post(bool flush) noexcept override;
+  void finish(Status status) noexcept final;
+
+  // Of a wait.
+  bool is_ended_by(std::uint64_t value) const noexcept;
+  /// The outcome, when value ends it.
+  Status outcome_of(std::uint64_t value) const noexcept;
+
+  // For the wait table.
+  detail::WaitCondition condition() const noexcept;
+  std::uint8_t group() const noexcept { return group_; }
+
+  using pydoca::SyncEventTask::address_;
+  using pydoca::SyncEventTask::mask_;
+  using pydoca::SyncEventTask::result_;
+  using pydoca::SyncEventTask::value_;
+  std::uint8_t group_ = 0;  ///< the wait table's number of mask_
+  Status outcome_ = Status::success;
+  bool pending_ = false;           ///< in the wait table
+  SyncEventTask* next_ = nullptr;  ///< in the wait table, or among those done
+  SyncEventTask* prev_ = nullptr;  ///< in the wait table
+
+ private:
+  /// Why the wait ended with io_failed.
+  std::string explain_refusal() const;
+  /// The rule of a fault plan that has failed the event's last change, from 1, or 0.
+  std::uint32_t failed_by() const noexcept;
+};
+
+/// A task of an event whose updates take time.
+class TimedSyncEventTask final : public SyncEventTask {
+ public:
+  using SyncEventTask::SyncEventTask;
+
+  Status post(bool flush) noexcept override;
+  bool adds() const noexcept { return operation() == SyncEventOperation::notify_add; }
+
+  std::uint64_t due_ = 0;
+};
+
+inline SyncEventTask& of(pydoca::SyncEventTask& task) noexcept { return static_cast<SyncEventTask&>(task); }
+
+}  // namespace pydoca::library

@@ -1,0 +1,241 @@
+"""One pytest: the devices that it tests, its cases and their runs. pytest's hooks call it (`hooks.py`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import pydoca
+from pydoca.qualify.session import workers
+from pydoca.qualify.session.case_run import CaseRun
+from pydoca.qualify.session.choice import ChoiceError, devices, only
+from pydoca.qualify.session.interrupt import Interrupt
+from pydoca.qualify.session.lock import InUse
+from pydoca.qualify.session.plan import Plan
+from pydoca.qualify.session.progress import Progress
+from pydoca.qualify.session.record import Phases
+from pydoca.qualify.session.runs import Run
+from pydoca.qualify.session.selection import KEY, cases_of, is_of_level, select, share_time
+from pydoca.qualify.session.settings import LEVEL_UNLESS_TOLD, new_seed, settings_of
+from pydoca.qualify.session.target import Target, new_target, targets_of, with_options_of
+from pytest_pydoca.markers import FIXTURES, is_case
+
+PHASES = pytest.StashKey[Phases]()
+_OPENING = frozenset({"pydoca_device", "pydoca_pair"})
+
+
+class Session:
+    """With xdist each worker has one, too: it runs cases, and the controller's has the runs."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.config = config
+        self.settings = settings_of(config)
+        self.from_controller = workers.received(config)
+        if self.from_controller is not None:
+            self.settings = workers.settings_from(self.settings, self.from_controller)
+        self.seed = self.settings.seed if self.settings.seed is not None else new_seed()
+        self.level = self.settings.level or LEVEL_UNLESS_TOLD
+        self.items: list[pytest.Item] = []  # cases
+        self.other_levels: list[str] = []  # ids of cases that the level leaves out
+        self.plan: Plan | None = None
+        self.runs: dict[str, Run] = {}  # by the label of the device
+        self.repeat = 0  # of the pass that runs
+        self.plain_failures = 0  # of tests that are not cases
+        self.collection_failed = False
+        self.refused = ""  # a worker's usage error
+        self.interrupt = Interrupt(self.say)
+        self.shared = workers.SharedPlan()
+        self.progress: Progress | None = None
+        self._targets: list[Target] | None = None
+
+    @property
+    def is_worker(self) -> bool:
+        return self.from_controller is not None
+
+    @property
+    def is_controller(self) -> bool:
+        """Of xdist's workers: it runs no case itself."""
+        return self.config.pluginmanager.hasplugin("dsession")
+
+    @property
+    def targets(self) -> list[Target]:
+        """Chosen at the first look; one without a device where none is named. Raises pytest.UsageError."""
+        if self._targets is None:
+            self._targets = targets_of(self.settings)
+            before = self._targets[0].before
+            if before is not None:
+                self.settings = with_options_of(before, self.settings)
+                self.seed, self.level = before.seed, before.level
+            if self.from_controller:
+                workers.apply(self._targets, self.from_controller)
+        return self._targets
+
+    def info_of(self, item: pytest.Item) -> pydoca.DeviceInfo | None:
+        """The device that the item tests."""
+        params = getattr(getattr(item, "callspec", None), "params", {})
+        found: pydoca.DeviceInfo | None = params.get("_pydoca_choice", self.targets[0].info)
+        return found
+
+    def target_of(self, item: pytest.Item) -> Target:
+        info = self.info_of(item)
+        return next((target for target in self.targets if target.info == info), self.targets[0])
+
+    def choose_only(self) -> pydoca.DeviceInfo:
+        """The machine's only device. Raises pytest.UsageError."""
+        try:
+            return only(devices(self.settings.backend))
+        except ChoiceError as error:
+            raise pytest.UsageError(str(error)) from None
+
+    # -- which cases ----------------------------------------------------------------------------------------------
+
+    def select(self, items: list[pytest.Item]) -> None:
+        """Leaves the cases of other levels out. Raises pytest.UsageError, which a worker's controller raises."""
+        try:
+            self._select(items)
+        except pytest.UsageError as error:
+            items.clear()
+            if not self.is_worker:
+                raise
+            workers.refuse(self.config, str(error))
+
+    def _select(self, items: list[pytest.Item]) -> None:
+        cases = cases_of(items)
+        if self.targets[0].info is None and any(_opens_a_device(item) for item in cases):
+            self._targets = [new_target(self.choose_only(), self.settings)]
+        for item in cases:
+            select(item, self.info_of(item), self.settings)
+        others = {item for item in cases if not is_of_level(item, self.level)}
+        self.other_levels = [item.stash[KEY].mark.id for item in cases if item in others]
+        if others:
+            self.config.hook.pytest_deselected(items=list(others))
+            items[:] = [item for item in items if item not in others]
+
+    def make_plan(self, items: list[pytest.Item]) -> None:
+        self.items = [item for item in cases_of(items) if KEY in item.stash]
+        share_time(self.items, self.level, self.settings.duration)
+        self.plan = Plan(
+            level=self.level,
+            seed=self.seed,
+            repeat=self.settings.repeat,
+            devices=[target.label for target in self.targets if target.info],
+            cases=[item.stash[KEY] for item in self.items],
+            other_levels=self.other_levels,
+            finished=sum(self.is_finished(item, 0) for item in self.items),
+        )
+        if self.from_controller:
+            workers.write_plan(self.from_controller["plan"], self)
+
+    def is_to_run(self, item: pytest.Item) -> bool:
+        """In this pass."""
+        return not self.is_finished(item, self.repeat) if is_case(item) else self.repeat == 0
+
+    def is_finished(self, item: pytest.Item, repeat: int) -> bool:
+        """In the run that is resumed."""
+        return (item.stash[KEY].node, repeat) in self.target_of(item).finished
+
+    # -- runs -----------------------------------------------------------------------------------------------------
+
+    def make_runs(self) -> None:
+        """One per device that has cases, which a controller does not know yet; their directories do not exist yet."""
+        if not self.runs:
+            labels = {self.target_of(item).label for item in self.items}
+            targets = [each for each in self.targets if self.is_controller or each.label in labels]
+            self.runs = {each.label: Run(each, self.settings, self.level, self.seed) for each in targets}
+
+    def begin_runs(self) -> None:
+        """Takes the devices. Raises pytest.UsageError for one that is in use."""
+        self.make_runs()
+        for run in self.runs.values():
+            self._take(run.target)
+        self.set_planned([self.target_of(item).label for item in self.items])
+        for run in self.runs.values():
+            run.begin()
+
+    def set_planned(self, labels: list[str]) -> None:
+        """labels: of the device of each case."""
+        for label, run in self.runs.items():
+            run.record.planned = labels.count(label) * self.settings.repeat
+
+    def end_runs(self, *, interrupted: bool) -> None:
+        """Cases that have not run although nothing ended the run early were lost, with a worker for example."""
+        ended_early = interrupted or bool(self.config.getoption("maxfail"))
+        for run in self.runs.values():
+            if run.has_begun:
+                lost = not ended_early and not run.is_complete
+                run.end(interrupted=interrupted, tester_failed=self.collection_failed or lost)
+
+    def release(self) -> None:
+        """Gives the devices back."""
+        for target in self._targets or []:
+            if target.lock is not None:
+                target.lock.release()
+        self.shared.close()
+
+    def _take(self, target: Target) -> None:
+        try:
+            if target.lock is not None:
+                target.lock.take(force=self.settings.force)
+        except InUse as error:
+            raise pytest.UsageError(str(error)) from None
+
+    # -- a case ---------------------------------------------------------------------------------------------------
+
+    def begin_case(self, item: pytest.Item) -> None:
+        item.stash[PHASES] = Phases(self._new_case_run(item))
+        if self.progress is not None:
+            self.progress.begin_case(item.stash[KEY].mark.id)
+
+    def _new_case_run(self, item: pytest.Item) -> CaseRun:
+        target, selected = self.target_of(item), item.stash[KEY]
+        return CaseRun(
+            device=target.info,
+            level=self.level,
+            seed=self.seed,
+            node=selected.node,
+            repeat=self.repeat,
+            seconds=selected.seconds,
+            duration=self.settings.duration,
+            directory=target.directory,
+            limits=target.limits,
+            settings=self.settings,
+            must_stop=lambda: self.interrupt.requested,
+            save=_saver(target),
+            choose=self.choose_only,
+        )
+
+    # -- what it shows --------------------------------------------------------------------------------------------
+
+    def open_progress(self) -> None:
+        reporter: Any = self.config.pluginmanager.getplugin("terminalreporter")
+        if reporter is None or not self.settings.is_recorded:
+            return
+        total, seconds = len(self.items) * self.settings.repeat, self.plan.seconds if self.plan else 0.0
+        reporter.showfspath = False
+        self.progress = Progress(reporter._tw._file, total=total, seconds=seconds, title=self.level)
+
+    def close_progress(self) -> None:
+        if self.progress is not None:
+            self.progress.close()
+            self.progress = None
+
+    def say(self, text: str) -> None:
+        reporter: Any = self.config.pluginmanager.getplugin("terminalreporter")
+        if self.progress is not None:
+            self.progress.line(text)
+        elif reporter is not None:
+            reporter.write_line(text)
+
+
+def _opens_a_device(item: pytest.Item) -> bool:
+    return not _OPENING.isdisjoint(FIXTURES.intersection(getattr(item, "fixturenames", ())))
+
+
+def _saver(target: Target) -> Callable[..., str]:
+    if target.directory is None:
+        return lambda name, array, **_: ""
+    from pydoca.qualify.results import RunDirectory
+
+    return RunDirectory(target.directory).samples

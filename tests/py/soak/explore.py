@@ -1,0 +1,60 @@
+"""The driver of `two_sides` under many seeds: processes that each explore every so-many-th batch of them.
+
+A batch has one kind of fault. The seed of a finding repeats its run: it decides the batch, and so the kind.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+from soak.report import Report
+
+MARGIN = 1000  # seconds for the start, and the batch that is under way at the end
+
+
+def main(seed: int, seconds: float, seeds: int | None) -> None:
+    report = Report("explore", seed)
+    processes = int(os.environ.get("PYDOCA_SOAK_PROCESSES", "0")) or len(os.sched_getaffinity(0))
+    children = [start(seed, place, processes, seconds, seeds) for place in range(processes)]
+    code = 0
+    try:
+        for child in children:
+            code |= take(child, report.counts, seconds + MARGIN)
+    finally:
+        for child in children:
+            child.kill()
+    if code:
+        report.counts["findings"] += 1
+    print(report.line(), flush=True)
+    if code:
+        sys.exit(1)
+
+
+def start(seed: int, place: int, processes: int, seconds: float, seeds: int | None) -> subprocess.Popen[str]:
+    env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
+    share = "0" if seeds is None else str(-(-seeds // processes))
+    line = [sys.executable, "-P", "-m", "soak.seeds", str(seed), str(place), str(processes), str(seconds), share]
+    return subprocess.Popen(line, env=env, stdout=subprocess.PIPE, text=True)
+
+
+def take(child: subprocess.Popen[str], counts: Counter[str], patience: float) -> int:
+    """Its counts are the last line of each batch; other lines are those of a finding."""
+    try:
+        output, _ = child.communicate(timeout=patience)
+    except subprocess.TimeoutExpired:
+        child.kill()
+        output, _ = child.communicate()
+        print(f"FINDING in explore: a process did not end {MARGIN} s after its time")
+    last: dict[str, int] = {}
+    for line in output.splitlines():
+        if line.startswith("{"):
+            last = json.loads(line)
+        else:
+            print(line, flush=True)
+    counts.update(last)
+    if child.returncode and "FINDING" not in output:
+        print(f"FINDING in explore: a process ended with {child.returncode} after {last}")
+    return int(child.returncode != 0)

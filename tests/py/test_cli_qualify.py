@@ -1,0 +1,190 @@
+"""`pydoca qualify`: the front end of pytest's plug-in."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+CASES = """
+import pytest
+
+@pytest.mark.pydoca_case("A-1", title="the first")
+def test_first(pydoca_device, pydoca_measure):
+    pydoca_measure.record("a.count", 3, unit="1", max=5)
+
+@pytest.mark.pydoca_case("B-2")
+@pytest.mark.pydoca_needs("sha")
+def test_second(pydoca_device):
+    pass
+
+@pytest.mark.pydoca_case("C-3", levels=("full",))
+def test_third(pydoca_device):
+    assert False
+"""
+
+
+@pytest.fixture
+def qualify(commands):
+    (commands.directory / "test_mine.py").write_text(CASES)
+
+    def qualify(*words, **options):
+        return commands.run("qualify", *words, **options)
+
+    return qualify
+
+
+def test_a_device_is_tested_and_pytest_gives_the_same_codes(qualify, commands):
+    for level, code, verdict in [("quick", 0, "PASS"), ("full", 1, "FAIL")]:
+        run = qualify("sim:p0", "--level", level, "--tests", "test_mine.py", "--out", level)
+        assert run.returncode == code, run.stdout + run.stderr
+        (state,) = commands.directory.glob(f"{level}/*/run.json")
+        assert json.loads(state.read_text())["verdict"] == verdict
+        line = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_mine.py"]
+        line += ["--pydoca-device=sim:p0", f"--pydoca-level={level}", f"--pydoca-out={level}"]
+        process = commands.start_program(line, cwd=commands.directory)
+        assert (process.communicate(timeout=50), process.returncode)[1] == code
+
+
+def test_json_is_the_record_of_the_run_and_progress_is_on_standard_error(qualify):
+    run = qualify("run", "sim:p0", "--json", "--tests", "test_mine.py", "--seed", "4")
+    document = json.loads(run.stdout)
+    (record,) = document["runs"]
+    assert (document["exit_code"], record["verdict"], record["seed"], record["level"]) == (0, "PASS", 4, "quick")
+    assert [(case["id"], case["verdict"]) for case in record["cases"]] == [("A-1", "PASS"), ("B-2", "SKIPPED")]
+    assert record["cases"][0]["measurements"][0]["value"] == 3
+    assert "[1/2] PASS     A-1" in run.stderr
+
+
+def test_a_plan_names_cases_times_and_skips(qualify, commands):
+    run = qualify("plan", "sim:p0", "--json", "--tests", "test_mine.py", "--repeat", "2")
+    plan = json.loads(run.stdout)
+    assert (run.returncode, plan["level"], plan["repeat"], plan["devices"]) == (0, "quick", 2, ["sim:p0"])
+    assert plan["other_levels"] == ["C-3"]
+    assert [(case["id"], case["skip"]) for case in plan["cases"]] == [
+        ("A-1", None),
+        ("B-2", "p0 has no sha: only a BlueField-2 has a SHA engine"),
+    ]
+    assert plan["seconds"] == pytest.approx(2 * plan["cases"][0]["seconds"], abs=0.01)
+    assert not (commands.directory / "runs").exists()
+
+
+def test_select_names_cases_by_their_id(qualify):
+    run = qualify("plan", "sim:p0", "--json", "--tests", "test_mine.py", "--select", "B-2")
+    assert [case["id"] for case in json.loads(run.stdout)["cases"]] == ["B-2"]
+
+
+def test_the_plan_of_the_suite_has_its_cases(qualify):
+    run = qualify("plan", "sim:p0", "--json")
+    ids = {case["id"] for case in json.loads(run.stdout)["cases"]}
+    assert {"INV-1", "DMA-1", "DMA-BW", "SHA-1", "COM-RTT", "GRF-1", "PE-1"} <= ids
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--nonsense"], "pydoca qualify run: error: unrecognized arguments: --nonsense"),
+        (["sim:p0", "--level", "quik"], "'quik' is not a level; did you mean 'quick'?"),
+        (["plan", "sim:p0", "--repeat", "0"], "'0' is not a count"),
+        (["p9"], "there is no device 'p9'; did you mean"),
+        (["--tests", "test_mine.py"], "choose a device by --pydoca-device: sim:pf0"),
+        (["sim:p0", "--limits", "absent.toml"], "absent.toml: No such file or directory"),
+        (["limits", "check", "absent.toml"], "pydoca: absent.toml: No such file or directory"),
+        (["limits", "check"], "the following arguments are required: FILE"),
+        (["limits"], "usage: pydoca qualify limits"),
+    ],
+)
+def test_what_cannot_run_says_why_with_exit_code_4(qualify, commands, words, message):
+    run = qualify(*words)
+    assert message in run.stderr
+    assert run.returncode == (2 if words == ["limits"] else 4)  # a group alone shows its help, as every group
+    assert not (commands.directory / "runs").exists()
+
+
+LIMITS = """
+schema = 1
+name = "my card"
+[match]
+profile = "bluefield3"
+[limit."a.count"]
+unit = "1"
+max = 5
+[limit."gone"]
+unit = "us"
+stat = "p99"
+min = 1
+n_min = 1000
+[expect]
+pcie.width = 16
+[waive."old"]
+reason = "known"
+until = 2020-01-01
+"""
+
+
+def test_a_limits_file_is_checked_alone_and_against_a_run(qualify, commands):
+    (commands.directory / "my.toml").write_text(LIMITS)
+    run = qualify("limits", "check", "my.toml")
+    assert run.returncode == 0
+    assert run.stdout.splitlines() == [
+        "my.toml: my card for profile bluefield3",
+        "",
+        "MEASUREMENT  STAT  MIN  MAX  UNIT  SAMPLES",
+        "a.count      -     -    5    1     -",
+        "gone         p99   1    -    us    1000",
+        "expects pcie.width = 16",
+        "waives old until 2020-01-01: known",
+        "finding: my.toml: waive.old: expired on 2020-01-01",
+    ]
+    assert qualify("sim:p0", "--tests", "test_mine.py", "--limits", "my.toml").returncode == 0
+    (folder,) = commands.directory.glob("runs/*")
+    document = json.loads(qualify("limits", "check", "my.toml", "--run", folder, "--json").stdout)
+    assert [limit["name"] for limit in document["limits"]] == ["a.count", "gone"]
+    assert [finding.split(": ")[1] for finding in document["findings"]] == [
+        "limit.gone",
+        "waive.old",
+        "expect.pcie.width",
+        "waive.old",
+    ]
+
+
+def test_without_the_packages_it_says_how_to_install_them(commands):
+    hide = "import sys, importlib.util as u; find = u.find_spec\n"
+    hide += "u.find_spec = lambda name, *more: None if name == 'scipy' else find(name, *more)\n"
+    program = hide + "from pydoca.cli import main; sys.exit(main(['qualify', 'sim:p0']))"
+    run = subprocess.run([sys.executable, "-c", program], env=commands.env, capture_output=True, text=True, timeout=50)
+    assert (run.returncode, run.stdout) == (4, "")
+    assert run.stderr == ("pydoca: qualification needs scipy, which is not installed: pip install 'pydoca[qualify]'\n")
+
+
+def test_the_command_line_starts_without_pytest_and_numpy(commands):
+    program = "import sys\nfrom pydoca.cli._parser import create_parser\ncreate_parser()\n"
+    program += "print(sorted({'pytest', 'numpy', 'scipy', 'tqdm'} & set(sys.modules)))"
+    run = subprocess.run([sys.executable, "-c", program], env=commands.env, capture_output=True, text=True, timeout=50)
+    assert (run.returncode, run.stdout) == (0, "[]\n")
+
+
+def test_a_terminal_has_a_bar_and_a_pipe_has_lines(qualify, commands):
+    import pty
+    import struct
+    from fcntl import ioctl
+    from termios import TIOCSWINSZ
+
+    assert "\r" not in qualify("sim:p0", "--tests", "test_mine.py").stdout
+    terminal, end = pty.openpty()
+    ioctl(end, TIOCSWINSZ, struct.pack("HHHH", 30, 100, 0, 0))
+    line = commands.line("qualify", "sim:p0", "--tests", "test_mine.py")
+    process = subprocess.Popen(line, cwd=commands.directory, env=commands.env, stdout=end, stderr=end, stdin=end)
+    os.close(end)
+    output = b""
+    try:
+        while part := os.read(terminal, 65536):
+            output += part
+    except OSError:  # the terminal's other end is closed
+        pass
+    finally:
+        os.close(terminal)
+    assert process.wait(50) == 0
+    assert b"quick   0%|" in output
+    assert b"PASS     A-1" in output
