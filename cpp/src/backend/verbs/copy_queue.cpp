@@ -44,9 +44,7 @@ int fill_list(ibv_sge* list, const Segment* segment, std::size_t ordinal, std::u
 /// Requests on their way to the device, linked.
 struct CopyQueue::Chain {
   explicit Chain(std::uint32_t longest)
-      : list_len(longest),
-        sources(std::size_t{max_chain} * longest),
-        targets(std::size_t{max_chain} * longest) {}
+      : list_len(longest), sources(std::size_t{max_chain} * longest), targets(std::size_t{max_chain} * longest) {}
 
   const std::uint32_t list_len;
   std::uint32_t count = 0;
