@@ -48,8 +48,8 @@ def _rule(cards: int) -> str:
     if cards < LEAST:
         return f"{cards} cards; outliers can be told from {LEAST} equal cards on."
     return (
-        f"of {cards:,} equal cards one is an outlier that lies more than {cutoff(cards):g} robust sigmas and 5 % off the "
-        "median. An outlier is worth a look, and is not a verdict."
+        f"of {cards:,} equal cards one is an outlier that lies more than {cutoff(cards):g} robust sigmas and 5 % off "
+        "the median. An outlier is worth a look, and is not a verdict."
     )
 
 
