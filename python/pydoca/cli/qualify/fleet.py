@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pydoca.cli._arguments import Parser
-from pydoca.cli._errors import CommandError
+from pydoca.cli._errors import CommandError, UsageError
 from pydoca.cli._output import print_json
 from pytest_pydoca.options import duration
 
@@ -24,10 +24,10 @@ _LOCAL = "local"
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://\S+")
 _PATIENCE = 60.0
 _EPILOG = """\
---fleet without an address starts a cluster of worker processes on this machine (-n: how many), which ends with the run.
-With an address, the workers are those of that scheduler, on any hosts: `dask scheduler` on one of them, and `dask worker
-tcp://HOST:8786 --nthreads 1` on each, all with the same version of pydoca[fleet]. A worker tests as many cards at a time
-as it has threads; workers that come while the run goes on take work. Each worker tells its cards: DEVICE is a name or a
+--fleet without an address starts a cluster of worker processes on this machine (-n: how many), which ends with the
+run. With an address, the workers are those of that scheduler, on any hosts: `dask scheduler` on one of them, and `dask
+worker tcp://HOST:8786 --nthreads 1` on each, all with the same version of pydoca[fleet]. A worker tests as many cards
+at a time as it has threads; workers that come while the run goes on take work. Each worker tells its cards: DEVICE is a name or a
 pattern, such as 'sim:card*-p0', and without one a device of each card is tested. A card whose worker is lost is tested
 again, by a worker that has it; after the second loss its verdict is ERROR. Files (--limits, --baseline, --tests) go to
 the workers, and the directory of each card's run comes back, below that of the fleet. Among 5 equal cards or more,
@@ -63,7 +63,7 @@ def add_options(parser: Parser) -> None:
 def check(arguments: argparse.Namespace) -> None:
     if arguments.fleet is None:
         if arguments.patience is not None:
-            raise FleetRefused("--patience is for --fleet: leave it out, or add --fleet")
+            raise UsageError("--patience is for --fleet: leave it out, or add --fleet")
         return
     for option, why in (
         ("resume", "resume the runs of single cards on their hosts"),
@@ -71,9 +71,9 @@ def check(arguments: argparse.Namespace) -> None:
         ("peer", "a peer is chosen for one device"),
     ):
         if getattr(arguments, option):
-            raise FleetRefused(f"--{option} does not go with --fleet: {why}")
+            raise UsageError(f"--{option} does not go with --fleet: {why}")
     if arguments.workers is not None and arguments.fleet != _LOCAL:
-        raise FleetRefused(f"-n starts workers of a local cluster; the scheduler at {arguments.fleet} has its own ones")
+        raise UsageError(f"-n starts workers of a local cluster; the scheduler at {arguments.fleet} has its own ones")
     _processes(arguments)
 
 
@@ -110,7 +110,7 @@ def _processes(arguments: argparse.Namespace) -> int:
     if text is None:
         return max(1, min(4, (os.cpu_count() or 1) // 2))
     if not (text.isascii() and text.isdecimal() and 1 <= int(text) <= 256):
-        raise FleetRefused(f"-n {text}: with --fleet, write a number of worker processes from 1 to 256")
+        raise UsageError(f"-n {text}: with --fleet, write a number of worker processes from 1 to 256")
     return int(text)
 
 

@@ -60,9 +60,12 @@ async def connect(address: str, workers: int) -> AsyncIterator[Cluster]:
 @contextlib.asynccontextmanager
 async def _local(workers: int) -> AsyncIterator[Cluster]:
     """On loopback, with certificates of its own: other users of the machine cannot give it tasks."""
+    import dask
     from distributed import Client, LocalCluster
 
-    with tempfile.TemporaryDirectory(prefix="pydoca-fleet-", ignore_cleanup_errors=True) as folder:
+    with contextlib.ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="pydoca-fleet-", ignore_cleanup_errors=True))
+        stack.enter_context(dask.config.set({"temporary-directory": folder}))  # Dask leaves its own one
         cluster = LocalCluster(
             n_workers=workers,
             threads_per_worker=1,  # cards that share cores disturb one another

@@ -261,8 +261,8 @@ class Coordinator:
         await asyncio.gather(task, return_exceptions=True)
 
     async def _drop_all(self) -> None:
-        for task in self._describing.values():
-            task.cancel()
+        for description in self._describing.values():
+            description.cancel()
         await asyncio.gather(*self._describing.values(), return_exceptions=True)
         for task, (_, future) in list(self._runs.items()):
             await self._forget(task, future)

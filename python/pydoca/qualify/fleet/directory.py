@@ -103,6 +103,7 @@ def to_dict(fleet: FleetRecord) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         **document,
+        "verdict": fleet.verdict.value,
         "workers": [asdict(each) for each in fleet.workers],
         "cards": [_card(each) for each in fleet.cards],
         "outliers": [{**asdict(each), "reason": each.reason} for each in fleet.outliers],

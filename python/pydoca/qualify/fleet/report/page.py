@@ -31,6 +31,6 @@ def fleet_html(fleet: FleetRecord) -> str:
 def _footer(fleet: FleetRecord) -> str:
     version = escaped(str(fleet.versions.get("pydoca", "")))
     return (
-        f"Made by pydoca {version} from the directory {escaped(fleet.id)}: cards/ has the run of each card with its "
-        "own report, fleet.json is for programs, junit.xml for CI servers, and SHA256SUMS has the checksums of all files."
+        f"Made by pydoca {version} from the directory {escaped(fleet.id)}: cards/ has each run with "
+        "its report, fleet.json is for programs, junit.xml for CI servers, and SHA256SUMS has the checksums of all files."
     )
