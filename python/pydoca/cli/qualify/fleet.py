@@ -25,14 +25,14 @@ _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://\S+")
 _PATIENCE = 60.0
 _EPILOG = """\
 --fleet without an address starts a cluster of worker processes on this machine (-n: how many), which ends with the
-run. With an address, the workers are those of that scheduler, on any hosts: `dask scheduler` on one of them, and `dask
-worker tcp://HOST:8786 --nthreads 1` on each, all with the same version of pydoca[fleet]. A worker tests as many cards
-at a time as it has threads; workers that come while the run goes on take work. Each worker tells its cards: DEVICE is a name or a
-pattern, such as 'sim:card*-p0', and without one a device of each card is tested. A card whose worker is lost is tested
-again, by a worker that has it; after the second loss its verdict is ERROR. Files (--limits, --baseline, --tests) go to
-the workers, and the directory of each card's run comes back, below that of the fleet. Among 5 equal cards or more,
-outliers are marked. Dask's tasks are programs: use TLS (tls://HOST:8786, see Dask's manual) where others reach the
-scheduler.
+run. With an address, the workers are those of that scheduler, on any hosts: `dask scheduler` on one of them, and
+`dask worker tcp://HOST:8786 --nthreads 1` on each, all with the same version of pydoca[fleet]. A worker tests as many
+cards at a time as it has threads; workers that come while the run goes on take work. Each worker tells its cards:
+DEVICE is a name or a pattern, such as 'sim:card*-p0', and without one a device of each card is tested. A card whose
+worker is lost is tested again, by a worker that has it; after the second loss its verdict is ERROR. Files (--limits,
+--baseline, --tests) go to the workers, and the directory of each card's run comes back, below that of the fleet.
+Among 5 equal cards or more, outliers are marked. Dask's tasks are programs: use TLS (tls://HOST:8786, see Dask's
+manual) where others reach the scheduler.
 """
 
 

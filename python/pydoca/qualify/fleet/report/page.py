@@ -32,5 +32,5 @@ def _footer(fleet: FleetRecord) -> str:
     version = escaped(str(fleet.versions.get("pydoca", "")))
     return (
         f"Made by pydoca {version} from the directory {escaped(fleet.id)}: cards/ has each run with "
-        "its report, fleet.json is for programs, junit.xml for CI servers, and SHA256SUMS has the checksums of all files."
+        "its report, fleet.json is for programs, junit.xml for CI servers, and SHA256SUMS has all checksums."
     )
