@@ -68,7 +68,8 @@ async def in_this_process(workers: int, threads: int = 1) -> AsyncIterator[tuple
     """A cluster whose workers are threads, and a client by its address."""
     from distributed import LocalCluster
 
-    options = {"host": "127.0.0.1", "protocol": "tcp://", "dashboard_address": None, "worker_dashboard_address": None}
+    any_port = {"dashboard": False, "dashboard_address": "127.0.0.1:0"}
+    options = {"host": "127.0.0.1", "protocol": "tcp://", "scheduler_kwargs": any_port}
     async with (
         LocalCluster(
             n_workers=workers,

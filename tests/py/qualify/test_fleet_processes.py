@@ -106,14 +106,37 @@ class Front:
         return found
 
     def _processes(self) -> list[str]:
-        mark, found = f"FLEET_TEST={self.path}".encode(), []
-        for folder in Path("/proc").iterdir():
-            try:
-                if folder.name.isdecimal() and mark in (folder / "environ").read_bytes().split(b"\0"):
-                    found.append((folder / "cmdline").read_bytes().replace(b"\0", b" ").decode())
-            except OSError:
-                continue
-        return found
+        return [each for each in (read(folder / "cmdline").replace("\0", " ") for folder in self._folders()) if each]
+
+    def _folders(self) -> list[Path]:
+        """Of the processes, in /proc."""
+        mark = f"FLEET_TEST={self.path}"
+        folders = [each for each in Path("/proc").iterdir() if each.name.isdecimal()]
+        return [each for each in folders if mark in read(each / "environ").split("\0")]
+
+    def listening(self) -> set[str]:
+        """The addresses, in the kernel's form, on which the processes listen."""
+        sockets = {link for folder in self._folders() for link in links(folder / "fd")}
+        lines = [line.split() for name in ("tcp", "tcp6") for line in read(Path("/proc/net", name)).splitlines()[1:]]
+        listening = [line for line in lines if line[3] == "0A"]
+        return {line[1].partition(":")[0] for line in listening if f"socket:[{line[9]}]" in sockets}
+
+
+def read(path: Path) -> str:
+    try:
+        return path.read_bytes().decode(errors="replace")
+    except OSError:  # the process has ended
+        return ""
+
+
+def links(folder: Path) -> list[str]:
+    found = []
+    try:
+        for each in folder.iterdir():
+            found.append(os.readlink(each))
+    except OSError:
+        pass
+    return found
 
 
 @pytest.fixture
@@ -182,6 +205,7 @@ def test_ctrl_c_ends_in_order_with_a_report_and_leaves_nothing(front, times):
     front.cards(5)
     process = front.start("--select", "MY-LONG")
     wait_for(lambda: len(list(front.path.glob("begun-*"))) == 2)
+    assert front.listening() == {"0100007F"}, "only on loopback"
     for _ in range(times):
         os.killpg(process.pid, signal.SIGINT)
         time.sleep(0.05)

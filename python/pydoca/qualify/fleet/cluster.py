@@ -12,6 +12,8 @@ from typing import Any
 
 LOCAL = "local"
 _CONNECT = 15.0  # seconds
+# The scheduler and the workers have an HTTP server in any case, which asks for no password.
+_NO_PAGES = {"distributed.scheduler.http.routes": [], "distributed.worker.http.routes": []}
 
 
 class FleetError(Exception):
@@ -65,7 +67,7 @@ async def _local(workers: int) -> AsyncIterator[Cluster]:
 
     with contextlib.ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="pydoca-fleet-", ignore_cleanup_errors=True))
-        stack.enter_context(dask.config.set({"temporary-directory": folder}))  # Dask leaves its own one
+        stack.enter_context(dask.config.set({**_NO_PAGES, "temporary-directory": folder}))  # Dask leaves its own one
         cluster = LocalCluster(
             n_workers=workers,
             threads_per_worker=1,  # cards that share cores disturb one another
@@ -73,8 +75,8 @@ async def _local(workers: int) -> AsyncIterator[Cluster]:
             host="127.0.0.1",
             protocol="tls://",
             security=True,
-            dashboard_address=None,
-            worker_dashboard_address=None,
+            scheduler_kwargs={"dashboard": False, "dashboard_address": "127.0.0.1:0"},
+            worker_dashboard_address=None,  # loopback, any port
             memory_limit=None,
             local_directory=folder,
             silence_logs=logging.CRITICAL,
