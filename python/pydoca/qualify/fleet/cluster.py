@@ -13,7 +13,7 @@ from typing import Any
 LOCAL = "local"
 _CONNECT = 15.0  # seconds
 # The scheduler and the workers have an HTTP server in any case, which asks for no password.
-_NO_PAGES = {"distributed.scheduler.http.routes": [], "distributed.worker.http.routes": []}
+_NO_PAGES: dict[str, Any] = {"distributed.scheduler.http.routes": [], "distributed.worker.http.routes": []}
 
 
 class FleetError(Exception):
