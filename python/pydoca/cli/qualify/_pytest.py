@@ -34,7 +34,8 @@ def add_options(parser: Parser, *, without: tuple[str, ...] = ()) -> None:
     parser.add_argument(
         "--select", metavar="EXPR", help="only these cases: a word of an id or a name, or words with and, or, not"
     )
-    parser.add_argument("-n", "--workers", metavar="N", help="several devices side by side, by pytest-xdist")
+    side_by_side = "several devices side by side, by pytest-xdist; with --fleet: the processes of a local cluster"
+    parser.add_argument("-n", "--workers", metavar="N", help=side_by_side)
     parser.add_argument("--tests", metavar="PATH", action="append", help="your own cases instead of pydoca's")
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from pydoca.cli._arguments import Subparsers, add_command, add_json
 from pydoca.cli._output import print_json
+from pydoca.cli.qualify import fleet
 
 
 def add(subparsers: Subparsers) -> None:
@@ -15,16 +16,20 @@ def add(subparsers: Subparsers) -> None:
     description = "Test a device; 'pydoca qualify DEVICE' is the short form."
     parser = add_command(subparsers, "run", description, check=check, run=run)
     add_options(parser)
+    fleet.add_options(parser)
     add_json(parser)
 
 
 def check(arguments: argparse.Namespace) -> None:
-    """argparse and the plug-in check all of it."""
+    """argparse and the plug-in check the rest."""
+    fleet.check(arguments)
 
 
 def run(arguments: argparse.Namespace) -> int:
     from pydoca.cli.qualify._pytest import run_pytest, to_words
 
+    if arguments.fleet is not None:
+        return fleet.run(arguments)
     words = to_words(arguments)
     if not arguments.out and not arguments.resume:
         words.append("--pydoca-out=runs")  # also where no device is named

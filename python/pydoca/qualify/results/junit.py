@@ -15,16 +15,22 @@ from pydoca.qualify.verdicts import Verdict
 _ELEMENTS = {Verdict.FAIL: "failure", Verdict.ERROR: "error", Verdict.SKIPPED: "skipped"}
 
 
-def junit_xml(run: RunRecord) -> str:
+def junit_xml(*runs: RunRecord) -> str:
+    """A suite for each run."""
     root = Element("testsuites", name="pydoca qualify")
+    for run in runs:
+        _suite(root, run)
+    indent(root)
+    return "<?xml version='1.0' encoding='utf-8'?>\n" + tostring(root, encoding="unicode") + "\n"
+
+
+def _suite(root: Element, run: RunRecord) -> None:
     suite = SubElement(root, "testsuite", _counts(run))
     properties = SubElement(suite, "properties")
     for name, value in _run_properties(run):
         SubElement(properties, "property", name=name, value=printable(value))
     for case in run.cases:
         _case(suite, case)
-    indent(root)
-    return "<?xml version='1.0' encoding='utf-8'?>\n" + tostring(root, encoding="unicode") + "\n"
 
 
 def _counts(run: RunRecord) -> dict[str, str]:

@@ -33,9 +33,13 @@ class Progress:
         self._now = id
 
     def end_case(self, case: CaseRecord, estimate: float, device: str = "") -> None:
+        lines = self._lines(case, device, self._done + 1)
+        self.advance("\n".join(lines), estimate)
+
+    def advance(self, text: str, estimate: float = 0.0) -> None:
         self._done += 1
         self._passed_estimate += estimate
-        self.line("\n".join(self._lines(case, device)))
+        self.line(text)
         if self._bar is not None:
             self._bar.set_postfix_str(self._left(), refresh=False)
             self._bar.update(1)
@@ -64,8 +68,8 @@ class Progress:
         if self._is_own:
             self._stream.close()
 
-    def _lines(self, case: CaseRecord, device: str) -> list[str]:
-        number = f"[{str(self._done).rjust(len(str(self._total)))}/{self._total}]"
+    def _lines(self, case: CaseRecord, device: str, number_of: int) -> list[str]:
+        number = f"[{str(number_of).rjust(len(str(self._total)))}/{self._total}]"
         shown = case.id + parameters_of(case.node)
         name = f"{device}  {shown}" if device else shown
         repeat = f" (repeat {case.repeat})" if case.repeat else ""

@@ -1,0 +1,87 @@
+"""The processes of a worker that run pytest, one per card, in sessions of their own: Ctrl-C at the front end reaches
+them only through the coordinator."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+_MODULE = "pydoca.qualify.fleet.child"
+_GRACE = 30.0  # seconds from SIGINT to SIGKILL
+_running: dict[str, CardProcess] = {}  # by the card's key
+_lock = threading.Lock()
+
+
+class CardProcess:
+    def __init__(self, words: Sequence[str], folder: Path, log: Path) -> None:
+        self._interrupted = threading.Event()
+        with log.open("wb") as output:
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-m", _MODULE, str(os.getpid()), *words],
+                cwd=folder,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+
+    def wait(self, seconds: float) -> tuple[int, bool]:
+        """Its exit code, and whether it had to be ended."""
+        try:
+            return self._process.wait(seconds), False
+        except subprocess.TimeoutExpired:
+            self.interrupt()
+        try:
+            return self._process.wait(_GRACE), True
+        except subprocess.TimeoutExpired:
+            self.kill()
+            return self._process.wait(), True
+
+    def interrupt(self) -> None:
+        """As Ctrl-C does: the sample ends, and everything is written. Once: a second one would end it at once."""
+        if not self._interrupted.is_set():
+            self._interrupted.set()
+            self._process.send_signal(signal.SIGINT)
+
+    def kill(self) -> None:
+        """With the processes that it has started."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+
+
+def run_process(card: str, words: Sequence[str], folder: Path, log: Path, seconds: float) -> tuple[int, bool]:
+    """Only one of a card: what is left of an earlier one, whose result nobody waits for, is ended."""
+    with _lock:
+        if (before := _running.pop(card, None)) is not None:
+            before.kill()
+        process = _running[card] = CardProcess(words, folder, log)
+    try:
+        return process.wait(seconds)
+    finally:
+        process.kill()  # what it has left behind
+        with _lock:
+            if _running.get(card) is process:
+                del _running[card]
+
+
+def interrupt_all() -> int:
+    """Returns how many there were."""
+    return _for_all(CardProcess.interrupt)
+
+
+def kill_all() -> int:
+    return _for_all(CardProcess.kill)
+
+
+def _for_all(act: Callable[[CardProcess], None]) -> int:
+    with _lock:
+        processes = list(_running.values())
+    for process in processes:
+        act(process)
+    return len(processes)

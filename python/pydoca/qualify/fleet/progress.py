@@ -1,0 +1,40 @@
+"""What a person sees while cards are tested: a line per card; on a terminal also a bar with the time that is left."""
+
+from __future__ import annotations
+
+from typing import TextIO
+
+from pydoca.qualify.fleet.record import CardRecord
+from pydoca.qualify.fleet.report.findings import reasons
+from pydoca.qualify.session.progress import Progress
+from pydoca.qualify.verdicts import Verdict
+
+_TOLD = (Verdict.FAIL, Verdict.ERROR, Verdict.MARGINAL, Verdict.SKIPPED)
+
+
+class FleetProgress:
+    def __init__(self, stream: TextIO, title: str) -> None:
+        self._progress = Progress(stream, total=0, seconds=0.0, title=title)
+        self._known = self._done = 0
+
+    def tell(self, text: str, known: int) -> None:
+        self._know(known)
+        self._progress.line(text)
+
+    def card(self, each: CardRecord, known: int) -> None:
+        self._know(known)
+        self._done += 1
+        self._progress.begin_case(f"{self._done} of {known} cards")  # what a heartbeat says
+        run = each.run
+        number = f"[{str(self._done).rjust(len(str(known)))}/{known}]"
+        took = f"  {(run.end or run.begin) - run.begin:.1f} s" if each.was_tested else ""
+        why = f"  {reasons(each)}" if run.verdict in _TOLD else ""
+        self._progress.advance(f"{number} {run.verdict.value:8} {each.card.title}{took}{why}")
+
+    def close(self) -> None:
+        self._progress.close()
+
+    def _know(self, known: int) -> None:
+        """Hosts that are added bring more cards."""
+        self._progress.add_total(known - self._known, 0.0)
+        self._known = known

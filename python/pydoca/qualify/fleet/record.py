@@ -1,0 +1,108 @@
+"""What a fleet came to: plain data, which its reports are made from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydoca.qualify.fleet.cards import Card
+from pydoca.qualify.fleet.outliers import Outlier, Spread
+from pydoca.qualify.records import CaseRecord, RunRecord
+from pydoca.qualify.verdicts import ExitCode, Verdict
+
+NOT_TESTED = "FLEET"  # the id of the case that stands for a card that was not tested
+_TITLE = "the card is tested"
+_WORST = (ExitCode.FAILED, ExitCode.TESTER_ERROR, ExitCode.USAGE, ExitCode.PASSED, ExitCode.NOTHING_TESTED)
+
+
+@dataclass
+class CardRecord:
+    card: Card
+    run: RunRecord  # of a card that was not tested: with one case, which says why
+    directory: str = ""  # below the fleet's; empty: none came back
+    worker: str = ""
+    losses: list[str] = field(default_factory=list)  # of its runs, with their workers
+    outliers: int = 0  # measurements that are unlike those of equal cards
+
+    @property
+    def was_tested(self) -> bool:
+        return not any(case.id == NOT_TESTED for case in self.run.cases)
+
+
+@dataclass
+class WorkerRecord:
+    name: str
+    host: str
+    cards: int  # that it has
+    tested: int
+    lost: bool
+
+
+@dataclass
+class FleetRecord:
+    id: str
+    scheduler: str  # where it is, or what kind of local cluster
+    level: str
+    seed: int
+    options: dict[str, Any]
+    versions: dict[str, str]
+    begin: float
+    end: float | None = None
+    cards: list[CardRecord] = field(default_factory=list)
+    workers: list[WorkerRecord] = field(default_factory=list)
+    spreads: list[Spread] = field(default_factory=list)
+    outliers: list[Outlier] = field(default_factory=list)
+    findings: list[str] = field(default_factory=list)
+    verdict: Verdict = Verdict.SKIPPED
+    exit_code: int | None = None
+
+
+def not_tested(
+    card: Card, level: str, seed: int, reason: str, *, at: float, verdict: Verdict, log: str = ""
+) -> RunRecord:
+    """The run of a card of which nothing came back. ERROR, or SKIPPED where the fleet was interrupted before."""
+    why = f"not tested: {reason}"
+    case = CaseRecord(NOT_TESTED, _TITLE, "", 0, verdict, why, at, 0.0, log=log)
+    code = ExitCode.INTERRUPTED if verdict is Verdict.SKIPPED else ExitCode.TESTER_ERROR
+    return RunRecord(
+        id=f"{card.title}, not tested",
+        device=device_of(card),
+        level=level,
+        seed=seed,
+        options={},
+        versions={},
+        begin=at,
+        end=at,
+        machine={"hostname": {"value": card.host}},
+        cases=[case],
+        planned=1,
+        verdict=verdict,
+        exit_code=int(code),
+    )
+
+
+def device_of(card: Card) -> dict[str, Any]:
+    """As `RunRecord.device` has it."""
+    return {
+        "name": card.name,
+        "pci_address": card.pci_address,
+        "backend": card.backend,
+        "side": card.side,
+        "serial": card.key.rpartition("/")[2],
+        "profile": card.profile,
+        "part": card.part,
+        "firmware": card.firmware,
+    }
+
+
+def exit_code_of(runs: Iterable[RunRecord], *, interrupted: bool) -> ExitCode:
+    """By the rules of a run with several devices. A usage error of all cards is one of the command line."""
+    if interrupted:
+        return ExitCode.INTERRUPTED
+    codes = {ExitCode(run.exit_code) for run in runs if run.exit_code is not None}
+    if ExitCode.USAGE in codes and codes != {ExitCode.USAGE}:
+        codes = (codes - {ExitCode.USAGE}) | {ExitCode.TESTER_ERROR}
+    if ExitCode.INTERRUPTED in codes:
+        codes = (codes - {ExitCode.INTERRUPTED}) | {ExitCode.TESTER_ERROR}
+    return next((code for code in _WORST if code in codes), ExitCode.NOTHING_TESTED)

@@ -1,0 +1,232 @@
+"""`pydoca qualify --fleet`: a local cluster of processes on loopback, with simulated cards."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("distributed")
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+
+COMMAND = Path(sys.executable).with_name("pydoca")
+CASES = """
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from pydoca.qualify.bench import dma
+
+HERE = Path(os.environ["FLEET_TEST"])
+
+
+@pytest.mark.pydoca_case("MY-LAT", title="latency of a page")
+@pytest.mark.pydoca_needs("dma")
+def test_latency(pydoca_device, pydoca_measure):
+    with pydoca_measure("my.page", unit="us", stat="min", better="lower", n_min=20) as latency:
+        for samples in dma.latency(pydoca_device, 4096, latency.has_enough):
+            latency.extend(samples)
+
+
+@pytest.mark.pydoca_case("MY-END", title="ends its worker, the process above")
+def test_end_of_the_worker(pydoca_device):
+    name = pydoca_device.info.name
+    if name == "card2-p0" or (name == "card1-p0" and not (HERE / "once").exists()):
+        (HERE / "once").touch()
+        (HERE / "killed").open("a").write(f"{name}\\n")
+        os.kill(os.getppid(), signal.SIGKILL)
+        signal.pause()
+
+
+@pytest.mark.pydoca_case("MY-LONG", title="measures until it is interrupted")
+def test_long(pydoca_device, pydoca_measure):
+    with pydoca_measure("my.long", unit="1", n_min=1 << 60) as number:
+        number.add(1)
+        (HERE / f"begun-{pydoca_device.info.name}").touch()
+        while not number.has_enough():
+            number.add(1)
+"""
+
+
+class Front:
+    """The command in a directory of its own, with its own fabric, lock files and temporary directory."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.tmp = path / "tmp"
+        for folder in (self.tmp, path / "runtime"):
+            folder.mkdir(mode=0o700)
+        (path / "test_mine.py").write_text(CASES)
+        own = {"XDG_RUNTIME_DIR": path / "runtime", "TMPDIR": self.tmp, "FLEET_TEST": path, "PYDOCA_BACKEND": "sim"}
+        own |= {"PYDOCA_TOPOLOGY": path / "cards.toml", "PYDOCA_FABRIC": f"fleet-{os.getpid()}-{time.monotonic_ns()}"}
+        gone = ("PYTEST_ADDOPTS", "PYTEST_XDIST_WORKER", "PYTEST_XDIST_WORKER_COUNT", "PYTEST_CURRENT_TEST")
+        self.env = {name: each for name, each in os.environ.items() if name not in gone}
+        self.env |= {name: str(each) for name, each in own.items()}
+
+    def cards(self, count: int, more: str = "") -> None:
+        (self.path / "cards.toml").write_text(f'[[card]]\ncount = {count}\nname = "card{{}}"\nports = 1\n{more}')
+
+    def start(self, *words: str) -> subprocess.Popen[str]:
+        line = [str(COMMAND), "qualify", "--fleet", "-n", "2", "--level", "smoke", "--tests", "test_mine.py", *words]
+        pipe = subprocess.PIPE
+        return subprocess.Popen(
+            line, cwd=self.path, env=self.env, stdout=pipe, stderr=pipe, text=True, start_new_session=True
+        )
+
+    def end(self, process: subprocess.Popen[str]) -> tuple[int, str, str]:
+        try:
+            out, err = process.communicate(timeout=240)
+        finally:
+            process.kill()
+        return process.returncode, out, err
+
+    def run(self, *words: str) -> tuple[int, str, str]:
+        return self.end(self.start(*words))
+
+    def directory(self) -> Path:
+        [found] = (self.path / "runs").iterdir()
+        return found
+
+    def document(self) -> dict:
+        return json.loads((self.directory() / "fleet.json").read_text())
+
+    def left_behind(self) -> list[str]:
+        """Processes with this environment, and what is in the temporary directory; waits for what is ending."""
+        deadline = time.monotonic() + 20
+        while (found := [*self._processes(), *map(str, self.tmp.iterdir())]) and time.monotonic() < deadline:
+            time.sleep(0.1)
+        return found
+
+    def _processes(self) -> list[str]:
+        return [each for each in (read(folder / "cmdline").replace("\0", " ") for folder in self._folders()) if each]
+
+    def _folders(self) -> list[Path]:
+        """Of the processes, in /proc."""
+        mark = f"FLEET_TEST={self.path}"
+        folders = [each for each in Path("/proc").iterdir() if each.name.isdecimal()]
+        return [each for each in folders if mark in read(each / "environ").split("\0")]
+
+    def listening(self) -> set[str]:
+        """The addresses, in the kernel's form, on which the processes listen."""
+        sockets = {link for folder in self._folders() for link in links(folder / "fd")}
+        lines = [line.split() for name in ("tcp", "tcp6") for line in read(Path("/proc/net", name)).splitlines()[1:]]
+        listening = [line for line in lines if line[3] == "0A"]
+        return {line[1].partition(":")[0] for line in listening if f"socket:[{line[9]}]" in sockets}
+
+
+def read(path: Path) -> str:
+    try:
+        return path.read_bytes().decode(errors="replace")
+    except OSError:  # the process has ended
+        return ""
+
+
+def links(folder: Path) -> list[str]:
+    found = []
+    try:
+        for each in folder.iterdir():
+            found.append(os.readlink(each))
+    except OSError:
+        pass
+    return found
+
+
+@pytest.fixture
+def front(tmp_path):
+    return Front(tmp_path)
+
+
+def test_one_bad_card_among_equal_ones_is_marked(front):
+    """Its copies take 20 ms, which no limit forbids."""
+    front.cards(6, '\n[timing.devices.card3-p0.dma]\nlatency = "20ms"\n')
+    code, out, err = front.run("--select", "MY-LAT", "--json")
+    assert code == 0, out + err
+    result = json.loads(out)
+    assert [each["name"] for each in result["outliers"]] == ["my.page"]
+    assert result["outliers"][0]["title"].endswith("sim:card3-p0")
+    assert result["outliers"][0]["word"] == "worse"
+    assert "[6/6] UNJUDGED" in err
+    assert len(result["cards"]) == 6
+    assert sum(each["tested"] for each in result["workers"]) == 6
+    directory = front.directory()
+    assert str(directory) == result["fleet_directory"]
+    for each in result["cards"]:
+        folder = directory / each["directory"]
+        assert {"state.json", "report.html", "samples", "logs"} <= {path.name for path in folder.iterdir()}
+    suites = ElementTree.parse(directory / "junit.xml").getroot().findall("testsuite")
+    assert [len(suite.findall("testcase")) for suite in suites] == [1] * 6
+    assert "OUTLIER" in (directory / "report.html").read_text()
+    assert front.left_behind() == []
+
+
+def test_the_cards_of_a_killed_worker_are_tested_again_and_the_report_says_so(front):
+    """Card 1 kills its worker once, card 2 each time: that one is never a pass."""
+    front.cards(4)
+    code, out, err = front.run("--select", "MY-END")
+    assert code == 3, out + err
+    document = front.document()
+    cards = {each["name"]: each for each in document["cards"]}
+    assert (front.path / "killed").read_text().split().count("card1-p0") == 1
+    assert (front.path / "killed").read_text().split().count("card2-p0") == 2
+    assert {name: each["verdict"] for name, each in cards.items()} == {
+        "card0-p0": "PASS",
+        "card1-p0": "PASS",
+        "card2-p0": "ERROR",
+        "card3-p0": "PASS",
+    }
+    assert len(cards["card1-p0"]["losses"]) == 1
+    assert cards["card1-p0"]["worker"] not in cards["card1-p0"]["losses"][0]
+    assert not cards["card2-p0"]["tested"]
+    assert "not tested: its run was lost 2 times" in cards["card2-p0"]["problems"][0]["reason"]
+    assert sum(each["lost"] for each in document["workers"]) == 3
+    assert any("card1-p0" in each and "tested again, by" in each for each in document["findings"])
+    assert "1 not tested" in out
+    assert front.left_behind() == []
+
+
+def wait_for(condition, seconds=120):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_ctrl_c_ends_in_order_with_a_report_and_leaves_nothing(front, times):
+    """It reaches all processes of the terminal, as here those of the session. Twice: the cards are not waited for."""
+    front.cards(5)
+    process = front.start("--select", "MY-LONG")
+    wait_for(lambda: len(list(front.path.glob("begun-*"))) == 2)
+    assert front.listening() == {"0100007F"}, "only on loopback"
+    for _ in range(times):
+        os.killpg(process.pid, signal.SIGINT)
+        time.sleep(0.05)
+    code, out, err = front.end(process)
+    assert code == 2, out + err
+    assert "Ctrl-C again ends them at once" in out
+    document = front.document()
+    assert document["exit_code"] == 2
+    assert len(document["cards"]) == 5
+    assert not any(each["verdict"] == "PASS" for each in document["cards"])
+    assert sum(each["tested"] for each in document["cards"]) <= 2
+    if times == 1:
+        assert sum(each["directory"] is not None for each in document["cards"]) == 2, "what was measured is kept"
+    assert "The run was interrupted" in (front.directory() / "report.html").read_text()
+    assert front.left_behind() == []
+
+
+def test_a_killed_front_end_leaves_no_process(front):
+    front.cards(2)
+    process = front.start("--select", "MY-LONG")
+    wait_for(lambda: len(list(front.path.glob("begun-*"))) == 2)
+    process.kill()
+    front.end(process)
+    wait_for(lambda: not front._processes(), 60)
