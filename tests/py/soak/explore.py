@@ -7,7 +7,7 @@ import json
 import os
 import subprocess
 import sys
-from collections import Counter
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
 from soak.report import Report
@@ -21,8 +21,12 @@ def main(seed: int, seconds: float, seeds: int | None) -> None:
     children = [start(seed, place, processes, seconds, seeds) for place in range(processes)]
     code = 0
     try:
-        for child in children:
-            code |= take(child, report.counts, seconds + MARGIN)
+        # A thread for each: a process whose output nobody reads stands still once its pipe is full.
+        with ThreadPoolExecutor(processes) as pool:
+            takes = [pool.submit(take, child, seconds + MARGIN) for child in children]
+            for counts, failed in (taking.result() for taking in as_completed(takes)):
+                report.counts.update(counts)
+                code |= failed
     finally:
         for child in children:
             child.kill()
@@ -40,8 +44,8 @@ def start(seed: int, place: int, processes: int, seconds: float, seeds: int | No
     return subprocess.Popen(line, env=env, stdout=subprocess.PIPE, text=True)
 
 
-def take(child: subprocess.Popen[str], counts: Counter[str], patience: float) -> int:
-    """Its counts are the last line of each batch; other lines are those of a finding."""
+def take(child: subprocess.Popen[str], patience: float) -> tuple[dict[str, int], int]:
+    """Its counts, which are the last line of each batch, and whether it failed; other lines are those of a finding."""
     try:
         output, _ = child.communicate(timeout=patience)
     except subprocess.TimeoutExpired:
@@ -54,7 +58,6 @@ def take(child: subprocess.Popen[str], counts: Counter[str], patience: float) ->
             last = json.loads(line)
         else:
             print(line, flush=True)
-    counts.update(last)
     if child.returncode and "FINDING" not in output:
         print(f"FINDING in explore: a process ended with {child.returncode} after {last}")
-    return int(child.returncode != 0)
+    return last, int(child.returncode != 0)
