@@ -164,6 +164,12 @@ def test_a_file_replaces_the_limit_of_the_case_and_a_later_file_an_earlier_one(w
     assert Limits([second, first]).limit_of("x", "us", "p50", own).min == 2
 
 
+def test_the_marginal_band_of_a_file_is_not_for_the_limits_of_cases(write):
+    table = limits(write, GOOD)
+    assert table.limit_of("count", "1", "max", OwnLimit(min=8162, max=8162)).marginal == 0
+    assert table.limit_of("count", "1", "max", OwnLimit(min=8162, marginal=0.1)).marginal == 0.1
+
+
 def test_golden_values_narrow_a_limit_and_never_widen_it(write):
     spec = read_limits(write('schema = 1\n[limit."x"]\nunit = "us"\nstat = "p50"\nmin = 2\nmax = 9', "spec.toml"))
     golden = read_limits(write('schema = 1\n[limit."x"]\nunit = "us"\nstat = "p50"\nmin = 1\nmax = 5', "golden.toml"))

@@ -109,8 +109,8 @@ class Limits:
     def _own(self, own: OwnLimit, stat: str) -> LimitRecord | None:
         if own.min is None and own.max is None:
             return None
-        marginal = own.marginal if own.marginal is not None else self._default("marginal", 0.0)
-        return LimitRecord(stat, own.min, own.max, own.n_min, marginal, "the case")
+        # A file's default is for its own limits: a case's are mostly exact counts, whose healthy value is the limit.
+        return LimitRecord(stat, own.min, own.max, own.n_min, own.marginal or 0.0, "the case")
 
     def _converted(self, found: FileLimit, unit: str, stat: str, own: OwnLimit) -> LimitRecord:
         try:
