@@ -61,6 +61,7 @@ class Front:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.started: list[subprocess.Popen[str]] = []
         self.tmp = path / "tmp"
         for folder in (self.tmp, path / "runtime"):
             folder.mkdir(mode=0o700)
@@ -77,9 +78,17 @@ class Front:
     def start(self, *words: str) -> subprocess.Popen[str]:
         line = [str(COMMAND), "qualify", "--fleet", "-n", "2", "--level", "smoke", "--tests", "test_mine.py", *words]
         pipe = subprocess.PIPE
-        return subprocess.Popen(
+        process = subprocess.Popen(
             line, cwd=self.path, env=self.env, stdout=pipe, stderr=pipe, text=True, start_new_session=True
         )
+        self.started.append(process)
+        return process
+
+    def clear(self) -> None:
+        """After a test that failed midway, too."""
+        for process in self.started:
+            with process:  # closes its pipes, and waits
+                process.kill()
 
     def end(self, process: subprocess.Popen[str]) -> tuple[int, str, str]:
         try:
@@ -141,7 +150,9 @@ def links(folder: Path) -> list[str]:
 
 @pytest.fixture
 def front(tmp_path):
-    return Front(tmp_path)
+    front = Front(tmp_path)
+    yield front
+    front.clear()
 
 
 def test_one_bad_card_among_equal_ones_is_marked(front):

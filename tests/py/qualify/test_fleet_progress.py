@@ -1,5 +1,6 @@
 """What a person sees while cards are tested."""
 
+import contextlib
 import io
 import os
 import pty
@@ -34,14 +35,23 @@ def test_in_a_pipe_there_is_a_line_for_each_card_with_the_reason_of_a_bad_one():
     ]
 
 
+def read_to_the_end(terminal: int) -> str:
+    """The kernel hands it over in pieces, and says EIO at the end."""
+    pieces = []
+    with contextlib.suppress(OSError):
+        while piece := os.read(terminal, 1 << 16):
+            pieces.append(piece)
+    os.close(terminal)
+    return b"".join(pieces).decode()
+
+
 def test_on_a_terminal_there_is_a_bar_with_the_time_that_is_left():
     pytest.importorskip("tqdm")
     reader, writer = pty.openpty()
     termios.tcsetwinsize(writer, (40, 100))
     with os.fdopen(writer, "w", buffering=1) as stream:
         show(stream)
-        text = os.read(reader, 1 << 16).decode()
-    os.close(reader)
+    text = read_to_the_end(reader)
     assert "fleet, level smoke" in text
     assert " left]" in text
     assert "| 1/3 [" in text, "beside the line of the second card, which has brought a third one"

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 import pydoca
+from pydoca.qualify.limits.facts import facts_of
 from pydoca.qualify.session.choice import ChoiceError, choose, devices, label
-from pydoca.qualify.session.facts import facts_of
 
 # The identifier of a function begins with the serial number of its card: MT2125X03152ECMLNXS0D0F0.
 _FUNCTION = re.compile(r"(?P<serial>.+?)(?:EC)?(?:MLNX)?S\d+D\d+F\d+(?:VF\d+|SF\d+)?")
