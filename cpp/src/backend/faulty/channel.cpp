@@ -11,6 +11,9 @@ namespace pydoca::faulty {
 
 namespace {
 
+/// Nanoseconds from a rule's full queue to the next attempt: there is room below, so nothing else would tell.
+constexpr std::uint64_t full_for = 10'000;
+
 int fd_of(const std::optional<LinkAlarm>& alarm, int inner) noexcept {
   return alarm.has_value() ? const_cast<LinkAlarm&>(*alarm)->fd() : inner;
 }
@@ -70,8 +73,10 @@ Status Channel::send(std::span<const std::byte> message) noexcept {
   if (status == Status::again && !fault.is(FaultAction::full)) {
     unsent_ = fault;
   }
+  const bool is_full = status == Status::again && fault.is(FaultAction::full);
+  again_due_ = is_full ? detail::now() + full_for : 0;
   if (alarm_.has_value()) {
-    (*alarm_)->expect_room(status == Status::again && !is_held_back() && !fault.is(FaultAction::full));
+    (*alarm_)->expect_room(status == Status::again && !is_held_back() && !is_full);
     set_alarm();
   }
   return status;
@@ -102,7 +107,7 @@ void Channel::send_second() noexcept { has_second_ = has_second_ && inner_->send
 /// Ends what the alarm has rung for, and sets it to what comes next.
 void Channel::set_alarm() noexcept {
   (*alarm_)->calm();
-  std::uint64_t next = is_held_back() ? unsent_due_ : detail::never;
+  std::uint64_t next = is_held_back() ? unsent_due_ : (again_due_ != 0 ? again_due_ : detail::never);
   if (!waiting_.empty()) {
     next = std::min(next, waiting_.front().due);
   }

@@ -74,6 +74,7 @@ class Channel final : public backend::Channel {
   std::deque<Waiting> waiting_;
   std::optional<Fault> unsent_;    ///< of a message that the device did not take yet
   std::uint64_t unsent_due_ = 0;   ///< of that message, if it is delayed
+  std::uint64_t again_due_ = 0;    ///< when a message is to be tried again that met a full queue
   std::vector<std::byte> second_;  ///< a duplicate that the device did not take yet
   bool has_second_ = false;
   std::uint32_t failed_by_ = 0;

@@ -22,7 +22,7 @@ void turn_point() noexcept;
 bool is_planted(Mistake mistake) noexcept;
 #else
 inline void turn_point() noexcept {}
-inline constexpr bool is_planted(Mistake /*mistake*/) noexcept { return false; }
+constexpr bool is_planted(Mistake /*mistake*/) noexcept { return false; }
 #endif
 
 }  // namespace pydoca::detail

@@ -24,6 +24,8 @@ class FunctionModel {
     const std::optional<Pace>& pace = paces_[static_cast<std::size_t>(operation)];
     return pace.has_value() ? &*pace : nullptr;
   }
+  /// The operation is modelled.
+  const Pace& own_pace(TimedOperation operation) const noexcept { return *paces_[static_cast<std::size_t>(operation)]; }
   Server& engine(TimedOperation operation) noexcept;
   Link* link() const noexcept { return link_.get(); }
   /// Of the next queue for that operation; another one each time.

@@ -51,7 +51,7 @@ std::uint64_t ModelledChannel::due_of(std::size_t length) noexcept {
   FunctionModel& model = *model_.model;
   const bool is_host = model_.side == Side::host;
   const Crossing crossing{.to_card = is_host ? length : 0, .to_host = is_host ? 0 : length};
-  const Moments moments = moments_of(*model.pace(operation), model.engine(operation), model.link(), detail::now(),
+  const Moments moments = moments_of(model.own_pace(operation), model.engine(operation), model.link(), detail::now(),
                                      length, crossing, random_);
   return last_due_ = std::max(last_due_, moments.due);
 }

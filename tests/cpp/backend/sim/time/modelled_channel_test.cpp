@@ -87,13 +87,11 @@ class ModelledComch : public Comch {
   std::shared_ptr<ProgressEngine> engine;
   std::optional<ServerSide> server;
   std::optional<ClientSide> client;
+  const Bytes word = Bytes(8, std::byte{5});  ///< a message that is there until its completion
   nanoseconds begin{0};
   std::vector<nanoseconds> arrivals;
   std::vector<nanoseconds> completions;
 };
-
-/// A message that is there until its completion.
-const Bytes word(8, std::byte{5});
 
 /// What looks and turns of the engine take meanwhile.
 constexpr nanoseconds looks = 2us;
@@ -140,7 +138,7 @@ TEST_F(ModelledComch, JitterKeepsTheOrder) {
   std::vector<Bytes> messages;
   messages.reserve(20);
   for (int i = 0; i < 20; ++i) {
-    messages.push_back(Bytes(1, static_cast<std::byte>(i)));
+    messages.emplace_back(1, static_cast<std::byte>(i));
     EXPECT_EQ(client->send(messages.back()), Status::success);
   }
   ASSERT_TRUE(arrive(20));
