@@ -127,6 +127,9 @@ class FabricRecordings final : public backend::Recordings {
   FabricRecordings& operator=(const FabricRecordings&) = delete;
 
   std::vector<int> stop() override {
+    if (service_.is_current()) {
+      wait_for_answers();  // of a process that came late: it records before its answer is read
+    }
     end();
     std::vector<int> numbers;
     const Service::Lock lock = service_.lock();
