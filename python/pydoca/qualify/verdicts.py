@@ -15,15 +15,18 @@ class Verdict(Enum):
     SKIPPED = "SKIPPED"  # not tested, for a reason: the device has no such capability, or another level has the case
     ERROR = "ERROR"  # the tester failed, or took too few samples: nothing is known of the device
     FAIL = "FAIL"
+    INTERRUPTED = "INTERRUPTED"  # of a run only: it has not ended, so its cases do not judge the device yet
 
     @classmethod
     def of_run(cls, verdicts: Iterable[Verdict]) -> Verdict:
-        """The worst one: FAIL, ERROR, MARGINAL, PASS; else UNJUDGED if something was measured, else SKIPPED."""
+        """The worst one; of those that are left after PASS, UNJUDGED before SKIPPED."""
         found = set(verdicts)
         return next((each for each in _WORST_FIRST if each in found), cls.SKIPPED)
 
 
-_WORST_FIRST = (Verdict.FAIL, Verdict.ERROR, Verdict.MARGINAL, Verdict.PASS, Verdict.UNJUDGED)
+_WORST_FIRST = (
+    Verdict.FAIL, Verdict.ERROR, Verdict.INTERRUPTED, Verdict.MARGINAL, Verdict.PASS, Verdict.UNJUDGED,
+)  # fmt: skip
 
 
 class ExitCode(IntEnum):
@@ -48,5 +51,6 @@ _OF_VERDICT = {
     Verdict.UNJUDGED: ExitCode.PASSED,
     Verdict.SKIPPED: ExitCode.NOTHING_TESTED,
     Verdict.ERROR: ExitCode.TESTER_ERROR,
+    Verdict.INTERRUPTED: ExitCode.INTERRUPTED,
     Verdict.FAIL: ExitCode.FAILED,
 }

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -76,6 +77,14 @@ def ran(runs) -> str:
     return "".join((runs.path / "ran").read_text().split())
 
 
+def said_by(folder) -> tuple:
+    """The verdict of run.json, of the page's title, and of the stream."""
+    title = re.findall("<title>(.*?):", (folder / "report.html").read_text())[0]  # pictures have titles, too
+    last = json.loads((folder / "results.jsonl").read_text().splitlines()[-1])
+    end = last["testRunArtifact"]["testRunEnd"] if "testRunArtifact" in last else {}
+    return json.loads((folder / "run.json").read_text())["verdict"], title, (end.get("status"), end.get("result"))
+
+
 def test_ctrl_c_ends_the_sample_writes_everything_and_the_run_goes_on(runs, start):
     process = start("--pydoca-device=sim:p0", "--pydoca-seed=9")
     wait_for(runs.path / "running", process)
@@ -90,7 +99,9 @@ def test_ctrl_c_ends_the_sample_writes_everything_and_the_run_goes_on(runs, star
     assert "interrupted" in case["reason"]
     assert (measured["verdict"], measured["n"] + measured["warmup"] > 0) == ("UNJUDGED", True)
     assert (record["run"]["exit_code"], record["run"]["planned"]) == (2, 3)
+    assert "INTERRUPTED: 1 PASS, 1 SKIPPED; 1 of 3 cases have not run" in output
     (folder,) = (runs.path / "runs").iterdir()
+    assert said_by(folder) == ("INTERRUPTED", "INTERRUPTED", ("ERROR", "NOT_APPLICABLE"))
     assert (folder / "SHA256SUMS").is_file()
     assert f"--pydoca-resume={folder}" in output
 
@@ -127,13 +138,16 @@ def test_a_killed_run_goes_on_with_what_is_left(runs, start):
     assert runs.verdicts() == {"A-1": "PASS"}
     (runs.path / "go").touch()
     (folder,) = (runs.path / "runs").iterdir()
+    report = end_of(start("qualify", "report", str(folder), "--json", program=("pydoca",)))
+    assert [json.loads(report)[key] for key in ("verdict", "exit_code")] == ["INTERRUPTED", 2]
+    assert said_by(folder) == ("INTERRUPTED", "INTERRUPTED", (None, None))  # a stream without an end
     process = start("qualify", f"--resume={folder}", "--tests", "test_it.py", "--json", program=("pydoca",))
     output = end_of(process)
     assert list(runs.verdicts()) == ["A-1", "B-2", "C-3"]
     assert ran(runs) == "abbc"
     (summary,) = json.loads(next(line for line in output.splitlines() if line.startswith("{")))["runs"]
     assert [case["id"] for case in summary["cases"]] == ["A-1", "B-2", "C-3"]
-    assert summary["directory"] == str(folder)
+    assert (summary["directory"], summary["verdict"]) == (str(folder), "ERROR")  # B-2 has too few samples
 
 
 def test_the_kernel_gives_the_device_of_a_killed_run_back(runs, start):

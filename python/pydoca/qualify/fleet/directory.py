@@ -70,11 +70,10 @@ class FleetDirectory:
         """pytest has refused the options, found no case, or died early."""
         code, why = outcome.exit_code, _last_line(outcome.said)
         if code == ExitCode.INTERRUPTED:
-            return self.missing(card, "the run was interrupted", at=outcome.begin, verdict=Verdict.SKIPPED)
+            why = "the run was interrupted before its first case"
+            return self.missing(card, why, at=outcome.begin, verdict=Verdict.INTERRUPTED)
         if code == ExitCode.NOTHING_TESTED:
-            run = self.missing(card, "no case was chosen", at=outcome.begin, verdict=Verdict.SKIPPED)
-            run.exit_code = int(code)
-            return run
+            return self.missing(card, "no case was chosen", at=outcome.begin, verdict=Verdict.SKIPPED)
         run = self.missing(card, why or f"pytest ended with {code}", at=outcome.begin)
         run.cases[0] = replace(run.cases[0], log=outcome.said[-20_000:])
         run.exit_code = int(code) if code == ExitCode.USAGE else run.exit_code

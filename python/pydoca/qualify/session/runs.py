@@ -10,7 +10,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pydoca.qualify.machine import changes
+from pydoca.qualify.machine import changes, inventory, models_in_force
 from pydoca.qualify.records import CaseRecord, RunRecord
 from pydoca.qualify.session.levels import overrun
 from pydoca.qualify.session.settings import Settings
@@ -47,7 +47,10 @@ class Run:
 
     def begin(self) -> None:
         self.record.end = self.record.exit_code = None
+        self.record.verdict = Verdict.INTERRUPTED
         if self._directory is not None:
+            self.record.machine = self.record.machine or inventory(self.record.device)
+            self.record.findings = models_in_force(self.record.machine)
             self._directory.begin(self.record)
         self.has_begun = True
 
@@ -61,8 +64,8 @@ class Run:
         """Sets the verdict and the exit code, and writes all reports."""
         record = self.record
         verdicts = [case.verdict for case in record.cases] + ([Verdict.ERROR] if tester_failed else [])
-        record.verdict = Verdict.of_run(verdicts)
-        record.exit_code = int(ExitCode.INTERRUPTED if interrupted else self._exit_code())
+        record.verdict = Verdict.INTERRUPTED if interrupted else Verdict.of_run(verdicts)
+        record.exit_code = int(self._exit_code())
         record.findings = self._findings()
         record.end = time.time()
         if self._directory is not None:
@@ -83,7 +86,8 @@ class Run:
         measured = [each.name for case in self.record.cases for each in case.measurements]
         late = overrun(self.record.level, time.monotonic() - self._begin) if self._settings.repeat == 1 else ""
         late = "" if self._settings.duration else late
-        return self.target.limits.findings(measured) + ([late] if late else [])
+        told = models_in_force(self.record.machine)
+        return told + self.target.limits.findings(measured) + ([late] if late else [])
 
     def _exit_code(self) -> ExitCode:
         skipped = any(case.verdict is Verdict.SKIPPED for case in self.record.cases)

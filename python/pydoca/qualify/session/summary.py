@@ -49,7 +49,8 @@ def _write_run(run: Run, reporter: Any) -> None:
     shown = ", ".join(f"{count} {verdict.value}" for verdict, count in counts.items() if count)
     missing = record.planned - len(record.cases)
     left = f"; {missing} of {record.planned} cases have not run" if missing > 0 else ""
-    colours = {Verdict.PASS: {"green": True}, Verdict.FAIL: {"red": True}, Verdict.ERROR: {"red": True}}
+    bad, doubtful = {"red": True}, {"yellow": True}
+    colours = {Verdict.PASS: {"green": True}, Verdict.FAIL: bad, Verdict.ERROR: bad, Verdict.INTERRUPTED: doubtful}
     reporter.write_line(
         f"{record.verdict.value}: {shown or 'no case has run'}{left}", **colours.get(record.verdict, {})
     )

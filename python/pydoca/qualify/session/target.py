@@ -39,6 +39,7 @@ class Target:
         info = self.info
         if info is None:
             return {}
+        facts = facts_of(info)
         return {
             "name": info.name,
             "pci_address": info.pci_addr,
@@ -46,9 +47,11 @@ class Target:
             "side": info.side.name.lower(),
             "serial": info.vuid,
             "profile": info.profile,
+            "vendor": facts["vendor"],
+            "part": facts["part"],
             "interface": info.iface_name,
             "ibdev": info.ibdev_name,
-            "firmware": facts_of(info)["firmware"],
+            "firmware": facts["firmware"],
         }
 
 
