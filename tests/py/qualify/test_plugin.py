@@ -193,8 +193,8 @@ def test_a_wrong_marker_is_a_usage_error(runs, marker, message):
         ("--pydoca-device=p9", "there is no device 'p9'; did you mean 'p"),
         ("--pydoca-device=mlx5_0", "the device 'mlx5_0' is ambiguous: it may be sim:pf0"),
         ("--pydoca-device=03:00.0", "the device sim:p0 is chosen twice"),
-        ("--pydoca-limits=absent.toml", "absent.toml: No such file or directory"),
-        ("--pydoca-baseline=absent.toml", "absent.toml: No such file or directory"),
+        ("--pydoca-limits=absent.toml", "absent.toml: the limits file cannot be read: No such file"),
+        ("--pydoca-baseline=absent.toml", "absent.toml: the limits file cannot be read: No such file"),
         ("--pydoca-resume=absent", "--pydoca-resume: absent is not the directory of a run"),
     ],
 )
@@ -218,6 +218,16 @@ def test_limits_judge_and_one_without_a_measurement_is_a_finding(runs):
     result = runs.run(runs.limits(text))
     assert result.ret == 0
     result.stdout.fnmatch_lines(["*MARGINAL a.count*waived: known, until 9999-12-31*"])
+
+
+def test_a_limit_in_another_dimension_is_an_error_of_its_measurement_in_one_sentence(runs):
+    runs.run(runs.limits('schema = 1\n[limit."a.count"]\nunit = "us"\nmax = 2\n'), body=TWO)
+    (first, *_), record = runs.record()["cases"], runs.record()["run"]
+    (measured,) = first["measurements"]
+    why = "limits.toml: limit.a.count: 'us' is a unit of time, and '1' one of ratio, the unit of the measurement"
+    assert (first["verdict"], first["reason"]) == ("ERROR", why)
+    assert (measured["name"], measured["verdict"], measured["reason"]) == ("a.count", "ERROR", why)
+    assert record["findings"] == []
 
 
 def test_limits_for_another_device_are_refused_unless_forced(runs):
