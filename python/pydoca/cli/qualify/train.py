@@ -8,6 +8,7 @@ from dataclasses import asdict
 from pydoca.cli._arguments import Subparsers, add_command, add_json
 from pydoca.cli._output import print_json, print_table
 from pydoca.cli._values import count
+from pydoca.cli.qualify._pytest import require_packages
 from pydoca.cli.qualify._runs import USAGE, Refused, add_runs, load, percent, write
 
 
@@ -35,6 +36,7 @@ def check(arguments: argparse.Namespace) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    require_packages()
     from pydoca.qualify.history import NotGolden, golden_toml, train
     from pydoca.qualify.report.words import figure
 
