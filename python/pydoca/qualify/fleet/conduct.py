@@ -104,7 +104,8 @@ class Fleet:
         self._end()
 
     def _tested(self, entry: Entry, outcome: Outcome) -> None:
-        self._add(entry, self.directory.card(entry.card, outcome))
+        interrupted = self.coordinator.interrupted
+        self._add(entry, self.directory.card(entry.card, outcome, interrupted=interrupted))
 
     def _given_up(self, entry: Entry, why: str) -> None:
         verdict = Verdict.ERROR if why else Verdict.INTERRUPTED
