@@ -188,3 +188,28 @@ def test_a_terminal_has_a_bar_and_a_pipe_has_lines(qualify, commands):
     assert process.wait(50) == 0
     assert b"quick   0%|" in output
     assert b"PASS     A-1" in output
+
+
+def test_in_a_directory_that_was_removed_it_says_so(commands):
+    folder = commands.directory / "gone"
+    folder.mkdir()
+    program = f"import os, sys, pydoca.cli; os.rmdir({str(folder)!r}); sys.exit(pydoca.cli.main(sys.argv[1:]))"
+    line = [sys.executable, "-P", "-c", program, "qualify", "sim:p0", "--level", "smoke"]
+    run = subprocess.run(line, cwd=folder, capture_output=True, text=True, env=commands.env, timeout=50)
+    assert run.returncode != 0
+    assert run.stderr == "pydoca: the current directory has been removed; change to another one\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["sim:p0", "--resume", "absent"], "--resume: absent is not the directory of a run"),
+        (["sim:p0", "--limits", "other.toml"], "(--limits-force applies it anyway)"),
+        (["sim:p0", "--level", "smoke", "--select", "A-1"], "exit code 0, --seed="),
+    ],
+)
+def test_options_are_spelled_as_the_command_has_them(qualify, commands, words, message):
+    (commands.directory / "other.toml").write_text('schema = 1\n[match]\nprofile = "bluefield2"\n')
+    run = qualify(*words, "--tests", "test_mine.py")
+    assert message in run.stdout + run.stderr
+    assert "--pydoca-" not in run.stdout + run.stderr

@@ -1,6 +1,8 @@
 """The plug-in under pytest: which cases run, what they come to, and the exit code."""
 
+import html
 import json
+import os
 import subprocess
 import sys
 
@@ -228,6 +230,48 @@ def test_a_limit_in_another_dimension_is_an_error_of_its_measurement_in_one_sent
     assert (first["verdict"], first["reason"]) == ("ERROR", why)
     assert (measured["name"], measured["verdict"], measured["reason"]) == ("a.count", "ERROR", why)
     assert record["findings"] == []
+
+
+def test_a_fault_plan_and_a_timing_model_are_findings_of_the_run(runs):
+    (runs.path / "faults.toml").write_text(
+        'seed = 7\n[[rule]]\naction = "delay"\nopcode = "dma.memcpy"\nby = "1 ms"\ntimes = 3\n'
+    )
+    (runs.path / "timing.toml").write_text('[timing.dma]\nlatency = "5us"\n')
+    env = {**os.environ, "PYDOCA_FAULTS": "faults.toml", "PYDOCA_TIMING": "timing.toml"}
+    runs.write(TWO)
+    line = [sys.executable, "-P", "-m", "pytest", *runs.line("sim:p0")]
+    output = subprocess.run(line, cwd=runs.path, env=env, capture_output=True, text=True, timeout=50).stdout
+    plan, model = runs.record()["run"]["findings"]
+    assert plan.startswith("a fault plan was in force, so failures may be planted: seed 7; ")
+    assert "FaultRule('delay', 'dma.memcpy', times=3, by='1 ms')" in plan
+    assert model.startswith("a timing model was in force, so times are those of the model: ")
+    assert "latency 5us" in model
+    (folder,) = (runs.path / "runs").iterdir()
+    for text in (output, html.unescape((folder / "report.html").read_text()), (folder / "junit.xml").read_text()):
+        assert plan in text
+        assert model in text
+    facts = json.loads((folder / "machine.json").read_text())["before"]
+    assert "seed 7" in facts["device.fault_plan"]["value"]
+
+
+def test_without_a_fault_plan_and_a_model_there_is_no_finding(runs):
+    runs.run(body=TWO)
+    assert runs.record()["run"]["findings"] == []
+
+
+def test_two_cases_that_record_one_measurement_are_a_finding(runs):
+    other = 'def test_other(pydoca_measure): pydoca_measure.record("a.count", 3, unit="1")'
+    runs.run("--pydoca-repeat=2", body=f'{TWO}\n@pytest.mark.pydoca_case("A-1")\n{other}\n')
+    (finding,) = runs.record()["run"]["findings"]
+    nodes = "A-1 (test_it.py::test_first) and A-1 (test_it.py::test_other)"
+    assert finding.startswith(f"the measurement a.count is recorded by {nodes}; ")
+    assert finding.endswith("give each a name of its own")
+
+
+def test_a_reason_does_not_begin_with_the_class_of_an_exception_of_pydocas_own(runs):
+    test = "def test_it(pydoca_device): raise DeviceFault('it hangs')"
+    runs.run(body=f"from pydoca.qualify.bench.waiting import DeviceFault\n{test}\n")
+    assert runs.record()["cases"][0]["reason"] == "it hangs"
 
 
 def test_limits_for_another_device_are_refused_unless_forced(runs):

@@ -130,6 +130,19 @@ def test_what_is_planned_and_did_not_run_is_said(tmp_path):
     assert "The run was interrupted, and can be resumed." in Page(report_html(run, lambda name: None)).text
 
 
+def test_cases_of_one_id_are_told_apart_by_the_parameter_of_their_test(tmp_path):
+    cases = [
+        case("NEG-1", verdict=Verdict.FAIL, reason="wrong", node=f"cases/test_n.py::test_misuse[{name}]")
+        for name in ("twice", "stopped")
+    ]
+    text = Page(report_of(tmp_path, cases)).text
+    for name in ("twice", "stopped"):
+        assert text.count(f"NEG-1 [{name}]") >= 2  # of the findings and of the failures
+        assert re.search(rf"The case NEG-1\s+\[{name}\]", text)  # of the table
+    assert "testStepStart" in (stream := (tmp_path / "results.jsonl").read_text())
+    assert "NEG-1 [twice]: The case NEG-1" in stream
+
+
 @pytest.mark.parametrize("exit_code", [None, 2])
 def test_a_run_that_has_not_ended_is_not_shown_as_what_its_cases_say(exit_code):
     run = new_run(planned=95, exit_code=exit_code)

@@ -11,6 +11,7 @@ from typing import Any
 
 from pydoca.cli._arguments import Parser
 from pydoca.cli._errors import CommandError
+from pydoca.cli.qualify._spelling import Spelled
 from pytest_pydoca.options import OPTIONS
 
 SUITE = "pydoca.qualify"
@@ -81,6 +82,8 @@ def run_pytest(words: list[str], tests: list[str] | None, *, on_stderr: bool, qu
             stack.enter_context(contextlib.redirect_stdout(stack.enter_context(open(os.devnull, "w"))))
         elif on_stderr:
             stack.enter_context(contextlib.redirect_stdout(sys.stderr))
+        for redirect, stream in ((contextlib.redirect_stdout, sys.stdout), (contextlib.redirect_stderr, sys.stderr)):
+            stack.enter_context(redirect(Spelled(stream)))
         code = pytest.main([*own, *words, *where], plugins=[receiver])
     return int(code), receiver.session
 

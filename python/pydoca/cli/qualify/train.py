@@ -13,9 +13,7 @@ from pydoca.cli.qualify._runs import USAGE, Refused, add_runs, load, percent, wr
 
 
 def add(subparsers: Subparsers) -> None:
-    parser = add_command(
-        subparsers, "train", "Make golden values of good runs, for --pydoca-baseline.", check=check, run=run
-    )
+    parser = add_command(subparsers, "train", "Make golden values of good runs, for --baseline.", check=check, run=run)
     parser.usage_code = USAGE
     add_json(parser)
     add_runs(parser, "directories of runs that passed: five or more, best of several devices")

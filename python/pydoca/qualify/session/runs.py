@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pydoca.qualify.machine import changes, inventory, models_in_force
+from pydoca.qualify.names import shared_names
 from pydoca.qualify.records import CaseRecord, RunRecord
 from pydoca.qualify.session.levels import overrun
 from pydoca.qualify.session.settings import Settings
@@ -86,7 +87,7 @@ class Run:
         measured = [each.name for case in self.record.cases for each in case.measurements]
         late = overrun(self.record.level, time.monotonic() - self._begin) if self._settings.repeat == 1 else ""
         late = "" if self._settings.duration else late
-        told = models_in_force(self.record.machine)
+        told = models_in_force(self.record.machine) + shared_names(self.record.cases)
         return told + self.target.limits.findings(measured) + ([late] if late else [])
 
     def _exit_code(self) -> ExitCode:
