@@ -62,11 +62,11 @@ library::SyncEventRoute route_of(SyncEventOperation operation, bool updates_take
     case SyncEventOperation::get:
       return SyncEventRoute::get;
     case SyncEventOperation::notify_set:
-      return updates_take_time ? SyncEventRoute::timed_update : SyncEventRoute::set;
+      return updates_take_time ? SyncEventRoute::later : SyncEventRoute::set;
     case SyncEventOperation::notify_add:
-      return updates_take_time ? SyncEventRoute::timed_update : SyncEventRoute::add;
+      return updates_take_time ? SyncEventRoute::later : SyncEventRoute::add;
     default:
-      return SyncEventRoute::wait;
+      return SyncEventRoute::later;
   }
 }
 
@@ -339,11 +339,12 @@ void library::SyncEventContext::post(SyncEventTask& task) noexcept {
     case SyncEventRoute::add:
       append_done(task, counter().fetch_add(task.value_, task.result_));
       return;
-    case SyncEventRoute::wait:
-      post_wait(task);
-      return;
-    case SyncEventRoute::timed_update:
-      timed_updates_->begin(task);
+    case SyncEventRoute::later:
+      if (task.operation() > SyncEventOperation::notify_add) {
+        post_wait(task);
+      } else {
+        timed_updates_->begin(task);
+      }
   }
 }
 

@@ -11,8 +11,14 @@
 
 namespace pydoca::library {
 
-/// How the context begins a task: by its operation, and by whether updates take time on its device.
-enum class SyncEventRoute : std::uint8_t { get, set, add, wait, timed_update };
+/// How the context begins a task: by its operation, and by whether updates take time on its device. With a fifth route
+/// the compiler would make a jump table, which is longer for those that end at once.
+enum class SyncEventRoute : std::uint8_t {
+  get,
+  set,
+  add,
+  later  ///< a wait, or an update that takes time
+};
 
 class SyncEventTask final : public pydoca::SyncEventTask {
  public:
