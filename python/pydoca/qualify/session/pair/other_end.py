@@ -40,6 +40,13 @@ def _check_representor(info: pydoca.DeviceInfo, settings: Settings, rep: str) ->
     with pydoca.open_device(info) as device:
         shown = device.representors()
     known = [name for each in shown for name in (each.pci_addr, each.name, each.iface_name) if name]
-    if not any(rep in (each.name, each.iface_name) or each.is_equal_pci_addr(rep) for each in shown):
+    if not any(_is_named(each, rep) for each in shown):
         there = f"; there are {', '.join(known)}" if known else ", which has none"
         raise ChoiceError(f"--pydoca-rep: there is no representor {rep!r} of {label(info)}{nearest(rep, known)}{there}")
+
+
+def _is_named(representor: pydoca.RepresentorInfo, rep: str) -> bool:
+    try:
+        return rep in (representor.name, representor.iface_name) or representor.is_equal_pci_addr(rep)
+    except pydoca.InvalidValueError:  # another name, and not an address
+        return False
