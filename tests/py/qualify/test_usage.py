@@ -72,7 +72,7 @@ def test_cases_are_selected_by_their_ids(runs, given, ids, workers):
 @pytest.mark.parametrize(
     ("word", "message"),
     [
-        ("--pydoca-select=NOPE", "--pydoca-select: no case has the id 'NOPE'; a pattern has a *"),
+        ("--pydoca-select=NOPE", "--pydoca-select: no case has the id 'NOPE' (a pattern has a *"),
         ("--pydoca-select=DMA-11", "no case has the id 'DMA-11'; did you mean 'DMA-1'"),
         ("--pydoca-select=DMA-2", "'DMA-2' is not a case of level quick: choose --pydoca-level=full"),
         ("--pydoca-rep=nope", "--pydoca-rep: there is no representor 'nope' of sim:p0"),

@@ -63,8 +63,8 @@ def not_selected(cases: list[pytest.Item], level: str, patterns: tuple[str, ...]
         if not found:
             known = sorted({item.stash[KEY].mark.id for item in cases})
             raise pytest.UsageError(
-                f"--pydoca-select: no case has the id {pattern!r}{nearest(pattern, known)}; a pattern has a *, and "
-                "--pydoca-plan lists the cases"
+                f"--pydoca-select: no case has the id {pattern!r}{nearest(pattern, known)} "
+                "(a pattern has a *; --pydoca-plan lists the cases)"
             )
         if not any(is_of_level(item, level) for item in found):
             levels = dict.fromkeys(each for item in found for each in item.stash[KEY].mark.levels)

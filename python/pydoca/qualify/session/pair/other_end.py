@@ -39,7 +39,8 @@ def _check_representor(info: pydoca.DeviceInfo, settings: Settings, rep: str) ->
         return
     with pydoca.open_device(info) as device:
         shown = device.representors()
-    known = [name for each in shown for name in (each.pci_addr, each.name, each.iface_name) if name]
+    names = [name for each in shown for name in (each.pci_addr, each.name, each.iface_name) if name]
+    known = list(dict.fromkeys(names))
     if not any(_is_named(each, rep) for each in shown):
         there = f"; there are {', '.join(known)}" if known else ", which has none"
         raise ChoiceError(f"--pydoca-rep: there is no representor {rep!r} of {label(info)}{nearest(rep, known)}{there}")
