@@ -54,7 +54,7 @@ void Sinks::remove(const Sink& sink) {
   std::shared_ptr<const List> old;  // outlive the lock: they may destroy the sink and a callback's state
   std::shared_ptr<Sink> removed;
   const std::scoped_lock lock(mutex_);
-  if (list_.use_count() > 1) {  // a thread walks it; no other begins while the mutex is held
+  if (walks_.load(std::memory_order_acquire) != 0) {  // no other begins while the mutex is held
     old = std::exchange(list_, std::make_shared<List>(*list_));
   }
   const auto found = std::ranges::find(*list_, &sink, &std::shared_ptr<Sink>::get);
@@ -113,8 +113,8 @@ void Sinks::limit_all(Family family, Level level) {
 }
 
 void Sinks::deliver(const Record& record) {
-  const auto sinks = list();  // a name, as the loop would not keep a temporary alive
-  for (const auto& sink : *sinks) {
+  const Walk walk(*this);
+  for (const auto& sink : walk.list()) {
     if (sink->family_ == record.family && sink->shows(record.level)) sink->write(record);
   }
 }
@@ -136,10 +136,13 @@ std::vector<std::string> Sinks::sources() {
   return result;
 }
 
-std::shared_ptr<const Sinks::List> Sinks::list() {
-  const std::scoped_lock lock(mutex_);
-  return list_;
+Sinks::Walk::Walk(Sinks& sinks) : sinks_(sinks) {
+  const std::scoped_lock lock(sinks.mutex_);
+  list_ = sinks.list_;
+  sinks.walks_.fetch_add(1, std::memory_order_relaxed);
 }
+
+Sinks::Walk::~Walk() { sinks_.walks_.fetch_sub(1, std::memory_order_release); }
 
 void Sinks::publish() {
   std::uint32_t most[2]{};

@@ -3,6 +3,7 @@
 #include "pydoca/log.hpp"
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -44,14 +45,30 @@ class Sinks {
  private:
   using List = std::vector<std::shared_ptr<Sink>>;
 
+  /// A thread's walk through the list, which stays as it is meanwhile.
+  class Walk {
+   public:
+    explicit Walk(Sinks& sinks);
+    ~Walk();
+    Walk(const Walk&) = delete;
+    Walk& operator=(const Walk&) = delete;
+
+    const List& list() const noexcept { return *list_; }
+
+   private:
+    Sinks& sinks_;
+    std::shared_ptr<const List> list_;
+  };
+
   Sinks();
 
-  std::shared_ptr<const List> list();
   void limit_all(Family family, Level level);
   void publish();
 
   std::mutex mutex_;
   std::shared_ptr<List> list_ = std::make_shared<List>();
+  /// Not list_.use_count(), which does not order what a thread did before it dropped the list.
+  std::atomic<std::uint32_t> walks_{0};
   std::multiset<std::string> sources_;
   std::atomic<Level> global_lower_{Level::info};
   std::atomic<Level> global_upper_{Level::crit};

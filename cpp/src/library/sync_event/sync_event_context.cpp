@@ -54,8 +54,27 @@ bool is_wait_mask(std::uint64_t mask) noexcept { return group_of(mask) != no_gro
 SyncEventTask::SyncEventTask(SyncEventContext& context, detail::TaskPool& pool, SyncEventOperation operation) noexcept
     : Task(context, pool), operation_(operation) {}
 
+namespace {
+
+library::SyncEventRoute route_of(SyncEventOperation operation, bool updates_take_time) noexcept {
+  using library::SyncEventRoute;
+  switch (operation) {
+    case SyncEventOperation::get:
+      return SyncEventRoute::get;
+    case SyncEventOperation::notify_set:
+      return updates_take_time ? SyncEventRoute::later : SyncEventRoute::set;
+    case SyncEventOperation::notify_add:
+      return updates_take_time ? SyncEventRoute::later : SyncEventRoute::add;
+    default:
+      return SyncEventRoute::later;
+  }
+}
+
+}  // namespace
+
 library::SyncEventTask::SyncEventTask(SyncEventContext& context, detail::TaskPool& pool, std::size_t kind) noexcept
-    : pydoca::SyncEventTask(context, pool, static_cast<SyncEventOperation>(kind)) {}
+    : pydoca::SyncEventTask(context, pool, static_cast<SyncEventOperation>(kind)),
+      route_(route_of(operation(), context.updates_take_time())) {}
 
 Status SyncEventTask::set_value(std::uint64_t value) noexcept { return detail::set_operand(*this, value_, value); }
 
@@ -139,14 +158,6 @@ Status library::SyncEventTask::post(bool /*flush*/) noexcept {
 std::uint32_t library::SyncEventTask::failed_by() const noexcept {
   const pydoca::SyncEvent& event = *static_cast<const pydoca::SyncEventContext&>(context()).event();
   return of(event).counter_ != nullptr ? of(event).counter_->failed_by(outcome_) : 0;
-}
-
-Status library::TimedSyncEventTask::post(bool flush) noexcept {
-  if (operation() != SyncEventOperation::notify_set && operation() != SyncEventOperation::notify_add) {
-    return SyncEventTask::post(flush);
-  }
-  static_cast<SyncEventContext&>(context()).timed_updates()->begin(*this);
-  return Status::success;
 }
 
 void library::SyncEventTask::finish(Status status) noexcept {
@@ -243,11 +254,11 @@ Status library::SyncEventContext::begin() {
 }
 
 void library::SyncEventContext::open_tasks() {
-  const bool is_timed = counter().leave_waiting_to_caller();
-  if ((is_timed ? open_pools<TimedSyncEventTask>(*this) : open_pools<SyncEventTask>(*this)) == 0) {
+  updates_take_time_ = counter().leave_waiting_to_caller();
+  if (open_pools<SyncEventTask>(*this) == 0) {
     throw Error(Status::invalid_value, "start sync event: nothing is configured; give the conf of a task (set_conf)");
   }
-  if (is_timed) {
+  if (updates_take_time_) {
     timed_updates_ = std::make_unique<TimedUpdates>(*this, counter(), *device(), *progress_engine());
   }
 }
@@ -317,21 +328,23 @@ void library::SyncEventContext::post(SyncEventTask& task) noexcept {
     append_done(task, Status::driver);
     return;
   }
-  switch (task.operation()) {
-    case SyncEventOperation::get:
+  switch (task.route_) {
+    case SyncEventRoute::get:
       task.result_ = counter().load();
       append_done(task, event()->is_from_export() ? counter().failure(0) : Status::success);
       return;
-    case SyncEventOperation::notify_set:
+    case SyncEventRoute::set:
       append_done(task, counter().store(task.value_));
       return;
-    case SyncEventOperation::notify_add:
+    case SyncEventRoute::add:
       append_done(task, counter().fetch_add(task.value_, task.result_));
       return;
-    case SyncEventOperation::wait_gt:
-    case SyncEventOperation::wait_eq:
-    case SyncEventOperation::wait_neq:
-      post_wait(task);
+    case SyncEventRoute::later:
+      if (task.operation() > SyncEventOperation::notify_add) {
+        post_wait(task);
+      } else {
+        timed_updates_->begin(task);
+      }
   }
 }
 

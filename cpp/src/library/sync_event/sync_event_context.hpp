@@ -25,8 +25,7 @@ class SyncEventContext final : public detail::LibraryContext<pydoca::SyncEventCo
 
   void post(SyncEventTask& task) noexcept;
   Status cancel(SyncEventTask& task) noexcept;
-  /// Not null where updates take time, while the context is started.
-  TimedUpdates* timed_updates() noexcept { return timed_updates_.get(); }
+  bool updates_take_time() const noexcept { return updates_take_time_; }
 
  private:
   SyncEvent& own_event() const noexcept { return of(*event()); }
@@ -54,7 +53,8 @@ class SyncEventContext final : public detail::LibraryContext<pydoca::SyncEventCo
 
   std::unique_ptr<detail::WaitTable<SyncEventTask>> waits_;
   std::unique_ptr<detail::EventTimer> timer_;
-  std::unique_ptr<TimedUpdates> timed_updates_;
+  bool updates_take_time_ = false;               ///< on this device; set before the tasks are made
+  std::unique_ptr<TimedUpdates> timed_updates_;  ///< where they do, while the context is started
   detail::IntrusiveQueue<SyncEventTask, &SyncEventTask::next_> done_;
   std::uint64_t last_ = 0;  ///< the value that pending waits were compared with
 };

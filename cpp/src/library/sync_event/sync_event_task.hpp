@@ -11,15 +11,23 @@
 
 namespace pydoca::library {
 
-class SyncEventTask : public pydoca::SyncEventTask {
+/// How the context begins a task: by its operation, and by whether updates take time on its device. With a fifth route
+/// the compiler would make a jump table, which is longer for those that end at once.
+enum class SyncEventRoute : std::uint8_t {
+  get,
+  set,
+  add,
+  later  ///< a wait, or an update that takes time
+};
+
+class SyncEventTask final : public pydoca::SyncEventTask {
  public:
   SyncEventTask(SyncEventContext& context, detail::TaskPool& pool, std::size_t kind) noexcept;
 
-  std::string explain(Status status) const final;
-  detail::Limit check(detail::Violation* why) const noexcept final;
-  /// Not inlined into a derived class's, so that the context's post() has one caller, and is inlined there.
-  [[gnu::noinline]] Status post(bool flush) noexcept override;
-  void finish(Status status) noexcept final;
+  std::string explain(Status status) const override;
+  detail::Limit check(detail::Violation* why) const noexcept override;
+  Status post(bool flush) noexcept override;
+  void finish(Status status) noexcept override;
 
   // Of a wait.
   bool is_ended_by(std::uint64_t value) const noexcept;
@@ -34,28 +42,21 @@ class SyncEventTask : public pydoca::SyncEventTask {
   using pydoca::SyncEventTask::mask_;
   using pydoca::SyncEventTask::result_;
   using pydoca::SyncEventTask::value_;
+  bool adds() const noexcept { return operation() == SyncEventOperation::notify_add; }
+
+  const SyncEventRoute route_;
   std::uint8_t group_ = 0;  ///< the wait table's number of mask_
   Status outcome_ = Status::success;
   bool pending_ = false;           ///< in the wait table
   SyncEventTask* next_ = nullptr;  ///< in the wait table, or among those done
   SyncEventTask* prev_ = nullptr;  ///< in the wait table
+  std::uint64_t due_ = 0;          ///< of a timed update: when it is made
 
  private:
   /// Why the wait ended with io_failed.
   std::string explain_refusal() const;
   /// The rule of a fault plan that has failed the event's last change, from 1, or 0.
   std::uint32_t failed_by() const noexcept;
-};
-
-/// A task of an event whose updates take time.
-class TimedSyncEventTask final : public SyncEventTask {
- public:
-  using SyncEventTask::SyncEventTask;
-
-  Status post(bool flush) noexcept override;
-  bool adds() const noexcept { return operation() == SyncEventOperation::notify_add; }
-
-  std::uint64_t due_ = 0;
 };
 
 inline SyncEventTask& of(pydoca::SyncEventTask& task) noexcept { return static_cast<SyncEventTask&>(task); }

@@ -29,7 +29,7 @@ TimedUpdates::~TimedUpdates() {
   leave();
 }
 
-void TimedUpdates::begin(TimedSyncEventTask& task) noexcept {
+void TimedUpdates::begin(SyncEventTask& task) noexcept {
   task.due_ = counter_.due_of_update(task.adds());
   tasks_.push(task);
   begin_looking();
@@ -66,8 +66,7 @@ bool TimedUpdates::progress_one(bool& more) noexcept {
 }
 
 Status TimedUpdates::update(SyncEventTask& task) noexcept {
-  return static_cast<TimedSyncEventTask&>(task).adds() ? counter_.fetch_add(task.value_, task.result_)
-                                                       : counter_.store(task.value_);
+  return task.adds() ? counter_.fetch_add(task.value_, task.result_) : counter_.store(task.value_);
 }
 
 void TimedUpdates::end_all(Status status) noexcept {

@@ -33,7 +33,7 @@ class TimedUpdates final : private detail::ReadyNode {
   TimedUpdates& operator=(const TimedUpdates&) = delete;
 
   /// The task's time begins.
-  void begin(TimedSyncEventTask& task) noexcept;
+  void begin(SyncEventTask& task) noexcept;
   /// What is not due ends with that status.
   void end_all(Status status) noexcept;
 
@@ -42,7 +42,7 @@ class TimedUpdates final : private detail::ReadyNode {
   bool look() noexcept override;
   void prepare_sleep() noexcept override;
   bool is_due() const noexcept;
-  std::uint64_t first_due() const noexcept { return static_cast<const TimedSyncEventTask*>(tasks_.front())->due_; }
+  std::uint64_t first_due() const noexcept { return tasks_.front()->due_; }
 
   Status update(SyncEventTask& task) noexcept;
 

@@ -61,12 +61,12 @@ TEST_F(ModelledCounterInVirtualTime, TheOtherSideSeesAChangeWhenItIsDue) {
   const auto imported = SyncEvent::create_from_export(device, event->export_to_remote_pci(*host));
   imported->start();
   nanoseconds seen{0};
+  sim::VirtualTime::join();  // first: a waiter that takes part alone is stuck
   std::thread waiter([&] {
     EXPECT_EQ(event->wait_gt(0, all_bits, WaitMode::busy, SyncEvent::forever), Status::success);
     seen = since_begin();
     sim::VirtualTime::leave();
   });
-  sim::VirtualTime::join();
   while (sim::VirtualTime::num_threads() < 2) {
     std::this_thread::yield();
   }
