@@ -89,6 +89,9 @@ def test_the_plan_of_the_suite_has_its_cases(qualify):
         (["plan", "sim:p0", "--repeat", "0"], "'0' is not a count"),
         (["p9"], "there is no device 'p9'; did you mean"),
         (["--tests", "test_mine.py"], "choose a device by --pydoca-device: sim:pf0"),
+        (["sim:p0", "-n", "foo"], "error: -n foo: write a number of processes, or auto"),
+        (["sim:p0", "--select", "dma and ("], "error: --select 'dma and (': expected "),
+        (["sim:p0", "--select", "a or b", "--select", "c"], "error: --select 'a or b' is an expression, which stands"),
         (["sim:p0", "--limits", "absent.toml"], "absent.toml: No such file or directory"),
         (["limits", "check", "absent.toml"], "pydoca: absent.toml: No such file or directory"),
         (["limits", "check"], "the following arguments are required: FILE"),
@@ -149,13 +152,20 @@ def test_a_limits_file_is_checked_alone_and_against_a_run(qualify, commands):
     ]
 
 
-def test_without_the_packages_it_says_how_to_install_them(commands):
+@pytest.mark.parametrize(
+    ("package", "words", "message"),
+    [
+        ("scipy", [], "qualification needs scipy, which is not installed: pip install 'pydoca[qualify]'"),
+        ("xdist", ["-n", "2"], "-n needs pytest-xdist, which is not installed: pip install pytest-xdist"),
+    ],
+)
+def test_without_the_packages_it_says_how_to_install_them(commands, package, words, message):
     hide = "import sys, importlib.util as u; find = u.find_spec\n"
-    hide += "u.find_spec = lambda name, *more: None if name == 'scipy' else find(name, *more)\n"
-    program = hide + "from pydoca.cli import main; sys.exit(main(['qualify', 'sim:p0']))"
+    hide += f"u.find_spec = lambda name, *more: None if name == {package!r} else find(name, *more)\n"
+    program = hide + f"from pydoca.cli import main; sys.exit(main(['qualify', 'sim:p0', *{words}]))"
     run = subprocess.run([sys.executable, "-c", program], env=commands.env, capture_output=True, text=True, timeout=50)
     assert (run.returncode, run.stdout) == (4, "")
-    assert run.stderr == ("pydoca: qualification needs scipy, which is not installed: pip install 'pydoca[qualify]'\n")
+    assert run.stderr == f"pydoca: {message}\n"
 
 
 def test_the_command_line_starts_without_pytest_and_numpy(commands):

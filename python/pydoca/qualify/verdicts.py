@@ -32,7 +32,7 @@ _WORST_FIRST = (
 class ExitCode(IntEnum):
     """pytest's own numbers, so that `pytest` and `pydoca qualify` agree."""
 
-    PASSED = 0  # every judged case; MARGINAL is among them, unless it is asked to be strict
+    PASSED = 0  # every judged case; MARGINAL is among them
     FAILED = 1  # the device
     INTERRUPTED = 2  # the run can be resumed
     TESTER_ERROR = 3
@@ -40,14 +40,13 @@ class ExitCode(IntEnum):
     NOTHING_TESTED = 5
 
     @classmethod
-    def of_verdict(cls, verdict: Verdict, *, strict_marginal: bool = False) -> ExitCode:
-        if verdict is Verdict.MARGINAL:
-            return cls.FAILED if strict_marginal else cls.PASSED
+    def of_verdict(cls, verdict: Verdict) -> ExitCode:
         return _OF_VERDICT[verdict]
 
 
 _OF_VERDICT = {
     Verdict.PASS: ExitCode.PASSED,
+    Verdict.MARGINAL: ExitCode.PASSED,
     Verdict.UNJUDGED: ExitCode.PASSED,
     Verdict.SKIPPED: ExitCode.NOTHING_TESTED,
     Verdict.ERROR: ExitCode.TESTER_ERROR,

@@ -132,10 +132,20 @@ def test_what_a_case_leaves_on_its_device_is_an_error(runs):
 def test_strictness_makes_a_skip_and_a_marginal_value_fail(runs):
     skip = "import pytest\ndef test_a(pydoca_device): pass\ndef test_b(pydoca_device): pytest.skip('no')\n"
     assert runs.run(body=skip).ret == 0
-    assert runs.run("--pydoca-strict-skips").ret == 1
+    result = runs.run("--pydoca-strict-skips")
+    assert result.ret == 1
+    finding = "--pydoca-strict-skips fails the run: test_b is skipped"
+    result.stdout.fnmatch_lines([f"finding: {finding}", "FAIL: 1 PASS, 1 SKIPPED"])
+    record = runs.records()[-1]["run"]
+    assert (record["verdict"], record["exit_code"], record["findings"]) == ("FAIL", 1, [finding])
+    page = next((runs.path / "runs").glob(f"{record['id']}/report.html")).read_text()
+    assert finding in page
+    assert "<title>FAIL: p0" in page
     marginal = "def test_it(pydoca_measure): pydoca_measure.record('x', 4.99, unit='1', max=5, marginal=0.1)\n"
     assert runs.run(body=marginal).ret == 0
-    assert runs.run("--pydoca-strict-marginal").ret == 1
+    result = runs.run("--pydoca-strict-marginal")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["finding: --pydoca-strict-marginal fails the run: test_it is marginal"])
 
 
 NEEDS = {
@@ -468,9 +478,7 @@ def test_plain(): pass
         assert len({measured[f"pid.{n}"] for n in range(3)}) == 1
         assert {measured[f"seed.{n}"] for n in range(3)} == {5}
         assert sorted((case["node"], case["repeat"]) for case in cases) == [
-            (f"test_it.py::test_it[sim-{record['run']['device']['name']}-{n}]", repeat)
-            for n in range(3)
-            for repeat in range(2)
+            (f"test_it.py::test_it[{n}]", repeat) for n in range(3) for repeat in range(2)
         ]
         assert record["run"]["planned"] == 6
 

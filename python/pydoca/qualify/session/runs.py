@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _PACKAGES = ("pydoca", "pytest", "numpy", "scipy", "pytest-xdist")
 DEFAULT_OUT = "runs"
+_SHOWN = 10  # ids in a sentence
 
 
 class Run:
@@ -66,8 +67,11 @@ class Run:
         record = self.record
         verdicts = [case.verdict for case in record.cases] + ([Verdict.ERROR] if tester_failed else [])
         record.verdict = Verdict.INTERRUPTED if interrupted else Verdict.of_run(verdicts)
-        record.exit_code = int(self._exit_code())
-        record.findings = self._findings()
+        strict = self._strictness()
+        if strict:
+            record.verdict = Verdict.FAIL
+        record.exit_code = int(ExitCode.of_verdict(record.verdict))
+        record.findings = strict + self._findings()
         record.end = time.time()
         if self._directory is not None:
             self._directory.end(record)
@@ -90,11 +94,25 @@ class Run:
         told = models_in_force(self.record.machine) + shared_names(self.record.cases)
         return told + self.target.limits.findings(measured) + ([late] if late else [])
 
-    def _exit_code(self) -> ExitCode:
-        skipped = any(case.verdict is Verdict.SKIPPED for case in self.record.cases)
-        code = ExitCode.of_verdict(self.record.verdict, strict_marginal=self._settings.strict_marginal)
-        strict = self._settings.strict_skips and skipped
-        return ExitCode.FAILED if strict and code in (ExitCode.PASSED, ExitCode.NOTHING_TESTED) else code
+    def _strictness(self) -> list[str]:
+        """Why a run fails that would have passed without the strict switches."""
+        if ExitCode.of_verdict(self.record.verdict) not in (ExitCode.PASSED, ExitCode.NOTHING_TESTED):
+            return []
+        switches = (
+            ("--pydoca-strict-skips", self._settings.strict_skips, Verdict.SKIPPED, "skipped"),
+            ("--pydoca-strict-marginal", self._settings.strict_marginal, Verdict.MARGINAL, "marginal"),
+        )
+        return [
+            f"{option} fails the run: {_listed(ids)} {'are' if len(ids) > 1 else 'is'} {what}"
+            for option, is_on, verdict, what in switches
+            if is_on and (ids := [case.id for case in self.record.cases if case.verdict is verdict])
+        ]
+
+
+def _listed(ids: list[str]) -> str:
+    names = list(dict.fromkeys(ids))
+    more = f" and {len(names) - _SHOWN} others" if len(names) > _SHOWN else ""
+    return ", ".join(names[:_SHOWN]) + more
 
 
 def _open(path: Path) -> RunDirectory:
