@@ -5,10 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from extension import cpp_api, from_c, python_api, statuses
+from extension import commands, cpp_api, from_c, notebooks, python_api, statuses
 
 # Each gives the pages of its kind: the path below docs/made, and the text.
-MAKERS = (cpp_api.pages, from_c.pages, statuses.pages, python_api.pages)
+MAKERS = (
+    commands.pages,
+    cpp_api.pages,
+    from_c.pages,
+    notebooks.pages,
+    python_api.pages,
+    statuses.pages,
+)
 
 
 def write(app: Any) -> None:
