@@ -90,6 +90,9 @@ def index_of(table: Table) -> Iterator[str]:
         yield from (f"## [{library.title}]({slug(library.title)}.md)", "")
         names = [entry.name for row in library.entries for entry in row]
         yield from fenced("container", "name-list", (f"* {{doca}}`{name}`" for name in names))
+    yield from ("## Values of enums", "", "A value leads to its enum.", "")
+    values = (f"* {{doca}}`{value} <{entry.name}>`" for value, entry in sorted(table.values.items()))
+    yield from fenced("container", "name-list", values)
     yield from ("## Old names", "", "Names of DOCA 2.0 to 2.6 that have changed.", "")
     old_names = (f"* {{doca}}`{old} <{new}>`" for old, new in sorted(table.renamed.items()))
     yield from fenced("container", "name-list", old_names)

@@ -26,6 +26,13 @@ def node_of(_: Any, signature: str, node: addnodes.desc_signature) -> str:
 class Named(GenericObject):
     """One description of one name, or of some that belong together, with | between them."""
 
+    def _object_hierarchy_parts(self, node: addnodes.desc_signature) -> tuple[str, ...]:
+        return (node.next_node(addnodes.desc_name).astext(),)
+
+    def _toc_entry_name(self, node: addnodes.desc_signature) -> str:
+        """For the contents of the page."""
+        return self._object_hierarchy_parts(node)[0]
+
     def get_signatures(self) -> list[str]:
         return [each.strip() for each in self.arguments[0].split("|")]
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import ast
-import asyncio
-import inspect
 from typing import Any, ClassVar
 from unittest import mock
 
@@ -31,18 +28,16 @@ class Shown(Directive):
 
 
 def displays(program: str) -> list[str]:
-    """What the program shows; it may await at its top level."""
+    """What the program shows."""
     found: list[str] = []
 
     def display(shown: object) -> None:
         _, forms = _named_forms(shown)
         found.append(forms.get("text/html") or forms["image/svg+xml"])
 
-    code = compile(program, "<shown>", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+    code = compile(program, "program", "exec")
     with mock.patch.object(pydoca, "display", display):
-        running = eval(code, {"__name__": "__shown__"})
-        if inspect.iscoroutine(running):
-            asyncio.run(running)
+        exec(code, {"__name__": "__main__"})
     return found
 
 

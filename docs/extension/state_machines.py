@@ -16,7 +16,7 @@ from pydoca._display.frame.markup import picture_svg
 from pydoca._display.frame.panel import Picture
 
 WIDTH, HEIGHT = 118.0, 34.0  # of a box
-COLUMN, ROW, MARGIN = 262.0, 104.0, 14.0
+COLUMN, ROW, MARGIN = 288.0, 104.0, 14.0
 APART = 9.0  # pixels between the lines there and back
 LINE = 14.0  # the height of a line of a label
 

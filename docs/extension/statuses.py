@@ -39,8 +39,7 @@ def lines_of_status(status: Mapping[str, Any]) -> Iterator[str]:
     exception = status["exception"]
     bases = "".join(f", {code(each)}" for each in status["builtin"])
     raised = f"; raises {{py:exc}}`pydoca.{exception}`{bases}" if exception else ""
-    yield from (f"## {name}", "")
-    body = [f"{status['number']} {code(status['name'])}{raised}", "", f"**Cause** {status['does']}", ""]
+    body = [f"Number {status['number']}, {code(status['name'])}{raised}", "", f"**Cause** {status['does']}", ""]
     body += [f"**What to do** {sentence(status['remedy'])}", ""]
     yield from fenced("status", name, [*body, *given_by(status)], 4)
 
