@@ -45,8 +45,8 @@ MEASURE = """() => {
     return (pair[0] + 0.05) / (pair[1] + 0.05);
   };
   const root = document.documentElement;
-  const texts = [...document.querySelectorAll("article p, article li, .pydoca-display dd, .pydoca-display td")].slice(0, 40);
-  return { excess: root.scrollWidth - root.clientWidth, contrast: Math.min(21, ...texts.map(contrast)) };
+  const texts = [...document.querySelectorAll("article p, article li, .pydoca-display dd, .pydoca-display td")];
+  return { excess: root.scrollWidth - root.clientWidth, contrast: Math.min(21, ...texts.slice(0, 40).map(contrast)) };
 }"""
 
 
@@ -163,7 +163,8 @@ class Browser:
         self.place = NAMES_PAGE
         self.page.goto((site / NAMES_PAGE).as_uri())
         self.page.fill(".name-filter", "mmap_create_from")
-        shown = self.page.eval_on_selector_all(".name-list li", "all => all.filter(e => e.offsetParent).map(e => e.innerText)")
+        visible = "all => all.filter(each => each.offsetParent).map(each => each.innerText)"
+        shown = self.page.eval_on_selector_all(".name-list li", visible)
         if not shown or any("mmap_create_from" not in name for name in shown):
             self.add(f"the field shows {shown[:5]}")
 

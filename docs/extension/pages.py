@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from extension import commands, cpp_api, from_c, notebooks, python_api, statuses
+from extension import commands, cpp_api, from_c, notebooks, performance, python_api, statuses
 
 # Each gives the pages of its kind: the path below docs/made, and the text.
 MAKERS = (
@@ -13,6 +13,7 @@ MAKERS = (
     cpp_api.pages,
     from_c.pages,
     notebooks.pages,
+    performance.pages,
     python_api.pages,
     statuses.pages,
 )
