@@ -41,15 +41,17 @@ def _device(run: RunRecord) -> str:
 
 def _said(run: RunRecord) -> str:
     if run.exit_code is None:
-        return "The run has not ended: it was killed, or goes on. What follows is what it has found so far."
+        return f"The run has not ended: it was killed, or goes on. So far: {_found(run)}"
     if run.exit_code == ExitCode.INTERRUPTED:
         return f"The run was interrupted, and can be resumed. So far: {_found(run)}"
     return _found(run)
 
 
 def _found(run: RunRecord) -> str:
-    worst = sum(case.verdict is run.verdict for case in run.cases)
-    return _SAID[run.verdict].format(worst, len(run.cases))
+    """What the cases say that have ended, also of a run that has not."""
+    verdicts = [case.verdict for case in run.cases]
+    verdict = Verdict.of_run(verdicts) if run.verdict is Verdict.INTERRUPTED else run.verdict
+    return _SAID[verdict].format(verdicts.count(verdict), len(verdicts))
 
 
 def _facts(run: RunRecord) -> list[tuple[str, str]]:

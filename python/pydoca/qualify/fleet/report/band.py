@@ -9,10 +9,13 @@ from pydoca.qualify.report.elements import facts
 from pydoca.qualify.report.words import MARKS, TONES, duration, moment
 from pydoca.qualify.verdicts import ExitCode, Verdict
 
-_ORDER = (Verdict.FAIL, Verdict.ERROR, Verdict.MARGINAL, Verdict.PASS, Verdict.UNJUDGED, Verdict.SKIPPED)
+_ORDER = (
+    Verdict.FAIL, Verdict.ERROR, Verdict.INTERRUPTED, Verdict.MARGINAL, Verdict.PASS, Verdict.UNJUDGED, Verdict.SKIPPED,
+)  # fmt: skip
 _SAID = {
     Verdict.FAIL: "{} of {} cards failed.",
     Verdict.ERROR: "The tester failed on {} of {} cards: nothing is known of them there.",
+    Verdict.INTERRUPTED: "The runs of {} of {} cards were interrupted.",
     Verdict.MARGINAL: "All cards passed, {} of {} so closely that another run may not.",
     Verdict.PASS: "Every card passed all cases that were judged.",
     Verdict.UNJUDGED: "Values were measured, and no limit judged them.",
@@ -33,8 +36,9 @@ def band(fleet: FleetRecord) -> str:
 
 
 def _said(fleet: FleetRecord) -> str:
-    worst = sum(each.run.verdict is fleet.verdict for each in fleet.cards)
-    found = _SAID[fleet.verdict].format(f"{worst:,}", f"{len(fleet.cards):,}")
+    verdicts = [each.run.verdict for each in fleet.cards]
+    verdict = Verdict.of_run(verdicts)
+    found = _SAID[verdict].format(f"{verdicts.count(verdict):,}", f"{len(verdicts):,}")
     if fleet.exit_code == ExitCode.INTERRUPTED:
         untested = sum(not each.was_tested for each in fleet.cards)
         return f"The run was interrupted: {untested:,} of {len(fleet.cards):,} cards were not tested. So far: {found}"
