@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from extension.cpp_entries import scope_lines
-from extension.cpp_headers import Header, Scope, each_class, read
+from extension.cpp_headers import Header, classes, read
 
 INDEX = """\
 # C++ reference
@@ -19,10 +19,9 @@ OF_BACKENDS = "The authors of backends implement the interfaces below `backend/`
 
 def pages() -> Iterator[tuple[str, str]]:
     headers = read()
-    classes = {scope.name: scope for scope in each_class(headers)}
     shown = [header for header in headers.values() if header.scopes]
     for header in shown:
-        yield f"cpp/{page_of(header.path)}.rst", "\n".join(page(header, classes))
+        yield f"cpp/{page_of(header.path)}.rst", "\n".join(page(header))
     backend = [header.path for header in shown if header.path.startswith("backend/")]
     own = [header.path for header in shown if header.path not in backend]
     yield (
@@ -31,13 +30,13 @@ def pages() -> Iterator[tuple[str, str]]:
     )
 
 
-def page(header: Header, classes: dict[str, Scope]) -> Iterator[str]:
+def page(header: Header) -> Iterator[str]:
     title = f"``pydoca/{header.path}``"
     yield from (title, "=" * len(title), "")
-    inside = {name for scope in classes.values() for name in scope.inside}
+    inside = {name for scope in classes().values() for name in scope.inside}
     for scope in header.scopes:
         if scope.name not in inside:
-            yield from scope_lines(scope, classes)
+            yield from scope_lines(scope)
 
 
 def page_of(path: str) -> str:

@@ -3,29 +3,29 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from xml.etree.ElementTree import Element
 
 from extension import docstrings
-from extension.cpp_headers import MARK, Scope
+from extension.cpp_headers import MARK, Scope, classes
 
 
-def scope_lines(scope: Scope, classes: Mapping[str, Scope]) -> Iterator[str]:
+def scope_lines(scope: Scope) -> Iterator[str]:
     if scope.kind == "namespace":
         yield from (f".. cpp:namespace:: {scope.name}", "")
         for member in scope.members:
             yield from member_lines(member, scope)
         yield from (".. cpp:namespace:: NULL", "")
     else:
-        yield from class_lines(scope, classes, scope.name)
+        yield from class_lines(scope, scope.name)
 
 
-def class_lines(scope: Scope, classes: Mapping[str, Scope], name: str) -> Iterator[str]:
+def class_lines(scope: Scope, name: str) -> Iterator[str]:
     """A class that stands in another one is an entry in that one's."""
     bases = f" : {', '.join('public ' + base.removeprefix('pydoca::') for base in scope.bases)}" if scope.bases else ""
     body = [*description(scope.node), ""]
     for inner in scope.inside:
-        body += class_lines(classes[inner], classes, inner.rpartition("::")[2])
+        body += class_lines(classes()[inner], inner.rpartition("::")[2])
     for member in scope.members:
         body += member_lines(member, scope)
     directive = {"class": "class", "struct": "struct", "union": "union"}[scope.kind]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 import subprocess
-from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
@@ -70,6 +70,7 @@ def prepared(text: str) -> str:
     return re.sub(r"^(\s*)// ", r"\1/// ", text, flags=re.MULTILINE)
 
 
+@cache
 def read() -> dict[str, Header]:
     headers = {path: Header(path) for path in copy_headers()}
     subprocess.run(["doxygen", "-"], input=DOXYFILE, text=True, check=True)
@@ -122,5 +123,22 @@ def place(scope: Scope) -> tuple[bool, int]:
     return scope.kind == "namespace", line
 
 
-def each_class(headers: dict[str, Header]) -> Iterator[Scope]:
-    yield from (scope for header in headers.values() for scope in header.scopes if scope.kind != "namespace")
+@cache
+def classes() -> dict[str, Scope]:
+    scopes = (scope for header in read().values() for scope in header.scopes)
+    return {scope.name: scope for scope in scopes if scope.kind != "namespace"}
+
+
+def home_of(name: str) -> str:
+    """Of a member that a class has from a public base, the name in that base: pydoca::BufSource::num_elements."""
+    owner, _, member = name.rpartition("::")
+    scope = classes().get(owner)
+    if scope is None or any(each.findtext("name") == member for each in scope.members):
+        return name
+    homes = (home_of(f"{base}::{member}") for base in scope.bases if base in classes())
+    return next((home for home in homes if has(home)), name)
+
+
+def has(name: str) -> bool:
+    owner, _, member = name.rpartition("::")
+    return owner in classes() and any(each.findtext("name") == member for each in classes()[owner].members)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from extension.cpp_headers import home_of
 from extension.python_names import homes
 
 
@@ -35,7 +36,7 @@ def python_role(name: str) -> str:
 
 
 def cpp_role(name: str) -> str:
-    return f"{{cpp:any}}`{name} <pydoca::{name}>`"
+    return f"{{cpp:any}}`{name} <{home_of('pydoca::' + name)}>`"
 
 
 def sentence(text: str) -> str:

@@ -20,7 +20,8 @@ REPORTS = {
     "trace_report": "Traces",
     "virtual_time_report": "Virtual time",
 }
-SIGNS = {"<=": "at most", ">=": "at least"}
+SIGNS = {"<=": "≤", ">=": "≥"}
+NO_BREAK = "\N{NO-BREAK SPACE}"
 HEAD = """\
 # Figures
 
@@ -47,8 +48,10 @@ def table(figures: list[Mapping[str, Any]]) -> Iterator[str]:
         unit = each["unit"]
         is_excess = is_difference(each)
         compared = f"{each['score']:+.1f} ns" if is_excess else f"{each['score']:.2f} x"
-        target = f"{SIGNS[each['rule']]} {each['target']:g}{' ns' if is_excess else ' x'}"
-        yield f"| {each['name']} | {each['value']:.1f} {unit} | {each['floor']:.1f} {unit} | {compared} | {target} |"
+        verdict = "" if each["ok"] else ", missed"
+        target = f"{SIGNS[each['rule']]} {each['target']:g} {'ns' if is_excess else 'x'}{verdict}"
+        cells = (f"{each['value']:.1f} {unit}", f"{each['floor']:.1f} {unit}", compared, target)
+        yield f"| {each['name']} | {' | '.join(cell.replace(' ', NO_BREAK) for cell in cells)} |"
     yield ""
 
 
