@@ -70,7 +70,6 @@ MACHINES = {
         {"polling": (0, 0), "armed": (1, 0), "fired": (2, 0)},
         (
             Edge("polling", "armed", "request_notification()"),
-            Edge("armed", "polling", "something came/in between", 1),
             Edge("armed", "fired", "a completion makes/fileno() readable"),
             Edge("fired", "polling", "clear_notification(), progress() until nothing is left"),
         ),
