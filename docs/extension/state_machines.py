@@ -65,6 +65,27 @@ MACHINES = {
         pydoca.TaskState,
         "FREE",
     ),
+    "connection": Machine(
+        "The states of a connection of RDMA",
+        {
+            "EXPORTED": (0, 0),
+            "REQUESTED": (0, 1),
+            "ESTABLISHED": (1, 0),
+            "CONNECTING": (1, 1),
+            "CLOSING": (2, 0),
+            "CLOSED": (2, 1),
+        },
+        (
+            Edge("EXPORTED", "ESTABLISHED", "connect(details)"),
+            Edge("REQUESTED", "CONNECTING", "accept()"),
+            Edge("CONNECTING", "ESTABLISHED", "progress()", 1),
+            Edge("CONNECTING", "CLOSED", "progress(): failure"),
+            Edge("ESTABLISHED", "CLOSING", "disconnect(), the/peer's end, failure"),
+            Edge("CLOSING", "CLOSED", "progress()", 1),
+        ),
+        pydoca.RdmaConnectionState,
+        "EXPORTED",
+    ),
     "notification": Machine(
         "The event mode of a progress engine",
         {"polling": (0, 0), "armed": (1, 0), "fired": (2, 0)},
@@ -130,7 +151,8 @@ def drawn_edge(machine: Machine, edge: Edge, marker: str) -> Iterator[str]:
     ax, ay = border(x1 + dx, y1 + dy, x1, y1, x2 - x1, y2 - y1)
     bx, by = border(x2 + dx, y2 + dy, x2, y2, x1 - x2, y1 - y2)
     yield svg.line(f"M{ax:g} {ay:g}L{bx:g} {by:g}", marker=marker)
-    yield from label(edge, (ax + bx) / 2, (ay + by) / 2, (y2 - y1) * (x2 - x1))
+    # An upright line has its label at its right, as a steep one would have.
+    yield from label(edge, (ax + bx) / 2, (ay + by) / 2, (y2 - y1) * ((x2 - x1) or -edge.side))
 
 
 def arc(edge: Edge, x1: float, x2: float, y: float, marker: str) -> Iterator[str]:
