@@ -5,8 +5,19 @@ from __future__ import annotations
 import re
 from typing import Any, TextIO
 
-_PREFIXED = re.compile(r"--pydoca-(?=\w)")
+# Devices are words of this command, and a plan is a command of its own.
+_OWN = {
+    "by --pydoca-device": "behind 'pydoca qualify'",
+    "--pydoca-device": "DEVICE",
+    "--pydoca-plan": "'pydoca qualify plan'",
+    "--pydoca-": "--",
+}
+_OPTION = re.compile("|".join(_OWN))
 _OF_PYTEST = re.compile(r"\bpytest\b.* --pydoca-")  # a command to copy, which is not this one
+
+
+def _own(found: re.Match[str]) -> str:
+    return _OWN[found[0]]
 
 
 class Spelled:
@@ -16,7 +27,7 @@ class Spelled:
         self._stream = stream
 
     def write(self, text: str) -> int:
-        self._stream.write(text if _OF_PYTEST.search(text) else _PREFIXED.sub("--", text))
+        self._stream.write(text if _OF_PYTEST.search(text) else _OPTION.sub(_own, text))
         return len(text)
 
     def __getattr__(self, name: str) -> Any:
