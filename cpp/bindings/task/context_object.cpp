@@ -138,7 +138,8 @@ void ContextObject::begin_leaving() {
   leaving_ = true;
   tasks_.drop_spares();
   if (context_->stop() != Status::success) tasks_.release_idle();
-  // After the release: this raises what callbacks have raised, and with a task that is not freed it would never be idle.
+  // After the release: this raises what callbacks have raised, and with a task that is not freed it would never be
+  // idle.
   engine_->settle();
   drain_log();
 }
