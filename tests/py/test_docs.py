@@ -23,8 +23,8 @@ BLOCK = re.compile(
 # A block whose first line names a file is a part of the page's story.
 PAIR = ("# host.py", "# dpu.py")
 TEST = "# test_"
-# What installs things, or needs a card, a limits file of the reader's or another process.
-NOT_RUN = ("pip install", "script/", "pytest --pyargs", "pydoca qualify", "pytest examples", "dask ", "cd ")
+# What installs things, or needs a limits file of the reader, a virtual machine or another process.
+NOT_RUN = ("pip install", "pytest --pyargs", "pydoca qualify", "pydoca rdma-lab", "pytest examples", "dask ")
 
 
 @dataclass(frozen=True)
@@ -103,6 +103,12 @@ def lines_run(block: Block) -> list[tuple[str, str]]:
     """Each command with what the page shows of its output."""
     parts = re.split(r"^\$ (.*)\n", block.text, flags=re.MULTILINE)
     return [(command, output) for command, output in zip(parts[1::2], parts[2::2], strict=True) if command]
+
+
+def test_what_is_not_run_is_on_a_page():
+    written = [command for block in CONSOLES for command, _ in lines_run(block)]
+    assert [start for start in NOT_RUN if not any(command.startswith(start) for command in written)] == []
+    assert any(not command.startswith(NOT_RUN) for command in written)
 
 
 @pytest.mark.parametrize("block", CONSOLES, ids=lambda block: block.name)
