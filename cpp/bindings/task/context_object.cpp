@@ -138,8 +138,7 @@ void ContextObject::begin_leaving() {
   leaving_ = true;
   tasks_.drop_spares();
   if (context_->stop() != Status::success) tasks_.release_idle();
-  // After the release: this raises what callbacks have raised, and with a task that is not freed it would never be
-  // idle.
+  // It raises what callbacks have raised. Before the release, that would leave tasks for which the stop waits for ever.
   engine_->settle();
   drain_log();
 }
