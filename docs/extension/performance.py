@@ -35,6 +35,10 @@ def pages() -> Iterator[tuple[str, str]]:
     measured = json.loads(FIGURES.read_text())
     machine = measured["machine"]
     where = f"Measured on {machine['cores']} cores of {machine['processor']}, Linux {machine['kernel']}."
+    if machine["load"] >= 1:
+        where += (
+            f" The load by other processes was {machine['load']:g}: with several threads, figures are worse than alone."
+        )
     lines = [HEAD, where, ""]
     for report, title in REPORTS.items():
         if figures := measured["reports"].get(report):
