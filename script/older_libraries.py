@@ -1,4 +1,4 @@
-"""Writes stand-ins of this system's C and C++ libraries, which have only what older ones had, for a linker to link with.
+"""Writes stand-ins of this system's C and C++ libraries for a linker, which have only what older ones had.
 
 usage: python script/older_libraries.py [--cxx COMPILER] DIRECTORY
 
@@ -94,7 +94,8 @@ def write_library(compiler: str, directory: Path, soname: str, symbols: list[Sym
     source = directory / f"{soname}.s"
     source.write_text("\n".join(lines) + "\n")
     script = directory / f"{soname}.map"
-    script.write_text("".join(f"{version} {{ local: older_*; }};\n" for version in sorted({s.version for s in symbols})))
+    versions = sorted({each.version for each in symbols})
+    script.write_text("".join(f"{version} {{ local: older_*; }};\n" for version in versions))
     target = directory / ("libloader.so" if soname in LOADERS else soname.partition(".so")[0] + ".so")
     command = [compiler, "-shared", "-nostdlib", "-o", target, source, f"-Wl,-soname,{soname}"]
     subprocess.run([*command, f"-Wl,--version-script={script}"], check=True)

@@ -1,13 +1,12 @@
 // Functions of the C library that glibc 2.28 did not have yet, made of what it had (PYDOCA_OLDER_LIBRARIES).
+#include <cstdint>
+#include <ctime>
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-#include <cstdint>
-#include <ctime>
 
 namespace {
 
