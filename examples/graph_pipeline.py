@@ -11,6 +11,7 @@ import multiprocessing
 import sys
 import time
 from contextlib import closing
+from multiprocessing.connection import Connection
 
 import pydoca
 
@@ -21,7 +22,7 @@ def message(number: int, size: int) -> bytes:
     return (number.to_bytes(8, "little") * (size // 8 + 1))[:size]
 
 
-def produce(messages: int, size: int, pipe) -> None:
+def produce(messages: int, size: int, pipe: Connection) -> None:
     """The host's process."""
     pydoca.sim.load_topology(pydoca.sim.default_topology("bluefield2"))
     memory = pydoca.alloc(size)
@@ -42,7 +43,9 @@ def produce(messages: int, size: int, pipe) -> None:
 class Pipeline:
     """The DPU's graph, for messages that a peer has announced."""
 
-    def __init__(self, pe: pydoca.ProgressEngine, dma: pydoca.Dma, sha: pydoca.Sha, drained) -> None:
+    def __init__(
+        self, pe: pydoca.ProgressEngine, dma: pydoca.Dma, sha: pydoca.Sha, drained: pydoca.SyncEventContext
+    ) -> None:
         self.digests = hashlib.sha256()  # of all messages' digests
         self.graph = pydoca.Graph(pe, num_instances=1)
         self.read = self.graph.node(dma)
@@ -56,11 +59,11 @@ class Pipeline:
         for buf in (copy, digest):  # the next message has room
             buf.reset_data_len()
 
-    async def run(self, tasks: dict[pydoca.GraphNode, object], messages: int, filled) -> None:
+    async def run(self, tasks: dict[pydoca.GraphNode, object], messages: int, filled: pydoca.SyncEventContext) -> None:
         with self.graph:
             instance = self.graph.create_instance(tasks)
             for number in range(messages):
-                await filled.poll_until(lambda announced, number=number: announced > number)
+                await filled.poll_until(number.__lt__)  # number < what was announced
                 instance.submit()
                 await instance
 

@@ -54,7 +54,8 @@ def main(name: str) -> None:
     source.write(TEXT, len(TEXT))
 
     with rdma_bridge.open_dev_from_pd(pd) as dev:
-        connect(writer, target, context, dev.info.capabilities.rdma.default_gid_index)
+        rdma = dev.info.capabilities.rdma
+        connect(writer, target, context, rdma.default_gid_index if rdma else 0)
         memory = pydoca.alloc(64)
         with dev.mmap(memory, access="local_read_write|rdma_write") as mmap:
             write = SendWR(opcode=IBV_WR_RDMA_WRITE, num_sge=1, sg=[SGE(source.buf, source.length, source.lkey)])

@@ -16,7 +16,7 @@ def copy(data: bytes) -> bytes:
     dma = pydoca.Dma(None, dev)  # doca_dma_create
     dma.on_state_changed = lambda user_data, context, previous, now: print(now.name)  # doca_ctx_set_state_changed_cb
     dma.set_memcpy_conf(  # doca_dma_task_memcpy_set_conf
-        lambda task, task_user_data, context_user_data: copied.append(bytes(task.dst)),
+        lambda task, task_user_data, context_user_data: copied.append(bytes(target)),
         lambda task, task_user_data, context_user_data: print(task.status),
         num_tasks=1,
     )

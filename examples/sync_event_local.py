@@ -3,6 +3,7 @@ sync_event_remote.py."""
 
 import argparse
 import asyncio
+from collections.abc import Awaitable, Callable
 from contextlib import closing
 
 import pydoca
@@ -16,7 +17,9 @@ async def offer(link: pydoca.comch.Connection, *events: pydoca.SyncEvent) -> Non
     await link.recv()  # the other side has imported them
 
 
-async def synchronous(link: pydoca.comch.Connection, signal: pydoca.SyncEvent, answer: pydoca.SyncEvent) -> int:
+async def synchronous(
+    pe: pydoca.ProgressEngine, link: pydoca.comch.Connection, signal: pydoca.SyncEvent, answer: pydoca.SyncEvent
+) -> int:
     with signal, answer:
         await offer(link, signal, answer)
         signal.update_set(SIGNAL)
@@ -25,17 +28,22 @@ async def synchronous(link: pydoca.comch.Connection, signal: pydoca.SyncEvent, a
         return answer.get()
 
 
-async def asynchronous(link: pydoca.comch.Connection, signal: pydoca.SyncEvent, answer: pydoca.SyncEvent) -> int:
-    pe = link.client.progress_engine
+async def asynchronous(
+    pe: pydoca.ProgressEngine, link: pydoca.comch.Connection, signal: pydoca.SyncEvent, answer: pydoca.SyncEvent
+) -> int:
     async with signal.as_context(pe, num_tasks=1) as publisher, answer.as_context(pe, num_tasks=1) as subscriber:
         await offer(link, signal, answer)
         await publisher.notify_set(SIGNAL)
-        seen = await subscriber.wait_eq(ANSWER)
+        seen: int = await subscriber.wait_eq(ANSWER)
         await link.recv()
         return seen
 
 
-async def run(mode) -> None:
+async def run(
+    mode: Callable[
+        [pydoca.ProgressEngine, pydoca.comch.Connection, pydoca.SyncEvent, pydoca.SyncEvent], Awaitable[int]
+    ],
+) -> None:
     with (
         pydoca.open_device("0b:00.0", side="host") as dev,
         closing(pydoca.SyncEvent(dev, publisher="cpu", subscriber="remote_pci")) as signal,
@@ -43,7 +51,7 @@ async def run(mode) -> None:
     ):
         print("waiting for sync_event_remote.py", flush=True)
         async with pydoca.ProgressEngine() as pe, pydoca.comch.Client(pe, dev, "sync-event") as link:
-            print("the DPU answered", await mode(link, signal, answer))
+            print("the DPU answered", await mode(pe, link, signal, answer))
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ import multiprocessing
 import sys
 import time
 from contextlib import closing
+from multiprocessing.connection import Connection
 
 import pydoca
 
@@ -49,7 +50,8 @@ class Producer:
                     answer = group.create_task(asyncio.to_thread(self.answer.recv))
                     group.create_task(self.produce(out, back))
                 process.join()
-                return answer.result()
+                result: tuple[str, float] = answer.result()
+                return result
 
     async def produce(self, filled: pydoca.SyncEventContext, drained: pydoca.SyncEventContext) -> None:
         for k in range(1, self.rounds + 1):
@@ -65,7 +67,7 @@ class Producer:
 class Consumer:
     """The DPU's process."""
 
-    def __init__(self, blobs: tuple[bytes, bytes, bytes], rounds: int, size: int, answer) -> None:
+    def __init__(self, blobs: tuple[bytes, bytes, bytes], rounds: int, size: int, answer: Connection) -> None:
         self.blobs, self.rounds, self.size, self.answer = blobs, rounds, size, answer
 
     def run_process(self) -> None:
@@ -88,12 +90,22 @@ class Consumer:
                 with pydoca.BufInventory(2 * BUFFERS) as inv, dev.mmap(memory) as local:
                     return await self.consume(dma, ahead, done, *self.bufs(inv, remote, local), memory)
 
-    def bufs(self, inv: pydoca.BufInventory, remote: pydoca.Mmap, local: pydoca.Mmap) -> tuple[list, list]:
+    def bufs(
+        self, inv: pydoca.BufInventory, remote: pydoca.Mmap, local: pydoca.Mmap
+    ) -> tuple[list[pydoca.Buf], list[pydoca.Buf]]:
         offsets = [index * self.size for index in range(BUFFERS)]
         sources = [inv.get_by_data(remote, remote.addr + offset, self.size) for offset in offsets]
         return sources, [inv.get_by_addr(local, local.addr + offset, self.size) for offset in offsets]
 
-    async def consume(self, dma, filled, drained, sources, targets, memory) -> tuple[str, float]:
+    async def consume(
+        self,
+        dma: pydoca.Dma,
+        filled: pydoca.SyncEventContext,
+        drained: pydoca.SyncEventContext,
+        sources: list[pydoca.Buf],
+        targets: list[pydoca.Buf],
+        memory: pydoca.Memory,
+    ) -> tuple[str, float]:
         sha256 = hashlib.sha256()
         await filled.wait_neq(0)
         start = time.perf_counter()

@@ -3,6 +3,7 @@ sync_event_local.py."""
 
 import argparse
 import asyncio
+from collections.abc import Awaitable, Callable
 from contextlib import closing
 
 import pydoca
@@ -10,7 +11,9 @@ import pydoca
 SIGNAL, ANSWER = 10, 20
 
 
-async def synchronous(link: pydoca.comch.Connection, signal: pydoca.SyncEvent, answer: pydoca.SyncEvent) -> int:
+async def synchronous(
+    pe: pydoca.ProgressEngine, link: pydoca.comch.Connection, signal: pydoca.SyncEvent, answer: pydoca.SyncEvent
+) -> int:
     with signal, answer:
         await link.send(b"imported")
         signal.wait_eq(SIGNAL)
@@ -18,16 +21,21 @@ async def synchronous(link: pydoca.comch.Connection, signal: pydoca.SyncEvent, a
         return signal.get()
 
 
-async def asynchronous(link: pydoca.comch.Connection, signal: pydoca.SyncEvent, answer: pydoca.SyncEvent) -> int:
-    pe = link.server.progress_engine
+async def asynchronous(
+    pe: pydoca.ProgressEngine, link: pydoca.comch.Connection, signal: pydoca.SyncEvent, answer: pydoca.SyncEvent
+) -> int:
     async with signal.as_context(pe, num_tasks=1) as subscriber, answer.as_context(pe, num_tasks=1) as publisher:
         await link.send(b"imported")
-        seen = await subscriber.wait_eq(SIGNAL)
+        seen: int = await subscriber.wait_eq(SIGNAL)
         await publisher.notify_set(ANSWER)
         return seen
 
 
-async def run(mode) -> None:
+async def run(
+    mode: Callable[
+        [pydoca.ProgressEngine, pydoca.comch.Connection, pydoca.SyncEvent, pydoca.SyncEvent], Awaitable[int]
+    ],
+) -> None:
     with pydoca.open_device("03:00.0", side="dpu") as dev, dev.open_representor("0b:00.0") as rep:
         async with pydoca.ProgressEngine() as pe, pydoca.comch.Server(pe, dev, rep, "sync-event") as server:
             print("waiting for sync_event_local.py", flush=True)
@@ -36,7 +44,7 @@ async def run(mode) -> None:
                 closing(dev.import_sync_event(await link.recv())) as signal,
                 closing(dev.import_sync_event(await link.recv())) as answer,
             ):
-                print("the host signalled", await mode(link, signal, answer))
+                print("the host signalled", await mode(pe, link, signal, answer))
             await link.send(b"done")
             async for _ in link:  # until the host hangs up
                 pass

@@ -26,7 +26,7 @@ build_packages=(g++ cmake ninja-build python3 python3-dev python3-venv libspdlog
 lab_packages=(qemu-system-x86 busybox-static kmod iproute2 ibverbs-providers zstd)
 test_packages=(libgtest-dev libgmock-dev libbenchmark-dev util-linux zsh fish groff-base "${lab_packages[@]}")
 fuzz_packages=(clang-19 libclang-rt-19-dev) # libFuzzer; g++ has none
-python_sources=(python tests/py script examples benchmarks notebooks)
+python_sources=(python tests/py script docs examples benchmarks notebooks)
 
 heading() { printf '\n==> [%s] %s\n' "$(date +%T)" "$*"; }
 

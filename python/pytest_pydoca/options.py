@@ -51,6 +51,12 @@ def seed(text: str) -> int:
     return int(text)
 
 
+def ids(text: str) -> str:
+    if not all(part.strip() for part in text.split(",")):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a list of ids: write DMA-1, DMA-1,SHA-1 or 'DMA-*'")
+    return text
+
+
 def duration(text: str) -> float:
     """Seconds: "90", "90s", "10min", "8h"."""
     match = _DURATION.fullmatch(text.strip())
@@ -105,6 +111,13 @@ OPTIONS = (
         "which cases, and how long: smoke (10 s), quick (2 min, the default), full (15 min), soak (see the duration)",
         "LEVEL",
         one_of("level", LEVELS),
+    ),
+    Option(
+        "select",
+        "only the cases with this id, such as DMA-1; also a pattern ('DMA-*'), or several with commas; may be repeated",
+        "ID",
+        ids,
+        repeatable=True,
     ),
     Option("limits", "a file of limits; may be repeated, a later one wins", "FILE", repeatable=True),
     Option("limits-force", "apply limits also to a device that the file's [match] excludes"),

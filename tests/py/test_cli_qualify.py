@@ -88,9 +88,12 @@ def test_the_plan_of_the_suite_has_its_cases(qualify):
         (["sim:p0", "--level", "quik"], "'quik' is not a level; did you mean 'quick'?"),
         (["plan", "sim:p0", "--repeat", "0"], "'0' is not a count"),
         (["p9"], "there is no device 'p9'; did you mean"),
-        (["--tests", "test_mine.py"], "choose a device by --pydoca-device: sim:pf0"),
-        (["sim:p0", "--limits", "absent.toml"], "absent.toml: No such file or directory"),
-        (["limits", "check", "absent.toml"], "pydoca: absent.toml: No such file or directory"),
+        (["--tests", "test_mine.py"], "choose a device behind 'pydoca qualify': sim:pf0"),
+        (["sim:p0", "-n", "foo"], "error: -n foo: write a number of processes, or auto"),
+        (["sim:p0", "--select", "dma and ("], "error: --select 'dma and (': expected "),
+        (["sim:p0", "--select", "a or b", "--select", "c"], "error: --select 'a or b' is an expression, which stands"),
+        (["sim:p0", "--limits", "absent.toml"], "absent.toml: the limits file cannot be read: No such file"),
+        (["limits", "check", "absent.toml"], "pydoca: absent.toml: the limits file cannot be read: No such file"),
         (["limits", "check"], "the following arguments are required: FILE"),
         (["limits"], "usage: pydoca qualify limits"),
     ],
@@ -143,19 +146,25 @@ def test_a_limits_file_is_checked_alone_and_against_a_run(qualify, commands):
     assert [limit["name"] for limit in document["limits"]] == ["a.count", "gone"]
     assert [finding.split(": ")[1] for finding in document["findings"]] == [
         "limit.gone",
-        "waive.old",
         "expect.pcie.width",
         "waive.old",
     ]
 
 
-def test_without_the_packages_it_says_how_to_install_them(commands):
+@pytest.mark.parametrize(
+    ("package", "words", "message"),
+    [
+        ("scipy", [], "qualification needs scipy, which is not installed: pip install 'pydoca[qualify]'"),
+        ("xdist", ["-n", "2"], "-n needs pytest-xdist, which is not installed: pip install pytest-xdist"),
+    ],
+)
+def test_without_the_packages_it_says_how_to_install_them(commands, package, words, message):
     hide = "import sys, importlib.util as u; find = u.find_spec\n"
-    hide += "u.find_spec = lambda name, *more: None if name == 'scipy' else find(name, *more)\n"
-    program = hide + "from pydoca.cli import main; sys.exit(main(['qualify', 'sim:p0']))"
+    hide += f"u.find_spec = lambda name, *more: None if name == {package!r} else find(name, *more)\n"
+    program = hide + f"from pydoca.cli import main; sys.exit(main(['qualify', 'sim:p0', *{words}]))"
     run = subprocess.run([sys.executable, "-c", program], env=commands.env, capture_output=True, text=True, timeout=50)
     assert (run.returncode, run.stdout) == (4, "")
-    assert run.stderr == ("pydoca: qualification needs scipy, which is not installed: pip install 'pydoca[qualify]'\n")
+    assert run.stderr == f"pydoca: {message}\n"
 
 
 def test_the_command_line_starts_without_pytest_and_numpy(commands):
@@ -188,3 +197,28 @@ def test_a_terminal_has_a_bar_and_a_pipe_has_lines(qualify, commands):
     assert process.wait(50) == 0
     assert b"quick   0%|" in output
     assert b"PASS     A-1" in output
+
+
+def test_in_a_directory_that_was_removed_it_says_so(commands):
+    folder = commands.directory / "gone"
+    folder.mkdir()
+    program = f"import os, sys, pydoca.cli; os.rmdir({str(folder)!r}); sys.exit(pydoca.cli.main(sys.argv[1:]))"
+    line = [sys.executable, "-P", "-c", program, "qualify", "sim:p0", "--level", "smoke"]
+    run = subprocess.run(line, cwd=folder, capture_output=True, text=True, env=commands.env, timeout=50)
+    assert run.returncode != 0
+    assert run.stderr == "pydoca: the current directory has been removed; change to another one\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["sim:p0", "--resume", "absent"], "--resume: absent is not the directory of a run"),
+        (["sim:p0", "--limits", "other.toml"], "(--limits-force applies it anyway)"),
+        (["sim:p0", "--level", "smoke", "--select", "A-1"], "exit code 0, --seed="),
+    ],
+)
+def test_options_are_spelled_as_the_command_has_them(qualify, commands, words, message):
+    (commands.directory / "other.toml").write_text('schema = 1\n[match]\nprofile = "bluefield2"\n')
+    run = qualify(*words, "--tests", "test_mine.py")
+    assert message in run.stdout + run.stderr
+    assert "--pydoca-" not in run.stdout + run.stderr

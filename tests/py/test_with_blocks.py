@@ -234,3 +234,28 @@ def test_callbacks_that_raise_do_not_keep_anything_open():
             pe.__exit__(None, None, None)
         assert dma.closed
         assert pe.closed
+
+
+def context_that_raises_at_its_stop(pe, device):
+    """And the task of it that the program still has."""
+
+    def fail(_, context, before, now):
+        if now is pydoca.ContextState.STOPPING:
+            raise ValueError(now)
+
+    dma = pydoca.Dma(pe, device, on_state_changed=fail)
+    dma.start()
+    memory = device.mmap(pydoca.alloc(64))
+    inventory = pydoca.BufInventory(2)
+    task = dma.memcpy(inventory.get_by_data(memory, None, 32), inventory.get_by_addr(memory, memory.addr + 32))
+    pe.run_until(task)
+    return dma, task
+
+
+def test_a_context_whose_callback_raises_frees_its_tasks_when_it_is_left():
+    with pydoca.open_device("03:00.0") as device, pydoca.ProgressEngine() as pe:
+        dma, task = context_that_raises_at_its_stop(pe, device)
+        with pytest.raises(ExceptionGroup, match="callbacks of pydoca raised"), dma:
+            pass
+        assert dma.closed
+        assert task.state is pydoca.TaskState.FREE

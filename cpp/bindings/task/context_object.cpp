@@ -134,11 +134,13 @@ void ContextObject::begin_leaving() {
   if (context_->state() == ContextState::idle) {
     return;
   }
+  require_open("stop");
   leaving_ = true;
-  if (stop() != Status::success) {
-    tasks_.release_idle();
-    engine_->settle();
-  }
+  tasks_.drop_spares();
+  if (context_->stop() != Status::success) tasks_.release_idle();
+  // It raises what callbacks have raised. Before the release, that would leave tasks for which the stop waits for ever.
+  engine_->settle();
+  drain_log();
 }
 
 void ContextObject::drop_all() {

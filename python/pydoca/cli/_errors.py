@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import signal
 
 from pydoca import DocaError
+
+_PLACE_IS_GONE = "the current directory has been removed; change to another one"
 
 
 class CommandError(Exception):
@@ -46,11 +49,21 @@ def one_line(text: str) -> str:
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
 
 
+def _place_is_gone() -> bool:
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return True
+    return False
+
+
 def _explain(error: BaseException) -> str:
     if isinstance(error, KeyboardInterrupt):
         return "interrupted"
     if isinstance(error, CommandError | DocaError):
         return str(error)
     if isinstance(error, OSError) and error.strerror:
-        return f"{error.filename}: {error.strerror}" if error.filename is not None else error.strerror
+        if error.filename is not None:
+            return f"{error.filename}: {error.strerror}"
+        return _PLACE_IS_GONE if _place_is_gone() else error.strerror
     return f"unexpected {type(error).__name__}: {error} (PYDOCA_DEBUG=1 shows where)"

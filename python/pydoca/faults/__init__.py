@@ -57,6 +57,7 @@ import atexit
 import contextlib
 import os
 import warnings
+import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from typing import Any, NamedTuple, Protocol, Self
@@ -235,7 +236,9 @@ class FaultPlan:
         The log warns of devices that are open and whose faults it has: they have none until they are opened again.
         Raises AlreadyExistError when a plan is in force in this process.
         """
+        global _last
         self._plan.install()
+        _last = weakref.ref(self)
 
     def remove(self) -> None:
         """Ends that. Warns, with a FaultPlanWarning, of each rule that has met nothing. Idempotent."""
@@ -292,6 +295,13 @@ def inject(*rules: FaultPlan | FaultRule | Mapping[str, Any], seed: int = 0) -> 
 
 
 _environment_seen = False
+_last: weakref.ref[FaultPlan] | None = None  # that was put in force
+
+
+def _in_force() -> FaultPlan | None:
+    """The plan of this process."""
+    plan = _last() if _last is not None else None
+    return plan if plan is not None and plan.is_in_force else None
 
 
 def _load_environment() -> None:

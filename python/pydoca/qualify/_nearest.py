@@ -8,7 +8,17 @@ from collections.abc import Iterable
 
 def nearest(text: str, known: Iterable[str]) -> str:
     """ "; did you mean 'GB/s'?", or nothing where no word is close."""
-    words = list(known)
-    by_lower = {word.lower(): word for word in words}
+    found = _closest(text, known)
+    return f"; did you mean {found!r}?" if found else ""
+
+
+def beside(text: str, known: Iterable[str]) -> str:
+    """ "; the nearest one is 'dma.bw.64'": for a name that may be right, too."""
+    found = _closest(text, known)
+    return f"; the nearest one is {found!r}" if found else ""
+
+
+def _closest(text: str, known: Iterable[str]) -> str:
+    by_lower = {word.lower(): word for word in known}
     found = difflib.get_close_matches(text.lower(), by_lower, n=1, cutoff=0.5)
-    return f"; did you mean {by_lower[found[0]]!r}?" if found else ""
+    return by_lower[found[0]] if found else ""

@@ -73,6 +73,7 @@ class Measure:
         """
         from pydoca.qualify.limits import OwnLimit
 
+        __tracebackhide__ = True
         own = OwnLimit(min=min, max=max, n_min=n_min, marginal=marginal)
         return Measurement(self._surroundings, name, unit, stat, _known_word(name, better), own)
 
@@ -125,8 +126,9 @@ class Measurement:
     def __init__(self, surroundings: Surroundings, name: str, unit: str, stat: str, better: str, own: OwnLimit) -> None:
         from pydoca.qualify.statistics import STATISTICS
 
+        __tracebackhide__ = True
         self.name, self.unit, self.better = name, unit, better
-        self.limit: LimitRecord | None = surroundings.limits.limit_of(name, unit, stat, own)
+        self.limit = self._limit(surroundings, stat, own)
         self.stat = self.limit.stat if self.limit else stat
         if self.stat not in STATISTICS:
             raise ValueError(f"{name}: {self.stat!r} is not a statistic: {', '.join(STATISTICS)}")
@@ -136,6 +138,21 @@ class Measurement:
         self._next_look = max(_FIRST_LOOK, own.n_min, self.limit.n_min if self.limit else 1)
         self._interrupted = False
         self._begin = time.monotonic()
+
+    def _limit(self, around: Surroundings, stat: str, own: OwnLimit) -> LimitRecord | None:
+        """Raises UnitError for a limit in another dimension; the record of the measurement says so, too."""
+        from pydoca.qualify.limits.units import UnitError
+
+        __tracebackhide__ = True
+        try:
+            return around.limits.limit_of(self.name, self.unit, stat, own)
+        except UnitError as error:
+            around.take(
+                MeasurementRecord(
+                    self.name, self.unit, stat, self.better, None, None, 0, 0, 0, {}, Verdict.ERROR, str(error)
+                )
+            )
+            raise UnitError(str(error)) from None
 
     @property
     def seconds(self) -> float:

@@ -69,5 +69,5 @@ class RunRecord:
     cases: list[CaseRecord] = field(default_factory=list)
     planned: int = 0  # cases of the plan, with repeats
     findings: list[str] = field(default_factory=list)  # worth a look, and not a case's: a limit that met nothing, say
-    verdict: Verdict = Verdict.SKIPPED
+    verdict: Verdict = Verdict.INTERRUPTED  # until it has ended
     exit_code: int | None = None

@@ -15,21 +15,24 @@ class Verdict(Enum):
     SKIPPED = "SKIPPED"  # not tested, for a reason: the device has no such capability, or another level has the case
     ERROR = "ERROR"  # the tester failed, or took too few samples: nothing is known of the device
     FAIL = "FAIL"
+    INTERRUPTED = "INTERRUPTED"  # of a run only: it has not ended, so its cases do not judge the device yet
 
     @classmethod
     def of_run(cls, verdicts: Iterable[Verdict]) -> Verdict:
-        """The worst one: FAIL, ERROR, MARGINAL, PASS; else UNJUDGED if something was measured, else SKIPPED."""
+        """The worst one; of those that are left after PASS, UNJUDGED before SKIPPED."""
         found = set(verdicts)
         return next((each for each in _WORST_FIRST if each in found), cls.SKIPPED)
 
 
-_WORST_FIRST = (Verdict.FAIL, Verdict.ERROR, Verdict.MARGINAL, Verdict.PASS, Verdict.UNJUDGED)
+_WORST_FIRST = (
+    Verdict.FAIL, Verdict.ERROR, Verdict.INTERRUPTED, Verdict.MARGINAL, Verdict.PASS, Verdict.UNJUDGED,
+)  # fmt: skip
 
 
 class ExitCode(IntEnum):
     """pytest's own numbers, so that `pytest` and `pydoca qualify` agree."""
 
-    PASSED = 0  # every judged case; MARGINAL is among them, unless it is asked to be strict
+    PASSED = 0  # every judged case; MARGINAL is among them
     FAILED = 1  # the device
     INTERRUPTED = 2  # the run can be resumed
     TESTER_ERROR = 3
@@ -37,16 +40,16 @@ class ExitCode(IntEnum):
     NOTHING_TESTED = 5
 
     @classmethod
-    def of_verdict(cls, verdict: Verdict, *, strict_marginal: bool = False) -> ExitCode:
-        if verdict is Verdict.MARGINAL:
-            return cls.FAILED if strict_marginal else cls.PASSED
+    def of_verdict(cls, verdict: Verdict) -> ExitCode:
         return _OF_VERDICT[verdict]
 
 
 _OF_VERDICT = {
     Verdict.PASS: ExitCode.PASSED,
+    Verdict.MARGINAL: ExitCode.PASSED,
     Verdict.UNJUDGED: ExitCode.PASSED,
     Verdict.SKIPPED: ExitCode.NOTHING_TESTED,
     Verdict.ERROR: ExitCode.TESTER_ERROR,
+    Verdict.INTERRUPTED: ExitCode.INTERRUPTED,
     Verdict.FAIL: ExitCode.FAILED,
 }

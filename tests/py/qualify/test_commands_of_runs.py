@@ -1,6 +1,8 @@
 """`pydoca qualify` report, compare, train and study: runs in, files, tables and exit codes out."""
 
 import json
+import subprocess
+import sys
 
 import pytest
 from page_checks import Page
@@ -48,6 +50,28 @@ def test_compare_writes_json_and_a_page(qualify, pair, tmp_path):
     assert "REGRESSED" in Page((tmp_path / "page.html").read_text()).text
 
 
+def test_compare_says_that_the_levels_differ(qualify, pair):
+    path = pair[1] / "state.json"
+    state = json.loads(path.read_text())
+    state["run"]["level"] = "full"
+    path.write_text(json.dumps(state))
+    assert "note: the first run is of level quick, the second one of level full" in qualify("compare", *pair).stdout
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["compare", "a", "b"], ["report", "a"], ["train", "a", "--out", "x"], ["study", "repeatability", "a"],
+     ["limits", "check", "x"]],
+)  # fmt: skip
+def test_without_numpy_a_command_says_what_to_install(words):
+    program = "import sys; sys.modules['numpy'] = None; import pydoca.cli; sys.exit(pydoca.cli.main(sys.argv[1:]))"
+    line = [sys.executable, "-P", "-c", program, "qualify", *words]
+    run = subprocess.run(line, capture_output=True, text=True, timeout=50)
+    assert (run.returncode, run.stderr.count("\n")) == (4, 1), run.stderr
+    assert "numpy" in run.stderr
+    assert "pip install" in run.stderr
+
+
 @pytest.mark.parametrize("rule", ["3%", "regress:3", "regress:-1%", "improve:3%", "regress:x%"])
 def test_compare_refuses_a_rule_that_it_does_not_know(qualify, pair, rule):
     assert "as in " in qualify("compare", *pair, "--fail-on", rule, code=4).stderr
@@ -84,6 +108,23 @@ def test_report_writes_a_table_of_the_measurements(qualify, pair):
     assert rows[0][:6] == ["case", "repeat", "measurement", "unit", "statistic", "value"]
     assert [row[2] for row in rows[1:]] == ["bw", "lat"]
     assert float(rows[1][5]) == pytest.approx(20, abs=0.2)
+
+
+def test_limits_are_checked_against_a_run_its_device_and_its_units(qualify, pair, tmp_path):
+    def check(text, code=0):
+        file = tmp_path / "limits.toml"
+        file.write_text(f"schema = 1\n{text}")
+        found = json.loads(qualify("limits", "check", file, "--run", pair[0], "--json", code=code).stdout)
+        return found["problems"], found["findings"]
+
+    assert check('[match]\nserial = "S1"\n[limit.bw]\nunit = "MB/s"\nmin = 2\n') == ([], [])
+    (problem,), findings = check('[limit.bw]\nunit = "us"\nmin = 2\n', code=4)
+    assert "limit.bw: 'us' is a unit of time, and 'GB/s' one of data per time" in problem
+    assert findings == []
+    (problem,), _ = check('[match]\nserial = "S2"\n', code=4)
+    assert "is not for the device of that run: its [match] wants serial 'S2', and the device has 'S1'" in problem
+    _, (finding,) = check('[limit.bww]\nunit = "GB/s"\nmin = 2\n')
+    assert finding.endswith("no measurement of this run has that name; the nearest one is 'bw'")
 
 
 def test_train_writes_a_limits_file(qualify, tmp_path):

@@ -20,7 +20,7 @@ from pydoca.qualify.session.choice import ChoiceError
         (["--fleet", "--resume", "runs/x"], "--resume does not go with --fleet"),
         (["--fleet", "--peer", "pf0"], "--peer does not go with --fleet"),
         (["sim:p0", "--patience", "3s"], "--patience is for --fleet"),
-        (["--fleet", "--limits", "none.toml"], "none.toml: No such file"),
+        (["--fleet", "--limits", "none.toml"], "none.toml: the limits file cannot be read: No such file"),
         (["--fleet", "--tests", "."], ". is a directory: with --fleet, name the files"),
     ],
 )

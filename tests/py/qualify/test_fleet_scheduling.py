@@ -202,10 +202,11 @@ def test_an_interrupt_ends_the_cards_that_have_not_begun(tmp_path):
 
     fleet = run_in_this_process(tmp_path, tester, workers=1, beside=interrupt)
     verdicts = sorted(each.run.verdict.value for each in fleet.record.cards)
-    assert verdicts == ["PASS", "SKIPPED", "SKIPPED", "SKIPPED"]
-    assert fleet.record.exit_code == ExitCode.INTERRUPTED
+    assert verdicts == ["INTERRUPTED", "INTERRUPTED", "INTERRUPTED", "PASS"]
+    assert (fleet.record.verdict, fleet.record.exit_code) == (Verdict.INTERRUPTED, ExitCode.INTERRUPTED)
     page = (fleet.directory.path / "report.html").read_text()
     assert "The run was interrupted: 3 of 4 cards were not tested." in page
+    assert "<title>INTERRUPTED: " in page
 
 
 def test_a_card_that_only_a_lost_worker_had_is_an_error(tmp_path):

@@ -9,6 +9,7 @@ from runs import case, correlated, measured, written
 
 from pydoca.qualify import history
 from pydoca.qualify.history.page import comparison_html
+from pydoca.qualify.history.study import WORDS
 from pydoca.qualify.limits import Limits
 from pydoca.qualify.limits.file import read_limits
 from pydoca.qualify.records import LimitRecord, MeasurementRecord
@@ -90,6 +91,31 @@ def test_single_values_that_differ_are_not_judged(tmp_path):
     (row,) = history.compare(first, second).rows
     assert (row.word, row.effect, row.p) == ("untested", 0.25, None)
     assert "too few samples" in row.reason
+
+
+def test_so_few_samples_that_even_a_complete_separation_could_be_chance_are_untested(tmp_path):
+    low, high = [1.0, 1.1, 1.2, 1.3, 1.4], [2.0, 2.1, 2.2, 2.3, 2.4]
+    names = [f"bw{k}" for k in range(10)]  # alone, five and five would do; among ten measurements they do not
+    first = run_of(tmp_path / "a", limit=None, **{name: [low] for name in names})
+    second = run_of(tmp_path / "b", limit=None, **{name: [high] for name in names})
+    for row in history.compare(first, second).rows:
+        assert (row.word, row.reason) == ("untested", "too few samples to tell a difference from chance")
+    many = run_of(tmp_path / "c", limit=None, **{name: [correlated(200, 0, 1, 1.2, 0.1)] for name in names})
+    more = run_of(tmp_path / "d", limit=None, **{name: [correlated(200, 0, 2, 1.2, 0.1)] for name in names})
+    assert set(words_of(history.compare(many, more)).values()) == {"same"}
+
+
+def test_runs_that_are_not_alike_are_compared_with_a_note(tmp_path):
+    series = correlated(100, 0, 1, 20, 0.3)
+    first, second = run_of(tmp_path / "a", bw=series), run_of(tmp_path / "b", bw=series)
+    assert history.compare(first, second).notes == []
+    second[1].level, second[1].verdict, second[1].planned = "full", Verdict.INTERRUPTED, 7
+    found = history.compare(first, second)
+    assert found.notes[0].startswith("the first run is of level quick, the second one of level full")
+    assert found.notes[1] == "the second run was interrupted: 1 of 7 cases have run"
+    page = Page(comparison_html(found, first, second))
+    for note in found.notes:
+        assert note in page.text
 
 
 def test_repeats_tell_what_is_usual_between_them(tmp_path):
@@ -262,6 +288,23 @@ def test_a_tolerance_can_be_given_and_one_limit_is_half_of_one(tmp_path):
     assert found.tolerance == pytest.approx(2 * (21 - found.mean))
     free = [run_of(tmp_path / "free", lat=[[3.0, 3.0], [3.1, 3.1]])]
     assert history.study(free)[0].verdict == "no tolerance"
+
+
+def test_values_that_never_differ_say_nothing_of_the_spread(tmp_path):
+    counts, limit = [[0.0], [0.0]], LimitRecord("p50", max=0)
+    run = run_of(tmp_path / "a", errors=counts, messages=[[232.0], [232.0]], limit=limit)
+    for found in history.study([run]):
+        assert (found.verdict, found.percent) == ("constant", None)
+    other = run_of(tmp_path / "b", errors=[[1.0], [1.0]], limit=limit)  # constant in each session, not between them
+    assert {found.name: found.verdict for found in history.study([run, other])} == {
+        "errors": "unfit", "messages": "constant",
+    }  # fmt: skip
+
+
+def test_a_study_of_values_on_their_only_limit_says_so(tmp_path):
+    (found,) = history.study([run_of(tmp_path / "a", bw=[[14.0], [16.0]], limit=LimitRecord("p50", min=15))])
+    assert (found.verdict, found.tolerance) == ("no tolerance", None)
+    assert "values that lie on it" in WORDS[found.verdict]
 
 
 def test_runs_without_repeats_are_no_study(tmp_path):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -46,18 +47,27 @@ def start(runs):
     processes = []
     runs.write(BODY)
 
-    def start(*words, program=("pytest", "-p", "no:cacheprovider")):
+    def start(*words, program=("pytest", "-p", "no:cacheprovider"), keeps_errors=False):
         line = [sys.executable, "-P", "-m", *program, *words]
         env = {**os.environ, "PYTHONUNBUFFERED": "1"}
-        processes.append(
-            subprocess.Popen(line, cwd=runs.path, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        )
+        with open(runs.path / "errors", "w") as errors:
+            processes.append(
+                subprocess.Popen(
+                    line,
+                    cwd=runs.path,
+                    env=env,
+                    stdout=subprocess.PIPE,
+                    stderr=errors if keeps_errors else subprocess.STDOUT,
+                    text=True,
+                )
+            )
         return processes[-1]
 
     yield start
     for process in processes:
         process.kill()
-        process.communicate()
+        process.wait()
+        process.stdout.close()
 
 
 def wait_for(path: Path, process) -> None:
@@ -76,6 +86,14 @@ def ran(runs) -> str:
     return "".join((runs.path / "ran").read_text().split())
 
 
+def said_by(folder) -> tuple:
+    """The verdict of run.json, of the page's title, and of the stream."""
+    title = re.findall("<title>(.*?):", (folder / "report.html").read_text())[0]  # pictures have titles, too
+    last = json.loads((folder / "results.jsonl").read_text().splitlines()[-1])
+    end = last["testRunArtifact"]["testRunEnd"] if "testRunArtifact" in last else {}
+    return json.loads((folder / "run.json").read_text())["verdict"], title, (end.get("status"), end.get("result"))
+
+
 def test_ctrl_c_ends_the_sample_writes_everything_and_the_run_goes_on(runs, start):
     process = start("--pydoca-device=sim:p0", "--pydoca-seed=9")
     wait_for(runs.path / "running", process)
@@ -90,7 +108,9 @@ def test_ctrl_c_ends_the_sample_writes_everything_and_the_run_goes_on(runs, star
     assert "interrupted" in case["reason"]
     assert (measured["verdict"], measured["n"] + measured["warmup"] > 0) == ("UNJUDGED", True)
     assert (record["run"]["exit_code"], record["run"]["planned"]) == (2, 3)
+    assert "INTERRUPTED: 1 PASS, 1 SKIPPED; 1 of 3 cases have not run" in output
     (folder,) = (runs.path / "runs").iterdir()
+    assert said_by(folder) == ("INTERRUPTED", "INTERRUPTED", ("ERROR", "NOT_APPLICABLE"))
     assert (folder / "SHA256SUMS").is_file()
     assert f"--pydoca-resume={folder}" in output
 
@@ -101,6 +121,46 @@ def test_ctrl_c_ends_the_sample_writes_everything_and_the_run_goes_on(runs, star
     assert runs.verdicts() == {"A-1": "PASS", "B-2": "ERROR", "C-3": "PASS"}  # B-2 has fewer samples than its limit
     assert (runs.record()["run"]["seed"], process.returncode) == (9, runs.record()["run"]["exit_code"])
     assert ran(runs) == "abbc"
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")])
+def test_sigterm_ends_a_run_as_ctrl_c_does(runs, start, workers):
+    process = start("qualify", "p0", "--tests=test_it.py", *workers, program=("pydoca",))
+    wait_for(runs.path / "running", process)
+    assert any("A-1" in line for line in process.stdout)  # xdist's controller learns it later
+    process.send_signal(signal.SIGTERM)
+    output = end_of(process)
+    assert process.returncode == 2, output
+    assert runs.verdicts()["A-1"] == "PASS"
+    assert runs.record()["run"]["exit_code"] == 2
+    (folder,) = (runs.path / "runs").iterdir()
+    assert (folder / "report.html").is_file()
+    assert f"go on with: pydoca qualify --tests=test_it.py --resume {folder}" in output
+    assert "--pydoca-resume" not in output
+
+
+def test_a_reader_that_goes_away_interrupts_the_run(runs, start):
+    process = start("--pydoca-device=sim:p0", keeps_errors=True)
+    wait_for(runs.path / "running", process)
+    process.stdout.close()
+    (runs.path / "go").touch()
+    process.wait(50)
+    assert process.returncode == 2
+    assert "the reader of the output has gone, which has interrupted the run" in (runs.path / "errors").read_text()
+    assert runs.record()["run"]["exit_code"] == 2
+
+
+def test_a_resumed_run_counts_on(runs, start):
+    process = start("--pydoca-device=sim:p0")
+    wait_for(runs.path / "running", process)
+    process.send_signal(signal.SIGINT)
+    end_of(process)
+    (runs.path / "go").touch()
+    (folder,) = (runs.path / "runs").iterdir()
+    output = end_of(start(f"--pydoca-resume={folder}"))
+    assert "[2/3] " in output
+    assert "[3/3] " in output
+    assert "[1/3] " not in output
 
 
 def test_ctrl_c_twice_ends_at_once(runs, start):
@@ -127,13 +187,16 @@ def test_a_killed_run_goes_on_with_what_is_left(runs, start):
     assert runs.verdicts() == {"A-1": "PASS"}
     (runs.path / "go").touch()
     (folder,) = (runs.path / "runs").iterdir()
+    report = end_of(start("qualify", "report", str(folder), "--json", program=("pydoca",)))
+    assert [json.loads(report)[key] for key in ("verdict", "exit_code")] == ["INTERRUPTED", 2]
+    assert said_by(folder) == ("INTERRUPTED", "INTERRUPTED", (None, None))  # a stream without an end
     process = start("qualify", f"--resume={folder}", "--tests", "test_it.py", "--json", program=("pydoca",))
     output = end_of(process)
     assert list(runs.verdicts()) == ["A-1", "B-2", "C-3"]
     assert ran(runs) == "abbc"
     (summary,) = json.loads(next(line for line in output.splitlines() if line.startswith("{")))["runs"]
     assert [case["id"] for case in summary["cases"]] == ["A-1", "B-2", "C-3"]
-    assert summary["directory"] == str(folder)
+    assert (summary["directory"], summary["verdict"]) == (str(folder), "ERROR")  # B-2 has too few samples
 
 
 def test_the_kernel_gives_the_device_of_a_killed_run_back(runs, start):

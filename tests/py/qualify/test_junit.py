@@ -43,6 +43,15 @@ def test_the_suite_counts_its_cases():
     assert properties_of(suite)["device.serial"] == "MT2440X00001"
 
 
+def test_a_run_that_has_not_ended_has_a_case_that_is_an_error():
+    run = new_run(planned=95)
+    run.cases = [case("A-1", verdict=Verdict.PASS)]
+    suite = ElementTree.fromstring(junit_xml(run).encode()).find("testsuite")
+    assert {name: suite.get(name) for name in ("tests", "errors")} == {"tests": "2", "errors": "1"}
+    assert suite.find("testcase/error").get("message") == "INTERRUPTED: 94 of 95 cases have not run"
+    assert properties_of(suite)["verdict"] == "INTERRUPTED"
+
+
 def test_measurements_and_verdicts_are_properties():
     one = measured("dma.bw", [20.0] * 40, limit=LimitRecord("p50", min=18))
     (element,) = suite_of(case("DMA-BW", one)).findall("testcase")

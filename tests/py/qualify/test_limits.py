@@ -3,6 +3,7 @@
 import datetime
 
 import pytest
+from runs import measured
 
 from pydoca.qualify.limits import Limits, OwnLimit
 from pydoca.qualify.limits.file import LimitsError, read_limits
@@ -80,6 +81,7 @@ def test_every_key_arrives(write):
         ("n_min = 0", "n_min = 30", "0 is not a count"),
         ("marginal = 2", "marginal = 0.02", "2 is not a fraction from 0 to 1; 2 % is 0.02"),
         ("schema = 2", "schema = 1", "it is 2, and this version of pydoca reads 1"),
+        ("", "schema = 1", "schema: it is missing; write schema = 1 at the top"),
         ("until = '2026-12-31'", "until = 2026-12-31", "'2026-12-31' is not a date"),
         ("", 'reason = "a known defect"', "waive.comch.rtt: it has no reason"),
         ('firmware = "32.x"', 'firmware = ">=32.41,<33"', "'32.x' is not a range of versions"),
@@ -103,7 +105,7 @@ def test_a_file_that_is_not_toml_is_named(write):
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path):
-    with pytest.raises(LimitsError, match=r"absent\.toml: No such file"):
+    with pytest.raises(LimitsError, match=r"absent\.toml: the limits file cannot be read: No such file"):
         read_limits(tmp_path / "absent.toml")
 
 
@@ -186,7 +188,9 @@ def test_a_waiver_holds_until_its_day_and_expired_it_is_a_finding(write):
     assert in_force.limit_of("dma.lat", "us", "p99", OwnLimit()).waived == "a known defect, until 2026-12-31"
     assert expired.limit_of("dma.lat", "us", "p99", OwnLimit()).waived == ""
     assert not [each for each in in_force.findings(["dma.lat"]) if "expired" in each]
-    assert any("waive.dma.lat: expired on 2026-12-31" in each for each in expired.findings(["dma.lat"]))
+    for name in ("dma.lat", "other"):  # one finding, also where nothing was measured
+        (found,) = [each for each in expired.findings([name]) if "waive.dma.lat" in each]
+        assert "expired on 2026-12-31" in found
 
 
 def test_what_meets_no_measurement_is_a_finding(write):
@@ -197,6 +201,23 @@ def test_what_meets_no_measurement_is_a_finding(write):
         "waive.comch.rtt",
         "expect.pcie.width",
     ]
+
+
+def test_a_name_that_meets_no_measurement_has_the_nearest_one_beside_it(write):
+    table = limits(write, GOOD, today=BEFORE)
+    found = {each.split(": ")[1]: each for each in table.findings(["comch.rtt.64", "dma.bw.64", "xyz", "pcie.with"])}
+    assert found["waive.comch.rtt"].endswith("has that name; the nearest one is 'comch.rtt.64'")
+    assert found["expect.pcie.width"].endswith("no case of this run looked at it; the nearest one is 'pcie.with'")
+    assert found["limit.dma.lat"].endswith("the nearest one is 'dma.bw.64'")
+    assert table.findings(["xyz"])[0].endswith("has that name")
+
+
+def test_limits_in_another_dimension_are_told_of_measurements_that_were_made(write):
+    table = limits(write, GOOD, today=BEFORE)
+    right, wrong = measured("dma.bw.65536", [20.0]), measured("dma.lat", [2.0], unit="GB/s")
+    assert table.wrong_units([right]) == []
+    (found,) = table.wrong_units([right, wrong, wrong])
+    assert "limit.dma.lat: 'us' is a unit of time, and 'GB/s' one of data per time" in found
 
 
 @pytest.mark.parametrize(

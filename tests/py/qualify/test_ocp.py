@@ -120,7 +120,7 @@ def test_the_stream_can_be_made_again_from_the_records(run, tmp_path):
         (Verdict.UNJUDGED, 0, ("COMPLETE", "NOT_APPLICABLE")),
         (Verdict.ERROR, 3, ("ERROR", "NOT_APPLICABLE")),
         (Verdict.SKIPPED, 5, ("SKIP", "NOT_APPLICABLE")),
-        (Verdict.PASS, ExitCode.INTERRUPTED, ("ERROR", "NOT_APPLICABLE")),
+        (Verdict.INTERRUPTED, ExitCode.INTERRUPTED, ("ERROR", "NOT_APPLICABLE")),
     ],
 )
 def test_the_last_line_tells_the_result(verdict, exit_code, end):

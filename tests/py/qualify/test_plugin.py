@@ -1,6 +1,8 @@
 """The plug-in under pytest: which cases run, what they come to, and the exit code."""
 
+import html
 import json
+import os
 import subprocess
 import sys
 
@@ -130,10 +132,20 @@ def test_what_a_case_leaves_on_its_device_is_an_error(runs):
 def test_strictness_makes_a_skip_and_a_marginal_value_fail(runs):
     skip = "import pytest\ndef test_a(pydoca_device): pass\ndef test_b(pydoca_device): pytest.skip('no')\n"
     assert runs.run(body=skip).ret == 0
-    assert runs.run("--pydoca-strict-skips").ret == 1
+    result = runs.run("--pydoca-strict-skips")
+    assert result.ret == 1
+    finding = "--pydoca-strict-skips fails the run: test_b is skipped"
+    result.stdout.fnmatch_lines([f"finding: {finding}", "FAIL: 1 PASS, 1 SKIPPED"])
+    record = runs.records()[-1]["run"]
+    assert (record["verdict"], record["exit_code"], record["findings"]) == ("FAIL", 1, [finding])
+    page = next((runs.path / "runs").glob(f"{record['id']}/report.html")).read_text()
+    assert finding in page
+    assert "<title>FAIL: p0" in page
     marginal = "def test_it(pydoca_measure): pydoca_measure.record('x', 4.99, unit='1', max=5, marginal=0.1)\n"
     assert runs.run(body=marginal).ret == 0
-    assert runs.run("--pydoca-strict-marginal").ret == 1
+    result = runs.run("--pydoca-strict-marginal")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["finding: --pydoca-strict-marginal fails the run: test_it is marginal"])
 
 
 NEEDS = {
@@ -193,8 +205,8 @@ def test_a_wrong_marker_is_a_usage_error(runs, marker, message):
         ("--pydoca-device=p9", "there is no device 'p9'; did you mean 'p"),
         ("--pydoca-device=mlx5_0", "the device 'mlx5_0' is ambiguous: it may be sim:pf0"),
         ("--pydoca-device=03:00.0", "the device sim:p0 is chosen twice"),
-        ("--pydoca-limits=absent.toml", "absent.toml: No such file or directory"),
-        ("--pydoca-baseline=absent.toml", "absent.toml: No such file or directory"),
+        ("--pydoca-limits=absent.toml", "absent.toml: the limits file cannot be read: No such file"),
+        ("--pydoca-baseline=absent.toml", "absent.toml: the limits file cannot be read: No such file"),
         ("--pydoca-resume=absent", "--pydoca-resume: absent is not the directory of a run"),
     ],
 )
@@ -218,6 +230,58 @@ def test_limits_judge_and_one_without_a_measurement_is_a_finding(runs):
     result = runs.run(runs.limits(text))
     assert result.ret == 0
     result.stdout.fnmatch_lines(["*MARGINAL a.count*waived: known, until 9999-12-31*"])
+
+
+def test_a_limit_in_another_dimension_is_an_error_of_its_measurement_in_one_sentence(runs):
+    runs.run(runs.limits('schema = 1\n[limit."a.count"]\nunit = "us"\nmax = 2\n'), body=TWO)
+    (first, *_), record = runs.record()["cases"], runs.record()["run"]
+    (measured,) = first["measurements"]
+    why = "limits.toml: limit.a.count: 'us' is a unit of time, and '1' one of ratio, the unit of the measurement"
+    assert (first["verdict"], first["reason"]) == ("ERROR", why)
+    assert (measured["name"], measured["verdict"], measured["reason"]) == ("a.count", "ERROR", why)
+    assert record["findings"] == []
+
+
+def test_a_fault_plan_and_a_timing_model_are_findings_of_the_run(runs):
+    (runs.path / "faults.toml").write_text(
+        'seed = 7\n[[rule]]\naction = "delay"\nopcode = "dma.memcpy"\nby = "1 ms"\ntimes = 3\n'
+    )
+    (runs.path / "timing.toml").write_text('[timing.dma]\nlatency = "5us"\n')
+    env = {**os.environ, "PYDOCA_FAULTS": "faults.toml", "PYDOCA_TIMING": "timing.toml"}
+    runs.write(TWO)
+    line = [sys.executable, "-P", "-m", "pytest", *runs.line("sim:p0")]
+    output = subprocess.run(line, cwd=runs.path, env=env, capture_output=True, text=True, timeout=50).stdout
+    plan, model = runs.record()["run"]["findings"]
+    assert plan.startswith("a fault plan was in force, so failures may be planted: seed 7; ")
+    assert "FaultRule('delay', 'dma.memcpy', times=3, by='1 ms')" in plan
+    assert model.startswith("a timing model was in force, so times are those of the model: ")
+    assert "latency 5us" in model
+    (folder,) = (runs.path / "runs").iterdir()
+    for text in (output, html.unescape((folder / "report.html").read_text()), (folder / "junit.xml").read_text()):
+        assert plan in text
+        assert model in text
+    facts = json.loads((folder / "machine.json").read_text())["before"]
+    assert "seed 7" in facts["device.fault_plan"]["value"]
+
+
+def test_without_a_fault_plan_and_a_model_there_is_no_finding(runs):
+    runs.run(body=TWO)
+    assert runs.record()["run"]["findings"] == []
+
+
+def test_two_cases_that_record_one_measurement_are_a_finding(runs):
+    other = 'def test_other(pydoca_measure): pydoca_measure.record("a.count", 3, unit="1")'
+    runs.run("--pydoca-repeat=2", body=f'{TWO}\n@pytest.mark.pydoca_case("A-1")\n{other}\n')
+    (finding,) = runs.record()["run"]["findings"]
+    nodes = "A-1 (test_it.py::test_first) and A-1 (test_it.py::test_other)"
+    assert finding.startswith(f"the measurement a.count is recorded by {nodes}; ")
+    assert finding.endswith("give each a name of its own")
+
+
+def test_a_reason_does_not_begin_with_the_class_of_an_exception_of_pydocas_own(runs):
+    test = "def test_it(pydoca_device): raise DeviceFault('it hangs')"
+    runs.run(body=f"from pydoca.qualify.bench.waiting import DeviceFault\n{test}\n")
+    assert runs.record()["cases"][0]["reason"] == "it hangs"
 
 
 def test_limits_for_another_device_are_refused_unless_forced(runs):
@@ -414,9 +478,7 @@ def test_plain(): pass
         assert len({measured[f"pid.{n}"] for n in range(3)}) == 1
         assert {measured[f"seed.{n}"] for n in range(3)} == {5}
         assert sorted((case["node"], case["repeat"]) for case in cases) == [
-            (f"test_it.py::test_it[sim-{record['run']['device']['name']}-{n}]", repeat)
-            for n in range(3)
-            for repeat in range(2)
+            (f"test_it.py::test_it[{n}]", repeat) for n in range(3) for repeat in range(2)
         ]
         assert record["run"]["planned"] == 6
 

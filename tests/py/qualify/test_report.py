@@ -63,7 +63,7 @@ def test_the_page_is_well_formed_loads_nothing_and_has_no_scripts(many):
 def test_every_verdict_is_a_word_and_not_only_a_colour(many):
     cases, directory, path = many
     page = Page(report_of(path, cases, directory))
-    for verdict in Verdict:
+    for verdict in set(Verdict) - {Verdict.INTERRUPTED}:  # of runs only
         assert verdict.value in page.text
     assert "The device failed 1 of 10 cases." in page.text
 
@@ -130,9 +130,34 @@ def test_what_is_planned_and_did_not_run_is_said(tmp_path):
     assert "The run was interrupted, and can be resumed." in Page(report_html(run, lambda name: None)).text
 
 
+def test_cases_of_one_id_are_told_apart_by_the_parameter_of_their_test(tmp_path):
+    cases = [
+        case("NEG-1", verdict=Verdict.FAIL, reason="wrong", node=f"cases/test_n.py::test_misuse[{name}]")
+        for name in ("twice", "stopped")
+    ]
+    text = Page(report_of(tmp_path, cases)).text
+    for name in ("twice", "stopped"):
+        assert text.count(f"NEG-1 [{name}]") >= 2  # of the findings and of the failures
+        assert re.search(rf"The case NEG-1\s+\[{name}\]", text)  # of the table
+    assert "testStepStart" in (stream := (tmp_path / "results.jsonl").read_text())
+    assert "NEG-1 [twice]: The case NEG-1" in stream
+
+
+@pytest.mark.parametrize("exit_code", [None, 2])
+def test_a_run_that_has_not_ended_is_not_shown_as_what_its_cases_say(exit_code):
+    run = new_run(planned=95, exit_code=exit_code)
+    run.cases = [case("A-1", verdict=Verdict.PASS)]
+    html = report_html(run, lambda name: None)
+    assert f"<title>INTERRUPTED: p0, {run.id}</title>" in html
+    text = Page(html).text
+    assert "So far: The device passed every case that was judged." in text
+    run.cases.append(case("A-2", verdict=Verdict.FAIL, reason="slow"))
+    assert "So far: The device failed 1 of 2 cases." in Page(report_html(run, lambda name: None)).text
+
+
 def test_a_run_without_cases_has_a_page(tmp_path):
     page = Page(report_html(new_run(), RunDirectory(tmp_path).read_samples))
-    assert "SKIPPED" in page.text
+    assert "INTERRUPTED" in page.text
     assert "No inventory was taken." in page.text
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
+import shlex
 import sys
 from importlib.util import find_spec
 from typing import Any
 
 from pydoca.cli._arguments import Parser
-from pydoca.cli._errors import CommandError
+from pydoca.cli._errors import CommandError, UsageError
+from pydoca.cli.qualify._spelling import Spelled
 from pytest_pydoca.options import OPTIONS
 
 SUITE = "pydoca.qualify"
@@ -29,11 +31,11 @@ def add_options(parser: Parser, *, without: tuple[str, ...] = ()) -> None:
     devices = next(option for option in OPTIONS if option.name == "device")
     parser.add_argument("device", nargs="*", metavar="DEVICE", help=devices.help)
     for option in OPTIONS:
-        if option.name not in ("device", "plan", *without):
+        if option.name not in ("device", "plan", "select", *without):
             parser.add_argument(f"--{option.name}", **option.keywords())
-    parser.add_argument(
-        "--select", metavar="EXPR", help="only these cases: a word of an id or a name, or words with and, or, not"
-    )
+    select = next(option for option in OPTIONS if option.name == "select")
+    help = f"{select.help}; what has spaces or brackets is an expression as of pytest's -k ('dma and not latency')"
+    parser.add_argument("--select", **{**select.keywords(), "help": help})
     side_by_side = "several devices side by side, by pytest-xdist; with --fleet: the processes of a local cluster"
     parser.add_argument("-n", "--workers", metavar="N", help=side_by_side)
     parser.add_argument("--tests", metavar="PATH", action="append", help="your own cases instead of pydoca's")
@@ -44,22 +46,63 @@ def to_words(arguments: argparse.Namespace) -> list[str]:
     words = [f"--pydoca-device={device}" for device in arguments.device]
     for option in OPTIONS:
         value = getattr(arguments, option.name.replace("-", "_"), None)
-        if option.name == "device" or value in (None, False, []):
+        if option.name in ("device", "select") or value in (None, False, []):
             continue
         if value is True:
             words.append(option.flag)
         else:
             words += [f"{option.flag}={each}" for each in (value if isinstance(value, list) else [value])]
-    words += ["-k", arguments.select] if arguments.select else []
-    words += ["-n", arguments.workers] if arguments.workers else []
+    words += selection(arguments.select)
+    if arguments.workers:
+        if find_spec("xdist") is None:
+            raise NotInstalled("-n needs pytest-xdist, which is not installed: pip install pytest-xdist")
+        words += ["-n", arguments.workers]
     return words
 
 
-class Receiver:
-    """Keeps what the plug-in knows at the end of pytest's run."""
+def selection(given: list[str]) -> list[str]:
+    """Ids for the plug-in, or an expression for -k."""
+    if not any(_is_expression(text) for text in given):
+        return [f"--pydoca-select={text}" for text in given]
+    return ["-k", *given]
 
-    def __init__(self) -> None:
+
+def check(arguments: argparse.Namespace) -> None:
+    """Raises UsageError for what pytest would refuse in words of its own options."""
+    workers = arguments.workers
+    if workers is not None and workers not in ("auto", "logical") and not (workers.isascii() and workers.isdecimal()):
+        raise UsageError(f"-n {workers}: write a number of processes, or auto")
+    expressions = [text for text in arguments.select if _is_expression(text)]
+    if expressions and len(arguments.select) > 1:
+        raise UsageError(f"--select {expressions[0]!r} is an expression, which stands alone: join them with or")
+    if expressions and find_spec("pytest") is not None:
+        _check_expression(expressions[0])
+
+
+def _is_expression(text: str) -> bool:
+    return any(char in " ()" for char in text.replace(", ", ","))
+
+
+def _check_expression(text: str) -> None:
+    from _pytest.mark.expression import Expression
+
+    try:
+        Expression.compile(text)
+    except Exception as error:  # a SyntaxError, or pytest's ParseError in its older versions
+        raise UsageError(f"--select {text!r}: {getattr(error, 'msg', None) or error}") from None
+
+
+class Receiver:
+    """Tells the plug-in of its front end, and keeps what it knows at the end of pytest's run."""
+
+    def __init__(self, command: str) -> None:
+        self._command = command
         self.session: Any = None
+
+    def pytest_configure(self, config: Any) -> None:
+        from pydoca.qualify.session.hooks import session_of
+
+        session_of(config).front_end = self._command
 
     def pytest_sessionfinish(self, session: Any) -> None:
         from pydoca.qualify.session.hooks import session_of
@@ -75,14 +118,23 @@ def run_pytest(words: list[str], tests: list[str] | None, *, on_stderr: bool, qu
     own = ["-c", os.devnull, f"--rootdir={os.getcwd()}", "-p", "no:cacheprovider", "--tb=short", "--no-header"]
     own += ["-q", "-W", "ignore::pytest.PytestAssertRewriteWarning"]  # this process has imported the plug-in
     where = tests or ["--pyargs", SUITE]
-    receiver = Receiver()
+    receiver = Receiver(_command(words, tests))
     with contextlib.ExitStack() as stack:
         if quiet:
             stack.enter_context(contextlib.redirect_stdout(stack.enter_context(open(os.devnull, "w"))))
         elif on_stderr:
             stack.enter_context(contextlib.redirect_stdout(sys.stderr))
+        for redirect, stream in ((contextlib.redirect_stdout, sys.stdout), (contextlib.redirect_stderr, sys.stderr)):
+            stack.enter_context(redirect(Spelled(stream)))
         code = pytest.main([*own, *words, *where], plugins=[receiver])
     return int(code), receiver.session
+
+
+def _command(words: list[str], tests: list[str] | None) -> str:
+    """What a run needs to go on, beside its directory, which has its options."""
+    parts = ["pydoca", "qualify", *(f"--tests={path}" for path in tests or [])]
+    parts += [f"--select={words[words.index('-k') + 1]}"] if "-k" in words else []
+    return shlex.join(parts)
 
 
 def require_packages() -> None:

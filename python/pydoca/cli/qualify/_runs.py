@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from pydoca.cli._arguments import Parser
 from pydoca.cli._errors import CommandError
-from pydoca.cli.qualify._pytest import require_packages
 
 USAGE = 4  # of every command of qualification
 
@@ -27,7 +26,6 @@ def add_runs(parser: Parser, help: str) -> None:
 
 
 def load(paths: Sequence[str]) -> Runs:
-    require_packages()
     from pydoca.qualify.history import load_runs
 
     try:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from pydoca.cli._arguments import Subparsers, add_command, add_json
 from pydoca.cli._output import print_json, print_table
+from pydoca.cli.qualify._pytest import require_packages
 from pydoca.cli.qualify._runs import USAGE, Refused, load, percent, write
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ def check(arguments: argparse.Namespace) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    require_packages()
     from pydoca.qualify.history import compare
     from pydoca.qualify.history.comparison import THRESHOLD
 
@@ -81,6 +83,8 @@ def _print(found: Comparison) -> None:
         print(f"{case}: {one} in the first run, {other} in the second one")
     for name, one, other in found.machine:
         print(f"machine: {name}: {one}; in the second run {other}")
+    for note in found.notes:
+        print(f"note: {note}")
     print(f"\n{_summary(found)}")
 
 

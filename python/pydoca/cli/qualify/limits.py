@@ -13,6 +13,7 @@ from pydoca.cli.qualify._pytest import require_packages
 
 if TYPE_CHECKING:
     from pydoca.qualify.limits.file import LimitsFile
+    from pydoca.qualify.records import RunRecord
 
 _HEADS = ("MEASUREMENT", "STAT", "MIN", "MAX", "UNIT", "SAMPLES")
 
@@ -25,7 +26,7 @@ class WrongFile(CommandError):
 
 def add(subparsers: Subparsers) -> None:
     parts = add_group(subparsers, "limits", "Look at limits files.")
-    description = "Check a limits file, and whether a run has measured all that it limits."
+    description = "Check a limits file, and whether it fits a run: its device, its measurements and their units."
     parser = add_command(parts, "check", description, check=check, run=run)
     parser.usage_code = 4
     parser.add_argument("file", metavar="FILE", help="the limits, in TOML")
@@ -43,27 +44,44 @@ def run(arguments: argparse.Namespace) -> int:
 
     try:
         file = read_limits(arguments.file)
-        findings = _findings(file, arguments.run_directory)
-    except (LimitsError, ValueError) as error:
+        record = _load(arguments.run_directory)
+    except (LimitsError, ValueError, OSError) as error:
         raise WrongFile(str(error)) from None
+    problems, findings = _problems(file, record), _findings(file, record)
     if arguments.json:
-        print_json({**_document(file), "findings": findings})
+        print_json({**_document(file), "problems": problems, "findings": findings})
     else:
         _show(file)
-        print(*(f"finding: {finding}" for finding in findings), sep="\n" if findings else "")
-    return 0
+        for word, texts in (("problem", problems), ("finding", findings)):
+            print("".join(f"{word}: {text}\n" for text in texts), end="")
+    return WrongFile.exit_code if problems else 0
 
 
-def _findings(file: LimitsFile, directory: str | None) -> list[str]:
-    from pydoca.qualify.limits import Limits
-
-    if directory is None:
-        today = datetime.date.today()
-        return [f"{each.source}: expired on {each.until}" for each in file.waivers if each.until < today]
+def _load(directory: str | None) -> RunRecord | None:
     from pydoca.qualify.results import RunDirectory
 
-    record = RunDirectory.load(directory)
-    return Limits([file]).findings(each.name for case in record.cases for each in case.measurements)
+    return None if directory is None else RunDirectory.load(directory)
+
+
+def _problems(file: LimitsFile, run: RunRecord | None) -> list[str]:
+    """For which a run like that one would refuse the file, or end with errors."""
+    from pydoca.qualify.limits import Limits
+    from pydoca.qualify.limits.match import mismatch
+
+    if run is None:
+        return []
+    why = mismatch(file, {name: str(value) for name, value in run.device.items()})
+    other = [f"{file.path} is not for the device of that run: {why}"] if why else []
+    return other + Limits([file]).wrong_units(each for case in run.cases for each in case.measurements)
+
+
+def _findings(file: LimitsFile, run: RunRecord | None) -> list[str]:
+    from pydoca.qualify.limits import Limits
+
+    if run is None:
+        today = datetime.date.today()
+        return [f"{each.source}: expired on {each.until}" for each in file.waivers if each.until < today]
+    return Limits([file]).findings(each.name for case in run.cases for each in case.measurements)
 
 
 def _show(file: LimitsFile) -> None:

@@ -18,7 +18,10 @@ def add(subparsers: Subparsers) -> None:
 
 
 def check(arguments: argparse.Namespace) -> None:
-    """argparse and the plug-in check all of it."""
+    """argparse and the plug-in check the rest."""
+    from pydoca.cli.qualify import _pytest
+
+    _pytest.check(arguments)
 
 
 def run(arguments: argparse.Namespace) -> int:

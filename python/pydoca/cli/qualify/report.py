@@ -6,6 +6,7 @@ import argparse
 
 from pydoca.cli._arguments import Subparsers, add_command, add_json
 from pydoca.cli._output import print_json
+from pydoca.cli.qualify._pytest import require_packages
 from pydoca.cli.qualify._runs import USAGE, Refused, load
 
 _FORMS = {
@@ -31,6 +32,9 @@ def check(arguments: argparse.Namespace) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    require_packages()
+    from pydoca.qualify.verdicts import ExitCode
+
     forms = [form for form in _FORMS if getattr(arguments, form)] or ["html", "junit"]
     ((directory, record),) = load([arguments.run_directory])
     try:
@@ -39,7 +43,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise Refused(f"{error.filename}: {error.strerror}") from None
     if arguments.json:
         files = [str(path) for path in written]
-        print_json({"run": record.id, "verdict": record.verdict.value, "exit_code": record.exit_code, "files": files})
+        code = ExitCode.INTERRUPTED if record.exit_code is None else record.exit_code
+        print_json({"run": record.id, "verdict": record.verdict.value, "exit_code": int(code), "files": files})
     else:
         print(f"{record.id}: {record.verdict.value}")
         print("\n".join(map(str, written)))

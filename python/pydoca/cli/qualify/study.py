@@ -7,6 +7,7 @@ from dataclasses import asdict
 
 from pydoca.cli._arguments import Subparsers, add_command, add_json
 from pydoca.cli._output import print_json, print_table
+from pydoca.cli.qualify._pytest import require_packages
 from pydoca.cli.qualify._runs import USAGE, Refused, add_runs, load, percent
 
 
@@ -32,6 +33,7 @@ def check(arguments: argparse.Namespace) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    require_packages()
     from pydoca.qualify.history import study
     from pydoca.qualify.history.study import WORDS
     from pydoca.qualify.report.words import figure

@@ -8,13 +8,12 @@ from dataclasses import asdict
 from pydoca.cli._arguments import Subparsers, add_command, add_json
 from pydoca.cli._output import print_json, print_table
 from pydoca.cli._values import count
+from pydoca.cli.qualify._pytest import require_packages
 from pydoca.cli.qualify._runs import USAGE, Refused, add_runs, load, percent, write
 
 
 def add(subparsers: Subparsers) -> None:
-    parser = add_command(
-        subparsers, "train", "Make golden values of good runs, for --pydoca-baseline.", check=check, run=run
-    )
+    parser = add_command(subparsers, "train", "Make golden values of good runs, for --baseline.", check=check, run=run)
     parser.usage_code = USAGE
     add_json(parser)
     add_runs(parser, "directories of runs that passed: five or more, best of several devices")
@@ -35,6 +34,7 @@ def check(arguments: argparse.Namespace) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    require_packages()
     from pydoca.qualify.history import NotGolden, golden_toml, train
     from pydoca.qualify.report.words import figure
 

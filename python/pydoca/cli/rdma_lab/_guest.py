@@ -105,7 +105,7 @@ class _Guest:
         pipes = [os.pipe() for _ in range(3)]
         self._read_ends = [read for read, _ in pipes]
         with open(os.memfd_create("initramfs"), "wb") as initramfs:
-            initramfs.write(_initramfs.build(kernel.modules, _script(job)))
+            initramfs.write(_initramfs.build(kernel.modules, _script(job, accel)))
             initramfs.flush()
             self._process = self._start(job, kernel, accel, initramfs.fileno(), [write for _, write in pipes])
 
@@ -158,7 +158,7 @@ class _Guest:
         return "the RDMA lab's guest ended by itself; its console: " + " | ".join(telling[-_CONSOLE_LINES:])
 
 
-def _script(job: Job) -> bytes:
+def _script(job: Job, accel: str) -> bytes:
     """The two functions of the job that init.sh calls."""
     set_up = ["add_pair" if job.pair else "add_one_device"]
     if job.results is not None:
@@ -166,6 +166,8 @@ def _script(job: Job) -> bytes:
     # The guest has one user, root. A program that names a folder after its user must not find that of another user.
     variables = {**job.environment, "USER": "root", "LOGNAME": "root"}
     variables |= {"XDG_RUNTIME_DIR": "/run/lab", "PYDOCA_RDMA_LAB": "1"}
+    if accel == "tcg":
+        variables.pop("OPENBLAS_CORETYPE", None)  # may name this machine's CPU; the guest lacks its instructions
     assignments = [f"{name}={value}" for name, value in variables.items()]
     command = ["chroot", "/root", "/usr/bin/env", "-i", "-C", str(job.directory), *assignments, *job.command]
     lines = ["set_up() {", *set_up, "}", f"run_command() {{ {shlex.join(command)}; }}", ""]

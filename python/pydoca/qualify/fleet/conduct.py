@@ -9,6 +9,7 @@ import secrets
 import signal
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib import metadata
@@ -25,6 +26,7 @@ from pydoca.qualify.fleet.progress import FleetProgress
 from pydoca.qualify.fleet.queue import Entry
 from pydoca.qualify.fleet.record import CardRecord, FleetRecord, WorkerRecord, exit_code_of
 from pydoca.qualify.fleet.worker import Outcome
+from pydoca.qualify.machine import models_in_force
 from pydoca.qualify.verdicts import ExitCode, Verdict
 
 _PACKAGES = ("pydoca", "dask", "distributed", "pytest", "numpy", "scipy")
@@ -102,10 +104,11 @@ class Fleet:
         self._end()
 
     def _tested(self, entry: Entry, outcome: Outcome) -> None:
-        self._add(entry, self.directory.card(entry.card, outcome))
+        interrupted = self.coordinator.interrupted
+        self._add(entry, self.directory.card(entry.card, outcome, interrupted=interrupted))
 
     def _given_up(self, entry: Entry, why: str) -> None:
-        verdict = Verdict.ERROR if why else Verdict.SKIPPED
+        verdict = Verdict.ERROR if why else Verdict.INTERRUPTED
         run = self.directory.missing(entry.card, why or "the run was interrupted before", verdict=verdict)
         self._add(entry, CardRecord(entry.card, run))
 
@@ -143,8 +146,10 @@ class Fleet:
         for each in record.cards:
             each.outliers = sum(outlier.card == each.card.key for outlier in record.outliers)
         record.findings = [*self.coordinator.findings, *findings_of(record)]
-        record.verdict = Verdict.of_run(each.run.verdict for each in record.cards)
-        code = exit_code_of((each.run for each in record.cards), interrupted=self.coordinator.interrupted)
+        interrupted = self.coordinator.interrupted
+        verdict = Verdict.of_run(each.run.verdict for each in record.cards)
+        record.verdict = Verdict.INTERRUPTED if interrupted else verdict
+        code = exit_code_of((each.run for each in record.cards), interrupted=interrupted)
         record.exit_code, record.end = int(code), time.time()
         self.directory.end(record)
 
@@ -154,6 +159,9 @@ def findings_of(fleet: FleetRecord) -> Iterator[str]:
     for each in fleet.workers:
         if each.lost:
             yield f"the worker {each.name} was lost; it had tested {each.tested} cards"
+    models = Counter(each for card in fleet.cards for each in models_in_force(card.run.machine))
+    for text, count in models.items():
+        yield f"on {count} of {len(fleet.cards)} cards {text}"
     for card in fleet.cards:
         if card.losses and card.was_tested:
             yield f"{card.card.title}: {'; '.join(card.losses)}; it was tested again, by {card.worker}"

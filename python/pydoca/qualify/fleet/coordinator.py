@@ -18,6 +18,7 @@ from pydoca.qualify.fleet.worker import Description, Outcome
 
 TICK = 0.5  # seconds between two looks at the workers
 GRACE = 60.0  # seconds for the runs to end after Ctrl-C
+_RETURN = 10.0  # seconds for the directories of runs that were killed to come back
 _DESCRIBE = 60.0  # seconds for a worker to tell its cards
 
 Tester = Callable[[Card, Order], Outcome]
@@ -219,12 +220,17 @@ class Coordinator:
         act = process.kill_all if self._at_once or late else process.interrupt_all
         with contextlib.suppress(Exception):  # a worker that does not answer is lost soon
             await asyncio.wait_for(self._client.run(act, workers=list(self._descriptions), on_error="ignore"), 5.0)
-        if late or self._at_once:
-            self._take_finished()
-            for task, (entry, future) in list(self._runs.items()):
-                await self._forget(task, future)
-                self.queue.give_up(entry)
-                self._given_up(entry, "")
+        if self._runs and (late or self._at_once):
+            await self._take_killed()
+
+    async def _take_killed(self) -> None:
+        """Their directories have the cases that had ended."""
+        await asyncio.wait(self._runs, timeout=_RETURN)
+        self._take_finished()
+        for task, (entry, future) in list(self._runs.items()):
+            await self._forget(task, future)
+            self.queue.give_up(entry)
+            self._given_up(entry, "")
 
     def _is_over(self) -> bool:
         if self._runs or (self._describing and not self.interrupted):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import signal
 import time
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -24,6 +25,8 @@ from pydoca.qualify.verdicts import ExitCode, Verdict
 
 SCHEMA = 1  # of fleet.json
 
+_KILLED = -signal.SIGKILL  # the exit code of pytest after Ctrl-C twice
+
 
 class FleetDirectory:
     def __init__(self, path: Path, order: Order) -> None:
@@ -34,10 +37,10 @@ class FleetDirectory:
         self.path.mkdir(parents=True)
         replace_file(self.path / "fleet.json", to_json(to_dict(fleet), indent=2) + "\n")
 
-    def card(self, card: Card, outcome: Outcome) -> CardRecord:
-        """Writes what came back of the card's run; of one without a directory, says why."""
+    def card(self, card: Card, outcome: Outcome, *, interrupted: bool = False) -> CardRecord:
+        """Writes what came back of the card's run; of one without a directory, says why. interrupted: by Ctrl-C."""
         if not outcome.archive:
-            return CardRecord(card, self._without_directory(card, outcome))
+            return CardRecord(card, self._without_directory(card, outcome, interrupted))
         name = self._name(card)
         try:
             unpack(outcome.archive, self.path / name)
@@ -45,7 +48,7 @@ class FleetDirectory:
         except (ArchiveError, ValueError, TypeError, KeyError, OSError) as error:
             shutil.rmtree(self.path / name, ignore_errors=True)
             return CardRecord(card, self.missing(card, str(error), at=outcome.begin))
-        self._complete(run, self.path / name, outcome)
+        self._complete(run, self.path / name, outcome, interrupted)
         return CardRecord(card, run, name)
 
     def missing(self, card: Card, why: str, *, at: float | None = None, verdict: Verdict = Verdict.ERROR) -> RunRecord:
@@ -66,34 +69,36 @@ class FleetDirectory:
         self._names.add(name)
         return name
 
-    def _without_directory(self, card: Card, outcome: Outcome) -> RunRecord:
+    def _without_directory(self, card: Card, outcome: Outcome, interrupted: bool) -> RunRecord:
         """pytest has refused the options, found no case, or died early."""
         code, why = outcome.exit_code, _last_line(outcome.said)
-        if code == ExitCode.INTERRUPTED:
-            return self.missing(card, "the run was interrupted", at=outcome.begin, verdict=Verdict.SKIPPED)
+        if code == ExitCode.INTERRUPTED or (interrupted and code == _KILLED):
+            why = "the run was interrupted before its first case"
+            return self.missing(card, why, at=outcome.begin, verdict=Verdict.INTERRUPTED)
         if code == ExitCode.NOTHING_TESTED:
-            run = self.missing(card, "no case was chosen", at=outcome.begin, verdict=Verdict.SKIPPED)
-            run.exit_code = int(code)
-            return run
+            return self.missing(card, "no case was chosen", at=outcome.begin, verdict=Verdict.SKIPPED)
         run = self.missing(card, why or f"pytest ended with {code}", at=outcome.begin)
         run.cases[0] = replace(run.cases[0], log=outcome.said[-20_000:])
         run.exit_code = int(code) if code == ExitCode.USAGE else run.exit_code
         return run
 
-    def _complete(self, run: RunRecord, path: Path, outcome: Outcome) -> None:
-        """A run that did not end by itself is an error of the tester, whatever it had found by then."""
+    def _complete(self, run: RunRecord, path: Path, outcome: Outcome, interrupted: bool) -> None:
+        """A run that did not end by itself is an error of the tester, unless Ctrl-C ended it."""
+        unended = run.exit_code is None
         run.findings += [f"not copied from the worker, for its size: {name}" for name in outcome.left_out]
         reason = ""
         if outcome.timed_out:
             reason = f"the run was ended after {self._order.seconds:.0f} s"
-        elif run.exit_code is None:
+        elif unended and interrupted and outcome.exit_code == _KILLED:
+            run.verdict, run.exit_code, run.end = Verdict.INTERRUPTED, int(ExitCode.INTERRUPTED), outcome.end
+        elif unended:
             reason = f"the run did not end by itself: pytest ended with {outcome.exit_code}"
         if reason:
             run.cases.append(_error(reason, outcome))
             run.verdict = Verdict.of_run(case.verdict for case in run.cases)
             run.exit_code = int(ExitCode.of_verdict(run.verdict))
             run.end = outcome.end
-        if reason or outcome.left_out:
+        if unended or reason or outcome.left_out:
             _write_anew(run, path)
 
 

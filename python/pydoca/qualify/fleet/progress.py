@@ -9,7 +9,7 @@ from pydoca.qualify.fleet.report.findings import reasons
 from pydoca.qualify.session.progress import Progress
 from pydoca.qualify.verdicts import Verdict
 
-_TOLD = (Verdict.FAIL, Verdict.ERROR, Verdict.MARGINAL, Verdict.SKIPPED)
+_TOLD = (Verdict.FAIL, Verdict.ERROR, Verdict.INTERRUPTED, Verdict.MARGINAL, Verdict.SKIPPED)
 
 
 class FleetProgress:
@@ -29,7 +29,7 @@ class FleetProgress:
         number = f"[{str(self._done).rjust(len(str(known)))}/{known}]"
         took = f"  {(run.end or run.begin) - run.begin:.1f} s" if each.was_tested else ""
         why = f"  {reasons(each)}" if run.verdict in _TOLD else ""
-        self._progress.advance(f"{number} {run.verdict.value:8} {each.card.title}{took}{why}")
+        self._progress.advance(f"{number} {run.verdict.value:11} {each.card.title}{took}{why}")
 
     def close(self) -> None:
         self._progress.close()

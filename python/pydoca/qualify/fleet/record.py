@@ -13,7 +13,10 @@ from pydoca.qualify.verdicts import ExitCode, Verdict
 
 NOT_TESTED = "FLEET"  # the id of the case that stands for a card that was not tested
 _TITLE = "the card is tested"
-_WORST = (ExitCode.FAILED, ExitCode.TESTER_ERROR, ExitCode.USAGE, ExitCode.PASSED, ExitCode.NOTHING_TESTED)
+_WORST = (
+    ExitCode.FAILED, ExitCode.TESTER_ERROR, ExitCode.USAGE, ExitCode.INTERRUPTED, ExitCode.PASSED,
+    ExitCode.NOTHING_TESTED,
+)  # fmt: skip
 
 
 @dataclass
@@ -54,17 +57,17 @@ class FleetRecord:
     spreads: list[Spread] = field(default_factory=list)
     outliers: list[Outlier] = field(default_factory=list)
     findings: list[str] = field(default_factory=list)
-    verdict: Verdict = Verdict.SKIPPED
+    verdict: Verdict = Verdict.INTERRUPTED  # until it has ended
     exit_code: int | None = None
 
 
 def not_tested(
     card: Card, level: str, seed: int, reason: str, *, at: float, verdict: Verdict, log: str = ""
 ) -> RunRecord:
-    """The run of a card of which nothing came back. ERROR, or SKIPPED where the fleet was interrupted before."""
+    """The run of a card of which nothing came back: ERROR, INTERRUPTED, or SKIPPED where no case was chosen."""
     why = f"not tested: {reason}"
-    case = CaseRecord(NOT_TESTED, _TITLE, "", 0, verdict, why, at, 0.0, log=log)
-    code = ExitCode.INTERRUPTED if verdict is Verdict.SKIPPED else ExitCode.TESTER_ERROR
+    of_case = Verdict.SKIPPED if verdict is Verdict.INTERRUPTED else verdict
+    case = CaseRecord(NOT_TESTED, _TITLE, "", 0, of_case, why, at, 0.0, log=log)
     return RunRecord(
         id=f"{card.title}, not tested",
         device=device_of(card),
@@ -78,7 +81,7 @@ def not_tested(
         cases=[case],
         planned=1,
         verdict=verdict,
-        exit_code=int(code),
+        exit_code=int(ExitCode.of_verdict(verdict)),
     )
 
 
@@ -103,6 +106,4 @@ def exit_code_of(runs: Iterable[RunRecord], *, interrupted: bool) -> ExitCode:
     codes = {ExitCode(run.exit_code) for run in runs if run.exit_code is not None}
     if ExitCode.USAGE in codes and codes != {ExitCode.USAGE}:
         codes = (codes - {ExitCode.USAGE}) | {ExitCode.TESTER_ERROR}
-    if ExitCode.INTERRUPTED in codes:
-        codes = (codes - {ExitCode.INTERRUPTED}) | {ExitCode.TESTER_ERROR}
     return next((code for code in _WORST if code in codes), ExitCode.NOTHING_TESTED)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from pydoca.qualify.history.metrics import Key, Metric, metrics_of, samples_of
 from pydoca.qualify.machine import changes
 from pydoca.qualify.records import RunRecord
+from pydoca.qualify.report.words import named
 from pydoca.qualify.results import RunDirectory
 from pydoca.qualify.statistics import difference, holm, value_of
 from pydoca.qualify.statistics.samples import Array
@@ -42,6 +43,7 @@ class Row:
     p: float | None  # corrected for the number of measurements
     test: str
     reason: str = ""
+    least_p: float | None = None  # the smallest p that so many samples can give, corrected
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,7 @@ class Comparison:
     verdicts: list[tuple[str, str, str]]  # a case, its verdict in the first run and in the second one, where not equal
     worse: list[str] = field(default_factory=list)  # cases that passed, and do not any more
     machine: list[tuple[str, str, str]] = field(default_factory=list)  # a fact, in both runs, where it is not the same
+    notes: list[str] = field(default_factory=list)  # why the runs are not alike
 
     @property
     def regressions(self) -> list[str]:
@@ -78,7 +81,19 @@ def compare(first: Run, second: Run, *, threshold: float = THRESHOLD, alpha: flo
         verdicts=[(case, one.value, other.value) for case, one, other in verdicts],
         worse=[case for case, one, other in verdicts if one in _SURE and other not in _SURE],
         machine=changes(first[1].machine, second[1].machine),
+        notes=list(_notes(first[1], second[1])),
     )
+
+
+def _notes(first: RunRecord, second: RunRecord) -> Iterator[str]:
+    if first.level != second.level:
+        yield (
+            f"the first run is of level {first.level}, the second one of level {second.level}: a level has cases and "
+            "times of its own, so measurements can be missing or new by that"
+        )
+    for word, run in (("first", first), ("second", second)):
+        if run.verdict is Verdict.INTERRUPTED:
+            yield f"the {word} run was interrupted: {len(run.cases)} of {run.planned} cases have run"
 
 
 def _row(key: Key, one: Metric | None, other: Metric | None, first: RunDirectory, second: RunDirectory) -> Row:
@@ -98,9 +113,9 @@ def _row(key: Key, one: Metric | None, other: Metric | None, first: RunDirectory
         return replace(row, word=MISSING, reason=f"the first run has it in {one.unit}, the second one in {other.unit}")
     found = difference(a, b, stat)
     if min(len(one.values), len(other.values)) < _REPEATS:
-        return replace(row, effect=found.effect, p=found.p, test=found.test)
+        return replace(row, effect=found.effect, p=found.p, test=found.test, least_p=found.least)
     repeats = difference(one.values, other.values)
-    return replace(row, effect=found.effect, p=repeats.p, test=f"{repeats.test} of repeats")
+    return replace(row, effect=found.effect, p=repeats.p, test=f"{repeats.test} of repeats", least_p=repeats.least)
 
 
 def _property(row: Row, one: Metric, other: Metric) -> Row:
@@ -121,8 +136,12 @@ def _value(metric: Metric | None, samples: Array) -> float | None:
 
 
 def _corrected(rows: Sequence[Row]) -> list[Row]:
-    p_values = iter(holm([row.p for row in rows if row.p is not None]))
-    return [row if row.p is None else replace(row, p=next(p_values)) for row in rows]
+    known = [row.p for row in rows if row.p is not None]
+    p_values = iter(holm(known))
+    return [
+        row if row.p is None else replace(row, p=next(p_values), least_p=min(1.0, len(known) * (row.least_p or 0.0)))
+        for row in rows
+    ]
 
 
 def _judged(row: Row, threshold: float, alpha: float) -> Row:
@@ -130,7 +149,7 @@ def _judged(row: Row, threshold: float, alpha: float) -> Row:
         return row
     if row.first == row.second:
         return replace(row, word=SAME)
-    if row.p is None:
+    if row.p is None or (row.p >= alpha and (row.least_p or 0.0) >= alpha):
         return replace(row, word=UNTESTED, reason="too few samples to tell a difference from chance")
     if row.effect is None:  # from 0
         return replace(row, word=CHANGED if row.p < alpha else SAME)
@@ -145,18 +164,11 @@ def _judged(row: Row, threshold: float, alpha: float) -> Row:
 def _verdicts(first: RunRecord, second: RunRecord) -> list[tuple[str, Verdict, Verdict]]:
     """Cases whose verdict is another one; of several repeats, the worst one counts."""
     one, other = _worst_of_cases(first), _worst_of_cases(second)
-    return [
-        (_case_name(*names), one[names], other[names]) for names in one if names in other and one[names] != other[names]
-    ]
-
-
-def _case_name(id: str, node: str) -> str:
-    """With the parameter of the test: several cases have one id."""
-    return f"{id} [{node.partition('[')[2]}" if "[" in node else id
+    return [(names[0], one[names], other[names]) for names in one if names in other and one[names] != other[names]]
 
 
 def _worst_of_cases(run: RunRecord) -> dict[tuple[str, str], Verdict]:
     found: dict[tuple[str, str], list[Verdict]] = {}
     for case in run.cases:
-        found.setdefault((case.id, case.node), []).append(case.verdict)
+        found.setdefault((named(case), case.node), []).append(case.verdict)
     return {names: Verdict.of_run(verdicts) for names, verdicts in found.items()}

@@ -69,7 +69,7 @@ def _check_runs(runs: Sequence[RunRecord], fewest: int) -> None:
     if twice := [run.id for index, run in enumerate(runs) if run.id in {each.id for each in runs[:index]}]:
         raise NotGolden(f"{twice[0]} is given twice; give each run once")
     for run in runs:
-        if run.verdict in (Verdict.FAIL, Verdict.ERROR) or run.exit_code is None:
+        if run.verdict in (Verdict.FAIL, Verdict.ERROR, Verdict.INTERRUPTED) or run.exit_code is None:
             said = "has not ended" if run.exit_code is None else f"came to {run.verdict.value}"
             raise NotGolden(f"{run.id} {said}; golden values come from good runs only")
 

@@ -41,7 +41,7 @@ _HEADS = (
 
 def comparison_html(found: Comparison, first: Run, second: Run) -> str:
     """With the distributions of what is not the same."""
-    parts = [_rows(found.rows), _verdicts(found), _pictures(found, first, second), _machine(found)]
+    parts = [_notes(found), _rows(found.rows), _verdicts(found), _pictures(found, first, second), _machine(found)]
     return whole_page(f"{found.second} compared with {found.first}", _band(found), "".join(parts))
 
 
@@ -118,6 +118,11 @@ def _verdicts(found: Comparison) -> str:
         for case, one, other in found.verdicts
     )
     return section("cases", "Cases with another verdict", f'<ul class="pq-findings">{items}</ul>')
+
+
+def _notes(found: Comparison) -> str:
+    items = "".join(f'<li><span class="pq-id">Note</span><span>{escaped(note)}</span></li>' for note in found.notes)
+    return section("notes", "The runs are not alike", f'<ul class="pq-findings">{items}</ul>') if items else ""
 
 
 def _machine(found: Comparison) -> str:

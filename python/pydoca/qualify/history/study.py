@@ -10,11 +10,13 @@ import numpy as np
 from pydoca.qualify.history.metrics import Key, Metric, Runs, measured_in, part_of
 from pydoca.qualify.statistics import repeatability
 
+CONSTANT = "constant"  # counts of errors, for example
 WORDS = {
     "good": "under 10 % of the tolerance: fit to judge",
     "usable": "10 to 30 % of the tolerance: fit with a note",
     "unfit": "above 30 % of the tolerance: not fit to judge",
-    "no tolerance": "no limit, so nothing to compare the spread with",
+    "no tolerance": "no limit, or values that lie on it: nothing to compare the spread with",
+    CONSTANT: "each device gave one value, every time: nothing is known of the tester's spread",
 }
 
 
@@ -65,6 +67,7 @@ def _study(key: Key, found: Sequence[tuple[str, str, Metric]], tolerance: float 
     mean = float(np.mean([value for repeats in values.values() for value in repeats]))
     width = _tolerance(metric, mean) if tolerance is None else abs(mean) * tolerance
     result = repeatability(values, width or None)
+    is_constant = all(len(set(repeats)) == 1 for repeats in values.values()) and not result.reproducibility
     return Study(
         name=metric.name,
         stat=key[1],
@@ -77,8 +80,8 @@ def _study(key: Key, found: Sequence[tuple[str, str, Metric]], tolerance: float 
         reproducibility=result.reproducibility,
         parts=result.parts,
         tolerance=width or None,
-        percent=result.percent,
-        verdict=result.verdict,
+        percent=None if is_constant else result.percent,
+        verdict=CONSTANT if is_constant else result.verdict,
     )
 
 

@@ -64,7 +64,7 @@ def read_limits(path: str | Path) -> LimitsFile:
     try:
         document = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
-        raise LimitsError(f"{path}: {error.strerror}") from None
+        raise LimitsError(f"{path}: the limits file cannot be read: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise LimitsError(f"{path}: {error}") from None
     return _Reader(str(path)).read(document)
@@ -79,8 +79,10 @@ class _Reader:
 
     def read(self, document: dict[str, Any]) -> LimitsFile:
         self._known("", document, _TOP)
-        if document.get("schema") != SCHEMA:
-            self._refuse("schema", f"it is {document.get('schema')!r}, and this version of pydoca reads {SCHEMA}")
+        if "schema" not in document:
+            self._refuse("schema", f"it is missing; write schema = {SCHEMA} at the top")
+        if document["schema"] != SCHEMA:
+            self._refuse("schema", f"it is {document['schema']!r}, and this version of pydoca reads {SCHEMA}")
         defaults = self._table("defaults", document.get("defaults", {}), _DEFAULTS)
         return LimitsFile(
             path=self._path,

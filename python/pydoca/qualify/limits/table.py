@@ -8,11 +8,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from pydoca.qualify._nearest import beside
 from pydoca.qualify.limits.file import FileLimit, LimitsError, LimitsFile, Waiver, read_limits
 from pydoca.qualify.limits.match import mismatch
 from pydoca.qualify.limits.own import OwnLimit
 from pydoca.qualify.limits.units import UnitError, convert, unit_of
-from pydoca.qualify.records import LimitRecord
+from pydoca.qualify.records import LimitRecord, MeasurementRecord
 
 CONFIDENCE = 0.95
 
@@ -77,9 +78,12 @@ class Limits:
     def findings(self, measured: Iterable[str]) -> list[str]:
         """What of the files has met no measurement, and what has expired."""
         names = list(measured)
-        found = [f"{each.source}: no measurement of this run has that name" for each in self._unmet(names)]
+        found = [
+            f"{each.source}: no measurement of this run has that name{beside(each.name, names)}"
+            for each in self._unmet(names)
+        ]
         found += [
-            f"{file.path}: expect.{name}: no case of this run looked at it"
+            f"{file.path}: expect.{name}: no case of this run looked at it{beside(name, names)}"
             for file in self._files
             for name in file.expect
             if name not in names
@@ -90,10 +94,22 @@ class Limits:
             if waiver.until < self._today
         ]
 
+    def wrong_units(self, measured: Iterable[MeasurementRecord]) -> list[str]:
+        """Limits whose unit cannot be that of their measurement; such a measurement of a run is an error."""
+        wrong: dict[str, None] = {}
+        for each in measured:
+            try:
+                if each.unit:  # properties have none
+                    self.limit_of(each.name, each.unit, each.stat, OwnLimit())
+            except UnitError as error:
+                wrong[f"{error} {each.name}"] = None
+        return list(wrong)
+
     def _unmet(self, names: list[str]) -> list[FileLimit | Waiver]:
+        """Without waivers that have expired, which are findings by that."""
         entries: list[FileLimit | Waiver] = []
         for file in self._files:
-            entries += [*file.limits, *file.waivers]
+            entries += [*file.limits, *(each for each in file.waivers if each.until >= self._today)]
         return [each for each in entries if not any(_fits(name, each.name) for name in names)]
 
     def _found(self, name: str) -> FileLimit | None:

@@ -11,10 +11,11 @@ from typing import Any
 from pydoca.qualify.machine.counters import counters
 from pydoca.qualify.machine.facts import Absent, Fact
 from pydoca.qualify.machine.host import HOST
+from pydoca.qualify.machine.models import MODELS, models_in_force
 from pydoca.qualify.machine.pci import PCI
 from pydoca.qualify.machine.software import SOFTWARE
 
-__all__ = ["changes", "counters", "hostname", "inventory", "text_of"]
+__all__ = ["changes", "counters", "hostname", "inventory", "models_in_force", "text_of"]
 
 # They differ from one moment to the next, and tell nothing by that.
 _MOVING = ("device.temperature", "cpu.load")
@@ -24,7 +25,7 @@ def inventory(device: Mapping[str, Any] | None = None, *, root: Path = Path("/")
     """Facts by name, each as {"value": ...} or {"absent": reason}. device is `RunRecord.device`; root is for tests."""
     known = device or {}
     facts = {name: _read(partial(read, root)) for name, read in {**HOST, **SOFTWARE}.items()}
-    facts |= {name: _read(partial(read, root, known)) for name, read in PCI.items()}
+    facts |= {name: _read(partial(read, root, known)) for name, read in {**PCI, **MODELS}.items()}
     return facts
 
 

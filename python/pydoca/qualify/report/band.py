@@ -6,11 +6,10 @@ from pydoca._display.frame.escaping import escaped
 from pydoca._display.frame.values import plural
 from pydoca.qualify.machine import hostname
 from pydoca.qualify.records import RunRecord
-from pydoca.qualify.report.elements import facts
-from pydoca.qualify.report.words import MARKS, TONES, duration, moment
+from pydoca.qualify.report.heading import counts_of, heading
+from pydoca.qualify.report.words import duration, moment
 from pydoca.qualify.verdicts import ExitCode, Verdict
 
-_ORDER = (Verdict.FAIL, Verdict.ERROR, Verdict.MARGINAL, Verdict.PASS, Verdict.UNJUDGED, Verdict.SKIPPED)
 _SAID = {
     Verdict.FAIL: "The device failed {} of {} cases.",
     Verdict.ERROR: "The tester failed in {} of {} cases: nothing is known of the device there.",
@@ -22,15 +21,8 @@ _SAID = {
 
 
 def band(run: RunRecord) -> str:
-    verdict = run.verdict
-    return (
-        f'<header class="pq-band pq-{TONES[verdict]}"><div class="pq-inner"><div class="pq-top">'
-        f'<div class="pq-verdict"><span class="pq-mark">{MARKS[verdict]}</span>{verdict.value}</div>'
-        f'<div class="pq-who"><p class="pq-kind">Hardware qualification, level {escaped(run.level)}, '
-        f"run <code>{escaped(run.id)}</code></p>"
-        f"<h1>{_device(run)}</h1><p>{escaped(_said(run))}</p></div></div>"
-        f"{facts(_facts(run), 'pq-facts')}{_bar(run)}</div></header>\n"
-    )
+    kind = f"Hardware qualification, level {escaped(run.level)}, run <code>{escaped(run.id)}</code>"
+    return heading(run.verdict, kind, _device(run), _said(run), _facts(run), _counts(run))
 
 
 def _device(run: RunRecord) -> str:
@@ -41,15 +33,17 @@ def _device(run: RunRecord) -> str:
 
 def _said(run: RunRecord) -> str:
     if run.exit_code is None:
-        return "The run has not ended: it was killed, or goes on. What follows is what it has found so far."
+        return f"The run has not ended: it was killed, or goes on. So far: {_found(run)}"
     if run.exit_code == ExitCode.INTERRUPTED:
         return f"The run was interrupted, and can be resumed. So far: {_found(run)}"
     return _found(run)
 
 
 def _found(run: RunRecord) -> str:
-    worst = sum(case.verdict is run.verdict for case in run.cases)
-    return _SAID[run.verdict].format(worst, len(run.cases))
+    """What the cases say that have ended, also of a run that has not."""
+    verdicts = [case.verdict for case in run.cases]
+    verdict = Verdict.of_run(verdicts) if run.verdict is Verdict.INTERRUPTED else run.verdict
+    return _SAID[verdict].format(verdicts.count(verdict), len(verdicts))
 
 
 def _facts(run: RunRecord) -> list[tuple[str, str]]:
@@ -66,18 +60,8 @@ def _facts(run: RunRecord) -> list[tuple[str, str]]:
     ]
 
 
-def _bar(run: RunRecord) -> str:
-    counts = {verdict: sum(case.verdict is verdict for case in run.cases) for verdict in _ORDER}
-    known = {verdict: count for verdict, count in counts.items() if count}
-    parts = "".join(
-        f'<i class="pq-{TONES[verdict]} pq-{verdict.value.lower()}" style="flex:{count}"></i>'
-        for verdict, count in known.items()
-    )
-    items = "".join(
-        f'<li><span class="pq-mark pq-{TONES[verdict]}">{MARKS[verdict]}</span> <b>{count:,}</b> {verdict.value}</li>'
-        for verdict, count in known.items()
-    )
+def _counts(run: RunRecord) -> str:
     missing = run.planned - len(run.cases)
-    items += f"<li><b>{missing:,}</b> not run, of {run.planned:,} planned</li>" if missing > 0 else ""
-    items += f'<li class="pq-soft">{plural(sum(len(case.measurements) for case in run.cases), "measurement")}</li>'
-    return f'<div class="pq-bar" aria-hidden="true">{parts}</div><ul class="pq-counts">{items}</ul>'
+    more = f"<li><b>{missing:,}</b> not run, of {run.planned:,} planned</li>" if missing > 0 else ""
+    more += f'<li class="pq-soft">{plural(sum(len(case.measurements) for case in run.cases), "measurement")}</li>'
+    return counts_of([case.verdict for case in run.cases], more)

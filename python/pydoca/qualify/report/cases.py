@@ -9,7 +9,7 @@ from pydoca._display.frame.markup import inline_svg
 from pydoca.qualify.records import CaseRecord, MeasurementRecord, RunRecord
 from pydoca.qualify.report.elements import anchor, badge, cells, mark, section, words_of
 from pydoca.qualify.report.plots.spark import spark
-from pydoca.qualify.report.words import PROPERTY, duration, interval_text, limit_text, sentence, value_text
+from pydoca.qualify.report.words import PROPERTY, duration, interval_text, limit_text, parameter, sentence, value_text
 from pydoca.qualify.statistics.samples import Array
 from pydoca.qualify.verdicts import Verdict
 
@@ -50,12 +50,13 @@ def case_table(run: RunRecord, read: Read) -> str:
 
 def _case(number: int, case: CaseRecord, read: Read) -> Iterator[str]:
     repeat = f' <span class="pq-soft">repeat {case.repeat + 1}</span>' if case.repeat else ""
+    of_test = f' <span class="pq-soft">{escaped(parameter(case))}</span>' if parameter(case) else ""
     why = f'<span class="pq-why">{escaped(case.reason)}</span>' if _needs_reason(case) else ""
     yield (
         f'<tbody id="{anchor(number)}"><tr class="pq-case"><td>{badge(case.verdict)}</td>'
         f'<td colspan="6"><span class="pq-took">{escaped(duration(case.seconds))}</span>'
         f'<span class="pq-id">{escaped(case.id)}</span><span class="pq-title">{escaped(sentence(case.title))}</span>'
-        f"{repeat}{why}</td></tr>"
+        f"{of_test}{repeat}{why}</td></tr>"
     )
     properties = [each for each in case.measurements if _is_property(each)]
     for index, measurement in enumerate(case.measurements):

@@ -11,7 +11,7 @@ from pydoca.qualify.machine import changes
 from pydoca.qualify.records import CaseRecord, MeasurementRecord, RunRecord
 from pydoca.qualify.report.cases import has_card
 from pydoca.qualify.report.elements import anchor, badge, excerpt, log_name, section
-from pydoca.qualify.report.words import TONES, sentence
+from pydoca.qualify.report.words import TONES, named, sentence
 from pydoca.qualify.verdicts import Verdict
 
 _TOLD = (Verdict.FAIL, Verdict.ERROR, Verdict.MARGINAL)
@@ -51,7 +51,7 @@ def _case(number: int, case: CaseRecord) -> str:
     ]
     what = "; ".join(told) or escaped(case.reason or "no reason is recorded")
     target = f"failure-{number}" if case.verdict in (Verdict.FAIL, Verdict.ERROR) else anchor(number)
-    link = f'<a class="pq-id" href="#{target}">{escaped(case.id)}</a>'
+    link = f'<a class="pq-id" href="#{target}">{escaped(named(case))}</a>'
     return f"<span>{badge(case.verdict)}</span><span>{link} {what}</span>"
 
 
@@ -88,7 +88,7 @@ def _failure(number: int, case: CaseRecord) -> str:
     repeat = f", repeat {case.repeat + 1}" if case.repeat else ""
     return (
         f'<article class="pq-card pq-{TONES[case.verdict]}" id="failure-{number}"><div class="pq-head">'
-        f"{badge(case.verdict)}<h3>{escaped(case.id)} {escaped(sentence(case.title))}{repeat}</h3></div>"
+        f"{badge(case.verdict)}<h3>{escaped(named(case))} {escaped(sentence(case.title))}{repeat}</h3></div>"
         f'<p class="pq-reason">{escaped(case.reason)}</p>{again}{log}</article>'
     )
 

@@ -6,13 +6,14 @@ import re
 from datetime import UTC, datetime
 
 from pydoca._display.frame.panel import State, Tone
-from pydoca.qualify.records import LimitRecord, MeasurementRecord
+from pydoca.qualify.records import CaseRecord, LimitRecord, MeasurementRecord
 from pydoca.qualify.report.plots.scale import bounds_of
 from pydoca.qualify.verdicts import Verdict
 
 TONES: dict[Verdict, Tone] = {
     Verdict.FAIL: "bad",
     Verdict.ERROR: "bad",
+    Verdict.INTERRUPTED: "busy",
     Verdict.MARGINAL: "busy",
     Verdict.PASS: "good",
     Verdict.UNJUDGED: "quiet",
@@ -22,6 +23,7 @@ TONES: dict[Verdict, Tone] = {
 MARKS = {
     Verdict.FAIL: "\u2715",
     Verdict.ERROR: "!",
+    Verdict.INTERRUPTED: "\u2016",
     Verdict.MARGINAL: "\u25d0",
     Verdict.PASS: "\u25cf",
     Verdict.UNJUDGED: "\u25cb",
@@ -77,6 +79,15 @@ def value_text(measurement: MeasurementRecord) -> str:
 def interval_text(measurement: MeasurementRecord) -> str:
     ends = measurement.interval
     return f"{figure(ends[0])} to {figure(ends[1])}" if ends and ends[0] != ends[1] else ""
+
+
+def parameter(case: CaseRecord) -> str:
+    """Of the case's test, as pytest writes it: "[65536]". Several cases have one id."""
+    return f"[{case.node.partition('[')[2]}" if "[" in case.node else ""
+
+
+def named(case: CaseRecord) -> str:
+    return f"{case.id} {parameter(case)}".strip()
 
 
 def sentence(text: str) -> str:

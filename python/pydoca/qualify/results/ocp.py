@@ -12,11 +12,16 @@ from typing import Any
 
 from pydoca.qualify.machine import hostname
 from pydoca.qualify.records import CaseRecord, LimitRecord, MeasurementRecord, RunRecord
+from pydoca.qualify.report.words import named
 from pydoca.qualify.results.codec import to_json
 from pydoca.qualify.verdicts import Verdict
 
 _HARDWARE = "device"
-_STATUS = {Verdict.SKIPPED: "SKIP", Verdict.ERROR: "ERROR"}  # of any other verdict: COMPLETE
+_STATUS = {
+    Verdict.SKIPPED: "SKIP",
+    Verdict.ERROR: "ERROR",
+    Verdict.INTERRUPTED: "ERROR",
+}  # of any other verdict: COMPLETE
 # MARGINAL is a pass with a warning, as in the exit code.
 _TYPES = {Verdict.PASS: "PASS", Verdict.MARGINAL: "PASS", Verdict.FAIL: "FAIL"}
 _RESULTS = {**_TYPES, Verdict.UNJUDGED: "NOT_APPLICABLE"}
@@ -37,7 +42,7 @@ class Stream:
         """All lines of the case. It is over, so they come at once."""
         step, end = str(self._step), case.begin + case.seconds
         self._step += 1
-        artifacts = [(case.begin, {"testStepStart": {"name": f"{case.id}: {case.title}"}})]
+        artifacts = [(case.begin, {"testStepStart": {"name": f"{named(case)}: {case.title}"}})]
         artifacts += [(end, artifact) for artifact in _step(case)]
         artifacts.append((end, {"testStepEnd": {"status": _STATUS.get(case.verdict, "COMPLETE")}}))
         lines = [self._line(at, {"testStepArtifact": {"testStepId": step, **artifact}}) for at, artifact in artifacts]
@@ -45,9 +50,7 @@ class Stream:
 
     def end(self, run: RunRecord) -> str:
         """The last line: a stream without it is not complete."""
-        status = "COMPLETE" if run.exit_code in (None, 0, 1, 5) else "ERROR"
-        if run.verdict in _STATUS:
-            status = _STATUS[run.verdict]
+        status = _STATUS.get(run.verdict, "COMPLETE")
         result = _RESULTS.get(run.verdict, "NOT_APPLICABLE") if status == "COMPLETE" else "NOT_APPLICABLE"
         at = run.begin if run.end is None else run.end
         return self._line(at, {"testRunArtifact": {"testRunEnd": {"status": status, "result": result}}})

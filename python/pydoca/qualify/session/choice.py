@@ -11,15 +11,17 @@ _SHORTEST_SERIAL = 6
 
 
 class ChoiceError(ValueError):
-    """No device has that name, or several have."""
+    """No device has that name, or several have; or the devices cannot be listed."""
 
 
 def devices(backend: str | None = None) -> list[pydoca.DeviceInfo]:
-    """The devices of this machine; looks, and opens none."""
+    """The devices of this machine; looks, and opens none. Raises ChoiceError for what the environment names wrongly."""
     try:
         infos = pydoca.devices()
     except pydoca.NotFoundError:
         infos = []
+    except pydoca.InvalidValueError as error:  # of PYDOCA_TOPOLOGY and the like, which the first look loads
+        raise ChoiceError(str(error)) from None
     return [info for info in infos if backend in (None, info.backend)]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 from collections.abc import Generator
 from importlib.util import find_spec
 from typing import Any
@@ -10,11 +11,14 @@ from typing import Any
 import pytest
 
 from pydoca.qualify.session import workers
+from pydoca.qualify.session.marks import device_parameter
 from pydoca.qualify.session.passes import run_passes
 from pydoca.qualify.session.record import from_wire, to_wire
 from pydoca.qualify.session.selection import KEY
 from pydoca.qualify.session.session import PHASES, Session
 from pydoca.qualify.session.summary import exit_code_of, write_summary
+from pydoca.qualify.session.workers.crash import tell_crash
+from pydoca.qualify.session.workers.scheduling import scheduler_of
 from pytest_pydoca.markers import is_case
 
 _SESSION = pytest.StashKey[Session]()
@@ -60,11 +64,12 @@ class Hooks:
             lines.append("pydoca: the cases of one device run one after the other; several devices run side by side")
         return lines
 
+    @pytest.hookimpl(tryfirst=True)
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
-        """With several devices each case runs on each."""
+        """With several devices each case runs on each; the device is the first parameter."""
         infos = [target.info for target in self._session.targets]
         if len(infos) > 1 and "_pydoca_choice" in metafunc.fixturenames:
-            names = [f"{info.backend}-{info.name}" for info in infos if info]
+            names = [device_parameter(info) for info in infos if info]
             metafunc.parametrize("_pydoca_choice", infos, indirect=True, ids=names, scope="session")
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
@@ -86,11 +91,12 @@ class Hooks:
         if not own.items and not own.is_controller:
             return None
         own.begin_runs()
+        own.interrupt.take(at_once=own.is_controller)
         own.open_progress()
+        own.tell_duration()
         if own.is_controller:
             return None
-        with own.interrupt:
-            run_passes(own, session)
+        run_passes(own, session)
         return True
 
     @pytest.hookimpl(wrapper=True)
@@ -159,7 +165,10 @@ class Hooks:
         write_summary(self._session, terminalreporter)
 
     def pytest_unconfigure(self) -> None:
+        self._session.interrupt.give_back()
         self._session.release()
+        if self._session.has_lost_reader:
+            sys.stderr.write("pydoca: the reader of the output has gone, which has interrupted the run\n")
 
     # -- of xdist's controller ------------------------------------------------------------------------------------
 
@@ -171,17 +180,22 @@ class Hooks:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> Any:
-        return workers.scheduler_of(config, log, self._session.shared)
+        return scheduler_of(config, log, self._session.shared)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_handlecrashitem(self, report: Any) -> None:
+        tell_crash(self._session, report)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self) -> None:
         own = self._session
         if not own.shared.read():
             return
-        own.set_planned([label for label, _ in own.shared.cases.values()])
+        own.set_planned([case.device for case in own.shared.cases.values()])
         if own.progress is not None:
-            seconds = sum(seconds for _, seconds in own.shared.cases.values())
-            own.progress.add_total(len(own.shared.cases) * own.settings.repeat, seconds * own.settings.repeat)
+            seconds = sum(case.seconds for case in own.shared.cases.values())
+            finished = sum(len(target.finished) for target in own.targets)
+            own.progress.add_total(len(own.shared.cases) * own.settings.repeat, seconds * own.settings.repeat, finished)
 
 
 def _require_packages() -> None:

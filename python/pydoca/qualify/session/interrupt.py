@@ -1,36 +1,54 @@
-"""Ctrl-C once: the current sample ends, and everything is written. Twice: at once."""
+"""Ctrl-C once, or SIGTERM as CI servers send it: the current sample ends, and everything is written. Twice: at once."""
 
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
 import threading
 from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
+_NAMES = {signal.SIGINT: "Ctrl-C", signal.SIGTERM: "SIGTERM"}
+
 
 class Interrupt:
-    """Takes SIGINT while cases run."""
+    """Takes both signals from the first case to the end of pytest, so that the reports are written, too."""
 
     def __init__(self, tell: Callable[[str], None]) -> None:
         self._tell = tell
-        self._before: Any = None
+        self._before: dict[int, Any] = {}
+        self._process = 0
+        self._at_once = False
         self.requested = False
 
-    def __enter__(self) -> Interrupt:
+    def take(self, *, at_once: bool = False) -> None:
+        """at_once: for a process that runs no case itself, which could end first."""
+        self._at_once, self._process = at_once, os.getpid()
         if threading.current_thread() is threading.main_thread():
-            self._before = signal.signal(signal.SIGINT, self._received)
-        return self
+            self._before = {number: signal.signal(number, self._received) for number in _NAMES}
 
-    def __exit__(self, *_: object) -> None:
-        if self._before is not None:
-            signal.signal(signal.SIGINT, self._before)
-            self._before = None
+    def give_back(self) -> None:
+        for number, before in self._before.items():
+            if before is not None:  # None: not Python's
+                signal.signal(number, before)
+        self._before = {}
 
     def _received(self, number: int, frame: FrameType | None) -> None:
-        if self.requested:
+        if os.getpid() != self._process:
+            _end_child(number)
+            return
+        if self.requested or self._at_once:
+            self.requested = True
             raise KeyboardInterrupt
         self.requested = True
+        name = _NAMES[signal.Signals(number)]
         with contextlib.suppress(RuntimeError):  # the interrupted code is writing just now
-            self._tell("Ctrl-C: the current case ends after its sample; Ctrl-C again ends it at once")
+            self._tell(f"{name}: the current case ends after its sample; {name} again ends it at once")
+
+
+def _end_child(number: int) -> None:
+    """A process that a case has forked has the handler, too; for it the signal means what it means to others."""
+    signal.signal(number, signal.SIG_DFL)
+    os.kill(os.getpid(), number)

@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 
 import pytest
 
+import pydoca
 from pydoca.qualify._nearest import nearest
 from pydoca.qualify.session.levels import LEVELS
 
@@ -46,12 +47,27 @@ def needs_of(item: pytest.Item) -> tuple[str, ...]:
     return tuple(dict.fromkeys(need for marker in item.iter_markers("pydoca_needs") for need in marker.args))
 
 
+def device_parameter(info: pydoca.DeviceInfo) -> str:
+    """Of a case's identifier, where several devices are tested."""
+    return f"{info.backend}-{info.name}"
+
+
 def node_of(item: pytest.Item) -> str:
-    """pytest's identifier without what depends on the machine: cases of pydoca begin at its folder."""
+    """pytest's identifier without what depends on the machine or its other devices, as a run that is resumed has one
+    device only; cases of pydoca begin at its folder."""
     path, colons, rest = item.nodeid.partition("::")
     if item.path.is_relative_to(SUITE):
         path = item.path.relative_to(SUITE).as_posix()
-    return path + colons + rest
+    return path + colons + _without_device(item, rest)
+
+
+def _without_device(item: pytest.Item, rest: str) -> str:
+    info = getattr(getattr(item, "callspec", None), "params", {}).get("_pydoca_choice")
+    if info is None:
+        return rest
+    name, _, parameters = rest.partition("[")
+    own = parameters.removesuffix("]").removeprefix(device_parameter(info)).removeprefix("-")
+    return f"{name}[{own}]" if own else name
 
 
 def _levels(item: pytest.Item, given: Any) -> tuple[str, ...]:

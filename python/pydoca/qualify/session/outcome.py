@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from pydoca.qualify.session.pair import PairError
 from pydoca.qualify.verdicts import Verdict
 
 _OF_DEVICE = (AssertionError, pydoca.DocaError, pytest.fail.Exception)
+_OWN_CLASS = re.compile(r"^pydoca\.qualify\.[\w.]+: ")  # before the message of an exception that says it all
 INTERRUPTED = "interrupted; a resumed run repeats it"
 
 
@@ -46,4 +48,4 @@ def reason_of(report: pytest.TestReport) -> str:
         return str(longrepr[2]).removeprefix("Skipped: ")
     crash = getattr(longrepr, "reprcrash", None)
     text = str(crash.message) if crash is not None else str(longrepr)
-    return (text.strip().splitlines() or [""])[0]
+    return _OWN_CLASS.sub("", (text.strip().splitlines() or [""])[0])

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import threading
 import time
+from collections.abc import Callable
 from typing import Any, TextIO
 
 from pydoca.qualify.records import CaseRecord, MeasurementRecord
+from pydoca.qualify.session.reader import drop_output
 from pydoca.qualify.verdicts import Verdict
 
 _HEARTBEAT = 60.0  # seconds without a line, in a pipe
@@ -18,13 +20,24 @@ _SHOWN = {Verdict.FAIL, Verdict.ERROR, Verdict.MARGINAL}
 class Progress:
     """Writes to pytest's own stream, which no test captures."""
 
-    def __init__(self, stream: TextIO, *, total: int, seconds: float, title: str) -> None:
+    def __init__(
+        self,
+        stream: TextIO,
+        *,
+        total: int,
+        seconds: float,
+        title: str,
+        finished: int = 0,
+        reader_lost: Callable[[], None] = lambda: None,
+    ) -> None:
+        """finished: cases of the total, not of the seconds, which a run that is resumed does not repeat."""
         self._stream, self._total, self._estimate = _own(stream), total, seconds
         self._is_own = self._stream is not stream
-        self._done, self._passed_estimate = 0, 0.0
+        self._reader_lost = reader_lost
+        self._done, self._finished, self._passed_estimate = finished, finished, 0.0
         self._now, self._begin = "", time.monotonic()
         self._last = self._begin
-        self._bar = _bar(self._stream, total, title)
+        self._bar = _bar(self._stream, total, title, finished)
         self._ended = threading.Event()
         self._ticks = threading.Thread(target=self._tick, daemon=True)
         self._ticks.start()
@@ -49,22 +62,31 @@ class Progress:
         if self._bar is not None:
             self._bar.write(text, file=self._stream)
         else:
-            self._stream.write(f"{text}\n")
-            self._stream.flush()
+            self._write(f"{text}\n")
 
-    def add_total(self, cases: int, seconds: float) -> None:
-        """Another pass."""
+    def _write(self, text: str) -> None:
+        try:
+            self._stream.write(text)
+            self._stream.flush()
+        except BrokenPipeError:
+            drop_output(self._stream.fileno())
+            self._reader_lost()
+
+    def add_total(self, cases: int, seconds: float, finished: int = 0) -> None:
+        """Another pass; or what a controller of xdist learns late."""
         self._total += cases
         self._estimate += seconds
+        self._done += finished
+        self._finished += finished
         if self._bar is not None:
-            self._bar.total = self._total
+            self._bar.total, self._bar.n, self._bar.initial = self._total, self._done, self._finished
 
     def close(self) -> None:
         self._ended.set()
         self._ticks.join()
         if self._bar is not None:
             self._bar.close()
-        self._stream.flush()
+        self._write("")
         if self._is_own:
             self._stream.close()
 
@@ -81,7 +103,9 @@ class Progress:
 
     def _left(self) -> str:
         """By the plan's estimates, and how right they have been so far; by the number of cases without a plan."""
-        done, total = (self._passed_estimate, self._estimate) if self._estimate else (self._done, self._total)
+        done, total = float(self._done - self._finished), float(self._total - self._finished)
+        if self._estimate:
+            done, total = self._passed_estimate, self._estimate
         if not done:
             return ""
         left = max(0.0, total - done) * (time.monotonic() - self._begin) / done
@@ -130,7 +154,7 @@ def _own(stream: TextIO) -> TextIO:
         return stream  # not a file
 
 
-def _bar(stream: TextIO, total: int, title: str) -> Any:
+def _bar(stream: TextIO, total: int, title: str, finished: int) -> Any:
     """None where nobody looks, or tqdm is not installed."""
     if not stream.isatty():
         return None
@@ -140,4 +164,4 @@ def _bar(stream: TextIO, total: int, title: str) -> Any:
         return None
     knows_width = os.get_terminal_size(stream.fileno()).columns > 0
     width = {"dynamic_ncols": True} if knows_width else {"ncols": 80}
-    return tqdm(total=total, desc=title, file=stream, bar_format=_BAR, leave=False, **width)
+    return tqdm(total=total, initial=finished, desc=title, file=stream, bar_format=_BAR, leave=False, **width)

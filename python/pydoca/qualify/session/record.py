@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import pydoca
 from pydoca.qualify.measure import CaseInterrupted
 from pydoca.qualify.records import CaseRecord
 from pydoca.qualify.results.codec import case_from_dict, case_to_dict, to_json
@@ -16,6 +17,7 @@ from pydoca.qualify.session.case_run import CaseRun
 from pydoca.qualify.session.choice import label
 from pydoca.qualify.session.marks import SUITE, mark_of
 from pydoca.qualify.session.outcome import INTERRUPTED, reason_of, verdict_of_case, verdict_of_exception
+from pydoca.qualify.session.settings import Settings
 from pydoca.qualify.verdicts import Verdict
 
 _LOG_MOST = 20_000  # characters
@@ -58,7 +60,7 @@ class Phases:
             seconds=time.time() - self._begin,
             measurements=list(self.run.measurements),
             log=self._log[-_LOG_MOST:],
-            again=_again(item, self.run),
+            again=again(item, self.run.node, self.run.device, self.run.level, self.run.seed, self.run.settings),
         )
 
 
@@ -77,15 +79,17 @@ def _of_measurements(run: CaseRun, verdict: Verdict) -> str:
     return next((f"{each.name}: {each.reason}" for each in run.measurements if each.verdict is verdict), "")
 
 
-def _again(item: pytest.Item, run: CaseRun) -> str:
+def again(
+    item: pytest.Item, node: str, device: pydoca.DeviceInfo | None, level: str, seed: int, settings: Settings
+) -> str:
     """The command that repeats just this case."""
-    path, _, rest = run.node.partition("::")
-    node, pyargs = run.node, []
+    path, _, rest = node.partition("::")
+    pyargs = []
     if item.path.is_relative_to(SUITE):
         node, pyargs = f"pydoca.qualify.{path.removesuffix('.py').replace('/', '.')}::{rest}", ["--pyargs"]
-    options = [f"--pydoca-level={run.level}", f"--pydoca-seed={run.seed}"]
-    options += [f"--pydoca-device={label(run.device)}"] if run.device else []
-    options += [f"--pydoca-limits={path}" for path in run.settings.limits]
+    options = [f"--pydoca-level={level}", f"--pydoca-seed={seed}"]
+    options += [f"--pydoca-device={label(device)}"] if device else []
+    options += [f"--pydoca-limits={path}" for path in settings.limits]
     return shlex.join(["pytest", *pyargs, node, *options])
 
 

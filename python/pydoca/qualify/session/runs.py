@@ -10,7 +10,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pydoca.qualify.machine import changes
+from pydoca.qualify.machine import changes, inventory, models_in_force
+from pydoca.qualify.names import shared_names
 from pydoca.qualify.records import CaseRecord, RunRecord
 from pydoca.qualify.session.levels import overrun
 from pydoca.qualify.session.settings import Settings
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 _PACKAGES = ("pydoca", "pytest", "numpy", "scipy", "pytest-xdist")
 DEFAULT_OUT = "runs"
+_SHOWN = 10  # ids in a sentence
 
 
 class Run:
@@ -47,7 +49,10 @@ class Run:
 
     def begin(self) -> None:
         self.record.end = self.record.exit_code = None
+        self.record.verdict = Verdict.INTERRUPTED
         if self._directory is not None:
+            self.record.machine = self.record.machine or inventory(self.record.device)
+            self.record.findings = models_in_force(self.record.machine)
             self._directory.begin(self.record)
         self.has_begun = True
 
@@ -61,9 +66,12 @@ class Run:
         """Sets the verdict and the exit code, and writes all reports."""
         record = self.record
         verdicts = [case.verdict for case in record.cases] + ([Verdict.ERROR] if tester_failed else [])
-        record.verdict = Verdict.of_run(verdicts)
-        record.exit_code = int(ExitCode.INTERRUPTED if interrupted else self._exit_code())
-        record.findings = self._findings()
+        record.verdict = Verdict.INTERRUPTED if interrupted else Verdict.of_run(verdicts)
+        strict = self._strictness()
+        if strict:
+            record.verdict = Verdict.FAIL
+        record.exit_code = int(ExitCode.of_verdict(record.verdict))
+        record.findings = strict + self._findings()
         record.end = time.time()
         if self._directory is not None:
             self._directory.end(record)
@@ -83,13 +91,28 @@ class Run:
         measured = [each.name for case in self.record.cases for each in case.measurements]
         late = overrun(self.record.level, time.monotonic() - self._begin) if self._settings.repeat == 1 else ""
         late = "" if self._settings.duration else late
-        return self.target.limits.findings(measured) + ([late] if late else [])
+        told = models_in_force(self.record.machine) + shared_names(self.record.cases)
+        return told + self.target.limits.findings(measured) + ([late] if late else [])
 
-    def _exit_code(self) -> ExitCode:
-        skipped = any(case.verdict is Verdict.SKIPPED for case in self.record.cases)
-        code = ExitCode.of_verdict(self.record.verdict, strict_marginal=self._settings.strict_marginal)
-        strict = self._settings.strict_skips and skipped
-        return ExitCode.FAILED if strict and code in (ExitCode.PASSED, ExitCode.NOTHING_TESTED) else code
+    def _strictness(self) -> list[str]:
+        """Why a run fails that would have passed without the strict switches."""
+        if ExitCode.of_verdict(self.record.verdict) not in (ExitCode.PASSED, ExitCode.NOTHING_TESTED):
+            return []
+        switches = (
+            ("--pydoca-strict-skips", self._settings.strict_skips, Verdict.SKIPPED, "skipped"),
+            ("--pydoca-strict-marginal", self._settings.strict_marginal, Verdict.MARGINAL, "marginal"),
+        )
+        return [
+            f"{option} fails the run: {_listed(ids)} {'are' if len(ids) > 1 else 'is'} {what}"
+            for option, is_on, verdict, what in switches
+            if is_on and (ids := [case.id for case in self.record.cases if case.verdict is verdict])
+        ]
+
+
+def _listed(ids: list[str]) -> str:
+    names = list(dict.fromkeys(ids))
+    more = f" and {len(names) - _SHOWN} others" if len(names) > _SHOWN else ""
+    return ", ".join(names[:_SHOWN]) + more
 
 
 def _open(path: Path) -> RunDirectory:

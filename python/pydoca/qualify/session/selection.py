@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 
 import pytest
 
 import pydoca
+from pydoca.qualify._nearest import nearest
 from pydoca.qualify.session.levels import estimate, seconds_of_a_case
 from pydoca.qualify.session.marks import CaseMark, mark_of, needs_of, node_of
 from pydoca.qualify.session.needs import UnknownNeed, why_not
@@ -51,6 +53,31 @@ def select(item: pytest.Item, info: pydoca.DeviceInfo | None, settings: Settings
 def is_of_level(item: pytest.Item, level: str) -> bool:
     levels = item.stash[KEY].mark.levels
     return not levels or level in levels
+
+
+def not_selected(cases: list[pytest.Item], level: str, patterns: tuple[str, ...]) -> set[pytest.Item]:
+    """The cases without one of these ids. Raises pytest.UsageError for an id that no case of the level has."""
+    chosen: set[pytest.Item] = set()
+    for pattern in patterns:
+        found = [item for item in cases if _has_id(item, pattern)]
+        if not found:
+            known = sorted({item.stash[KEY].mark.id for item in cases})
+            raise pytest.UsageError(
+                f"--pydoca-select: no case has the id {pattern!r}{nearest(pattern, known)} "
+                "(a pattern has a *; --pydoca-plan lists the cases)"
+            )
+        if not any(is_of_level(item, level) for item in found):
+            levels = dict.fromkeys(each for item in found for each in item.stash[KEY].mark.levels)
+            raise pytest.UsageError(
+                f"--pydoca-select: {pattern!r} is not a case of level {level}: choose "
+                f"--pydoca-level={' or '.join(levels)}"
+            )
+        chosen.update(found)
+    return {item for item in cases if item not in chosen}
+
+
+def _has_id(item: pytest.Item, pattern: str) -> bool:
+    return fnmatchcase(item.stash[KEY].mark.id.lower(), pattern.lower())
 
 
 def cases_of(items: list[pytest.Item]) -> list[pytest.Item]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import _thread
+import shlex
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,9 +20,10 @@ from pydoca.qualify.session.plan import Plan
 from pydoca.qualify.session.progress import Progress
 from pydoca.qualify.session.record import Phases
 from pydoca.qualify.session.runs import Run
-from pydoca.qualify.session.selection import KEY, cases_of, is_of_level, select, share_time
+from pydoca.qualify.session.selection import KEY, cases_of, is_of_level, not_selected, select, share_time
 from pydoca.qualify.session.settings import LEVEL_UNLESS_TOLD, new_seed, settings_of
 from pydoca.qualify.session.target import Target, new_target, targets_of, with_options_of
+from pydoca.qualify.session.workers.shared import SharedPlan, write_plan
 from pytest_pydoca.markers import FIXTURES, is_case
 
 PHASES = pytest.StashKey[Phases]()
@@ -46,8 +50,10 @@ class Session:
         self.collection_failed = False
         self.refused = ""  # a worker's usage error
         self.interrupt = Interrupt(self.say)
-        self.shared = workers.SharedPlan()
+        self.shared = SharedPlan()
         self.progress: Progress | None = None
+        self.has_lost_reader = False
+        self.front_end: str | None = None  # its command line without --resume, where it runs pytest
         self._targets: list[Target] | None = None
 
     @property
@@ -109,9 +115,13 @@ class Session:
             select(item, self.info_of(item), self.settings)
         others = {item for item in cases if not is_of_level(item, self.level)}
         self.other_levels = [item.stash[KEY].mark.id for item in cases if item in others]
-        if others:
-            self.config.hook.pytest_deselected(items=list(others))
-            items[:] = [item for item in items if item not in others]
+        left_out = others
+        if self.settings.select and not self.collection_failed:
+            plain = set(items).difference(cases)
+            left_out = others | plain | not_selected(cases, self.level, self.settings.select)
+        if left_out:
+            self.config.hook.pytest_deselected(items=list(left_out))
+            items[:] = [item for item in items if item not in left_out]
 
     def make_plan(self, items: list[pytest.Item]) -> None:
         self.items = [item for item in cases_of(items) if KEY in item.stash]
@@ -126,7 +136,7 @@ class Session:
             finished=sum(self.is_finished(item, 0) for item in self.items),
         )
         if self.from_controller:
-            workers.write_plan(self.from_controller["plan"], self)
+            write_plan(self.from_controller["plan"], self)
 
     def is_to_run(self, item: pytest.Item) -> bool:
         """In this pass."""
@@ -152,7 +162,17 @@ class Session:
             self._take(run.target)
         self.set_planned([self.target_of(item).label for item in self.items])
         for run in self.runs.values():
+            self._begin(run)
+
+    def _begin(self, run: Run) -> None:
+        try:
             run.begin()
+        except OSError as error:
+            option = "resume" if self.settings.resume else "out"
+            place = error.filename or run.target.directory
+            raise pytest.UsageError(
+                f"--pydoca-{option}: the run cannot be written: {place}: {error.strerror}; give a directory to write to"
+            ) from None
 
     def set_planned(self, labels: list[str]) -> None:
         """labels: of the device of each case."""
@@ -212,14 +232,41 @@ class Session:
         reporter: Any = self.config.pluginmanager.getplugin("terminalreporter")
         if reporter is None or not self.settings.is_recorded:
             return
-        total, seconds = len(self.items) * self.settings.repeat, self.plan.seconds if self.plan else 0.0
+        passes = [(item, repeat) for item in self.items for repeat in range(self.settings.repeat)]
+        left = [item for item, repeat in passes if not self.is_finished(item, repeat)]
         reporter.showfspath = False
-        self.progress = Progress(reporter._tw._file, total=total, seconds=seconds, title=self.level)
+        self.progress = Progress(
+            reporter._tw._file,
+            total=len(passes),
+            seconds=sum(item.stash[KEY].estimate for item in left),
+            title=self.level,
+            finished=len(passes) - len(left),
+            reader_lost=self._lose_reader,
+        )
+
+    def _lose_reader(self) -> None:
+        """As Ctrl-C, also from the thread that shows the time."""
+        self.has_lost_reader = True
+        _thread.interrupt_main()
+
+    def tell_duration(self) -> None:
+        """Passes are complete, so the first one may take longer."""
+        duration, seconds = self.settings.duration, self.plan.seconds if self.plan else 0.0
+        if duration is not None and self.level != "soak" and seconds > duration:
+            self.say(
+                f"the cases of level {self.level} take about {seconds:.0f} s, longer than --pydoca-duration "
+                f"({duration:g} s): they run once, as a pass is complete"
+            )
 
     def close_progress(self) -> None:
         if self.progress is not None:
             self.progress.close()
             self.progress = None
+
+    def command_to_resume(self, directory: Path) -> str:
+        if self.front_end is None:
+            return f"pytest --pydoca-resume={directory} (and the same tests)"
+        return f"{self.front_end} --resume {shlex.quote(str(directory))}"
 
     def say(self, text: str) -> None:
         reporter: Any = self.config.pluginmanager.getplugin("terminalreporter")

@@ -18,6 +18,7 @@ class Settings:
     rep: str | None = None
     peer: str | None = None
     level: str | None = None  # None: quick, or that of the run that is resumed
+    select: tuple[str, ...] = ()  # ids and patterns of cases; empty: each one
     limits: tuple[str, ...] = ()
     limits_force: bool = False
     baseline: str | None = None
@@ -58,6 +59,7 @@ def settings_of(config: pytest.Config) -> Settings:
         rep=option("rep"),
         peer=option("peer"),
         level=option("level"),
+        select=tuple(part.strip() for text in option("select") for part in text.split(",")),
         limits=tuple(option("limits")),
         limits_force=option("limits_force"),
         baseline=option("baseline"),

@@ -35,11 +35,13 @@ def exit_code_of(session: Session, status: int, *, interrupted: bool) -> int:
 def write_summary(session: Session, reporter: Any) -> None:
     if session.refused:
         reporter.write_line(f"ERROR: {session.refused}", red=True)
+    if (expression := session.config.option.keyword) and not (session.items or session.shared.cases):
+        reporter.write_line(f"nothing was tested: no case of level {session.level} matches {expression!r}")
     for run in [run for run in session.runs.values() if run.has_begun]:
-        _write_run(run, reporter)
+        _write_run(session, run, reporter)
 
 
-def _write_run(run: Run, reporter: Any) -> None:
+def _write_run(session: Session, run: Run, reporter: Any) -> None:
     record = run.record
     name = run.target.label or "no device"
     reporter.section(f"pydoca: {name}, level {record.level}", sep="-")
@@ -49,7 +51,8 @@ def _write_run(run: Run, reporter: Any) -> None:
     shown = ", ".join(f"{count} {verdict.value}" for verdict, count in counts.items() if count)
     missing = record.planned - len(record.cases)
     left = f"; {missing} of {record.planned} cases have not run" if missing > 0 else ""
-    colours = {Verdict.PASS: {"green": True}, Verdict.FAIL: {"red": True}, Verdict.ERROR: {"red": True}}
+    bad, doubtful = {"red": True}, {"yellow": True}
+    colours = {Verdict.PASS: {"green": True}, Verdict.FAIL: bad, Verdict.ERROR: bad, Verdict.INTERRUPTED: doubtful}
     reporter.write_line(
         f"{record.verdict.value}: {shown or 'no case has run'}{left}", **colours.get(record.verdict, {})
     )
@@ -57,4 +60,4 @@ def _write_run(run: Run, reporter: Any) -> None:
     if run.target.directory is not None:
         reporter.write_line(f"results: {run.target.directory}")
         if record.exit_code == ExitCode.INTERRUPTED:
-            reporter.write_line(f"go on with: pytest --pydoca-resume={run.target.directory} (and the same tests)")
+            reporter.write_line(f"go on with: {session.command_to_resume(run.target.directory)}")

@@ -15,6 +15,7 @@ from pydoca.qualify.limits.facts import facts_of
 from pydoca.qualify.limits.file import LimitsError
 from pydoca.qualify.session.choice import ChoiceError, choose, devices, label
 from pydoca.qualify.session.lock import DeviceLock, InUse
+from pydoca.qualify.session.pair.other_end import check_other_end
 from pydoca.qualify.session.settings import Settings
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ class Target:
         info = self.info
         if info is None:
             return {}
+        facts = facts_of(info)
         return {
             "name": info.name,
             "pci_address": info.pci_addr,
@@ -46,9 +48,11 @@ class Target:
             "side": info.side.name.lower(),
             "serial": info.vuid,
             "profile": info.profile,
+            "vendor": facts["vendor"],
+            "part": facts["part"],
             "interface": info.iface_name,
             "ibdev": info.ibdev_name,
-            "firmware": facts_of(info)["firmware"],
+            "firmware": facts["firmware"],
         }
 
 
@@ -58,6 +62,7 @@ def targets_of(settings: Settings) -> list[Target]:
         if settings.resume:
             return [_resumed(settings)]
         infos = devices(settings.backend)
+        check_other_end(None, settings)
         chosen = [choose(selector, infos) for selector in settings.devices]
         if twice := [info for index, info in enumerate(chosen) if info in chosen[:index]]:
             raise ChoiceError(f"the device {label(twice[0])} is chosen twice")
@@ -67,6 +72,8 @@ def targets_of(settings: Settings) -> list[Target]:
 
 
 def new_target(info: pydoca.DeviceInfo | None, settings: Settings) -> Target:
+    if info is not None:
+        check_other_end(info, settings)
     facts = facts_of(info) if info else {}
     limits = Limits.load(settings.limits, settings.baseline, facts, force=settings.limits_force)
     return Target(info, limits, DeviceLock(info) if info else None)
@@ -116,7 +123,7 @@ def with_options_of(run: RunRecord, settings: Settings) -> Settings:
     given: dict[str, Any] = {**run.options, "level": run.level, "seed": run.seed}
     changed: dict[str, Any] = {}
     defaults = Settings()
-    for name in ("level", "seed", "limits", "limits_force", "baseline", "repeat", "duration", "rep", "peer"):
+    for name in ("level", "seed", "select", "limits", "limits_force", "baseline", "repeat", "duration", "rep", "peer"):
         before = given.get(name, getattr(defaults, name))
         before = tuple(before) if isinstance(before, list) else before
         now = getattr(settings, name)

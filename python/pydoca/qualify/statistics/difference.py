@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +13,8 @@ from pydoca.qualify.statistics.summary import PERCENTILES, value_of
 
 _TAILS = {stat: percent for stat, percent in PERCENTILES.items() if percent > 50}
 
+_MANY = 1_000  # samples, of which a complete separation is beyond any doubt
+
 
 @dataclass(frozen=True)
 class Difference:
@@ -21,6 +23,7 @@ class Difference:
     effect: float | None  # of the statistic, as a part of the first value; None: one of them is not given, or is 0
     p: float | None  # how likely so large a difference is by chance; None: too few samples to say
     test: str  # "Mann-Whitney U", or "Fisher exact" of the samples beyond a percentile
+    least: float | None = None  # the p of a complete separation: so many samples give no smaller one
 
 
 def difference(one: Samples, other: Samples, stat: str = "p50") -> Difference:
@@ -31,7 +34,8 @@ def difference(one: Samples, other: Samples, stat: str = "p50") -> Difference:
     thin_first, thin_second = _independent(first), _independent(second)
     if min(len(thin_first), len(thin_second)) < 4:  # even a complete separation could be chance
         return Difference(effect, None, test)
-    return Difference(effect, compare(thin_first, thin_second, stat), test)
+    least = _least(compare, len(thin_first), len(thin_second), stat)
+    return Difference(effect, compare(thin_first, thin_second, stat), test, least)
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
@@ -56,6 +60,13 @@ def _relative(first: float | None, second: float | None) -> float | None:
 def _independent(array: Array) -> Array:
     """One sample of each block: the tests take samples for independent, and correlated ones would prove too much."""
     return array[:: block_length(array)]
+
+
+def _least(compare: Callable[[Array, Array, str], float], first: int, second: int, stat: str) -> float:
+    if min(first, second) >= _MANY:
+        return 0.0
+    numbers = np.arange(first + second, dtype=np.float64)
+    return min(compare(numbers[:first], numbers[first:], stat), compare(numbers[second:], numbers[:second], stat))
 
 
 def _ranks(first: Array, second: Array, stat: str) -> float:

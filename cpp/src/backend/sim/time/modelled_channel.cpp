@@ -15,7 +15,7 @@ namespace pydoca::sim {
 
 namespace {
 
-constexpr auto operation = TimedOperation::comch_send;
+constexpr auto send_operation = TimedOperation::comch_send;
 
 std::unique_ptr<backend::Channel> modelled(std::unique_ptr<backend::Channel> channel,
                                            const ChannelModel& model) noexcept {
@@ -34,7 +34,7 @@ std::unique_ptr<backend::Channel> modelled(std::unique_ptr<backend::Channel> cha
 
 ModelledChannel::ModelledChannel(std::unique_ptr<backend::Channel> inner, ChannelModel model)
     : model_(std::move(model)),
-      random_(model_.model->next_seed(operation)),
+      random_(model_.model->next_seed(send_operation)),
       due_(std::max<std::size_t>(model_.depth, 1)),
       inner_(std::move(inner)),
       all_(::epoll_create1(EPOLL_CLOEXEC)) {
@@ -51,8 +51,8 @@ std::uint64_t ModelledChannel::due_of(std::size_t length) noexcept {
   FunctionModel& model = *model_.model;
   const bool is_host = model_.side == Side::host;
   const Crossing crossing{.to_card = is_host ? length : 0, .to_host = is_host ? 0 : length};
-  const Moments moments = moments_of(model.own_pace(operation), model.engine(operation), model.link(), detail::now(),
-                                     length, crossing, random_);
+  const Moments moments = moments_of(model.own_pace(send_operation), model.engine(send_operation), model.link(),
+                                     detail::now(), length, crossing, random_);
   return last_due_ = std::max(last_due_, moments.due);
 }
 

@@ -9,7 +9,7 @@ from pydoca.qualify.fleet.record import CardRecord, FleetRecord
 from pydoca.qualify.report.elements import badge, section
 from pydoca.qualify.verdicts import Verdict
 
-_TOLD = (Verdict.FAIL, Verdict.ERROR, Verdict.MARGINAL)
+TOLD = (Verdict.FAIL, Verdict.ERROR, Verdict.INTERRUPTED, Verdict.MARGINAL)
 _MOST = 100
 
 
@@ -25,7 +25,7 @@ def findings_section(fleet: FleetRecord) -> str:
 
 
 def _items(fleet: FleetRecord) -> Iterator[str]:
-    for verdict in _TOLD:
+    for verdict in TOLD:
         for each in fleet.cards:
             if each.run.verdict is verdict:
                 yield _item(verdict, f"{title(each)} {escaped(reasons(each))}")
@@ -50,6 +50,8 @@ def title(each: CardRecord) -> str:
 
 def reasons(each: CardRecord) -> str:
     """Of the cases that decided."""
+    if each.run.verdict is Verdict.INTERRUPTED:
+        return _interrupted(each)
     cases = [case for case in each.run.cases if case.verdict is each.run.verdict]
     told = []
     for case in cases[:3]:
@@ -57,3 +59,10 @@ def reasons(each: CardRecord) -> str:
         told.append(f"{case.id}: {case.reason or '; '.join(measured)}")
     more = f"; and {len(cases) - 3:,} cases more" if len(cases) > 3 else ""
     return "; ".join(told) + more
+
+
+def _interrupted(each: CardRecord) -> str:
+    run = each.run
+    if not each.was_tested:
+        return run.cases[0].reason
+    return f"{max(0, run.planned - len(run.cases)):,} of {run.planned:,} cases have not run"

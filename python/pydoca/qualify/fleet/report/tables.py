@@ -6,13 +6,15 @@ from collections.abc import Iterable, Sequence
 
 from pydoca._display.frame.escaping import escaped
 from pydoca.qualify.fleet.record import CardRecord, FleetRecord
-from pydoca.qualify.fleet.report.findings import reasons, title
+from pydoca.qualify.fleet.report.findings import TOLD, reasons, title
 from pydoca.qualify.report.elements import badge, cells, section
 from pydoca.qualify.report.words import duration
 from pydoca.qualify.verdicts import Verdict
 
 _MOST = 2_000
-_WORST = (Verdict.FAIL, Verdict.ERROR, Verdict.MARGINAL, Verdict.SKIPPED, Verdict.UNJUDGED, Verdict.PASS)
+_WORST = (
+    Verdict.FAIL, Verdict.ERROR, Verdict.INTERRUPTED, Verdict.MARGINAL, Verdict.SKIPPED, Verdict.UNJUDGED, Verdict.PASS,
+)  # fmt: skip
 _CARDS = (
     ("", ""),
     ("Card", ""),
@@ -43,7 +45,7 @@ def cards_section(fleet: FleetRecord) -> str:
 
 def _line(each: CardRecord) -> str:
     run, card = each.run, each.card
-    bad = run.verdict in (Verdict.FAIL, Verdict.ERROR, Verdict.MARGINAL) or not each.was_tested
+    bad = run.verdict in TOLD or not each.was_tested
     why = f'<span class="pq-why">{escaped(reasons(each))}</span>' if bad else ""
     ran = sum(case.verdict is not Verdict.SKIPPED for case in run.cases)
     values = (

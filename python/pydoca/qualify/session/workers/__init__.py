@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +11,6 @@ import pytest
 from _pytest.runner import runtestprotocol
 
 from pydoca.qualify.session.passes import renew
-from pydoca.qualify.session.selection import KEY
 from pydoca.qualify.session.settings import Settings
 from pydoca.qualify.session.target import Target
 from pytest_pydoca.markers import is_case
@@ -70,58 +67,6 @@ def refuse(config: pytest.Config, message: str) -> None:
     """The controller ends with this usage error."""
     output: dict[str, Any] = config.workeroutput  # type: ignore[attr-defined]
     output[REFUSAL] = message
-
-
-class SharedPlan:
-    """The cases that workers have collected, each with its device and its time: a file, as xdist carries names only."""
-
-    def __init__(self) -> None:
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
-        self.path = Path()
-        self.cases: dict[str, tuple[str, float]] = {}
-
-    def open(self) -> None:
-        if self._folder is None:
-            self._folder = tempfile.TemporaryDirectory(prefix="pydoca-plan-")
-            self.path = Path(self._folder.name, "plan.json")
-
-    def read(self) -> bool:
-        """False after the first time: all workers collect the same."""
-        if self.cases or not self.path.exists():
-            return False
-        self.cases = {node: (label, seconds) for node, (label, seconds) in json.loads(self.path.read_text()).items()}
-        return True
-
-    def scope_of(self, node: str) -> str:
-        """The cases of one device go to one worker."""
-        return self.cases[node][0] if node in self.cases else node
-
-    def close(self) -> None:
-        if self._folder is not None:
-            self._folder.cleanup()
-            self._folder = None
-
-
-def write_plan(path: str, session: Session) -> None:
-    cases = {item.nodeid: (session.target_of(item).label, item.stash[KEY].estimate) for item in session.items}
-    beside = Path(f"{path}.{os.getpid()}")
-    beside.write_text(json.dumps(cases))
-    beside.replace(path)
-
-
-def scheduler_of(config: pytest.Config, log: Any, shared: SharedPlan) -> Any:
-    """xdist's own one for another --dist than the usual; then the workers wait for one another at the device."""
-    if config.getoption("dist") not in ("load", "loadgroup"):
-        return None
-    from xdist.scheduler import LoadScopeScheduling
-
-    class DeviceScheduling(LoadScopeScheduling):  # type: ignore[misc]
-        """A scope is a device, or a test that uses none."""
-
-        def _split_scope(self, nodeid: str) -> str:
-            return shared.scope_of(nodeid)
-
-    return DeviceScheduling(config, log)
 
 
 class Repeater:

@@ -1,0 +1,76 @@
+"""The entries of the Python reference: a function, a class with its members."""
+
+from __future__ import annotations
+
+import enum
+import inspect
+from collections.abc import Iterable, Iterator
+
+from extension import docstrings
+from extension.python_names import home_of_class, is_public, own_members
+from extension.python_signatures import field_types, signature_of, type_of
+
+# Bases that say nothing that the entry does not say.
+PLAIN_BASES = {"``int``", "``Exception``", "``BaseException``", "``ReprEnum``", "``tuple``"}
+
+
+def indented(lines: Iterable[str]) -> Iterator[str]:
+    yield from (f"   {line}" if line else "" for line in lines)
+
+
+def described(directive: str, signature: str, options: Iterable[str], body: Iterable[str]) -> Iterator[str]:
+    yield f".. py:{directive}:: {signature}"
+    yield from indented([*options, "", *body, ""])
+
+
+def function_lines(name: str, value: object) -> Iterator[str]:
+    if callable(value):
+        yield from described("function", name + signature_of(name, value), (), docstrings.rst_of(value))
+    else:
+        yield from described("data", name, (f":type: {type(value).__name__}",), ())
+
+
+def class_lines(name: str, owner: type) -> Iterator[str]:
+    body = [*bases(owner), *docstrings.rst_of(owner), ""]
+    fields = field_types(owner)
+    for field, type_text in fields.items():
+        body += described("attribute", field, (f":type: {type_text}",), ())
+    for member, value in own_members(owner).items():
+        body += member_lines(owner, member, value) if member not in fields else ()
+    kind = "exception" if issubclass(owner, BaseException) else "class"
+    made = "" if issubclass(owner, BaseException | enum.Enum) else signature_of(owner.__name__, owner)
+    yield from described(kind, name + made, (), body)
+
+
+def bases(owner: type) -> Iterator[str]:
+    named = []
+    for base in owner.__mro__[1:]:
+        if is_public(base) and base.__module__.startswith("pydoca"):
+            named.append(f":py:class:`~pydoca.{home_of_class(base)}`")
+        elif base.__module__ in ("builtins", "enum") and base.__name__ not in ("object", "pybind11_object"):
+            named.append(f"``{base.__name__}``")
+    kept = [
+        each
+        for each in named
+        if each not in ("``int``", "``Exception``", "``BaseException``", "``ReprEnum``", "``tuple``")
+    ]
+    if kept:
+        yield from (f"Is also: {', '.join(kept)}", "")
+
+
+def member_lines(owner: type, name: str, value: object) -> Iterator[str]:
+    full_name = f"{owner.__name__}.{name}"
+    if isinstance(value, owner) and issubclass(owner, enum.Enum):
+        yield from described("attribute", name, (f":value: {value.value!r}",), ())
+    elif isinstance(value, staticmethod | classmethod):
+        option = ":staticmethod:" if isinstance(value, staticmethod) else ":classmethod:"
+        bound = getattr(owner, name)
+        yield from described("method", name + signature_of(full_name, bound), (option,), docstrings.rst_of(bound))
+    elif inspect.isdatadescriptor(value):
+        type_text = type_of(owner, name, value)
+        yield from described("property", name, [f":type: {type_text}"] if type_text else (), docstrings.rst_of(value))
+    elif callable(value):
+        signature = signature_of(full_name, getattr(owner, name))
+        yield from described("method", name + signature, (), docstrings.rst_of(value))
+    else:
+        yield from described("attribute", name, (), ())

@@ -1,0 +1,93 @@
+"""Signatures with types, as the reference prints them: those that help() shows, and the types of properties."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from functools import cache
+
+from extension.python_names import stub_of, stubs
+from pydoca._raw_types import RAW_TYPES
+
+LONG = 60  # characters: a longer alias of the stubs is shown as str, its docstring names the words
+
+
+class Text(str):
+    """Source text: inspect shows annotations by their repr."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+@cache
+def aliases() -> dict[str, str]:
+    """Private names of types in the stubs, and what stands for them."""
+    found = {}
+    for module in stubs().values():
+        for node in module.body:
+            if isinstance(node, ast.AnnAssign | ast.Assign) and node.value is not None:
+                target = node.target if isinstance(node, ast.AnnAssign) else node.targets[0]
+                text = ast.unparse(node.value)
+                found[ast.unparse(target)] = text if len(text) <= LONG else "str"
+    return found
+
+
+def shown(text: str) -> str:
+    """Without private names."""
+    text = re.sub(r"\b_\w+", lambda match: aliases().get(match[0], match[0]), text)
+    return re.sub(r"\b(?:_core|pydoca|builtins|typing|collections\.abc|_t)\.(?=[A-Z_])", "", text)
+
+
+def plain(annotation: object) -> object:
+    if annotation is inspect.Parameter.empty:
+        return annotation
+    if inspect.isclass(annotation):
+        return Text(annotation.__name__)
+    return Text(getattr(annotation, "__forward_arg__", annotation))
+
+
+def signature_of(name: str, value: object) -> str:
+    """Of a function, a method or a class that can be made; name is its qualified name. Without self."""
+    if name in RAW_TYPES:
+        return shown(RAW_TYPES[name])
+    try:
+        found = inspect.signature(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return ""
+    given = [each for each in found.parameters.values() if each.name not in ("self", "cls")]
+    own = [each.replace(annotation=plain(each.annotation)) for each in given]
+    returned = inspect.Signature.empty if inspect.isclass(value) else plain(found.return_annotation)
+    return shown(str(found.replace(parameters=own, return_annotation=returned)))
+
+
+def type_of(owner: type, name: str, value: object) -> str:
+    """Of a property or an attribute; empty where it is not known."""
+    getter = getattr(value, "fget", None)
+    annotation = getattr(getter, "__annotations__", {}).get("return")
+    if annotation is not None:
+        return shown(str(plain(annotation)))
+    for base in owner.__mro__:
+        if text := type_in_stub(base.__name__, name):
+            return shown(text)
+    return ""
+
+
+def type_in_stub(owner: str, name: str) -> str:
+    _, definition = stub_of().get(owner, ("", None))
+    for node in definition.body if isinstance(definition, ast.ClassDef) else ():
+        if isinstance(node, ast.FunctionDef) and node.name == name and node.returns:
+            return ast.unparse(node.returns)
+        if isinstance(node, ast.AnnAssign) and ast.unparse(node.target) == name:
+            return ast.unparse(node.annotation)
+    return ""
+
+
+def field_types(owner: type) -> dict[str, str]:
+    """Of a named tuple or a dataclass: its fields in order."""
+    if hasattr(owner, "_fields") or hasattr(owner, "__dataclass_fields__"):
+        own = {name: each for name, each in vars(owner).get("__annotations__", {}).items() if not name.startswith("_")}
+        return {name: shown(str(plain(each))) for name, each in own.items()}
+    return {}

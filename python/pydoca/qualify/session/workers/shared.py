@@ -1,0 +1,72 @@
+"""The cases that workers have collected: a file, as xdist carries names only."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pydoca.qualify.session.record import again
+from pydoca.qualify.session.selection import KEY
+
+if TYPE_CHECKING:
+    from pydoca.qualify.session.session import Session
+
+
+@dataclass(frozen=True)
+class SharedCase:
+    """What the controller knows of a case."""
+
+    device: str  # its label
+    seconds: float  # by the plan
+    id: str
+    title: str
+    node: str
+    again: str
+
+
+class SharedPlan:
+    def __init__(self) -> None:
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self.path = Path()
+        self.cases: dict[str, SharedCase] = {}  # by pytest's identifier
+
+    def open(self) -> None:
+        if self._folder is None:
+            self._folder = tempfile.TemporaryDirectory(prefix="pydoca-plan-")
+            self.path = Path(self._folder.name, "plan.json")
+
+    def read(self) -> bool:
+        """False after the first time: all workers collect the same."""
+        if self.cases or not self.path.exists():
+            return False
+        self.cases = {node: SharedCase(**case) for node, case in json.loads(self.path.read_text()).items()}
+        return True
+
+    def scope_of(self, node: str) -> str:
+        """The cases of one device go to one worker."""
+        return self.cases[node].device if node in self.cases else node
+
+    def close(self) -> None:
+        if self._folder is not None:
+            self._folder.cleanup()
+            self._folder = None
+
+
+def write_plan(path: str, session: Session) -> None:
+    cases = {item.nodeid: dataclasses.asdict(_shared(item, session)) for item in session.items}
+    beside = Path(f"{path}.{os.getpid()}")
+    beside.write_text(json.dumps(cases))
+    beside.replace(path)
+
+
+def _shared(item: pytest.Item, session: Session) -> SharedCase:
+    selected, target = item.stash[KEY], session.target_of(item)
+    command = again(item, selected.node, target.info, session.level, session.seed, session.settings)
+    return SharedCase(target.label, selected.estimate, selected.mark.id, selected.mark.title, selected.node, command)

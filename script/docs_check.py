@@ -1,0 +1,201 @@
+"""Checks the built documentation site: its links, its names, and each page in a headless Chromium.
+
+usage: .venv/bin/python script/docs_check.py [build/docs/html]
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+ROOT = Path(__file__).resolve().parents[1]
+WIDTHS = (800, 1400)
+THEMES = ("light", "dark")
+NAMES_PAGE = "made/from-c/index.html"
+# By a search: the page that one of the first results must be of.
+SEARCHES = {
+    "doca_mmap_create": "made/from-c/memory-maps.html",
+    "Mmap.export_pci": "made/python/mmap.html",
+    "tailroom": "concepts/bufs.html",
+}
+CONTRAST = 4.5  # of text and its background, as WCAG 2 asks (level AA)
+# What Chromium tells of a page: how far it is wider than the window, and the least contrast of text in it.
+MEASURE = """() => {
+  const light = (colour) => {
+    const [r, g, b] = colour.match(/[\\d.]+/g).slice(0, 3).map((v) => v / 255)
+      .map((v) => (v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const behind = (element) => {
+    for (let each = element; each; each = each.parentElement) {
+      const colour = getComputedStyle(each).backgroundColor;
+      if (!/^rgba\\(.*, 0\\)$/.test(colour)) return colour;
+    }
+    return "rgb(255, 255, 255)";
+  };
+  const contrast = (element) => {
+    const pair = [light(getComputedStyle(element).color), light(behind(element))].sort((a, b) => b - a);
+    return (pair[0] + 0.05) / (pair[1] + 0.05);
+  };
+  const root = document.documentElement;
+  const texts = [...document.querySelectorAll("article p, article li, .pydoca-display dd, .pydoca-display td")];
+  return { excess: root.scrollWidth - root.clientWidth, contrast: Math.min(21, ...texts.slice(0, 40).map(contrast)) };
+}"""
+
+
+@dataclass
+class Page(HTMLParser):
+    """What one page has: the anchors, the links, and the files that a browser loads for it."""
+
+    path: Path
+    anchors: set[str] = field(default_factory=set)
+    links: list[str] = field(default_factory=list)
+    loaded: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        super().__init__()
+        self.feed(self.path.read_text())
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        found = {name: value or "" for name, value in attributes}
+        self.anchors |= {found[name] for name in ("id", "name") if name in found}
+        if tag == "a" and "href" in found:
+            self.links.append(found["href"])
+        elif tag in ("script", "img", "iframe") and "src" in found:
+            self.loaded.append(found["src"])
+        elif tag == "link" and found.get("rel") != "canonical" and "href" in found:
+            self.loaded.append(found["href"])
+
+
+def target_of(page: Page, link: str) -> tuple[Path, str] | None:
+    """The file and the anchor of a link; None for another site."""
+    parts = urlsplit(link)
+    if parts.scheme or parts.netloc:
+        return None
+    path = (page.path.parent / unquote(parts.path)).resolve() if parts.path else page.path
+    return path, unquote(parts.fragment)
+
+
+def faults_of_links(pages: dict[Path, Page]) -> Iterator[str]:
+    for page in pages.values():
+        for link in [*page.links, *page.loaded]:
+            target = target_of(page, link)
+            if target is None:
+                if link in page.loaded:
+                    yield f"{page.path}: loads {link}"
+            elif not target[0].exists():
+                yield f"{page.path}: {link} leads nowhere"
+            elif target[1] and target[0] in pages and target[1] not in pages[target[0]].anchors:
+                yield f"{page.path}: {link} has no anchor"
+
+
+def faults_of_names(site: Path, pages: dict[Path, Page]) -> Iterator[str]:
+    """The start page leads to the page of names, and that page to each name: two clicks."""
+    from pydoca.cli.explain._table import load
+
+    table = load()
+    start, names = pages[site / "index.html"], pages[site / NAMES_PAGE]
+    if names.path not in {target[0] for link in start.links if (target := target_of(start, link))}:
+        yield f"the start page has no link to {NAMES_PAGE}"
+    reached = {target[1] for link in names.links if (target := target_of(names, link))}
+    enums = {entry.name for entry in table.values.values()}
+    for name in {*table.entries, *table.renamed.values(), *enums}:
+        if f"doca-{name}" not in reached:
+            yield f"{name} is not two clicks away from the start page"
+    text = names.path.read_text()
+    yield from (f"{name} is not on the page of names" for name in {*table.renamed, *table.values} if name not in text)
+
+
+@dataclass
+class Browser:
+    """A page of Chromium, with the faults that it meets."""
+
+    page: Any
+    faults: list[str] = field(default_factory=list)
+    place: str = ""
+
+    def __post_init__(self) -> None:
+        self.page.on("console", lambda message: self.add(message.text) if message.type == "error" else None)
+        self.page.on("pageerror", lambda error: self.add(str(error)))
+        self.page.on("request", lambda request: self.check_request(request.url))
+
+    def add(self, fault: str) -> None:
+        self.faults.append(f"{self.place}: {fault}")
+
+    def check_request(self, url: str) -> None:
+        if not url.startswith(("file:", "data:", "blob:")):
+            self.add(f"asks for {url}")
+
+    def look(self, site: Path, path: Path) -> None:
+        """At one page, at every width and in every theme."""
+        self.place = str(path.relative_to(site))
+        self.page.goto(path.as_uri())
+        for theme in THEMES:
+            self.page.emulate_media(color_scheme=theme)
+            for width in WIDTHS:
+                self.page.set_viewport_size({"width": width, "height": 900})
+                self.measure(theme, width)
+
+    def measure(self, theme: str, width: int) -> None:
+        seen = self.page.evaluate(MEASURE)
+        if seen["excess"] > 0:
+            self.add(f"{seen['excess']} pixels wider than a window of {width}")
+        if seen["contrast"] < CONTRAST:
+            self.add(f"contrast {seen['contrast']:.1f} in {theme}")
+
+    def search(self, site: Path, words: str, wanted: str) -> None:
+        self.place = f"search for {words}"
+        self.page.goto(f"{(site / 'search.html').as_uri()}?q={words}")
+        self.page.wait_for_selector("#search-results li a", timeout=20000)
+        found = self.page.eval_on_selector_all("#search-results li a", "all => all.slice(0, 10).map(each => each.href)")
+        if not any(wanted in each for each in found):
+            self.add(f"{wanted} is not among {found}")
+
+    def filter_names(self, site: Path) -> None:
+        """Of the page of names, the field shows those that contain what is typed."""
+        self.place = NAMES_PAGE
+        self.page.goto((site / NAMES_PAGE).as_uri())
+        self.page.fill(".name-filter", "mmap_create_from")
+        visible = "all => all.filter(each => each.offsetParent).map(each => each.innerText)"
+        shown = self.page.eval_on_selector_all(".name-list li", visible)
+        if not shown or any("mmap_create_from" not in name for name in shown):
+            self.add(f"the field shows {shown[:5]}")
+
+
+def faults_in_chromium(site: Path, paths: list[Path]) -> list[str]:
+    from playwright.sync_api import sync_playwright
+
+    executable = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"])
+        browser = Browser(chromium.new_page())
+        for path in paths:
+            browser.look(site, path)
+        for words, wanted in SEARCHES.items():
+            browser.search(site, words, wanted)
+        browser.filter_names(site)
+        chromium.close()
+    return browser.faults
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="docs_check.py", description=__doc__.splitlines()[0])
+    parser.add_argument("site", nargs="?", type=Path, default=ROOT / "build/docs/html")
+    site = parser.parse_args().site.resolve()
+    pages = {path: Page(path) for path in sorted(site.rglob("*.html"))}
+    faults = [*faults_of_links(pages), *faults_of_names(site, pages), *faults_in_chromium(site, list(pages))]
+    print(*faults, sep="\n", end="\n" if faults else "")
+    links = sum(len(page.links) for page in pages.values())
+    print(f"{len(pages)} pages at {len(WIDTHS)} widths in {len(THEMES)} themes, {links} links: {len(faults)} faults")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

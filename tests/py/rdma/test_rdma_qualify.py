@@ -1,0 +1,25 @@
+"""The qualification tests the device, as its user would start it."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+pytestmark = pytest.mark.verbs
+
+
+def test_its_rdma_passes_the_qualification(rdma_names, patience, tmp_path):
+    device, peer = rdma_names
+    if device == peer and "PYDOCA_RDMA_LAB" in os.environ:
+        pytest.skip("the guest with a pair of devices runs it, and this one would take a minute more")
+    line = [sys.executable, "-P", "-m", "pydoca", "qualify", device, "--peer", peer, "--level", "smoke"]
+    line += ["--select", "RDMA-*", "--out", str(tmp_path)]
+    ended = subprocess.run(line, capture_output=True, text=True, timeout=4 * patience, check=False)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    (path,) = tmp_path.glob("*/state.json")
+    state = json.loads(path.read_text())
+    assert (state["run"]["verdict"], state["run"]["device"]["backend"]) == ("PASS", "verbs")
+    cases = {case["id"]: case["verdict"] for case in state["cases"]}
+    assert cases == {"RDMA-1": "PASS", "RDMA-2": "PASS", "RDMA-3": "PASS"}
