@@ -1,6 +1,6 @@
 """A smoke test of the installed package: what README shows first, and two processes by the command.
 
-usage: python script/smoke.py
+usage: python script/smoke.py [--one-process]
 """
 
 from __future__ import annotations
@@ -41,14 +41,17 @@ def copy_a_file() -> None:
 
 
 def main() -> None:
-    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--one-process", action="store_true", help="without the command and its two processes")
+    arguments = parser.parse_args()
     import pydoca
 
     print(f"pydoca {pydoca.__version__}, Python {sys.version.split()[0]}, {pydoca.__file__}")
     for name, reason in pydoca.unavailable_backends().items():
         print(f"unavailable: {name}: {reason}")
     asyncio.run(run_cell(first_block()))
-    copy_a_file()
+    if not arguments.one_process:
+        copy_a_file()
 
 
 if __name__ == "__main__":

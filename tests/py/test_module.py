@@ -1,5 +1,6 @@
 """How the extension module is compiled and linked: the protections of a release build."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -37,7 +38,7 @@ def wanted(symbols: SymbolTableSection) -> set[str]:
 
 def test_the_version_of_the_engine_is_that_of_the_package():
     assert pydoca.version_runtime() == pydoca.version() == pydoca.__version__
-    assert all(part.isdigit() for part in pydoca.version().split("."))
+    assert re.fullmatch(r"\d+\.\d+\.\d+((a|b|rc)\d+)?(\.dev\d+)?", pydoca.version())
 
 
 def test_module_exports_its_init_function_alone(symbols):

@@ -1,0 +1,77 @@
+# Sourced by script/wheels: the wheel for aarch64, from a machine with another processor.
+
+arm_packages=(g++-aarch64-linux-gnu qemu-user debootstrap)
+arm_suite=bookworm # its libraries are those of the cross compiler
+arm_minor=11       # and this is its Python
+arm=$root/build/wheels/aarch64
+
+# The files of a system for aarch64, unpacked only: headers to compile with, and a Python for QEMU.
+make_arm_system() {
+  local package
+  [[ ! -e $arm/system/unpacked ]] || return 0
+  rm -rf "$arm/system"
+  mkdir -p "$arm"
+  with_progress "debootstrap aarch64" as_root debootstrap --arch=arm64 --foreign --variant=minbase \
+    --include="python3,libpython3.$arm_minor-dev,libspdlog-dev,libfmt-dev,libssl-dev,libibverbs-dev,librdmacm-dev" \
+    "$arm_suite" "$arm/system"
+  for package in "$arm/system"/var/cache/apt/archives/*.deb; do dpkg-deb -x "$package" "$arm/system"; done
+  touch "$arm/system/unpacked"
+}
+
+# Of the system's headers those that the cross compiler lacks; with all of them it would find a second C library.
+make_arm_headers() {
+  local headers=$arm/system/usr/include name
+  mkdir -p "$arm/include" "$arm/include-of-processor"
+  for name in spdlog fmt openssl infiniband rdma aarch64-linux-gnu; do ln -sfn "$headers/$name" "$arm/include/$name"; done
+  ln -sfn "$headers/aarch64-linux-gnu/openssl" "$arm/include-of-processor/openssl"
+}
+
+write_arm_toolchain() {
+  cat >"$arm/toolchain.cmake" <<CMAKE
+set(CMAKE_SYSTEM_NAME Linux)
+set(CMAKE_SYSTEM_PROCESSOR aarch64)
+set(CMAKE_CXX_COMPILER aarch64-linux-gnu-g++)
+set(CMAKE_CXX_FLAGS_INIT "-isystem $arm/include-of-processor -isystem $arm/include")
+foreach(name SPDLOG FMT OPENSSL VERBS RDMACM)
+  set(PYDOCA_\${name}_INCLUDE_DIR $arm/include)
+endforeach()
+set(Python_INCLUDE_DIR $arm/system/usr/include/python3.$arm_minor)
+set(PYTHON_MODULE_EXTENSION .cpython-3$arm_minor-aarch64-linux-gnu.so)
+CMAKE
+}
+
+# A program that is that Python: its child processes start it, too.
+write_arm_python() {
+  local python=$arm/system/usr/bin/python3.$arm_minor
+  [[ -e $python.elf ]] || mv "$python" "$python.elf"
+  cat >"$python" <<SHELL
+#!/bin/sh
+exec qemu-aarch64 -L "$arm/system" -0 "$python" "$python.elf" "\$@"
+SHELL
+  chmod +x "$python"
+  echo "$python"
+}
+
+run_aarch64() {
+  local wheel python site=$arm/site
+  install_packages "${arm_packages[@]}"
+  set_up_tools wheels
+  is_minor "$venv/bin/python" "$arm_minor" || fail "the wheel for aarch64 is built by Python 3.$arm_minor; set PYTHON to it"
+  make_arm_system
+  make_arm_headers
+  write_arm_toolchain
+  make_older_libraries "$arm/older" aarch64-linux-gnu-g++
+  _PYTHON_HOST_PLATFORM=linux-aarch64 build_wheel "$venv" "$root" "aarch64-cp3$arm_minor" \
+    --config-settings="cmake.define.PYDOCA_OLDER_LIBRARIES=$arm/older" \
+    --config-settings="cmake.define.CMAKE_TOOLCHAIN_FILE=$arm/toolchain.cmake"
+  rm -f "$dist"/pydoca-*_aarch64.whl
+  audit_wheel "$work/plain/aarch64-cp3$arm_minor" auto # auditwheel takes names of this machine's processor only
+  wheel=$(echo "$dist"/pydoca-*_aarch64.whl)
+  rm -rf "$site"
+  "$venv/bin/pip" --quiet install --no-deps --target "$site" --only-binary :all: --python-version "3.$arm_minor" \
+    --platform "$(grep -o 'manylinux_[0-9_]*_aarch64' <<<"${wheel##*/}")" "$wheel"
+  python=$(write_arm_python)
+  heading "Smoke test under $(qemu-aarch64 --version | head -n 1)"
+  PYTHONPATH=$site "$python" script/smoke.py --one-process
+  show_wheels
+}
