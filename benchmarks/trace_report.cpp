@@ -9,6 +9,8 @@
 #include <array>
 #include <cstring>
 #include <memory>
+#include <sys/mman.h>
+#include <unistd.h>
 #include <utility>
 #include <vector>
 
@@ -18,7 +20,8 @@ namespace {
 constexpr std::size_t size = 64;
 constexpr std::uint32_t depth = 32;
 constexpr std::uint64_t events_of_task = 2;
-constexpr std::uint64_t many = 524288;  ///< events of a sample, so that the start of its trace costs nothing beside
+constexpr std::uint32_t events_per_thread = 65536;
+constexpr std::uint64_t many = 4194304;  ///< events of a sample; with fewer, the begin and end of its trace would count
 
 /// What recording must do at least: read the clock twice, for begin and duration, and store 32 bytes in a ring.
 class BareRing {
@@ -35,6 +38,20 @@ class BareRing {
  private:
   std::vector<std::array<std::uint64_t, 4>> records_{65536};
 };
+
+/// What the begin and the end of a trace must do at least: the memory of two rings, shared and without faults later.
+void make_shared_memory(std::uint64_t times) {
+  constexpr std::size_t bytes = std::size_t{2} * events_per_thread * 32;
+  for (std::uint64_t i = 0; i < times; ++i) {
+    const int file = ::memfd_create("benchmark", MFD_CLOEXEC);
+    void* const memory = ::ftruncate(file, bytes) == 0
+                             ? ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, file, 0)
+                             : MAP_FAILED;
+    require(memory == MAP_FAILED ? Status::operating_system : Status::success);
+    ::munmap(memory, bytes);
+    ::close(file);
+  }
+}
 
 class Bench {
  public:
@@ -56,13 +73,21 @@ class Bench {
                      traced_->run(events / events_of_task);
                    },
                    [this](std::uint64_t events) { untraced_->run(events / events_of_task); }});
+    all.push_back({"the begin and the end of a trace, against making and dropping the memory of two rings",
+                   Rule::cost_ratio_at_most, 2, 16,
+                   [](std::uint64_t traces) {
+                     for (std::uint64_t i = 0; i < traces; ++i) {
+                       started();
+                     }
+                   },
+                   make_shared_memory});
     return all;
   }
 
  private:
   std::shared_ptr<DmaLoop> loop() { return std::make_shared<DmaLoop>(device_, pe_, src_, dst_, size, depth); }
 
-  static std::shared_ptr<Trace> started() { return Trace::start({.events_per_thread = 65536, .fabric = false}); }
+  static std::shared_ptr<Trace> started() { return Trace::start({.events_per_thread = events_per_thread, .fabric = false}); }
   static void record(std::uint64_t events) {
     const auto trace = started();
     const std::uint32_t name = trace::add_name(TraceNameKind::coroutine, "benchmark");
