@@ -268,3 +268,7 @@ def load_ipython_extension(ipython: _Any) -> None:
 def unload_ipython_extension(ipython: _Any) -> None:
     """`%unload_ext pydoca`: stops the processes that cells have started, and removes the magics."""
     _import_module("pydoca._notebook.magic").unload(ipython)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -56,6 +56,14 @@ def test_a_star_import_shadows_no_builtin(module):
     assert set(module.__all__) & set(vars(builtins)) == set()
 
 
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
+def test_completion_offers_every_name(module):
+    # In a new interpreter, where nothing has been used before.
+    code = "import sys; from importlib import import_module as get; print(*dir(get(sys.argv[1])))"
+    offered = subprocess.run([sys.executable, "-c", code, module.__name__], capture_output=True, text=True, check=True)
+    assert set(module.__all__) <= set(offered.stdout.split())
+
+
 def test_help_shows_types():
     signature = inspect.signature(pydoca.BufInventory)
     assert str(signature) == "(num_elements: SupportsIndex, *, start: bool = True, user_data: Any = None) -> None"
