@@ -96,7 +96,8 @@ def index(by_page: dict[str, list[str]]) -> Iterator[str]:
         yield f"* [{TITLES[stem]}]({stem}.rst): " + ", ".join(f"{{py:obj}}`{name} <pydoca.{name}>`" for name in names)
     for module, title in MODULE_TITLES.items():
         yield f"* [{title}]({module}.rst): {{py:mod}}`pydoca.{module}`"
-    yield from ("", ":::{toctree}", ":hidden:", "", *TITLES, *MODULE_TITLES, ":::")
+    yield f"* [Engines of the qualification]({BENCH}.rst): {{py:mod}}`pydoca.qualify.bench`, and fixtures for cases"
+    yield from ("", ":::{toctree}", ":hidden:", "", *TITLES, *MODULE_TITLES, BENCH, ":::")
 
 
 def page(title: str, module_name: str, module: Any, names: Iterable[str]) -> str:

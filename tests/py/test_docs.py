@@ -27,8 +27,11 @@ BLOCK = re.compile(
 # A block whose first line names a file is a part of the page's story.
 PAIR = ("# host.py", "# dpu.py")
 TEST = "# test_"
-# What installs things, or needs a limits file of the reader, a virtual machine or another process.
-NOT_RUN = ("pip install", "pytest --pyargs", "pydoca qualify", "pydoca rdma-lab", "pytest examples", "dask ")
+# What installs things, or needs a limits file of the reader, a container, a virtual machine or another process.
+NOT_RUN = (
+    *("pip install", "pytest --pyargs", "pydoca qualify", "pydoca rdma-lab", "pytest examples", "dask "),
+    *("mkdir ", "docker ", "export ", "unshare ", "pydoca sync-event", "pydoca copy --transport"),
+)
 
 
 @dataclass(frozen=True)
