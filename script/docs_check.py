@@ -166,9 +166,10 @@ class Browser:
         self.place = f"two clicks to {name}"
         self.page.goto((site / "index.html").as_uri())
         self.page.click(f"article a[href='{NAMES_PAGE}']")
-        self.page.click(f".name-list a:text-is('{name}')")
-        if not self.page.evaluate("() => document.querySelector(':target')?.innerText ?? ''").startswith(name):
-            self.add(f"they lead to {self.page.url}")
+        self.page.click(f".name-list a:has(:text-is('{name}'))")
+        entry = self.page.wait_for_selector(":target", timeout=20000).inner_text()
+        if name not in entry.split():
+            self.add(f"they lead to {self.page.url}, {entry[:60]!r}")
 
     def filter_names(self, site: Path) -> None:
         """Of the page of names, the field shows those that contain what is typed."""
