@@ -87,7 +87,9 @@ class Bench {
  private:
   std::shared_ptr<DmaLoop> loop() { return std::make_shared<DmaLoop>(device_, pe_, src_, dst_, size, depth); }
 
-  static std::shared_ptr<Trace> started() { return Trace::start({.events_per_thread = events_per_thread, .fabric = false}); }
+  static std::shared_ptr<Trace> started() {
+    return Trace::start({.events_per_thread = events_per_thread, .fabric = false});
+  }
   static void record(std::uint64_t events) {
     const auto trace = started();
     const std::uint32_t name = trace::add_name(TraceNameKind::coroutine, "benchmark");

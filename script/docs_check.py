@@ -22,6 +22,9 @@ NAMES_PAGE = "made/from-c/index.html"
 # By a search: the page that one of the first results must be of.
 SEARCHES = {
     "doca_mmap_create": "made/from-c/memory-maps.html",
+    "doca_mmap_export_dpu": "made/from-c/memory-maps.html",  # an old name
+    "DOCA_ACCESS_FLAG_PCI_READ_ONLY": "made/from-c/",  # a value of an enum
+    "DOCA_ERROR_IN_USE": "made/statuses.html",
     "Mmap.export_pci": "made/python/mmap.html",
     "tailroom": "concepts/bufs.html",
 }
@@ -158,6 +161,16 @@ class Browser:
         if not any(wanted in each for each in found):
             self.add(f"{wanted} is not among {found}")
 
+    def click_twice(self, site: Path, name: str) -> None:
+        """From the start page to the page of names, and to the entry of the name."""
+        self.place = f"two clicks to {name}"
+        self.page.goto((site / "index.html").as_uri())
+        self.page.click(f"article a[href='{NAMES_PAGE}']")
+        self.page.click(f".name-list a:has(:text-is('{name}'))")
+        entry = self.page.wait_for_selector(":target", timeout=20000).inner_text()
+        if name not in entry.split():
+            self.add(f"they lead to {self.page.url}, {entry[:60]!r}")
+
     def filter_names(self, site: Path) -> None:
         """Of the page of names, the field shows those that contain what is typed."""
         self.place = NAMES_PAGE
@@ -180,6 +193,7 @@ def faults_in_chromium(site: Path, paths: list[Path]) -> list[str]:
             browser.look(site, path)
         for words, wanted in SEARCHES.items():
             browser.search(site, words, wanted)
+        browser.click_twice(site, "doca_mmap_create")
         browser.filter_names(site)
         chromium.close()
     return browser.faults

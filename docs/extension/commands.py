@@ -13,7 +13,8 @@ HEAD = """\
 # Commands
 
 `pydoca COMMAND --help` shows the same in a terminal, `pydoca --man` writes the manual page, and
-`pydoca --completion bash` completes command lines.
+`pydoca --completion bash` completes command lines. [Command lines](../command-lines.md) says what all of them have in
+common.
 """
 GENERAL = "flags of every command"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from extension import commands, cpp_api, from_c, notebooks, performance, python_api, statuses
+from extension import commands, cpp_api, from_c, notebooks, performance, python_api, qualification_api, statuses
 
 # Each gives the pages of its kind: the path below docs/made, and the text.
 MAKERS = (
@@ -15,6 +15,7 @@ MAKERS = (
     notebooks.pages,
     performance.pages,
     python_api.pages,
+    qualification_api.pages,
     statuses.pages,
 )
 

@@ -9,7 +9,7 @@ from typing import Any
 import pydoca
 from extension import docstrings
 from extension.python_entries import class_lines, function_lines
-from extension.python_names import MODULES, home_of_class, stub_of
+from extension.python_names import MODULES, RETURNED, home_of_class, homes, returned_by, stub_of
 from pydoca.cli.explain._names import names_in
 
 # By the stub of a class, or the reason for its page: the title. A page has what its title says.
@@ -44,6 +44,14 @@ MODULE_TITLES = {
     "sim": "The simulator",
     "workq": "Work queues of DOCA 2.0 to 2.2",
 }
+BENCH = "bench"  # the page that qualification_api.py makes
+RETURNED_HEAD = """\
+What calls return
+-----------------
+
+Calls return objects of these classes, which a program does not make, and for which no module has a public name. Await
+them, or call their ``wait()``.
+"""
 # Of classes that stand in Python.
 STEMS = {"Dpa": "dpa", "DpaRun": "dpa", "Status": "errors", "LogLevel": "types"}
 
@@ -55,7 +63,8 @@ def pages() -> Iterator[tuple[str, str]]:
         if not inspect.ismodule(value) and is_at_home(name, value):
             by_page[stem_of(name, value)].append(name)
     for stem, names in by_page.items():
-        yield f"python/{stem}.rst", page(TITLES[stem], "pydoca", pydoca, names)
+        text = page(TITLES[stem], "pydoca", pydoca, names)
+        yield f"python/{stem}.rst", text + ("\n".join(returned()) if stem == "awaitable" else "")
     for module, title in MODULE_TITLES.items():
         found = MODULES[module]
         names = [name for name in names_in(found) if is_at_home(f"{module}.{name}", getattr(found, name))]
@@ -87,7 +96,8 @@ def index(by_page: dict[str, list[str]]) -> Iterator[str]:
         yield f"* [{TITLES[stem]}]({stem}.rst): " + ", ".join(f"{{py:obj}}`{name} <pydoca.{name}>`" for name in names)
     for module, title in MODULE_TITLES.items():
         yield f"* [{title}]({module}.rst): {{py:mod}}`pydoca.{module}`"
-    yield from ("", ":::{toctree}", ":hidden:", "", *TITLES, *MODULE_TITLES, ":::")
+    yield f"* [Engines of the qualification]({BENCH}.rst): {{py:mod}}`pydoca.qualify.bench`, and fixtures for cases"
+    yield from ("", ":::{toctree}", ":hidden:", "", *TITLES, *MODULE_TITLES, BENCH, ":::")
 
 
 def page(title: str, module_name: str, module: Any, names: Iterable[str]) -> str:
@@ -100,6 +110,18 @@ def page(title: str, module_name: str, module: Any, names: Iterable[str]) -> str
         elif not inspect.ismodule(value):
             lines += function_lines(name, value)
     return "\n".join(lines) + "\n"
+
+
+def returned() -> Iterator[str]:
+    yield from ("", RETURNED_HEAD, ".. py:currentmodule:: None", "")
+    for owner in RETURNED:
+        calls = (f":py:obj:`{name}() <pydoca.{homes_of_method(name)}>`" for name in returned_by(owner))
+        yield from class_lines(owner.__name__, owner, f"Returned by {', '.join(calls)}")
+
+
+def homes_of_method(name: str) -> str:
+    """A class of comch's stub stands in that module."""
+    return homes().get(name) or homes()[f"comch.{name}"]
 
 
 def module_head(name: str, module: Any) -> Iterator[str]:

@@ -30,15 +30,16 @@ def function_lines(name: str, value: object) -> Iterator[str]:
         yield from described("data", name, (f":type: {type(value).__name__}",), ())
 
 
-def class_lines(name: str, owner: type) -> Iterator[str]:
-    body = [*bases(owner), *docstrings.rst_of(owner), ""]
+def class_lines(name: str, owner: type, made_by: str = "") -> Iterator[str]:
+    """made_by: of a class whose objects are not made by calling it, what to say instead of the parameters."""
+    body = [*bases(owner), *docstrings.rst_of(owner), "", *([made_by, ""] if made_by else [])]
     fields = field_types(owner)
     for field, type_text in fields.items():
         body += described("attribute", field, (f":type: {type_text}",), ())
     for member, value in own_members(owner).items():
         body += member_lines(owner, member, value) if member not in fields else ()
     kind = "exception" if issubclass(owner, BaseException) else "class"
-    made = "" if issubclass(owner, BaseException | enum.Enum) else signature_of(owner.__name__, owner)
+    made = "" if made_by or issubclass(owner, BaseException | enum.Enum) else signature_of(owner.__name__, owner)
     yield from described(kind, name + made, (), body)
 
 

@@ -3,15 +3,34 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import inspect
+import pkgutil
+import re
+import sys
 from functools import cache
 from pathlib import Path
 
 import pydoca
+from pydoca import _core
+from pydoca._names import ConnectionByName
+from pydoca._receives import Receives
 from pydoca.cli.explain._names import find_public, names_in
+from pydoca.qualify import bench as bench_package
+from pydoca.qualify.measure import Measure, Measurement
 
 STUBS = Path(pydoca.__file__).with_name("_core")
 MODULES = {name: getattr(pydoca, name) for name in ("comch", "faults", "log", "rdma_bridge", "sim", "workq")}
+# Classes without a public name, whose objects public methods return.
+RETURNED = (
+    _core.AcceptedConnection,
+    ConnectionByName,
+    _core.EndedConnection,
+    _core.EstablishedConnection,
+    _core.ReceivedMessage,
+    Receives,
+    _core.RequestedConnection,
+)
 
 
 @cache
@@ -55,7 +74,37 @@ def classes() -> dict[type, str]:
             value = getattr(module, name)
             if inspect.isclass(value) and (value not in found or value.__module__ == module.__name__):
                 found[value] = prefix + name
+    for owner in (*RETURNED, Measure, Measurement):
+        found[owner] = owner.__name__
+    for module, names in bench().items():
+        for name in names:
+            value = getattr(sys.modules[module], name)
+            if inspect.isclass(value):
+                found[value] = f"{module}.{name}".removeprefix("pydoca.")
     return found
+
+
+@cache
+def bench() -> dict[str, list[str]]:
+    """The modules of `pydoca.qualify.bench`, and the names that each defines for users."""
+    found = {}
+    for info in pkgutil.iter_modules(bench_package.__path__, f"{bench_package.__name__}."):
+        module = importlib.import_module(info.name)
+        own = [name for name, value in vars(module).items() if getattr(value, "__module__", "") == info.name]
+        found[info.name] = [name for name in own if not name.startswith("_")]
+    del found[f"{bench_package.__name__}.remote"]  # for the processes that its other modules start
+    return found
+
+
+def returned_by(owner: type) -> list[str]:
+    """The public methods that return objects of a class: "Rdma.connect"."""
+    return sorted(
+        f"{definition.name}.{member.name}"
+        for _, definition in stub_of().values()
+        for member in getattr(definition, "body", ())
+        if isinstance(member, ast.FunctionDef) and member.returns and not member.name.startswith("_")
+        if owner.__name__ in re.findall(r"\w+", ast.unparse(member.returns))
+    )
 
 
 def home_of_class(owner: type) -> str:

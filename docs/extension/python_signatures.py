@@ -38,7 +38,9 @@ def aliases() -> dict[str, str]:
 def shown(text: str) -> str:
     """Without private names."""
     text = re.sub(r"\b_\w+", lambda match: aliases().get(match[0], match[0]), text)
-    return re.sub(r"\b(?:_core|pydoca|builtins|typing|collections\.abc|_t)\.(?=[A-Z_])", "", text)
+    text = re.sub(r"\b(?:_core|pydoca|builtins|typing|collections\.abc|_t)\.(?=[A-Z_])", "", text)
+    # Without its module, Sphinx looks for a member that is called so; ~ leaves the module out of what is shown.
+    return re.sub(r"(?<![\w.])type(?=\[)", "~builtins.type", text)
 
 
 def plain(annotation: object) -> object:

@@ -12,7 +12,9 @@ import pytest
 import pydoca
 from pydoca.cli._parser import parse
 
-README = Path(__file__).resolve().parents[2] / "README.md"
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", *(path for path in DOCS.rglob("*.md") if not path.is_relative_to(DOCS / "made"))]
 
 
 def require_one_line(text: str, *parts: str) -> None:
@@ -283,12 +285,13 @@ def test_the_script_is_installed(commands):
     assert run.stdout == f"pydoca {pydoca.__version__}\n"
 
 
-def commands_of_the_readme() -> list[list[str]]:
-    blocks = re.findall(r"```console\n(.*?)```", README.read_text(), re.DOTALL)
+def commands_of_the_pages() -> list[list[str]]:
+    text = "".join(path.read_text() for path in sorted(PAGES))
+    blocks = re.findall(r"^```console\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
     lines = [line for block in blocks for line in block.splitlines() if line.startswith("$ pydoca ")]
-    return [shlex.split(line, comments=True)[2:] for line in lines]
+    return [shlex.split(line, comments=True)[2:] for line in dict.fromkeys(lines)]
 
 
-@pytest.mark.parametrize("words", commands_of_the_readme(), ids=" ".join)
-def test_the_commands_of_the_readme_are_right(words):
+@pytest.mark.parametrize("words", commands_of_the_pages(), ids=" ".join)
+def test_the_commands_of_readme_and_the_documentation_are_right(words):
     assert parse(words).run

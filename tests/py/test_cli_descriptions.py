@@ -11,7 +11,7 @@ import pytest
 
 import pydoca
 
-README = (Path(__file__).resolve().parents[2] / "README.md").read_text()
+ENVIRONMENT = (Path(__file__).resolve().parents[2] / "docs/environment.md").read_text()
 COMMAND_LINES = Path(__file__).with_name("command_lines.txt").read_text().splitlines()
 SHELLS = ["bash", "zsh", "fish"]
 
@@ -113,9 +113,9 @@ def test_the_manual_has_every_command_and_option(manual):
         assert option in (None, "--help") or f"\\fB{option}\\fR" in section, line
 
 
-def test_the_manual_has_every_variable_of_the_readme(manual):
-    named = set(re.findall(r"PYDOCA_[A-Z_]+", README.partition("## The commands")[2].partition("\n## ")[0]))
-    assert named <= set(re.findall(r"^\.B (PYDOCA_[A-Z_]+)$", manual, re.MULTILINE))
+def test_the_manual_has_every_variable_of_the_documentation(manual):
+    named = set(re.findall(r"PYDOCA_[A-Z_]+", ENVIRONMENT))
+    assert named == set(re.findall(r"^\.B (PYDOCA_[A-Z_]+)$", manual, re.MULTILINE))
 
 
 def test_the_manual_is_valid_roff(manual):

@@ -1,13 +1,17 @@
 """The programs and commands of the documentation run as they are printed, and print what stands below them."""
 
 import fnmatch
+import inspect
 import re
 import shlex
 import sys
 from dataclasses import dataclass
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import pytest
+
+from public_names import RETURNED
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 # The table of names is made, and test_from_c.py checks it; docs/made is not committed.
@@ -23,8 +27,11 @@ BLOCK = re.compile(
 # A block whose first line names a file is a part of the page's story.
 PAIR = ("# host.py", "# dpu.py")
 TEST = "# test_"
-# What installs things, or needs a limits file of the reader, a virtual machine or another process.
-NOT_RUN = ("pip install", "pytest --pyargs", "pydoca qualify", "pydoca rdma-lab", "pytest examples", "dask ")
+# What installs things, or needs a limits file of the reader, a container, a virtual machine or another process.
+NOT_RUN = (
+    *("pip install", "pytest --pyargs", "pydoca qualify", "pydoca rdma-lab", "pytest examples", "dask "),
+    *("mkdir ", "docker ", "export ", "unshare ", "pydoca sync-event", "pydoca copy --transport"),
+)
 
 
 @dataclass(frozen=True)
@@ -124,3 +131,31 @@ def test_a_command_prints_what_the_page_says(commands, block):
         # "..." stands for the lines that the page leaves out.
         for line in shown.splitlines():
             assert line == "..." or any(fnmatch.fnmatchcase(each, line.replace("[", "[[]")) for each in printed), line
+
+
+@pytest.fixture(scope="module")
+def reference():
+    """The module of the site's extension that knows which names the reference has; the others need Sphinx."""
+    spec = spec_from_file_location("python_names", DOCS / "extension/python_names.py")
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_reference_has_the_classes_that_only_calls_return(reference):
+    assert set(reference.RETURNED) == set(RETURNED)
+    assert all(reference.returned_by(owner) for owner in RETURNED)
+    assert reference.returned_by(RETURNED[-1]) == ["Rdma.receives"]
+
+
+def test_the_reference_has_the_engines_of_the_qualification(reference):
+    engines = reference.bench()
+    assert {"latency", "bandwidth", "Copies"} <= set(engines["pydoca.qualify.bench.dma"])
+    assert "DeviceFault" in engines["pydoca.qualify.bench.waiting"]
+    found = {
+        f"{module}.{name}": getattr(sys.modules[module], name) for module, names in engines.items() for name in names
+    }
+    for name, owner in list(found.items()):
+        members = vars(owner).items() if inspect.isclass(owner) else ()
+        found |= {f"{name}.{each}": value for each, value in members if inspect.isroutine(value) and each[0] != "_"}
+    assert [name for name, value in found.items() if not value.__doc__] == []

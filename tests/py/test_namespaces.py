@@ -165,9 +165,9 @@ def test_rdma_between_them(start, shared):
 
 
 @pytest.mark.parametrize("first", ["local", "remote"])
-def test_the_commands_of_the_readme(shared, first):
-    readme = (Path(__file__).parents[2] / "README.md").read_text()
-    lines = [line[2:].split() for line in readme.splitlines() if line.startswith("$ unshare")]
+def test_the_commands_of_the_documentation(shared, first):
+    page = (Path(__file__).parents[2] / "docs/environment.md").read_text()
+    lines = [line[2:].split() for line in page.splitlines() if line.startswith("$ unshare")]
     assert [line[-1] for line in lines] == ["local", "remote"]
     if os.geteuid() != 0:
         lines = [["unshare", "--map-root-user", *line[1:]] for line in lines]

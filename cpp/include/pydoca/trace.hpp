@@ -117,7 +117,7 @@ struct TraceOptions {
 /// In virtual time (sim::VirtualTime) a trace has times of that clock, and of this process alone, whose id is 1, with
 /// its threads numbered from 1: equal runs have equal traces. Start and stop it within.
 ///
-/// Cost: see README. While no trace runs, a submission checks one flag, and a completion nothing.
+/// Cost: as benchmarks/trace_report prints. Without a trace a submission checks one flag, a completion nothing.
 ///
 /// Thread safety: any thread may call; one at a time.
 class Trace {

@@ -85,6 +85,7 @@ def _copy(dma: pydoca.Dma, src: pydoca.Buf, dst: pydoca.Buf, size: int, what: st
 
 
 def local(stand: Stand, device: pydoca.Device, size: int) -> Ends:
+    """Both ends are memory of the device's own side."""
     memories = [stand.enter_context(pydoca.alloc(size)) for _ in range(2)]
     maps = [stand.enter_context(device.mmap(memory)) for memory in memories]
     source, target = (view(memory) for memory in memories)
@@ -155,6 +156,7 @@ class Copies:
         return taken
 
     def prepare(self) -> None:
+        """New data at the source, and room at the destination, before each round."""
         self._number += 1
         if self._stamps is not None:
             self._stamps[:] = self._number

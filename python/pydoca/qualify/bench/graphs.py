@@ -56,6 +56,7 @@ class Chain:
             raise ValueError("this function fails on purpose")
 
     def prepare(self, seed: int) -> None:
+        """New data at the begin of the chain, and room behind it."""
         self.ran.clear()
         self.pieces[1:] = 0
         self.pieces[0] = prbs31(SIZE, seed)

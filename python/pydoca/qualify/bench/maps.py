@@ -226,6 +226,7 @@ def scatter_lists(device: pydoca.Device, longest: int, seed: int) -> int:
 
 
 def chained(bufs: list[pydoca.Buf]) -> pydoca.Buf:
+    """The first one, as the head of a list of all."""
     for buf in bufs[1:]:
         bufs[0].chain(buf)
     return bufs[0]

@@ -48,6 +48,7 @@ def _receive(connection: comch.Connection, what: str) -> bytes:
 
 
 def check(got: bytes, expected: bytes, what: str) -> None:
+    """Raises DeviceFault when a message has not the expected length and bytes."""
     if got == expected:
         return
     if len(got) != len(expected):

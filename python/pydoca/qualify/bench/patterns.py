@@ -20,10 +20,12 @@ def view(memory: Buffer) -> Bytes:
 
 
 def zeros(size: int, seed: int = 0) -> Bytes:
+    """Bytes of 0."""
     return np.zeros(size, np.uint8)
 
 
 def ones(size: int, seed: int = 0) -> Bytes:
+    """Bytes of 0xFF."""
     return np.full(size, 0xFF, np.uint8)
 
 
@@ -66,6 +68,7 @@ def _first_bytes(seed: int) -> Bytes:
 
 
 def noise(size: int, seed: int = 0) -> Bytes:
+    """Random bytes that follow from the seed."""
     return np.random.default_rng(seed).integers(0, 256, size, np.uint8)
 
 

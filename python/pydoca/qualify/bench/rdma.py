@@ -38,9 +38,11 @@ class Pair:
             self.there = stand.enter_context(a.import_mmap(self.theirs.mmap.export_rdma()))
 
     def data(self, mmap: pydoca.Mmap, address: int, size: int) -> pydoca.Buf:
+        """A buf of bytes to send; the pair releases it."""
         return self.bufs.keep(self.inventory.get_by_data(mmap, address, size))
 
     def room(self, mmap: pydoca.Mmap, address: int, size: int) -> pydoca.Buf:
+        """A buf without data, to receive or read into; the pair releases it."""
         return self.bufs.keep(self.inventory.get_by_addr(mmap, address, size))
 
 

@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 
 class Usage(NamedTuple):
+    """What this process holds; the difference of two is what came in between."""
+
     descriptors: int
     mappings: int  # of memory that has a descriptor: what devices and exports use
     threads: int
@@ -17,6 +19,7 @@ class Usage(NamedTuple):
 
     @classmethod
     def now(cls) -> Usage:
+        """That of this moment, after a garbage collection."""
         gc.collect()
         with open("/proc/self/maps") as maps:
             mappings = sum("memfd:" in line or "anon_inode" in line for line in maps)

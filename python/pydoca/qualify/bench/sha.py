@@ -27,6 +27,7 @@ KNOWN: dict[tuple[Algorithm, bytes], str] = {
 
 
 def algorithms(device: pydoca.Device) -> list[Algorithm]:
+    """Those that the device computes."""
     return [name for name in ALGORITHMS if pydoca.Sha.is_algorithm_supported(device.info, name)]
 
 
@@ -42,15 +43,19 @@ class Hashes:
             self.sha = stand.enter_context(pydoca.Sha(pe, device, num_tasks=1))
 
     def piece(self, begin: int, size: int) -> pydoca.Buf:
+        """A buf of a part of the message."""
         return self._bufs.keep(self._inventory.get_by_data(self.source.mmap, self.source.address(begin), size))
 
     def place(self) -> pydoca.Buf:
+        """A buf without data, for the digest."""
         return self._bufs.keep(self._inventory.get_by_addr(self.digest.mmap, self.digest.address(0), 64))
 
     def set(self, message: bytes) -> None:
+        """Writes the message into the source."""
         self.source.data(0, len(message))[:] = view(message)
 
     def require(self, algorithm: Algorithm, message: bytes, what: str, dst: pydoca.Buf) -> None:
+        """Raises DeviceFault unless the digest of the message is in its place, and nothing else was written."""
         expected = hashlib.new(algorithm, message).digest()
         if damage := self.digest.damage(what, 0, view(expected)):
             raise DeviceFault(f"{damage} of the digest")

@@ -12,11 +12,14 @@ import pydoca
 
 @dataclass(frozen=True)
 class Sides:
+    """A function of the host, a function of the DPU, and the representor that the DPU has of the host's."""
+
     host: pydoca.Device
     dpu: pydoca.Device
     representor: pydoca.Representor  # of host, on dpu
 
     def other(self, device: pydoca.Device) -> pydoca.Device:
+        """The function at the other end."""
         return self.dpu if device.side == pydoca.Side.HOST else self.host
 
 

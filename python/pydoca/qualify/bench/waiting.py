@@ -36,11 +36,13 @@ def finish(task: pydoca.Task, what: str) -> Any:
 
 
 def finish_all(pe: pydoca.ProgressEngine, tasks: Iterable[pydoca.Task], what: str) -> None:
+    """Waits for all of them."""
     with duty(what):
         pe.run_until(tasks, timeout=PATIENCE)
 
 
 def until_true(pe: pydoca.ProgressEngine, condition: Callable[[], object], what: str) -> None:
+    """Progresses until the condition is true."""
     with duty(what):
         pe.run_until(condition, timeout=PATIENCE)
 
@@ -84,9 +86,11 @@ class Stand(contextlib.ExitStack):
         return False
 
     def engine(self) -> pydoca.ProgressEngine:
+        """A progress engine, which ends with the stand."""
         return self.enter_context(pydoca.ProgressEngine())
 
     def bufs(self, count: int) -> pydoca.BufInventory:
+        """An inventory of so many bufs, which ends with the stand."""
         return self.enter_context(pydoca.BufInventory(count))
 
     def keep(self, buf: pydoca.Buf) -> pydoca.Buf:

@@ -34,6 +34,7 @@ class Walk:
         self.choices = [self.write, self.copy, self.copy, self.restart, self.remap, self.misuse, self.signal, self.hash]
 
     def step(self) -> None:
+        """One random choice; then each byte of memory must be that of the model."""
         choice = self.rng.choice(self.choices)
         self.steps += 1
         with duty(f"step {self.steps}, {choice.__name__}"):
@@ -52,12 +53,14 @@ class Walk:
         return self.bufs.keep(self.inventory.get_by_data(mmap, mmap.addr + begin, size))
 
     def write(self) -> None:
+        """The processor writes random bytes."""
         number, begin, size = self._place()
         data = view(self.rng.randbytes(size))
         self.arrays[number][begin : begin + size] = data
         self.model[number][begin : begin + size] = data
 
     def copy(self) -> None:
+        """A copy between two random places."""
         (from_, begin, size), (to, place, room) = self._place(), self._place()
         size = min(size, room)
         if from_ == to and begin < place + size and place < begin + size:
@@ -69,10 +72,12 @@ class Walk:
         self.model[to][place : place + size] = self.model[from_][begin : begin + size]
 
     def restart(self) -> None:
+        """The copy engine stops and starts."""
         self.dma.stop()
         self.dma.start()
 
     def remap(self) -> None:
+        """A map stops, refuses a buf, and starts."""
         mmap = self.maps[self.rng.randrange(3)]
         mmap.stop()
         with refused("a buf of a stopped map", pydoca.BadStateError):
@@ -80,6 +85,7 @@ class Walk:
         mmap.start()
 
     def misuse(self) -> None:
+        """Two calls that must be refused."""
         mmap = self.maps[self.rng.randrange(3)]
         with refused("a buf beyond its map", pydoca.InvalidValueError):
             self.inventory.get_by_addr(mmap, mmap.addr + SIZE, self.rng.randint(1, SIZE))
@@ -87,6 +93,7 @@ class Walk:
             self.dma.start()
 
     def signal(self) -> None:
+        """An addition to the sync event."""
         if self.event is None:
             return
         amount = self.rng.getrandbits(64)
@@ -97,6 +104,7 @@ class Walk:
         self.event.wait_eq(self.value, timeout=waiting.PATIENCE)
 
     def hash(self) -> None:
+        """A digest of random bytes, where the device has the engine."""
         if self.sha is None:
             return
         number, begin, size = self._place()

@@ -40,6 +40,7 @@ class Damage:
 
 
 def require_equal(actual: Bytes, expected: Bytes, what: str) -> None:
+    """Raises DeviceFault that counts the wrong bits."""
     errors, first = difference(actual, expected)
     if errors:
         raise DeviceFault(str(Damage(what, errors, 0, first)))
@@ -60,6 +61,7 @@ class Zoned:
         return self.mmap.addr + ZONE + offset
 
     def data(self, offset: int, size: int) -> Bytes:
+        """The bytes at this place, shared."""
         return self.array[ZONE + offset : ZONE + offset + size]
 
     def guard(self, offset: int, size: int) -> None:
@@ -68,6 +70,7 @@ class Zoned:
         self.array[begin:end] = self._guard[begin:end]
 
     def damage(self, what: str, offset: int, expected: Bytes) -> Damage:
+        """What is wrong at this place and around it after a transfer."""
         size = len(expected)
         errors, first = difference(self.data(offset, size), expected)
         begin, end = self._surroundings(offset, size)
