@@ -4,9 +4,9 @@ usage: python script/older_libraries.py [--cxx COMPILER] DIRECTORY
 
 A function of the C library has a version for each change of its behaviour, and a linker takes the newest one. What is
 linked with the stand-ins takes, of each function, the version that glibc 2.28 and the libstdc++ of GCC 8 had, and runs
-on every system since (manylinux_2_28). Functions that are newer are not there: cpp/src/detail/newer_functions.cpp has
-those of the C library that pydoca uses, and a static libstdc++, which comes later in the linker's order, the others of
-C++. Needs pyelftools.
+on every system since (manylinux_2_28). Functions that are newer are not there: those of the C library that pydoca uses
+stand in cpp/src/detail/system/newer_functions.cpp, and a static libstdc++, which comes later in the linker's order, has
+the others of C++. Needs pyelftools.
 """
 
 from __future__ import annotations

@@ -2,7 +2,9 @@
 include(CMakePackageConfigHelpers)
 
 # What is installed is for every linker, also one that cannot optimise across files.
-target_compile_options(pydoca PRIVATE $<$<AND:$<CXX_COMPILER_ID:GNU>,$<CONFIG:Release>>:-ffat-lto-objects>)
+foreach(target pydoca pydoca_setup)
+  target_compile_options(${target} PRIVATE $<$<AND:$<CXX_COMPILER_ID:GNU>,$<CONFIG:Release>>:-ffat-lto-objects>)
+endforeach()
 
 set(pydoca_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/pydoca)
 install(TARGETS pydoca EXPORT pydocaTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})

@@ -34,13 +34,16 @@ void append(std::string& text, T value) {
 }
 
 template <class T>
-concept Number = (std::integral<T> && !std::same_as<T, bool>) || std::floating_point<T>;
+concept Integer = std::integral<T> && !std::same_as<T, bool>;
 
-template <Number T>
+template <Integer T>
 void append(std::string& text, T value) {
   char digits[64];
   text.append(digits, std::to_chars(digits, digits + sizeof digits, value).ptr);
 }
+
+/// With as many digits as it takes to read the same number back, and no more.
+void append(std::string& text, double value);
 
 inline void append(std::string& text, Hex number) {
   char digits[18] = {'0', 'x'};

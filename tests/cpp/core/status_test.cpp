@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <limits>
 #include <set>
 #include <string>
 
@@ -90,6 +91,12 @@ TEST(Concat, JoinsStringsNumbersAndStatuses) {
             "a view -7 18446744073709551615 true");
   EXPECT_EQ(detail::concat(Status::again, ", ", 0.5), "DOCA_ERROR_AGAIN, 0.5");
   EXPECT_EQ(detail::concat(std::uint8_t{65}), "65");
+}
+
+TEST(Concat, WritesOfAFractionTheDigitsThatItTakesToReadItBack) {
+  EXPECT_EQ(detail::concat(0.1, ' ', -1.5, ' ', 1000000.0), "0.1 -1.5 1000000");
+  EXPECT_EQ(detail::concat(0.1 + 0.2), "0.30000000000000004");
+  EXPECT_EQ(detail::concat(1.0 + std::numeric_limits<double>::epsilon()), "1.0000000000000002");
 }
 
 TEST(Concat, WritesAPointedToStringAndNotABoolean) {

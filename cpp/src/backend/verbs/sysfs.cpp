@@ -5,9 +5,11 @@
 #include <filesystem>
 #include <fstream>
 #include <ifaddrs.h>
+#include <locale>
 #include <memory>
 #include <net/if_arp.h>
 #include <netinet/in.h>
+#include <sstream>
 
 namespace pydoca::verbs {
 
@@ -75,7 +77,10 @@ std::string Sysfs::iface_name() const {
 }
 
 std::uint64_t Sysfs::rate() const {
-  const double gigabits = to_number<double>(read_port("rate")).value_or(0.0);  // "2.5 Gb/sec (1X SDR)"
+  std::istringstream text(read_port("rate"));  // "2.5 Gb/sec (1X SDR)"
+  text.imbue(std::locale::classic());
+  double gigabits = 0.0;
+  text >> gigabits;
   return static_cast<std::uint64_t>(gigabits * 1e9);
 }
 
