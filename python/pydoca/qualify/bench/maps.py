@@ -287,7 +287,7 @@ def garbled_blobs(sides: Sides, count: int, seed: int) -> int:
         refusals = 0
         for number in range(count):
             garbled = blob.copy()
-            garbled[rng.integers(0, len(blob))] ^= 1 << rng.integers(0, 8)
+            garbled[rng.integers(0, len(blob))] ^= 1 << int(rng.integers(0, 8))
             cut = garbled[: rng.integers(0, len(blob))] if number % 4 == 0 else garbled
             try:
                 sides.dpu.import_mmap(cut.tobytes()).close()

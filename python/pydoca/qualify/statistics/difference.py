@@ -43,9 +43,9 @@ def holm(p_values: Sequence[float]) -> list[float]:
     order = np.argsort(np.asarray(p_values, dtype=np.float64), kind="stable")
     corrected = [0.0] * len(p_values)
     least = 0.0
-    for rank, index in enumerate(order):
+    for rank, index in enumerate(order.tolist()):
         least = max(least, min(1.0, (len(p_values) - rank) * float(p_values[index])))
-        corrected[int(index)] = least
+        corrected[index] = least
     return corrected
 
 
