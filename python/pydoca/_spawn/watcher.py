@@ -61,7 +61,7 @@ class Watcher(threading.Thread):
             Report(),
         )
         self._tell_end = tell_end
-        self._context = contextvars.copy_context()
+        self._maker_context = contextvars.copy_context()  # "_context" is a name of Thread's since Python 3.14
         self._lock = threading.Lock()  # a process that was taken from the system has no identifier to signal
         self._callbacks: list[Callable[[], None]] = []
         self._process: subprocess.Popen[bytes] | None = None
@@ -107,7 +107,7 @@ class Watcher(threading.Thread):
                 os.kill(self._process.pid, number)
 
     def run(self) -> None:
-        self._context.run(self._watch)
+        self._maker_context.run(self._watch)
 
     def _watch(self) -> None:
         # The process inherits the mask: it is not to be interrupted before it runs its program.
