@@ -119,10 +119,16 @@ find_python() {
   fail "pydoca needs Python 3.11 or newer, and none was found: install one, or set PYTHON to it"
 }
 
+# Whether .venv is of the Python that $PYTHON asks for, if it asks for one.
+is_venv_of_asked_python() {
+  local version='import sys; print(sys.base_prefix, sys.version)'
+  [[ -z ${PYTHON:-} || $("$venv/bin/python" -c "$version") == "$("$PYTHON" -c "$version" 2>/dev/null)" ]]
+}
+
 # Replaces a .venv whose creation was interrupted, or that was moved with its clone: its scripts name their interpreter.
 create_venv() {
   local python unfinished=$root/build/venv-unfinished
-  [[ ! -e $unfinished ]] && "$venv/bin/pip" --version &>/dev/null && return
+  [[ ! -e $unfinished ]] && "$venv/bin/pip" --version &>/dev/null && is_venv_of_asked_python && return
   python=$(find_python)
   heading "Creating .venv with $("$python" --version)"
   mkdir -p "$root/build"

@@ -82,7 +82,8 @@ def test_the_installed_command_explains_a_name(commands, name):
         ("DOCA_ERROR_NOT_PERMITED", ["DOCA_ERROR_NOT_PERMITTED"]),
         ("InUsError", ["InUseError"]),
         ("start", ["can be one of", "Context.start", "Mmap.start"]),
-        ("qqqqqqqqqq", ["is not a name", "docs/from-c.md"]),
+        ("doca_flow_init", ["is not a name of DOCA Core", "such as DOCA Flow, are not here"]),
+        ("qqqqqqqqqq", ["is not a name", "pydoca --help"]),
         ("", ["is not a name"]),
     ],
 )

@@ -51,5 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _which(name: str, meant: list[str], similar: list[str]) -> str:
     if meant:
         return f'"{name}" can be one of {", ".join(meant)}: name one of them'
-    known = f"did you mean {', '.join(similar)}?" if similar else "docs/from-c.md has all names"
-    return f'"{name}" is not a name of DOCA or pydoca; {known}'
+    known = f"did you mean {', '.join(similar)}?" if similar else "pydoca --help lists what there is"
+    if name.lower().startswith("doca_"):
+        known += " Libraries beside DOCA Core, such as DOCA Flow, are not here."
+    return f'"{name}" is not a name of DOCA Core or pydoca; {known}'
