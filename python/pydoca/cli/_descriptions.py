@@ -26,6 +26,7 @@ _SECTIONS = {
         "PYDOCA_ASYNCIO_INTERNALS": "0: awaits do not read asyncio's private state",
         "PYDOCA_BACKEND": "sim or verbs: only devices of this kind",
         "PYDOCA_DEBUG": "1: errors show their traceback",
+        "PYDOCA_EXPLORE_SEED": "the one seed that explore() runs, to repeat a failure",
         "PYDOCA_FABRIC": "the name of the simulated PCIe domain in which processes meet (default)",
         "PYDOCA_FABRIC_DIR": "the directory of the fabrics; processes in different containers share it",
         "PYDOCA_FAULTS": "a TOML file with a fault plan: devices misbehave on purpose",
