@@ -26,22 +26,24 @@ constexpr std::uint64_t many = 4194304;  ///< events of a sample; with fewer, th
 /// What recording must do at least: read the clock twice, for begin and duration, and store 32 bytes in a ring.
 class BareRing {
  public:
+  using Record = std::array<std::uint64_t, 4>;
+
   void write(std::uint64_t count) {
     for (std::uint64_t i = 0; i < count; ++i) {
       const std::uint64_t begin = pydoca::trace::now();
-      std::array<std::uint64_t, 4>& record = records_[i % records_.size()];
+      Record& record = records_[i % records_.size()];
       record = {begin, i, pydoca::trace::now() - begin, 1};
       asm volatile("" : : "r"(&record) : "memory");
     }
   }
 
  private:
-  std::vector<std::array<std::uint64_t, 4>> records_{65536};
+  std::vector<Record> records_{events_per_thread};
 };
 
 /// What the begin and the end of a trace must do at least: the memory of two rings, shared and without faults later.
 void make_shared_memory(std::uint64_t times) {
-  constexpr std::size_t bytes = std::size_t{2} * events_per_thread * 32;
+  constexpr std::size_t bytes = 2 * events_per_thread * sizeof(BareRing::Record);
   for (std::uint64_t i = 0; i < times; ++i) {
     const int file = ::memfd_create("benchmark", MFD_CLOEXEC);
     void* const memory = ::ftruncate(file, bytes) == 0
