@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "script"
-PROGRAMS = sorted(path for path in SCRIPTS.iterdir() if path.suffix == ".py" or path.stat().st_mode & 0o111)
+PROGRAMS = sorted(
+    path for path in SCRIPTS.iterdir() if path.is_file() and (path.suffix == ".py" or path.stat().st_mode & 0o111)
+)
 
 
 @pytest.mark.parametrize("flag", ["--help", "-h"])
