@@ -2,7 +2,7 @@
 
 #include "pydoca/backend/device.hpp"
 
-#include "core/visible_backends.hpp"
+#include "core/device/visible_backends.hpp"
 #include "detail/concat.hpp"
 #include "detail/thread/thread_token.hpp"
 #include "detail/time/time.hpp"

@@ -3,7 +3,7 @@
 #include "pydoca/faults.hpp"
 #include "pydoca/log.hpp"
 
-#include "core/visible_backends.hpp"
+#include "core/device/visible_backends.hpp"
 #include "detail/concat.hpp"
 
 #include <exception>

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <vector>
 
 namespace pydoca::backend {
@@ -11,5 +12,8 @@ namespace pydoca::detail {
 /// Of the built-in backends, those that the environment lets this process see. Throws invalid_value for an unknown
 /// name.
 std::vector<backend::Backend*> visible_backends();
+
+/// Which backends of this build are absent, and why, to end a message with; empty when none is.
+std::string absent_note();
 
 }  // namespace pydoca::detail
