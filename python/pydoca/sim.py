@@ -78,6 +78,7 @@ __all__ = [
     "default_topology",
     "explore",
     "fabric",
+    "fabric_directory",
     "load_config",
     "load_topology",
     "profiles",
@@ -216,6 +217,18 @@ def set_fabric(name: str) -> None:
 def fabric() -> str:
     """The fabric that devices opened now join: the environment's PYDOCA_FABRIC, else "default"."""
     return _core.sim_fabric()
+
+
+def fabric_directory() -> str:
+    """The directory in which the processes of this process's fabric meet, whether it exists or not.
+
+    The environment's PYDOCA_FABRIC_DIR, else XDG_RUNTIME_DIR, else /tmp leads to it. Processes that have other values
+    never see one another; two halves that wait for each other for ever can compare what this returns.
+
+    Raises InvalidValueError or NotPermittedError when PYDOCA_FABRIC_DIR does not name a directory that only this user
+    can write to.
+    """
+    return _core.sim_fabric_directory()
 
 
 def virtual_time(*, seed: int = 0, outside: float = 0.0) -> VirtualTime:

@@ -196,10 +196,13 @@ def test_a_name_that_is_in_use(commands, target):
 
 
 @pytest.mark.parametrize(("side", "other"), [("host", "dpu"), ("dpu", "host")])
-def test_the_other_side_never_comes(commands, source, target, side, other):
+def test_the_other_side_never_comes(commands, source, target, tmp_path, side, other):
     path = source if side == "host" else target
-    run = commands.run("copy", "--side", side, "--name", "lonely", "--timeout", "0.3", path)
-    require_error(run, "'lonely'", f"--side {other} --name lonely", "--timeout", "0.3 s")
+    directory = f"in {tmp_path}/{commands.env['PYDOCA_FABRIC']}"
+    env = {**commands.env, "PYDOCA_FABRIC_DIR": str(tmp_path)}
+    run = commands.run("copy", "--side", side, "--name", "lonely", "--timeout", "0.3", path, env=env)
+    require_error(run, "'lonely'", f"--side {other} --name lonely", "--timeout", "0.3 s", directory)
+    assert f"{directory} (PYDOCA_FABRIC_DIR)" in run.stderr
 
 
 @pytest.mark.parametrize(

@@ -190,6 +190,16 @@ def test_the_fabric_has_a_name():
     assert sim.fabric() == "a.b-c_9"
 
 
+def test_the_fabric_has_a_directory(monkeypatch, tmp_path):
+    monkeypatch.setenv("PYDOCA_FABRIC_DIR", str(tmp_path))
+    sim.set_fabric("lab")
+    assert sim.fabric_directory() == f"{tmp_path}/lab"
+    assert list(tmp_path.iterdir()) == []
+    monkeypatch.setenv("PYDOCA_FABRIC_DIR", "lab")
+    with pytest.raises(pydoca.InvalidValueError, match="PYDOCA_FABRIC_DIR"):
+        sim.fabric_directory()
+
+
 @pytest.mark.parametrize("selector", ["p0", "03:00.0", "0000:03:00.0"])
 def test_a_function_is_removed_and_restored_by_name_and_by_address(selector):
     sim.remove_device(selector)

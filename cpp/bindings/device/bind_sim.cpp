@@ -231,6 +231,7 @@ void bind_sim(py::module_& module) {
   module.def("sim_profiles", &sim::profiles);
   module.def("sim_set_fabric", [](const std::string& name) { sim::set_fabric(name); }, "name"_a);
   module.def("sim_fabric", &sim::fabric);
+  module.def("sim_fabric_directory", &sim::fabric_directory);
   module.def("sim_remove_device", [](const std::string& name) { sim::remove_device(name); }, "name"_a);
   module.def("sim_restore_device", [](const std::string& name) { sim::restore_device(name); }, "name"_a);
 }

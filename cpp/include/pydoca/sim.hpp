@@ -69,6 +69,10 @@ const Topology& topology();
 /// 1..64 characters of [A-Za-z0-9._-] (invalid_value). Affects devices opened later.
 void set_fabric(std::string_view name);
 std::string fabric();
+/// The directory in which the processes of that fabric meet, whether it exists or not. PYDOCA_FABRIC_DIR, else
+/// XDG_RUNTIME_DIR, else /tmp leads to it: processes that differ in these never see one another. Throws invalid_value
+/// or not_permitted when PYDOCA_FABRIC_DIR does not name a directory that only this user can write to.
+std::string fabric_directory();
 
 /// Surprise removal, in this process: the function leaves enumerations, and operations of open devices fail from now
 /// on. selector: a name, or a PCI address, which is that of no SF. Throws not_found.

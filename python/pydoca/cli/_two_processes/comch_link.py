@@ -59,14 +59,14 @@ async def accept(
 ) -> comch.Connection:
     """The DPU's end: accepts the first host process and refuses later ones. The stack ends the connection."""
     server = await stack.enter_async_context(comch.Server(engine, device, rep, meeting.name))
-    reporter.waiting(f"waiting for the host's half at {meeting.name!r} on {rep.pci_addr}")
+    reporter.waiting(f"waiting for the host's half at {meeting.name!r} on {rep.pci_addr}{_place(device)}")
     try:
         async with asyncio.timeout(meeting.timeout):
             link = await server.accept()
     except TimeoutError:
         raise CommandError(
-            f"no host process connected to {meeting.name!r} on {rep.pci_addr}, for {meeting.timeout:g} s: start "
-            f"`{meeting.other}`, or wait longer with --timeout"
+            f"no host process connected to {meeting.name!r} on {rep.pci_addr}, for {meeting.timeout:g} s: "
+            f"{_remedies(device, meeting)}"
         ) from None
     stack.push_async_callback(_cancel, asyncio.create_task(_refuse_others(server)))
     return link
@@ -80,15 +80,26 @@ async def connect(
     reporter: Reporter,
 ) -> comch.Connection:
     """The host's end: waits for a DPU process. The stack ends the connection."""
-    reporter.waiting(f"waiting for the DPU's half at {meeting.name!r} on {device.pci_addr}")
+    reporter.waiting(f"waiting for the DPU's half at {meeting.name!r} on {device.pci_addr}{_place(device)}")
     try:
         async with asyncio.timeout(meeting.timeout):
             return await stack.enter_async_context(comch.Client(engine, device, meeting.name))
     except TimeoutError:
         raise CommandError(
-            f"no DPU process offers {meeting.name!r} to {device.pci_addr}, for {meeting.timeout:g} s: start "
-            f"`{meeting.other}`, or wait longer with --timeout"
+            f"no DPU process offers {meeting.name!r} to {device.pci_addr}, for {meeting.timeout:g} s: "
+            f"{_remedies(device, meeting)}"
         ) from None
+
+
+def _place(device: pydoca.Device) -> str:
+    """Where simulated devices meet: a process with another environment waits in another directory."""
+    return f", in {pydoca.sim.fabric_directory()}" if device.info.backend == "sim" else ""
+
+
+def _remedies(device: pydoca.Device, meeting: Meeting) -> str:
+    place = _place(device)
+    other_place = f"; if it runs, both must wait{place} (PYDOCA_FABRIC_DIR)" if place else ""
+    return f"start `{meeting.other}`, or wait longer with --timeout{other_place}"
 
 
 @contextlib.asynccontextmanager

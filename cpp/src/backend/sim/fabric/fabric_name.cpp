@@ -1,5 +1,6 @@
 #include "pydoca/sim.hpp"
 
+#include "backend/sim/fabric/directory.hpp"
 #include "detail/concat.hpp"
 
 #include <algorithm>
@@ -54,5 +55,7 @@ std::string fabric() {
   const char* const text = std::getenv("PYDOCA_FABRIC");
   return text == nullptr || *text == '\0' ? "default" : checked(text);
 }
+
+std::string fabric_directory() { return FabricDirectory(fabric()).path(); }
 
 }  // namespace pydoca::sim
