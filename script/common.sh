@@ -133,7 +133,7 @@ create_venv() {
   heading "Creating .venv with $("$python" --version)"
   mkdir -p "$root/build"
   touch "$unfinished"
-  "$python" -m venv --clear "$venv"
+  with_progress "venv" "$python" -m venv --clear "$venv"
   rm "$unfinished"
 }
 
