@@ -253,7 +253,8 @@ TEST_F(DpaTest, KernelsUseTheMemoryOfMaps) {
   mmap->add_device(device);
   mmap->start();
   dpa->register_kernel("fill", [](DpaThread&, const std::any& argument) {
-    for (std::byte& byte : std::any_cast<DpaMmap>(argument).bytes()) {
+    const auto mapped = std::any_cast<DpaMmap>(argument);
+    for (std::byte& byte : mapped.bytes()) {
       byte = std::byte{0x5a};
     }
   });
