@@ -60,7 +60,7 @@ import warnings
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import timedelta
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 from pydoca import _core
 from pydoca._errors import AlreadyExistError, InvalidValueError, Status
@@ -171,7 +171,7 @@ class FaultRule:
     def __eq__(self, other: object) -> bool:
         return self._keys == other._keys if isinstance(other, FaultRule) else NotImplemented
 
-    __hash__ = None  # type: ignore[assignment]  # it may have a table of capabilities
+    __hash__: ClassVar[None] = None  # type: ignore[assignment]  # it may have a table of capabilities
 
     def __repr__(self) -> str:
         words = [repr(self._keys[key]) for key in ("action", "opcode") if key in self._keys]

@@ -127,9 +127,11 @@ class Measurement:
         from pydoca.qualify.statistics import STATISTICS
 
         __tracebackhide__ = True
-        self.name, self.unit, self.better = name, unit, better
-        self.limit = self._limit(surroundings, stat, own)
-        self.stat = self.limit.stat if self.limit else stat
+        self.name: str = name
+        self.unit: str = unit
+        self.better: str = better
+        self.limit: LimitRecord | None = self._limit(surroundings, stat, own)
+        self.stat: str = self.limit.stat if self.limit else stat
         if self.stat not in STATISTICS:
             raise ValueError(f"{name}: {self.stat!r} is not a statistic: {', '.join(STATISTICS)}")
         self.result: MeasurementRecord | None = None

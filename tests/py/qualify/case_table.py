@@ -40,7 +40,10 @@ def _cases_of(path: Path) -> list[Case]:
     common = [
         each.value
         for each in tree.body
-        if isinstance(each, ast.Assign) and isinstance(each.targets[0], ast.Name) and each.targets[0].id == "pytestmark"
+        if isinstance(each, ast.AnnAssign)
+        and isinstance(each.target, ast.Name)
+        and each.target.id == "pytestmark"
+        and each.value
     ]
     functions = [each for each in tree.body if isinstance(each, ast.FunctionDef) and each.name.startswith("test_")]
     return [_case(path.name, function, common, names) for function in functions]

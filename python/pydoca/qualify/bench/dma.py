@@ -120,6 +120,15 @@ def pieces(
 class Copies:
     """Copies of equal size, in flight at the same time, each in its own piece of both ends."""
 
+    ends: Ends
+    size: int
+    depth: int
+    dst: list[pydoca.Buf]
+    pe: pydoca.ProgressEngine
+    dma: pydoca.Dma
+    tasks: list[pydoca.DmaMemcpyTask]
+    what: str
+
     def __init__(self, stand: Stand, device: pydoca.Device, ends: Ends, size: int, depth: int) -> None:
         self.ends, self.size, self.depth = ends, size, depth
         src, self.dst, self.pe = pieces(stand, ends, size, depth)

@@ -75,6 +75,11 @@ def time_out(device: pydoca.Device, seconds: float) -> float:
 class Partner:
     """Two events that this process owns, for a partner that imports both: it waits for `ping`, and sets `pong`."""
 
+    ping: pydoca.SyncEvent
+    pong: pydoca.SyncEvent
+    blobs: tuple[bytes, bytes]
+    rounds: int
+
     def __init__(self, stand: Stand, device: pydoca.Device) -> None:
         with duty("export sync events"):
             self.ping = stand.enter_context(pydoca.SyncEvent(device, publisher="cpu", subscriber="remote_pci"))

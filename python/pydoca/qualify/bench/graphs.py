@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 import pydoca
 from pydoca.qualify.bench import waiting
-from pydoca.qualify.bench.patterns import prbs31, view
+from pydoca.qualify.bench.patterns import Bytes, prbs31, view
 from pydoca.qualify.bench.waiting import DeviceFault, Stand, duty
 from pydoca.qualify.bench.zones import require_equal
 
@@ -22,7 +22,7 @@ class Chain:
         self.ran: list[int] = []
         self.fail_at: int | None = None
         memory = stand.enter_context(pydoca.alloc((length + 1) * SIZE))
-        self.pieces = view(memory).reshape(length + 1, SIZE)
+        self.pieces: Bytes = view(memory).reshape(length + 1, SIZE)
         mmap = stand.enter_context(device.mmap(memory))
         inventory, pe = stand.bufs(2 * length), stand.engine()
         self._bufs = [self._pair(stand, inventory, mmap, i) for i in range(length)]
@@ -37,7 +37,9 @@ class Chain:
             stand.enter_context(graph)
             tasks = [dma.memcpy(*pair, submit=False) for pair in self._bufs]
             cookies = dict(zip(self.notes, range(length), strict=True))
-            self.instance = graph.create_instance({**dict(zip(self.copies, tasks, strict=True)), **cookies})
+            self.instance: pydoca.GraphInstance = graph.create_instance(
+                {**dict(zip(self.copies, tasks, strict=True)), **cookies}
+            )
         stand.callback(self.instance.destroy)
 
     @staticmethod

@@ -22,6 +22,12 @@ WINDOW = 32  # messages on their way
 class Link:
     """A server and a client of one process, and both ends of their connection."""
 
+    pe: pydoca.ProgressEngine
+    server: comch.Server
+    client: comch.Client
+    at_host: comch.Connection
+    at_dpu: comch.Connection
+
     def __init__(self, stand: Stand, sides: Sides, *, client: int | None = None, **options: int) -> None:
         name = fresh_name()
         self.pe = stand.engine()

@@ -14,6 +14,14 @@ from pydoca.qualify.bench.waiting import DeviceFault, Stand, duty, refused
 class Scene:
     """Objects in their usual states, which each misuse then gets wrong."""
 
+    stand: Stand
+    device: pydoca.Device
+    mmap: pydoca.Mmap
+    inventory: pydoca.BufInventory
+    bufs: Stand
+    pe: pydoca.ProgressEngine
+    dma: pydoca.Dma
+
     def __init__(self, stand: Stand, device: pydoca.Device) -> None:
         self.stand, self.device = stand, device
         self.mmap = stand.enter_context(device.mmap(pydoca.alloc(4096)))

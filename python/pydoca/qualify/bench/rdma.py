@@ -22,6 +22,17 @@ BATCH = 64
 class Pair:
     """Two connected contexts of one engine; `there` is memory of the second one, as the first one sees it."""
 
+    here: Zoned
+    theirs: Zoned
+    there: pydoca.Mmap
+    inventory: pydoca.BufInventory
+    bufs: Stand
+    pe: pydoca.ProgressEngine
+    a: pydoca.Rdma
+    b: pydoca.Rdma
+    ab: pydoca.RdmaConnection
+    ba: pydoca.RdmaConnection
+
     def __init__(self, stand: Stand, a: pydoca.Device, b: pydoca.Device, capacity: int, **options: Any) -> None:
         self.here, self.theirs = Zoned(stand, a, capacity, ACCESS), Zoned(stand, b, capacity, ACCESS)
         self.inventory, self.pe = stand.bufs(64), stand.engine()

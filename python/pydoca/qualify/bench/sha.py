@@ -34,6 +34,10 @@ def algorithms(device: pydoca.Device) -> list[Algorithm]:
 class Hashes:
     """A running SHA engine, a source, and a guarded place for the digest."""
 
+    source: Zoned
+    digest: Zoned
+    sha: pydoca.Sha
+
     def __init__(self, stand: Stand, device: pydoca.Device, capacity: int) -> None:
         self.source, self.digest = Zoned(stand, device, capacity), Zoned(stand, device, 64)
         self._inventory = stand.bufs(3)

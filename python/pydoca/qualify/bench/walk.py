@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pydoca
 from pydoca.qualify.bench import waiting
-from pydoca.qualify.bench.patterns import view
+from pydoca.qualify.bench.patterns import Bytes, view
 from pydoca.qualify.bench.waiting import DeviceFault, Stand, duty, refused
 from pydoca.qualify.bench.zones import require_equal
 
@@ -17,6 +17,20 @@ SIZE = 4096
 
 class Walk:
     """Three maps, a Dma, a SyncEvent and, where the device has one, a Sha; and what they must contain."""
+
+    rng: random.Random
+    device: pydoca.Device
+    steps: int
+    arrays: list[Bytes]
+    maps: list[pydoca.Mmap]
+    model: list[Bytes]
+    inventory: pydoca.BufInventory
+    bufs: Stand
+    value: int
+    dma: pydoca.Dma
+    event: pydoca.SyncEvent | None
+    sha: pydoca.Sha | None
+    choices: list[Callable[[], None]]
 
     def __init__(self, stand: Stand, device: pydoca.Device, rng: random.Random) -> None:
         self.rng, self.device, self.steps = rng, device, 0

@@ -52,8 +52,8 @@ class Zoned:
     def __init__(self, stand: Stand, device: pydoca.Device, capacity: int, access: str | None = None) -> None:
         self.capacity = capacity
         memory = stand.enter_context(pydoca.alloc(capacity + 2 * ZONE))
-        self.array = view(memory)
-        self.mmap = stand.enter_context(device.mmap(memory, access=access))
+        self.array: Bytes = view(memory)
+        self.mmap: pydoca.Mmap = stand.enter_context(device.mmap(memory, access=access))
         self._guard = np.resize(np.arange(251, dtype=np.uint8) ^ 0xA5, capacity + 2 * ZONE)
 
     def address(self, offset: int) -> int:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pydoca.qualify.session.case_run import CaseRun
     from pydoca.qualify.session.pair import Pair
 
-pytestmark = pytest.mark.pydoca_needs("pair", "sim")
+pytestmark: pytest.MarkDecorator = pytest.mark.pydoca_needs("pair", "sim")
 ALL = ("smoke", "quick", "full")
 QUICK = ("quick", "full")
 

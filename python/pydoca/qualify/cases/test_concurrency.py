@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pydoca.qualify.session.case_run import CaseRun
     from pydoca.qualify.session.pair import Pair
 
-pytestmark = pytest.mark.pydoca_needs("dma")
+pytestmark: pytest.MarkDecorator = pytest.mark.pydoca_needs("dma")
 
 
 @pytest.mark.pydoca_case("CON-1", title="threads make, use and end contexts at once", levels=("quick", "full"))

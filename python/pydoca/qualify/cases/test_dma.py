@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pydoca.qualify.measure import Measure
     from pydoca.qualify.session.case_run import CaseRun
 
-pytestmark = pytest.mark.pydoca_needs("dma")
+pytestmark: pytest.MarkDecorator = pytest.mark.pydoca_needs("dma")
 ALL = ("smoke", "quick", "full")
 QUICK = ("quick", "full")
 MOST = 4 << 20  # bytes of the largest copy: a network card takes a gigabyte

@@ -15,7 +15,7 @@ from pydoca.qualify.bench import dma
 if TYPE_CHECKING:
     from pydoca.qualify.measure import Measure
 
-pytestmark = pytest.mark.pydoca_needs("hardware")
+pytestmark: pytest.MarkDecorator = pytest.mark.pydoca_needs("hardware")
 ALL = ("smoke", "quick", "full")
 COUNTERS = (
     "symbol_error",

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pydoca.qualify.measure import Measure
     from pydoca.qualify.session.case_run import CaseRun
 
-pytestmark = pytest.mark.pydoca_needs("rdma")
+pytestmark: pytest.MarkDecorator = pytest.mark.pydoca_needs("rdma")
 ALL = ("smoke", "quick", "full")
 QUICK = ("quick", "full")
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pydoca.qualify.measure import Measure
     from pydoca.qualify.session.case_run import CaseRun
 
-pytestmark = pytest.mark.pydoca_needs("sha")
+pytestmark: pytest.MarkDecorator = pytest.mark.pydoca_needs("sha")
 ALL = ("smoke", "quick", "full")
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pydoca.qualify.measure import Measure
     from pydoca.qualify.session.case_run import CaseRun
 
-pytestmark = pytest.mark.pydoca_needs("dma")
+pytestmark: pytest.MarkDecorator = pytest.mark.pydoca_needs("dma")
 
 
 @pytest.mark.pydoca_case(

@@ -66,7 +66,7 @@ class Fleet:
         patience: float = 60.0,
         tester: Tester = worker.run_card,
     ) -> None:
-        self.record = FleetRecord(
+        self.record: FleetRecord = FleetRecord(
             id=f"{time.strftime('%Y-%m-%dT%H-%M-%S')}_fleet_{order.level}_{secrets.token_hex(2)}",
             scheduler=cluster.where,
             level=order.level,
@@ -75,11 +75,11 @@ class Fleet:
             versions=_versions(),
             begin=time.time(),
         )
-        self.directory = FleetDirectory(Path(out, self.record.id).absolute(), order)
+        self.directory: FleetDirectory = FleetDirectory(Path(out, self.record.id).absolute(), order)
         self._order, self._stream = order, stream
         self._cards: dict[str, CardRecord] = {}
         self._progress: FleetProgress | None = None
-        self.coordinator = Coordinator(
+        self.coordinator: Coordinator = Coordinator(
             cluster,
             order,
             tested=self._tested,

@@ -39,10 +39,10 @@ class Coordinator:
         patience: float = 60.0,
         tester: Tester = worker.run_card,
     ) -> None:
-        self.queue = CardQueue()
+        self.queue: CardQueue = CardQueue()
         self.refused: dict[str, str] = {}  # workers that are not used, and why
         self.findings: list[str] = []
-        self.interrupted = False
+        self.interrupted: bool = False
         self._cluster, self._client, self._order = cluster, cluster.client, order
         self._tested, self._given_up, self._tell = tested, given_up, tell
         self._patience, self._tester = patience, tester

@@ -30,7 +30,8 @@ _KILLED = -signal.SIGKILL  # the exit code of pytest after Ctrl-C twice
 
 class FleetDirectory:
     def __init__(self, path: Path, order: Order) -> None:
-        self.path, self._order = path, order
+        self.path: Path = path
+        self._order = order
         self._names: set[str] = set()
 
     def begin(self, fleet: FleetRecord) -> None:

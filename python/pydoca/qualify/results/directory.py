@@ -30,7 +30,7 @@ class RunDirectory:
     """begin(), then case() after each case, then end(). A directory that is there already goes on where it ended."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = Path(path)
+        self.path: Path = Path(path)
         self._counters = CounterFile(self.path / "counters.csv")
         self._stream = Stream()
         self._bytes = 0  # of results.jsonl

@@ -21,7 +21,7 @@ class Interrupt:
         self._before: dict[int, Any] = {}
         self._process = 0
         self._at_once = False
-        self.requested = False
+        self.requested: bool = False
 
     def take(self, *, at_once: bool = False) -> None:
         """at_once: for a process that runs no case itself, which could end first."""

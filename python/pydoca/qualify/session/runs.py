@@ -32,7 +32,7 @@ class Run:
     def __init__(self, target: Target, settings: Settings, level: str, seed: int) -> None:
         self.target = target
         self._settings = settings
-        self.record = target.before or RunRecord(
+        self.record: RunRecord = target.before or RunRecord(
             id=_new_id(target, level),
             device=target.to_dict(),
             level=level,
@@ -45,7 +45,7 @@ class Run:
             target.directory = Path(settings.out or DEFAULT_OUT, self.record.id).absolute()
         self._directory = _open(target.directory) if target.directory else None
         self._begin = time.monotonic()
-        self.has_begun = False
+        self.has_begun: bool = False
 
     def begin(self) -> None:
         self.record.end = self.record.exit_code = None

@@ -21,7 +21,7 @@ from pydoca.qualify.session.progress import Progress
 from pydoca.qualify.session.record import Phases
 from pydoca.qualify.session.runs import Run
 from pydoca.qualify.session.selection import KEY, cases_of, is_of_level, not_selected, select, share_time
-from pydoca.qualify.session.settings import LEVEL_UNLESS_TOLD, new_seed, settings_of
+from pydoca.qualify.session.settings import LEVEL_UNLESS_TOLD, Settings, new_seed, settings_of
 from pydoca.qualify.session.target import Target, new_target, targets_of, with_options_of
 from pydoca.qualify.session.workers.shared import SharedPlan, write_plan
 from pytest_pydoca.markers import FIXTURES, is_case
@@ -35,12 +35,12 @@ class Session:
 
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
-        self.settings = settings_of(config)
-        self.from_controller = workers.received(config)
+        self.settings: Settings = settings_of(config)
+        self.from_controller: dict[str, Any] | None = workers.received(config)
         if self.from_controller is not None:
             self.settings = workers.settings_from(self.settings, self.from_controller)
-        self.seed = self.settings.seed if self.settings.seed is not None else new_seed()
-        self.level = self.settings.level or LEVEL_UNLESS_TOLD
+        self.seed: int = self.settings.seed if self.settings.seed is not None else new_seed()
+        self.level: str = self.settings.level or LEVEL_UNLESS_TOLD
         self.items: list[pytest.Item] = []  # cases
         self.other_levels: list[str] = []  # ids of cases that the level leaves out
         self.plan: Plan | None = None
@@ -49,10 +49,10 @@ class Session:
         self.plain_failures = 0  # of tests that are not cases
         self.collection_failed = False
         self.refused = ""  # a worker's usage error
-        self.interrupt = Interrupt(self.say)
-        self.shared = SharedPlan()
+        self.interrupt: Interrupt = Interrupt(self.say)
+        self.shared: SharedPlan = SharedPlan()
         self.progress: Progress | None = None
-        self.has_lost_reader = False
+        self.has_lost_reader: bool = False
         self.front_end: str | None = None  # its command line without --resume, where it runs pytest
         self._targets: list[Target] | None = None
 

@@ -37,7 +37,8 @@ class PairError(RuntimeError):
         super().__init__(
             f"{side}: {what}" + (f"\n\nthe traceback of the {side} process:\n{traceback}" if traceback else "")
         )
-        self.side, self.traceback = side, traceback
+        self.side: str = side
+        self.traceback: str | None = traceback
 
 
 class Call:
@@ -200,7 +201,8 @@ class Pair:
     """Two real processes. A failure of either one has its side and its traceback in the message."""
 
     def __init__(self, host: End, dpu: End) -> None:
-        self.host, self.dpu = SideProcess(host), SideProcess(dpu)
+        self.host: SideProcess = SideProcess(host)
+        self.dpu: SideProcess = SideProcess(dpu)
 
     def both(
         self, host: Callable[..., Any], dpu: Callable[..., Any], *arguments: Any, timeout: float = _CALL_TIMEOUT

@@ -34,7 +34,7 @@ class SharedCase:
 class SharedPlan:
     def __init__(self) -> None:
         self._folder: tempfile.TemporaryDirectory[str] | None = None
-        self.path = Path()
+        self.path: Path = Path()
         self.cases: dict[str, SharedCase] = {}  # by pytest's identifier
 
     def open(self) -> None:
