@@ -10,6 +10,7 @@ import hashlib
 import multiprocessing
 import sys
 import time
+from collections.abc import Mapping
 from contextlib import closing
 from multiprocessing.connection import Connection
 
@@ -59,9 +60,11 @@ class Pipeline:
         for buf in (copy, digest):  # the next message has room
             buf.reset_data_len()
 
-    async def run(self, tasks: dict[pydoca.GraphNode, object], messages: int, filled: pydoca.SyncEventContext) -> None:
+    async def run(
+        self, data: Mapping[pydoca.GraphNode, object], messages: int, filled: pydoca.SyncEventContext
+    ) -> None:
         with self.graph:
-            instance = self.graph.create_instance(tasks)
+            instance = self.graph.create_instance(data)
             for number in range(messages):
                 await filled.poll_until(number.__lt__)  # number < what was announced
                 instance.submit()

@@ -11,6 +11,16 @@ import pydoca
 SIGNAL = 10
 
 
+async def accepted(listener: pydoca.RdmaListener) -> pydoca.RdmaConnection:
+    """The first peer that is still there when it is accepted."""
+    while True:
+        request = await listener.request()
+        try:
+            return await request.accept()
+        except ConnectionError as error:
+            print("a peer has gone before it was accepted:", error, flush=True)
+
+
 async def main(port: int, name: str | None) -> None:
     dev = pydoca.open_device(name, capability="rdma_connection_manager")
     permissions = "rdma_read|rdma_write|rdma_atomic"
@@ -18,12 +28,7 @@ async def main(port: int, name: str | None) -> None:
         with pydoca.SyncEvent(dev, publisher="remote_net") as event, rdma.listen(port) as listener:
             address = dev.info.ipv4_addr
             print(f"listening at {address}, for rdma_event_remote.py {address} {port}", flush=True)
-            async for request in listener:
-                try:
-                    peer = await request.accept()
-                    break
-                except ConnectionError as error:
-                    print("a peer has gone before it was accepted:", error, flush=True)
+            peer = await accepted(listener)
             inventory = pydoca.BufInventory(1)
             await peer.send(inventory.get_by_data(dev.mmap(event.export_to_remote_net())))
             while event.get() < SIGNAL:

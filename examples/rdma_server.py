@@ -6,6 +6,16 @@ import asyncio
 import pydoca
 
 
+async def accepted(listener: pydoca.RdmaListener) -> pydoca.RdmaConnection:
+    """The first client that is still there when it is accepted."""
+    while True:
+        request = await listener.request()
+        try:
+            return await request.accept()
+        except ConnectionError as error:
+            print("a client has gone before it was accepted:", error, flush=True)
+
+
 async def main(port: int, name: str | None) -> None:
     dev = pydoca.open_device(name, capability="rdma_connection_manager")
     async with pydoca.ProgressEngine() as pe, pydoca.Rdma(pe, dev, permissions="rdma_read|rdma_write") as rdma:
@@ -17,12 +27,7 @@ async def main(port: int, name: str | None) -> None:
         with rdma.listen(port) as listener:
             address = dev.info.ipv4_addr
             print(f"listening at {address}, for rdma_client.py {address} {port}", flush=True)
-            async for request in listener:
-                try:
-                    client = await request.accept()
-                    break
-                except ConnectionError as error:
-                    print("a client has gone before it was accepted:", error, flush=True)
+            client = await accepted(listener)
         await client.send(inventory.get_by_data(out))
         await client.while_connected(rdma.receive(into))
         print("the client wrote", bytes(memoryview(lent)).rstrip(b"\0").decode(), "and says", bytes(into).decode())

@@ -6,7 +6,7 @@ import pydoca
 
 
 def copy(data: bytes) -> bytes:
-    copied = []
+    copied: list[bytes] = []
     dev = pydoca.open_device("03:00.0")  # doca_devinfo_create_list, doca_dev_open
     source = dev.mmap(data)  # doca_mmap_create, doca_mmap_add_dev, doca_mmap_set_memrange, doca_mmap_start
     target = dev.mmap(pydoca.alloc(len(data)))
