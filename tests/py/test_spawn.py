@@ -409,7 +409,7 @@ def test_arguments_may_be_of_modules_that_only_the_path_of_the_program_has(modul
 def test_arguments_that_the_process_cannot_load_are_its_error(module, monkeypatch, patience):
     monkeypatch.setattr(module.Argument, "__module__", "__main__")
     monkeypatch.setattr(sys.modules["__main__"], "Argument", module.Argument, raising=False)
-    with pytest.raises(sim.ProcessError, match="AttributeError: .* attribute 'Argument'"):
+    with pytest.raises(sim.ProcessError, match=r"AttributeError: .* attribute 'Argument'"):
         sim.spawn("", args=[module.Argument()], show=False).wait(patience)
 
 
