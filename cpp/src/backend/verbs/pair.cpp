@@ -2,10 +2,12 @@
 
 #include "backend/verbs/failure.hpp"
 #include "backend/verbs/queue_pair_attributes.hpp"
+#include "detail/system/random.hpp"
 
 #include <algorithm>
 #include <bit>
-#include <random>
+#include <cstdint>
+#include <span>
 
 namespace pydoca::verbs {
 
@@ -38,9 +40,10 @@ ibv_ah_attr path_to(const PairBlob& peer, bool is_ethernet, const PairSettings& 
 }  // namespace
 
 PairBlob describe_pair(const Place& place, const ibv_qp& pair, const PairSettings& settings) {
-  std::random_device random;
+  std::uint32_t first_packet = 0;
+  detail::fill_with_random(std::as_writable_bytes(std::span(&first_packet, 1)));
   return {.number = pair.qp_num,
-          .first_packet = random() & 0xffffffU,
+          .first_packet = first_packet & 0xffffffU,
           .lid = place.adapter().port().lid,
           .mtu = static_cast<std::uint8_t>(settings.mtu),
           .max_reads = static_cast<std::uint8_t>(std::clamp(place.adapter().attributes().max_qp_rd_atom, 1, 16)),

@@ -2,6 +2,7 @@
 
 #include "detail/concat.hpp"
 #include "detail/fd.hpp"
+#include "detail/system/random.hpp"
 #include "detail/system_reason.hpp"
 
 #include <algorithm>
@@ -10,7 +11,6 @@
 #include <charconv>
 #include <fcntl.h>
 #include <string_view>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -85,9 +85,7 @@ std::uint32_t pid_namespace() noexcept {
 
 Key random_key() {
   Key key{};
-  if (::getrandom(key.data(), key.size(), 0) != static_cast<ssize_t>(key.size())) {
-    throw Error(Status::operating_system, detail::concat("cannot get random numbers: ", detail::system_reason(errno)));
-  }
+  detail::fill_with_random(key);
   return key;
 }
 
