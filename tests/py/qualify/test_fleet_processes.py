@@ -250,3 +250,32 @@ def test_a_killed_front_end_leaves_no_process(front):
     process.kill()
     front.end(process)
     wait_for(lambda: not front._processes(), 60)
+
+
+LEAVING = """
+import asyncio
+
+from pydoca.qualify.fleet.cluster import LOCAL, connect
+
+
+async def main():
+    async with connect(LOCAL, 2) as cluster:
+        scheduler = cluster.local.scheduler
+        before = set(scheduler.workers)
+        await cluster.local.workers[0].close()
+        while len(scheduler.workers) < 2 or set(scheduler.workers) == before:
+            await asyncio.sleep(0.05)
+        print(len(before), len(before & set(scheduler.workers)))
+
+
+if __name__ == "__main__":
+    asyncio.run(asyncio.wait_for(main(), 200))
+"""
+
+
+def test_a_worker_of_a_local_cluster_that_leaves_for_good_has_a_successor(tmp_path):
+    """As one does whose connection to the scheduler breaks: with its nanny, which would begin it anew otherwise."""
+    program = tmp_path / "leaving.py"
+    program.write_text(LEAVING)
+    run = subprocess.run([sys.executable, program], capture_output=True, text=True, timeout=240)
+    assert (run.returncode, run.stdout) == (0, "2 1\n"), run.stderr

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import logging
 import tempfile
@@ -12,6 +13,8 @@ from typing import Any
 
 LOCAL = "local"
 _CONNECT = 15.0  # seconds
+# Seconds after which Dask gives a worker up that has left, and between two looks at how many there are.
+_LOST = 1
 # The scheduler and the workers have an HTTP server in any case, which asks for no password.
 _NO_PAGES: dict[str, Any] = {"distributed.scheduler.http.routes": [], "distributed.worker.http.routes": []}
 
@@ -67,7 +70,8 @@ async def _local(workers: int) -> AsyncIterator[Cluster]:
 
     with contextlib.ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="pydoca-fleet-", ignore_cleanup_errors=True))
-        stack.enter_context(dask.config.set({**_NO_PAGES, "temporary-directory": folder}))  # Dask leaves its own one
+        settings = {"temporary-directory": folder, "distributed.deploy.lost-worker-timeout": f"{_LOST}s"}
+        stack.enter_context(dask.config.set({**_NO_PAGES, **settings}))  # Dask leaves its own folder
         cluster = LocalCluster(
             n_workers=workers,
             threads_per_worker=1,  # cards that share cores disturb one another
@@ -84,7 +88,26 @@ async def _local(workers: int) -> AsyncIterator[Cluster]:
         )
         async with cluster, Client(cluster, asynchronous=True, set_as_default=False) as client:
             where = f"a local cluster of {workers} worker {'process' if workers == 1 else 'processes'}"
-            yield Cluster(client, where, is_local=True, local=cluster)
+            async with _kept_whole(cluster, workers):
+                yield Cluster(client, where, is_local=True, local=cluster)
+
+
+@contextlib.asynccontextmanager
+async def _kept_whole(cluster: Any, workers: int) -> AsyncIterator[None]:
+    """Starts another worker for each that leaves for good, as one does whose connection to the scheduler breaks."""
+    task = asyncio.create_task(_replace_workers(cluster, workers))
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.wait({task})
+
+
+async def _replace_workers(cluster: Any, workers: int) -> None:
+    while True:
+        await asyncio.sleep(_LOST)
+        if len(cluster.workers) < workers:
+            cluster.scale(workers)
 
 
 @contextlib.contextmanager
