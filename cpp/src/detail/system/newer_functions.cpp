@@ -1,5 +1,6 @@
 // Functions of the C library that glibc 2.28 did not have yet, made of what it had (PYDOCA_OLDER_LIBRARIES).
 #include <cstdint>
+#include <cstdlib>
 #include <ctime>
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -48,6 +49,15 @@ int pthread_cond_clockwait(pthread_cond_t* condition, pthread_mutex_t* mutex, cl
 }
 
 pid_t gettid() noexcept { return static_cast<pid_t>(::syscall(SYS_gettid)); }
+
+// The static libstdc++ of newer GCCs asks it for random numbers. So few bytes come whole.
+std::uint32_t arc4random() noexcept {
+  std::uint32_t number = 0;
+  if (::syscall(SYS_getrandom, &number, sizeof number, 0) != sizeof number) {
+    std::abort();
+  }
+  return number;
+}
 
 // On 64-bit machines the C library's struct is the kernel's.
 int fstatat(int directory, const char* path, struct stat* result, int flags) noexcept {
