@@ -68,8 +68,10 @@ def test_an_empty_message_needs_no_buf(pair, run):
     run(main())
 
 
-def test_the_loop_goes_on_while_much_is_moved(pair, run):
+def test_the_loop_goes_on_while_much_is_moved(pair, run, rdma_names):
     size = 8 << 20
+    # The simulator moves a part in each turn. A device of rdma-core moves all of it beside the loop.
+    least = 6 if rdma_names[0] == "sim" else 1
 
     async def main():
         async with pair.linked() as (_, _b, ab, _ba):
@@ -81,7 +83,7 @@ def test_the_loop_goes_on_while_much_is_moved(pair, run):
                     turns += 1
                 await write
                 del write  # drops its bufs, too
-        assert turns > 5
+        assert turns >= least
 
     run(main())
 

@@ -1,6 +1,7 @@
 #include "core/device/visible_backends.hpp"
 
 #include "pydoca/backend/device.hpp"
+#include "pydoca/device.hpp"
 
 #include "detail/concat.hpp"
 
