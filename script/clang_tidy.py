@@ -17,14 +17,12 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+from cxx_files import FOLDERS, ROOT, included_files
+
 CACHE = ROOT / "build" / "tidy"
 TOOL = Path(sys.executable).parent / "clang-tidy"
 DATABASE = ROOT / "build" / "tidy" / "compile_commands.json"
-OUR_FOLDERS = [ROOT / name for name in ("cpp", "tests/cpp", "benchmarks", "examples")]
-INCLUDE_PATH = [ROOT / name for name in ("cpp/include", "cpp/src", "cpp/bindings", "tests/cpp")]
 PRECOMPILED_HEADER = re.compile(r" -include \S*/cmake_pch\.hxx")
-INCLUDE = re.compile(rb'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
 # The database holds GCC's command lines.
 INTRODUCED = re.compile(r"^\s*(?:using [\w:]+::(\w+);|namespace (\w+) = )", re.MULTILINE)
 EXTRA = ["--extra-arg=-Wno-unknown-warning-option", "--extra-arg=-Wno-error"]
@@ -33,7 +31,7 @@ EXTRA += ["--extra-arg=-DFMT_CONSTEVAL="]
 
 
 def is_ours(path: Path) -> bool:
-    return any(path.is_relative_to(folder) for folder in OUR_FOLDERS) or path.parent.name == "Unity"
+    return any(path.is_relative_to(folder) for folder in FOLDERS) or path.parent.name == "Unity"
 
 
 def compile_entries(build_dirs: list[Path]) -> dict[Path, dict[str, str]]:
@@ -50,20 +48,6 @@ def compile_entries(build_dirs: list[Path]) -> dict[Path, dict[str, str]]:
     return {Path(entry["file"]): entry for entry in found.values()}
 
 
-def included_files(path: Path) -> set[Path]:
-    """Returns path and every header of the project that it includes, directly or not."""
-    seen: set[Path] = set()
-    waiting = [path]
-    while waiting:
-        current = waiting.pop()
-        if current not in seen:
-            seen.add(current)
-            names = [name.decode() for name in INCLUDE.findall(current.read_bytes())]
-            candidates = [folder / name for name in names for folder in [current.parent, *INCLUDE_PATH]]
-            waiting += [candidate.resolve() for candidate in candidates if candidate.is_file()]
-    return seen
-
-
 def size(path: Path) -> int:
     """Returns the bytes of path and of the project's files that it includes."""
     return sum(file.stat().st_size for file in included_files(path))
@@ -78,7 +62,7 @@ def cache_key(path: Path, command: str, common: bytes) -> str:
 
 def configuration() -> bytes:
     version = subprocess.run([TOOL, "--version"], check=True, capture_output=True).stdout
-    nested = [path for folder in OUR_FOLDERS for path in sorted(folder.glob("**/.clang-tidy"))]
+    nested = [path for folder in FOLDERS for path in sorted(folder.glob("**/.clang-tidy"))]
     files = [ROOT / ".clang-tidy", *nested, Path(__file__)]
     return version + b"".join(file.read_bytes() for file in files)
 

@@ -1,18 +1,11 @@
 """The check of the documentation site finds links that lead nowhere, and names that are not reached."""
 
-import sys
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import pytest
 
+import docs_check
 from pydoca.cli.explain._table import load
-
-_spec = spec_from_file_location("docs_check", Path(__file__).resolve().parents[2] / "script/docs_check.py")
-assert _spec
-assert _spec.loader
-docs_check = sys.modules["docs_check"] = module_from_spec(_spec)
-_spec.loader.exec_module(docs_check)
 
 
 def site_of(directory: Path, **pages: str) -> dict[Path, object]:

@@ -4,12 +4,11 @@ import ast
 import inspect
 import re
 from enum import EnumType
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
+import from_c
 import public_names
 import pydoca
 from pydoca.cli.explain import _document, _names, _table
@@ -244,15 +243,5 @@ def test_functions_of_a_library_are_all_there(prefixes: tuple[str, ...]):
 # ---- the page ----
 
 
-def generator() -> ModuleType:
-    spec = spec_from_file_location("from_c", ROOT / "script/from_c.py")
-    assert spec
-    assert spec.loader
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def test_the_page_is_what_the_generator_makes():
-    made = generator()
-    assert made.PAGE.read_text() == made.page(_table.load(made.SOURCE)), "run .venv/bin/python script/from_c.py"
+    assert from_c.PAGE.read_text() == from_c.page(_table.load(from_c.SOURCE)), "run .venv/bin/python script/from_c.py"

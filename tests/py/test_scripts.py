@@ -7,9 +7,16 @@ from pathlib import Path
 import pytest
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "script"
-PROGRAMS = sorted(
-    path for path in SCRIPTS.iterdir() if path.is_file() and (path.suffix == ".py" or path.stat().st_mode & 0o111)
-)
+
+
+def is_program(path: Path) -> bool:
+    """A script, or a module of Python with a main part; others are there to be imported."""
+    if path.suffix == ".py":
+        return '__name__ == "__main__"' in path.read_text()
+    return path.is_file() and bool(path.stat().st_mode & 0o111)
+
+
+PROGRAMS = sorted(filter(is_program, SCRIPTS.iterdir()))
 
 
 @pytest.mark.parametrize("flag", ["--help", "-h"])

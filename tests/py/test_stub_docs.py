@@ -1,22 +1,16 @@
 """The installed stubs have the extension's docstrings, for editors."""
 
 import ast
-import importlib.util
-import sys
 from pathlib import Path
 
 import pytest
 
 import pydoca
+import stub_docs
 from pydoca import _core
 from pydoca._raw_types import RAW_TYPES
 
-SCRIPT = Path(__file__).resolve().parents[2] / "script/stub_docs.py"
 STUBS = [stub for stub in (Path(pydoca.__file__).parent / "_core").glob("*.pyi") if stub.stem != "__init__"]
-
-_spec = importlib.util.spec_from_file_location("stub_docs", SCRIPT)
-stub_docs = sys.modules["stub_docs"] = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(stub_docs)
 
 
 def words(doc: str) -> list[str]:

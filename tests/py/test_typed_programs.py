@@ -1,25 +1,12 @@
 """pyright's checks find the faults that are planted here, and none in good programs."""
 
-import importlib.util
-import sys
-from pathlib import Path
-from types import ModuleType
-
 import pytest
+
+import typed_package
+import typed_programs
 
 pytest.importorskip("basedpyright", reason="script/lint installs it")
 pytestmark = pytest.mark.slow
-SCRIPTS = Path(__file__).resolve().parents[2] / "script"
-
-
-def loaded(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(name, SCRIPTS / f"{name}.py")
-    module = sys.modules[name] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-typed_programs, typed_package = loaded("typed_programs"), loaded("typed_package")
 
 GOOD = {
     "good": "import pydoca\n\ninventory = pydoca.BufInventory(2)\n",
