@@ -203,6 +203,13 @@ class Commands:
         self.wait_until(lambda: not self.processes(), f"the end of {self.processes()}", PATIENCE)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _quick_collections() -> None:
+    """Collections of garbage look at objects of this file's tests only: pytest alone has some 250,000."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture(scope="session")
 def warm_python() -> Iterator[WarmPython | None]:
     """Only in a guest: elsewhere programs are started as users start them."""

@@ -27,11 +27,9 @@ def make_array(size=64):
 @pytest.fixture(autouse=True)
 def eager_collector():
     before = gc.get_threshold()
-    gc.freeze()  # objects that exist already would cost time in every collection
     gc.set_threshold(1)
     yield
     gc.set_threshold(*before)
-    gc.unfreeze()
     gc.collect()
 
 
