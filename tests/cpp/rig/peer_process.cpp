@@ -7,6 +7,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <stdexcept>
+#include <string_view>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -45,10 +46,13 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
   return pointers;
 }
 
+/// Those of this process, without its share of the cases: a peer runs one case, of which its test says the name.
 std::vector<std::string> variables_of_peer() {
   std::vector<std::string> variables;
   for (char** variable = environ; *variable != nullptr; ++variable) {
-    variables.emplace_back(*variable);
+    if (!std::string_view(*variable).starts_with("GTEST_")) {
+      variables.emplace_back(*variable);
+    }
   }
   variables.push_back(std::string(environment) + "=1");
   return variables;
