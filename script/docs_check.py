@@ -6,9 +6,12 @@ usage: .venv/bin/python script/docs_check.py [build/docs/html]
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from pathlib import Path
@@ -182,21 +185,40 @@ class Browser:
             self.add(f"the field shows {shown[:5]}")
 
 
-def faults_in_chromium(site: Path, paths: list[Path]) -> list[str]:
+@contextmanager
+def chromium() -> Iterator[Browser]:
     from playwright.sync_api import sync_playwright
 
     executable = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"])
-        browser = Browser(chromium.new_page())
+        program = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"])
+        yield Browser(program.new_page())
+        program.close()
+
+
+def faults_of_looks(site: Path, paths: list[Path]) -> list[str]:
+    with chromium() as browser:
         for path in paths:
             browser.look(site, path)
+    return browser.faults
+
+
+def faults_of_use(site: Path) -> list[str]:
+    with chromium() as browser:
         for words, wanted in SEARCHES.items():
             browser.search(site, words, wanted)
         browser.click_twice(site, "doca_mmap_create")
         browser.filter_names(site)
-        chromium.close()
     return browser.faults
+
+
+def faults_in_chromium(site: Path, paths: list[Path]) -> Iterator[str]:
+    """As many browsers at a time as there are cores."""
+    count = os.cpu_count() or 1
+    with ProcessPoolExecutor(count) as pool:
+        looks = [pool.submit(faults_of_looks, site, paths[index::count]) for index in range(count)]
+        for part in [*looks, pool.submit(faults_of_use, site)]:
+            yield from part.result()
 
 
 def main() -> int:
