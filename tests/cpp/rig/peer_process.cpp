@@ -46,7 +46,8 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
   return pointers;
 }
 
-/// Those of this process, without its share of the cases: a peer runs one case, of which its test says the name.
+/// This process's variables without those of GoogleTest: a peer runs the one case that its test names, also where this
+/// process runs a share of the cases.
 std::vector<std::string> variables_of_peer() {
   std::vector<std::string> variables;
   for (char** variable = environ; *variable != nullptr; ++variable) {
