@@ -39,9 +39,9 @@ void bind_waiters(Class& type) {
       .def("_discard_waiter", [](T& self, const py::object& future) { self.waiters().discard(future); }, "future"_a);
 }
 
-/// Something that an engine will deliver and that lends no memory: a message, a connection, a change of state. Python
-/// awaits it, or waits for it without a loop. Giving up a wait loses nothing: take() removes it from the queue only
-/// when it hands it over.
+/// Something that an engine will deliver: a message, a connection, a change of state, the end of a graph. Python awaits
+/// it, or waits for it without a loop. Giving up a wait loses nothing: take() removes it from the queue only when it
+/// hands it over.
 class Awaitable : NotCopied {
  public:
   virtual ~Awaitable() = default;
@@ -55,6 +55,12 @@ class Awaitable : NotCopied {
   virtual py::object take() = 0;
   /// The caller's wait is over, whether it took the result or not.
   virtual void give_up() {}
+  /// Whether a device uses Python's memory until ready(); giving up an await then waits for that.
+  virtual bool lends_memory() const { return false; }
+  /// An await was cancelled: nobody may want the outcome any more.
+  virtual void abandon() {}
+  /// Gives up what is lent: it is in quarantine until the device has released it. Returns whether there was any.
+  virtual bool quarantine() { return false; }
   /// The name for messages: "recv", "accept".
   virtual std::string_view what() const = 0;
 

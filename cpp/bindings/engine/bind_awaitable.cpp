@@ -19,7 +19,10 @@ void bind_awaitable(py::module_& module) {
       .def_property_readonly("_engine", [](Awaitable& self) { return py::cast(&self.engine()); })
       .def("_ready", &Awaitable::ready)
       .def("_take", &Awaitable::take)
-      .def("_give_up", &Awaitable::give_up);
+      .def("_give_up", &Awaitable::give_up)
+      .def("_abandon", &Awaitable::abandon)
+      .def_property_readonly("_lends_memory", &Awaitable::lends_memory)
+      .def("_quarantine", &Awaitable::quarantine);
   bind_waiters(type);
 }
 

@@ -5,11 +5,9 @@
 #include "convert/python.hpp"
 #include "engine/awaitable.hpp"
 #include "engine/engine_object.hpp"
-#include "loop/static_type.hpp"
-#include "loop/stop_iteration.hpp"
+#include "loop/awaiter.hpp"
 #include "trace/awaits.hpp"
 
-#include <array>
 #include <cstddef>
 #include <utility>
 
@@ -20,76 +18,24 @@ namespace {
 /// The most completions that an await delivers at once.
 constexpr std::size_t look_max = 256;
 
-/// The iterator of an await that has its value already: its first step is its last. A plain struct, allocated by
-/// CPython. It never suspends, so it is part of no reference cycle.
-struct Taken {
+/// The iterator of an await of an event. Its first step takes what is there; an await that is dropped, closed or
+/// cancelled before takes nothing.
+struct EventAwaiter {
   PyObject ob_base;
-  PyObject* value;  ///< null once it was delivered
+  PyObject* event;  ///< null: the await is over
+  PyObject* inner;  ///< the bridge's coroutine, once the await waits
+
+  // For AwaiterType.
+  static PySendResult send(EventAwaiter& self, PyObject* value, PyObject** result);
+  static PyObject* throw_in(EventAwaiter& self, PyObject* const* args, Py_ssize_t num_args);
+  static PyObject* close(EventAwaiter& self);
+  static int traverse(EventAwaiter& self, visitproc visit, void* arg);
+  static void clear(EventAwaiter& self);
 };
 
-Taken& taken_of(PyObject* self) noexcept { return *reinterpret_cast<Taken*>(self); }
+using EventAwaiterType = AwaiterType<EventAwaiter>;
 
-PySendResult send_taken(PyObject* self, PyObject* /*value*/, PyObject** result) {
-  *result = std::exchange(taken_of(self).value, nullptr);
-  if (*result != nullptr) {
-    return PYGEN_RETURN;
-  }
-  PyErr_SetString(PyExc_RuntimeError, "this await is over; await the object again");
-  return PYGEN_ERROR;
-}
-
-PyObject* next_taken(PyObject* self) {
-  PyObject* result = nullptr;
-  if (send_taken(self, Py_None, &result) == PYGEN_RETURN) {
-    set_stop_iteration(py::reinterpret_steal<py::object>(result));
-  }
-  return nullptr;
-}
-
-PyObject* send_taken_method(PyObject* self, PyObject* /*value*/) { return next_taken(self); }
-
-/// For a program that drops the await before its first step.
-PyObject* close_taken_method(PyObject* self, PyObject* /*unused*/) {
-  Py_CLEAR(taken_of(self).value);
-  return Py_NewRef(Py_None);
-}
-
-void dealloc_taken(PyObject* self) {
-  Py_CLEAR(taken_of(self).value);
-  PyObject_Free(self);
-}
-
-PyTypeObject make_taken_type() {
-  static std::array methods{
-      PyMethodDef{"send", &send_taken_method, METH_O, nullptr},
-      PyMethodDef{"close", &close_taken_method, METH_NOARGS, nullptr},
-      PyMethodDef{},
-  };
-  static PyAsyncMethods async{};
-  async.am_send = &send_taken;
-  PyTypeObject type = static_type("pydoca.EventAwaiter", sizeof(Taken), &dealloc_taken);
-  type.tp_as_async = &async;
-  type.tp_iter = &PyObject_SelfIter;
-  type.tp_iternext = &next_taken;
-  type.tp_methods = methods.data();
-  return type;
-}
-
-PyTypeObject* taken_type() {
-  static PyTypeObject type = make_taken_type();
-  ready(type);
-  return &type;
-}
-
-PyObject* as_taken(py::object value) {
-  static PyTypeObject* const type = taken_type();
-  Taken* const taken = PyObject_New(Taken, type);
-  if (taken == nullptr) throw py::error_already_set();
-  taken->value = value.release().ptr();
-  return &taken->ob_base;
-}
-
-/// Null when it has to wait, or the loop's next turn is due.
+/// The event's result, a new reference. Null when it has to wait, or the loop's next turn is due.
 PyObject* take_at_once(Awaitable& event) {
   EngineObject& engine = event.engine();
   LoopTurn& turn = engine.turn();
@@ -102,32 +48,114 @@ PyObject* take_at_once(Awaitable& event) {
     return nullptr;
   }
   try {
-    PyObject* const iterator = as_taken(event.take());
+    PyObject* const result = event.take().release().ptr();
     event.give_up();
-    return iterator;
+    return result;
   } catch (...) {
     event.give_up();
     throw;
   }
 }
 
-PyObject* await_event(PyObject* self) {
-  return guarded([&] {
-    const TracedWait traced = trace::is_on() ? begin_traced_wait() : TracedWait();
-    PyObject* const taken = take_at_once(object_of<Awaitable>(self));
-    if (taken != nullptr) {
-      if (traced.begin != 0) [[unlikely]]
-        end_traced_wait(traced, 0);
-      return taken;
-    }
-    return bridge_module().attr("take_event")(py::handle(self)).attr("__await__")().release().ptr();
+/// Whether the result is there already; else inner is the coroutine that waits for it.
+bool begin(EventAwaiter& self, PyObject*& result) {
+  const TracedWait traced = trace::is_on() ? begin_traced_wait() : TracedWait();
+  result = take_at_once(object_of<Awaitable>(self.event));
+  if (result != nullptr) {
+    if (traced.begin != 0) [[unlikely]]
+      end_traced_wait(traced, 0);
+    return true;
+  }
+  self.inner = bridge_module().attr("take_event")(py::handle(self.event)).release().ptr();
+  EventAwaiterType::track(self);
+  return false;
+}
+
+PySendResult end(EventAwaiter& self, PySendResult how) noexcept {
+  Py_CLEAR(self.event);
+  return how;
+}
+
+PySendResult EventAwaiter::send(EventAwaiter& self, PyObject* value, PyObject** result) {
+  if (self.inner != nullptr) {
+    return PyIter_Send(self.inner, value, result);
+  }
+  *result = nullptr;
+  if (self.event == nullptr) {
+    PyErr_SetString(PyExc_RuntimeError, "this await is over; await the object again");
+    return PYGEN_ERROR;
+  }
+  try {
+    if (begin(self, *result)) return end(self, PYGEN_RETURN);
+  } catch (...) {
+    set_python_error();
+    return end(self, PYGEN_ERROR);
+  }
+  return PyIter_Send(self.inner, value, result);
+}
+
+/// Before the first step: the event may have begun its work, as a connection does.
+void give_up(EventAwaiter& self) {
+  if (self.event == nullptr) return;
+  const auto event = py::reinterpret_steal<py::object>(std::exchange(self.event, nullptr));
+  object_of<Awaitable>(event.ptr()).give_up();
+}
+
+/// The bridge waits until the device has released what the event lends.
+PyObject* give_up_lent(EventAwaiter& self) {
+  const py::error_already_set error;
+  self.inner = bridge_module().attr("give_up_event")(py::handle(self.event), error.value()).release().ptr();
+  EventAwaiterType::track(self);
+  PyObject* result = nullptr;
+  const PySendResult how = PyIter_Send(self.inner, Py_None, &result);
+  return as_iterator(how, result);
+}
+
+/// asyncio cancels a task that it has not begun yet in this way.
+PyObject* EventAwaiter::throw_in(EventAwaiter& self, PyObject* const* args, Py_ssize_t num_args) {
+  if (self.inner != nullptr) {
+    return throw_into(self.inner, args, num_args);
+  }
+  return guarded([&]() -> PyObject* {
+    const bool lends_memory = self.event != nullptr && object_of<Awaitable>(self.event).lends_memory();
+    if (!lends_memory) give_up(self);
+    set_thrown(args, num_args);
+    return lends_memory ? give_up_lent(self) : nullptr;
   });
+}
+
+PyObject* EventAwaiter::close(EventAwaiter& self) {
+  if (self.inner != nullptr) {
+    return PyObject_CallMethod(self.inner, "close", nullptr);
+  }
+  return guarded([&] { give_up(self); });
+}
+
+int EventAwaiter::traverse(EventAwaiter& self, visitproc visit, void* arg) {
+  Py_VISIT(self.event);
+  Py_VISIT(self.inner);
+  return 0;
+}
+
+void EventAwaiter::clear(EventAwaiter& self) {
+  Py_CLEAR(self.event);
+  Py_CLEAR(self.inner);
+}
+
+PyObject* await_event(PyObject* event) {
+  EventAwaiter* const awaiter = EventAwaiterType::allocate();
+  if (awaiter == nullptr) {
+    return nullptr;
+  }
+  awaiter->event = Py_NewRef(event);
+  awaiter->inner = nullptr;
+  return &awaiter->ob_base;
 }
 
 }  // namespace
 
 void set_event_await_slot(PyHeapTypeObject* type) {
-  static_cast<void>(taken_type());
+  EventAwaiterType::prepare("pydoca.EventAwaiter");
   type->as_async.am_await = &await_event;
   type->ht_type.tp_as_async = &type->as_async;
 }

@@ -252,7 +252,8 @@ void bind_graph(py::module_& module) {
   py::classh<InstanceObject, Awaitable> instance(
       module, "GraphInstance",
       "One run of a graph, again and again: give it data, submit it, await it. Awaiting raises the error of the\n"
-      "first node that failed, when the nodes that ran have ended.",
+      "first node that failed, when the nodes that ran have ended. A cancelled await raises CancelledError once the\n"
+      "run has ended; what gives up a task gives up all tasks of the run.",
       collectable<InstanceObject>());
   bind_instance_run(instance);
   bind_instance_nodes(instance);

@@ -53,13 +53,25 @@ void GraphObject::stop() {
 void GraphObject::close() { stop(); }
 
 void GraphObject::release_idle() noexcept {
+  release_if([](const InstanceObject&) { return true; });
+}
+
+bool GraphObject::reclaim_instances() noexcept {
+  return release_if([](const InstanceObject& instance) { return instance.given_up_; });
+}
+
+template <class Predicate>
+bool GraphObject::release_if(Predicate wanted) noexcept {
+  const std::size_t before = instances_.size();
   for (InstanceObject* const instance : std::vector(instances_)) {
+    if (!wanted(*instance)) continue;
     instance->report_unseen();
     if (instance->instance_ != nullptr && instance->instance_->destroy() == Status::success) {
       instance->instance_ = nullptr;
       remove_instance(*instance);
     }
   }
+  return instances_.size() != before;
 }
 
 void GraphObject::each_reference(References& references) {
@@ -74,6 +86,15 @@ py::object InstanceObject::create(py::object graph) {
   return made;
 }
 
+GraphInstance& InstanceObject::make_instance(GraphObject& graph) {
+  try {
+    return graph.graph().create_instance();
+  } catch (const Error& error) {
+    if (error.status() != Status::no_memory || !graph.reclaim_instances()) throw;
+    return graph.graph().create_instance();
+  }
+}
+
 InstanceObject::InstanceObject(py::object graph)
     : graph_ref_(std::move(graph)), graph_(&graph_ref_.cast<GraphObject&>()) {
   graph_->engine().require_thread("create graph instance");
@@ -81,7 +102,7 @@ InstanceObject::InstanceObject(py::object graph)
   data_.resize(num_nodes, py::none());
   members_.resize(num_nodes);
   calls_.resize(num_nodes);
-  instance_ = &graph_->graph().create_instance();
+  instance_ = &make_instance(*graph_);
   instance_->set_user_data(reinterpret_cast<std::uintptr_t>(this));
   graph_->add_instance(*this);
   for (std::size_t node = 0; node < num_nodes; ++node) {
@@ -102,7 +123,10 @@ InstanceObject::~InstanceObject() {
 
 GraphInstance& InstanceObject::instance() const {
   if (instance_ == nullptr) {
-    raise(Status::bad_state, "graph instance: it is destroyed, by destroy() or at the end of its graph's with block");
+    raise(
+        Status::bad_state,
+        "graph instance: it is destroyed, by destroy(), at the end of its graph's with block, or for another instance "
+        "once its await was cancelled");
   }
   return *instance_;
 }
@@ -197,7 +221,7 @@ void InstanceObject::submit() {
     if (status != Status::success) forget(data_.size());
   }
   if (status != Status::success) raise(status, "submit graph instance: " + mine.explain(status));
-  abandoned_ = false;
+  abandoned_ = given_up_ = false;
   running_.hold(engine(), py::reinterpret_borrow<py::object>(self_));
 }
 
@@ -245,6 +269,34 @@ py::object InstanceObject::take() {
 void InstanceObject::give_up() {
   abandoned_ = true;
   mark_seen();
+}
+
+bool InstanceObject::lends_memory() const {
+  return std::ranges::any_of(members_, [](const Member& member) {
+    return (member.task != nullptr && member.task->in_flight() && member.task->lends_memory()) ||
+           (member.part != nullptr && member.part->lends_memory());
+  });
+}
+
+void InstanceObject::abandon() {
+  given_up_ = true;
+  abandon_tasks();
+}
+
+void InstanceObject::abandon_tasks() {
+  for (const auto [task, part] : members_) {
+    if (task != nullptr) task->abandon();
+    if (part != nullptr) part->abandon_tasks();
+  }
+}
+
+bool InstanceObject::quarantine() {
+  bool any = false;
+  for (const auto [task, part] : members_) {
+    any |= task != nullptr && task->quarantine();
+    any |= part != nullptr && part->quarantine();
+  }
+  return any;
 }
 
 /// A flushed task is a consequence of a stop.

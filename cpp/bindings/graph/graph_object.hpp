@@ -45,6 +45,9 @@ class GraphObject : NotCopied {
   void enter() { start(); }
   void close();
   void release_idle() noexcept;
+  /// Destroys the instances whose awaits were cancelled, and which have ended: asyncio may keep such an await, and so
+  /// the instance, until the loop's next turn. Returns whether there were any.
+  bool reclaim_instances() noexcept;
   void start();
   void stop();
 
@@ -53,6 +56,9 @@ class GraphObject : NotCopied {
   void each_reference(References& references);
 
  private:
+  template <class Predicate>
+  bool release_if(Predicate wanted) noexcept;
+
   py::object engine_ref_;
   EngineObject* engine_;
   std::shared_ptr<Graph> graph_;
@@ -99,6 +105,12 @@ class InstanceObject final : public Awaitable, public Unseen {
   py::object take() override;
   /// The caller has asked for the outcome, and does not want it any more.
   void give_up() override;
+  /// Of the tasks of its nodes, also of those that wait for others.
+  bool lends_memory() const override;
+  /// Once it has ended, another instance may take its place, and other tasks the slots of its tasks; until it is
+  /// submitted again.
+  void abandon() override;
+  bool quarantine() override;
   std::string_view what() const override { return "wait for a graph"; }
 
   /// For a display: the exception of the last run, or None. To look does not count as asking for the outcome.
@@ -126,6 +138,8 @@ class InstanceObject final : public Awaitable, public Unseen {
   };
   friend class GraphObject;
 
+  void abandon_tasks();
+  static GraphInstance& make_instance(GraphObject& graph);
   static Status call_function(std::uint64_t cookie);
   Status call_node(std::size_t node) noexcept;
   Status outcome(std::size_t node) const;
@@ -151,8 +165,9 @@ class InstanceObject final : public Awaitable, public Unseen {
   Waiters waiters_;
   InFlightReference running_;  ///< to self_
   py::object error_;           ///< the exception of a function, in the last run
-  bool abandoned_ = false;
-  bool unseen_ = false;  ///< the last run failed, and no code has asked for the outcome
+  bool abandoned_ = false;     ///< a wait is over: a failure needs no message
+  bool given_up_ = false;      ///< an await was cancelled
+  bool unseen_ = false;        ///< the last run failed, and no code has asked for the outcome
   py::object user_data_ = py::none();
 };
 

@@ -6,13 +6,10 @@
 #include "convert/python.hpp"
 #include "engine/awaitable.hpp"
 #include "engine/engine_object.hpp"
-#include "loop/static_type.hpp"
-#include "loop/stop_iteration.hpp"
+#include "loop/awaiter.hpp"
 #include "task/task_object.hpp"
 #include "trace/awaits.hpp"
 
-#include <array>
-#include <cstddef>
 #include <cstdint>
 #include <utility>
 
@@ -20,7 +17,7 @@ namespace pydoca::bindings {
 
 namespace {
 
-/// The iterator that await resumes until the task is done. A plain struct, allocated by CPython.
+/// The iterator that await resumes until the task is done.
 struct TaskAwaiter {
   PyObject ob_base;
   PyObject* task;  ///< null: the result was delivered
@@ -30,18 +27,15 @@ struct TaskAwaiter {
   std::uint64_t before;  ///< the number of the task's completions when the future was made
   TracedWait traced;
 
-  PyObject* object() noexcept { return &ob_base; }
+  // For AwaiterType.
+  static PySendResult send(TaskAwaiter& self, PyObject* value, PyObject** result);
+  static PyObject* throw_in(TaskAwaiter& self, PyObject* const* args, Py_ssize_t num_args);
+  static PyObject* close(TaskAwaiter& self);
+  static int traverse(TaskAwaiter& self, visitproc visit, void* arg);
+  static void clear(TaskAwaiter& self);
 };
 
-/// Unused awaiters, kept for the next awaits.
-struct Spares {
-  std::array<TaskAwaiter*, 64> awaiters{};
-  std::size_t count = 0;
-};
-
-constinit Spares spares;
-
-TaskAwaiter& awaiter_of(PyObject* self) noexcept { return *reinterpret_cast<TaskAwaiter*>(self); }
+using TaskAwaiterType = AwaiterType<TaskAwaiter>;
 
 /// The progress of a task without the loop.
 enum class Progress : std::uint8_t { untried, tried, done };
@@ -64,11 +58,6 @@ Progress progress_at_once(TaskObject& task, PyObject*& result) {
   return Progress::done;
 }
 
-/// Only an awaiter that suspends can become part of a reference cycle.
-void track(TaskAwaiter& self) noexcept {
-  if (PyObject_GC_IsTracked(self.object()) == 0) PyObject_GC_Track(self.object());
-}
-
 /// Waits for the next completion. The bridge handles the cases that need Python code, such as another loop or a
 /// cancellation.
 void suspend(TaskAwaiter& self, TaskObject& task) {
@@ -79,12 +68,12 @@ void suspend(TaskAwaiter& self, TaskObject& task) {
   task.waiters().add(future);
   self.future = Py_NewRef(future.ptr());
   self.before = task.completions();
-  track(self);
+  TaskAwaiterType::track(self);
 }
 
 void become_coroutine(TaskAwaiter& self, const py::object& coroutine) {
   self.inner = Py_NewRef(coroutine.ptr());
-  track(self);
+  TaskAwaiterType::track(self);
 }
 
 /// Whether the result is there already.
@@ -154,7 +143,7 @@ PySendResult take_result(TaskAwaiter& self, PyObject*& result) {
 /// The wait was cancelled, for example: the bridge waits until the device has released the memory.
 PySendResult give_up(TaskAwaiter& self, PyObject*& result) {
   const py::error_already_set error;
-  drop_future(self);
+  if (self.future != nullptr) drop_future(self);
   become_coroutine(self, bridge_module().attr("give_up")(py::handle(self.task), self.before, error.value()));
   return PyIter_Send(self.inner, Py_None, &result);
 }
@@ -171,8 +160,7 @@ PySendResult settle(TaskAwaiter& self, PySendResult how, PyObject*& result) noex
   }
 }
 
-PySendResult send(PyObject* object, PyObject* value, PyObject** result) {
-  TaskAwaiter& self = awaiter_of(object);
+PySendResult TaskAwaiter::send(TaskAwaiter& self, PyObject* value, PyObject** result) {
   if (self.inner == nullptr) {
     if (self.task == nullptr) {
       PyErr_SetString(PyExc_RuntimeError, "this await of a task is over; await the task again");
@@ -197,153 +185,76 @@ PySendResult send(PyObject* object, PyObject* value, PyObject** result) {
   return how;
 }
 
-/// An iterator ends with StopIteration, which has the value.
-PyObject* as_iterator(PySendResult how, PyObject* result) {
-  if (how != PYGEN_RETURN) {
-    return result;
-  }
-  const auto value = py::reinterpret_steal<py::object>(result);
-  PyObject* const stop = PyObject_CallOneArg(PyExc_StopIteration, value.ptr());
-  if (stop != nullptr) {
-    PyErr_SetObject(PyExc_StopIteration, stop);
-    Py_DECREF(stop);
-  }
-  return nullptr;
+PySendResult raise_later(TaskAwaiter& self, PyObject* const* args, Py_ssize_t num_args, PyObject*& result) {
+  result = throw_into(self.inner, args, num_args);
+  if (result != nullptr) return PYGEN_NEXT;
+  return settle(self, PYGEN_ERROR, result);
 }
 
-PyObject* send_method(PyObject* self, PyObject* value) {
-  PyObject* result = nullptr;
-  const PySendResult how = send(self, value, &result);
-  return as_iterator(how, result);
-}
-
-/// await calls this since Python 3.12. An end without an exception means None.
-PyObject* next(PyObject* self) {
-  PyObject* result = nullptr;
-  if (send(self, Py_None, &result) != PYGEN_RETURN) {
-    return result;
-  }
-  const auto value = py::reinterpret_steal<py::object>(result);
-  if (!value.is_none()) set_stop_iteration(value);
-  return nullptr;
-}
-
-/// Sets the error as raise would: from a class or an instance, with or without a traceback.
-void set_thrown(PyObject* const* args, Py_ssize_t num_args) {
-  const auto given = [&](Py_ssize_t i) { return i < num_args && args[i] != Py_None ? args[i] : nullptr; };
-  if (PyExceptionInstance_Check(args[0])) {
-    if (PyObject* const traceback = given(2)) PyException_SetTraceback(args[0], traceback);
-    PyErr_SetObject(PyExceptionInstance_Class(args[0]), args[0]);
-  } else {
-    PyErr_Restore(Py_NewRef(args[0]), Py_XNewRef(given(1)), Py_XNewRef(given(2)));
-  }
-}
-
-PyObject* throw_into(TaskAwaiter& self, PyObject* const* args, Py_ssize_t num_args) {
-  static PyObject* const name = PyUnicode_InternFromString("throw");
-  const auto bound = py::reinterpret_steal<py::object>(PyObject_GetAttr(self.inner, name));
-  if (!bound) {
-    return nullptr;
-  }
-  PyObject* result = PyObject_Vectorcall(bound.ptr(), args, static_cast<std::size_t>(num_args), nullptr);
-  if (result != nullptr || self.future == nullptr) {
-    return result;
-  }
-  const PySendResult how = settle(self, PYGEN_ERROR, result);
-  return as_iterator(how, result);
-}
-
-PyObject* throw_method(PyObject* object, PyObject* const* args, Py_ssize_t num_args) {
-  TaskAwaiter& self = awaiter_of(object);
-  if (num_args < 1 || num_args > 3) {
-    PyErr_SetString(PyExc_TypeError, "throw() takes one to three arguments");
-    return nullptr;
-  }
-  if (self.inner != nullptr) {
-    return throw_into(self, args, num_args);
-  }
+/// asyncio cancels a task that it has not begun yet in this way. The operation was submitted before the await: the
+/// device may have the memory all the same.
+PySendResult raise_first(TaskAwaiter& self, PyObject* const* args, Py_ssize_t num_args, PyObject*& result) noexcept {
   set_thrown(args, num_args);
-  end(self, PYGEN_ERROR);
-  return nullptr;
+  if (self.task == nullptr) {
+    return PYGEN_ERROR;
+  }
+  try {
+    auto& task = object_of<TaskObject>(self.task);
+    if (!task.was_submitted()) return end(self, PYGEN_ERROR);
+    self.before = task.completions();
+    return give_up(self, result);
+  } catch (...) {
+    return fail(self, result);
+  }
 }
 
-PyObject* close_method(PyObject* object, PyObject* /*unused*/) {
-  TaskAwaiter& self = awaiter_of(object);
-  return guarded([&] {
+PyObject* TaskAwaiter::throw_in(TaskAwaiter& self, PyObject* const* args, Py_ssize_t num_args) {
+  PyObject* result = nullptr;
+  const PySendResult how =
+      self.inner != nullptr ? raise_later(self, args, num_args, result) : raise_first(self, args, num_args, result);
+  return as_iterator(how, result);
+}
+
+/// A wait that lends no memory ends with its last await; another task goes on, as if it had only been submitted.
+void leave(TaskAwaiter& self) noexcept {
+  if (self.task == nullptr || !is_whole(self.task)) {
+    return;
+  }
+  try {
+    auto& task = object_of<TaskObject>(self.task);
     if (self.future != nullptr) drop_future(self);
-    Py_CLEAR(self.task);
-    return self.inner != nullptr ? PyObject_CallMethod(self.inner, "close", nullptr) : Py_NewRef(Py_None);
-  });
+    const bool is_last = task.in_flight() && !task.lends_memory() && task.waiters().empty();
+    // The collector may run in another thread than the engine's.
+    if (is_last && task.engine().engine().check_thread() == Status::success) task.abandon();
+  } catch (...) {
+    set_python_error();
+    PyErr_WriteUnraisable(self.task);
+  }
 }
 
-int traverse(PyObject* object, visitproc visit, void* arg) {
-  TaskAwaiter& self = awaiter_of(object);
+PyObject* TaskAwaiter::close(TaskAwaiter& self) {
+  if (self.inner == nullptr || self.future != nullptr) leave(self);
+  Py_CLEAR(self.task);
+  return self.inner != nullptr ? PyObject_CallMethod(self.inner, "close", nullptr) : Py_NewRef(Py_None);
+}
+
+int TaskAwaiter::traverse(TaskAwaiter& self, visitproc visit, void* arg) {
   Py_VISIT(self.task);
   Py_VISIT(self.inner);
   Py_VISIT(self.future);
   return 0;
 }
 
-int clear(PyObject* object) {
-  TaskAwaiter& self = awaiter_of(object);
+void TaskAwaiter::clear(TaskAwaiter& self) {
+  if (self.future != nullptr) [[unlikely]]
+    leave(self);
   Py_CLEAR(self.task);
   Py_CLEAR(self.inner);
   Py_CLEAR(self.future);
-  return 0;
-}
-
-void dealloc(PyObject* object) {
-  PyObject_GC_UnTrack(object);
-  clear(object);
-  if (spares.count < spares.awaiters.size()) {
-    spares.awaiters[spares.count++] = &awaiter_of(object);
-  } else {
-    PyObject_GC_Del(object);
-  }
-}
-
-template <class Function>
-PyCFunction as_method(Function* function) {
-  return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
-}
-
-PyTypeObject make_type() {
-  static std::array methods{
-      PyMethodDef{"send", &send_method, METH_O, nullptr},
-      PyMethodDef{"throw", as_method(&throw_method), METH_FASTCALL, nullptr},
-      PyMethodDef{"close", &close_method, METH_NOARGS, nullptr},
-      PyMethodDef{},
-  };
-  static PyAsyncMethods async{};
-  async.am_send = &send;
-  PyTypeObject type = static_type("pydoca.TaskAwaiter", sizeof(TaskAwaiter), &dealloc, Py_TPFLAGS_HAVE_GC);
-  type.tp_traverse = &traverse;
-  type.tp_clear = &clear;
-  type.tp_as_async = &async;
-  type.tp_iter = &PyObject_SelfIter;
-  type.tp_iternext = &next;
-  type.tp_methods = methods.data();
-  return type;
-}
-
-PyTypeObject* awaiter_type() {
-  static PyTypeObject type = make_type();
-  ready(type);
-  return &type;
-}
-
-TaskAwaiter* allocate() noexcept {
-  static PyTypeObject* const type = awaiter_type();
-  if (spares.count == 0) {
-    return PyObject_GC_New(TaskAwaiter, type);
-  }
-  TaskAwaiter* const awaiter = spares.awaiters[--spares.count];
-  _Py_NewReference(awaiter->object());
-  return awaiter;
 }
 
 PyObject* await(PyObject* task) {
-  TaskAwaiter* const awaiter = allocate();
+  TaskAwaiter* const awaiter = TaskAwaiterType::allocate();
   if (awaiter == nullptr) {
     return nullptr;
   }
@@ -352,13 +263,13 @@ PyObject* await(PyObject* task) {
   awaiter->future = nullptr;
   awaiter->before = 0;
   awaiter->traced.begin = 0;
-  return awaiter->object();
+  return &awaiter->ob_base;
 }
 
 }  // namespace
 
 void set_await_slot(PyHeapTypeObject* type) {
-  static_cast<void>(awaiter_type());
+  TaskAwaiterType::prepare("pydoca.TaskAwaiter");
   type->as_async.am_await = &await;
   type->ht_type.tp_as_async = &type->as_async;
 }

@@ -55,17 +55,22 @@ class Waitable(Protocol):
     def _discard_waiter(self, future: asyncio.Future[Any]) -> None: ...
 
 
-class Completion(Waitable, Protocol):
+class Lender(Waitable, Protocol):
+    """A waitable during which a device may use the program's memory."""
+
+    @property
+    def _lends_memory(self) -> bool: ...
+    def _quarantine(self) -> bool: ...
+
+
+class Completion(Lender, Protocol):
     """A waitable that counts its completions; each of them sets its futures."""
 
     @property
     def _completions(self) -> int: ...
     @property
     def done(self) -> bool: ...
-    @property
-    def _lends_memory(self) -> bool: ...
     def _abandon(self) -> None: ...
-    def _quarantine(self) -> bool: ...
 
 
 @coroutine
@@ -213,35 +218,40 @@ class Bridge:
             del task, future
 
     async def _give_up(self, task: Completion, before: int, cancelled: BaseException) -> None:
-        if task._completions != before:
-            # The completion came between the request and its delivery. The outcome stays in the task; its slot is free.
+        if task._completions != before or task.done:
+            # The completion came before the cancellation was delivered. The outcome stays in the task; its slot is free.
             if task.done:
                 task._abandon()
         elif task._lends_memory:
-            await self._drain(task, before, cancelled)
+            await self.drain(task, lambda: task._completions != before, cancelled)
+            if task.done:
+                task._abandon()
         else:
             task._abandon()
             self.look()  # its slot is free for the next wait at once
 
-    async def _drain(self, task: Completion, before: int, cancelled: BaseException) -> None:
+    async def drain(self, lender: Lender, is_over: Callable[[], bool], cancelled: BaseException) -> None:
+        """Waits until the device has released the lender's memory; after a time, or a second cancellation, gives up."""
+        with suppress(BadStateError):  # the engine belongs to another loop, which alone can progress it
+            await self._until_released(lender)
+        if not is_over():
+            text = f"cancelled while the device uses memory, which it keeps until it completes the task: {lender!r}"
+            if lender._quarantine():
+                text += "; its context is faulted: stop it, progress until it is IDLE, and start it again"
+            cancelled.add_note(text)
+            running_loop().call_soon(warnings.warn, text, ResourceWarning)
+
+    async def _until_released(self, lender: Lender) -> None:
         loop = self.bind()
-        future = self.waiter(task)
+        future = self.waiter(lender)
         timer = loop.call_later(self._engine.drain_timeout, expire, future)
         try:
             await future
         except asyncio.CancelledError:
-            pass  # the second cancellation: give up
+            pass  # the second cancellation
         finally:
             timer.cancel()
-            task._discard_waiter(future)
-        if task._completions == before:
-            text = f"cancelled while the device uses memory, which it keeps until it completes the task: {task!r}"
-            if task._quarantine():
-                text += "; its context is faulted: stop it, progress until it is IDLE, and start it again"
-            cancelled.add_note(text)
-            loop.call_soon(warnings.warn, text, ResourceWarning)
-        elif task.done:
-            task._abandon()
+            lender._discard_waiter(future)
 
     async def settle(self, settled: Awaitable, timeout: float) -> asyncio.CancelledError | None:
         """Waits until settled is ready, at most timeout seconds.
@@ -321,6 +331,12 @@ async def take_event(event: Awaitable) -> Any:
             future = bridge.waiter(event)
             try:
                 await future
+            except asyncio.CancelledError as cancelled:
+                event._discard_waiter(future)
+                if event._lends_memory:
+                    await bridge.drain(event, event._ready, cancelled)
+                event._abandon()
+                raise
             finally:
                 event._discard_waiter(future)
         return event._take()
@@ -329,6 +345,19 @@ async def take_event(event: Awaitable) -> Any:
             end_wait(*traced)
         event._give_up()
         del event
+
+
+async def give_up_event(event: Awaitable, error: BaseException) -> None:
+    """The awaiter of an event that lends memory calls this when an error comes before its first step."""
+    try:
+        if isinstance(error, asyncio.CancelledError):
+            bridge: Bridge = event._engine._bridge
+            await bridge.drain(event, event._ready, error)
+            event._abandon()
+        raise error
+    finally:
+        event._give_up()
+        del error, event
 
 
 async def enter_engine(engine: ProgressEngine) -> ProgressEngine:
@@ -413,19 +442,22 @@ def poll_until(
 
 async def _poll_until(context: SyncEventContext, predicate: Callable[[int], object], interval: float) -> int:
     task = context.get(submit=False)
-    while True:
-        task.try_submit()
-        value: int = await task
-        met = predicate(value)
-        if inspect.iscoroutine(met):  # a coroutine is true, whatever it would return
-            met.close()
-            raise _not_plain(predicate)
-        if met:
-            return value
-        if interval > 0:
-            await asyncio.sleep(interval)
-        else:
-            await next_turn()
+    try:
+        while True:
+            task.try_submit()
+            value: int = await task
+            met = predicate(value)
+            if inspect.iscoroutine(met):  # a coroutine is true, whatever it would return
+                met.close()
+                raise _not_plain(predicate)
+            if met:
+                return value
+            if interval > 0:
+                await asyncio.sleep(interval)
+            else:
+                await next_turn()
+    finally:
+        del task
 
 
 def _not_plain(predicate: Callable[[int], object]) -> TypeError:

@@ -119,7 +119,8 @@ class Graph:
 
 class GraphInstance(Awaitable):
     """One run of a graph, again and again: give it data, submit it, await it. Awaiting raises the error of the
-    first node that failed, when the nodes that ran have ended.
+    first node that failed, when the nodes that ran have ended. A cancelled await raises CancelledError once the
+    run has ended; what gives up a task gives up all tasks of the run.
     """
     def submit(self) -> None:
         """Runs the graph once; await the instance, or wait() for it. Its tasks are in flight until it has ended,

@@ -1,0 +1,242 @@
+"""Scenes of the libraries' tasks, of what awaits several of them, and of graphs."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from scene import Scene, TaskScene, scene, soon, until
+
+import pydoca
+from pydoca import sim
+
+SIZE = 64
+
+
+class Memory:
+    """A device with memory to read from and to write to."""
+
+    def __init__(self, address: str = "03:00.0") -> None:
+        self.device = pydoca.open_device(address, side="dpu")
+        self.inventory = pydoca.BufInventory(64)
+        self.source = self.device.mmap(bytes(range(SIZE)))
+        self.target = pydoca.alloc(SIZE)
+        self.room = self.device.mmap(self.target)
+
+    def src(self) -> pydoca.Buf:
+        return self.inventory.get_by_data(self.source)
+
+    def dst(self) -> pydoca.Buf:
+        return self.inventory.get_by_addr(self.room)
+
+    def __enter__(self) -> "Memory":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.source.close()
+        self.room.close()
+        self.device.close()
+
+
+@scene("Dma.memcpy")
+async def memcpy(_call: str) -> AsyncIterator[Scene]:
+    with Memory() as memory:
+        async with (
+            pydoca.ProgressEngine() as pe,
+            pydoca.Dma(pe, memory.device, num_tasks=TaskScene.num_tasks) as dma,
+        ):
+            yield TaskScene(dma, lambda: dma.memcpy(memory.src(), memory.dst(), submit=False), memory.target)
+
+
+@scene("Sha.hash", "Sha.partial_hash")
+async def digest(call: str) -> AsyncIterator[Scene]:
+    before = sim.topology()
+    sim.load_topology(sim.default_topology("bluefield2"))  # later cards have no SHA engine
+    with Memory() as memory:
+        async with (
+            pydoca.ProgressEngine() as pe,
+            pydoca.Sha(pe, memory.device, num_tasks=TaskScene.num_tasks) as sha,
+        ):
+            begin = getattr(sha, call)
+            yield TaskScene(sha, lambda: begin(memory.src(), memory.dst(), submit=False), memory.target)
+    sim.load_topology(before)
+
+
+@scene("MmapAdvise.invalidate_cache")
+async def advice(_call: str) -> AsyncIterator[Scene]:
+    with Memory() as memory:
+        async with (
+            pydoca.ProgressEngine() as pe,
+            pydoca.MmapAdvise(pe, memory.device, num_tasks=TaskScene.num_tasks) as advise,
+        ):
+            yield TaskScene(advise, lambda: advise.invalidate_cache(memory.src(), submit=False))
+
+
+class Event:
+    """An event of the host, whose context waits for it, and the DPU's import of it, which changes it."""
+
+    def __init__(self, host: Any, dpu: Any) -> None:
+        self.owner = pydoca.SyncEvent(host, publisher="remote_pci")
+        self._dpu = dpu
+        self._imported: Any = None
+
+    def set(self, value: int) -> None:
+        """Once its context runs."""
+        if self._imported is None:
+            self._imported = self._dpu.import_sync_event(self.owner.export_to_remote_pci())
+            self._imported.start()
+        self._imported.update_set(value)
+
+    def close(self) -> None:
+        if self._imported:
+            self._imported.close()
+        self.owner.close()
+
+
+@asynccontextmanager
+async def events(num_tasks: Any = None) -> AsyncIterator[tuple[Event, Any]]:
+    with pydoca.open_device("0b:00.0", side="host") as host, pydoca.open_device("03:00.0", side="dpu") as dpu:
+        event = Event(host, dpu)
+        async with pydoca.ProgressEngine() as pe, event.owner.as_context(pe, num_tasks) as context:
+            yield event, context
+        event.close()
+
+
+class WaitScene(TaskScene):
+    """A wait for a sync event: it lends no memory, and its await ends at once."""
+
+    def __init__(self, context: Any, event: Event, call: str) -> None:
+        operand = {"wait_eq": 9, "wait_gt": 8, "wait_neq": 0}[call]
+        super().__init__(context, lambda: getattr(context, call)(operand, submit=False))
+        self._event = event
+
+    def complete(self) -> None:
+        self._event.set(9)
+
+    async def go_on(self) -> None:
+        self.complete()
+        await until(lambda: self.pe.num_inflight_tasks == 0, "the end of the wait")
+
+    async def check(self, results: list[Any]) -> None:
+        assert results in ([], [9])
+        self._event.set(0)
+        self.task = None
+        await until(lambda: self.pe.num_inflight_tasks == 0, "the end of a wait that was given up")
+        waits = [self._submitted() for _ in range(self.num_tasks)]
+        self.complete()
+        for wait in waits:
+            assert await soon(wait) == 9
+
+
+@scene("SyncEventContext.wait_eq", "SyncEventContext.wait_gt", "SyncEventContext.wait_neq")
+async def event_wait(call: str) -> AsyncIterator[Scene]:
+    async with events({call: TaskScene.num_tasks}) as (event, context):
+        yield WaitScene(context, event, call)
+
+
+@scene("SyncEventContext.get", "SyncEventContext.notify_set", "SyncEventContext.notify_add")
+async def event_operation(call: str) -> AsyncIterator[Scene]:
+    async with events({call: TaskScene.num_tasks}) as (_, context):
+        operands = [] if call == "get" else [1]
+        yield TaskScene(context, lambda: getattr(context, call)(*operands, submit=False))
+
+
+class PollScene(Scene):
+    """A condition that get tasks look at, one after the other."""
+
+    def __init__(self, context: Any, event: Event) -> None:
+        super().__init__(context.progress_engine)
+        self._context, self._event = context, event
+
+    def begin(self) -> Any:
+        return self._context.poll_until(lambda value: value == 9)
+
+    def complete(self) -> None:
+        self._event.set(9)
+
+    async def check(self, results: list[Any]) -> None:
+        assert results in ([], [9])
+        self.complete()
+        assert await soon(self.begin()) == 9
+        await until(lambda: self.pe.num_inflight_tasks == 0, "the end of the get task")
+
+
+@scene("SyncEventContext.poll_until")
+async def poll(_call: str) -> AsyncIterator[Scene]:
+    async with events({"get": 1}) as (event, context):
+        yield PollScene(context, event)
+
+
+class SeveralScene(TaskScene):
+    """An await of several tasks at once."""
+
+    num_tasks = 4
+
+    def __init__(self, context: Any, memory: Memory, call: str) -> None:
+        super().__init__(context, lambda: context.memcpy(memory.src(), memory.dst(), submit=False), memory.target)
+        self._call = call
+
+    def begin(self) -> Any:
+        tasks = [self._submitted() for _ in range(3)]
+        self.task = tasks[-1]
+        return self.pe.gather(tasks) if self._call == "gather" else anext(self.pe.as_completed(tasks))
+
+    def returned(self, results: list[Any]) -> None:
+        if self._call == "gather" or not results:  # as_completed() gives one task while others are in flight
+            super().returned(results)
+
+
+async def several(call: str) -> AsyncIterator[Scene]:
+    with Memory() as memory:
+        async with (
+            pydoca.ProgressEngine() as pe,
+            pydoca.Dma(pe, memory.device, num_tasks=SeveralScene.num_tasks) as dma,
+        ):
+            yield SeveralScene(dma, memory, call)
+
+
+class GraphScene(TaskScene):
+    """A graph of two copies, one after the other, whose device takes its time."""
+
+    def __init__(self, graph: Any, context: Any, memory: Memory, call: str) -> None:
+        super().__init__(context, lambda: context.memcpy(memory.src(), memory.dst(), submit=False), memory.target)
+        self._graph, self._call = graph, call
+        self._instance: Any = None
+
+    def begin(self) -> Any:
+        tasks = [self._make() for _ in range(2)]
+        self.task = tasks[-1]
+        data = dict(zip(self._graph.nodes, tasks, strict=True))
+        if self._call == "run":
+            self._instance = self._graph.run(data)
+        else:
+            self._instance = self._graph.create_instance(data)
+            self._instance.submit()
+        return self._instance
+
+    def returned(self, results: list[Any]) -> None:
+        assert not self._instance.is_running or self.pe.num_quarantined_tasks, "the graph still writes"
+        if not self._instance.is_running:
+            super().returned(results)
+
+    async def check(self, results: list[Any]) -> None:
+        await until(lambda: not self._instance.is_running, "the end of the graph")
+        self._instance = None
+        await super().check(results)
+        await soon(self.begin())  # only one instance may exist
+
+
+@scene("Graph.run", "Graph.create_instance")
+async def graph(call: str) -> AsyncIterator[Scene]:
+    sim.load_config({"dma": {"latency": "3ms"}})
+    try:
+        with Memory() as memory:
+            async with (
+                pydoca.ProgressEngine() as pe,
+                pydoca.Dma(pe, memory.device, num_tasks=TaskScene.num_tasks) as dma,
+            ):
+                copies = pydoca.Graph(pe, num_instances=1)
+                copies.node(dma, after=[copies.node(dma)])
+                with copies:
+                    yield GraphScene(copies, dma, memory, call)
+    finally:
+        sim.load_config({})
