@@ -1,6 +1,6 @@
 """RDMA awaited in Python, between two processes, each figure as a ratio to the engine's own of the same run.
 
-The engine's figures come from rdma_report, which `cmake --preset release && cmake --build --preset release` in cpp/
+The engine's figures come from rdma_report, which `cmake --preset bench && cmake --build --preset bench` in cpp/
 builds. A figure without a counterpart there is compared with the report's floor, memcpy. With --device both processes
 use that device, and the floor, which is that of the simulator, has no meaning.
 """

@@ -3,7 +3,7 @@
 valgrind's callgrind counts the instructions of the process, without those of the kernel, in two runs of rdma_write_path
 of different length. The difference, per round, excludes all work that is done once. The benchmark boots
 `pydoca rdma-lab` for a device; on a machine that has one, --device NAME counts here. Debian/Ubuntu: apt-get install
-valgrind. `cmake --preset release && cmake --build --preset release` in cpp/ builds rdma_write_path.
+valgrind. `cmake --preset bench && cmake --build --preset bench` in cpp/ builds rdma_write_path.
 """
 
 import argparse

@@ -1,7 +1,7 @@
 """Latency and bandwidth of RDMA operations, each as a ratio to Debian's perftest on the same device in the same run.
 
 The benchmark boots `pydoca rdma-lab` and measures there; on a machine with a device, --device NAME measures here.
-pydoca's own figures are those of rdma_exchange, which `cmake --preset release && cmake --build --preset release` in
+pydoca's own figures are those of rdma_exchange, which `cmake --preset bench && cmake --build --preset bench` in
 cpp/ builds; without it the floors are printed alone.
 """
 

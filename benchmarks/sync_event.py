@@ -1,7 +1,7 @@
 """Round trips of sync events between two Python processes, each as a ratio to a bare one of the same run.
 
 The bare ones (a word in shared memory between two cores; eventfd and epoll, on two cores and on one) come from
-sync_event_report, which `cmake --preset release && cmake --build --preset release` in cpp/ builds. The figures
+sync_event_report, which `cmake --preset bench && cmake --build --preset bench` in cpp/ builds. The figures
 that sleep stand beside asyncio's own time for a bare eventfd: no event that an event loop awaits can be faster.
 """
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <new>
 #include <sys/socket.h>
 #include <sys/uio.h>
 
@@ -37,7 +38,8 @@ void attach(msghdr& header, Control& control, std::span<const int> fds) noexcept
   }
   header.msg_control = control.bytes.data();
   header.msg_controllen = CMSG_SPACE(fds.size_bytes());
-  cmsghdr* const part = CMSG_FIRSTHDR(&header);
+  // The first message, of which CMSG_FIRSTHDR would ask whether there is room; compilers then expect a null pointer.
+  auto* const part = ::new (control.bytes.data()) cmsghdr{};
   part->cmsg_level = SOL_SOCKET;
   part->cmsg_type = SCM_RIGHTS;
   part->cmsg_len = CMSG_LEN(fds.size_bytes());
