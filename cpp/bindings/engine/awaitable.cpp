@@ -1,6 +1,5 @@
 #include "engine/awaitable.hpp"
 
-#include <pydoca/cpus.hpp>
 #include <pydoca/virtual_time.hpp>
 
 #include "convert/convert.hpp"
@@ -53,7 +52,7 @@ class Wait {
       if (advanced) {
         spin_end_ = now_ + spin_time;
         if (sharing_.is_due(now_)) sharing_.give_way();
-      } else if (now_ >= spin_end_ || is_alone()) {
+      } else if (now_ >= spin_end_ || !engine_.engine().may_advance_elsewhere()) {
         sleep();
       }
       if (now_ >= end_ && !done()) raise_time_out();
@@ -79,12 +78,6 @@ class Wait {
 
   void raise_time_out() const {
     raise(Status::time_out, format_text("{}: the timeout has passed ({} s)", to_str(what_), timeout_));
-  }
-
-  /// Asked by the first look that finds nothing: a wait that is over by then pays nothing.
-  bool is_alone() {
-    if (!alone_) alone_ = has_one_cpu();
-    return *alone_;
   }
 
   // Arming and disarming read lists that threads with the GIL may change; only the sleep releases the GIL.
@@ -115,7 +108,6 @@ class Wait {
   Steady::time_point now_ = Steady::now();
   Steady::time_point end_ = Steady::time_point::max();
   Steady::time_point spin_end_ = now_ + spin_time;
-  std::optional<bool> alone_;
   GilSharing sharing_;
 };
 

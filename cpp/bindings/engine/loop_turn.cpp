@@ -1,6 +1,5 @@
 #include "engine/loop_turn.hpp"
 
-#include <pydoca/cpus.hpp>
 #include <pydoca/virtual_time.hpp>
 
 #include "convert/convert.hpp"
@@ -32,9 +31,7 @@ constexpr unsigned often = 16;
 /// Sources that announce themselves by descriptors wait no longer than this and one turn, whatever completes beside.
 constexpr auto real_between_descriptors = 200us;
 
-bool never_looks(Latency latency) noexcept {
-  return latency == Latency::power || has_one_cpu() || sim::VirtualTime::is_on();
-}
+bool never_looks(Latency latency) noexcept { return latency == Latency::power || sim::VirtualTime::is_on(); }
 
 Patience::Duration longest_spinning(Latency latency) noexcept {
   if (never_looks(latency)) {
@@ -159,7 +156,7 @@ bool LoopTurn::goes_on(std::size_t delivered) noexcept {
   }
   if (delivered != 0 || !is_polling_) {
     is_polling_ = true;
-    polling_length_ = polling_.next();
+    polling_length_ = patience_of(polling_);
     polling_end_ = now + polling_length_;
   }
   if (delivered != 0 || now < polling_end_) {
@@ -201,7 +198,7 @@ bool LoopTurn::progress_until(const std::uint64_t& completions) {
 
 /// Polls an idle engine for as long as looking pays.
 bool LoopTurn::spin_until(const std::uint64_t& completions, std::uint64_t before) {
-  const Patience::Duration length = spinning_.next();
+  const Patience::Duration length = patience_of(spinning_);
   if (length == Patience::Duration::zero()) {
     return false;
   }

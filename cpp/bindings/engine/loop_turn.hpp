@@ -82,6 +82,10 @@ class LoopTurn {
   bool take(bool woken);
   void disarm() noexcept;
   bool goes_on(std::size_t delivered) noexcept;
+  /// 0 where looking would keep the CPU from those that the engine waits for.
+  Patience::Duration patience_of(Patience& patience) noexcept {
+    return engine_.engine().may_advance_elsewhere() ? patience.next() : Patience::Duration::zero();
+  }
   bool spin_until(const std::uint64_t& completions, std::uint64_t before);
   bool sleep(const StockLoop& loop, Clock::time_point until);
   bool has_time(Clock::time_point now) { return now < end_ || skip_turn(now); }

@@ -262,6 +262,10 @@ void bind_progress_engine(py::module_& module) {
   const auto read = reader(type, &EngineObject::engine);
   read("num_inflight_tasks", &ProgressEngine::num_inflight_tasks,
        "The number of tasks that are submitted and not completed.");
+  read("may_advance_elsewhere", &ProgressEngine::may_advance_elsewhere,
+       "Whether awaits and waits look for completions before they sleep, as far as the CPUs decide it: something that\n"
+       "the engine waits for may advance on another CPU than this thread's. False in a thread that may run on one CPU\n"
+       "only while all of it comes from that CPU. Found out anew before each sleep.");
   read("num_contexts", &ProgressEngine::num_contexts, "The number of contexts that are connected to it.");
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "pydoca/context.hpp"
+#include "pydoca/cpus.hpp"
 #include "pydoca/status.hpp"
 
 #include <cstddef>
@@ -86,6 +87,12 @@ class ProgressEngine : public std::enable_shared_from_this<ProgressEngine> {
   EventMode event_mode() const noexcept { return event_mode_; }
   /// Whether progress() would advance something now, apart from events that wait in file descriptors.
   bool has_pending() const noexcept;
+  /// Whether something that it waits for may advance on another CPU while this thread looks for it: then looking for a
+  /// moment may save two wake-ups. False in a thread that may run on one CPU only, as long as all that it waits for
+  /// comes from threads on the same CPU: looking would keep it from them. A device of hardware is elsewhere, and so is
+  /// a peer on another CPU, or on several; it says so when it wakes this engine. Found out anew by each
+  /// request_notification() and wait(), so it is as old as the last sleep.
+  bool may_advance_elsewhere() const noexcept { return may_advance_elsewhere_; }
 
   /// Blocks until the handle is readable, and returns true; or until timeout_ms milliseconds have passed (below 0: no
   /// limit) or a signal has arrived, and returns false. Arms before and disarms afterwards. It delivers nothing, so
@@ -141,6 +148,8 @@ class ProgressEngine : public std::enable_shared_from_this<ProgressEngine> {
   bool progress_ready(bool& may_collect) noexcept;
   bool look(bool& may_collect) noexcept;
   bool collect_fds() noexcept;
+  /// Before a sleep.
+  void note_cpus() noexcept;
   /// Something happened since the engine was armed, if it was.
   void count_wake_up() noexcept;
 
@@ -157,10 +166,12 @@ class ProgressEngine : public std::enable_shared_from_this<ProgressEngine> {
   std::uint64_t owner_ = UINT64_MAX;  ///< token of the thread; UINT64_MAX, detail::no_thread: none
   long owner_tid_ = 0;                ///< 0: none
   std::uint32_t forks_ = 0;
+  Cpus cpus_;  ///< of its thread, at the last sleep
   EventMode event_mode_ = EventMode::progress_selective;
   bool progressing_ = false;
   bool has_slept_ = false;  ///< and nothing has happened since
   bool closed_ = false;
+  bool may_advance_elsewhere_ = !has_one_cpu();
 };
 
 }  // namespace pydoca

@@ -240,8 +240,18 @@ void ProgressEngine::request_notification() noexcept {
   if (ready_->arm()) {
     count_wake_up();
   }
+  note_cpus();
   ++sleeps_;
   has_slept_ = true;
+}
+
+void ProgressEngine::note_cpus() noexcept {
+  const Cpus here = own_cpus();
+  const bool is_new = here != cpus_;
+  if (is_new || !here.are_several()) {
+    cpus_ = here;
+    may_advance_elsewhere_ = ready_->may_advance_elsewhere(here, is_new) || here.are_several();
+  }
 }
 
 void ProgressEngine::clear_notification() noexcept {

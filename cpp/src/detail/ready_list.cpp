@@ -3,9 +3,11 @@
 #include "detail/concat.hpp"
 #include "detail/system_reason.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <sys/eventfd.h>
+#include <utility>
 
 namespace pydoca::detail {
 
@@ -83,6 +85,36 @@ void ReadyList::remove(ReadyNode& node) noexcept {
     unlink_assist(node);
   }
   stop_looking(node);
+  leave_others(node);
+}
+
+void ReadyList::await_others(ReadyNode& node) noexcept {
+  if (!std::exchange(node.awaits_others_, true)) {
+    awaiting_.push_front(node);
+    ++num_awaiting_;
+  }
+}
+
+void ReadyList::leave_others(ReadyNode& node) noexcept {
+  if (std::exchange(node.awaits_others_, false)) {
+    awaiting_.remove(node);
+    --num_awaiting_;
+  }
+}
+
+bool ReadyList::may_advance_elsewhere(Cpus here, bool is_new) noexcept {
+  constexpr std::size_t most = 32;
+  for (std::size_t left = is_new ? num_awaiting_ : std::min(num_awaiting_, most); left > 0; --left) {
+    ask_next(here);
+  }
+  return waker_.take().may_run_beside(here) || num_denials_ < num_awaiting_;
+}
+
+void ReadyList::ask_next(Cpus here) noexcept {
+  ReadyNode& node = *awaiting_.front();
+  awaiting_.remove(node);
+  awaiting_.push_back(node);
+  num_denials_ = node.may_advance_elsewhere(here) ? 0 : std::min(num_denials_ + 1, num_awaiting_);
 }
 
 void ReadyList::post(ReadyNode& node) noexcept {
@@ -95,7 +127,7 @@ void ReadyList::post(ReadyNode& node) noexcept {
   do {
     node.next_posted_ = top;
   } while (!posted_.compare_exchange_weak(top, &node, std::memory_order_seq_cst, std::memory_order_relaxed));
-  wake_if_armed();
+  wake_if_armed(true);
 }
 
 void ReadyList::collect_posted() noexcept {
@@ -108,8 +140,11 @@ void ReadyList::collect_posted() noexcept {
   }
 }
 
-void ReadyList::wake_if_armed() noexcept {
+void ReadyList::wake_if_armed(bool is_other_thread) noexcept {
   if (armed_.load(std::memory_order_seq_cst) && armed_.exchange(false, std::memory_order_seq_cst)) {
+    if (is_other_thread) {
+      waker_.store(own_cpus());
+    }
     ::eventfd_write(event_fd_.get(), 1);
   }
 }
@@ -162,6 +197,18 @@ void ReadyNode::begin_looking() noexcept {
 void ReadyNode::stop_looking() noexcept {
   if (ready_ != nullptr) {
     ready_->stop_looking(*this);
+  }
+}
+
+void ReadyNode::await_others() noexcept {
+  if (ready_ != nullptr) {
+    ready_->await_others(*this);
+  }
+}
+
+void ReadyNode::leave_others() noexcept {
+  if (ready_ != nullptr) {
+    ready_->leave_others(*this);
   }
 }
 

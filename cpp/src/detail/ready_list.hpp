@@ -1,10 +1,14 @@
 #pragma once
 
+#include "pydoca/cpus.hpp"
+
 #include "detail/fd.hpp"
 #include "detail/intrusive_list.hpp"
 #include "detail/ready_node.hpp"
 #include "detail/thread/atomic.hpp"
+#include "detail/thread/shared_cpus.hpp"
 
+#include <cstddef>
 #include <cstdint>
 
 namespace pydoca::detail {
@@ -86,6 +90,11 @@ class ReadyList {
   /// Both return whether the list was armed before, and was woken since.
   bool arm() noexcept;
   bool disarm() noexcept;
+  void await_others(ReadyNode& node) noexcept;
+  void leave_others(ReadyNode& node) noexcept;
+  /// Whether what the nodes wait for may come from another CPU than here, the CPUs of the owner's thread. Asks a few
+  /// nodes, and others the next time, unless here is new: then it tells all of them.
+  bool may_advance_elsewhere(Cpus here, bool is_new) noexcept;
 
   // Any thread.
   void post(ReadyNode& node) noexcept;
@@ -97,16 +106,21 @@ class ReadyList {
     node.listed_ = false;
   }
   void unlink_assist(ReadyNode& node) noexcept;
-  void wake_if_armed() noexcept;
+  void ask_next(Cpus here) noexcept;
+  void wake_if_armed(bool is_other_thread = false) noexcept;
   bool note_wake(bool still_armed) noexcept;
 
   IntrusiveList<ReadyNode, &ReadyNode::next_, &ReadyNode::prev_> ready_;
   IntrusiveList<ReadyNode, &ReadyNode::next_assist_, &ReadyNode::prev_assist_> assist_;
+  IntrusiveList<ReadyNode, &ReadyNode::next_awaiting_, &ReadyNode::prev_awaiting_> awaiting_;
+  std::size_t num_awaiting_ = 0;
+  std::size_t num_denials_ = 0;   ///< of nodes that were asked since the last one that may advance elsewhere
   ReadyNode* looking_ = nullptr;  ///< the next to look, in a ring
   bool is_sleeper_ = false;       ///< the owner armed it; another thread may have woken it since
   std::uint64_t unread_ = 0;      ///< writes to the descriptor that were made, or are about to be
   alignas(64) Atomic<ReadyNode*> posted_{nullptr};
   Atomic<bool> armed_{false};
+  SharedCpus waker_;  ///< of the thread that ended the last sleep by a post
   Fd event_fd_;
 };
 

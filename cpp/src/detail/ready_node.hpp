@@ -1,6 +1,7 @@
 #pragma once
 
 #include "pydoca/backend/notifier.hpp"
+#include "pydoca/cpus.hpp"
 
 #include "detail/thread/atomic.hpp"
 
@@ -21,6 +22,9 @@ class ReadyNode : public backend::Notifier {
   virtual bool look() noexcept { return false; }
   /// From now on a change must wake the engine; notifies when there is something to deliver already.
   virtual void prepare_sleep() noexcept {}
+  /// Whether what it waits for may come from another CPU than here, the CPUs of the engine's thread; tells the others
+  /// of these. Called before sleeps, after await_others().
+  virtual bool may_advance_elsewhere(Cpus /*here*/) noexcept { return false; }
 
   /// Has the engine call look() while it polls, for changes that do not notify while an engine is awake. Before the
   /// engine sleeps, it calls prepare_sleep(), and looks no more.
@@ -29,6 +33,10 @@ class ReadyNode : public backend::Notifier {
   /// prepare this node for its sleep. The engine prepares it when it is armed again.
   void begin_looking() noexcept;
   void stop_looking() noexcept;
+
+  /// From now on, until leave_others() or leave(), it waits for what others do.
+  void await_others() noexcept;
+  void leave_others() noexcept;
 
   /// Joins or leaves an engine's list. After leave() no other thread may notify.
   void join(ReadyList& ready) noexcept { ready_ = &ready; }
@@ -41,10 +49,13 @@ class ReadyNode : public backend::Notifier {
   ReadyNode* prev_ = nullptr;
   bool assisting_ = false;
   bool looking_ = false;
+  bool awaits_others_ = false;
   ReadyNode* next_assist_ = nullptr;
   ReadyNode* prev_assist_ = nullptr;
   ReadyNode* next_looking_ = nullptr;
   ReadyNode* prev_looking_ = nullptr;
+  ReadyNode* next_awaiting_ = nullptr;
+  ReadyNode* prev_awaiting_ = nullptr;
   Atomic<bool> posted_{false};
   ReadyNode* next_posted_ = nullptr;
 };

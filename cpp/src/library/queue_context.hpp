@@ -37,6 +37,9 @@ class QueueContext : public LibraryContext<Noun> {
   void open_queue(std::unique_ptr<backend::Queue> queue, bool always_looked_at = false) {
     queue_ = std::move(queue);
     looked_at_ = queue_->fd() >= 0;
+    if (looked_at_) {
+      this->await_others();
+    }
     if (looked_at_ && always_looked_at) {
       this->begin_looking();
     }
@@ -85,6 +88,7 @@ class QueueContext : public LibraryContext<Noun> {
   bool assist() noexcept override { return queue_ != nullptr && queue_->assist(); }
   bool look() noexcept override { return this->note_look(queue_->look()); }
   void prepare_sleep() noexcept override;
+  bool may_advance_elsewhere(Cpus here) noexcept override { return queue_->may_advance_elsewhere(here); }
 
  private:
   void start_looking() noexcept;
@@ -112,6 +116,7 @@ void QueueContext<Noun>::reclaim_tasks() noexcept {
 template <class Noun>
 void QueueContext<Noun>::close_queue() noexcept {
   this->stop_looking();
+  this->leave_others();
   dozes_ = false;
   if (std::exchange(watched_, false)) {
     this->progress_engine()->unwatch(queue_->fd());

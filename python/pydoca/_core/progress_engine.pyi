@@ -97,6 +97,12 @@ class ProgressEngine:
     def num_inflight_tasks(self) -> int:
         """The number of tasks that are submitted and not completed."""
     @property
+    def may_advance_elsewhere(self) -> bool:
+        """Whether awaits and waits look for completions before they sleep, as far as the CPUs decide it: something
+        that the engine waits for may advance on another CPU than this thread's. False in a thread that may run on
+        one CPU only while all of it comes from that CPU. Found out anew before each sleep.
+        """
+    @property
     def num_contexts(self) -> int:
         """The number of contexts that are connected to it."""
     def connect(self, context: Context) -> None:

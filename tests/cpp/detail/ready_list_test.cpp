@@ -1,11 +1,13 @@
 #include "detail/ready_list.hpp"
 
 #include "detail/pause.hpp"
+#include "rig/pinned.hpp"
 
 #include <gtest/gtest.h>
 
 #include <array>
 #include <atomic>
+#include <numeric>
 #include <poll.h>
 #include <span>
 #include <sys/eventfd.h>
@@ -18,10 +20,12 @@ namespace {
 /// Counts what it is asked to do; work is what other threads hand to it.
 class Node final : public ReadyNode {
  public:
+  using ReadyNode::await_others;
   using ReadyNode::begin_looking;
   using ReadyNode::join;
   using ReadyNode::keep_looking;
   using ReadyNode::leave;
+  using ReadyNode::leave_others;
   using ReadyNode::stop_looking;
 
   std::atomic<std::uint64_t> work{0};
@@ -30,6 +34,8 @@ class Node final : public ReadyNode {
   int assisted = 0;
   int prepared = 0;
   bool gives_up = false;  ///< stops looking when it sees nothing
+  Cpus others;            ///< where what it waits for comes from
+  int told = 0;           ///< times that it was told where the engine's thread runs
 
  protected:
   bool progress_one(bool& more) noexcept override {
@@ -49,6 +55,10 @@ class Node final : public ReadyNode {
     return sees;
   }
   void prepare_sleep() noexcept override { ++prepared; }
+  bool may_advance_elsewhere(Cpus here) noexcept override {
+    ++told;
+    return others.may_run_beside(here);
+  }
   bool assist() noexcept override {
     if (pieces == 0) {
       return false;
@@ -392,6 +402,72 @@ TEST_F(ReadyListTest, NoWakeUpIsLostWhenPostersShareANode) {
     });
   }
   progress_until(list, nodes, each * 2);
+}
+
+TEST_F(ReadyListTest, AdvancesElsewhereIfANodeDoes) {
+  const Cpus here = Cpus::only(0);
+  EXPECT_FALSE(list.may_advance_elsewhere(here, true)) << "it waits for nothing";
+  for (Node& node : nodes) {
+    node.others = here;
+    node.await_others();
+  }
+  EXPECT_FALSE(list.may_advance_elsewhere(here, true));
+  nodes[1].others = Cpus::only(1);
+  EXPECT_TRUE(list.may_advance_elsewhere(here, false));
+  nodes[1].leave_others();
+  EXPECT_FALSE(list.may_advance_elsewhere(here, false));
+  nodes[1].await_others();
+  EXPECT_TRUE(list.may_advance_elsewhere(here, false));
+  nodes[1].leave();
+  EXPECT_FALSE(list.may_advance_elsewhere(here, false));
+}
+
+TEST_F(ReadyListTest, AsksAFewNodesAtATimeAndTellsAllOfANewPlace) {
+  constexpr int count = 100;
+  constexpr int at_a_time = 32;
+  const Cpus here = Cpus::only(0);
+  std::array<Node, count> many;
+  for (Node& node : many) {
+    node.join(list);
+    node.others = here;
+    node.await_others();
+  }
+  const auto told = [&] {
+    return std::accumulate(many.begin(), many.end(), 0, [](int sum, const Node& node) { return sum + node.told; });
+  };
+  EXPECT_FALSE(list.may_advance_elsewhere(here, true));
+  EXPECT_EQ(told(), count);
+  EXPECT_FALSE(list.may_advance_elsewhere(here, false));
+  EXPECT_EQ(told(), count + at_a_time);
+  many[50].others = Cpus::several();
+  const auto calls_until = [&](bool elsewhere) {
+    int calls = 1;
+    while (list.may_advance_elsewhere(here, false) != elsewhere && calls < 10) {
+      ++calls;
+    }
+    return calls;
+  };
+  EXPECT_LE(calls_until(true), 4);
+  EXPECT_TRUE(list.may_advance_elsewhere(here, false)) << "those that were asked now are not all";
+  many[50].others = here;
+  EXPECT_LE(calls_until(false), 8);
+}
+
+TEST_F(ReadyListTest, AThreadThatEndsASleepSaysWhereItRuns) {
+  const unsigned cpu = usable_cpus().front();
+  const auto wake = [&] {
+    list.arm();
+    run_pinned(cpu, [&] { nodes[0].notify_from_any_thread(); });
+    EXPECT_NE(list.pop(), nullptr);
+    list.disarm();
+  };
+  wake();
+  EXPECT_FALSE(list.may_advance_elsewhere(Cpus::only(cpu), false));
+  wake();
+  EXPECT_TRUE(list.may_advance_elsewhere(Cpus::only(cpu + 1), false));
+  EXPECT_FALSE(list.may_advance_elsewhere(Cpus::only(cpu + 1), false)) << "nothing has come from there since";
+  run_pinned(cpu, [&] { nodes[0].notify_from_any_thread(); });
+  EXPECT_FALSE(list.may_advance_elsewhere(Cpus::only(cpu + 1), false)) << "the list did not sleep";
 }
 
 }  // namespace

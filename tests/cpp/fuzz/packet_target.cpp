@@ -60,13 +60,19 @@ void receive_as(int socket) {
   require(status == Status::success || fds.count == 0, "a message that is refused leaves no descriptor");
 }
 
+Status receive_frame_as(int socket, std::uint8_t parameter, std::span<std::byte> payload, std::size_t& length) {
+  Cpus sender;
+  return parameter < 128 ? sim::receive_frame(socket, static_cast<sim::FrameType>(parameter % 6), payload, length)
+                         : sim::receive_message_frame(socket, payload, length, sender);
+}
+
 void receive(Reader reader, int socket, std::uint8_t parameter) {
   std::array<std::byte, 512> payload;
   std::size_t length = 0;
   sim::HandshakeMessage message;
   switch (reader) {
     case Reader::frame:
-      if (sim::receive_frame(socket, static_cast<sim::FrameType>(parameter % 6), payload, length) == Status::success) {
+      if (receive_frame_as(socket, parameter, payload, length) == Status::success) {
         require(length <= payload.size(), "a frame that is taken fits");
       }
       return;

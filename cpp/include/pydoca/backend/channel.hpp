@@ -1,5 +1,6 @@
 #pragma once
 
+#include "pydoca/cpus.hpp"
 #include "pydoca/status.hpp"
 
 #include <cstddef>
@@ -45,6 +46,8 @@ class Channel {
   /// buffer holds max_msg_size() bytes; length receives those of the message. again: there is none. connection_reset:
   /// the peer is gone and everything that it sent was received.
   virtual Status receive(std::span<std::byte> buffer, std::size_t& length) noexcept = 0;
+  /// Whether the peer may send while a thread on here, the caller's CPUs, is busy.
+  virtual bool may_advance_elsewhere(Cpus /*here*/) noexcept { return true; }
   /// Bytes: the smaller of both sides' limits, once established.
   virtual std::uint32_t max_msg_size() const noexcept = 0;
   /// The same number at both ends, once established, and hardly that of another channel; 0: there is none. For traces.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "pydoca/cpus.hpp"
 #include "pydoca/status.hpp"
 
 #include <cstddef>
@@ -50,6 +51,10 @@ class Counter {
   /// Whether the memory may change without a wake-up, as memory of the user's may. by_peers: network peers may change
   /// it, which not every device announces.
   virtual bool may_change_silently(bool by_peers) const noexcept = 0;
+
+  /// Whether the counter may change on another CPU than here, the calling thread's CPUs. Tells the other processes of
+  /// these. Any thread.
+  virtual bool may_change_elsewhere(Cpus /*here*/) noexcept { return true; }
 
   /// From now on a change makes wake_fd() readable (edge-triggered). The caller looks for earlier changes afterwards.
   virtual void arm() noexcept = 0;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "pydoca/cpus.hpp"
 #include "pydoca/segment.hpp"
 #include "pydoca/sha_algorithm.hpp"
 #include "pydoca/status.hpp"
@@ -77,6 +78,9 @@ class Queue {
   /// From now on a completion makes fd() readable; the caller looks for earlier ones afterwards. The next poll() takes
   /// this back and empties fd().
   virtual void arm() noexcept {}
+  /// Of a queue with a descriptor: whether it may get something to give while a thread on here, the caller's CPUs, is
+  /// busy, as hardware may. A queue whose peers are threads tells them of here.
+  virtual bool may_advance_elsewhere(Cpus /*here*/) noexcept { return true; }
 
   /// One finished operation, or null. more receives whether another one is waiting.
   virtual Operation* poll(bool& more) noexcept = 0;

@@ -45,6 +45,7 @@ class Channel final : public backend::Channel {
   void skip() noexcept override { inner_->skip(); }
   bool expect(bool messages, bool room) noexcept override;
   Status receive(std::span<std::byte> buffer, std::size_t& length) noexcept override;
+  bool may_advance_elsewhere(Cpus here) noexcept override { return inner_->may_advance_elsewhere(here); }
   std::uint32_t max_msg_size() const noexcept override { return inner_->max_msg_size(); }
   std::uint64_t id() const noexcept override { return inner_->id(); }
 

@@ -21,6 +21,7 @@ class RdmaQueue final : public backend::RdmaQueue, private RdmaShared, private L
   int fd() const noexcept override { return tampering.fd(); }
   bool look() noexcept override;
   void arm() noexcept override;
+  bool may_advance_elsewhere(Cpus here) noexcept override { return inner_->may_advance_elsewhere(here); }
   backend::Operation* poll(bool& more) noexcept override;
   bool assist() noexcept override { return inner_->assist(); }
   void flush() noexcept override { inner_->flush(); }

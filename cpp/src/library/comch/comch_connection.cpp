@@ -43,6 +43,7 @@ void library::Connection::open() {
     watched_events_ = EPOLLIN;
   }
   join(engine.ready_list());
+  await_others();
   notify();
 }
 

@@ -78,6 +78,9 @@ class Connection final : private detail::ReadyNode, public comch::Connection {
   /// Joins the engine. Throws operating_system.
   void open();
   bool progress_one(bool& more) noexcept override;
+  bool may_advance_elsewhere(Cpus here) noexcept override {
+    return channel_ != nullptr && channel_->may_advance_elsewhere(here);
+  }
   bool establish(bool& more) noexcept;
   bool receive_one() noexcept;
   void send_waiting() noexcept;

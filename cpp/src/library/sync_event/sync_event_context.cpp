@@ -249,6 +249,7 @@ Status library::SyncEventContext::begin() {
                                                               num_tasks(SyncEventOperation::wait_eq) +
                                                               num_tasks(SyncEventOperation::wait_neq));
   watch_counter();
+  await_others();
   own_event().phase_.store(SyncEvent::Phase::asynchronous, std::memory_order_release);
   return Status::success;
 }
@@ -284,6 +285,7 @@ void library::SyncEventContext::quiesce() noexcept {
 
 void library::SyncEventContext::end() noexcept {
   stop_looking();
+  leave_others();
   if (own_event().counter_ != nullptr && waits_ != nullptr) {
     progress_engine()->unwatch(counter().wake_fd());
     static_cast<void>(counter().withdraw());

@@ -41,6 +41,7 @@ class SyncEventContext final : public detail::LibraryContext<pydoca::SyncEventCo
   }
   bool look() noexcept override;
   void prepare_sleep() noexcept override;
+  bool may_advance_elsewhere(Cpus here) noexcept override { return counter().may_change_elsewhere(here); }
 
   void watch_counter();
   void post_wait(SyncEventTask& task) noexcept;

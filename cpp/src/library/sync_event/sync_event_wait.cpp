@@ -110,7 +110,7 @@ Status library::SyncEvent::wait_for_change(Satisfied satisfied, WaitMode mode,
       // The last thing that a peer did before its end may be what was waited for.
       return satisfied(counter_->load()) && status != Status::bad_state ? Status::success : status;
     }
-    if (mode == WaitMode::yield || limit.waited() > spin_time || has_one_cpu()) {
+    if (mode == WaitMode::yield || limit.waited() > spin_time || !counter_->may_change_elsewhere(own_cpus())) {
       ::sched_yield();
     }
   }

@@ -6,6 +6,7 @@
 #include "backend/sim/counter/owner_bells.hpp"
 #include "backend/sim/fabric/wakes.hpp"
 #include "detail/fd.hpp"
+#include "rig/pinned.hpp"
 #include "rig/stress_time.hpp"
 
 #include <gtest/gtest.h>
@@ -161,6 +162,75 @@ TEST(Bell, LosesNoWakeUpBetweenAnOwnerAndTwoImporters) {
   for (std::thread& thread : threads) {
     thread.join();
   }
+}
+
+/// Threads of one process, which ThreadSanitizer can see: both use the same object.
+TEST(Bell, TheSideThatWakesSaysWhereItRuns) {
+  constexpr int rounds = 2000;
+  const std::vector<unsigned> usable = usable_cpus();
+  const unsigned near = usable.front();
+  const unsigned far = usable.back();
+  Bell bell;
+  std::atomic<int> woken{0};
+  std::thread changer([&] {
+    pin_to({far});
+    for (int round = 0; round < rounds;) {
+      if (bell.take_importer()) {
+        bell.owner_cpus().store(own_cpus());
+        woken.store(++round, std::memory_order_release);
+      }
+    }
+  });
+  run_pinned(near, [&] {
+    for (int round = 0; round < rounds; ++round) {
+      bell.importer_cpus().store(own_cpus());
+      bell.arm_importer();
+      while (woken.load(std::memory_order_acquire) == round) {
+        std::this_thread::yield();
+      }
+      ASSERT_EQ(bell.owner_cpus().load(), Cpus::only(far));
+    }
+  });
+  changer.join();
+  EXPECT_EQ(bell.importer_cpus().load(), Cpus::only(near));
+  EXPECT_EQ(bell.owner_cpus().load().may_run_beside(own_cpus()), usable.size() > 1);
+}
+
+TEST(OwnerBells, KnowWhereImportersRunWhateverTheySay) {
+  const Cpus here = Cpus::only(0);
+  OwnerBells bells(false);
+  EXPECT_FALSE(bells.may_change_elsewhere(here)) << "nobody has said anything";
+  const std::vector<detail::Fd> first = bells.add(1);
+  const std::vector<detail::Fd> second = bells.add(2);
+  const auto page = SharedPage<Bell>::map(second[0].get());
+  EXPECT_EQ((*page)->owner_cpus().load(), here);
+  for (std::uint32_t word = 0; word <= 0xffff; ++word) {
+    const Cpus said = Cpus::from_word(static_cast<std::uint16_t>(word));
+    (*page)->importer_cpus().store(said);
+    ASSERT_EQ(bells.may_change_elsewhere(here), said != Cpus() && said != here) << word;
+  }
+  EXPECT_FALSE(OwnerBells(false).may_change_elsewhere(here));
+  EXPECT_TRUE(OwnerBells(true).may_change_elsewhere(here)) << "nobody says who changes the user's memory";
+  bells.remove(2);
+  EXPECT_FALSE(bells.may_change_elsewhere(here));
+}
+
+TEST(OwnerBells, TellImportersWhereTheOwnerRunsAndWhereOthersMadeAChange) {
+  OwnerBells bells(false);
+  const std::vector<detail::Fd> first = bells.add(1);
+  const std::vector<detail::Fd> second = bells.add(2);
+  const auto page = SharedPage<Bell>::map(first[0].get());
+  const auto changers = SharedPage<Bell>::map(second[0].get());
+  static_cast<void>(bells.may_change_elsewhere(Cpus::only(5)));
+  EXPECT_EQ((*page)->owner_cpus().load(), Cpus::only(5));
+  const unsigned cpu = usable_cpus().front();
+  (*page)->arm_importer();
+  run_pinned(cpu, [&] { bells.ring(); });
+  EXPECT_EQ((*page)->owner_cpus().load(), Cpus::only(cpu));
+  (*changers)->importer_cpus().store(Cpus::only(7));
+  (*page)->arm_importer();
+  bells.hear(2);
+  EXPECT_EQ((*page)->owner_cpus().load(), Cpus::only(7)) << "the second importer's change, by way of the owner";
 }
 
 TEST(OwnerBells, ReplacesWhatALeavingImporterHad) {

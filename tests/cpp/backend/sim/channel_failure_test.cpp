@@ -30,6 +30,30 @@ TEST_F(Channel, AnotherVersionIsRefused) {
   EXPECT_EQ(answer.status, Status::unsupported_version);
 }
 
+TEST_F(Channel, AHelloSaysNothingOfItsSender) {
+  listener_ = listen();
+  const detail::Fd fd = hostile();
+  HelloFrame frame;
+  const auto hello = encode(Hello{channel_options, fabric_, channel_function, "copy"}, frame);
+  send_frame(fd.get(), FrameType::hello, hello, Cpus::several());
+  server_ = listener_->accept(true);
+  EXPECT_EQ(establish(*server_), Status::connection_aborted);
+}
+
+TEST_F(Channel, APeerMayLieAboutWhereItRuns) {
+  listener_ = listen();
+  const detail::Fd fd = hostile_client();
+  const Cpus here = Cpus::only(0);
+  for (std::uint32_t word = 0; word <= 0xffff; word += 5) {
+    const Cpus said = Cpus::from_word(static_cast<std::uint16_t>(word));
+    ASSERT_EQ(send_frame(fd.get(), FrameType::message, pattern(9), said), Status::success);
+    Bytes message;
+    ASSERT_EQ(receive(*server_, message), Status::success);
+    EXPECT_EQ(message, pattern(9));
+    EXPECT_EQ(server_->may_advance_elsewhere(here), said != Cpus() && said != here) << word;
+  }
+}
+
 TEST_F(Channel, WhatADeadPeerSentIsReceivedFirst) {
   connect();
   // Messages that the peer has not read make the kernel report a reset before the rest.

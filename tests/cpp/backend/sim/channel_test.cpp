@@ -1,5 +1,6 @@
 #include "backend/sim/channel_rig.hpp"
 #include "rig/expect_error.hpp"
+#include "rig/pinned.hpp"
 
 #include <gtest/gtest.h>
 
@@ -27,6 +28,40 @@ TEST_F(Channel, CarriesMessagesBothWaysInOrder) {
     ASSERT_EQ(message, sent);
   }
   EXPECT_EQ(receive(*client_, message), Status::again);
+}
+
+TEST_F(Channel, AMessageSaysWhereItsSenderRuns) {
+  connect();
+  const std::vector<unsigned> usable = usable_cpus();
+  Bytes message;
+  EXPECT_FALSE(client_->may_advance_elsewhere(Cpus::only(usable.front()))) << "the server has sent nothing yet";
+  for (const unsigned cpu : usable) {
+    run_pinned(cpu, [&] {
+      static_cast<void>(server_->may_advance_elsewhere(own_cpus()));  // as its engine does before it sleeps
+      ASSERT_EQ(server_->send(pattern(3)), Status::success);
+    });
+    ASSERT_EQ(receive(*client_, message), Status::success);
+    EXPECT_EQ(message, pattern(3));
+    EXPECT_FALSE(client_->may_advance_elsewhere(Cpus::only(cpu)));
+    EXPECT_TRUE(client_->may_advance_elsewhere(Cpus::only(cpu + 1)));
+    EXPECT_TRUE(client_->may_advance_elsewhere(Cpus::several()));
+  }
+}
+
+TEST_F(Channel, ASenderThatNeverSleepsSaysWhereItRunsAsWell) {
+  connect();
+  Bytes message;
+  const unsigned cpu = usable_cpus().back();
+  const auto knows = [&] {
+    return client_->may_advance_elsewhere(Cpus::only(cpu + 1)) && !client_->may_advance_elsewhere(Cpus::only(cpu));
+  };
+  run_pinned(cpu, [&] {
+    for (int sent = 0; sent < 2000 && !knows(); ++sent) {
+      ASSERT_EQ(server_->send(pattern(3)), Status::success);
+      ASSERT_EQ(receive(*client_, message), Status::success);
+    }
+  });
+  EXPECT_TRUE(knows());
 }
 
 TEST_F(Channel, TakesTheSmallerLimit) {

@@ -27,7 +27,7 @@ using detail::concat;
 std::uint64_t kernel_footprint(std::uint32_t message) noexcept {
   constexpr std::uint64_t bookkeeping = 320;
   constexpr std::uint64_t header = 256;
-  return std::bit_ceil(message + sizeof(FrameType) + bookkeeping) + header;
+  return std::bit_ceil(message + sizeof(std::uint32_t) + bookkeeping) + header;
 }
 
 void require_text(std::string_view what, std::string_view text) {
@@ -187,13 +187,22 @@ Status SocketChannel::send(std::span<const std::byte> message) noexcept {
     return Status::invalid_value;
   }
   detail::crash_point();
-  return send_frame(socket_.get(), FrameType::message, message);
+  if (--sends_until_question_ == 0) [[unlikely]] {
+    ask_own_cpus();
+  }
+  return send_frame(socket_.get(), FrameType::message, message, own_cpus_);
+}
+
+/// A thread that never sleeps may have been moved.
+void SocketChannel::ask_own_cpus() noexcept {
+  sends_until_question_ = sends_between_questions;
+  own_cpus_ = own_cpus();
 }
 
 Status SocketChannel::receive(std::span<std::byte> buffer, std::size_t& length) noexcept {
   detail::crash_point();
-  return receive_frame(socket_.get(), FrameType::message,
-                       buffer.first(std::min<std::size_t>(buffer.size(), max_msg_size_)), length);
+  return receive_message_frame(socket_.get(), buffer.first(std::min<std::size_t>(buffer.size(), max_msg_size_)), length,
+                               peer_cpus_);
 }
 
 }  // namespace pydoca::sim

@@ -60,16 +60,24 @@ class SocketChannel final : public backend::Channel {
   std::string_view refusal() const noexcept override { return refusal_; }
   Status send(std::span<const std::byte> message) noexcept override;
   Status receive(std::span<std::byte> buffer, std::size_t& length) noexcept override;
+  /// The peer says with each message where it runs.
+  bool may_advance_elsewhere(Cpus here) noexcept override {
+    own_cpus_ = here;
+    return peer_cpus_.may_run_beside(here);
+  }
   std::uint32_t max_msg_size() const noexcept override { return max_msg_size_; }
   std::uint64_t id() const noexcept override { return id_; }
 
  private:
+  static constexpr std::uint32_t sends_between_questions = 64;
+
   Status open();
   Status take_answer();
   Status take_hello();
   Status answer(Status status, std::string_view reason);
   Status admit();
   Status refused(Status status, std::string_view reason);
+  [[gnu::cold, gnu::noinline]] void ask_own_cpus() noexcept;
   void agree(const backend::ChannelOptions& peer) noexcept;
 
   detail::Fd socket_;
@@ -78,6 +86,9 @@ class SocketChannel final : public backend::Channel {
   std::uint32_t max_msg_size_ = 0;
   std::uint64_t id_ = 0;
   std::uint32_t forks_;
+  Cpus own_cpus_;
+  Cpus peer_cpus_;
+  std::uint32_t sends_until_question_ = 1;
   std::shared_ptr<const ChannelIdentity> identity_;
   std::string refusal_;
 };

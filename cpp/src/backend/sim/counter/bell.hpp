@@ -2,6 +2,7 @@
 
 #include "detail/thread/atomic.hpp"
 #include "detail/thread/crash_point.hpp"
+#include "detail/thread/shared_cpus.hpp"
 
 #include <cstdint>
 #include <type_traits>
@@ -43,6 +44,10 @@ class Bell {
   void set_silent() noexcept { silent_.store(1, std::memory_order_relaxed); }
   bool is_silent() const noexcept { return silent_.load(std::memory_order_relaxed) != 0; }
 
+  /// Where each side changes the counter: said by a thread before it wakes the other side, and by one that waits.
+  detail::SharedCpus& owner_cpus() noexcept { return owner_cpus_; }
+  detail::SharedCpus& importer_cpus() noexcept { return importer_cpus_; }
+
  private:
   static bool take(detail::Atomic<std::uint32_t>& flag) noexcept {
     return flag.load(std::memory_order_seq_cst) != 0 && flag.exchange(0, std::memory_order_seq_cst) != 0;
@@ -54,6 +59,8 @@ class Bell {
   detail::Atomic<std::uint32_t> relay_{0};  ///< 1: the owner was asked, and has not begun yet
   detail::Atomic<std::uint32_t> sleeper_{0};
   detail::Atomic<std::uint32_t> silent_{0};
+  detail::SharedCpus owner_cpus_;
+  detail::SharedCpus importer_cpus_;
 };
 
 static_assert(detail::Atomic<std::uint32_t>::is_always_lock_free && std::is_standard_layout_v<Bell>);

@@ -100,6 +100,7 @@ class LocalCounter final : public backend::Counter {
   }
   bool is_abandoned() const noexcept override { return importers_->is_abandoned(); }
   bool may_change_silently(bool /*by_peers*/) const noexcept override { return own_ == nullptr; }
+  bool may_change_elsewhere(Cpus here) noexcept override { return importers_->bells.may_change_elsewhere(here); }
   void arm() noexcept override { importers_->bells.arm(); }
   int wake_fd() const noexcept override { return importers_->bells.wake_fd(); }
 
@@ -154,6 +155,7 @@ class ImportedCounter final : public backend::Counter {
     }
   }
   bool may_change_silently(bool /*by_peers*/) const noexcept override { return bell_.is_silent(); }
+  bool may_change_elsewhere(Cpus here) noexcept override { return bell_.may_change_elsewhere(here); }
   void arm() noexcept override { bell_.arm(); }
   int wake_fd() const noexcept override { return bell_.wake_fd(); }
 

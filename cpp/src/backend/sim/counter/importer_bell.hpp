@@ -26,17 +26,24 @@ class ImporterBell {
         bell_(**page_) {
     require_wake_socket(socket_.get());
     wakes_->watch(socket_.get());
+    bell_.importer_cpus().store(own_cpus());
   }
 
   /// The importer has changed the counter. From any thread.
   void ring() noexcept {
     if (bell_.take_owner()) [[unlikely]] {
+      bell_.importer_cpus().store(own_cpus());
       detail::crash_point();
       send_wake(socket_.get());
     }
-    if (bell_.ask_to_relay() && !send_note()) [[unlikely]] {
-      bell_.clear_relay();
+    if (bell_.ask_to_relay()) [[unlikely]] {
+      relay();
     }
+  }
+  /// As Counter::may_change_elsewhere().
+  bool may_change_elsewhere(Cpus here) noexcept {
+    bell_.importer_cpus().store(here);
+    return bell_.is_silent() || bell_.owner_cpus().load().may_run_beside(here);
   }
   /// The importer's one sleeper.
   void arm() noexcept {
@@ -54,6 +61,12 @@ class ImporterBell {
   int wake_fd() const noexcept { return wakes_->fd(); }
 
  private:
+  void relay() noexcept {
+    bell_.importer_cpus().store(own_cpus());
+    if (!send_note()) {
+      bell_.clear_relay();
+    }
+  }
   bool send_note() noexcept {
     return ::send(connection_.get(), &importers_note, sizeof importers_note, MSG_DONTWAIT | MSG_NOSIGNAL) == 1;
   }

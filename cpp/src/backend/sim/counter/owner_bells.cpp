@@ -113,6 +113,7 @@ std::vector<detail::Fd> OwnerBells::add(Service::Id importer) {
   if (has_sleepers()) {
     bell(slot).set_crowded();
   }
+  bell(slot).owner_cpus().store(cpus_.load());
   bell(slot).arm_owner();  // the owner may sleep
   places_->importers[slot] = importer;
   count_.store(std::max(count_.load(), slot + 1), std::memory_order_seq_cst);
@@ -126,7 +127,7 @@ void OwnerBells::remove(Service::Id importer) noexcept {
   }
   // Its last change may not have woken those who sleep.
   wakes_.wake();
-  wake_others(slot);
+  wake_others(slot, bell(slot).importer_cpus().load());
   places_->importers[slot] = 0;
   places_->sleepers[slot] = false;
   map_over(&bell(slot), page_size_, -1);
@@ -140,6 +141,7 @@ void OwnerBells::remove(Service::Id importer) noexcept {
 
 void OwnerBells::ring_owner() noexcept {
   if (armed_.exchange(0, std::memory_order_seq_cst) != 0) {
+    waker_cpus_.store(own_cpus());
     wakes_.wake();
   }
 }
@@ -156,6 +158,20 @@ void OwnerBells::arm() noexcept {
   }
 }
 
+bool OwnerBells::may_change_elsewhere(Cpus here) noexcept {
+  const bool is_new = cpus_.load() != here;
+  cpus_.store(here);
+  bool elsewhere = silent_ || waker_cpus_.load().may_run_beside(here);
+  const std::size_t count = count_.load(std::memory_order_seq_cst);
+  for (std::size_t slot = 0; slot < count && (is_new || !elsewhere); ++slot) {
+    if (is_new) {
+      bell(slot).owner_cpus().store(here);
+    }
+    elsewhere = elsewhere || bell(slot).importer_cpus().load().may_run_beside(here);
+  }
+  return elsewhere;
+}
+
 void OwnerBells::hear(Service::Id importer) noexcept {
   const std::size_t slot = slot_of(importer);
   const std::size_t count = count_.load(std::memory_order_relaxed);
@@ -169,24 +185,34 @@ void OwnerBells::hear(Service::Id importer) noexcept {
     }
   }
   bell(slot).clear_relay();
-  wake_others(slot);
+  wake_others(slot, bell(slot).importer_cpus().load());
   if (is_new && count > 1) {
-    wake(slot);  // a change may have come before the others knew of this sleeper
+    wake_for(slot, Cpus());  // a change may have come before the others knew of this sleeper
   }
 }
 
-void OwnerBells::wake_others(std::size_t slot) noexcept {
+/// changer: of the thread whose change it is; not known: of none.
+void OwnerBells::wake_for(std::size_t slot, Cpus changer) noexcept {
+  if (bell(slot).take_importer()) {
+    if (changer != Cpus()) {
+      bell(slot).owner_cpus().store(changer);
+    }
+    send_wake(places_->sockets[slot].load(std::memory_order_relaxed));
+  }
+}
+
+void OwnerBells::wake_others(std::size_t slot, Cpus changer) noexcept {
   const std::size_t count = count_.load(std::memory_order_relaxed);
   for (std::size_t other = 0; other < count; ++other) {
     if (other != slot) {
-      wake(other);
+      wake_for(other, changer);
     }
   }
 }
 
 void OwnerBells::wake_all() noexcept {
   wakes_.wake();
-  wake_others(max_importers);
+  wake_others(max_importers, Cpus());
 }
 
 }  // namespace pydoca::sim

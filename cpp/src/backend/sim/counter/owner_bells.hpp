@@ -23,7 +23,7 @@ class OwnerBells {
   static constexpr std::size_t max_importers = 1024;
 
   /// silent: as Bell::set_silent(). Throws operating_system.
-  explicit OwnerBells(bool silent) : silent_(silent) {}
+  explicit OwnerBells(bool silent) : silent_(silent) { cpus_.store(own_cpus()); }
   ~OwnerBells();
   OwnerBells(const OwnerBells&) = delete;
   OwnerBells& operator=(const OwnerBells&) = delete;
@@ -40,6 +40,8 @@ class OwnerBells {
     }
   }
   void wake_owner() noexcept { wakes_.wake(); }
+  /// As Counter::may_change_elsewhere(). Of an importer's change by way of the owner the others know where that was.
+  bool may_change_elsewhere(Cpus here) noexcept;
 
   // The owner's sleeper:
   void arm() noexcept;
@@ -69,10 +71,12 @@ class OwnerBells {
   void place(std::size_t slot, int page, detail::Fd socket);
   void wake(std::size_t slot) noexcept {
     if (bell(slot).take_importer()) [[unlikely]] {
+      bell(slot).owner_cpus().store(own_cpus());
       send_wake(places_->sockets[slot].load(std::memory_order_relaxed));
     }
   }
-  void wake_others(std::size_t slot) noexcept;
+  void wake_for(std::size_t slot, Cpus changer) noexcept;
+  void wake_others(std::size_t slot, Cpus changer) noexcept;
 
   const bool silent_;
   detail::Atomic<std::uint32_t> armed_{0};
@@ -81,6 +85,8 @@ class OwnerBells {
   std::size_t page_size_ = 0;
   std::unique_ptr<Places> places_;
   unsigned arms_ = 0;
+  detail::SharedCpus cpus_;        ///< that the importers were told of last
+  detail::SharedCpus waker_cpus_;  ///< of the thread of this process that woke its sleeper last
   Wakes wakes_;
 };
 

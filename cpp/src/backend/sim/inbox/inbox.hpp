@@ -9,6 +9,7 @@
 #include "backend/sim/memory/local_region.hpp"
 #include "backend/sim/place/place.hpp"
 #include "detail/thread/atomic.hpp"
+#include "detail/thread/shared_cpus.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -29,6 +30,7 @@ struct InboxPage {
   /// Bytes: no receive of the owner's context was ever shorter. A message that is not longer fits, whatever another
   /// peer has written to the board.
   detail::Atomic<std::uint64_t> shortest_receive{~std::uint64_t{0}};
+  detail::SharedCpus peer_cpus;  ///< of the peer's engine: said before it wakes the owner, and when it sleeps
   alignas(64) Knock knock;
   MessageRingState ring;
 };
@@ -79,6 +81,7 @@ class PeerInbox {
   std::uint32_t number() const noexcept { return number_; }
   void tell() noexcept {
     if (page_->knock.knock()) {
+      page_->peer_cpus.store(own_cpus());
       send_wake(socket_.get());
     }
   }

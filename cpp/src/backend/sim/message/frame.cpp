@@ -38,10 +38,30 @@ ssize_t receive_packet(int fd, msghdr& packet) noexcept {
   return 0;
 }
 
+template <class Accepts>
+Status receive(int fd, std::span<std::byte> payload, std::size_t& length, Accepts accepts) noexcept {
+  std::uint32_t head = 0;
+  std::array<iovec, 2> parts{{{&head, sizeof head}, {payload.data(), payload.size()}}};
+  msghdr packet{};  // without room for control data the kernel drops descriptors and says so
+  packet.msg_iov = parts.data();
+  packet.msg_iovlen = parts.size();
+  const ssize_t size = receive_packet(fd, packet);
+  if (size <= 0) {
+    return size < 0 && errno == EAGAIN ? Status::again : Status::connection_reset;
+  }
+  const auto total = static_cast<std::size_t>(size);
+  if (total < sizeof head || !accepts(head) || (packet.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0) {
+    return Status::connection_aborted;
+  }
+  length = total - sizeof head;
+  return Status::success;
+}
+
 }  // namespace
 
-Status send_frame(int fd, FrameType type, std::span<const std::byte> payload) noexcept {
-  std::array<iovec, 2> parts{{{&type, sizeof type}, {const_cast<std::byte*>(payload.data()), payload.size()}}};
+Status send_frame(int fd, FrameType type, std::span<const std::byte> payload, Cpus sender) noexcept {
+  std::uint32_t head = static_cast<std::uint32_t>(type) | static_cast<std::uint32_t>(sender.word()) << 16U;
+  std::array<iovec, 2> parts{{{&head, sizeof head}, {const_cast<std::byte*>(payload.data()), payload.size()}}};
   msghdr packet{};
   packet.msg_iov = parts.data();
   packet.msg_iovlen = parts.size();
@@ -56,21 +76,14 @@ Status send_frame(int fd, FrameType type, std::span<const std::byte> payload) no
 }
 
 Status receive_frame(int fd, FrameType type, std::span<std::byte> payload, std::size_t& length) noexcept {
-  FrameType received{};
-  std::array<iovec, 2> parts{{{&received, sizeof received}, {payload.data(), payload.size()}}};
-  msghdr packet{};  // without room for control data the kernel drops descriptors and says so
-  packet.msg_iov = parts.data();
-  packet.msg_iovlen = parts.size();
-  const ssize_t size = receive_packet(fd, packet);
-  if (size <= 0) {
-    return size < 0 && errno == EAGAIN ? Status::again : Status::connection_reset;
-  }
-  const auto total = static_cast<std::size_t>(size);
-  if (total < sizeof received || received != type || (packet.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0) {
-    return Status::connection_aborted;
-  }
-  length = total - sizeof received;
-  return Status::success;
+  return receive(fd, payload, length, [type](std::uint32_t head) { return head == static_cast<std::uint32_t>(type); });
+}
+
+Status receive_message_frame(int fd, std::span<std::byte> payload, std::size_t& length, Cpus& sender) noexcept {
+  return receive(fd, payload, length, [&sender](std::uint32_t head) {
+    sender = Cpus::from_word(static_cast<std::uint16_t>(head >> 16U));
+    return (head & 0xffffU) == static_cast<std::uint32_t>(FrameType::message);
+  });
 }
 
 }  // namespace pydoca::sim

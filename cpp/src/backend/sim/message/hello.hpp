@@ -13,7 +13,7 @@
 /// version, whose places never change. Decoded texts point into the decoded bytes.
 namespace pydoca::sim {
 
-inline constexpr std::uint32_t channel_version = 1;
+inline constexpr std::uint32_t channel_version = 2;
 inline constexpr std::size_t max_hello_text = 255;  ///< bytes of each text
 using HelloFrame = std::array<std::byte, 1024>;
 

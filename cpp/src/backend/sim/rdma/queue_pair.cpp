@@ -74,6 +74,7 @@ void QueuePair::connect(std::span<const std::byte> blob) {
   shared_.mailbox()->add(number_, own.knock, inbox_.socket());
   trace_id_ = inbox_.token() ^ theirs.token;
   peer_ = std::move(peer);
+  peer_->page().peer_cpus.store(own_cpus());
   phase_ = Phase::connected;
   shared_.receives().set_peer(number_, peer_.get());
   shared_.attend_again(number_);  // the peer may have sent already

@@ -38,6 +38,13 @@ class QueuePair final : public backend::QueuePair {
   /// Goes on with the operations that wait.
   void run() noexcept;
   void operation_polled() noexcept { --outstanding_; }
+  /// Whether the peer may do something while a thread on here, the engine's, is busy; tells the peer of here.
+  bool may_advance_elsewhere(Cpus here) noexcept {
+    if (peer_ != nullptr) {
+      peer_->page().peer_cpus.store(here);
+    }
+    return peer_ != nullptr && inbox_.page().peer_cpus.load().may_run_beside(here);
+  }
   /// Before the context posts its first receive of that length.
   void set_shortest_receive(std::uint64_t length) noexcept {
     inbox_.page().shortest_receive.store(length, std::memory_order_release);

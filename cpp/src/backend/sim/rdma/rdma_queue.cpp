@@ -66,6 +66,13 @@ void RdmaQueue::arm() noexcept {
   mailbox_->fall_asleep();
 }
 
+/// Asks all, as arm() does.
+bool RdmaQueue::may_advance_elsewhere(Cpus here) noexcept {
+  bool elsewhere = false;
+  for_each_pair([&](QueuePair& pair) { elsewhere = pair.may_advance_elsewhere(here) || elsewhere; });
+  return elsewhere;
+}
+
 backend::Operation* RdmaQueue::poll(bool& more) noexcept {
   if (!completions_.has_finished()) {
     is_attending_ = true;

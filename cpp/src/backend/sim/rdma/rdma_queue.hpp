@@ -26,6 +26,7 @@ class RdmaQueue final : public backend::RdmaQueue, private RdmaShared {
   int fd() const noexcept override { return all_.get(); }
   bool look() noexcept override;
   void arm() noexcept override;
+  bool may_advance_elsewhere(Cpus here) noexcept override;
   backend::Operation* poll(bool& more) noexcept override;
   void flush() noexcept override;
   void abort() noexcept override;

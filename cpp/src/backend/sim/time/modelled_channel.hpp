@@ -41,6 +41,7 @@ class ModelledChannel final : public backend::Channel {
   Status receive(std::span<std::byte> buffer, std::size_t& length) noexcept override {
     return inner_->receive(buffer, length);
   }
+  bool may_advance_elsewhere(Cpus here) noexcept override { return inner_->may_advance_elsewhere(here); }
   std::uint32_t max_msg_size() const noexcept override { return inner_->max_msg_size(); }
   std::uint64_t id() const noexcept override { return inner_->id(); }
 

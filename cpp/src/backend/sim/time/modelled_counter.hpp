@@ -31,6 +31,7 @@ class ModelledCounter final : public backend::Counter {
   Status failure(std::uint32_t told) noexcept override { return inner_->failure(told); }
   bool is_abandoned() const noexcept override { return inner_->is_abandoned(); }
   bool may_change_silently(bool by_peers) const noexcept override { return inner_->may_change_silently(by_peers); }
+  bool may_change_elsewhere(Cpus here) noexcept override { return inner_->may_change_elsewhere(here); }
   void arm() noexcept override { inner_->arm(); }
   int wake_fd() const noexcept override { return inner_->wake_fd(); }
   std::vector<std::byte> export_to_remote_pci() override { return inner_->export_to_remote_pci(); }

@@ -70,6 +70,10 @@ class ModelledRdmaQueue final : public backend::RdmaQueue {
   int fd() const noexcept override { return all_.get(); }
   bool look() noexcept override;
   void arm() noexcept override;
+  /// What it holds becomes due by itself.
+  bool may_advance_elsewhere(Cpus here) noexcept override {
+    return inner_->may_advance_elsewhere(here) || next_due_ != detail::never;
+  }
   backend::Operation* poll(bool& more) noexcept override;
   void flush() noexcept override;
   void abort() noexcept override;

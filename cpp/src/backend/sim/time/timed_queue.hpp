@@ -38,6 +38,7 @@ class TimedQueue {
   /// The function was pulled out since the last call.
   bool has_been_removed() noexcept { return !ends_ && place_.removed(); }
 
+  bool has_outstanding() const noexcept { return outstanding_ != 0; }
   int timer_fd() const noexcept { return timer_.fd(); }
   void set_timer() noexcept;
   void clear_timer() noexcept;
@@ -86,6 +87,8 @@ class ModelledQueue : public Interface, private TimedQueue {
   int fd() const noexcept final { return timer_fd(); }
   bool look() noexcept final { return is_due(); }
   void arm() noexcept final { set_timer(); }
+  /// What it holds becomes due by itself.
+  bool may_advance_elsewhere(Cpus /*here*/) noexcept final { return has_outstanding(); }
   bool assist() noexcept final { return inner_->assist(); }
   Status post(Work& operation, bool flush) noexcept final {
     if (!take_place()) {
