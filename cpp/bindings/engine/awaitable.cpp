@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <ctime>
 #include <poll.h>
 #include <utility>
@@ -19,8 +20,6 @@ using Steady = std::chrono::steady_clock;
 
 namespace {
 
-/// About the cost of a sleep and a wake-up: a wait that may end within this time does not sleep.
-constexpr std::chrono::microseconds spin_time{50};
 /// The longest delay for Python's signal handlers, and for threads that want the GIL.
 constexpr std::chrono::milliseconds slice{10};
 constexpr std::size_t batch = 64;
@@ -50,9 +49,9 @@ class Wait {
       const bool advanced = engine_.drain(batch) != 0 || engine_.progress();
       now_ = Steady::now();
       if (advanced) {
-        spin_end_ = now_ + spin_time;
+        end_look();
         if (sharing_.is_due(now_)) sharing_.give_way();
-      } else if (now_ >= spin_end_ || !engine_.engine().may_advance_elsewhere()) {
+      } else if (!looks_on()) {
         sleep();
       }
       if (now_ >= end_ && !done()) raise_time_out();
@@ -78,6 +77,26 @@ class Wait {
 
   void raise_time_out() const {
     raise(Status::time_out, format_text("{}: the timeout has passed ({} s)", to_str(what_), timeout_));
+  }
+
+  /// Something has advanced: the next look in vain begins a new stretch of looks.
+  void end_look() noexcept {
+    if (look_ == Look::on) engine_.patience().hit();
+    look_ = Look::none;
+  }
+  /// Whether it looks again, after one in vain, instead of sleeping.
+  bool looks_on() noexcept {
+    if (look_ == Look::none) {
+      const bool may_pay = engine_.engine().may_advance_elsewhere();
+      const Patience::Duration length = may_pay ? engine_.patience().next() : Patience::Duration::zero();
+      look_ = length > Patience::Duration::zero() ? Look::on : Look::over;
+      look_end_ = now_ + length;
+    }
+    if (look_ == Look::on && now_ >= look_end_) {
+      engine_.patience().miss();
+      look_ = Look::over;
+    }
+    return look_ == Look::on;
   }
 
   // Arming and disarming read lists that threads with the GIL may change; only the sleep releases the GIL.
@@ -107,7 +126,9 @@ class Wait {
   double timeout_;  ///< in seconds, for the message
   Steady::time_point now_ = Steady::now();
   Steady::time_point end_ = Steady::time_point::max();
-  Steady::time_point spin_end_ = now_ + spin_time;
+  enum class Look : std::uint8_t { none, on, over };
+  Look look_ = Look::none;
+  Steady::time_point look_end_;
   GilSharing sharing_;
 };
 

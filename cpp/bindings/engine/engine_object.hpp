@@ -3,7 +3,9 @@
 #include "convert/pybind.hpp"
 #include "engine/deliveries.hpp"
 #include "engine/loop_turn.hpp"
+#include "loop/patience.hpp"
 
+#include <chrono>
 #include <vector>
 
 namespace pydoca::bindings {
@@ -49,6 +51,9 @@ class EngineObject final : public Deliveries {
   /// The asyncio bridge, made at the first call.
   py::object bridge();
 
+  /// Of blocking waits.
+  Patience& patience() noexcept { return patience_; }
+
   /// Seconds that a cancelled await waits for the device to release memory.
   double drain_timeout() const noexcept { return drain_timeout_; }
   /// Throws invalid_value unless 0 or more.
@@ -76,6 +81,9 @@ class EngineObject final : public Deliveries {
   bool is_idle() const noexcept { return in_flight_ == nullptr && engine().num_inflight_tasks() == 0; }
 
   LoopTurn turn_;
+  /// The first looks take about as long as a sleep and a wake-up. Trials take longer: while the other side sleeps, too,
+  /// its answer takes a wake-up, and neither side could find out that looking pays again.
+  Patience patience_{std::chrono::microseconds(100), false, std::chrono::microseconds(50)};
   std::vector<ContextObject*> contexts_;
   InFlightReference* in_flight_ = nullptr;  ///< the first of a list
   double drain_timeout_ = 0;

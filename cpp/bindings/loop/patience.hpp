@@ -13,8 +13,8 @@ class Patience {
  public:
   using Duration = std::chrono::nanoseconds;
 
-  /// longest = 0: never look. fixed: always look for longest.
-  Patience(Duration longest, bool fixed) noexcept
+  /// longest = 0: never look. fixed: always look for longest. first: the length of the first looks.
+  Patience(Duration longest, bool fixed, Duration first = std::chrono::microseconds(25)) noexcept
       : longest_(longest), length_(fixed ? longest : std::min(longest, first)), fixed_(fixed) {}
 
   /// The time for one look; the caller reports its result by hit() or miss(). 0: do not look.
@@ -44,7 +44,6 @@ class Patience {
   }
 
  private:
-  static constexpr Duration first = std::chrono::microseconds(25);
   static constexpr Duration shortest = std::chrono::microseconds(3);
   static constexpr unsigned soonest_probe = 8;
   static constexpr unsigned latest_probe = 1024;
