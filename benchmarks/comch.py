@@ -1,7 +1,8 @@
 """Round trips of comch messages between two Python processes, as a ratio to a socket's of the same run.
 
 The socket is AF_UNIX, SOCK_SEQPACKET, as comch's own, in the same two processes, and blocks in recv(). On one core
-(--cpus 0, the default) a wait that looks instead of sleeping keeps the core from the peer.
+(--cpus 0, the default) a wait that looks instead of sleeping keeps the core from the peer. With --cpus 0:1 each process
+has a core of its own, and with --cpus 0,1 both have both. --busy N adds processes that want the same cores.
 """
 
 import argparse
@@ -91,26 +92,54 @@ def side(link: socket.socket, name: str, rounds: int, repeats: int, is_first: bo
     return figures
 
 
+def parse_cpus(text: str) -> tuple[set[int], set[int]]:
+    """Those of each process, of "0", "0,1" or "0:1"."""
+    sets = [{int(cpu) for cpu in part.split(",")} for part in text.split(":")]
+    if len(sets) > 2:
+        raise ValueError(text)
+    return sets[0], sets[-1]
+
+
+def stay_busy(cpus: set[int]) -> None:
+    os.sched_setaffinity(0, cpus)
+    while os.getppid() != 1:
+        pass
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--cpus", default="0", help="the CPUs of both processes, such as 0 or 0,1 (default: 0)")
+    parser.add_argument(
+        "--cpus",
+        type=parse_cpus,
+        default="0",
+        help="the CPUs of both processes, or of each: 0 or 0,1 or 0:1 (default: 0)",
+    )
+    parser.add_argument("--busy", type=int, default=0, help="other processes that are busy on the same CPUs")
     parser.add_argument("--rounds", type=int, default=3000)
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--json", action="store_true", help="one JSON object")
     arguments = parser.parse_args()
-    os.sched_setaffinity(0, {int(cpu) for cpu in arguments.cpus.split(",")})
+    near_cpus, far_cpus = arguments.cpus
+    context = multiprocessing.get_context("fork")
     near, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     given = (NAME, arguments.rounds, arguments.repeats)
-    peer = multiprocessing.get_context("fork").Process(target=side, args=(far, *given, False))
-    peer.start()
+    others = [context.Process(target=stay_busy, args=(near_cpus | far_cpus,)) for _ in range(arguments.busy)]
+    os.sched_setaffinity(0, far_cpus)  # which the peer inherits
+    peer = context.Process(target=side, args=(far, *given, False))
+    for process in (peer, *others):
+        process.start()
+    os.sched_setaffinity(0, near_cpus)
     figures = side(near, *given, True)
     peer.join()
+    for process in others:
+        process.kill()
     medians = {way: statistics.median(times) for way, times in figures.items()}
     ratios = {way: medians[way] / medians["socket"] for way in ("wait", "await")}
+    where = ":".join(",".join(map(str, sorted(cpus))) for cpus in arguments.cpus)
     if arguments.json:
-        print(json.dumps({"cpus": arguments.cpus, "microseconds": medians, "ratios": ratios}))
+        print(json.dumps({"cpus": where, "microseconds": medians, "ratios": ratios}))
         return
-    print(f"a round trip of {len(MESSAGE)} bytes on CPU {arguments.cpus}; a socket's takes {medians['socket']:.1f} us")
+    print(f"a round trip of {len(MESSAGE)} bytes on CPUs {where}; a socket's takes {medians['socket']:.1f} us")
     for way, ratio in ratios.items():
         print(f"  comch, {way + '()' if way == 'wait' else way}: {medians[way]:.1f} us, {ratio:.1f} x")
 

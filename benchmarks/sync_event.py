@@ -2,7 +2,8 @@
 
 The bare ones (a word in shared memory between two cores; eventfd and epoll, on two cores and on one) come from
 sync_event_report, which `cmake --preset bench && cmake --build --preset bench` in cpp/ builds. The figures
-that sleep stand beside asyncio's own time for a bare eventfd: no event that an event loop awaits can be faster.
+that sleep stand beside asyncio's own time for a bare eventfd: no event that an event loop awaits can be faster. Each
+process may run on one core only, the peer on another one, unless a figure says otherwise.
 """
 
 import argparse
@@ -14,6 +15,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,7 +30,8 @@ class Figure:
     """A measurement, the round trip of sync_event_report to compare with, and the highest ratio that meets the target.
 
     way is the method of waiting and publishing: "sync"; "await", tasks of one event; "answer", a wait task and
-    update_set of another event; "eventfd", an eventfd that asyncio watches, without an event.
+    update_set of another event; "eventfd", an eventfd that asyncio watches, without an event. The floor "power" is the
+    same round trip with the latency power, which sleeps at once.
     """
 
     name: str
@@ -37,21 +40,31 @@ class Figure:
     floor: str
     target: float | None
     rounds: int
-    core: int = 1  # the peer's; this process stays on core 0
+    cores: tuple[str, str] = ("0", "1")  # of this process and of the peer
+    busy: int = 0  # other processes, which want both cores
 
 
+SAME = ("0", "0")
+FREE = ("0,1", "0,1")
+WAIT, ANSWER = "update_set and wait_eq", "await wait_eq and update_set"
 FIGURES = [
-    Figure("update_set and wait_eq, against a cache line", "sync", "", "update_set and wait_eq", 2, 50_000),
-    Figure(
-        "await wait_eq and update_set, against a cache line", "answer", "balanced", "update_set and wait_eq", 5, 20_000
-    ),
-    Figure("await wait_eq and await notify_set, the same", "await", "balanced", "update_set and wait_eq", None, 20_000),
+    Figure(f"{WAIT}, against a cache line", "sync", "", WAIT, 2, 50_000),
+    Figure(f"{WAIT}, not pinned", "sync", "", WAIT, None, 50_000, FREE),
+    Figure(f"{ANSWER}, against a cache line", "answer", "balanced", WAIT, 5, 20_000),
+    Figure(f"{ANSWER}, not pinned", "answer", "balanced", WAIT, None, 20_000, FREE),
+    Figure("await wait_eq and await notify_set, the same", "await", "balanced", WAIT, None, 20_000),
     Figure("asleep, two cores, against eventfd and epoll", "await", "power", "asleep, two cores", 1.2, 1_000),
     Figure("an eventfd in asyncio, two cores, the same", "eventfd", "", "asleep, two cores", None, 1_000),
-    Figure("one core, against eventfd and epoll", "await", "balanced", "asleep, one core", 3, 2_000, core=0),
-    Figure("asleep, one core, the same", "await", "power", "asleep, one core", 3, 2_000, core=0),
-    Figure("an eventfd in asyncio, one core, the same", "eventfd", "", "asleep, one core", None, 2_000, core=0),
+    Figure("one core, against eventfd and epoll", "await", "balanced", "asleep, one core", 3, 2_000, SAME),
+    Figure("asleep, one core, the same", "await", "power", "asleep, one core", 3, 2_000, SAME),
+    Figure("an eventfd in asyncio, one core, the same", "eventfd", "", "asleep, one core", None, 2_000, SAME),
+    Figure("a third busy process, against power", "answer", "balanced", "power", 1.2, 1_000, busy=1),
+    Figure("a third busy process, not pinned, the same", "answer", "balanced", "power", None, 1_000, FREE, busy=1),
 ]
+
+
+def stay_on(cores: str) -> None:
+    os.sched_setaffinity(0, map(int, cores.split(",")))
 
 
 def numbers(rounds: int) -> Iterator[tuple[int, int]]:
@@ -172,7 +185,7 @@ def serve(eventfds: tuple[int, int]) -> None:
     side = Side(pydoca.open_device("03:00.0", side="dpu"), eventfds, is_first=False)
     while line := sys.stdin.readline():
         order = json.loads(line)
-        os.sched_setaffinity(0, [order["core"]])
+        stay_on(order["cores"])
         side.play(order, exchange)
 
 
@@ -206,19 +219,34 @@ def bare_round_trip(report: Path, name: str) -> float:
     return float(json.loads(run.stdout)[0]["floor"])
 
 
+@contextmanager
+def busy_processes(count: int) -> Iterator[None]:
+    line = [sys.executable, "-c", "while True: pass"]
+    processes = [subprocess.Popen(["taskset", "-c", "0,1", *line]) for _ in range(count)]
+    yield
+    for process in processes:
+        process.kill()
+        process.wait()
+
+
 def measure(figure: Figure, report: Path, repetitions: int) -> dict[str, Any]:
+    stay_on(figure.cores[0])
     first, second = os.eventfd(0, os.EFD_NONBLOCK), os.eventfd(0, os.EFD_NONBLOCK)
     side = Side(pydoca.open_device("0b:00.0", side="host"), (first, second), is_first=True)
     peer = Peer((second, first))
-    order = {"way": figure.way, "latency": figure.latency, "rounds": figure.rounds, "core": figure.core}
+    order = {"way": figure.way, "latency": figure.latency, "rounds": figure.rounds, "cores": figure.cores[1]}
 
-    def round_trip() -> float:
+    def round_trip(**others: str) -> float:
         """Nanoseconds."""
-        peer.send(json.dumps(order))
-        return side.play(order, peer.exchange) / figure.rounds * 1e9
+        peer.send(json.dumps(order | others))
+        return side.play(order | others, peer.exchange) / figure.rounds * 1e9
+
+    def floor() -> float:
+        return round_trip(latency="power") if figure.floor == "power" else bare_round_trip(report, figure.floor)
 
     round_trip()  # does all work that is done only once
-    pairs = [(round_trip(), bare_round_trip(report, figure.floor)) for _ in range(repetitions)]
+    with busy_processes(figure.busy):
+        pairs = [(round_trip(), floor()) for _ in range(repetitions)]
     peer.close()
     os.close(first)
     os.close(second)
@@ -250,7 +278,6 @@ def main() -> int:
     parser.add_argument("name", nargs="?", default="", help="a part of the names of the figures to measure")
     arguments = parser.parse_args()
 
-    os.sched_setaffinity(0, [0])
     results = []
     for figure in (figure for figure in FIGURES if arguments.name in figure.name):
         results.append(measure(figure, arguments.report, arguments.repetitions))
