@@ -25,9 +25,10 @@ export CMAKE_BUILD_PARALLEL_LEVEL=${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)}
 build_packages=(g++ cmake ninja-build python3 python3-dev python3-venv libspdlog-dev libssl-dev libibverbs-dev librdmacm-dev)
 lab_packages=(qemu-system-x86 busybox-static kmod iproute2 ibverbs-providers zstd)
 reader_packages=(zsh fish groff-base) # tests give them completions and the manual
-test_packages=(libgtest-dev libgmock-dev libbenchmark-dev util-linux "${reader_packages[@]}" "${lab_packages[@]}")
+clang_packages=(clang-19 llvm-19) # with llvm-ar CMake has Clang optimise across files
+test_packages=(libgtest-dev libgmock-dev libbenchmark-dev util-linux "${clang_packages[@]}" "${reader_packages[@]}" "${lab_packages[@]}")
 verbs_packages=(rdma-core ibverbs-providers ibverbs-utils rdmacm-utils perftest python3-pyverbs) # tests of RDMA compare with these
-fuzz_packages=(clang-19 libclang-rt-19-dev) # libFuzzer; g++ has none
+fuzz_packages=("${clang_packages[@]}" libclang-rt-19-dev) # libFuzzer; g++ has none
 python_sources=(python tests/py script docs examples benchmarks notebooks)
 
 heading() { printf '\n==> [%s] %s\n' "$(date +%T)" "$*"; }

@@ -1,9 +1,14 @@
 # `cmake --install` gives a tree in which find_package(pydoca) works.
 include(CMakePackageConfigHelpers)
 
-# What is installed is for every linker, also one that cannot optimise across files.
+# What is installed is for every linker, also one that cannot optimise across files: GCC's objects have machine code,
+# too. Those of Clang with -flto would have none, so there the library is optimised file by file, unless CMake was told.
 foreach(target pydoca pydoca_setup)
-  target_compile_options(${target} PRIVATE $<$<AND:$<CXX_COMPILER_ID:GNU>,$<CONFIG:Release>>:-ffat-lto-objects>)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-ffat-lto-objects>)
+  elseif(pydoca_has_ipo)
+    set_target_properties(${target} PROPERTIES INTERPROCEDURAL_OPTIMIZATION_RELEASE OFF)
+  endif()
 endforeach()
 
 set(pydoca_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/pydoca)

@@ -1,66 +1,30 @@
-"""The programs and commands of the documentation run as they are printed, and print what stands below them."""
+"""The programs of the documentation run as they are printed, and print what stands below them.
 
-import fnmatch
+test_printed_commands.py runs the commands.
+"""
+
 import inspect
 import re
-import shlex
 import sys
-from dataclasses import dataclass
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import pytest
 
+from printed import DOCS, PAGES, Block, blocks_of
 from public_names import RETURNED
 
-DOCS = Path(__file__).resolve().parents[2] / "docs"
-# The table of names is made, and test_from_c.py checks it; docs/made is not committed.
-PAGES = [
-    path for path in sorted(DOCS.rglob("*.md")) if not path.is_relative_to(DOCS / "made") and path.stem != "from-c"
-]
-BLOCK = re.compile(
-    r"^```python\n(?P<python>.*?)^```\n(?:\n```text\n(?P<output>.*?)^```)?"
-    r"|^:::\{shown\}\n(?P<shown>.*?)^:::"
-    r"|^```console\n(?P<console>.*?)^```",
-    re.MULTILINE | re.DOTALL,
-)
 # A block whose first line names a file is a part of the page's story.
 PAIR = ("# host.py", "# dpu.py")
 TEST = "# test_"
-# What installs things, or needs a limits file of the reader, a container, a virtual machine or another process.
-NOT_RUN = (
-    *("pip install", "pytest --pyargs", "pydoca qualify", "pydoca rdma-lab", "pytest examples", "dask "),
-    *("mkdir ", "docker ", "export ", "unshare ", "pydoca sync-event", "pydoca copy --transport"),
-)
-
-
-@dataclass(frozen=True)
-class Block:
-    page: Path
-    number: int
-    kind: str
-    text: str
-    output: str | None
-
-    @property
-    def name(self) -> str:
-        return f"{self.page.relative_to(DOCS).with_suffix('')}-{self.number}"
-
-
-def blocks_of(page: Path) -> list[Block]:
-    found = []
-    for number, match in enumerate(BLOCK.finditer(page.read_text())):
-        kind = next(kind for kind in ("python", "shown", "console") if match[kind] is not None)
-        found.append(Block(page, number, kind, match[kind], match["output"]))
-    return found
-
+STORY_IN_CPP = DOCS / "how-to/use-from-cpp.md"
 
 BLOCKS = [block for page in PAGES for block in blocks_of(page)]
-PROGRAMS = [block for block in BLOCKS if block.kind != "console" and not block.text.startswith((*PAIR, TEST))]
-PAIRS = [[block for block in BLOCKS if block.page == page and block.text.startswith(PAIR)] for page in PAGES]
+CODE = [block for block in BLOCKS if block.kind in ("python", "shown")]
+PROGRAMS = [block for block in CODE if not block.text.startswith((*PAIR, TEST))]
+PAIRS = [[block for block in CODE if block.page == page and block.text.startswith(PAIR)] for page in PAGES]
 PAIRS = [pair for pair in PAIRS if pair]
-TESTS = [block for block in BLOCKS if block.kind == "python" and block.text.startswith(TEST)]
-CONSOLES = [block for block in BLOCKS if block.kind == "console"]
+TESTS = [block for block in CODE if block.text.startswith(TEST)]
 
 
 def start(commands, directory: Path, block: Block):
@@ -78,9 +42,10 @@ def check_output(block: Block, process) -> None:
 
 def test_every_block_of_code_is_run_here():
     text = "".join(page.read_text() for page in PAGES)
-    assert len(BLOCKS) == len(re.findall(r"^(?:```(?:python|console)|:::\{shown\})$", text, re.MULTILINE))
+    assert len(BLOCKS) == len(re.findall(r"^(?:```(?:python|console|cmake|cpp)|:::\{shown\})$", text, re.MULTILINE))
+    assert {block.page for block in BLOCKS if block.kind == "file"} == {STORY_IN_CPP}  # test_engine_from_cpp.py
     assert all(len(pair) == 2 for pair in PAIRS)
-    assert min(map(len, (PROGRAMS, PAIRS, TESTS, CONSOLES))) > 0
+    assert min(map(len, (PROGRAMS, PAIRS, TESTS))) > 0
 
 
 @pytest.mark.parametrize("block", PROGRAMS, ids=lambda block: block.name)
@@ -104,33 +69,6 @@ def test_a_test_of_the_page_passes(commands, tmp_path, block):
     output, _ = process.communicate(timeout=50)
     assert process.returncode == 0, output
     assert " passed" in output
-
-
-def lines_run(block: Block) -> list[tuple[str, str]]:
-    """Each command with what the page shows of its output."""
-    parts = re.split(r"^\$ (.*)\n", block.text, flags=re.MULTILINE)
-    return [(command, output) for command, output in zip(parts[1::2], parts[2::2], strict=True) if command]
-
-
-def test_what_is_not_run_is_on_a_page():
-    written = [command for block in CONSOLES for command, _ in lines_run(block)]
-    assert [start for start in NOT_RUN if not any(command.startswith(start) for command in written)] == []
-    assert any(not command.startswith(NOT_RUN) for command in written)
-
-
-@pytest.mark.parametrize("block", CONSOLES, ids=lambda block: block.name)
-def test_a_command_prints_what_the_page_says(commands, block):
-    for command, shown in lines_run(block):
-        if command.startswith(NOT_RUN):
-            continue
-        words = shlex.split(command, comments=True)
-        assert words[0] == "pydoca", f"{block.name}: {command} is neither run nor in NOT_RUN"
-        run = commands.run(*words[1:])
-        assert run.returncode == 0, run.stderr
-        printed = run.stdout.splitlines()
-        # "..." stands for the lines that the page leaves out.
-        for line in shown.splitlines():
-            assert line == "..." or any(fnmatch.fnmatchcase(each, line.replace("[", "[[]")) for each in printed), line
 
 
 @pytest.fixture(scope="module")

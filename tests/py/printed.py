@@ -1,0 +1,64 @@
+"""What the pages print to be run: blocks of code, and commands. The tests of pages share it."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+README = ROOT / "README.md"
+# The table of names is made, and test_from_c.py checks it; docs/made is not committed.
+PAGES = [
+    path for path in sorted(DOCS.rglob("*.md")) if not path.is_relative_to(DOCS / "made") and path.stem != "from-c"
+]
+# Pages outside of the site, too.
+ALL_PAGES = [README, *(ROOT / name for name in ("CONTRIBUTING.md", "SECURITY.md", "notebooks/README.md")), *PAGES]
+BLOCK = re.compile(
+    r"^```python\n(?P<python>.*?)^```\n(?:\n```text\n(?P<output>.*?)^```)?"
+    r"|^:::\{shown\}\n(?P<shown>.*?)^:::"
+    r"|^```console\n(?P<console>.*?)^```"
+    r"|^```(?:cmake|cpp)\n(?P<file>.*?)^```",
+    re.MULTILINE | re.DOTALL,
+)
+NOT_IN_TEXT = re.compile(r"^ *```.*?^ *```|^:::\{.*?^:::", re.MULTILINE | re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Block:
+    page: Path
+    number: int
+    kind: str
+    text: str
+    output: str | None
+
+    @property
+    def name(self) -> str:
+        return f"{self.page.relative_to(ROOT).with_suffix('')}-{self.number}"
+
+    @property
+    def file_name(self) -> str:
+        """What the first line of a file says: `# app/CMakeLists.txt`."""
+        return self.text.splitlines()[0].lstrip("#/ ")
+
+    def commands(self) -> list[tuple[str, str]]:
+        """Each command of a console with what the page shows of its output."""
+        parts = re.split(r"^\$ (.*)\n", self.text, flags=re.MULTILINE)
+        return [(command, output) for command, output in zip(parts[1::2], parts[2::2], strict=True) if command]
+
+
+def blocks_of(page: Path) -> list[Block]:
+    found = []
+    for number, match in enumerate(BLOCK.finditer(page.read_text())):
+        kind = next(kind for kind in ("python", "shown", "console", "file") if match[kind] is not None)
+        found.append(Block(page, number, kind, match[kind], match["output"]))
+    return found
+
+
+def consoles_of(page: Path) -> list[Block]:
+    return [block for block in blocks_of(page) if block.kind == "console"]
+
+
+def code_in_text(page: Path) -> list[str]:
+    """What stands between backquotes in sentences and tables, each in one line."""
+    text = NOT_IN_TEXT.sub("", page.read_text())
+    return [" ".join(code.split()).replace("\\|", "|") for code in re.findall(r"`([^`]+)`", text)]
