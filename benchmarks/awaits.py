@@ -11,16 +11,18 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
+
+from print_report import Figure, arguments_of, print_report
 
 FLOOR = "await a future that is done"
 TARGET = 1.1  # times the first interpreter's
 SIZE = 4096  # bytes
 
 
-async def measure(repetitions: int, count: int) -> dict[str, float]:
-    """Nanoseconds for one await of each kind: the best of several stretches of awaits."""
+async def measure(repetitions: int, count: int, only: str | None = None) -> dict[str, float]:
+    """Nanoseconds for one await of each kind, or of one: the best of several stretches of awaits."""
     import pydoca
 
     device = pydoca.open_device("03:00.0", side="dpu")
@@ -34,6 +36,8 @@ async def measure(repetitions: int, count: int) -> dict[str, float]:
         src = inventory.get_by_data(device.mmap(pydoca.alloc(SIZE)))
         dst = inventory.get_by_addr(device.mmap(pydoca.alloc(SIZE)))
         stretches = make_stretches(dma, src, dst, context)
+        if only:
+            return {only: await stretches[only](count)}
         best = dict.fromkeys(stretches, float("inf"))
         for _ in range(repetitions):
             for name, stretch in stretches.items():
@@ -102,7 +106,8 @@ def find_pythons(names: list[str]) -> list[str]:
 def measure_under(python: str, count: int) -> dict[str, float]:
     command = [python, __file__, "--json", "--repetitions", "1", "--count", str(count)]
     run = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
-    return {result["name"]: result["value"] for result in json.loads(run.stdout)}
+    figures = json.loads(run.stdout)
+    return {FLOOR: figures[0]["floor"]} | {figure["name"]: figure["value"] for figure in figures}
 
 
 def measure_in_turns(pythons: list[str], repetitions: int, count: int) -> list[dict[str, float]]:
@@ -115,64 +120,36 @@ def measure_in_turns(pythons: list[str], repetitions: int, count: int) -> list[d
     return best
 
 
-def as_results(python: str, figures: dict[str, float], first: dict[str, float]) -> list[dict[str, Any]]:
-    """score: how many times the first interpreter's figure. The floor is Python's own, and has no target."""
-    results = []
-    for name, value in figures.items():
-        score = value / first[name]
-        results.append(
-            {
-                "name": name,
-                "python": python,
-                "unit": "ns",
-                "value": round(value, 1),
-                "floor": round(figures[FLOOR], 1),
-                "of_floor": round(value / figures[FLOOR], 2),
-                "score": round(score, 3),
-                "target": None if name == FLOOR else TARGET,
-                "ok": name == FLOOR or score <= TARGET,
-            }
+def figures_of(python: str, best: dict[str, float], first: dict[str, float]) -> Iterator[Figure]:
+    """Beside the first interpreter's."""
+    for name, value in best.items():
+        yield Figure(
+            f"{name}, {python}, against the first", "ns", value, first[name], None if name == FLOOR else TARGET
         )
-    return results
 
 
-def show(results: list[dict[str, Any]]) -> None:
-    names = list(dict.fromkeys(result["name"] for result in results))
-    for result in sorted(results, key=lambda result: names.index(result["name"])):
-        line = "{name:<35} {python:<24} {value:>8.1f} ns {of_floor:>5.2f} x floor {score:>5.2f} x first".format(
-            **result
-        )
-        if result["target"] is not None:
-            line += f"  target <= {result['target']} {'ok' if result['ok'] else 'OVER'}"
-        print(line)
+def compare(pythons: list[str], arguments: argparse.Namespace) -> Iterator[Figure]:
+    measured = measure_in_turns(pythons, arguments.repetitions, arguments.count)
+    for python, best in zip(pythons, measured, strict=True):
+        yield from figures_of(python, best, measured[0])
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--repetitions", type=int, default=9)
+    parser = arguments_of(__doc__, repetitions=9)
     parser.add_argument("--count", type=int, default=20_000, help="awaits of a kind in each repetition")
-    parser.add_argument("--json", action="store_true")
-    parser.add_argument("--check", action="store_true", help="exit with 1 when over a target")
+    parser.add_argument("--only", metavar="NAME", help="do the awaits of one kind, and print nothing")
     parser.add_argument("python", nargs="*", help="an interpreter to compare; none: this one alone")
     arguments = parser.parse_args()
 
-    pythons = find_pythons(arguments.python) if arguments.python else [sys.executable]
-    if not pythons:
-        parser.error("none of these interpreters has pydoca")
     if arguments.python:
-        measured = measure_in_turns(pythons, arguments.repetitions, arguments.count)
-    else:
-        measured = [asyncio.run(measure(arguments.repetitions, arguments.count))]
-    results = [
-        result
-        for python, figures in zip(pythons, measured, strict=True)
-        for result in as_results(python, figures, measured[0])
-    ]
-    if arguments.json:
-        print(json.dumps(results, indent=2))
-    else:
-        show(results)
-    return 1 if arguments.check and not all(result["ok"] for result in results) else 0
+        if not (pythons := find_pythons(arguments.python)):
+            parser.error("none of these interpreters has pydoca")
+        return print_report(compare(pythons, arguments), arguments)
+    best = asyncio.run(measure(arguments.repetitions, arguments.count, arguments.only))
+    if arguments.only:
+        return 0
+    floor = best.pop(FLOOR)
+    return print_report((Figure(name, "ns", value, floor) for name, value in best.items()), arguments)
 
 
 if __name__ == "__main__":

@@ -1,20 +1,23 @@
 """Round trips of comch messages between two Python processes, as a ratio to a socket's of the same run.
 
 The socket is AF_UNIX, SOCK_SEQPACKET, as comch's own, in the same two processes, and blocks in recv(). On one core
-(--cpus 0, the default) a wait that looks instead of sleeping keeps the core from the peer. With --cpus 0:1 each process
-has a core of its own, and with --cpus 0,1 both have both. --busy N adds processes that want the same cores.
+(--cpus 0) a wait that looks instead of sleeping keeps the core from the peer. With --cpus 0:1 each process has a core of
+its own, and with --cpus 0,1 both have both. --busy N adds processes that want the same cores.
 """
 
-import argparse
 import asyncio
-import json
 import multiprocessing
 import os
 import socket
 import statistics
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from operator import truediv
 from typing import Any
+
+from print_report import Figure, arguments_of, print_report
 
 import pydoca
 
@@ -92,12 +95,28 @@ def side(link: socket.socket, name: str, rounds: int, repeats: int, is_first: bo
     return figures
 
 
-def parse_cpus(text: str) -> tuple[set[int], set[int]]:
+Cpus = tuple[set[int], set[int]]  # of each process
+
+
+def parse_cpus(text: str) -> Cpus:
     """Those of each process, of "0", "0,1" or "0:1"."""
     sets = [{int(cpu) for cpu in part.split(",")} for part in text.split(":")]
     if len(sets) > 2:
         raise ValueError(text)
     return sets[0], sets[-1]
+
+
+def usual_settings() -> list[Cpus]:
+    """Both on one core; each on one of its own; both on two."""
+    mine = sorted(os.sched_getaffinity(0))
+    one, two = {mine[0]}, set(mine[:2])
+    return [(one, one), *([(one, two - one), (two, two)] if len(two) == 2 else [])]
+
+
+def name_of(cpus: Cpus) -> str:
+    if cpus[0] != cpus[1]:
+        return "a core each"
+    return "one core" if len(cpus[0]) == 1 else f"{len(cpus[0])} cores"
 
 
 def stay_busy(cpus: set[int]) -> None:
@@ -106,43 +125,51 @@ def stay_busy(cpus: set[int]) -> None:
         pass
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+@contextmanager
+def busy_processes(count: int, cpus: set[int]) -> Iterator[None]:
+    processes = [multiprocessing.get_context("fork").Process(target=stay_busy, args=(cpus,)) for _ in range(count)]
+    for process in processes:
+        process.start()
+    try:
+        yield
+    finally:
+        for process in processes:
+            process.kill()
+            process.join()
+
+
+def measure(cpus: Cpus, rounds: int, repeats: int) -> Iterator[Figure]:
+    near, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    where = name_of(cpus)
+    given = (f"{NAME}-{where.replace(' ', '-')}", rounds, repeats)
+    os.sched_setaffinity(0, cpus[1])  # which the peer inherits
+    peer = multiprocessing.get_context("fork").Process(target=side, args=(far, *given, False))
+    peer.start()
+    os.sched_setaffinity(0, cpus[0])
+    figures = side(near, *given, True)
+    peer.join()
+    near.close()
+    far.close()
+    floor = statistics.median(figures["socket"])
+    for way in ("wait", "await"):
+        score = statistics.median(map(truediv, figures[way], figures["socket"]))
+        name = f"comch round trip of {len(MESSAGE)} B, {way}, {where}, against a socket's"
+        yield Figure(name, "us", statistics.median(figures[way]), floor, score=score)
+
+
+def main() -> int:
+    parser = arguments_of(__doc__, repetitions=5)
     parser.add_argument(
-        "--cpus",
-        type=parse_cpus,
-        default="0",
-        help="the CPUs of both processes, or of each: 0 or 0,1 or 0:1 (default: 0)",
+        "--cpus", nargs="+", type=parse_cpus, help="the CPUs of both processes, or of each, such as 0 0:1 0,1"
     )
     parser.add_argument("--busy", type=int, default=0, help="other processes that are busy on the same CPUs")
     parser.add_argument("--rounds", type=int, default=3000)
-    parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--json", action="store_true", help="one JSON object")
     arguments = parser.parse_args()
-    near_cpus, far_cpus = arguments.cpus
-    context = multiprocessing.get_context("fork")
-    near, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    given = (NAME, arguments.rounds, arguments.repeats)
-    others = [context.Process(target=stay_busy, args=(near_cpus | far_cpus,)) for _ in range(arguments.busy)]
-    os.sched_setaffinity(0, far_cpus)  # which the peer inherits
-    peer = context.Process(target=side, args=(far, *given, False))
-    for process in (peer, *others):
-        process.start()
-    os.sched_setaffinity(0, near_cpus)
-    figures = side(near, *given, True)
-    peer.join()
-    for process in others:
-        process.kill()
-    medians = {way: statistics.median(times) for way, times in figures.items()}
-    ratios = {way: medians[way] / medians["socket"] for way in ("wait", "await")}
-    where = ":".join(",".join(map(str, sorted(cpus))) for cpus in arguments.cpus)
-    if arguments.json:
-        print(json.dumps({"cpus": where, "microseconds": medians, "ratios": ratios}))
-        return
-    print(f"a round trip of {len(MESSAGE)} bytes on CPUs {where}; a socket's takes {medians['socket']:.1f} us")
-    for way, ratio in ratios.items():
-        print(f"  comch, {way + '()' if way == 'wait' else way}: {medians[way]:.1f} us, {ratio:.1f} x")
+    settings = arguments.cpus or usual_settings()
+    with busy_processes(arguments.busy, set.union(*(set.union(*cpus) for cpus in settings))):
+        figures = (figure for cpus in settings for figure in measure(cpus, arguments.rounds, arguments.repetitions))
+        return print_report(figures, arguments)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -3,16 +3,17 @@
 The floor are the same round trips without the load, in the same process and run.
 """
 
-import argparse
 import asyncio
-import json
 import os
+import statistics
 import sys
 import time
 
+from print_report import Figure, arguments_of, print_report
+
 import pydoca
 
-TARGET = 2000.0  # microseconds: the 99th percentile beside the load
+TARGET = 2000.0  # microseconds that the load may add
 PORT = 4791
 NAME = f"benchmark-{os.getpid()}"
 
@@ -58,8 +59,8 @@ async def round_trips(link: pydoca.comch.Connection, count: int) -> list[float]:
     return sorted(times)
 
 
-async def measure(count: int) -> tuple[list[float], list[float]]:
-    """Without the load, and beside it."""
+async def measure(count: int) -> tuple[float, float]:
+    """The 99th percentiles in microseconds: without the load, and beside it."""
     dpu, host = pydoca.open_device("03:00.0", side="dpu"), pydoca.open_device("0b:00.0", side="host")
     async with (
         pydoca.ProgressEngine() as pe,
@@ -82,34 +83,18 @@ async def measure(count: int) -> tuple[list[float], list[float]]:
         load.stopped = True
         await loading
         echoing.cancel()
-    return alone, loaded
+    last = count * 99 // 100
+    return alone[last], loaded[last]
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = arguments_of(__doc__, repetitions=1)
     parser.add_argument("--count", type=int, default=1000, help="round trips without the load, and beside it")
-    parser.add_argument("--json", action="store_true")
-    parser.add_argument("--check", action="store_true", help="exit with 1 when over the target")
     arguments = parser.parse_args()
-
-    alone, loaded = asyncio.run(measure(arguments.count))
-    last = arguments.count * 99 // 100
-    result = {
-        "name": "99th percentile of a round trip beside RDMA writes",
-        "unit": "us",
-        "value": round(loaded[last], 1),
-        "floor": round(alone[last], 1),
-        "median": round(loaded[arguments.count // 2], 1),
-        "median_alone": round(alone[arguments.count // 2], 1),
-        "target": TARGET,
-        "ok": loaded[last] <= TARGET,
-    }
-    if arguments.json:
-        print(json.dumps([result], indent=2))
-    else:
-        line = "{name}  {value} us  alone {floor}  (medians {median}, {median_alone})  target <= {target} us  "
-        print(line.format(**result) + ("ok" if result["ok"] else "OVER"))
-    return 1 if arguments.check and not result["ok"] else 0
+    pairs = [asyncio.run(measure(arguments.count)) for _ in range(arguments.repetitions)]
+    alone, loaded = (statistics.median(values) for values in zip(*pairs, strict=True))
+    name = "99th percentile of a comch round trip beside RDMA writes, above that without"
+    return print_report([Figure(name, "us", loaded, alone, TARGET, compared="difference")], arguments)
 
 
 if __name__ == "__main__":

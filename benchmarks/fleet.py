@@ -4,11 +4,11 @@ The floor of finding and opening is the same call on the machine of the DOCA gui
 enumeration is a list of as many new Python objects. Both are taken in the same run.
 """
 
-import argparse
-import json
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+
+from print_report import Figure, arguments_of, print_report
 
 import pydoca
 from pydoca import sim
@@ -50,7 +50,7 @@ def calls_of(function: str, parent: str) -> dict[str, Callable[[], object]]:
     }
 
 
-def measure(functions: int, times: int) -> list[dict[str, object]]:
+def measure(functions: int, times: int) -> Iterator[Figure]:
     sim.load_topology(sim.default_topology())
     floors = {name: best(call, times) for name, call in calls_of("pf1", "p0").items()}
     cards = functions // PORTS_OF_A_CARD
@@ -58,34 +58,19 @@ def measure(functions: int, times: int) -> list[dict[str, object]]:
     sim.load_topology({"card": [{"count": cards}]})
     loading = (time.perf_counter() - begin) * 1e6
     far = f"card{cards - 1}"
-    rows = [
-        {"name": name, "value": best(call, times), "floor": floors[name], "target": 2.0}
-        for name, call in calls_of(f"{far}-pf1", f"{far}-p0").items()
-    ]
+    for name, call in calls_of(f"{far}-pf1", f"{far}-p0").items():
+        yield Figure(f"{name}, {functions} functions, against nine", "us", best(call, times), floors[name], 2.0)
     objects = best(lambda: [_Empty() for _ in range(cards * PORTS_OF_A_CARD)], 20)
-    rows.append({"name": "devices()", "value": best(pydoca.devices, 20), "floor": objects, "target": 20.0})
-    rows.append({"name": "load_topology", "value": loading, "floor": objects, "target": 200.0})
-    for row in rows:
-        ratio = float(str(row["value"])) / float(str(row["floor"]))
-        row.update(unit="us", score=round(ratio, 2), rule="<=", ok=ratio <= float(str(row["target"])))
-    return rows
+    of_objects = f"{functions} functions, against as many new objects"
+    yield Figure(f"devices(), {of_objects}", "us", best(pydoca.devices, 20), objects, 20.0)
+    yield Figure(f"load_topology, {of_objects}", "us", loading, objects, 200.0)
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = arguments_of(__doc__, repetitions=300)
     parser.add_argument("--functions", type=int, default=10_000)
-    parser.add_argument("--times", type=int, default=300, help="the fastest of so many calls counts")
-    parser.add_argument("--json", action="store_true")
-    parser.add_argument("--check", action="store_true", help="exit with 1 when over a target")
     arguments = parser.parse_args()
-    rows = measure(arguments.functions, arguments.times)
-    if arguments.json:
-        print(json.dumps(rows, indent=2))
-    else:
-        line = "{name:30} {value:10.1f} us  floor {floor:8.1f}  ratio {score:6.2f}  target <= {target:g}  "
-        for row in rows:
-            print(line.format(**row) + ("ok" if row["ok"] else "OVER"))
-    return 1 if arguments.check and not all(row["ok"] for row in rows) else 0
+    return print_report(measure(arguments.functions, arguments.repetitions), arguments)
 
 
 if __name__ == "__main__":

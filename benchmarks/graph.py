@@ -1,11 +1,11 @@
 """What it costs to await a graph: a run of 4 copies, beside the await of one copy and the engine's work for 3 more."""
 
-import argparse
 import asyncio
-import json
 import sys
 import time
 from collections.abc import Awaitable, Callable
+
+from print_report import Figure, arguments_of, print_report
 
 import pydoca
 
@@ -73,34 +73,13 @@ async def measure(repetitions: int, count: int) -> dict[str, float]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--repetitions", type=int, default=9)
+    parser = arguments_of(__doc__, repetitions=9)
     parser.add_argument("--count", type=int, default=10_000, help="awaits of a kind in each repetition")
-    parser.add_argument("--json", action="store_true")
-    parser.add_argument("--check", action="store_true", help="exit with 1 when over the target")
     arguments = parser.parse_args()
-
     best = asyncio.run(measure(arguments.repetitions, arguments.count))
     node = (best["graph of 20"] - best["graph of 4"]) / 16  # with its reset_data_len() in Python
-    floor = best["task"] + 3 * node
-    score = best["graph of 4"] / floor
-    result = {
-        "name": "await a graph of 4 copies of 64 B",
-        "unit": "ns",
-        "value": round(best["graph of 4"], 1),
-        "floor": round(floor, 1),
-        "task": round(best["task"], 1),
-        "node": round(node, 1),
-        "score": round(score, 3),
-        "target": TARGET,
-        "ok": score <= TARGET,
-    }
-    if arguments.json:
-        print(json.dumps([result], indent=2))
-    else:
-        line = "{name}  {value} ns  floor {floor} (a task {task}, a node {node})  {score:.2f} x  target <= {target}  "
-        print(line.format(**result) + ("ok" if result["ok"] else "OVER"))
-    return 1 if arguments.check and not result["ok"] else 0
+    name = "await a graph of 4 copies of 64 B, against the await of one and the work of three"
+    return print_report([Figure(name, "ns", best["graph of 4"], best["task"] + 3 * node, TARGET)], arguments)
 
 
 if __name__ == "__main__":

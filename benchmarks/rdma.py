@@ -18,9 +18,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import print_report
+from print_report import PROGRAMS, arguments_of
+
 import pydoca
 
-REPORT = Path(__file__).resolve().parent.parent / "build" / "release" / "benchmarks" / "rdma_report"
+REPORT = PROGRAMS / "rdma_report"
 SIZE = 64 << 10
 IN_FLIGHT = 8
 STRETCHES = 20
@@ -141,7 +144,7 @@ async def time_of(side: Side, figure: Figure) -> float:
     return min(times)
 
 
-async def measure(figure: Figure, arguments: argparse.Namespace) -> dict[str, Any]:
+async def measure(figure: Figure, arguments: argparse.Namespace) -> print_report.Figure:
     command = [sys.executable, __file__, "--serve", arguments.device or ""]
     peer = await asyncio.create_subprocess_exec(*command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, limit=1 << 20)
     assert peer.stdin is not None
@@ -158,44 +161,26 @@ async def measure(figure: Figure, arguments: argparse.Namespace) -> dict[str, An
             ]
     peer.stdin.close()
     await peer.wait()
-    score = statistics.median(value / floor for value, floor in pairs)
-    return {
-        "name": figure.name,
-        "unit": "ns",
-        "value": round(statistics.median(value for value, _ in pairs), 1),
-        "floor": round(statistics.median(floor for _, floor in pairs), 1),
-        "score": round(score, 2),
-        "target": figure.target,
-        "ok": figure.target is None or score <= figure.target,
-    }
-
-
-def show(result: dict[str, Any]) -> None:
-    line = "{name:<58} {value:>10.1f} ns  floor {floor:>10.1f}  {score:>6.2f} x".format(**result)
-    if result["target"] is not None:
-        line += f"  target <= {result['target']:<4} {'ok' if result['ok'] else 'OVER'}"
-    print(line, flush=True)
+    return print_report.Figure(
+        figure.name,
+        "ns",
+        statistics.median(value for value, _ in pairs),
+        statistics.median(floor for _, floor in pairs),
+        figure.target,
+        score=statistics.median(value / floor for value, floor in pairs),
+    )
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = arguments_of(__doc__, repetitions=5)
     parser.add_argument("--report", type=Path, default=REPORT)
     parser.add_argument("--device", help="of both processes (default: the simulator's)")
-    parser.add_argument("--repetitions", type=int, default=5)
-    parser.add_argument("--json", action="store_true")
-    parser.add_argument("--check", action="store_true", help="exit with 1 when over a target")
     parser.add_argument("name", nargs="?", default="", help="a part of the names of the figures to measure")
     arguments = parser.parse_args()
     os.environ.setdefault("PYDOCA_BACKEND", "verbs" if arguments.device else "sim")
-
-    results = []
-    for figure in (figure for figure in FIGURES if arguments.name in figure.name):
-        results.append(asyncio.run(measure(figure, arguments)))
-        if not arguments.json:
-            show(results[-1])
-    if arguments.json:
-        print(json.dumps(results, indent=2))
-    return 1 if arguments.check and not all(result["ok"] for result in results) else 0
+    chosen = [figure for figure in FIGURES if arguments.name in figure.name]
+    measured = (asyncio.run(measure(figure, arguments)) for figure in chosen)
+    return print_report.print_report(measured, arguments)
 
 
 if __name__ == "__main__":

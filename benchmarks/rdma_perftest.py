@@ -1,12 +1,11 @@
 """Latency and bandwidth of RDMA operations, each as a ratio to Debian's perftest on the same device in the same run.
 
 The benchmark boots `pydoca rdma-lab` and measures there; on a machine with a device, --device NAME measures here.
-pydoca's own figures are those of rdma_exchange, which `cmake --preset bench && cmake --build --preset bench` in
-cpp/ builds; without it the floors are printed alone.
+pydoca's own figures are those of rdma_exchange, which `cmake --preset bench && cmake --build --preset bench` in cpp/
+builds.
 """
 
 import argparse
-import json
 import os
 import subprocess
 import sys
@@ -15,10 +14,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import print_report
+from print_report import PROGRAMS, arguments_of
 from rdma_figure import Measurement
 
-ROOT = Path(__file__).resolve().parent.parent
-EXCHANGE = ROOT / "build" / "release" / "benchmarks" / "rdma_exchange"
+EXCHANGE = PROGRAMS / "rdma_exchange"
 PATIENCE = 120.0  # seconds, for one measurement
 PORT = 18515
 TARGET = 1.10
@@ -89,32 +89,17 @@ def wait_for_listener(server: "subprocess.Popen[bytes]") -> None:
         time.sleep(0.02)
 
 
-def measure(figure: Figure, devices: Devices, repetitions: int) -> dict[str, object]:
+def measure(figure: Figure, devices: Devices, repetitions: int) -> print_report.Figure:
     """Measures floor and value in turn, and takes the best of each: other load on the machine only makes them worse.
 
     Both have the median of many rounds behind them; but two processes that poll are out of step for milliseconds
     whenever one of them loses its core.
     """
     best = min if figure.is_latency else max
-    floors, values = [], []
-    for _ in range(repetitions):
-        floors.append(devices.floor(figure))
-        if EXCHANGE.exists():
-            values.append(devices.value(figure))
-    result: dict[str, object] = {"name": figure.name, "unit": figure.unit, "floor": best(floors)}
-    if values:
-        score = figure.ratio(best(values), best(floors))
-        result |= {"value": best(values), "score": round(score, 3), "rule": "<=", "target": TARGET}
-        result["ok"] = score <= TARGET
-    return result
-
-
-def line_of(result: dict[str, object]) -> str:
-    text = f"{result['name']}: perftest {result['floor']:.2f} {result['unit']}"
-    if "score" in result:
-        verdict = "ok" if result["ok"] else "OVER"
-        text += f", pydoca {result['value']:.2f}, ratio {result['score']:.2f}, target <= {TARGET:g} {verdict}"
-    return text
+    pairs = [(devices.floor(figure), devices.value(figure)) for _ in range(repetitions)]
+    floor, value = best(floor for floor, _ in pairs), best(value for _, value in pairs)
+    score = figure.ratio(value, floor)
+    return print_report.Figure(f"{figure.name}, against perftest", figure.unit, value, floor, TARGET, score)
 
 
 def figures(arguments: argparse.Namespace) -> Iterator[Figure]:
@@ -141,25 +126,18 @@ def run_in_lab(arguments: argparse.Namespace) -> int:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = arguments_of(__doc__, repetitions=3)
     parser.add_argument("--device", help="measure here, on this device")
     parser.add_argument("--peer", help="the other end's device (default: the same one)")
     parser.add_argument("--pair", action="store_true", help="in the lab: over a cable between two devices")
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, metavar="BYTES")
-    parser.add_argument("--repetitions", type=int, default=3, help="the best one counts (default: 3)")
-    parser.add_argument("--json", action="store_true")
-    parser.add_argument("--check", action="store_true", help="exit with 1 when over a target")
     parser.add_argument("--filter", default="", metavar="TEXT", help="only figures with this in their name")
     arguments = parser.parse_args()
     if arguments.device is None and "PYDOCA_RDMA_LAB" not in os.environ:
         return run_in_lab(arguments)
     devices = Devices((arguments.device, arguments.peer or arguments.device), first_ipv4_gid(arguments.device))
-    all_ok = True
-    for figure in figures(arguments):
-        result = measure(figure, devices, arguments.repetitions)
-        print(json.dumps(result) if arguments.json else line_of(result), flush=True)
-        all_ok = all_ok and bool(result.get("ok", True))
-    return 1 if arguments.check and not all_ok else 0
+    measured = (measure(figure, devices, arguments.repetitions) for figure in figures(arguments))
+    return print_report.print_report(measured, arguments)
 
 
 if __name__ == "__main__":

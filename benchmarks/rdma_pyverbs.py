@@ -20,6 +20,8 @@ from collections.abc import Awaitable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+import print_report
+from print_report import arguments_of
 from rdma_figure import Measurement
 
 import pydoca
@@ -39,7 +41,6 @@ OPERATIONS = ["write", "read", "send"]
 IN_FLIGHT = 8
 RECEIVES = 64
 SLOT = max(SIZES)  # bytes of memory for each operation in flight
-STRETCHES = 8
 ACCESS = "local_read_write|rdma_read|rdma_write"
 PATIENCE = 120.0  # seconds, for a peer to end
 TARGET = 1.0
@@ -317,30 +318,17 @@ class Peer:
             self.process.kill()
 
 
-async def measure(figure: Figure, peers: dict[str, Peer], rounds: int) -> dict[str, object]:
+async def measure(figure: Figure, peers: dict[str, Peer], arguments: argparse.Namespace) -> print_report.Figure:
     """Measures stretches of both in turn, and takes the best of each: other load only makes them worse."""
     best: dict[str, float] = {}
-    for number in range(STRETCHES + 1):
+    for number in range(arguments.repetitions + 1):
         for library, peer in peers.items():
-            seconds = await peer.stretch(figure, rounds)
+            seconds = await peer.stretch(figure, arguments.rounds)
             if number > 0:  # the first one does all work that is done only once
                 best[library] = min(seconds, best.get(library, seconds))
+    value, floor = (figure.value(best[library]) for library in ("pydoca", "pyverbs"))
     score = best["pydoca"] / best["pyverbs"]
-    return {
-        "name": figure.name,
-        "unit": figure.unit,
-        "value": round(figure.value(best["pydoca"]), 2),
-        "floor": round(figure.value(best["pyverbs"]), 2),
-        "score": round(score, 3),
-        "rule": "<",
-        "target": TARGET,
-        "ok": score < TARGET,
-    }
-
-
-def line_of(result: dict[str, object]) -> str:
-    text = f"{result['name']}: pyverbs {result['floor']:.2f} {result['unit']}, pydoca {result['value']:.2f}"
-    return f"{text}, ratio {result['score']:.2f}, target < {TARGET:g} {'ok' if result['ok'] else 'OVER'}"
+    return print_report.Figure(f"{figure.name}, against pyverbs", figure.unit, value, floor, TARGET, score, rule="<")
 
 
 def figures(arguments: argparse.Namespace) -> Iterator[Figure]:
@@ -352,19 +340,14 @@ def figures(arguments: argparse.Namespace) -> Iterator[Figure]:
                     yield figure
 
 
-async def run(arguments: argparse.Namespace) -> bool:
-    all_ok = True
+async def run(arguments: argparse.Namespace) -> list[print_report.Figure]:
     async with pydoca.ProgressEngine(latency="low") as pe:
         peers = {name: Peer(make_end(name, pe, arguments.device), name, arguments.device) for name in LIBRARIES}
         try:
-            for figure in figures(arguments):
-                result = await measure(figure, peers, arguments.rounds)
-                print(json.dumps(result) if arguments.json else line_of(result), flush=True)
-                all_ok = all_ok and bool(result["ok"])
+            return [await measure(figure, peers, arguments) for figure in figures(arguments)]
         finally:
             for peer in peers.values():
                 peer.close()
-    return all_ok
 
 
 def run_in_lab() -> int:
@@ -373,11 +356,9 @@ def run_in_lab() -> int:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = arguments_of(__doc__, repetitions=8)
     parser.add_argument("--device", help="measure here, on this device")
     parser.add_argument("--rounds", type=int, default=200, help="operations in a stretch of measuring (default: 200)")
-    parser.add_argument("--json", action="store_true")
-    parser.add_argument("--check", action="store_true", help="exit with 1 when over a target")
     parser.add_argument("--filter", default="", metavar="TEXT", help="only figures with this in their name")
     parser.add_argument("--serve", choices=LIBRARIES, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
@@ -388,7 +369,7 @@ def main() -> int:
     if arguments.serve:
         asyncio.run(serve(arguments.serve, arguments.device))
         return 0
-    return 1 if not asyncio.run(run(arguments)) and arguments.check else 0
+    return print_report.print_report(asyncio.run(run(arguments)), arguments)
 
 
 if __name__ == "__main__":

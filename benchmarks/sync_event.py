@@ -6,7 +6,6 @@ that sleep stand beside asyncio's own time for a bare eventfd: no event that an 
 process may run on one core only, the peer on another one, unless a figure says otherwise.
 """
 
-import argparse
 import asyncio
 import json
 import os
@@ -20,9 +19,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import print_report
+from print_report import PROGRAMS, arguments_of
+
 import pydoca
 
-REPORT = Path(__file__).resolve().parent.parent / "build" / "release" / "benchmarks" / "sync_event_report"
+REPORT = PROGRAMS / "sync_event_report"
 
 
 @dataclass(frozen=True)
@@ -229,7 +231,7 @@ def busy_processes(count: int) -> Iterator[None]:
         process.wait()
 
 
-def measure(figure: Figure, report: Path, repetitions: int) -> dict[str, Any]:
+def measure(figure: Figure, report: Path, repetitions: int) -> print_report.Figure:
     stay_on(figure.cores[0])
     first, second = os.eventfd(0, os.EFD_NONBLOCK), os.eventfd(0, os.EFD_NONBLOCK)
     side = Side(pydoca.open_device("0b:00.0", side="host"), (first, second), is_first=True)
@@ -250,42 +252,24 @@ def measure(figure: Figure, report: Path, repetitions: int) -> dict[str, Any]:
     peer.close()
     os.close(first)
     os.close(second)
-    score = statistics.median(value / floor for value, floor in pairs)
-    return {
-        "name": figure.name,
-        "unit": "ns",
-        "value": round(statistics.median(value for value, _ in pairs), 1),
-        "floor": round(statistics.median(floor for _, floor in pairs), 1),
-        "score": round(score, 2),
-        "target": figure.target,
-        "ok": figure.target is None or score <= figure.target,
-    }
-
-
-def show(result: dict[str, Any]) -> None:
-    line = "{name:<52} {value:>10.1f} ns  floor {floor:>10.1f}  {score:>6.2f} x".format(**result)
-    if result["target"] is not None:
-        line += f"  target <= {result['target']:<4} {'ok' if result['ok'] else 'OVER'}"
-    print(line, flush=True)
+    return print_report.Figure(
+        figure.name,
+        "ns",
+        statistics.median(value for value, _ in pairs),
+        statistics.median(floor for _, floor in pairs),
+        figure.target,
+        score=statistics.median(value / floor for value, floor in pairs),
+    )
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = arguments_of(__doc__, repetitions=9)
     parser.add_argument("--report", type=Path, default=REPORT)
-    parser.add_argument("--repetitions", type=int, default=9)
-    parser.add_argument("--json", action="store_true")
-    parser.add_argument("--check", action="store_true", help="exit with 1 when over a target")
     parser.add_argument("name", nargs="?", default="", help="a part of the names of the figures to measure")
     arguments = parser.parse_args()
-
-    results = []
-    for figure in (figure for figure in FIGURES if arguments.name in figure.name):
-        results.append(measure(figure, arguments.report, arguments.repetitions))
-        if not arguments.json:
-            show(results[-1])
-    if arguments.json:
-        print(json.dumps(results, indent=2))
-    return 1 if arguments.check and not all(result["ok"] for result in results) else 0
+    chosen = [figure for figure in FIGURES if arguments.name in figure.name]
+    measured = (measure(figure, arguments.report, arguments.repetitions) for figure in chosen)
+    return print_report.print_report(measured, arguments)
 
 
 if __name__ == "__main__":

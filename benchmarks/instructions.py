@@ -1,0 +1,87 @@
+"""Instructions of the engine's paths, and of awaits, that one thread takes: each as a difference from its floor.
+
+callgrind counts two runs of a report's figure that differ in their number of operations. The difference, per
+operation, excludes all work that is done once. Counts hardly change from run to run, nor with the machine's load.
+Debian/Ubuntu: apt-get install valgrind. `cmake --preset bench && cmake --build --preset bench` in cpp/ builds the
+programs.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from callgrind import count
+from print_report import PROGRAMS, Figure, arguments_of, print_report
+
+HERE = Path(__file__).resolve().parent
+FLOOR_OF_AWAITS = "await a future that is done"
+
+
+@dataclass(frozen=True)
+class Counted:
+    """A figure of a report, and the number of its operations in the shorter run; the longer one has twice as many."""
+
+    report: str
+    figure: str
+    operations: int = 1 << 16
+
+    def line(self, side: str, operations: int) -> list[str]:
+        """The command that does so many operations of one side of the figure: subject or floor."""
+        if self.report.endswith(".py"):
+            name = self.figure if side == "subject" else FLOOR_OF_AWAITS
+            command = [sys.executable, str(HERE / self.report), "--repetitions", "1", "--count", str(operations)]
+            return [*command, "--only", name]
+        return [str(PROGRAMS / self.report), "--only", side, str(operations), self.figure]
+
+    def per_operation(self, side: str) -> float:
+        few, many = (
+            count(self.line(side, operations), self.environment()).instructions
+            for operations in (self.operations, 2 * self.operations)
+        )
+        return (many - few) / self.operations
+
+    def environment(self) -> dict[str, str]:
+        """Awaits share the time of a turn of the loop, so that a turn would come sooner under valgrind."""
+        same = {"PYTHONHASHSEED": "0", "LD_PRELOAD": str(PROGRAMS / "still_clock.so")}
+        return {**os.environ, **same} if self.report.endswith(".py") else dict(os.environ)
+
+    def measure(self) -> Figure:
+        value, floor = self.per_operation("subject"), self.per_operation("floor")
+        return Figure(f"{self.report}: {self.figure}", "instructions", value, floor, compared="difference")
+
+
+COUNTED = [
+    Counted("report", "dma 64 B, 32 in flight, above memcpy"),
+    Counted("report", "dma 64 B, 32 in flight, task allocated and freed, above memcpy"),
+    Counted("buf_report", "buf of an inventory, got and given back, above a free list"),
+    Counted("buf_report", "buf of a pool, got and given back, above a free list"),
+    Counted("rdma_report", "rdma write 64 B, 32 in flight, above memcpy"),
+    Counted("graph_report", "graph of 4 copies of 64 B in a chain, a node, above the tasks alone"),
+    Counted("graph_report", "graph of 256 functions in a chain, a node, above their calls"),
+    Counted("workq_report", "a job that copies 64 B, 32 in flight"),
+    Counted("trace_report", "an event, of the two of a DMA task of 64 B, above the same task untraced"),
+    Counted("awaits.py", "await dma.memcpy, 4 KiB", 20_000),
+    Counted("awaits.py", "await context.notify_set", 20_000),
+    Counted("awaits.py", "await context.wait_eq, true at once", 20_000),
+]
+
+
+def measure(chosen: list[Counted]) -> Iterator[Figure]:
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        yield from pool.map(Counted.measure, chosen)
+
+
+def main() -> int:
+    parser = arguments_of(__doc__, repetitions=1)
+    parser.add_argument("name", nargs="?", default="", help="a part of the names of the figures to count")
+    arguments = parser.parse_args()
+    return print_report(measure([each for each in COUNTED if arguments.name in each.figure]), arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
