@@ -198,7 +198,7 @@ void RdmaQueue::fail_receives(Status status) noexcept {
 
 // ---- Completions ---------------------------------------------------------------------------------------------------
 
-inline void RdmaQueue::fetch() noexcept {
+[[gnu::always_inline]] inline void RdmaQueue::fetch() noexcept {
   for (const ibv_wc& completion : completions_.poll()) {
     if ((completion.wr_id & 1) != 0) {
       complete_receive(completion);
