@@ -1,8 +1,8 @@
 """Round trips of comch messages between two Python processes, as a ratio to a socket's of the same run.
 
 The socket is AF_UNIX, SOCK_SEQPACKET, as comch's own, in the same two processes, and blocks in recv(). On one core
-(--cpus 0) a wait that looks instead of sleeping keeps the core from the peer. With --cpus 0:1 each process has a core of
-its own, and with --cpus 0,1 both have both. --busy N adds processes that want the same cores.
+(--cpus 0) a wait that looks instead of sleeping keeps the core from the peer. With --cpus 0:1 each process has a core
+of its own, and with --cpus 0,1 both have both. --busy N adds processes that want the same cores.
 """
 
 import asyncio

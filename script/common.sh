@@ -28,6 +28,7 @@ reader_packages=(zsh fish groff-base) # tests give them completions and the manu
 clang_packages=(clang-19 llvm-19) # with llvm-ar CMake has Clang optimise across files
 test_packages=(libgtest-dev libgmock-dev libbenchmark-dev util-linux "${clang_packages[@]}" "${reader_packages[@]}" "${lab_packages[@]}")
 verbs_packages=(rdma-core ibverbs-providers ibverbs-utils rdmacm-utils perftest python3-pyverbs) # tests of RDMA compare with these
+bench_packages=(valgrind libtbb-dev "${lab_packages[@]}") # counts, a floor, and a guest that has an RDMA device
 fuzz_packages=("${clang_packages[@]}" libclang-rt-19-dev) # libFuzzer; g++ has none
 python_sources=(python tests/py script docs examples benchmarks notebooks)
 

@@ -1,4 +1,4 @@
-"""The page of figures, made of docs/figures.json, which script/figures writes."""
+"""The page of figures, made of docs/figures.json, which `script/bench --json docs/figures.json` writes."""
 
 from __future__ import annotations
 
@@ -9,25 +9,14 @@ from typing import Any
 
 FIGURES = Path(__file__).resolve().parents[1] / "figures.json"
 
-# The reports in the order of the page, and their titles.
-REPORTS = {
-    "report": "DMA",
-    "buf_report": "Bufs",
-    "sync_event_report": "Sync events",
-    "rdma_report": "RDMA",
-    "graph_report": "Graphs",
-    "sha_report": "SHA",
-    "trace_report": "Traces",
-    "virtual_time_report": "Virtual time",
-}
-SIGNS = {"<=": "≤", ">=": "≥"}
+SIGNS = {"<": "<", "<=": "≤", ">=": "≥"}
 NO_BREAK = "\N{NO-BREAK SPACE}"
 HEAD = """\
 # Figures
 
 Each figure was measured beside its floor, the bare operation that it is compared with, in turns and in the same run.
 The ratio of the two says what pydoca costs; the times themselves say more about the machine. Each figure has a target,
-and `--check` ends a benchmark with an error when one is missed. The name of a figure says what its floor is.
+and `benchmarks/ledger.json` says why, where one is missed. The name of a figure says what its floor is.
 """
 
 
@@ -40,9 +29,14 @@ def pages() -> Iterator[tuple[str, str]]:
             f" The load by other processes was {machine['load']:g}: with several threads, figures are worse than alone."
         )
     lines = [HEAD, where, ""]
-    for report, title in REPORTS.items():
-        if figures := measured["reports"].get(report):
-            lines += [f"## {title}", "", f"`benchmarks/{report}` prints these lines.", "", *table(figures)]
+    for name, report in measured["reports"].items():
+        lines += [
+            f"## {report['title']}",
+            "",
+            f"`benchmarks/{name}` prints these lines.",
+            "",
+            *table(report["figures"]),
+        ]
     yield "figures.md", "\n".join(lines) + "\n"
 
 
@@ -50,16 +44,19 @@ def table(figures: list[Mapping[str, Any]]) -> Iterator[str]:
     yield from ("| Figure | Measured | Floor | Compared | Target |", "|---|--:|--:|--:|--:|")
     for each in figures:
         unit = each["unit"]
-        is_excess = is_difference(each)
-        compared = f"{each['score']:+.1f} ns" if is_excess else f"{each['score']:.2f} x"
-        verdict = "" if each["ok"] else ", missed"
-        target = f"{SIGNS[each['rule']]} {each['target']:g} {'ns' if is_excess else 'x'}{verdict}"
-        cells = (f"{each['value']:.1f} {unit}", f"{each['floor']:.1f} {unit}", compared, target)
+        cells = (f"{each['value']:.1f} {unit}", f"{each['floor']:.1f} {unit}", compared(each), target(each))
         yield f"| {each['name']} | {' | '.join(cell.replace(' ', NO_BREAK) for cell in cells)} |"
     yield ""
 
 
-def is_difference(figure: Mapping[str, Any]) -> bool:
-    """Whether the figure is compared by its difference from the floor, in nanoseconds, not by the ratio."""
-    ratio = figure["value"] / figure["floor"]
-    return abs(figure["score"] - (figure["value"] - figure["floor"])) < abs(figure["score"] - ratio)
+def compared(figure: Mapping[str, Any]) -> str:
+    """The difference from the floor, or the ratio to it."""
+    is_difference = figure["compared"] == "difference"
+    return f"{figure['score']:+.1f} {figure['unit']}" if is_difference else f"{figure['score']:.2f} x"
+
+
+def target(figure: Mapping[str, Any]) -> str:
+    if figure["target"] is None:
+        return ""
+    unit = figure["unit"] if figure["compared"] == "difference" else "x"
+    return f"{SIGNS[figure['rule']]} {figure['target']:g} {unit}{'' if figure['ok'] else ', missed'}"
