@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from pytest_pydoca.async_tests import pytest_pyfunc_call as pytest_pyfunc_call
 from pytest_pydoca.faults import FaultInjection as FaultInjection
 from pytest_pydoca.faults import pydoca_faults as pydoca_faults
 from pytest_pydoca.fixtures import (
