@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pydoca
 from pydoca import _core
-from pydoca._names import ConnectionByName
-from pydoca._receives import Receives
+from pydoca._rdma.names import ConnectionByName
+from pydoca._rdma.receives import Receives
 from pydoca.cli.explain._names import find_public, names_in
 from pydoca.qualify import bench as bench_package
 from pydoca.qualify.measure import Measure, Measurement

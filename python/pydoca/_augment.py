@@ -20,8 +20,8 @@ from pydoca._progress import Progress
 from pydoca._stats import EngineStats, TaskStats
 
 if TYPE_CHECKING:
-    from pydoca._names import ConnectionByName
-    from pydoca._receives import Receives
+    from pydoca._rdma.names import ConnectionByName
+    from pydoca._rdma.receives import Receives
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -263,7 +263,7 @@ def connect(
     (doca_rdma_connect_to_addr).
     """
     if isinstance(address, str) and address_type in (None, "ipv4", "ipv6"):
-        from pydoca._names import ConnectionByName, is_name
+        from pydoca._rdma.names import ConnectionByName, is_name
 
         if is_name(address):
             options = {"private_data": private_data, "user_data": user_data}
@@ -279,7 +279,7 @@ def receives(self: _core.Rdma, bufs: Iterable[_core.Buf]) -> Receives:
     InvalidValueError without a buf, InUseError for one that is given twice, NoMemoryError when there are more than
     tasks; nothing is posted then.
     """
-    from pydoca._receives import Receives
+    from pydoca._rdma.receives import Receives
 
     return Receives(self, bufs)
 

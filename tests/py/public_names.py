@@ -13,8 +13,8 @@ from types import ModuleType
 
 import pydoca
 from pydoca import _core, comch, faults, log, rdma_bridge, sim, workq
-from pydoca._names import ConnectionByName
-from pydoca._receives import Receives
+from pydoca._rdma.names import ConnectionByName
+from pydoca._rdma.receives import Receives
 from pydoca.cli._parser import create_parser
 from pydoca.cli.explain._names import names_in
 

@@ -13,8 +13,8 @@ from pydoca._core.sync_event import SyncEventRemoteNet
 from pydoca._core.task import LibraryTask
 from pydoca._core.types import Access
 from pydoca._errors import Status
-from pydoca._names import ConnectionByName
-from pydoca._receives import Receives
+from pydoca._rdma.names import ConnectionByName
+from pydoca._rdma.receives import Receives
 
 class RdmaTransport(IntEnum):
     """The transport of connections: reliable (RC) or dynamic (DC)."""

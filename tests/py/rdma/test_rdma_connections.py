@@ -8,7 +8,7 @@ import weakref
 import pytest
 
 import pydoca
-from pydoca import _names
+from pydoca._rdma import names
 
 State = pydoca.RdmaConnectionState
 
@@ -364,10 +364,10 @@ def test_localhost_is_known_where_the_system_knows_no_names(pair, monkeypatch):
         raise OSError(-2, "Name or service not known")
 
     monkeypatch.setattr("socket.getaddrinfo", unknown)
-    assert pair.a.device.info.ipv4_addr in _names.look_up(pair.a.device, "localhost", "ipv4")
-    assert _names.look_up(pair.a.device, "LocalHost.") == _names.look_up(pair.a.device, "localhost")
+    assert pair.a.device.info.ipv4_addr in names.look_up(pair.a.device, "localhost", "ipv4")
+    assert names.look_up(pair.a.device, "LocalHost.") == names.look_up(pair.a.device, "localhost")
     with pytest.raises(pydoca.NotFoundError, match=r"no\.such\.host"):
-        _names.look_up(pair.a.device, "no.such.host")
+        names.look_up(pair.a.device, "no.such.host")
 
 
 def test_localhost_is_where_this_machines_devices_listen(pair, run, unused_port):

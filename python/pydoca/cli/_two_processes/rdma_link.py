@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 
 import pydoca
-from pydoca._names import connect_in_turn, look_up
+from pydoca._rdma.names import connect_in_turn, look_up
 from pydoca.cli._errors import CommandError
 from pydoca.cli._two_processes.report import Reporter
 
