@@ -14,6 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydoca import _blocking, _core, _errors, _log
+from pydoca._callbacks import require_plain_function
 from pydoca._coroutine import driven_by_asyncio
 from pydoca._enums import print_names
 from pydoca._progress import Progress
@@ -276,6 +277,7 @@ def receives(self: _core.Rdma, bufs: Iterable[_core.Buf]) -> Receives:
     """Posts a receive into each, and gives an iterator of them, in the order in which messages fill them.
 
     async for task in rdma.receives(bufs) posts each again, emptied, when the next one is asked for. Raises
+    require_plain_function=require_plain_function,
     InvalidValueError without a buf, InUseError for one that is given twice, NoMemoryError when there are more than
     tasks; nothing is posted then.
     """

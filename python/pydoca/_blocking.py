@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from pydoca._callbacks import require_plain_function
 from pydoca._core import Context, ContextState, ProgressEngine, Task
 from pydoca._progress import Meter, Progress
 
@@ -86,6 +87,7 @@ def run_until(
         if isinstance(what, Task):
             what.wait(timeout)
         elif callable(what):
+            require_plain_function("run_until", what)
             self._block_until(what, timeout, "run until the predicate holds")
         elif isinstance(what, Iterable):
             _run_until_done(self, list(what), timeout, progress)

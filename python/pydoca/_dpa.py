@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Any
 
 from pydoca import _core
+from pydoca._callbacks import require_plain_function
 from pydoca._errors import AlreadyExistError, BadStateError, DocaError, InvalidValueError, IoFailedError, NotFoundError
 
 Kernel = Callable[..., object]
@@ -147,6 +148,7 @@ class Dpa(_core.DpaEngine):
         """Gives a function the name by which it is launched. Raises AlreadyExistError where another has it."""
         if not name or not callable(kernel):
             raise InvalidValueError("register a kernel: a kernel has a name and a function")
+        require_plain_function(f"register kernel {name!r}", kernel)
         if self._kernels.setdefault(name, kernel) is not kernel:
             raise AlreadyExistError(f"register a kernel: {name!r} is registered already")
 

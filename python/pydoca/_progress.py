@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
+from pydoca._callbacks import require_plain_function
+
 Progress: TypeAlias = "bool | type[Any] | Callable[[int, int], object] | None"
 
 
@@ -19,6 +21,7 @@ class Meter:
         if isinstance(progress, type) or progress is True:
             self._bar = (_tqdm() if progress is True else progress)(total=total, unit="task")
         elif callable(progress):
+            require_plain_function("progress", progress)
             self._tell = progress
         elif progress:
             raise TypeError(

@@ -19,6 +19,19 @@ void translate(std::exception_ptr thrown) {
   }
 }
 
+/// Most callbacks are functions of Python or C, and need no call of Python code. A function that inspect's markers make
+/// one of another kind has attributes.
+bool is_plain_function(PyObject* callback) noexcept {
+  PyObject* const function = PyMethod_Check(callback) != 0 ? PyMethod_Function(callback) : callback;
+  if (PyFunction_Check(function) == 0) {
+    return PyCFunction_Check(function) != 0;
+  }
+  constexpr int deferred = CO_COROUTINE | CO_GENERATOR | CO_ASYNC_GENERATOR;
+  const auto& called = *reinterpret_cast<const PyFunctionObject*>(function);
+  const auto& code = *reinterpret_cast<const PyCodeObject*>(called.func_code);
+  return (code.co_flags & deferred) == 0 && called.func_dict == nullptr;
+}
+
 }  // namespace
 
 py::str to_str(std::string_view text) {
@@ -69,6 +82,13 @@ void require_callback(const py::object& callback, const char* argument) {
   if (!callback.is_none() && PyCallable_Check(callback.ptr()) == 0) {
     throw py::type_error(format_text("{} must be callable, or None, not {}", argument, type_name(callback)));
   }
+  if (!callback.is_none()) require_plain_function(argument, callback);
+}
+
+void require_plain_function(const char* argument, const py::object& callback) {
+  if (is_plain_function(callback.ptr())) return;
+  static const py::object& require = from_python("require_plain_function");
+  require(argument, callback);
 }
 
 void translate_errors() { py::register_local_exception_translator(translate); }

@@ -50,8 +50,11 @@ template <class... Args>
 /// Whether error is a DocaError.
 [[nodiscard]] bool is_docas(const py::error_already_set& error);
 
-/// Throws TypeError with the argument's name, unless callback is None or callable.
+/// Throws TypeError with the argument's name, unless callback is None, or callable and a plain function.
 void require_callback(const py::object& callback, const char* argument);
+/// Throws TypeError when a call of callback, which is callable, would only make a coroutine or a generator. argument
+/// names what the callback is for.
+void require_plain_function(const char* argument, const py::object& callback);
 
 /// Translates a pydoca::Error that leaves a bound function into the exception class of its status.
 void translate_errors();

@@ -39,6 +39,7 @@ void load_environment() {
 }
 
 DeviceInfo find_by_predicate(const py::object& predicate, std::optional<Side> side) {
+  require_plain_function("selector", predicate);
   return find_device([&](const DeviceInfo& info) { return py::bool_(predicate(info)).cast<bool>(); }, side);
 }
 

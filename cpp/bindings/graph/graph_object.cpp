@@ -32,6 +32,7 @@ GraphNode& GraphObject::add_node(const py::object& source) {
   } else if (py::isinstance<GraphObject>(source)) {
     node = &graph_->node_from_graph(source.cast<GraphObject&>().graph_);
   } else if (PyCallable_Check(source.ptr()) != 0) {
+    require_plain_function("node", source);
     node = &graph_->node_from_user(&InstanceObject::call_function);
   } else {
     throw py::type_error("node: give a context, a graph or a function of one argument, not " + type_name(source));

@@ -404,6 +404,7 @@ void TaskObject::add_done_callback(py::object callback) {
                          " is not");
   }
   if (done()) {
+  require_plain_function("add_done_callback", callback);
     callback(self());
   } else {
     if (in_flight_ && !variables_) variables_ = py::reinterpret_steal<py::object>(PyContext_CopyCurrent());

@@ -13,15 +13,16 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import selectors
 import warnings
 from collections.abc import AsyncIterator, Callable, Coroutine, Generator
 from contextlib import AsyncExitStack, suppress
 from opcode import opmap  # noqa: F401  read by the extension
-from selectors import EpollSelector
 from types import coroutine
 from typing import Any, Protocol
 
 from pydoca._aio.signal_pipe import SIGNAL_PIPE
+from pydoca._callbacks import require_plain_function
 from pydoca._core import (
     Awaitable,
     Context,
@@ -42,10 +43,19 @@ _CLOSE_TIMEOUT = 5.0  # seconds that leaving a context waits for its tasks
 
 
 def parts_of_stock_loop() -> tuple[Any, ...]:
-    """The parts by which the extension recognises asyncio's own loop: its types, and the code that runs a coroutine."""
-    run_handle: Any = asyncio.Handle._run
-    run_once: Any = asyncio.BaseEventLoop._run_once  # type: ignore[attr-defined]
-    return asyncio.SelectorEventLoop, EpollSelector, run_handle.__code__, run_once.__code__
+    """The parts by which the extension recognises asyncio's own loop: its types, and the code that runs a coroutine.
+
+    Libraries replace and remove some: gevent's monkey patching removes EpollSelector. A None equals no part of a loop,
+    so that no loop counts as asyncio's own.
+    """
+    run_handle = getattr(asyncio.Handle, "_run", None)
+    run_once = getattr(getattr(asyncio, "BaseEventLoop", None), "_run_once", None)
+    return (
+        getattr(asyncio, "SelectorEventLoop", None),
+        getattr(selectors, "EpollSelector", None),
+        getattr(run_handle, "__code__", None),
+        getattr(run_once, "__code__", None),
+    )
 
 
 class Waitable(Protocol):
@@ -435,8 +445,7 @@ async def while_connected(connection: RdmaConnection, task: Task) -> Any:
 def poll_until(
     context: SyncEventContext, predicate: Callable[[int], object], interval: float
 ) -> Coroutine[Any, Any, int]:
-    if inspect.iscoroutinefunction(predicate):
-        raise _not_plain(predicate)
+    require_plain_function("poll_until", predicate)
     return _poll_until(context, predicate, interval)
 
 
@@ -449,7 +458,9 @@ async def _poll_until(context: SyncEventContext, predicate: Callable[[int], obje
             met = predicate(value)
             if inspect.iscoroutine(met):  # a coroutine is true, whatever it would return
                 met.close()
-                raise _not_plain(predicate)
+                raise TypeError(
+                    f"poll_until: {predicate!r} returns a coroutine: the predicate must be a plain function"
+                )
             if met:
                 return value
             if interval > 0:
@@ -458,7 +469,3 @@ async def _poll_until(context: SyncEventContext, predicate: Callable[[int], obje
                 await next_turn()
     finally:
         del task
-
-
-def _not_plain(predicate: Callable[[int], object]) -> TypeError:
-    return TypeError(f"poll_until: {predicate!r} is async: the predicate must be a plain function of the value")

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import _thread
 import asyncio
 import selectors
 import threading
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
-from types import TracebackType
-from typing import Any
+from functools import cache
+from types import BuiltinFunctionType, TracebackType
+from typing import Any, TypeAlias
 
 from pydoca import _core
+from pydoca._callbacks import require_plain_function
 from pydoca._core import Wake
-from pydoca._errors import BadStateError, DeadlockError, InvalidValueError
+from pydoca._errors import BadStateError, DeadlockError, InvalidValueError, NotSupportedError
+
+_Events: TypeAlias = "list[tuple[selectors.SelectorKey, int]]"
 
 _TURN = 1000  # nanoseconds that a turn of an event loop takes
 _SECOND = 1_000_000_000
@@ -101,6 +106,8 @@ class VirtualTime:
     def run_threads(self, *functions: Callable[[], Any]) -> list[Any]:
         """Runs each function in a thread that takes part, and returns what they return. Errors as of `run`."""
         self._since("run_threads")
+        for function in functions:
+            require_plain_function("run_threads", function)
         return _Threads([_Body(function) for function in functions]).run()
 
     def _run_here(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
@@ -125,26 +132,48 @@ class VirtualEventLoop(asyncio.SelectorEventLoop):
 
     has_virtual_time = True
 
+    def __new__(cls) -> VirtualEventLoop:
+        _selector_type()  # a loop that was refused later would be an unclosed one
+        return super().__new__(cls)
+
     def __init__(self) -> None:
-        super().__init__(_Selector())
+        super().__init__(_selector_type()())
 
     def time(self) -> float:
         return _core.virtual_time_now() / _SECOND
 
 
-class _Selector(selectors.EpollSelector):
-    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
-        ready = super().select(0)
-        if not _core.virtual_time_is_on():
-            return ready or super().select(timeout)
-        if ready or (timeout is not None and timeout <= 0):
-            # A turn of the loop takes some time, in which others may run.
-            _core.virtual_time_wait(-1, _core.virtual_time_now() + _TURN)
-            return ready or super().select(0)
-        until = None if timeout is None else _core.virtual_time_now() + max(1, round(timeout * _SECOND))
-        if _core.virtual_time_wait(self.fileno(), until) is Wake.STUCK:
-            raise DeadlockError(_stuck())
-        return super().select(0)
+@cache
+def _selector_type() -> type[selectors.EpollSelector]:
+    """Made by the first loop: gevent's monkey patching removes EpollSelector, and all else can do without."""
+    epoll_selector = getattr(selectors, "EpollSelector", None)
+    if epoll_selector is None:
+        raise NotSupportedError(
+            "virtual_time: its event loops need selectors.EpollSelector, which is not there: gevent.monkey has removed "
+            "it; make the loop in a process without monkey patching, or use asyncio in real time"
+        )
+
+    class Selector(epoll_selector):  # type: ignore[misc, valid-type]
+        def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+            return _select(self, super().select, timeout)
+
+    return Selector
+
+
+def _select(
+    selector: selectors.EpollSelector, look: Callable[[float | None], _Events], timeout: float | None
+) -> _Events:
+    ready = look(0)
+    if not _core.virtual_time_is_on():
+        return ready or look(timeout)
+    if ready or (timeout is not None and timeout <= 0):
+        # A turn of the loop takes some time, in which others may run.
+        _core.virtual_time_wait(-1, _core.virtual_time_now() + _TURN)
+        return ready or look(0)
+    until = None if timeout is None else _core.virtual_time_now() + max(1, round(timeout * _SECOND))
+    if _core.virtual_time_wait(selector.fileno(), until) is Wake.STUCK:
+        raise DeadlockError(_stuck())
+    return look(0)
 
 
 def _stuck() -> str:
@@ -190,10 +219,20 @@ class _LoopBody(_Body):
                 self._loop.call_soon_threadsafe(self._task.cancel)
 
 
+def _require_threads() -> None:
+    """gevent and eventlet put functions of their own in the place of the system's threads."""
+    if not isinstance(_thread.start_new_thread, BuiltinFunctionType):
+        raise NotSupportedError(
+            "virtual_time: several coroutines, and functions, run in threads of the system, and "
+            f"{_thread.start_new_thread.__module__} has replaced these by its own: monkey patch without threads"
+        )
+
+
 class _Threads:
     """Threads that begin together: each takes its place in their order, and none runs before the last one has."""
 
     def __init__(self, bodies: Sequence[_Body]) -> None:
+        _require_threads()
         self._bodies = bodies
         self._results: list[Any] = [None] * len(bodies)
         self._errors: list[BaseException] = []

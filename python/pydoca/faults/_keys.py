@@ -9,6 +9,7 @@ from datetime import timedelta
 from typing import Any, NamedTuple
 
 from pydoca import _core
+from pydoca._callbacks import require_plain_function
 from pydoca._errors import InvalidValueError, Status
 
 _UNITS = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000, "min": 60_000_000_000}
@@ -29,6 +30,8 @@ def to_plain(where: str, action: str, opcode: str | Sequence[str], keys: dict[st
     when = keys.get("when")
     if when is not None and not callable(when):
         raise InvalidValueError(f"{where}: when must be a function of a FaultOperation, not {when!r}")
+    if when is not None:
+        require_plain_function(f"{where}: when", when)
     if "value" in keys and keys.get("data") != "byte":
         raise InvalidValueError(f'{where}: value is the one of a stuck byte; add data="byte"')
     if action == "delay" and "by" not in keys:
