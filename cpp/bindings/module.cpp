@@ -49,6 +49,7 @@ PYBIND11_MODULE(_core, module) {
   pydoca::bindings::bind_task(module);
   pydoca::bindings::bind_context(module);
   pydoca::bindings::bind_progress_engine(module);
+  pydoca::bindings::bind_gather(module);
   pydoca::bindings::bind_dma(module);
   pydoca::bindings::bind_sha(module);
   pydoca::bindings::bind_mmap_advise(module);
@@ -63,6 +64,7 @@ PYBIND11_MODULE(_core, module) {
   pydoca::bindings::bind_timing(module);
   pydoca::bindings::bind_faults(module);
   pydoca::bindings::bind_trace(module);
+  pydoca::bindings::bind_never_awaited(module);
   pydoca::bindings::require_init(module);
   module.def("publish", &pydoca::bindings::publish, pybind11::arg("object"), pybind11::arg("module_name"));
   module.def("add_types", &pydoca::bindings::add_types, pybind11::arg("type"), pybind11::arg("name"),

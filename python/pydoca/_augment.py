@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import atexit
 import os
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from enum import Enum
 from functools import cache
 from importlib import import_module
@@ -17,7 +17,6 @@ from pydoca import _blocking, _core, _errors, _log
 from pydoca._callbacks import require_plain_function
 from pydoca._coroutine import driven_by_asyncio
 from pydoca._enums import print_names
-from pydoca._progress import Progress
 from pydoca._stats import EngineStats, TaskStats
 
 if TYPE_CHECKING:
@@ -41,9 +40,12 @@ def _close_matches(word: str, known: list[str], count: int) -> list[str]:
     return matches
 
 
-@cache
-def _gather() -> Any:
-    return import_module("pydoca._aio.gather")
+def _gather_with_progress(*arguments: Any) -> Any:
+    return import_module("pydoca._aio.gather").gather(*arguments)
+
+
+def _give_up_tasks(*arguments: Any) -> Any:
+    return import_module("pydoca._aio.gather").give_up(*arguments)
 
 
 @cache
@@ -201,25 +203,6 @@ async def _leave_engine(self: _core.ProgressEngine, *_: object) -> None:
     await _aio().leave_engine(self)
 
 
-@_method_of(_core.ProgressEngine)
-def gather(
-    self: _core.ProgressEngine, tasks: Iterable[_core.Task], *, progress: Progress = None
-) -> Coroutine[Any, Any, list[_core.Task]]:
-    """Awaits all tasks and returns them as a list; raises the first failed one's error, when all have completed.
-
-    progress: True shows tqdm's bar, in a terminal or a notebook; or a class like tqdm's; or a function (done, total).
-    """
-    gathered: Coroutine[Any, Any, list[_core.Task]] = _gather().gather(self, tasks, progress)
-    return gathered
-
-
-@_method_of(_core.ProgressEngine)
-def as_completed(self: _core.ProgressEngine, tasks: Iterable[_core.Task]) -> AsyncIterator[_core.Task]:
-    """Iterates (async for) over the tasks in the order of their completion."""
-    completed: AsyncIterator[_core.Task] = _gather().as_completed(self, tasks)
-    return completed
-
-
 @_method_of(_core.SyncEventContext)
 def poll_until(
     self: _core.SyncEventContext, predicate: Callable[[int], object], *, interval: float = 0.0
@@ -277,7 +260,6 @@ def receives(self: _core.Rdma, bufs: Iterable[_core.Buf]) -> Receives:
     """Posts a receive into each, and gives an iterator of them, in the order in which messages fill them.
 
     async for task in rdma.receives(bufs) posts each again, emptied, when the next one is asked for. Raises
-    require_plain_function=require_plain_function,
     InvalidValueError without a buf, InUseError for one that is given twice, NoMemoryError when there are more than
     tasks; nothing is posted then.
     """
@@ -289,10 +271,13 @@ def receives(self: _core.Rdma, bufs: Iterable[_core.Buf]) -> Receives:
 _core.attach(
     drain_log=_log.drain,
     errors=_errors,
+    gather_with_progress=_gather_with_progress,
     get_close_matches=_close_matches,
+    give_up_tasks=_give_up_tasks,
     load_aio=_aio,
     load_topology_of_environment=_load_topology,
     load_faults_of_environment=_load_faults,
+    require_plain_function=require_plain_function,
     typed_signature=_typed_signature,
 )
 atexit.register(_core.end_all_engines)

@@ -92,6 +92,8 @@ def driven_by_asyncio(owner: _Class) -> _Class:
 
     def close(self: Any) -> None:
         """For asyncio, which calls it for a coroutine that it does not take: does nothing, as this object goes on."""
+        if hasattr(self, "_use"):
+            self._use()  # the caller has decided to do without: no warning
 
     for method in (send, throw, close):
         method.__module__, method.__qualname__ = owner.__module__, f"{owner.__name__}.{method.__name__}"

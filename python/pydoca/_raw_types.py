@@ -15,6 +15,8 @@ RAW_TYPES: dict[str, str] = {
     "Dma.memcpy": "(src: Buf | None, dst: Buf | None, *, user_data: Any = None, submit: bool = True) -> DmaMemcpyTask",
     "GraphInstance.submit": "() -> None",
     "MmapAdvise.invalidate_cache": "(buf: Buf | None, *, user_data: Any = None, submit: bool = True) -> MmapAdviseInvalidateCacheTask",
+    "ProgressEngine.as_completed": "(tasks: Iterable[Task]) -> AsyncIterator[Task]",
+    "ProgressEngine.gather": "(tasks: Iterable[Task], *, progress: Progress = None) -> Coroutine[Any, Any, list[Task]]",
     "Rdma.receive": "(dst: Buf | None, *, user_data: Any = None, submit: bool = True) -> RdmaTask",
     "RdmaConnection.atomic_cmp_swp": "(dst: Buf, result: Buf, cmp_data: SupportsIndex, swap_data: SupportsIndex, *, user_data: Any = None, submit: bool = True) -> RdmaTask",
     "RdmaConnection.atomic_fetch_add": "(dst: Buf, result: Buf, add_data: SupportsIndex, *, user_data: Any = None, submit: bool = True) -> RdmaTask",

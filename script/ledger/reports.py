@@ -33,6 +33,7 @@ REPORTS = (
     Report("trace_report", "Traces"),
     Report("virtual_time_report", "Virtual time"),
     Report("awaits.py", "Awaits that need not wait"),
+    Report("gather.py", "Awaits of several tasks", keeps_repetitions=True),
     Report("graph.py", "Awaited graphs"),
     Report("sync_event.py", "Sync events between Python processes", program="sync_event_report"),
     Report("comch.py", "Messages between Python processes"),

@@ -212,7 +212,7 @@ FLOORS = [  # of cpp/bindings: a folder includes those before its own
     ["device", "engine"],
     ["memory"],
     ["task", "dpa"],
-    ["dma", "sha", "mmap_advise", "sync_event", "comch", "rdma", "graph"],
+    ["gather", "dma", "sha", "mmap_advise", "sync_event", "comch", "rdma", "graph"],
 ]
 
 

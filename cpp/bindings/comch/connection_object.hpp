@@ -51,6 +51,7 @@ class ConnectionObject : NotCopied {
 
   // For NextOf, the next message. All messages that arrived come before the end.
   static constexpr std::string_view name_of_wait = "receive";
+  static constexpr std::string_view call_to_wait = "recv";
   WaitingLine& line() noexcept { return receivers_; }
   std::size_t available() const noexcept;
   py::object serve(std::size_t place);

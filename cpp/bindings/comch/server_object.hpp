@@ -26,6 +26,7 @@ class ServerObject final : public EndpointObject {
 
   // For NextOf, the next connection that is not accepted.
   static constexpr std::string_view name_of_wait = "accept";
+  static constexpr std::string_view call_to_wait = "accept";
   WaitingLine& line() noexcept { return acceptors_; }
   std::size_t available() const noexcept;
   py::object serve(std::size_t place) { return take_at(unaccepted_, place); }

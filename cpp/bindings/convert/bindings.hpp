@@ -22,6 +22,7 @@ void bind_awaitable(py::module_& module);
 void bind_task(py::module_& module);
 void bind_context(py::module_& module);
 void bind_progress_engine(py::module_& module);
+void bind_gather(py::module_& module);
 void bind_dma(py::module_& module);
 void bind_dpa(py::module_& module);
 void bind_sha(py::module_& module);
@@ -38,5 +39,7 @@ void bind_virtual_time(py::module_& module);
 void bind_timing(py::module_& module);
 void bind_faults(py::module_& module);
 void bind_trace(py::module_& module);
+/// Of all classes of awaitables, once they are bound.
+void bind_never_awaited(py::module_& module);
 
 }  // namespace pydoca::bindings

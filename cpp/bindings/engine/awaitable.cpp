@@ -160,6 +160,7 @@ void block_until(EngineObject& engine, const std::function<bool()>& done, std::o
 }
 
 py::object Awaitable::wait(std::optional<double> timeout) {
+  use();
   try {
     block_until(engine(), [this] { return ready(); }, timeout, what());
   } catch (...) {

@@ -63,9 +63,19 @@ class Awaitable : NotCopied {
   virtual bool quarantine() { return false; }
   /// The name for messages: "recv", "accept".
   virtual std::string_view what() const = 0;
+  /// The call that made the object, if that call has no effect but this object: it warns at its end when nothing has
+  /// used it. Empty for the others, such as an operation that goes on by itself.
+  virtual std::string_view call_without_effect() const noexcept { return {}; }
+
+  /// An await or a wait begins, or the caller does without.
+  void use() noexcept { used_ = true; }
+  bool is_used() const noexcept { return used_; }
 
   /// Progresses until ready, then takes. timeout in seconds; nullopt: no limit.
   py::object wait(std::optional<double> timeout);
+
+ private:
+  bool used_ = false;
 };
 
 /// Progresses the engine in this thread until done(). Spins briefly, then sleeps without the GIL, in slices; Python's

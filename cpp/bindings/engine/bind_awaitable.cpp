@@ -3,6 +3,7 @@
 #include "engine/awaitable.hpp"
 #include "engine/engine_object.hpp"
 #include "engine/event_awaiter.hpp"
+#include "engine/never_awaited.hpp"
 
 #include <pybind11/stl.h>
 
@@ -22,8 +23,19 @@ void bind_awaitable(py::module_& module) {
       .def("_give_up", &Awaitable::give_up)
       .def("_abandon", &Awaitable::abandon)
       .def_property_readonly("_lends_memory", &Awaitable::lends_memory)
-      .def("_quarantine", &Awaitable::quarantine);
+      .def("_quarantine", &Awaitable::quarantine)
+      .def("_use", &Awaitable::use);
   bind_waiters(type);
+}
+
+void bind_never_awaited(py::module_& module) {
+  module.def("warn_never_awaited", &warn_never_awaited, "call"_a, "level"_a);
+  const py::type base = py::type::of<Awaitable>();
+  for (const auto& [name, value] : py::dict(module.attr("__dict__"))) {
+    if (PyType_Check(value.ptr()) == 0) continue;
+    auto* const type = reinterpret_cast<PyTypeObject*>(value.ptr());
+    if (PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(base.ptr())) != 0) set_warning_dealloc(*type);
+  }
 }
 
 }  // namespace pydoca::bindings

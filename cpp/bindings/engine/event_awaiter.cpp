@@ -147,6 +147,7 @@ PyObject* await_event(PyObject* event) {
   if (awaiter == nullptr) {
     return nullptr;
   }
+  if (is_whole(event)) object_of<Awaitable>(event).use();
   awaiter->event = Py_NewRef(event);
   awaiter->inner = nullptr;
   return &awaiter->ob_base;

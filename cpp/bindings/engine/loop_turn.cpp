@@ -248,8 +248,9 @@ bool LoopTurn::sleep(const StockLoop& loop, Clock::time_point until) {
   return !others && loop.is_idle(own_call());
 }
 
-bool LoopTurn::is_over() {
-  if (++unclocked_ < often) {
+bool LoopTurn::is_over(unsigned operations) {
+  unclocked_ += operations;
+  if (unclocked_ < often) {
     return false;
   }
   unclocked_ = 0;

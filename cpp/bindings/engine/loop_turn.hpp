@@ -66,9 +66,9 @@ class LoopTurn {
   /// When the loop would only sleep: sleeps in its place until completions changes, or the loop has work, or some
   /// milliseconds have passed. Returns whether it has changed. Throws the exceptions of signal handlers.
   bool sleep_until(const std::uint64_t& completions);
-  /// Whether the next turn is due. Reads the clock only at some calls, because operations that complete at once are
-  /// short.
-  bool is_over();
+  /// Whether the next turn is due, after so many operations. Reads the clock only at some calls, because operations
+  /// that complete at once are short.
+  bool is_over(unsigned operations = 1);
   /// The rest of the budget; negative when it is used up.
   std::chrono::nanoseconds left() const noexcept { return end_ - Clock::now(); }
 

@@ -54,6 +54,7 @@ class QueuedEvent : public Awaitable {
   bool ready() final { return line_.ahead_of(*this) < available(); }
   py::object take() final;
   void give_up() final;
+  std::string_view call_without_effect() const noexcept final { return iterating_ ? std::string_view() : call(); }
 
   void each_reference(References& references);
 
@@ -61,6 +62,8 @@ class QueuedEvent : public Awaitable {
   virtual std::size_t available() = 0;
   /// The object at place; those before it belong to the events ahead. Null when there will be none.
   virtual py::object serve(std::size_t place) = 0;
+  /// The name of the call that makes such an event.
+  virtual std::string_view call() const noexcept = 0;
   /// Throws the reason why there will be none.
   [[noreturn]] virtual void raise_end() const = 0;
 
@@ -85,6 +88,7 @@ class NextOf final : public QueuedEvent {
  protected:
   std::size_t available() override { return owner_.available(); }
   py::object serve(std::size_t place) override { return owner_.serve(place); }
+  std::string_view call() const noexcept override { return Owner::call_to_wait; }
   void raise_end() const override { owner_.raise_end(); }
 
  private:

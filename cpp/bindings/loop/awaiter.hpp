@@ -25,7 +25,9 @@ PyObject* as_iterator(PySendResult how, PyObject* result);
 ///   PyObject* throw_in(Awaiter&, PyObject* const* args, Py_ssize_t count)    a step that begins with an error
 ///   PyObject* close(Awaiter&)                                             the end of the await
 ///   int traverse(Awaiter&, visitproc, void*)   void clear(Awaiter&)       for the collector
-/// and is tracked by the collector only once it suspends: before, nothing that it refers to knows it. Unused awaiters
+/// and, if it needs them, before clear() at its end, and for more slots of its type:
+///   void drop(Awaiter&)   void extend(PyTypeObject&)
+/// It is tracked by the collector only once it suspends: before, nothing that it refers to knows it. Unused awaiters
 /// are kept for the next awaits.
 template <class Awaiter>
 class AwaiterType {
@@ -104,6 +106,7 @@ class AwaiterType {
 
   static void dealloc(PyObject* self) {
     PyObject_GC_UnTrack(self);
+    if constexpr (requires(Awaiter& awaiter) { Awaiter::drop(awaiter); }) Awaiter::drop(of(self));
     Awaiter::clear(of(self));
     if (spares_.count < spares_.awaiters.size()) {
       spares_.awaiters[spares_.count++] = &of(self);
@@ -129,6 +132,7 @@ class AwaiterType {
     type.tp_iter = &PyObject_SelfIter;
     type.tp_iternext = &next;
     type.tp_methods = methods.data();
+    if constexpr (requires { Awaiter::extend(type); }) Awaiter::extend(type);
     return type;
   }
 

@@ -76,14 +76,14 @@ py::object RdmaConnectionObject::disconnect() {
     if (state == State::exported) end();
     engine_->settle();
   }
-  return ended();
+  return py::cast(std::make_shared<EndedConnection>(self(), true));
 }
 
 py::object RdmaConnectionObject::established(bool given_up_with_it) {
   return py::cast(std::make_shared<EstablishedConnection>(self(), given_up_with_it));
 }
 
-py::object RdmaConnectionObject::ended() { return py::cast(std::make_shared<EndedConnection>(self())); }
+py::object RdmaConnectionObject::ended() { return py::cast(std::make_shared<EndedConnection>(self(), false)); }
 
 py::object RdmaConnectionObject::rdma_for(RdmaTaskKind kind) const {
   if (rdma_ref_.is_none()) {
@@ -146,7 +146,9 @@ void EstablishedConnection::give_up() {
   }
 }
 
-EndedConnection::EndedConnection(py::object connection)
-    : connection_ref_(std::move(connection)), connection_(connection_ref_.cast<RdmaConnectionObject&>()) {}
+EndedConnection::EndedConnection(py::object connection, bool ended_by_call)
+    : connection_ref_(std::move(connection)),
+      connection_(connection_ref_.cast<RdmaConnectionObject&>()),
+      ended_by_call_(ended_by_call) {}
 
 }  // namespace pydoca::bindings

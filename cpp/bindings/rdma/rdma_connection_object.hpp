@@ -94,17 +94,20 @@ class EstablishedConnection final : public Awaitable {
 /// The end of a connection.
 class EndedConnection final : public Awaitable {
  public:
-  explicit EndedConnection(py::object connection);
+  /// ended_by_call: the call that made this ends the connection; it need not be awaited.
+  EndedConnection(py::object connection, bool ended_by_call);
   EngineObject& engine() override { return connection_.engine(); }
   Waiters& waiters() override { return connection_.waiters(); }
   bool ready() override { return connection_.has_ended(); }
   py::object take() override { return py::none(); }
   std::string_view what() const override { return "disconnect"; }
+  std::string_view call_without_effect() const noexcept override { return ended_by_call_ ? "" : "ended"; }
   void each_reference(References& references) const { references.keep(connection_ref_); }
 
  private:
   py::object connection_ref_;
   RdmaConnectionObject& connection_;
+  bool ended_by_call_;
 };
 
 /// The bytes of any buffer, for connecting. what names the argument in errors.

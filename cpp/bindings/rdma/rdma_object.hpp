@@ -110,6 +110,7 @@ class RdmaListenerObject : NotCopied {
 
   // For NextOf, the next connection request.
   static constexpr std::string_view name_of_wait = "listen";
+  static constexpr std::string_view call_to_wait = "request";
   EngineObject& engine() const noexcept { return rdma_->engine(); }
   WaitingLine& line() noexcept { return rdma_->takers_; }
   std::size_t available();

@@ -246,6 +246,7 @@ void TaskObject::complete(Status status, bool calls_back) {
     const py::object value = status == Status::success ? this->value() : py::none();
     waiters_.wake(engine(), py::make_tuple(static_cast<std::uint32_t>(status), value));
   }
+  watches_.tell_all();
   if (calls_back && !freed_in_flight_) {
     call_back(status);
   }
@@ -403,8 +404,8 @@ void TaskObject::add_done_callback(py::object callback) {
     throw py::type_error("add_done_callback needs a callable, and " + std::string(Py_TYPE(callback.ptr())->tp_name) +
                          " is not");
   }
-  if (done()) {
   require_plain_function("add_done_callback", callback);
+  if (done()) {
     callback(self());
   } else {
     if (in_flight_ && !variables_) variables_ = py::reinterpret_steal<py::object>(PyContext_CopyCurrent());

@@ -6,6 +6,7 @@
 #include "convert/pybind.hpp"
 #include "engine/awaitable.hpp"
 #include "task/context_object.hpp"
+#include "task/task_watch.hpp"
 #include "task/unseen_failures.hpp"
 
 #include <cstdint>
@@ -95,6 +96,7 @@ class TaskObject : public SlotHolder, public Unseen {
   /// Removes all callbacks equal to callback; returns how many.
   std::size_t remove_done_callback(const py::object& callback);
   Waiters& waiters() noexcept { return waiters_; }
+  TaskWatches& watches() noexcept { return watches_; }
 
   /// Gives the task up: the device may continue with it. The memory that it lends is in quarantine until its
   /// completion, and its context is faulted. Returns whether there was such memory.
@@ -153,6 +155,7 @@ class TaskObject : public SlotHolder, public Unseen {
   py::object variables_;  ///< the contextvars of the submission, for callbacks
   std::vector<py::object> done_callbacks_;
   Waiters waiters_;
+  TaskWatches watches_;
   Status status_ = Status::success;
   Status explained_ = Status::success;  ///< of the last failure
   std::string reason_;                  ///< the explanation of the last failure

@@ -1,16 +1,13 @@
-"""Waiting for several tasks with one future: for all of them, or for each as it completes."""
+"""Waiting for several tasks where the extension does not do it: with a bar, and after a cancellation."""
 
 from __future__ import annotations
 
 import asyncio
-from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
-from pydoca._aio.bridge import Bridge, expire, next_turn, raise_if_any
-from pydoca._blocking import first_failure
-from pydoca._core import ProgressEngine, Task, begin_wait, end_wait
-from pydoca._errors import InvalidValueError
+from pydoca._aio.bridge import Bridge, expire
+from pydoca._core import ProgressEngine, Task
 from pydoca._progress import Meter, Progress
 
 
@@ -57,126 +54,54 @@ class _Signal:
 
 
 class _Countdown:
-    """Counts the completions of tasks: calls each with every task that completes, and fires after the last one."""
+    """Counts the completions of tasks, and fires after the last one."""
 
-    def __init__(self, tasks: list[Task], each: Callable[[Task], object] | None) -> None:
+    def __init__(self, tasks: list[Task]) -> None:
         self.all_done = _Signal(f"{len(tasks)} tasks", tasks)
-        self.left = len(tasks)
+        self._left = len(tasks)
         self._tasks = tasks
-        self._each = each
         for task in tasks:
             task.add_done_callback(self._one_done)
 
-    def _one_done(self, task: Task) -> None:
-        self.left -= 1
-        try:
-            if self._each is not None:
-                self._each(task)
-        finally:
-            if self.left == 0:
-                self.all_done.fire()
+    def _one_done(self, _: Task) -> None:
+        self._left -= 1
+        if self._left == 0:
+            self.all_done.fire()
 
     def cancel(self) -> None:
         for task in self._tasks:
             task.remove_done_callback(self._one_done)
 
 
-def _checked(engine: ProgressEngine, tasks: Iterable[Task], what: str) -> list[Task]:
-    checked = list(tasks)
-    for task in checked:
-        if not isinstance(task, Task):
-            raise TypeError(f"{what} takes an iterable of Tasks, and one item is of type {type(task).__name__}")
-        task._require_submitted(what)
-        if task._engine is not engine:
-            raise InvalidValueError(f"{what}: {task!r} belongs to another progress engine")
-    return checked
-
-
 async def gather(engine: ProgressEngine, tasks: Iterable[Task], progress: Progress) -> list[Task]:
-    bridge: Bridge = engine._bridge
-    bridge.bind()
-    gathered = _checked(engine, tasks, "gather")
-    meter = Meter(progress, len(gathered)) if progress else None
-    left, countdown = gathered, None
-    del tasks
-    traced = begin_wait()
+    gathered = list(tasks)
+    meter = Meter(progress, len(gathered))
+    told: list[Task] = []
     try:
-        left = _left_after_a_look(bridge, gathered)
-        if meter is not None:
-            for _ in range(len(gathered) - len(left)):
-                meter.advance()
-        if left:
-            countdown = _Countdown(left, meter.advance if meter else None)
-            await bridge.completion(countdown.all_done)
-        elif bridge.budget() <= 0:
-            await next_turn()
-        raise_if_any(first_failure(gathered))
-        if meter is not None:
-            meter.require_no_failure()
+        awaited = engine.gather(gathered)
+        for task in gathered:
+            task.add_done_callback(meter.advance)
+            told.append(task)
+        await awaited
+        meter.require_no_failure()
         return gathered
     finally:
-        if traced is not None:
-            end_wait(*traced)
-        if countdown is not None:
-            countdown.cancel()
-        if meter is not None:
-            meter.close()
-        del gathered, left, countdown, meter
+        while told:
+            told.pop().remove_done_callback(meter.advance)
+        meter.close()
+        awaited = task = None  # type: ignore[assignment]
+        del gathered, tasks
 
 
-def _left_after_a_look(bridge: Bridge, tasks: list[Task]) -> list[Task]:
-    """Those that do not complete within the time that an await may use: most gathers need no callback and no future."""
-    pending = [(task, task._completions) for task in tasks]
+async def give_up(tasks: list[Task], error: BaseException | None) -> None:
+    """The awaiter of several tasks calls this when an error ends its wait; tasks: those that it has waited for."""
+    countdown = _Countdown(tasks)
     try:
-        while True:
-            while pending and _has_completed(*pending[-1]):
-                pending.pop()
-            if not pending or bridge.budget() <= 0:
-                return [task for task, before in pending if not _has_completed(task, before)]
-            bridge.look()
-    finally:
-        del pending, tasks
-
-
-def _has_completed(task: Task, before: int) -> bool:
-    """Since its completions were counted; a callback may have submitted it again."""
-    return task.done or task._completions != before
-
-
-async def as_completed(engine: ProgressEngine, tasks: Iterable[Task]) -> AsyncIterator[Task]:
-    bridge: Bridge = engine._bridge
-    bridge.bind()
-    arrived: deque[Task] = deque()
-    arrival = _Signal("a task's completion")
-
-    def arrive(task: Task) -> None:
-        arrived.append(task)
-        arrival.fire()
-
-    countdown = _Countdown(_checked(engine, tasks, "as_completed"), arrive)
-    try:
-        while countdown.left or arrived:
-            if not arrived:
-                bridge.look()
-            if not arrived:
-                await _next_arrival(bridge, arrival, countdown)
-            elif bridge.budget() <= 0:
-                await next_turn()
-            yield arrived.popleft()
+        if tasks and isinstance(error, asyncio.CancelledError):
+            bridge: Bridge = tasks[0]._engine._bridge
+            await bridge._give_up(countdown.all_done, 0, error)
+        if error is not None:
+            raise error
     finally:
         countdown.cancel()
-        arrived.clear()
-        del tasks, countdown
-
-
-async def _next_arrival(bridge: Bridge, arrival: _Signal, countdown: _Countdown) -> None:
-    future = bridge.waiter(arrival)
-    try:
-        await future
-    except asyncio.CancelledError as cancelled:
-        if countdown.left:
-            await bridge._give_up(countdown.all_done, 0, cancelled)
-        raise
-    finally:
-        arrival._discard_waiter(future)
-        del countdown
+        del tasks, countdown, error

@@ -72,8 +72,8 @@ class ProgressEngine:
     def gather(self, tasks: Iterable[Task], *, progress: Progress = ...) -> Coroutine[Any, Any, list[Task]]:
         """Awaits all tasks and returns them as a list; raises the first failed one's error, when all have completed.
 
-        progress: True shows tqdm's bar, in a terminal or a notebook; or a class like tqdm's; or a function (done,
-        total).
+        progress: True shows tqdm's bar, in a terminal or a notebook; or a class like tqdm's; or a function
+        (done, total).
         """
     def as_completed(self, tasks: Iterable[Task]) -> AsyncIterator[Task]:
         """Iterates (async for) over the tasks in the order of their completion."""

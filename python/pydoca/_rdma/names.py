@@ -9,7 +9,7 @@ import time
 from collections.abc import Generator, Iterator
 from typing import Any
 
-from pydoca._core import Device, DeviceInfo, EstablishedConnection, Rdma, RdmaConnection
+from pydoca._core import Device, DeviceInfo, EstablishedConnection, Rdma, RdmaConnection, warn_never_awaited
 from pydoca._core import devices as visible_devices
 from pydoca._coroutine import driven_by_asyncio
 from pydoca._errors import InvalidValueError, NotFoundError, NotSupportedError, OperatingSystemError, TimeOutError
@@ -98,6 +98,14 @@ class ConnectionByName:
         self._address_type = address_type
         self._options = options
         self._connection: RdmaConnection | None = None
+        self._used = False
+
+    def _use(self) -> None:
+        self._used = True
+
+    def __del__(self) -> None:
+        if not self._used:
+            warn_never_awaited("connect", 2)  # names the caller of this method
 
     @property
     def connection(self) -> RdmaConnection | None:
@@ -105,10 +113,12 @@ class ConnectionByName:
         return self._connection
 
     def __await__(self) -> Generator[Any, None, RdmaConnection]:
+        self._use()
         return self._connect().__await__()
 
     def wait(self, timeout: float | None = None) -> RdmaConnection:
         """Waits as await does, without an event loop. timeout: seconds, None for no limit; TimeOutError after that."""
+        self._use()
         if self._connection is None:
             end = None if timeout is None else time.monotonic() + timeout
             self._connection = self._wait_in_turn(self._look_up(), end)

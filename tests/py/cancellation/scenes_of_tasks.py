@@ -185,6 +185,7 @@ class SeveralScene(TaskScene):
             super().returned(results)
 
 
+@scene("ProgressEngine.gather", "ProgressEngine.as_completed")
 async def several(call: str) -> AsyncIterator[Scene]:
     with Memory() as memory:
         async with (

@@ -23,8 +23,6 @@ OTHERS = {
     "Process.__aenter__": "gives the process of sim.spawn(), and never suspends",
     "Process.__enter__": "gives the process of sim.spawn()",
     "ProgressEngine.__aenter__": "never suspends",
-    "ProgressEngine.as_completed": "begins with its first step",
-    "ProgressEngine.gather": "begins with its first step",
     "Trace.__aenter__": "never suspends",
     "Trace.__aexit__": "never suspends",
     "WorkQueue.make_task": "makes the tasks of the libraries",

@@ -167,7 +167,7 @@ def test_a_receive_is_awaited_while_there_is_a_connection(pair, run, unused_port
             with pytest.raises(pydoca.BadStateError, match="never submitted"):
                 await ba.while_connected(b.receive(None, submit=False))
             with pytest.raises(TypeError, match="task"):
-                await ba.while_connected(ba.ended())
+                await ba.while_connected("task")
 
     run(main())
 

@@ -1,0 +1,18 @@
+#pragma once
+
+#include "convert/pybind.hpp"
+
+#include <string_view>
+
+namespace pydoca::bindings {
+
+/// For the end of an object that does nothing until it is awaited, and never was: a RuntimeWarning, as Python gives for
+/// its coroutines. call is the call that made the object: "recv". level: the frame that the warning names, 1 for the
+/// one that runs. It keeps the exception that is being raised.
+void warn_never_awaited(std::string_view call, int level = 1) noexcept;
+
+/// Has instances of the class, whose C++ objects are Awaitables, warn at their end as Awaitable::call_without_effect()
+/// says. All classes of Awaitables need it: object_of() is fast for classes with the same tp_dealloc.
+void set_warning_dealloc(PyTypeObject& type) noexcept;
+
+}  // namespace pydoca::bindings

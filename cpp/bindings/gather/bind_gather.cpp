@@ -1,0 +1,44 @@
+#include "call/raw_method.hpp"
+#include "convert/bindings.hpp"
+#include "convert/python.hpp"
+#include "engine/engine_object.hpp"
+#include "gather/tasks_awaiter.hpp"
+
+#include <array>
+#include <span>
+
+namespace pydoca::bindings {
+
+namespace {
+
+PyObject* gather(PyObject* self, const std::array<PyObject*, 2>& given) {
+  const auto engine = py::reinterpret_borrow<py::object>(self);
+  const auto [tasks, progress] = given;
+  if (progress != nullptr && is_true(progress)) {
+    return from_python("gather_with_progress")(engine, py::handle(tasks), py::handle(progress)).release().ptr();
+  }
+  return gather_tasks(engine, tasks).release().ptr();
+}
+
+PyObject* as_completed(PyObject* self, const std::array<PyObject*, 1>& tasks) {
+  return tasks_as_completed(py::reinterpret_borrow<py::object>(self), tasks[0]).release().ptr();
+}
+
+std::span<PyMethodDef> methods() {
+  static std::array methods{
+      raw_method<"gather($self, /, tasks, *, progress=None)", &gather>(
+          "Awaits all tasks and returns them as a list; raises the first failed one's error, when all have completed.\n"
+          "\n"
+          "progress: True shows tqdm's bar, in a terminal or a notebook; or a class like tqdm's; or a function\n"
+          "(done, total)."),
+      raw_method<"as_completed($self, /, tasks)", &as_completed>(
+          "Iterates (async for) over the tasks in the order of their completion."),
+  };
+  return methods;
+}
+
+}  // namespace
+
+void bind_gather(py::module_& /*module*/) { add_methods(py::type::of<EngineObject>(), methods()); }
+
+}  // namespace pydoca::bindings
