@@ -1,7 +1,7 @@
 """Many awaits in one call: pe.gather(tasks) and pe.as_completed(tasks), beside a loop that awaits the tasks.
 
-Submissions count on both sides. A gather has the target of the loop: in all, 50 ns a call are left out, for the list that
-it returns. as_completed() has none: the floor has no `async for`.
+Submissions count on both sides. The target is that of the loop; 50 ns a call are left out, for the list that a gather
+returns. as_completed() has no target: the floor has no `async for`.
 """
 
 import asyncio
