@@ -229,7 +229,7 @@ class Bridge:
 
     async def _give_up(self, task: Completion, before: int, cancelled: BaseException) -> None:
         if task._completions != before or task.done:
-            # The completion came before the cancellation was delivered. The outcome stays in the task; its slot is free.
+            # The completion came before the cancellation. The outcome stays in the task; its slot is free.
             if task.done:
                 task._abandon()
         elif task._lends_memory:
