@@ -15,8 +15,8 @@ HEAD = """\
 # Figures
 
 Each figure was measured beside its floor, the bare operation that it is compared with, in turns and in the same run.
-The ratio of the two says what pydoca costs; the times themselves say more about the machine. Each figure has a target,
-and `benchmarks/ledger.json` says why, where one is missed. The name of a figure says what its floor is.
+The ratio of the two says what pydoca costs; the times themselves say more about the machine. Most figures have a
+target, and `benchmarks/ledger.json` says why, where one is missed. The name of a figure says what its floor is.
 """
 
 
@@ -37,6 +37,9 @@ def pages() -> Iterator[tuple[str, str]]:
             "",
             *table(report["figures"]),
         ]
+    if measured["not_run"]:
+        lines += ["## Not measured there", ""]
+        lines += [f"* `benchmarks/{name}`: {reason}" for name, reason in measured["not_run"].items()]
     yield "figures.md", "\n".join(lines) + "\n"
 
 

@@ -183,11 +183,12 @@ class Comparison:
         show_gaps(self.after)
         worse = [change for change in found if change.is_worse]
         print(f"\n{len(found)} figures are in both; worse: {len(worse)}")
-        print(*map(table.change_line, worse), sep="\n")
+        for change in worse:
+            print(table.change_line(change))
         return 1 if worse or self.after.failed else 0
 
 
-def parse_arguments() -> argparse.Namespace:
+def parse_arguments(line: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="script/bench")
     parser.add_argument("report", nargs="*", choices=[[], *BY_NAME])
     parser.add_argument("--list", action="store_true")
@@ -199,7 +200,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--repetitions", type=int)
     parser.add_argument("--device")
     parser.add_argument("--load", type=float, default=0.0, help="of the machine, by other processes")
-    return parser.parse_args()
+    return parser.parse_args(line)
 
 
 def main() -> int:

@@ -9,11 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from ledger import __main__ as ledger_main
 from ledger import older, table
 from ledger.comparison import Change, changes, without_counterpart
 from ledger.figures import Figure, parse
 from ledger.records import FILE, Ledger
 from ledger.reports import BY_NAME, REPORTS, obstacle
+from ledger.runs import ReportError, Tree
 
 ROOT = Path(__file__).resolve().parents[2]
 BENCHMARKS = ROOT / "benchmarks"
@@ -214,3 +216,51 @@ def test_a_report_prints_the_form_that_is_read():
         "await context.notify_set",
         "await context.wait_eq, true at once",
     ]
+
+
+class Turns:
+    """Stands for the reports of two trees: the score of each by turn, the last one again after these."""
+
+    def __init__(self, **scores: list[float]) -> None:
+        self.scores = scores
+        self.taken = {"before": 0, "after": 0}
+
+    def run(self, _report, tree, _repetitions, _device):
+        name = tree.root.name
+        turn = min(self.taken[name], len(self.scores[name]) - 1)
+        self.taken[name] += 1
+        return [dataclasses.replace(FIGURE, report="awaits.py", score=self.scores[name][turn])], []
+
+
+@pytest.mark.parametrize(
+    ("after", "turns", "code"),
+    [
+        ([2.0, 2.1, 2.0], 3, 0),
+        ([2.5, 2.6, 2.5], 6, 1),  # seems worse, and is so again
+        ([2.5, 2.6, 2.5, 2.0], 6, 0),  # seemed worse
+    ],
+)
+def test_two_revisions_are_run_in_turns(monkeypatch, tmp_path, capsys, after, turns, code):
+    for name in ("before", "after"):
+        (tmp_path / name / "benchmarks").mkdir(parents=True)
+        (tmp_path / name / "benchmarks" / "awaits.py").touch()
+    reports = Turns(before=[2.0, 2.0, 2.1], after=after)
+    monkeypatch.setattr(ledger_main, "run", reports.run)
+    bench = ledger_main.Bench(ledger_main.parse_arguments(["awaits.py"]))
+    bench.here = Tree(tmp_path / "after")
+    assert ledger_main.Comparison(bench, Tree(tmp_path / "before"), "v1").run() == code
+    assert reports.taken == {"before": turns, "after": turns}
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[-1].endswith("WORSE") == (code == 1)
+    assert any(line.startswith("awaits.py: a copy") for line in lines)
+
+
+def test_a_report_that_fails_does_not_end_the_others(monkeypatch, capsys):
+    def fail(*_arguments):
+        raise ReportError("ended with 1: a reason")
+
+    monkeypatch.setattr(ledger_main, "run", fail)
+    bench = ledger_main.Bench(ledger_main.parse_arguments(["awaits.py", "graph.py"]))
+    outcome = bench.run_all()
+    assert ledger_main.close(outcome, check=False) == 1
+    assert "FAILED: graph.py: ended with 1: a reason" in capsys.readouterr().out
