@@ -41,7 +41,7 @@ def _close_matches(word: str, known: list[str], count: int) -> list[str]:
 
 
 def _gather_with_progress(*arguments: Any) -> Any:
-    return import_module("pydoca._aio.gather").gather(*arguments)
+    return import_module("pydoca._aio.gather").GatherWithProgress(*arguments)
 
 
 def _give_up_tasks(*arguments: Any) -> Any:

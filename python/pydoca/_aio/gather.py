@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from pydoca._aio.bridge import Bridge, expire
@@ -73,24 +73,64 @@ class _Countdown:
             task.remove_done_callback(self._one_done)
 
 
-async def gather(engine: ProgressEngine, tasks: Iterable[Task], progress: Progress) -> list[Task]:
-    gathered = list(tasks)
-    meter = Meter(progress, len(gathered))
-    told: list[Task] = []
-    try:
-        awaited = engine.gather(gathered)
-        for task in gathered:
-            task.add_done_callback(meter.advance)
-            told.append(task)
-        await awaited
-        meter.require_no_failure()
-        return gathered
-    finally:
-        while told:
-            told.pop().remove_done_callback(meter.advance)
-        meter.close()
-        awaited = task = None  # type: ignore[assignment]
-        del gathered, tasks
+class GatherWithProgress:
+    """The await of gather() with a display, which begins with its first step and ends with its last."""
+
+    def __init__(self, engine: ProgressEngine, tasks: Iterable[Task], progress: Progress) -> None:
+        self._tasks = list(tasks)
+        self._awaited = engine.gather(self._tasks)
+        self._progress = progress
+        self._meter: Meter | None = None
+
+    def __await__(self) -> GatherWithProgress:
+        return self
+
+    def __iter__(self) -> GatherWithProgress:
+        return self
+
+    def __next__(self) -> Any:
+        return self.send(None)
+
+    def send(self, value: Any) -> Any:
+        if self._meter is None:
+            self._step(self._begin)
+        return self._step(self._awaited.send, value)
+
+    def throw(self, *error: Any) -> Any:
+        return self._step(self._awaited.throw, *error)
+
+    def close(self) -> None:
+        self._end()
+        self._awaited.close()
+
+    def _begin(self) -> None:
+        self._meter = Meter(self._progress, len(self._tasks))
+        for task in self._tasks:
+            task.add_done_callback(self._meter.advance)
+
+    def _step(self, step: Callable[..., Any], *arguments: Any) -> Any:
+        try:
+            return step(*arguments)
+        except StopIteration:
+            meter = self._end()
+            if meter is not None:
+                meter.require_no_failure()
+            raise
+        except BaseException:
+            self._end()
+            self._awaited.close()
+            raise
+        finally:
+            del step, arguments
+
+    def _end(self) -> Meter | None:
+        meter, tasks = self._meter, self._tasks
+        self._tasks = []
+        if meter is not None:
+            for task in tasks:
+                task.remove_done_callback(meter.advance)
+            meter.close()
+        return meter
 
 
 async def give_up(tasks: list[Task], error: BaseException | None) -> None:

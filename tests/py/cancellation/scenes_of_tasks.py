@@ -178,14 +178,20 @@ class SeveralScene(TaskScene):
     def begin(self) -> Any:
         tasks = [self._submitted() for _ in range(3)]
         self.task = tasks[-1]
-        return self.pe.gather(tasks) if self._call == "gather" else anext(self.pe.as_completed(tasks))
+        if self._call == "as_completed":
+            return anext(self.pe.as_completed(tasks))
+        return self.pe.gather(tasks, progress=self._count if self._call != "gather" else None)
+
+    @staticmethod
+    def _count(done: int, total: int) -> None:
+        assert done <= total
 
     def returned(self, results: list[Any]) -> None:
-        if self._call == "gather" or not results:  # as_completed() gives one task while others are in flight
+        if self._call != "as_completed" or not results:  # as_completed() gives one task while others are in flight
             super().returned(results)
 
 
-@scene("ProgressEngine.gather", "ProgressEngine.as_completed")
+@scene("ProgressEngine.gather", "ProgressEngine.gather with progress", "ProgressEngine.as_completed")
 async def several(call: str) -> AsyncIterator[Scene]:
     with Memory() as memory:
         async with (

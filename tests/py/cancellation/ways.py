@@ -82,10 +82,15 @@ async def in_a_group(scene: Scene) -> list[Any]:
         raise ValueError
 
     results: list[Any] = []
+    task = None
     with completing_later(scene), contextlib.suppress(ExceptionGroup):
         async with asyncio.TaskGroup() as group:
             group.create_task(fail())
             task = group.create_task(as_coroutine(scene.begin()))
+    if task is None:  # tasks start eagerly: the group has ended, and refuses the await
+        gc.collect()  # the refusal's frames
+        await scene.go_on()
+        return results
     if not task.cancelled():
         results.append(task.result())
     scene.returned(results)
