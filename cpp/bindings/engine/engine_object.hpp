@@ -83,7 +83,7 @@ class EngineObject final : public Deliveries {
   LoopTurn turn_;
   /// The first looks take about as long as a sleep and a wake-up. Trials take longer: while the other side sleeps, too,
   /// its answer takes a wake-up, and neither side could find out that looking pays again.
-  Patience patience_{std::chrono::microseconds(100), false, std::chrono::microseconds(50)};
+  Patience patience_{std::chrono::microseconds(200), false, std::chrono::microseconds(50)};
   std::vector<ContextObject*> contexts_;
   InFlightReference* in_flight_ = nullptr;  ///< the first of a list
   double drain_timeout_ = 0;
