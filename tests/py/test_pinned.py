@@ -157,7 +157,8 @@ def test_they_look_again_after_a_pause_and_after_a_neighbour(make_pair, kind, wa
     pair.close()
 
 
-def test_the_devices_own_workers_are_not_elsewhere(tmp_path):
+@pytest.mark.parametrize("device", ["sound", "faulty"])
+def test_the_devices_own_workers_are_not_elsewhere(tmp_path, device):
     script = f"""
 import os
 os.sched_setaffinity(0, {NEAR})
@@ -181,4 +182,8 @@ async def main():
 asyncio.run(main())
 """
     env = os.environ | {"PYDOCA_FABRIC_DIR": str(tmp_path)}
+    if device == "faulty":
+        plan = tmp_path / "faults.toml"
+        plan.write_text('[[rule]]\naction = "fail"\nopcode = "dma.memcpy"\nstatus = "io_failed"\nnth = 1000\n')
+        env["PYDOCA_FAULTS"] = str(plan)
     subprocess.run([sys.executable, "-c", script], env=env, check=True, timeout=ENOUGH)

@@ -34,6 +34,8 @@ class Cpus {
 /// The calling thread's: several when the system has no answer. Asks the system in one call of 16, so a change may be
 /// noticed late.
 Cpus own_cpus() noexcept;
+/// The same, and asks the system at each call.
+Cpus ask_own_cpus() noexcept;
 
 /// Whether the calling thread may run on one CPU only, as under taskset. Asks the system at each call; false when it
 /// has no answer.

@@ -27,11 +27,15 @@ Cpus ask_system() noexcept {
 
 Cpus own_cpus() noexcept {
   if (calls_left == 0) {
-    calls_left = calls_between_questions;
-    known = ask_system();
+    static_cast<void>(ask_own_cpus());
   }
   --calls_left;
   return known;
+}
+
+Cpus ask_own_cpus() noexcept {
+  calls_left = calls_between_questions;
+  return known = ask_system();
 }
 
 bool has_one_cpu() noexcept { return !ask_system().are_several(); }

@@ -41,7 +41,9 @@ TEST(Cpus, AThreadNoticesThatItsOwnHaveChanged) {
   run_pinned(usable[0], [&] {
     EXPECT_EQ(own_cpus(), Cpus::only(usable[0]));
     pin_to({usable[1]});
-    EXPECT_EQ(known_after_a_while(), Cpus::only(usable[1]));
+    EXPECT_EQ(ask_own_cpus(), Cpus::only(usable[1]));
+    pin_to({usable[0]});
+    EXPECT_EQ(known_after_a_while(), Cpus::only(usable[0]));
     pin_to(usable);
     EXPECT_EQ(known_after_a_while(), Cpus::several());
   });

@@ -30,7 +30,9 @@ class DataQueue : public Interface, protected Lane<Operation> {
     inner_->arm();
     tampering_.arm();
   }
-  bool may_advance_elsewhere(Cpus here) noexcept override { return inner_->may_advance_elsewhere(here); }
+  bool may_advance_elsewhere(Cpus here) noexcept override {
+    return inner_->fd() >= 0 && inner_->may_advance_elsewhere(here);
+  }
   Status post(Operation& operation, bool flush) noexcept override { return tampering_.post(operation, flush, *this); }
   backend::Operation* poll(bool& more) noexcept override {
     follow_device();

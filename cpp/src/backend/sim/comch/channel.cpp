@@ -27,7 +27,7 @@ using detail::concat;
 std::uint64_t kernel_footprint(std::uint32_t message) noexcept {
   constexpr std::uint64_t bookkeeping = 320;
   constexpr std::uint64_t header = 256;
-  return std::bit_ceil(message + sizeof(std::uint32_t) + bookkeeping) + header;
+  return std::bit_ceil(message + sizeof(FrameType) + bookkeeping) + header;
 }
 
 void require_text(std::string_view what, std::string_view text) {
@@ -188,15 +188,15 @@ Status SocketChannel::send(std::span<const std::byte> message) noexcept {
   }
   detail::crash_point();
   if (--sends_until_question_ == 0) [[unlikely]] {
-    ask_own_cpus();
+    say_where_again();
   }
   return send_frame(socket_.get(), FrameType::message, message, own_cpus_);
 }
 
 /// A thread that never sleeps may have been moved.
-void SocketChannel::ask_own_cpus() noexcept {
+void SocketChannel::say_where_again() noexcept {
   sends_until_question_ = sends_between_questions;
-  own_cpus_ = own_cpus();
+  own_cpus_ = ask_own_cpus();
 }
 
 Status SocketChannel::receive(std::span<std::byte> buffer, std::size_t& length) noexcept {

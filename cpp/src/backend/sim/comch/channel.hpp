@@ -77,7 +77,7 @@ class SocketChannel final : public backend::Channel {
   Status answer(Status status, std::string_view reason);
   Status admit();
   Status refused(Status status, std::string_view reason);
-  [[gnu::cold, gnu::noinline]] void ask_own_cpus() noexcept;
+  [[gnu::cold, gnu::noinline]] void say_where_again() noexcept;
   void agree(const backend::ChannelOptions& peer) noexcept;
 
   detail::Fd socket_;
