@@ -21,6 +21,7 @@ from opcode import opmap  # noqa: F401  read by the extension
 from types import coroutine
 from typing import Any, Protocol
 
+from pydoca._aio.anyio_scope import shielded_from_scopes
 from pydoca._aio.signal_pipe import SIGNAL_PIPE
 from pydoca._callbacks import require_plain_function
 from pydoca._core import (
@@ -272,7 +273,8 @@ class Bridge:
         future = self.waiter(lender)
         timer = loop.call_later(self._engine.drain_timeout, expire, future)
         try:
-            await future
+            with shielded_from_scopes():
+                await future
         except asyncio.CancelledError:
             pass  # the second cancellation
         finally:
@@ -291,7 +293,8 @@ class Bridge:
             future = self.waiter(settled)
             timer = loop.call_at(end, expire, future)
             try:
-                await future
+                with shielded_from_scopes():
+                    await future
             except asyncio.CancelledError as error:
                 if cancelled is not None:
                     break
