@@ -7,6 +7,8 @@
 #include "device/fields.hpp"
 #include "device/find_device.hpp"
 
+#include <pybind11/stl.h>
+
 #include <optional>
 #include <string>
 #include <vector>

@@ -6,6 +6,7 @@
 #include "loop/blocking_call.hpp"
 
 #include <pybind11/native_enum.h>
+#include <pybind11/stl.h>
 
 #include <chrono>
 #include <memory>

@@ -9,6 +9,8 @@
 #include "loop/blocking_call.hpp"
 #include "memory/mmap_object.hpp"
 
+#include <pybind11/stl.h>
+
 #include <cmath>
 #include <exception>
 #include <optional>
