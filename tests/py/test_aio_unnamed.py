@@ -80,7 +80,14 @@ def test_a_request_for_a_connection_is_answered(run, begin, patience, unused_por
 
 def test_tasks_of_the_device_go_on(run, rig, begin, patience):
     async def main():
-        ended = [begin(rig.held()), begin(asyncio.gather(rig.held(), rig.held()))]
+        async def all_of(tasks):
+            return [task async for task in rig.pe.as_completed(tasks)]
+
+        ended = [
+            begin(rig.held()),
+            begin(rig.pe.gather([rig.held(), rig.held()])),
+            begin(all_of([rig.held(), rig.held()])),
+        ]
         await collect()
         rig.release()
         await asyncio.wait_for(asyncio.gather(*ended), patience)

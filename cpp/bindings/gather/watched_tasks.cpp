@@ -66,9 +66,7 @@ void WatchedTasks::arrive(Watch& watch) noexcept {
   keep(watch);
   ++num_arrivals_;
   --num_left_;
-  if (future_ && (wakes_at_ == nullptr || wakes_at_ == &watch)) {
-    engine_->wake_later(std::exchange(future_, {}), py::none());
-  }
+  if (future_) engine_->wake_later(std::exchange(future_, {}), py::none());
 }
 
 void WatchedTasks::keep(Watch& arrived) noexcept {
@@ -105,16 +103,21 @@ WatchedTasks::Watch& WatchedTasks::first_left() noexcept {
   return watches_[num_first_done_];
 }
 
-void WatchedTasks::wake_at_next(py::object future) noexcept {
+void WatchedTasks::wake_at_next(py::object future) {
+  wake_at_first_left(future);
   future_ = std::move(future);
-  has_waiter_ = true;
-  wakes_at_ = nullptr;
 }
 
-void WatchedTasks::wake_at_first_left(py::object future) noexcept {
-  future_ = std::move(future);
-  has_waiter_ = true;
-  wakes_at_ = &first_left();
+void WatchedTasks::wake_at_first_left(py::object future) {
+  TaskObject* const keeper = first_left().task;
+  keeper->waiters().add(future);
+  keeper_ = keeper;
+  kept_ = std::move(future);
+}
+
+void WatchedTasks::forget_future() noexcept {
+  future_ = {};
+  if (kept_) keeper_->waiters().discard(std::exchange(kept_, {}));
 }
 
 void WatchedTasks::cancel() noexcept {
@@ -124,7 +127,7 @@ void WatchedTasks::cancel() noexcept {
 
 void WatchedTasks::each_reference(References& references) {
   references.keep(engine_ref_, tasks_);
-  references.reset(future_);
+  references.reset(future_, kept_);
 }
 
 }  // namespace pydoca::bindings

@@ -38,15 +38,12 @@ class WatchedTasks : NotCopied {
   py::object first_failure() const;
 
   // Have the engine set a future; one at a time.
-  void wake_at_next(py::object future) noexcept;
+  void wake_at_next(py::object future);
   /// At the completion of the first task that has not completed.
-  void wake_at_first_left(py::object future) noexcept;
+  void wake_at_first_left(py::object future);
   /// The waiter goes on, whether its future was set or not.
-  void forget_future() noexcept {
-    future_ = {};
-    has_waiter_ = false;
-  }
-  bool has_waiter() const noexcept { return has_waiter_; }
+  void forget_future() noexcept;
+  bool has_waiter() const noexcept { return static_cast<bool>(kept_); }
   /// No completion counts any more.
   void cancel() noexcept;
 
@@ -79,9 +76,11 @@ class WatchedTasks : NotCopied {
   std::uint64_t num_arrivals_ = 0;
   Watch* first_arrived_ = nullptr;
   Watch* last_arrived_ = nullptr;
-  py::object future_;
-  bool has_waiter_ = false;
-  const Watch* wakes_at_ = nullptr;  ///< null: at every arrival
+  py::object future_;  ///< for the next arrival; null: none waits for it
+  py::object kept_;    ///< the present waiter's future; null: nothing waits
+  /// The task that sets kept_ at its completion, and keeps the waiter until then: asyncio has weak references to its
+  /// tasks only.
+  TaskObject* keeper_ = nullptr;
 };
 
 }  // namespace pydoca::bindings
