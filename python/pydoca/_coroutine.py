@@ -88,7 +88,7 @@ def driven_by_asyncio(owner: _Class) -> _Class:
             drive.awaiter = None
             raise
         finally:
-            del drive
+            del drive, error  # the error has this frame, too
 
     def close(self: Any) -> None:
         """For asyncio, which calls it for a coroutine that it does not take: does nothing, as this object goes on."""

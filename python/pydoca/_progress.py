@@ -10,6 +10,16 @@ from pydoca._callbacks import require_plain_function
 Progress: TypeAlias = "bool | type[Any] | Callable[[int, int], object] | None"
 
 
+def require_progress(progress: Progress) -> None:
+    """Raises TypeError for what shows nothing."""
+    if isinstance(progress, type) or progress is True:
+        return
+    if callable(progress):
+        require_plain_function("progress", progress)
+    elif progress:
+        raise TypeError(f"progress is True, a class like tqdm.auto.tqdm or a function (done, total), not {progress!r}")
+
+
 class Meter:
     """Counts what completes, and tells whom the caller has named."""
 
@@ -18,15 +28,11 @@ class Meter:
         self._tell: Callable[[int, int], object] | None = None
         self._bar: Any = None
         self._failure: BaseException | None = None
+        require_progress(progress)
         if isinstance(progress, type) or progress is True:
             self._bar = (_tqdm() if progress is True else progress)(total=total, unit="task")
         elif callable(progress):
-            require_plain_function("progress", progress)
             self._tell = progress
-        elif progress:
-            raise TypeError(
-                f"progress is True, a class like tqdm.auto.tqdm or a function (done, total), not {progress!r}"
-            )
 
     def advance(self, _: object = None) -> None:
         """For callbacks: what the bar or the function raises is kept for require_no_failure(), and ends the display."""

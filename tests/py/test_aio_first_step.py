@@ -1,6 +1,7 @@
 """Awaits that asyncio cancels before their first step, as programs write them. tests/py/cancellation has every call."""
 
 import asyncio
+import gc
 
 import pytest
 
@@ -127,5 +128,41 @@ def test_an_awaiter_has_the_methods_of_a_coroutine(run, ends, rig):
                 awaitable.__await__().close()
             await link.send(b"kept")
             assert await there.recv() == b"kept"
+
+    run(main())
+
+
+@pytest.fixture
+def uncollected():
+    """No garbage is collected during the test."""
+    gc.disable()
+    yield
+    gc.enable()
+
+
+async def times_out(awaitable):
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(awaitable, 0)
+
+
+def test_nothing_is_left_for_the_collector(run, make_rig, uncollected):
+    """Of each, fewer exist than are awaited: inventories, slots and instances would run out."""
+
+    async def main():
+        rig = make_rig(num_tasks=2)
+        inventory = pydoca.BufInventory(8)
+        room = rig.device.mmap(pydoca.alloc(len(rig.data)))
+
+        def copy(**options):
+            return rig.dma.memcpy(inventory.get_by_data(rig.source), inventory.get_by_addr(room), **options)
+
+        graph = pydoca.Graph(rig.pe, num_instances=1)
+        node = graph.node(rig.dma)
+        graph.start()
+        for _ in range(20):
+            await times_out(copy())
+            await times_out(rig.pe.gather([copy()]))
+            await times_out(rig.pe.gather([copy()], progress=print))
+            await times_out(graph.run({node: copy(submit=False)}))
 
     run(main())

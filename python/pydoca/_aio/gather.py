@@ -8,7 +8,7 @@ from typing import Any
 
 from pydoca._aio.bridge import Bridge, expire
 from pydoca._core import ProgressEngine, Task
-from pydoca._progress import Meter, Progress
+from pydoca._progress import Meter, Progress, require_progress
 
 
 class _Signal:
@@ -77,6 +77,7 @@ class GatherWithProgress:
     """The await of gather() with a display, which begins with its first step and ends with its last."""
 
     def __init__(self, engine: ProgressEngine, tasks: Iterable[Task], progress: Progress) -> None:
+        require_progress(progress)
         self._tasks = list(tasks)
         self._awaited = engine.gather(self._tasks)
         self._progress = progress
@@ -97,7 +98,10 @@ class GatherWithProgress:
         return self._step(self._awaited.send, value)
 
     def throw(self, *error: Any) -> Any:
-        return self._step(self._awaited.throw, *error)
+        try:
+            return self._step(self._awaited.throw, *error)
+        finally:
+            del error  # it has this frame
 
     def close(self) -> None:
         self._end()
