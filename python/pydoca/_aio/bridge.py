@@ -112,7 +112,9 @@ class Bridge:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._fd = -1
         self._shutdown: Any = None
-        self._kept: set[asyncio.Future[Any]] = set()
+        # asyncio has weak references to its tasks only: the collector would take one that waits for an event, and that
+        # the program does not name.
+        self.kept: set[asyncio.Future[Any]] = set()
 
     def bind(self) -> asyncio.AbstractEventLoop:
         """Returns the running loop, to which the engine belongs from now on."""
@@ -149,7 +151,7 @@ class Bridge:
 
     def forget(self) -> None:
         self._loop = None
-        self._kept.clear()
+        self.kept.clear()
         SIGNAL_PIPE.leave(self)
         self._engine._left_loop()
         shutdown, self._shutdown = self._shutdown, None
@@ -215,20 +217,6 @@ class Bridge:
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         waitable._add_waiter(future)
         return future
-
-    async def happened(self, event: Awaitable) -> None:
-        """Returns when the event may have happened; the caller looks at it.
-
-        asyncio has weak references to its tasks only. Without the reference from here, the collector could take a task
-        that waits, and that the program does not name.
-        """
-        future = self.waiter(event)
-        self._kept.add(future)
-        try:
-            await future
-        finally:
-            self._kept.discard(future)
-            event._discard_waiter(future)
 
     async def completion(self, task: Completion) -> Any:
         """The result of the next completion. Raises a cancellation only after the device has released the memory."""
@@ -357,13 +345,19 @@ async def take_event(event: Awaitable) -> Any:
         if event._ready() and bridge.budget() <= 0:
             await next_turn()
         while not event._ready():
+            future = bridge.waiter(event)
+            bridge.kept.add(future)
             try:
-                await bridge.happened(event)
+                await future
             except asyncio.CancelledError as cancelled:
+                event._discard_waiter(future)
                 if event._lends_memory:
                     await bridge.drain(event, event._ready, cancelled)
                 event._abandon()
                 raise
+            finally:
+                bridge.kept.discard(future)
+                event._discard_waiter(future)
         return event._take()
     finally:
         if traced is not None:
