@@ -121,7 +121,7 @@ def measure_in_turns(pythons: list[str], repetitions: int, count: int) -> list[d
 
 
 def figures_of(python: str, best: dict[str, float], first: dict[str, float]) -> Iterator[Figure]:
-    """Beside the first interpreter's."""
+    """The interpreter's best values, beside those of the first interpreter."""
     for name, value in best.items():
         yield Figure(
             f"{name}, {python}, against the first", "ns", value, first[name], None if name == FLOOR else TARGET

@@ -51,7 +51,7 @@ async def stretch(pe: Any, tasks: list[Any], way: Way, rounds: int) -> float:
 
 
 async def measure(device: Any, size: int, num_tasks: int, repetitions: int, latency: str) -> dict[str, float]:
-    """By way: the best of many short stretches, taken in turns."""
+    """The best of many short stretches for each way; the ways take turns."""
     inventory = pydoca.BufInventory(num_tasks + 1)
     src = inventory.get_by_data(device.mmap(pydoca.alloc(size)))
     rooms = device.mmap(pydoca.alloc(size * num_tasks))

@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 # The programs of the preset `bench`, beside which some figures stand.
@@ -28,6 +29,13 @@ class Figure:
     score: float | None = None
     compared: str = "ratio"  # or "difference", in the unit
     rule: str = "<="  # or "<"
+
+    @classmethod
+    def of_pairs(cls, name: str, unit: str, pairs: list[tuple[float, float]], target: float | None) -> Figure:
+        """The medians of values and floors that were measured in turns; the score is the median of their ratios."""
+        values, floors = zip(*pairs, strict=True)
+        score = median(value / floor for value, floor in pairs)
+        return cls(name, unit, median(values), median(floors), target, score)
 
     @property
     def result(self) -> float:

@@ -9,7 +9,6 @@ import argparse
 import asyncio
 import json
 import os
-import statistics
 import subprocess
 import sys
 import time
@@ -161,14 +160,7 @@ async def measure(figure: Figure, arguments: argparse.Namespace) -> print_report
             ]
     peer.stdin.close()
     await peer.wait()
-    return print_report.Figure(
-        figure.name,
-        "ns",
-        statistics.median(value for value, _ in pairs),
-        statistics.median(floor for _, floor in pairs),
-        figure.target,
-        score=statistics.median(value / floor for value, floor in pairs),
-    )
+    return print_report.Figure.of_pairs(figure.name, "ns", pairs, figure.target)
 
 
 def main() -> int:

@@ -9,7 +9,6 @@ process may run on one core only, the peer on another one, unless a figure says 
 import asyncio
 import json
 import os
-import statistics
 import subprocess
 import sys
 import time
@@ -252,14 +251,7 @@ def measure(figure: Figure, report: Path, repetitions: int) -> print_report.Figu
     peer.close()
     os.close(first)
     os.close(second)
-    return print_report.Figure(
-        figure.name,
-        "ns",
-        statistics.median(value for value, _ in pairs),
-        statistics.median(floor for _, floor in pairs),
-        figure.target,
-        score=statistics.median(value / floor for value, floor in pairs),
-    )
+    return print_report.Figure.of_pairs(figure.name, "ns", pairs, figure.target)
 
 
 def main() -> int:

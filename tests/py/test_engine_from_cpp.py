@@ -45,7 +45,7 @@ COMPILERS = {"gcc": shutil.which("g++") and "g++", "clang": find_clang()}
 
 
 class Reader:
-    """Someone with a clone, a home and a compiler, who does what a page says."""
+    """A clone, a home and a compiler, with which the commands of a page are run."""
 
     def __init__(self, place: Path, compiler: str) -> None:
         self.clone = place / "clone"
@@ -82,10 +82,12 @@ def test_both_pages_print_the_same_commands_and_files():
     assert [block.kind for block in story_of(README)] == ["console", "file", "file", "console"]
 
 
-@pytest.mark.parametrize("name", COMPILERS)
+def needs(name: str) -> pytest.MarkDecorator:
+    return pytest.mark.skipif(not COMPILERS[name], reason=f"{name} is not installed")
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=needs(name)) for name in COMPILERS])
 def test_the_engine_is_built_installed_and_used_as_printed(tmp_path, name):
-    if not COMPILERS[name]:
-        pytest.skip(f"{name} is not installed")
     reader = Reader(tmp_path, COMPILERS[name])
     for block in story_of(README):
         reader.follow(block)

@@ -39,7 +39,7 @@ void bind_virtual_time(py::module_& module);
 void bind_timing(py::module_& module);
 void bind_faults(py::module_& module);
 void bind_trace(py::module_& module);
-/// Of all classes of awaitables, once they are bound.
+/// Gives all classes of awaitables their warning. Call it once they are bound.
 void bind_never_awaited(py::module_& module);
 
 }  // namespace pydoca::bindings

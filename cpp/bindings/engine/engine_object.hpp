@@ -51,7 +51,7 @@ class EngineObject final : public Deliveries {
   /// The asyncio bridge, made at the first call.
   py::object bridge();
 
-  /// Of blocking waits.
+  /// How long blocking waits look before they sleep.
   Patience& patience() noexcept { return patience_; }
 
   /// Seconds that a cancelled await waits for the device to release memory.

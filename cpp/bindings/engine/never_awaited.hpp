@@ -6,9 +6,9 @@
 
 namespace pydoca::bindings {
 
-/// For the end of an object that does nothing until it is awaited, and never was: a RuntimeWarning, as Python gives for
-/// its coroutines. call is the call that made the object: "recv". level: the frame that the warning names, 1 for the
-/// one that runs. It keeps the exception that is being raised.
+/// Gives a RuntimeWarning, as Python does for its coroutines, at the end of an object that does nothing until it is
+/// awaited, and never was. call is the call that made the object: "recv". level: the frame that the warning names, 1
+/// for the one that runs. It keeps the exception that is being raised.
 void warn_never_awaited(std::string_view call, int level = 1) noexcept;
 
 /// Has instances of the class, whose C++ objects are Awaitables, warn at their end as Awaitable::call_without_effect()

@@ -155,8 +155,8 @@ void suspend(TasksAwaiter& self) {
   TasksAwaiterType::track(self);
 }
 
-/// For the error that is set: the bridge's coroutine, which waits until the device has released the memory when the
-/// error is a cancellation, and raises it.
+/// Passes the error that is set to the bridge's coroutine, which waits until the device has released the memory when
+/// the error is a cancellation, and raises it.
 PySendResult give_up(TasksAwaiter& self, PyObject*& result) {
   const py::error_already_set error;
   const py::list tasks = self.tasks->waited_for();

@@ -12,8 +12,8 @@
 
 namespace pydoca::bindings {
 
-/// Tasks of one engine, whose completions are counted and kept in their order. Each task counts once, from the making
-/// of this object on: a task that is done counts at once.
+/// Tasks of one engine, whose completions are counted and kept in their order. Each task counts once: a task that is
+/// done when this object is made counts at once.
 class WatchedTasks : NotCopied {
  public:
   /// engine: a ProgressEngine. tasks: any iterable. what names the caller in errors. Throws TypeError for an item that

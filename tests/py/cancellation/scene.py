@@ -2,6 +2,7 @@
 
 import asyncio
 import functools
+from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
@@ -11,30 +12,30 @@ import pydoca
 MARK = 0xA5  # the program's own bytes in memory that it has back
 
 
-class Scene:
+class Scene(ABC):
     """One await of an engine's."""
 
     def __init__(self, pe: pydoca.ProgressEngine) -> None:
         self.pe = pe
 
+    @abstractmethod
     def begin(self) -> Any:
         """A new object to await, of an operation that does not end by itself."""
-        raise NotImplementedError
 
+    @abstractmethod
     def complete(self) -> None:
         """What the await waits for happens. Does nothing the second time."""
-        raise NotImplementedError
 
     async def go_on(self) -> None:
         """No await has begun: the operation goes on, until it completes."""
         self.complete()
 
-    def returned(self, results: list[Any]) -> None:
+    def returned(self, results: list[Any]) -> None:  # noqa: B027  most awaits lend no memory
         """The await is over: the program uses its memory again. results: what the await gave, if it gave something."""
 
+    @abstractmethod
     async def check(self, results: list[Any]) -> None:
-        """After the end of the await: asserts that nothing is lost, and that the engine can be used."""
-        raise NotImplementedError
+        """Asserts, once the await is over, that nothing is lost, and that the engine can be used."""
 
 
 Maker = Callable[[], AbstractAsyncContextManager[Scene]]

@@ -37,38 +37,34 @@ class Memory:
         self.device.close()
 
 
+@asynccontextmanager
+async def running(library: Any, num_tasks: int = TaskScene.num_tasks) -> AsyncIterator[tuple[Memory, Any]]:
+    """A context of the library, which has an engine of its own, and memory for its tasks."""
+    with Memory() as memory:
+        async with pydoca.ProgressEngine() as pe, library(pe, memory.device, num_tasks=num_tasks) as context:
+            yield memory, context
+
+
 @scene("Dma.memcpy")
 async def memcpy(_call: str) -> AsyncIterator[Scene]:
-    with Memory() as memory:
-        async with (
-            pydoca.ProgressEngine() as pe,
-            pydoca.Dma(pe, memory.device, num_tasks=TaskScene.num_tasks) as dma,
-        ):
-            yield TaskScene(dma, lambda: dma.memcpy(memory.src(), memory.dst(), submit=False), memory.target)
+    async with running(pydoca.Dma) as (memory, dma):
+        yield TaskScene(dma, lambda: dma.memcpy(memory.src(), memory.dst(), submit=False), memory.target)
 
 
 @scene("Sha.hash", "Sha.partial_hash")
 async def digest(call: str) -> AsyncIterator[Scene]:
     before = sim.topology()
     sim.load_topology(sim.default_topology("bluefield2"))  # later cards have no SHA engine
-    with Memory() as memory:
-        async with (
-            pydoca.ProgressEngine() as pe,
-            pydoca.Sha(pe, memory.device, num_tasks=TaskScene.num_tasks) as sha,
-        ):
-            begin = getattr(sha, call)
-            yield TaskScene(sha, lambda: begin(memory.src(), memory.dst(), submit=False), memory.target)
+    async with running(pydoca.Sha) as (memory, sha):
+        begin = getattr(sha, call)
+        yield TaskScene(sha, lambda: begin(memory.src(), memory.dst(), submit=False), memory.target)
     sim.load_topology(before)
 
 
 @scene("MmapAdvise.invalidate_cache")
 async def advice(_call: str) -> AsyncIterator[Scene]:
-    with Memory() as memory:
-        async with (
-            pydoca.ProgressEngine() as pe,
-            pydoca.MmapAdvise(pe, memory.device, num_tasks=TaskScene.num_tasks) as advise,
-        ):
-            yield TaskScene(advise, lambda: advise.invalidate_cache(memory.src(), submit=False))
+    async with running(pydoca.MmapAdvise) as (memory, advise):
+        yield TaskScene(advise, lambda: advise.invalidate_cache(memory.src(), submit=False))
 
 
 class Event:
@@ -193,12 +189,8 @@ class SeveralScene(TaskScene):
 
 @scene("ProgressEngine.gather", "ProgressEngine.gather with progress", "ProgressEngine.as_completed")
 async def several(call: str) -> AsyncIterator[Scene]:
-    with Memory() as memory:
-        async with (
-            pydoca.ProgressEngine() as pe,
-            pydoca.Dma(pe, memory.device, num_tasks=SeveralScene.num_tasks) as dma,
-        ):
-            yield SeveralScene(dma, memory, call)
+    async with running(pydoca.Dma, SeveralScene.num_tasks) as (memory, dma):
+        yield SeveralScene(dma, memory, call)
 
 
 class GraphScene(TaskScene):
@@ -236,14 +228,10 @@ class GraphScene(TaskScene):
 async def graph(call: str) -> AsyncIterator[Scene]:
     sim.load_config({"dma": {"latency": "3ms"}})
     try:
-        with Memory() as memory:
-            async with (
-                pydoca.ProgressEngine() as pe,
-                pydoca.Dma(pe, memory.device, num_tasks=TaskScene.num_tasks) as dma,
-            ):
-                copies = pydoca.Graph(pe, num_instances=1)
-                copies.node(dma, after=[copies.node(dma)])
-                with copies:
-                    yield GraphScene(copies, dma, memory, call)
+        async with running(pydoca.Dma) as (memory, dma):
+            copies = pydoca.Graph(dma.progress_engine, num_instances=1)
+            copies.node(dma, after=[copies.node(dma)])
+            with copies:
+                yield GraphScene(copies, dma, memory, call)
     finally:
         sim.load_config({})

@@ -28,7 +28,8 @@ OTHERS = {
     "WorkQueue.make_task": "makes the tasks of the libraries",
 }
 
-LOOPS = ["asyncio", "asyncio-debug", "uvloop", "eager"]
+EAGER = pytest.mark.skipif(not hasattr(asyncio, "eager_task_factory"), reason="tasks start eagerly since Python 3.12")
+LOOPS = ["asyncio", "asyncio-debug", "uvloop", pytest.param("eager", marks=EAGER)]
 Run = Callable[[Coroutine[Any, Any, None]], None]
 
 
@@ -36,8 +37,6 @@ Run = Callable[[Coroutine[Any, Any, None]], None]
 def run_in(request: pytest.FixtureRequest) -> Run:
     """The equivalent of asyncio.run."""
     kind = request.param
-    if kind == "eager" and not hasattr(asyncio, "eager_task_factory"):
-        pytest.skip("tasks start eagerly since Python 3.12")
     factory = pytest.importorskip("uvloop").new_event_loop if kind == "uvloop" else asyncio.new_event_loop
 
     def run_main(coroutine: Coroutine[Any, Any, None]) -> None:

@@ -8,8 +8,8 @@
 
 namespace pydoca::detail {
 
-/// Where a thread says on which CPUs it may run, also in memory that processes share. A hint: it orders nothing, and a
-/// lie costs time only. So it is no step of the models (detail/thread/atomic.hpp).
+/// Where a thread says on which CPUs it may run, also in memory that processes share. The word is a hint: it orders
+/// nothing, and a wrong one costs time only. The models (detail/thread/atomic.hpp) therefore do not count it as a step.
 class SharedCpus {
  public:
   Cpus load() const noexcept { return Cpus::from_word(word_.load(std::memory_order_relaxed)); }
