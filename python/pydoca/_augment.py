@@ -31,6 +31,11 @@ def _aio() -> Any:
     return import_module("pydoca._aio.bridge")
 
 
+@cache
+def _blocks() -> Any:
+    return import_module("pydoca._aio.blocks")
+
+
 def _typed_signature(name: str, text: str) -> Any:
     return import_module("pydoca._signatures").typed_signature(name, text)
 
@@ -181,26 +186,26 @@ def _step(self: Any) -> Coroutine[Any, Any, Any]:
 @_method_of(_core.Context, name="__aenter__")
 async def _enter_context(self: _core.Context) -> Any:
     """Starts it, unless that was done, and waits until it runs."""
-    return await _aio().enter_context(self)
+    return await _blocks().enter_context(self)
 
 
 @_method_of(_core.Context, name="__aexit__")
 async def _leave_context(self: _core.Context, *_: object) -> None:
     """Stops it, waits until it is IDLE (5 s at most, then TimeOutError), and closes it."""
-    await _aio().leave_context(self)
+    await _blocks().leave_context(self)
 
 
 @_method_of(_core.ProgressEngine, name="__aenter__")
 async def _enter_engine(self: _core.ProgressEngine) -> _core.ProgressEngine:
     """Binds it to the running loop."""
-    engine: _core.ProgressEngine = await _aio().enter_engine(self)
+    engine: _core.ProgressEngine = await _blocks().enter_engine(self)
     return engine
 
 
 @_method_of(_core.ProgressEngine, name="__aexit__")
 async def _leave_engine(self: _core.ProgressEngine, *_: object) -> None:
     """Stops and closes the contexts that are still open, newest first, then closes the engine."""
-    await _aio().leave_engine(self)
+    await _blocks().leave_engine(self)
 
 
 @_method_of(_core.SyncEventContext)

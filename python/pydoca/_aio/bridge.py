@@ -16,7 +16,7 @@ import inspect
 import selectors
 import warnings
 from collections.abc import AsyncIterator, Callable, Coroutine, Generator
-from contextlib import AsyncExitStack, suppress
+from contextlib import suppress
 from opcode import opmap  # noqa: F401  read by the extension
 from types import coroutine
 from typing import Any, Protocol
@@ -26,8 +26,6 @@ from pydoca._aio.signal_pipe import SIGNAL_PIPE
 from pydoca._callbacks import require_plain_function
 from pydoca._core import (
     Awaitable,
-    Context,
-    ContextState,
     ProgressEngine,
     RdmaConnection,
     SyncEventContext,
@@ -40,7 +38,6 @@ from pydoca._core import (
 from pydoca._errors import BadStateError, ConnectionResetError, NotSupportedError, TimeOutError
 
 _SHUTDOWN_TIMEOUT = 1.0  # seconds that the end of a loop waits for tasks in flight
-_CLOSE_TIMEOUT = 5.0  # seconds that leaving a context waits for its tasks
 
 
 def parts_of_stock_loop() -> tuple[Any, ...]:
@@ -377,53 +374,6 @@ async def give_up_event(event: Awaitable, error: BaseException) -> None:
     finally:
         event._give_up()
         del error, event
-
-
-async def enter_engine(engine: ProgressEngine) -> ProgressEngine:
-    engine._bridge.bind()
-    return engine
-
-
-async def leave_engine(engine: ProgressEngine) -> None:
-    async with AsyncExitStack() as stack:
-        stack.callback(engine.close)
-        if not engine._is_forked():
-            for context in engine._contexts():
-                stack.push_async_callback(leave_context, context)
-
-
-async def enter_context(context: Context) -> Any:
-    if context.progress_engine is not None:
-        context.progress_engine._bridge.bind()
-    if context.state is ContextState.IDLE:
-        context.start()
-    try:
-        return await context._settled()
-    except BaseException:
-        await leave_context(context)
-        raise
-
-
-async def leave_context(context: Context) -> None:
-    """Stops the context, waits until it is IDLE, and closes it. A cancellation meanwhile is raised afterwards."""
-    engine = context.progress_engine
-    if engine is None or context.closed or engine._is_forked():
-        return context.close()
-    bridge: Bridge = engine._bridge
-    bridge.bind()
-    context._begin_leaving()
-    cancelled = None
-    if context.state is not ContextState.IDLE:
-        bridge.look()
-        cancelled = await bridge.settle(context._settled(), _CLOSE_TIMEOUT)
-    if context.state is not ContextState.IDLE:
-        raise TimeOutError(
-            f"close {context!r}: {context.num_inflight_tasks} task(s) have not come back; the device keeps their memory"
-        ) from cancelled
-    context.close()
-    if cancelled is not None:
-        raise cancelled
-    return None
 
 
 async def while_connected(connection: RdmaConnection, task: Task) -> Any:
