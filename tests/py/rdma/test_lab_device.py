@@ -33,20 +33,28 @@ def test_programs_see_the_device(rdma_names, patience):
     assert set(rdma_names) <= set(listed.stdout.split())
 
 
-def test_two_processes_exchange_messages_over_it(rdma_names, patience, commands, unused_port):
+def exchange_messages(names, patience, commands, port) -> str:
+    """What the server and the client printed, which ends with how each of them ended."""
     program = require_program("ibv_rc_pingpong")
-    server, client = (
-        [program, "-p", str(unused_port), "-n", "100", "-d", name, *gid_options(name)] for name in rdma_names
-    )
+    sides = [[program, "-p", str(port), "-n", "100", "-d", name, *gid_options(name)] for name in names]
     options = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True, "env": commands.env}
-    processes = [subprocess.Popen(server, **options)]
-    commands.wait_until(lambda: listens(unused_port), "the server")
-    processes.append(subprocess.Popen([*client, "127.0.0.1"], **options))
-    try:
-        for process in processes:
-            output, _ = process.communicate(timeout=patience)
-            assert process.returncode == 0, output
-            assert "819200 bytes in" in output
-    finally:
-        for process in processes:
-            process.kill()
+    with subprocess.Popen(sides[0], **options) as server:
+        try:
+            commands.wait_until(lambda: listens(port), "the server")
+            client = subprocess.run([*sides[1], "127.0.0.1"], timeout=patience, check=False, **options)
+            if client.returncode != 0:
+                server.kill()  # it would wait for the client's messages
+            output, _ = server.communicate(timeout=patience)
+        finally:
+            server.kill()
+    return f"{output}{client.stdout}exit statuses {server.returncode} and {client.returncode}"
+
+
+def test_two_processes_exchange_messages_over_it(rdma_names, patience, commands, unused_port):
+    # Soft-RoCE's driver has refused to get a queue pair ready to receive, once in some hundreds of exchanges.
+    for _ in range(3):
+        output = exchange_messages(rdma_names, patience, commands, unused_port)
+        if "Failed to modify QP to RTR" not in output:
+            break
+    assert output.count("819200 bytes in") == 2, output
+    assert output.endswith("exit statuses 0 and 0"), output
