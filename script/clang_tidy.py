@@ -100,7 +100,7 @@ def unused_names(path: Path) -> Iterator[str]:
 
 def build_dirs() -> list[Path]:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("build_dirs", nargs="+", metavar="DIR", help="relative to the project, such as build/dev")
+    parser.add_argument("build_dirs", nargs="+", metavar="DIR", help="relative to the project, such as build/check")
     return [ROOT / name for name in parser.parse_args().build_dirs]
 
 

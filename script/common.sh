@@ -26,10 +26,11 @@ build_packages=(g++ cmake ninja-build python3 python3-dev python3-venv libspdlog
 lab_packages=(qemu-system-x86 busybox-static kmod iproute2 ibverbs-providers zstd)
 reader_packages=(zsh fish groff-base) # tests give them completions and the manual
 clang_packages=(clang-19 llvm-19) # with llvm-ar CMake has Clang optimise across files
-test_packages=(libgtest-dev libgmock-dev libbenchmark-dev util-linux "${clang_packages[@]}" "${reader_packages[@]}" "${lab_packages[@]}")
+sanitizer_packages=("${clang_packages[@]}" libclang-rt-19-dev) # takes half of g++'s time
+test_packages=(libgtest-dev libgmock-dev libbenchmark-dev util-linux mold "${sanitizer_packages[@]}" "${reader_packages[@]}" "${lab_packages[@]}")
 verbs_packages=(rdma-core ibverbs-providers ibverbs-utils rdmacm-utils perftest python3-pyverbs) # tests of RDMA compare with these
 bench_packages=(valgrind libtbb-dev "${lab_packages[@]}") # counts, a floor, and a guest that has an RDMA device
-fuzz_packages=("${clang_packages[@]}" libclang-rt-19-dev) # libFuzzer; g++ has none
+fuzz_packages=("${sanitizer_packages[@]}") # libFuzzer; g++ has none
 python_sources=(python tests/py script docs examples benchmarks notebooks)
 
 heading() { printf '\n==> [%s] %s\n' "$(date +%T)" "$*"; }
@@ -190,11 +191,12 @@ PYTHON
 
 # with_sanitizers <site> <command>...: the command imports pydoca from <site>, whose module was built with sanitizers.
 with_sanitizers() {
-  local site=$1 libraries
+  local site=$1 runtime library
   shift
   # Interceptors must be loaded first; those of exceptions look for libstdc++ when they are loaded.
-  libraries=$(ldd "$site"/pydoca/_core.*.so | awk '/lib(asan|ubsan|stdc\+\+)\./ {print $3}' | paste -sd:)
-  env PYTHONPATH="$site" PYTHONMALLOC=malloc LD_PRELOAD="$libraries" \
+  runtime=$(clang++-19 -print-file-name="libclang_rt.asan-$(uname -m).so")
+  library=$(ldd "$site"/pydoca/_core.*.so | awk '/libstdc\+\+\./ {print $3}')
+  env PYTHONPATH="$site" PYTHONMALLOC=malloc LD_PRELOAD="$runtime:$library" \
     ASAN_OPTIONS="detect_stack_use_after_return=1:strict_string_checks=1:check_initialization_order=1:detect_leaks=1" \
     UBSAN_OPTIONS=print_stacktrace=1 "$@"
 }

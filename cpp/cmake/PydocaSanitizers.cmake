@@ -8,6 +8,16 @@ endif()
 add_compile_options(-fsanitize=${PYDOCA_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
 add_link_options(-fsanitize=${PYDOCA_SANITIZE})
 
+# GCC's names, which Clang does not define.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  foreach(name address thread)
+    if(PYDOCA_SANITIZE MATCHES ${name})
+      string(TOUPPER __SANITIZE_${name}__ pydoca_macro)
+      add_compile_definitions(${pydoca_macro}=1)
+    endif()
+  endforeach()
+endif()
+
 # TSan of older compilers aborts with "unexpected memory mapping" where the kernel randomises
 # addresses with more than 28 bits; without randomisation it runs. A container may forbid the switch.
 if(PYDOCA_SANITIZE MATCHES "thread")

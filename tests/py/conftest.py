@@ -6,10 +6,12 @@ import ctypes
 import gc
 import os
 import secrets
+import shutil
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
 from pathlib import Path
@@ -21,7 +23,7 @@ from warm_python import Process, WarmPython
 
 # The guest of the RDMA lab has an emulated CPU; instrumented code checks every access.
 IS_GUEST = "PYDOCA_RDMA_LAB" in os.environ
-IS_SANITIZED = "libasan" in os.environ.get("LD_PRELOAD", "")
+IS_SANITIZED = "rt.asan" in os.environ.get("LD_PRELOAD", "")
 SLOWNESS = 10 if IS_GUEST else 3 if IS_SANITIZED else 1
 
 # Memory that the import of NumPy never frees is not a leak of the project. A list of suppressions could not name these
@@ -53,6 +55,11 @@ def pytest_configure(config: pytest.Config) -> None:
     """Sets the environment, also for the processes that tests start."""
     os.environ["PYDOCA_BACKEND"] = "sim" if device_under_test(config) == "sim" else "verbs"
     os.environ.setdefault("PYDOCA_SEED", "1")  # of the random drivers; script/soak takes others
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        # Processes of tests meet in this directory, whatever others have put in /tmp.
+        directory = tempfile.mkdtemp(prefix="pydoca-test-")
+        os.environ["XDG_RUNTIME_DIR"] = directory
+        config.add_cleanup(lambda: shutil.rmtree(directory, ignore_errors=True))
 
 
 def pytest_report_header() -> str:

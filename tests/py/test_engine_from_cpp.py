@@ -20,6 +20,7 @@ INSTALLS = "apt-get install "
 
 pytestmark = [
     pytest.mark.slow,
+    pytest.mark.machines,
     pytest.mark.timeout(1500),
     pytest.mark.skipif(not all(map(shutil.which, NEEDED)), reason="CMake or Ninja is not installed"),
 ]

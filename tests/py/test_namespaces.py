@@ -16,14 +16,18 @@ from conftest import SLOWNESS
 UNSHARE = [shutil.which("unshare") or "unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"]
 if os.geteuid() != 0:
     UNSHARE.insert(1, "--map-root-user")
-# The shared directory is at /mnt in each container.
-ENTER = 'mount --bind "$SHARED" /mnt && mount -t tmpfs tmpfs /tmp && exec "$@"'
+# The shared directory is at /mnt in each container. The project, which may be below /tmp, stays where it is.
+ENTER = """
+mount --bind "$SHARED" /mnt && exec 9<"$PROJECT" && mount -t tmpfs tmpfs /tmp &&
+  mkdir -p "$PROJECT" && mount --no-canonicalize --bind /proc/self/fd/9 "$PROJECT" && cd "$PROJECT" && exec "$@" 9<&-
+"""
+PROJECT = {"PROJECT": str(Path(__file__).parents[2])}
 LIMIT = 30 * SLOWNESS
 
 
 def refusal_of_the_system(directory="/"):
     line = [*UNSHARE, "sh", "-c", ENTER, "sh", "true"]
-    run = subprocess.run(line, capture_output=True, text=True, env={**os.environ, "SHARED": directory})
+    run = subprocess.run(line, capture_output=True, text=True, env={**os.environ, "SHARED": directory, **PROJECT})
     return "" if run.returncode == 0 else f"this system does not permit namespaces: {run.stderr.strip()}"
 
 
@@ -84,7 +88,7 @@ def start(shared):
 
     def start(program, **environment):
         line = [*UNSHARE, "sh", "-c", ENTER, "sh", sys.executable, "-c", textwrap.dedent(program)]
-        env = {**os.environ, "SHARED": str(shared), "PYDOCA_FABRIC_DIR": "/mnt", **environment}
+        env = {**os.environ, "SHARED": str(shared), "PYDOCA_FABRIC_DIR": "/mnt", **PROJECT, **environment}
         process = subprocess.Popen(
             line, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )

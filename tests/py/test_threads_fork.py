@@ -20,8 +20,8 @@ logging.getLogger("asyncio").setLevel(logging.ERROR)  # with -X dev asyncio warn
 
 signal.alarm(20)  # ends a child that hangs; the parent reports that
 os.register_at_fork(after_in_child=lambda: signal.alarm(15))  # a child does not inherit the alarm of its parent
-if "libasan" in os.environ.get("LD_PRELOAD", ""):
-    # Locks of AddressSanitizer stay taken in the child, because that of GCC 12 does not handle forks. A parent without
+if "rt.asan" in os.environ.get("LD_PRELOAD", ""):
+    # Locks of AddressSanitizer stay taken in the child, as its allocator may be in use in another thread. A parent without
     # running threads has not taken any.
     os.register_at_fork(before=lambda: time.sleep(0.1))
 size = 1 << 20

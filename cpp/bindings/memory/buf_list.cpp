@@ -19,7 +19,7 @@ struct Known {
   BufList* last = nullptr;
 };
 
-constinit Known known;
+constinit Known all_lists;
 
 std::string describe_element(const BufList::Element& element) {
   return format_text("{} bytes at {:#x} of a {} of {} elements{}", element.buf->len(), element.buf->head(),
@@ -33,13 +33,13 @@ py::tuple snapshot_of(const Buf& buf) {
 
 }  // namespace
 
-BufList::BufList() noexcept : previous_(std::exchange(known.last, this)) {
-  (previous_ != nullptr ? previous_->next_ : known.first) = this;
+BufList::BufList() noexcept : previous_(std::exchange(all_lists.last, this)) {
+  (previous_ != nullptr ? previous_->next_ : all_lists.first) = this;
 }
 
 BufList::~BufList() {
-  (previous_ != nullptr ? previous_->next_ : known.first) = next_;
-  (next_ != nullptr ? next_->previous_ : known.last) = previous_;
+  (previous_ != nullptr ? previous_->next_ : all_lists.first) = next_;
+  (next_ != nullptr ? next_->previous_ : all_lists.last) = previous_;
   if (elements.empty()) return;
   // This fails while a task of the engine has the list. The list then leaks, which is better than two uses of one buf.
   Buf& head = *elements.front().buf;
@@ -64,7 +64,7 @@ std::size_t BufList::index_of(const Buf& buf) const noexcept {
 
 void BufList::release_idle(const Predicate& wanted) {
   std::vector<std::shared_ptr<BufList>> lists;  // a release may end other lists
-  for (BufList* list = known.first; list != nullptr; list = list->next_) {
+  for (BufList* list = all_lists.first; list != nullptr; list = list->next_) {
     if (std::ranges::any_of(list->elements, wanted)) lists.push_back(list->shared_from_this());
   }
   for (const std::shared_ptr<BufList>& list : lists) {
@@ -75,7 +75,7 @@ void BufList::release_idle(const Predicate& wanted) {
 std::string BufList::describe(const Predicate& wanted) {
   std::string text;
   std::size_t count = 0;
-  for (const BufList* list = known.first; list != nullptr; list = list->next_) {
+  for (const BufList* list = all_lists.first; list != nullptr; list = list->next_) {
     for (const Element& element : list->elements) {
       if (!wanted(element)) continue;
       if (++count <= most_described) text += (text.empty() ? ": " : ", ") + describe_element(element);
@@ -87,7 +87,7 @@ std::string BufList::describe(const Predicate& wanted) {
 
 py::list BufList::snapshot(const Predicate& wanted, std::size_t limit) {
   py::list found;
-  for (const BufList* list = known.first; list != nullptr && found.size() < limit; list = list->next_) {
+  for (const BufList* list = all_lists.first; list != nullptr && found.size() < limit; list = list->next_) {
     for (const Element& element : list->elements) {
       if (found.size() < limit && wanted(element)) found.append(snapshot_of(*element.buf));
     }

@@ -9,12 +9,12 @@ namespace {
 Plan plan;
 Report* report = nullptr;
 std::atomic<bool> armed{false};
-std::atomic<std::uint64_t> count{0};
+std::atomic<std::uint64_t> num_calls{0};
 
 }  // namespace
 
 void Frames::note() noexcept {
-  if (count.load() == 0) {
+  if (count == 0) {
     count = ::backtrace(addresses.data(), static_cast<int>(addresses.size()));
   }
 }
@@ -22,20 +22,20 @@ void Frames::note() noexcept {
 void arm(const Plan& next, Report& where) noexcept {
   plan = next;
   report = &where;
-  count = 0;
+  num_calls = 0;
   armed = true;
 }
 
 std::uint64_t disarm() noexcept {
   armed = false;
-  return count;
+  return num_calls;
 }
 
 bool fails(Plan::Kind kind, const char* call) noexcept {
   if (!armed.load() || plan.kind != kind || (call != nullptr && std::strcmp(call, plan.call) != 0)) {
     return false;
   }
-  const std::uint64_t number = ++count;
+  const std::uint64_t number = ++num_calls;
   const bool failing = number == plan.n || (plan.persistent && number > plan.n);
   if (failing) {
     report->failure.note();

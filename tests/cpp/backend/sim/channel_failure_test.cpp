@@ -5,9 +5,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <sys/socket.h>
 #include <sys/uio.h>
+#include <unistd.h>
 #include <vector>
 
 namespace pydoca::sim {
@@ -170,12 +173,33 @@ class AsUser {
   uid_t before_;
 };
 
+/// Where the fabric is for a while: a directory of that user, whatever others have put in /tmp.
+class DirectoryOf {
+ public:
+  explicit DirectoryOf(uid_t user) {
+    EXPECT_NE(::mkdtemp(path_.data()), nullptr);
+    EXPECT_EQ(::chown(path_.data(), user, user), 0);
+    ::setenv("PYDOCA_FABRIC_DIR", path_.data(), 1);
+  }
+  ~DirectoryOf() {
+    ::unsetenv("PYDOCA_FABRIC_DIR");
+    std::filesystem::remove_all(path_.data());
+  }
+  DirectoryOf(const DirectoryOf&) = delete;
+  DirectoryOf& operator=(const DirectoryOf&) = delete;
+
+ private:
+  std::array<char, 32> path_{"/tmp/pydoca-test-XXXXXX"};
+};
+
 /// Root can reach every directory.
 TEST_F(Channel, ConnectionsOfAnotherUserDoNotLoseAClient) {
   if (::geteuid() != 0) {
     GTEST_SKIP() << "needs root, to be two users";
   }
-  const AsUser server(65534);
+  constexpr uid_t other_user = 65534;
+  const DirectoryOf directory(other_user);
+  const AsUser server(other_user);
   listener_ = listen();
   const ChannelIdentity identity = channel_identity(fabric_, channel_function, "copy", channel_options);
   const Address address = fabric_address(fabric_, channel_purpose, channel_key(identity));

@@ -15,14 +15,14 @@
 namespace pydoca::sim {
 namespace {
 
-constexpr std::uint64_t size = 1024;
+constexpr std::uint64_t ring_size = 1024;
 
 /// A ring with both its ends in this process.
 struct RingRig {
   MessageRingState state;
-  alignas(64) std::array<std::byte, size> bytes{};
-  MessageRing writer{state, bytes.data(), size};
-  MessageRing reader{state, bytes.data(), size};
+  alignas(64) std::array<std::byte, ring_size> bytes{};
+  MessageRing writer{state, bytes.data(), ring_size};
+  MessageRing reader{state, bytes.data(), ring_size};
 
   bool fits(std::uint64_t payload) const {
     std::uint64_t room = 0;
@@ -48,13 +48,13 @@ TEST(MessageRing, GivesRecordsInOrder) {
 
 TEST(MessageRing, TellsAWriterThatWaitsOfRoomOnce) {
   RingRig rig;
-  RecordHeader header{.type = RecordType::send, .size = size - MessageRing::alignment, .total = 1};
+  RecordHeader header{.type = RecordType::send, .size = ring_size - MessageRing::alignment, .total = 1};
   rig.writer.publish(header);
   EXPECT_FALSE(rig.fits(0));
   rig.writer.want_room();
   ASSERT_EQ(rig.reader.look(header), MessageRing::Look::record);
   EXPECT_TRUE(rig.reader.consume(header));
-  EXPECT_TRUE(rig.fits(size - MessageRing::alignment));
+  EXPECT_TRUE(rig.fits(ring_size - MessageRing::alignment));
   rig.writer.publish(header);
   EXPECT_FALSE(rig.reader.consume(header));
 }
@@ -62,7 +62,7 @@ TEST(MessageRing, TellsAWriterThatWaitsOfRoomOnce) {
 TEST(MessageRing, FindsNonsenseOfTheOtherSide) {
   RingRig rig;
   RecordHeader header;
-  rig.state.written = size + 1;
+  rig.state.written = ring_size + 1;
   EXPECT_EQ(rig.reader.look(header), MessageRing::Look::invalid) << "more than there can be";
   rig.state.written = 8;
   EXPECT_EQ(rig.reader.look(header), MessageRing::Look::invalid) << "less than a header";
