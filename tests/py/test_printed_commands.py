@@ -50,7 +50,7 @@ NOT_RUN = {
     "PYTHONPATH=tests/py .venv/bin/python -m soak": "runs as long as it is told; its drivers have tests of seconds",
     "PYDOCA_STRESS_SECONDS=600": "takes ten minutes; ctest runs the models for seconds",
     "build/dev/tests/model_test": "needs the build of the part cpp, whose ctest runs it",
-    "CXX=clang++ cmake --preset fuzz": "builds libFuzzer's executable; script/soak fuzz does so, too",
+    "cmake --preset fuzz": "builds libFuzzer's executable; script/soak fuzz does so, too",
     "PYDOCA_FUZZ_TARGET=": "runs until it is ended; script/soak fuzz does so for a time",
     "git tag": "releases",
     "python -W error": "is an option for the reader's program",
