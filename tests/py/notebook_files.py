@@ -69,10 +69,14 @@ def solutions_of(markdown: str) -> list[str]:
     return [code for hidden in SOLUTION.findall(markdown) for code in CODE.findall(hidden)]
 
 
-def with_solutions(notebook: Any) -> Any:
-    """A copy in which each solution is a cell behind the text that hides it."""
+def with_solutions(notebook: Any, in_place: bool) -> Any:
+    """A copy with each solution as a cell: behind the text that hides it, or behind the last cell, as for a reader
+    who turns back to the exercises."""
     solved = copy.deepcopy(notebook)
-    solved.cells = [each for cell in solved.cells for each in (cell, *solution_cells(cell))]
+    if in_place:
+        solved.cells = [each for cell in solved.cells for each in (cell, *solution_cells(cell))]
+    else:
+        solved.cells += [solution for cell in notebook.cells for solution in solution_cells(cell)]
     return solved
 
 

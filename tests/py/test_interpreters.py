@@ -59,11 +59,11 @@ def test_no_module_is_built_for_a_free_threaded_build(tmp_path, is_disabled, cod
     python = tmp_path / "python3.14t"
     python.write_text(
         f"""#!/bin/sh
-exec {sys.executable} -c "import sysconfig; sysconfig.get_config_vars()['Py_GIL_DISABLED'] = {is_disabled}; $2"
+exec "{sys.executable}" -c "import sysconfig; sysconfig.get_config_vars()['Py_GIL_DISABLED'] = {is_disabled}; $2"
 """
     )
     python.chmod(0o755)
-    (tmp_path / "check.cmake").write_text(f"include({CHECKS})\npydoca_require_gil({python})\n")
+    (tmp_path / "check.cmake").write_text(f"include([[{CHECKS}]])\npydoca_require_gil([[{python}]])\n")
     ended = run("cmake", "-P", tmp_path / "check.cmake")
     assert ended.returncode == code
     assert ("is a free-threaded build" in " ".join(ended.stderr.split())) == (code != 0)

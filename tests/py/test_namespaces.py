@@ -25,7 +25,7 @@ PROJECT = {"PROJECT": str(Path(__file__).parents[2])}
 LIMIT = 30 * SLOWNESS
 
 
-def refusal_of_the_system(directory="/"):
+def refusal_of_the_system(directory=str(Path(__file__).parent)):
     line = [*UNSHARE, "sh", "-c", ENTER, "sh", "true"]
     run = subprocess.run(line, capture_output=True, text=True, env={**os.environ, "SHARED": directory, **PROJECT})
     return "" if run.returncode == 0 else f"this system does not permit namespaces: {run.stderr.strip()}"

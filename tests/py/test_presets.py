@@ -17,8 +17,11 @@ WITHOUT = [f"-DCMAKE_DISABLE_FIND_PACKAGE_{name}=ON" for name in ("GTest", "benc
 def variables(name: str) -> dict[str, str]:
     """What a preset sets, with what it inherits."""
     preset = PRESETS[name]
-    inherited = variables(preset["inherits"]) if "inherits" in preset else {}
-    return inherited | preset.get("cacheVariables", {})
+    inherits = preset.get("inherits", [])
+    found = dict(preset.get("cacheVariables", {}))
+    for parent in [inherits] if isinstance(inherits, str) else inherits:
+        found = variables(parent) | found
+    return found
 
 
 @pytest.mark.skipif(not (shutil.which("cmake") and shutil.which("ninja")), reason="CMake or Ninja is not installed")

@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <string>
 
 namespace pydoca {
 namespace {
@@ -19,22 +18,13 @@ class FreshStart : public testing::EmptyTestEventListener {
       ::unsetenv("PYDOCA_SIDE");
       ::unsetenv("PYDOCA_FABRIC");
       ::setenv("PYDOCA_BACKEND", "sim", 1);
-      if (!runtime_directory_.empty()) {
-        ::setenv("XDG_RUNTIME_DIR", runtime_directory_.c_str(), 1);
-      }
+      ::setenv("XDG_RUNTIME_DIR", PYDOCA_TEST_DIRECTORY, 1);
       sim::set_topology(sim::default_topology());
       sim::set_config({});
       sim::set_fabric("default");
       set_interrupt_check(nullptr);
     }
   }
-
-  static std::string variable(const char* name) {
-    const char* const value = std::getenv(name);
-    return value != nullptr ? value : "";
-  }
-
-  const std::string runtime_directory_ = variable("XDG_RUNTIME_DIR");
 };
 
 // NOLINTNEXTLINE(bugprone-throwing-static-initialization): without memory no test could run either
