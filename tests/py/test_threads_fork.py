@@ -21,8 +21,8 @@ logging.getLogger("asyncio").setLevel(logging.ERROR)  # with -X dev asyncio warn
 signal.alarm(20)  # ends a child that hangs; the parent reports that
 os.register_at_fork(after_in_child=lambda: signal.alarm(15))  # a child does not inherit the alarm of its parent
 if "rt.asan" in os.environ.get("LD_PRELOAD", ""):
-    # Locks of AddressSanitizer stay taken in the child, as its allocator may be in use in another thread. A parent without
-    # running threads has not taken any.
+    # Locks of AddressSanitizer stay taken in the child when another thread uses its allocator. A parent without running
+    # threads has not taken any.
     os.register_at_fork(before=lambda: time.sleep(0.1))
 size = 1 << 20
 device = pydoca.open_device("03:00.0", side="dpu")
