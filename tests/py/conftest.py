@@ -67,6 +67,9 @@ def pytest_report_header() -> str:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if IS_SANITIZED:
+        # In debug mode the module goes the documented way, as with uvloop.
+        deselect(config, items, {"asyncio-debug"})
     if device_under_test(config) == "sim":
         skip = pytest.mark.skip(reason="needs a real device: script/test-rdma, or --pydoca-device NAME")
         for item in items:
@@ -74,9 +77,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
                 item.add_marker(skip)
     else:
         # Loops differ on this side of the engine only, and a guest is slow.
-        others = [item for item in items if not {"uvloop", "asyncio-debug"}.isdisjoint(item_parameters(item))]
-        config.hook.pytest_deselected(items=others)
-        items[:] = [item for item in items if item not in others]
+        deselect(config, items, {"uvloop", "asyncio-debug"})
+
+
+def deselect(config: pytest.Config, items: list[pytest.Item], loops: set[str]) -> None:
+    """The tests that run on one of these loops."""
+    others = [item for item in items if not loops.isdisjoint(item_parameters(item))]
+    config.hook.pytest_deselected(items=others)
+    items[:] = [item for item in items if item not in others]
 
 
 def item_parameters(item: pytest.Item) -> list[str]:
