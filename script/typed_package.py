@@ -15,12 +15,14 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-COMMAND = [sys.executable, "-m", "basedpyright", "--pythonpath", sys.executable, "--ignoreexternal", "--outputjson"]
+COMMAND = [sys.executable, "-m", "basedpyright", "--ignoreexternal", "--outputjson"]
 
 
 def report_of(package: str, directory: Path) -> dict[str, Any]:
     """Of the sources in this directory, which precede an installed package."""
-    env = {**os.environ, "PYTHONPATH": str(directory)}
+    # With --verifytypes the checker looks for packages in the Python that it finds by PATH, whatever --pythonpath says.
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    env = {**os.environ, "PYTHONPATH": str(directory), "PATH": path}
     run = subprocess.run([*COMMAND, "--verifytypes", package], env=env, capture_output=True, text=True, check=False)
     if not run.stdout:
         sys.exit(run.stderr)
