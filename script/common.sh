@@ -26,11 +26,10 @@ build_packages=(g++ cmake ninja-build python3 python3-dev python3-venv libspdlog
 lab_packages=(qemu-system-x86 busybox-static kmod iproute2 ibverbs-providers zstd)
 reader_packages=(zsh fish groff-base) # tests give them completions and the manual
 clang_packages=(clang-19 llvm-19) # with llvm-ar CMake has Clang optimise across files
-sanitizer_packages=("${clang_packages[@]}" libclang-rt-19-dev) # takes half of g++'s time
+sanitizer_packages=("${clang_packages[@]}" libclang-rt-19-dev) # half of g++'s time, and libFuzzer
 test_packages=(libgtest-dev libgmock-dev libbenchmark-dev util-linux mold "${sanitizer_packages[@]}" "${reader_packages[@]}" "${lab_packages[@]}")
 verbs_packages=(rdma-core ibverbs-providers ibverbs-utils rdmacm-utils perftest python3-pyverbs) # tests of RDMA compare with these
 bench_packages=(valgrind libtbb-dev "${lab_packages[@]}") # counts, a floor, and a guest that has an RDMA device
-fuzz_packages=("${sanitizer_packages[@]}") # libFuzzer; g++ has none
 python_sources=(python tests/py script docs examples benchmarks notebooks)
 
 heading() { printf '\n==> [%s] %s\n' "$(date +%T)" "$*"; }

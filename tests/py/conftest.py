@@ -68,7 +68,7 @@ def pytest_report_header() -> str:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if IS_SANITIZED:
-        # In debug mode the module goes the documented way, as with uvloop.
+        # asyncio's debug mode makes the module go the documented way, as uvloop does.
         deselect(config, items, {"asyncio-debug"})
     if device_under_test(config) == "sim":
         skip = pytest.mark.skip(reason="needs a real device: script/test-rdma, or --pydoca-device NAME")

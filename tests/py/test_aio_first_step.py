@@ -146,7 +146,7 @@ async def times_out(awaitable):
 
 
 def test_nothing_is_left_for_the_collector(run, make_rig, uncollected):
-    """Of each, fewer exist than are awaited: inventories, slots and instances would run out."""
+    """Inventories, slots and instances are fewer than the awaits, and would run out."""
 
     async def main():
         rig = make_rig(num_tasks=2)

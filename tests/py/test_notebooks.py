@@ -36,7 +36,7 @@ def solved(path: Path, in_place: bool):
 
 
 def test_a_notebook_runs_and_then_the_solutions_of_its_exercises(path, commands, tmp_path):
-    """In one kernel: what stands before the solutions runs without them."""
+    """One kernel runs both, so what stands before the solutions runs without them."""
     notebook = notebook_files.read(path) if path.stem in IN_PLACE else solved(path, in_place=False)
     run(notebook, commands, tmp_path)
 

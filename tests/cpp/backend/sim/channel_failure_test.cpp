@@ -1,5 +1,6 @@
 #include "backend/sim/channel_rig.hpp"
 #include "rig/no_descriptors.hpp"
+#include "rig/temporary_directory.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +8,6 @@
 #include <array>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -177,19 +177,15 @@ class AsUser {
 class DirectoryOf {
  public:
   explicit DirectoryOf(uid_t user) {
-    EXPECT_NE(::mkdtemp(path_.data()), nullptr);
-    EXPECT_EQ(::chown(path_.data(), user, user), 0);
-    ::setenv("PYDOCA_FABRIC_DIR", path_.data(), 1);
+    EXPECT_EQ(::chown(directory_.path().c_str(), user, user), 0);
+    ::setenv("PYDOCA_FABRIC_DIR", directory_.path().c_str(), 1);
   }
-  ~DirectoryOf() {
-    ::unsetenv("PYDOCA_FABRIC_DIR");
-    std::filesystem::remove_all(path_.data());
-  }
+  ~DirectoryOf() { ::unsetenv("PYDOCA_FABRIC_DIR"); }
   DirectoryOf(const DirectoryOf&) = delete;
   DirectoryOf& operator=(const DirectoryOf&) = delete;
 
  private:
-  std::array<char, 32> path_{"/tmp/pydoca-test-XXXXXX"};
+  const TemporaryDirectory directory_;
 };
 
 /// Root can reach every directory.

@@ -1,10 +1,10 @@
 #include "backend/sim/fabric/socket_file.hpp"
 #include "rig/expect_error.hpp"
+#include "rig/temporary_directory.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <array>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -20,21 +20,15 @@ using ::testing::HasSubstr;
 /// The directory that PYDOCA_FABRIC_DIR names.
 class ChosenDirectory : public ::testing::Test {
  protected:
-  ChosenDirectory() {
-    std::array<char, 32> pattern{"/tmp/pydoca-test-XXXXXX"};
-    root_ = ::mkdtemp(pattern.data());
-    choose(root_);
-  }
-  ~ChosenDirectory() override {
-    ::unsetenv("PYDOCA_FABRIC_DIR");
-    fs::remove_all(root_);
-  }
+  ChosenDirectory() { choose(root_); }
+  ~ChosenDirectory() override { ::unsetenv("PYDOCA_FABRIC_DIR"); }
   static void choose(const std::string& path) { ::setenv("PYDOCA_FABRIC_DIR", path.c_str(), 1); }
   static std::string refusal() {
     return reason_of([] { FabricDirectory("lab").open(); });
   }
 
-  fs::path root_;
+  const TemporaryDirectory directory_;
+  const fs::path root_ = directory_.path();
 };
 
 TEST_F(ChosenDirectory, HoldsTheFabrics) {

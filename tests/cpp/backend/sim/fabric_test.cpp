@@ -2,6 +2,7 @@
 
 #include "rig/expect_error.hpp"
 #include "rig/process_rig.hpp"
+#include "rig/temporary_directory.hpp"
 
 #include <gtest/gtest.h>
 
@@ -26,17 +27,12 @@ namespace fs = std::filesystem;
 class Fabric : public ::testing::Test {
  protected:
   Fabric() {
-    std::array<char, 32> pattern{"/tmp/pydoca-test-XXXXXX"};
-    root_ = ::mkdtemp(pattern.data());
     if (const char* old = std::getenv("XDG_RUNTIME_DIR")) {
       old_ = old;
     }
     ::setenv("XDG_RUNTIME_DIR", root_.c_str(), 1);
   }
-  ~Fabric() override {
-    old_ ? ::setenv("XDG_RUNTIME_DIR", old_->c_str(), 1) : ::unsetenv("XDG_RUNTIME_DIR");
-    fs::remove_all(root_);
-  }
+  ~Fabric() override { old_ ? ::setenv("XDG_RUNTIME_DIR", old_->c_str(), 1) : ::unsetenv("XDG_RUNTIME_DIR"); }
 
   static mode_t mode_of(const fs::path& path) {
     struct stat info{};
@@ -44,7 +40,8 @@ class Fabric : public ::testing::Test {
     return info.st_mode & 07777U;
   }
 
-  fs::path root_;
+  const TemporaryDirectory directory_;
+  const fs::path root_ = directory_.path();
   std::optional<std::string> old_;
 };
 
