@@ -57,7 +57,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-from pydoca import _core
+from pydoca import _core, _toml
 from pydoca._errors import InvalidValueError
 
 if TYPE_CHECKING:
@@ -314,13 +314,10 @@ def _load_named(name: str, file: str, load: Callable[[Mapping[str, Any]], None])
 
 
 def _load_file(path: str, load: Callable[[Mapping[str, Any]], None]) -> None:
-    import tomllib  # needed for such a file only
-
-    with open(path, "rb") as file:
-        try:
-            load(tomllib.load(file))
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError, InvalidValueError) as error:
-            raise InvalidValueError(f"{path}: {error}") from None
+    try:
+        load(_toml.read(path))
+    except ValueError as error:
+        raise InvalidValueError(f"{path}: {error}") from None
 
 
 def _load_machine(table: Mapping[str, Any]) -> None:

@@ -154,6 +154,15 @@ def test_errors_of_a_file_name_it(write):
         sim.load_topology(path.with_name("absent.toml"))
 
 
+def test_a_file_that_is_too_much_says_so(write):
+    path = write("a = " + "[" * 100_000)
+    with pytest.raises(pydoca.InvalidValueError, match=r"topology\.toml: .*nested too deeply"):
+        sim.load_topology(path)
+    path = write("".join(f'[[card]]\nname = "c{i}-{{}}"\ncount = 1000\n' for i in range(2000)))
+    with pytest.raises(pydoca.InvalidValueError, match=r"functions; with the \d+ before them that is more than"):
+        sim.load_topology(path)
+
+
 def test_open_devices_outlive_the_topology(write):
     device = pydoca.open_device("p0")
     sim.load_topology(write(FILE))

@@ -62,7 +62,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
-from pydoca import _core
+from pydoca import _core, _toml
 from pydoca._errors import AlreadyExistError, InvalidValueError, Status
 from pydoca._publication import publish as _publish
 from pydoca.faults import _keys
@@ -198,14 +198,11 @@ class FaultPlan:
         """
         if isinstance(source, Mapping):
             return cls._of_table(source)
-        import tomllib  # needed for such a file only
-
         path = os.fspath(source)
-        with open(path, "rb") as file:
-            try:
-                return cls._of_table(tomllib.load(file))
-            except (tomllib.TOMLDecodeError, UnicodeDecodeError, InvalidValueError) as error:
-                raise InvalidValueError(f"{path}: {error}") from None
+        try:
+            return cls._of_table(_toml.read(path))
+        except ValueError as error:
+            raise InvalidValueError(f"{path}: {error}") from None
 
     @classmethod
     def _of_table(cls, table: Mapping[str, Any]) -> Self:

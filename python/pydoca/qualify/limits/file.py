@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import datetime
 import math
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
 
+from pydoca import _toml
 from pydoca.qualify._nearest import nearest
 from pydoca.qualify.limits.units import UnitError, unit_of
 
@@ -62,10 +62,10 @@ class LimitsFile:
 def read_limits(path: str | Path) -> LimitsFile:
     """Raises LimitsError."""
     try:
-        document = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        document = _toml.read(path)
     except OSError as error:
         raise LimitsError(f"{path}: the limits file cannot be read: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except ValueError as error:
         raise LimitsError(f"{path}: {error}") from None
     return _Reader(str(path)).read(document)
 

@@ -89,6 +89,9 @@ void check(const Cards& cards) {
   }
 }
 
+/// What a process can make and look through within seconds.
+constexpr std::uint64_t max_functions = std::uint64_t{1} << 16;
+
 /// Makes the functions of one card after another.
 class CardMaker {
  public:
@@ -222,9 +225,13 @@ Cards::Cards(std::string_view profile)
 
 void add_cards(Topology& topology, const Cards& cards) {
   check(cards);
+  const std::uint64_t functions = cards.count * std::uint64_t{cards.ports} * (2 + cards.vfs + cards.sfs);
+  if (topology.functions.size() + functions > max_functions) {
+    refuse(cards, detail::concat("makes ", functions, " functions; with the ", topology.functions.size(),
+                                 " before them that is more than the ", max_functions, " that a topology may have"));
+  }
   CardMaker maker(cards, topology);
-  const std::uint64_t functions = std::uint64_t{cards.ports} * (2 + cards.vfs + cards.sfs);
-  topology.functions.reserve(topology.functions.size() + cards.count * functions);
+  topology.functions.reserve(topology.functions.size() + functions);
   for (std::uint32_t number = cards.first; number < cards.first + cards.count; ++number) {
     maker.add(number);
   }
