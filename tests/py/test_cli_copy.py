@@ -161,6 +161,14 @@ def test_an_existing_file_is_replaced_and_keeps_its_permissions(commands, tmp_pa
     assert stat.S_IMODE(target.stat().st_mode) == 0o640
 
 
+def test_a_file_of_a_user_does_not_lend_its_rights_to_the_new_content(commands, tmp_path):
+    source, target = make_file(tmp_path / "source", 1000), tmp_path / "copy"
+    target.write_text("a program")
+    target.chmod(0o6755)
+    assert commands.run("copy", source, target).returncode == 0
+    assert stat.S_IMODE(target.stat().st_mode) == 0o755
+
+
 def test_a_new_file_gets_the_usual_permissions(commands, tmp_path):
     assert commands.run("copy", make_file(tmp_path / "source", 10), tmp_path / "copy", umask=0o027).returncode == 0
     assert stat.S_IMODE((tmp_path / "copy").stat().st_mode) == 0o640

@@ -209,7 +209,10 @@ def _about(error: OSError, path: str) -> OSError:
 
 
 def _mode_of(target: str, path: str) -> int | None:
-    """The permissions of the file that will be replaced; None when there is none."""
+    """The permissions of the file that will be replaced; None when there is none.
+
+    Without set-user-ID, set-group-ID and sticky: those hold for the old content only.
+    """
     try:
         status = os.stat(target)
     except FileNotFoundError:
@@ -218,7 +221,7 @@ def _mode_of(target: str, path: str) -> int | None:
         raise _about(error, path) from None
     if not os.access(target, os.W_OK):
         raise CommandError(f"{path}: the file is not writable; remove it, or change its permissions")
-    return stat.S_IMODE(status.st_mode)
+    return status.st_mode & 0o777
 
 
 def _open_directory(directory: str, path: str) -> int:
