@@ -5,12 +5,12 @@
 
 #include "detail/concat.hpp"
 #include "detail/fd.hpp"
+#include "detail/system/available_memory.hpp"
 #include "detail/system_reason.hpp"
 
 #include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
-#include <fstream>
 #include <limits>
 #include <map>
 #include <mutex>
@@ -42,21 +42,6 @@ std::uintptr_t address_of(const void* pointer) noexcept { return reinterpret_cas
 
 [[noreturn]] void refuse(std::size_t size, std::string_view why) {
   throw Error(Status::no_memory, detail::concat("allocate ", size, " bytes: ", why));
-}
-
-/// Bytes that can be had before the kernel kills a process; the largest number when the kernel does not report it.
-std::uint64_t available_bytes() {
-  std::ifstream meminfo("/proc/meminfo");
-  std::string key;
-  std::uint64_t kibibytes = 0;
-  std::string unit;
-  while (meminfo >> key >> kibibytes) {
-    if (key == "MemAvailable:") {
-      return kibibytes * 1024;
-    }
-    std::getline(meminfo, unit);
-  }
-  return std::numeric_limits<std::uint64_t>::max();
 }
 
 std::size_t rounded(std::size_t size, bool huge_pages) {
@@ -148,8 +133,8 @@ std::shared_ptr<Memory> Memory::allocate(std::size_t size, Options options) {
   }
   const std::size_t mapped = rounded(size, options.huge_pages);
   // Huge pages come out of a reservation of their own.
-  if (const std::uint64_t available = available_bytes(); !options.huge_pages && mapped > available) {
-    refuse(size, detail::concat("the system has ", available, " available"));
+  if (const std::uint64_t available = detail::available_memory(); !options.huge_pages && mapped > available) {
+    refuse(size, detail::concat("the system, or this process's control group, has ", available, " left"));
   }
   Intervals& intervals = Intervals::instance();
   std::shared_ptr<Memory> memory(new Memory(size, mapped));  // first, as it frees what follows if that fails
