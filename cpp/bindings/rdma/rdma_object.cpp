@@ -251,8 +251,8 @@ RdmaListenerObject::~RdmaListenerObject() {
     close();
   } catch (py::error_already_set& raised) {
     raised.discard_as_unraisable("a pydoca.RdmaListener that is dropped in another thread");
-  } catch (const Error&) {
-    // The context has stopped since, which closed the port.
+  } catch (const std::exception&) {
+    // The context has stopped since, which closed the port; or there is no memory, and the port stays open until then.
   }
 }
 

@@ -29,9 +29,12 @@ class Memory {
   /// The memfd; owned by this object.
   int fd() const noexcept { return fd_; }
 
-  /// Once sealed, no process can make a new writable mapping of the file; existing mappings stay writable.
-  void seal_future_writes();
-  bool future_writes_sealed() const noexcept;
+  /// Fixes the file's seals, before another process gets the file: that process could add seals against its owner.
+  /// against_writes: no process can make a new writable mapping of the file; existing mappings stay writable. The first
+  /// call decides. Throws operating_system.
+  void seal(bool against_writes);
+  bool is_sealed() const noexcept;
+  bool is_sealed_against_writes() const noexcept;
 
  private:
   Memory(std::size_t size, std::size_t mapped) noexcept;

@@ -4,9 +4,9 @@
 
 #include "backend/sim/fabric/fabric.hpp"
 #include "backend/sim/fabric/shared_page.hpp"
+#include "backend/sim/import/imported_region.hpp"
 #include "backend/sim/memory/blob.hpp"
 #include "backend/sim/memory/import_protocol.hpp"
-#include "backend/sim/memory/imported_region.hpp"
 #include "backend/sim/message/fd_message.hpp"
 #include "detail/wait_limit.hpp"
 #include "rig/bytes.hpp"
@@ -197,7 +197,7 @@ TEST_P(ExportSources, AForkedChildDoesNotHideItsParentsDeath) {
   EXPECT_EQ(::kill(child, SIGKILL), 0) << "the child had to outlive its parent";
 }
 
-TEST_P(ExportSources, WithdrawWaitsForWhoIsInside) {
+TEST_P(ExportSources, WithdrawIsToBeRepeatedWhileAnImporterIsInside) {
   PeerProcess importer("Peer.DISABLED_Serve");
   ExportedMemory exported(GetParam(), size, Access::pci_read_write);
   ASSERT_EQ(status_of(import(importer, exported)), Status::success);
@@ -250,21 +250,6 @@ class Interrupted {
   }
 };
 
-TEST_P(ExportSources, ASignalEndsTheWaitForWhoIsInside) {
-  PeerProcess importer("Peer.DISABLED_Serve");
-  ExportedMemory exported(GetParam(), size, Access::pci_read_write);
-  ASSERT_EQ(status_of(import(importer, exported)), Status::success);
-  ASSERT_EQ(ask(importer, peer_op::enter).a, 1U);
-  {
-    const Interrupted signal;
-    EXPECT_EQ(exported.withdraw(), Status::again);
-    EXPECT_EQ(signal.questions(), 1);
-  }
-  EXPECT_EQ(ask(importer, peer_op::enter).a, 0U) << "the export has ended in any case";
-  ask(importer, peer_op::leave);
-  EXPECT_EQ(exported.withdraw(), Status::success);
-}
-
 TEST_P(ExportSources, ASignalEndsTheWaitForASilentOwner) {
   PeerProcess owner("Peer.DISABLED_Serve");
   const std::string blob = make(owner, GetParam(), Access::pci_read_only);
@@ -288,7 +273,6 @@ TEST_P(ExportSources, AllExportsOfARegionDieAtOnce) {
   ImportedMemory other(exported.region().export_pci(Access::pci_read_only));
   ASSERT_EQ(status_of(import(importer, exported)), Status::success);
   ASSERT_EQ(ask(importer, peer_op::enter).a, 1U);
-  const Interrupted signal;
   EXPECT_EQ(exported.withdraw(), Status::again);
   EXPECT_TRUE(other.gate().is_closed());
 }
@@ -476,6 +460,35 @@ bool can_map_writable(int fd) {
   return true;
 }
 
+TEST_F(Exports, AnImporterCannotChangeTheFileForTheOthers) {
+  ExportedMemory exported(Source::pydoca, size, Access::pci_read_write);
+  Hostile hostile(exported.blob());
+  ASSERT_EQ(hostile.ask(), Status::success);
+  const int file = hostile.files.fds[1].get();
+  for (const int seal : {F_SEAL_FUTURE_WRITE, F_SEAL_WRITE, F_SEAL_SEAL}) {
+    EXPECT_NE(::fcntl(file, F_ADD_SEALS, seal), 0) << seal;
+  }
+  EXPECT_NE(::ftruncate(file, 0), 0);
+  EXPECT_NE(::ftruncate(file, 1 << 20), 0);
+  static_cast<void>(::fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, 4096));  // as writing zeros
+  ImportedMemory imported(exported.blob());
+  EXPECT_EQ(imported.region().reach(), sim::Region::Reach::mapped);
+  std::byte value{};
+  EXPECT_EQ(imported.read(0, value), Status::success);
+}
+
+/// The first importer fixes the file's seals.
+TEST_F(Exports, MemoryThatAnImporterMayWriteIsNotMappedByTheNextOneReadOnly) {
+  ExportedMemory exported(Source::pydoca, size, Access::pci_read_write);
+  ImportedMemory writer(exported.blob());
+  ImportedMemory reader(exported.region().export_pci(Access::pci_read_only));
+  EXPECT_EQ(writer.region().reach(), sim::Region::Reach::mapped);
+  EXPECT_EQ(reader.region().reach(), sim::Region::Reach::foreign);
+  std::byte value{};
+  EXPECT_EQ(reader.read(9, value), Status::success);
+  EXPECT_EQ(value, byte_at(9));
+}
+
 TEST_F(Exports, ReadOnlyMemoryCannotBeWrittenByAnyMeans) {
   ExportedMemory exported(Source::pydoca, size, Access::pci_read_only);
   Hostile hostile(exported.blob());
@@ -536,7 +549,7 @@ TEST_F(Exports, APieceOfMemoryOpensNothingElse) {
   const auto read_only =
       device->backend().register_memory({piece, 7000, find_memory(piece, 7000)}, Access::pci_read_only);
   EXPECT_FALSE(read_only->export_pci(Access::pci_read_only).empty());
-  EXPECT_FALSE(memory->future_writes_sealed()) << "the rest is not read-only";
+  EXPECT_FALSE(memory->is_sealed_against_writes()) << "the rest is not read-only";
 }
 
 TEST_F(Exports, WholeMemoryIsMappedWhateverItsSize) {
@@ -571,7 +584,7 @@ TEST_F(Exports, SurvivePeersThatBreakTheProtocol) {
   EXPECT_EQ(good.read(0, value), Status::success);
 }
 
-TEST_F(Exports, AChattyImporterIsStillWaitedFor) {
+TEST_F(Exports, AChattyImporterIsStillSeenInside) {
   ExportedMemory exported(Source::pydoca, size, Access::pci_read_write);
   Hostile hostile(exported.blob());
   ASSERT_EQ(hostile.ask(), Status::success);

@@ -75,10 +75,11 @@ TEST(Memory, UsesReservedHugePagesOrSaysThatThereAreNone) {
 
 TEST(Memory, SealStopsNewWritersAndKeepsTheOldOne) {
   const auto memory = Memory::allocate(4096);
-  EXPECT_FALSE(memory->future_writes_sealed());
-  memory->seal_future_writes();
-  memory->seal_future_writes();
-  EXPECT_TRUE(memory->future_writes_sealed());
+  EXPECT_FALSE(memory->is_sealed());
+  memory->seal(true);
+  memory->seal(false);
+  EXPECT_TRUE(memory->is_sealed());
+  EXPECT_TRUE(memory->is_sealed_against_writes());
   EXPECT_EQ(::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, memory->fd(), 0), MAP_FAILED);
   memory->data()[0] = std::byte{1};
   void* const view = ::mmap(nullptr, 4096, PROT_READ, MAP_SHARED, memory->fd(), 0);

@@ -180,6 +180,7 @@ class Net : public Running<Rdma> {
   int ends = 0;
   RdmaConnection* up = nullptr;
   Status accepting = Status::success;
+  Status end = Status::success;  ///< of the last connection that ended
 
  private:
   static Net& of(std::uint64_t self) { return *static_cast<Net*>(std::bit_cast<Running<Rdma>*>(self)); }
@@ -198,7 +199,10 @@ class Net : public Running<Rdma> {
     ++of(self).ups;
     of(self).up = &connection;
   }
-  static void ended(RdmaConnection&, std::uint64_t, std::uint64_t self) { ++of(self).ends; }
+  static void ended(RdmaConnection& connection, std::uint64_t, std::uint64_t self) {
+    ++of(self).ends;
+    of(self).end = connection.failure();
+  }
 };
 
 void write_and_send(Net& a, Net& b, RdmaConnection& connection, const std::shared_ptr<Mmap>& remote) {
@@ -266,6 +270,7 @@ void rdma_by_address_scenario() {
   const auto both = {a.engine.get(), b.engine.get()};
   await("connections", both, [&] { return (a.ups == 1 && b.ups == 1) || a.ends != 0 || b.ends != 0; });
   require(b.accepting, "accept");
+  require(b.end, "accepted connection");
   require(there->failure(), "connection");
   check(a.ups == 1 && b.ups == 1, "connections");
   step("disconnect");

@@ -13,6 +13,10 @@ std::vector<Bytes> blob_seeds();
 void run_board(std::span<const std::byte> input);
 std::vector<Bytes> board_seeds();
 
+/// A sequence of what peers send and an application does while connections by address are made.
+void run_handshake(std::span<const std::byte> input);
+std::vector<Bytes> handshake_seeds();
+
 /// The opening messages of a channel.
 void run_hello(std::span<const std::byte> input);
 std::vector<Bytes> hello_seeds();

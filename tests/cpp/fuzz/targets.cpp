@@ -11,6 +11,7 @@ std::span<const Target> targets() {
   static const std::array all{
       Target{"blob", &run_blob, &blob_seeds},
       Target{"board", &run_board, &board_seeds},
+      Target{"handshake", &run_handshake, &handshake_seeds},
       Target{"hello", &run_hello, &hello_seeds},
       Target{"packet", &run_packet, &packet_seeds},
       Target{"recording", &run_recording, &recording_seeds},

@@ -85,8 +85,9 @@ class QueuePair {
   /// wait).
   virtual void connect(std::span<const std::byte> blob) = 0;
 
-  // Of an incoming connection, until answered. Throw connection_aborted when the peer has gone, invalid_value for too
-  // much private data. Established or failed follows accept().
+  // Of an incoming connection, until answered. Throw connection_aborted when the peer has gone or its request makes no
+  // sense, invalid_value for too much private data, no_memory and operating_system: then it can be answered again.
+  // Established or failed follows accept(), which waits for no peer.
   virtual void accept(std::span<const std::byte> private_data) = 0;
   virtual void reject() = 0;
 

@@ -5,7 +5,7 @@
 #include "backend/sim/copy/copy_queue.hpp"
 #include "backend/sim/counter/counter.hpp"
 #include "backend/sim/dpa/processor.hpp"
-#include "backend/sim/memory/importer.hpp"
+#include "backend/sim/import/importer.hpp"
 #include "backend/sim/memory/local_region.hpp"
 #include "backend/sim/rdma/rdma_queue.hpp"
 #include "backend/sim/sha/hash_queue.hpp"

@@ -125,6 +125,11 @@ std::byte* map_file(int fd, std::size_t size, std::size_t mapped, bool huge_page
   return data;
 }
 
+bool has_seal(int fd, int seal) noexcept {
+  const int seals = ::fcntl(fd, F_GET_SEALS);
+  return seals >= 0 && (seals & seal) != 0;
+}
+
 }  // namespace
 
 std::shared_ptr<Memory> Memory::allocate(std::size_t size, Options options) {
@@ -162,17 +167,15 @@ Memory::~Memory() {
   }
 }
 
-void Memory::seal_future_writes() {
-  if (::fcntl(fd_, F_ADD_SEALS, F_SEAL_FUTURE_WRITE) != 0) {
+void Memory::seal(bool against_writes) {
+  if (!is_sealed() && ::fcntl(fd_, F_ADD_SEALS, F_SEAL_SEAL | (against_writes ? F_SEAL_FUTURE_WRITE : 0)) != 0) {
     throw Error(Status::operating_system,
                 detail::concat("seal memory of ", size_, " bytes: ", detail::system_reason(errno)));
   }
 }
 
-bool Memory::future_writes_sealed() const noexcept {
-  const int seals = ::fcntl(fd_, F_GET_SEALS);
-  return seals >= 0 && (seals & F_SEAL_FUTURE_WRITE) != 0;
-}
+bool Memory::is_sealed() const noexcept { return has_seal(fd_, F_SEAL_SEAL); }
+bool Memory::is_sealed_against_writes() const noexcept { return has_seal(fd_, F_SEAL_FUTURE_WRITE); }
 
 std::optional<MemoryLocation> find_memory(const void* addr, std::size_t size) {
   const std::uintptr_t start = address_of(addr);

@@ -1,6 +1,7 @@
 #include "backend/sim/comch/channel.hpp"
 
 #include "backend/sim/message/frame.hpp"
+#include "backend/sim/message/peer_text.hpp"
 #include "detail/clock.hpp"
 #include "detail/concat.hpp"
 #include "detail/thread/crash_point.hpp"
@@ -117,7 +118,7 @@ Status SocketChannel::take_answer() {
     return refused(status, "the server's answer is not understood");
   }
   if (answer.status != Status::success) {
-    return refused(answer.status, answer.reason);
+    return refused(answer.status, peer_text(answer.reason));
   }
   agree(answer.options);
   std::from_chars(answer.reason.data(), answer.reason.data() + answer.reason.size(), id_, 16);
@@ -140,7 +141,7 @@ Status SocketChannel::take_hello() {
   }
   const std::string problem = objection(hello, *identity_);
   if (!problem.empty()) {
-    return answer(Status::not_found, problem);
+    return answer(Status::not_found, peer_text(problem));
   }
   agree(hello.options);
   return admit();

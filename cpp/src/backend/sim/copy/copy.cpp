@@ -5,9 +5,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cstring>
-#include <sys/uio.h>
 
 namespace pydoca::sim {
 
@@ -43,33 +41,12 @@ class Passage {
   bool dst_open_;
 };
 
-/// process_vm_readv or process_vm_writev until all is moved.
-template <typename Move>
-Status move_foreign(Move move, pid_t pid, std::byte* local, std::uint64_t remote, std::uint64_t size) noexcept {
-  while (size > 0) {
-    const iovec here{local, size};
-    const iovec there{reinterpret_cast<void*>(remote), size};
-    const ssize_t moved = move(pid, &here, 1, &there, 1, 0);
-    if (moved <= 0) {
-      if (moved < 0 && errno == EINTR) {
-        continue;
-      }
-      return Status::io_failed;
-    }
-    const auto count = static_cast<std::uint64_t>(moved);
-    local += count;
-    remote += count;
-    size -= count;
-  }
-  return Status::success;
-}
-
 Status read_foreign(const Region& src, std::uint64_t from, std::byte* to, std::uint64_t size) noexcept {
-  return move_foreign(::process_vm_readv, src.owner_pid(), to, from, size);
+  return src.owner()->read(from, to, size);
 }
 
-Status write_foreign(const Region& dst, std::uint64_t to, std::byte* from, std::uint64_t size) noexcept {
-  return move_foreign(::process_vm_writev, dst.owner_pid(), from, to, size);
+Status write_foreign(const Region& dst, std::uint64_t to, const std::byte* from, std::uint64_t size) noexcept {
+  return dst.owner()->write(to, from, size);
 }
 
 Status bounce(const Region& src, std::uint64_t from, const Region& dst, std::uint64_t to, std::uint64_t size) noexcept {

@@ -3,9 +3,9 @@
 #include "backend/sim/counter/importer_bell.hpp"
 #include "backend/sim/counter/owner_bells.hpp"
 #include "backend/sim/fabric/wakes.hpp"
+#include "backend/sim/import/imported_region.hpp"
+#include "backend/sim/import/importer.hpp"
 #include "backend/sim/memory/exporter.hpp"
-#include "backend/sim/memory/imported_region.hpp"
-#include "backend/sim/memory/importer.hpp"
 #include "backend/sim/memory/local_region.hpp"
 #include "detail/thread/crash_point.hpp"
 

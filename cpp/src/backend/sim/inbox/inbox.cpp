@@ -2,7 +2,7 @@
 
 #include "pydoca/status.hpp"
 
-#include "backend/sim/memory/importer.hpp"
+#include "backend/sim/import/importer.hpp"
 #include "backend/sim/memory/process.hpp"
 
 #include <atomic>
@@ -80,11 +80,8 @@ std::vector<std::byte> Inbox::describe() {
   return region_.export_as(BlobType::queue_pair, Access::pci_read_write, attachment_);
 }
 
-PeerInbox::PeerInbox(const Place& place, std::span<const std::byte> blob, OwnersEnd owners_end) {
-  ImportedInbox imported = import_inbox(place, blob, std::move(owners_end));
-  region_ = std::move(imported.region);
-  origin_ = imported.origin;
-  gate_ = region_->gate();
+PeerInbox::PeerInbox(ImportedInbox imported)
+    : region_(std::move(imported.region)), origin_(imported.origin), gate_(region_->gate()) {
   board_ = std::make_unique<BoardFile>(std::move(imported.files[0]));
   socket_ = std::move(imported.files[1]);
   require_wake_socket(socket_.get());

@@ -1,11 +1,11 @@
 #pragma once
 
+#include "backend/sim/import/importer.hpp"
 #include "backend/sim/inbox/board_file.hpp"
 #include "backend/sim/inbox/knock.hpp"
 #include "backend/sim/inbox/mailbox.hpp"
 #include "backend/sim/inbox/message_ring.hpp"
 #include "backend/sim/memory/gate.hpp"
-#include "backend/sim/memory/imported_region.hpp"
 #include "backend/sim/memory/local_region.hpp"
 #include "backend/sim/place/place.hpp"
 #include "detail/thread/atomic.hpp"
@@ -46,8 +46,8 @@ class Inbox {
 
   /// The blob by which a peer maps it.
   std::vector<std::byte> describe();
-  /// Once this returns no peer writes any more, unless a peer did not leave the gate in time.
-  void withdraw() noexcept { static_cast<void>(region_.withdraw()); }
+  /// The peer enters no more. One that is inside may write on, to memory that is kept until it has left.
+  void withdraw() noexcept { region_.abandon(); }
   InboxPage& page() noexcept { return *page_; }
   MessageRing& ring() noexcept { return ring_; }
   /// By which the peer wakes this process.
@@ -67,8 +67,8 @@ class Inbox {
 /// The peer's inbox, mapped here.
 class PeerInbox {
  public:
-  /// Throws as import_inbox() does; not_permitted when the peer's memory is not an inbox.
-  PeerInbox(const Place& place, std::span<const std::byte> blob, OwnersEnd owners_end);
+  /// Throws not_permitted when the peer's memory is not an inbox.
+  explicit PeerInbox(ImportedInbox imported);
 
   InboxPage& page() noexcept { return *page_; }
   MessageRing& ring() noexcept { return ring_; }

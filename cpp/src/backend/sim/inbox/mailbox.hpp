@@ -1,5 +1,6 @@
 #pragma once
 
+#include "backend/sim/fabric/notified.hpp"
 #include "backend/sim/fabric/wakes.hpp"
 #include "backend/sim/inbox/knock.hpp"
 #include "detail/thread/atomic.hpp"
@@ -18,7 +19,7 @@ inline constexpr std::uint32_t max_peers = 1024;  ///< of one context
 /// Which connections of a context have something to attend to, and the context's sleep. A peer knocks in the page of
 /// its own connection; this process's own threads set bits that no peer can reach. Belongs to the engine's thread,
 /// except for notify().
-class Mailbox {
+class Mailbox final : public Notified {
  public:
   /// Throws operating_system.
   Mailbox() = default;
@@ -38,7 +39,7 @@ class Mailbox {
   }
 
   /// Has the engine attend to that connection. From any thread of this process.
-  void notify(std::uint32_t number) noexcept;
+  void notify(std::uint32_t number) noexcept override;
   /// The same in the engine's own thread, which is awake.
   void remind(std::uint32_t number) noexcept {
     bits_[number / 64].fetch_or(std::uint64_t{1} << (number % 64), std::memory_order_relaxed);

@@ -8,22 +8,22 @@
 #include "detail/system_reason.hpp"
 #include "detail/thread/crash_point.hpp"
 #include "detail/time/turn_point.hpp"
-#include "detail/wait_limit.hpp"
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
+#include <sched.h>
 #include <string>
 #include <string_view>
+#include <sys/resource.h>
 #include <sys/socket.h>
-#include <thread>
 
 namespace pydoca::sim {
 
 namespace {
 
-constexpr std::chrono::milliseconds withdraw_timeout(1000);
-constexpr std::chrono::microseconds longest_pause(500);
+/// An importer of good will is inside for one piece of a copy. A thread that shares its core runs it by yielding; at
+/// worst, alone on a core, this takes some milliseconds.
+constexpr int withdraw_looks = 4000;
 
 bool is_read_only(Access access) noexcept {
   return !allows(access, Access::pci_read_write | Access::rdma_write | Access::rdma_atomic);
@@ -68,7 +68,7 @@ void turn_away(int importer, Status why) noexcept {
 }  // namespace
 
 bool can_be_mapped(const backend::MemoryRange& range, Access access) noexcept {
-  return is_whole(range) && (is_read_only(access) || !range.location->memory->future_writes_sealed());
+  return is_whole(range) && is_read_only(access) == range.location->memory->is_sealed_against_writes();
 }
 
 /// An importer's connection: one request, and then nothing until it ends, or notes, or atomic operations.
@@ -215,7 +215,7 @@ std::uint32_t Exporter::free_slot() {
 Exporter::Export Exporter::add(const Terms& terms, const backend::MemoryRange& range,
                                std::shared_ptr<Attachment> attachment) {
   if (is_read_only(terms.access) && is_whole(range)) {
-    range.location->memory->seal_future_writes();
+    range.location->memory->seal(true);
   }
   const Key nonce = random_key();
   const Service::Lock lock = service_.lock();
@@ -239,6 +239,20 @@ void Exporter::end(Entry& entry) noexcept {
   }
   if (entry.attachment != nullptr) {
     entry.attachment->withdrawn();
+  }
+}
+
+/// Each import keeps a descriptor open here. No process may take more than half of them.
+void Exporter::require_quota(pid_t importer) const {
+  rlimit descriptors{};
+  const std::size_t most = ::getrlimit(RLIMIT_NOFILE, &descriptors) == 0 ? descriptors.rlim_cur / 2 : 0;
+  std::size_t imports = 0;
+  for (const Entry& entry : entries_) {
+    imports += static_cast<std::size_t>(std::ranges::count(entry.grants, importer, &Grant::importer));
+  }
+  if (imports >= most) {
+    throw Error(Status::full, detail::concat("it gives one process ", most,
+                                             " imports at most, half of its descriptors (ulimit -n); drop some"));
   }
 }
 
@@ -267,20 +281,17 @@ bool Exporter::retire(Entry& entry) noexcept {
 }
 
 Status Exporter::withdraw(const Export& what) noexcept {
-  detail::WaitLimit limit(withdraw_timeout);
-  std::chrono::microseconds pause(20);
   Service::Lock lock = service_.lock();
   if (entries_[what.slot].live && entries_[what.slot].epoch == what.epoch) {
     end(entries_[what.slot]);
   }
   // When another export uses the slot, this one has ended.
-  while (!entries_[what.slot].live && !retire(entries_[what.slot])) {
-    lock.unlock();
-    if (limit.check() != Status::success) {
+  for (int looks = 0; !entries_[what.slot].live && !retire(entries_[what.slot]); ++looks) {
+    if (looks == withdraw_looks) {
       return Status::again;
     }
-    std::this_thread::sleep_for(pause);  // an importer that leaves a gate notifies nothing, which keeps leaving cheap
-    pause = std::min(2 * pause, longest_pause);
+    lock.unlock();
+    ::sched_yield();  // an importer that leaves a gate notifies nothing, which keeps leaving cheap
     lock.lock();
   }
   return Status::success;
@@ -320,6 +331,7 @@ ImportReply Exporter::grant(const ImportRequest& request, Service::Id connection
   if (reply.status != Status::success) {
     return reply;
   }
+  require_quota(importer);
   Entry& entry = entries_[request.slot];
   const bool mapped = can_be_mapped(entry.range, entry.terms.access);
   ReceivedFds sent;
@@ -329,6 +341,7 @@ ImportReply Exporter::grant(const ImportRequest& request, Service::Id connection
               .foreign = !mapped};
   sent.count = 1;
   if (mapped) {
+    entry.range.location->memory->seal(false);
     sent.fds[sent.count++] = duplicate(entry.range.location->memory->fd());
   }
   entry.grants.reserve(entry.grants.size() + 1);

@@ -18,8 +18,9 @@
 
 namespace pydoca::sim {
 
-/// Whether importers map it: whole pydoca memory. Its file would open the rest to the importer of a part. Once memory
-/// is sealed against writing, its file cannot be exported for writing.
+/// Whether importers map it: whole pydoca memory. Its file would open the rest to the importer of a part. The first
+/// export read-only, or the first importer, fixes whether the file can be written; exports of the other kind are not
+/// mapped then.
 bool can_be_mapped(const backend::MemoryRange& range, Access access) noexcept;
 
 /// This process's exports and their importers. Any thread may call; the service's thread answers importers.
@@ -59,12 +60,11 @@ class Exporter {
 
   /// Where importers in this fabric reach this process. Throws operating_system.
   Key listen(const std::string& fabric);
-  /// Whole pydoca memory that is exported read-only is sealed against new writable mappings.
+  /// Whole pydoca memory that is exported read-only is sealed against new writable mappings, if no importer has it yet.
   Export add(const Terms& terms, const backend::MemoryRange& range, std::shared_ptr<Attachment> attachment = nullptr);
-  /// Ends the export at once, then waits for accesses under way. again: one has not ended within the time-out, or
-  /// before a signal that ended the wait.
+  /// Ends the export at once. again: after a number of looks, with yields between them, an importer is still inside.
   Status withdraw(const Export& what) noexcept;
-  /// The same without waiting; the export keeps its memory until every importer is out of it.
+  /// The same with one look; the export keeps its memory until every importer is out of it.
   void abandon(const Export& what) noexcept;
 
  private:
@@ -99,6 +99,8 @@ class Exporter {
   std::uint32_t free_slot();
   void end(Entry& entry) noexcept;
   bool retire(Entry& entry) noexcept;
+  /// Throws full when that process has as many imports as one may have. Those of other PID namespaces count as one.
+  void require_quota(pid_t importer) const;
   void revoke(const Grant& grant) noexcept;
   static void tell_of_end(const Entry& entry, const Grant& grant) noexcept;
   ImportReply judge(const ImportRequest& request) const;

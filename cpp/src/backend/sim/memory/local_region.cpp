@@ -33,13 +33,7 @@ LocalRegion::LocalRegion(const Place& place, const backend::MemoryRange& range, 
   local_ = range.addr;
 }
 
-LocalRegion::~LocalRegion() {
-  if (exporter_ != nullptr && exporter_->is_current()) {
-    for (const Exported& exported : exports_) {
-      exporter_->abandon(exported.where);
-    }
-  }
-}
+LocalRegion::~LocalRegion() { abandon(); }
 
 /// The blob without the slot in the exporter's table.
 Blob LocalRegion::describe(BlobType type, Access access) const {
@@ -106,11 +100,20 @@ Status LocalRegion::withdraw() noexcept {
     return Status::success;
   }
   for (const Exported& exported : exports_) {
-    exporter_->abandon(exported.where);  // ends all of them before it waits for the first
+    exporter_->abandon(exported.where);  // ends all of them before it looks at the first again
   }
   std::erase_if(exports_,
                 [this](const Exported& exported) { return exporter_->withdraw(exported.where) == Status::success; });
   return exports_.empty() ? Status::success : Status::again;
+}
+
+void LocalRegion::abandon() noexcept {
+  if (exporter_ != nullptr && exporter_->is_current()) {
+    for (const Exported& exported : exports_) {
+      exporter_->abandon(exported.where);
+    }
+    exports_.clear();
+  }
 }
 
 }  // namespace pydoca::sim

@@ -24,6 +24,8 @@ class LocalRegion final : public Region {
   /// The same for any device and type; attachment goes with it.
   std::vector<std::byte> export_as(BlobType type, Access access, std::shared_ptr<Exporter::Attachment> attachment);
   Status withdraw() noexcept override;
+  /// The same; an export that an importer is inside keeps its memory until that importer has left.
+  void abandon() noexcept;
 
  private:
   struct Exported {

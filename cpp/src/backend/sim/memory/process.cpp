@@ -9,6 +9,7 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <cstdio>
 #include <fcntl.h>
 #include <string_view>
 #include <sys/stat.h>
@@ -41,6 +42,21 @@ std::string_view read(const char* path, Text& text) {
   return {text.data(), static_cast<std::size_t>(size)};
 }
 
+std::uint64_t read_start_time(const char* path) {
+  Text text;
+  std::string_view fields = read(path, text);
+  fields.remove_prefix(std::min(fields.rfind(')'), fields.size()));  // the name may hold blanks and parentheses itself
+  constexpr int fields_before = 20;  // the state follows the name, as field 3; this is 22
+  for (int i = 0; i < fields_before; ++i) {
+    fields.remove_prefix(std::min(fields.find(' '), fields.size() - 1) + 1);
+  }
+  std::uint64_t ticks = 0;
+  if (std::from_chars(fields.data(), fields.data() + fields.size(), ticks).ec != std::errc()) {
+    refuse(path, "");
+  }
+  return ticks;
+}
+
 }  // namespace
 
 /// "e2995c22-30db-..." as 16 bytes.
@@ -62,20 +78,12 @@ Key boot_id() {
   return key;
 }
 
-std::uint64_t start_time() {
-  constexpr const char* path = "/proc/self/stat";
-  Text text;
-  std::string_view fields = read(path, text);
-  fields.remove_prefix(std::min(fields.rfind(')'), fields.size()));  // the name may hold blanks and parentheses itself
-  constexpr int fields_before = 20;  // the state follows the name, as field 3; this is 22
-  for (int i = 0; i < fields_before; ++i) {
-    fields.remove_prefix(std::min(fields.find(' '), fields.size() - 1) + 1);
-  }
-  std::uint64_t ticks = 0;
-  if (std::from_chars(fields.data(), fields.data() + fields.size(), ticks).ec != std::errc()) {
-    refuse(path, "");
-  }
-  return ticks;
+std::uint64_t start_time() { return read_start_time("/proc/self/stat"); }
+
+std::uint64_t start_time(pid_t process) {
+  std::array<char, 32> path{};
+  std::snprintf(path.data(), path.size(), "/proc/%d/stat", process);
+  return read_start_time(path.data());
 }
 
 std::uint32_t pid_namespace() noexcept {

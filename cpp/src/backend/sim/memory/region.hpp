@@ -3,9 +3,11 @@
 #include "pydoca/backend/memory.hpp"
 
 #include "backend/sim/memory/gate.hpp"
+#include "backend/sim/memory/owner_process.hpp"
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <sys/types.h>
 
 namespace pydoca::sim {
@@ -16,7 +18,7 @@ class Region : public backend::MemoryRegion {
   enum class Reach : std::uint8_t {
     local,    ///< this process's memory
     mapped,   ///< the owner's memfd, mapped here
-    foreign,  ///< in process owner_pid(), reached with process_vm_readv and process_vm_writev
+    foreign,  ///< in the process of owner()
   };
 
   Reach reach() const noexcept { return reach_; }
@@ -27,7 +29,9 @@ class Region : public backend::MemoryRegion {
   }
   /// The bytes at addr in this process; not for foreign memory.
   std::byte* at(std::uint64_t addr) const noexcept { return local_ + (addr - base_); }
-  pid_t owner_pid() const noexcept { return owner_pid_; }
+  /// Of foreign memory; null otherwise.
+  const OwnerProcess* owner() const noexcept { return owner_.get(); }
+  pid_t owner_pid() const noexcept { return owner_ != nullptr ? owner_->pid() : 0; }
   /// What a queue pair may do to it from here: nothing, unless it was exported to the network. readable() and
   /// writable() do not hold for such memory.
   Access network_access() const noexcept { return network_access_; }
@@ -43,7 +47,7 @@ class Region : public backend::MemoryRegion {
   std::uint64_t base_ = 0;
   std::uint64_t len_ = 0;
   std::byte* local_ = nullptr;
-  pid_t owner_pid_ = 0;
+  std::unique_ptr<const OwnerProcess> owner_;
   Access network_access_{};
   std::uint64_t origin_ = 0;
   Gate* gate_ = nullptr;

@@ -1,23 +1,16 @@
 #include "backend/sim/memory/word.hpp"
 
-#include "backend/sim/memory/imported_region.hpp"
-
 #include <atomic>
 #include <unistd.h>
 
 namespace pydoca::sim {
 
-namespace {
-
-/// The address of the word in this process; null: it is not mapped here.
 std::uint64_t* word_at(const Region& region, std::uint64_t addr) noexcept {
   if (region.reach() != Region::Reach::foreign) {
     return reinterpret_cast<std::uint64_t*>(region.at(addr));
   }
   return region.owner_pid() == ::getpid() ? reinterpret_cast<std::uint64_t*>(addr) : nullptr;
 }
-
-}  // namespace
 
 std::uint64_t change_word_here(std::uint64_t& word, const WordChange& change) noexcept {
   const std::atomic_ref atomic(word);
@@ -29,16 +22,13 @@ std::uint64_t change_word_here(std::uint64_t& word, const WordChange& change) no
   return before;
 }
 
-Status change_word(const Region& region, const WordChange& change, std::uint64_t& before) noexcept {
-  std::uint64_t* const word = word_at(region, change.addr);
-  if (word == nullptr) {
-    return static_cast<const ImportedRegion&>(region).ask_owner(change, before);
-  }
+Status change_word(const Region& region, std::uint64_t& word, const WordChange& change,
+                   std::uint64_t& before) noexcept {
   Gate* const gate = region.gate();
   if (gate != nullptr && !gate->enter()) {
     return Status::io_failed;
   }
-  before = change_word_here(*word, change);
+  before = change_word_here(word, change);
   if (gate != nullptr) {
     gate->leave();
   }

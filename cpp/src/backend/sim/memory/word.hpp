@@ -9,10 +9,12 @@
 
 namespace pydoca::sim {
 
-/// Changes the aligned word at change.addr of a peer's memory. io_failed when its owner has withdrawn it or is gone.
-Status change_word(const Region& region, const WordChange& change, std::uint64_t& before) noexcept;
+/// A word of a peer's memory in this process; null: it is not mapped here, and only its owner can change it.
+std::uint64_t* word_at(const Region& region, std::uint64_t addr) noexcept;
+/// Changes that word. io_failed when its owner has withdrawn the memory or is gone.
+Status change_word(const Region& region, std::uint64_t& word, const WordChange& change, std::uint64_t& before) noexcept;
 
-/// The same in this process; returns the value before.
+/// Changes a word of this process; returns the value before.
 std::uint64_t change_word_here(std::uint64_t& word, const WordChange& change) noexcept;
 
 }  // namespace pydoca::sim

@@ -23,8 +23,10 @@ namespace {
 using backend::RdmaEvent;
 using detail::concat;
 
-/// A requester that finds the listener's backlog full tries again after this time.
+/// A requester that finds the listener's backlog full tries again after this time; and an importer its owner's.
 constexpr std::uint64_t retry_time_ns = 2'000'000;
+/// The import of the peer's inbox may take this time.
+constexpr auto import_time_ns = static_cast<std::uint64_t>(std::chrono::nanoseconds(owner_timeout).count());
 /// Events that one next_event() looks at: a storm of them must not keep the caller's thread.
 constexpr int max_looks = 64;
 
@@ -53,9 +55,14 @@ backend::RdmaAddress address_from(const Gid& gid, std::uint32_t port) noexcept {
   return address;
 }
 
-Address socket_address(const std::string& fabric, const Gid& gid, std::uint16_t port) {
-  const std::string_view raw(reinterpret_cast<const char*>(gid.data()), gid.size());
-  return fabric_address(fabric, "rdma", concat(raw, '\0', port));
+/// -1: there is no import, or its owner has no room for it.
+int import_fd(const Handshake& handshake) noexcept {
+  return handshake.import() != nullptr ? handshake.import()->fd() : -1;
+}
+
+/// Whether the import of the peer's inbox has to be tried again.
+bool waits_for_room(const Handshake& handshake) noexcept {
+  return handshake.import() != nullptr && import_fd(handshake) < 0;
 }
 
 /// Tells a requester that there is no place for it.
@@ -80,6 +87,11 @@ void take_private_data(RdmaEvent& event, const HandshakeMessage& message) noexce
 }
 
 }  // namespace
+
+Address rdma_address(const std::string& fabric, const Gid& gid, std::uint16_t port) {
+  const std::string_view raw(reinterpret_cast<const char*>(gid.data()), gid.size());
+  return fabric_address(fabric, "rdma", concat(raw, '\0', port));
+}
 
 ConnectionManager::ConnectionManager(RdmaShared& shared) : shared_(shared), epoll_(::epoll_create1(EPOLL_CLOEXEC)) {
   if (!epoll_ || !timer_) {
@@ -108,6 +120,18 @@ void ConnectionManager::watch(int fd) {
   }
 }
 
+/// Before another part of the process gets the descriptor.
+void ConnectionManager::unwatch(int fd) noexcept { ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr); }
+
+void ConnectionManager::watch_import(QueuePair& pair) {
+  Handshake& handshake = *pair.handshake();
+  handshake.set_deadline(std::min(handshake.deadline(), detail::now() + import_time_ns));
+  if (handshake.import()->fd() >= 0) {
+    watch(handshake.import()->fd());
+  }
+  set_timer();
+}
+
 void ConnectionManager::listen(std::uint16_t port) {
   const Place& place = shared_.place();
   if (lobby_ == nullptr) {
@@ -116,7 +140,7 @@ void ConnectionManager::listen(std::uint16_t port) {
   std::vector<ListeningSocket> sockets;
   for (const Gid& gid : place.capabilities().rdma->gids) {
     try {
-      sockets.push_back(listen_at(socket_address(place.fabric(), gid, port), Lobby::backlog));
+      sockets.push_back(listen_at(rdma_address(place.fabric(), gid, port), Lobby::backlog));
     } catch (const Error& error) {
       throw Error(error.status(), concat("listen to port ", port, " of ", place.properties().name, ": ",
                                          std::string_view(error.what())));
@@ -154,7 +178,7 @@ std::unique_ptr<QueuePair> ConnectionManager::connect_to(const backend::RdmaAddr
   request.from = source_for(address, place.capabilities().rdma->gids, shared_.options().gid_index);
   request.port = 0xc000 + pair->number();
   auto handshake = std::make_unique<Handshake>(num_handshakes_,
-                                               socket_address(place.fabric(), gid_of(address), address.port), request);
+                                               rdma_address(place.fabric(), gid_of(address), address.port), request);
   const std::chrono::nanoseconds timeout = shared_.options().connection_request_timeout;
   handshake->set_deadline(detail::now() + static_cast<std::uint64_t>(timeout.count()));
   const Status status = begin(*handshake);
@@ -199,9 +223,11 @@ bool ConnectionManager::next_event(RdmaEvent& event) noexcept {
 }
 
 bool ConnectionManager::serve(int fd, RdmaEvent& event) noexcept {
-  QueuePair* const pair = find_pair([fd](const Handshake& handshake) { return handshake.fd() == fd; });
-  if (pair != nullptr) {
+  if (QueuePair* const pair = find_pair([fd](const Handshake& handshake) { return handshake.fd() == fd; })) {
     return serve_handshake(*pair, event);
+  }
+  if (QueuePair* const pair = find_pair([fd](const Handshake& handshake) { return import_fd(handshake) == fd; })) {
+    return serve_import(*pair, event);
   }
   return lobby_ != nullptr && serve_newcomer(lobby_->serve(fd), event);
 }
@@ -232,44 +258,82 @@ bool ConnectionManager::take_request(detail::Fd socket, const HandshakeMessage& 
   return true;
 }
 
-bool ConnectionManager::serve_handshake(QueuePair& pair, RdmaEvent& event) noexcept {
-  const bool requested = pair.handshake()->role() == Handshake::Role::requester;
-  HandshakeMessage message;
-  Status status = pair.handshake()->receive(message);
-  if (status == Status::again) {
-    return false;
-  }
-  if (status == Status::success && requested) {
-    status = take_answer(pair, message);
-    take_private_data(event, message);
-  }
-  event.type = status == Status::success ? RdmaEvent::Type::established : RdmaEvent::Type::failed;
-  event.status = status;
-  event.queue_pair = &pair;
-  pair.set_handshake(nullptr);
-  return true;
-}
-
-Status ConnectionManager::take_answer(QueuePair& pair, const HandshakeMessage& answer) noexcept {
-  if (answer.status != Status::success) {
-    if (answer.status != Status::connection_aborted) tell_turned_away(answer.status);
-    return Status::connection_aborted;
-  }
+template <class Step>
+Status ConnectionManager::attempt(Step step) noexcept {
   try {
-    pair.connect(answer.blob);
+    return step();
   } catch (const Error& error) {
     log::engine(log::Level::warning, "rdma", error.what());
     return error.status();
   } catch (const std::exception&) {
     return Status::no_memory;
   }
-  return pair.handshake()->send({.step = HandshakeMessage::Step::ready});
+}
+
+bool ConnectionManager::serve_handshake(QueuePair& pair, RdmaEvent& event) noexcept {
+  HandshakeMessage message;
+  Status status = pair.handshake()->receive(message);
+  if (status == Status::success && pair.handshake()->role() == Handshake::Role::requester) {
+    status = attempt([&] { return take_answer(pair, message); });
+  }
+  return status != Status::again && conclude(pair, status, event);
+}
+
+Status ConnectionManager::take_answer(QueuePair& pair, const HandshakeMessage& answer) {
+  if (answer.status != Status::success) {
+    if (answer.status != Status::connection_aborted) tell_turned_away(answer.status);
+    return Status::connection_aborted;
+  }
+  pair.handshake()->keep_answer(answer);
+  return pair.begin_import(answer.blob);
+}
+
+bool ConnectionManager::serve_import(QueuePair& pair, RdmaEvent& event) noexcept {
+  const int fd = import_fd(*pair.handshake());
+  const Status status = attempt([&] {
+    const Status step = pair.continue_import();
+    if (step == Status::again && fd < 0 && import_fd(*pair.handshake()) >= 0) {
+      watch(import_fd(*pair.handshake()));
+    }
+    return step;
+  });
+  if (status == Status::again) {
+    return false;
+  }
+  unwatch(fd);
+  if (status == Status::success && pair.handshake()->role() == Handshake::Role::answerer) {
+    pair.handshake()->set_deadline(detail::never);
+    set_timer();
+    return false;
+  }
+  return conclude(pair, status, event);
+}
+
+bool ConnectionManager::conclude(QueuePair& pair, Status status, RdmaEvent& event) noexcept {
+  event.type = status == Status::success ? RdmaEvent::Type::established : RdmaEvent::Type::failed;
+  event.status = status;
+  event.queue_pair = &pair;
+  if (pair.handshake()->role() == Handshake::Role::requester) {
+    take_private_data(event, pair.handshake()->answer());
+  }
+  pair.set_handshake(nullptr);
+  return true;
 }
 
 bool ConnectionManager::expire(RdmaEvent& event) noexcept {
-  const bool failed = fail_one(event);
+  const bool concluded = fail_one(event) || retry_imports(event);
   set_timer();
-  return failed;
+  return concluded;
+}
+
+bool ConnectionManager::retry_imports(RdmaEvent& event) noexcept {
+  bool concluded = false;
+  shared_.for_each_pair([&](QueuePair& pair) {
+    if (!concluded && pair.handshake() != nullptr && waits_for_room(*pair.handshake())) {
+      concluded = serve_import(pair, event);
+    }
+  });
+  return concluded;
 }
 
 bool ConnectionManager::fail_one(RdmaEvent& event) noexcept {
@@ -286,18 +350,15 @@ bool ConnectionManager::fail_one(RdmaEvent& event) noexcept {
   if (failed == nullptr) {
     return false;
   }
-  failed->set_handshake(nullptr);
-  event.type = RdmaEvent::Type::failed;
-  event.status = status;
-  event.queue_pair = failed;
-  return true;
+  return conclude(*failed, status, event);
 }
 
 void ConnectionManager::set_timer() noexcept {
   std::uint64_t next = detail::never;
   static_cast<void>(find_pair([&next](const Handshake& handshake) {
     const std::uint64_t retry = detail::now() + retry_time_ns;
-    next = std::min({next, handshake.deadline(), handshake.is_connected() ? next : retry});
+    const bool retries = !handshake.is_connected() || waits_for_room(handshake);
+    next = std::min({next, handshake.deadline(), retries ? retry : next});
     return false;
   }));
   timer_.set(next);

@@ -15,9 +15,13 @@
 #include <map>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace pydoca::sim {
+
+/// The socket of a context that listens to that port of a function with that GID.
+Address rdma_address(const std::string& fabric, const Gid& gid, std::uint16_t port);
 
 /// Makes one context's connections by address. Within the fabric, an address and a port are a socket's name.
 class ConnectionManager {
@@ -35,6 +39,8 @@ class ConnectionManager {
   /// Established or failed follows as an event. Throws invalid_value for too much private data, and as make_pair()
   /// does.
   std::unique_ptr<QueuePair> connect_to(const backend::RdmaAddress& address, std::span<const std::byte> private_data);
+  /// As RdmaShared has it.
+  void watch_import(QueuePair& pair);
   /// Fills event with the next one; false when there is none.
   bool next_event(backend::RdmaEvent& event) noexcept;
   /// Whether fd() can become readable: false while nothing listens and no handshake is open.
@@ -47,11 +53,19 @@ class ConnectionManager {
   bool serve(int fd, backend::RdmaEvent& event) noexcept;
   bool serve_newcomer(detail::Fd socket, backend::RdmaEvent& event) noexcept;
   bool take_request(detail::Fd socket, const HandshakeMessage& request, backend::RdmaEvent& event) noexcept;
+  void unwatch(int fd) noexcept;
   bool serve_handshake(QueuePair& pair, backend::RdmaEvent& event) noexcept;
-  Status take_answer(QueuePair& pair, const HandshakeMessage& answer) noexcept;
+  bool serve_import(QueuePair& pair, backend::RdmaEvent& event) noexcept;
+  /// Takes a step that may throw; returns its status.
+  template <class Step>
+  static Status attempt(Step step) noexcept;
+  Status take_answer(QueuePair& pair, const HandshakeMessage& answer);
+  /// Ends the pair's handshake, which has come to status. Returns true: event says so.
+  bool conclude(QueuePair& pair, Status status, backend::RdmaEvent& event) noexcept;
   bool expire(backend::RdmaEvent& event) noexcept;
   /// Ends the handshake of one requester that cannot succeed any more, or whose time is over.
   bool fail_one(backend::RdmaEvent& event) noexcept;
+  bool retry_imports(backend::RdmaEvent& event) noexcept;
   void set_timer() noexcept;
   /// The first queue pair whose handshake meets the condition, or null.
   template <class Condition>

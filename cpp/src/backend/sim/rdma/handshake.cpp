@@ -48,7 +48,8 @@ Status receive_message(int socket, Step step, HandshakeMessage& message) noexcep
     return status;
   }
   const bool sound = length == sizeof message && message.protocol == HandshakeMessage::protocol_number &&
-                     message.step == step && static_cast<std::uint32_t>(message.status) < status_count;
+                     step != Step::none && message.step == step &&
+                     static_cast<std::uint32_t>(message.status) < status_count;
   return sound ? Status::success : Status::connection_aborted;
 }
 
@@ -75,7 +76,7 @@ Status Handshake::connect() noexcept {
 }
 
 Handshake::~Handshake() {
-  if (role_ == Role::answerer && !answered_) {
+  if (role_ == Role::answerer && !has_answered_) {
     reject();
   }
   --num_open_;
@@ -86,18 +87,35 @@ Status Handshake::send(const HandshakeMessage& message) noexcept {
 }
 
 Status Handshake::receive(HandshakeMessage& message) noexcept {
-  return receive_message(fd(), role_ == Role::requester ? Step::answer : Step::ready, message);
+  Step expected = Step::none;
+  if (role_ == Role::requester && phase_ == Phase::begun) {
+    expected = Step::answer;
+  } else if (role_ == Role::answerer && phase_ == Phase::answered) {
+    expected = Step::ready;
+  }
+  return receive_message(fd(), expected, message);
 }
 
-void Handshake::accept(const HandshakeMessage& answer) {
-  answered_ = true;
-  if (send(answer) != Status::success) {
+void Handshake::begin_import(std::unique_ptr<InboxImport> import) noexcept {
+  import_ = std::move(import);
+  phase_ = Phase::importing;
+}
+
+void Handshake::end_import() noexcept {
+  import_.reset();
+  phase_ = Phase::begun;
+}
+
+void Handshake::accept() {
+  has_answered_ = true;
+  phase_ = Phase::answered;
+  if (send(answer_) != Status::success) {
     throw Error(Status::connection_aborted, "accept: the peer has gone");
   }
 }
 
 void Handshake::reject() noexcept {
-  answered_ = true;
+  has_answered_ = true;
   const HandshakeMessage answer{.step = Step::answer, .status = Status::connection_aborted};
   static_cast<void>(send(answer));
 }

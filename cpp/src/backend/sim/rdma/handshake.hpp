@@ -3,6 +3,7 @@
 #include "pydoca/types.hpp"
 
 #include "backend/sim/fabric/fabric.hpp"
+#include "backend/sim/import/importer.hpp"
 #include "backend/sim/memory/blob.hpp"
 #include "detail/fd.hpp"
 #include "detail/time/time.hpp"
@@ -10,6 +11,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <type_traits>
@@ -19,7 +21,7 @@ namespace pydoca::sim {
 /// What the two ends of a connection by address tell each other: a request, an answer, and that the requester is ready.
 /// Both run on one machine, so structures are sent as they are.
 struct HandshakeMessage {
-  enum class Step : std::uint32_t { request = 1, answer = 2, ready = 3 };
+  enum class Step : std::uint32_t { none = 0, request = 1, answer = 2, ready = 3 };
   static constexpr std::uint64_t protocol_number = 0x5059444f43430001;  // "PYDOCC", version 1
 
   std::uint64_t protocol = protocol_number;
@@ -37,13 +39,22 @@ static_assert(std::is_trivially_copyable_v<HandshakeMessage> &&
 // A message with private data and without a blob. Throw invalid_value for more private data than RDMA-CM carries.
 HandshakeMessage request_with(std::span<const std::byte> private_data);
 HandshakeMessage answer_with(std::span<const std::byte> private_data);
-/// again: nothing has come. connection_aborted: something else than a message of that step has come.
+/// again: nothing has come. connection_aborted: something else than a message of that step has come, or anything when
+/// the step is none.
 Status receive_message(int socket, HandshakeMessage::Step step, HandshakeMessage& message) noexcept;
 
-/// One end's part in making a connection, until it is made or has failed.
+/// One end's part in making a connection, until it is made or has failed. Each phase expects one message of the peer or
+/// none; another one ends the handshake.
+///
+/// | phase     | of the requester            | of the answerer                                         |
+/// |-----------|-----------------------------|---------------------------------------------------------|
+/// | begun     | waits for the answer        | waits for the application; no message may come          |
+/// | importing | imports the peer's inbox; no message may come                                         ||
+/// | answered  | -                           | waits for ready                                         |
 class Handshake {
  public:
   enum class Role : std::uint8_t { requester, answerer };
+  enum class Phase : std::uint8_t { begun, importing, answered };
 
   /// An answerer. num_open counts the handshakes that exist; it outlives this one.
   Handshake(std::size_t& num_open, detail::Fd socket) noexcept;
@@ -57,12 +68,23 @@ class Handshake {
   /// Connects a requester and sends its request, once; as sim::connect_to() does.
   Status connect() noexcept;
   bool is_connected() const noexcept { return static_cast<bool>(socket_); }
-  /// Throws connection_aborted when the peer has gone.
-  void accept(const HandshakeMessage& answer);
+  /// Sends the answer that was kept. Throws connection_aborted when the peer has gone.
+  void accept();
   void reject() noexcept;
+
+  /// Enters importing. The import's steps are the queue pair's.
+  void begin_import(std::unique_ptr<InboxImport> import) noexcept;
+  /// Leaves importing: a failed one can begin again.
+  void end_import() noexcept;
+  /// Null unless importing.
+  InboxImport* import() const noexcept { return import_.get(); }
+  /// An answerer's, while it imports; a requester's, once it has come.
+  const HandshakeMessage& answer() const noexcept { return answer_; }
+  void keep_answer(const HandshakeMessage& answer) noexcept { answer_ = answer; }
 
   int fd() const noexcept { return socket_.get(); }
   Role role() const noexcept { return role_; }
+  Phase phase() const noexcept { return phase_; }
   /// A moment of detail::now().
   std::uint64_t deadline() const noexcept { return deadline_; }
   /// The requester's inbox, as its request described it.
@@ -70,7 +92,7 @@ class Handshake {
   void set_peer_blob(const std::array<std::byte, blob_size>& blob) noexcept { peer_blob_ = blob; }
   void set_deadline(std::uint64_t deadline) noexcept { deadline_ = deadline; }
   Status send(const HandshakeMessage& message) noexcept;
-  /// The peer's next message: the answer to a requester, ready to an answerer. Statuses of receive_message().
+  /// The message that the phase expects. Statuses of receive_message().
   Status receive(HandshakeMessage& message) noexcept;
 
  private:
@@ -79,7 +101,10 @@ class Handshake {
   const Role role_;
   const std::optional<Address> listener_;  ///< a requester's
   const HandshakeMessage request_;         ///< a requester's
-  bool answered_ = false;
+  Phase phase_ = Phase::begun;
+  bool has_answered_ = false;  ///< an answerer: it has accepted or rejected
+  std::unique_ptr<InboxImport> import_;
+  HandshakeMessage answer_;
   std::uint64_t deadline_ = detail::never;
   std::array<std::byte, blob_size> peer_blob_{};
 };

@@ -6,6 +6,7 @@
 #include "detail/thread/crash_point.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <utility>
 
@@ -16,10 +17,14 @@ namespace {
 using backend::RdmaOpcode;
 using backend::RdmaOperation;
 
-[[noreturn]] void abort_connection(const Error& error) {
-  constexpr Status passed_on[] = {Status::invalid_value, Status::unsupported_version, Status::again, Status::no_memory,
-                                  Status::operating_system};
-  const bool same = std::ranges::find(passed_on, error.status()) != std::end(passed_on);
+/// What this side lacks; its next try may succeed.
+constexpr std::array shortages{Status::no_memory, Status::operating_system};
+/// And what is wrong with a blob that the application gave.
+constexpr std::array passed_on{Status::again, Status::no_memory, Status::operating_system, Status::invalid_value,
+                               Status::unsupported_version};
+
+[[noreturn]] void abort_connection(const Error& error, std::span<const Status> kept) {
+  const bool same = std::ranges::find(kept, error.status()) != kept.end();
   throw Error(same ? error.status() : Status::connection_aborted, detail::concat("connect: ", error.what()));
 }
 
@@ -48,17 +53,27 @@ std::vector<std::byte> QueuePair::describe() {
   return inbox_.describe();
 }
 
-void QueuePair::connect(std::span<const std::byte> blob) {
+void QueuePair::require_fresh() const {
   if (phase_ != Phase::fresh) {
     throw Error(Status::bad_state, "connect: it was connected before; export another connection");
   }
-  std::unique_ptr<PeerInbox> peer;
+}
+
+OwnersEnd QueuePair::owners_end() const {
+  return [mailbox = shared_.mailbox(), number = number_] { mailbox->notify(number); };
+}
+
+void QueuePair::connect(std::span<const std::byte> blob) {
+  require_fresh();
   try {
-    peer = std::make_unique<PeerInbox>(shared_.place(), blob,
-                                       [mailbox = shared_.mailbox(), number = number_] { mailbox->notify(number); });
+    attach(import_inbox(shared_.place(), blob, owners_end()));
   } catch (const Error& error) {
-    abort_connection(error);
+    abort_connection(error, passed_on);
   }
+}
+
+void QueuePair::attach(ImportedInbox inbox) {
+  auto peer = std::make_unique<PeerInbox>(std::move(inbox));
   InboxPage& own = inbox_.page();
   InboxPage& theirs = peer->page();
   std::uint64_t nobody = 0;
@@ -83,15 +98,53 @@ void QueuePair::connect(std::span<const std::byte> blob) {
 void QueuePair::accept(std::span<const std::byte> private_data) {
   HandshakeMessage answer = answer_with(private_data);
   std::ranges::copy(describe(), answer.blob.begin());
-  connect(handshake_->peer_blob());  // after all that may fail, so that it can be accepted again
+  if (handshake_ == nullptr) {
+    throw Error(Status::connection_aborted, "accept: the peer has gone");
+  }
+  handshake_->keep_answer(answer);
+  static_cast<void>(begin_import(handshake_->peer_blob()));
+}
+
+Status QueuePair::begin_import(std::span<const std::byte> peer) {
+  require_fresh();
+  try {
+    handshake_->begin_import(std::make_unique<InboxImport>(shared_.place(), peer));
+  } catch (const Error& error) {
+    abort_connection(error, shortages);
+  }
+  const Status status = continue_import();
+  if (status == Status::again) {
+    shared_.watch_import(*this);
+  }
+  return status;
+}
+
+Status QueuePair::continue_import() {
+  try {
+    if (handshake_->import()->advance() == Status::again) {
+      return Status::again;
+    }
+    attach(handshake_->import()->finish(owners_end()));
+  } catch (const Error& error) {
+    handshake_->end_import();
+    abort_connection(error, shortages);
+  }
+  handshake_->end_import();
   detail::crash_point();
-  handshake_->accept(answer);
+  if (handshake_->role() == Handshake::Role::requester) {
+    const Status sent = handshake_->send({.step = HandshakeMessage::Step::ready});
+    return sent == Status::again ? Status::connection_aborted : sent;  // again is this function's own word
+  }
+  handshake_->accept();
   detail::crash_point();
+  return Status::success;
 }
 
 void QueuePair::reject() {
-  handshake_->reject();
-  handshake_.reset();
+  if (handshake_ != nullptr) {
+    handshake_->reject();
+    handshake_.reset();
+  }
 }
 
 void QueuePair::tell_peer() noexcept {
@@ -256,6 +309,7 @@ void QueuePair::close_link(Status of_waiting) noexcept {
   incoming_ = {};
   shared_.receives().reclaim(number_);
   while (RdmaOperation* const operation = waiting_.pop()) {
+    forget_question(*operation);
     shared_.finish(*operation, of_waiting);
   }
 }

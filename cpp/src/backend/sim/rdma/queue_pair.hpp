@@ -13,6 +13,7 @@
 namespace pydoca::sim {
 
 class Handshake;
+struct WordChange;
 
 /// One end of a connection. Reads, writes and atomics run on the submitting core, where they are posted; long ones
 /// continue piece by piece while the engine polls. A message first takes one of the peer's receives, then goes through
@@ -30,6 +31,10 @@ class QueuePair final : public backend::QueuePair {
   void reject() override;
   Status post(backend::RdmaOperation& operation, bool flush) noexcept override;
   void disconnect() noexcept override;
+  /// Goes on with the connection of an open handshake. again: the import of the peer's inbox is under way. success: the
+  /// connection is up, and the peer was told. Throws as connect() does, and connection_aborted for what the peer sent.
+  Status begin_import(std::span<const std::byte> peer);
+  Status continue_import();
   std::uint64_t trace_id() const noexcept override { return trace_id_; }
 
   // For the queue:
@@ -65,11 +70,17 @@ class QueuePair final : public backend::QueuePair {
   // An operation's own words.
   static constexpr std::size_t offset_word = 0;   ///< bytes moved so far
   static constexpr std::size_t receive_word = 1;  ///< number + 1 of the receive it has taken; 0: none
+  static constexpr std::size_t ticket_word = 2;   ///< of an atomic operation that the owner was asked for
   /// More than this is moved while the engine polls, piece by piece.
   static constexpr std::uint64_t largest_piece = std::uint64_t{256} << 10;
 
   std::size_t ordinal() const noexcept { return ordinal_; }
   bool allows_peer(Access needed) const noexcept { return allows(peer_->permissions(), needed); }
+
+  void require_fresh() const;
+  OwnersEnd owners_end() const;
+  /// Connects to a peer whose inbox was imported.
+  void attach(ImportedInbox inbox);
 
   // Operations. again: the operation waits; the peer, a deadline or poll() continues it.
   Status begin(backend::RdmaOperation& operation) noexcept;
@@ -79,7 +90,10 @@ class QueuePair final : public backend::QueuePair {
   Status move_piece(backend::RdmaOperation& operation, const Region& there) noexcept;
   /// The peer's memory that the operation names, or null unless memory and connection permit the access.
   const Region* reachable(const backend::RdmaOperation& operation, std::uint64_t length, Access needed) const noexcept;
-  Status change_word(const backend::RdmaOperation& operation) noexcept;
+  Status change_word(backend::RdmaOperation& operation) noexcept;
+  Status ask_owner(backend::RdmaOperation& operation, const Region& there, const WordChange& change,
+                   std::uint64_t& before) noexcept;
+  void forget_question(const backend::RdmaOperation& operation) noexcept;
   Status use_counter(const backend::RdmaOperation& operation) noexcept;
   Status answer(const backend::RdmaOperation& operation, std::uint64_t word) noexcept;
   static RecordHeader header_of(const backend::RdmaOperation& operation, RecordType type) noexcept;
@@ -116,7 +130,7 @@ class QueuePair final : public backend::QueuePair {
   std::uint32_t outstanding_ = 0;
   Phase phase_ = Phase::fresh;
   const std::uint32_t forks_ = detail::fork_count();
-  std::uint64_t deadline_ = detail::never;  ///< of a message that waits for a receive
+  std::uint64_t deadline_ = detail::never;  ///< of the first operation: it waits for a receive, or for its answer
   bool wants_receive_ = false;              ///< the peer was asked for one
   Incoming incoming_;
   std::unique_ptr<Handshake> handshake_;

@@ -3,10 +3,12 @@
 #include "backend/sim/copy/segment_copy.hpp"
 #include "backend/sim/counter/counter.hpp"
 #include "backend/sim/fabric/process_end.hpp"
+#include "backend/sim/import/imported_region.hpp"
 #include "backend/sim/memory/word.hpp"
 #include "backend/sim/rdma/queue_pair.hpp"
 
 #include <algorithm>
+#include <chrono>
 
 namespace pydoca::sim {
 
@@ -66,7 +68,7 @@ Status QueuePair::answer(const RdmaOperation& operation, std::uint64_t word) noe
   return scatter(bytes, bytes.addr(), operation.local, ordinal(), 0, word_size);
 }
 
-Status QueuePair::change_word(const RdmaOperation& operation) noexcept {
+Status QueuePair::change_word(RdmaOperation& operation) noexcept {
   const Region* const there = reachable(operation, word_size, Access::rdma_atomic);
   if (there == nullptr || operation.remote_addr % word_size != 0 ||
       !can_scatter(operation.local, word_size, ordinal(), shared_.options().max_send_segments)) {
@@ -77,8 +79,48 @@ Status QueuePair::change_word(const RdmaOperation& operation) noexcept {
                           .compare = operation.compare,
                           .operand = operation.operand,
                           .swaps = operation.opcode == RdmaOpcode::compare_swap ? 1U : 0U};
-  const Status status = sim::change_word(*there, change, before);
+  std::uint64_t* const word = word_at(*there, change.addr);
+  const Status status =
+      word != nullptr ? sim::change_word(*there, *word, change, before) : ask_owner(operation, *there, change, before);
+  if (status == Status::again) {
+    return status;
+  }
   return status == Status::success ? answer(operation, before) : cause_of(status, *there);
+}
+
+/// Only the owner can change memory that is not mapped here. again: it has not answered.
+Status QueuePair::ask_owner(RdmaOperation& operation, const Region& there, const WordChange& change,
+                            std::uint64_t& before) noexcept {
+  WordChannel* const channel = static_cast<const ImportedRegion&>(there).word_channel();
+  std::uint64_t& ticket = operation.own[ticket_word];
+  const std::uint64_t now = detail::now();
+  Status status = channel != nullptr ? Status::again : Status::io_failed;
+  if (status == Status::again && ticket == 0) {
+    deadline_ = now + static_cast<std::uint64_t>(std::chrono::nanoseconds(owner_timeout).count());
+    ticket = channel->ask(change, shared_.mailbox(), number_);
+    status = ticket != 0 ? Status::again : Status::io_failed;
+  } else if (status == Status::again) {
+    status = channel->answer(ticket, before);
+  }
+  if (status == Status::again && now < deadline_) {
+    shared_.watch_deadline(deadline_);
+    return status;
+  }
+  if (status == Status::again) {
+    forget_question(operation);
+    status = Status::time_out;
+  }
+  deadline_ = detail::never;
+  ticket = 0;
+  return status;
+}
+
+void QueuePair::forget_question(const RdmaOperation& operation) noexcept {
+  const bool is_atomic = operation.opcode == RdmaOpcode::compare_swap || operation.opcode == RdmaOpcode::fetch_add;
+  if (is_atomic && operation.own[ticket_word] != 0) {
+    const Region* const there = region_of(*operation.remote, ordinal());
+    static_cast<const ImportedRegion*>(there)->word_channel()->forget(operation.own[ticket_word]);
+  }
 }
 
 Status QueuePair::use_counter(const RdmaOperation& operation) noexcept {

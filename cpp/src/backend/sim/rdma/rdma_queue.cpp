@@ -44,13 +44,11 @@ RdmaQueue::~RdmaQueue() = default;
 
 void RdmaQueue::watch_all() {
   require(static_cast<bool>(all_), "an epoll set");
-  if (options_.rnr_retry_count < backend::rnr_retry_for_ever) {
-    require(static_cast<bool>(timer_.emplace()), "a timer");
-  }
-  for (const int fd : {mailbox_->wake_fd(), manager_->fd(), timer_.has_value() ? timer_->fd() : -1}) {
+  require(static_cast<bool>(timer_), "a timer");
+  for (const int fd : {mailbox_->wake_fd(), manager_->fd(), timer_.fd()}) {
     const bool is_edge = fd == mailbox_->wake_fd();
     epoll_event event{.events = is_edge ? EPOLLIN | EPOLLET : EPOLLIN, .data = {.fd = fd}};
-    require(fd < 0 || ::epoll_ctl(all_.get(), EPOLL_CTL_ADD, fd, &event) == 0, "an epoll set");
+    require(::epoll_ctl(all_.get(), EPOLL_CTL_ADD, fd, &event) == 0, "an epoll set");
   }
 }
 
@@ -61,7 +59,8 @@ bool RdmaQueue::look() noexcept {
 
 void RdmaQueue::arm() noexcept {
   if (deadline_ != detail::never) {
-    timer_->set(deadline_);
+    timer_.set(deadline_);
+    timer_on_ = true;
   }
   mailbox_->fall_asleep();
 }
@@ -113,8 +112,8 @@ void RdmaQueue::attend() noexcept {
 }
 
 void RdmaQueue::wake_up() noexcept {
-  if (timer_.has_value()) {
-    timer_->clear();
+  if (std::exchange(timer_on_, false)) {
+    timer_.clear();
   }
   // Reporting a wake-up takes it off the list of those that make fd() readable.
   epoll_event reported{};
@@ -176,6 +175,8 @@ std::unique_ptr<QueuePair> RdmaQueue::make_pair() {
   *free = pair.get();
   return pair;
 }
+
+void RdmaQueue::watch_import(QueuePair& pair) { manager_->watch_import(pair); }
 
 bool RdmaQueue::next_event(backend::RdmaEvent& event) noexcept {
   return completions_.take_report(event) || manager_->next_event(event);

@@ -10,7 +10,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 
 namespace pydoca::sim {
 
@@ -40,6 +39,7 @@ class RdmaQueue final : public backend::RdmaQueue, private RdmaShared {
 
  private:
   std::unique_ptr<QueuePair> make_pair() override;
+  void watch_import(QueuePair& pair) override;
   /// Has every queue pair attend to what its peer has done.
   void attend() noexcept;
   void attend_all() noexcept;
@@ -50,9 +50,10 @@ class RdmaQueue final : public backend::RdmaQueue, private RdmaShared {
   bool is_overdue() const noexcept { return deadline_ != detail::never && detail::now() >= deadline_; }
   void watch_all();
 
-  bool removed_ = false;                ///< the device's removal was dealt with
-  std::optional<detail::Timer> timer_;  ///< where a message does not wait for a receive for ever
-  /// An epoll set of the mailbox's wake-ups, the connection manager's descriptor, and the timer if there is one.
+  bool removed_ = false;  ///< the device's removal was dealt with
+  detail::Timer timer_;   ///< of deadline_, while the engine sleeps
+  bool timer_on_ = false;
+  /// An epoll set of the mailbox's wake-ups, the connection manager's descriptor, and the timer.
   detail::Fd all_;
   std::uint32_t looks_ = 0;
   std::uint64_t shortest_receive_ = ~std::uint64_t{0};  ///< bytes, of all that were ever posted

@@ -49,6 +49,8 @@ class RdmaShared {
 
   /// Throws full when max_num_connections queue pairs exist.
   virtual std::unique_ptr<QueuePair> make_pair() = 0;
+  /// The pair's handshake imports the peer's inbox: calls continue_import() when that can go on.
+  virtual void watch_import(QueuePair& pair) = 0;
   /// The queue pair of that number is being destroyed.
   void forget(std::uint32_t number, const backend::QueuePair& pair) noexcept {
     pairs_[number] = nullptr;

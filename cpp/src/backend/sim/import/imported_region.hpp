@@ -4,7 +4,7 @@
 
 #include "backend/sim/fabric/service.hpp"
 #include "backend/sim/fabric/shared_page.hpp"
-#include "backend/sim/memory/import_protocol.hpp"
+#include "backend/sim/import/word_channel.hpp"
 #include "backend/sim/memory/region.hpp"
 #include "detail/fd.hpp"
 
@@ -29,12 +29,15 @@ class ImportedRegion final : public Region {
   void map(int file);
   /// Makes it memory of a network peer, which only a queue pair reaches.
   void set_network(Access access, std::uint64_t origin) noexcept;
-  /// Reaches into the owner's process. Throws not_permitted when the system forbids it, not_connected.
-  void set_owner(pid_t owner);
-  /// Opens a second connection for the atomic operations of foreign memory, which the owner does.
-  void set_word_channel(detail::Fd channel) noexcept { word_channel_ = std::move(channel); }
-  /// io_failed: the owner refuses, is gone, or does not answer in time.
-  Status ask_owner(const WordChange& change, std::uint64_t& before) const noexcept;
+  /// Reaches into the owner's process.
+  void set_owner(std::unique_ptr<const OwnerProcess> owner) noexcept { owner_ = std::move(owner); }
+  /// connection: a second one, for the atomic operations on foreign memory, which the owner does. Throws
+  /// operating_system.
+  void open_word_channel(detail::Fd connection) {
+    word_channel_ = std::make_unique<WordChannel>(std::move(connection));
+  }
+  /// Null: the owner does no atomic operations on it.
+  WordChannel* word_channel() const noexcept { return word_channel_.get(); }
   /// Keeps the connection and closes the gate when it ends; then calls owners_end, which must not throw. Throws
   /// operating_system.
   void watch(detail::Fd connection, OwnersEnd owners_end = {});
@@ -45,7 +48,7 @@ class ImportedRegion final : public Region {
   std::shared_ptr<SharedPage<Gate>> shared_gate_;
   void* mapping_ = nullptr;
   std::size_t mapping_size_ = 0;
-  detail::Fd word_channel_;
+  std::unique_ptr<WordChannel> word_channel_;
   Service* service_ = nullptr;
   Service::Id connection_ = 0;
 };

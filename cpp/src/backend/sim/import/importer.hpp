@@ -3,8 +3,9 @@
 #include "pydoca/backend/device.hpp"
 #include "pydoca/backend/memory.hpp"
 
+#include "backend/sim/import/import_attempt.hpp"
+#include "backend/sim/import/imported_region.hpp"
 #include "backend/sim/memory/blob.hpp"
-#include "backend/sim/memory/imported_region.hpp"
 #include "backend/sim/place/place.hpp"
 
 #include <array>
@@ -40,5 +41,21 @@ struct ImportedInbox {
 };
 /// The same for an inbox: its context's mailbox, and the socket for wake-ups.
 ImportedInbox import_inbox(const Place& place, std::span<const std::byte> blob, OwnersEnd owners_end);
+
+/// The import of an inbox by a caller that cannot wait for the owner.
+class InboxImport {
+ public:
+  /// Throws when the blob is not one of an inbox of this place.
+  InboxImport(const Place& place, std::span<const std::byte> blob);
+
+  // As ImportAttempt has them; throw as import_inbox() does.
+  Status advance() { return attempt_.advance(); }
+  int fd() const noexcept { return attempt_.fd(); }
+  /// Once, after success.
+  ImportedInbox finish(OwnersEnd owners_end);
+
+ private:
+  ImportAttempt attempt_;
+};
 
 }  // namespace pydoca::sim

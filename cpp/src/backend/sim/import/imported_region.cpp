@@ -1,10 +1,8 @@
-#include "backend/sim/memory/imported_region.hpp"
+#include "backend/sim/import/imported_region.hpp"
 
 #include "pydoca/status.hpp"
 
 #include "backend/sim/fabric/process_end.hpp"
-#include "backend/sim/memory/import_protocol.hpp"
-#include "backend/sim/message/fd_message.hpp"
 #include "detail/concat.hpp"
 #include "detail/system_reason.hpp"
 #include "detail/thread/crash_point.hpp"
@@ -12,19 +10,17 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <chrono>
 #include <sched.h>
-#include <span>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
 
 namespace pydoca::sim {
 
 namespace {
 
-constexpr std::chrono::milliseconds leave_timeout(1000);
+/// Another thread of this process may be inside, for a few instructions. The owner may have written to the gate.
+constexpr int leave_looks = 1000;
 constexpr std::string_view owner_ended = "the process that owns it has ended";
 
 /// The connection to the owner after the import: it carries no messages, and its end is the owner's.
@@ -71,7 +67,7 @@ ImportedRegion::ImportedRegion(std::uint64_t base, std::uint64_t length, bool wr
 
 ImportedRegion::~ImportedRegion() {
   leave();
-  if (mapping_ != nullptr) {
+  if (mapping_ != nullptr) {  // a thread that is inside has a reference to this
     ::munmap(mapping_, mapping_size_);
   }
 }
@@ -81,9 +77,7 @@ void ImportedRegion::leave() noexcept {
     return;  // a forked child leaves its parent's connections alone
   }
   gate_->close(Gate::withdrawn);
-  // Another thread of this process may be inside, for a few instructions. The owner may have written to the gate.
-  const auto end = std::chrono::steady_clock::now() + leave_timeout;
-  while (!gate_->is_empty() && std::chrono::steady_clock::now() < end) {
+  for (int looks = 0; !gate_->is_empty() && looks < leave_looks; ++looks) {
     ::sched_yield();
   }
   detail::crash_point();
@@ -102,7 +96,7 @@ std::string_view ImportedRegion::lost() const noexcept {
     case Gate::owner_died:
       return owner_ended;
   }
-  return has_ended(owner_pid_) ? owner_ended : std::string_view();
+  return has_ended(owner_pid()) ? owner_ended : std::string_view();
 }
 
 void ImportedRegion::map(int file) {
@@ -126,46 +120,6 @@ void ImportedRegion::set_network(Access access, std::uint64_t origin) noexcept {
   readable_ = writable_ = false;
   network_access_ = access;
   origin_ = origin;
-}
-
-void ImportedRegion::set_owner(pid_t owner) {
-  std::byte probe{};
-  const iovec here{.iov_base = &probe, .iov_len = 1};
-  const iovec there{.iov_base = reinterpret_cast<void*>(base_), .iov_len = 1};
-  if (owner <= 0 || ::process_vm_readv(owner, &here, 1, &there, 1, 0) != 1) {
-    const bool gone = owner > 0 && errno == ESRCH;
-    const std::string who = owner > 0 ? detail::concat("process ", owner, " (", detail::system_reason(errno), ")")
-                                      : std::string("its owner, which is in another PID namespace");
-    throw Error(gone ? Status::not_connected : Status::not_permitted,
-                detail::concat("import: the system does not let this process read memory of ", who,
-                               "; allocate it with pydoca.alloc and export it as a whole",
-                               owner > 0 ? ", or permit ptrace" : ", or use one PID namespace for both"));
-  }
-  owner_pid_ = owner;
-}
-
-Status ImportedRegion::ask_owner(const WordChange& change, std::uint64_t& before) const noexcept {
-  if (!word_channel_ ||
-      send_message(word_channel_.get(), std::as_bytes(std::span(&change, 1)), {}) != Status::success) {
-    return Status::io_failed;
-  }
-  const auto end = std::chrono::steady_clock::now() + owner_timeout;
-  WordReply reply;
-  ReceivedFds unwanted;
-  Status status = Status::again;
-  // The socket waits for a slice of the time.
-  while (status == Status::again && std::chrono::steady_clock::now() < end && !has_ended(owner_pid_)) {
-    status = receive_message(word_channel_.get(), std::as_writable_bytes(std::span(&reply, 1)), unwanted);
-  }
-  if (status == Status::again) {
-    ::shutdown(word_channel_.get(), SHUT_RDWR);  // a late answer must not be taken for another's
-    return Status::time_out;
-  }
-  if (status != Status::success || reply.protocol != import_protocol || reply.status != Status::success) {
-    return Status::io_failed;
-  }
-  before = reply.before;
-  return Status::success;
 }
 
 void ImportedRegion::watch(detail::Fd connection, OwnersEnd owners_end) {

@@ -1,0 +1,55 @@
+#pragma once
+
+#include "pydoca/status.hpp"
+
+#include "backend/sim/memory/blob.hpp"
+#include "backend/sim/memory/import_protocol.hpp"
+#include "backend/sim/message/fd_message.hpp"
+#include "detail/concat.hpp"
+#include "detail/fd.hpp"
+
+#include <string>
+
+namespace pydoca::sim {
+
+template <class... Pieces>
+[[noreturn]] void refuse_import(Status status, const Pieces&... why) {
+  throw Error(status, detail::concat("import: ", why...));
+}
+
+/// The owner's reply to a request, with its files.
+struct Granted {
+  detail::Fd connection;
+  ImportReply reply;
+  ReceivedFds files;
+};
+
+/// One request to an export's owner, from the connection to the reply. No step waits.
+class ImportAttempt {
+ public:
+  ImportAttempt(std::string fabric, const Blob& blob) : fabric_(std::move(fabric)), blob_(blob) {}
+
+  /// Takes the steps that are possible now. success: take() gives the reply. again: more are possible once fd() is
+  /// readable. Throws as import_region() does, except time_out.
+  Status advance();
+  /// -1: the owner's backlog is full. No event tells when it has room: advance() finds out.
+  int fd() const noexcept { return granted_.connection.get(); }
+  const Blob& blob() const noexcept { return blob_; }
+  Granted take() noexcept { return std::move(granted_); }
+
+ private:
+  Status connect();
+  Status ask() noexcept;
+  Status receive();
+
+  const std::string fabric_;
+  const Blob blob_;
+  bool asked_ = false;
+  Granted granted_;
+};
+
+/// The same at once, for a caller that may wait: at most owner_timeout, and until a signal. Throws time_out and again
+/// too.
+Granted request_import(const std::string& fabric, const Blob& blob);
+
+}  // namespace pydoca::sim

@@ -1,0 +1,251 @@
+#include "pydoca/progress_engine.hpp"
+#include "pydoca/rdma.hpp"
+#include "pydoca/sim.hpp"
+
+#include "backend/sim/rdma/connection_manager.hpp"
+#include "fuzz/sim_targets.hpp"
+#include "rig/handshake_peer.hpp"
+
+#include <array>
+#include <memory>
+#include <sched.h>
+#include <string>
+#include <unistd.h>
+#include <vector>
+
+namespace pydoca::fuzz {
+
+namespace {
+
+using sim::HandshakeMessage;
+
+constexpr std::uint16_t port = 11;
+constexpr std::uint16_t peers_port = 12;
+constexpr std::size_t max_peers = 4;
+
+enum class Act : std::uint8_t {
+  connect,     ///< a peer
+  send,        ///< a peer
+  close,       ///< a peer
+  read,        ///< a peer: takes what the context has sent
+  progress,    ///< the context
+  settle,      ///< the context, until nothing is under way in this process
+  accept,      ///< the application, a request
+  reject,      ///< the application, a request
+  disconnect,  ///< the application, any connection
+  request,     ///< the application connects to the peers' listener
+  listen,      ///< the application, again, or not any more
+  count,
+};
+
+std::shared_ptr<Device> open(const char* name) {
+  static const bool own_fabric = [] {
+    sim::set_fabric("fuzz-" + std::to_string(::getpid()));
+    return true;
+  }();
+  static_cast<void>(own_fabric);
+  return Device::open(find_device(name));
+}
+
+Gid gid_of(const Device& device) { return device.info().capabilities().rdma->gids.at(0); }
+
+/// A context, an application that answers as the input says, and peers that send what the input says.
+class Handshakes {
+ public:
+  explicit Handshakes(const std::shared_ptr<ProgressEngine>& engine)
+      : device_(open("p1")), engine_(engine), rdma_(Rdma::create(device_)) {
+    rdma_->set_conf(RdmaTaskKind::send, ignore_task, ignore_task, 1);
+    rdma_->set_connection_state_callbacks(requested, established, ended, ended);
+    rdma_->set_max_num_connections(3);
+    rdma_->set_connection_request_timeout(1000);
+    rdma_->set_user_data(reinterpret_cast<std::uint64_t>(this));
+    engine_->connect(rdma_);
+    rdma_->start();
+    exported_ = rdma_->export_connection();
+    listener_ = sim::listen_at(address(peers_port), static_cast<int>(max_peers));
+    change_listening();
+  }
+  ~Handshakes() {
+    known_.clear();
+    exported_.reset();
+    for (auto& peer : peers_) peer.reset();
+    for (int i = 0; rdma_->stop() != Status::success && i < 1000; ++i) {
+      engine_->progress();
+    }
+    require(rdma_->state() == ContextState::idle, "the context stops");
+    rdma_->close();
+  }
+  Handshakes(const Handshakes&) = delete;
+  Handshakes& operator=(const Handshakes&) = delete;
+
+  void act(Input& parts) {
+    const auto act = static_cast<Act>(parts.number<std::uint8_t>() % static_cast<std::uint8_t>(Act::count));
+    const auto which = parts.number<std::uint8_t>();
+    std::unique_ptr<HandshakePeer>& peer = peers_[which % max_peers];
+    switch (act) {
+      case Act::connect:
+        peer = std::make_unique<HandshakePeer>(address(port));
+        return;
+      case Act::send:
+        return send(peer.get(), parts);
+      case Act::close:
+        peer.reset();
+        return;
+      case Act::read:
+        if (peer != nullptr) read(*peer);
+        return;
+      case Act::progress:
+        engine_->progress();
+        return;
+      case Act::settle:
+        return settle();
+      case Act::request:
+        return request(peer);
+      case Act::listen:
+        return change_listening();
+      default:
+        if (!known_.empty()) use(*known_[which % known_.size()], act);
+    }
+  }
+  void settle() {
+    for (int i = 0; i < 200; ++i) {
+      if (engine_->progress() == 0) ::sched_yield();
+    }
+  }
+
+ private:
+  static Handshakes& of(std::uint64_t user_data) { return *reinterpret_cast<Handshakes*>(user_data); }
+  static void ignore_task(Task&, std::uint64_t, std::uint64_t) {}
+  static void requested(RdmaConnection& connection, std::uint64_t self) {
+    require(connection.state() == RdmaConnection::State::requested, "a request can be answered");
+    of(self).known_.push_back(connection.shared_from_this());
+  }
+  static void established(RdmaConnection& connection, std::uint64_t, std::uint64_t) {
+    require(connection.is_connected(), "a connection that is reported is connected");
+    require(connection.user_data() == answered || connection.user_data() == made, "no peer connects by itself");
+  }
+  static void ended(RdmaConnection& connection, std::uint64_t, std::uint64_t) {
+    require(connection.state() == RdmaConnection::State::closed, "an end is reported at the end");
+  }
+
+  sim::Address address(std::uint16_t of_port) const {
+    return sim::rdma_address(sim::fabric(), gid_of(*device_), of_port);
+  }
+
+  void send(const HandshakePeer* peer, Input& parts) {
+    const auto kind = parts.number<std::uint8_t>();
+    const auto odd = parts.number<std::uint8_t>();
+    if (peer == nullptr) {
+      return;
+    }
+    HandshakeMessage message = handshake_message(static_cast<HandshakeMessage::Step>(kind % 5), exported_->details());
+    message.status = static_cast<Status>(kind >= 128 ? kind - 128 : 0);
+    if (odd % 8 == 1) message.blob[odd / 8] ^= std::byte{1};
+    if (odd % 8 == 2) message.blob = last_.blob;
+    if (odd % 8 == 3) message.private_data_len = ~0U;
+    if (odd == 4) message.protocol ^= 1;
+    peer->send(message, odd == 5 ? sizeof message - 1 : sizeof message,
+               odd == 6 ? sim::FrameType::hello : sim::FrameType::handshake);
+  }
+  void read(const HandshakePeer& peer) {
+    if (const auto message = peer.receive()) {
+      last_ = *message;
+    }
+  }
+  void request(std::unique_ptr<HandshakePeer>& peer) {
+    try {
+      const RdmaAddress there(RdmaAddressType::gid, gid_of(*device_), peers_port);
+      known_.push_back(rdma_->connect_to_addr(there, made));
+      peer = std::make_unique<HandshakePeer>(listener_.fd.get());
+    } catch (const Error&) {  // there is no room
+    }
+  }
+  void change_listening() {
+    listens_ = !listens_;
+    if (listens_) {
+      rdma_->start_listen_to_port(port);
+    } else {
+      rdma_->stop_listen_to_port(port);
+    }
+  }
+  static void use(RdmaConnection& connection, Act act) {
+    try {
+      if (act == Act::accept) {
+        connection.set_user_data(answered);
+        connection.accept();
+      } else if (act == Act::reject) {
+        connection.reject();
+      } else {
+        connection.disconnect();
+      }
+    } catch (const Error&) {  // its state does not permit that
+    }
+  }
+
+  static constexpr std::uint64_t answered = 1;
+  static constexpr std::uint64_t made = 2;
+
+  const std::shared_ptr<Device> device_;
+  const std::shared_ptr<ProgressEngine> engine_;
+  const std::shared_ptr<Rdma> rdma_;
+  std::shared_ptr<RdmaConnection> exported_;
+  std::vector<std::shared_ptr<RdmaConnection>> known_;
+  sim::ListeningSocket listener_;
+  std::array<std::unique_ptr<HandshakePeer>, max_peers> peers_;
+  HandshakeMessage last_;  ///< that a peer has read
+  bool listens_ = false;
+};
+
+}  // namespace
+
+void run_handshake(std::span<const std::byte> input) {
+  static const std::shared_ptr<ProgressEngine> engine = ProgressEngine::create();
+  Handshakes handshakes(engine);
+  for (Input parts(input); !parts.is_empty();) {
+    handshakes.act(parts);
+  }
+  handshakes.settle();
+}
+
+std::vector<Bytes> handshake_seeds() {
+  const auto acts = [](std::initializer_list<std::pair<Act, std::initializer_list<int>>> list) {
+    Bytes seed;
+    for (const auto& [act, parameters] : list) {
+      seed.push_back(static_cast<std::byte>(act));
+      seed.push_back(std::byte{0});
+      for (const int parameter : parameters) seed.push_back(static_cast<std::byte>(parameter));
+    }
+    return seed;
+  };
+  constexpr int request = 1;
+  constexpr int answer = 2;
+  constexpr int ready = 3;
+  return {
+      acts({{Act::connect, {}},
+            {Act::send, {request, 0}},
+            {Act::settle, {}},
+            {Act::accept, {}},
+            {Act::settle, {}},
+            {Act::read, {}},
+            {Act::send, {ready, 0}},
+            {Act::settle, {}},
+            {Act::disconnect, {}}}),
+      acts({{Act::connect, {}},
+            {Act::send, {request, 0}},
+            {Act::settle, {}},
+            {Act::send, {ready, 0}},
+            {Act::settle, {}},
+            {Act::accept, {}},
+            {Act::reject, {}}}),
+      acts({{Act::request, {}},
+            {Act::read, {}},
+            {Act::send, {answer, 0}},
+            {Act::settle, {}},
+            {Act::read, {}},
+            {Act::close, {}},
+            {Act::progress, {}},
+            {Act::listen, {}}}),
+  };
+}
+
+}  // namespace pydoca::fuzz
