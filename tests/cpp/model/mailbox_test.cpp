@@ -16,7 +16,7 @@ namespace {
 using Order = std::memory_order;
 
 /// A context whose peers leave it work. The engine sleeps when the mailbox says that there is none.
-struct Context {
+struct SleepingContext {
   struct Peer {
     std::array<Data<int>, 2> work;
     detail::Atomic<std::uint32_t> given{0};
@@ -24,7 +24,7 @@ struct Context {
     sim::Knock knock;
   };
 
-  explicit Context(std::uint32_t num_knocking) {
+  explicit SleepingContext(std::uint32_t num_knocking) {
     for (std::uint32_t number = 0; number < num_knocking; ++number) {
       mailbox.add(number, peers[number].knock, mailbox.wake_fd());
     }
@@ -80,8 +80,8 @@ struct Context {
 };
 
 /// Only the knocks hand the work over.
-struct TwoPeers : Context {
-  TwoPeers() : Context(2) {}
+struct TwoPeers : SleepingContext {
+  TwoPeers() : SleepingContext(2) {}
   void start() {
     execution().add_thread("engine", [this] { engine(Order::relaxed, 2); });
     execution().add_thread("peer 0", [this] { knock(0, Order::relaxed); });
@@ -89,8 +89,8 @@ struct TwoPeers : Context {
   }
 };
 
-struct APeerAndAThread : Context {
-  APeerAndAThread() : Context(1) {}
+struct APeerAndAThread : SleepingContext {
+  APeerAndAThread() : SleepingContext(1) {}
   void start() {
     execution().add_thread("engine", [this] { engine(Order::relaxed, 2); });
     execution().add_thread("peer", [this] { knock(0, Order::relaxed); });
@@ -98,8 +98,8 @@ struct APeerAndAThread : Context {
   }
 };
 
-struct TwoThreads : Context {
-  TwoThreads() : Context(0) {}
+struct TwoThreads : SleepingContext {
+  TwoThreads() : SleepingContext(0) {}
   void start() {
     execution().add_thread("engine", [this] { engine(Order::relaxed, 2); });
     execution().add_thread("thread 0", [this] { notify(0, Order::relaxed); });
@@ -108,8 +108,8 @@ struct TwoThreads : Context {
 };
 
 /// The engine may see the later work before it is told of it, as in a ring.
-struct APeerTwice : Context {
-  APeerTwice() : Context(1) {}
+struct APeerTwice : SleepingContext {
+  APeerTwice() : SleepingContext(1) {}
   void start() {
     execution().add_thread("engine", [this] { engine(Order::acquire, 2); });
     execution().add_thread("peer", [this] {
@@ -120,8 +120,8 @@ struct APeerTwice : Context {
 };
 
 /// More of everything, at random.
-struct Crowd : Context {
-  Crowd() : Context(2) {}
+struct CrowdOfPeers : SleepingContext {
+  CrowdOfPeers() : SleepingContext(2) {}
   void start() {
     execution().add_thread("engine", [this] { engine(Order::acquire, 4); });
     for (const std::uint32_t number : {0U, 1U}) {
@@ -140,8 +140,8 @@ struct Crowd : Context {
 /// A peer is killed at any step: it may have taken the flag of a sleeping engine, and not have woken it. The engine
 /// looks for the death when it attends to that peer. The service tells of the death as PeersFiles::gone() does.
 template <bool notifies>
-struct KilledPeer : Context {
-  KilledPeer() : Context(1) {}
+struct KilledPeer : SleepingContext {
+  KilledPeer() : SleepingContext(1) {}
   void start() {
     execution().add_thread("peer", [this] { tell(peers[0]); });
     execution().add_thread("engine", [this] {
@@ -170,7 +170,7 @@ struct KilledPeer : Context {
   detail::Atomic<bool> is_dead{false};
 };
 
-TEST(MailboxModel, ACrowdAtRandom) { expect_holds_at_random<Crowd>(); }
+TEST(MailboxModel, ACrowdAtRandom) { expect_holds_at_random<CrowdOfPeers>(); }
 TEST(MailboxModel, TwoPeersWakeTheEngine) { expect_holds<TwoPeers>(); }
 TEST(MailboxModel, APeerAndAThreadWakeTheEngine) { expect_holds<APeerAndAThread>(); }
 TEST(MailboxModel, TwoThreadsWakeTheEngine) { expect_holds<TwoThreads>(); }

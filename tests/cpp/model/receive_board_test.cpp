@@ -105,7 +105,7 @@ struct Withdrawal : Board<2> {
 };
 
 /// A peer is killed at any step. The owner posts again what that peer had taken, and the other peer gets both.
-struct KilledPeer : Board<2> {
+struct KilledTaker : Board<2> {
   void start() {
     execution().add_thread("peer 0", [this] { static_cast<void>(board.take(0)); });
     execution().add_thread("owner", [this] {
@@ -174,12 +174,12 @@ void expect_search_finds_what_chance_finds() {
 
 TEST(ReceiveBoardModel, ChanceFindsNoOutcomeThatTheSearchMisses) {
   expect_search_finds_what_chance_finds<TwoPeersTake>();
-  expect_search_finds_what_chance_finds<KilledPeer>();
+  expect_search_finds_what_chance_finds<KilledTaker>();
 }
 
 TEST(ReceiveBoardModel, EachReceiveHasOnePeer) { expect_holds<TwoPeersTake>(); }
 TEST(ReceiveBoardModel, AWithdrawnReceiveIsTheOwners) { expect_holds<Withdrawal>(); }
-TEST(ReceiveBoardModel, AReceiveOfAKilledPeerGoesToAnother) { expect_holds<KilledPeer>(); }
+TEST(ReceiveBoardModel, AReceiveOfAKilledPeerGoesToAnother) { expect_holds<KilledTaker>(); }
 TEST(ReceiveBoardModel, APeerThatWritesToTheCursorsGivesNobodyAnothersReceive) {
   expect_holds_at_random<HostilePeer>();
 }

@@ -26,7 +26,7 @@ struct NoContext final : detail::ReadyNode {
 /// here as in queue_pair_send.cpp and queue_pair_receive.cpp. A record of a ring is the number of a receive.
 /// takes_wishes_back, looks_early: whether a sender and the context do a step as the engine does, and as it did.
 template <bool takes_wishes_back = true, bool looks_early = false>
-struct Context {
+struct ReceivingContext {
   static constexpr std::size_t num_slots = 2;
   struct Sender {
     sim::PeerInbox inbox;  ///< by which the context tells it
@@ -37,7 +37,7 @@ struct Context {
     bool wants_receive = false;
   };
 
-  Context() {
+  ReceivingContext() {
     for (std::size_t index = 0; index < num_slots; ++index) {
       board.close(index);
     }
@@ -133,7 +133,7 @@ struct Context {
 };
 
 template <bool takes_wishes_back = true, bool looks_early = false>
-struct TwoSenders : Context<takes_wishes_back, looks_early> {
+struct TwoSenders : ReceivingContext<takes_wishes_back, looks_early> {
   TwoSenders() {
     this->receives.set_peer(0, &this->senders[0].inbox);
     this->receives.set_peer(1, &this->senders[1].inbox);
@@ -147,7 +147,7 @@ struct TwoSenders : Context<takes_wishes_back, looks_early> {
 
 /// A sender is connected before the context is, and takes a receive.
 template <bool is_admitted>
-struct EarlySender : Context<> {
+struct EarlySender : ReceivingContext<> {
   EarlySender() {
     if (is_admitted) {
       receives.admit(0);
@@ -178,7 +178,7 @@ struct EarlySender : Context<> {
 /// The context may look for records, and the sender send one and wish for the next receive, before the context looks
 /// for the wish.
 template <bool takes_wishes_back = true, bool looks_early = false>
-struct OneSender : Context<takes_wishes_back, looks_early> {
+struct OneSender : ReceivingContext<takes_wishes_back, looks_early> {
   OneSender() { this->receives.set_peer(0, &this->senders[0].inbox); }
   void start() {
     execution().add_thread("context", [this] { this->receive(3); });
