@@ -39,6 +39,7 @@ REPORTS = (
     Report("comch.py", "Messages between Python processes"),
     Report("rdma.py", "Awaited RDMA", program="rdma_report"),
     Report("fairness.py", "Round trips beside a load"),
+    Report("bad_peers.py", "Beside stopped and hostile peers"),
     Report("fleet.py", "A topology of thousands of cards", keeps_repetitions=True),
     Report("import_time.py", "The import of the package"),
     Report("instructions.py", "Instructions of one operation", needs="valgrind", keeps_repetitions=True),

@@ -57,7 +57,7 @@ MmapObject::MmapObject(py::object device, const py::buffer& blob, py::object use
 
 MmapObject::~MmapObject() {
   finalize();
-  // A peer's access has not ended: the engine waits once more, then keeps the memory. The end of the engine's map
+  // A peer's access has not ended: the engine looks once more, then keeps the memory. The end of the engine's map
   // destroys no Python object.
   if (!released_ && mmap_ != nullptr) call_blocking([this] { mmap_.reset(); }, Signals::pending);
 }

@@ -110,10 +110,9 @@ class Mmap {
   /// when started, bad_state when closed, no_memory when pages or the limit of locked memory do not suffice, again when
   /// an interrupt ended it, driver when a device was removed.
   void start();
-  /// Withdraws the exports and waits for accesses of peers that are under way, about a second each (doca_mmap_stop); no
-  /// access follows. Does nothing on a stopped map. Throws not_permitted while bufs of the map are out, and again when
-  /// an access has not ended in time or an interrupt ended the wait: the map is still started and its exports are dead;
-  /// call again.
+  /// Withdraws the exports; no access of a peer follows (doca_mmap_stop). Does nothing on a stopped map. Throws
+  /// not_permitted while bufs of the map are out, and again while an access of a peer is under way, for which it waits
+  /// some milliseconds at most: the map is still started and its exports are dead; call again.
   void stop();
 
   /// A description of the range for the other side of device's PCIe link, which may then read it, or read and write it,

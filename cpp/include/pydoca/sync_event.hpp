@@ -122,8 +122,8 @@ class SyncEvent : public std::enable_shared_from_this<SyncEvent> {
   /// descriptors), driver (the device was removed).
   void start();
   /// Ends every export (doca_sync_event_stop): operations on imported handles answer bad_state from now on. close()
-  /// must follow. Throws invalid_value unless the event is started, bad_state after as_context(), again when a peer's
-  /// access has not ended within a second or an interrupt ended the wait; then call again.
+  /// must follow. Throws invalid_value unless the event is started, bad_state after as_context(), again while a
+  /// peer's access is under way; then call again.
   void stop();
   /// Stops the event and its context, and releases the object for good (doca_sync_event_destroy). Idempotent. Throws
   /// in_use while the context is not idle, again as stop() does.

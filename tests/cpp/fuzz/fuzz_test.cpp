@@ -86,7 +86,7 @@ TEST_P(Fuzz, TakesMutationsOfItsCorpus) {
   Random random(seed);
   const std::vector<Bytes> corpus = corpus_of(GetParam());
   const StressTime time;
-  for (int round = 0; round < 5'000 && !time.over(); ++round) {
+  for (int round = 0; round < GetParam().mutations && !time.over(); ++round) {
     Bytes input = corpus[random() % corpus.size()];
     for (auto changes = 1 + random() % 6; changes > 0; --changes) {
       mutate(input, corpus[random() % corpus.size()], random);

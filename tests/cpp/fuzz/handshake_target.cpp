@@ -21,9 +21,9 @@ using sim::HandshakeMessage;
 
 constexpr std::uint16_t port = 11;
 constexpr std::uint16_t peers_port = 12;
-constexpr std::size_t max_peers = 4;
+constexpr std::size_t max_handshake_peers = 4;
 
-enum class Act : std::uint8_t {
+enum class HandshakeAct : std::uint8_t {
   connect,     ///< a peer
   send,        ///< a peer
   close,       ///< a peer
@@ -38,22 +38,13 @@ enum class Act : std::uint8_t {
   count,
 };
 
-std::shared_ptr<Device> open(const char* name) {
-  static const bool own_fabric = [] {
-    sim::set_fabric("fuzz-" + std::to_string(::getpid()));
-    return true;
-  }();
-  static_cast<void>(own_fabric);
-  return Device::open(find_device(name));
-}
-
 Gid gid_of(const Device& device) { return device.info().capabilities().rdma->gids.at(0); }
 
 /// A context, an application that answers as the input says, and peers that send what the input says.
 class Handshakes {
  public:
   explicit Handshakes(const std::shared_ptr<ProgressEngine>& engine)
-      : device_(open("p1")), engine_(engine), rdma_(Rdma::create(device_)) {
+      : device_(Device::open(find_device("p1"))), engine_(engine), rdma_(Rdma::create(device_)) {
     rdma_->set_conf(RdmaTaskKind::send, ignore_task, ignore_task, 1);
     rdma_->set_connection_state_callbacks(requested, established, ended, ended);
     rdma_->set_max_num_connections(3);
@@ -62,7 +53,7 @@ class Handshakes {
     engine_->connect(rdma_);
     rdma_->start();
     exported_ = rdma_->export_connection();
-    listener_ = sim::listen_at(address(peers_port), static_cast<int>(max_peers));
+    listener_ = sim::listen_at(address(peers_port), static_cast<int>(max_handshake_peers));
     change_listening();
   }
   ~Handshakes() {
@@ -79,29 +70,30 @@ class Handshakes {
   Handshakes& operator=(const Handshakes&) = delete;
 
   void act(Input& parts) {
-    const auto act = static_cast<Act>(parts.number<std::uint8_t>() % static_cast<std::uint8_t>(Act::count));
+    const auto act =
+        static_cast<HandshakeAct>(parts.number<std::uint8_t>() % static_cast<std::uint8_t>(HandshakeAct::count));
     const auto which = parts.number<std::uint8_t>();
-    std::unique_ptr<HandshakePeer>& peer = peers_[which % max_peers];
+    std::unique_ptr<HandshakePeer>& peer = peers_[which % max_handshake_peers];
     switch (act) {
-      case Act::connect:
+      case HandshakeAct::connect:
         peer = std::make_unique<HandshakePeer>(address(port));
         return;
-      case Act::send:
+      case HandshakeAct::send:
         return send(peer.get(), parts);
-      case Act::close:
+      case HandshakeAct::close:
         peer.reset();
         return;
-      case Act::read:
+      case HandshakeAct::read:
         if (peer != nullptr) read(*peer);
         return;
-      case Act::progress:
+      case HandshakeAct::progress:
         engine_->progress();
         return;
-      case Act::settle:
+      case HandshakeAct::settle:
         return settle();
-      case Act::request:
+      case HandshakeAct::request:
         return request(peer);
-      case Act::listen:
+      case HandshakeAct::listen:
         return change_listening();
       default:
         if (!known_.empty()) use(*known_[which % known_.size()], act);
@@ -168,12 +160,12 @@ class Handshakes {
       rdma_->stop_listen_to_port(port);
     }
   }
-  static void use(RdmaConnection& connection, Act act) {
+  static void use(RdmaConnection& connection, HandshakeAct act) {
     try {
-      if (act == Act::accept) {
+      if (act == HandshakeAct::accept) {
         connection.set_user_data(answered);
         connection.accept();
-      } else if (act == Act::reject) {
+      } else if (act == HandshakeAct::reject) {
         connection.reject();
       } else {
         connection.disconnect();
@@ -191,7 +183,7 @@ class Handshakes {
   std::shared_ptr<RdmaConnection> exported_;
   std::vector<std::shared_ptr<RdmaConnection>> known_;
   sim::ListeningSocket listener_;
-  std::array<std::unique_ptr<HandshakePeer>, max_peers> peers_;
+  std::array<std::unique_ptr<HandshakePeer>, max_handshake_peers> peers_;
   HandshakeMessage last_;  ///< that a peer has read
   bool listens_ = false;
 };
@@ -199,6 +191,7 @@ class Handshakes {
 }  // namespace
 
 void run_handshake(std::span<const std::byte> input) {
+  use_own_fabric();
   static const std::shared_ptr<ProgressEngine> engine = ProgressEngine::create();
   Handshakes handshakes(engine);
   for (Input parts(input); !parts.is_empty();) {
@@ -208,43 +201,34 @@ void run_handshake(std::span<const std::byte> input) {
 }
 
 std::vector<Bytes> handshake_seeds() {
-  const auto acts = [](std::initializer_list<std::pair<Act, std::initializer_list<int>>> list) {
-    Bytes seed;
-    for (const auto& [act, parameters] : list) {
-      seed.push_back(static_cast<std::byte>(act));
-      seed.push_back(std::byte{0});
-      for (const int parameter : parameters) seed.push_back(static_cast<std::byte>(parameter));
-    }
-    return seed;
-  };
   constexpr int request = 1;
   constexpr int answer = 2;
   constexpr int ready = 3;
   return {
-      acts({{Act::connect, {}},
-            {Act::send, {request, 0}},
-            {Act::settle, {}},
-            {Act::accept, {}},
-            {Act::settle, {}},
-            {Act::read, {}},
-            {Act::send, {ready, 0}},
-            {Act::settle, {}},
-            {Act::disconnect, {}}}),
-      acts({{Act::connect, {}},
-            {Act::send, {request, 0}},
-            {Act::settle, {}},
-            {Act::send, {ready, 0}},
-            {Act::settle, {}},
-            {Act::accept, {}},
-            {Act::reject, {}}}),
-      acts({{Act::request, {}},
-            {Act::read, {}},
-            {Act::send, {answer, 0}},
-            {Act::settle, {}},
-            {Act::read, {}},
-            {Act::close, {}},
-            {Act::progress, {}},
-            {Act::listen, {}}}),
+      sequence<HandshakeAct>({{HandshakeAct::connect, {}},
+                              {HandshakeAct::send, {request, 0}},
+                              {HandshakeAct::settle, {}},
+                              {HandshakeAct::accept, {}},
+                              {HandshakeAct::settle, {}},
+                              {HandshakeAct::read, {}},
+                              {HandshakeAct::send, {ready, 0}},
+                              {HandshakeAct::settle, {}},
+                              {HandshakeAct::disconnect, {}}}),
+      sequence<HandshakeAct>({{HandshakeAct::connect, {}},
+                              {HandshakeAct::send, {request, 0}},
+                              {HandshakeAct::settle, {}},
+                              {HandshakeAct::send, {ready, 0}},
+                              {HandshakeAct::settle, {}},
+                              {HandshakeAct::accept, {}},
+                              {HandshakeAct::reject, {}}}),
+      sequence<HandshakeAct>({{HandshakeAct::request, {}},
+                              {HandshakeAct::read, {}},
+                              {HandshakeAct::send, {answer, 0}},
+                              {HandshakeAct::settle, {}},
+                              {HandshakeAct::read, {}},
+                              {HandshakeAct::close, {}},
+                              {HandshakeAct::progress, {}},
+                              {HandshakeAct::listen, {}}}),
   };
 }
 

@@ -5,6 +5,9 @@
 /// The simulator's readers.
 namespace pydoca::fuzz {
 
+/// What a target does with devices is in a fabric of this process.
+void use_own_fabric();
+
 /// An export's blob, as it came and with its checksum put right.
 void run_blob(std::span<const std::byte> input);
 std::vector<Bytes> blob_seeds();
@@ -12,6 +15,10 @@ std::vector<Bytes> blob_seeds();
 /// A board of receives, on which a peer writes anything between two calls of its owner and of another peer.
 void run_board(std::span<const std::byte> input);
 std::vector<Bytes> board_seeds();
+
+/// A sequence of what the peers of a server and of a client send, and what their application does.
+void run_channel(std::span<const std::byte> input);
+std::vector<Bytes> channel_seeds();
 
 /// A sequence of what peers send and an application does while connections by address are made.
 void run_handshake(std::span<const std::byte> input);

@@ -2,6 +2,7 @@
 set(pydoca_fuzz_sources
   fuzz/blob_target.cpp
   fuzz/board_target.cpp
+  fuzz/channel_target.cpp
   fuzz/handshake_target.cpp
   fuzz/hello_target.cpp
   fuzz/packet_target.cpp

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <initializer_list>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 /// Code that reads what other processes send or share, each as a function of any bytes. A fault ends the process. The
@@ -17,6 +19,7 @@ struct Target {
   void (*run)(std::span<const std::byte> input);
   /// Valid inputs, from which mutations start.
   std::vector<Bytes> (*seeds)();
+  int mutations = 5'000;  ///< that a test runs: fewer where each makes contexts and sockets
 };
 
 std::span<const Target> targets();
@@ -50,6 +53,19 @@ class Input {
  private:
   std::span<const std::byte> rest_;
 };
+
+/// An input for a target whose input is a sequence of acts: each has its number, a zero, and what it takes.
+template <class Act>
+Bytes sequence(std::initializer_list<std::pair<Act, std::initializer_list<int>>> acts) {
+  Bytes bytes;
+  for (const auto& [act, parameters] : acts) {
+    bytes.insert(bytes.end(), {static_cast<std::byte>(act), std::byte{0}});
+    for (const int parameter : parameters) {
+      bytes.push_back(static_cast<std::byte>(parameter));
+    }
+  }
+  return bytes;
+}
 
 template <class T>
 Bytes bytes_of(const T& object) {

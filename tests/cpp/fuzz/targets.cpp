@@ -1,9 +1,13 @@
+#include "pydoca/sim.hpp"
+
 #include "fuzz/sim_targets.hpp"
 #include "fuzz/target.hpp"
 
 #include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <string>
+#include <unistd.h>
 
 namespace pydoca::fuzz {
 
@@ -11,7 +15,8 @@ std::span<const Target> targets() {
   static const std::array all{
       Target{"blob", &run_blob, &blob_seeds},
       Target{"board", &run_board, &board_seeds},
-      Target{"handshake", &run_handshake, &handshake_seeds},
+      Target{"channel", &run_channel, &channel_seeds, 500},
+      Target{"handshake", &run_handshake, &handshake_seeds, 500},
       Target{"hello", &run_hello, &hello_seeds},
       Target{"packet", &run_packet, &packet_seeds},
       Target{"recording", &run_recording, &recording_seeds},
@@ -19,6 +24,14 @@ std::span<const Target> targets() {
       Target{"topology", &run_topology, &topology_seeds},
   };
   return all;
+}
+
+void use_own_fabric() {
+  static const bool named = [] {
+    sim::set_fabric("fuzz-" + std::to_string(::getpid()));
+    return true;
+  }();
+  static_cast<void>(named);
 }
 
 void require(bool holds, const char* property) {
