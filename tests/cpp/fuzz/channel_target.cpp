@@ -140,7 +140,7 @@ class Channels {
   }
 
   void send_to_all() {
-    std::array<std::byte, 8> text{};
+    static std::array<std::byte, 8> text{};  // a task refers to it until it completes
     comch::SendTask* task = nullptr;
     for (const auto& connection : server_->connections()) {
       if (server_->send(*connection, text, 0, task) == Status::success) static_cast<void>(task->submit());
@@ -155,7 +155,8 @@ class Channels {
     const auto odd = parts.number<std::uint8_t>();
     const backend::ChannelOptions options{.max_msg_size = which < 128 ? 64U : odd * 4099U, .recv_queue_size = 1U + odd};
     if (act == ChannelAct::hello) {
-      const sim::Hello hello{options, hello_.fabric, hello_.pci_addr, odd == 1 ? "\x1b[2J" : hello_.service};
+      const std::string_view service = odd == 1 ? std::string_view("\x1b[2J") : hello_.service;
+      const sim::Hello hello{options, hello_.fabric, hello_.pci_addr, service};
       static_cast<void>(send_frame(peer, sim::FrameType::hello, encode(hello, frame)));
     } else if (act == ChannelAct::answer) {
       const sim::Answer answer{static_cast<Status>(odd % 40), options, odd < 40 ? "" : "no\n\x1b[2J"};

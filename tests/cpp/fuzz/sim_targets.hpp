@@ -28,6 +28,10 @@ std::vector<Bytes> handshake_seeds();
 void run_hello(std::span<const std::byte> input);
 std::vector<Bytes> hello_seeds();
 
+/// A sequence of what importers send to an owner of exports, and what the owner does.
+void run_import(std::span<const std::byte> input);
+std::vector<Bytes> import_seeds();
+
 /// A packet at a socket, with descriptors that nobody asked for. The first byte chooses the reader.
 void run_packet(std::span<const std::byte> input);
 std::vector<Bytes> packet_seeds();
