@@ -2,6 +2,7 @@
 
 #include "call/keywords.hpp"
 #include "convert/convert.hpp"
+#include "loop/blocking_call.hpp"
 #include "memory/mmap_object.hpp"
 #include "rdma/rdma_settings.hpp"
 
@@ -123,7 +124,8 @@ py::object RdmaObject::connect(const std::string& address, std::uint16_t port, c
 
 py::object RdmaObject::listen(std::uint16_t port) {
   require_thread("listen");
-  rdma().start_listen_to_port(port);
+  call_blocking(
+      [&] { rdma().start_listen_to_port(port); });  // a stopped process may keep the fabric's directory locked
   ++num_listeners_;
   engine().settle();
   return py::cast(std::make_shared<RdmaListenerObject>(self(), port));

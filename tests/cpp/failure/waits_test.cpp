@@ -1,6 +1,7 @@
 /// A peer that is silent, stopped or inside for ever makes no thread of this process wait: not in progress(), in
 /// callbacks, in destructors, nor in stop() and withdraw().
 
+#include "backend/sim/fabric/directory.hpp"
 #include "backend/sim/import/import_attempt.hpp"
 #include "backend/sim/memory/blob.hpp"
 #include "backend/sim/memory/gate.hpp"
@@ -15,6 +16,8 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <sys/file.h>
+#include <unistd.h>
 #include <vector>
 
 namespace pydoca::failure {
@@ -141,6 +144,16 @@ TEST_F(Waits, NotForAnImporterThatStaysInside) {
       return false;
     }
   }));
+}
+
+TEST_F(Waits, NotForAProcessThatKeepsTheDirectoryLocked) {
+  const std::string before(sim::fabric());
+  sim::set_fabric("locked-" + std::to_string(::getpid()));
+  const detail::Fd directory = sim::FabricDirectory(sim::fabric()).open();
+  ASSERT_EQ(::flock(directory.get(), LOCK_EX), 0);
+  const auto device = open_function("pf0");
+  expect_no_wait("the first export of a process", [&] { NetMemory(device, 64); });
+  sim::set_fabric(before);
 }
 
 TEST_F(Waits, NotForAnOwnerThatWritesToTheGate) {

@@ -158,12 +158,16 @@ SocketFile bind_at(int fd, const Address& address) {
   return SocketFile(address);
 }
 
-/// Nothing has to be replaced, so no lock is needed: the directory may have been removed, and is made again.
+/// Nothing has to be replaced, so no lock is needed: the directory may have been removed, and is made again. What dead
+/// processes have left goes if no process has the lock.
 SocketFile bind_at_new(int fd, const Address& address) {
   constexpr int attempts = 100;
   int error = ENOENT;
   for (int i = 0; i < attempts && error == ENOENT; ++i) {
-    address.directory.open();
+    FabricLock lock;
+    if (lock.try_lock(address.directory)) {
+      sweep(address.directory);
+    }
     error = try_bind(fd, address);
   }
   if (error != 0) {

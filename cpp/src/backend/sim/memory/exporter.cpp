@@ -181,7 +181,6 @@ const Key* Exporter::find_key(const std::string& fabric) const noexcept {
   return known != addresses_.end() ? &known->key : nullptr;
 }
 
-/// Another process may keep the directory locked for a while, so the service is not locked meanwhile.
 Key Exporter::listen(const std::string& fabric) {
   {
     const Service::Lock lock = service_.lock();
@@ -191,7 +190,8 @@ Key Exporter::listen(const std::string& fabric) {
   }
   const Key key = random_key();
   const std::string_view text(reinterpret_cast<const char*>(key.data()), key.size());
-  auto listener = std::make_unique<Listener>(*this, listen_at(fabric_address(fabric, "memory", text), Lobby::backlog));
+  auto listener =
+      std::make_unique<Listener>(*this, listen_at_new(fabric_address(fabric, "memory", text), Lobby::backlog));
   detail::Fd events = listener->events();
   const Service::Lock lock = service_.lock();
   if (const Key* const known = find_key(fabric)) {
