@@ -1,7 +1,7 @@
-"""What bad peers cost a process: its longest call of progress(), and the longest time that its other threads stand still.
+"""What bad peers cost a process: its longest call of progress(), and the longest stand-still of its other threads.
 
-Twelve clients of an RDMA context are stopped before their requests are accepted, and twelve write to the pages that they
-share with the context until it ends their connections. The floor are the same figures without them, of the same
+Twelve clients of an RDMA context are stopped before their requests are accepted, and twelve write to the pages that
+they share with the context until it ends their connections. The floor are the same figures without them, of the same
 process and run.
 """
 

@@ -28,7 +28,7 @@ enum class ImportAct : std::uint8_t {
   bytes,     ///< an importer: anything
   close,     ///< an importer
   read,      ///< an importer takes a reply, and drops its files
-  export_,   ///< the owner, again
+  renew,     ///< the owner exports again
   withdraw,  ///< the owner
   count,
 };
@@ -54,7 +54,7 @@ class Imports {
         return;
       case ImportAct::read:
         return take_reply(importer.get());
-      case ImportAct::export_:
+      case ImportAct::renew:
         return export_again();
       case ImportAct::withdraw:
         static_cast<void>(region_->withdraw());
@@ -129,7 +129,7 @@ std::vector<Bytes> import_seeds() {
                      {Act::read, {}},
                      {Act::word, {1}},
                      {Act::read, {}},
-                     {Act::export_, {}},
+                     {Act::renew, {}},
                      {Act::connect, {}},
                      {Act::request, {0}},
                      {Act::read, {}},
