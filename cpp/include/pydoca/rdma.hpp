@@ -155,8 +155,8 @@ class RdmaConnection : public std::enable_shared_from_this<RdmaConnection> {
 
   /// Accepts a request (doca_rdma_connection_accept); progress() reports its establishment or failure. private_data
   /// goes to the peer. Throws bad_state unless requested, not_permitted in another thread than the engine's,
-  /// invalid_value for too much private data, connection_aborted when the peer has gone: then the request is over, and
-  /// nothing is reported.
+  /// invalid_value for too much private data, connection_aborted when the peer has gone or sent nonsense: then the
+  /// request is over, and nothing is reported.
   void accept(std::span<const std::byte> private_data = {});
   /// Rejects a request (doca_rdma_connection_reject); the peer's connection fails. Throws bad_state unless requested,
   /// not_permitted in another thread than the engine's.

@@ -40,11 +40,12 @@ enum class HandshakeAct : std::uint8_t {
 
 Gid gid_of(const Device& device) { return device.info().capabilities().rdma->gids.at(0); }
 
-/// A context, an application that answers as the input says, and peers that send what the input says.
+/// A context, an application that answers as the input says, and peers that send what the input says. One context
+/// serves all inputs: to make one takes longer than to run most inputs.
 class Handshakes {
  public:
-  explicit Handshakes(const std::shared_ptr<ProgressEngine>& engine)
-      : device_(Device::open(find_device("p1"))), engine_(engine), rdma_(Rdma::create(device_)) {
+  Handshakes()
+      : device_(Device::open(find_device("p1"))), engine_(ProgressEngine::create()), rdma_(Rdma::create(device_)) {
     rdma_->set_conf(RdmaTaskKind::send, ignore_task, ignore_task, 1);
     rdma_->set_connection_state_callbacks(requested, established, ended, ended);
     rdma_->set_max_num_connections(3);
@@ -52,23 +53,20 @@ class Handshakes {
     rdma_->set_user_data(reinterpret_cast<std::uint64_t>(this));
     engine_->connect(rdma_);
     rdma_->start();
-    exported_ = rdma_->export_connection();
     listener_ = sim::listen_at(address(peers_port), static_cast<int>(max_handshake_peers));
-    change_listening();
   }
-  ~Handshakes() {
-    known_.clear();
-    exported_.reset();
-    for (auto& peer : peers_) peer.reset();
-    for (int i = 0; rdma_->stop() != Status::success && i < 1000; ++i) {
-      engine_->progress();
-    }
-    require(rdma_->state() == ContextState::idle, "the context stops");
-    rdma_->close();
-  }
-  Handshakes(const Handshakes&) = delete;
-  Handshakes& operator=(const Handshakes&) = delete;
 
+  void run(Input parts) {
+    exported_ = rdma_->export_connection();
+    if (!listens_) change_listening();
+    while (!parts.is_empty()) {
+      act(parts);
+    }
+    settle();
+    end();
+  }
+
+ private:
   void act(Input& parts) {
     const auto act =
         static_cast<HandshakeAct>(parts.number<std::uint8_t>() % static_cast<std::uint8_t>(HandshakeAct::count));
@@ -100,12 +98,33 @@ class Handshakes {
     }
   }
   void settle() {
-    for (int i = 0; i < 200; ++i) {
-      if (engine_->progress() == 0) ::sched_yield();
+    for (int idle = 0; idle < 20; ++idle) {
+      if (engine_->progress() != 0) {
+        idle = 0;
+      } else {
+        ::sched_yield();
+      }
     }
   }
+  /// Whatever came, all connections end, and the context has room for others.
+  void end() {
+    for (auto& peer : peers_) peer.reset();
+    while (HandshakePeer(listener_.fd.get()).is_connected()) {
+    }
+    const auto connections = rdma_->connections();  // a rejection takes one off the list
+    for (const auto& connection : connections) {
+      use(*connection, HandshakeAct::reject);
+      use(*connection, HandshakeAct::disconnect);
+    }
+    for (int i = 0; i < 1000 && !rdma_->connections().empty(); ++i) {
+      settle();
+    }
+    require(rdma_->connections().empty(), "every connection ends");
+    require(rdma_->state() == ContextState::running, "no peer stops the context");
+    known_.clear();
+    last_ = {};
+  }
 
- private:
   static Handshakes& of(std::uint64_t user_data) { return *reinterpret_cast<Handshakes*>(user_data); }
   static void ignore_task(Task&, std::uint64_t, std::uint64_t) {}
   static void requested(RdmaConnection& connection, std::uint64_t self) {
@@ -192,12 +211,8 @@ class Handshakes {
 
 void run_handshake(std::span<const std::byte> input) {
   use_own_fabric();
-  static const std::shared_ptr<ProgressEngine> engine = ProgressEngine::create();
-  Handshakes handshakes(engine);
-  for (Input parts(input); !parts.is_empty();) {
-    handshakes.act(parts);
-  }
-  handshakes.settle();
+  static auto* const handshakes = new Handshakes;  // for the whole process
+  handshakes->run(Input(input));
 }
 
 std::vector<Bytes> handshake_seeds() {

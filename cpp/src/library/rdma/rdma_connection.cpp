@@ -61,8 +61,9 @@ void RdmaConnection::accept(std::span<const std::byte> private_data) {
     own.queue_pair_->accept(private_data);
   } catch (const Error& error) {
     if (error.status() == Status::connection_aborted) {
-      own.begin_close(Status::connection_aborted);  // there is no peer to reject
-      throw Error(error.status(), concat("accept connection ", id_, ": the peer has gone (", error.what(), ")"));
+      own.begin_close(Status::connection_aborted);  // its request can never be accepted
+      throw Error(error.status(),
+                  concat("accept connection ", id_, ": the peer has gone, or sent nonsense (", error.what(), ")"));
     }
     throw;
   }

@@ -2,6 +2,7 @@
 
 #include "backend/sim/fabric/fabric.hpp"
 #include "backend/sim/fabric/lobby.hpp"
+#include "backend/sim/fabric/process_end.hpp"
 #include "backend/sim/memory/process.hpp"
 #include "backend/sim/memory/word.hpp"
 #include "detail/concat.hpp"
@@ -24,6 +25,7 @@ namespace {
 /// An importer of good will is inside for one piece of a copy. A thread that shares its core runs it by yielding; at
 /// worst, alone on a core, this takes some milliseconds.
 constexpr int withdraw_looks = 4000;
+constexpr int looks_per_process = 100;  ///< at gates, for one at the process
 
 bool is_read_only(Access access) noexcept {
   return !allows(access, Access::pci_read_write | Access::rdma_write | Access::rdma_atomic);
@@ -263,9 +265,10 @@ void Exporter::revoke(const Grant& grant) noexcept {
 }
 
 /// Ends the connections of the importers that are outside. True when no importer is left; then the memory is free.
-bool Exporter::retire(Entry& entry) noexcept {
-  std::erase_if(entry.grants, [this](const Grant& grant) {
-    const bool outside = (*grant.gate)->is_empty();
+bool Exporter::retire(Entry& entry, bool looks_at_processes) noexcept {
+  std::erase_if(entry.grants, [&](const Grant& grant) {
+    // The end of a process is known here before the service hears of the end of its connection.
+    const bool outside = (*grant.gate)->is_empty() || (looks_at_processes && has_ended(grant.importer));
     if (outside) {
       revoke(grant);
       service_.remove(grant.connection);
@@ -286,7 +289,8 @@ Status Exporter::withdraw(const Export& what) noexcept {
     end(entries_[what.slot]);
   }
   // When another export uses the slot, this one has ended.
-  for (int looks = 0; !entries_[what.slot].live && !retire(entries_[what.slot]); ++looks) {
+  for (int looks = 1; !entries_[what.slot].live && !retire(entries_[what.slot], looks % looks_per_process == 0);
+       ++looks) {
     if (looks == withdraw_looks) {
       return Status::again;
     }

@@ -98,7 +98,7 @@ class Exporter {
   const Key* find_key(const std::string& fabric) const noexcept;
   std::uint32_t free_slot();
   void end(Entry& entry) noexcept;
-  bool retire(Entry& entry) noexcept;
+  bool retire(Entry& entry, bool looks_at_processes = false) noexcept;
   /// Throws full when that process has as many imports as one may have. Those of other PID namespaces count as one.
   void require_quota(pid_t importer) const;
   void revoke(const Grant& grant) noexcept;
