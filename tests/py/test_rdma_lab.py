@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from pydoca.cli.rdma_lab import _kernel, _tools
+from pydoca.cli.rdma_lab import _guest, _kernel, _tools
 from pydoca.cli.rdma_lab._errors import LabError
 
 BOOT = 120.0  # seconds in which a guest must boot and do something small, also on a busy machine
@@ -90,7 +90,16 @@ def test_a_guest_that_dies_is_an_error_with_its_last_words(lab, commands):
     assert "Kernel panic" in run.stderr
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_a_guest_that_does_not_boot_is_replaced(lab, monkeypatch, tmp_path):
+    monkeypatch.setattr(_guest, "_PATIENCE", (0.3, BOOT))
+    out: list[bytes] = []
+    job = _guest.Job(["echo", "booted"], tmp_path, dict(os.environ))
+    assert _guest.run(job, out.append, out.append).status == 0
+    assert b"".join(out) == b"booted\n"
+
+
+# SIGTERM ends the process as SIGKILL does: it has no handler.
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_a_signal_ends_the_guest_too(lab, commands, number):
     process = commands.start("rdma-lab", "sh", "-c", "echo up; sleep 1000")
     assert process.stdout.readline() == "up\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import selectors
@@ -20,6 +21,9 @@ from pydoca.cli.rdma_lab._errors import TIMED_OUT, LabError
 # Lines of the console that say why a guest ended before its command; without any, the last lines are shown.
 _TELLING = re.compile(r"^rdma-lab: |Kernel panic|^qemu-system-x86_64: |^insmod: ")
 _CONSOLE_LINES = 6
+# Seconds until the command of a guest must run, of one guest after another: QEMU's emulation hangs in one boot of some
+# hundred, at the first instructions of the kernel.
+_PATIENCE = (60.0, 120.0, math.inf)
 # The interpreter notices a signal that comes just before select() begins only after it: seconds.
 _LONGEST_WAIT = 0.1
 # This guest needs no defence against attacks, and mitigations are expensive under emulation. Its time stamp counter is
@@ -67,12 +71,16 @@ def run(
     kernel = _kernel.get(tell)
     accel = ("kvm" if _tools.can_use_kvm() else "tcg") if job.accel == "auto" else job.accel
     tell("booting the RDMA lab")
-    with _Guest(job, kernel, accel) as guest:
-        report = _Report(tell)
-        guest.relay([out, err, report.take], job.timeout)
-        if report.status is None:
-            raise LabError(guest.last_words())
-        return Outcome(report.status, accel, kernel.release, report.boot_seconds, report.elapsed())
+    begin = time.monotonic()
+    for patience in _PATIENCE:
+        with _Guest(job, kernel, accel) as guest:
+            report = _Report(tell)
+            if not guest.relay([out, err, report.take], begin + job.timeout, report.has_begun, patience):
+                continue
+            if report.status is None:
+                raise LabError(guest.last_words())
+            return Outcome(report.status, accel, kernel.release, report.boot_seconds, report.elapsed())
+    raise AssertionError("the last guest has no limit")
 
 
 class _Report:
@@ -84,6 +92,9 @@ class _Report:
         self._tell = tell
         self._begin = time.monotonic()
         self._text = b""
+
+    def has_begun(self) -> bool:
+        return self.boot_seconds != 0.0
 
     def elapsed(self) -> float:
         return time.monotonic() - self._begin
@@ -101,6 +112,7 @@ class _Report:
 
 class _Guest:
     def __init__(self, job: Job, kernel: _kernel.Kernel, accel: str) -> None:
+        self._timeout = job.timeout
         self._console: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed by __exit__
         pipes = [os.pipe() for _ in range(3)]
         self._read_ends = [read for read, _ in pipes]
@@ -135,20 +147,29 @@ class _Guest:
             os.close(descriptor)
         self._console.close()
 
-    def relay(self, sinks: Sequence[Callable[[bytes], None]], timeout: float) -> None:
-        """Passes the output of each pipe to its sink, until QEMU ends and closes the pipes."""
-        end = time.monotonic() + timeout
+    def relay(
+        self, sinks: Sequence[Callable[[bytes], None]], end: float, has_begun: Callable[[], bool], patience: float
+    ) -> bool:
+        """Passes the output of each pipe to its sink, until QEMU ends and closes the pipes.
+
+        False: has_begun() was not true after patience, in seconds, and nothing can have come.
+        """
+        begin = time.monotonic()
         with selectors.DefaultSelector() as selector:
             for descriptor, sink in zip(self._read_ends, sinks, strict=True):
                 selector.register(descriptor, selectors.EVENT_READ, sink)
             while selector.get_map():
-                if time.monotonic() >= end:
-                    raise LabError(f"the RDMA lab was ended after {timeout:g} seconds (--timeout)", TIMED_OUT)
-                for key, _ in selector.select(min(_LONGEST_WAIT, end - time.monotonic())):
+                now = time.monotonic()
+                if now >= end:
+                    raise LabError(f"the RDMA lab was ended after {self._timeout:g} seconds (--timeout)", TIMED_OUT)
+                if now - begin >= patience and not has_begun():
+                    return False
+                for key, _ in selector.select(min(_LONGEST_WAIT, end - now)):
                     if data := os.read(key.fd, 1 << 16):
                         key.data(data)
                     else:
                         selector.unregister(key.fd)
+        return True
 
     def last_words(self) -> str:
         self._process.wait()
