@@ -6,7 +6,6 @@
 #include "backend/sim/memory/blob.hpp"
 #include "backend/sim/memory/gate.hpp"
 #include "backend/sim/memory/region.hpp"
-#include "backend/sim/rdma/connection_manager.hpp"
 #include "failure/waiting_calls.hpp"
 #include "rig/handshake_peer.hpp"
 #include "rig/rdma_rig.hpp"
@@ -61,11 +60,6 @@ class Waits : public RdmaFabricTest {
     exported->disconnect();
     return {bytes.begin(), bytes.end()};
   }
-  static sim::Address address_on(const RdmaRig& rig) {
-    Gid gid = address_of(*rig.device, listening_port).raw();
-    gid[10] = gid[11] = 0xff;
-    return sim::rdma_address(sim::fabric(), gid, listening_port);
-  }
 
   RdmaRig context{"p1"};
   RdmaRig peers_context{"pf0"};
@@ -77,7 +71,7 @@ TEST_F(Waits, NotForAClientThatDoesNotHandItsInboxOver) {
   std::vector<std::unique_ptr<HandshakePeer>> clients;
   const std::vector<std::byte> details = details_of_a_silent_owner();
   for (std::size_t number = 1; number <= 3; ++number) {
-    clients.push_back(std::make_unique<HandshakePeer>(address_on(context)));
+    clients.push_back(std::make_unique<HandshakePeer>(listener_address(*context.device, listening_port)));
     clients.back()->send(handshake_message(sim::HandshakeMessage::Step::request, details));
     ASSERT_TRUE(run_until({&context}, [&] { return context.requests.size() == number; }));
   }
@@ -92,8 +86,8 @@ TEST_F(Waits, NotForAClientThatDoesNotHandItsInboxOver) {
 }
 
 TEST_F(Waits, NotForAServerThatDoesNotHandItsInboxOver) {
-  const sim::ListeningSocket listener = sim::listen_at(address_on(peers_context), 4);
-  const auto own = context.rdma->connect_to_addr(address_of(*peers_context.device, listening_port));
+  const sim::ListeningSocket listener = sim::listen_at(listener_address(*peers_context.device, listening_port), 4);
+  const auto own = context.rdma->connect_to_addr(gid_address(*peers_context.device, listening_port));
   const HandshakePeer server(listener.fd.get());
   server.send(handshake_message(sim::HandshakeMessage::Step::answer, details_of_a_silent_owner()));
   progress();

@@ -2,7 +2,6 @@
 #include "pydoca/rdma.hpp"
 #include "pydoca/sim.hpp"
 
-#include "backend/sim/rdma/connection_manager.hpp"
 #include "fuzz/sim_targets.hpp"
 #include "rig/handshake_peer.hpp"
 
@@ -38,8 +37,6 @@ enum class HandshakeAct : std::uint8_t {
   count,
 };
 
-Gid gid_of(const Device& device) { return device.info().capabilities().rdma->gids.at(0); }
-
 /// A context, an application that answers as the input says, and peers that send what the input says. One context
 /// serves all inputs: to make one takes longer than to run most inputs.
 class Handshakes {
@@ -53,7 +50,7 @@ class Handshakes {
     rdma_->set_user_data(reinterpret_cast<std::uint64_t>(this));
     engine_->connect(rdma_);
     rdma_->start();
-    listener_ = sim::listen_at(address(peers_port), static_cast<int>(max_handshake_peers));
+    listener_ = sim::listen_at(listener_address(*device_, peers_port), static_cast<int>(max_handshake_peers));
   }
 
   void run(Input parts) {
@@ -74,7 +71,7 @@ class Handshakes {
     std::unique_ptr<HandshakePeer>& peer = peers_[which % max_handshake_peers];
     switch (act) {
       case HandshakeAct::connect:
-        peer = std::make_unique<HandshakePeer>(address(port));
+        peer = std::make_unique<HandshakePeer>(listener_address(*device_, port));
         return;
       case HandshakeAct::send:
         return send(peer.get(), parts);
@@ -139,10 +136,6 @@ class Handshakes {
     require(connection.state() == RdmaConnection::State::closed, "an end is reported at the end");
   }
 
-  sim::Address address(std::uint16_t of_port) const {
-    return sim::rdma_address(sim::fabric(), gid_of(*device_), of_port);
-  }
-
   void send(const HandshakePeer* peer, Input& parts) {
     const auto kind = parts.number<std::uint8_t>();
     const auto odd = parts.number<std::uint8_t>();
@@ -165,8 +158,7 @@ class Handshakes {
   }
   void request(std::unique_ptr<HandshakePeer>& peer) {
     try {
-      const RdmaAddress there(RdmaAddressType::gid, gid_of(*device_), peers_port);
-      known_.push_back(rdma_->connect_to_addr(there, made));
+      known_.push_back(rdma_->connect_to_addr(gid_address(*device_, peers_port), made));
       peer = std::make_unique<HandshakePeer>(listener_.fd.get());
     } catch (const Error&) {  // there is no room
     }

@@ -1,12 +1,18 @@
 #pragma once
 
+#include "pydoca/device.hpp"
+#include "pydoca/rdma.hpp"
+#include "pydoca/sim.hpp"
+
 #include "backend/sim/fabric/fabric.hpp"
 #include "backend/sim/message/frame.hpp"
+#include "backend/sim/rdma/connection_manager.hpp"
 #include "backend/sim/rdma/handshake.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <utility>
@@ -50,6 +56,14 @@ class HandshakePeer {
  private:
   detail::Fd socket_;
 };
+
+/// An address by which every context on the device can be reached, and the socket of one that listens there.
+inline RdmaAddress gid_address(const Device& device, std::uint16_t port) {
+  return {RdmaAddressType::gid, device.info().capabilities().rdma->gids.at(0), port};
+}
+inline sim::Address listener_address(const Device& device, std::uint16_t port) {
+  return sim::rdma_address(sim::fabric(), gid_address(device, port).raw(), port);
+}
 
 /// A message of that step with the details of a queue pair.
 inline sim::HandshakeMessage handshake_message(sim::HandshakeMessage::Step step, std::span<const std::byte> details) {

@@ -85,7 +85,7 @@ class QueuePair {
   /// wait).
   virtual void connect(std::span<const std::byte> blob) = 0;
 
-  // Of an incoming connection, until answered. Throw connection_aborted when the peer has gone or its request makes no
+  // The answers to an incoming connection. They throw connection_aborted when the peer has gone or its request makes no
   // sense, invalid_value for too much private data, no_memory and operating_system: then it can be answered again.
   // Established or failed follows accept(), which waits for no peer.
   virtual void accept(std::span<const std::byte> private_data) = 0;

@@ -21,8 +21,8 @@ from pydoca.cli.rdma_lab._errors import TIMED_OUT, LabError
 # Lines of the console that say why a guest ended before its command; without any, the last lines are shown.
 _TELLING = re.compile(r"^rdma-lab: |Kernel panic|^qemu-system-x86_64: |^insmod: ")
 _CONSOLE_LINES = 6
-# Seconds until the command of a guest must run, of one guest after another: QEMU's emulation hangs in one boot of some
-# hundred, at the first instructions of the kernel.
+# Seconds until the command of a guest must run, of one guest after another: QEMU's emulation hangs now and then, at the
+# first instructions of the kernel.
 _PATIENCE = (60.0, 120.0, math.inf)
 # The interpreter notices a signal that comes just before select() begins only after it: seconds.
 _LONGEST_WAIT = 0.1

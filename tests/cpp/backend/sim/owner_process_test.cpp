@@ -18,7 +18,7 @@
 namespace pydoca::sim {
 namespace {
 
-/// At the same address in every child of this process.
+/// Memory that has the same address in every child of this process.
 std::array<std::byte, 4096> memory{};
 
 std::uint64_t address() noexcept { return reinterpret_cast<std::uint64_t>(memory.data()); }

@@ -1,7 +1,6 @@
 /// Every state of a handshake × every message of a peer: only the message that the state expects goes on, and nothing
 /// harms the other connections.
 
-#include "backend/sim/rdma/connection_manager.hpp"
 #include "rig/expect_error.hpp"
 #include "rig/handshake_peer.hpp"
 #include "rig/rdma_rig.hpp"
@@ -71,14 +70,6 @@ class HandshakeOfOne : public RdmaFabricTest {
     listener = {};
   }
 
-  sim::Address address_on(const RdmaRig& rig) const {
-    const RdmaAddress address = address_of(*rig.device, listening_port);
-    Gid gid = address.raw();
-    if (address.type() == RdmaAddressType::ipv4) {
-      gid[10] = gid[11] = 0xff;
-    }
-    return sim::rdma_address(sim::fabric(), gid, listening_port);
-  }
   bool run(const std::function<bool()>& done) { return run_until({&context, &peers_context}, done); }
 
   /// The context does not notice that the peer has its answer: it must not sleep meanwhile.
@@ -94,8 +85,8 @@ class HandshakeOfOne : public RdmaFabricTest {
 
   void bring_to(At state) {
     if (state == At::begun || state == At::answering) {
-      listener = sim::listen_at(address_on(peers_context), 4);
-      own = context.rdma->connect_to_addr(address_of(*peers_context.device, listening_port));
+      listener = sim::listen_at(listener_address(*peers_context.device, listening_port), 4);
+      own = context.rdma->connect_to_addr(gid_address(*peers_context.device, listening_port));
       peer.emplace(listener.fd.get());
       ASSERT_TRUE(peer->receive().has_value());
       if (state == At::answering) {
@@ -105,7 +96,7 @@ class HandshakeOfOne : public RdmaFabricTest {
       return;
     }
     context.rdma->start_listen_to_port(listening_port);
-    peer.emplace(address_on(context));
+    peer.emplace(listener_address(*context.device, listening_port));
     ASSERT_TRUE(peer->is_connected());
     if (state == At::fresh) {
       return;
@@ -127,7 +118,7 @@ class HandshakeOfOne : public RdmaFabricTest {
       return;
     }
     context.on_request = [](RdmaConnection& connection) { connection.accept(); };
-    const auto honest = peers_context.rdma->connect_to_addr(address_of(*context.device, listening_port));
+    const auto honest = peers_context.rdma->connect_to_addr(gid_address(*context.device, listening_port));
     EXPECT_TRUE(run([&] { return honest->is_connected(); }));
   }
 

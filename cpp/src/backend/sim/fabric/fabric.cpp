@@ -10,7 +10,6 @@
 #include <string>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/time.h>
 #include <unistd.h>
 
 namespace pydoca::sim {
@@ -104,17 +103,6 @@ Fd connected(Fd fd, const Address& address, Status& status) noexcept {
   if (status != Status::success) {
     fd.reset();
     errno = error;
-  }
-  return fd;
-}
-
-/// Blocks in each call, for a slice at most.
-Fd sliced_socket() noexcept {
-  Fd fd = own_socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
-  constexpr timeval slice{.tv_sec = 0, .tv_usec = std::chrono::microseconds(interrupt_slice).count()};
-  if (fd && (::setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &slice, sizeof slice) != 0 ||
-             ::setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &slice, sizeof slice) != 0)) {
-    fd.reset();
   }
   return fd;
 }
@@ -224,19 +212,6 @@ Fd accept_peer(int listener, Status& status) noexcept {
 
 Fd connect_to(const Address& address, Status& status) noexcept {
   return connected(own_socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)), address, status);
-}
-
-Fd connect_within(const Address& address, detail::WaitLimit& limit, Status& status) noexcept {
-  Status waiting = Status::success;
-  Fd fd;
-  do {
-    fd = connected(sliced_socket(), address, status);
-    waiting = status == Status::again ? limit.check() : Status::success;
-  } while (status == Status::again && waiting == Status::success);
-  if (status == Status::again) {
-    status = waiting;
-  }
-  return fd;
 }
 
 bool peer_allowed(int fd) noexcept {

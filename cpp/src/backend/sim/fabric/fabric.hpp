@@ -5,7 +5,6 @@
 #include "backend/sim/fabric/directory.hpp"
 #include "backend/sim/fabric/socket_file.hpp"
 #include "detail/fd.hpp"
-#include "detail/wait_limit.hpp"
 
 #include <string_view>
 #include <sys/types.h>
@@ -37,9 +36,6 @@ detail::Fd accept_peer(int listener, Status& status) noexcept;
 /// not_permitted: another user's process listens, or keeps this one out; operating_system otherwise, such as no
 /// descriptors: errno says why. Empty unless success.
 detail::Fd connect_to(const Address& address, Status& status) noexcept;
-/// For requests that block for a bounded time: waits while the listener's backlog is full. time_out; again: the limit's
-/// signal; else as connect_to(). The socket's own sends and receives block for a slice (interrupt_slice) at most.
-detail::Fd connect_within(const Address& address, detail::WaitLimit& limit, Status& status) noexcept;
 
 /// Whether the process at the other end ran as this user when it connected or listened.
 bool peer_allowed(int fd) noexcept;

@@ -61,7 +61,7 @@ void require_parent(const Place& place, const Blob& blob) {
   }
 }
 
-/// From either side of the PCIe link.
+/// The blob comes from the other side of the PCIe link, whichever side this is.
 void require_link(const Place& place, const Blob& blob) {
   if (place.properties().side == Side::dpu) {
     require_parent(place, blob);

@@ -35,6 +35,9 @@ detail::Fd open_memory(pid_t pid, bool writable) noexcept {
 }
 
 [[noreturn]] void refuse(pid_t owner, int error) {
+  if (error == EMFILE || error == ENFILE) {
+    throw Error(Status::operating_system, detail::concat("import: ", detail::system_reason(error)));
+  }
   const bool gone = owner > 0 && (error == ESRCH || error == ENOENT);
   const std::string name = owner > 0 ? detail::concat("process ", owner, " (", detail::system_reason(error), ")")
                                      : std::string("its owner, which is in another PID namespace");
@@ -72,8 +75,8 @@ OwnerProcess::OwnerProcess(pid_t pid, std::uint64_t started, int connection, boo
       connection_(detail::Fd::duplicate_of(connection)),
       process_(pid > 0 ? open_process(pid) : detail::Fd()),
       memory_(pid > 0 ? open_memory(pid, writable) : detail::Fd()) {
-  if (!memory_) {
-    refuse(pid, errno);
+  if (!memory_ || !connection_) {
+    refuse(pid, memory_ ? EMFILE : errno);
   }
   // It has been the owner from its start until now, so what was opened meanwhile is the owner's.
   if (!has_started_at(pid, started) || !lives()) {

@@ -16,7 +16,8 @@ namespace pydoca::sim {
 class OwnerProcess {
  public:
   /// started: start_time() in that process. connection: a socket to it. Throws not_permitted when the system
-  /// forbids the access that is asked for, not_connected when the process has ended.
+  /// forbids the access that is asked for, not_connected when the process has ended, operating_system without
+  /// descriptors.
   OwnerProcess(pid_t pid, std::uint64_t started, int connection, bool writable);
 
   pid_t pid() const noexcept { return pid_; }

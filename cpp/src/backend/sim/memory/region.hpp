@@ -29,7 +29,7 @@ class Region : public backend::MemoryRegion {
   }
   /// The bytes at addr in this process; not for foreign memory.
   std::byte* at(std::uint64_t addr) const noexcept { return local_ + (addr - base_); }
-  /// Of foreign memory; null otherwise.
+  /// The owner of foreign memory; null for other memory.
   const OwnerProcess* owner() const noexcept { return owner_.get(); }
   pid_t owner_pid() const noexcept { return owner_ != nullptr ? owner_->pid() : 0; }
   /// What a queue pair may do to it from here: nothing, unless it was exported to the network. readable() and
