@@ -12,6 +12,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
 from pathlib import Path
@@ -39,6 +40,33 @@ PATIENCE = 5.0
 
 # Only tests that ask for them use the machine's own RDMA devices.
 os.environ.setdefault("PYDOCA_BACKEND", "sim")
+
+_collect = gc.collect
+
+
+def _collect_here(generation: int = 2) -> int:
+    """gc.collect() does nothing while another thread collects, as the one does through which pytest-xdist receives.
+
+    Tests that count what a collection has freed need one that ran.
+    """
+    ran: list[int] = []
+
+    def note(phase: str, _info: dict[str, int]) -> None:
+        if phase == "stop":
+            ran.append(threading.get_ident())
+
+    gc.callbacks.append(note)
+    try:
+        found = _collect(generation)
+        while threading.get_ident() not in ran:
+            time.sleep(0.001)
+            found = _collect(generation)
+    finally:
+        gc.callbacks.remove(note)
+    return found
+
+
+gc.collect = _collect_here
 
 # A shell that starts the tests in the background may ignore Ctrl-C, and every child would inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
