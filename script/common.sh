@@ -29,6 +29,7 @@ clang_packages=(clang-19 llvm-19) # with llvm-ar CMake has Clang optimise across
 sanitizer_packages=("${clang_packages[@]}" libclang-rt-19-dev) # half of g++'s time, and libFuzzer
 test_packages=(libgtest-dev libgmock-dev libbenchmark-dev util-linux mold "${sanitizer_packages[@]}" "${reader_packages[@]}" "${lab_packages[@]}")
 verbs_packages=(rdma-core ibverbs-providers ibverbs-utils rdmacm-utils perftest python3-pyverbs) # tests of RDMA compare with these
+docs_packages=(doxygen chromium fonts-dejavu-core) # all but the first for script/docs --check
 bench_packages=(valgrind libtbb-dev "${lab_packages[@]}") # counts, a floor, and a guest that has an RDMA device
 python_sources=(python tests/py script docs examples benchmarks notebooks)
 
@@ -161,7 +162,8 @@ install_requirements() {
   mapfile -t wanted < <(requirements "$@")
   [[ -f $stamp && $(<"$stamp") == "$(printf '%s\n' "${wanted[@]}")" ]] && return
   heading "Installing Python packages: ${wanted[*]}"
-  with_progress "pip install" "$venv/bin/pip" install "${wanted[@]}"
+  # Python compiles what it imports; pip would compile all.
+  with_progress "pip install" "$venv/bin/pip" install --no-compile "${wanted[@]}"
   printf '%s\n' "${wanted[@]}" >"$stamp"
 }
 

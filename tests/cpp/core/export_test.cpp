@@ -12,6 +12,7 @@
 #include "rig/expect_error.hpp"
 #include "rig/export_peer.hpp"
 #include "rig/no_descriptors.hpp"
+#include "rig/raw_importer.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -423,36 +424,7 @@ TEST_F(Exports, DamagedBlobsAreRefusedByTheDevice) {
 
 // ---- Rules that the kernel enforces
 
-/// An importer that follows the protocol and then misuses the descriptors that it got.
-struct Hostile {
-  explicit Hostile(std::span<const std::byte> bytes) {
-    sim::Blob blob;
-    EXPECT_EQ(sim::parse(bytes, blob), Status::success);
-    Status status = Status::unknown;
-    const std::string_view key(reinterpret_cast<const char*>(blob.socket_key.data()), blob.socket_key.size());
-    socket = sim::connect_to(sim::fabric_address(sim::fabric(), "memory", key), status);
-    EXPECT_EQ(status, Status::success);
-    EXPECT_EQ(::fcntl(socket.get(), F_SETFL, 0), 0);  // it waits for replies
-    constexpr timeval patience{.tv_sec = 10, .tv_usec = 0};
-    EXPECT_EQ(::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience), 0);
-    request = {.epoch = blob.epoch,
-               .nonce = blob.nonce,
-               .slot = blob.slot,
-               .access = blob.access,
-               .type = static_cast<std::uint32_t>(blob.type),
-               .function = blob.pci_addr};
-  }
-
-  Status ask(std::span<const int> fds = {}) {
-    static_cast<void>(sim::send_message(socket.get(), std::as_bytes(std::span(&request, 1)), fds));
-    return sim::receive_message(socket.get(), std::as_writable_bytes(std::span(&reply, 1)), files);
-  }
-
-  detail::Fd socket;
-  sim::ImportRequest request;
-  sim::ImportReply reply;
-  sim::ReceivedFds files;
-};
+using Hostile = RawImporter;
 
 bool can_map_writable(int fd) {
   void* const address = ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);

@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
@@ -57,8 +58,9 @@ class FabricTest : public ::testing::Test {
   FabricTest() {
     const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
     static int count = 0;
-    fabric_ = "test-" + std::to_string(::getpid()) + "-" + std::to_string(++count) + "-" +
-              std::string(test->name()).substr(0, 40);
+    std::string name = test->name();
+    std::ranges::replace(name, '/', '-');  // of a test with parameters
+    fabric_ = "test-" + std::to_string(::getpid()) + "-" + std::to_string(++count) + "-" + name.substr(0, 40);
     sim::set_fabric(fabric_);
     descriptors_ = count_descriptors() + (has_service() ? 0 : service_descriptors);
   }
