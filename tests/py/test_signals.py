@@ -269,6 +269,23 @@ with device.import_mmap(bytes.fromhex(blob)) as remote:
     run_with_peers(script)
 
 
+def test_an_interrupt_ends_the_wait_for_a_lock_that_a_stopped_process_keeps():
+    script = """
+import fcntl
+from pydoca import comch, sim
+
+server = comch.Server(pe, device, device.open_representor("0b:00.0"), "copy")
+os.makedirs(sim.fabric_directory(), 0o700, exist_ok=True)
+directory = os.open(sim.fabric_directory(), os.O_RDONLY)
+fcntl.flock(directory, fcntl.LOCK_EX)
+interrupted(server.start)
+fcntl.flock(directory, fcntl.LOCK_UN)
+server.start()
+server.stop()
+"""
+    run(script)
+
+
 def test_what_a_handler_raises_is_what_the_caller_of_a_blocking_call_sees():
     script = """
 class Alarm(Exception):

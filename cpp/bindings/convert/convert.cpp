@@ -14,6 +14,8 @@ void translate(std::exception_ptr thrown) {
   try {
     if (thrown) std::rethrow_exception(std::move(thrown));
   } catch (const Error& error) {
+    // A signal may have ended a wait in the engine: then the exception of its handler says more.
+    if (error.status() == Status::again && PyErr_CheckSignals() != 0) return;
     const py::object exception = to_exception(error.status(), error.what());
     PyErr_SetObject(py::type::handle_of(exception).ptr(), exception.ptr());
   }

@@ -1,7 +1,10 @@
 #include "backend/sim/fabric/directory.hpp"
 
+#include "pydoca/interrupt.hpp"
+
 #include "detail/concat.hpp"
 #include "detail/system_reason.hpp"
+#include "detail/wait_limit.hpp"
 
 #include <cerrno>
 #include <chrono>
@@ -175,14 +178,13 @@ bool FabricLock::try_lock(const FabricDirectory& directory) {
 
 void FabricLock::lock(const FabricDirectory& directory) {
   constexpr std::chrono::seconds patience(5);
-  constexpr std::chrono::microseconds pause(200);
-  const auto end = std::chrono::steady_clock::now() + patience;
-  while (!try_lock(directory)) {
-    if (std::chrono::steady_clock::now() > end) {
-      throw Error(Status::time_out, concat("a process keeps ", directory.path(),
-                                           " locked; look for a stopped one (fuser ", directory.path(), ")"));
+  static constexpr std::chrono::microseconds pause(200);
+  for (detail::WaitLimit limit(patience); !try_lock(directory);) {
+    if (const Status waiting = limit.check(); waiting != Status::success) {
+      throw Error(waiting, concat("a process keeps ", directory.path(), " locked; look for a stopped one (fuser ",
+                                  directory.path(), ")", waiting == Status::again ? "; a signal ended the wait" : ""));
     }
-    std::this_thread::sleep_for(pause);
+    run_blocking([]() noexcept { std::this_thread::sleep_for(pause); });
   }
 }
 

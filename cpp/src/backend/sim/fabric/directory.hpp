@@ -48,7 +48,8 @@ class FabricLock {
   FabricLock(const FabricLock&) = delete;
   FabricLock& operator=(const FabricLock&) = delete;
 
-  /// Waits 5 s at most. Throws time_out, or as FabricDirectory::open() does.
+  /// Waits 5 s at most, in run_blocking(). Throws time_out, again when a signal ended the wait, or as
+  /// FabricDirectory::open() does.
   void lock(const FabricDirectory& directory);
   /// False: another process has it. Throws as FabricDirectory::open() does.
   bool try_lock(const FabricDirectory& directory);

@@ -25,7 +25,7 @@ struct ListeningSocket {
 };
 
 /// Takes the place of a socket that a dead process has left. Throws already_exist when the address is taken, time_out
-/// as FabricLock does, not_permitted and operating_system otherwise.
+/// and again as FabricLock does, not_permitted and operating_system otherwise.
 ListeningSocket listen_at(const Address& address, int backlog);
 /// The same for an address that no process had before, whose key is random. Waits for no lock.
 ListeningSocket listen_at_new(const Address& address, int backlog);
