@@ -115,8 +115,10 @@ def run_pytest(words: list[str], tests: list[str] | None, *, on_stderr: bool, qu
     require_packages()
     import pytest
 
-    own = ["-c", os.devnull, f"--rootdir={os.getcwd()}", "-p", "no:cacheprovider", "--tb=short", "--no-header"]
-    own += ["-q", "-W", "ignore::pytest.PytestAssertRewriteWarning"]  # this process has imported the plug-in
+    from pydoca.qualify.start import first_words
+
+    own = first_words(os.getcwd(), own_cases=bool(tests), side_by_side="-n" in words)
+    own += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]  # this process has imported the plug-in
     where = tests or ["--pyargs", SUITE]
     receiver = Receiver(_command(words, tests))
     with contextlib.ExitStack() as stack:

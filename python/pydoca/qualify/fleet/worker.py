@@ -18,6 +18,7 @@ from pydoca.qualify.fleet.archive import pack
 from pydoca.qualify.fleet.cards import Card, list_cards
 from pydoca.qualify.fleet.order import Order, write_files
 from pydoca.qualify.fleet.process import run_process
+from pydoca.qualify.start import first_words
 
 _LOG_MOST = 200_000  # bytes of what pytest has written
 
@@ -92,9 +93,9 @@ def _scratch() -> str | None:
 
 
 def _words(card: Card, order: Order, folder: Path) -> list[str]:
-    """No configuration of pytest applies; paths are relative, so that reports name no folder of the worker."""
+    """Paths are relative, so that reports name no folder of the worker."""
     options, cases = write_files(order.files, folder)
-    own = ["-c", os.devnull, "--rootdir=.", "-p", "no:cacheprovider", "--tb=short", "--no-header", "-q"]
+    own = first_words(".", own_cases=bool(cases), side_by_side=False)
     where = cases or ["--pyargs", "pydoca.qualify"]
     return [*own, *order.words, *options, f"--pydoca-device={card.device}", "--pydoca-out=runs", *where]
 
