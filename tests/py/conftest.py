@@ -59,14 +59,12 @@ def _collect_here(generation: int = 2) -> int:
     try:
         found = _collect(generation)
         while threading.get_ident() not in ran:
-            time.sleep(0.001)
+            time.sleep(0)
             found = _collect(generation)
     finally:
         gc.callbacks.remove(note)
     return found
 
-
-gc.collect = _collect_here
 
 # A shell that starts the tests in the background may ignore Ctrl-C, and every child would inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -81,6 +79,8 @@ def device_under_test(config: pytest.Config) -> str:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Sets the environment, also for the processes that tests start."""
+    gc.collect = _collect_here
+    config.add_cleanup(lambda: setattr(gc, "collect", _collect))  # what a module of C refers to is never freed
     os.environ["PYDOCA_BACKEND"] = "sim" if device_under_test(config) == "sim" else "verbs"
     os.environ.setdefault("PYDOCA_SEED", "1")  # of the random drivers; script/soak takes others
     if "PYTEST_XDIST_WORKER" not in os.environ:
