@@ -25,12 +25,13 @@ def _pydoca_choice(request: pytest.FixtureRequest) -> Any:
 
 
 @pytest.fixture
-def pydoca_run(request: pytest.FixtureRequest, _pydoca_choice: Any) -> CaseRun:
+def pydoca_run(request: pytest.FixtureRequest, _pydoca_choice: Any) -> Iterator[CaseRun]:
     """The run, as this case sees it: seed, level, duration, directory, device, expected values."""
     from pydoca.qualify.session.session import PHASES
 
     run: CaseRun = request.node.stash[PHASES].run
-    return run
+    yield run
+    run.require_blocks()
 
 
 @pytest.fixture

@@ -27,6 +27,10 @@ class TooFewSamples(RuntimeError):
     """A measurement has too few samples to say anything: the tester's error."""
 
 
+class NotInBlock(RuntimeError):
+    """A measurement is used outside its `with` block, whose end alone judges the samples: the tester's error."""
+
+
 class CaseInterrupted(Exception):
     """Ctrl-C has cut the case's measurement short; the run can be resumed."""
 
@@ -41,6 +45,7 @@ class Surroundings:
     must_stop: Callable[[], bool] = lambda: False
     save: Callable[..., str] = lambda name, array, **_: ""  # writes samples; returns the file's name
     take: Callable[[MeasurementRecord], None] = lambda record: None
+    made: Callable[[Measurement], None] = lambda measurement: None
     started: float = field(default_factory=time.monotonic)
 
 
@@ -69,7 +74,9 @@ class Measure:
         min, max, n_min, marginal: the case's own limit; one of a file replaces it.
 
         Raises ValueError for a unit, a statistic or a word that does not exist. The block raises MeasurementFailed when
-        the samples lie beyond their limit, TooFewSamples, and CaseInterrupted after Ctrl-C.
+        the samples lie beyond their limit, TooFewSamples, and CaseInterrupted after Ctrl-C. Without a block nothing
+        would be judged: adding a sample outside it raises NotInBlock, and a measurement whose block was never begun
+        makes its case an ERROR.
         """
         from pydoca.qualify.limits import OwnLimit
 
@@ -140,6 +147,8 @@ class Measurement:
         self._next_look = max(_FIRST_LOOK, own.n_min, self.limit.n_min if self.limit else 1)
         self._interrupted = False
         self._begin = time.monotonic()
+        self.is_begun = False  # its block
+        surroundings.made(self)
 
     def _limit(self, around: Surroundings, stat: str, own: OwnLimit) -> LimitRecord | None:
         """Raises UnitError for a limit in another dimension; the record of the measurement says so, too."""
@@ -166,11 +175,20 @@ class Measurement:
 
     def add(self, value: float) -> None:
         """One sample."""
+        self._require_block()
         self._samples.append(float(value))
 
     def extend(self, values: Iterable[float]) -> None:
         """Many samples, as an array or a list."""
+        self._require_block()
         self._samples.extend(float(value) for value in values)
+
+    def _require_block(self) -> None:
+        if not self.is_begun or self.result is not None:
+            raise NotInBlock(
+                f"{self.name}: samples count inside the block, whose end judges them: "
+                f"with pydoca_measure({self.name!r}, unit={self.unit!r}) as m: m.add(value)"
+            )
 
     def has_enough(self) -> bool:
         """Whether the interval is narrow with as many samples as the limit wants, or the time is over.
@@ -195,6 +213,7 @@ class Measurement:
         return found[1] - found[0] <= 2 * _NARROW * abs(value)
 
     def __enter__(self) -> Self:
+        self.is_begun = True
         self._begin = time.monotonic()
         return self
 

@@ -102,6 +102,13 @@ CASES = {
         3,
         "ERROR",
     ),
+    "a sample without a block": ("pydoca_measure('x', unit='us', max=1).add(5)", 3, "ERROR"),
+    "a measurement without a block": ("pydoca_measure('x', unit='us', max=1)", 3, "ERROR"),
+    "a sample after the block": (
+        "\n    with pydoca_measure('x', unit='us', max=9) as m: m.add(0.5)\n    m.add(5)",
+        3,
+        "ERROR",
+    ),
     "not a number": ("pydoca_measure.record('x', float('nan'), unit='1', max=5)", 3, "ERROR"),
     "wrong unit": ("pydoca_measure.record('x', 1, unit='furlong')", 3, "ERROR"),
     "skip": ("import pytest; pytest.skip('no such engine')", 5, "SKIPPED"),

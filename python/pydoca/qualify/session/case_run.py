@@ -11,7 +11,7 @@ from typing import Any
 
 import pydoca
 from pydoca.qualify.limits import Limits
-from pydoca.qualify.measure import Measure, Surroundings
+from pydoca.qualify.measure import Measure, Measurement, NotInBlock, Surroundings
 from pydoca.qualify.records import MeasurementRecord
 from pydoca.qualify.session.settings import Settings
 
@@ -34,6 +34,7 @@ class CaseRun:
     save: Callable[..., str]
     choose: Callable[[], pydoca.DeviceInfo]
     measurements: list[MeasurementRecord] = field(default_factory=list)
+    made: list[Measurement] = field(default_factory=list)
     failed: bool = False
 
     @property
@@ -46,6 +47,7 @@ class CaseRun:
                 must_stop=self.must_stop,
                 save=self.save,
                 take=self.measurements.append,
+                made=self.made.append,
             )
         )
 
@@ -59,6 +61,12 @@ class CaseRun:
         if self.device is None:
             self.device = self.choose()
         return self.device
+
+    def require_blocks(self) -> None:
+        """Raises NotInBlock where a case that has not failed has made a measurement without its block."""
+        idle = [each.name for each in self.made if not each.is_begun]
+        if idle and not self.failed:
+            raise NotInBlock(f"{', '.join(idle)}: made, and never judged; write: with pydoca_measure(...) as m:")
 
     def random(self) -> random.Random:
         """Follows from the run's seed, the case and its repeat."""
