@@ -78,7 +78,7 @@ def test_select_names_cases_by_their_id(qualify):
 def test_the_plan_of_the_suite_has_its_cases(qualify):
     run = qualify("plan", "sim:p0", "--json")
     ids = {case["id"] for case in json.loads(run.stdout)["cases"]}
-    assert {"INV-1", "DMA-1", "DMA-BW", "SHA-1", "COM-RTT", "GRF-1", "PE-1"} <= ids
+    assert {"INV-1", "DMA-1", "DMA-BW", "SHA-1", "COM-RTT", "GRF-1", "GRF-2"} <= ids
 
 
 @pytest.mark.parametrize(
@@ -149,6 +149,35 @@ def test_a_limits_file_is_checked_alone_and_against_a_run(qualify, commands):
         "expect.pcie.width",
         "waive.old",
     ]
+
+
+CONFTESTS = {
+    "leaves cases out": "def pytest_collection_modifyitems(items): items.clear()",
+    "cannot be imported": "import a_module_that_nobody_has",
+}
+
+
+@pytest.mark.parametrize("conftest", CONFTESTS.values(), ids=CONFTESTS)
+def test_what_lies_in_the_current_directory_does_not_change_a_run(commands, conftest):
+    (commands.directory / "conftest.py").write_text(conftest)
+    (commands.directory / "pytest.ini").write_text("[pytest]\naddopts = --collect-only\n")
+    run = commands.run("qualify", "sim:p0", "--select", "GRF-2", "--json")
+    assert [case["verdict"] for case in json.loads(run.stdout)["runs"][0]["cases"]] == ["PASS"]
+
+
+@pytest.mark.parametrize("tests", [[], ["--tests", "test_mine.py"]], ids=["pydoca's", "own"])
+def test_what_the_environment_has_for_pytest_does_not_change_a_run(qualify, commands, tests):
+    foreign = {"PYTEST_ADDOPTS": "--collect-only", "PYTEST_PLUGINS": "a_module_that_nobody_has"}
+    select = "A-1" if tests else "GRF-2"
+    for settings in (foreign, {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}):
+        commands.env |= settings
+        run = qualify("sim:p0", "--select", select, "--json", *tests)
+        assert [case["verdict"] for case in json.loads(run.stdout)["runs"][0]["cases"]] == ["PASS"], run.stderr
+
+
+def test_a_case_passes_alone_though_its_process_opens_things_for_the_first_time(commands):
+    run = commands.run("qualify", "sim:p0", "--select", "MEM-1", "--json")
+    assert [case["verdict"] for case in json.loads(run.stdout)["runs"][0]["cases"]] == ["PASS"]
 
 
 @pytest.mark.parametrize(

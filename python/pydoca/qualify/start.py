@@ -1,18 +1,36 @@
-"""How the front ends start pytest."""
+"""How the front ends start pytest: nothing that pytest finds around it applies."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+_CASES = Path(__file__).parent
+_SETTINGS = ("PYTEST_ADDOPTS", "PYTEST_PLUGINS", "PYTEST_DISABLE_PLUGIN_AUTOLOAD")
 
 
-def first_words(rootdir: str, *, own_cases: bool, side_by_side: bool) -> list[str]:
-    """The words before those of the run: no configuration of pytest applies.
+def words_of_pytest(words: Sequence[str], tests: Sequence[str] | None, rootdir: str) -> list[str]:
+    """pytest's words for a run with these options, over the user's own cases or pydoca's.
 
-    A user's own cases may need the plug-ins that are installed. pydoca's do not, and importing them can take most of a
-    start.
+    No configuration file applies. A user's own cases may need the plug-ins that are installed, and the conftest.py
+    beside them. pydoca's need neither: importing all plug-ins can take most of a start, and the conftest.py of the
+    current directory could leave cases out.
     """
-    words = ["-c", os.devnull, f"--rootdir={rootdir}", "-p", "no:cacheprovider", "--tb=short", "--no-header", "-q"]
-    if not own_cases:
-        plugins = ["pytest_pydoca.plugin", *(["xdist.plugin"] if side_by_side else [])]
-        words += ["--disable-plugin-autoload", *(word for plugin in plugins for word in ("-p", plugin))]
-    return words
+    first = ["-c", os.devnull, f"--rootdir={rootdir}", "-p", "no:cacheprovider", "--tb=short", "--no-header", "-q"]
+    if tests:
+        return [*first, *words, *tests]
+    plugins = ["pytest_pydoca.plugin", *(["xdist.plugin"] if "-n" in words else [])]
+    first += ["--disable-plugin-autoload", *(word for plugin in plugins for word in ("-p", plugin))]
+    return [*first, f"--confcutdir={_CASES}", *words, str(_CASES)]
+
+
+@contextmanager
+def without_settings() -> Iterator[None]:
+    """pytest does not see what the environment would add to its words."""
+    before = {name: os.environ.pop(name) for name in _SETTINGS if name in os.environ}
+    try:
+        yield
+    finally:
+        os.environ.update(before)

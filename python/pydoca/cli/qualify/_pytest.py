@@ -15,7 +15,6 @@ from pydoca.cli._errors import CommandError, UsageError
 from pydoca.cli.qualify._spelling import Spelled
 from pytest_pydoca.options import OPTIONS
 
-SUITE = "pydoca.qualify"
 _PACKAGES = ("pytest", "numpy", "scipy", "packaging")
 
 
@@ -111,15 +110,13 @@ class Receiver:
 
 
 def run_pytest(words: list[str], tests: list[str] | None, *, on_stderr: bool, quiet: bool = False) -> tuple[int, Any]:
-    """The exit code, and the plug-in's session where pytest has come so far. No configuration of pytest applies."""
+    """The exit code, and the plug-in's session where pytest has come so far."""
     require_packages()
     import pytest
 
-    from pydoca.qualify.start import first_words
+    from pydoca.qualify.start import without_settings, words_of_pytest
 
-    own = first_words(os.getcwd(), own_cases=bool(tests), side_by_side="-n" in words)
-    own += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]  # this process has imported the plug-in
-    where = tests or ["--pyargs", SUITE]
+    quiet_imports = ["-W", "ignore::pytest.PytestAssertRewriteWarning"]  # this process has imported the plug-in
     receiver = Receiver(_command(words, tests))
     with contextlib.ExitStack() as stack:
         if quiet:
@@ -128,7 +125,8 @@ def run_pytest(words: list[str], tests: list[str] | None, *, on_stderr: bool, qu
             stack.enter_context(contextlib.redirect_stdout(sys.stderr))
         for redirect, stream in ((contextlib.redirect_stdout, sys.stdout), (contextlib.redirect_stderr, sys.stderr)):
             stack.enter_context(redirect(Spelled(stream)))
-        code = pytest.main([*own, *words, *where], plugins=[receiver])
+        stack.enter_context(without_settings())
+        code = pytest.main(words_of_pytest([*quiet_imports, *words], tests, os.getcwd()), plugins=[receiver])
     return int(code), receiver.session
 
 

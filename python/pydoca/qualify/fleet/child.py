@@ -10,6 +10,8 @@ import os
 import signal
 import sys
 
+from pydoca.qualify.start import without_settings
+
 _PR_SET_PDEATHSIG = 1
 
 
@@ -18,7 +20,8 @@ def main() -> int:
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a worker may ignore it
     import pytest
 
-    return int(pytest.main(sys.argv[2:]))
+    with without_settings():
+        return int(pytest.main(sys.argv[2:]))
 
 
 def _die_with(parent: int) -> None:

@@ -18,7 +18,7 @@ from pydoca.qualify.fleet.archive import pack
 from pydoca.qualify.fleet.cards import Card, list_cards
 from pydoca.qualify.fleet.order import Order, write_files
 from pydoca.qualify.fleet.process import run_process
-from pydoca.qualify.start import first_words
+from pydoca.qualify.start import words_of_pytest
 
 _LOG_MOST = 200_000  # bytes of what pytest has written
 
@@ -95,9 +95,8 @@ def _scratch() -> str | None:
 def _words(card: Card, order: Order, folder: Path) -> list[str]:
     """Paths are relative, so that reports name no folder of the worker."""
     options, cases = write_files(order.files, folder)
-    own = first_words(".", own_cases=bool(cases), side_by_side=False)
-    where = cases or ["--pyargs", "pydoca.qualify"]
-    return [*own, *order.words, *options, f"--pydoca-device={card.device}", "--pydoca-out=runs", *where]
+    own = [f"--pydoca-device={card.device}", "--pydoca-out=runs"]
+    return words_of_pytest([*order.words, *options, *own], cases, ".")
 
 
 def _directory_of(folder: Path) -> Path | None:
