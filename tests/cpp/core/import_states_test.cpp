@@ -10,6 +10,7 @@
 
 #include "backend/sim/fabric/shared_page.hpp"
 #include "backend/sim/memory/gate.hpp"
+#include "rig/cell_name.hpp"
 #include "rig/export_peer.hpp"
 #include "rig/raw_importer.hpp"
 
@@ -268,10 +269,7 @@ TEST_P(ImportStates, AnswerOrEnd) {
 
 INSTANTIATE_TEST_SUITE_P(All, ImportStates,
                          testing::Combine(testing::ValuesIn(all_states), testing::ValuesIn(all_sent)),
-                         [](const auto& test) {
-                           return std::string(names_of_states.at(static_cast<std::size_t>(std::get<0>(test.param)))) +
-                                  names_of_sent.at(static_cast<std::size_t>(std::get<1>(test.param)));
-                         });
+                         [](const auto& test) { return cell_name(test, names_of_states, names_of_sent); });
 
 }  // namespace
 }  // namespace pydoca

@@ -5,6 +5,7 @@
 #include "backend/sim/fabric/fabric.hpp"
 #include "backend/sim/message/fd_message.hpp"
 #include "backend/sim/message/frame.hpp"
+#include "rig/cell_name.hpp"
 #include "rig/comch_rig.hpp"
 
 #include <gtest/gtest.h>
@@ -298,10 +299,7 @@ TEST_P(ChannelStates, GoOnOrEnd) {
 
 INSTANTIATE_TEST_SUITE_P(All, ChannelStates,
                          testing::Combine(testing::ValuesIn(all_states), testing::ValuesIn(all_sent)),
-                         [](const auto& test) {
-                           return std::string(names_of_states.at(static_cast<std::size_t>(std::get<0>(test.param)))) +
-                                  names_of_sent.at(static_cast<std::size_t>(std::get<1>(test.param)));
-                         });
+                         [](const auto& test) { return cell_name(test, names_of_states, names_of_sent); });
 
 }  // namespace
 }  // namespace pydoca::comch

@@ -1,6 +1,7 @@
 /// Every state of a handshake × every message of a peer: only the message that the state expects goes on, and nothing
 /// harms the other connections.
 
+#include "rig/cell_name.hpp"
 #include "rig/expect_error.hpp"
 #include "rig/handshake_peer.hpp"
 #include "rig/rdma_rig.hpp"
@@ -215,10 +216,7 @@ TEST_F(HandshakeOfOne, ARequestWithGarbageEndsWhenItIsAccepted) {
 
 INSTANTIATE_TEST_SUITE_P(All, HandshakeStates,
                          testing::Combine(testing::ValuesIn(all_states), testing::ValuesIn(all_sent)),
-                         [](const auto& test) {
-                           return std::string(names_of_states.at(static_cast<std::size_t>(std::get<0>(test.param)))) +
-                                  names_of_sent.at(static_cast<std::size_t>(std::get<1>(test.param)));
-                         });
+                         [](const auto& test) { return cell_name(test, names_of_states, names_of_sent); });
 
 }  // namespace
 }  // namespace pydoca
