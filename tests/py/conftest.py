@@ -203,7 +203,7 @@ class Commands:
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
         return subprocess.Popen(line, env=env, **{"text": True, **pipes, **options})
 
-    def run(self, *arguments: object, timeout: float = 50.0, **options: Any) -> "subprocess.CompletedProcess[str]":
+    def run(self, *arguments: object, timeout: float = 150.0, **options: Any) -> "subprocess.CompletedProcess[str]":
         process = self.start(*arguments, **options)
         try:
             output, errors = process.communicate(timeout=timeout * SLOWNESS)

@@ -18,7 +18,7 @@ USES = {
 def run(pytester: pytest.Pytester, text: str, *words: str) -> str:
     pytester.makepyfile(text)
     line = ["-p", "no:cacheprovider", "-p", "no:asyncio", "-p", "no:anyio", *words]
-    result = pytester.runpytest_subprocess(*line, timeout=50)
+    result = pytester.runpytest_subprocess(*line, timeout=150)
     return str(result.stdout)
 
 
@@ -73,7 +73,7 @@ def test_with_a_plugin_the_message_names_its_mark(pytester, name):
     pytester.makepyfile(MARKED.format(name=name))
     blocked = {"asyncio": "pytest_asyncio", "anyio": "anyio.pytest_plugin"}
     line = ["-p", "no:cacheprovider", *(f"-pno:{plugin}" for plugin in blocked.values())]
-    result = pytester.runpytest_subprocess(*line, "--disable-plugin-autoload", "-p", "pytest_pydoca.plugin", timeout=50)
+    result = pytester.runpytest_subprocess(*line, "--disable-plugin-autoload", "-p", "pytest_pydoca.plugin", timeout=99)
     result.assert_outcomes(passed=1, failed=1)
     assert f"with @pytest.mark.{name}" in str(result.stdout)
 
@@ -81,6 +81,6 @@ def test_with_a_plugin_the_message_names_its_mark(pytester, name):
 @pytest.mark.skipif(importlib.util.find_spec("pytest_asyncio") is None, reason="pytest-asyncio is not installed")
 def test_pytest_asyncio_runs_the_tests(pytester):
     pytester.makepyfile("import pydoca\nasync def test_it():\n    async with pydoca.ProgressEngine(): pass\n")
-    pytester.runpytest_subprocess("-p", "no:cacheprovider", "-o", "asyncio_mode=auto", timeout=50).assert_outcomes(
+    pytester.runpytest_subprocess("-p", "no:cacheprovider", "-o", "asyncio_mode=auto", timeout=150).assert_outcomes(
         passed=1
     )

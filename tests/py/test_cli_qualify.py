@@ -44,7 +44,7 @@ def test_a_device_is_tested_and_pytest_gives_the_same_codes(qualify, commands):
         line = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_mine.py"]
         line += ["--pydoca-device=sim:p0", f"--pydoca-level={level}", f"--pydoca-out={level}"]
         process = commands.start_program(line, cwd=commands.directory)
-        assert (process.communicate(timeout=50), process.returncode)[1] == code
+        assert (process.communicate(timeout=150), process.returncode)[1] == code
 
 
 def test_json_is_the_record_of_the_run_and_progress_is_on_standard_error(qualify):
@@ -191,7 +191,7 @@ def test_without_the_packages_it_says_how_to_install_them(commands, package, wor
     hide = "import sys, importlib.util as u; find = u.find_spec\n"
     hide += f"u.find_spec = lambda name, *more: None if name == {package!r} else find(name, *more)\n"
     program = hide + f"from pydoca.cli import main; sys.exit(main(['qualify', 'sim:p0', *{words}]))"
-    run = subprocess.run([sys.executable, "-c", program], env=commands.env, capture_output=True, text=True, timeout=50)
+    run = subprocess.run([sys.executable, "-c", program], env=commands.env, capture_output=True, text=True, timeout=150)
     assert (run.returncode, run.stdout) == (4, "")
     assert run.stderr == f"pydoca: {message}\n"
 
@@ -199,7 +199,7 @@ def test_without_the_packages_it_says_how_to_install_them(commands, package, wor
 def test_the_command_line_starts_without_pytest_and_numpy(commands):
     program = "import sys\nfrom pydoca.cli._parser import create_parser\ncreate_parser()\n"
     program += "print(sorted({'pytest', 'numpy', 'scipy', 'tqdm'} & set(sys.modules)))"
-    run = subprocess.run([sys.executable, "-c", program], env=commands.env, capture_output=True, text=True, timeout=50)
+    run = subprocess.run([sys.executable, "-c", program], env=commands.env, capture_output=True, text=True, timeout=150)
     assert (run.returncode, run.stdout) == (0, "[]\n")
 
 
@@ -233,7 +233,7 @@ def test_in_a_directory_that_was_removed_it_says_so(commands):
     folder.mkdir()
     program = f"import os, sys, pydoca.cli; os.rmdir({str(folder)!r}); sys.exit(pydoca.cli.main(sys.argv[1:]))"
     line = [sys.executable, "-P", "-c", program, "qualify", "sim:p0", "--level", "smoke"]
-    run = subprocess.run(line, cwd=folder, capture_output=True, text=True, env=commands.env, timeout=50)
+    run = subprocess.run(line, cwd=folder, capture_output=True, text=True, env=commands.env, timeout=150)
     assert run.returncode != 0
     assert run.stderr == "pydoca: the current directory has been removed; change to another one\n"
 

@@ -34,7 +34,7 @@ def start(commands, directory: Path, block: Block):
 
 
 def check_output(block: Block, process) -> None:
-    output, errors = process.communicate(timeout=50)
+    output, errors = process.communicate(timeout=150)
     assert (process.returncode, errors) == (0, ""), block.name
     if block.output is not None:
         assert output == block.output, block.name
@@ -66,7 +66,7 @@ def test_a_test_of_the_page_passes(commands, tmp_path, block):
     (tmp_path / "test_of_the_page.py").write_text(block.text)
     line = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_of_the_page.py"]
     process = commands.start_program(line, cwd=tmp_path)
-    output, _ = process.communicate(timeout=50)
+    output, _ = process.communicate(timeout=150)
     assert process.returncode == 0, output
     assert " passed" in output
 

@@ -221,7 +221,7 @@ blob = m.export_pci()
 o = pydoca.open_device("p0").import_mmap(blob)
 {state}
 """
-    result = subprocess.run([sys.executable, "-X", "dev", "-c", program], capture_output=True, text=True, timeout=50)
+    result = subprocess.run([sys.executable, "-X", "dev", "-c", program], capture_output=True, text=True, timeout=150)
     assert (result.returncode, result.stderr) == (0, "")
 
 
@@ -233,7 +233,7 @@ names = {"write": os.write}
 exec("class Memory(bytearray):\\n  def __del__(self): write(1, b'given back')", names)
 mmap = pydoca.open_device("pf0").mmap(names["Memory"](64))
 """
-    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=50)
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=150)
     assert (result.returncode, result.stdout, result.stderr) == (0, "given back", "")
 
 

@@ -37,7 +37,7 @@ def run(program, **environment):
         env=os.environ | environment,
         capture_output=True,
         text=True,
-        timeout=50,
+        timeout=150,
     )
     return result.returncode, result.stdout, result.stderr
 

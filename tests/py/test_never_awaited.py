@@ -161,7 +161,7 @@ gathering = pe.gather([])
 
 def test_the_end_of_the_program_is_no_reason_to_crash():
     """What the interpreter's end frees may warn or not, as with coroutines."""
-    result = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=50)
+    result = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=150)
     assert result.returncode == 0, result.stderr
     lines = [line for line in result.stderr.splitlines() if "never awaited" not in line]
     assert not lines, result.stderr

@@ -67,7 +67,7 @@ with pydoca.sim.virtual_time() as time:
 
 def run_program(text: str, before: str = "") -> str:
     line = [sys.executable, "-W", "error", "-c", f"{textwrap.dedent(before)}\n{text}"]
-    result = subprocess.run(line, capture_output=True, text=True, timeout=50)
+    result = subprocess.run(line, capture_output=True, text=True, timeout=150)
     assert result.returncode == 0, result.stderr
     assert result.stderr == ""
     return result.stdout

@@ -95,7 +95,7 @@ class Terminal:
     def run(self, together: list[tuple[str, str]]) -> None:
         processes = [self.start(command) for command, _ in together]
         for (command, shown), process in zip(together, processes, strict=True):
-            output, errors = process.communicate(timeout=50)
+            output, errors = process.communicate(timeout=150)
             assert process.returncode == 0, f"{command}: {errors}"
             check_shown(shown, output)
         self.exports += [command for command, _ in together if command.startswith("export ")]

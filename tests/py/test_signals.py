@@ -95,7 +95,7 @@ def run(script):
         command = [sys.executable, "-c", SETUP + script]
         process = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True, start_new_session=True)
         try:
-            _, errors = process.communicate(timeout=50)
+            _, errors = process.communicate(timeout=150)
         finally:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)  # with its peers, which may be stopped

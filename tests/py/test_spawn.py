@@ -256,7 +256,7 @@ def test_a_function_of_the_program_and_an_unknown_side_are_refused(module, monke
 
 def test_stop_ends_it_in_order(patience):
     process = up(
-        sim.spawn("import asyncio\nprint('up')\ntry:\n  await asyncio.sleep(100)\nfinally:\n  print('end')"), patience
+        sim.spawn("import asyncio\ntry:\n  print('up')\n  await asyncio.sleep(100)\nfinally:\n  print('end')"), patience
     )
     assert process.stop(patience) == -signal.SIGINT
     assert process.output == "up\nend\n"
@@ -264,7 +264,7 @@ def test_stop_ends_it_in_order(patience):
 
 
 def test_sigterm_ends_it_in_order(patience):
-    source = "import asyncio\nprint('up')\ntry:\n  await asyncio.sleep(100)\nfinally:\n  print('end')"
+    source = "import asyncio\ntry:\n  print('up')\n  await asyncio.sleep(100)\nfinally:\n  print('end')"
     process = up(sim.spawn(source), patience)
     os.kill(process.pid, signal.SIGTERM)
     with pytest.raises(sim.ProcessError, match="SIGTERM ended it"):

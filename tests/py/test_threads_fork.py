@@ -57,7 +57,7 @@ ENVIRONMENT = os.environ | {"ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") +
 
 def run_script(script: str, expect: int = 0) -> str:
     command = [sys.executable, "-X", "dev", "-W", "ignore::DeprecationWarning", "-c", SETUP + script]
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=50, check=False, env=ENVIRONMENT)
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=150, check=False, env=ENVIRONMENT)
     assert ended.returncode == expect, ended.stdout + ended.stderr
     assert not ended.stderr, ended.stderr
     return ended.stdout

@@ -255,7 +255,7 @@ def test_a_full_queue_refuses():
 
 def run(program, **environment):
     return subprocess.run(
-        [sys.executable, "-c", program], env=os.environ | environment, capture_output=True, text=True, timeout=50
+        [sys.executable, "-c", program], env=os.environ | environment, capture_output=True, text=True, timeout=150
     )
 
 

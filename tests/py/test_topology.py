@@ -231,7 +231,7 @@ def test_only_known_functions_are_removed_and_restored(unknown):
 
 def run(program, **environment):
     return subprocess.run(
-        [sys.executable, "-c", program], env=os.environ | environment, capture_output=True, text=True, timeout=50
+        [sys.executable, "-c", program], env=os.environ | environment, capture_output=True, text=True, timeout=150
     )
 
 

@@ -313,7 +313,7 @@ HANDSHAKE = """
 def test_a_host_and_a_dpu_in_one_process_are_repeatable():
     seeds = ["1", "2", "1", "3", "1"]
     line = [sys.executable, "-c", textwrap.dedent(HANDSHAKE), f"virtual-{secrets.token_hex(8)}", *seeds]
-    runs = [subprocess.check_output(line, text=True, timeout=50).split() for _ in range(2)]
+    runs = [subprocess.check_output(line, text=True, timeout=150).split() for _ in range(2)]
     for digests in runs:
         assert digests[0] == digests[2] == digests[4]
         assert len(set(digests)) == 3
@@ -383,7 +383,7 @@ def test_equal_runs_save_equal_traces_byte_for_byte(tmp_path):
     for name in ("first", "second"):
         (tmp_path / name).mkdir()
         line = [sys.executable, "-c", textwrap.dedent(TRACED), f"virtual-{secrets.token_hex(8)}"]
-        subprocess.run([*line, str(tmp_path / name), "1", "2", "1"], check=True, timeout=50)
+        subprocess.run([*line, str(tmp_path / name), "1", "2", "1"], check=True, timeout=150)
     one, other, again = ((tmp_path / "first" / f"{number}.json").read_bytes() for number in range(3))
     assert one == again == (tmp_path / "second" / "0.json").read_bytes()
     assert one != other
@@ -448,7 +448,7 @@ FORKED = """
 
 def test_a_forked_child_has_real_time():
     line = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", textwrap.dedent(FORKED)]
-    digests = [subprocess.check_output(line, text=True, timeout=50) for _ in range(2)]
+    digests = [subprocess.check_output(line, text=True, timeout=150) for _ in range(2)]
     assert digests[0] == digests[1]
 
 

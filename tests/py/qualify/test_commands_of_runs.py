@@ -66,7 +66,7 @@ def test_compare_says_that_the_levels_differ(qualify, pair):
 def test_without_numpy_a_command_says_what_to_install(words):
     program = "import sys; sys.modules['numpy'] = None; import pydoca.cli; sys.exit(pydoca.cli.main(sys.argv[1:]))"
     line = [sys.executable, "-P", "-c", program, "qualify", *words]
-    run = subprocess.run(line, capture_output=True, text=True, timeout=50)
+    run = subprocess.run(line, capture_output=True, text=True, timeout=150)
     assert (run.returncode, run.stderr.count("\n")) == (4, 1), run.stderr
     assert "numpy" in run.stderr
     assert "pip install" in run.stderr

@@ -79,7 +79,7 @@ def wait_for(path: Path, process) -> None:
 
 
 def end_of(process) -> str:
-    return process.communicate(timeout=50)[0]
+    return process.communicate(timeout=150)[0]
 
 
 def ran(runs) -> str:

@@ -37,7 +37,7 @@ def test_pytest_starts_without_pydoca_and_numpy(runs, words):
     runs.write("def test_plain(pydoca_faults): pass" if not words else "def test_plain(): pass")
     runs.write("def test_plain(): pass", "test_plain")
     run = subprocess.run(
-        [sys.executable, "-P", "-c", PROBE, "test_plain.py", *words], capture_output=True, text=True, timeout=50
+        [sys.executable, "-P", "-c", PROBE, "test_plain.py", *words], capture_output=True, text=True, timeout=150
     )
     assert run.returncode == 0, run.stdout + run.stderr
     assert "LOADED []" in run.stdout or words  # these end before a session
@@ -55,7 +55,7 @@ def test_what_makes_no_run_needs_no_numpy(runs, words, body):
     """A guest of the RDMA lab has a processor that NumPy does not run on."""
     runs.write(body)
     line = [sys.executable, "-P", "-c", PROBE, "test_it.py", *words]
-    run = subprocess.run(line, capture_output=True, text=True, timeout=50)
+    run = subprocess.run(line, capture_output=True, text=True, timeout=150)
     assert run.returncode == 0, run.stdout + run.stderr
     assert "LOADED ['pydoca']" in run.stdout
 
@@ -257,7 +257,7 @@ def test_a_fault_plan_and_a_timing_model_are_findings_of_the_run(runs):
     env = {**os.environ, "PYDOCA_FAULTS": "faults.toml", "PYDOCA_TIMING": "timing.toml"}
     runs.write(TWO)
     line = [sys.executable, "-P", "-m", "pytest", *runs.line("sim:p0")]
-    output = subprocess.run(line, cwd=runs.path, env=env, capture_output=True, text=True, timeout=50).stdout
+    output = subprocess.run(line, cwd=runs.path, env=env, capture_output=True, text=True, timeout=150).stdout
     plan, model = runs.record()["run"]["findings"]
     assert plan.startswith("a fault plan was in force, so failures may be planted: seed 7; ")
     assert "FaultRule('delay', 'dma.memcpy', times=3, by='1 ms')" in plan
