@@ -147,7 +147,7 @@ class Measurement:
         self._next_look = max(_FIRST_LOOK, own.n_min, self.limit.n_min if self.limit else 1)
         self._interrupted = False
         self._begin = time.monotonic()
-        self.is_begun = False  # its block
+        self.is_begun: bool = False  # its block
         surroundings.made(self)
 
     def _limit(self, around: Surroundings, stat: str, own: OwnLimit) -> LimitRecord | None:
