@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-_CASES = Path(__file__).parent
+SUITE = Path(__file__).resolve().parent  # of which the folder cases is a part
 _SETTINGS = ("PYTEST_ADDOPTS", "PYTEST_PLUGINS", "PYTEST_DISABLE_PLUGIN_AUTOLOAD")
 
 
@@ -23,7 +23,7 @@ def words_of_pytest(words: Sequence[str], tests: Sequence[str] | None, rootdir: 
         return [*first, *words, *tests]
     plugins = ["pytest_pydoca.plugin", *(["xdist.plugin"] if "-n" in words else [])]
     first += ["--disable-plugin-autoload", *(word for plugin in plugins for word in ("-p", plugin))]
-    return [*first, f"--confcutdir={_CASES}", *words, str(_CASES)]
+    return [*first, f"--confcutdir={SUITE}", *words, str(SUITE)]
 
 
 @contextmanager

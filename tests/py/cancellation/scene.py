@@ -2,7 +2,6 @@
 
 import asyncio
 import functools
-import gc
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -126,13 +125,7 @@ class TaskScene(Scene):
         self.context.start()
 
     async def use_every_slot(self) -> None:
-        try:
-            tasks = [self._submitted() for _ in range(self.num_tasks)]
-        except pydoca.NoMemoryError:  # an exception, in a cycle with its frames, has a task
-            gc.collect()
-            self.complete()
-            await until(lambda: self.pe.num_inflight_tasks == 0, "the end of what is in flight")
-            tasks = [self._submitted() for _ in range(self.num_tasks)]
+        tasks = [self._submitted() for _ in range(self.num_tasks)]
         self.complete()
         for task in tasks:
             await soon(task)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
@@ -12,9 +11,9 @@ import pytest
 import pydoca
 from pydoca.qualify._nearest import nearest
 from pydoca.qualify.session.levels import LEVELS
+from pydoca.qualify.start import SUITE
 
 _KEYS = ("title", "levels", "seconds")
-SUITE = Path(__file__).resolve().parents[1]
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,10 @@ from pydoca.qualify.records import CaseRecord
 from pydoca.qualify.results.codec import case_from_dict, case_to_dict, to_json
 from pydoca.qualify.session.case_run import CaseRun
 from pydoca.qualify.session.choice import label
-from pydoca.qualify.session.marks import SUITE, mark_of
+from pydoca.qualify.session.marks import mark_of
 from pydoca.qualify.session.outcome import INTERRUPTED, reason_of, verdict_of_case, verdict_of_exception
 from pydoca.qualify.session.settings import Settings
+from pydoca.qualify.start import SUITE
 from pydoca.qualify.verdicts import Verdict
 
 _LOG_MOST = 20_000  # characters

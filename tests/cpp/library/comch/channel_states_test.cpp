@@ -110,8 +110,7 @@ class ChannelStates : public Comch, public testing::WithParamInterface<std::tupl
 
   void call() {
     Status status = Status::unknown;
-    peer_ = sim::connect_to(sim::fabric_address(identity_.fabric, sim::channel_purpose, sim::channel_key(identity_)),
-                            status);
+    peer_ = sim::connect_to(address_, status);
     ASSERT_EQ(status, Status::success);
   }
 
@@ -127,8 +126,7 @@ class ChannelStates : public Comch, public testing::WithParamInterface<std::tupl
   }
 
   void bring_client_to(At state) {
-    listener_ =
-        sim::listen_at(sim::fabric_address(identity_.fabric, sim::channel_purpose, sim::channel_key(identity_)), 4);
+    listener_ = sim::listen_at(address_, 4);
     client_.emplace();
     client_->context->set_max_msg_size(longest);
     client_->start();
@@ -279,6 +277,8 @@ class ChannelStates : public Comch, public testing::WithParamInterface<std::tupl
  private:
   const backend::ChannelOptions options_{.max_msg_size = longest, .recv_queue_size = 4};
   const sim::ChannelIdentity identity_;
+  const sim::Address address_ =
+      sim::fabric_address(identity_.fabric, sim::channel_purpose, sim::channel_key(identity_));
   std::optional<ServerSide> server_;
   std::optional<ClientSide> client_;
   sim::ListeningSocket listener_;
