@@ -1,9 +1,9 @@
 """Runs clang-tidy over the compile databases of the given build directories, as many at a time as there are cores.
 
 Sources that a build compiles in batches are checked in the same batches, which saves most of the time: headers are
-read once. There clang-tidy does not look for unused using declarations and aliases, so that this script does. What was
-found clean is not checked again until a file of the project that it includes, its compile
-command or the configuration changes.
+read once. There clang-tidy does not look for unused using declarations and aliases, so that this script does. It also
+looks for typedefs, for which clang-tidy takes a tenth of its time. What was found clean is not checked again until a file
+of the project that it includes, its compile command or the configuration changes.
 """
 
 import argparse
@@ -22,8 +22,8 @@ from cxx_files import FOLDERS, ROOT, included_files
 CACHE = ROOT / "build" / "tidy"
 TOOL = Path(sys.executable).parent / "clang-tidy"
 DATABASE = ROOT / "build" / "tidy" / "compile_commands.json"
-PRECOMPILED_HEADER = re.compile(r" -include \S*/cmake_pch\.hxx")
-# The database holds GCC's command lines.
+PRECOMPILED_HEADER = re.compile(r" -Winvalid-pch -Xclang -include-pch .*/cmake_pch\.hxx(?= )")
+# Command lines of the package are GCC's.
 INTRODUCED = re.compile(r"^\s*(?:using [\w:]+::(\w+);|namespace (\w+) = )", re.MULTILINE)
 EXTRA = ["--extra-arg=-Wno-unknown-warning-option", "--extra-arg=-Wno-error"]
 # fmt 10 calls consteval functions with arguments that Clang no longer treats as constant.
@@ -41,7 +41,7 @@ def compile_entries(build_dirs: list[Path]) -> dict[Path, dict[str, str]]:
         for entry in json.loads((build_dir / "compile_commands.json").read_text()):
             path = Path(entry["directory"], entry["file"]).resolve()
             if is_ours(path):
-                # Two builds have the same batch under two names. Clang cannot use GCC's precompiled headers.
+                # Two builds have the same batch under two names. A precompiled header is for its own compiler.
                 name = path.read_bytes() if path.parent.name == "Unity" else str(path)
                 command = PRECOMPILED_HEADER.sub("", entry["command"])
                 found.setdefault(name, {**entry, "file": str(path), "command": command})
@@ -98,6 +98,13 @@ def unused_names(path: Path) -> Iterator[str]:
             yield f"{path}:{line}: error: '{name}' is not used in this file"
 
 
+def typedefs(path: Path) -> Iterator[str]:
+    """Yields a complaint for each typedef of path: a using declaration says the same."""
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        if re.match(r"\s*(?:extern \"C\" )?typedef\b", line):
+            yield f"{path}:{number}: error: use 'using' instead of 'typedef'"
+
+
 def build_dirs() -> list[Path]:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("build_dirs", nargs="+", metavar="DIR", help="relative to the project, such as build/check")
@@ -114,9 +121,10 @@ def main() -> int:
     known = sum((CACHE / key).exists() for key in keys.values())
     print(f"clang-tidy: {len(entries)} files and batches, {known} of them known to be clean", flush=True)
     ours = {file for path in entries for file in included_files(path) if is_ours(file)}
-    unused = [line for file in sorted(ours) if file.suffix == ".cpp" for line in unused_names(file)]
-    print(*unused, sep="\n", end="\n" if unused else "")
-    faulty = len(unused)
+    findings = [line for file in sorted(ours) if file.suffix == ".cpp" for line in unused_names(file)]
+    findings += [line for file in sorted(ours) for line in typedefs(file)]
+    print(*findings, sep="\n", end="\n" if findings else "")
+    faulty = len(findings)
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         # The longest first, so that no core waits for the last one.
         paths = sorted(entries, key=size, reverse=True)

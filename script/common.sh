@@ -181,7 +181,7 @@ install_package() {
   heading "Building and installing pydoca"
   rm -f "$stamp"
   with_progress "build" "$venv/bin/pip" install --verbose --no-build-isolation --no-deps \
-    --config-settings=build-dir=build/python .
+    --config-settings=build-dir=build/python ${package_options[@]+"${package_options[@]}"} .
   "$venv/bin/python" - <<'PYTHON'
 import pydoca
 for name, reason in pydoca.unavailable_backends().items():

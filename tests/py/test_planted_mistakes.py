@@ -21,7 +21,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 MOST_SEEDS = 10_000
-SOUND_SEEDS = 300
+SOUND_SEEDS = 100
 
 
 @contextmanager

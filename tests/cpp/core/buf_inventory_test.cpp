@@ -11,7 +11,7 @@
 namespace pydoca {
 namespace {
 
-__extension__ typedef unsigned __int128 Wide;  // NOLINT(modernize-use-using): __extension__ takes no alias
+__extension__ typedef unsigned __int128 Wide;  // __extension__ takes no alias
 
 class BufInventoryTest : public testing::Test {
  protected:

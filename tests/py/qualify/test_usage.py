@@ -53,17 +53,17 @@ def test_a_wrong_file_of_the_environment_is_named(runs, monkeypatch, variable):
 
 
 @pytest.mark.parametrize(
-    ("given", "ids"),
+    ("workers", "given", "ids"),
     [
-        (["DMA-1"], {"DMA-1"}),
-        (["dma-1"], {"DMA-1"}),
-        (["*DMA-1"], {"DMA-1", "RDMA-1"}),
-        (["DMA-1,RDMA-1"], {"DMA-1", "RDMA-1"}),
-        (["DMA-1", "RDMA-1"], {"DMA-1", "RDMA-1"}),
+        ([], ["DMA-1"], {"DMA-1"}),
+        ([], ["dma-1"], {"DMA-1"}),
+        ([], ["*DMA-1"], {"DMA-1", "RDMA-1"}),
+        ([], ["DMA-1,RDMA-1"], {"DMA-1", "RDMA-1"}),
+        ([], ["DMA-1", "RDMA-1"], {"DMA-1", "RDMA-1"}),
+        (["-n", "1"], ["dma-1", "*DMA-1"], {"DMA-1", "RDMA-1"}),
     ],
 )
-@pytest.mark.parametrize("workers", [[], ["-n", "1"]])
-def test_cases_are_selected_by_their_ids(runs, given, ids, workers):
+def test_cases_are_selected_by_their_ids(runs, workers, given, ids):
     result = runs.run(*workers, *(f"--pydoca-select={each}" for each in given), body=BODY)
     assert result.ret == 0  # without the plain test
     assert set(runs.verdicts()) == ids

@@ -7,14 +7,14 @@
 namespace pydoca::verbs {
 namespace {
 
-constexpr Gid gid{0xfe, 0x80, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14};
-const MemoryBlob memory{.base = 0x7f0000001000,
-                        .length = 12345,
-                        .rkey = 0x1ff,
-                        .access = Access::rdma_read | Access::rdma_atomic,
-                        .gid = gid};
-const CounterBlob counter{.address = 0x7f0000001008, .rkey = 77, .gid = gid};
-const PairBlob pair{.number = 17, .first_packet = 0xabcdef, .lid = 3, .mtu = 5, .max_reads = 16, .gid = gid};
+constexpr Gid one_gid{0xfe, 0x80, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14};
+const MemoryBlob one_memory{.base = 0x7f0000001000,
+                            .length = 12345,
+                            .rkey = 0x1ff,
+                            .access = Access::rdma_read | Access::rdma_atomic,
+                            .gid = one_gid};
+const CounterBlob one_counter{.address = 0x7f0000001008, .rkey = 77, .gid = one_gid};
+const PairBlob one_pair{.number = 17, .first_packet = 0xabcdef, .lid = 3, .mtu = 5, .max_reads = 16, .gid = one_gid};
 
 template <class Blob>
 void expect_only_itself(const Blob& blob) {
@@ -37,21 +37,21 @@ void expect_only_itself(const Blob& blob) {
   EXPECT_EQ(read, blob) << "a refused blob changes nothing";
 }
 
-TEST(VerbsBlob, OfMemoryIsReadAsItWasWritten) { expect_only_itself(memory); }
-TEST(VerbsBlob, OfACounterIsReadAsItWasWritten) { expect_only_itself(counter); }
-TEST(VerbsBlob, OfAPairIsReadAsItWasWritten) { expect_only_itself(pair); }
+TEST(VerbsBlob, OfMemoryIsReadAsItWasWritten) { expect_only_itself(one_memory); }
+TEST(VerbsBlob, OfACounterIsReadAsItWasWritten) { expect_only_itself(one_counter); }
+TEST(VerbsBlob, OfAPairIsReadAsItWasWritten) { expect_only_itself(one_pair); }
 
 TEST(VerbsBlob, OfOneTypeIsNotOfAnother) {
   MemoryBlob none;
   CounterBlob no_counter;
   PairBlob no_pair;
-  EXPECT_EQ(parse(encode(counter), none), Status::invalid_value);
-  EXPECT_EQ(parse(encode(pair), no_counter), Status::invalid_value);
-  EXPECT_EQ(parse(encode(memory), no_pair), Status::invalid_value);
+  EXPECT_EQ(parse(encode(one_counter), none), Status::invalid_value);
+  EXPECT_EQ(parse(encode(one_pair), no_counter), Status::invalid_value);
+  EXPECT_EQ(parse(encode(one_memory), no_pair), Status::invalid_value);
 }
 
 TEST(VerbsBlob, OfAnotherVersionIsNamedSo) {
-  std::vector<std::byte> bytes = encode(memory);
+  std::vector<std::byte> bytes = encode(one_memory);
   bytes[8] = std::byte{2};
   MemoryBlob none;
   EXPECT_EQ(parse(bytes, none), Status::unsupported_version);
@@ -62,7 +62,7 @@ TEST(VerbsBlob, WithImpossibleFieldsIsRefused) {
   for (const auto change : {+[](MemoryBlob& blob) { blob.length = 0; }, +[](MemoryBlob& blob) { blob.base = ~0ULL; },
                             +[](MemoryBlob& blob) { blob.access = Access{}; },
                             +[](MemoryBlob& blob) { blob.access = Access::pci_read_only; }}) {
-    MemoryBlob blob = memory;
+    MemoryBlob blob = one_memory;
     change(blob);
     EXPECT_EQ(parse(encode(blob), none), Status::invalid_value);
   }

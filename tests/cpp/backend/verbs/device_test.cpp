@@ -79,18 +79,18 @@ TEST_F(VerbsDevice, HasThePropertiesOfItsPort) {
 TEST_F(VerbsDevice, ThatHasGoneIsNotFound) {
   DeviceProperties properties = info->properties();
   properties.name = "gone0";
-  EXPECT_EQ(thrown_by([&] { Device::open(DeviceInfo(create(), properties)); }), Status::not_found);
+  EXPECT_EQ(thrown_by([&] { pydoca::Device::open(DeviceInfo(create(), properties)); }), Status::not_found);
 }
 
 TEST_F(VerbsDevice, RefusesWhatItCannotDo) {
-  const auto device = Device::open(*info);
+  const auto device = pydoca::Device::open(*info);
   EXPECT_EQ(thrown_by([&] { device->representors(); }), Status::not_supported);
   EXPECT_EQ(thrown_by([&] { device->backend().import_memory({}); }), Status::invalid_value);
   EXPECT_EQ(thrown_by([&] { device->backend().dial("service", {}); }), Status::not_supported);
 }
 
 TEST_F(VerbsDevice, IsLeftAloneByAForkedChild) {
-  const auto device = Device::open(*info);
+  const auto device = pydoca::Device::open(*info);
   const pid_t child = ::fork();
   if (child == 0) {
     ::_exit(thrown_by([&] { device->close(); }) == Status::success ? 0 : 1);

@@ -31,7 +31,8 @@ TEST(MmapAdviseAllocation, TheDataPathDoesNotAllocate) {
     ASSERT_EQ(buf->set_data_len(i % 2 == 0 ? 64 : 100'000), Status::success);
     ASSERT_EQ(advise->invalidate_cache(buf, 0, task), Status::success);
     ASSERT_EQ(task->try_submit(), Status::success);
-    for (const std::uint64_t known = completed; completed == known;) {
+    const std::uint64_t known = completed;
+    while (completed == known) {
       pe->progress();
     }
   }

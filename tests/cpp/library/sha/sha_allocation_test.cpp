@@ -33,7 +33,8 @@ TEST(ShaAllocation, TheDataPathDoesNotAllocate) {
     bool ok = src->set_data_len(len) == Status::success && dst->reset_data_len() == Status::success;
     ok = ok && sha->hash(src, dst, ShaAlgorithm::sha256, 0, task) == Status::success;
     ok = ok && task->try_submit() == Status::success;
-    for (const std::uint64_t before = completed; ok && completed == before;) {
+    const std::uint64_t before = completed;
+    while (ok && completed == before) {
       pe->progress();
     }
     return ok;
