@@ -2,8 +2,8 @@
 
 Sources that a build compiles in batches are checked in the same batches, which saves most of the time: headers are
 read once. There clang-tidy does not look for unused using declarations and aliases, so that this script does. It also
-looks for typedefs, for which clang-tidy takes a tenth of its time. What was found clean is not checked again until a file
-of the project that it includes, its compile command or the configuration changes.
+looks for typedefs, for which clang-tidy takes a tenth of its time. What was found clean is not checked again until a
+file of the project that it includes, its compile command or the configuration changes.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from cxx_files import FOLDERS, ROOT, included_files
 CACHE = ROOT / "build" / "tidy"
 TOOL = Path(sys.executable).parent / "clang-tidy"
 DATABASE = ROOT / "build" / "tidy" / "compile_commands.json"
-PRECOMPILED_HEADER = re.compile(r" -Winvalid-pch -Xclang -include-pch .*/cmake_pch\.hxx(?= )")
+PRECOMPILED_HEADER = re.compile(r' -Winvalid-pch -Xclang -include-pch .*/cmake_pch\.hxx"?(?= )')
 # Command lines of the package are GCC's.
 INTRODUCED = re.compile(r"^\s*(?:using [\w:]+::(\w+);|namespace (\w+) = )", re.MULTILINE)
 EXTRA = ["--extra-arg=-Wno-unknown-warning-option", "--extra-arg=-Wno-error"]
