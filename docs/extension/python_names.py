@@ -27,6 +27,7 @@ RETURNED = (
     ConnectionByName,
     _core.EndedConnection,
     _core.EstablishedConnection,
+    _core.Import,
     _core.ReceivedMessage,
     Receives,
     _core.RequestedConnection,

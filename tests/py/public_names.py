@@ -24,6 +24,7 @@ RETURNED = (
     _core.AcceptedConnection,
     _core.EndedConnection,
     _core.EstablishedConnection,
+    _core.Import,
     _core.ReceivedMessage,
     _core.RequestedConnection,
     ConnectionByName,

@@ -17,7 +17,7 @@ USES = {
 
 def run(pytester: pytest.Pytester, text: str, *words: str) -> str:
     pytester.makepyfile(text)
-    line = ["-p", "no:cacheprovider", "-p", "no:asyncio", "-p", "no:anyio", *words]
+    line = ["-p", "no:cacheprovider", "-p", "no:asyncio", "-p", "no:anyio", "-p", "no:hypothesispytest", *words]
     result = pytester.runpytest_subprocess(*line, timeout=150)
     return str(result.stdout)
 

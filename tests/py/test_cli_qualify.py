@@ -41,7 +41,7 @@ def test_a_device_is_tested_and_pytest_gives_the_same_codes(qualify, commands):
         assert run.returncode == code, run.stdout + run.stderr
         (state,) = commands.directory.glob(f"{level}/*/run.json")
         assert json.loads(state.read_text())["verdict"] == verdict
-        line = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_mine.py"]
+        line = [sys.executable, "-m", "pytest", "-q", "-pno:cacheprovider", "-pno:hypothesispytest", "test_mine.py"]
         line += ["--pydoca-device=sim:p0", f"--pydoca-level={level}", f"--pydoca-out={level}"]
         process = commands.start_program(line, cwd=commands.directory)
         assert (process.communicate(timeout=150), process.returncode)[1] == code

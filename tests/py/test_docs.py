@@ -64,7 +64,7 @@ def test_a_host_and_a_dpu_meet_in_either_order(commands, tmp_path, pair, first):
 @pytest.mark.parametrize("block", TESTS, ids=lambda block: block.name)
 def test_a_test_of_the_page_passes(commands, tmp_path, block):
     (tmp_path / "test_of_the_page.py").write_text(block.text)
-    line = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_of_the_page.py"]
+    line = [sys.executable, "-m", "pytest", "-q", "-pno:cacheprovider", "-pno:hypothesispytest", "test_of_the_page.py"]
     process = commands.start_program(line, cwd=tmp_path)
     output, _ = process.communicate(timeout=150)
     assert process.returncode == 0, output

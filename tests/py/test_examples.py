@@ -46,8 +46,9 @@ def test_clock_local(commands):
 
 def test_my_card(commands):
     """Also where pytest-timeout is not installed, whose option stands in the project's pyproject.toml."""
-    pytest_line = [sys.executable, "-P", "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:timeout"]
-    line = [*pytest_line, str(EXAMPLES / "test_my_card.py"), "--pydoca-device=sim:p0", "--pydoca-level=smoke"]
+    without = [f"-pno:{plugin}" for plugin in ("cacheprovider", "timeout", "hypothesispytest")]
+    line = [sys.executable, "-P", "-m", "pytest", "-q", *without, str(EXAMPLES / "test_my_card.py")]
+    line += ["--pydoca-device=sim:p0", "--pydoca-level=smoke"]
     ran = subprocess.run(line, capture_output=True, text=True, env=commands.env, cwd=commands.directory, timeout=60)
     assert ran.returncode == 0, ran.stdout
     assert re.search(r"PASS +MY-PAGE", ran.stdout)

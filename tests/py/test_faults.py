@@ -512,12 +512,12 @@ def test_the_fixture_puts_a_plan_in_force_for_one_test(pytester):
             pydoca_faults({"action": "fail", "device": "p9"}, seed=3)
         """
     )
-    result = pytester.runpytest_subprocess("-p", "no:cacheprovider", timeout=150)
+    result = pytester.runpytest_subprocess("-pno:cacheprovider", "-pno:hypothesispytest", timeout=150)
     result.assert_outcomes(passed=2, warnings=1)
     result.stdout.fnmatch_lines(["*has met nothing: no device is called*", "*2 passed*"])
 
 
 def test_the_plugin_imports_pydoca_where_it_is_used(pytester: Any):
     pytester.makepyfile("import sys\ndef test_it(): assert 'pydoca' not in sys.modules")
-    pytester.runpytest_subprocess("-p", "no:cacheprovider", timeout=150).assert_outcomes(passed=1)
+    pytester.runpytest_subprocess("-pno:cacheprovider", "-pno:hypothesispytest", timeout=150).assert_outcomes(passed=1)
     assert Path(faults.__file__).is_file()

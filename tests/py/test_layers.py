@@ -29,7 +29,10 @@ ORDER = [
     ["segment"],
     ["device_properties"],
     ["faults"],
-    ["backend/notifier", "backend/memory", "backend/queue", "backend/counter", "backend/channel", "backend/processor"],
+    [
+        *["backend/notifier", "backend/memory", "backend/queue", "backend/counter", "backend/channel"],
+        *["backend/processor", "backend/import"],
+    ],
     ["backend/rdma"],
     ["backend/device"],
     ["device"],
@@ -43,6 +46,7 @@ ORDER = [
     ["task"],
     ["context"],
     ["progress_engine"],
+    ["import"],
     ["dma", "sha", "sync_event", "comch", "mmap_advise"],
     ["sync_event_context"],
     ["rdma"],
@@ -213,6 +217,7 @@ FLOORS = [  # of cpp/bindings: a folder includes those before its own
     ["memory"],
     ["task", "dpa"],
     ["gather", "dma", "sha", "mmap_advise", "sync_event", "comch", "rdma", "graph"],
+    ["import"],
 ]
 
 

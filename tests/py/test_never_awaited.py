@@ -24,6 +24,7 @@ def linked(ends, unused_port):
         pydoca.Rdma(server.progress_engine, device, permissions="rdma_write") as rdma,
         pydoca.Rdma(server.progress_engine, device, permissions="rdma_write") as other,
         rdma.listen(unused_port) as listener,
+        ends.host.mmap(pydoca.alloc(4096), access="pci_read_only") as lent,
     ):
         attempt = other.connect(device.info.ipv4_addr, unused_port)
         listener.request().wait(10).accept().wait(10)
@@ -35,10 +36,11 @@ def linked(ends, unused_port):
             "ended": connection.ended,
             "connect": lambda: other.connect("localhost", unused_port),
             "gather": lambda: server.progress_engine.gather([]),
+            "import_mmap": lambda: server.progress_engine.import_mmap(device, lent.export_pci()),
         }
 
 
-CALLS = ["recv", "accept", "request", "ended", "connect", "gather"]
+CALLS = ["recv", "accept", "request", "ended", "connect", "gather", "import_mmap"]
 
 
 def drop(made: Any) -> None:
@@ -176,6 +178,6 @@ def test_every_awaitable_is_of_one_of_both_kinds():
         for name, value in vars(_core).items()
         if isinstance(value, type) and issubclass(value, _core.Awaitable) and value is not _core.Awaitable
     }
-    warned = {"ReceivedMessage", "AcceptedConnection", "RequestedConnection", "EndedConnection"}
+    warned = {"Import", "ReceivedMessage", "AcceptedConnection", "RequestedConnection", "EndedConnection"}
     silent = {"QueuedEvent", "SettledState", "EstablishedConnection", "GraphInstance"}
     assert classes == warned | silent

@@ -32,6 +32,7 @@ void bind_sync_event(py::module_& module);
 void bind_sync_event_context(py::module_& module);
 void bind_rdma(py::module_& module);
 void bind_rdma_bridge(py::module_& module);
+void bind_import(py::module_& module);
 void bind_graph(py::module_& module);
 void bind_comch(py::module_& module);
 void bind_sim(py::module_& module);

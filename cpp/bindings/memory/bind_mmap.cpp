@@ -141,7 +141,8 @@ py::object make_mmap(const py::object& device, py::object memory, const py::obje
 }
 
 py::object import_mmap(py::object device, const py::buffer& blob, py::object user_data) {
-  return py::cast(std::make_shared<MmapObject>(std::move(device), blob, std::move(user_data)));
+  auto imported = import_export<Mmap>(device, blob);
+  return py::cast(std::make_shared<MmapObject>(std::move(device), std::move(imported), std::move(user_data)));
 }
 
 void add_device_methods() {

@@ -50,8 +50,8 @@ void MmapObject::wait_for(Call call) {
 
 MmapObject::MmapObject() : mmap_(Mmap::create()) {}
 
-MmapObject::MmapObject(py::object device, const py::buffer& blob, py::object user_data)
-    : mmap_(import_export<Mmap>(device, blob)), user_data_(std::move(user_data)) {
+MmapObject::MmapObject(py::object device, std::shared_ptr<Mmap> imported, py::object user_data)
+    : mmap_(std::move(imported)), user_data_(std::move(user_data)) {
   devices_.push_back(std::move(device));
 }
 

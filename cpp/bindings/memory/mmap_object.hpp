@@ -25,8 +25,8 @@ namespace pydoca::bindings {
 class MmapObject final : public DeviceUser {
  public:
   MmapObject();
-  /// A map of memory that another process exported. device is a Python object.
-  MmapObject(py::object device, const py::buffer& blob, py::object user_data);
+  /// A map of memory that another process exported, imported on device.
+  MmapObject(py::object device, std::shared_ptr<Mmap> imported, py::object user_data);
   ~MmapObject();
 
   /// Throws in_use while another thread is in a call that waits.

@@ -4,6 +4,7 @@
 #include "convert/bindings.hpp"
 #include "convert/convert.hpp"
 #include "device/device_object.hpp"
+#include "memory/import_export.hpp"
 
 #include <string>
 #include <utility>
@@ -26,7 +27,8 @@ void bind_sync_event_remote_net(py::module_& module) {
       });
   bind_scope(type);
   const auto import_event = [](py::object device, const py::object& blob) {
-    return std::make_shared<SyncEventRemoteNetObject>(std::move(device), blob);
+    auto imported = import_export<SyncEventRemoteNet>(device, blob);
+    return std::make_shared<SyncEventRemoteNetObject>(std::move(device), std::move(imported));
   };
   bound_class<DeviceObject>().def(
       "import_sync_event_remote_net", import_event, "blob"_a,

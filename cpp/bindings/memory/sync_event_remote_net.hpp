@@ -4,17 +4,17 @@
 #include <pydoca/sync_event.hpp>
 
 #include "convert/pybind.hpp"
-#include "memory/import_export.hpp"
 
 #include <memory>
+#include <utility>
 
 namespace pydoca::bindings {
 
 /// A handle for the sync event of a network peer.
 class SyncEventRemoteNetObject {
  public:
-  SyncEventRemoteNetObject(py::object device, const py::object& blob)
-      : device_(std::move(device)), handle_(import_export<SyncEventRemoteNet>(device_, blob)) {}
+  SyncEventRemoteNetObject(py::object device, std::shared_ptr<SyncEventRemoteNet> imported)
+      : device_(std::move(device)), handle_(std::move(imported)) {}
 
   SyncEventRemoteNet& get() const noexcept { return *handle_; }
   const std::shared_ptr<SyncEventRemoteNet>& shared() const noexcept { return handle_; }

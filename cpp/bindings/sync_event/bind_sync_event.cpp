@@ -10,6 +10,7 @@
 #include "convert/parse.hpp"
 #include "device/device_object.hpp"
 #include "dpa/dpa_object.hpp"
+#include "memory/import_export.hpp"
 #include "sync_event/sync_event_object.hpp"
 
 #include <array>
@@ -208,7 +209,8 @@ void bind_queries(py::classh<SyncEventObject>& type) {
 
 void add_import() {
   const auto import_event = [](py::object from, const py::object& blob) {
-    return std::make_shared<SyncEventObject>(std::move(from), blob);
+    auto imported = import_export<SyncEvent>(from, blob);
+    return std::make_shared<SyncEventObject>(std::move(from), std::move(imported));
   };
   bound_class<DeviceObject>().def(
       "import_sync_event", import_event, "blob"_a,

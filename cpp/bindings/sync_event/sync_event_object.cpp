@@ -56,8 +56,8 @@ SyncEventObject::SyncEventObject(py::object device, const Options& options)
   }
 }
 
-SyncEventObject::SyncEventObject(py::object device, const py::object& blob)
-    : device_(std::move(device)), buf_(py::none()), event_(import_export<SyncEvent>(device_, blob)) {}
+SyncEventObject::SyncEventObject(py::object device, std::shared_ptr<SyncEvent> imported)
+    : device_(std::move(device)), buf_(py::none()), event_(std::move(imported)) {}
 
 void SyncEventObject::add_locations(const Options& options) {
   const std::shared_ptr<Device>& device = to_device(device_).get();

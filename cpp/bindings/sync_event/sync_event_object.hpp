@@ -50,8 +50,8 @@ class SyncEventObject final : public DeviceUser {
   };
 
   SyncEventObject(py::object device, const Options& options);
-  /// An imported event.
-  SyncEventObject(py::object device, const py::object& blob);
+  /// An event that was imported on device.
+  SyncEventObject(py::object device, std::shared_ptr<SyncEvent> imported);
 
   SyncEvent& event() const noexcept { return *event_; }
   const py::object& device_ref() const noexcept { return device_; }

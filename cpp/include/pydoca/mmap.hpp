@@ -15,8 +15,9 @@
 #include <vector>
 
 namespace pydoca::backend {
+class ImportAnswer;
 class MemoryRegion;
-}
+}  // namespace pydoca::backend
 
 namespace pydoca {
 
@@ -60,6 +61,15 @@ class Mmap {
   /// (an interrupt ended the wait; nothing is imported), in_use (memory that pydoca did not allocate, which this system
   /// grants to one process at a time), no_memory, operating_system (out of descriptors), driver (device was removed).
   static std::shared_ptr<Mmap> create_from_export(std::shared_ptr<Device> device, std::span<const std::byte> blob,
+                                                  std::uint64_t user_data = 0);
+
+  // For Import<Mmap> (import.hpp), which does not wait.
+  /// The question to the exporting process; null where none is asked. Throws as create_from_export() does.
+  static std::shared_ptr<backend::ImportAnswer> ask_for_export(const std::shared_ptr<Device>& device,
+                                                               std::span<const std::byte> blob);
+  /// With the complete answer.
+  static std::shared_ptr<Mmap> create_from_export(std::shared_ptr<Device> device, std::span<const std::byte> blob,
+                                                  std::shared_ptr<backend::ImportAnswer> answer,
                                                   std::uint64_t user_data = 0);
 
   ~Mmap();

@@ -12,6 +12,10 @@
 #include <string>
 #include <vector>
 
+namespace pydoca::backend {
+class ImportAnswer;
+}
+
 namespace pydoca::library {
 class SyncEvent;
 class SyncEventContext;
@@ -65,6 +69,12 @@ class SyncEvent : public std::enable_shared_from_this<SyncEvent> {
   /// does not answer), again (an interrupt ended the wait), operating_system (out of descriptors), driver (device was
   /// removed).
   static std::shared_ptr<SyncEvent> create_from_export(std::shared_ptr<Device> device, std::span<const std::byte> blob);
+  /// The same with the exporting process's complete answer, and the question for it, null where none is asked: for
+  /// Import<SyncEvent> (import.hpp), which does not wait.
+  static std::shared_ptr<SyncEvent> create_from_export(std::shared_ptr<Device> device, std::span<const std::byte> blob,
+                                                       std::shared_ptr<backend::ImportAnswer> answer);
+  static std::shared_ptr<backend::ImportAnswer> ask_for_export(const std::shared_ptr<Device>& device,
+                                                               std::span<const std::byte> blob);
 
   /// Why a synchronous operation answered status, and what to do: one sentence.
   std::string explain(Status status) const;
@@ -195,6 +205,12 @@ class SyncEventRemoteNet {
   /// Throws as SyncEvent::create_from_export() does. A device of rdma-core asks no other process.
   static std::shared_ptr<SyncEventRemoteNet> create_from_export(std::shared_ptr<Device> device,
                                                                 std::span<const std::byte> blob);
+  // As SyncEvent has them.
+  static std::shared_ptr<SyncEventRemoteNet> create_from_export(std::shared_ptr<Device> device,
+                                                                std::span<const std::byte> blob,
+                                                                std::shared_ptr<backend::ImportAnswer> answer);
+  static std::shared_ptr<backend::ImportAnswer> ask_for_export(const std::shared_ptr<Device>& device,
+                                                               std::span<const std::byte> blob);
   /// Releases the handle; idempotent. Not while a task that was submitted has it: submission refuses a closed handle.
   void close() noexcept;
   bool is_closed() const noexcept;

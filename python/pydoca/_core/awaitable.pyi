@@ -1,6 +1,6 @@
 from asyncio import Future
 from collections.abc import Coroutine, Generator
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from pydoca._core.progress_engine import ProgressEngine
 
@@ -29,6 +29,15 @@ class Awaitable(Coroutine[Any, Any, Any]):
     def _use(self) -> None: ...
     def _add_waiter(self, future: Future[Any]) -> None: ...
     def _discard_waiter(self, future: Future[Any]) -> None: ...
+
+_Imported = TypeVar("_Imported")
+
+class Import(Awaitable, Generic[_Imported]):
+    """An import that its engine progresses: await it, or call wait(), for the map or event. One that is dropped before
+    is given up.
+    """
+    def __await__(self) -> Generator[Any, None, _Imported]: ...
+    def wait(self, timeout: float | None = ...) -> _Imported: ...
 
 class SettledState(Awaitable):
     """The value of with: the context, once it is IDLE or RUNNING."""

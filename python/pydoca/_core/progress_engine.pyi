@@ -3,7 +3,13 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 from enum import IntEnum
 from typing import Any, Literal, Self
 
+from typing_extensions import Buffer
+
+from pydoca._core.awaitable import Import
 from pydoca._core.context import Context, _Snapshot
+from pydoca._core.device import Device
+from pydoca._core.mmap import Mmap
+from pydoca._core.sync_event import SyncEvent, SyncEventRemoteNet
 from pydoca._core.task import Task
 from pydoca._progress import Progress
 from pydoca._stats import EngineStats
@@ -108,6 +114,17 @@ class ProgressEngine:
     def connect(self, context: Context) -> None:
         """Connects a context that was made without an engine (pe=None), for life. Raises BadStateError unless it is
         IDLE, NotPermittedError when it has an engine (doca_pe_connect_ctx).
+        """
+    def import_mmap(self, device: Device, blob: Buffer, *, user_data: Any = None) -> Import[Mmap]:
+        """Begins what device.import_mmap(blob) does, for an event loop: that call waits for the exporting
+        process, up to two seconds for one that does not run. Await the result for the Mmap. Raises the same
+        errors; those that need the exporting process when awaited.
+        """
+    def import_sync_event(self, device: Device, blob: Buffer) -> Import[SyncEvent]:
+        """Begins what device.import_sync_event(blob) does, as import_mmap() begins the import of a map."""
+    def import_sync_event_remote_net(self, device: Device, blob: Buffer) -> Import[SyncEventRemoteNet]:
+        """Begins what device.import_sync_event_remote_net(blob) does, as import_mmap() begins the import of a
+        map.
         """
     def stats(self) -> EngineStats:
         """What the engine did since it was made: tasks of its contexts, sleeps, looks in vain. The numbers only

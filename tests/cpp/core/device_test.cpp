@@ -376,7 +376,7 @@ TEST_F(Devices, ARemovedOneLeavesEnumerationAndFails) {
   EXPECT_EQ(thrown_by([] { find_device("p0"); }), Status::not_found);
   EXPECT_EQ(thrown_by([&] { Device::open(info); }), Status::not_found);
   EXPECT_EQ(thrown_by([&] { device->representors(); }), Status::driver);
-  EXPECT_EQ(thrown_by([&] { device->backend().import_memory({}); }), Status::driver);
+  EXPECT_EQ(thrown_by([&] { device->backend().import_memory({}, nullptr); }), Status::driver);
   device->close();
 }
 

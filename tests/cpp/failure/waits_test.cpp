@@ -105,7 +105,9 @@ TEST_F(Waits, NotForAPeerThatStaysInside) {
   ASSERT_TRUE(run_until({&context, &peers_context}, [&] { return context.ups.size() == 1; }));
   sim::Blob blob;
   ASSERT_EQ(sim::parse(there->details(), blob), Status::success);
-  sim::Granted granted = sim::request_import(std::string(sim::fabric()), blob);
+  sim::OwnerAnswer answer(std::string(sim::fabric()), blob);
+  answer.wait();
+  sim::Granted granted = answer.take();
   const auto page = sim::SharedPage<sim::Gate>::map(granted.files.fds[0].get());
   ASSERT_TRUE((*page)->enter());
   expect_no_wait("disconnect()", [&] { there->disconnect(); });
@@ -118,7 +120,9 @@ TEST_F(Waits, NotForAnImporterThatStaysInside) {
   NetMemory memory(context.device, 4096);
   sim::Blob blob;
   ASSERT_EQ(sim::parse(memory.blob, blob), Status::success);
-  sim::Granted granted = sim::request_import(std::string(sim::fabric()), blob);
+  sim::OwnerAnswer answer(std::string(sim::fabric()), blob);
+  answer.wait();
+  sim::Granted granted = answer.take();
   const auto page = sim::SharedPage<sim::Gate>::map(granted.files.fds[0].get());
   ASSERT_TRUE((*page)->enter());
   expect_no_wait("stop of a memory map", [&] {
@@ -152,7 +156,7 @@ TEST_F(Waits, NotForAProcessThatKeepsTheDirectoryLocked) {
 
 TEST_F(Waits, NotForAnOwnerThatWritesToTheGate) {
   NetMemory memory(peers_context.device, 4096);
-  backend::ImportedRegion imported = context.device->backend().import_memory(memory.blob);
+  backend::ImportedRegion imported = context.device->backend().import_memory(memory.blob, nullptr);
   ASSERT_TRUE(static_cast<sim::Region&>(*imported.region).gate()->enter());
   expect_no_wait("the end of an import", [&] { imported.region.reset(); });
 }

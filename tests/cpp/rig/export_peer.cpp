@@ -121,7 +121,7 @@ ExportedMemory::ExportedMemory(Source source, std::size_t size, Access access, c
 }
 
 ImportedMemory::ImportedMemory(std::span<const std::byte> blob, const char* device) : device_(open(device)) {
-  backend::ImportedRegion imported = device_->backend().import_memory(blob);
+  backend::ImportedRegion imported = device_->backend().import_memory(blob, nullptr);
   region_.reset(dynamic_cast<sim::Region*>(imported.region.release()));
   base_ = imported.addr;
   size_ = imported.len;

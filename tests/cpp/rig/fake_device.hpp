@@ -79,9 +79,10 @@ class Device final : public backend::Device {
     last_region = region.get();
     return region;
   }
-  backend::ImportedRegion import_memory(std::span<const std::byte> blob) override {
+  backend::ImportedRegion import_memory(std::span<const std::byte> blob,
+                                        std::shared_ptr<backend::ImportAnswer> answer) override {
     if (!can_import_) {
-      return backend::Device::import_memory(blob);
+      return backend::Device::import_memory(blob, std::move(answer));
     }
     backend::MemoryRange range{.addr = const_cast<std::byte*>(blob.data()), .len = blob.size(), .location = {}};
     return {.region = std::make_unique<Region>(range, Access::local_read_only),

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import scenes_of_connections
+import scenes_of_imports
 import scenes_of_others
 import scenes_of_rdma
 import scenes_of_tasks
@@ -16,7 +17,9 @@ from awaitables import calls
 from scene import SCENES
 from ways import WAYS, run
 
-assert all((scenes_of_connections, scenes_of_others, scenes_of_rdma, scenes_of_tasks))  # each adds its scenes
+assert all(
+    (scenes_of_connections, scenes_of_imports, scenes_of_others, scenes_of_rdma, scenes_of_tasks)
+)  # each adds its scenes
 
 # Calls that need no scene, and why.
 OTHERS = {

@@ -51,7 +51,9 @@ class Runs:
 
     def line(self, device: str | None) -> list[str]:
         chosen = [f"--pydoca-device={device}"] if device else []
-        return ["-p", "no:cacheprovider", "-p", "no:randomly", *chosen]
+        # The plug-ins of other libraries take longer to import than most of these runs.
+        without = ["cacheprovider", "randomly", "hypothesispytest", "anyio"]
+        return [*(word for name in without for word in ("-p", f"no:{name}")), *chosen]
 
     def records(self) -> list[dict[str, Any]]:
         """state.json of each run, the oldest first; "cases" is beside "run"."""

@@ -19,6 +19,7 @@ COMMAND = Path(sys.executable).with_name("pydoca")
 CASES = """
 import os
 import signal
+import time
 from pathlib import Path
 
 import pytest
@@ -53,6 +54,7 @@ def test_long(pydoca_device, pydoca_measure):
         (HERE / f"begun-{pydoca_device.info.name}").touch()
         while not (number.has_enough() and number._interrupted):  # it has enough after some seconds, too
             number.add(1)
+            time.sleep(0.001)
 """
 
 

@@ -40,6 +40,8 @@ def test_c(pydoca_device):
     count("c")
 """
 
+PYTEST = ("pytest", "-p", "no:cacheprovider", "-p", "no:hypothesispytest", "-p", "no:anyio")
+
 
 @pytest.fixture
 def start(runs):
@@ -47,7 +49,7 @@ def start(runs):
     processes = []
     runs.write(BODY)
 
-    def start(*words, program=("pytest", "-p", "no:cacheprovider"), keeps_errors=False):
+    def start(*words, program=PYTEST, keeps_errors=False):
         line = [sys.executable, "-P", "-m", *program, *words]
         env = {**os.environ, "PYTHONUNBUFFERED": "1"}
         with open(runs.path / "errors", "w") as errors:

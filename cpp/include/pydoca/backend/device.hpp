@@ -22,6 +22,7 @@ class CopyQueue;
 class Counter;
 class Dialer;
 class HashQueue;
+class ImportAnswer;
 class Listener;
 class Notifier;
 class Processor;
@@ -60,8 +61,10 @@ class Device {
   /// Memory that blob, an export of the other side of the PCIe link or of a network peer, describes. Throws
   /// invalid_value, unsupported_version, not_permitted, not_connected (the owner is gone), bad_state (withdrawn),
   /// time_out, again when a signal ended the wait for the owner, and not_supported for exports that the
-  /// device does not import.
-  virtual ImportedRegion import_memory(std::span<const std::byte> blob);
+  /// device does not import. answer: that of ask_for_memory(blob), complete; null: waits for one.
+  virtual ImportedRegion import_memory(std::span<const std::byte> blob, std::shared_ptr<ImportAnswer> answer);
+  /// Begins to ask the owner. Throws as import_memory() does; null where the device asks no other process.
+  virtual std::shared_ptr<ImportAnswer> ask_for_memory(std::span<const std::byte> blob);
   /// rdma-core's struct ibv_pd. Throws not_supported.
   virtual void* protection_domain() const;
   /// The notifier outlives the queue.
@@ -73,8 +76,10 @@ class Device {
   /// In 8 aligned bytes of this process, which keep their value, or in memory of its own, starting at 0. Throws
   /// invalid_value when the memory is not there.
   virtual std::unique_ptr<Counter> create_counter(const MemoryRange* memory);
-  /// Throws as import_memory() does.
-  virtual std::unique_ptr<Counter> import_counter(std::span<const std::byte> blob, CounterScope scope);
+  /// The same for a counter.
+  virtual std::unique_ptr<Counter> import_counter(std::span<const std::byte> blob, CounterScope scope,
+                                                  std::shared_ptr<ImportAnswer> answer);
+  virtual std::shared_ptr<ImportAnswer> ask_for_counter(std::span<const std::byte> blob, CounterScope scope);
   /// Throws already_exist when the representor has a server of that name.
   virtual std::unique_ptr<Listener> listen(const RepresentorProperties& representor, std::string_view service,
                                            const ChannelOptions& options);

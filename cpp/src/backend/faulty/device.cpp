@@ -45,9 +45,15 @@ std::unique_ptr<backend::MemoryRegion> Device::register_memory(const backend::Me
   return region;
 }
 
-backend::ImportedRegion Device::import_memory(std::span<const std::byte> blob) {
+std::shared_ptr<backend::ImportAnswer> Device::ask_for_memory(std::span<const std::byte> blob) {
   require_present("import memory");
-  backend::ImportedRegion imported = inner_->import_memory(blob);
+  return inner_->ask_for_memory(blob);
+}
+
+backend::ImportedRegion Device::import_memory(std::span<const std::byte> blob,
+                                              std::shared_ptr<backend::ImportAnswer> answer) {
+  require_present("import memory");
+  backend::ImportedRegion imported = inner_->import_memory(blob, std::move(answer));
   faults_.note_region(*imported.region, true);
   return imported;
 }
@@ -82,9 +88,16 @@ std::unique_ptr<backend::Counter> Device::create_counter(const backend::MemoryRa
   return std::make_unique<Counter>(inner_->create_counter(memory), faults_);
 }
 
-std::unique_ptr<backend::Counter> Device::import_counter(std::span<const std::byte> blob, backend::CounterScope scope) {
+std::shared_ptr<backend::ImportAnswer> Device::ask_for_counter(std::span<const std::byte> blob,
+                                                               backend::CounterScope scope) {
   require_present("import a counter");
-  std::unique_ptr<backend::Counter> inner = inner_->import_counter(blob, scope);
+  return inner_->ask_for_counter(blob, scope);
+}
+
+std::unique_ptr<backend::Counter> Device::import_counter(std::span<const std::byte> blob, backend::CounterScope scope,
+                                                         std::shared_ptr<backend::ImportAnswer> answer) {
+  require_present("import a counter");
+  std::unique_ptr<backend::Counter> inner = inner_->import_counter(blob, scope, std::move(answer));
   if (scope == backend::CounterScope::remote_net) {
     return inner;  // an operand of the device's own queues
   }

@@ -36,7 +36,9 @@ class Device final : public backend::Device {
   void accelerate_resource_reclaim() override;
   Status read_clock(backend::DeviceClock clock, std::uint64_t& value) noexcept override;
   std::unique_ptr<backend::MemoryRegion> register_memory(const backend::MemoryRange& range, Access access) override;
-  backend::ImportedRegion import_memory(std::span<const std::byte> blob) override;
+  backend::ImportedRegion import_memory(std::span<const std::byte> blob,
+                                        std::shared_ptr<backend::ImportAnswer> answer) override;
+  std::shared_ptr<backend::ImportAnswer> ask_for_memory(std::span<const std::byte> blob) override;
   void* protection_domain() const override { return inner_->protection_domain(); }
   std::unique_ptr<backend::CopyQueue> create_copy_queue(const backend::QueueOptions& options,
                                                         backend::Notifier& notifier) override;
@@ -45,8 +47,10 @@ class Device final : public backend::Device {
   std::unique_ptr<backend::CacheQueue> create_cache_queue(const backend::QueueOptions& options,
                                                           backend::Notifier& notifier) override;
   std::unique_ptr<backend::Counter> create_counter(const backend::MemoryRange* memory) override;
-  std::unique_ptr<backend::Counter> import_counter(std::span<const std::byte> blob,
-                                                   backend::CounterScope scope) override;
+  std::unique_ptr<backend::Counter> import_counter(std::span<const std::byte> blob, backend::CounterScope scope,
+                                                   std::shared_ptr<backend::ImportAnswer> answer) override;
+  std::shared_ptr<backend::ImportAnswer> ask_for_counter(std::span<const std::byte> blob,
+                                                         backend::CounterScope scope) override;
   std::unique_ptr<backend::Listener> listen(const RepresentorProperties& representor, std::string_view service,
                                             const backend::ChannelOptions& options) override;
   std::unique_ptr<backend::RdmaQueue> create_rdma_queue(const backend::RdmaOptions& options,

@@ -113,20 +113,32 @@ std::unique_ptr<backend::MemoryRegion> Device::register_memory(const backend::Me
   return std::make_unique<LocalRegion>(place_, range, access);
 }
 
-backend::ImportedRegion Device::import_memory(std::span<const std::byte> blob) {
-  require_present("import memory");
+std::optional<BlobType> Device::importable_type(std::span<const std::byte> blob) const {
   const bool over_pci = capabilities().mmap_create_from_export_pci;
   // On a device that imports nothing over PCIe, the import from the network refuses bytes that are not an export.
   if (claims_type(blob, BlobType::net_memory) || (!over_pci && !claims_type(blob, BlobType::memory))) {
-    return capabilities().rdma.has_value() ? import_region(place_, blob, BlobType::net_memory)
-                                           : backend::Device::import_memory(blob);
+    return capabilities().rdma.has_value() ? std::optional(BlobType::net_memory) : std::nullopt;
   }
   if (!over_pci) {
     throw Error(Status::not_supported,
                 detail::concat("import memory: ", properties().name,
                                " cannot import over PCIe; use a function on the DPU, or export over RDMA"));
   }
-  return import_region(place_, blob, BlobType::memory);
+  return BlobType::memory;
+}
+
+std::shared_ptr<backend::ImportAnswer> Device::ask_for_memory(std::span<const std::byte> blob) {
+  require_present("import memory");
+  const auto type = importable_type(blob);
+  return type.has_value() ? ask_owner(place_, blob, *type) : nullptr;
+}
+
+backend::ImportedRegion Device::import_memory(std::span<const std::byte> blob,
+                                              std::shared_ptr<backend::ImportAnswer> answer) {
+  require_present("import memory");
+  const auto type = importable_type(blob);
+  return type.has_value() ? import_region(place_, blob, *type, std::move(answer))
+                          : backend::Device::import_memory(blob, std::move(answer));
 }
 
 std::unique_ptr<backend::RdmaQueue> Device::create_rdma_queue(const backend::RdmaOptions& options,
@@ -183,10 +195,17 @@ std::unique_ptr<backend::Counter> Device::create_counter(const backend::MemoryRa
   return modelled(sim::create_counter(place_, memory), {});
 }
 
-std::unique_ptr<backend::Counter> Device::import_counter(std::span<const std::byte> blob, backend::CounterScope scope) {
+std::shared_ptr<backend::ImportAnswer> Device::ask_for_counter(std::span<const std::byte> blob,
+                                                               backend::CounterScope scope) {
+  require_present("import a counter");
+  return ask_owner(place_, blob, blob_type_of(scope));
+}
+
+std::unique_ptr<backend::Counter> Device::import_counter(std::span<const std::byte> blob, backend::CounterScope scope,
+                                                         std::shared_ptr<backend::ImportAnswer> answer) {
   require_present("import a counter");
   join_traces();
-  auto counter = sim::import_counter(place_, blob, scope);
+  auto counter = sim::import_counter(place_, blob, blob_type_of(scope), std::move(answer));
   if (scope == backend::CounterScope::remote_net) {
     return counter;  // an operand of RDMA's operations, which have their own time
   }

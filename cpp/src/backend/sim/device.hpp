@@ -10,6 +10,7 @@
 #include "pydoca/backend/rdma.hpp"
 
 #include "backend/sim/clock/clock.hpp"
+#include "backend/sim/memory/blob.hpp"
 #include "backend/sim/place/place.hpp"
 #include "backend/sim/time/function_model.hpp"
 #include "backend/sim/time/modelled_channel.hpp"
@@ -40,7 +41,9 @@ class Device final : public backend::Device {
   void accelerate_resource_reclaim() override;
   Status read_clock(backend::DeviceClock clock, std::uint64_t& value) noexcept override;
   std::unique_ptr<backend::MemoryRegion> register_memory(const backend::MemoryRange& range, Access access) override;
-  backend::ImportedRegion import_memory(std::span<const std::byte> blob) override;
+  backend::ImportedRegion import_memory(std::span<const std::byte> blob,
+                                        std::shared_ptr<backend::ImportAnswer> answer) override;
+  std::shared_ptr<backend::ImportAnswer> ask_for_memory(std::span<const std::byte> blob) override;
   std::unique_ptr<backend::RdmaQueue> create_rdma_queue(const backend::RdmaOptions& options,
                                                         backend::Notifier& notifier) override;
   std::unique_ptr<backend::CopyQueue> create_copy_queue(const backend::QueueOptions& options,
@@ -50,8 +53,10 @@ class Device final : public backend::Device {
   std::unique_ptr<backend::CacheQueue> create_cache_queue(const backend::QueueOptions& options,
                                                           backend::Notifier& notifier) override;
   std::unique_ptr<backend::Counter> create_counter(const backend::MemoryRange* memory) override;
-  std::unique_ptr<backend::Counter> import_counter(std::span<const std::byte> blob,
-                                                   backend::CounterScope scope) override;
+  std::unique_ptr<backend::Counter> import_counter(std::span<const std::byte> blob, backend::CounterScope scope,
+                                                   std::shared_ptr<backend::ImportAnswer> answer) override;
+  std::shared_ptr<backend::ImportAnswer> ask_for_counter(std::span<const std::byte> blob,
+                                                         backend::CounterScope scope) override;
   std::unique_ptr<backend::Listener> listen(const RepresentorProperties& representor, std::string_view service,
                                             const backend::ChannelOptions& options) override;
   std::unique_ptr<backend::Processor> create_processor() override;
@@ -63,6 +68,8 @@ class Device final : public backend::Device {
   std::unique_ptr<backend::Counter> modelled(std::unique_ptr<backend::Counter> counter, const Crossing& crossing) const;
   /// Of the channels, if the model has their messages.
   std::optional<ChannelModel> channel_model(const backend::ChannelOptions& options) const;
+  /// The kind of export that the import of blob takes it for; none: the device imports no memory. Throws not_supported.
+  std::optional<BlobType> importable_type(std::span<const std::byte> blob) const;
   /// Throws driver when the function has been pulled out.
   void require_present(std::string_view what) const;
   /// The queue, or one of class Queue in front of it where the operation has a model of its time.

@@ -24,7 +24,8 @@ std::unique_ptr<backend::MemoryRegion> Device::register_memory(const backend::Me
   return std::make_unique<LocalRegion>(place_, range, access);
 }
 
-backend::ImportedRegion Device::import_memory(std::span<const std::byte> blob) {
+backend::ImportedRegion Device::import_memory(std::span<const std::byte> blob,
+                                              std::shared_ptr<backend::ImportAnswer> /*answer*/) {
   place_.require_present("import memory");
   return import_region(blob);
 }
@@ -46,7 +47,8 @@ std::unique_ptr<backend::Counter> Device::create_counter(const backend::MemoryRa
   return verbs::create_counter(place_, memory);
 }
 
-std::unique_ptr<backend::Counter> Device::import_counter(std::span<const std::byte> blob, backend::CounterScope scope) {
+std::unique_ptr<backend::Counter> Device::import_counter(std::span<const std::byte> blob, backend::CounterScope scope,
+                                                         std::shared_ptr<backend::ImportAnswer> /*answer*/) {
   place_.require_present("import a sync event");
   return verbs::import_counter(blob, scope);
 }

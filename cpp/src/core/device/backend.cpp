@@ -53,7 +53,11 @@ std::unique_ptr<MemoryRegion> Device::register_memory(const MemoryRange& /*range
   refuse("register memory");
 }
 
-ImportedRegion Device::import_memory(std::span<const std::byte> /*blob*/) { refuse("import memory"); }
+ImportedRegion Device::import_memory(std::span<const std::byte> /*blob*/, std::shared_ptr<ImportAnswer> /*answer*/) {
+  refuse("import memory");
+}
+
+std::shared_ptr<ImportAnswer> Device::ask_for_memory(std::span<const std::byte> /*blob*/) { return nullptr; }
 
 void* Device::protection_domain() const { refuse("give a protection domain: it is none of rdma-core"); }
 
@@ -96,7 +100,12 @@ std::unique_ptr<CacheQueue> Device::create_cache_queue(const QueueOptions& /*opt
 
 std::unique_ptr<Counter> Device::create_counter(const MemoryRange* /*memory*/) { refuse("make sync events"); }
 
-std::unique_ptr<Counter> Device::import_counter(std::span<const std::byte> /*blob*/, CounterScope /*scope*/) {
+std::shared_ptr<ImportAnswer> Device::ask_for_counter(std::span<const std::byte> /*blob*/, CounterScope /*scope*/) {
+  return nullptr;
+}
+
+std::unique_ptr<Counter> Device::import_counter(std::span<const std::byte> /*blob*/, CounterScope /*scope*/,
+                                                std::shared_ptr<ImportAnswer> /*answer*/) {
   refuse("import sync events");
 }
 

@@ -40,10 +40,20 @@ std::shared_ptr<Mmap> Mmap::create() {
           }};
 }
 
+std::shared_ptr<backend::ImportAnswer> Mmap::ask_for_export(const std::shared_ptr<Device>& device,
+                                                            std::span<const std::byte> blob) {
+  return DeviceUse(device)->backend().ask_for_memory(blob);
+}
+
 std::shared_ptr<Mmap> Mmap::create_from_export(std::shared_ptr<Device> device, std::span<const std::byte> blob,
                                                std::uint64_t user_data) {
+  return create_from_export(std::move(device), blob, nullptr, user_data);
+}
+
+std::shared_ptr<Mmap> Mmap::create_from_export(std::shared_ptr<Device> device, std::span<const std::byte> blob,
+                                               std::shared_ptr<backend::ImportAnswer> answer, std::uint64_t user_data) {
   DeviceUse use(std::move(device));
-  backend::ImportedRegion imported = use->backend().import_memory(blob);
+  backend::ImportedRegion imported = use->backend().import_memory(blob, std::move(answer));
   auto mmap = create();
   mmap->devices_.push_back(std::move(use));
   Device& importer = *mmap->devices_.front();

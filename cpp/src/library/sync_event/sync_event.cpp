@@ -50,19 +50,43 @@ void log_event(std::string_view what, const Device& device) noexcept {
   log::engine(log::Level::debug, "sync_event", [&] { return detail::concat(what, device.info().name()); });
 }
 
+void require_import(const Device& device) {
+  if (!SyncEvent::is_create_from_export_supported(device.info())) {
+    refuse(Status::not_supported, "import sync event", device.info().name(), " cannot");
+  }
+}
+
+void require_import_from_net(const Device& device) {
+  if (!SyncEvent::is_remote_net_create_from_export_supported(device.info())) {
+    refuse(Status::not_supported, "import sync event from the network", device.info().name(), " cannot");
+  }
+}
+
 }  // namespace
 
 std::shared_ptr<SyncEvent> SyncEvent::create() { return std::make_shared<library::SyncEvent>(); }
 
 std::shared_ptr<SyncEvent> SyncEvent::create_from_export(std::shared_ptr<Device> device,
                                                          std::span<const std::byte> blob) {
+  return create_from_export(std::move(device), blob, nullptr);
+}
+
+std::shared_ptr<backend::ImportAnswer> SyncEvent::ask_for_export(const std::shared_ptr<Device>& device,
+                                                                 std::span<const std::byte> blob) {
+  const DeviceUse use(device);
+  require_import(*device);
+  return device->backend().ask_for_counter(blob, backend::CounterScope::remote_pci);
+}
+
+std::shared_ptr<SyncEvent> SyncEvent::create_from_export(std::shared_ptr<Device> device,
+                                                         std::span<const std::byte> blob,
+                                                         std::shared_ptr<backend::ImportAnswer> answer) {
   auto event = std::make_shared<library::SyncEvent>();
   event->use_ = std::make_unique<DeviceUse>(device);
   event->device_ = std::move(device);
-  if (!is_create_from_export_supported(event->device_->info())) {
-    refuse(Status::not_supported, "import sync event", event->device_->info().name(), " cannot");
-  }
-  event->counter_ = event->device_->backend().import_counter(blob, backend::CounterScope::remote_pci);
+  require_import(*event->device_);
+  event->counter_ =
+      event->device_->backend().import_counter(blob, backend::CounterScope::remote_pci, std::move(answer));
   event->imported_ = true;
   log_event("imported on ", *event->device_);
   return event;
@@ -365,12 +389,22 @@ std::vector<std::byte> SyncEvent::export_to_remote_net() {
 
 std::shared_ptr<SyncEventRemoteNet> SyncEventRemoteNet::create_from_export(std::shared_ptr<Device> device,
                                                                            std::span<const std::byte> blob) {
+  return create_from_export(std::move(device), blob, nullptr);
+}
+
+std::shared_ptr<backend::ImportAnswer> SyncEventRemoteNet::ask_for_export(const std::shared_ptr<Device>& device,
+                                                                          std::span<const std::byte> blob) {
+  const DeviceUse use(device);
+  require_import_from_net(*device);
+  return device->backend().ask_for_counter(blob, backend::CounterScope::remote_net);
+}
+
+std::shared_ptr<SyncEventRemoteNet> SyncEventRemoteNet::create_from_export(
+    std::shared_ptr<Device> device, std::span<const std::byte> blob, std::shared_ptr<backend::ImportAnswer> answer) {
   auto handle = std::make_shared<library::SyncEventRemoteNet>();
   handle->use_ = std::make_unique<DeviceUse>(device);
-  if (!SyncEvent::is_remote_net_create_from_export_supported(device->info())) {
-    refuse(Status::not_supported, "import sync event from the network", device->info().name(), " cannot");
-  }
-  handle->counter_ = device->backend().import_counter(blob, backend::CounterScope::remote_net);
+  require_import_from_net(*device);
+  handle->counter_ = device->backend().import_counter(blob, backend::CounterScope::remote_net, std::move(answer));
   handle->device_ = std::move(device);
   return handle;
 }

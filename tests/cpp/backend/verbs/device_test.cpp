@@ -85,7 +85,7 @@ TEST_F(VerbsDevice, ThatHasGoneIsNotFound) {
 TEST_F(VerbsDevice, RefusesWhatItCannotDo) {
   const auto device = pydoca::Device::open(*info);
   EXPECT_EQ(thrown_by([&] { device->representors(); }), Status::not_supported);
-  EXPECT_EQ(thrown_by([&] { device->backend().import_memory({}); }), Status::invalid_value);
+  EXPECT_EQ(thrown_by([&] { device->backend().import_memory({}, nullptr); }), Status::invalid_value);
   EXPECT_EQ(thrown_by([&] { device->backend().dial("service", {}); }), Status::not_supported);
 }
 

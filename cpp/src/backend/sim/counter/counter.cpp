@@ -196,11 +196,15 @@ std::unique_ptr<backend::Counter> create_counter(const Place& place, const backe
   return std::make_unique<LocalCounter>(place, memory);
 }
 
-std::unique_ptr<backend::Counter> import_counter(const Place& place, std::span<const std::byte> blob,
-                                                 backend::CounterScope scope) {
-  const BlobType type = scope == backend::CounterScope::remote_pci ? BlobType::pci_counter : BlobType::net_counter;
+BlobType blob_type_of(backend::CounterScope scope) noexcept {
+  return scope == backend::CounterScope::remote_pci ? BlobType::pci_counter : BlobType::net_counter;
+}
+
+std::unique_ptr<backend::Counter> import_counter(const Place& place, std::span<const std::byte> blob, BlobType type,
+                                                 std::shared_ptr<backend::ImportAnswer> answer) {
   const auto wakes = std::make_shared<Wakes>();
-  return std::make_unique<ImportedCounter>(import_counter_memory(place, blob, type, [wakes] { wakes->wake(); }), wakes);
+  return std::make_unique<ImportedCounter>(
+      import_counter_memory(place, blob, type, std::move(answer), [wakes] { wakes->wake(); }), wakes);
 }
 
 std::uint64_t origin_of(const backend::Counter& counter) noexcept {

@@ -170,14 +170,39 @@ Status ImportAttempt::receive() {
   return status;
 }
 
-Granted request_import(const std::string& fabric, const Blob& blob) {
-  ImportAttempt attempt(fabric, blob);
-  for (detail::WaitLimit limit(owner_timeout); attempt.advance() == Status::again; wait_for_owner(attempt.fd())) {
-    if (const Status waiting = limit.check(); waiting != Status::success) {
-      refuse_silence(waiting, blob);
+Status OwnerAnswer::advance() {
+  if (is_there_) {
+    return Status::success;
+  }
+  if (!first_is_there_) {
+    if (first_.advance() == Status::again) {
+      return Status::again;
+    }
+    first_is_there_ = true;
+    const Blob& blob = first_.blob();
+    if (blob.type == BlobType::net_memory && first_.is_foreign() && allows(blob.access, Access::rdma_atomic)) {
+      words_.emplace(fabric_, blob);
     }
   }
-  return attempt.take();
+  if (words_.has_value() && words_->advance() == Status::again) {
+    return Status::again;
+  }
+  is_there_ = true;
+  return Status::success;
+}
+
+void OwnerAnswer::give_up() const { refuse_silence(Status::time_out, first_.blob()); }
+
+void OwnerAnswer::wait() {
+  for (detail::WaitLimit limit(owner_timeout); advance() == Status::again; wait_for_owner(fd())) {
+    if (const Status waiting = limit.check(); waiting != Status::success) {
+      refuse_silence(waiting, first_.blob());
+    }
+  }
+}
+
+detail::Fd OwnerAnswer::take_word_connection() noexcept {
+  return words_.has_value() ? words_->take().connection : detail::Fd();
 }
 
 }  // namespace pydoca::sim

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "pydoca/backend/import.hpp"
 #include "pydoca/status.hpp"
 
 #include "backend/sim/memory/blob.hpp"
@@ -8,6 +9,7 @@
 #include "detail/concat.hpp"
 #include "detail/fd.hpp"
 
+#include <optional>
 #include <string>
 
 namespace pydoca::sim {
@@ -35,6 +37,7 @@ class ImportAttempt {
   /// -1: the owner's backlog is full. No event tells when it has room: advance() finds out.
   int fd() const noexcept { return granted_.connection.get(); }
   const Blob& blob() const noexcept { return blob_; }
+  bool is_foreign() const noexcept { return granted_.reply.mapped == 0; }  ///< after success
   Granted take() noexcept { return std::move(granted_); }
 
  private:
@@ -48,8 +51,29 @@ class ImportAttempt {
   Granted granted_;
 };
 
-/// The same at once, for a caller that may wait: at most owner_timeout, and until a signal. Throws time_out and again
-/// too.
-Granted request_import(const std::string& fabric, const Blob& blob);
+/// All that the owner has to say to one import: for atomic operations on memory that cannot be mapped, it grants a
+/// second connection.
+class OwnerAnswer final : public backend::ImportAnswer {
+ public:
+  OwnerAnswer(const std::string& fabric, const Blob& blob) : fabric_(fabric), first_(fabric, blob) {}
+
+  Status advance() override;
+  int fd() const noexcept override { return words_.has_value() ? words_->fd() : first_.fd(); }
+  [[noreturn]] void give_up() const override;
+  /// Advances until the answer is there: at most owner_timeout, and until a signal. Throws time_out and again too.
+  void wait();
+
+  // Once, when it is there.
+  Granted take() noexcept { return first_.take(); }
+  /// None unless atomic operations need it.
+  detail::Fd take_word_connection() noexcept;
+
+ private:
+  const std::string fabric_;
+  ImportAttempt first_;
+  std::optional<ImportAttempt> words_;
+  bool first_is_there_ = false;
+  bool is_there_ = false;
+};
 
 }  // namespace pydoca::sim

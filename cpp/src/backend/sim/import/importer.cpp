@@ -94,6 +94,40 @@ detail::Fd duplicate(const detail::Fd& file) {
   return copy;
 }
 
+void require_word(const Blob& blob) {
+  if (blob.length != sizeof(std::uint64_t) || blob.access != Access::pci_read_write ||
+      blob.base % sizeof(std::uint64_t) != 0) {
+    refuse_import(Status::invalid_value,
+                  "a sync event has 8 aligned bytes that can be written; the blob says otherwise (", blob.length,
+                  " bytes)");
+  }
+}
+
+/// What can be checked without the owner.
+Blob read_importable(const Place& place, std::span<const std::byte> bytes, BlobType type) {
+  const Blob blob = read(bytes, type);
+  require_same_place(place, blob);
+  if (type == BlobType::memory) {
+    require_parent(place, blob);
+  } else if (type == BlobType::pci_counter) {
+    require_link(place, blob);
+  }
+  if (type == BlobType::pci_counter || type == BlobType::net_counter) {
+    require_word(blob);
+  }
+  return blob;
+}
+
+std::shared_ptr<OwnerAnswer> complete(std::shared_ptr<backend::ImportAnswer> answer, const Place& place,
+                                      const Blob& blob) {
+  if (answer != nullptr) {
+    return std::static_pointer_cast<OwnerAnswer>(std::move(answer));  // ask_owner() made it
+  }
+  auto own = std::make_shared<OwnerAnswer>(place.fabric(), blob);
+  own->wait();
+  return own;
+}
+
 Blob read_inbox(const Place& place, std::span<const std::byte> bytes) {
   const Blob blob = read(bytes, BlobType::queue_pair);
   require_same_place(place, blob);
@@ -113,18 +147,20 @@ ImportedInbox make_inbox(const Blob& blob, Granted granted, OwnersEnd owners_end
 
 }  // namespace
 
-backend::ImportedRegion import_region(const Place& place, std::span<const std::byte> bytes, BlobType type) {
-  const Blob blob = read(bytes, type);
-  require_same_place(place, blob);
-  if (type == BlobType::memory) {
-    require_parent(place, blob);
-  }
-  Granted granted = request_import(place.fabric(), blob);
+std::shared_ptr<OwnerAnswer> ask_owner(const Place& place, std::span<const std::byte> blob, BlobType type) {
+  return std::make_shared<OwnerAnswer>(place.fabric(), read_importable(place, blob, type));
+}
+
+backend::ImportedRegion import_region(const Place& place, std::span<const std::byte> bytes, BlobType type,
+                                      std::shared_ptr<backend::ImportAnswer> gathered) {
+  const Blob blob = read_importable(place, bytes, type);
+  const auto answer = complete(std::move(gathered), place, blob);
+  Granted granted = answer->take();
   std::unique_ptr<ImportedRegion> region = make_region(blob, granted);
   if (type == BlobType::net_memory) {
     region->set_network(blob.access, origin_of(blob));
-    if (region->reach() == Region::Reach::foreign && allows(blob.access, Access::rdma_atomic)) {
-      region->open_word_channel(request_import(place.fabric(), blob).connection);
+    if (detail::Fd words = answer->take_word_connection()) {
+      region->open_word_channel(std::move(words));
     }
   }
   region->watch(std::move(granted.connection));
@@ -132,19 +168,9 @@ backend::ImportedRegion import_region(const Place& place, std::span<const std::b
 }
 
 ImportedCounterMemory import_counter_memory(const Place& place, std::span<const std::byte> bytes, BlobType type,
-                                            OwnersEnd owners_end) {
-  const Blob blob = read(bytes, type);
-  require_same_place(place, blob);
-  if (type == BlobType::pci_counter) {
-    require_link(place, blob);
-  }
-  if (blob.length != sizeof(std::uint64_t) || blob.access != Access::pci_read_write ||
-      blob.base % sizeof(std::uint64_t) != 0) {
-    refuse_import(Status::invalid_value,
-                  "a sync event has 8 aligned bytes that can be written; the blob says otherwise (", blob.length,
-                  " bytes)");
-  }
-  Granted granted = request_import(place.fabric(), blob);
+                                            std::shared_ptr<backend::ImportAnswer> answer, OwnersEnd owners_end) {
+  const Blob blob = read_importable(place, bytes, type);
+  Granted granted = complete(std::move(answer), place, blob)->take();
   auto& files = granted.files.fds;
   ImportedCounterMemory memory{.region = make_region(blob, granted),
                                .addr = blob.base,
@@ -157,7 +183,7 @@ ImportedCounterMemory import_counter_memory(const Place& place, std::span<const 
 
 ImportedInbox import_inbox(const Place& place, std::span<const std::byte> bytes, OwnersEnd owners_end) {
   const Blob blob = read_inbox(place, bytes);
-  return make_inbox(blob, request_import(place.fabric(), blob), std::move(owners_end));
+  return make_inbox(blob, complete(nullptr, place, blob)->take(), std::move(owners_end));
 }
 
 InboxImport::InboxImport(const Place& place, std::span<const std::byte> blob)

@@ -14,10 +14,15 @@
 
 namespace pydoca::sim {
 
-/// Asks the blob's owner for the memory it describes. Throws as backend::Device::import_memory does; time_out when the
-/// owner does not answer, again when a signal ended the wait for it.
+/// Begins to ask the owner of a blob of that type, but for an inbox's. The errors are those of the imports below.
+std::shared_ptr<OwnerAnswer> ask_owner(const Place& place, std::span<const std::byte> blob, BlobType type);
+
+/// The memory that a blob describes. Throws as backend::Device::import_memory does; time_out when the owner does not
+/// answer, again when a signal ended the wait for it. answer: that of ask_owner() with the same arguments, complete;
+/// null: waits for one.
 /// type: memory or net_memory.
-backend::ImportedRegion import_region(const Place& place, std::span<const std::byte> blob, BlobType type);
+backend::ImportedRegion import_region(const Place& place, std::span<const std::byte> blob, BlobType type,
+                                      std::shared_ptr<backend::ImportAnswer> answer);
 
 /// A counter's memory, with the files that belong to it: its bell, and the socket for wake-ups.
 struct ImportedCounterMemory {
@@ -29,7 +34,7 @@ struct ImportedCounterMemory {
 };
 /// The same for a counter, type pci_counter or net_counter.
 ImportedCounterMemory import_counter_memory(const Place& place, std::span<const std::byte> blob, BlobType type,
-                                            OwnersEnd owners_end);
+                                            std::shared_ptr<backend::ImportAnswer> answer, OwnersEnd owners_end);
 
 /// A queue pair's inbox, with the files that belong to it.
 struct ImportedInbox {

@@ -1,0 +1,100 @@
+/// Imports that an engine progresses. The exporter is this process: a thread of the engine's answers.
+
+#include "pydoca/import.hpp"
+
+#include "pydoca/mmap.hpp"
+#include "pydoca/sync_event.hpp"
+
+#include "rig/expect_error.hpp"
+#include "rig/export_peer.hpp"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <thread>
+
+namespace pydoca {
+namespace {
+
+class Imports : public testing::Test {
+ protected:
+  std::unique_ptr<Import<Mmap>> begin(std::chrono::nanoseconds limit = PendingImport::default_limit) {
+    return Import<Mmap>::begin(pe, card, memory.blob(), limit);
+  }
+  void progress_until_over(const PendingImport& import) const {
+    while (!import.is_over()) {
+      pe->progress();
+    }
+  }
+
+  std::shared_ptr<ProgressEngine> pe = ProgressEngine::create();
+  std::shared_ptr<Device> card = Device::open(find_device("p0"));
+  ExportedMemory memory{ExportedMemory::Source::pydoca, 4096, Access::pci_read_write};
+};
+
+TEST_F(Imports, GiveTheMapThatTheCallThatWaitsGives) {
+  const auto import = begin();
+  progress_until_over(*import);
+  const auto map = import->take();
+  const auto same = Mmap::create_from_export(card, memory.blob());
+  EXPECT_EQ(map->addr(), same->addr());
+  EXPECT_EQ(map->len(), same->len());
+  EXPECT_EQ(map->permissions(), same->permissions());
+  EXPECT_TRUE(map->is_from_export());
+}
+
+TEST_F(Imports, AreTakenOnce) {
+  const auto import = begin();
+  if (!import->is_over()) {
+    EXPECT_EQ(thrown_by([&] { import->take(); }), Status::in_progress);
+  }
+  progress_until_over(*import);
+  import->take();
+  EXPECT_EQ(thrown_by([&] { import->take(); }), Status::bad_state);
+}
+
+TEST_F(Imports, TellTheirEndOnce) {
+  auto import = begin(std::chrono::nanoseconds(0));  // fails with time_out unless the answer is there already
+  int ends = import->is_over() ? 1 : 0;
+  import->set_callback([&] {
+    ++ends;
+    import.reset();
+  });
+  for (int i = 0; i < 10'000 && ends == 0; ++i) {
+    pe->wait(1);
+    pe->progress();
+  }
+  pe->progress();
+  EXPECT_EQ(ends, 1);
+}
+
+TEST_F(Imports, ThatAreGivenUpLeaveNothing) {
+  progress_until_over(*begin());
+  const std::size_t before = count_fds();
+  for (int i = 0; i < 100; ++i) {
+    begin();
+  }
+  while (count_fds() != before) {  // the exporter's ends, which its thread closes
+    std::this_thread::yield();
+  }
+  EXPECT_EQ(pe->progress(), 0);
+}
+
+TEST_F(Imports, OfWhatWasWithdrawnFail) {
+  const auto blob = memory.blob();
+  ASSERT_EQ(memory.withdraw(), Status::success);
+  const auto import = Import<Mmap>::begin(pe, card, blob);
+  progress_until_over(*import);
+  EXPECT_EQ(thrown_by([&] { import->take(); }), Status::bad_state);
+}
+
+TEST_F(Imports, RefuseBadArguments) {
+  EXPECT_EQ(thrown_by([&] { Import<Mmap>::begin(nullptr, card, memory.blob()); }), Status::invalid_value);
+  EXPECT_EQ(thrown_by([&] { Import<Mmap>::begin(pe, nullptr, memory.blob()); }), Status::invalid_value);
+  EXPECT_EQ(thrown_by([&] { Import<Mmap>::begin(pe, card, {}); }), Status::invalid_value);
+  EXPECT_EQ(thrown_by([&] { Import<SyncEvent>::begin(pe, card, memory.blob()); }), Status::invalid_value);
+  EXPECT_EQ(thrown_by([&] { Import<SyncEventRemoteNet>::begin(pe, card, memory.blob()); }), Status::invalid_value);
+}
+
+}  // namespace
+}  // namespace pydoca

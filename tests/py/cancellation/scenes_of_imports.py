@@ -1,0 +1,48 @@
+"""Scenes of imports: the exporting process is stopped, until what the await waits for is to happen."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+from scene import Scene, scene, soon
+
+import pydoca
+from export_owner import Owner
+
+KINDS = {"import_mmap": "own", "import_sync_event": "event", "import_sync_event_remote_net": "net"}
+
+
+class ImportScene(Scene):
+    def __init__(self, pe: pydoca.ProgressEngine, device: pydoca.Device, owner: Owner, call: str) -> None:
+        super().__init__(pe)
+        self._device, self._owner, self._call = device, owner, call
+
+    def _arguments(self) -> tuple[pydoca.Device, bytes]:
+        return self._device, self._owner.blobs[KINDS[self._call]]
+
+    def begin(self) -> Any:
+        self._owner.freeze()
+        return getattr(self.pe, self._call)(*self._arguments())
+
+    def complete(self) -> None:
+        """The owner answers one after another: once a later import is there, so is the answer to this one."""
+        self._owner.go_on()
+        device, blob = self._arguments()
+        getattr(device, self._call)(blob).close()
+
+    async def check(self, results: list[Any]) -> None:
+        self.complete()
+        for imported in results:
+            imported.close()
+        results.clear()
+        (await soon(getattr(self.pe, self._call)(*self._arguments()))).close()
+
+
+@scene(*(f"ProgressEngine.{call}" for call in KINDS))
+async def imports(call: str) -> AsyncIterator[Scene]:
+    with pydoca.open_device("03:00.0", side="dpu") as device:
+        owner = Owner()
+        try:
+            async with pydoca.ProgressEngine() as pe:
+                yield ImportScene(pe, device, owner, call)
+        finally:
+            owner.end()
