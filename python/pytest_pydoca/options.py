@@ -121,6 +121,13 @@ OPTIONS = (
     ),
     Option("limits", "a file of limits; may be repeated, a later one wins", "FILE", repeatable=True),
     Option("limits-force", "apply limits also to a device that the file's [match] excludes"),
+    Option(
+        "allow-unmet",
+        "a limit or an expectation, by its name or a pattern ('dma.*'), that may judge nothing, such as one of another "
+        "level; may be repeated",
+        "NAME",
+        repeatable=True,
+    ),
     Option("baseline", "golden values, as `pydoca qualify train` writes them", "FILE"),
     Option("out", "the directory in which each run makes its own (default: runs)", "DIR"),
     Option("repeat", "run all cases so many times", "N", count),

@@ -16,6 +16,7 @@ class Verdict(Enum):
     ERROR = "ERROR"  # the tester failed, or took too few samples: nothing is known of the device
     FAIL = "FAIL"
     INTERRUPTED = "INTERRUPTED"  # of a run only: it has not ended, so its cases do not judge the device yet
+    INCOMPLETE = "INCOMPLETE"  # of a run only: a limit or an expectation of its files has judged nothing
 
     @classmethod
     def of_run(cls, verdicts: Iterable[Verdict]) -> Verdict:
@@ -25,7 +26,8 @@ class Verdict(Enum):
 
 
 _WORST_FIRST = (
-    Verdict.FAIL, Verdict.ERROR, Verdict.INTERRUPTED, Verdict.MARGINAL, Verdict.PASS, Verdict.UNJUDGED,
+    Verdict.FAIL, Verdict.ERROR, Verdict.INTERRUPTED, Verdict.INCOMPLETE, Verdict.MARGINAL, Verdict.PASS,
+    Verdict.UNJUDGED,
 )  # fmt: skip
 
 
@@ -38,6 +40,7 @@ class ExitCode(IntEnum):
     TESTER_ERROR = 3
     USAGE = 4  # command line, limits, or the choice of a device
     NOTHING_TESTED = 5
+    INCOMPLETE = 6  # nothing failed, and something that was to be judged was not
 
     @classmethod
     def of_verdict(cls, verdict: Verdict) -> ExitCode:
@@ -51,5 +54,6 @@ _OF_VERDICT = {
     Verdict.SKIPPED: ExitCode.NOTHING_TESTED,
     Verdict.ERROR: ExitCode.TESTER_ERROR,
     Verdict.INTERRUPTED: ExitCode.INTERRUPTED,
+    Verdict.INCOMPLETE: ExitCode.INCOMPLETE,
     Verdict.FAIL: ExitCode.FAILED,
 }

@@ -193,23 +193,37 @@ def test_a_waiver_holds_until_its_day_and_expired_it_is_a_finding(write):
         assert "expired on 2026-12-31" in found
 
 
-def test_what_meets_no_measurement_is_a_finding(write):
-    found = limits(write, GOOD, today=BEFORE).findings(["dma.bw.4096", "pcie.speed"])
-    assert [each.split(": ")[1] for each in found] == [
-        "limit.dma.bw.65536",
-        "limit.dma.lat",
-        "waive.comch.rtt",
-        "expect.pcie.width",
-    ]
+def test_what_meets_no_measurement_is_told(write):
+    table, measured = limits(write, GOOD, today=BEFORE), ["dma.bw.4096", "pcie.speed"]
+    assert list(table.unjudged(measured)) == ["dma.bw.65536", "dma.lat", "pcie.width"]
+    assert [each.split(": ")[1] for each in table.findings(measured)] == ["waive.comch.rtt"]
+    assert table.unjudged(["dma.bw.65536", "dma.lat", "pcie.speed", "pcie.width"]) == {}
+
+
+@pytest.mark.parametrize(
+    ("allowed", "left"),
+    [
+        ([], ["dma.bw.65536", "dma.lat", "pcie.width"]),
+        (["dma.lat"], ["dma.bw.65536", "pcie.width"]),
+        (["dma.*"], ["pcie.width"]),
+        (["pcie.width", "dma.*"], []),
+        (["*"], []),
+        (["dma"], ["dma.bw.65536", "dma.lat", "pcie.width"]),
+    ],
+)
+def test_what_may_judge_nothing_is_given_by_name_or_pattern(write, allowed, left):
+    assert list(limits(write, GOOD, today=BEFORE).unjudged(["dma.bw.4096", "pcie.speed"], allowed)) == left
 
 
 def test_a_name_that_meets_no_measurement_has_the_nearest_one_beside_it(write):
     table = limits(write, GOOD, today=BEFORE)
-    found = {each.split(": ")[1]: each for each in table.findings(["comch.rtt.64", "dma.bw.64", "xyz", "pcie.with"])}
+    measured = ["comch.rtt.64", "dma.bw.64", "xyz", "pcie.with"]
+    texts = [*table.unjudged(measured).values(), *table.findings(measured)]
+    found = {each.split(": ")[1]: each for each in texts}
     assert found["waive.comch.rtt"].endswith("has that name; the nearest one is 'comch.rtt.64'")
     assert found["expect.pcie.width"].endswith("no case of this run looked at it; the nearest one is 'pcie.with'")
     assert found["limit.dma.lat"].endswith("the nearest one is 'dma.bw.64'")
-    assert table.findings(["xyz"])[0].endswith("has that name")
+    assert table.unjudged(["xyz"])["dma.lat"].endswith("has that name")
 
 
 def test_limits_in_another_dimension_are_told_of_measurements_that_were_made(write):

@@ -224,6 +224,47 @@ def test_a_wrong_option_is_a_usage_error_that_names_the_value_and_the_remedy(run
     assert not (runs.path / "runs").exists()
 
 
+UNMET = """schema = 1
+[limit."a.cuont"]
+unit = "1"
+max = 9
+[expect]
+pcie.width = 16
+"""
+
+
+def test_a_run_in_which_a_limit_or_an_expectation_judges_nothing_is_not_passed(runs):
+    result = runs.run(runs.limits(UNMET), body=TWO)
+    assert result.ret == 6
+    result.stdout.fnmatch_lines(
+        [
+            "finding: limits.toml: limit.a.cuont: no *'a.count' (--pydoca-allow-unmet=a.cuont allows that)",
+            "finding: limits.toml: expect.pcie.width: no case of this run looked at it*",
+            "INCOMPLETE: 1 PASS*",
+            "exit code 6*",
+        ]
+    )
+    record = runs.record()["run"]
+    assert (record["verdict"], record["exit_code"]) == ("INCOMPLETE", 6)
+    (folder,) = (runs.path / "runs").iterdir()
+    assert "<title>INCOMPLETE: p0, simulated" in (folder / "report.html").read_text()
+    assert 'message="INCOMPLETE: limits or expectations have judged nothing' in (folder / "junit.xml").read_text()
+
+
+def test_what_may_judge_nothing_is_excused_by_name(runs):
+    allowed = ["--pydoca-allow-unmet=a.cuont", "--pydoca-allow-unmet=pcie.*"]
+    assert runs.run(runs.limits(UNMET), *allowed, body=TWO).ret == 0
+    assert runs.record()["run"]["findings"] == []
+    assert runs.run(runs.limits(UNMET), allowed[0]).ret == 6
+
+
+@pytest.mark.parametrize("workers", [[], ["-n", "2"]])
+def test_a_failure_outweighs_what_was_not_judged(runs, workers):
+    text = UNMET + '[limit."a.count"]\nunit = "1"\nmax = 2\n'
+    assert runs.run(runs.limits(text), *workers, body=TWO).ret == 1
+    assert runs.record()["run"]["verdict"] == "FAIL"
+
+
 def test_limits_judge_and_one_without_a_measurement_is_a_finding(runs):
     limits = runs.limits('schema = 1\n[limit."a.count"]\nunit = "1"\nmax = 2\n[limit."b"]\nunit = "us"\nmax = 1\n')
     result = runs.run(limits, body=TWO)
@@ -533,6 +574,7 @@ def test_every_option_is_in_the_table_of_the_command_line(runs):
         "peer",
         "level",
         "limits",
+        "allow-unmet",
         "baseline",
         "out",
         "repeat",

@@ -81,7 +81,9 @@ def _findings(file: LimitsFile, run: RunRecord | None) -> list[str]:
     if run is None:
         today = datetime.date.today()
         return [f"{each.source}: expired on {each.until}" for each in file.waivers if each.until < today]
-    return Limits([file]).findings(each.name for case in run.cases for each in case.measurements)
+    measured = [each.name for case in run.cases for each in case.measurements]
+    limits = Limits([file])
+    return [*limits.unjudged(measured).values(), *limits.findings(measured)]
 
 
 def _show(file: LimitsFile) -> None:

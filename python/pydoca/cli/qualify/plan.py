@@ -13,7 +13,9 @@ def add(subparsers: Subparsers) -> None:
 
     description = "Say what a run would do, and how long it takes; touch no device."
     parser = add_command(subparsers, "plan", description, check=check, run=run)
-    add_options(parser, without=("out", "force", "fail-early", "no-plots", "strict-skips", "strict-marginal"))
+    add_options(
+        parser, without=("out", "force", "fail-early", "no-plots", "strict-skips", "strict-marginal", "allow-unmet")
+    )
     add_json(parser)
 
 

@@ -9,7 +9,7 @@ from pydoca.qualify.fleet.report.findings import reasons
 from pydoca.qualify.session.progress import Progress
 from pydoca.qualify.verdicts import Verdict
 
-_TOLD = (Verdict.FAIL, Verdict.ERROR, Verdict.INTERRUPTED, Verdict.MARGINAL, Verdict.SKIPPED)
+_TOLD = (Verdict.FAIL, Verdict.ERROR, Verdict.INTERRUPTED, Verdict.INCOMPLETE, Verdict.MARGINAL, Verdict.SKIPPED)
 
 
 class FleetProgress:

@@ -14,8 +14,8 @@ from pydoca.qualify.verdicts import ExitCode, Verdict
 NOT_TESTED = "FLEET"  # the id of the case that stands for a card that was not tested
 _TITLE = "the card is tested"
 _WORST = (
-    ExitCode.FAILED, ExitCode.TESTER_ERROR, ExitCode.USAGE, ExitCode.INTERRUPTED, ExitCode.PASSED,
-    ExitCode.NOTHING_TESTED,
+    ExitCode.FAILED, ExitCode.TESTER_ERROR, ExitCode.USAGE, ExitCode.INTERRUPTED, ExitCode.INCOMPLETE,
+    ExitCode.PASSED, ExitCode.NOTHING_TESTED,
 )  # fmt: skip
 
 

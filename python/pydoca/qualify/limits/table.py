@@ -75,20 +75,39 @@ class Limits:
         limit = self._narrowed(limit, name, unit, stat)
         return limit and replace(limit, waived=self._waived(name))
 
-    def findings(self, measured: Iterable[str]) -> list[str]:
-        """What of the files has met no measurement, and what has expired."""
-        names = list(measured)
-        found = [
-            f"{each.source}: no measurement of this run has that name{beside(each.name, names)}"
-            for each in self._unmet(names)
+    def unjudged(self, measured: Iterable[str], allowed: Iterable[str] = ()) -> dict[str, str]:
+        """The limits and expectations that have judged nothing: of each name, what is to be said.
+
+        allowed: names and patterns of those that may.
+        """
+        names, excused = list(measured), list(allowed)
+        limits = [
+            (each.name, f"{each.source}: no measurement of this run has that name{beside(each.name, names)}")
+            for file in self._files
+            for each in file.limits
+            if not any(_fits(name, each.name) for name in names)
         ]
-        found += [
-            f"{file.path}: expect.{name}: no case of this run looked at it{beside(name, names)}"
+        expectations = [
+            (name, f"{file.path}: expect.{name}: no case of this run looked at it{beside(name, names)}")
             for file in self._files
             for name in file.expect
             if name not in names
         ]
-        return found + [
+        return {
+            name: text
+            for name, text in limits + expectations
+            if not any(name == pattern or _fits(name, pattern) for pattern in excused)
+        }
+
+    def findings(self, measured: Iterable[str]) -> list[str]:
+        """Waivers that have met no measurement, and those that have expired."""
+        names = list(measured)
+        unmet = [
+            f"{waiver.source}: no measurement of this run has that name{beside(waiver.name, names)}"
+            for waiver in self._waivers()
+            if waiver.until >= self._today and not any(_fits(name, waiver.name) for name in names)
+        ]
+        return unmet + [
             f"{waiver.source}: expired on {waiver.until}; {waiver.reason}"
             for waiver in self._waivers()
             if waiver.until < self._today
@@ -104,13 +123,6 @@ class Limits:
             except UnitError as error:
                 wrong[f"{error} {each.name}"] = None
         return list(wrong)
-
-    def _unmet(self, names: list[str]) -> list[FileLimit | Waiver]:
-        """Without waivers that have expired, which are findings by that."""
-        entries: list[FileLimit | Waiver] = []
-        for file in self._files:
-            entries += [*file.limits, *(each for each in file.waivers if each.until >= self._today)]
-        return [each for each in entries if not any(_fits(name, each.name) for name in names)]
 
     def _found(self, name: str) -> FileLimit | None:
         """An exact name before patterns, a longer pattern before shorter ones, a later file before earlier ones."""

@@ -13,6 +13,7 @@ from pydoca.qualify.verdicts import ExitCode, Verdict
 _SAID = {
     Verdict.FAIL: "The device failed {} of {} cases.",
     Verdict.ERROR: "The tester failed in {} of {} cases: nothing is known of the device there.",
+    Verdict.INCOMPLETE: "No case failed, but limits or expectations of this run have judged nothing: see the findings.",
     Verdict.MARGINAL: "The device passed, so closely that another run may not.",
     Verdict.PASS: "The device passed every case that was judged.",
     Verdict.UNJUDGED: "Values were measured, and no limit judged them.",
@@ -21,14 +22,19 @@ _SAID = {
 
 
 def band(run: RunRecord) -> str:
-    kind = f"Hardware qualification, level {escaped(run.level)}, run <code>{escaped(run.id)}</code>"
+    subject = "Qualification of a simulated device" if is_simulated(run) else "Hardware qualification"
+    kind = f"{subject}, level {escaped(run.level)}, run <code>{escaped(run.id)}</code>"
     return heading(run.verdict, kind, _device(run), _said(run), _facts(run), _counts(run))
+
+
+def is_simulated(run: RunRecord) -> bool:
+    return run.device.get("backend") == "sim"
 
 
 def _device(run: RunRecord) -> str:
     name, address = str(run.device.get("name", "device")), str(run.device.get("pci_address", ""))
     shown = f" <code>{escaped(address.removeprefix('0000:'))}</code>" if address else ""
-    return f"{escaped(name)}{shown}"
+    return f"{escaped(name)}{shown}{', simulated' if is_simulated(run) else ''}"
 
 
 def _said(run: RunRecord) -> str:

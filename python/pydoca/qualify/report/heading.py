@@ -10,7 +10,8 @@ from pydoca.qualify.report.words import MARKS, TONES
 from pydoca.qualify.verdicts import Verdict
 
 _ORDER = (
-    Verdict.FAIL, Verdict.ERROR, Verdict.INTERRUPTED, Verdict.MARGINAL, Verdict.PASS, Verdict.UNJUDGED, Verdict.SKIPPED,
+    Verdict.FAIL, Verdict.ERROR, Verdict.INTERRUPTED, Verdict.INCOMPLETE, Verdict.MARGINAL, Verdict.PASS,
+    Verdict.UNJUDGED, Verdict.SKIPPED,
 )  # fmt: skip
 
 

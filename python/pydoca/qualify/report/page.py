@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from pydoca._display.frame.escaping import escaped
 from pydoca.qualify.records import MeasurementRecord, RunRecord
-from pydoca.qualify.report.band import band
+from pydoca.qualify.report.band import band, is_simulated
 from pydoca.qualify.report.cases import case_table
 from pydoca.qualify.report.findings import failures, findings
 from pydoca.qualify.report.inventory import machine_section, run_section
@@ -44,7 +44,8 @@ def report_html(run: RunRecord, read_samples: Callable[[str], tuple[Array, int]]
     links = "".join(
         f'<a href="#{name}">{title}</a>' for (name, title), part in zip(_TITLES.items(), parts, strict=True) if part
     )
-    title = f"{run.verdict.value}: {run.device.get('name', 'device')}, {run.id}"
+    kind = ", simulated" if is_simulated(run) else ""
+    title = f"{run.verdict.value}: {run.device.get('name', 'device')}{kind}, {run.id}"
     navigation = f'<div class="pq-nav"><div class="pq-inner"><nav>{links}</nav></div></div>\n'
     return whole_page(title, band(run) + navigation, f"{''.join(parts)}<footer>{_footer(run)}</footer>")
 

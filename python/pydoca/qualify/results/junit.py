@@ -14,6 +14,12 @@ from pydoca.qualify.verdicts import Verdict
 # What they are called in the format. A MARGINAL or UNJUDGED case has passed; its properties tell more.
 _ELEMENTS = {Verdict.FAIL: "failure", Verdict.ERROR: "error", Verdict.SKIPPED: "skipped"}
 
+# The case that stands for the run: its name, and its message, with what is left to run.
+_NOT_PASSED = {
+    Verdict.INTERRUPTED: ("the run ends", "{}"),
+    Verdict.INCOMPLETE: ("every limit judges", "limits or expectations have judged nothing; report.html names them"),
+}
+
 
 def junit_xml(*runs: RunRecord) -> str:
     """A suite for each run."""
@@ -31,21 +37,22 @@ def _suite(root: Element, run: RunRecord) -> None:
         SubElement(properties, "property", name=name, value=printable(value))
     for case in run.cases:
         _case(suite, case)
-    if run.verdict is Verdict.INTERRUPTED:
-        _the_end(suite, run)
+    if run.verdict in _NOT_PASSED:
+        _the_run(suite, run)
 
 
-def _the_end(suite: Element, run: RunRecord) -> None:
-    """A server looks at cases only, and would take an interrupted run for one that has passed."""
-    element = SubElement(suite, "testcase", classname="pydoca.qualify", name="the run ends", time="0.000")
+def _the_run(suite: Element, run: RunRecord) -> None:
+    """A server looks at cases only, and would take such a run for one that has passed."""
+    name, message = _NOT_PASSED[run.verdict]
+    element = SubElement(suite, "testcase", classname="pydoca.qualify", name=name, time="0.000")
     left = f"{max(0, run.planned - len(run.cases))} of {run.planned} cases have not run"
-    SubElement(element, "error", message=f"{run.verdict.value}: {left}")
+    SubElement(element, "error", message=f"{run.verdict.value}: {message.format(left)}")
 
 
 def _counts(run: RunRecord) -> dict[str, str]:
     verdicts = [case.verdict for case in run.cases]
     begin = datetime.fromtimestamp(run.begin, UTC).isoformat(timespec="seconds")
-    unended = run.verdict is Verdict.INTERRUPTED
+    unended = run.verdict in _NOT_PASSED
     return {
         "name": printable(run.id),
         "tests": str(len(verdicts) + unended),

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 _PACKAGES = ("pydoca", "pytest", "numpy", "scipy", "pytest-xdist")
 DEFAULT_OUT = "runs"
 _SHOWN = 10  # ids in a sentence
+_JUDGED = (Verdict.PASS, Verdict.MARGINAL, Verdict.UNJUDGED)
 
 
 class Run:
@@ -67,11 +68,13 @@ class Run:
         record = self.record
         verdicts = [case.verdict for case in record.cases] + ([Verdict.ERROR] if tester_failed else [])
         record.verdict = Verdict.INTERRUPTED if interrupted else Verdict.of_run(verdicts)
-        strict = self._strictness()
+        strict, unjudged = self._strictness(), self._unjudged()
         if strict:
             record.verdict = Verdict.FAIL
+        elif unjudged and record.verdict in _JUDGED:
+            record.verdict = Verdict.INCOMPLETE
         record.exit_code = int(ExitCode.of_verdict(record.verdict))
-        record.findings = strict + self._findings()
+        record.findings = strict + unjudged + self._findings()
         record.end = time.time()
         if self._directory is not None:
             self._directory.end(record)
@@ -87,12 +90,19 @@ class Run:
         told = [f"the machine has changed: {name}: {before}, then {after}" for name, before, after in changed]
         return self.record.findings + told
 
+    def _measured(self) -> list[str]:
+        return [each.name for case in self.record.cases for each in case.measurements]
+
+    def _unjudged(self) -> list[str]:
+        """What keeps a run from PASS: limits and expectations that have judged nothing, and were not excused."""
+        found = self.target.limits.unjudged(self._measured(), self._settings.allow_unmet)
+        return [f"{text} (--pydoca-allow-unmet={name} allows that)" for name, text in found.items()]
+
     def _findings(self) -> list[str]:
-        measured = [each.name for case in self.record.cases for each in case.measurements]
         late = overrun(self.record.level, time.monotonic() - self._begin) if self._settings.repeat == 1 else ""
         late = "" if self._settings.duration else late
         told = models_in_force(self.record.machine) + shared_names(self.record.cases)
-        return told + self.target.limits.findings(measured) + ([late] if late else [])
+        return told + self.target.limits.findings(self._measured()) + ([late] if late else [])
 
     def _strictness(self) -> list[str]:
         """Why a run fails that would have passed without the strict switches."""

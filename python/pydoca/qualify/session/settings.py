@@ -21,6 +21,7 @@ class Settings:
     select: tuple[str, ...] = ()  # ids and patterns of cases; empty: each one
     limits: tuple[str, ...] = ()
     limits_force: bool = False
+    allow_unmet: tuple[str, ...] = ()  # names and patterns of limits and expectations that may judge nothing
     baseline: str | None = None
     out: str | None = None
     repeat: int = 1
@@ -62,6 +63,7 @@ def settings_of(config: pytest.Config) -> Settings:
         select=tuple(part.strip() for text in option("select") for part in text.split(",")),
         limits=tuple(option("limits")),
         limits_force=option("limits_force"),
+        allow_unmet=tuple(option("allow_unmet")),
         baseline=option("baseline"),
         out=option("out"),
         repeat=option("repeat") or 1,

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from pydoca.qualify.session.session import Session
 
 _KEPT = {int(ExitCode.TESTER_ERROR), int(ExitCode.USAGE)}
-_WORST = (ExitCode.FAILED, ExitCode.TESTER_ERROR, ExitCode.PASSED, ExitCode.NOTHING_TESTED)
+_WORST = (ExitCode.FAILED, ExitCode.TESTER_ERROR, ExitCode.INCOMPLETE, ExitCode.PASSED, ExitCode.NOTHING_TESTED)
 
 
 def exit_code_of(session: Session, status: int, *, interrupted: bool) -> int:
@@ -52,7 +52,8 @@ def _write_run(session: Session, run: Run, reporter: Any) -> None:
     missing = record.planned - len(record.cases)
     left = f"; {missing} of {record.planned} cases have not run" if missing > 0 else ""
     bad, doubtful = {"red": True}, {"yellow": True}
-    colours = {Verdict.PASS: {"green": True}, Verdict.FAIL: bad, Verdict.ERROR: bad, Verdict.INTERRUPTED: doubtful}
+    colours = {Verdict.PASS: {"green": True}, Verdict.FAIL: bad, Verdict.ERROR: bad}
+    colours |= {Verdict.INTERRUPTED: doubtful, Verdict.INCOMPLETE: doubtful}
     reporter.write_line(
         f"{record.verdict.value}: {shown or 'no case has run'}{left}", **colours.get(record.verdict, {})
     )

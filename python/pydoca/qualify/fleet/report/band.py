@@ -13,6 +13,7 @@ _SAID = {
     Verdict.FAIL: "{} of {} cards failed.",
     Verdict.ERROR: "The tester failed on {} of {} cards: nothing is known of them there.",
     Verdict.INTERRUPTED: "The runs of {} of {} cards were interrupted.",
+    Verdict.INCOMPLETE: "No card failed, but of {} of {} cards limits or expectations have judged nothing.",
     Verdict.MARGINAL: "All cards passed, {} of {} so closely that another run may not.",
     Verdict.PASS: "Every card passed all cases that were judged.",
     Verdict.UNJUDGED: "Values were measured, and no limit judged them.",

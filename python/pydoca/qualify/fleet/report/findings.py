@@ -9,7 +9,7 @@ from pydoca.qualify.fleet.record import CardRecord, FleetRecord
 from pydoca.qualify.report.elements import badge, section
 from pydoca.qualify.verdicts import Verdict
 
-TOLD = (Verdict.FAIL, Verdict.ERROR, Verdict.INTERRUPTED, Verdict.MARGINAL)
+TOLD = (Verdict.FAIL, Verdict.ERROR, Verdict.INTERRUPTED, Verdict.INCOMPLETE, Verdict.MARGINAL)
 _MOST = 100
 
 

@@ -13,7 +13,8 @@ from pydoca.qualify.verdicts import Verdict
 
 _MOST = 2_000
 _WORST = (
-    Verdict.FAIL, Verdict.ERROR, Verdict.INTERRUPTED, Verdict.MARGINAL, Verdict.SKIPPED, Verdict.UNJUDGED, Verdict.PASS,
+    Verdict.FAIL, Verdict.ERROR, Verdict.INTERRUPTED, Verdict.INCOMPLETE, Verdict.MARGINAL, Verdict.SKIPPED,
+    Verdict.UNJUDGED, Verdict.PASS,
 )  # fmt: skip
 _CARDS = (
     ("", ""),
