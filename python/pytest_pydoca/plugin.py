@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from pytest_pydoca.async_tests import pytest_pyfunc_call as pytest_pyfunc_call
+from pytest_pydoca.fabric import give_worker_its_fabric
 from pytest_pydoca.faults import FaultInjection as FaultInjection
 from pytest_pydoca.faults import pydoca_faults as pydoca_faults
 from pytest_pydoca.fixtures import (
@@ -49,6 +50,7 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    give_worker_its_fabric()
     add_markers(config)
     if is_used(config) and not (config.option.help or config.option.version):
         _session(config)

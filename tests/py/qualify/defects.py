@@ -123,6 +123,17 @@ def _ignore_order(patch: pytest.MonkeyPatch, stack: ExitStack) -> None:
     patch.setattr(pydoca, "Dma", _Unordered)
 
 
+def _end_waits_early(patch: pytest.MonkeyPatch, stack: ExitStack) -> None:
+    """One wait of 100 returns at once."""
+    wait, numbers = pydoca.SyncEvent.wait_eq_yield, itertools.count(1)
+
+    def early(event: pydoca.SyncEvent, value: int, **options: Any) -> None:
+        if next(numbers) % 100:
+            wait(event, value, **options)
+
+    patch.setattr(pydoca.SyncEvent, "wait_eq_yield", early)
+
+
 WRONG = r"wrong bits|differs|instead of|outside"
 LOST = r"no answer|within|lost|arrived|DEADLOCK|timed? ?out"
 
@@ -381,6 +392,19 @@ DEFECTS = {
     ),
     "rdma_link_down": Defect(
         "the link goes down", ("RDMA-1",), "", _fault("link_down", "rdma.write", nth=33), patience=1.0
+    ),
+    "early_wait": Defect(
+        "one wait of 100 ends before its value has come",
+        ("SYN-1",),
+        "the value that ended wait",
+        plant=_end_waits_early,
+    ),
+    "early_wait_of_peer": Defect(
+        "one wait of 100 for the other process ends before its value has come",
+        ("SYN-2",),
+        "the value that ended wait",
+        plant=_end_waits_early,
+        level="quick",
     ),
     # ---- all at once
     "graph_copy": Defect(

@@ -69,7 +69,7 @@ class Front:
             folder.mkdir(mode=0o700)
         (path / "test_mine.py").write_text(CASES)
         own = {"XDG_RUNTIME_DIR": path / "runtime", "TMPDIR": self.tmp, "FLEET_TEST": path, "PYDOCA_BACKEND": "sim"}
-        own |= {"PYDOCA_TOPOLOGY": path / "cards.toml", "PYDOCA_FABRIC": f"fleet-{os.getpid()}-{time.monotonic_ns()}"}
+        own |= {"PYDOCA_TOPOLOGY": "cards.toml", "PYDOCA_FABRIC": f"fleet-{os.getpid()}-{time.monotonic_ns()}"}
         gone = ("PYTEST_ADDOPTS", "PYTEST_XDIST_WORKER", "PYTEST_XDIST_WORKER_COUNT", "PYTEST_CURRENT_TEST")
         self.env = {name: each for name, each in os.environ.items() if name not in gone}
         self.env |= {name: str(each) for name, each in own.items()}

@@ -1,5 +1,7 @@
 """What cannot run is said in one line, before the first case, with exit code 4."""
 
+import os
+
 import pytest
 
 pytest_plugins = ["pytester"]
@@ -50,6 +52,17 @@ def test_a_wrong_file_of_the_environment_is_named(runs, monkeypatch, variable):
     line = refused(result)
     assert variable in line
     assert "absent.toml" in line
+
+
+def test_a_place_of_another_user_is_not_the_devices_fault(runs, monkeypatch, tmp_path):
+    place = tmp_path / "theirs"
+    place.mkdir(mode=0o755)
+    monkeypatch.setenv("PYDOCA_FABRIC_DIR", str(place))
+    monkeypatch.setattr("os.geteuid", lambda: os.getuid() + 1)
+    result = runs.run(body=BODY)
+    assert result.ret == 4
+    assert f"{place}, which belongs to user {os.getuid()}; set PYDOCA_FABRIC_DIR" in result.stderr.str()
+    assert not (runs.path / "runs").exists()
 
 
 @pytest.mark.parametrize(

@@ -61,6 +61,36 @@ def tasks(device: pydoca.Device, count: int) -> int:
     return count
 
 
+def waits(device: pydoca.Device, count: int) -> int:
+    """Waits of each kind for values that another thread sets only when it is asked; returns how many there were."""
+    with duty("waits for another thread"), pydoca.SyncEvent(device) as ask, pydoca.SyncEvent(device) as answer:
+        kinds = (
+            lambda value: answer.wait_eq(value, timeout=waiting.PATIENCE),
+            lambda value: answer.wait_gt(value - 1, timeout=waiting.PATIENCE),
+            lambda value: answer.wait_neq(value - 1, timeout=waiting.PATIENCE),
+            lambda value: answer.wait_eq_yield(value, timeout=waiting.PATIENCE),
+        )
+        thread = threading.Thread(target=_answer, args=[ask, answer, count])
+        thread.start()
+        try:
+            for value in range(1, count + 1):
+                ask.update_set(value)
+                kinds[value % len(kinds)](value)
+                _require(answer.get(), value, f"the value that ended wait {value}")
+        finally:
+            ask.update_set(_WORD - 1)
+            thread.join()
+    return count
+
+
+def _answer(ask: pydoca.SyncEvent, answer: pydoca.SyncEvent, count: int) -> None:
+    for value in range(1, count + 1):
+        ask.wait_gt_yield(value - 1, timeout=waiting.PATIENCE)
+        if ask.get() == _WORD - 1:
+            return
+        answer.update_set(value)
+
+
 def time_out(device: pydoca.Device, seconds: float) -> float:
     """How much longer than asked a wait takes that nothing ends, in seconds."""
     with pydoca.SyncEvent(device) as event:
@@ -88,12 +118,14 @@ class Partner:
         self.rounds = 0
 
     def round(self) -> int:
-        """One round trip, in nanoseconds."""
+        """One round trip, in nanoseconds. Its wait must have ended with the partner's answer, and not before."""
         self.rounds += 1
         begin = time.perf_counter_ns()
         self.ping.update_set(self.rounds)
         self.pong.wait_eq_yield(self.rounds, timeout=waiting.PATIENCE)
-        return time.perf_counter_ns() - begin
+        elapsed = time.perf_counter_ns() - begin
+        _require(self.pong.get(), self.rounds, f"the value that ended wait {self.rounds}")
+        return elapsed
 
     def end(self) -> None:
         """Tells the partner to leave."""
@@ -122,5 +154,6 @@ def armed_wait(device: pydoca.Device, other: pydoca.Device) -> None:
         thread.start()
         try:
             waiting.sleep_until(pe, lambda: waits.done, "a wait for an event that the other side sets")
+            _require(finish(waits, "the wait"), 1, "the value that ended a wait for an event of the other side")
         finally:
             thread.join()

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import hashlib
+import mmap
+import tempfile
 import time
+from collections.abc import Callable
 from typing import Any, Literal
+
+import numpy as np
 
 import pydoca
 from pydoca import comch
 from pydoca.qualify.bench import waiting
 from pydoca.qualify.bench.messages import check, message
 from pydoca.qualify.bench.patterns import prbs31, view
-from pydoca.qualify.bench.waiting import Stand
+from pydoca.qualify.bench.waiting import DeviceFault, Stand
 
 _Side = Literal["host", "dpu"]
 _LEAVE = 2**64 - 1
@@ -28,7 +33,9 @@ def answer_pings(device: str, side: _Side, ping: bytes, pong: bytes) -> int:
     ):
         while True:
             asked.wait_neq_yield(value, timeout=waiting.PATIENCE)
-            value = asked.get()
+            before, value = value, asked.get()
+            if value == before:
+                raise DeviceFault(f"a wait for another value than {value} has ended, and the value is the same")
             if value == _LEAVE:
                 return value
             answered.update_set(value)
@@ -41,14 +48,29 @@ def add_many(device: str, side: _Side, blob: bytes, count: int) -> None:
             event.update_add(1)
 
 
-def lend(device: str, size: int, seed: int) -> tuple[bytes, str]:
+def _from_file(size: int) -> mmap.mmap:
+    with tempfile.TemporaryFile() as file:
+        file.truncate(size)
+        return mmap.mmap(file.fileno(), size)
+
+
+# Where a program's memory may be from; a peer maps pydoca's, and the kernel copies the others'.
+ORIGINS: dict[str, Callable[[int], Any]] = {
+    "pydoca.alloc": pydoca.alloc,
+    "bytearray": bytearray,
+    "NumPy": lambda size: np.zeros(size, np.uint8),
+    "a file": _from_file,
+}
+
+
+def lend(device: str, size: int, seed: int, origin: str = "pydoca.alloc") -> tuple[bytes, str]:
     """Memory of the host, with a pattern: its description and its digest. It stays until give_back()."""
     dev = pydoca.open_device(device, side="host")
-    memory = pydoca.alloc(size)
+    memory = ORIGINS[origin](size)
     view(memory)[:] = prbs31(size, seed)
-    mmap = dev.mmap(memory, access="local_read_write|pci_read_write")
-    _kept["lent"] = dev, memory, mmap
-    return mmap.export_pci(), hashlib.sha256(memory).hexdigest()
+    lent = dev.mmap(memory, access="local_read_write|pci_read_write")
+    _kept["lent"] = dev, memory, lent
+    return lent.export_pci(), hashlib.sha256(memory).hexdigest()
 
 
 def digest_of_lent() -> str:
@@ -56,9 +78,10 @@ def digest_of_lent() -> str:
 
 
 def give_back() -> None:
-    dev, memory, mmap = _kept.pop("lent")
-    mmap.close()
-    memory.close()
+    dev, memory, lent = _kept.pop("lent")
+    lent.close()
+    if isinstance(memory, pydoca.Memory):
+        memory.close()
     dev.close()
 
 

@@ -11,6 +11,7 @@ import pytest
 
 import pydoca
 from pydoca.qualify.bench import dma, maps, remote, resources
+from pydoca.qualify.bench.patterns import prbs31, view
 from pydoca.qualify.bench.sides import Sides
 from pydoca.qualify.bench.waiting import DeviceFault, Stand, duty, refused
 from pydoca.qualify.cases.counts import at
@@ -61,23 +62,39 @@ def test_bounds(pydoca_device: pydoca.Device, pydoca_measure: Measure) -> None:
 def test_export_between_processes(
     pydoca_device: pydoca.Device, pydoca_pair: Pair, pydoca_run: CaseRun, pydoca_measure: Measure
 ) -> None:
-    size = dma.fitting(pydoca_device, (4096, 1 << 16))[-1]
-    blob, digest = pydoca_pair.host.call(remote.lend, pydoca_pair.host.device, size, pydoca_run.seed_of("pattern"))
-    with Stand() as stand, pydoca.open_device(pydoca_pair.dpu.device, side="dpu") as dpu:
+    size, seed = dma.fitting(pydoca_device, (4096, 1 << 16))[-1], pydoca_run.seed_of("pattern")
+    with pydoca_measure("mem.import", unit="ms", stat="p50", better="lower") as importing:
+        importing.extend(_both_ways(pydoca_pair, size, seed, "pydoca.alloc", 20))
+    others = [origin for origin in remote.ORIGINS if origin != "pydoca.alloc"]
+    more = sum(len(_both_ways(pydoca_pair, size, seed, origin, 5)) for origin in others)
+    pydoca_measure.record("mem.digests.equal", len(importing) + more, unit="1", min=20 + 5 * len(others))
+
+
+def _both_ways(pair: Pair, size: int, seed: int, origin: str, count: int) -> list[float]:
+    """The DPU reads the host's memory so often, and writes it at the end; milliseconds of each import."""
+    blob, digest = pair.host.call(remote.lend, pair.host.device, size, seed, origin)
+    times = []
+    with Stand() as stand, pydoca.open_device(pair.dpu.device, side="dpu") as dpu:
         into = stand.enter_context(pydoca.alloc(size))
         here = stand.enter_context(dpu.mmap(into))
-        with pydoca_measure("mem.import", unit="ms", stat="p50", better="lower") as importing:
-            for _ in range(20):
-                with duty("import memory of the host"):
-                    begin = time.perf_counter_ns()
-                    imported = dpu.import_mmap(blob)
-                    importing.add((time.perf_counter_ns() - begin) / 1e6)
-                with imported, duty("copy memory of the host"):
-                    maps.Copier(stand, dpu).copy(imported, here, size)
+        copier = maps.Copier(stand, dpu)
+        for number in range(count):
+            with duty("import memory of the host"):
+                begin = time.perf_counter_ns()
+                imported = dpu.import_mmap(blob)
+                times.append((time.perf_counter_ns() - begin) / 1e6)
+            with imported, duty("copy memory of the host"):
+                view(into)[:] = 0
+                copier.copy(imported, here, size)
                 if hashlib.sha256(into).hexdigest() != digest:
-                    raise DeviceFault("memory of the host has another digest at the DPU")
-    pydoca_pair.host.call(remote.give_back)
-    pydoca_measure.record("mem.digests.equal", len(importing), unit="1", min=20)
+                    raise DeviceFault(f"memory of the host ({origin}) has another digest at the DPU")
+                if number == count - 1:
+                    view(into)[:] = prbs31(size, seed + 1)
+                    copier.copy(here, imported, size)
+        if pair.host.call(remote.digest_of_lent) != hashlib.sha256(into).hexdigest():
+            raise DeviceFault(f"what the DPU wrote to memory of the host ({origin}) has another digest there")
+    pair.host.call(remote.give_back)
+    return times
 
 
 @pytest.mark.pydoca_case(

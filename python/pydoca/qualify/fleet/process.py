@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 _MODULE = "pydoca.qualify.fleet.child"
+_FILES = ("PYDOCA_FAULTS", "PYDOCA_TIMING", "PYDOCA_TOPOLOGY")
 _GRACE = 30.0  # seconds from SIGINT to SIGKILL
 _running: dict[str, CardProcess] = {}  # by the card's key
 _lock = threading.Lock()
@@ -25,6 +26,7 @@ class CardProcess:
             self._process = subprocess.Popen(
                 [sys.executable, "-P", "-m", _MODULE, str(os.getpid()), *words],
                 cwd=folder,
+                env=_environment(),
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
@@ -53,6 +55,12 @@ class CardProcess:
         """With the processes that it has started."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
+
+
+def _environment() -> dict[str, str]:
+    """The worker's own: the process works in another directory, so relative names of files become absolute."""
+    named = {name: Path(os.environ.get(name, "")) for name in _FILES}
+    return {**os.environ, **{name: str(file.absolute()) for name, file in named.items() if file.is_file()}}
 
 
 def run_process(card: str, words: Sequence[str], folder: Path, log: Path, seconds: float) -> tuple[int, bool]:

@@ -4,9 +4,28 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import os
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pydoca
+
+
+def wrong_place() -> str:
+    """Why no process of a simulated machine can meet another one here, which is not its devices' fault; else empty."""
+    try:
+        place = Path(pydoca.sim.fabric_directory())
+    except pydoca.DocaError as error:
+        return str(error)
+    for directory in (place.parent, place):
+        with contextlib.suppress(FileNotFoundError):
+            owner = directory.lstat().st_uid
+            if owner != os.geteuid():
+                return (
+                    f"the processes of simulated devices meet in {directory}, which belongs to user {owner}; set "
+                    "PYDOCA_FABRIC_DIR to a directory of yours"
+                )
+    return ""
 
 
 @contextlib.contextmanager

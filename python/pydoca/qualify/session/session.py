@@ -16,6 +16,7 @@ from pydoca.qualify.session.case_run import CaseRun
 from pydoca.qualify.session.choice import ChoiceError, devices, only
 from pydoca.qualify.session.interrupt import Interrupt
 from pydoca.qualify.session.lock import InUse
+from pydoca.qualify.session.opening import wrong_place
 from pydoca.qualify.session.plan import Plan
 from pydoca.qualify.session.progress import Progress
 from pydoca.qualify.session.record import Phases
@@ -158,6 +159,9 @@ class Session:
     def begin_runs(self) -> None:
         """Takes the devices. Raises pytest.UsageError for one that is in use."""
         self.make_runs()
+        simulated = any(run.target.info is not None and run.target.info.backend == "sim" for run in self.runs.values())
+        if simulated and (why := wrong_place()):
+            raise pytest.UsageError(why)
         for run in self.runs.values():
             self._take(run.target)
         self.set_planned([self.target_of(item).label for item in self.items])
