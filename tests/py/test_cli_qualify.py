@@ -140,7 +140,7 @@ def test_a_limits_file_is_checked_alone_and_against_a_run(qualify, commands):
         "waives old until 2020-01-01: known",
         "finding: my.toml: waive.old: expired on 2020-01-01",
     ]
-    assert qualify("sim:p0", "--tests", "test_mine.py", "--limits", "my.toml").returncode == 0
+    assert qualify("sim:p0", "--tests", "test_mine.py", "--limits", "my.toml").returncode == 6
     (folder,) = commands.directory.glob("runs/*")
     document = json.loads(qualify("limits", "check", "my.toml", "--run", folder, "--json").stdout)
     assert [limit["name"] for limit in document["limits"]] == ["a.count", "gone"]

@@ -33,11 +33,14 @@ class Awaitable(Coroutine[Any, Any, Any]):
 _Imported = TypeVar("_Imported")
 
 class Import(Awaitable, Generic[_Imported]):
-    """An import that its engine progresses: await it, or call wait(), for the map or event. One that is dropped before
-    is given up.
+    """An import that its engine progresses: await it, or call wait(), for the map or
+    event. One that is dropped before is given up.
     """
     def __await__(self) -> Generator[Any, None, _Imported]: ...
-    def wait(self, timeout: float | None = ...) -> _Imported: ...
+    def wait(self, timeout: float | None = ...) -> _Imported:
+        """Progresses until it is there, and returns it. timeout in seconds, None for no limit; raises
+        TimeOutError.
+        """
 
 class SettledState(Awaitable):
     """The value of with: the context, once it is IDLE or RUNNING."""

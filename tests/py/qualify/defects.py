@@ -90,6 +90,17 @@ def _leak_descriptors(patch: pytest.MonkeyPatch, stack: ExitStack) -> None:
     patch.setattr(pydoca, "open_device", leaking)
 
 
+def _leak_contexts(patch: pytest.MonkeyPatch, stack: ExitStack) -> None:
+    """Each context of RDMA keeps a descriptor."""
+
+    class Leaking(pydoca.Rdma):
+        def __init__(self, *arguments: Any, **options: Any) -> None:
+            super().__init__(*arguments, **options)
+            stack.callback(os.close, os.dup(0))
+
+    patch.setattr(pydoca, "Rdma", Leaking)
+
+
 def _leak_exports(patch: pytest.MonkeyPatch, stack: ExitStack) -> None:
     """Each cycle of export and import keeps memory."""
     cycle = maps.export_cycle
@@ -405,6 +416,12 @@ DEFECTS = {
         "the value that ended wait",
         plant=_end_waits_early,
         level="quick",
+    ),
+    "rdma_leak": Defect(
+        "each context of RDMA keeps a descriptor",
+        ("INV-6",),
+        r"inv.rdma.descriptors: max \d+ is above",
+        plant=_leak_contexts,
     ),
     # ---- all at once
     "graph_copy": Defect(

@@ -18,8 +18,8 @@ _M = TypeVar("_M")
 # Seconds: for work on messages that arrived before the connection ended; for the other half to report that it caused a
 # device's error here; for sending the last message.
 _LAST_WORK = 0.1
-_LAST_CAUSE = 0.2
-_LAST_WORD = 0.2
+_LAST_CAUSE = 1.0
+_LAST_WORD = 1.0
 
 
 class Link(Protocol):

@@ -20,7 +20,7 @@ from pydoca.cli._errors import CommandError
 from pydoca.cli._two_processes.report import Reporter
 
 # Seconds that a half has to notice that the other one failed, and then to end after a signal.
-_NOTICE = 0.3
+_NOTICE = 1.5
 _END = 1.0
 _LONGEST_LINE = 1 << 20
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 import pydoca
-from pydoca.qualify.bench import resources
+from pydoca.qualify.bench import contexts, resources
 from pydoca.qualify.bench.waiting import DeviceFault, duty
 from pydoca.qualify.cases.counts import at
 
@@ -98,3 +99,13 @@ def test_placement(pydoca_device: pydoca.Device, pydoca_measure: Measure) -> Non
         pydoca_measure.expect("machine.governor", governor.read_text().strip())
     memory = dict(line.split(":") for line in Path("/proc/meminfo").read_text().splitlines())
     pydoca_measure.expect("machine.hugepages", int(memory.get("HugePages_Total", "0").split()[0]))
+
+
+@pytest.mark.pydoca_case("INV-6", title="a context of each library leaves nothing behind, again and again", levels=ALL)
+def test_contexts(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_measure: Measure) -> None:
+    count = at(pydoca_run, smoke=20, quick=100, full=1000)
+    for name, cycle in contexts.cycles(pydoca_device).items():
+        grown = resources.growth(partial(cycle, pydoca_device), count)
+        pydoca_measure.record(f"inv.{name}.descriptors", grown.descriptors, unit="1", max=0)
+        pydoca_measure.record(f"inv.{name}.mappings", grown.mappings, unit="1", max=0)
+        pydoca_measure.record(f"inv.{name}.threads", grown.threads, unit="1", max=0)

@@ -1,0 +1,107 @@
+"""One life of a context of each library: made, used once and ended. For finding what such a life leaves behind."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+
+import pydoca
+from pydoca import comch
+from pydoca.qualify.bench.patterns import prbs31, view
+from pydoca.qualify.bench.waiting import DeviceFault, Stand, finish
+
+_SIZE = 4096
+
+
+def cycles(device: pydoca.Device) -> dict[str, Callable[[pydoca.Device], None]]:
+    """Those of the libraries that the device has, by name."""
+    return {name: cycle for name, (is_there, cycle) in _CYCLES.items() if is_there(device.info)}
+
+
+def _copy(device: pydoca.Device) -> None:
+    with Stand() as stand:
+        pe = stand.engine()
+        source, target = (stand.enter_context(pydoca.alloc(_SIZE)) for _ in range(2))
+        view(source)[:] = prbs31(_SIZE, 1)
+        maps = [stand.enter_context(device.mmap(each)) for each in (source, target)]
+        bufs = stand.bufs(2)
+        dma = stand.enter_context(pydoca.Dma(pe, device, num_tasks=1))
+        src, dst = stand.keep(bufs.get_by_data(maps[0])), stand.keep(bufs.get_by_addr(maps[1]))
+        finish(dma.memcpy(src, dst), "a copy")
+        if bytes(target) != bytes(source):
+            raise DeviceFault("a copy has wrong data")
+
+
+def _hash(device: pydoca.Device) -> None:
+    with Stand() as stand:
+        pe = stand.engine()
+        bufs = stand.bufs(2)
+        digest = stand.enter_context(pydoca.alloc(64))
+        text, place = stand.enter_context(device.mmap(b"abc")), stand.enter_context(device.mmap(digest))
+        sha = stand.enter_context(pydoca.Sha(pe, device, num_tasks=1))
+        finish(sha.hash(stand.keep(bufs.get_by_data(text)), stand.keep(bufs.get_by_addr(place)), "sha256"), "a digest")
+        if bytes(digest)[:32] != hashlib.sha256(b"abc").digest():
+            raise DeviceFault("a digest is wrong")
+
+
+def _connect(device: pydoca.Device) -> None:
+    """Two contexts, connected by their details, and one message."""
+    with Stand() as stand:
+        pe = stand.engine()
+        text, place = stand.enter_context(pydoca.alloc(_SIZE)), stand.enter_context(pydoca.alloc(_SIZE))
+        view(text)[:] = prbs31(_SIZE, 2)
+        bufs = stand.bufs(2)
+        one, other = (stand.enter_context(pydoca.Rdma(pe, device, num_tasks=1)) for _ in range(2))
+        here, there = one.export(), other.export()
+        here.connect(there.details)
+        there.connect(here.details)
+        source = stand.keep(bufs.get_by_data(stand.enter_context(device.mmap(text))))
+        target = stand.keep(bufs.get_by_addr(stand.enter_context(device.mmap(place))))
+        received = other.receive(target)
+        finish(here.send(source), "a message")
+        finish(received, "the receive of a message")
+        if bytes(place) != bytes(text):
+            raise DeviceFault("a message has wrong data")
+
+
+def _wait(device: pydoca.Device) -> None:
+    with Stand() as stand:
+        pe = stand.engine()
+        event = pydoca.SyncEvent(device)
+        stand.callback(event.close)
+        context = stand.enter_context(event.as_context(pe, num_tasks=1))
+        waits = context.wait_gt(0) if device.info.supports("async_sync_event_wait") else None
+        finish(context.notify_add(1), "an addition")
+        if waits is not None:
+            finish(waits, "a wait")
+
+
+def _serve(device: pydoca.Device) -> None:
+    """A server that nobody calls."""
+    with Stand() as stand:
+        pe = stand.engine()
+        representor = stand.enter_context(device.open_representor(device.representors()[0]))
+        stand.enter_context(comch.Server(pe, device, representor, "pydoca-qualify-life"))
+
+
+def _invalidate(device: pydoca.Device) -> None:
+    with Stand() as stand:
+        pe = stand.engine()
+        buf = stand.keep(stand.bufs(1).get_by_data(stand.enter_context(device.mmap(pydoca.alloc(_SIZE)))))
+        advise = stand.enter_context(pydoca.MmapAdvise(pe, device, num_tasks=1))
+        finish(advise.invalidate_cache(buf), "an invalidation of the cache")
+
+
+def _has_server(info: pydoca.DeviceInfo) -> bool:
+    found = info.capabilities.comch
+    return found is not None and found.server and info.side is pydoca.Side.DPU
+
+
+_CYCLES: dict[str, tuple[Callable[[pydoca.DeviceInfo], bool], Callable[[pydoca.Device], None]]] = {
+    "dma": (lambda info: info.capabilities.dma is not None, _copy),
+    "sha": (lambda info: info.capabilities.sha is not None, _hash),
+    "rdma": (lambda info: info.capabilities.rdma is not None, _connect),
+    "sync_event": (lambda info: info.capabilities.sync_event is not None, _wait),
+    "comch": (_has_server, _serve),
+    "mmap_advise": (lambda info: info.capabilities.mmap_advise is not None, _invalidate),
+}
