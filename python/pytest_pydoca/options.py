@@ -140,7 +140,13 @@ OPTIONS = (
     Option("strict-marginal", "a marginal measurement fails the run"),
     Option("force", "also use a device that another run uses"),
     Option("no-plots", "a report without plots"),
+    Option("title", "the title of the report, instead of the device's name", "TEXT"),
+    Option("customer", "for whom the report is", "TEXT"),
+    Option("operator", "by whom the run was made", "TEXT"),
+    Option("note", "a note, which the report shows", "TEXT"),
 )
+
+OF_REPORTS = ("title", "customer", "operator", "note")
 
 
 def add_options(parser: pytest.Parser) -> None:

@@ -78,14 +78,16 @@ def test_compare_refuses_a_rule_that_it_does_not_know(qualify, pair, rule):
 
 
 def test_what_is_not_a_run_is_named(qualify, pair, tmp_path):
+    other = tmp_path / "other"
+    other.mkdir()
     for words in (
-        ("compare", pair[0], tmp_path),
-        ("report", tmp_path),
-        ("train", tmp_path, "--out", tmp_path / "x.toml"),
-        ("study", "repeatability", tmp_path),
+        ("compare", pair[0], other),
+        ("report", other),
+        ("train", other, "--out", tmp_path / "x.toml"),
+        ("study", "repeatability", other),
     ):
         error = qualify(*words, code=4).stderr
-        assert error == f"pydoca: {tmp_path} is not the directory of a run: it has no state.json\n"
+        assert error == f"pydoca: {other} is not the directory of a run: it has no state.json\n"
 
 
 def test_report_makes_the_reports_anew(qualify, pair):
@@ -152,3 +154,11 @@ def test_study_compares_the_spread_with_the_tolerance(qualify, tmp_path):
     assert "not fit to judge" in qualify("study", "repeatability", *runs, "--tolerance", "0.1%", code=1).stdout
     found = json.loads(qualify("study", "repeatability", *runs, "--json").stdout)
     assert (found["measurements"][0]["values"], found["measurements"][0]["verdict"]) == (15, "good")
+
+
+def test_a_directory_of_runs_is_refused_with_the_runs_that_it_has(qualify, pair, tmp_path):
+    errors = qualify("report", tmp_path, code=4).stderr
+    assert errors.count("\n") == 1
+    assert f"it has these runs, of which one may be meant: {pair[1]}, {pair[0]}\n" in errors
+    (tmp_path / "none").mkdir()
+    assert "these runs" not in qualify("report", tmp_path / "none", code=4).stderr

@@ -51,6 +51,23 @@ def test_the_facts_of_a_card_are_read_from_its_function(root):
     assert values["cpu.governor"] == "performance (2), powersave (1)"
 
 
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("quiet", "(1 others)"),
+        (
+            "root=UUID=1f-2e iommu=pt isolcpus=2-7 token=secret",
+            "iommu=pt isolcpus=2-7 (2 others)",
+        ),
+        ("mitigations=off pcie_aspm=off nosmt myiommu=1", "mitigations=off pcie_aspm=off nosmt (1 others)"),
+    ],
+)
+def test_of_the_kernels_command_line_only_what_changes_a_device_is_told(root, line, told):
+    (root / "proc").mkdir()
+    (root / "proc/cmdline").write_text(f"{line}\n")
+    assert machine.inventory(DEVICE, root=root)["kernel.command_line"]["value"] == told
+
+
 def test_a_fact_that_cannot_be_read_has_its_reason(root):
     found = machine.inventory(DEVICE, root=root)
     assert found["device.aer_fatal"]["absent"].startswith("there is no ")

@@ -348,6 +348,13 @@ def test_expected_properties_are_compared(runs):
     assert "pcie.width: 8, and limits.toml: expect.pcie.width expects 16" in runs.record()["cases"][0]["reason"]
 
 
+def test_a_property_is_shown_by_its_value(runs):
+    body = "def test_it(pydoca_measure):\n    pydoca_measure.expect('card.profile', 'bluefield3')\n"
+    result = runs.run(body=body)
+    result.stdout.fnmatch_lines(["*UNJUDGED card.profile  'bluefield3'; no limits file expects a value"])
+    result.stdout.no_fnmatch_line("*no value*")
+
+
 def test_a_plan_says_what_would_run_and_touches_nothing(runs):
     body = TWO + "\n@pytest.mark.pydoca_needs('sha')\ndef test_third(pydoca_device): assert False\n"
     result = runs.run("--pydoca-plan", "--pydoca-repeat=2", body=body)

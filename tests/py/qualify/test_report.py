@@ -143,6 +143,27 @@ def test_cases_of_one_id_are_told_apart_by_the_parameter_of_their_test(tmp_path)
     assert "NEG-1 [twice]: The case NEG-1" in stream
 
 
+def test_a_report_has_the_title_and_the_people_that_it_was_given():
+    run = new_run(planned=1, exit_code=0, verdict=Verdict.PASS)
+    run.cases = [case("A-1", verdict=Verdict.PASS)]
+    plain = Page(report_html(run, lambda name: None)).text
+    assert "p0 03:00.0, simulated" in plain
+    assert "Qualification of a simulated device" in plain
+    assert "Customer" not in plain
+    run.options |= {"title": "Lot <7>", "customer": "Example Ltd", "operator": "A. Tester", "note": "second try"}
+    html = report_html(run, lambda name: None)
+    assert "<h1>Lot &lt;7&gt;</h1>" in html
+    assert all(word in Page(html).text for word in ("Example Ltd", "A. Tester", "second try", "p0 03:00.0, simulated"))
+
+
+def test_a_report_of_hardware_says_so():
+    run = new_run(planned=1, exit_code=0, verdict=Verdict.PASS)
+    run.device["backend"] = "verbs"
+    html = report_html(run, lambda name: None)
+    assert "Hardware qualification" in Page(html).text
+    assert "simulated" not in Page(html).text
+
+
 @pytest.mark.parametrize("exit_code", [None, 2])
 def test_a_run_that_has_not_ended_is_not_shown_as_what_its_cases_say(exit_code):
     run = new_run(planned=95, exit_code=exit_code)

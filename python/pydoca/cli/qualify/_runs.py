@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from pydoca.cli._arguments import Parser
 from pydoca.cli._errors import CommandError
 
+_SHOWN = 5
 USAGE = 4  # of every command of qualification
 
 if TYPE_CHECKING:
@@ -31,7 +32,17 @@ def load(paths: Sequence[str]) -> Runs:
     try:
         return load_runs(paths)
     except (ValueError, OSError) as error:
-        raise Refused(str(error)) from None
+        raise Refused(str(error) + _inside(paths)) from None
+
+
+def _inside(paths: Sequence[str]) -> str:
+    """Of a directory of runs, such as `runs`: the newest of them, one of which may be meant."""
+    found = [str(state.parent) for path in paths for state in Path(path).glob("*/state.json")]
+    if not found or any(Path(path, "state.json").exists() for path in paths):
+        return ""
+    newest = sorted(found, key=lambda run: Path(run).name, reverse=True)
+    more = f" and {len(newest) - _SHOWN} older ones" if len(newest) > _SHOWN else ""
+    return f"; it has these runs, of which one may be meant: {', '.join(newest[:_SHOWN])}{more}"
 
 
 def write(path: str, text: str) -> None:

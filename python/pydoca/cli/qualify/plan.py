@@ -10,12 +10,12 @@ from pydoca.cli._output import print_json
 
 def add(subparsers: Subparsers) -> None:
     from pydoca.cli.qualify._pytest import add_options
+    from pytest_pydoca.options import OF_REPORTS
 
     description = "Say what a run would do, and how long it takes; touch no device."
     parser = add_command(subparsers, "plan", description, check=check, run=run)
-    add_options(
-        parser, without=("out", "force", "fail-early", "no-plots", "strict-skips", "strict-marginal", "allow-unmet")
-    )
+    of_verdicts = ("fail-early", "strict-skips", "strict-marginal", "allow-unmet")
+    add_options(parser, without=("out", "force", "no-plots", *of_verdicts, *OF_REPORTS))
     add_json(parser)
 
 

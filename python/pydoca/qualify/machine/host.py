@@ -62,6 +62,19 @@ def _bios(root: Path) -> str:
     return f"{content(folder_ / 'bios_vendor')} {content(folder_ / 'bios_version')}"
 
 
+# Parameters that can change what a device does; the others may say what a report should not, such as a disk's name.
+_TOLD = re.compile(
+    r"(?:(?:amd_|intel_)?iommu|(?:default_)?hugepages(?:z)?|transparent_hugepage|isolcpus|nohz_full|rcu_nocbs|nosmt|idle"
+    r"|mitigations|pci|pcie_\w+|processor\.\w+|intel_idle\.\w+|intel_pstate|amd_pstate|mlx5_core\.\w+)(?:=\S*)?"
+)
+
+
+def _command_line(root: Path) -> str:
+    words = content(root / "proc/cmdline").split()
+    told = [word for word in words if _TOLD.fullmatch(word)]
+    return " ".join([*told, f"({len(words) - len(told)} others)"])
+
+
 HOST: dict[str, Callable[[Path], Any]] = {
     "hostname": lambda root: socket.gethostname(),
     "cpu.model": _cpu_model,
@@ -75,7 +88,7 @@ HOST: dict[str, Callable[[Path], Any]] = {
     "memory.transparent_hugepages": lambda root: content(root / "sys/kernel/mm/transparent_hugepage/enabled"),
     "iommu": _iommu,
     "kernel.release": lambda root: platform.release(),
-    "kernel.command_line": lambda root: content(root / "proc/cmdline"),
+    "kernel.command_line": _command_line,
     "kernel.tainted": lambda root: int(content(root / "proc/sys/kernel/tainted")),
     "bios": _bios,
     "board": lambda root: content(root / "sys/class/dmi/id/product_name"),

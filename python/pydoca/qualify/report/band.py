@@ -24,11 +24,16 @@ _SAID = {
 def band(run: RunRecord) -> str:
     subject = "Qualification of a simulated device" if is_simulated(run) else "Hardware qualification"
     kind = f"{subject}, level {escaped(run.level)}, run <code>{escaped(run.id)}</code>"
-    return heading(run.verdict, kind, _device(run), _said(run), _facts(run), _counts(run))
+    return heading(run.verdict, kind, _title(run), _said(run), _facts(run), _counts(run))
 
 
 def is_simulated(run: RunRecord) -> bool:
     return run.device.get("backend") == "sim"
+
+
+def _title(run: RunRecord) -> str:
+    title = run.options.get("title")
+    return escaped(str(title)) if title else _device(run)
 
 
 def _device(run: RunRecord) -> str:
@@ -55,7 +60,10 @@ def _found(run: RunRecord) -> str:
 def _facts(run: RunRecord) -> list[tuple[str, str]]:
     keys = {"Serial": "serial", "Part": "part", "Profile": "profile", "Firmware": "firmware", "Backend": "backend"}
     end = run.end if run.end is not None else max((case.begin + case.seconds for case in run.cases), default=run.begin)
+    people = {"Customer": "customer", "Operator": "operator", "Note": "note"}
     return [
+        *((label, escaped(str(run.options.get(key) or ""))) for label, key in people.items()),
+        *([("Device", _device(run))] if run.options.get("title") else []),
         *((label, escaped(str(run.device.get(key) or ""))) for label, key in keys.items()),
         ("Side", escaped(str(run.device.get("side") or ""))),
         ("Host", escaped(hostname(run.machine))),

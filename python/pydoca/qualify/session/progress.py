@@ -129,6 +129,8 @@ def parameters_of(node: str) -> str:
 
 def describe(each: MeasurementRecord) -> str:
     """A measurement with its value, its limit and where that comes from."""
+    if not each.unit and each.stat == "value":  # a property of the device: its reason has it
+        return f"{each.verdict.value:8} {each.name}  {each.reason}"
     unit = f" {each.unit}" if each.unit not in ("", "1") else ""
     value = "no value" if each.value is None else f"{each.value:.6g}{unit}"
     count = f"  n {each.n:,}" if each.n > 1 else ""

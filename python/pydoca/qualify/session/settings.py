@@ -34,6 +34,10 @@ class Settings:
     strict_marginal: bool = False
     force: bool = False
     no_plots: bool = False
+    title: str | None = None
+    customer: str | None = None
+    operator: str | None = None
+    note: str | None = None
 
     @property
     def is_recorded(self) -> bool:
@@ -76,6 +80,10 @@ def settings_of(config: pytest.Config) -> Settings:
         strict_marginal=option("strict_marginal"),
         force=option("force"),
         no_plots=option("no_plots"),
+        title=option("title"),
+        customer=option("customer"),
+        operator=option("operator"),
+        note=option("note"),
     )
 
 
