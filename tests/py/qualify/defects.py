@@ -164,6 +164,13 @@ DEFECTS = {
         _fault("corrupt", "dma.memcpy", every=100),
         level="quick",
     ),
+    "dma_late": Defect(
+        "one copy of 100 comes 5 ms late",
+        ("DMA-LAT",),
+        r"dma.late.\d+: max 0.0\d+ is above",
+        _fault("delay", "dma.memcpy", every=100, by="5 ms"),
+        level="quick",
+    ),
     "dma_stuck_byte": Defect(
         "the first byte of each copy is stuck at 255",
         ("DMA-1", "GRF-1"),

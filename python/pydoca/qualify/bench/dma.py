@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import pydoca
-from pydoca.qualify.bench import waiting
+from pydoca.qualify.bench import tail, waiting
 from pydoca.qualify.bench.patterns import PATTERNS, Bytes, noise, view
 from pydoca.qualify.bench.waiting import DeviceFault, Stand, duty, finish, finish_all
 from pydoca.qualify.bench.zones import Damage, Zoned, require_equal
@@ -215,6 +215,12 @@ def latency(device: pydoca.Device, size: int, until: Callable[[], bool]) -> Iter
         copies = Copies(stand, device, local(stand, device, size), size, 1)
         while not until():
             yield np.array([copies.run_one() for _ in range(BATCH)]) / 1e3
+
+
+def late_share(device: pydoca.Device, size: int, count: int) -> float:
+    """Of so many copies, one after the other: the share of those that come too late, as `bench.tail` tells them."""
+    with Stand() as stand:
+        return tail.late_share(Copies(stand, device, local(stand, device, size), size, 1).run_one, count)
 
 
 def ordering(device: pydoca.Device, count: int, depth: int = 32, size: int = 64) -> tuple[int, int]:

@@ -75,10 +75,12 @@ def test_bandwidth_across_the_link(sides: Sides, pydoca_measure: Measure, way: s
 
 @pytest.mark.pydoca_case("DMA-LAT", title="latency with one copy in flight", levels=QUICK)
 @pytest.mark.parametrize("size", [64, 4096])
-def test_latency(pydoca_device: pydoca.Device, pydoca_measure: Measure, size: int) -> None:
+def test_latency(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_measure: Measure, size: int) -> None:
     with pydoca_measure(f"dma.lat.{size}", unit="us", stat="p50", better="lower", n_min=1000) as latency:
         for values in dma.latency(pydoca_device, size, latency.has_enough):
             latency.extend(values)
+    late = dma.late_share(pydoca_device, size, at(pydoca_run, quick=4000, full=20_000))
+    pydoca_measure.record(f"dma.late.{size}", late, unit="1", better="lower", max=0)
 
 
 @pytest.mark.pydoca_case("DMA-QD", title="rate of small copies against the number in flight", levels=QUICK)
