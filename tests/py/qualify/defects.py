@@ -2,6 +2,7 @@
 
 import itertools
 import os
+import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -11,7 +12,7 @@ import pytest
 
 import pydoca
 from pydoca.faults import FaultRule
-from pydoca.qualify.bench import maps
+from pydoca.qualify.bench import dma, maps
 
 # What a customer's limits file would have. Wide enough for a healthy device beside a busy machine.
 LIMITS = """
@@ -88,6 +89,20 @@ def _leak_descriptors(patch: pytest.MonkeyPatch, stack: ExitStack) -> None:
         return opened(*arguments, **options)
 
     patch.setattr(pydoca, "open_device", leaking)
+
+
+def _creep(patch: pytest.MonkeyPatch, stack: ExitStack) -> None:
+    """A search that becomes longer with each copy."""
+    run_one, numbers = dma.Copies.run_one, itertools.count()
+
+    def longer(copies: dma.Copies) -> int:
+        taken, end = run_one(copies), time.perf_counter_ns() + 4 * next(numbers)
+        begin = time.perf_counter_ns()
+        while (now := time.perf_counter_ns()) < end:
+            pass
+        return taken + now - begin
+
+    patch.setattr(dma.Copies, "run_one", longer)
 
 
 def _leak_contexts(patch: pytest.MonkeyPatch, stack: ExitStack) -> None:
@@ -171,6 +186,13 @@ DEFECTS = {
         _fault("delay", "dma.memcpy", every=100, by="5 ms"),
         level="quick",
     ),
+    "dma_creeps": Defect(
+        "each copy takes 4 ns longer than the one before",
+        ("DMA-DRIFT",),
+        "drift",
+        plant=_creep,
+        level="quick",
+    ),
     "dma_stuck_byte": Defect(
         "the first byte of each copy is stuck at 255",
         ("DMA-1", "GRF-1"),
@@ -244,7 +266,7 @@ DEFECTS = {
     "dma_throttles": Defect(
         "the engine is a hundred times slower once it is hot",
         ("DMA-DRIFT",),
-        "drift",
+        "dma.lat.step",
         _after(5000, "delay", "dma.memcpy", by="2 ms"),
         level="quick",
     ),

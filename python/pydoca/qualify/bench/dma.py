@@ -289,29 +289,3 @@ def run_together(*several: Copies) -> int:
     for copies in several:
         require_equal(copies.ends.target, copies.ends.source, copies.what)
     return taken
-
-
-def latency_in_halves(
-    device: pydoca.Device, size: int, seconds: float, must_stop: Callable[[], bool]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Latencies under steady load, in the first and in the second half of so many seconds."""
-    begin = time.monotonic()
-    batches: list[tuple[float, NDArray[np.float64]]] = []
-
-    def over() -> bool:
-        return must_stop() or (time.monotonic() - begin > seconds and len(batches) >= 4)
-
-    for batch in latency(device, size, over):
-        batches.append((time.monotonic() - begin, batch))
-    middle = batches[-1][0] / 2 if batches else 0.0
-    halves = [[batch for at, batch in batches if (at > middle) is late] for late in (False, True)]
-    return (_joined(halves[0]), _joined(halves[1]))
-
-
-def _joined(batches: list[NDArray[np.float64]]) -> NDArray[np.float64]:
-    return np.concatenate(batches) if batches else np.zeros(1)
-
-
-def quick_part(samples: NDArray[np.float64]) -> float:
-    """The tenth percentile: what the device can do when nothing else delays the tester."""
-    return float(np.quantile(samples, 0.1))

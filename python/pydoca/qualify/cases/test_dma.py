@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 import pydoca
 from pydoca.qualify.bench import dma
 from pydoca.qualify.bench.sides import Sides
+from pydoca.qualify.bench.trend import Trend
 from pydoca.qualify.bench.waiting import DeviceFault, Stand
 from pydoca.qualify.cases.counts import at
 
@@ -119,10 +121,11 @@ def test_both_directions(sides: Sides, pydoca_measure: Measure) -> None:
 
 @pytest.mark.pydoca_case("DMA-DRIFT", title="latency stays what it was, under load", levels=("quick", "full", "soak"))
 def test_drift(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_measure: Measure) -> None:
-    """Thermal throttling shows itself as a drift: the second half of the time is compared with the first one."""
+    """Thermal throttling shows itself as a drift, and so does a list that is searched for ever longer."""
+    trend = Trend()
     with pydoca_measure("dma.lat.load", unit="us", stat="p50", better="lower", n_min=1000) as latency:
-        halves = dma.latency_in_halves(pydoca_device, 4096, latency.seconds, pydoca_run.must_stop)
-        for half in halves:
-            latency.extend(half)
-    before, after = (dma.quick_part(half) for half in halves)
-    pydoca_measure.record("dma.lat.drift", after / before, unit="1", better="lower", max=10)
+        trend.run(partial(dma.latency, pydoca_device, 4096), latency.seconds, pydoca_run.must_stop)
+        for window in trend.samples:
+            latency.extend(window)
+    pydoca_measure.record("dma.lat.drift", trend.growth(), unit="1", better="lower", max=1.25)
+    pydoca_measure.record("dma.lat.step", trend.step(), unit="1", better="lower", max=2)
