@@ -89,6 +89,7 @@ def start(shared):
     def start(program, **environment):
         line = [*UNSHARE, "sh", "-c", ENTER, "sh", sys.executable, "-c", textwrap.dedent(program)]
         env = {**os.environ, "SHARED": str(shared), "PYDOCA_FABRIC_DIR": "/mnt", **PROJECT, **environment}
+        env["PYDOCA_FABRIC"] = "default"
         process = subprocess.Popen(
             line, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
@@ -176,7 +177,7 @@ def test_the_commands_of_the_documentation(shared, first):
     if os.geteuid() != 0:
         lines = [["unshare", "--map-root-user", *line[1:]] for line in lines]
     path = f"{os.path.dirname(sys.executable)}{os.pathsep}{os.environ['PATH']}"
-    env = {**os.environ, "PATH": path, "PYDOCA_FABRIC_DIR": str(shared)}
+    env = {**os.environ, "PATH": path, "PYDOCA_FABRIC_DIR": str(shared), "PYDOCA_FABRIC": "default"}
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     with contextlib.ExitStack() as stack:
         sides = []

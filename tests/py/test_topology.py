@@ -41,9 +41,10 @@ mac_addr = "02:aa:00:00:00:01"
 
 @pytest.fixture(autouse=True)
 def guides_machine():
+    fabric = sim.fabric()
     yield
     sim.load_topology(sim.default_topology())
-    sim.set_fabric("default")
+    sim.set_fabric(fabric)
 
 
 @pytest.fixture
