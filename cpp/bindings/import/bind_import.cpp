@@ -63,10 +63,11 @@ std::shared_ptr<ImportObject> begin_sync_event_remote_net(py::object engine, py:
 }  // namespace
 
 void bind_import(py::module_& module) {
-  py::classh<ImportObject, Awaitable>(module, "Import",
-                                      "An import that its engine progresses: await it, or call wait(), for the map or\n"
-                                      "event. One that is dropped before is given up.",
-                                      collectable<ImportObject>());
+  const py::classh<ImportObject, Awaitable> type(
+      module, "Import",
+      "An import that its engine progresses: await it, or call wait(), for the map or\n"
+      "event. One that is dropped before is given up.",
+      collectable<ImportObject>());
   bound_class<EngineObject>()
       .def("import_mmap", &begin_mmap, "device"_a, "blob"_a, py::kw_only(), "user_data"_a = py::none(),
            "Begins what device.import_mmap(blob) does, for an event loop: that call waits for the exporting\n"

@@ -64,8 +64,8 @@ class Import final : public PendingImport {
 
   /// The object, once. Throws in_progress before is_over(), and what create_from_export() throws.
   std::shared_ptr<Object> take() {
-    auto answer = take_answer();
-    return Object::create_from_export(std::move(device_), blob_, std::move(answer));
+    const auto answer = take_answer();
+    return Object::create_from_export(std::move(device_), blob_, answer);
   }
 
  private:

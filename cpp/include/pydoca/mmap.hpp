@@ -69,7 +69,7 @@ class Mmap {
                                                                std::span<const std::byte> blob);
   /// With the complete answer.
   static std::shared_ptr<Mmap> create_from_export(std::shared_ptr<Device> device, std::span<const std::byte> blob,
-                                                  std::shared_ptr<backend::ImportAnswer> answer,
+                                                  const std::shared_ptr<backend::ImportAnswer>& answer,
                                                   std::uint64_t user_data = 0);
 
   ~Mmap();

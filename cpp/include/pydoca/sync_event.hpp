@@ -72,7 +72,7 @@ class SyncEvent : public std::enable_shared_from_this<SyncEvent> {
   /// The same with the exporting process's complete answer, and the question for it, null where none is asked: for
   /// Import<SyncEvent> (import.hpp), which does not wait.
   static std::shared_ptr<SyncEvent> create_from_export(std::shared_ptr<Device> device, std::span<const std::byte> blob,
-                                                       std::shared_ptr<backend::ImportAnswer> answer);
+                                                       const std::shared_ptr<backend::ImportAnswer>& answer);
   static std::shared_ptr<backend::ImportAnswer> ask_for_export(const std::shared_ptr<Device>& device,
                                                                std::span<const std::byte> blob);
 
@@ -208,7 +208,7 @@ class SyncEventRemoteNet {
   // As SyncEvent has them.
   static std::shared_ptr<SyncEventRemoteNet> create_from_export(std::shared_ptr<Device> device,
                                                                 std::span<const std::byte> blob,
-                                                                std::shared_ptr<backend::ImportAnswer> answer);
+                                                                const std::shared_ptr<backend::ImportAnswer>& answer);
   static std::shared_ptr<backend::ImportAnswer> ask_for_export(const std::shared_ptr<Device>& device,
                                                                std::span<const std::byte> blob);
   /// Releases the handle; idempotent. Not while a task that was submitted has it: submission refuses a closed handle.

@@ -80,9 +80,9 @@ class Device final : public backend::Device {
     return region;
   }
   backend::ImportedRegion import_memory(std::span<const std::byte> blob,
-                                        std::shared_ptr<backend::ImportAnswer> answer) override {
+                                        const std::shared_ptr<backend::ImportAnswer>& answer) override {
     if (!can_import_) {
-      return backend::Device::import_memory(blob, std::move(answer));
+      return backend::Device::import_memory(blob, answer);
     }
     backend::MemoryRange range{.addr = const_cast<std::byte*>(blob.data()), .len = blob.size(), .location = {}};
     return {.region = std::make_unique<Region>(range, Access::local_read_only),

@@ -62,7 +62,7 @@ class Device {
   /// invalid_value, unsupported_version, not_permitted, not_connected (the owner is gone), bad_state (withdrawn),
   /// time_out, again when a signal ended the wait for the owner, and not_supported for exports that the
   /// device does not import. answer: that of ask_for_memory(blob), complete; null: waits for one.
-  virtual ImportedRegion import_memory(std::span<const std::byte> blob, std::shared_ptr<ImportAnswer> answer);
+  virtual ImportedRegion import_memory(std::span<const std::byte> blob, const std::shared_ptr<ImportAnswer>& answer);
   /// Begins to ask the owner. Throws as import_memory() does; null where the device asks no other process.
   virtual std::shared_ptr<ImportAnswer> ask_for_memory(std::span<const std::byte> blob);
   /// rdma-core's struct ibv_pd. Throws not_supported.
@@ -78,7 +78,7 @@ class Device {
   virtual std::unique_ptr<Counter> create_counter(const MemoryRange* memory);
   /// The same for a counter.
   virtual std::unique_ptr<Counter> import_counter(std::span<const std::byte> blob, CounterScope scope,
-                                                  std::shared_ptr<ImportAnswer> answer);
+                                                  const std::shared_ptr<ImportAnswer>& answer);
   virtual std::shared_ptr<ImportAnswer> ask_for_counter(std::span<const std::byte> blob, CounterScope scope);
   /// Throws already_exist when the representor has a server of that name.
   virtual std::unique_ptr<Listener> listen(const RepresentorProperties& representor, std::string_view service,

@@ -51,9 +51,9 @@ std::shared_ptr<backend::ImportAnswer> Device::ask_for_memory(std::span<const st
 }
 
 backend::ImportedRegion Device::import_memory(std::span<const std::byte> blob,
-                                              std::shared_ptr<backend::ImportAnswer> answer) {
+                                              const std::shared_ptr<backend::ImportAnswer>& answer) {
   require_present("import memory");
-  backend::ImportedRegion imported = inner_->import_memory(blob, std::move(answer));
+  backend::ImportedRegion imported = inner_->import_memory(blob, answer);
   faults_.note_region(*imported.region, true);
   return imported;
 }
@@ -95,9 +95,9 @@ std::shared_ptr<backend::ImportAnswer> Device::ask_for_counter(std::span<const s
 }
 
 std::unique_ptr<backend::Counter> Device::import_counter(std::span<const std::byte> blob, backend::CounterScope scope,
-                                                         std::shared_ptr<backend::ImportAnswer> answer) {
+                                                         const std::shared_ptr<backend::ImportAnswer>& answer) {
   require_present("import a counter");
-  std::unique_ptr<backend::Counter> inner = inner_->import_counter(blob, scope, std::move(answer));
+  std::unique_ptr<backend::Counter> inner = inner_->import_counter(blob, scope, answer);
   if (scope == backend::CounterScope::remote_net) {
     return inner;  // an operand of the device's own queues
   }

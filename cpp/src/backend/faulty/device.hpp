@@ -37,7 +37,7 @@ class Device final : public backend::Device {
   Status read_clock(backend::DeviceClock clock, std::uint64_t& value) noexcept override;
   std::unique_ptr<backend::MemoryRegion> register_memory(const backend::MemoryRange& range, Access access) override;
   backend::ImportedRegion import_memory(std::span<const std::byte> blob,
-                                        std::shared_ptr<backend::ImportAnswer> answer) override;
+                                        const std::shared_ptr<backend::ImportAnswer>& answer) override;
   std::shared_ptr<backend::ImportAnswer> ask_for_memory(std::span<const std::byte> blob) override;
   void* protection_domain() const override { return inner_->protection_domain(); }
   std::unique_ptr<backend::CopyQueue> create_copy_queue(const backend::QueueOptions& options,
@@ -48,7 +48,7 @@ class Device final : public backend::Device {
                                                           backend::Notifier& notifier) override;
   std::unique_ptr<backend::Counter> create_counter(const backend::MemoryRange* memory) override;
   std::unique_ptr<backend::Counter> import_counter(std::span<const std::byte> blob, backend::CounterScope scope,
-                                                   std::shared_ptr<backend::ImportAnswer> answer) override;
+                                                   const std::shared_ptr<backend::ImportAnswer>& answer) override;
   std::shared_ptr<backend::ImportAnswer> ask_for_counter(std::span<const std::byte> blob,
                                                          backend::CounterScope scope) override;
   std::unique_ptr<backend::Listener> listen(const RepresentorProperties& representor, std::string_view service,

@@ -134,11 +134,10 @@ std::shared_ptr<backend::ImportAnswer> Device::ask_for_memory(std::span<const st
 }
 
 backend::ImportedRegion Device::import_memory(std::span<const std::byte> blob,
-                                              std::shared_ptr<backend::ImportAnswer> answer) {
+                                              const std::shared_ptr<backend::ImportAnswer>& answer) {
   require_present("import memory");
   const auto type = importable_type(blob);
-  return type.has_value() ? import_region(place_, blob, *type, std::move(answer))
-                          : backend::Device::import_memory(blob, std::move(answer));
+  return type.has_value() ? import_region(place_, blob, *type, answer) : backend::Device::import_memory(blob, answer);
 }
 
 std::unique_ptr<backend::RdmaQueue> Device::create_rdma_queue(const backend::RdmaOptions& options,
@@ -202,10 +201,10 @@ std::shared_ptr<backend::ImportAnswer> Device::ask_for_counter(std::span<const s
 }
 
 std::unique_ptr<backend::Counter> Device::import_counter(std::span<const std::byte> blob, backend::CounterScope scope,
-                                                         std::shared_ptr<backend::ImportAnswer> answer) {
+                                                         const std::shared_ptr<backend::ImportAnswer>& answer) {
   require_present("import a counter");
   join_traces();
-  auto counter = sim::import_counter(place_, blob, blob_type_of(scope), std::move(answer));
+  auto counter = sim::import_counter(place_, blob, blob_type_of(scope), answer);
   if (scope == backend::CounterScope::remote_net) {
     return counter;  // an operand of RDMA's operations, which have their own time
   }

@@ -42,7 +42,7 @@ class Device final : public backend::Device {
   Status read_clock(backend::DeviceClock clock, std::uint64_t& value) noexcept override;
   std::unique_ptr<backend::MemoryRegion> register_memory(const backend::MemoryRange& range, Access access) override;
   backend::ImportedRegion import_memory(std::span<const std::byte> blob,
-                                        std::shared_ptr<backend::ImportAnswer> answer) override;
+                                        const std::shared_ptr<backend::ImportAnswer>& answer) override;
   std::shared_ptr<backend::ImportAnswer> ask_for_memory(std::span<const std::byte> blob) override;
   std::unique_ptr<backend::RdmaQueue> create_rdma_queue(const backend::RdmaOptions& options,
                                                         backend::Notifier& notifier) override;
@@ -54,7 +54,7 @@ class Device final : public backend::Device {
                                                           backend::Notifier& notifier) override;
   std::unique_ptr<backend::Counter> create_counter(const backend::MemoryRange* memory) override;
   std::unique_ptr<backend::Counter> import_counter(std::span<const std::byte> blob, backend::CounterScope scope,
-                                                   std::shared_ptr<backend::ImportAnswer> answer) override;
+                                                   const std::shared_ptr<backend::ImportAnswer>& answer) override;
   std::shared_ptr<backend::ImportAnswer> ask_for_counter(std::span<const std::byte> blob,
                                                          backend::CounterScope scope) override;
   std::unique_ptr<backend::Listener> listen(const RepresentorProperties& representor, std::string_view service,

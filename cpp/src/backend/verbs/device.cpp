@@ -25,7 +25,7 @@ std::unique_ptr<backend::MemoryRegion> Device::register_memory(const backend::Me
 }
 
 backend::ImportedRegion Device::import_memory(std::span<const std::byte> blob,
-                                              std::shared_ptr<backend::ImportAnswer> /*answer*/) {
+                                              const std::shared_ptr<backend::ImportAnswer>& /*answer*/) {
   place_.require_present("import memory");
   return import_region(blob);
 }
@@ -48,7 +48,7 @@ std::unique_ptr<backend::Counter> Device::create_counter(const backend::MemoryRa
 }
 
 std::unique_ptr<backend::Counter> Device::import_counter(std::span<const std::byte> blob, backend::CounterScope scope,
-                                                         std::shared_ptr<backend::ImportAnswer> /*answer*/) {
+                                                         const std::shared_ptr<backend::ImportAnswer>& /*answer*/) {
   place_.require_present("import a sync event");
   return verbs::import_counter(blob, scope);
 }

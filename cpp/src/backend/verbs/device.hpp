@@ -29,14 +29,14 @@ class Device final : public backend::Device {
   std::unique_ptr<backend::MemoryRegion> register_memory(const backend::MemoryRange& range, Access access) override;
   /// Exports of network peers only; anything else is invalid_value.
   backend::ImportedRegion import_memory(std::span<const std::byte> blob,
-                                        std::shared_ptr<backend::ImportAnswer> answer) override;
+                                        const std::shared_ptr<backend::ImportAnswer>& answer) override;
   std::unique_ptr<backend::CopyQueue> create_copy_queue(const backend::QueueOptions& options,
                                                         backend::Notifier& notifier) override;
   std::unique_ptr<backend::RdmaQueue> create_rdma_queue(const backend::RdmaOptions& options,
                                                         backend::Notifier& notifier) override;
   std::unique_ptr<backend::Counter> create_counter(const backend::MemoryRange* memory) override;
   std::unique_ptr<backend::Counter> import_counter(std::span<const std::byte> blob, backend::CounterScope scope,
-                                                   std::shared_ptr<backend::ImportAnswer> answer) override;
+                                                   const std::shared_ptr<backend::ImportAnswer>& answer) override;
 
  private:
   Place place_;

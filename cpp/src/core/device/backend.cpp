@@ -53,7 +53,8 @@ std::unique_ptr<MemoryRegion> Device::register_memory(const MemoryRange& /*range
   refuse("register memory");
 }
 
-ImportedRegion Device::import_memory(std::span<const std::byte> /*blob*/, std::shared_ptr<ImportAnswer> /*answer*/) {
+ImportedRegion Device::import_memory(std::span<const std::byte> /*blob*/,
+                                     const std::shared_ptr<ImportAnswer>& /*answer*/) {
   refuse("import memory");
 }
 
@@ -105,7 +106,7 @@ std::shared_ptr<ImportAnswer> Device::ask_for_counter(std::span<const std::byte>
 }
 
 std::unique_ptr<Counter> Device::import_counter(std::span<const std::byte> /*blob*/, CounterScope /*scope*/,
-                                                std::shared_ptr<ImportAnswer> /*answer*/) {
+                                                const std::shared_ptr<ImportAnswer>& /*answer*/) {
   refuse("import sync events");
 }
 

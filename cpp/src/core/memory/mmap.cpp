@@ -51,9 +51,10 @@ std::shared_ptr<Mmap> Mmap::create_from_export(std::shared_ptr<Device> device, s
 }
 
 std::shared_ptr<Mmap> Mmap::create_from_export(std::shared_ptr<Device> device, std::span<const std::byte> blob,
-                                               std::shared_ptr<backend::ImportAnswer> answer, std::uint64_t user_data) {
+                                               const std::shared_ptr<backend::ImportAnswer>& answer,
+                                               std::uint64_t user_data) {
   DeviceUse use(std::move(device));
-  backend::ImportedRegion imported = use->backend().import_memory(blob, std::move(answer));
+  backend::ImportedRegion imported = use->backend().import_memory(blob, answer);
   auto mmap = create();
   mmap->devices_.push_back(std::move(use));
   Device& importer = *mmap->devices_.front();

@@ -80,13 +80,12 @@ std::shared_ptr<backend::ImportAnswer> SyncEvent::ask_for_export(const std::shar
 
 std::shared_ptr<SyncEvent> SyncEvent::create_from_export(std::shared_ptr<Device> device,
                                                          std::span<const std::byte> blob,
-                                                         std::shared_ptr<backend::ImportAnswer> answer) {
+                                                         const std::shared_ptr<backend::ImportAnswer>& answer) {
   auto event = std::make_shared<library::SyncEvent>();
   event->use_ = std::make_unique<DeviceUse>(device);
   event->device_ = std::move(device);
   require_import(*event->device_);
-  event->counter_ =
-      event->device_->backend().import_counter(blob, backend::CounterScope::remote_pci, std::move(answer));
+  event->counter_ = event->device_->backend().import_counter(blob, backend::CounterScope::remote_pci, answer);
   event->imported_ = true;
   log_event("imported on ", *event->device_);
   return event;
@@ -400,11 +399,12 @@ std::shared_ptr<backend::ImportAnswer> SyncEventRemoteNet::ask_for_export(const 
 }
 
 std::shared_ptr<SyncEventRemoteNet> SyncEventRemoteNet::create_from_export(
-    std::shared_ptr<Device> device, std::span<const std::byte> blob, std::shared_ptr<backend::ImportAnswer> answer) {
+    std::shared_ptr<Device> device, std::span<const std::byte> blob,
+    const std::shared_ptr<backend::ImportAnswer>& answer) {
   auto handle = std::make_shared<library::SyncEventRemoteNet>();
   handle->use_ = std::make_unique<DeviceUse>(device);
   require_import_from_net(*device);
-  handle->counter_ = device->backend().import_counter(blob, backend::CounterScope::remote_net, std::move(answer));
+  handle->counter_ = device->backend().import_counter(blob, backend::CounterScope::remote_net, answer);
   handle->device_ = std::move(device);
   return handle;
 }

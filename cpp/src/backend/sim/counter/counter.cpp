@@ -201,10 +201,10 @@ BlobType blob_type_of(backend::CounterScope scope) noexcept {
 }
 
 std::unique_ptr<backend::Counter> import_counter(const Place& place, std::span<const std::byte> blob, BlobType type,
-                                                 std::shared_ptr<backend::ImportAnswer> answer) {
+                                                 const std::shared_ptr<backend::ImportAnswer>& answer) {
   const auto wakes = std::make_shared<Wakes>();
-  return std::make_unique<ImportedCounter>(
-      import_counter_memory(place, blob, type, std::move(answer), [wakes] { wakes->wake(); }), wakes);
+  return std::make_unique<ImportedCounter>(import_counter_memory(place, blob, type, answer, [wakes] { wakes->wake(); }),
+                                           wakes);
 }
 
 std::uint64_t origin_of(const backend::Counter& counter) noexcept {

@@ -16,7 +16,7 @@ namespace pydoca::sim {
 /// Throw as backend::Device does.
 std::unique_ptr<backend::Counter> create_counter(const Place& place, const backend::MemoryRange* memory);
 std::unique_ptr<backend::Counter> import_counter(const Place& place, std::span<const std::byte> blob, BlobType type,
-                                                 std::shared_ptr<backend::ImportAnswer> answer);
+                                                 const std::shared_ptr<backend::ImportAnswer>& answer);
 BlobType blob_type_of(backend::CounterScope scope) noexcept;
 
 /// The function that owns it, as origin_of() its blob; 0 unless it was imported.

@@ -118,10 +118,10 @@ Blob read_importable(const Place& place, std::span<const std::byte> bytes, BlobT
   return blob;
 }
 
-std::shared_ptr<OwnerAnswer> complete(std::shared_ptr<backend::ImportAnswer> answer, const Place& place,
+std::shared_ptr<OwnerAnswer> complete(const std::shared_ptr<backend::ImportAnswer>& answer, const Place& place,
                                       const Blob& blob) {
   if (answer != nullptr) {
-    return std::static_pointer_cast<OwnerAnswer>(std::move(answer));  // ask_owner() made it
+    return std::static_pointer_cast<OwnerAnswer>(answer);  // ask_owner() made it
   }
   auto own = std::make_shared<OwnerAnswer>(place.fabric(), blob);
   own->wait();
@@ -152,9 +152,9 @@ std::shared_ptr<OwnerAnswer> ask_owner(const Place& place, std::span<const std::
 }
 
 backend::ImportedRegion import_region(const Place& place, std::span<const std::byte> bytes, BlobType type,
-                                      std::shared_ptr<backend::ImportAnswer> gathered) {
+                                      const std::shared_ptr<backend::ImportAnswer>& gathered) {
   const Blob blob = read_importable(place, bytes, type);
-  const auto answer = complete(std::move(gathered), place, blob);
+  const auto answer = complete(gathered, place, blob);
   Granted granted = answer->take();
   std::unique_ptr<ImportedRegion> region = make_region(blob, granted);
   if (type == BlobType::net_memory) {
@@ -168,9 +168,10 @@ backend::ImportedRegion import_region(const Place& place, std::span<const std::b
 }
 
 ImportedCounterMemory import_counter_memory(const Place& place, std::span<const std::byte> bytes, BlobType type,
-                                            std::shared_ptr<backend::ImportAnswer> answer, OwnersEnd owners_end) {
+                                            const std::shared_ptr<backend::ImportAnswer>& answer,
+                                            OwnersEnd owners_end) {
   const Blob blob = read_importable(place, bytes, type);
-  Granted granted = complete(std::move(answer), place, blob)->take();
+  Granted granted = complete(answer, place, blob)->take();
   auto& files = granted.files.fds;
   ImportedCounterMemory memory{.region = make_region(blob, granted),
                                .addr = blob.base,

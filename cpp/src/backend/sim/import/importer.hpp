@@ -22,7 +22,7 @@ std::shared_ptr<OwnerAnswer> ask_owner(const Place& place, std::span<const std::
 /// null: waits for one.
 /// type: memory or net_memory.
 backend::ImportedRegion import_region(const Place& place, std::span<const std::byte> blob, BlobType type,
-                                      std::shared_ptr<backend::ImportAnswer> answer);
+                                      const std::shared_ptr<backend::ImportAnswer>& answer);
 
 /// A counter's memory, with the files that belong to it: its bell, and the socket for wake-ups.
 struct ImportedCounterMemory {
@@ -34,7 +34,7 @@ struct ImportedCounterMemory {
 };
 /// The same for a counter, type pci_counter or net_counter.
 ImportedCounterMemory import_counter_memory(const Place& place, std::span<const std::byte> blob, BlobType type,
-                                            std::shared_ptr<backend::ImportAnswer> answer, OwnersEnd owners_end);
+                                            const std::shared_ptr<backend::ImportAnswer>& answer, OwnersEnd owners_end);
 
 /// A queue pair's inbox, with the files that belong to it.
 struct ImportedInbox {
