@@ -140,7 +140,7 @@ class Browser:
             self.add(f"asks for {url}")
 
     def look(self, site: Path, path: Path) -> None:
-        """At one page, at every width and in every theme: the layout does not depend on the colours."""
+        """Looks at one page, at every width and in every theme: the layout does not depend on the colours."""
         self.place = str(path.relative_to(site))
         self.page.goto(path.as_uri())
         for theme, width in zip(THEMES, WIDTHS, strict=True):

@@ -67,7 +67,7 @@ class Mmap {
   /// The question to the exporting process; null where none is asked. Throws as create_from_export() does.
   static std::shared_ptr<backend::ImportAnswer> ask_for_export(const std::shared_ptr<Device>& device,
                                                                std::span<const std::byte> blob);
-  /// With the complete answer.
+  /// Imports with that answer, once it is complete.
   static std::shared_ptr<Mmap> create_from_export(std::shared_ptr<Device> device, std::span<const std::byte> blob,
                                                   const std::shared_ptr<backend::ImportAnswer>& answer,
                                                   std::uint64_t user_data = 0);

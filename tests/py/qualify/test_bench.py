@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import pydoca
-from pydoca.qualify.bench import dma, misuse, patterns, resources, walk
+from pydoca.qualify.bench import contexts, dma, misuse, patterns, resources, tail, walk
 from pydoca.qualify.bench.sides import both_sides, names_of_link
 from pydoca.qualify.bench.waiting import DeviceFault, Stand, refused
 from pydoca.qualify.bench.zones import ZONE, Zoned, difference, require_equal
@@ -134,3 +134,25 @@ def test_a_plain_copy_works_and_a_larger_one_than_the_device_takes_does_not(devi
     misuse.works(device, 100)
     with pytest.raises(DeviceFault, match="a copy of 2097153 bytes"):
         misuse.works(device, (2 << 20) + 1)
+
+
+@pytest.mark.parametrize("name", ["pf0", "pf0vf0", "p0", "p1", "p0s0"])
+def test_a_good_device_of_any_type_passes_the_life_of_each_context(name):
+    with pydoca.open_device(name) as device:
+        found = contexts.cycles(device)
+        assert ("comch" in found) == (name in ("p0", "p1"))
+        for live in found.values():
+            live(device)
+
+
+@pytest.mark.parametrize(("late", "found"), [(0, False), (10, False), (100, True)])
+def test_late_operations_are_found_beyond_chance(late, found):
+    """Of 1,000, so many take 30 ms. A count that could be chance is none: the control has the same machine."""
+    times = iter([1_000] * 100 + [30_000_000 if index < late else 1_000 for index in range(1_000)])
+    assert (tail.late_share(lambda: next(times), 1_000) > 0) == found
+
+
+def test_a_slow_device_has_fewer_samples(monkeypatch):
+    monkeypatch.setattr(tail, "_LONGEST", 0.0)
+    times = iter([1_000] * 101)  # the warm-up, and one operation
+    assert tail.late_share(lambda: next(times), 1_000) == 0

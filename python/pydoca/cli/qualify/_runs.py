@@ -36,7 +36,7 @@ def load(paths: Sequence[str]) -> Runs:
 
 
 def _inside(paths: Sequence[str]) -> str:
-    """Of a directory of runs, such as `runs`: the newest of them, one of which may be meant."""
+    """Names the newest runs in a directory of runs, such as `runs`: one of them may be meant."""
     found = [str(state.parent) for path in paths for state in Path(path).glob("*/state.json")]
     if not found or any(Path(path, "state.json").exists() for path in paths):
         return ""

@@ -1,4 +1,4 @@
-"""One life of a context of each library: made, used once and ended. For finding what such a life leaves behind."""
+"""One life of a context of each library, made, used once and ended: leaks are what such a life leaves behind."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ import pydoca
 from pydoca import comch
 from pydoca.qualify.bench.patterns import prbs31, view
 from pydoca.qualify.bench.waiting import DeviceFault, Stand, finish
+from pydoca.qualify.bench.zones import require_equal
 
 _SIZE = 4096
 
 
 def cycles(device: pydoca.Device) -> dict[str, Callable[[pydoca.Device], None]]:
-    """Those of the libraries that the device has, by name."""
+    """The lives for the libraries that the device has, by name."""
     return {name: cycle for name, (is_there, cycle) in _CYCLES.items() if is_there(device.info)}
 
 
@@ -28,8 +29,7 @@ def _copy(device: pydoca.Device) -> None:
         dma = stand.enter_context(pydoca.Dma(pe, device, num_tasks=1))
         src, dst = stand.keep(bufs.get_by_data(maps[0])), stand.keep(bufs.get_by_addr(maps[1]))
         finish(dma.memcpy(src, dst), "a copy")
-        if bytes(target) != bytes(source):
-            raise DeviceFault("a copy has wrong data")
+        require_equal(view(target), view(source), "a copy")
 
 
 def _hash(device: pydoca.Device) -> None:
@@ -60,8 +60,7 @@ def _connect(device: pydoca.Device) -> None:
         received = other.receive(target)
         finish(here.send(source), "a message")
         finish(received, "the receive of a message")
-        if bytes(place) != bytes(text):
-            raise DeviceFault("a message has wrong data")
+        require_equal(view(place), view(text), "a message")
 
 
 def _wait(device: pydoca.Device) -> None:
@@ -93,8 +92,8 @@ def _invalidate(device: pydoca.Device) -> None:
 
 
 def _has_server(info: pydoca.DeviceInfo) -> bool:
-    found = info.capabilities.comch
-    return found is not None and found.server and info.side is pydoca.Side.DPU
+    """A server is behind a representor, which only physical functions of the DPU have."""
+    return info.supports("comch_server") and info.supports("representors")
 
 
 _CYCLES: dict[str, tuple[Callable[[pydoca.DeviceInfo], bool], Callable[[pydoca.Device], None]]] = {

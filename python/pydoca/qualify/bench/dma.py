@@ -218,7 +218,7 @@ def latency(device: pydoca.Device, size: int, until: Callable[[], bool]) -> Iter
 
 
 def late_share(device: pydoca.Device, size: int, count: int) -> float:
-    """Of so many copies, one after the other: the share of those that come too late, as `bench.tail` tells them."""
+    """The share of late copies among so many that follow one another, as `bench.tail` tells them."""
     with Stand() as stand:
         return tail.late_share(Copies(stand, device, local(stand, device, size), size, 1).run_one, count)
 

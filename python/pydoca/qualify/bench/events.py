@@ -69,6 +69,8 @@ def waits(device: pydoca.Device, count: int) -> int:
             lambda value: answer.wait_gt(value - 1, timeout=waiting.PATIENCE),
             lambda value: answer.wait_neq(value - 1, timeout=waiting.PATIENCE),
             lambda value: answer.wait_eq_yield(value, timeout=waiting.PATIENCE),
+            lambda value: answer.wait_gt_yield(value - 1, timeout=waiting.PATIENCE),
+            lambda value: answer.wait_neq_yield(value - 1, timeout=waiting.PATIENCE),
         )
         thread = threading.Thread(target=_answer, args=[ask, answer, count])
         thread.start()

@@ -12,6 +12,7 @@ _LATE = 1e6  # nanoseconds; a device does a small operation in far less
 _TIMES = 20  # and no operation of a slow device is late that takes less than so many times the usual
 _WARM = 100
 _SIGMAS = 4
+_LONGEST = 5.0  # seconds: of a slow device there are fewer samples
 
 
 def late_share(run_one: Callable[[], int], count: int) -> float:
@@ -22,13 +23,14 @@ def late_share(run_one: Callable[[], int], count: int) -> float:
     only an excess by four standard deviations counts.
     """
     usual = float(np.median([run_one() for _ in range(_WARM)]))
-    operations, control = np.empty(count), np.empty(count)
-    for index in range(count):
-        operations[index] = run_one()
-        control[index] = _compute(usual)
+    end = time.monotonic() + _LONGEST
+    pairs: list[tuple[int, int]] = []
+    while len(pairs) < count and (not pairs or time.monotonic() < end):
+        pairs.append((run_one(), _compute(usual)))
+    operations, control = np.array(pairs, dtype=float).T
     limit = max(_LATE, _TIMES * float(np.median(operations)))
     late, own = int((operations > limit).sum()), int((control > limit).sum())
-    return max(0.0, late - own - _SIGMAS * math.sqrt(late + own)) / count
+    return max(0.0, late - own - _SIGMAS * math.sqrt(late + own)) / len(pairs)
 
 
 def _compute(nanoseconds: float) -> int:

@@ -34,7 +34,10 @@ class Trend:
     ) -> None:
         """latencies(until) yields windows of samples until it is told to end."""
         begin = time.monotonic()
-        over = lambda: must_stop() or (time.monotonic() - begin > seconds and len(self.samples) >= _WINDOWS)  # noqa: E731
+
+        def over() -> bool:
+            return must_stop() or (time.monotonic() - begin > seconds and len(self.samples) >= _WINDOWS)
+
         for window in latencies(over):
             self.samples.append(window)
             self._times.append(time.monotonic() - begin)

@@ -1,4 +1,4 @@
-"""The device under test, open while a case runs."""
+"""What a run needs of its devices: a place where simulated ones meet, and the device under test open."""
 
 from __future__ import annotations
 
