@@ -7,7 +7,7 @@ import pytest
 import kernel
 import notebook_files
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
 NOTEBOOKS = notebook_files.notebooks()
 # Their solutions need what the notebook has where they stand, and has closed at its end.
 IN_PLACE = {"01_devices_and_topology", "07_rdma"}

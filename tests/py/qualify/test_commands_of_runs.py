@@ -11,6 +11,8 @@ from test_history import run_of
 
 from pydoca.qualify.limits.file import read_limits
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def qualify(commands):

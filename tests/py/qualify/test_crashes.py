@@ -3,6 +3,7 @@
 import pytest
 
 pytest_plugins = ["pytester"]
+pytestmark = pytest.mark.slow
 
 # The first case ends its process: each time, or the first time only.
 BODY = """

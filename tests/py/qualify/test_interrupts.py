@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 pytest_plugins = ["pytester"]
+pytestmark = pytest.mark.slow
 
 # The second case says that it runs, and goes on until a file appears or it is interrupted.
 BODY = """

@@ -20,6 +20,7 @@ from pydoca.qualify.verdicts import Verdict
 from qualify.case_table import case_table
 from qualify.defects import DEFECTS, LIMITS, Defect
 
+pytestmark = pytest.mark.slow
 CASES = case_table()
 Qualify = Callable[..., list[RunRecord]]
 
@@ -126,7 +127,6 @@ def test_a_device_without_a_defect_raises_no_alarm(number: int, qualify: Qualify
     assert sum(case.verdict is Verdict.PASS for case in run.cases) > 25
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(180)
 def test_the_cases_of_level_quick_pass_without_a_defect(qualify: Qualify) -> None:
     """Those that find defects, with the same limits."""
