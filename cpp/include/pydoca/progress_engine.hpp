@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 
 namespace pydoca::detail {
 class ReadyList;
@@ -121,6 +122,11 @@ class ProgressEngine : public std::enable_shared_from_this<ProgressEngine> {
   Status check_thread() noexcept;
   /// Why check_thread() failed, naming both threads.
   std::string describe_thread() const;
+  /// Throws what check_thread() answers, unless it is success; the message begins with what was attempted: "stop", or
+  /// "stop" and "dma".
+  void require_thread(std::string_view verb, std::string_view object = {});
+  /// Throws bad_state when it is closed.
+  void require_open(std::string_view what) const;
   /// Lets another thread become the owner, by its next call. Throws in_use while tasks are in flight and in a callback,
   /// and as check_thread() answers.
   void release_thread();

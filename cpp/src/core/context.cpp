@@ -50,9 +50,7 @@ Status Context::start() {
     throw Error(Status::not_connected, detail::concat("start ", kind(), ": connect it to a progress engine first"));
   }
   require_idle("start");
-  if (engine_->check_thread() != Status::success) {
-    throw Error(engine_->check_thread(), detail::concat("start ", kind(), ": ", engine_->describe_thread()));
-  }
+  engine_->require_thread("start", kind());
   failure_ = Status::success;
   failure_reason_.clear();
   live_ = true;
@@ -73,9 +71,7 @@ Status Context::stop() {
   if (state_ == ContextState::idle) {
     return Status::success;
   }
-  if (engine_->check_thread() != Status::success) {
-    throw Error(engine_->check_thread(), detail::concat("stop ", kind(), ": ", engine_->describe_thread()));
-  }
+  engine_->require_thread("stop", kind());
   const ContextState previous = state_;
   if (previous != ContextState::stopping) {
     quiesce();

@@ -163,6 +163,8 @@ PendingImport::PendingImport(std::shared_ptr<ProgressEngine> engine, std::shared
   if (engine == nullptr) {
     throw Error(Status::invalid_value, "import: the progress engine is null");
   }
+  engine->require_thread("import");
+  engine->require_open("import");
   node_ = std::make_unique<Node>(std::move(engine), std::move(answer), limit);
 }
 

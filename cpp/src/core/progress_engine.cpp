@@ -130,9 +130,7 @@ void ProgressEngine::connect(const std::shared_ptr<Context>& context) {
   if (context == nullptr) {
     throw Error(Status::invalid_value, "connect: the context is null");
   }
-  if (closed_) {
-    throw Error(Status::bad_state, "connect: the progress engine is closed");
-  }
+  require_open("connect");
   context->require_idle("connect");
   if (context->engine_ != nullptr) {
     throw Error(Status::not_permitted,
@@ -330,10 +328,20 @@ std::string ProgressEngine::describe_thread() const {
                         "; use it there, or release it there first (release_thread)");
 }
 
-void ProgressEngine::release_thread() {
-  if (check_thread() != Status::success) {
-    throw Error(check_thread(), detail::concat("release_thread: ", describe_thread()));
+void ProgressEngine::require_thread(std::string_view verb, std::string_view object) {
+  if (const Status status = check_thread(); status != Status::success) {
+    throw Error(status, detail::concat(verb, object.empty() ? "" : " ", object, ": ", describe_thread()));
   }
+}
+
+void ProgressEngine::require_open(std::string_view what) const {
+  if (closed_) {
+    throw Error(Status::bad_state, detail::concat(what, ": the progress engine is closed; make another"));
+  }
+}
+
+void ProgressEngine::release_thread() {
+  require_thread("release_thread");
   if (progressing_) {
     throw Error(Status::in_use, "release_thread: not in a callback; return from it first");
   }

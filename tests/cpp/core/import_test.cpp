@@ -96,5 +96,12 @@ TEST_F(Imports, RefuseBadArguments) {
   EXPECT_EQ(thrown_by([&] { Import<SyncEventRemoteNet>::begin(pe, card, memory.blob()); }), Status::invalid_value);
 }
 
+TEST_F(Imports, RefuseAClosedEngineAndAnothersEngine) {
+  pe->check_thread();
+  std::thread([&] { EXPECT_EQ(thrown_by([&] { begin(); }), Status::not_permitted); }).join();
+  pe->close();
+  EXPECT_EQ(thrown_by([&] { begin(); }), Status::bad_state);
+}
+
 }  // namespace
 }  // namespace pydoca

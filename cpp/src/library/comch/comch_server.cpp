@@ -76,10 +76,7 @@ void Server::disconnect(Connection& connection) {
   if (state() != ContextState::running) {
     throw Error(Status::bad_state, concat("disconnect a client of \"", name(), "\": the server does not run"));
   }
-  if (progress_engine()->check_thread() != Status::success) {
-    throw Error(progress_engine()->check_thread(),
-                concat("disconnect a client of \"", name(), "\": ", progress_engine()->describe_thread()));
-  }
+  progress_engine()->require_thread(concat("disconnect a client of \"", name(), "\""));
   if (!connection.is_connected()) {
     throw Error(Status::not_connected, concat("disconnect a client of \"", name(), "\": it is not connected"));
   }

@@ -56,7 +56,7 @@ void RdmaConnection::accept(std::span<const std::byte> private_data) {
   if (state_ != State::requested) {
     own.refuse("accept", "requested by a peer");
   }
-  own.owner().require_thread("accept a connection");
+  own.owner().progress_engine()->require_thread("accept a connection");
   try {
     own.queue_pair_->accept(private_data);
   } catch (const Error& error) {
@@ -75,7 +75,7 @@ void RdmaConnection::reject() {
   if (state_ != State::requested) {
     own.refuse("reject", "requested by a peer");
   }
-  own.owner().require_thread("reject a connection");
+  own.owner().progress_engine()->require_thread("reject a connection");
   own.queue_pair_->reject();
   own.begin_close(Status::success);
 }
@@ -85,7 +85,7 @@ void RdmaConnection::disconnect() {
   if (state_ != State::exported && state_ != State::established && state_ != State::connecting) {
     own.refuse("disconnect", "exported, connecting or established");
   }
-  own.owner().require_thread("disconnect");
+  own.owner().progress_engine()->require_thread("disconnect");
   if (state_ == State::exported) {
     own.give_up();
   } else {

@@ -14,17 +14,11 @@ using detail::concat;
 
 }  // namespace
 
-void library::RdmaOwner::require_thread(std::string_view what) const {
-  if (progress_engine()->check_thread() != Status::success) {
-    throw Error(progress_engine()->check_thread(), concat(what, ": ", progress_engine()->describe_thread()));
-  }
-}
-
 void library::RdmaOwner::require_running(std::string_view what) const {
   if (state() != ContextState::running) {
     throw Error(Status::bad_state, concat(what, ": ", explain_not_running()));
   }
-  require_thread(what);
+  progress_engine()->require_thread(what);
 }
 
 void library::RdmaOwner::require_room(std::string_view what, Status refusal) const {

@@ -17,9 +17,8 @@ namespace pydoca::library {
 class RdmaOwner : public detail::QueueContext<pydoca::Rdma> {
  public:
   backend::RdmaQueue& rdma_queue() const noexcept { return static_cast<backend::RdmaQueue&>(*queue()); }
-  /// Throws not_permitted in a thread that is not the engine's, naming what was attempted.
-  void require_thread(std::string_view what) const;
-  /// And bad_state unless running.
+  /// Throws bad_state unless running, and not_permitted in a thread that is not the engine's; what was attempted begins
+  /// the message.
   void require_running(std::string_view what) const;
   /// And refusal at max_num_connections.
   void require_room(std::string_view what, Status refusal) const;
