@@ -55,9 +55,9 @@ PYBIND11_MODULE(_core, module) {
   pydoca::bindings::bind_mmap_advise(module);
   pydoca::bindings::bind_sync_event(module);
   pydoca::bindings::bind_sync_event_context(module);
-  pydoca::bindings::bind_import(module);
   pydoca::bindings::bind_comch(module);
   pydoca::bindings::bind_rdma(module);
+  pydoca::bindings::bind_import(module);
   pydoca::bindings::bind_rdma_bridge(module);
   pydoca::bindings::bind_graph(module);
   pydoca::bindings::bind_sim(module);

@@ -1,4 +1,4 @@
-"""Another process that exports memory and events, and can be stopped as a debugger stops it."""
+"""Another process that exports memory, events and connections, and can be stopped as a debugger stops it."""
 
 import os
 import signal
@@ -20,24 +20,29 @@ event = pydoca.SyncEvent(host, publisher="remote_pci", subscriber="cpu")
 event.start()
 net = pydoca.SyncEvent(card, publisher="remote_net", subscriber="cpu")
 net.start()
+rdma = pydoca.Rdma(pydoca.ProgressEngine(), card, max_num_connections=16)
+rdma.start()
+ends = [rdma.export() for _ in range(16)]
 blobs = [maps[0].export_pci(), maps[1].export_pci(), lent[0].export_rdma(), lent[1].export_rdma()]
 blobs += [event.export_to_remote_pci(), net.export_to_remote_net()]
-print(*(blob.hex() for blob in blobs), flush=True)
+print(*(blob.hex() for blob in [*blobs, *(end.details for end in ends)]), flush=True)
 sys.stdin.read()
 """
 KINDS = ["own", "foreign", "lent", "lent_foreign", "event", "net"]
 
 
 class Owner:
-    """A process that exports one of each kind, in the fabric of this process."""
+    """A process that exports one of each kind, and RDMA connections, in the fabric of this process."""
 
     def __init__(self) -> None:
         env = {**os.environ, "PYDOCA_FABRIC": pydoca.sim.fabric()}
         command = [sys.executable, "-c", OWNER]
         self.process = subprocess.Popen(command, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         assert self.process.stdout
-        blobs = self.process.stdout.readline().split()
-        self.blobs = dict(zip(KINDS, map(bytes.fromhex, blobs), strict=True))
+        blobs = [bytes.fromhex(blob) for blob in self.process.stdout.readline().split()]
+        self.blobs = dict(zip(KINDS, blobs, strict=False))
+        self.details = blobs[len(KINDS) :]
+        """Of RDMA connections, for one peer each."""
 
     def freeze(self) -> None:
         self.process.send_signal(signal.SIGSTOP)

@@ -50,7 +50,7 @@ ORDER = [
     ["dma", "sha", "sync_event", "comch", "mmap_advise"],
     ["sync_event_context"],
     ["rdma"],
-    ["rdma_bridge"],
+    ["rdma_bridge", "rdma_connect"],
     ["graph"],
     ["workq"],
     ["sim_timing"],

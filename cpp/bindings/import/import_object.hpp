@@ -13,16 +13,17 @@
 
 namespace pydoca::bindings {
 
-/// The import of a map or an event. Its result is the same object for every await.
+/// The import of a map, an event, or a peer's details. Its result is the same object for every await.
 class ImportObject final : public Awaitable {
  public:
   struct Kind {
     std::string_view call;  ///< the method that begins it, as "import_mmap"
-    /// Makes Python's object of an import that is over; called once. The others are the method's arguments.
-    py::object (*finish)(PendingImport& pending, const py::object& device, const py::object& user_data);
+    /// Makes Python's object of an import that is over; called once. subject: the device that imports, or the
+    /// connection.
+    py::object (*finish)(PendingImport& pending, const py::object& subject, const py::object& user_data);
   };
 
-  ImportObject(py::object engine, py::object device, std::unique_ptr<PendingImport> pending, const Kind& kind,
+  ImportObject(py::object engine, py::object subject, std::unique_ptr<PendingImport> pending, const Kind& kind,
                py::object user_data);
 
   EngineObject& engine() override { return *engine_; }
@@ -41,7 +42,7 @@ class ImportObject final : public Awaitable {
   EngineObject* engine_;
   std::unique_ptr<PendingImport> pending_;  ///< null: taken, failed or abandoned
   const Kind& kind_;
-  py::object device_;
+  py::object subject_;
   py::object user_data_;
   Waiters waiters_;
   py::object result_;  ///< null before take()

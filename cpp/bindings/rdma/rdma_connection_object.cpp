@@ -41,11 +41,15 @@ void RdmaConnectionObject::require_thread(std::string_view what) const {
   engine_->require_thread(std::string(what) + " " + describe());
 }
 
-void RdmaConnectionObject::connect(const py::object& details) {
+void RdmaConnectionObject::require_connectable() const {
   require_thread("connect");
   if (has_ended()) {
     raise(Status::not_connected, "connect " + describe() + ": it has ended; make another with Rdma.export()");
   }
+}
+
+void RdmaConnectionObject::connect(const py::object& details) {
+  require_connectable();
   const std::vector<std::byte> blob = to_blob(details, "details");
   auto& rdma = static_cast<Rdma&>(rdma_ref_.cast<ContextObject&>().context());
   // Releases the GIL: the peer may be in this process and need the GIL to answer.

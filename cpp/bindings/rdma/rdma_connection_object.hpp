@@ -33,6 +33,8 @@ class RdmaConnectionObject : NotCopied {
 
   /// Connects to the peer that exported these details.
   void connect(const py::object& details);
+  /// Throws not_connected when it has ended, and as the engine's require_thread() does.
+  void require_connectable() const;
   /// Returns an Awaitable of the connection, once established.
   py::object accept(const py::object& private_data);
   void reject();

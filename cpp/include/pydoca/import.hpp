@@ -37,7 +37,9 @@ class PendingImport {
   /// answer: null when no process is asked. Throws operating_system when the process is out of descriptors.
   PendingImport(std::shared_ptr<ProgressEngine> engine, std::shared_ptr<backend::ImportAnswer> answer,
                 std::chrono::nanoseconds limit);
-  /// Throws in_progress before the end, bad_state after the first call, and why the import failed.
+  /// Throws in_progress before is_over(), and bad_state at a second call.
+  void conclude();
+  /// Once, after conclude(). Throws why the import failed.
   std::shared_ptr<backend::ImportAnswer> take_answer();
 
  private:
@@ -64,6 +66,7 @@ class Import final : public PendingImport {
 
   /// The object, once. Throws in_progress before is_over(), and what create_from_export() throws.
   std::shared_ptr<Object> take() {
+    conclude();
     const auto answer = take_answer();
     return Object::create_from_export(std::move(device_), blob_, answer);
   }

@@ -280,7 +280,8 @@ class Rdma : public Context {
   /// once; progress() reports the establishment, too. Throws invalid_value for damaged details and for a connection
   /// that is closed or of another context, unsupported_version for details of another version of pydoca, bad_state
   /// unless connection is exported, connection_aborted when the peer is gone or connected to another, again when an
-  /// interrupt ended the wait for it.
+  /// interrupt ended the wait for it. It waits for the peer, up to PendingImport::default_limit for one that does not
+  /// run; RdmaConnect does not.
   void connect(std::span<const std::byte> details, RdmaConnection& connection);
   /// Listens on the device's address (doca_rdma_start_listen_to_port). progress() reports requests; when there are
   /// max_num_connections() they are rejected. A real device does not announce that a requester has gone: its request

@@ -49,13 +49,16 @@ class PendingImport::Node final : private detail::ReadyNode {
   bool is_over() const noexcept { return is_over_; }
   void set_callback(std::function<void()> callback) { callback_ = std::move(callback); }
 
-  std::shared_ptr<backend::ImportAnswer> take() {
+  void conclude() {
     if (!is_over_) {
       throw Error(Status::in_progress, "import: the exporting process has not answered yet; progress until is_over()");
     }
-    if (std::exchange(is_taken_, true)) {
-      throw Error(Status::bad_state, "import: the object was taken already; begin another import");
+    if (std::exchange(is_concluded_, true)) {
+      throw Error(Status::bad_state, "import: its result was taken already; begin another");
     }
+  }
+
+  std::shared_ptr<backend::ImportAnswer> take() {
     if (failure_ != nullptr) {
       std::rethrow_exception(failure_);
     }
@@ -155,7 +158,7 @@ class PendingImport::Node final : private detail::ReadyNode {
   detail::Fd timer_;
   int watched_ = -1;  ///< the answer's descriptor
   bool is_over_;
-  bool is_taken_ = false;
+  bool is_concluded_ = false;
 };
 
 PendingImport::PendingImport(std::shared_ptr<ProgressEngine> engine, std::shared_ptr<backend::ImportAnswer> answer,
@@ -171,6 +174,7 @@ PendingImport::PendingImport(std::shared_ptr<ProgressEngine> engine, std::shared
 PendingImport::~PendingImport() = default;
 bool PendingImport::is_over() const noexcept { return node_->is_over(); }
 void PendingImport::set_callback(std::function<void()> callback) { node_->set_callback(std::move(callback)); }
+void PendingImport::conclude() { node_->conclude(); }
 std::shared_ptr<backend::ImportAnswer> PendingImport::take_answer() { return node_->take(); }
 
 }  // namespace pydoca

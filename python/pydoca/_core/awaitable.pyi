@@ -33,8 +33,8 @@ class Awaitable(Coroutine[Any, Any, Any]):
 _Imported = TypeVar("_Imported")
 
 class Import(Awaitable, Generic[_Imported]):
-    """An import that its engine progresses: await it, or call wait(), for the map or
-    event. One that is dropped before is given up.
+    """An import that its engine progresses: await it, or call wait(), for the map, the
+    event or the connection. One that is dropped before is given up.
     """
     def __await__(self) -> Generator[Any, None, _Imported]: ...
     def wait(self, timeout: float | None = ...) -> _Imported:

@@ -4,7 +4,7 @@ from typing import Any, Literal, Self, SupportsIndex, TypeAlias
 
 from typing_extensions import Buffer
 
-from pydoca._core.awaitable import Awaitable, QueuedEvent
+from pydoca._core.awaitable import Awaitable, Import, QueuedEvent
 from pydoca._core.buf import Buf
 from pydoca._core.context import Context, ContextState
 from pydoca._core.device import Device, DeviceInfo
@@ -143,6 +143,11 @@ class RdmaConnection:
         returns, tasks may be submitted. Raises InvalidValueError and UnsupportedVersionError for details
         that are damaged or of something else, BadStateError when it is connected, ConnectionAbortedError
         when the peer is gone or connected to another (doca_rdma_connect).
+        """
+    def begin_connect(self, details: Buffer) -> Import[RdmaConnection]:
+        """Begins what connect() does, for an event loop: that call waits for the peer, up to two seconds for
+        one that does not run. Await the result for the connection. Raises the same errors; those that need
+        the peer when awaited.
         """
     def accept(self, private_data: Buffer = ...) -> EstablishedConnection:
         """Accepts a connection request. private_data: up to 196 bytes that the peer gets with the answer.

@@ -103,5 +103,11 @@ TEST_F(Imports, RefuseAClosedEngineAndAnothersEngine) {
   EXPECT_EQ(thrown_by([&] { begin(); }), Status::bad_state);
 }
 
+TEST_F(Imports, WaitForWhatAnAnswerStillLacks) {
+  const auto blob = memory.blob();
+  const auto answer = Mmap::ask_for_export(card, blob);  // nothing has advanced it
+  EXPECT_EQ(Mmap::create_from_export(card, blob, answer)->len(), 4096U);
+}
+
 }  // namespace
 }  // namespace pydoca

@@ -46,3 +46,36 @@ async def imports(call: str) -> AsyncIterator[Scene]:
                 yield ImportScene(pe, device, owner, call)
         finally:
             owner.end()
+
+
+class ConnectScene(Scene):
+    def __init__(self, pe: pydoca.ProgressEngine, rdma: pydoca.Rdma, owner: Owner) -> None:
+        super().__init__(pe)
+        self._rdma, self._owner = rdma, owner
+        self._details = iter(owner.details)
+
+    def begin(self) -> Any:
+        self._owner.freeze()
+        return self._rdma.export().begin_connect(next(self._details))
+
+    def complete(self) -> None:
+        self._owner.go_on()
+        self._rdma.export().connect(next(self._details))
+
+    async def check(self, results: list[Any]) -> None:
+        self.complete()
+        assert all(connection.is_connected for connection in results)
+        results.clear()
+        connection = await soon(self._rdma.export().begin_connect(next(self._details)))
+        assert connection.is_connected
+
+
+@scene("RdmaConnection.begin_connect")
+async def connects(_call: str) -> AsyncIterator[Scene]:
+    with pydoca.open_device("03:00.1", side="dpu") as device:
+        owner = Owner()
+        try:
+            async with pydoca.ProgressEngine() as pe, pydoca.Rdma(pe, device, max_num_connections=16) as rdma:
+                yield ConnectScene(pe, rdma, owner)
+        finally:
+            owner.end()

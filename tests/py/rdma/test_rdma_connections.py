@@ -309,7 +309,7 @@ def test_a_failed_task_ends_the_connection_and_stops_its_context_only(pair, run,
             assert b.state is pydoca.ContextState.RUNNING
             a.start()
             ab, ba = a.export(), b.export()
-            ab.connect(ba.details)
+            assert await ab.begin_connect(ba.details) is ab
             ba.connect(ab.details)
             task = b.receive(None)
             await ab.send(None)

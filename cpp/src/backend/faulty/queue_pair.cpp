@@ -31,9 +31,9 @@ void QueuePair::require_connectable(const char* what) {
   shared_.faults.require_link(what);
 }
 
-void QueuePair::connect(std::span<const std::byte> blob) {
+void QueuePair::connect(std::span<const std::byte> blob, const std::shared_ptr<backend::ImportAnswer>& answer) {
   require_connectable("connect");
-  inner_->connect(blob);
+  inner_->connect(blob, answer);
   is_connected_ = true;
 }
 

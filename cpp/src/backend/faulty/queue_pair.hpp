@@ -50,7 +50,10 @@ class QueuePair final : public backend::QueuePair, public Lane<backend::RdmaOper
   }
 
   std::vector<std::byte> describe() override { return inner_->describe(); }
-  void connect(std::span<const std::byte> blob) override;
+  std::shared_ptr<backend::ImportAnswer> ask_peer(std::span<const std::byte> blob) override {
+    return inner_->ask_peer(blob);
+  }
+  void connect(std::span<const std::byte> blob, const std::shared_ptr<backend::ImportAnswer>& answer) override;
   void accept(std::span<const std::byte> private_data) override;
   void reject() override { inner_->reject(); }
   Status post(backend::RdmaOperation& operation, bool flush) noexcept override;

@@ -79,7 +79,7 @@ RequestLimits QueuePair::limits() const noexcept {
 
 std::vector<std::byte> QueuePair::describe() { return encode(self_); }
 
-void QueuePair::connect(std::span<const std::byte> blob) {
+void QueuePair::connect(std::span<const std::byte> blob, const std::shared_ptr<backend::ImportAnswer>& /*answer*/) {
   if (connected_ || closed_) {
     throw Error(Status::bad_state, "connect: the connection has a peer, or has had one; export another one");
   }

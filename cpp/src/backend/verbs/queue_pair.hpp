@@ -22,7 +22,7 @@ class QueuePair final : public backend::QueuePair {
   ~QueuePair() override;
 
   std::vector<std::byte> describe() override;
-  void connect(std::span<const std::byte> blob) override;
+  void connect(std::span<const std::byte> blob, const std::shared_ptr<backend::ImportAnswer>& answer) override;
   void accept(std::span<const std::byte> private_data) override;
   void reject() override;
   Status post(backend::RdmaOperation& operation, bool flush) noexcept override;

@@ -24,6 +24,8 @@ std::vector<std::byte> MemoryRegion::export_rdma(Access /*access*/) { refuse("ex
 
 std::uint32_t MemoryRegion::mkey() const { refuse("name a memory key: it is none of rdma-core"); }
 
+std::shared_ptr<ImportAnswer> QueuePair::ask_peer(std::span<const std::byte> /*blob*/) { return nullptr; }
+
 void RdmaQueue::listen(std::uint16_t /*port*/) { refuse("listen to a port: it has no connection manager"); }
 
 void RdmaQueue::stop_listening(std::uint16_t /*port*/) noexcept {}

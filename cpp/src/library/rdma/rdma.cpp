@@ -131,13 +131,7 @@ void Rdma::connect(std::span<const std::byte> details, RdmaConnection& connectio
     throw Error(Status::invalid_value, concat("connect: connection ", connection.id(), " is ",
                                               connection.rdma() == nullptr ? "closed" : "another context's"));
   }
-  library::RdmaConnection& exported = library::of(connection);
-  if (exported.state() != RdmaConnection::State::exported) {
-    exported.refuse("connect", "exported, and not connected yet");
-  }
-  exported.queue_pair_->connect(details);
-  exported.state_ = RdmaConnection::State::established;
-  library::of(*this).request_report();
+  library::of(connection).connect(details, nullptr);
 }
 
 namespace {

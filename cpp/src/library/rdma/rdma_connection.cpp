@@ -48,6 +48,20 @@ RdmaAddress RdmaConnection::addr() const {
 const std::vector<std::byte>& RdmaConnection::details() const noexcept { return library::of(*this).details_; }
 const std::vector<std::byte>& RdmaConnection::private_data() const noexcept { return library::of(*this).private_data_; }
 
+void library::RdmaConnection::require_exported() const {
+  if (state_ != State::exported) {
+    refuse("connect", "exported, and not connected yet");
+  }
+}
+
+void library::RdmaConnection::connect(std::span<const std::byte> details,
+                                      const std::shared_ptr<backend::ImportAnswer>& answer) {
+  require_exported();
+  queue_pair_->connect(details, answer);
+  state_ = State::established;
+  owner().request_report();
+}
+
 void RdmaConnection::accept(std::span<const std::byte> private_data) {
   library::RdmaConnection& own = library::of(*this);
   if (own.left_ == State::requested && failure_ != Status::success) {

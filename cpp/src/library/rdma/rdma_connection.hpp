@@ -19,6 +19,10 @@ class RdmaConnection final : public pydoca::RdmaConnection {
   RdmaConnection(pydoca::Rdma& rdma, std::uint32_t id, std::unique_ptr<backend::QueuePair> queue_pair, State state);
   ~RdmaConnection() { end(); }
 
+  /// Throws bad_state unless exported, and not connected yet.
+  void require_exported() const;
+  /// As Rdma::connect() does, which has checked the context. answer: of the queue pair's ask_peer(details), or null.
+  void connect(std::span<const std::byte> details, const std::shared_ptr<backend::ImportAnswer>& answer);
   /// Throws bad_state: what was attempted, and the state that forbids it.
   [[noreturn]] void refuse(std::string_view what, std::string_view needed) const;
   bool was_established() const noexcept;

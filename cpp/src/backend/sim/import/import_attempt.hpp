@@ -58,6 +58,7 @@ class OwnerAnswer final : public backend::ImportAnswer {
   OwnerAnswer(const std::string& fabric, const Blob& blob) : fabric_(fabric), first_(fabric, blob) {}
 
   Status advance() override;
+  const Blob& blob() const noexcept { return first_.blob(); }
   int fd() const noexcept override { return words_.has_value() ? words_->fd() : first_.fd(); }
   [[noreturn]] void give_up() const override;
   /// Advances until the answer is there: at most owner_timeout, and until a signal. Throws time_out and again too.

@@ -120,29 +120,10 @@ Blob read_importable(const Place& place, std::span<const std::byte> bytes, BlobT
 
 std::shared_ptr<OwnerAnswer> complete(const std::shared_ptr<backend::ImportAnswer>& answer, const Place& place,
                                       const Blob& blob) {
-  if (answer != nullptr) {
-    return std::static_pointer_cast<OwnerAnswer>(answer);  // ask_owner() made it
-  }
-  auto own = std::make_shared<OwnerAnswer>(place.fabric(), blob);
-  own->wait();
-  return own;
-}
-
-Blob read_inbox(const Place& place, std::span<const std::byte> bytes) {
-  const Blob blob = read(bytes, BlobType::queue_pair);
-  require_same_place(place, blob);
-  return blob;
-}
-
-ImportedInbox make_inbox(const Blob& blob, Granted granted, OwnersEnd owners_end) {
-  auto& files = granted.files.fds;
-  ImportedInbox inbox{.region = make_region(blob, granted),
-                      .addr = blob.base,
-                      .size = blob.length,
-                      .origin = origin_of(blob),
-                      .files = {std::move(files[2]), std::move(files[3])}};
-  inbox.region->watch(std::move(granted.connection), std::move(owners_end));
-  return inbox;
+  auto complete = answer != nullptr ? std::static_pointer_cast<OwnerAnswer>(answer)  // ask_owner() made it
+                                    : std::make_shared<OwnerAnswer>(place.fabric(), blob);
+  complete->wait();
+  return complete;
 }
 
 }  // namespace
@@ -182,16 +163,24 @@ ImportedCounterMemory import_counter_memory(const Place& place, std::span<const 
   return memory;
 }
 
-ImportedInbox import_inbox(const Place& place, std::span<const std::byte> bytes, OwnersEnd owners_end) {
-  const Blob blob = read_inbox(place, bytes);
-  return make_inbox(blob, complete(nullptr, place, blob)->take(), std::move(owners_end));
+std::shared_ptr<OwnerAnswer> ask_inbox_owner(const Place& place, std::span<const std::byte> bytes) {
+  const Blob blob = read(bytes, BlobType::queue_pair);
+  require_same_place(place, blob);
+  return std::make_shared<OwnerAnswer>(place.fabric(), blob);
 }
 
-InboxImport::InboxImport(const Place& place, std::span<const std::byte> blob)
-    : attempt_(place.fabric(), read_inbox(place, blob)) {}
-
-ImportedInbox InboxImport::finish(OwnersEnd owners_end) {
-  return make_inbox(attempt_.blob(), attempt_.take(), std::move(owners_end));
+ImportedInbox import_inbox(OwnerAnswer& answer, OwnersEnd owners_end) {
+  answer.wait();
+  const Blob& blob = answer.blob();
+  Granted granted = answer.take();
+  auto& files = granted.files.fds;
+  ImportedInbox inbox{.region = make_region(blob, granted),
+                      .addr = blob.base,
+                      .size = blob.length,
+                      .origin = origin_of(blob),
+                      .files = {std::move(files[2]), std::move(files[3])}};
+  inbox.region->watch(std::move(granted.connection), std::move(owners_end));
+  return inbox;
 }
 
 }  // namespace pydoca::sim

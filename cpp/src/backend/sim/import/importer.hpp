@@ -18,8 +18,8 @@ namespace pydoca::sim {
 std::shared_ptr<OwnerAnswer> ask_owner(const Place& place, std::span<const std::byte> blob, BlobType type);
 
 /// The memory that a blob describes. Throws as backend::Device::import_memory does; time_out when the owner does not
-/// answer, again when a signal ended the wait for it. answer: that of ask_owner() with the same arguments, complete;
-/// null: waits for one.
+/// answer, again when a signal ended the wait for it. answer: that of ask_owner() with the same arguments; null:
+/// asks the owner itself. It waits for what the answer still lacks.
 /// type: memory or net_memory.
 backend::ImportedRegion import_region(const Place& place, std::span<const std::byte> blob, BlobType type,
                                       const std::shared_ptr<backend::ImportAnswer>& answer);
@@ -44,23 +44,9 @@ struct ImportedInbox {
   std::uint64_t origin = 0;
   std::array<detail::Fd, 2> files;
 };
-/// The same for an inbox: its context's mailbox, and the socket for wake-ups.
-ImportedInbox import_inbox(const Place& place, std::span<const std::byte> blob, OwnersEnd owners_end);
-
-/// The import of an inbox by a caller that cannot wait for the owner.
-class InboxImport {
- public:
-  /// Throws when the blob is not one of an inbox of this place.
-  InboxImport(const Place& place, std::span<const std::byte> blob);
-
-  // As ImportAttempt has them; throw as import_inbox() does.
-  Status advance() { return attempt_.advance(); }
-  int fd() const noexcept { return attempt_.fd(); }
-  /// Once, after success.
-  ImportedInbox finish(OwnersEnd owners_end);
-
- private:
-  ImportAttempt attempt_;
-};
+/// Begins to ask the owner of an inbox: of its context's mailbox, and the socket for wake-ups.
+std::shared_ptr<OwnerAnswer> ask_inbox_owner(const Place& place, std::span<const std::byte> blob);
+/// The inbox that was asked for, once. It waits for what the answer still lacks, as import_region() does.
+ImportedInbox import_inbox(OwnerAnswer& answer, OwnersEnd owners_end);
 
 }  // namespace pydoca::sim

@@ -96,7 +96,7 @@ Status Handshake::receive(HandshakeMessage& message) noexcept {
   return receive_message(fd(), expected, message);
 }
 
-void Handshake::begin_import(std::unique_ptr<InboxImport> import) noexcept {
+void Handshake::begin_import(std::shared_ptr<OwnerAnswer> import) noexcept {
   import_ = std::move(import);
   phase_ = Phase::importing;
 }

@@ -73,11 +73,11 @@ class Handshake {
   void reject() noexcept;
 
   /// Enters importing. The import's steps are the queue pair's.
-  void begin_import(std::unique_ptr<InboxImport> import) noexcept;
+  void begin_import(std::shared_ptr<OwnerAnswer> import) noexcept;
   /// Leaves importing: a failed one can begin again.
   void end_import() noexcept;
   /// Null unless importing.
-  InboxImport* import() const noexcept { return import_.get(); }
+  OwnerAnswer* import() const noexcept { return import_.get(); }
   /// An answerer's, while it imports; a requester's, once it has come.
   const HandshakeMessage& answer() const noexcept { return answer_; }
   void keep_answer(const HandshakeMessage& answer) noexcept { answer_ = answer; }
@@ -103,7 +103,7 @@ class Handshake {
   const HandshakeMessage request_;         ///< a requester's
   Phase phase_ = Phase::begun;
   bool has_answered_ = false;  ///< an answerer: it has accepted or rejected
-  std::unique_ptr<InboxImport> import_;
+  std::shared_ptr<OwnerAnswer> import_;
   HandshakeMessage answer_;
   std::uint64_t deadline_ = detail::never;
   std::array<std::byte, blob_size> peer_blob_{};

@@ -63,10 +63,21 @@ OwnersEnd QueuePair::owners_end() const {
   return [mailbox = shared_.mailbox(), number = number_] { mailbox->notify(number); };
 }
 
-void QueuePair::connect(std::span<const std::byte> blob) {
+std::shared_ptr<backend::ImportAnswer> QueuePair::ask_peer(std::span<const std::byte> blob) {
   require_fresh();
   try {
-    attach(import_inbox(shared_.place(), blob, owners_end()));
+    return ask_inbox_owner(shared_.place(), blob);
+  } catch (const Error& error) {
+    abort_connection(error, passed_on);
+  }
+}
+
+void QueuePair::connect(std::span<const std::byte> blob, const std::shared_ptr<backend::ImportAnswer>& answer) {
+  require_fresh();
+  try {
+    const auto peer = answer != nullptr ? std::static_pointer_cast<OwnerAnswer>(answer)  // ask_peer() made it
+                                        : ask_inbox_owner(shared_.place(), blob);
+    attach(import_inbox(*peer, owners_end()));
   } catch (const Error& error) {
     abort_connection(error, passed_on);
   }
@@ -108,7 +119,7 @@ void QueuePair::accept(std::span<const std::byte> private_data) {
 Status QueuePair::begin_import(std::span<const std::byte> peer) {
   require_fresh();
   try {
-    handshake_->begin_import(std::make_unique<InboxImport>(shared_.place(), peer));
+    handshake_->begin_import(ask_inbox_owner(shared_.place(), peer));
   } catch (const Error& error) {
     abort_connection(error, shortages);
   }
@@ -124,7 +135,7 @@ Status QueuePair::continue_import() {
     if (handshake_->import()->advance() == Status::again) {
       return Status::again;
     }
-    attach(handshake_->import()->finish(owners_end()));
+    attach(import_inbox(*handshake_->import(), owners_end()));
   } catch (const Error& error) {
     handshake_->end_import();
     abort_connection(error, shortages);

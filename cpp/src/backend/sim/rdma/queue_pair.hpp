@@ -26,7 +26,8 @@ class QueuePair final : public backend::QueuePair {
   ~QueuePair() override;
 
   std::vector<std::byte> describe() override;
-  void connect(std::span<const std::byte> blob) override;
+  std::shared_ptr<backend::ImportAnswer> ask_peer(std::span<const std::byte> blob) override;
+  void connect(std::span<const std::byte> blob, const std::shared_ptr<backend::ImportAnswer>& answer) override;
   void accept(std::span<const std::byte> private_data) override;
   void reject() override;
   Status post(backend::RdmaOperation& operation, bool flush) noexcept override;

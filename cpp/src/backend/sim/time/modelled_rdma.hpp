@@ -28,7 +28,12 @@ class ModelledQueuePair final : public backend::QueuePair {
   ~ModelledQueuePair() override;
 
   std::vector<std::byte> describe() override { return inner_->describe(); }
-  void connect(std::span<const std::byte> blob) override { inner_->connect(blob); }
+  std::shared_ptr<backend::ImportAnswer> ask_peer(std::span<const std::byte> blob) override {
+    return inner_->ask_peer(blob);
+  }
+  void connect(std::span<const std::byte> blob, const std::shared_ptr<backend::ImportAnswer>& answer) override {
+    inner_->connect(blob, answer);
+  }
   void accept(std::span<const std::byte> private_data) override { inner_->accept(private_data); }
   void reject() override { inner_->reject(); }
   Status post(backend::RdmaOperation& operation, bool flush) noexcept override;

@@ -1,0 +1,37 @@
+#pragma once
+
+#include "pydoca/import.hpp"
+#include "pydoca/rdma.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace pydoca {
+
+/// Rdma::connect() in steps that the context's progress engine takes: for an event loop, which must not wait for the
+/// peer. It is pydoca's own; DOCA has only the call that waits. The connection stays exported until take().
+class RdmaConnect final : public PendingImport {
+ public:
+  /// Asks the peer whose details() these are, and returns. After limit without its answer the attempt fails with
+  /// connection_aborted. Throws invalid_value for null and for a connection that is closed, bad_state unless it is
+  /// exported and its context runs, not_permitted in another thread than the engine's, operating_system; and, of the
+  /// errors of Rdma::connect(), those that do not depend on the peer.
+  static std::unique_ptr<RdmaConnect> begin(std::shared_ptr<RdmaConnection> connection,
+                                            std::span<const std::byte> details,
+                                            std::chrono::nanoseconds limit = default_limit);
+
+  /// Connects, once: the connection takes tasks. Throws in_progress before is_over(), and what Rdma::connect() throws.
+  void take();
+
+ private:
+  RdmaConnect(std::shared_ptr<RdmaConnection> connection, std::span<const std::byte> details,
+              std::shared_ptr<backend::ImportAnswer> answer, std::chrono::nanoseconds limit);
+
+  const std::shared_ptr<RdmaConnection> connection_;
+  const std::vector<std::byte> details_;
+};
+
+}  // namespace pydoca
