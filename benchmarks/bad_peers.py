@@ -1,8 +1,8 @@
 """What bad peers cost a process: its longest call of progress(), and the longest stand-still of its other threads.
 
 Twelve clients of an RDMA context are stopped before their requests are accepted, and twelve write to the pages that
-they share with the context until it ends their connections. The floor are the same figures without them, of the same
-process and run.
+they share with the context until it ends their connections. The floor are the same figures, in the same process, beside
+as many processes that compute and sleep as these do, and are not peers: what the scheduler takes is not counted.
 """
 
 import os
@@ -22,15 +22,10 @@ NUM_PEERS = 12  # of each kind
 SECONDS = 2.0
 PORT = 4793
 
-PEER = """
-import ctypes, sys, time
-import pydoca
+WRITE = """
+import ctypes, time
 
-device = pydoca.open_device("pf0", side="host")
-with pydoca.ProgressEngine() as pe, pydoca.Rdma(pe, device, permissions="rdma_write") as rdma:
-    made = rdma.connect(sys.argv[1], int(sys.argv[2]))
-    print("asked", flush=True)
-    connection = made.wait(60)
+def write_to_shared_pages_for_ever():
     while True:
         for line in open("/proc/self/maps"):
             begin, end = (int(word, 16) for word in line.split()[0].split("-"))
@@ -39,6 +34,24 @@ with pydoca.ProgressEngine() as pe, pydoca.Rdma(pe, device, permissions="rdma_wr
             elif "rw-s" in line and "memfd:pydoca" in line:
                 ctypes.memset(begin + 64, 0xA5, 256)  # a ring, a board
         time.sleep(0.01)
+"""
+BAD_PEER = f"""{WRITE}
+import sys
+import pydoca
+
+device = pydoca.open_device("pf0", side="host")
+with pydoca.ProgressEngine() as pe, pydoca.Rdma(pe, device, permissions="rdma_write") as rdma:
+    made = rdma.connect(sys.argv[1], int(sys.argv[2]))
+    print("started", flush=True)
+    connection = made.wait(60)
+    write_to_shared_pages_for_ever()
+"""
+# The same work, in a process that shares no page.
+STRANGER = f"""{WRITE}
+import pydoca
+
+print("started", flush=True)
+write_to_shared_pages_for_ever()
 """
 
 
@@ -67,33 +80,33 @@ class Watch:
             last = now
 
 
-def start_peers(address: str) -> list[subprocess.Popen[str]]:
-    """Returns once each has sent its request. The first half is stopped then."""
-    line = [sys.executable, "-c", PEER, address, str(PORT)]
-    peers = [
+def start(program: str, address: str) -> list[subprocess.Popen[str]]:
+    """Returns once each has started, as a peer with its request. The first half is stopped then."""
+    line = [sys.executable, "-c", program, address, str(PORT)]
+    processes = [
         subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         for _ in range(2 * NUM_PEERS)
     ]
-    for peer in peers:
-        assert peer.stdout is not None
-        assert peer.stdout.readline() == "asked\n"
-    for peer in peers[:NUM_PEERS]:
-        os.kill(peer.pid, signal.SIGSTOP)
-    return peers
+    for process in processes:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "started\n"
+    for process in processes[:NUM_PEERS]:
+        os.kill(process.pid, signal.SIGSTOP)
+    return processes
 
 
-def longest_times(with_peers: bool) -> tuple[float, float]:
-    """Milliseconds: of progress(), and between two turns of another thread."""
+def longest_times(program: str) -> tuple[float, float]:
+    """Milliseconds, beside processes with that program: of progress(), and between two turns of another thread."""
     device = pydoca.open_device("p1", side="dpu")
     accepted = []
-    peers: list[subprocess.Popen[str]] = []
+    processes: list[subprocess.Popen[str]] = []
     longest = 0.0
     with pydoca.ProgressEngine() as pe:
         options = {"permissions": "rdma_write", "max_num_connections": 2 * NUM_PEERS + 1}
         rdma = pydoca.Rdma(pe, device, on_request=lambda one, _: accepted.append(one.accept()), **options)
         try:
             with rdma, rdma.listen(PORT):
-                peers = start_peers(str(device.info.ipv4_addr)) if with_peers else []
+                processes = start(program, str(device.info.ipv4_addr))
                 with Watch() as watch:
                     end = time.perf_counter() + SECONDS
                     while (begin := time.perf_counter()) < end:
@@ -102,11 +115,11 @@ def longest_times(with_peers: bool) -> tuple[float, float]:
                     begin = time.perf_counter()
                     rdma.stop()
                     longest = max(longest, time.perf_counter() - begin)
-                assert len(accepted) == len(peers)
+                assert len(accepted) == (len(processes) if program == BAD_PEER else 0)
         finally:
-            for peer in peers:
-                peer.kill()
-                peer.wait()
+            for process in processes:
+                process.kill()
+                process.wait()
     return longest * 1e3, watch.longest * 1e3
 
 
@@ -114,12 +127,12 @@ def main() -> int:
     arguments = arguments_of(__doc__, repetitions=3).parse_args()
     pydoca.sim.set_fabric(f"benchmark-{os.getpid()}")
     os.environ["PYDOCA_FABRIC"] = pydoca.sim.fabric()
-    floors = [longest_times(False) for _ in range(arguments.repetitions)]
-    values = [longest_times(True) for _ in range(arguments.repetitions)]
+    floors = [longest_times(STRANGER) for _ in range(arguments.repetitions)]
+    values = [longest_times(BAD_PEER) for _ in range(arguments.repetitions)]
     names = ("Longest progress() or stop()", "Longest stand-still of other threads")
     figures = [
         Figure(
-            f"{name} beside {2 * NUM_PEERS} bad peers, above that without",
+            f"{name} beside {2 * NUM_PEERS} bad peers, above that beside strangers",
             "ms",
             statistics.median(value[index] for value in values),
             statistics.median(floor[index] for floor in floors),
