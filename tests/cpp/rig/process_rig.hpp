@@ -62,6 +62,7 @@ class FabricTest : public ::testing::Test {
     std::ranges::replace(name, '/', '-');  // of a test with parameters
     fabric_ = "test-" + std::to_string(::getpid()) + "-" + std::to_string(++count) + "-" + name.substr(0, 40);
     sim::set_fabric(fabric_);
+    sim::Service::settle();  // closes what the test before has left
     descriptors_ = count_descriptors() + (has_service() ? 0 : service_descriptors);
   }
   ~FabricTest() override {

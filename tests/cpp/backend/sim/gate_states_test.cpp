@@ -3,6 +3,7 @@
 #include "pydoca/device.hpp"
 #include "pydoca/sim.hpp"
 
+#include "backend/sim/fabric/service.hpp"
 #include "backend/sim/fabric/shared_page.hpp"
 #include "backend/sim/memory/gate.hpp"
 #include "detail/concat.hpp"
@@ -57,15 +58,6 @@ void each_cell(Check check) {
   }
 }
 
-Status withdraw_later(ExportedMemory& memory) {
-  Status status = memory.withdraw();
-  for (int i = 0; i < 100'000 && status == Status::again; ++i) {
-    ::usleep(10);
-    status = memory.withdraw();
-  }
-  return status;
-}
-
 /// Only `inside` keeps the owner, and only until the importer's connection ends.
 TEST(GateStates, KeepTheOwnerNoLongerThanTheImporterIsThere) {
   each_cell([](const Words& words) {
@@ -77,7 +69,8 @@ TEST(GateStates, KeepTheOwnerNoLongerThanTheImporterIsThere) {
     ASSERT_EQ(RawImporter(memory.blob()).ask(), Status::success) << "the owner serves others";
     EXPECT_EQ(memory.withdraw(), words.inside == 0 ? Status::success : Status::again);
     importer.reset();
-    EXPECT_EQ(withdraw_later(memory), Status::success);
+    sim::Service::settle();
+    EXPECT_EQ(memory.withdraw(), Status::success);
   });
 }
 

@@ -4,6 +4,7 @@
 #include "pydoca/trace.hpp"
 
 #include "backend/sim/fabric/fabric.hpp"
+#include "backend/sim/fabric/service.hpp"
 #include "backend/sim/message/fd_message.hpp"
 #include "backend/sim/trace/member.hpp"
 #include "backend/sim/trace/members.hpp"
@@ -18,7 +19,6 @@
 #include <poll.h>
 #include <span>
 #include <sys/socket.h>
-#include <thread>
 #include <tuple>
 
 namespace pydoca::sim::trace_states {
@@ -116,9 +116,7 @@ TEST_P(TraceStates, AnswerOrEnd) {
   EXPECT_EQ(receives_file(), answers);
   EXPECT_EQ(trace::is_on(), answers);
   tracer_.reset();
-  for (int i = 0; i < 100'000 && trace::is_on(); ++i) {
-    std::this_thread::sleep_for(std::chrono::microseconds(10));
-  }
+  Service::settle();
   EXPECT_FALSE(trace::is_on()) << "a tracer that has gone leaves nothing";
 }
 
