@@ -32,6 +32,10 @@ std::vector<Bytes> hello_seeds();
 void run_import(std::span<const std::byte> input);
 std::vector<Bytes> import_seeds();
 
+/// A sequence of what an owner answers to imports and to atomic operations, and what the importer does.
+void run_owner(std::span<const std::byte> input);
+std::vector<Bytes> owner_seeds();
+
 /// A packet at a socket, with descriptors that nobody asked for. The first byte chooses the reader.
 void run_packet(std::span<const std::byte> input);
 std::vector<Bytes> packet_seeds();

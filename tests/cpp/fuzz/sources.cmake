@@ -6,6 +6,7 @@ set(pydoca_fuzz_sources
   fuzz/handshake_target.cpp
   fuzz/hello_target.cpp
   fuzz/import_target.cpp
+  fuzz/owner_target.cpp
   fuzz/packet_target.cpp
   fuzz/recording_target.cpp
   fuzz/ring_target.cpp
