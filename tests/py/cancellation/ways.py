@@ -94,6 +94,8 @@ async def in_a_group(scene: Scene) -> list[Any]:
     if not task.cancelled():
         results.append(task.result())
     scene.returned(results)
+    del task
+    gc.collect()  # the frames of the group's exception, which have the task and what it gave
     return results
 
 
