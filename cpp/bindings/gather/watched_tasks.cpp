@@ -43,8 +43,8 @@ WatchedTasks::WatchedTasks(py::object engine, py::handle tasks, std::string_view
       engine_(&object_of<EngineObject>(engine_ref_.ptr())),
       tasks_(list_of(tasks)),
       size_(tasks_.size()),
-      several_(size_ > 1 ? std::make_unique<Watch[]>(size_) : nullptr),
-      watches_(size_ > 1 ? several_.get() : &only_) {
+      several_(size_ > 1 ? size_ : 0),
+      watches_(size_ > 1 ? several_.data() : &only_) {
   for (std::size_t i = 0; i < size_; ++i) {
     watches_[i].task = &checked(*engine_, PyList_GET_ITEM(tasks_.ptr(), static_cast<Py_ssize_t>(i)), what);
   }

@@ -7,8 +7,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <string_view>
+#include <vector>
 
 namespace pydoca::bindings {
 
@@ -69,7 +69,7 @@ class WatchedTasks : NotCopied {
   py::list tasks_;
   std::size_t size_;
   Watch only_;  ///< of a single task, which needs no allocation
-  std::unique_ptr<Watch[]> several_;
+  std::vector<Watch> several_;  ///< never resized: tasks have pointers into it
   Watch* watches_;
   std::size_t num_left_ = 0;
   std::size_t num_first_done_ = 0;  ///< so many tasks at the beginning have completed, at least
