@@ -1,9 +1,12 @@
 """Another process that exports memory, events and connections, and can be stopped as a debugger stops it."""
 
+import contextlib
 import os
+import secrets
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 
 import pydoca
 
@@ -57,3 +60,15 @@ class Owner:
         for pipe in (self.process.stdin, self.process.stdout):
             if pipe:
                 pipe.close()
+
+
+@contextlib.contextmanager
+def owner_in_own_fabric() -> Iterator[Owner]:
+    before = pydoca.sim.fabric()
+    pydoca.sim.set_fabric(f"test-{secrets.token_hex(8)}")
+    owner = Owner()
+    try:
+        yield owner
+    finally:
+        owner.end()
+        pydoca.sim.set_fabric(before)

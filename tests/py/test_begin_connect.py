@@ -1,22 +1,17 @@
 """Connections by details that an engine progresses: the event loop goes on while the peer is slow, stopped or gone."""
 
 import asyncio
-import secrets
 
 import pytest
 
 import pydoca
-from export_owner import Owner
+from export_owner import owner_in_own_fabric
 
 
 @pytest.fixture
 def peer():
-    before = pydoca.sim.fabric()
-    pydoca.sim.set_fabric(f"test-{secrets.token_hex(8)}")
-    peer = Owner()
-    yield peer
-    peer.end()
-    pydoca.sim.set_fabric(before)
+    with owner_in_own_fabric() as peer:
+        yield peer
 
 
 @pytest.fixture

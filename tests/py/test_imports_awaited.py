@@ -2,24 +2,18 @@
 
 import asyncio
 import os
-import secrets
 import warnings
 
 import pytest
 
 import pydoca
-from export_owner import KINDS, Owner
+from export_owner import KINDS, owner_in_own_fabric
 
 
 @pytest.fixture
 def owner():
-    before = pydoca.sim.fabric()
-    name = f"test-{secrets.token_hex(8)}"
-    pydoca.sim.set_fabric(name)
-    owner = Owner()
-    yield owner
-    owner.end()
-    pydoca.sim.set_fabric(before)
+    with owner_in_own_fabric() as owner:
+        yield owner
 
 
 @pytest.fixture
