@@ -68,7 +68,7 @@ class WatchedTasks : NotCopied {
   EngineObject* engine_;
   py::list tasks_;
   std::size_t size_;
-  Watch only_;  ///< of a single task, which needs no allocation
+  Watch only_;                  ///< of a single task, which needs no allocation
   std::vector<Watch> several_;  ///< never resized: tasks have pointers into it
   Watch* watches_;
   std::size_t num_left_ = 0;
