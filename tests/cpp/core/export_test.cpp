@@ -9,6 +9,7 @@
 #include "backend/sim/memory/import_protocol.hpp"
 #include "backend/sim/message/fd_message.hpp"
 #include "rig/bytes.hpp"
+#include "rig/descriptors.hpp"
 #include "rig/expect_error.hpp"
 #include "rig/export_peer.hpp"
 #include "rig/no_descriptors.hpp"
@@ -313,13 +314,13 @@ TEST_P(ExportSources, LeaveNoDescriptorBehind) {
     ask(peer, peer_op::drop);
   };
   cycle();  // each process now has its service
-  EXPECT_TRUE(eventually([] { return count_fds() > 0; }));
-  const std::size_t here = count_fds();
+  EXPECT_TRUE(eventually([] { return count_descriptors() > 0; }));
+  const std::size_t here = count_descriptors();
   const std::uint64_t there = ask(peer, peer_op::count_fds).a;
   for (int i = 0; i < 20; ++i) {
     cycle();
   }
-  EXPECT_TRUE(eventually([&] { return count_fds() <= here; })) << count_fds() << " instead of " << here;
+  EXPECT_TRUE(eventually([&] { return count_descriptors() <= here; })) << count_descriptors() << " instead of " << here;
   EXPECT_TRUE(eventually([&] { return ask(peer, peer_op::count_fds).a <= there; }));
   EXPECT_EQ(peer.quit(), 0);
 }
@@ -540,7 +541,7 @@ TEST_F(Exports, WholeMemoryIsMappedWhateverItsSize) {
 TEST_F(Exports, SurvivePeersThatBreakTheProtocol) {
   ExportedMemory exported(Source::pydoca, size, Access::pci_read_only);
   ImportedMemory good(exported.blob());
-  const std::size_t before = count_fds();
+  const std::size_t before = count_descriptors();
   {
     Hostile wrong_version(exported.blob());
     wrong_version.request.protocol += 1;
@@ -554,7 +555,8 @@ TEST_F(Exports, SurvivePeersThatBreakTheProtocol) {
     EXPECT_EQ(::recv(short_message.socket.get(), &answer, 1, 0), 0);
     Hostile silent(exported.blob());
   }
-  EXPECT_TRUE(eventually([&] { return count_fds() <= before; })) << count_fds() << " instead of " << before;
+  EXPECT_TRUE(eventually([&] { return count_descriptors() <= before; }))
+      << count_descriptors() << " instead of " << before;
   std::byte value{};
   EXPECT_EQ(good.read(0, value), Status::success);
 }
@@ -572,17 +574,6 @@ TEST_F(Exports, AChattyImporterIsStillSeenInside) {
   EXPECT_EQ(exported.withdraw(), Status::success);
 }
 
-/// Once the connections of earlier tests in this process have ended.
-std::size_t settled_fds() {
-  std::size_t count = count_fds();
-  for (std::size_t last = 0; last != count;) {
-    last = count;
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
-    count = count_fds();
-  }
-  return count;
-}
-
 TEST_F(Exports, TheReasonOfAnOwnerWithoutDescriptorsReachesTheImporter) {
   if (sanitizer_needs_descriptors) {
     GTEST_SKIP() << "the sanitizer itself needs descriptors";
@@ -590,9 +581,9 @@ TEST_F(Exports, TheReasonOfAnOwnerWithoutDescriptorsReachesTheImporter) {
   ExportedMemory exported(Source::pydoca, size, Access::pci_read_only);
   Hostile first(exported.blob());
   ASSERT_EQ(first.ask(), Status::success);
-  const std::size_t before = settled_fds();
+  const std::size_t before = count_descriptors();
   Hostile importer(exported.blob());
-  ASSERT_TRUE(eventually([&] { return count_fds() == before + 2; })) << "both ends of its connection";
+  ASSERT_TRUE(eventually([&] { return count_descriptors() == before + 2; })) << "both ends of its connection";
   const NoDescriptors none;
   EXPECT_EQ(importer.ask(), Status::success);
   EXPECT_EQ(importer.reply.status, Status::operating_system);
@@ -620,7 +611,7 @@ TEST_F(Exports, AMessageWithTooManyDescriptorsLeavesNoneOpen) {
   ASSERT_EQ(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()), 0);
   const detail::Fd sender(ends[0]);
   const detail::Fd receiver(ends[1]);
-  const std::size_t before = count_fds();
+  const std::size_t before = count_descriptors();
   for (const std::size_t count :
        {sim::max_message_fds + 1, std::size_t{8}, std::size_t{9}, std::size_t{100}, std::size_t{253}}) {
     std::vector<int> fds(count, 0);
@@ -641,7 +632,7 @@ TEST_F(Exports, AMessageWithTooManyDescriptorsLeavesNoneOpen) {
     std::byte received{};
     sim::ReceivedFds files;
     EXPECT_EQ(sim::receive_message(receiver.get(), std::span(&received, 1), files), Status::invalid_value) << count;
-    EXPECT_EQ(count_fds(), before) << count;
+    EXPECT_EQ(count_descriptors(), before) << count;
   }
 }
 

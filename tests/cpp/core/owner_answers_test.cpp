@@ -14,8 +14,8 @@
 #include "backend/sim/memory/blob.hpp"
 #include "backend/sim/memory/import_protocol.hpp"
 #include "backend/sim/message/fd_message.hpp"
+#include "rig/descriptors.hpp"
 #include "rig/expect_error.hpp"
-#include "rig/export_peer.hpp"
 
 #include <gtest/gtest.h>
 
@@ -334,9 +334,9 @@ TEST_P(OwnerAnswers, MakeTheImportOrFailIt) {
   try_answer(Answer::good);  // opens what stays open, once
   for (const Answer what : all_answers) {
     SCOPED_TRACE(static_cast<int>(what));
-    const std::size_t before = count_fds();
+    const std::size_t before = count_descriptors();
     try_answer(what);
-    EXPECT_EQ(count_fds(), before);
+    EXPECT_EQ(count_descriptors(), before);
   }
 }
 

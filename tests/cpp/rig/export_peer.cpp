@@ -3,11 +3,11 @@
 #include "pydoca/backend/device.hpp"
 
 #include "rig/bytes.hpp"
+#include "rig/descriptors.hpp"
 
 #include <algorithm>
 #include <csignal>
 #include <cstring>
-#include <filesystem>
 #include <optional>
 #include <sys/prctl.h>
 #include <sys/uio.h>
@@ -46,7 +46,7 @@ class Server {
         reply.b = std::to_integer<std::uint64_t>(exported_->bytes()[request.a]);
         break;
       case peer_op::count_fds:
-        reply.a = count_fds();
+        reply.a = count_descriptors();
         break;
       case peer_op::fork:
         reply.a = static_cast<std::uint64_t>(fork_sleeper());
@@ -158,14 +158,6 @@ Status ImportedMemory::write(std::uint64_t offset, std::byte value) {
   }
   gate().leave();
   return done ? Status::success : Status::io_failed;
-}
-
-std::size_t count_fds() {
-  std::size_t count = 0;
-  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
-    ++count;
-  }
-  return count - 1;  // minus the descriptor of the iterator
 }
 
 void serve_as_export_peer(int socket) {

@@ -60,9 +60,6 @@ class ImportedMemory {
   Access access_{};
 };
 
-/// Open file descriptors of this process.
-std::size_t count_fds();
-
 /// The operations of a peer of export_test; each operation answers with a message whose a is a Status or a number.
 namespace peer_op {
 inline constexpr char make = 'x';  ///< a: Access, b: size; payload "pydoca" or "foreign". Answers with the blob

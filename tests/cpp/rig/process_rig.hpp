@@ -4,6 +4,7 @@
 
 #include "backend/sim/fabric/fabric.hpp"
 #include "backend/sim/fabric/service.hpp"
+#include "rig/descriptors.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +12,6 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
-#include <dirent.h>
 #include <exception>
 #include <filesystem>
 #include <fstream>
@@ -28,16 +28,6 @@ inline constexpr int slack = 20;  ///< how much slower instrumented code may be
 #else
 inline constexpr int slack = 1;
 #endif
-
-inline std::size_t count_descriptors() {
-  std::size_t count = 0;
-  DIR* directory = ::opendir("/proc/self/fd");
-  while (::readdir(directory) != nullptr) {
-    ++count;
-  }
-  ::closedir(directory);
-  return count;
-}
 
 /// Whether the service of this process has started.
 inline bool has_service() {
@@ -62,7 +52,6 @@ class FabricTest : public ::testing::Test {
     std::ranges::replace(name, '/', '-');  // of a test with parameters
     fabric_ = "test-" + std::to_string(::getpid()) + "-" + std::to_string(++count) + "-" + name.substr(0, 40);
     sim::set_fabric(fabric_);
-    sim::Service::settle();  // closes what the test before has left
     descriptors_ = count_descriptors() + (has_service() ? 0 : service_descriptors);
   }
   ~FabricTest() override {
