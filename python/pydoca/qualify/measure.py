@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from pydoca.qualify.figures import plural
 from pydoca.qualify.records import LimitRecord, MeasurementRecord
 from pydoca.qualify.verdicts import Verdict
 
@@ -121,10 +122,16 @@ def _known_word(name: str, better: str) -> str:
 
 def _compared(value: object, expected: object, source: str) -> tuple[Verdict, str]:
     if not source:
-        return Verdict.UNJUDGED, f"{value!r}; no limits file expects a value"
+        return Verdict.UNJUDGED, f"{_said(value)}; no limits file expects a value"
     if value == expected:
-        return Verdict.PASS, f"{value!r}, as {source} expects"
-    return Verdict.FAIL, f"{value!r}, and {source} expects {expected!r}"
+        return Verdict.PASS, f"{_said(value)}, as {source} expects"
+    return Verdict.FAIL, f"{_said(value)}, and {source} expects {_said(expected)}"
+
+
+def _said(value: object) -> str:
+    if value is None or value == "":
+        return "not set"
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else repr(value)
 
 
 class Measurement:
@@ -227,7 +234,7 @@ class Measurement:
             return
         if self._interrupted:
             self._take(self._judged("interrupted"))
-            raise CaseInterrupted(f"{self.name}: interrupted after {len(self._samples):,} samples")
+            raise CaseInterrupted(f"{self.name}: interrupted after {plural(len(self._samples), 'sample')}")
         record = self._take(self._judged())
         if record.verdict is Verdict.FAIL:
             raise MeasurementFailed(f"{self.name}: {record.reason}")
@@ -252,7 +259,7 @@ class Measurement:
         if not warm:
             verdict, reason = Verdict.ERROR, "no sample"
         if unfinished:
-            verdict, reason = Verdict.UNJUDGED, f"{unfinished}, after {len(self._samples):,} samples"
+            verdict, reason = Verdict.UNJUDGED, f"{unfinished}, after {plural(len(self._samples), 'sample')}"
         return MeasurementRecord(
             name=self.name,
             unit=self.unit,

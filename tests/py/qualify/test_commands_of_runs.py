@@ -137,7 +137,7 @@ def test_train_writes_a_limits_file(qualify, tmp_path):
         run_of(path, serial=f"S{k}", bw=correlated(100, 0, k, 20 + 0.1 * k, 0.2))
     file = tmp_path / "golden.toml"
     table = qualify("train", *runs, "--out", file).stdout
-    assert table.splitlines()[-1] == f"1 golden values of 5 runs in {file}"
+    assert table.splitlines()[-1] == f"1 golden value of 5 runs in {file}"
     (limit,) = read_limits(file).limits
     assert limit.name == "bw"
     assert 15 < limit.min < 20

@@ -22,7 +22,7 @@ def test_one_bad_card_is_found_and_no_other(count):
     _, [outlier] = compare_cards(fleet(values))
     assert outlier.card == card(count // 2).key
     assert (outlier.word, outlier.cards) == ("worse", count)
-    assert f"worse than the median of {count} equal cards" in outlier.reason
+    assert f"worse than the median of {count:,} equal cards" in outlier.reason
 
 
 def test_two_bad_cards_do_not_hide_each_other():

@@ -30,7 +30,7 @@ def test_in_a_pipe_there_is_a_line_for_each_card_with_the_reason_of_a_bad_one():
     show(stream)
     assert stream.getvalue().splitlines() == [
         "worker a: 2 cards",
-        "[1/2] PASS        host0 sim:p0  1.0 s",
+        "[1/2] PASS        host0 sim:p0  1 s",
         "[2/3] ERROR       host1 sim:p0  FLEET: not tested: its run was lost",
     ]
 

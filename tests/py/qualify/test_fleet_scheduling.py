@@ -205,7 +205,7 @@ def test_an_interrupt_ends_the_cards_that_have_not_begun(tmp_path):
     assert verdicts == ["INTERRUPTED", "INTERRUPTED", "INTERRUPTED", "PASS"]
     assert (fleet.record.verdict, fleet.record.exit_code) == (Verdict.INTERRUPTED, ExitCode.INTERRUPTED)
     page = (fleet.directory.path / "report.html").read_text()
-    assert "The run was interrupted: 3 of 4 cards were not tested." in page
+    assert "The run was interrupted. Not tested: 3 of 4 cards." in page
     assert "<title>INTERRUPTED: " in page
 
 
@@ -236,7 +236,7 @@ def test_a_card_that_only_a_lost_worker_had_is_an_error(tmp_path):
 def test_a_fleet_without_the_device_says_so_and_leaves_nothing(tmp_path):
     cards(1)
     order = ORDER.__class__(words=(), level="smoke", seed=1, selectors=("nothing*",))
-    with pytest.raises(FleetError, match=r"none of 1 workers has a device nothing\*"):
+    with pytest.raises(FleetError, match=r"of 1 worker, none has a device nothing\*"):
         run_in_this_process(tmp_path, lambda card, order: outcome(None), workers=1, order=order)
     assert not list((tmp_path / "runs").iterdir())
 

@@ -111,7 +111,7 @@ def test_ctrl_c_ends_the_sample_writes_everything_and_the_run_goes_on(runs, star
     assert "interrupted" in case["reason"]
     assert (measured["verdict"], measured["n"] + measured["warmup"] > 0) == ("UNJUDGED", True)
     assert (record["run"]["exit_code"], record["run"]["planned"]) == (2, 3)
-    assert "INTERRUPTED: 1 PASS, 1 SKIPPED; 1 of 3 cases have not run" in output
+    assert "INTERRUPTED: 1 PASS, 1 SKIPPED; not run: 1 of 3 cases" in output
     (folder,) = (runs.path / "runs").iterdir()
     assert said_by(folder) == ("INTERRUPTED", "INTERRUPTED", ("ERROR", "NOT_APPLICABLE"))
     assert (folder / "SHA256SUMS").is_file()
@@ -120,7 +120,7 @@ def test_ctrl_c_ends_the_sample_writes_everything_and_the_run_goes_on(runs, star
     (runs.path / "go").touch()
     process = start(f"--pydoca-resume={folder}")
     output = end_of(process)
-    assert "1 cases are finished" in output
+    assert "1 case finished before" in output
     assert runs.verdicts() == {"A-1": "PASS", "B-2": "ERROR", "C-3": "PASS"}  # B-2 has fewer samples than its limit
     assert (runs.record()["run"]["seed"], process.returncode) == (9, runs.record()["run"]["exit_code"])
     assert ran(runs) == "abbc"
@@ -230,7 +230,7 @@ def test_a_run_is_resumed_on_the_same_device_with_the_same_options(runs):
         assert (result.ret, message in result.stderr.str()) == (4, True)
     result = runs.run(f"--pydoca-resume={folder}", device=None)
     assert result.ret == 0
-    result.stdout.fnmatch_lines(["pydoca: resumes *: 1 cases are finished", "PASS: 1 PASS"])
+    result.stdout.fnmatch_lines(["pydoca: resumes *: 1 case finished before", "PASS: 1 PASS"])
     state = json.loads((folder / "state.json").read_text())
     state["run"]["device"]["serial"] = "SIM-GONE"
     (folder / "state.json").write_text(json.dumps(state))

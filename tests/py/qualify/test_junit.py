@@ -48,7 +48,7 @@ def test_a_run_that_has_not_ended_has_a_case_that_is_an_error():
     run.cases = [case("A-1", verdict=Verdict.PASS)]
     suite = ElementTree.fromstring(junit_xml(run).encode()).find("testsuite")
     assert {name: suite.get(name) for name in ("tests", "errors")} == {"tests": "2", "errors": "1"}
-    assert suite.find("testcase/error").get("message") == "INTERRUPTED: 94 of 95 cases have not run"
+    assert suite.find("testcase/error").get("message") == "INTERRUPTED: not run: 94 of 95 cases"
     assert properties_of(suite)["verdict"] == "INTERRUPTED"
 
 

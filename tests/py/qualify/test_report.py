@@ -7,10 +7,11 @@ import pytest
 from page_checks import Page
 from runs import BEGIN, case, correlated, measured, new_run, written
 
+from pydoca.qualify.figures import bound_text, cv_text, duration, figure, property_text, quantity, quantity_beside
 from pydoca.qualify.records import LimitRecord, MeasurementRecord
 from pydoca.qualify.report import report_html
-from pydoca.qualify.report.plots.scale import Scale, range_of
-from pydoca.qualify.report.words import duration, figure, limit_text
+from pydoca.qualify.report.plots.scale import Scale, range_of, tick_text
+from pydoca.qualify.report.words import interval_text, limit_text, value_text
 from pydoca.qualify.results import RunDirectory
 from pydoca.qualify.verdicts import Verdict
 
@@ -73,9 +74,12 @@ def test_a_measurement_has_its_value_interval_limit_and_pictures(many):
     html = report_of(path, cases, directory)
     page = Page(html)
     (one,) = cases[0].measurements
-    assert f"{figure(one.value)} GB/s" in page.text
-    assert f"{figure(one.interval[0])} to {figure(one.interval[1])}" in page.text
-    assert "\u2265 9, \u2264 12" in page.text
+    assert value_text(one) == f"{figure(one.value)} GB/s"
+    assert interval_text(one) == f"{figure(one.interval[0])} to {figure(one.interval[1])} GB/s"
+    assert value_text(one) in page.text
+    assert interval_text(one) in page.text
+    assert "\u2265 9 GB/s, \u2264 12 GB/s" in page.text
+    assert "CV (coefficient of variation)" in page.text
     assert "bf3.toml" in page.text
     drawn = [each for case in cases for each in case.measurements if each.samples]
     for each in drawn:
@@ -203,7 +207,7 @@ def test_properties_of_the_device_are_a_list_and_wrong_ones_are_lines(tmp_path):
     html = report_of(tmp_path, [case("INV-3", *properties)])
     text = Page(html).text
     assert html.count("<li><span") >= 3
-    for shown in ("max_size 2,097,152", "export yes", "speed '32 GT/s'"):
+    for shown in ("max_size 2,097,152", "export yes", "speed 32 GT/s"):
         assert shown in text
     assert text.count("8, and bf3.toml: expect.width expects 16") >= 2
     assert "distribution" not in html
@@ -241,19 +245,57 @@ def test_a_long_run_has_a_page_of_bounded_size(tmp_path):
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(0.0, "0"), (1234.0, "1,234"), (21.4682, "21.47"), (0.899508, "0.900"), (9.41141, "9.411"), (0.00012, "0.00012"),
+    [(0.0, "0"), (1234.0, "1,234"), (21.4682, "21.47"), (0.899508, "0.900"), (9.41141, "9.411"), (0.00012, "0.000120"),
      (1234.56, "1,235"), (-3.25, "-3.250"), (None, "\u2013"), (1.5e12, "1,500,000,000,000"), (1.5e20, "1.5e+20"),
-     (123.45, "123.5")],
+     (123.45, "123.5"), (9.99996, "10.00"), (2097152.0, "2,097,152"), (1234567.8, "1,234,568"), (0.0123456, "0.0123")],
 )  # fmt: skip
-def test_numbers_have_four_digits(value, text):
+def test_numbers_have_four_digits_and_separators(value, text):
     assert figure(value) == text
 
 
-def test_durations_and_limits_in_words():
-    assert [duration(each) for each in (1.234, 65.0, 125, 7300)] == ["1.23 s", "65.0 s", "2 min 05 s", "2 h 01 min"]
-    assert limit_text(LimitRecord("p50", min=16, max=16)) == "= 16"
-    assert limit_text(LimitRecord("p50", max=6.5)) == "\u2264 6.5"
-    assert limit_text(None) == ""
+def test_times_have_three_digits_and_their_unit():
+    texts = [quantity(value, "us") for value in (2.0, 0.8991, 12.345, 123.4, 2097152.0, 0.0, None)]
+    assert texts == ["2.00 µs", "0.899 µs", "12.3 µs", "123 µs", "2,097,152 µs", "0 µs", "\u2013"]
+    others = [quantity(2.5, unit) for unit in ("us/op", "1", "degC", "1/s")]
+    assert others == ["2.500 µs/op", "2.500", "2.500 °C", "2.500 1/s"]
+
+
+def test_some_statistics_do_not_have_the_unit_of_their_samples():
+    assert [quantity(0.0523, "us", stat) for stat in ("cv", "count")] == ["5.2 %", "0.0523"]
+    assert quantity(1200.0, "us", "count") == "1,200"
+    assert [cv_text(value) for value in (1.5, 0.0001)] == ["150 %", "0.010 %"]
+    assert limit_text(LimitRecord("cv", max=0.05), "us") == "\u2264 5 %"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(5.003, "5.003 µs"), (4.9996, "4.9996 µs"), (5.0, "5.00 µs"), (7.1234, "7.12 µs")]
+)
+def test_a_value_close_to_its_limit_has_the_digits_that_tell_them_apart(value, text):
+    assert quantity_beside(value, [5.0], "us") == text
+
+
+def test_limits_are_as_they_were_written_with_their_unit():
+    texts = [bound_text(bound, unit) for bound, unit in ((5, "us"), (2097152, "1"), (12345.678, "us"), (1e-5, "s"))]
+    assert texts == ["5 µs", "2,097,152", "12,345.7 µs", "0.00001 s"]
+    assert limit_text(LimitRecord("p50", min=16, max=16), "GB/s") == "= 16 GB/s"
+    assert limit_text(LimitRecord("p50", max=6.5), "us") == "\u2264 6.5 µs"
+    assert limit_text(None, "us") == ""
+
+
+def test_durations_in_words():
+    seconds = (0.0, 0.0123, 1.234, 47.0, 65.04, 99.97, 125, 7300)
+    texts = ["0 s", "12.3 ms", "1.23 s", "47 s", "65.0 s", "1 min 40 s", "2 min 05 s", "2 h 01 min"]
+    assert [duration(each) for each in seconds] == texts
+
+
+@pytest.mark.parametrize(
+    ("reason", "value", "text"),
+    [("''; no limits file expects a value", None, "not set"), ("not set; no limits file", None, "not set"),
+     ("'a, b; c', as x expects", None, "a, b; c"), ("True; no", 1.0, "yes"), ("2097152; no", 2097152.0, "2,097,152"),
+     ("2,097,152, and x expects 3", 2097152.0, "2,097,152"), ("None; no", None, "not set")],
+)  # fmt: skip
+def test_a_property_is_shown_as_people_write_it(reason, value, text):
+    assert property_text(reason, value) == text
 
 
 @pytest.mark.parametrize("span", [1e-9, 0.3, 1, 7, 1e12])
@@ -262,6 +304,13 @@ def test_ticks_are_round_and_inside(span):
     ticks = scale.ticks()
     assert 2 <= len(ticks) <= 7
     assert all(scale.has(tick) for tick in ticks)
+
+
+def test_ticks_are_short():
+    texts = [
+        tick_text(value, step) for value, step in ((0, 1), (18e6, 2e6), (1.25e9, 5e7), (1250, 250), (0.002, 0.001))
+    ]
+    assert texts == ["0", "18 M", "1.25 G", "1,250", "0.002"]
 
 
 def test_a_range_has_all_samples_but_wild_ones_and_near_limits():

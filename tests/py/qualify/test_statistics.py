@@ -5,6 +5,7 @@ import pytest
 from runs import correlated
 
 from pydoca.qualify import statistics
+from pydoca.qualify.figures import quantity
 from pydoca.qualify.records import LimitRecord
 from pydoca.qualify.verdicts import Verdict
 
@@ -140,22 +141,22 @@ LIMIT = LimitRecord("p50", min=18, max=32, n_min=30, marginal=0.02, source="bf3.
 @pytest.mark.parametrize(
     ("value", "interval", "verdict", "what"),
     [
-        (25.0, (24.0, 26.0), Verdict.PASS, "is inside min 18, max 32 (bf3.toml)"),
-        (15.0, (14.0, 16.0), Verdict.FAIL, "is below min 18 (bf3.toml)"),
-        (40.0, (39.0, 41.0), Verdict.FAIL, "is above max 32"),
-        (18.0, (17.0, 19.0), Verdict.MARGINAL, "may be below min 18: the interval crosses it"),
+        (25.0, (24.0, 26.0), Verdict.PASS, "is inside min 18 GB/s, max 32 GB/s (bf3.toml)"),
+        (15.0, (14.0, 16.0), Verdict.FAIL, "is below min 18 GB/s (bf3.toml)"),
+        (40.0, (39.0, 41.0), Verdict.FAIL, "is above max 32 GB/s"),
+        (18.0, (17.0, 19.0), Verdict.MARGINAL, "may be below min 18 GB/s: the interval crosses it"),
         (32.5, (31.0, 34.0), Verdict.MARGINAL, "may be above max 32"),
-        (18.2, (18.1, 18.3), Verdict.MARGINAL, "is within 2 % of min 18"),
-        (31.5, (31.4, 31.6), Verdict.MARGINAL, "is within 2 % of max 32"),
+        (18.2, (18.1, 18.3), Verdict.MARGINAL, "is within 2 % of min 18 GB/s"),
+        (31.5, (31.4, 31.6), Verdict.MARGINAL, "is within 2 % of max 32 GB/s"),
         (18.5, None, Verdict.PASS, "is inside"),
-        (17.9, None, Verdict.FAIL, "is below min 18"),
+        (17.9, None, Verdict.FAIL, "is below min 18 GB/s"),
     ],
 )
 def test_a_limit_judges_the_interval(value, interval, verdict, what):
     found, reason = statistics.judge(value, interval, LIMIT, 100, unit="GB/s")
     assert found is verdict
     assert what in reason
-    assert f"p50 {value:g} GB/s" in reason
+    assert f"p50 {quantity(value, 'GB/s')} " in reason
 
 
 def test_a_value_on_its_limit_is_inside():

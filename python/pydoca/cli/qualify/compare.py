@@ -70,15 +70,12 @@ def _rule(text: str) -> float:
 
 
 def _print(found: Comparison) -> None:
+    from pydoca.qualify.figures import stat_text
     from pydoca.qualify.history.page import effect_text, p_text
-    from pydoca.qualify.report.words import figure
 
-    rows = [
-        [row.word, row.name, row.stat, figure(row.first), figure(row.second), row.unit, effect_text(row), p_text(row)]
-        for row in found.rows
-    ]
+    rows = [[row.word, row.name, stat_text(row.stat), *row.texts, effect_text(row), p_text(row)] for row in found.rows]
     print(f"{found.second}, compared with {found.first}\n")
-    print_table(("", "MEASUREMENT", "STATISTIC", "FIRST", "SECOND", "UNIT", "EFFECT", "P (HOLM)"), rows)
+    print_table(("", "MEASUREMENT", "STATISTIC", "FIRST", "SECOND", "EFFECT", "P (HOLM)"), rows)
     for case, one, other in found.verdicts:
         print(f"{case}: {one} in the first run, {other} in the second one")
     for name, one, other in found.machine:

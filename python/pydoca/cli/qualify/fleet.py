@@ -155,6 +155,8 @@ def _show(fleet: FleetRecord, directory: Path, *, as_json: bool) -> None:
     if as_json:
         print_json({**to_dict(fleet), "fleet_directory": str(directory)})
         return
+    from pydoca.qualify.figures import plural
+
     for finding in fleet.findings:
         print(f"finding: {finding}")
     for outlier in fleet.outliers[:50]:
@@ -163,6 +165,6 @@ def _show(fleet: FleetRecord, directory: Path, *, as_json: bool) -> None:
     counts = ", ".join(f"{verdicts.count(verdict)} {verdict.value}" for verdict in dict.fromkeys(verdicts))
     untested = sum(not each.was_tested for each in fleet.cards)
     left = f"; {untested} not tested" if untested else ""
-    print(f"{fleet.verdict.value}: {len(fleet.cards)} cards: {counts}{left}")
+    print(f"{fleet.verdict.value}: {plural(len(fleet.cards), 'card')}: {counts}{left}")
     print(f"exit code {fleet.exit_code}, --seed {fleet.seed}")
     print(f"results: {directory}")

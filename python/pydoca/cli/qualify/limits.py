@@ -12,10 +12,10 @@ from pydoca.cli._output import print_json, print_table
 from pydoca.cli.qualify._pytest import require_packages
 
 if TYPE_CHECKING:
-    from pydoca.qualify.limits.file import LimitsFile
+    from pydoca.qualify.limits.file import FileLimit, LimitsFile
     from pydoca.qualify.records import RunRecord
 
-_HEADS = ("MEASUREMENT", "STAT", "MIN", "MAX", "UNIT", "SAMPLES")
+_HEADS = ("MEASUREMENT", "STAT", "MIN", "MAX", "SAMPLES")
 
 
 class WrongFile(CommandError):
@@ -89,7 +89,7 @@ def _findings(file: LimitsFile, run: RunRecord | None) -> list[str]:
 def _show(file: LimitsFile) -> None:
     print(f"{file.path}: {file.name or 'limits'} for {_matches(file)}\n")
     rows = [
-        [each.name, each.stat or "-", _number(each.min), _number(each.max), each.unit, _number(each.n_min)]
+        [each.name, each.stat or "-", *(_bound(bound, each) for bound in (each.min, each.max)), _count(each.n_min)]
         for each in file.limits
     ]
     print_table(_HEADS, rows)
@@ -115,5 +115,11 @@ def _matches(file: LimitsFile) -> str:
     return ", ".join(f"{key} {' or '.join(values)}" for key, values in file.match.items()) or "every device"
 
 
-def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:g}"
+def _bound(bound: float | None, limit: FileLimit) -> str:
+    from pydoca.qualify.figures import bound_text
+
+    return "-" if bound is None else bound_text(bound, limit.unit, limit.stat or "")
+
+
+def _count(value: float | None) -> str:
+    return "-" if value is None else f"{value:,.0f}"

@@ -34,9 +34,9 @@ def check(arguments: argparse.Namespace) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     require_packages()
+    from pydoca.qualify.figures import figure, quantity, stat_text
     from pydoca.qualify.history import study
     from pydoca.qualify.history.study import WORDS
-    from pydoca.qualify.report.words import figure
 
     try:
         found = study(load(arguments.runs), tolerance=arguments.tolerance)
@@ -46,13 +46,14 @@ def run(arguments: argparse.Namespace) -> int:
         print_json({"measurements": [asdict(each) for each in found]})
     else:
         rows = [
-            [each.verdict, each.name, each.stat, "" if each.percent is None else f"{each.percent:.1f} %",
-             figure(each.mean), figure(each.repeatability), figure(each.reproducibility), figure(each.parts), each.unit,
-             str(each.values)]
+            [each.verdict, each.name, stat_text(each.stat), "" if each.percent is None else f"{each.percent:.1f} %",
+             *(quantity(value, each.unit, each.stat)
+               for value in (each.mean, each.repeatability, each.reproducibility, each.parts)),
+             figure(each.values)]
             for each in found
         ]  # fmt: skip
         spreads = ("REPEATABILITY", "REPRODUCIBILITY", "DEVICES")
-        heads = ("", "MEASUREMENT", "STATISTIC", "%R&R", "MEAN", *spreads, "UNIT", "VALUES")
+        heads = ("", "MEASUREMENT", "STATISTIC", "%R&R", "MEAN", *spreads, "VALUES")
         print_table(heads, rows)
         print()
         for word in dict.fromkeys(each.verdict for each in found):

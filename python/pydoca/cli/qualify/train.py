@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 from pydoca.cli._arguments import Subparsers, add_command, add_json
 from pydoca.cli._output import print_json, print_table
 from pydoca.cli._values import count
 from pydoca.cli.qualify._pytest import require_packages
 from pydoca.cli.qualify._runs import USAGE, Refused, add_runs, load, percent, write
+
+if TYPE_CHECKING:
+    from pydoca.qualify.history.golden import Golden
 
 
 def add(subparsers: Subparsers) -> None:
@@ -35,8 +39,8 @@ def check(arguments: argparse.Namespace) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     require_packages()
+    from pydoca.qualify.figures import CV, plural
     from pydoca.qualify.history import NotGolden, golden_toml, train
-    from pydoca.qualify.report.words import figure
 
     runs = load(arguments.runs)
     try:
@@ -47,15 +51,20 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json({"file": arguments.out, "golden": [asdict(each) for each in golden]})
         return 0
-    rows = [
-        [each.name, each.stat, figure(each.median), figure(each.sigma), f"{100 * each.cv:.2g} %", _bound(each.min),
-         _bound(each.max), each.unit]
-        for each in golden
-    ]  # fmt: skip
-    print_table(("MEASUREMENT", "STATISTIC", "MEDIAN", "SIGMA", "CV", "MIN", "MAX", "UNIT"), rows)
-    print(f"\n{len(golden)} golden values of {len(runs)} runs in {arguments.out}")
+    rows = [_row(each) for each in golden]
+    print_table(("MEASUREMENT", "STATISTIC", "MEDIAN", "SIGMA", CV.upper(), "MIN", "MAX"), rows)
+    print(f"\n{plural(len(golden), 'golden value')} of {plural(len(runs), 'run')} in {arguments.out}")
     return 0
 
 
-def _bound(value: float | None) -> str:
-    return "" if value is None else f"{value:.5g}"
+def _row(each: Golden) -> list[str]:
+    from pydoca.qualify.figures import bound_text, cv_text, quantity, stat_text
+
+    of = (each.unit, each.stat)
+    return [
+        each.name,
+        stat_text(each.stat),
+        *(quantity(value, *of) for value in (each.median, each.sigma)),
+        cv_text(each.cv),
+        *("" if bound is None else bound_text(bound, *of) for bound in (each.min, each.max)),
+    ]

@@ -16,6 +16,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import TextIO
 
+from pydoca.qualify.figures import plural, share
 from pydoca.qualify.fleet import worker
 from pydoca.qualify.fleet.cluster import LOCAL, Cluster, FleetError, connect
 from pydoca.qualify.fleet.coordinator import Coordinator, Tester
@@ -158,10 +159,10 @@ def findings_of(fleet: FleetRecord) -> Iterator[str]:
     """What is no card's verdict."""
     for each in fleet.workers:
         if each.lost:
-            yield f"the worker {each.name} was lost; it had tested {each.tested} cards"
+            yield f"the worker {each.name} was lost; it had tested {plural(each.tested, 'card')}"
     models = Counter(each for card in fleet.cards for each in models_in_force(card.run.machine))
     for text, count in models.items():
-        yield f"on {count} of {len(fleet.cards)} cards {text}"
+        yield f"on {share(count, len(fleet.cards), 'card')} {text}"
     for card in fleet.cards:
         if card.losses and card.was_tested:
             yield f"{card.card.title}: {'; '.join(card.losses)}; it was tested again, by {card.worker}"

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pydoca
+from pydoca.qualify.figures import duration, plural
 from pydoca.qualify.fleet import process, worker
 from pydoca.qualify.fleet.cards import Card
 from pydoca.qualify.fleet.cluster import Cluster, FleetError
@@ -140,7 +141,7 @@ class Coordinator:
         name = f"{answer.host} {address.rpartition('/')[2]}"
         keys = frozenset(card.key for card in answer.cards)
         new = self.queue.join(Worker(address, name, max(1, slots), keys), answer.cards)
-        self._tell(f"worker {name}: {len(answer.cards)} cards, {len(new)} of them new, {slots} at a time")
+        self._tell(f"worker {name}: {plural(len(answer.cards), 'card')}, {len(new)} of them new, {slots} at a time")
 
     def _refuse(self, address: str, why: str) -> None:
         self.refused[address] = why
@@ -153,7 +154,7 @@ class Coordinator:
         gone = self.queue.workers[address]
         runs = {entry.card.key: (task, future) for task, (entry, future) in self._runs.items()}
         lost = self.queue.leave(address)
-        self._tell(f"worker {gone.name} was lost, with {len(lost)} cards under test")
+        self._tell(f"worker {gone.name} was lost, with {plural(len(lost), 'card')} under test")
         for entry in lost:
             task, future = runs[entry.card.key]
             await self._forget(task, future)
@@ -198,7 +199,7 @@ class Coordinator:
 
     def _after_loss(self, entry: Entry) -> None:
         if entry.state is State.GIVEN_UP:
-            self._given_up(entry, f"its run was lost {len(entry.losses)} times: {'; '.join(entry.losses)}")
+            self._given_up(entry, f"its run was lost {plural(len(entry.losses), 'time')}: {'; '.join(entry.losses)}")
         else:
             self._tell(f"{entry.card.title}: {entry.losses[-1]}; it is tested again")
 
@@ -206,7 +207,7 @@ class Coordinator:
         for entry in self.queue.stranded(time.monotonic(), self._patience):
             self.queue.give_up(entry)
             before = f"{'; '.join(entry.losses)}, and " if entry.losses else ""
-            self._given_up(entry, f"{before}no worker had the card for {self._patience:g} s")
+            self._given_up(entry, f"{before}no worker had the card for {duration(self._patience)}")
 
     # -- the end ----------------------------------------------------------------------------------------------------
 
@@ -249,7 +250,9 @@ class Coordinator:
             what = f"a device {wanted}" if wanted else "a device"
             why = "; ".join(self.refused.values())
             workers = (
-                f"none of {len(self._descriptions)} workers has {what}" if not why else f"no worker is used: {why}"
+                f"of {plural(len(self._descriptions), 'worker')}, none has {what}"
+                if not why
+                else f"no worker is used: {why}"
             )
             raise FleetError(f"{workers}; `pydoca devices` on a host lists its devices")
 

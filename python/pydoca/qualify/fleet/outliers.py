@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pydoca.qualify.figures import plural, quantity, stat_text
 from pydoca.qualify.fleet.cards import Card
 from pydoca.qualify.records import RunRecord
 from pydoca.qualify.statistics.samples import Array
@@ -59,13 +60,13 @@ class Outlier:
 
     @property
     def reason(self) -> str:
-        unit = f" {self.unit}" if self.unit not in ("", "1") else ""
+        own, median = (quantity(each, self.unit, self.stat) for each in (self.value, self.median))
         far = f", {self.sigmas:.1f} robust sigmas away" if self.sigmas is not None else ", which most of them have"
         share = f" ({100 * self.effect:+.1f} %)" if self.effect is not None else ""
         than = "different from" if self.word == "different" else f"{self.word} than"
         return (
-            f"{self.name} {self.stat} is {self.value:.5g}{unit}, {than} the median of {self.cards} equal cards, "
-            f"{self.median:.5g}{unit}{share}{far}"
+            f"{self.name} {stat_text(self.stat)} is {own}, {than} the median of {plural(self.cards, 'equal card')}, "
+            f"{median}{share}{far}"
         )
 
 

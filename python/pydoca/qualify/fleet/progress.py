@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TextIO
 
+from pydoca.qualify.figures import duration, share
 from pydoca.qualify.fleet.record import CardRecord
 from pydoca.qualify.fleet.report.findings import reasons
 from pydoca.qualify.session.progress import Progress
@@ -24,10 +25,10 @@ class FleetProgress:
     def card(self, each: CardRecord, known: int) -> None:
         self._know(known)
         self._done += 1
-        self._progress.begin_case(f"{self._done} of {known} cards")  # what a heartbeat says
+        self._progress.begin_case(share(self._done, known, "card"))  # what a heartbeat says
         run = each.run
         number = f"[{str(self._done).rjust(len(str(known)))}/{known}]"
-        took = f"  {(run.end or run.begin) - run.begin:.1f} s" if each.was_tested else ""
+        took = f"  {duration((run.end or run.begin) - run.begin)}" if each.was_tested else ""
         why = f"  {reasons(each)}" if run.verdict in _TOLD else ""
         self._progress.advance(f"{number} {run.verdict.value:11} {each.card.title}{took}{why}")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from pydoca.qualify.figures import quantity, share
 from pydoca.qualify.history.metrics import Key, Metric, metrics_of, samples_of
 from pydoca.qualify.machine import changes
 from pydoca.qualify.records import RunRecord
@@ -44,6 +45,13 @@ class Row:
     test: str
     reason: str = ""
     least_p: float | None = None  # the smallest p that so many samples can give, corrected
+    said: tuple[str, str] = ("", "")  # of a property, which need not be a number: its text in both runs
+
+    @property
+    def texts(self) -> tuple[str, str]:
+        """Both values, as people write them."""
+        first, second = (quantity(value, self.unit, self.stat) for value in (self.first, self.second))
+        return self.said[0] or first, self.said[1] or second
 
 
 @dataclass(frozen=True)
@@ -93,7 +101,7 @@ def _notes(first: RunRecord, second: RunRecord) -> Iterator[str]:
         )
     for word, run in (("first", first), ("second", second)):
         if run.verdict is Verdict.INTERRUPTED:
-            yield f"the {word} run was interrupted: {len(run.cases)} of {run.planned} cases have run"
+            yield f"the {word} run was interrupted after {share(len(run.cases), run.planned, 'case')}"
 
 
 def _row(key: Key, one: Metric | None, other: Metric | None, first: RunDirectory, second: RunDirectory) -> Row:
@@ -103,10 +111,11 @@ def _row(key: Key, one: Metric | None, other: Metric | None, first: RunDirectory
     a, b = samples_of(first, one), samples_of(second, other)
     values, sizes = (_value(one, a), _value(other, b)), (len(a), len(b))
     row = Row(name, stat, known.unit, known.better, "", *values, sizes, None, None, "")
+    row = replace(row, said=(_said(one), _said(other)))
     if one is None:
         return replace(row, word=NEW, reason="the first run does not have it")
     if other is not None and one.is_property:
-        return _property(row, one, other)
+        return _property(row)
     if other is None or row.second is None:
         return replace(row, word=MISSING, reason="the second run does not have it")
     if one.unit != other.unit:
@@ -118,12 +127,16 @@ def _row(key: Key, one: Metric | None, other: Metric | None, first: RunDirectory
     return replace(row, effect=found.effect, p=repeats.p, test=f"{repeats.test} of repeats", least_p=repeats.least)
 
 
-def _property(row: Row, one: Metric, other: Metric) -> Row:
+def _property(row: Row) -> Row:
     """Each run has one answer, or its repeats do not agree."""
-    first, second = (" or ".join(sorted(set(each.said))) for each in (one, other))
+    first, second = row.said
     if first == second:
         return replace(row, word=SAME)
     return replace(row, word=CHANGED, reason=f"{first} in the first run, {second} in the second one")
+
+
+def _said(metric: Metric | None) -> str:
+    return " or ".join(sorted(set(metric.said))) if metric is not None and metric.is_property else ""
 
 
 def _value(metric: Metric | None, samples: Array) -> float | None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pydoca._display.frame.escaping import printable
+from pydoca.qualify.figures import bound_text, cv_text, plural, quantity, stat_text
 from pydoca.qualify.history.metrics import Key, Metric, Runs, measured_in, part_of
 from pydoca.qualify.records import LimitRecord, RunRecord
 from pydoca.qualify.statistics import robust_sigma
@@ -52,20 +53,21 @@ def train(runs: Runs, *, fewest: int = FEWEST, largest_cv: float = LARGEST_CV, l
     complete = [each for each in trained if each is not None and each.values >= fewest]
     unstable = [each for each in complete if each.cv > largest_cv]
     if unstable and not leave_out:
-        told = ", ".join(f"{each.name} ({each.stat}: cv {100 * each.cv:.1f} %)" for each in unstable)
+        told = ", ".join(f"{each.name} ({stat_text(each.stat)}: CV {cv_text(each.cv)})" for each in unstable)
         raise NotGolden(
-            f"these values vary by more than {100 * largest_cv:g} % from run to run, so no limit would mean anything: "
-            f"{told}; find the cause, or leave them out"
+            f"these values vary by more than {bound_text(largest_cv, '', 'cv')} from run to run, so no limit would "
+            f"mean anything: {told}; find the cause, or leave them out"
         )
     golden = [each for each in complete if each.cv <= largest_cv]
     if not golden:
-        raise NotGolden(f"no measurement has {fewest} values or more that agree")
+        raise NotGolden(f"no measurement has {plural(fewest, 'value')} or more that agree")
     return golden
 
 
 def _check_runs(runs: Sequence[RunRecord], fewest: int) -> None:
     if len(runs) < fewest:
-        raise NotGolden(f"{len(runs)} runs are too few: golden values need {fewest} or more")
+        are = "is" if len(runs) == 1 else "are"
+        raise NotGolden(f"{plural(len(runs), 'run')} {are} too few: golden values need {fewest} or more")
     if twice := [run.id for index, run in enumerate(runs) if run.id in {each.id for each in runs[:index]}]:
         raise NotGolden(f"{twice[0]} is given twice; give each run once")
     for run in runs:
@@ -112,7 +114,7 @@ def golden_toml(golden: Sequence[Golden], runs: Runs) -> str:
     """A limits file."""
     devices = len({part_of(run) for _, run in runs})
     lines = [
-        f"# Golden values of {len(runs)} runs on {devices} device{'' if devices == 1 else 's'}:",
+        f"# Golden values of {plural(len(runs), 'run')} on {plural(devices, 'device')}:",
         *(f"#   {printable(run.id)}" for _, run in runs),
         "schema = 1",
         f"name = {_text('golden values')}",
@@ -132,11 +134,11 @@ def _match(runs: Sequence[RunRecord]) -> list[str]:
 
 
 def _limit(each: Golden) -> list[str]:
-    known = (("min", each.min), ("max", each.max))
+    known, of = (("min", each.min), ("max", each.max)), (each.unit, each.stat)
     return [
         f"[limit.{_text(each.name)}]",
-        f"# median {each.median:.6g}, sigma {each.sigma:.3g}, cv {100 * each.cv:.2g} %; "
-        f"{each.values} values of {each.devices} device{'' if each.devices == 1 else 's'}",
+        f"# median {quantity(each.median, *of)}, sigma {quantity(each.sigma, *of)}, CV {cv_text(each.cv)}; "
+        f"{plural(each.values, 'value')} of {plural(each.devices, 'device')}",
         f"unit = {_text(each.unit)}",
         f"stat = {_text(each.stat)}",
         *(f"{name} = {float(bound)!r}" for name, bound in known if bound is not None),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from pydoca.qualify.figures import property_text
 from pydoca.qualify.records import MeasurementRecord, RunRecord
 from pydoca.qualify.results import RunDirectory
 from pydoca.qualify.statistics import STATISTICS
@@ -38,7 +38,7 @@ class Metric:
     @property
     def said(self) -> list[str]:
         """What a property is, in the words of the records: it need not be a number."""
-        return [re.split(r"[;,] ", each.reason)[0] for each in self.records]
+        return [property_text(each.reason, each.value) for each in self.records]
 
     @property
     def values(self) -> list[float]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pydoca._display.frame.escaping import escaped
 from pydoca._display.frame.markup import inline_svg
 from pydoca._display.frame.panel import Tone
+from pydoca.qualify.figures import stat_text
 from pydoca.qualify.history.comparison import (
     CHANGED,
     IMPROVED,
@@ -22,7 +23,6 @@ from pydoca.qualify.history.metrics import metrics_of, samples_of
 from pydoca.qualify.history.picture import both_distributions
 from pydoca.qualify.report.elements import cells, section, words_of
 from pydoca.qualify.report.page import whole_page
-from pydoca.qualify.report.words import quantity
 
 _TONES: dict[str, Tone] = {REGRESSED: "bad", MISSING: "bad", CHANGED: "busy", IMPROVED: "good"}
 _MARKS = {REGRESSED: "\u2715", MISSING: "!", CHANGED: "\u25d0", UNTESTED: "\u25cb", IMPROVED: "\u25b2"}
@@ -99,9 +99,8 @@ def _line(row: Row) -> str:
     why = f'<span class="pq-why">{escaped(row.reason)}</span>' if row.reason else ""
     values = (
         badge,
-        f'{words_of(row.name)} <span class="pq-soft">{escaped(row.stat)}</span>{why}',
-        escaped(quantity(row.first, row.unit)),
-        escaped(quantity(row.second, row.unit)),
+        f'{words_of(row.name)} <span class="pq-soft">{escaped(stat_text(row.stat))}</span>{why}',
+        *map(escaped, row.texts),
         escaped(effect_text(row)),
         escaped(p_text(row)),
         f"{row.samples[0]:,}, {row.samples[1]:,}",

@@ -8,10 +8,10 @@ import numpy as np
 
 from pydoca._display.frame import svg
 from pydoca._display.frame.panel import Picture
+from pydoca.qualify.figures import unit_text
 from pydoca.qualify.history.comparison import Row
 from pydoca.qualify.report.plots.axes import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH, x_axis, y_axis
 from pydoca.qualify.report.plots.scale import Scale, range_of
-from pydoca.qualify.report.words import unit_text
 from pydoca.qualify.statistics.samples import Array
 
 

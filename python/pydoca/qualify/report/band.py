@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from pydoca._display.frame.escaping import escaped
-from pydoca._display.frame.values import plural
+from pydoca.qualify.figures import duration, plural, share
 from pydoca.qualify.machine import hostname
 from pydoca.qualify.records import RunRecord
 from pydoca.qualify.report.heading import counts_of, heading
-from pydoca.qualify.report.words import duration, moment
+from pydoca.qualify.report.words import moment
 from pydoca.qualify.verdicts import ExitCode, Verdict
 
 _SAID = {
-    Verdict.FAIL: "The device failed {} of {} cases.",
-    Verdict.ERROR: "The tester failed in {} of {} cases: nothing is known of the device there.",
+    Verdict.FAIL: "The device failed {}.",
+    Verdict.ERROR: "The tester failed in {}: nothing is known of the device there.",
     Verdict.INCOMPLETE: "No case failed, but limits or expectations of this run have judged nothing: see the findings.",
     Verdict.MARGINAL: "The device passed, so closely that another run may not.",
     Verdict.PASS: "The device passed every case that was judged.",
@@ -54,7 +54,7 @@ def _found(run: RunRecord) -> str:
     """What the cases say that have ended, also of a run that has not."""
     verdicts = [case.verdict for case in run.cases]
     verdict = Verdict.of_run(verdicts) if run.verdict is Verdict.INTERRUPTED else run.verdict
-    return _SAID[verdict].format(verdicts.count(verdict), len(verdicts))
+    return _SAID[verdict].format(share(verdicts.count(verdict), len(verdicts), "case"))
 
 
 def _facts(run: RunRecord) -> list[tuple[str, str]]:

@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterable, Iterator
 
 from pydoca._display.frame.escaping import escaped
 from pydoca._display.frame.markup import inline_svg
+from pydoca.qualify.figures import duration
 from pydoca.qualify.records import CaseRecord, MeasurementRecord, RunRecord
 from pydoca.qualify.report.elements import anchor, badge, cells, mark, section, words_of
 from pydoca.qualify.report.plots.spark import spark
-from pydoca.qualify.report.words import PROPERTY, duration, interval_text, limit_text, parameter, sentence, value_text
+from pydoca.qualify.report.words import PROPERTY, interval_text, limit_text, parameter, sentence, stat_of, value_text
 from pydoca.qualify.statistics.samples import Array
 from pydoca.qualify.verdicts import Verdict
 
@@ -44,7 +45,7 @@ def case_table(run: RunRecord, read: Read) -> str:
     bodies = "".join("".join(_case(number, case, read)) for number, case in shown)
     table = f'<div class="pq-scroll"><table class="pq-cases"><thead><tr>{heads}</tr></thead>{bodies}</table></div>'
     if len(shown) < len(run.cases):
-        table += f'<p class="pq-soft">The worst {len(shown):,} of {len(run.cases):,} cases; run.json names all.</p>'
+        table += f'<p class="pq-soft">The worst {len(shown):,} of {len(run.cases):,} cases; state.json has all.</p>'
     return section("cases", "Cases", table, f"{len(run.cases):,} of {max(run.planned, len(run.cases)):,} planned")
 
 
@@ -91,7 +92,7 @@ def _name(place: str, measurement: MeasurementRecord) -> str:
     if has_card(measurement):
         name = f'<a href="#{place}">{name}</a>'
     reason = measurement.reason if measurement.verdict not in (Verdict.PASS, Verdict.UNJUDGED) else ""
-    stat = "" if measurement.stat == PROPERTY else f' <span class="pq-soft">{escaped(measurement.stat)}</span>'
+    stat = f' <span class="pq-soft">{escaped(stat_of(measurement))}</span>' if stat_of(measurement) else ""
     return name + stat + (f'<span class="pq-why">{escaped(reason)}</span>' if reason else "")
 
 
@@ -110,7 +111,7 @@ def _measurement(place: str, measurement: MeasurementRecord, read: Read) -> str:
         _name(place, measurement),
         escaped(value_text(measurement)),
         escaped(interval_text(measurement)),
-        escaped(limit_text(measurement.limit)),
+        escaped(limit_text(measurement.limit, measurement.unit)),
         f"{measurement.n:,}",
         picture,
     )

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from pydoca._display.frame.escaping import escaped
-from pydoca._display.frame.values import plural
+from pydoca.qualify.figures import plural
 from pydoca.qualify.machine import changes
 from pydoca.qualify.records import CaseRecord, MeasurementRecord, RunRecord
 from pydoca.qualify.report.cases import has_card

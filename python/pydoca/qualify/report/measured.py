@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 from pydoca._display.frame.markup import panel_html
 from pydoca._display.frame.panel import Fact, Note, Panel, Part
+from pydoca.qualify.figures import figure, stat_text
 from pydoca.qualify.records import MeasurementRecord
 from pydoca.qualify.report.plots.distribution import distribution
 from pydoca.qualify.report.plots.series import series
-from pydoca.qualify.report.words import STATISTICS, figure, interval_text, limit_text, state_of, value_text
+from pydoca.qualify.report.words import interval_text, limit_text, state_of, statistics_of, value_text
 from pydoca.qualify.statistics.samples import Array
 
 
@@ -24,7 +25,7 @@ class Measured:
 
     def __repr__(self) -> str:
         record = self.record
-        return f"<Measured {record.name}: {record.stat} {value_text(record)}, {record.verdict.value}>"
+        return f"<Measured {record.name}: {stat_text(record.stat)} {value_text(record)}, {record.verdict.value}>"
 
     def _repr_html_(self) -> str:
         return panel_html(self._panel())
@@ -42,15 +43,14 @@ class Measured:
 
 
 def _facts(record: MeasurementRecord) -> list[Fact]:
-    known = record.statistics
+    own = stat_text(record.stat)
     facts: list[Fact] = [
-        (record.stat, value_text(record)),
+        (own, value_text(record)),
         ("interval", interval_text(record)),
-        ("limit", limit_text(record.limit)),
-        ("samples", record.n),
-        ("warm-up", record.warmup),
-        ("outliers", record.outliers),
-        *((label, figure(known[stat])) for stat, label in STATISTICS.items() if stat in known and stat != record.stat),
-        ("cv", f"{100 * known['cv']:.2g} %" if "cv" in known else ""),
+        ("limit", limit_text(record.limit, record.unit)),
+        ("samples", figure(record.n)),
+        ("warm-up", figure(record.warmup)),
+        ("outliers", figure(record.outliers)),
+        *((label, text) for label, text in statistics_of(record) if label != own),
     ]
     return [(label, value) for label, value in facts if value != ""]

@@ -6,12 +6,13 @@ from collections.abc import Iterator
 
 from pydoca._display.frame.escaping import escaped
 from pydoca._display.frame.markup import inline_svg
+from pydoca.qualify.figures import stat_text
 from pydoca.qualify.records import CaseRecord, MeasurementRecord, RunRecord
 from pydoca.qualify.report.cases import Read, has_card, shown_cases
 from pydoca.qualify.report.elements import anchor, badge, facts, section, words_of
 from pydoca.qualify.report.plots.distribution import distribution
 from pydoca.qualify.report.plots.series import series
-from pydoca.qualify.report.words import STATISTICS, TONES, figure, interval_text, limit_text, value_text
+from pydoca.qualify.report.words import TONES, interval_text, limit_text, statistics_of, value_text
 
 _MOST = 150  # with pictures: a page of more is slow to open
 
@@ -39,7 +40,7 @@ def _card(place: str, case: CaseRecord, measurement: MeasurementRecord, read: Re
         f'<article class="pq-card pq-{TONES[measurement.verdict]}" id="{place}"><div class="pq-head">'
         f"{badge(measurement.verdict)}<h3>{words_of(measurement.name)}</h3>"
         f'<span class="pq-soft">{escaped(case.id)}</span><span class="pq-figure">{escaped(value_text(measurement))} '
-        f"<small>{escaped(measurement.stat)}{f', {escaped(interval)}' if interval else ''}</small></span></div>"
+        f"<small>{escaped(', '.join(filter(None, (stat_text(measurement.stat), interval))))}</small></span></div>"
         f'<p class="pq-reason">{escaped(measurement.reason)}</p>'
         f'<div class="pq-plots">{"".join(_plots(place, measurement, read))}{_numbers(measurement)}</div>'
         f"{_foot(measurement)}</article>"
@@ -56,14 +57,12 @@ def _plots(place: str, measurement: MeasurementRecord, read: Read) -> Iterator[s
 
 
 def _numbers(measurement: MeasurementRecord) -> str:
-    known = measurement.statistics
     pairs = [
         ("samples", f"{measurement.n:,}"),
         ("warm-up", f"{measurement.warmup:,}" if measurement.warmup else ""),
         ("outliers", f"{measurement.outliers:,}"),
-        *((label, escaped(figure(known[stat]))) for stat, label in STATISTICS.items() if stat in known),
-        ("cv", f"{100 * known['cv']:.2g} %" if "cv" in known else ""),
-        ("limit", escaped(limit_text(measurement.limit))),
+        *((label, escaped(text)) for label, text in statistics_of(measurement)),
+        ("limit", escaped(limit_text(measurement.limit, measurement.unit))),
     ]
     return facts(pairs, "pq-numbers") if measurement.n > 1 else ""
 

@@ -1,11 +1,11 @@
-"""Verdicts, numbers and times in the words of reports."""
+"""Verdicts, measurements and moments in the words of reports."""
 
 from __future__ import annotations
 
-import re
 from datetime import UTC, datetime
 
 from pydoca._display.frame.panel import State, Tone
+from pydoca.qualify.figures import CV, bound_text, cv_text, property_text, quantity, span_text, stat_text
 from pydoca.qualify.records import CaseRecord, LimitRecord, MeasurementRecord
 from pydoca.qualify.report.plots.scale import bounds_of
 from pydoca.qualify.verdicts import Verdict
@@ -33,54 +33,38 @@ MARKS = {
 }
 
 
-# In the order of their values, as readers call them.
-STATISTICS = {
-    "min": "min", "p50": "p50", "mean": "mean", "p90": "p90", "p99": "p99", "p999": "p99.9", "max": "max",
-    "stdev": "stdev",
-}  # fmt: skip
-_ANSWERS = {"True": "yes", "False": "no", "None": "none"}
+STATISTICS = ("min", "p50", "mean", "p90", "p99", "p999", "max", "stdev")  # in the order of their values
 PROPERTY = "value"  # the statistic of what is compared, and not measured
-_UNITS = {"1": "", "us": "\u00b5s", "degC": "\u00b0C"}
 
 
 def state_of(verdict: Verdict) -> State:
     return State(verdict.value, TONES[verdict])
 
 
-def unit_text(unit: str) -> str:
-    """Of numbers without a dimension: nothing."""
-    return _UNITS.get(unit, unit)
-
-
-def figure(value: float | None) -> str:
-    """Four significant digits; counts whole."""
-    if value is None:
-        return "\u2013"
-    if value == int(value) and abs(value) < 1e15:
-        return f"{int(value):,}"
-    if abs(value) >= 1e6 or abs(value) < 1e-3:
-        return f"{value:.3g}"
-    digits = max(0, 3 - len(str(int(abs(value)))) + (1 if abs(value) >= 1 else 0) + (1 if abs(value) < 1 else 0))
-    return f"{value:,.{digits}f}"
-
-
-def quantity(value: float | None, unit: str) -> str:
-    """A dash, where there is no value."""
-    return figure(value) if value is None else f"{figure(value)} {unit_text(unit)}".strip()
-
-
 def value_text(measurement: MeasurementRecord) -> str:
-    """Of a property that is not a number, what its reason begins with."""
     if measurement.stat == PROPERTY:
-        said = re.split(r"[;,] ", measurement.reason)[0]
-        if said in _ANSWERS or measurement.value is None:
-            return _ANSWERS.get(said, said)
-    return quantity(measurement.value, measurement.unit)
+        return property_text(measurement.reason, measurement.value)
+    return quantity(measurement.value, measurement.unit, measurement.stat)
+
+
+def stat_of(measurement: MeasurementRecord) -> str:
+    """Nothing of a property and of a single value, which is all statistics of itself."""
+    is_plain = measurement.stat == PROPERTY or (measurement.n == 1 and measurement.stat in STATISTICS)
+    return "" if is_plain else stat_text(measurement.stat)
 
 
 def interval_text(measurement: MeasurementRecord) -> str:
     ends = measurement.interval
-    return f"{figure(ends[0])} to {figure(ends[1])}" if ends and ends[0] != ends[1] else ""
+    if not ends or ends[0] == ends[1]:
+        return ""
+    return span_text(ends, measurement.unit, measurement.stat)
+
+
+def statistics_of(measurement: MeasurementRecord) -> list[tuple[str, str]]:
+    """All that is known, by the names that readers use."""
+    known, unit = measurement.statistics, measurement.unit
+    told = [(stat_text(stat), quantity(known[stat], unit)) for stat in STATISTICS if stat in known]
+    return [*told, *([(CV, cv_text(known["cv"]))] if "cv" in known else [])]
 
 
 def parameter(case: CaseRecord) -> str:
@@ -96,23 +80,14 @@ def sentence(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def limit_text(limit: LimitRecord | None) -> str:
+def limit_text(limit: LimitRecord | None, unit: str) -> str:
     signs = {"min": "\u2265", "max": "\u2264"}
     bounds = bounds_of(limit)
+    stat = limit.stat if limit else ""
     if len(bounds) == 2 and bounds["min"] == bounds["max"]:
-        return f"= {bounds['min']:g}"
-    return ", ".join(f"{signs[name]} {bound:g}" for name, bound in bounds.items())
+        return f"= {bound_text(bounds['min'], unit, stat)}"
+    return ", ".join(f"{signs[name]} {bound_text(bound, unit, stat)}" for name, bound in bounds.items())
 
 
 def moment(at: float | None) -> str:
     return "\u2013" if at is None else f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M} UTC"
-
-
-def duration(seconds: float) -> str:
-    if seconds < 10:
-        return f"{seconds:.2f} s"
-    if seconds < 100:
-        return f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes:02} min" if hours else f"{minutes} min {rest:02} s"

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from pydoca._display.frame.escaping import printable
+from pydoca.qualify.figures import share
 from pydoca.qualify.machine import hostname
 from pydoca.qualify.records import CaseRecord, MeasurementRecord, RunRecord
 from pydoca.qualify.verdicts import Verdict
@@ -45,7 +46,7 @@ def _the_run(suite: Element, run: RunRecord) -> None:
     """A server looks at cases only, and would take such a run for one that has passed."""
     name, message = _NOT_PASSED[run.verdict]
     element = SubElement(suite, "testcase", classname="pydoca.qualify", name=name, time="0.000")
-    left = f"{max(0, run.planned - len(run.cases))} of {run.planned} cases have not run"
+    left = f"not run: {share(max(0, run.planned - len(run.cases)), run.planned, 'case')}"
     SubElement(element, "error", message=f"{run.verdict.value}: {message.format(left)}")
 
 

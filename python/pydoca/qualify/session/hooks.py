@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from pydoca.qualify.figures import plural
 from pydoca.qualify.session import workers
 from pydoca.qualify.session.marks import device_parameter
 from pydoca.qualify.session.passes import run_passes
@@ -59,7 +60,9 @@ class Hooks:
         lines = [f"pydoca: level {session.level} on {on}, --pydoca-seed={session.seed}"]
         for target in session.targets:
             if target.before is not None:
-                lines.append(f"pydoca: resumes {target.directory}: {len(target.finished)} cases are finished")
+                lines.append(
+                    f"pydoca: resumes {target.directory}: {plural(len(target.finished), 'case')} finished before"
+                )
         if session.is_controller:
             lines.append("pydoca: the cases of one device run one after the other; several devices run side by side")
         return lines

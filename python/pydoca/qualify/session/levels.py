@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pydoca.qualify.figures import duration
+
 DEFAULT = "quick"
 SOAK_SECONDS = 8 * 3600.0
 _SET_UP = 0.05  # seconds that a case takes beside its measurements
@@ -45,4 +47,7 @@ def overrun(level: str, seconds: float) -> str:
     allowed = LEVELS[level].seconds * 1.5
     if level == "soak" or seconds <= allowed:
         return ""
-    return f"the level {level} took {seconds:.0f} s; {allowed:.0f} s would be an overrun of half of its time already"
+    return (
+        f"the level {level} took {duration(seconds)}; {duration(allowed)} would be an overrun of half of its time "
+        "already"
+    )

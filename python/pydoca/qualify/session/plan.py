@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from pydoca.qualify.figures import duration, plural
 from pydoca.qualify.session.progress import parameters_of
 from pydoca.qualify.session.selection import Selected
 
@@ -42,14 +43,15 @@ class Plan:
         names = [case.mark.id + parameters_of(case.node) for case in self.cases]
         width = max((len(name) for name in names), default=0)
         for name, case in zip(names, self.cases, strict=True):
-            what = f"skipped: {case.skip}" if case.skip else f"{case.estimate:6.2f} s"
+            what = f"skipped: {case.skip}" if case.skip else f"{duration(case.estimate):>7}"
             device = f"  {case.info.name}" if case.info and len(self.devices) > 1 else ""
             needs = f"  (needs {', '.join(case.needs)})" if case.needs and not case.skip else ""
             line(f"{name.ljust(width)}{device}  {what}  {case.mark.title}{needs}")
         skipped = len(self.cases) - len(running)
         line("")
-        on, times = ", ".join(self.devices) or "no device", f", {self.repeat} times" if self.repeat > 1 else ""
-        line(f"{len(running)} cases of level {self.level} on {on}{times}: about {_time(self.seconds)}")
+        on, times = ", ".join(self.devices) or "no device", f", {self.repeat:,} times" if self.repeat > 1 else ""
+        cases, took = plural(len(running), "case"), duration(round(self.seconds))
+        line(f"{cases} of level {self.level} on {on}{times}: about {took}")
         line(f"skipped: {skipped}; of other levels: {len(self.other_levels)}; finished before: {self.finished}")
 
 
@@ -63,9 +65,3 @@ def _case(case: Selected) -> dict[str, Any]:
         "seconds": round(case.estimate, 3),
         "skip": case.skip or None,
     }
-
-
-def _time(seconds: float) -> str:
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"

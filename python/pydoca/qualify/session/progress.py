@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from typing import Any, TextIO
 
+from pydoca.qualify.figures import duration, property_text, said_of
 from pydoca.qualify.records import CaseRecord, MeasurementRecord
 from pydoca.qualify.session.reader import drop_output
 from pydoca.qualify.verdicts import Verdict
@@ -96,7 +97,7 @@ class Progress:
         name = f"{device}  {shown}" if device else shown
         repeat = f" (repeat {case.repeat})" if case.repeat else ""
         why = f"  {case.reason}" if case.reason and not case.measurements else ""
-        lines = [f"{number} {case.verdict.value:8} {name}{repeat}  {case.seconds:.2f} s{why}"]
+        lines = [f"{number} {case.verdict.value:8} {name}{repeat}  {duration(case.seconds)}{why}"]
         if case.measurements and case.reason and case.verdict in (Verdict.FAIL, Verdict.ERROR, Verdict.SKIPPED):
             lines.append(f"{' ' * len(number)}          {case.reason}")
         return lines + [f"{' ' * len(number)} {describe(each)}" for each in case.measurements]
@@ -116,9 +117,8 @@ class Progress:
             if self._bar is not None:
                 self._bar.set_postfix_str(self._left())
             elif time.monotonic() - self._last >= _HEARTBEAT:
-                self.line(
-                    f"... {self._now or 'running'}, {time.monotonic() - self._begin:.0f} s, {self._left()}".rstrip(", ")
-                )
+                took = duration(round(time.monotonic() - self._begin))
+                self.line(f"... {self._now or 'running'}, {took}, {self._left()}".rstrip(", "))
 
 
 def parameters_of(node: str) -> str:
@@ -129,22 +129,19 @@ def parameters_of(node: str) -> str:
 
 def describe(each: MeasurementRecord) -> str:
     """A measurement with its value, its limit and where that comes from."""
-    if not each.unit and each.stat == "value":  # a property of the device: its reason has it
-        return f"{each.verdict.value:8} {each.name}  {each.reason}"
-    unit = f" {each.unit}" if each.unit not in ("", "1") else ""
-    value = "no value" if each.value is None else f"{each.value:.6g}{unit}"
+    from pydoca.qualify.report.words import PROPERTY, limit_text, stat_of, value_text  # needs NumPy, as a run does
+
+    verdict = f"{each.verdict.value:8} {each.name}"
+    if each.stat == PROPERTY:
+        return f"{verdict}: {property_text(each.reason, each.value)}{said_of(each.reason)[1]}"
+    if each.value is None:
+        return f"{verdict}: not measured  {each.reason}".rstrip()
     count = f"  n {each.n:,}" if each.n > 1 else ""
-    why = f"  {each.reason}" if each.verdict in _SHOWN else f"  {_bounds(each)}"
-    return f"{each.verdict.value:8} {each.name}  {each.stat} {value}{count}{why}".rstrip()
-
-
-def _bounds(each: MeasurementRecord) -> str:
-    limit = each.limit
-    if limit is None:
-        return ""
-    low = f">= {limit.min:g}" if limit.min is not None else ""
-    high = f"<= {limit.max:g}" if limit.max is not None else ""
-    return f"({' and '.join(filter(None, (low, high)))}, {limit.source})"
+    bounds = f"({limit_text(each.limit, each.unit)}, {each.limit.source})" if each.limit is not None else ""
+    if each.verdict in _SHOWN and each.limit is not None:  # the reason begins with the value
+        return f"{verdict}  {each.reason}{count}"
+    why = each.reason if each.verdict in _SHOWN else bounds
+    return f"{verdict}  {f'{stat_of(each)} {value_text(each)}'.strip()}{count}  {why}".rstrip()
 
 
 def _own(stream: TextIO) -> TextIO:

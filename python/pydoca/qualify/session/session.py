@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import pydoca
+from pydoca.qualify.figures import duration
 from pydoca.qualify.session import workers
 from pydoca.qualify.session.case_run import CaseRun
 from pydoca.qualify.session.choice import ChoiceError, devices, only
@@ -255,11 +256,11 @@ class Session:
 
     def tell_duration(self) -> None:
         """Passes are complete, so the first one may take longer."""
-        duration, seconds = self.settings.duration, self.plan.seconds if self.plan else 0.0
-        if duration is not None and self.level != "soak" and seconds > duration:
+        most, seconds = self.settings.duration, self.plan.seconds if self.plan else 0.0
+        if most is not None and self.level != "soak" and seconds > most:
             self.say(
-                f"the cases of level {self.level} take about {seconds:.0f} s, longer than --pydoca-duration "
-                f"({duration:g} s): they run once, as a pass is complete"
+                f"the cases of level {self.level} take about {duration(round(seconds))}, longer than --pydoca-duration "
+                f"({duration(most)}): they run once, as a pass is complete"
             )
 
     def close_progress(self) -> None:

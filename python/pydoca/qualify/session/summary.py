@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pydoca.qualify.figures import share
 from pydoca.qualify.verdicts import ExitCode, Verdict
 
 if TYPE_CHECKING:
@@ -48,9 +49,9 @@ def _write_run(session: Session, run: Run, reporter: Any) -> None:
     for finding in run.findings():
         reporter.write_line(f"finding: {finding}")
     counts = {verdict: sum(case.verdict is verdict for case in record.cases) for verdict in Verdict}
-    shown = ", ".join(f"{count} {verdict.value}" for verdict, count in counts.items() if count)
+    shown = ", ".join(f"{count:,} {verdict.value}" for verdict, count in counts.items() if count)
     missing = record.planned - len(record.cases)
-    left = f"; {missing} of {record.planned} cases have not run" if missing > 0 else ""
+    left = f"; not run: {share(missing, record.planned, 'case')}" if missing > 0 else ""
     bad, doubtful = {"red": True}, {"yellow": True}
     colours = {Verdict.PASS: {"green": True}, Verdict.FAIL: bad, Verdict.ERROR: bad}
     colours |= {Verdict.INTERRUPTED: doubtful, Verdict.INCOMPLETE: doubtful}

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from pydoca._display.frame.escaping import escaped
-from pydoca._display.frame.values import plural
+from pydoca.qualify.figures import duration, plural, share
 from pydoca.qualify.fleet.record import FleetRecord
 from pydoca.qualify.report.heading import counts_of, heading
-from pydoca.qualify.report.words import duration, moment
+from pydoca.qualify.report.words import moment
 from pydoca.qualify.verdicts import ExitCode, Verdict
 
 _SAID = {
-    Verdict.FAIL: "{} of {} cards failed.",
-    Verdict.ERROR: "The tester failed on {} of {} cards: nothing is known of them there.",
-    Verdict.INTERRUPTED: "The runs of {} of {} cards were interrupted.",
-    Verdict.INCOMPLETE: "No card failed, but of {} of {} cards limits or expectations have judged nothing.",
-    Verdict.MARGINAL: "All cards passed, {} of {} so closely that another run may not.",
+    Verdict.FAIL: "{} failed.",
+    Verdict.ERROR: "The tester failed on {}: nothing is known of the devices there.",
+    Verdict.INTERRUPTED: "The runs on {} were interrupted.",
+    Verdict.INCOMPLETE: "No card failed, but of {} limits or expectations have judged nothing.",
+    Verdict.MARGINAL: "All cards passed, {} so closely that another run may not.",
     Verdict.PASS: "Every card passed all cases that were judged.",
     Verdict.UNJUDGED: "Values were measured, and no limit judged them.",
     Verdict.SKIPPED: "Nothing was tested.",
@@ -30,10 +30,10 @@ def band(fleet: FleetRecord) -> str:
 def _said(fleet: FleetRecord) -> str:
     verdicts = [each.run.verdict for each in fleet.cards]
     verdict = Verdict.of_run(verdicts)
-    found = _SAID[verdict].format(f"{verdicts.count(verdict):,}", f"{len(verdicts):,}")
+    found = _SAID[verdict].format(share(verdicts.count(verdict), len(verdicts), "card"))
     if fleet.exit_code == ExitCode.INTERRUPTED:
         untested = sum(not each.was_tested for each in fleet.cards)
-        return f"The run was interrupted: {untested:,} of {len(fleet.cards):,} cards were not tested. So far: {found}"
+        return f"The run was interrupted. Not tested: {share(untested, len(fleet.cards), 'card')}. So far: {found}"
     return found
 
 
@@ -47,6 +47,6 @@ def _facts(fleet: FleetRecord) -> list[tuple[str, str]]:
         ("Begun", escaped(moment(fleet.begin))),
         ("Took", escaped(duration((fleet.end or fleet.begin) - fleet.begin))),
         ("Seed", str(fleet.seed)),
-        ("Outliers", f"{len({each.card for each in fleet.outliers}):,} cards" if fleet.outliers else "none"),
+        ("Outliers", plural(len({each.card for each in fleet.outliers}), "card") if fleet.outliers else "none"),
         ("pydoca", escaped(str(fleet.versions.get("pydoca", "")))),
     ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pydoca._display.frame.escaping import escaped
+from pydoca.qualify.figures import plural, share
 from pydoca.qualify.fleet.record import CardRecord, FleetRecord
 from pydoca.qualify.report.elements import badge, section
 from pydoca.qualify.verdicts import Verdict
@@ -57,7 +58,7 @@ def reasons(each: CardRecord) -> str:
     for case in cases[:3]:
         measured = [f"{one.name}: {one.reason}" for one in case.measurements if one.verdict is case.verdict]
         told.append(f"{case.id}: {case.reason or '; '.join(measured)}")
-    more = f"; and {len(cases) - 3:,} cases more" if len(cases) > 3 else ""
+    more = f"; and {plural(len(cases) - 3, 'case')} more" if len(cases) > 3 else ""
     return "; ".join(told) + more
 
 
@@ -65,4 +66,4 @@ def _interrupted(each: CardRecord) -> str:
     run = each.run
     if not each.was_tested:
         return run.cases[0].reason
-    return f"{max(0, run.planned - len(run.cases)):,} of {run.planned:,} cases have not run"
+    return f"not run: {share(max(0, run.planned - len(run.cases)), run.planned, 'case')}"

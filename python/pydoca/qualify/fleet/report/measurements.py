@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from pydoca._display.frame.escaping import escaped
 from pydoca._display.frame.markup import inline_svg
+from pydoca.qualify.figures import plural, quantity, stat_text
 from pydoca.qualify.fleet.outliers import LEAST, Spread, cutoff
 from pydoca.qualify.fleet.record import FleetRecord
 from pydoca.qualify.fleet.report.strip import strip
 from pydoca.qualify.fleet.report.tables import table_of
 from pydoca.qualify.report.elements import cells, section, words_of
-from pydoca.qualify.report.words import figure, unit_text
 
 _MOST = 300  # with pictures
 _HEADS = (
@@ -19,7 +19,7 @@ _HEADS = (
     ("Cards", "pq-n"),
     ("Median", "pq-n"),
     ("Robust sigma", "pq-n"),
-    ("From, to", "pq-n pq-wide"),
+    ("Range", "pq-n pq-wide"),
     ("Outliers", "pq-n"),
     ("Cards by value", ""),
 )
@@ -46,10 +46,10 @@ def _table(fleet: FleetRecord, kind: str) -> str:
 
 def _rule(cards: int) -> str:
     if cards < LEAST:
-        return f"{cards} cards; outliers can be told from {LEAST} equal cards on."
+        return f"{plural(cards, 'card')}; outliers can be told from {LEAST} equal cards on."
     return (
-        f"of {cards:,} equal cards one is an outlier that lies more than {cutoff(cards):g} robust sigmas and 5 % off "
-        "the median. An outlier is worth a look, and is not a verdict."
+        f"of {cards:,} equal cards one is an outlier that lies more than {cutoff(cards):g} robust sigmas and "
+        "5 % off the median. An outlier is worth a look, and is not a verdict."
     )
 
 
@@ -61,13 +61,13 @@ def _lines(fleet: FleetRecord, spreads: list[tuple[int, Spread]]) -> Iterator[st
             if (each.kind, each.name, each.stat, each.unit) == (spread.kind, spread.name, spread.stat, spread.unit)
         ]
         picture = inline_svg(strip(spread, apart), f"strip-{number}") if at < _MOST and spread.cards > 1 else ""
-        unit = unit_text(spread.unit)
+        of = (spread.unit, spread.stat)
         values = (
-            f'{words_of(spread.name)} <span class="pq-soft">{escaped(spread.stat)}</span>',
+            f'{words_of(spread.name)} <span class="pq-soft">{escaped(stat_text(spread.stat))}</span>',
             f"{spread.cards:,}",
-            escaped(f"{figure(spread.median)} {unit}".strip()),
-            escaped(figure(spread.sigma)),
-            escaped(f"{figure(spread.low)}, {figure(spread.high)}"),
+            escaped(quantity(spread.median, *of)),
+            escaped(quantity(spread.sigma, *of)),
+            escaped(f"{quantity(spread.low, *of)} to {quantity(spread.high, *of)}"),
             f"{len(apart):,}" if apart else "" if spread.judged else "not judged",
             picture,
         )

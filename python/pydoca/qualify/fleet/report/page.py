@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pydoca._display.frame.escaping import escaped
+from pydoca.qualify.figures import plural
 from pydoca.qualify.fleet.record import FleetRecord
 from pydoca.qualify.fleet.report.band import band
 from pydoca.qualify.fleet.report.findings import findings_section
@@ -24,7 +25,7 @@ def fleet_html(fleet: FleetRecord) -> str:
         f'<a href="#{name}">{title}</a>' for (name, title), part in zip(_TITLES.items(), parts, strict=True) if part
     )
     navigation = f'<div class="pq-nav"><div class="pq-inner"><nav>{links}</nav></div></div>\n'
-    title = f"{fleet.verdict.value}: {len(fleet.cards):,} cards, {fleet.id}"
+    title = f"{fleet.verdict.value}: {plural(len(fleet.cards), 'card')}, {fleet.id}"
     return whole_page(title, band(fleet) + navigation, f"{''.join(parts)}<footer>{_footer(fleet)}</footer>")
 
 

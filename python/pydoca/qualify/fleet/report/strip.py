@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from pydoca._display.frame import svg
 from pydoca._display.frame.panel import Picture
+from pydoca.qualify.figures import plural
 from pydoca.qualify.fleet.outliers import Spread
 from pydoca.qualify.report.plots.scale import Scale
 
@@ -18,7 +19,7 @@ def strip(spread: Spread, apart: Sequence[float]) -> Picture:
     def draw(prefix: str) -> Iterable[str]:
         return _draw(spread, apart)
 
-    title = f"{spread.name} of {spread.cards} cards" + (f", {len(apart)} of them apart" if apart else "")
+    title = f"{spread.name} of {plural(spread.cards, 'card')}" + (f", {len(apart)} of them apart" if apart else "")
     return Picture(title, WIDTH, HEIGHT, draw, lines=[title])
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from pydoca._display.frame.escaping import escaped
+from pydoca.qualify.figures import duration, plural
 from pydoca.qualify.fleet.record import CardRecord, FleetRecord
 from pydoca.qualify.fleet.report.findings import TOLD, reasons, title
 from pydoca.qualify.report.elements import badge, cells, section
-from pydoca.qualify.report.words import duration
 from pydoca.qualify.verdicts import Verdict
 
 _MOST = 2_000
@@ -40,7 +40,7 @@ def cards_section(fleet: FleetRecord) -> str:
     ordered = sorted(fleet.cards, key=lambda each: (_WORST.index(each.run.verdict), -each.outliers))
     table = table_of(_CARDS, (_line(each) for each in ordered[:_MOST]))
     if len(ordered) > _MOST:
-        table += f'<p class="pq-soft">The worst {_MOST:,} of {len(ordered):,} cards; fleet.json has all.</p>'
+        table += f'<p class="pq-soft">The worst {_MOST:,} of {plural(len(ordered), "card")}; fleet.json has all.</p>'
     return section("cards", "Cards", table, f"{len(fleet.cards):,}")
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pydoca._display.frame import svg
-from pydoca.qualify.records import LimitRecord, MeasurementRecord
+from pydoca.qualify.figures import bound_text
+from pydoca.qualify.records import MeasurementRecord
 from pydoca.qualify.report.plots.scale import Scale, bounds_of, tick_text
 
 WIDTH, HEIGHT = 400.0, 180.0
@@ -38,9 +39,9 @@ def y_axis(scale: Scale, title: str = "") -> Iterator[str]:
         yield svg.text(LEFT - 6, y + 3.5, tick_text(tick, _step(ticks)), anchor="end", faint=True, size=_SMALL)
 
 
-def limits_across(scale: Scale, limit: LimitRecord | None, hatch: str) -> Iterator[str]:
+def limits_across(scale: Scale, measurement: MeasurementRecord, hatch: str) -> Iterator[str]:
     """Upright lines, and hatching where values must not be."""
-    for name, bound in bounds_of(limit).items():
+    for name, bound in bounds_of(measurement.limit).items():
         below = name == "min"
         if not scale.has(bound):
             is_left = bound < scale.low
@@ -57,19 +58,25 @@ def limits_across(scale: Scale, limit: LimitRecord | None, hatch: str) -> Iterat
         yield svg.hatched(LEFT if below else x, TOP, (x - LEFT) if below else (RIGHT - x), BOTTOM - TOP, hatch)
         yield svg.stroke(f"M{x:g} {TOP - 8:g}V{BOTTOM:g}", "bad", width=1.6)
         anchor = _anchor(x)
-        yield svg.text(x, TOP - 12, f"{name} {bound:g}", anchor=anchor, size=_SMALL)
+        yield svg.text(x, TOP - 12, f"{name} {bound_text(bound, measurement.unit)}", anchor=anchor, size=_SMALL)
 
 
-def limits_along(scale: Scale, limit: LimitRecord | None, hatch: str) -> Iterator[str]:
+def limits_along(scale: Scale, measurement: MeasurementRecord, hatch: str) -> Iterator[str]:
     """Level lines, and hatching where values must not be."""
-    for name, bound in bounds_of(limit).items():
+    for name, bound in bounds_of(measurement.limit).items():
         if not scale.has(bound):
             continue
         y, below = scale(bound), name == "min"
         yield svg.hatched(LEFT, y if below else TOP, RIGHT - LEFT, (BOTTOM - y) if below else (y - TOP), hatch)
         yield svg.stroke(f"M{LEFT:g} {y:g}H{RIGHT:g}", "bad", width=1.6)
         under = below and y < BOTTOM - 14
-        yield svg.text(RIGHT - 4, y + (12 if under else -4), f"{name} {bound:g}", anchor="end", size=_SMALL)
+        yield svg.text(
+            RIGHT - 4,
+            y + (12 if under else -4),
+            f"{name} {bound_text(bound, measurement.unit)}",
+            anchor="end",
+            size=_SMALL,
+        )
 
 
 def value_across(scale: Scale, measurement: MeasurementRecord) -> Iterator[str]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from pydoca._display.frame import svg
 from pydoca._display.frame.panel import Picture
+from pydoca.qualify.figures import figure, plural, unit_text
 from pydoca.qualify.records import MeasurementRecord
 from pydoca.qualify.report.plots.axes import (
     BOTTOM,
@@ -23,7 +24,6 @@ from pydoca.qualify.report.plots.axes import (
     y_axis,
 )
 from pydoca.qualify.report.plots.scale import Scale, range_of
-from pydoca.qualify.report.words import unit_text
 from pydoca.qualify.statistics.samples import Array
 
 _FEW = 20  # samples: a histogram of them would tell about its bins
@@ -39,7 +39,7 @@ def distribution(measurement: MeasurementRecord, samples: Array) -> Picture:
     def draw(prefix: str) -> Iterable[str]:
         return _draw(measurement, samples, prefix, is_tail)
 
-    title = f"{measurement.name}: {kind} of {len(samples):,} samples"
+    title = f"{measurement.name}: {kind} of {plural(len(samples), 'sample')}"
     return Picture(title, WIDTH, HEIGHT, draw, lines=[title])
 
 
@@ -50,10 +50,10 @@ def _draw(measurement: MeasurementRecord, samples: Array, prefix: str, is_tail: 
     if is_tail:
         yield from _tail(scale, samples, _TAILS[measurement.stat])
     elif len(samples) < _FEW:
-        yield from _dots(scale, samples)
+        yield from _dots(scale, samples, measurement)
     else:
         yield from _histogram(scale, samples)
-    yield from limits_across(scale, measurement.limit, f"{prefix}-hatch")
+    yield from limits_across(scale, measurement, f"{prefix}-hatch")
     unit = unit_text(measurement.unit)
     yield from x_axis(scale, f"{measurement.name}{f' [{unit}]' if unit else ''}")
     yield from value_across(scale, measurement)
@@ -78,14 +78,14 @@ def _histogram(scale: Scale, samples: Array) -> Iterator[str]:
         if count:
             x, y = scale(begin), upright(count)
             shape = svg.bar(x + 0.5, y, scale(end) - x - 1, BOTTOM - y, "accent", opacity=0.55)
-            yield svg.group(shape, f"{begin:.4g} to {end:.4g}: {count:,.0f} samples")
+            yield svg.group(shape, f"{figure(begin)} to {figure(end)}: {plural(int(count), 'sample')}")
 
 
-def _dots(scale: Scale, samples: Array) -> Iterator[str]:
+def _dots(scale: Scale, samples: Array, measurement: MeasurementRecord) -> Iterator[str]:
     middle = (TOP + BOTTOM) / 2
     for index, value in enumerate(samples.tolist()):
         y = middle + (index % 3 - 1) * 16
-        yield svg.group(svg.dot(scale(value), y, 4, "accent", opacity=0.6), f"{value:.6g}")
+        yield svg.group(svg.dot(scale(value), y, 4, "accent", opacity=0.6), figure(value, measurement.unit))
 
 
 def _tail(scale: Scale, samples: Array, part: float) -> Iterator[str]:

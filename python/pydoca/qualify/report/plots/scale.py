@@ -11,6 +11,8 @@ import numpy as np
 from pydoca.qualify.records import LimitRecord
 from pydoca.qualify.statistics.samples import Array
 
+_LARGE = {"T": 1e12, "G": 1e9, "M": 1e6}
+
 
 @dataclass(frozen=True)
 class Scale:
@@ -70,10 +72,13 @@ def bounds_of(limit: LimitRecord | None) -> dict[str, float]:
 
 
 def tick_text(value: float, step: float) -> str:
-    """As many digits as tell two ticks apart."""
+    """As many digits as tell two ticks apart; of large numbers in thousands of thousands, as there is little room."""
     if value == 0:
         return "0"
-    if abs(value) >= 1e6 or abs(value) < 1e-4:
+    for letter, factor in _LARGE.items():
+        if abs(value) >= factor:
+            return f"{tick_text(value / factor, step / factor)} {letter}"
+    if abs(value) < 1e-4:
         return f"{value:.3g}"
     digits = max(0, -math.floor(math.log10(step) + 1e-9)) if step else 0
     return f"{value:,.{digits}f}"

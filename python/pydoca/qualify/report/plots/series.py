@@ -8,6 +8,7 @@ import numpy as np
 
 from pydoca._display.frame import svg
 from pydoca._display.frame.panel import Picture
+from pydoca.qualify.figures import plural, unit_text
 from pydoca.qualify.records import MeasurementRecord
 from pydoca.qualify.report.plots.axes import (
     BOTTOM,
@@ -21,7 +22,6 @@ from pydoca.qualify.report.plots.axes import (
     y_axis,
 )
 from pydoca.qualify.report.plots.scale import Scale, range_of
-from pydoca.qualify.report.words import unit_text
 from pydoca.qualify.statistics.samples import Array
 
 _DOTS, _LINE = 200, 2_000  # samples: so many are dots, so many a line
@@ -34,7 +34,7 @@ def series(measurement: MeasurementRecord, samples: Array, warmup: int) -> Pictu
     def draw(prefix: str) -> Iterable[str]:
         return _draw(measurement, samples, warmup, prefix)
 
-    title = f"{measurement.name}: {len(samples):,} samples in their order"
+    title = f"{measurement.name}: {plural(len(samples), 'sample')} in their order"
     return Picture(title, WIDTH, HEIGHT, draw, lines=[title])
 
 
@@ -46,7 +46,7 @@ def _draw(measurement: MeasurementRecord, samples: Array, warmup: int, prefix: s
     if warmup:
         yield svg.bar(LEFT, TOP, along(warmup - 0.5) - LEFT, BOTTOM - TOP, "quiet", opacity=0.18)
         yield svg.text(LEFT + 2, TOP - 5, f"warm-up: {warmup:,}", faint=True, size=10.5)
-    yield from limits_along(upright, measurement.limit, f"{prefix}-hatch")
+    yield from limits_along(upright, measurement, f"{prefix}-hatch")
     yield from _few(along, upright, samples) if len(samples) <= _LINE else _many(along, upright, samples)
     yield from x_axis(along, "sample", whole=True)
 

@@ -1,0 +1,130 @@
+"""Numbers as people write them: in lines of a terminal, in sentences and on pages. JSON has the numbers themselves."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from pydoca._display.frame.values import plural as plural
+
+ABSENT = "\u2013"
+NOT_SET = "not set"
+STATISTICS = {"p999": "p99.9", "cv": "CV", "value": ""}  # as people write them; a property has none
+CV = "CV (coefficient of variation)"
+_UNITS = {"us": "\u00b5s", "degC": "\u00b0C"}
+_ANSWERS = {"True": "yes", "False": "no", "None": NOT_SET}
+# A string as Python writes it, or what stands before a comma or a semicolon.
+_SAID = re.compile(r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|.*?)(?=[;,] |$)""")
+_TIMES = frozenset({"ns", "us", "ms", "s"})
+_HUGE, _TINY = 1e15, 1e-9  # beyond, powers of ten are shorter
+_MOST_DIGITS = 12
+
+
+def unit_text(unit: str) -> str:
+    """Of numbers without a dimension: nothing."""
+    return "" if unit == "1" else "/".join(_UNITS.get(part, part) for part in unit.split("/"))
+
+
+def figure(value: float | None, unit: str = "") -> str:
+    """A time with three significant digits, another number with four, below 1 with three; counts whole."""
+    if value is None:
+        return ABSENT
+    if unit not in _TIMES and value == int(value) and abs(value) < _HUGE:
+        return f"{int(value):,}"
+    return _rounded(value, _digits(value, unit))
+
+
+def quantity(value: float | None, unit: str, stat: str = "") -> str:
+    """With its unit, which some statistics do not have; a dash, where there is no value."""
+    if value is None:
+        return ABSENT
+    if stat == "cv":
+        return cv_text(value)
+    return figure(value) if stat == "count" else f"{figure(value, unit)} {unit_text(unit)}".strip()
+
+
+def quantity_beside(value: float, bounds: Iterable[float], unit: str, stat: str = "") -> str:
+    """With so many digits that the text lies on the same side of each bound as the value."""
+    known = list(bounds)
+    if stat == "cv":
+        return quantity_beside(100 * value, (100 * bound for bound in known), "%")
+    if stat == "count" or value == int(value):
+        return quantity(value, unit, stat)
+    texts = (_rounded(value, digits) for digits in range(_digits(value, unit), _MOST_DIGITS))
+    text = next((each for each in texts if _is_on_its_side(each, value, known)), f"{value:g}")
+    return f"{text} {unit_text(unit)}".strip()
+
+
+def span_text(ends: tuple[float, float], unit: str, stat: str = "", bounds: Iterable[float] = ()) -> str:
+    """ "2.00 to 2.10 \u00b5s"."""
+    known = list(bounds)
+    low, high = (quantity_beside(end, known, unit, stat) for end in ends)
+    return f"{low.partition(' ')[0]} to {high}"
+
+
+def bound_text(bound: float, unit: str, stat: str = "") -> str:
+    """A limit as it was written, with its unit."""
+    if stat == "cv":
+        return f"{100 * bound:g} %"
+    whole = bound == int(bound) and abs(bound) < _HUGE
+    text = (
+        f"{int(bound):,}" if whole else f"{bound:,.6g}" if 1e-4 <= abs(bound) < 1e6 else _rounded(bound, 6).rstrip("0")
+    )
+    return text if stat == "count" else f"{text} {unit_text(unit)}".strip()
+
+
+def said_of(reason: str) -> tuple[str, str]:
+    """What a property is, as the reason of its record begins, and what the reason says of that."""
+    found = _SAID.match(reason)
+    return (found[1], reason[found.end(1) :]) if found else (reason, "")
+
+
+def property_text(reason: str, value: float | None) -> str:
+    """A property of the device without the quotes of a program; numbers as others."""
+    said = said_of(reason)[0]
+    if said in _ANSWERS:
+        return _ANSWERS[said]
+    return figure(value) if value is not None else said.strip("'\"") or NOT_SET
+
+
+def cv_text(value: float) -> str:
+    return f"{_rounded(100 * value, 2)} %"
+
+
+def stat_text(stat: str) -> str:
+    return STATISTICS.get(stat, stat)
+
+
+def share(count: int, total: int, noun: str) -> str:
+    """ "1 of 10 cases"."""
+    return f"{count:,} of {plural(total, noun)}"
+
+
+def duration(seconds: float) -> str:
+    """Three significant digits below 100 s, or whole seconds; then minutes and seconds, then hours and minutes."""
+    if 0 < seconds < 1:
+        return f"{_rounded(1e3 * seconds, 3)} ms"
+    if seconds < 99.95:
+        return f"{seconds:.0f} s" if seconds == int(seconds) else f"{_rounded(seconds, 3)} s"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes:02} min" if hours else f"{minutes} min {rest:02} s"
+
+
+def _digits(value: float, unit: str) -> int:
+    return 3 if unit in _TIMES or abs(value) < 1 else 4
+
+
+def _rounded(value: float, digits: int) -> str:
+    """All digits before the point, also where they are more."""
+    if not value:
+        return "0"
+    power = int(f"{value:.{digits - 1}e}".partition("e")[2])
+    if not _TINY <= abs(value) < _HUGE:
+        return f"{value:.3g}"
+    return f"{value:,.{max(0, digits - 1 - power)}f}"
+
+
+def _is_on_its_side(text: str, value: float, bounds: Iterable[float]) -> bool:
+    shown = float(text.replace(",", ""))
+    return all((shown > bound) - (shown < bound) == (value > bound) - (value < bound) for bound in bounds)
