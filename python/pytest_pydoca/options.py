@@ -139,6 +139,13 @@ OPTIONS = (
     Option("strict-skips", "a skipped case fails the run"),
     Option("strict-marginal", "a marginal measurement fails the run"),
     Option("force", "also use a device that another run uses"),
+    Option(
+        "wait",
+        "wait so long for a device that another run uses: seconds, or a time such as 10min (default: do not wait); "
+        "Ctrl-C ends that",
+        "SECONDS",
+        duration,
+    ),
     Option("no-plots", "a report without plots"),
     Option("title", "the title of the report, instead of the device's name", "TEXT"),
     Option("customer", "for whom the report is", "TEXT"),

@@ -208,12 +208,27 @@ def test_the_kernel_gives_the_device_of_a_killed_run_back(runs, start):
     second = start("--pydoca-device=sim:p0", "-k", "A-1")
     output = end_of(second)
     assert second.returncode == 4, output
-    assert f"sim:p0 is in use by another run (process {first.pid})" in output
+    assert f"sim:p0 is in use by another run (process {first.pid}, since " in output
     first.kill()
     first.wait(50)
     third = start("--pydoca-device=sim:p0", "-k", "A-1")
     output = end_of(third)
     assert third.returncode == 0, output
+
+
+def test_an_interrupt_ends_the_wait_for_a_device_at_once(runs, start):
+    first = start("--pydoca-device=sim:p0")
+    wait_for(runs.path / "running", first)
+    second = start("sim:p0", "--wait", "10min", "--tests", "test_it.py", program=("pydoca", "qualify"))
+    line = next(line for line in second.stdout if "is in use" in line)
+    assert f"(process {first.pid}, since " in line
+    assert "pytest -p no:cacheprovider" in line
+    assert line.rstrip().endswith("this run waits for its end, at most 10 min 00 s; Ctrl-C ends that")
+    begin = time.monotonic()
+    second.send_signal(signal.SIGINT)
+    end_of(second)
+    assert (second.returncode, time.monotonic() - begin < 60) == (2, True)
+    assert len(list((runs.path / "runs").iterdir())) == 1  # the first one's
 
 
 def test_a_run_is_resumed_on_the_same_device_with_the_same_options(runs):

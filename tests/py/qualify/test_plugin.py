@@ -5,6 +5,8 @@ import json
 import os
 import subprocess
 import sys
+import threading
+import time
 
 import pytest
 
@@ -469,12 +471,57 @@ def test_a_device_in_use_is_refused_unless_forced(runs):
     try:
         result = runs.run(body=TWO)
         assert result.ret == 4
-        result.stderr.fnmatch_lines(["ERROR: sim:p0 is in use by another run (process *): wait for its end, *"])
+        result.stderr.fnmatch_lines(
+            [
+                f"ERROR: sim:p0 is in use by another run (process {os.getpid()}, since 20??-* ago: *): "
+                "wait for its end by --pydoca-wait SECONDS, or use the device beside it by --pydoca-force"
+            ]
+        )
         assert runs.run("--pydoca-plan").ret == 0
         assert runs.run("--pydoca-force").ret == 0
     finally:
         lock.release()
     assert runs.run().ret == 0
+
+
+def test_a_run_waits_for_the_end_of_another_one(runs):
+    import pydoca
+    from pydoca.qualify.session.lock import DeviceLock
+
+    lock = DeviceLock(pydoca.DeviceInfo("p0"))
+    lock.take(force=False)
+    end, begin = threading.Timer(3, lock.release), time.time()
+    end.start()
+    try:
+        result = runs.run("--pydoca-wait=5", body=TWO)
+    finally:
+        end.join()
+        lock.release()
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(
+        [
+            f"sim:p0 is in use by another run (process {os.getpid()}, *): this run waits for its end, at most 5 s; *",
+            "... sim:p0 is in use: waited * of 5 s",
+            "sim:p0 is free after *s",
+            "PASS: *",
+        ]
+    )
+    assert runs.record()["run"]["begin"] >= begin + 2.9  # the wait is not of the run
+
+
+def test_a_wait_that_is_too_short_ends_as_without_one(runs):
+    import pydoca
+    from pydoca.qualify.session.lock import DeviceLock
+
+    lock = DeviceLock(pydoca.DeviceInfo("p0"))
+    lock.take(force=False)
+    try:
+        result = runs.run("--pydoca-wait=0.4", body=TWO)
+    finally:
+        lock.release()
+    assert result.ret == 4
+    result.stderr.fnmatch_lines(["ERROR: sim:p0 is still in use by another run (*): give --pydoca-wait more time, *"])
+    assert not (runs.path / "runs").exists()
 
 
 def test_samples_are_written_and_statistics_made(runs):

@@ -130,7 +130,7 @@ def _order(arguments: argparse.Namespace) -> Order:
         files=_files(arguments),
         selectors=tuple(arguments.device),
         backend=arguments.backend,
-        seconds=seconds_of_a_run(own.level, arguments.repeat or 1, arguments.duration),
+        seconds=seconds_of_a_run(own.level, arguments.repeat or 1, arguments.duration) + (arguments.wait or 0.0),
     )
 
 

@@ -15,7 +15,7 @@ def add(subparsers: Subparsers) -> None:
     description = "Say what a run would do, and how long it takes; touch no device."
     parser = add_command(subparsers, "plan", description, check=check, run=run)
     of_verdicts = ("fail-early", "strict-skips", "strict-marginal", "allow-unmet")
-    add_options(parser, without=("out", "force", "no-plots", *of_verdicts, *OF_REPORTS))
+    add_options(parser, without=("out", "force", "wait", "no-plots", *of_verdicts, *OF_REPORTS))
     add_json(parser)
 
 

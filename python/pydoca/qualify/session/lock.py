@@ -4,17 +4,58 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import json
 import os
 import re
-from collections.abc import Iterator
+import shlex
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import pydoca
+from pydoca._display.frame.escaping import printable
+from pydoca.qualify.figures import duration
 from pydoca.qualify.session.choice import label
+
+_PAUSE = 0.1  # seconds between two looks
+_LONGEST_SILENCE, _LINES = 30.0, 10  # seconds without a line while a device is waited for; lines of a short wait
+_LONGEST_COMMAND = 400  # characters
 
 
 class InUse(RuntimeError):
     """Another run has the device."""
+
+
+@dataclass(frozen=True)
+class Owner:
+    """The run that has a device, as its lock's file says."""
+
+    process: int
+    command: str = ""
+    since: float = 0.0  # seconds since the epoch
+
+    @classmethod
+    def this_process(cls) -> Owner:
+        return cls(os.getpid(), printable(_command())[:_LONGEST_COMMAND], time.time())
+
+    @classmethod
+    def read(cls, descriptor: int) -> Owner | None:
+        """None: the run has not written it yet, or is of another version."""
+        try:
+            found = json.loads(os.pread(descriptor, 4 * _LONGEST_COMMAND, 0))
+            return cls(int(found["process"]), str(found["command"]), float(found["since"]))
+        except (ValueError, KeyError, TypeError):
+            return None
+
+    def to_bytes(self) -> bytes:
+        return json.dumps(asdict(self)).encode()
+
+    def __str__(self) -> str:
+        ago = duration(max(0, round(time.time() - self.since)))
+        began = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(self.since))
+        return f"process {self.process}, since {began}, which is {ago} ago: {self.command}"
 
 
 class DeviceLock:
@@ -27,26 +68,59 @@ class DeviceLock:
         self._run, self._case = folder / f"{stem}.run", folder / f"{stem}.case"
         self._held: int | None = None
 
-    def take(self, *, force: bool) -> None:
-        """For the whole run. Raises InUse, unless forced."""
+    def take(self, *, force: bool, until: float = 0.0, tell: Callable[[str], None] = lambda text: None) -> None:
+        """For the whole run. Raises InUse at the time `until` of the monotonic clock, unless forced.
+
+        tell: is told that the device is waited for, and then from time to time how long already.
+        """
         descriptor = _open(self._run)
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            owner = os.pread(descriptor, 100, 0).decode(errors="replace").strip()
+            is_taken = _try(descriptor) or (not force and self._wait(descriptor, until, tell))
+            if not is_taken and not force:
+                raise self._in_use(descriptor, waited=bool(until))
+        except BaseException:  # Ctrl-C, too
             os.close(descriptor)
-            if force:
-                return
-            raise InUse(
-                f"{self._label} is in use by another run ({owner or 'of a process that does not say its name'}): wait "
-                "for its end, or use the device beside it by --pydoca-force"
-            ) from None
+            raise
+        if not is_taken:
+            os.close(descriptor)
+            return
         os.truncate(descriptor, 0)
-        os.pwrite(descriptor, f"process {os.getpid()}\n".encode(), 0)
+        os.pwrite(descriptor, Owner.this_process().to_bytes(), 0)
         self._held = descriptor
+
+    def _wait(self, descriptor: int, until: float, tell: Callable[[str], None]) -> bool:
+        """Whether the device became free. Looks again and again: a lock that is waited for has no time limit."""
+        begin = said = time.monotonic()
+        if begin >= until:
+            return False
+        most = until - begin
+        tell(
+            f"{self._label} is in use by another run ({_owner(descriptor)}): this run waits for its end, at most "
+            f"{duration(round(most, 1))}; Ctrl-C ends that"
+        )
+        while not _try(descriptor):
+            now = time.monotonic()
+            if now >= until:
+                return False
+            if now - said >= min(_LONGEST_SILENCE, most / _LINES):
+                waited = f"{duration(round(now - begin, 1))} of {duration(round(most, 1))}"
+                tell(f"... {self._label} is in use: waited {waited}")
+                said = now
+            time.sleep(min(_PAUSE, until - now))
+        tell(f"{self._label} is free after {duration(time.monotonic() - begin)}")
+        return True
+
+    def _in_use(self, descriptor: int, *, waited: bool) -> InUse:
+        still = "still in use" if waited else "in use"
+        wait = "give --pydoca-wait more time" if waited else "wait for its end by --pydoca-wait SECONDS"
+        return InUse(
+            f"{self._label} is {still} by another run ({_owner(descriptor)}): {wait}, or use the device beside it "
+            "by --pydoca-force"
+        )
 
     def release(self) -> None:
         if self._held is not None:
+            os.truncate(self._held, 0)
             os.close(self._held)
             self._held = None
 
@@ -78,3 +152,27 @@ def _folder() -> Path:
 
 def _open(path: Path) -> int:
     return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+
+
+def _owner(descriptor: int) -> str:
+    """A run that has just taken the device writes its name in a moment."""
+    for _ in range(3):
+        if owner := Owner.read(descriptor):
+            return str(owner)
+        time.sleep(_PAUSE)
+    return "of a process that does not say its name"
+
+
+def _try(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _command() -> str:
+    """As it was typed, without the path of Python and of the program."""
+    program, words = Path(sys.argv[0] if sys.argv else ""), sys.argv[1:]
+    name = f"python -m {program.parent.name}" if program.name == "__main__.py" else program.name
+    return " ".join(["python -c" if name == "-c" else name or "python", shlex.join(words)]).strip()

@@ -45,10 +45,13 @@ class Run:
         if target.directory is None and settings.is_recorded:
             target.directory = Path(settings.out or DEFAULT_OUT, self.record.id).absolute()
         self._directory = _open(target.directory) if target.directory else None
-        self._begin = time.monotonic()
+        self._begin = 0.0
         self.has_begun: bool = False
 
     def begin(self) -> None:
+        self._begin = time.monotonic()  # the device may have been waited for
+        if self.target.before is None:
+            self.record.begin = time.time()
         self.record.end = self.record.exit_code = None
         self.record.verdict = Verdict.INTERRUPTED
         if self._directory is not None:

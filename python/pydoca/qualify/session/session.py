@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import _thread
 import shlex
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -163,8 +164,7 @@ class Session:
         simulated = any(run.target.info is not None and run.target.info.backend == "sim" for run in self.runs.values())
         if simulated and (why := wrong_place()):
             raise pytest.UsageError(why)
-        for run in self.runs.values():
-            self._take(run.target)
+        self._take_devices()
         self.set_planned([self.target_of(item).label for item in self.items])
         for run in self.runs.values():
             self._begin(run)
@@ -199,12 +199,21 @@ class Session:
                 target.lock.release()
         self.shared.close()
 
-    def _take(self, target: Target) -> None:
+    def _take_devices(self) -> None:
+        """In an order that all runs have: of two that wait for each other's device, each one would have the other's."""
+        until = time.monotonic() + self.settings.wait if self.settings.wait else 0.0
+        locks = [run.target.lock for _, run in sorted(self.runs.items()) if run.target.lock is not None]
         try:
-            if target.lock is not None:
-                target.lock.take(force=self.settings.force)
+            for lock in locks:
+                lock.take(force=self.settings.force, until=until, tell=self._say_at_once)
         except InUse as error:
             raise pytest.UsageError(str(error)) from None
+
+    def _say_at_once(self, text: str) -> None:
+        self.say(text)
+        reporter: Any = self.config.pluginmanager.getplugin("terminalreporter")
+        if reporter is not None:
+            reporter.flush()
 
     # -- a case ---------------------------------------------------------------------------------------------------
 

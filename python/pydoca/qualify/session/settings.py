@@ -33,6 +33,7 @@ class Settings:
     strict_skips: bool = False
     strict_marginal: bool = False
     force: bool = False
+    wait: float | None = None  # seconds, for a device that another run has
     no_plots: bool = False
     title: str | None = None
     customer: str | None = None
@@ -79,6 +80,7 @@ def settings_of(config: pytest.Config) -> Settings:
         strict_skips=option("strict_skips"),
         strict_marginal=option("strict_marginal"),
         force=option("force"),
+        wait=option("wait"),
         no_plots=option("no_plots"),
         title=option("title"),
         customer=option("customer"),
