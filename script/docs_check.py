@@ -18,6 +18,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+from reports_check import faults_of_reports
+
 ROOT = Path(__file__).resolve().parents[1]
 WIDTHS = (800, 1400)
 THEMES = ("light", "dark")
@@ -225,7 +227,8 @@ def main() -> int:
     parser.add_argument("site", nargs="?", type=Path, default=ROOT / "build/docs/html")
     site = parser.parse_args().site.resolve()
     pages = {path: Page(path) for path in sorted(site.rglob("*.html"))}
-    faults = [*faults_of_links(pages), *faults_of_names(site, pages), *faults_in_chromium(site, list(pages))]
+    of_site = [*faults_of_links(pages), *faults_of_names(site, pages), *faults_in_chromium(site, list(pages))]
+    faults = [*of_site, *faults_of_reports()]
     print(*faults, sep="\n", end="\n" if faults else "")
     links = sum(len(page.links) for page in pages.values())
     print(

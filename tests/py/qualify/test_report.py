@@ -5,11 +5,13 @@ import re
 import numpy as np
 import pytest
 from page_checks import Page
+from pages import write_pages
 from runs import BEGIN, case, correlated, measured, new_run, written
 
 from pydoca.qualify.figures import bound_text, cv_text, duration, figure, property_text, quantity, quantity_beside
 from pydoca.qualify.records import LimitRecord, MeasurementRecord
 from pydoca.qualify.report import report_html
+from pydoca.qualify.report.plots.axes import axis_title
 from pydoca.qualify.report.plots.scale import Scale, range_of, tick_text
 from pydoca.qualify.report.words import interval_text, limit_text, value_text
 from pydoca.qualify.results import RunDirectory
@@ -320,3 +322,17 @@ def test_a_range_has_all_samples_but_wild_ones_and_near_limits():
     assert 11 < high < 20
     low, high = range_of(np.array([5.0, 5.0]), None)
     assert low < 5 < high
+
+
+def test_every_page_has_its_tables_in_places_that_scroll(tmp_path):
+    """`script/docs --check` looks at the same pages in Chromium, 360 to 1,400 pixels wide."""
+    for path in write_pages(tmp_path):
+        html = path.read_text()
+        Page(html)
+        assert html.count("<table") == html.count('class="pq-scroll"') >= 1
+        assert "display:none" not in html.replace("@media print{.pydoca-report .pq-nav{display:none}", "")
+
+
+def test_the_title_of_an_axis_has_the_end_of_a_long_name():
+    assert axis_title("dma.bw", "GB/s") == "dma.bw [GB/s]"
+    assert axis_title("a" * 60 + ".65536", "1") == "\u2026" + "a" * 41 + ".65536"

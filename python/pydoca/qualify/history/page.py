@@ -21,7 +21,7 @@ from pydoca.qualify.history.comparison import (
 )
 from pydoca.qualify.history.metrics import metrics_of, samples_of
 from pydoca.qualify.history.picture import both_distributions
-from pydoca.qualify.report.elements import cells, section, words_of
+from pydoca.qualify.report.elements import cells, scrolled, section, words_of
 from pydoca.qualify.report.page import whole_page
 
 _TONES: dict[str, Tone] = {REGRESSED: "bad", MISSING: "bad", CHANGED: "busy", IMPROVED: "good"}
@@ -30,12 +30,12 @@ _DRAWN = (REGRESSED, CHANGED, IMPROVED, UNTESTED)
 _MOST = 60  # pictures
 _HEADS = (
     ("", ""),
-    ("Measurement", ""),
+    ("Measurement", "pq-name"),
     ("First", "pq-n"),
     ("Second", "pq-n"),
     ("Effect", "pq-n"),
-    ("p (Holm)", "pq-n pq-wide"),
-    ("Samples", "pq-n pq-wide"),
+    ("p (Holm)", "pq-n"),
+    ("Samples", "pq-n"),
 )
 
 
@@ -79,16 +79,14 @@ def _mark(word: str) -> str:
     return _MARKS.get(word, "\u2013")
 
 
-def _table(heads: Iterable[tuple[str, str]], lines: Iterable[str]) -> str:
+def _table(label: str, heads: Iterable[tuple[str, str]], lines: Iterable[str]) -> str:
     head = "".join(f'<th scope="col" class="{kind}">{title}</th>' for title, kind in heads)
-    return (
-        f'<div class="pq-scroll"><table class="pq-rows"><thead><tr>{head}</tr></thead>'
-        f"<tbody>{''.join(lines)}</tbody></table></div>"
-    )
+    body = f"<thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody>"
+    return scrolled(f'<table class="pq-rows">{body}</table>', label)
 
 
 def _rows(rows: Iterable[Row]) -> str:
-    return section("measurements", "Measurements", _table(_HEADS, map(_line, rows)))
+    return section("measurements", "Measurements", _table("Measurements", _HEADS, map(_line, rows)))
 
 
 def _line(row: Row) -> str:
@@ -127,9 +125,11 @@ def _notes(found: Comparison) -> str:
 def _machine(found: Comparison) -> str:
     if not found.machine:
         return ""
-    lines = (f"<tr>{cells([escaped(each) for each in texts], ['', '', ''])}</tr>" for texts in found.machine)
+    lines = (
+        f"<tr>{cells([escaped(each) for each in texts], ['', 'pq-name', 'pq-name'])}</tr>" for texts in found.machine
+    )
     heads = [("Fact", ""), ("First", ""), ("Second", "")]
-    return section("machine", "Differences of the machines", _table(heads, lines))
+    return section("machine", "Differences of the machines", _table("Differences of the machines", heads, lines))
 
 
 def _pictures(found: Comparison, first: Run, second: Run) -> str:

@@ -8,9 +8,8 @@ import numpy as np
 
 from pydoca._display.frame import svg
 from pydoca._display.frame.panel import Picture
-from pydoca.qualify.figures import unit_text
 from pydoca.qualify.history.comparison import Row
-from pydoca.qualify.report.plots.axes import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH, x_axis, y_axis
+from pydoca.qualify.report.plots.axes import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH, axis_title, x_axis, y_axis
 from pydoca.qualify.report.plots.scale import Scale, range_of
 from pydoca.qualify.statistics.samples import Array
 
@@ -25,8 +24,7 @@ def both_distributions(row: Row, first: Array, second: Array) -> Picture:
         yield svg.stroke(_curve(scale, upright, first), "quiet", width=1.6, dashed=True)
         yield svg.stroke(_curve(scale, upright, second), "accent", width=2)
         yield svg.text(RIGHT, TOP - 12, "dashed: first run, solid: second", anchor="end", faint=True, size=10.5)
-        unit = unit_text(row.unit)
-        yield from x_axis(scale, f"{row.name}{f' [{unit}]' if unit else ''}")
+        yield from x_axis(scale, axis_title(row.name, row.unit))
 
     title = f"{row.name}: the share of samples below each value, in both runs"
     return Picture(title, WIDTH, HEIGHT, draw, lines=[title])

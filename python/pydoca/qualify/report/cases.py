@@ -8,7 +8,7 @@ from pydoca._display.frame.escaping import escaped
 from pydoca._display.frame.markup import inline_svg
 from pydoca.qualify.figures import duration
 from pydoca.qualify.records import CaseRecord, MeasurementRecord, RunRecord
-from pydoca.qualify.report.elements import anchor, badge, cells, mark, section, words_of
+from pydoca.qualify.report.elements import anchor, badge, cells, mark, scrolled, section, words_of
 from pydoca.qualify.report.plots.spark import spark
 from pydoca.qualify.report.words import PROPERTY, interval_text, limit_text, parameter, sentence, stat_of, value_text
 from pydoca.qualify.statistics.samples import Array
@@ -20,11 +20,11 @@ MOST = 400  # cases: a soak repeats them for hours
 _FEW = 8  # samples: fewer make no distribution
 _HEADS = (
     ("", ""),
-    ("Measurement", ""),
+    ("Measurement", "pq-name"),
     ("Value", "pq-n"),
-    ("Interval", "pq-n pq-wide"),
+    ("Interval", "pq-n"),
     ("Limit", "pq-n"),
-    ("Samples", "pq-n pq-wide"),
+    ("Samples", "pq-n"),
     ("Distribution", "pq-spark"),
 )
 
@@ -43,7 +43,7 @@ def case_table(run: RunRecord, read: Read) -> str:
     shown = shown_cases(run)
     heads = "".join(f'<th scope="col" class="{kind}">{title}</th>' for title, kind in _HEADS)
     bodies = "".join("".join(_case(number, case, read)) for number, case in shown)
-    table = f'<div class="pq-scroll"><table class="pq-cases"><thead><tr>{heads}</tr></thead>{bodies}</table></div>'
+    table = scrolled(f'<table class="pq-cases"><thead><tr>{heads}</tr></thead>{bodies}</table>', "Cases")
     if len(shown) < len(run.cases):
         table += f'<p class="pq-soft">The worst {len(shown):,} of {len(run.cases):,} cases; state.json has all.</p>'
     return section("cases", "Cases", table, f"{len(run.cases):,} of {max(run.planned, len(run.cases)):,} planned")
@@ -55,9 +55,9 @@ def _case(number: int, case: CaseRecord, read: Read) -> Iterator[str]:
     why = f'<span class="pq-why">{escaped(case.reason)}</span>' if _needs_reason(case) else ""
     yield (
         f'<tbody id="{anchor(number)}"><tr class="pq-case"><td>{badge(case.verdict)}</td>'
-        f'<td colspan="6"><span class="pq-took">{escaped(duration(case.seconds))}</span>'
+        f'<td colspan="6"><div class="pq-line"><span class="pq-took">{escaped(duration(case.seconds))}</span>'
         f'<span class="pq-id">{escaped(case.id)}</span><span class="pq-title">{escaped(sentence(case.title))}</span>'
-        f"{of_test}{repeat}{why}</td></tr>"
+        f"{of_test}{repeat}{why}</div></td></tr>"
     )
     properties = [each for each in case.measurements if _is_property(each)]
     for index, measurement in enumerate(case.measurements):
@@ -78,7 +78,7 @@ def _properties(properties: Iterable[MeasurementRecord]) -> str:
     items = "".join(
         f"<li>{mark(each.verdict)}{words_of(each.name)} <b>{escaped(value_text(each))}</b></li>" for each in properties
     )
-    return f'<tr class="pq-value"><td></td><td colspan="6"><ul class="pq-properties">{items}</ul></td></tr>'
+    return f'<tr class="pq-value"><td></td><td colspan="6"><ul class="pq-properties pq-line">{items}</ul></td></tr>'
 
 
 def _needs_reason(case: CaseRecord) -> bool:

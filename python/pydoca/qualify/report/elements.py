@@ -39,6 +39,11 @@ def section(identifier: str, title: str, body: str, note: str = "") -> str:
     return f'<section id="{identifier}"><h2>{escaped(title)}{small}</h2>{body}</section>\n'
 
 
+def scrolled(table: str, label: str) -> str:
+    """A table in a container of its own, which scrolls sideways where the page is narrow, also by the keyboard."""
+    return f'<div class="pq-scroll" tabindex="0" role="region" aria-label="{escaped(label)}">{table}</div>'
+
+
 def anchor(case: int, measurement: int | None = None) -> str:
     return f"case-{case}" if measurement is None else f"m-{case}-{measurement}"
 

@@ -9,7 +9,7 @@ from pydoca._display.frame.escaping import escaped
 from pydoca.qualify.machine import changes, text_of
 from pydoca.qualify.machine.facts import Fact
 from pydoca.qualify.records import RunRecord
-from pydoca.qualify.report.elements import section
+from pydoca.qualify.report.elements import scrolled, section
 
 _BLOCKS = {
     "Device": ("device.",),
@@ -49,7 +49,8 @@ def _block(title: str, facts: Mapping[str, Fact], changed: Mapping[str, str]) ->
         f'<tr><td>{escaped(", ".join(map(_label, names)))}</td><td class="pq-absent">{escaped(reason)}</td></tr>'
         for reason, names in reasons.items()
     )
-    return f'<div class="pq-block"><table><caption>{title}</caption><tbody>{rows}</tbody></table></div>'
+    table = f"<table><caption>{title}</caption><tbody>{rows}</tbody></table>"
+    return f'<div class="pq-block">{scrolled(table, title)}</div>'
 
 
 def _by_reason(

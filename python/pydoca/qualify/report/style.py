@@ -57,10 +57,12 @@ color-mix(in srgb,var(--tone) 45%,var(--pd-paper)) 4px 8px)}
 
 _CASES = """
 & .pq-scroll{overflow-x:auto}
+& .pq-scroll:focus-visible{outline:2px solid var(--pd-accent);outline-offset:2px}
 & table{border-collapse:collapse;width:100%;font-size:13.5px}
 & th,& td{text-align:left;vertical-align:middle;padding:4px 14px 4px 0}
 & th{border-bottom:1px solid var(--pd-rule);white-space:nowrap}
 & .pq-n{text-align:right;white-space:nowrap}
+& .pq-name{min-width:170px}
 & .pq-cases tbody{border-bottom:1px solid var(--pd-rule)}
 & .pq-cases .pq-case td{padding-top:9px;padding-bottom:7px}
 & .pq-cases .pq-case td:first-child{width:118px}
@@ -81,7 +83,8 @@ _CASES = """
 & .pq-findings li{display:grid;grid-template-columns:118px minmax(0,1fr);gap:2px 0;align-items:baseline;padding:7px 0;
 border-bottom:1px solid color-mix(in srgb,var(--pd-rule) 60%,transparent)}
 & .pq-findings li:last-child{border:0}
-@media (max-width:900px){& .pq-wide{display:none}& main,& .pq-inner{padding:0 20px}}
+@media (max-width:900px){& main,& .pq-inner{padding:0 20px}
+& .pq-line{position:sticky;left:0;max-width:calc(100vw - 172px)}}
 """
 
 _CARDS = """
@@ -99,6 +102,7 @@ align-items:start}
 & .pq-numbers{display:grid;grid-template-columns:repeat(auto-fill,minmax(82px,1fr));gap:7px 12px;margin:0;
 padding:8px 0 4px;font-size:13px;align-content:start}
 @media (max-width:1199px){& .pq-numbers{grid-column:1/-1}}
+@media (max-width:900px){& .pq-head .pq-figure{white-space:normal}}
 & .pq-foot{display:flex;flex-wrap:wrap;gap:0 24px;margin:6px 0 0;padding:6px 0 0;font-size:12.5px;color:var(--pd-soft);
 border-top:1px solid color-mix(in srgb,var(--pd-rule) 60%,transparent)}
 & .pq-numbers div{min-width:0}& .pq-numbers dd{margin:0}& .pq-numbers dt{font-size:10.5px}

@@ -15,11 +15,11 @@ from pydoca.qualify.report.elements import cells, section, words_of
 
 _MOST = 300  # with pictures
 _HEADS = (
-    ("Measurement", ""),
+    ("Measurement", "pq-name"),
     ("Cards", "pq-n"),
     ("Median", "pq-n"),
     ("Robust sigma", "pq-n"),
-    ("Range", "pq-n pq-wide"),
+    ("Range", "pq-n"),
     ("Outliers", "pq-n"),
     ("Cards by value", ""),
 )
@@ -40,7 +40,7 @@ def _table(fleet: FleetRecord, kind: str) -> str:
     spreads.sort(key=lambda each: (each[1].kind, each[1].name, each[1].stat) not in marked)
     return (
         f'<p class="pq-soft">{escaped(kind)}: {escaped(_rule(max(each.cards for _, each in spreads)))}</p>'
-        f"{table_of(_HEADS, _lines(fleet, spreads))}"
+        f"{table_of(f'Measurements: {kind}', _HEADS, _lines(fleet, spreads))}"
     )
 
 

@@ -8,7 +8,7 @@ from pydoca._display.frame.escaping import escaped
 from pydoca.qualify.figures import duration, plural
 from pydoca.qualify.fleet.record import CardRecord, FleetRecord
 from pydoca.qualify.fleet.report.findings import TOLD, reasons, title
-from pydoca.qualify.report.elements import badge, cells, section
+from pydoca.qualify.report.elements import badge, cells, scrolled, section
 from pydoca.qualify.verdicts import Verdict
 
 _MOST = 2_000
@@ -18,27 +18,27 @@ _WORST = (
 )  # fmt: skip
 _CARDS = (
     ("", ""),
-    ("Card", ""),
-    ("Serial", "pq-wide"),
-    ("Kind", "pq-wide"),
+    ("Card", "pq-name"),
+    ("Serial", "pq-name"),
+    ("Kind", "pq-name"),
     ("Cases", "pq-n"),
     ("Outliers", "pq-n"),
     ("Runs lost", "pq-n"),
     ("Took", "pq-n"),
 )
-_WORKERS = (("Worker", ""), ("Cards that it has", "pq-n"), ("Cards that it tested", "pq-n"), ("", ""))
+_WORKERS = (("Worker", "pq-name"), ("Cards that it has", "pq-n"), ("Cards that it tested", "pq-n"), ("", ""))
 
 
-def table_of(columns: Sequence[tuple[str, str]], lines: Iterable[str]) -> str:
+def table_of(label: str, columns: Sequence[tuple[str, str]], lines: Iterable[str]) -> str:
     """columns: the heads, and the classes of their cells."""
     heads = "".join(f'<th scope="col" class="{kind}">{name}</th>' for name, kind in columns)
     body = f"<thead><tr>{heads}</tr></thead><tbody>{''.join(lines)}</tbody>"
-    return f'<div class="pq-scroll"><table class="pq-rows">{body}</table></div>'
+    return scrolled(f'<table class="pq-rows">{body}</table>', label)
 
 
 def cards_section(fleet: FleetRecord) -> str:
     ordered = sorted(fleet.cards, key=lambda each: (_WORST.index(each.run.verdict), -each.outliers))
-    table = table_of(_CARDS, (_line(each) for each in ordered[:_MOST]))
+    table = table_of("Cards", _CARDS, (_line(each) for each in ordered[:_MOST]))
     if len(ordered) > _MOST:
         table += f'<p class="pq-soft">The worst {_MOST:,} of {plural(len(ordered), "card")}; fleet.json has all.</p>'
     return section("cards", "Cards", table, f"{len(fleet.cards):,}")
@@ -70,4 +70,4 @@ def workers_section(fleet: FleetRecord) -> str:
             for each in fleet.workers
         )
     )
-    return section("workers", "Workers", table_of(_WORKERS, lines), f"{len(fleet.workers):,}")
+    return section("workers", "Workers", table_of("Workers", _WORKERS, lines), f"{len(fleet.workers):,}")

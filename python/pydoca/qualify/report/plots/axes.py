@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pydoca._display.frame import svg
-from pydoca.qualify.figures import bound_text
+from pydoca.qualify.figures import bound_text, unit_text
 from pydoca.qualify.records import MeasurementRecord
 from pydoca.qualify.report.plots.scale import Scale, bounds_of, tick_text
 
 WIDTH, HEIGHT = 400.0, 180.0
 LEFT, RIGHT, TOP, BOTTOM = 46.0, WIDTH - 10, 26.0, HEIGHT - 34
 _SMALL = 10.5
+_LONGEST = 48  # characters of a name, as wide as the picture
 
 
 def _step(ticks: list[float]) -> float:
@@ -29,6 +30,12 @@ def x_axis(scale: Scale, title: str, *, whole: bool = False) -> Iterator[str]:
     yield svg.text((LEFT + RIGHT) / 2, HEIGHT - 5, title, anchor="middle", faint=True, size=_SMALL)
 
 
+def axis_title(name: str, unit: str) -> str:
+    """The name of a measurement with its unit; of a long name its end, which tells it from others."""
+    short = name if len(name) <= _LONGEST else f"\u2026{name[1 - _LONGEST :]}"
+    return f"{short} [{unit_text(unit)}]" if unit_text(unit) else short
+
+
 def y_axis(scale: Scale, title: str = "") -> Iterator[str]:
     ticks = scale.ticks(4)
     if title:
@@ -42,13 +49,13 @@ def y_axis(scale: Scale, title: str = "") -> Iterator[str]:
 def limits_across(scale: Scale, measurement: MeasurementRecord, hatch: str) -> Iterator[str]:
     """Upright lines, and hatching where values must not be."""
     for name, bound in bounds_of(measurement.limit).items():
-        below = name == "min"
+        below, told = name == "min", f"{name} {bound_text(bound, measurement.unit)}"
         if not scale.has(bound):
             is_left = bound < scale.low
             yield svg.text(
                 LEFT + 4 if is_left else RIGHT - 4,
                 TOP - 12,
-                f"\u2190 {name} {bound:g}" if is_left else f"{name} {bound:g} \u2192",
+                f"\u2190 {told}" if is_left else f"{told} \u2192",
                 anchor="start" if is_left else "end",
                 faint=True,
                 size=_SMALL,
@@ -58,7 +65,7 @@ def limits_across(scale: Scale, measurement: MeasurementRecord, hatch: str) -> I
         yield svg.hatched(LEFT if below else x, TOP, (x - LEFT) if below else (RIGHT - x), BOTTOM - TOP, hatch)
         yield svg.stroke(f"M{x:g} {TOP - 8:g}V{BOTTOM:g}", "bad", width=1.6)
         anchor = _anchor(x)
-        yield svg.text(x, TOP - 12, f"{name} {bound_text(bound, measurement.unit)}", anchor=anchor, size=_SMALL)
+        yield svg.text(x, TOP - 12, told, anchor=anchor, size=_SMALL)
 
 
 def limits_along(scale: Scale, measurement: MeasurementRecord, hatch: str) -> Iterator[str]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from pydoca._display.frame import svg
 from pydoca._display.frame.panel import Picture
-from pydoca.qualify.figures import figure, plural, unit_text
+from pydoca.qualify.figures import figure, plural
 from pydoca.qualify.records import MeasurementRecord
 from pydoca.qualify.report.plots.axes import (
     BOTTOM,
@@ -18,6 +18,7 @@ from pydoca.qualify.report.plots.axes import (
     RIGHT,
     TOP,
     WIDTH,
+    axis_title,
     limits_across,
     value_across,
     x_axis,
@@ -54,8 +55,7 @@ def _draw(measurement: MeasurementRecord, samples: Array, prefix: str, is_tail: 
     else:
         yield from _histogram(scale, samples)
     yield from limits_across(scale, measurement, f"{prefix}-hatch")
-    unit = unit_text(measurement.unit)
-    yield from x_axis(scale, f"{measurement.name}{f' [{unit}]' if unit else ''}")
+    yield from x_axis(scale, axis_title(measurement.name, measurement.unit))
     yield from value_across(scale, measurement)
     yield from _wild(scale, samples)
 
