@@ -54,7 +54,7 @@ def _summary(run: Any) -> dict[str, Any]:
         "verdict": record.verdict.value,
         "exit_code": record.exit_code,
         "planned": record.planned,
-        "findings": run.findings(),
+        "findings": [each.to_dict() for each in run.findings()],
         "cases": [_case(case) for case in record.cases],
     }
 

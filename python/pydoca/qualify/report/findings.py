@@ -1,75 +1,50 @@
-"""What a reader must know: failures, errors, close calls, changes of the machine, and what is missing."""
+"""The findings of a run as a list of the page, and its failures with their logs."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator
-
 from pydoca._display.frame.escaping import escaped
-from pydoca.qualify.figures import plural
-from pydoca.qualify.machine import changes
+from pydoca.qualify.findings import Finding, findings_of
 from pydoca.qualify.records import CaseRecord, MeasurementRecord, RunRecord
 from pydoca.qualify.report.cases import has_card
 from pydoca.qualify.report.elements import anchor, badge, excerpt, log_name, section
 from pydoca.qualify.report.words import TONES, named, sentence
 from pydoca.qualify.verdicts import Verdict
 
-_TOLD = (Verdict.FAIL, Verdict.ERROR, Verdict.MARGINAL)
 _MOST = 60
 
 
 def findings(run: RunRecord) -> str:
-    items = list(_items(run))
-    if not items:
+    found = findings_of(run)
+    if not found:
         return section("findings", "Findings", '<p class="pq-soft">None.</p>')
-    shown = "".join(f"<li>{item}</li>" for item in items[:_MOST])
-    more = f'<p class="pq-soft">\u2026 and {len(items) - _MOST:,} more</p>' if len(items) > _MOST else ""
-    return section("findings", "Findings", f'<ul class="pq-findings">{shown}</ul>{more}', f"{len(items):,}")
+    items = "".join(
+        f"<li><span>{badge(each.verdict)}</span><span>{_text(run, each)}</span></li>" for each in found[:_MOST]
+    )
+    rest = len(found) - _MOST
+    more = f'<p class="pq-soft">\u2026 and {rest:,} more; run.json has all.</p>' if rest > 0 else ""
+    return section("findings", "Findings", f'<ul class="pq-findings">{items}</ul>{more}', f"{len(found):,}")
 
 
-def _items(run: RunRecord) -> Iterator[str]:
-    for verdict in _TOLD:
-        for number, case in enumerate(run.cases):
-            if case.verdict is verdict:
-                yield _case(number, case)
-    yield from _not_judged(run)
-    if run.planned > len(run.cases):
-        missing = plural(run.planned - len(run.cases), "planned case")
-        yield f"<span>{badge(Verdict.SKIPPED)}</span><span>{missing} did not run: not tested is not passed.</span>"
-    for finding in run.findings:
-        yield f"<span>{badge(Verdict.MARGINAL)}</span><span>{escaped(finding)}</span>"
-    for name, before, after in changes(run.machine, run.machine_after):
-        text = f"The machine changed during the run: {name} was {before}, and is {after}."
-        yield f"<span>{badge(Verdict.MARGINAL)}</span><span>{escaped(text)}</span>"
+def _text(run: RunRecord, finding: Finding) -> str:
+    if finding.number is None:
+        return escaped(finding.text)
+    return _case(finding.number, run.cases[finding.number], finding.text)
 
 
-def _case(number: int, case: CaseRecord) -> str:
+def _case(number: int, case: CaseRecord, text: str) -> str:
+    """With links to the case, and to the measurements that decided."""
     told = [
         f"{_named(anchor(number, index), each)}: {escaped(each.reason)}"
         for index, each in enumerate(case.measurements)
         if each.verdict is case.verdict
     ]
-    what = "; ".join(told) or escaped(case.reason or "no reason is recorded")
     target = f"failure-{number}" if case.verdict in (Verdict.FAIL, Verdict.ERROR) else anchor(number)
-    link = f'<a class="pq-id" href="#{target}">{escaped(named(case))}</a>'
-    return f"<span>{badge(case.verdict)}</span><span>{link} {what}</span>"
+    return f'<a class="pq-id" href="#{target}">{escaped(named(case))}</a> {"; ".join(told) or escaped(text)}'
 
 
 def _named(place: str, measurement: MeasurementRecord) -> str:
     name = escaped(measurement.name)
     return f'<a href="#{place}">{name}</a>' if has_card(measurement) else name
-
-
-def _not_judged(run: RunRecord) -> Iterator[str]:
-    """What a reader might take for passed."""
-    unjudged = sum(case.verdict is Verdict.UNJUDGED for case in run.cases)
-    if unjudged:
-        text = f"{plural(unjudged, 'case')} measured values that no limit judges."
-        yield f"<span>{badge(Verdict.UNJUDGED)}</span><span>{text}</span>"
-    reasons = Counter(case.reason for case in run.cases if case.verdict is Verdict.SKIPPED)
-    for reason, count in reasons.most_common():
-        text = f"{plural(count, 'case')} did not run: {reason or 'no reason is recorded'}"
-        yield f"<span>{badge(Verdict.SKIPPED)}</span><span>{escaped(text)}</span>"
 
 
 def failures(run: RunRecord) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from pydoca.qualify.findings import findings_of
 from pydoca.qualify.machine import inventory
 from pydoca.qualify.records import CaseRecord, RunRecord
 from pydoca.qualify.report import Measured, report_html
@@ -79,11 +80,10 @@ class RunDirectory:
         run.machine_after = run.machine_after or inventory(run.device)
         write_from(self._results, self._bytes, self._stream.end(run))
         self._write_state(run)
-        self._write_run(run)
         self.report(run)
 
     def report(self, run: RunRecord, forms: Iterable[str] = ("junit", "html")) -> list[Path]:
-        """Writes these forms of a run anew, and the checksums of everything; returns the files."""
+        """Writes these forms of a run anew, with run.json and the checksums of everything; returns the forms' files."""
         makers: dict[str, tuple[str, Callable[[], str]]] = {
             "junit": ("junit.xml", lambda: junit_xml(run)),
             "html": ("report.html", lambda: report_html(run, self.read_samples)),
@@ -91,6 +91,7 @@ class RunDirectory:
             "ocp": ("results.jsonl", lambda: whole_stream(run)),
         }
         written = [makers[form] for form in forms]
+        self._write_run(run)
         for name, make in written:
             replace_file(self.path / name, make())
         write_logs(self.path, run)
@@ -119,7 +120,7 @@ class RunDirectory:
         return self._texts[id(case)]
 
     def _write_run(self, run: RunRecord) -> None:
-        document = run_to_dict(run)
+        document = {**run_to_dict(run), "findings": [each.to_dict() for each in findings_of(run)]}
         machine = {"before": document.pop("machine"), "after": document.pop("machine_after")}
         replace_file(self.path / "run.json", to_json(document, indent=2) + "\n")
         replace_file(self.path / "machine.json", to_json(machine, indent=2) + "\n")

@@ -10,7 +10,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pydoca.qualify.machine import changes, inventory, models_in_force
+from pydoca.qualify.findings import Finding, findings_of
+from pydoca.qualify.machine import inventory, models_in_force
 from pydoca.qualify.names import shared_names
 from pydoca.qualify.records import CaseRecord, RunRecord
 from pydoca.qualify.session.levels import overrun
@@ -87,11 +88,8 @@ class Run:
         """Whether each planned case has a record."""
         return len(self.record.cases) >= self.record.planned
 
-    def findings(self) -> list[str]:
-        """What is worth a look, and is not a case's verdict; the record has the machine before and after."""
-        changed = changes(self.record.machine, self.record.machine_after)
-        told = [f"the machine has changed: {name}: {before}, then {after}" for name, before, after in changed]
-        return self.record.findings + told
+    def findings(self) -> list[Finding]:
+        return findings_of(self.record)
 
     def _measured(self) -> list[str]:
         return [each.name for case in self.record.cases for each in case.measurements]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pydoca.qualify.figures import share
+from pydoca.qualify.findings import MACHINE, RUN
 from pydoca.qualify.verdicts import ExitCode, Verdict
 
 if TYPE_CHECKING:
@@ -47,7 +48,8 @@ def _write_run(session: Session, run: Run, reporter: Any) -> None:
     name = run.target.label or "no device"
     reporter.section(f"pydoca: {name}, level {record.level}", sep="-")
     for finding in run.findings():
-        reporter.write_line(f"finding: {finding}")
+        if finding.kind in (RUN, MACHINE):  # what no line of a case has said
+            reporter.write_line(f"finding: {finding.text}")
     counts = {verdict: sum(case.verdict is verdict for case in record.cases) for verdict in Verdict}
     shown = ", ".join(f"{count:,} {verdict.value}" for verdict, count in counts.items() if count)
     missing = record.planned - len(record.cases)
