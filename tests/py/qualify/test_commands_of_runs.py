@@ -52,6 +52,43 @@ def test_compare_writes_json_and_a_page(qualify, pair, tmp_path):
     assert "REGRESSED" in Page((tmp_path / "page.html").read_text()).text
 
 
+def select(path, *patterns):
+    state = json.loads((path / "state.json").read_text())
+    state["run"]["options"]["select"] = patterns
+    (path / "state.json").write_text(json.dumps(state))
+
+
+def test_compare_lists_what_was_not_selected_apart(qualify, tmp_path):
+    series = correlated(300, 0.5, 1, 20, 0.3)
+    run_of(tmp_path / "first", bw=series, lat=series, gone=series)
+    run_of(tmp_path / "second", bw=series)
+    select(tmp_path / "second", "BW", "GONE")
+    runs = (tmp_path / "first", tmp_path / "second")
+    lines = qualify("compare", *runs, "--fail-on", "regress:3%", code=1).stdout.splitlines()
+    assert "missing in second: GONE" in lines
+    assert "not selected in second (--select BW,GONE): LAT (1 case, 1 measurement)" in lines
+    assert lines[-1] == "1 missing, 1 same"
+    found = json.loads(qualify("compare", *runs, "--json").stdout)
+    assert (found["missing"], found["regressions"]) == (["GONE"], ["gone"])
+    assert found["not_selected"]["second"] == {
+        "selection": "--select BW,GONE", "cases": ["LAT"], "measurements": ["lat"],
+    }  # fmt: skip
+    select(tmp_path / "second", "BW")
+    qualify("compare", *runs, "--fail-on", "regress:3%")
+
+
+def test_compare_of_selections_without_anything_in_common_passes_nothing(qualify, tmp_path):
+    series = correlated(300, 0.5, 1, 20, 0.3)
+    runs = (tmp_path / "first", tmp_path / "second")
+    run_of(runs[0], bw=series)
+    run_of(runs[1], lat=series)
+    select(runs[0], "BW")
+    select(runs[1], "LAT")
+    lines = qualify("compare", *runs).stdout.splitlines()
+    assert lines[-1] == "nothing is in both runs"
+    qualify("compare", *runs, "--fail-on", "regress:3%", code=5)
+
+
 def test_compare_says_that_the_levels_differ(qualify, pair):
     path = pair[1] / "state.json"
     state = json.loads(path.read_text())

@@ -8,7 +8,8 @@ from page_checks import Page
 from runs import case, correlated, measured, written
 
 from pydoca.qualify import history
-from pydoca.qualify.history.page import comparison_html
+from pydoca.qualify.history.page import comparison_html, left_out_texts
+from pydoca.qualify.history.selected import NotSelected
 from pydoca.qualify.history.study import WORDS
 from pydoca.qualify.limits import Limits
 from pydoca.qualify.limits.file import read_limits
@@ -84,6 +85,58 @@ def test_a_measurement_that_is_missing_or_has_another_unit_is_a_regression(tmp_p
     assert words_of(found) == {"bw": "same", "bw2": "missing", "bw3": "missing", "bw4": "new"}
     assert found.regressions == ["bw2", "bw3"]
     assert "in GB/s, the second one in MB/s" in found.rows[0].reason
+
+
+def test_what_a_selection_left_out_is_not_missing(tmp_path):
+    series = correlated(100, 0, 1, 20, 0.3)
+    first = run_of(tmp_path / "a", bw=series, bw2=series, lat=series)
+    second = run_of(tmp_path / "b", bw=series, bw4=series)
+    second[1].options["select"] = ["BW*"]
+    found = history.compare(first, second)
+    assert words_of(found) == {"bw": "same", "bw2": "missing", "bw4": "new"}
+    assert found.not_selected == {
+        "first": NotSelected(), "second": NotSelected("--select BW*", ("LAT",), ("lat",)),
+    }  # fmt: skip
+    assert (found.missing, found.regressions) == (["BW2"], ["bw2"])
+    assert left_out_texts(found) == ["not selected in b (--select BW*): LAT (1 case, 1 measurement)"]
+    other = history.compare(second, first)
+    assert words_of(other) == {"bw": "same", "bw4": "missing", "bw2": "new"}
+    assert other.not_selected["first"].cases == ("LAT",)
+    for each, runs in ((found, (first, second)), (other, (second, first))):
+        text = Page(comparison_html(each, *runs)).text
+        assert "run--select BW* left out LAT (1 case, 1 measurement)" in text
+        assert "Cases that the second run does not have" in text
+
+
+def test_a_measurement_of_a_case_that_was_selected_is_missing(tmp_path):
+    """Also where another case that records it was left out."""
+    series = correlated(100, 0, 1, 20, 0.3)
+    first, second = run_of(tmp_path / "a", bw=series, bw2=series), run_of(tmp_path / "b", bw=series)
+    first[1].cases[0].measurements.append(first[1].cases[1].measurements[0])
+    second[1].options["select"] = ["BW"]
+    assert history.compare(first, second).regressions == ["bw2"]
+
+
+def test_an_expression_has_left_out_what_a_complete_run_does_not_have(tmp_path):
+    series = correlated(100, 0, 1, 20, 0.3)
+    first, second = run_of(tmp_path / "a", bw=series, lat=series), run_of(tmp_path / "b", bw=series)
+    second[1].options["expression"] = "bw and not lat"
+    found = history.compare(first, second)
+    assert found.not_selected["second"] == NotSelected("--select 'bw and not lat'", ("LAT",), ("lat",))
+    assert found.regressions == []
+    second[1].planned = 2  # it was interrupted, and may have been about to run the case
+    assert history.compare(first, second).regressions == ["lat"]
+
+
+def test_a_case_that_passed_and_is_missing_is_a_regression(tmp_path):
+    series = correlated(100, 0, 1, 20, 0.3)
+    first, second = run_of(tmp_path / "a", bw=series), run_of(tmp_path / "b", bw=series)
+    first[1].cases += [case("A-1", verdict=Verdict.PASS), case("A-2", verdict=Verdict.SKIPPED, reason="no engine")]
+    found = history.compare(first, second)
+    assert (found.missing, found.regressions) == (["A-1", "A-2"], ["A-1"])
+    second[1].options["select"] = ["BW"]
+    found = history.compare(first, second)
+    assert (found.missing, found.regressions, found.not_selected["second"].cases) == ([], [], ("A-1", "A-2"))
 
 
 def test_single_values_that_differ_are_not_judged(tmp_path):

@@ -484,6 +484,11 @@ def test_a_device_in_use_is_refused_unless_forced(runs):
     assert runs.run().ret == 0
 
 
+def test_an_expression_stands_in_the_record_for_comparisons(runs):
+    assert runs.run("-k", "A-1 and not other", body=TWO).ret == 0
+    assert runs.record()["run"]["options"]["expression"] == "A-1 and not other"
+
+
 def test_a_run_waits_for_the_end_of_another_one(runs):
     import pydoca
     from pydoca.qualify.session.lock import DeviceLock

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pydoca.qualify.history import Comparison
 
 _RULE = "regress:"
+NOTHING_COMPARED = 5  # as of a run in which nothing was tested
 
 
 def add(subparsers: Subparsers) -> None:
@@ -33,7 +34,8 @@ def add(subparsers: Subparsers) -> None:
         "--fail-on",
         type=_rule,
         metavar="regress:N%",
-        help="exit with 1 if a value is worse by N %% or more, a measurement is missing or a case passes no longer",
+        help="exit with 1 if a value is worse by N %% or more, a measurement is missing or a case passes no longer; "
+        "with 5 if the selections of the runs have nothing in common",
     )
     parser.add_argument("--html", metavar="FILE", help="write the comparison as a page, with the distributions")
 
@@ -60,7 +62,9 @@ def run(arguments: argparse.Namespace) -> int:
         print_json({**asdict(found), "regressions": found.regressions})
     else:
         _print(found)
-    return int(bool(arguments.fail_on is not None and found.regressions))
+    if arguments.fail_on is None:
+        return 0
+    return NOTHING_COMPARED if found.is_empty else int(bool(found.regressions))
 
 
 def _rule(text: str) -> float:
@@ -70,12 +74,15 @@ def _rule(text: str) -> float:
 
 
 def _print(found: Comparison) -> None:
-    from pydoca.qualify.figures import stat_text
-    from pydoca.qualify.history.page import effect_text, p_text
+    from pydoca.qualify.history.page import effect_text, left_out_texts, p_text
 
-    rows = [[row.word, row.name, stat_text(row.stat), *row.texts, effect_text(row), p_text(row)] for row in found.rows]
+    rows = [[row.word, row.name, row.statistic, *row.texts, effect_text(row), p_text(row)] for row in found.rows]
     print(f"{found.second}, compared with {found.first}\n")
     print_table(("", "MEASUREMENT", "STATISTIC", "FIRST", "SECOND", "EFFECT", "P (HOLM)"), rows)
+    if found.missing:
+        print(f"missing in {found.second}: {', '.join(found.missing)}")
+    for text in left_out_texts(found):
+        print(text)
     for case, one, other in found.verdicts:
         print(f"{case}: {one} in the first run, {other} in the second one")
     for name, one, other in found.machine:
@@ -89,4 +96,5 @@ def _summary(found: Comparison) -> str:
     from pydoca.qualify.history.comparison import ORDER
 
     counts = [(sum(row.word == word for row in found.rows), word) for word in ORDER]
-    return ", ".join(f"{count} {word}" for count, word in counts if count) or "nothing was measured"
+    nothing = "nothing is in both runs" if found.is_empty else "nothing was measured"
+    return ", ".join(f"{count:,} {word}" for count, word in counts if count) or nothing

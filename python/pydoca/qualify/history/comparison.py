@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from pydoca.qualify.figures import quantity, share
+from pydoca.qualify.figures import quantity, share, stat_text
 from pydoca.qualify.history.metrics import Key, Metric, metrics_of, samples_of
+from pydoca.qualify.history.selected import Absent, NotSelected
 from pydoca.qualify.machine import changes
 from pydoca.qualify.records import RunRecord
 from pydoca.qualify.report.words import named
@@ -48,6 +49,11 @@ class Row:
     said: tuple[str, str] = ("", "")  # of a property, which need not be a number: its text in both runs
 
     @property
+    def statistic(self) -> str:
+        """Nothing of single values and of properties."""
+        return "" if self.samples == (1, 1) else stat_text(self.stat)
+
+    @property
     def texts(self) -> tuple[str, str]:
         """Both values, as people write them."""
         first, second = (quantity(value, self.unit, self.stat) for value in (self.first, self.second))
@@ -64,11 +70,19 @@ class Comparison:
     worse: list[str] = field(default_factory=list)  # cases that passed, and do not any more
     machine: list[tuple[str, str, str]] = field(default_factory=list)  # a fact, in both runs, where it is not the same
     notes: list[str] = field(default_factory=list)  # why the runs are not alike
+    missing: list[str] = field(default_factory=list)  # cases that the first run has and the second one was to have
+    not_selected: dict[str, NotSelected] = field(default_factory=dict)  # "first" and "second": what the run left out
+    lost: list[str] = field(default_factory=list)  # of those that are missing: they passed, and measured nothing
 
     @property
     def regressions(self) -> list[str]:
-        """What --fail-on regress means: worse values, measurements that are missing, cases that pass no longer."""
-        return [row.name for row in self.rows if row.word in (REGRESSED, MISSING)] + self.worse
+        """What --fail-on regress means: worse values, what is missing, cases that pass no longer."""
+        return [row.name for row in self.rows if row.word in (REGRESSED, MISSING)] + self.worse + self.lost
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether selections have left nothing that both runs have."""
+        return not any(row.word != NEW for row in self.rows) and any(each.cases for each in self.not_selected.values())
 
 
 Run = tuple[RunDirectory, RunRecord]
@@ -77,7 +91,12 @@ Run = tuple[RunDirectory, RunRecord]
 def compare(first: Run, second: Run, *, threshold: float = THRESHOLD, alpha: float = ALPHA) -> Comparison:
     """threshold is the least effect that counts, as a part of the first value."""
     metrics, others = metrics_of(first[1]), metrics_of(second[1])
-    keys = [*metrics, *(key for key in others if key not in metrics)]
+    absent = {"first": Absent(first[1], second[1]), "second": Absent(second[1], first[1])}
+    left_out = {
+        "first": [key for key in others if key not in metrics and absent["first"].has_left_out(key)],
+        "second": [key for key in metrics if key not in others and absent["second"].has_left_out(key)],
+    }
+    keys = [key for key in dict.fromkeys([*metrics, *others]) if not any(key in each for each in left_out.values())]
     rows = [_row(key, metrics.get(key), others.get(key), first[0], second[0]) for key in keys]
     judged = [_judged(row, threshold, alpha) for row in _corrected(rows)]
     verdicts = _verdicts(first[1], second[1])
@@ -90,6 +109,9 @@ def compare(first: Run, second: Run, *, threshold: float = THRESHOLD, alpha: flo
         worse=[case for case, one, other in verdicts if one in _SURE and other not in _SURE],
         machine=changes(first[1].machine, second[1].machine),
         notes=list(_notes(first[1], second[1])),
+        missing=list(dict.fromkeys(map(named, absent["second"].missing))),
+        not_selected={word: each.not_selected([name for name, _ in left_out[word]]) for word, each in absent.items()},
+        lost=[named(case) for case in absent["second"].missing if case.verdict in _SURE and not case.measurements],
     )
 
 

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from pydoca._display.frame.escaping import escaped
 from pydoca._display.frame.markup import inline_svg
 from pydoca._display.frame.panel import Tone
-from pydoca.qualify.figures import stat_text
 from pydoca.qualify.history.comparison import (
     CHANGED,
     IMPROVED,
@@ -41,12 +40,25 @@ _HEADS = (
 
 def comparison_html(found: Comparison, first: Run, second: Run) -> str:
     """With the distributions of what is not the same."""
-    parts = [_notes(found), _rows(found.rows), _verdicts(found), _pictures(found, first, second), _machine(found)]
+    parts = [
+        _notes(found), _rows(found.rows), _missing(found), _left_out(found), _verdicts(found),
+        _pictures(found, first, second), _machine(found),
+    ]  # fmt: skip
     return whole_page(f"{found.second} compared with {found.first}", _band(found), "".join(parts))
 
 
+def left_out_texts(found: Comparison) -> list[str]:
+    """Of each run with a selection, what only the other run has by that."""
+    runs = {"first": found.first, "second": found.second}
+    return [
+        f"not selected in {runs[word]} ({each.selection}): {each.text}"
+        for word, each in found.not_selected.items()
+        if each.cases
+    ]
+
+
 def effect_text(row: Row) -> str:
-    return "" if row.effect is None else f"{100 * row.effect:+.1f} %"
+    return "" if row.effect is None else f"{100 * row.effect:+.1f} %" if row.effect else "0 %"
 
 
 def p_text(row: Row) -> str:
@@ -97,13 +109,31 @@ def _line(row: Row) -> str:
     why = f'<span class="pq-why">{escaped(row.reason)}</span>' if row.reason else ""
     values = (
         badge,
-        f'{words_of(row.name)} <span class="pq-soft">{escaped(stat_text(row.stat))}</span>{why}',
+        f'{words_of(row.name)} <span class="pq-soft">{escaped(row.statistic)}</span>{why}',
         *map(escaped, row.texts),
         escaped(effect_text(row)),
         escaped(p_text(row)),
         f"{row.samples[0]:,}, {row.samples[1]:,}",
     )
     return f"<tr>{cells(values, [kind for _, kind in _HEADS])}</tr>"
+
+
+def _missing(found: Comparison) -> str:
+    if not found.missing:
+        return ""
+    items = "".join(f'<li><span class="pq-id">{escaped(case)}</span><span></span></li>' for case in found.missing)
+    return section("missing", "Cases that the second run does not have", f'<ul class="pq-findings">{items}</ul>')
+
+
+def _left_out(found: Comparison) -> str:
+    """Apart from what is missing: it is not a regression."""
+    items = "".join(
+        f'<li><span class="pq-id">{word.capitalize()} run</span><span>{escaped(each.selection)} left out '
+        f"{escaped(each.text)}</span></li>"
+        for word, each in found.not_selected.items()
+        if each.cases
+    )
+    return section("not-selected", "Not selected", f'<ul class="pq-findings">{items}</ul>') if items else ""
 
 
 def _verdicts(found: Comparison) -> str:

@@ -19,6 +19,7 @@ class Settings:
     peer: str | None = None
     level: str | None = None  # None: quick, or that of the run that is resumed
     select: tuple[str, ...] = ()  # ids and patterns of cases; empty: each one
+    expression: str | None = None  # of pytest's -k, which chooses among the cases, too
     limits: tuple[str, ...] = ()
     limits_force: bool = False
     allow_unmet: tuple[str, ...] = ()  # names and patterns of limits and expectations that may judge nothing
@@ -66,6 +67,7 @@ def settings_of(config: pytest.Config) -> Settings:
         peer=option("peer"),
         level=option("level"),
         select=tuple(part.strip() for text in option("select") for part in text.split(",")),
+        expression=config.getoption("keyword") or None,
         limits=tuple(option("limits")),
         limits_force=option("limits_force"),
         allow_unmet=tuple(option("allow_unmet")),
