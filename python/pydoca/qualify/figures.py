@@ -15,7 +15,7 @@ _UNITS = {"us": "\u00b5s", "degC": "\u00b0C"}
 _ANSWERS = {"True": "yes", "False": "no", "None": NOT_SET}
 # A string as Python writes it, or what stands before a comma or a semicolon.
 _SAID = re.compile(r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|.*?)(?=[;,] |$)""")
-_TIMES = frozenset({"ns", "us", "ms", "s"})
+_TIMES = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
 _HUGE, _TINY = 1e15, 1e-9  # beyond, powers of ten are shorter
 _MOST_DIGITS = 12
 
@@ -26,7 +26,7 @@ def unit_text(unit: str) -> str:
 
 
 def figure(value: float | None, unit: str = "") -> str:
-    """A time with three significant digits, another number with four, below 1 with three; counts whole."""
+    """Times, percentages and numbers below 1 with three significant digits, other numbers with four; counts whole."""
     if value is None:
         return ABSENT
     if unit not in _TIMES and value == int(value) and abs(value) < _HUGE:
@@ -40,32 +40,34 @@ def quantity(value: float | None, unit: str, stat: str = "") -> str:
         return ABSENT
     if stat == "cv":
         return cv_text(value)
-    return figure(value) if stat == "count" else f"{figure(value, unit)} {unit_text(unit)}".strip()
+    if stat == "count":
+        return figure(value)
+    factor, unit = _readable(value, unit)
+    return f"{figure(value * factor, unit)} {unit_text(unit)}".strip()
 
 
 def quantity_beside(value: float, bounds: Iterable[float], unit: str, stat: str = "") -> str:
     """With so many digits that the text lies on the same side of each bound as the value."""
-    known = list(bounds)
-    if stat == "cv":
-        return quantity_beside(100 * value, (100 * bound for bound in known), "%")
-    if stat == "count" or value == int(value):
-        return quantity(value, unit, stat)
-    texts = (_rounded(value, digits) for digits in range(_digits(value, unit), _MOST_DIGITS))
-    text = next((each for each in texts if _is_on_its_side(each, value, known)), f"{value:g}")
-    return f"{text} {unit_text(unit)}".strip()
+    if stat == "count":
+        return figure(value)
+    factor, unit = (100.0, "%") if stat == "cv" else _readable(value, unit)
+    return _beside(value * factor, [bound * factor for bound in bounds], unit)
 
 
 def span_text(ends: tuple[float, float], unit: str, stat: str = "", bounds: Iterable[float] = ()) -> str:
     """ "2.00 to 2.10 \u00b5s"."""
-    known = list(bounds)
-    low, high = (quantity_beside(end, known, unit, stat) for end in ends)
+    factor, unit = (100.0, "%") if stat == "cv" else _readable(max(map(abs, ends)), unit)
+    known = [bound * factor for bound in bounds]
+    low, high = (_beside(end * factor, known, unit) for end in ends)
     return f"{low.partition(' ')[0]} to {high}"
 
 
 def bound_text(bound: float, unit: str, stat: str = "") -> str:
-    """A limit as it was written, with its unit."""
+    """A limit with all digits that it was written with, and its unit."""
     if stat == "cv":
         return f"{100 * bound:g} %"
+    factor, unit = (1.0, unit) if stat == "count" else _readable(bound, unit)
+    bound = round(bound * factor, _MOST_DIGITS)
     whole = bound == int(bound) and abs(bound) < _HUGE
     text = (
         f"{int(bound):,}" if whole else f"{bound:,.6g}" if 1e-4 <= abs(bound) < 1e6 else _rounded(bound, 6).rstrip("0")
@@ -111,8 +113,25 @@ def duration(seconds: float) -> str:
     return f"{hours} h {minutes:02} min" if hours else f"{minutes} min {rest:02} s"
 
 
+def _readable(value: float, unit: str) -> tuple[float, str]:
+    """The factor and the unit of a time: far below 1, it is a number of a smaller unit."""
+    if unit not in _TIMES or not 0 < abs(value) < 0.1:
+        return 1.0, unit
+    factors = {name: _TIMES[unit] / seconds for name, seconds in _TIMES.items() if seconds < _TIMES[unit]}
+    fitting = [name for name, factor in factors.items() if abs(value) * factor >= 1] or list(factors)[:1]
+    return (factors[fitting[-1]], fitting[-1]) if fitting else (1.0, unit)
+
+
+def _beside(value: float, bounds: list[float], unit: str) -> str:
+    if value == int(value):
+        return f"{figure(value, unit)} {unit_text(unit)}".strip()
+    texts = (_rounded(value, digits) for digits in range(_digits(value, unit), _MOST_DIGITS))
+    text = next((each for each in texts if _is_on_its_side(each, value, bounds)), f"{value:g}")
+    return f"{text} {unit_text(unit)}".strip()
+
+
 def _digits(value: float, unit: str) -> int:
-    return 3 if unit in _TIMES or abs(value) < 1 else 4
+    return 3 if unit in _TIMES or unit == "%" or abs(value) < 1 else 4
 
 
 def _rounded(value: float, digits: int) -> str:

@@ -54,12 +54,12 @@ def test_the_facts_of_a_card_are_read_from_its_function(root):
 @pytest.mark.parametrize(
     ("line", "told"),
     [
-        ("quiet", "(1 others)"),
+        ("quiet", "(1 other)"),
         (
             "root=UUID=1f-2e iommu=pt isolcpus=2-7 token=secret",
             "iommu=pt isolcpus=2-7 (2 others)",
         ),
-        ("mitigations=off pcie_aspm=off nosmt myiommu=1", "mitigations=off pcie_aspm=off nosmt (1 others)"),
+        ("mitigations=off pcie_aspm=off nosmt myiommu=1", "mitigations=off pcie_aspm=off nosmt (1 other)"),
     ],
 )
 def test_of_the_kernels_command_line_only_what_changes_a_device_is_told(root, line, told):

@@ -8,7 +8,16 @@ from page_checks import Page
 from pages import write_pages
 from runs import BEGIN, case, correlated, measured, new_run, written
 
-from pydoca.qualify.figures import bound_text, cv_text, duration, figure, property_text, quantity, quantity_beside
+from pydoca.qualify.figures import (
+    bound_text,
+    cv_text,
+    duration,
+    figure,
+    property_text,
+    quantity,
+    quantity_beside,
+    span_text,
+)
 from pydoca.qualify.records import LimitRecord, MeasurementRecord
 from pydoca.qualify.report import report_html
 from pydoca.qualify.report.plots.axes import axis_title
@@ -262,6 +271,18 @@ def test_times_have_three_digits_and_their_unit():
     assert others == ["2.500 µs/op", "2.500", "2.500 °C", "2.500 1/s"]
 
 
+def test_a_limit_far_below_its_unit_has_a_smaller_one():
+    assert [bound_text(bound, "ms") for bound in (0.05, 0.0210074796, 0.3)] == ["50 µs", "21.0075 µs", "0.3 ms"]
+
+
+def test_times_far_below_their_unit_have_a_smaller_one():
+    texts = [quantity(value, unit) for value, unit in ((0.0577, "ms"), (0.002012, "ms"), (0.05, "s"), (0.12, "ms"))]
+    assert texts == ["57.7 µs", "2.01 µs", "50.0 ms", "0.120 ms"]
+    assert span_text((0.00195, 0.00209), "ms") == "1.95 to 2.09 µs"
+    assert span_text((0.0511, 0.0534), "us", "cv") == "5.11 to 5.34 %"
+    assert quantity_beside(0.050031, [0.05], "ms") == "50.03 µs"
+
+
 def test_some_statistics_do_not_have_the_unit_of_their_samples():
     assert [quantity(0.0523, "us", stat) for stat in ("cv", "count")] == ["5.2 %", "0.0523"]
     assert quantity(1200.0, "us", "count") == "1,200"
@@ -278,7 +299,7 @@ def test_a_value_close_to_its_limit_has_the_digits_that_tell_them_apart(value, t
 
 def test_limits_are_as_they_were_written_with_their_unit():
     texts = [bound_text(bound, unit) for bound, unit in ((5, "us"), (2097152, "1"), (12345.678, "us"), (1e-5, "s"))]
-    assert texts == ["5 µs", "2,097,152", "12,345.7 µs", "0.00001 s"]
+    assert texts == ["5 µs", "2,097,152", "12,345.7 µs", "10 µs"]
     assert limit_text(LimitRecord("p50", min=16, max=16), "GB/s") == "= 16 GB/s"
     assert limit_text(LimitRecord("p50", max=6.5), "us") == "\u2264 6.5 µs"
     assert limit_text(None, "us") == ""

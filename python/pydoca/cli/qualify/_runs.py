@@ -37,11 +37,13 @@ def load(paths: Sequence[str]) -> Runs:
 
 def _inside(paths: Sequence[str]) -> str:
     """Names the newest runs in a directory of runs, such as `runs`: one of them may be meant."""
+    from pydoca.qualify.figures import plural
+
     found = [str(state.parent) for path in paths for state in Path(path).glob("*/state.json")]
     if not found or any(Path(path, "state.json").exists() for path in paths):
         return ""
     newest = sorted(found, key=lambda run: Path(run).name, reverse=True)
-    more = f" and {len(newest) - _SHOWN} older ones" if len(newest) > _SHOWN else ""
+    more = f" and {plural(len(newest) - _SHOWN, 'older one')}" if len(newest) > _SHOWN else ""
     return f"; it has these runs, of which one may be meant: {', '.join(newest[:_SHOWN])}{more}"
 
 

@@ -46,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
         print_json({"measurements": [asdict(each) for each in found]})
     else:
         rows = [
-            [each.verdict, each.name, stat_text(each.stat), "" if each.percent is None else f"{each.percent:.1f} %",
+            [each.verdict, each.name, stat_text(each.stat), "" if each.percent is None else f"{each.percent:,.1f} %",
              *(quantity(value, each.unit, each.stat)
                for value in (each.mean, each.repeatability, each.reproducibility, each.parts)),
              figure(each.values)]

@@ -169,7 +169,7 @@ def findings_of(fleet: FleetRecord) -> Iterator[str]:
         elif card.run.exit_code == ExitCode.NOTHING_TESTED:
             yield f"{card.card.title}: nothing was tested, which is not a pass"
     for kind, count in kinds_not_judged(fleet.spreads).items():
-        yield f"outliers are told from {LEAST} equal cards on, and of {kind} only {count} were measured"
+        yield f"outliers are told from {LEAST} equal cards on; measured of {kind}: {plural(count, 'card')}"
 
 
 @contextlib.contextmanager

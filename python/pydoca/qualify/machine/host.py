@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from pydoca.qualify.figures import plural
 from pydoca.qualify.machine.facts import Absent, content, folder, same
 
 
@@ -54,7 +55,7 @@ def _iommu(root: Path) -> str:
     if not groups.is_dir() or not (found := list(groups.iterdir())):
         raise Absent("off: the kernel has no IOMMU groups")
     kinds = [content(group / "type") for group in found if (group / "type").exists()]
-    return f"{len(found)} groups" + (f", {same(kinds)}" if kinds else "")
+    return plural(len(found), "group") + (f", {same(kinds)}" if kinds else "")
 
 
 def _bios(root: Path) -> str:
@@ -72,7 +73,7 @@ _TOLD = re.compile(
 def _command_line(root: Path) -> str:
     words = content(root / "proc/cmdline").split()
     told = [word for word in words if _TOLD.fullmatch(word)]
-    return " ".join([*told, f"({len(words) - len(told)} others)"])
+    return " ".join([*told, f"({plural(len(words) - len(told), 'other')})"])
 
 
 HOST: dict[str, Callable[[Path], Any]] = {

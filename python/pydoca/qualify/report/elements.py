@@ -6,10 +6,12 @@ import re
 from collections.abc import Iterable, Sequence
 
 from pydoca._display.frame.escaping import escaped
+from pydoca.qualify.figures import plural
 from pydoca.qualify.records import CaseRecord
 from pydoca.qualify.report.words import MARKS, TONES
 from pydoca.qualify.verdicts import Verdict
 
+_LONG, _WIDE = 14, ' class="pq-two"'  # characters of a label, and the class of one that takes two columns
 _LINES, _CHARACTERS = 24, 6_000  # of a log: all of it stands in state.json
 
 
@@ -30,7 +32,11 @@ def mark(verdict: Verdict) -> str:
 
 def facts(pairs: Iterable[tuple[str, str]], kind: str) -> str:
     """Pairs of a label and HTML; those without a value are left out."""
-    items = "".join(f"<div><dt>{escaped(label)}</dt><dd>{value}</dd></div>" for label, value in pairs if value)
+    items = "".join(
+        f"<div{_WIDE if len(label) > _LONG else ''}><dt>{escaped(label)}</dt><dd>{value}</dd></div>"
+        for label, value in pairs
+        if value
+    )
     return f'<dl class="{kind}">{items}</dl>'
 
 
@@ -58,7 +64,7 @@ def excerpt(log: str) -> str:
     lines = log.strip("\n").splitlines()
     shown = "\n".join(lines[-_LINES:])[-_CHARACTERS:]
     more = len(lines) - len(shown.splitlines())
-    return escaped(f"\u2026 {more:,} lines before\n{shown}" if more > 0 else shown)
+    return escaped(f"\u2026 {plural(more, 'line')} before\n{shown}" if more > 0 else shown)
 
 
 def cells(values: Sequence[str], kinds: Sequence[str]) -> str:

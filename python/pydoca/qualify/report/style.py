@@ -70,7 +70,7 @@ _CASES = """
 & .pq-cases .pq-value:last-child td{padding-bottom:9px}
 & .pq-cases .pq-value td:first-child{text-align:right;padding-right:8px}
 & .pq-rows td{border-bottom:1px solid color-mix(in srgb,var(--pd-rule) 60%,transparent)}
-& .pq-rows td:first-child{width:136px}
+& .pq-rows td:first-child:not(.pq-name){width:136px}
 & .pq-id{font-weight:650}
 & .pq-title{margin-left:10px}
 & .pq-took{float:right;margin-left:16px;color:var(--pd-soft)}
@@ -105,6 +105,7 @@ padding:8px 0 4px;font-size:13px;align-content:start}
 @media (max-width:900px){& .pq-head .pq-figure{white-space:normal}}
 & .pq-foot{display:flex;flex-wrap:wrap;gap:0 24px;margin:6px 0 0;padding:6px 0 0;font-size:12.5px;color:var(--pd-soft);
 border-top:1px solid color-mix(in srgb,var(--pd-rule) 60%,transparent)}
+& .pq-numbers .pq-two{grid-column:span 2}
 & .pq-numbers div{min-width:0}& .pq-numbers dd{margin:0}& .pq-numbers dt{font-size:10.5px}
 & pre{background:var(--pq-tint);border:1px solid var(--pd-rule);border-radius:6px;padding:9px 12px;margin:4px 0 10px;
 overflow:auto;white-space:pre-wrap;font-size:12.5px;line-height:1.45}

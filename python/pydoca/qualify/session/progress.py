@@ -95,7 +95,7 @@ class Progress:
         number = f"[{str(number_of).rjust(len(str(self._total)))}/{self._total}]"
         shown = case.id + parameters_of(case.node)
         name = f"{device}  {shown}" if device else shown
-        repeat = f" (repeat {case.repeat})" if case.repeat else ""
+        repeat = f" (repeat {case.repeat + 1})" if case.repeat else ""  # as the page counts them
         why = f"  {case.reason}" if case.reason and not case.measurements else ""
         lines = [f"{number} {case.verdict.value:8} {name}{repeat}  {duration(case.seconds)}{why}"]
         if case.measurements and case.reason and case.verdict in (Verdict.FAIL, Verdict.ERROR, Verdict.SKIPPED):

@@ -10,6 +10,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pydoca.qualify.figures import plural
 from pydoca.qualify.findings import Finding, findings_of
 from pydoca.qualify.machine import inventory, models_in_force
 from pydoca.qualify.names import shared_names
@@ -122,7 +123,7 @@ class Run:
 
 def _listed(ids: list[str]) -> str:
     names = list(dict.fromkeys(ids))
-    more = f" and {len(names) - _SHOWN} others" if len(names) > _SHOWN else ""
+    more = f" and {plural(len(names) - _SHOWN, 'other')}" if len(names) > _SHOWN else ""
     return ", ".join(names[:_SHOWN]) + more
 
 

@@ -26,7 +26,8 @@ def judge(
         shown = "no value" if value is None else quantity(value, unit)
         return Verdict.UNJUDGED, f"{shown}; no limit says what is right"
     if n < limit.n_min:
-        return Verdict.ERROR, f"{plural(n, 'sample')}, and {limit.n_min:,} are needed{_source(limit)}"
+        are = "is" if limit.n_min == 1 else "are"
+        return Verdict.ERROR, f"{plural(n, 'sample')}, and {limit.n_min:,} {are} needed{_source(limit)}"
     if value is None:
         return Verdict.ERROR, f"{plural(n, 'sample')}: too few for {stat_text(limit.stat)}{_source(limit)}"
     verdict, said = _compared(value, interval or (value, value), limit, unit)

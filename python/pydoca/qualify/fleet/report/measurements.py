@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from pydoca._display.frame.escaping import escaped
 from pydoca._display.frame.markup import inline_svg
-from pydoca.qualify.figures import plural, quantity, stat_text
+from pydoca.qualify.figures import plural, quantity, span_text, stat_text
 from pydoca.qualify.fleet.outliers import LEAST, Spread, cutoff
 from pydoca.qualify.fleet.record import FleetRecord
 from pydoca.qualify.fleet.report.strip import strip
@@ -67,7 +67,7 @@ def _lines(fleet: FleetRecord, spreads: list[tuple[int, Spread]]) -> Iterator[st
             f"{spread.cards:,}",
             escaped(quantity(spread.median, *of)),
             escaped(quantity(spread.sigma, *of)),
-            escaped(f"{quantity(spread.low, *of)} to {quantity(spread.high, *of)}"),
+            escaped(span_text((spread.low, spread.high), *of)),
             f"{len(apart):,}" if apart else "" if spread.judged else "not judged",
             picture,
         )
