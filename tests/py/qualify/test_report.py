@@ -179,6 +179,14 @@ def test_a_report_of_hardware_says_so():
     assert "simulated" not in Page(html).text
 
 
+def test_a_report_of_soft_roce_does_not_say_hardware():
+    run = new_run(planned=1, exit_code=0, verdict=Verdict.PASS)
+    run.device |= {"backend": "verbs", "profile": "software"}
+    text = Page(report_html(run, lambda name: None)).text
+    assert "Qualification of a device in software" in text
+    assert "Hardware" not in text
+
+
 @pytest.mark.parametrize("exit_code", [None, 2])
 def test_a_run_that_has_not_ended_is_not_shown_as_what_its_cases_say(exit_code):
     run = new_run(planned=95, exit_code=exit_code)

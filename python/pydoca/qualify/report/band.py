@@ -22,9 +22,15 @@ _SAID = {
 
 
 def band(run: RunRecord) -> str:
-    subject = "Qualification of a simulated device" if is_simulated(run) else "Hardware qualification"
-    kind = f"{subject}, level {escaped(run.level)}, run <code>{escaped(run.id)}</code>"
+    kind = f"{_subject(run)}, level {escaped(run.level)}, run <code>{escaped(run.id)}</code>"
     return heading(run.verdict, kind, _title(run), _said(run), _facts(run), _counts(run))
+
+
+def _subject(run: RunRecord) -> str:
+    if is_simulated(run):
+        return "Qualification of a simulated device"
+    is_software = run.device.get("profile") == "software"  # Soft-RoCE
+    return "Qualification of a device in software" if is_software else "Hardware qualification"
 
 
 def is_simulated(run: RunRecord) -> bool:
