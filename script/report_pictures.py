@@ -1,6 +1,6 @@
 """Makes the pictures of docs/qualification.md anew: the reports of a simulated device and of Soft-RoCE in a guest.
 
-usage: .venv/bin/python script/report_pictures.py      (after script/docs and script/test-rdma, which install what it needs)
+usage: .venv/bin/python script/report_pictures.py      (script/docs and script/test-rdma install what it needs)
 """
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ SIZE = {"width": 1000, "height": 1000}  # pixels: what the page begins with
 
 def report(folder: Path, *device: str, guest: bool = False) -> Path:
     """The page of a run of level smoke."""
+    folder.mkdir()
     runs = folder / "runs"
     lab = [str(PYDOCA), "rdma-lab", "--pair", "--results", str(folder)] if guest else []
     line = [*lab, str(PYDOCA), "qualify", *device, "--level", "smoke", "--out", str(runs)]
-    subprocess.run(line, check=True)
+    subprocess.run(line, check=True, cwd=folder)  # apart from the repository, whose state it would name
     return next(runs.glob("*/report.html"))
 
 

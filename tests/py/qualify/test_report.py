@@ -18,6 +18,7 @@ from pydoca.qualify.figures import (
     quantity_beside,
     span_text,
 )
+from pydoca.qualify.machine import changes
 from pydoca.qualify.records import LimitRecord, MeasurementRecord
 from pydoca.qualify.report import report_html
 from pydoca.qualify.report.plots.axes import axis_title
@@ -238,6 +239,14 @@ def test_a_change_of_the_machine_is_a_finding(tmp_path):
     text = Page(report_html(run, RunDirectory(tmp_path).read_samples)).text
     assert "cpu.governor was performance, and is powersave" in text
     assert "after the run: powersave" in text
+
+
+def test_a_program_that_does_not_answer_in_time_is_not_a_change_of_the_machine():
+    late = {"absent": "git did not answer within 10 s", "late": True}
+    read, other = {"value": "1234567"}, {"value": "89abcde"}
+    for one, after in [(late, read), (read, late)]:
+        assert changes({"git.commit": one}, {"git.commit": after}) == []
+    assert changes({"git.commit": read}, {"git.commit": other}) == [("git.commit", "1234567", "89abcde")]
 
 
 def test_missing_samples_leave_out_their_pictures(many):

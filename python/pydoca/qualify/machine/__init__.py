@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pydoca.qualify.machine.counters import counters
-from pydoca.qualify.machine.facts import Absent, Fact
+from pydoca.qualify.machine.facts import Absent, Fact, Late
 from pydoca.qualify.machine.host import HOST
 from pydoca.qualify.machine.models import MODELS, models_in_force
 from pydoca.qualify.machine.pci import PCI
@@ -22,7 +22,10 @@ _MOVING = ("device.temperature", "cpu.load")
 
 
 def inventory(device: Mapping[str, Any] | None = None, *, root: Path = Path("/")) -> dict[str, Fact]:
-    """Facts by name, each as {"value": ...} or {"absent": reason}. device is `RunRecord.device`; root is for tests."""
+    """Facts by name, each as {"value": ...} or {"absent": reason}; "late" says that a program did not answer in time.
+
+    device is `RunRecord.device`; root is for tests.
+    """
     known = device or {}
     facts = {name: _read(partial(read, root)) for name, read in {**HOST, **SOFTWARE}.items()}
     facts |= {name: _read(partial(read, root, known)) for name, read in {**PCI, **MODELS}.items()}
@@ -35,7 +38,11 @@ def changes(before: Mapping[str, Fact], after: Mapping[str, Fact]) -> list[tuple
         return []
     names = [name for name in {**before, **after} if not name.startswith(_MOVING)]
     pairs = ((name, before.get(name), after.get(name)) for name in names)
-    return [(name, text_of(one), text_of(other)) for name, one, other in pairs if one != other]
+    return [
+        (name, text_of(one), text_of(other))
+        for name, one, other in pairs
+        if one != other and not any((fact or {}).get("late") for fact in (one, other))
+    ]
 
 
 def hostname(facts: Mapping[str, Fact]) -> str:
@@ -54,6 +61,8 @@ def _read(read: Callable[[], Any]) -> Fact:
     """Whatever a file of the system contains, the inventory goes on."""
     try:
         return {"value": read()}
+    except Late as reason:
+        return {"absent": str(reason), "late": True}
     except Absent as reason:
         return {"absent": str(reason)}
     except Exception as error:

@@ -13,6 +13,10 @@ class Absent(Exception):
     """Why a fact cannot be read."""
 
 
+class Late(Absent):
+    """A program did not answer in time. That says nothing of the machine, and is no change of it."""
+
+
 def content(path: Path) -> str:
     """A file's text, on one line."""
     try:

@@ -9,7 +9,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from pydoca.qualify.machine.facts import Absent
+from pydoca.qualify.machine.facts import Absent, Late
 
 
 def _version(package: str) -> Callable[[Path], str]:
@@ -27,8 +27,10 @@ def _commit(root: Path) -> str:
     try:
         line = ["git", "describe", "--always", "--dirty", "--abbrev=12"]
         found = subprocess.run(line, capture_output=True, text=True, timeout=10, check=False)
-    except (OSError, subprocess.TimeoutExpired) as error:
+    except OSError as error:
         raise Absent(f"git: {error}") from None
+    except subprocess.TimeoutExpired as error:
+        raise Late(f"git did not answer within {error.timeout:g} s") from None
     if found.returncode:
         raise Absent("the current directory is not in a git repository")
     return found.stdout.strip()
