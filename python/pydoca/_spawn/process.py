@@ -38,8 +38,8 @@ def _require_timeout(timeout: float) -> None:
 
 
 def _patience(number: signal.Signals, timeout: float) -> float:
-    """SIGKILL ends any process, but not at once."""
-    return max(timeout, 2.0) if number == signal.SIGKILL else timeout
+    """SIGKILL ends any process, but beside a busy machine not at once."""
+    return max(timeout, 20.0) if number == signal.SIGKILL else timeout
 
 
 class ProcessError(RuntimeError):
