@@ -108,7 +108,20 @@ def test_a_context_that_stops_meanwhile(rdma, peer):
     while rdma.state != pydoca.ContextState.IDLE:
         rdma.progress_engine.progress()
     peer.go_on()
-    with pytest.raises(pydoca.InvalidValueError, match="closed"):
+    with pytest.raises(pydoca.NotConnectedError, match="has ended"):
         pending.wait(10)
     with pytest.raises(pydoca.NotConnectedError, match="has ended"):
         connection.begin_connect(peer.details[0])
+
+
+def test_an_engine_that_is_closed_ends_the_await(run, peer):
+    async def main():
+        peer.freeze()
+        with pydoca.open_device("03:00.1", side="dpu") as card:
+            async with pydoca.ProgressEngine() as pe, pydoca.Rdma(pe, card) as rdma:
+                pending = asyncio.ensure_future(rdma.export().begin_connect(peer.details[0]))
+                await asyncio.sleep(0)
+            with pytest.raises(pydoca.NotConnectedError, match="has ended"):
+                await asyncio.wait_for(pending, 20)
+
+    run(main())

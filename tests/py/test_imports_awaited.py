@@ -209,3 +209,18 @@ def test_an_engine_is_closed_before_its_import_is_over(card, owner):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         del pending
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_engine_that_is_closed_ends_the_await(run, card, owner, kind):
+    async def main():
+        owner.freeze()
+        async with pydoca.ProgressEngine() as pe:
+            pending = asyncio.ensure_future(begin(pe, card, owner, kind))
+            await asyncio.sleep(0)
+            with pytest.raises(pydoca.InUseError, match="import"):
+                pe.release_thread()
+        with pytest.raises(pydoca.ShutdownError, match="its progress engine was closed"):
+            await asyncio.wait_for(pending, 20)
+
+    run(main())

@@ -63,6 +63,7 @@ void EngineObject::close() {
   require_progressable("close the progress engine");
   engine().close();
   closed_ = true;
+  settle();  // the waits for imports, which it has ended
   if (bridge_) bridge_.attr("unbind")();
   drain_log();
 }

@@ -64,7 +64,8 @@ class Import final : public PendingImport {
     return std::unique_ptr<Import>(new Import(std::move(engine), std::move(device), blob, std::move(answer), limit));
   }
 
-  /// The object, once. Throws in_progress before is_over(), and what create_from_export() throws.
+  /// The object, once. Throws in_progress before is_over(), what create_from_export() throws, and shutdown when the
+  /// engine was closed meanwhile.
   std::shared_ptr<Object> take() {
     conclude();
     const auto answer = take_answer();

@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace pydoca::detail {
 class ReadyList;
@@ -55,8 +56,8 @@ class ProgressEngine : public std::enable_shared_from_this<ProgressEngine> {
   /// Connects a context for life (doca_pe_connect_ctx). Throws invalid_value for null, not_permitted when the context
   /// has an engine already, bad_state unless it is idle, and when it or the engine is closed.
   void connect(const std::shared_ptr<Context>& context);
-  /// Ends the use of the engine for good; idempotent. Throws in_use while a connected context is neither closed nor
-  /// destroyed.
+  /// Ends the use of the engine for good; idempotent. Imports that are under way fail with shutdown. Throws in_use
+  /// while a connected context is neither closed nor destroyed.
   void close();
 
   /// Handles at most one completion, event or state step (doca_pe_progress): 1 when something advanced, 0 when there
@@ -127,8 +128,8 @@ class ProgressEngine : public std::enable_shared_from_this<ProgressEngine> {
   void require_thread(std::string_view verb, std::string_view object = {});
   /// Throws bad_state when it is closed.
   void require_open(std::string_view what) const;
-  /// Lets another thread become the owner, by its next call. Throws in_use while tasks are in flight and in a callback,
-  /// and as check_thread() answers.
+  /// Lets another thread become the owner, by its next call. Throws in_use while tasks or imports are under way and in
+  /// a callback, and as check_thread() answers.
   void release_thread();
   /// The thread that it belongs to, as gettid() numbers it; 0: it has no owner.
   long owner_tid() const noexcept { return owner_tid_; }
@@ -142,6 +143,17 @@ class ProgressEngine : public std::enable_shared_from_this<ProgressEngine> {
   void unwatch(int fd) noexcept;
   /// Nodes of a library, apart from its context, join this list.
   detail::ReadyList& ready_list() noexcept { return *ready_; }
+  /// What needs the engine without a context, such as an import: close() ends it, and release_thread() is refused.
+  class Guest {
+   public:
+    /// Calls leave(); may run callbacks.
+    virtual void engine_closed() noexcept = 0;
+
+   protected:
+    ~Guest() = default;
+  };
+  void enter(Guest& guest) { guests_.push_back(&guest); }
+  void leave(Guest& guest) noexcept { std::erase(guests_, &guest); }
 
  private:
   friend class Context;
@@ -159,6 +171,7 @@ class ProgressEngine : public std::enable_shared_from_this<ProgressEngine> {
   /// Something happened since the engine was armed, if it was.
   void count_wake_up() noexcept;
 
+  std::vector<Guest*> guests_;
   std::unique_ptr<detail::ReadyList> ready_;
   std::unique_ptr<Inbox> inbox_;
   int epoll_fd_ = -1;

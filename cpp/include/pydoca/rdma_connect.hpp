@@ -16,14 +16,15 @@ namespace pydoca {
 class RdmaConnect final : public PendingImport {
  public:
   /// Asks the peer whose details() these are, and returns. After limit without its answer the attempt fails with
-  /// connection_aborted. Throws invalid_value for null and for a connection that is closed, bad_state unless it is
-  /// exported and its context runs, not_permitted in another thread than the engine's, operating_system; and, of the
-  /// errors of Rdma::connect(), those that do not depend on the peer.
+  /// connection_aborted. Throws invalid_value for null, not_connected for a connection that has ended, bad_state unless
+  /// it is exported and its context runs, not_permitted in another thread than the engine's, operating_system; and, of
+  /// the errors of Rdma::connect(), those that do not depend on the peer.
   static std::unique_ptr<RdmaConnect> begin(std::shared_ptr<RdmaConnection> connection,
                                             std::span<const std::byte> details,
                                             std::chrono::nanoseconds limit = default_limit);
 
-  /// Connects, once: the connection takes tasks. Throws in_progress before is_over(), and what Rdma::connect() throws.
+  /// Connects, once: the connection takes tasks. Throws in_progress before is_over(), what begin() and Rdma::connect()
+  /// throw, and shutdown when the engine was closed meanwhile.
   void take();
 
  private:

@@ -33,7 +33,7 @@ Clock::time_point end_of(nanoseconds limit) noexcept {
 
 /// The import as its engine sees it: it waits for the other process's descriptor and for a timer. The timer is of the
 /// real time, also in virtual time: the other process is outside of that.
-class PendingImport::Node final : private detail::ReadyNode {
+class PendingImport::Node final : private detail::ReadyNode, private ProgressEngine::Guest {
  public:
   Node(std::shared_ptr<ProgressEngine> engine, std::shared_ptr<backend::ImportAnswer> answer, nanoseconds limit)
       : engine_(std::move(engine)), answer_(std::move(answer)), end_(end_of(limit)), is_over_(answer_ == nullptr) {
@@ -70,10 +70,23 @@ class PendingImport::Node final : private detail::ReadyNode {
     if (is_over_ || !progress()) {
       return false;
     }
+    tell();
+    return true;
+  }
+  void engine_closed() noexcept override {
+    try {
+      throw Error(Status::shutdown, "import: its progress engine was closed meanwhile");
+    } catch (...) {  // also without memory for the message
+      failure_ = std::current_exception();
+    }
+    is_over_ = true;
+    leave_engine();
+    tell();
+  }
+  void tell() noexcept {
     if (const auto callback = std::exchange(callback_, nullptr)) {
       callback();  // may destroy this node
     }
-    return true;
   }
 
   /// Returns whether the import is over.
@@ -108,7 +121,13 @@ class PendingImport::Node final : private detail::ReadyNode {
     if (!timer_) {
       throw Error(Status::operating_system, detail::concat("import: timerfd: ", detail::system_reason(errno)));
     }
-    engine_->watch(timer_.get(), EPOLLIN, *this);
+    engine_->enter(*this);
+    try {
+      engine_->watch(timer_.get(), EPOLLIN, *this);
+    } catch (...) {
+      engine_->leave(*this);
+      throw;
+    }
     join(engine_->ready_list());
   }
 
@@ -146,6 +165,7 @@ class PendingImport::Node final : private detail::ReadyNode {
     if (timer_) {
       engine_->unwatch(timer_.get());
       timer_.reset();
+      engine_->leave(*this);
     }
     leave();
   }

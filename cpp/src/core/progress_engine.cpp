@@ -151,6 +151,9 @@ void ProgressEngine::close() {
   }
   closed_ = true;
   log::engine(log::Level::trace, "pe", "closed");
+  while (!guests_.empty()) {
+    guests_.back()->engine_closed();
+  }
 }
 
 inline bool ProgressEngine::progress_ready(bool& may_collect) noexcept {
@@ -348,6 +351,10 @@ void ProgressEngine::release_thread() {
   if (num_inflight_tasks() != 0) {
     throw Error(Status::in_use, detail::concat("release_thread: ", num_inflight_tasks(),
                                                " task(s) are in flight; progress until they have completed"));
+  }
+  if (!guests_.empty()) {
+    throw Error(Status::in_use, detail::concat("release_thread: ", guests_.size(),
+                                               " import(s) are under way; progress until they are over, or drop them"));
   }
   owner_ = detail::no_thread;
   owner_tid_ = 0;

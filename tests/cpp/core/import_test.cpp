@@ -3,19 +3,41 @@
 #include "pydoca/import.hpp"
 
 #include "pydoca/mmap.hpp"
+#include "pydoca/sim.hpp"
 #include "pydoca/sync_event.hpp"
 
+#include "backend/sim/fabric/fabric.hpp"
+#include "backend/sim/memory/blob.hpp"
 #include "rig/descriptors.hpp"
 #include "rig/expect_error.hpp"
 #include "rig/export_peer.hpp"
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <memory>
+#include <span>
+#include <string_view>
 #include <thread>
 
 namespace pydoca {
 namespace {
+
+/// Takes the connections of importers, and does not answer.
+class SilentOwner {
+ public:
+  explicit SilentOwner(std::span<const std::byte> bytes) {
+    EXPECT_EQ(sim::parse(bytes, blob_), Status::success);
+    blob_.socket_key.fill(std::byte{7});
+    const std::string_view key(reinterpret_cast<const char*>(blob_.socket_key.data()), blob_.socket_key.size());
+    listener_ = sim::listen_at(sim::fabric_address(sim::fabric(), "memory", key), 4);
+  }
+  std::array<std::byte, sim::blob_size> blob() const { return sim::encode(blob_); }
+
+ private:
+  sim::Blob blob_;
+  sim::ListeningSocket listener_;
+};
 
 class Imports : public testing::Test {
  protected:
@@ -100,6 +122,18 @@ TEST_F(Imports, RefuseAClosedEngineAndAnothersEngine) {
   std::thread([&] { EXPECT_EQ(thrown_by([&] { begin(); }), Status::not_permitted); }).join();
   pe->close();
   EXPECT_EQ(thrown_by([&] { begin(); }), Status::bad_state);
+}
+
+TEST_F(Imports, EndWithTheirEngine) {
+  const SilentOwner silent(memory.blob());
+  auto import = Import<Mmap>::begin(pe, card, silent.blob());
+  ASSERT_FALSE(import->is_over());
+  EXPECT_EQ(thrown_by([&] { pe->release_thread(); }), Status::in_use);
+  int ends = 0;
+  import->set_callback([&] { ++ends; });
+  pe->close();
+  EXPECT_EQ(ends, 1);
+  EXPECT_EQ(thrown_by([&] { import->take(); }), Status::shutdown);
 }
 
 TEST_F(Imports, WaitForWhatAnAnswerStillLacks) {

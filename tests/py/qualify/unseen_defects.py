@@ -1,4 +1,4 @@
-"""Thirty defects of a device, written without a look at the cases. The suite's first run found 14 of them (level quick).
+"""Thirty defects of a device, written without a look at the cases. The first run (level quick) found 14 of them.
 
 A defect replaces methods of pydoca in the process that tests, and in those that it starts, by functions that call the
 original ones and then misbehave as a bad card, driver or firmware does.

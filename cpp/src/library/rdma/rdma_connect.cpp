@@ -5,6 +5,8 @@
 #include "detail/concat.hpp"
 #include "library/rdma/rdma_connection.hpp"
 
+#include <algorithm>
+#include <array>
 #include <utility>
 
 namespace pydoca {
@@ -16,7 +18,7 @@ using detail::concat;
 /// The context may have stopped, and the connection ended, since begin().
 library::RdmaConnection& require_connectable(RdmaConnection& connection) {
   if (connection.rdma() == nullptr) {
-    throw Error(Status::invalid_value, concat("connect: connection ", connection.id(), " is closed"));
+    throw Error(Status::not_connected, concat("connect: connection ", connection.id(), " has ended; export another"));
   }
   library::RdmaConnection& own = library::of(connection);
   own.owner().require_running("connect");
@@ -24,10 +26,11 @@ library::RdmaConnection& require_connectable(RdmaConnection& connection) {
   return own;
 }
 
-/// As Rdma::connect() names it. What this process lacks is another matter: its next try may succeed.
+/// As Rdma::connect() names it, but for what this side lacks, or has ended.
 [[noreturn]] void refuse_peer(const Error& error) {
-  const bool lacks = error.status() == Status::no_memory || error.status() == Status::operating_system;
-  throw Error(lacks ? error.status() : Status::connection_aborted, concat("connect: ", error.what()));
+  constexpr std::array own{Status::no_memory, Status::operating_system, Status::shutdown};
+  const bool is_own = std::ranges::find(own, error.status()) != own.end();
+  throw Error(is_own ? error.status() : Status::connection_aborted, concat("connect: ", error.what()));
 }
 
 }  // namespace
@@ -49,13 +52,14 @@ std::unique_ptr<RdmaConnect> RdmaConnect::begin(std::shared_ptr<RdmaConnection> 
 
 void RdmaConnect::take() {
   conclude();
+  library::RdmaConnection& connection = require_connectable(*connection_);  // first: the peer is not to blame for that
   std::shared_ptr<backend::ImportAnswer> answer;
   try {
     answer = take_answer();
   } catch (const Error& error) {
     refuse_peer(error);
   }
-  require_connectable(*connection_).connect(details_, answer);
+  connection.connect(details_, answer);
 }
 
 }  // namespace pydoca
