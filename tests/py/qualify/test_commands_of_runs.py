@@ -89,6 +89,22 @@ def test_compare_of_selections_without_anything_in_common_passes_nothing(qualify
     qualify("compare", *runs, "--fail-on", "regress:3%", code=5)
 
 
+def test_compare_of_a_selection_judges_common_cases_without_measurements(qualify, tmp_path):
+    runs = (tmp_path / "first", tmp_path / "second")
+    for path in runs:
+        run_of(path, bw=correlated(300, 0.5, 1, 20, 0.3), lat=correlated(300, 0.5, 2, 3, 0.1))
+        state = json.loads((path / "state.json").read_text())
+        for case in state["cases"]:
+            case["measurements"] = []
+        (path / "state.json").write_text(json.dumps(state))
+    select(runs[1], "BW")
+    assert qualify("compare", *runs, "--fail-on", "regress:3%").stdout.splitlines()[-1] == "nothing was measured"
+    state = json.loads((runs[1] / "state.json").read_text())
+    state["cases"][0]["verdict"] = "FAIL"
+    (runs[1] / "state.json").write_text(json.dumps(state))
+    qualify("compare", *runs, "--fail-on", "regress:3%", code=1)
+
+
 def test_compare_says_that_the_levels_differ(qualify, pair):
     path = pair[1] / "state.json"
     state = json.loads(path.read_text())

@@ -71,6 +71,7 @@ class Comparison:
     machine: list[tuple[str, str, str]] = field(default_factory=list)  # a fact, in both runs, where it is not the same
     notes: list[str] = field(default_factory=list)  # why the runs are not alike
     missing: list[str] = field(default_factory=list)  # cases that the first run has and the second one was to have
+    common_cases: int = 0  # that both runs have
     not_selected: dict[str, NotSelected] = field(default_factory=dict)  # "first" and "second": what the run left out
     lost: list[str] = field(default_factory=list)  # of those that are missing: they passed, and measured nothing
 
@@ -81,8 +82,8 @@ class Comparison:
 
     @property
     def is_empty(self) -> bool:
-        """Whether selections have left nothing that both runs have."""
-        return not any(row.word != NEW for row in self.rows) and any(each.cases for each in self.not_selected.values())
+        """Whether selections have left nothing that both runs have, or were to have."""
+        return not self.common_cases and any(each.cases for each in self.not_selected.values()) and not self.regressions
 
 
 Run = tuple[RunDirectory, RunRecord]
@@ -109,6 +110,7 @@ def compare(first: Run, second: Run, *, threshold: float = THRESHOLD, alpha: flo
         worse=[case for case, one, other in verdicts if one in _SURE and other not in _SURE],
         machine=changes(first[1].machine, second[1].machine),
         notes=list(_notes(first[1], second[1])),
+        common_cases=len({case.id for case in first[1].cases} & {case.id for case in second[1].cases}),
         missing=list(dict.fromkeys(map(named, absent["second"].missing))),
         not_selected={word: each.not_selected([name for name, _ in left_out[word]]) for word, each in absent.items()},
         lost=[named(case) for case in absent["second"].missing if case.verdict in _SURE and not case.measurements],
