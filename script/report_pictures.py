@@ -5,6 +5,7 @@ usage: .venv/bin/python script/report_pictures.py      (script/docs and script/t
 
 from __future__ import annotations
 
+import argparse
 import shutil
 import subprocess
 import sys
@@ -27,6 +28,7 @@ def report(folder: Path, *device: str, guest: bool = False) -> Path:
 
 
 def main() -> None:
+    argparse.ArgumentParser(prog="report_pictures.py", description=(__doc__ or "").splitlines()[0]).parse_args()
     from playwright.sync_api import sync_playwright
 
     executable = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")

@@ -5,6 +5,7 @@ usage: .venv/bin/python script/reports_check.py      (script/docs --check does s
 
 from __future__ import annotations
 
+import argparse
 import shutil
 import sys
 import tempfile
@@ -77,6 +78,7 @@ def faults_of_reports() -> list[str]:
 
 
 def main() -> int:
+    argparse.ArgumentParser(prog="reports_check.py", description=(__doc__ or "").splitlines()[0]).parse_args()
     faults = faults_of_reports()
     print(*faults, sep="\n", end="\n" if faults else "")
     print(f"pages of the qualification at {len(WIDTHS)} widths: {len(faults)} faults")

@@ -52,7 +52,7 @@ def test_my_card(commands):
     ran = subprocess.run(line, capture_output=True, text=True, env=commands.env, cwd=commands.directory, timeout=60)
     assert ran.returncode == 0, ran.stdout
     assert re.search(r"PASS +MY-PAGE", ran.stdout)
-    assert re.search(r"PASS +my.page +p50 .* us", ran.stdout)
+    assert re.search(r"PASS +my.page +p50 .* µs", ran.stdout)
     assert list(commands.directory.glob("runs/*/report.html"))
 
 
