@@ -21,7 +21,7 @@ _MOST_DIGITS = 12
 
 
 def unit_text(unit: str) -> str:
-    """Of numbers without a dimension: nothing."""
+    """The text of a unit; empty for numbers without a dimension."""
     return "" if unit == "1" else "/".join(_UNITS.get(part, part) for part in unit.split("/"))
 
 
@@ -35,7 +35,7 @@ def figure(value: float | None, unit: str = "") -> str:
 
 
 def quantity(value: float | None, unit: str, stat: str = "") -> str:
-    """With its unit, which some statistics do not have; a dash, where there is no value."""
+    """The number and its unit. Some statistics have no unit. The text is a dash where there is no value."""
     if value is None:
         return ABSENT
     if stat == "cv":
@@ -47,7 +47,7 @@ def quantity(value: float | None, unit: str, stat: str = "") -> str:
 
 
 def quantity_beside(value: float, bounds: Iterable[float], unit: str, stat: str = "") -> str:
-    """With so many digits that the text lies on the same side of each bound as the value."""
+    """The text has enough digits to lie on the same side of each bound as the value."""
     if stat == "count":
         return figure(value)
     factor, unit = (100.0, "%") if stat == "cv" else _readable(value, unit)

@@ -33,7 +33,7 @@ class Finding:
     repeat: int = 0
 
     def to_dict(self) -> dict[str, Any]:
-        """For run.json: "case" where it is about one, "cases" where it is about several."""
+        """The object of run.json. A finding about one case has "case", a finding about several has "cases"."""
         known: dict[str, Any] = {"kind": self.kind, "verdict": self.verdict.value, "text": self.text}
         if self.number is not None:
             return {**known, "case": self.cases[0], "node": self.node, "repeat": self.repeat}
@@ -53,7 +53,7 @@ def _of_cases(run: RunRecord) -> Iterator[Finding]:
 
 
 def _reason(case: CaseRecord) -> str:
-    """Of the measurements that decided."""
+    """The reasons of the measurements that decided the case."""
     told = [f"{each.name}: {each.reason}" for each in case.measurements if each.verdict is case.verdict]
     return "; ".join(told) or case.reason or "no reason is recorded"
 

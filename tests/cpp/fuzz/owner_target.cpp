@@ -163,7 +163,7 @@ class Owners {
     }
   }
 
-  /// Whatever the owner did, an import from another works.
+  /// Whatever the owner did, nothing is left in the engine.
   void end() {
     channel_.reset();
     for (auto& import : imports_) import.reset();

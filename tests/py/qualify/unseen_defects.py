@@ -296,7 +296,7 @@ def overrun() -> AbstractContextManager[None]:
 
 
 def _room_behind(target: pydoca.Mmap, end: int) -> int:
-    """Bytes that may be overwritten without the end of this process: whole pages are no one else's."""
+    """Bytes on pages of their own. A defect may overwrite the rest of these pages, and the process goes on."""
     memory = target.memory
     owner = memory.obj if isinstance(memory, memoryview) else memory
     return _LINE if isinstance(owner, pydoca.Memory | mmap.mmap) else target.addr + target.len - end

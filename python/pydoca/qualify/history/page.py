@@ -48,7 +48,7 @@ def comparison_html(found: Comparison, first: Run, second: Run) -> str:
 
 
 def left_out_texts(found: Comparison) -> list[str]:
-    """Of each run with a selection, what only the other run has by that."""
+    """A sentence for each run with a selection: it names what only the other run has, because of that selection."""
     runs = {"first": found.first, "second": found.second}
     return [
         f"not selected in {runs[word]} ({each.selection}): {each.text}"

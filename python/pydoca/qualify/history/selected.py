@@ -16,7 +16,7 @@ Test = tuple[str, str]  # the id of a case, and its node
 
 @dataclass(frozen=True)
 class NotSelected:
-    """Of one run: what only the other run has, because the selection of this one left it out."""
+    """What the selection of one run left out, and the other run has."""
 
     selection: str = ""  # as it was given: "--select DMA-*"; empty: the run has none
     cases: tuple[str, ...] = ()
@@ -67,8 +67,10 @@ def _words(run: RunRecord) -> Iterator[str]:
 
 
 def _leaves_out(run: RunRecord, case: CaseRecord) -> bool:
-    """Of a case that the run does not have. An expression can be about more than records tell; but where a run has all
-    cases that it planned, it did not plan this one."""
+    """Whether the selection of the run left out this case, which the run does not have.
+
+    Records do not tell what an expression selects. A run that has all cases that it planned did not plan this one.
+    """
     patterns = run.options.get("select") or ()
     if patterns and not any(fnmatchcase(case.id.lower(), pattern.lower()) for pattern in patterns):
         return True

@@ -14,7 +14,7 @@ class Absent(Exception):
 
 
 class Late(Absent):
-    """A program did not answer in time. That says nothing of the machine, and is no change of it."""
+    """A program did not answer in time. This is not a change of the machine."""
 
 
 def content(path: Path) -> str:
