@@ -8,6 +8,8 @@ fi
 
 # With the values of the caller's shell, these would lead to files outside the project.
 unset CDPATH PYTHONPATH PYTHONHOME
+# pip compiles nothing, and without byte code each program that the tests start would compile its imports anew.
+unset PYTHONDONTWRITEBYTECODE
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 venv=$root/.venv
 logs=$root/build/logs
