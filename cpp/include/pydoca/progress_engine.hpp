@@ -171,7 +171,6 @@ class ProgressEngine : public std::enable_shared_from_this<ProgressEngine> {
   /// Something happened since the engine was armed, if it was.
   void count_wake_up() noexcept;
 
-  std::vector<Guest*> guests_;
   std::unique_ptr<detail::ReadyList> ready_;
   std::unique_ptr<Inbox> inbox_;
   int epoll_fd_ = -1;
@@ -191,6 +190,7 @@ class ProgressEngine : public std::enable_shared_from_this<ProgressEngine> {
   bool has_slept_ = false;  ///< and nothing has happened since
   bool closed_ = false;
   bool may_advance_elsewhere_ = !has_one_cpu();
+  std::vector<Guest*> guests_;  ///< last, apart from what progress() reads
 };
 
 }  // namespace pydoca
