@@ -40,13 +40,14 @@ enum class ChannelAct : std::uint8_t {
   count,
 };
 
-/// A server and a client, each with peers that send what the input says.
+/// A server and a client, each with peers that send what the input says. The two contexts serve all inputs, and run
+/// anew for each: to make them takes longer than to run most inputs.
 class Channels {
  public:
-  explicit Channels(const std::shared_ptr<ProgressEngine>& engine)
+  Channels()
       : host_(Device::open(find_device("pf0", Side::host))),
         dpu_(Device::open(find_device("p0", Side::dpu))),
-        engine_(engine) {
+        engine_(ProgressEngine::create()) {
     const std::string host_address = host_->info().pci_addr();
     server_ = comch::Server::create(dpu_, dpu_->open_representor(host_address), server_name);
     client_ = comch::Client::create(host_, client_name);
@@ -64,21 +65,30 @@ class Channels {
     hello_ = identity;
     hello_.service = server_name;
     listener_ = sim::listen_at(address(identity), static_cast<int>(max_channel_peers));
-    server_->start();
   }
-  ~Channels() {
+
+  void run(Input parts) {
+    server_->start();
+    while (!parts.is_empty()) {
+      act(parts);
+    }
+    progress();
+    end();
+  }
+
+ private:
+  /// Whatever came, both contexts stop.
+  void end() {
     for (auto& peer : peers_) peer.reset();
     for (Context* const context : {static_cast<Context*>(server_.get()), static_cast<Context*>(client_.get())}) {
       for (int i = 0; context->stop() != Status::success && i < 1000; ++i) {
         engine_->progress();
       }
       require(context->state() == ContextState::idle, "a context stops");
-      context->close();
+    }
+    for (Status status = Status::success; sim::accept_peer(listener_.fd.get(), status);) {
     }
   }
-  Channels(const Channels&) = delete;
-  Channels& operator=(const Channels&) = delete;
-
   void act(Input& parts) {
     const auto act =
         static_cast<ChannelAct>(parts.number<std::uint8_t>() % static_cast<std::uint8_t>(ChannelAct::count));
@@ -121,7 +131,6 @@ class Channels {
     for (int i = 0; i < 20; ++i) engine_->progress();
   }
 
- private:
   static void free_task(Task& task, std::uint64_t, std::uint64_t) { static_cast<void>(task.free()); }
   static void received(comch::Connection& connection, std::span<const std::byte> message, std::uint64_t) {
     require(connection.is_connected(), "messages come over connections");
@@ -182,12 +191,8 @@ class Channels {
 
 void run_channel(std::span<const std::byte> input) {
   use_own_fabric();
-  static const std::shared_ptr<ProgressEngine> engine = ProgressEngine::create();
-  Channels channels(engine);
-  for (Input parts(input); !parts.is_empty();) {
-    channels.act(parts);
-  }
-  channels.progress();
+  static auto* const channels = new Channels;  // for the whole process
+  channels->run(Input(input));
 }
 
 std::vector<Bytes> channel_seeds() {

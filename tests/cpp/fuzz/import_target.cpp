@@ -36,8 +36,19 @@ enum class ImportAct : std::uint8_t {
 /// Exports of pydoca memory and of other memory, with importers that send what the input says.
 class Imports {
  public:
-  Imports() : device_(Device::open(find_device("pf0", Side::host))), memory_(Memory::allocate(4096)) { export_again(); }
+  Imports() : device_(Device::open(find_device("pf0", Side::host))), memory_(Memory::allocate(4096)) {}
 
+  void run(Input parts) {
+    foreign_ = false;
+    export_again();
+    while (!parts.is_empty()) {
+      act(parts);
+    }
+    for (auto& importer : importers_) importer.reset();
+    region_.reset();
+  }
+
+ private:
   void act(Input& parts) {
     const auto act = static_cast<ImportAct>(parts.number<std::uint8_t>() % static_cast<std::uint8_t>(ImportAct::count));
     const auto which = parts.number<std::uint8_t>();
@@ -63,8 +74,6 @@ class Imports {
         if (importer) send(importer.get(), act, which, parts);
     }
   }
-
- private:
   void export_again() {
     static std::array<std::byte, 4096> other;
     foreign_ = !foreign_;
@@ -115,10 +124,8 @@ class Imports {
 
 void run_import(std::span<const std::byte> input) {
   use_own_fabric();
-  Imports imports;
-  for (Input parts(input); !parts.is_empty();) {
-    imports.act(parts);
-  }
+  static Imports imports;
+  imports.run(Input(input));
 }
 
 std::vector<Bytes> import_seeds() {
