@@ -8,7 +8,7 @@ pytestmark = pytest.mark.slow
 
 # Each test is in the middle of it until the other one is, too.
 MEETING = """
-import os, pathlib, time
+import contextlib, pathlib, time
 import pytest
 import pydoca
 from pydoca import comch
@@ -16,8 +16,12 @@ from pydoca import comch
 @pytest.mark.parametrize("own", ["one", "two"])
 def test_serves(own):
     dpu = pydoca.open_device("03:00.0", side="dpu")
-    with pydoca.ProgressEngine() as pe, comch.Server(pe, dpu, dpu.open_representor("0b:00.0"), "service"):
-        pathlib.Path(own).write_text(pydoca.sim.fabric())
+    with contextlib.ExitStack() as stack:
+        try:
+            pe = stack.enter_context(pydoca.ProgressEngine())
+            stack.enter_context(comch.Server(pe, dpu, dpu.open_representor("0b:00.0"), "service"))
+        finally:
+            pathlib.Path(own).write_text(pydoca.sim.fabric())
         end = time.monotonic() + 20
         while len(list(pathlib.Path().glob("[ot][nw][eo]"))) < 2 and time.monotonic() < end:
             time.sleep(0.01)
