@@ -23,9 +23,9 @@ event = pydoca.SyncEvent(host, publisher="remote_pci", subscriber="cpu")
 event.start()
 net = pydoca.SyncEvent(card, publisher="remote_net", subscriber="cpu")
 net.start()
-rdma = pydoca.Rdma(pydoca.ProgressEngine(), card, max_num_connections=16)
+rdma = pydoca.Rdma(pydoca.ProgressEngine(), card, max_num_connections=64)
 rdma.start()
-ends = [rdma.export() for _ in range(16)]
+ends = [rdma.export() for _ in range(64)]
 blobs = [maps[0].export_pci(), maps[1].export_pci(), lent[0].export_rdma(), lent[1].export_rdma()]
 blobs += [event.export_to_remote_pci(), net.export_to_remote_net()]
 print(*(blob.hex() for blob in [*blobs, *(end.details for end in ends)]), flush=True)

@@ -1,6 +1,8 @@
 """Scenes of imports: the exporting process is stopped, until what the await waits for is to happen."""
 
-from collections.abc import AsyncIterator
+import atexit
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from scene import Scene, scene, soon
@@ -9,6 +11,34 @@ import pydoca
 from export_owner import Owner
 
 KINDS = {"import_mmap": "own", "import_sync_event": "event", "import_sync_event_remote_net": "net"}
+
+
+class Owners:
+    """One process serves many scenes, as to start it takes longer than a scene."""
+
+    def __init__(self) -> None:
+        self._owner: Owner | None = None
+        self._unused: list[bytes] = []  # the details of its connections
+        atexit.register(self._end)
+
+    def _end(self) -> None:
+        if self._owner is not None:
+            self._owner.end()
+
+    @contextmanager
+    def lend(self, num_connections: int = 0) -> Iterator[tuple[Owner, list[bytes]]]:
+        """The process, and the details of so many of its connections."""
+        if self._owner is None or len(self._unused) < num_connections:
+            self._end()
+            self._owner = Owner()
+            self._unused = list(self._owner.details)
+        try:
+            yield self._owner, [self._unused.pop() for _ in range(num_connections)]
+        finally:
+            self._owner.go_on()
+
+
+OWNERS = Owners()
 
 
 class ImportScene(Scene):
@@ -39,20 +69,17 @@ class ImportScene(Scene):
 
 @scene(*(f"ProgressEngine.{call}" for call in KINDS))
 async def imports(call: str) -> AsyncIterator[Scene]:
-    with pydoca.open_device("03:00.0", side="dpu") as device:
-        owner = Owner()
-        try:
-            async with pydoca.ProgressEngine() as pe:
-                yield ImportScene(pe, device, owner, call)
-        finally:
-            owner.end()
+    with pydoca.open_device("03:00.0", side="dpu") as device, OWNERS.lend() as (owner, _):
+        async with pydoca.ProgressEngine() as pe:
+            yield ImportScene(pe, device, owner, call)
 
 
 class ConnectScene(Scene):
-    def __init__(self, pe: pydoca.ProgressEngine, rdma: pydoca.Rdma, owner: Owner) -> None:
+    num_connections = 6
+
+    def __init__(self, pe: pydoca.ProgressEngine, rdma: pydoca.Rdma, owner: Owner, details: list[bytes]) -> None:
         super().__init__(pe)
-        self._rdma, self._owner = rdma, owner
-        self._details = iter(owner.details)
+        self._rdma, self._owner, self._details = rdma, owner, iter(details)
 
     def begin(self) -> Any:
         self._owner.freeze()
@@ -72,10 +99,6 @@ class ConnectScene(Scene):
 
 @scene("RdmaConnection.begin_connect")
 async def connects(_call: str) -> AsyncIterator[Scene]:
-    with pydoca.open_device("03:00.1", side="dpu") as device:
-        owner = Owner()
-        try:
-            async with pydoca.ProgressEngine() as pe, pydoca.Rdma(pe, device, max_num_connections=16) as rdma:
-                yield ConnectScene(pe, rdma, owner)
-        finally:
-            owner.end()
+    with pydoca.open_device("03:00.1", side="dpu") as device, OWNERS.lend(ConnectScene.num_connections) as lent:
+        async with pydoca.ProgressEngine() as pe, pydoca.Rdma(pe, device, max_num_connections=16) as rdma:
+            yield ConnectScene(pe, rdma, *lent)
