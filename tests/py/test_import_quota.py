@@ -1,7 +1,9 @@
-"""One process cannot take all of an owner's descriptors by its imports."""
+"""Imports and descriptors: one process cannot take all of an owner's, and one that lacks some itself is told so."""
 
 import subprocess
 import sys
+
+import pydoca
 
 PROGRAM = """
 import sys, pydoca
@@ -46,3 +48,36 @@ def test_an_importer_that_takes_too_much_is_refused_and_others_are_served():
     script = f"PROGRAM = {PROGRAM!r}\n{PROGRAM}"
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=150, check=False)
     assert run.returncode == 0, run.stderr
+
+
+SHORT_OF_DESCRIPTORS = """
+import os, resource, sys, pydoca
+
+device = pydoca.open_device("03:00.0", side="dpu")
+blob = bytes.fromhex(sys.argv[1])
+device.import_mmap(blob).close()  # what is made once is made
+taken = [os.dup(0) for _ in range(64)]
+resource.setrlimit(resource.RLIMIT_NOFILE, (max(taken) + 1, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+refusals = 0
+while True:
+    try:
+        device.import_mmap(blob).close()
+    except pydoca.OperatingSystemError as error:
+        assert "ulimit -n" in str(error), error
+        refusals += 1
+        os.close(taken.pop())
+    else:
+        break
+print(refusals)
+"""
+
+
+def test_an_import_of_foreign_memory_names_the_lack_of_descriptors_at_every_step():
+    with (
+        pydoca.open_device("0b:00.0", side="host") as host,
+        host.mmap(bytearray(4096), access="pci_read_write") as mmap,
+    ):
+        line = [sys.executable, "-c", SHORT_OF_DESCRIPTORS, mmap.export_pci().hex()]
+        run = subprocess.run(line, capture_output=True, text=True, timeout=150, check=False)
+    assert run.returncode == 0, run.stderr
+    assert int(run.stdout) >= 4

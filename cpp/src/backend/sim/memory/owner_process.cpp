@@ -47,10 +47,13 @@ detail::Fd open_memory(pid_t pid, bool writable) noexcept {
                              owner > 0 ? ", or permit ptrace" : ", or use one PID namespace for both"));
 }
 
-bool has_started_at(pid_t pid, std::uint64_t ticks) noexcept {
+bool has_started_at(pid_t pid, std::uint64_t ticks) {
   try {
     return start_time(pid) == ticks;
-  } catch (const std::exception&) {
+  } catch (const Error& error) {
+    if (error.status() != Status::not_found) {  // this process lacks something, as descriptors
+      throw;
+    }
     return false;
   }
 }

@@ -21,8 +21,8 @@ namespace {
 
 using Text = std::array<char, 1024>;
 
-[[noreturn]] void refuse(const char* path, std::string_view why) {
-  throw Error(Status::operating_system, detail::concat("exports need /proc, and ", path, " cannot be read", why));
+[[noreturn]] void refuse(const char* path, std::string_view why, Status status = Status::operating_system) {
+  throw Error(status, detail::concat("exports need /proc, and ", path, " cannot be read", why));
 }
 
 /// A short file of /proc. Streams would take a lack of memory for the end of the file.
@@ -37,7 +37,9 @@ std::string_view read(const char* path, Text& text) {
   const detail::Fd file(repeat([&] { return ::open(path, O_RDONLY | O_CLOEXEC); }));
   const ssize_t size = file ? repeat([&] { return ::read(file.get(), text.data(), text.size()); }) : -1;
   if (size < 0) {
-    refuse(path, detail::concat(": ", detail::system_reason(errno)));
+    const int error = errno;
+    refuse(path, detail::concat(": ", detail::system_reason(error)),
+           error == ENOENT || error == ESRCH ? Status::not_found : Status::operating_system);
   }
   return {text.data(), static_cast<std::size_t>(size)};
 }
