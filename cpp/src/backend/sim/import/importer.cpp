@@ -118,12 +118,18 @@ Blob read_importable(const Place& place, std::span<const std::byte> bytes, BlobT
   return blob;
 }
 
-std::shared_ptr<OwnerAnswer> complete(const std::shared_ptr<backend::ImportAnswer>& answer, const Place& place,
+/// asked: made by one of the functions that ask, or null.
+std::shared_ptr<OwnerAnswer> asked_or_ask(const std::shared_ptr<backend::ImportAnswer>& asked, const Place& place,
+                                          const Blob& blob) {
+  return asked != nullptr ? std::static_pointer_cast<OwnerAnswer>(asked)
+                          : std::make_shared<OwnerAnswer>(place.fabric(), blob);
+}
+
+std::shared_ptr<OwnerAnswer> complete(const std::shared_ptr<backend::ImportAnswer>& asked, const Place& place,
                                       const Blob& blob) {
-  auto complete = answer != nullptr ? std::static_pointer_cast<OwnerAnswer>(answer)  // ask_owner() made it
-                                    : std::make_shared<OwnerAnswer>(place.fabric(), blob);
-  complete->wait();
-  return complete;
+  auto answer = asked_or_ask(asked, place, blob);
+  answer->wait();
+  return answer;
 }
 
 }  // namespace
@@ -163,10 +169,11 @@ ImportedCounterMemory import_counter_memory(const Place& place, std::span<const 
   return memory;
 }
 
-std::shared_ptr<OwnerAnswer> ask_inbox_owner(const Place& place, std::span<const std::byte> bytes) {
+std::shared_ptr<OwnerAnswer> ask_inbox_owner(const Place& place, std::span<const std::byte> bytes,
+                                             const std::shared_ptr<backend::ImportAnswer>& asked) {
   const Blob blob = read(bytes, BlobType::queue_pair);
   require_same_place(place, blob);
-  return std::make_shared<OwnerAnswer>(place.fabric(), blob);
+  return asked_or_ask(asked, place, blob);
 }
 
 ImportedInbox import_inbox(OwnerAnswer& answer, OwnersEnd owners_end) {

@@ -44,8 +44,10 @@ struct ImportedInbox {
   std::uint64_t origin = 0;
   std::array<detail::Fd, 2> files;
 };
-/// Begins to ask the owner of an inbox: of its context's mailbox, and the socket for wake-ups.
-std::shared_ptr<OwnerAnswer> ask_inbox_owner(const Place& place, std::span<const std::byte> blob);
+/// Begins to ask the owner of an inbox: of its context's mailbox, and the socket for wake-ups. asked: of an earlier
+/// call with the same arguments, which is returned.
+std::shared_ptr<OwnerAnswer> ask_inbox_owner(const Place& place, std::span<const std::byte> blob,
+                                             const std::shared_ptr<backend::ImportAnswer>& asked = nullptr);
 /// The inbox that was asked for, once. It waits for what the answer still lacks, as import_region() does.
 ImportedInbox import_inbox(OwnerAnswer& answer, OwnersEnd owners_end);
 

@@ -75,9 +75,7 @@ std::shared_ptr<backend::ImportAnswer> QueuePair::ask_peer(std::span<const std::
 void QueuePair::connect(std::span<const std::byte> blob, const std::shared_ptr<backend::ImportAnswer>& answer) {
   require_fresh();
   try {
-    const auto peer = answer != nullptr ? std::static_pointer_cast<OwnerAnswer>(answer)  // ask_peer() made it
-                                        : ask_inbox_owner(shared_.place(), blob);
-    attach(import_inbox(*peer, owners_end()));
+    attach(import_inbox(*ask_inbox_owner(shared_.place(), blob, answer), owners_end()));
   } catch (const Error& error) {
     abort_connection(error, passed_on);
   }
@@ -92,7 +90,7 @@ void QueuePair::attach(ImportedInbox inbox) {
   const std::uint64_t our_writer = own.writer.load(std::memory_order_acquire);
   if ((their_peer != 0 && their_peer != inbox_.token()) || (our_writer != 0 && our_writer != theirs.token) ||
       !theirs.writer.compare_exchange_strong(nobody, inbox_.token())) {
-    throw Error(Status::connection_aborted, "connect: the peer is connected to another, or was before");
+    throw Error(Status::connection_aborted, "the peer is connected to another, or was before");
   }
   detail::crash_point();
   own.peer.store(theirs.token, std::memory_order_release);
