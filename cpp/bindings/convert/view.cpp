@@ -59,7 +59,11 @@ void HeldBuffer::let_go(HeldBuffer* held) noexcept {
   delete held;
 }
 
-std::vector<std::byte> copy_of(py::handle buffer) {
+std::vector<std::byte> copy_of(py::handle buffer, std::string_view what) {
+  if (PyObject_CheckBuffer(buffer.ptr()) == 0) {
+    throw py::type_error(std::string(what) + " must be bytes, or any object with the buffer protocol, not " +
+                         type_name(buffer));
+  }
   const auto held = HeldBuffer::of(buffer);
   const auto* const bytes = static_cast<const std::byte*>(held->data());
   return {bytes, bytes + held->size()};

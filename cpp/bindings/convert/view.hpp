@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -40,8 +41,9 @@ class HeldBuffer : NotCopied {
   Py_buffer view_{};
 };
 
-/// Copies the bytes of any buffer: another thread may change the caller's bytes while the GIL is released.
-std::vector<std::byte> copy_of(py::handle buffer);
+/// Copies the bytes of any buffer: another thread may change the caller's bytes while the GIL is released. what names
+/// the argument in errors.
+std::vector<std::byte> copy_of(py::handle buffer, std::string_view what);
 
 /// Fills view for exporter; for bf_getbuffer. Returns -1 with a Python error set.
 int fill_view(PyObject* exporter, Py_buffer* view, int flags, Bytes bytes);

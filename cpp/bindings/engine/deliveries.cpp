@@ -106,7 +106,7 @@ std::size_t Deliveries::drain(std::size_t max) {
 
 std::size_t Deliveries::look(std::size_t max) {
   constexpr std::size_t piece = 32;
-  require_open("drain");
+  require_open("progress");
   if (progressing_) {
     return 0;
   }

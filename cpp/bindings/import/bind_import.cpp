@@ -51,7 +51,8 @@ std::shared_ptr<ImportObject> begin_import(const ImportObject::Kind& kind, py::o
                                            const py::object& blob, py::object user_data = py::none()) {
   EngineObject& its = to_engine(engine);
   its.require_open(kind.call);
-  auto pending = Import<Imported>::begin(its.engine().shared_from_this(), to_device(device).get(), copy_of(blob));
+  auto pending =
+      Import<Imported>::begin(its.engine().shared_from_this(), to_device(device).get(), copy_of(blob, "blob"));
   its.turn().kick();
   return std::make_shared<ImportObject>(std::move(engine), std::move(device), std::move(pending), kind,
                                         std::move(user_data));
@@ -74,7 +75,7 @@ std::shared_ptr<ImportObject> begin_sync_event_remote_net(py::object engine, py:
 std::shared_ptr<ImportObject> begin_connect(py::object connection, const py::object& details) {
   auto& its = connection.cast<RdmaConnectionObject&>();
   its.require_connectable();
-  auto pending = RdmaConnect::begin(its.shared(), to_blob(details, "details"));
+  auto pending = RdmaConnect::begin(its.shared(), copy_of(details, "details"));
   its.engine().turn().kick();
   const py::object engine = its.rdma_ref().cast<ContextObject&>().engine_ref();
   return std::make_shared<ImportObject>(engine, std::move(connection), std::move(pending), of_connection, py::none());

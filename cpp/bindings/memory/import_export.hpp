@@ -19,7 +19,7 @@ const DeviceObject& to_device(py::handle object);
 template <class Imported>
 std::shared_ptr<Imported> import_export(const py::object& device, py::handle blob) {
   const std::shared_ptr<Device> opened = to_device(device).get();
-  const std::vector<std::byte> bytes = copy_of(blob);
+  const std::vector<std::byte> bytes = copy_of(blob, "blob");
   std::shared_ptr<Imported> imported;
   call_blocking([&] { imported = Imported::create_from_export(opened, bytes); });
   drain_log();

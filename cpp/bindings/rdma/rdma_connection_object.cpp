@@ -11,14 +11,6 @@ namespace pydoca::bindings {
 
 using State = RdmaConnection::State;
 
-std::vector<std::byte> to_blob(const py::object& data, std::string_view what) {
-  if (PyObject_CheckBuffer(data.ptr()) == 0) {
-    throw py::type_error(std::string(what) + " must be bytes, or any object with the buffer protocol, not " +
-                         type_name(data));
-  }
-  return copy_of(data);
-}
-
 RdmaConnectionObject::RdmaConnectionObject(py::object rdma, std::shared_ptr<RdmaConnection> connection)
     : rdma_ref_(std::move(rdma)), connection_(std::move(connection)) {
   auto& context = rdma_ref_.cast<ContextObject&>();
@@ -50,7 +42,7 @@ void RdmaConnectionObject::require_connectable() const {
 
 void RdmaConnectionObject::connect(const py::object& details) {
   require_connectable();
-  const std::vector<std::byte> blob = to_blob(details, "details");
+  const std::vector<std::byte> blob = copy_of(details, "details");
   auto& rdma = static_cast<Rdma&>(rdma_ref_.cast<ContextObject&>().context());
   // Releases the GIL: the peer may be in this process and need the GIL to answer.
   call_blocking([&] { rdma.connect(blob, *connection_); });
@@ -60,7 +52,7 @@ void RdmaConnectionObject::connect(const py::object& details) {
 
 py::object RdmaConnectionObject::accept(const py::object& private_data) {
   require_thread("accept");
-  connection_->accept(to_blob(private_data, "private data"));
+  connection_->accept(copy_of(private_data, "private data"));
   engine_->settle();
   return established();
 }

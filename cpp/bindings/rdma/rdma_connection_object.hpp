@@ -112,7 +112,4 @@ class EndedConnection final : public Awaitable {
   bool ended_by_call_;
 };
 
-/// The bytes of any buffer, for connecting. what names the argument in errors.
-std::vector<std::byte> to_blob(const py::object& data, std::string_view what);
-
 }  // namespace pydoca::bindings

@@ -2,6 +2,7 @@
 
 #include "call/keywords.hpp"
 #include "convert/convert.hpp"
+#include "convert/view.hpp"
 #include "loop/blocking_call.hpp"
 #include "memory/mmap_object.hpp"
 #include "rdma/rdma_settings.hpp"
@@ -114,7 +115,7 @@ py::object RdmaObject::export_connection() {
 py::object RdmaObject::connect(const std::string& address, std::uint16_t port, const py::object& type,
                                const py::object& private_data, py::object user_data) {
   require_thread("connect");
-  const std::vector<std::byte> data = to_blob(private_data, "private data");
+  const std::vector<std::byte> data = copy_of(private_data, "private data");
   const py::object connection = add(rdma().connect_to_addr(to_address(address, port, type), 0, data));
   auto& made = connection.cast<RdmaConnectionObject&>();
   made.set_user_data(std::move(user_data));
