@@ -37,6 +37,8 @@ class PendingImport {
   /// answer: null when no process is asked. Throws operating_system when the process is out of descriptors.
   PendingImport(std::shared_ptr<ProgressEngine> engine, std::shared_ptr<backend::ImportAnswer> answer,
                 std::chrono::nanoseconds limit);
+  /// Ends it with that error, unless it is over; the engine's next progress() tells of it.
+  void fail(Status status, const char* why) noexcept;
   /// Throws in_progress before is_over(), and bad_state at a second call.
   void conclude();
   /// Once, after conclude(). Throws why the import failed.

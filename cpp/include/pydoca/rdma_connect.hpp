@@ -9,6 +9,10 @@
 #include <span>
 #include <vector>
 
+namespace pydoca::library {
+class RdmaConnection;
+}
+
 namespace pydoca {
 
 /// Rdma::connect() in steps that the context's progress engine takes: for an event loop, which must not wait for the
@@ -24,12 +28,15 @@ class RdmaConnect final : public PendingImport {
                                             std::chrono::nanoseconds limit = default_limit);
 
   /// Connects, once: the connection takes tasks. Throws in_progress before is_over(), what begin() and Rdma::connect()
-  /// throw, and shutdown when the engine was closed meanwhile.
+  /// throw, not_connected when the connection ended meanwhile, and shutdown when the engine was closed meanwhile.
   void take();
+  ~RdmaConnect() override;
 
  private:
+  friend class library::RdmaConnection;
   RdmaConnect(std::shared_ptr<RdmaConnection> connection, std::span<const std::byte> details,
               std::shared_ptr<backend::ImportAnswer> answer, std::chrono::nanoseconds limit);
+  void connection_ended() noexcept;
 
   const std::shared_ptr<RdmaConnection> connection_;
   const std::vector<std::byte> details_;

@@ -24,6 +24,14 @@ using std::chrono::nanoseconds;
 /// How soon it looks again where no event tells that the other process has room.
 constexpr std::chrono::milliseconds retry{1};
 
+std::exception_ptr failure_of(Status status, const char* why) noexcept {
+  try {
+    throw Error(status, why);
+  } catch (...) {  // also without memory for the message
+    return std::current_exception();
+  }
+}
+
 Clock::time_point end_of(nanoseconds limit) noexcept {
   const auto now = Clock::now();
   return limit >= Clock::time_point::max() - now ? Clock::time_point::max() : now + limit;
@@ -48,6 +56,13 @@ class PendingImport::Node final : private detail::ReadyNode, private ProgressEng
 
   bool is_over() const noexcept { return is_over_; }
   void set_callback(std::function<void()> callback) { callback_ = std::move(callback); }
+
+  void fail(Status status, const char* why) noexcept {
+    if (!is_over_) {
+      failure_ = failure_of(status, why);
+      set_timer(nanoseconds(1));
+    }
+  }
 
   void conclude() {
     if (!is_over_) {
@@ -74,11 +89,7 @@ class PendingImport::Node final : private detail::ReadyNode, private ProgressEng
     return true;
   }
   void engine_closed() noexcept override {
-    try {
-      throw Error(Status::shutdown, "import: its progress engine was closed meanwhile");
-    } catch (...) {  // also without memory for the message
-      failure_ = std::current_exception();
-    }
+    failure_ = failure_of(Status::shutdown, "import: its progress engine was closed meanwhile");
     is_over_ = true;
     leave_engine();
     tell();
@@ -100,13 +111,13 @@ class PendingImport::Node final : private detail::ReadyNode, private ProgressEng
     if (is_over_) {
       leave_engine();
     } else {
-      set_timer();
+      set_timer(next_look());
     }
     return is_over_;
   }
 
   bool advance() {
-    if (answer_->advance() == Status::success) {
+    if (failure_ != nullptr || answer_->advance() == Status::success) {
       return true;
     }
     if (Clock::now() >= end_) {
@@ -148,13 +159,13 @@ class PendingImport::Node final : private detail::ReadyNode, private ProgressEng
     }
   }
 
-  void set_timer() noexcept {
-    const auto now = Clock::now();
-    auto wait = end_ - now;
-    if (answer_->fd() < 0) {
-      wait = std::min<Clock::duration>(wait, retry);
-    }
-    const auto left = std::max<std::int64_t>(std::chrono::duration_cast<nanoseconds>(wait).count(), 1);
+  nanoseconds next_look() const noexcept {
+    const nanoseconds rest = end_ - Clock::now();
+    return answer_->fd() < 0 ? std::min<nanoseconds>(rest, retry) : rest;
+  }
+
+  void set_timer(nanoseconds wait) noexcept {
+    const auto left = std::max<std::int64_t>(wait.count(), 1);  // 0 would disarm it
     itimerspec due{};
     due.it_value = {.tv_sec = left / 1'000'000'000, .tv_nsec = left % 1'000'000'000};
     ::timerfd_settime(timer_.get(), 0, &due, nullptr);
@@ -194,6 +205,7 @@ PendingImport::PendingImport(std::shared_ptr<ProgressEngine> engine, std::shared
 PendingImport::~PendingImport() = default;
 bool PendingImport::is_over() const noexcept { return node_->is_over(); }
 void PendingImport::set_callback(std::function<void()> callback) { node_->set_callback(std::move(callback)); }
+void PendingImport::fail(Status status, const char* why) noexcept { node_->fail(status, why); }
 void PendingImport::conclude() { node_->conclude(); }
 std::shared_ptr<backend::ImportAnswer> PendingImport::take_answer() { return node_->take(); }
 

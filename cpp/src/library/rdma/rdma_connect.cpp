@@ -39,7 +39,13 @@ RdmaConnect::RdmaConnect(std::shared_ptr<RdmaConnection> connection, std::span<c
                          std::shared_ptr<backend::ImportAnswer> answer, std::chrono::nanoseconds limit)
     : PendingImport(library::of(*connection).owner().progress_engine(), std::move(answer), limit),
       connection_(std::move(connection)),
-      details_(details.begin(), details.end()) {}
+      details_(details.begin(), details.end()) {
+  library::of(*connection_).attempts_.push_back(this);
+}
+
+RdmaConnect::~RdmaConnect() { std::erase(library::of(*connection_).attempts_, this); }
+
+void RdmaConnect::connection_ended() noexcept { fail(Status::not_connected, "connect: the connection has ended"); }
 
 std::unique_ptr<RdmaConnect> RdmaConnect::begin(std::shared_ptr<RdmaConnection> connection,
                                                 std::span<const std::byte> details, std::chrono::nanoseconds limit) {

@@ -1,6 +1,7 @@
 #include "library/rdma/rdma_connection.hpp"
 
 #include "pydoca/log.hpp"
+#include "pydoca/rdma_connect.hpp"
 
 #include "detail/concat.hpp"
 
@@ -132,6 +133,9 @@ void library::RdmaConnection::end() noexcept {
   queue_pair_.reset();
   state_ = State::closed;
   rdma_ = nullptr;
+  for (RdmaConnect* const attempt : attempts_) {
+    attempt->connection_ended();
+  }
 }
 
 }  // namespace pydoca

@@ -12,6 +12,10 @@
 #include <string_view>
 #include <vector>
 
+namespace pydoca {
+class RdmaConnect;
+}
+
 namespace pydoca::library {
 
 class RdmaConnection final : public pydoca::RdmaConnection {
@@ -54,6 +58,7 @@ class RdmaConnection final : public pydoca::RdmaConnection {
   std::vector<std::byte> details_;
   std::vector<std::byte> private_data_;
   std::optional<RdmaAddress> addr_;
+  std::vector<RdmaConnect*> attempts_;  ///< that hear of its end
 
  private:
   std::uint32_t traced_messages_ = 0;

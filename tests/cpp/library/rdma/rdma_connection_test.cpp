@@ -21,9 +21,9 @@ std::vector<std::byte> bytes_of(std::string_view text) {
   return {bytes.begin(), bytes.end()};
 }
 
-class RdmaConnect : public RdmaTest {};
+class RdmaConnecting : public RdmaTest {};
 
-TEST_F(RdmaConnect, BothEndsHearThatTheyAreEstablished) {
+TEST_F(RdmaConnecting, BothEndsHearThatTheyAreEstablished) {
   connect();
   EXPECT_TRUE(ab->is_connected());
   EXPECT_TRUE(ba->is_connected());
@@ -32,7 +32,7 @@ TEST_F(RdmaConnect, BothEndsHearThatTheyAreEstablished) {
   EXPECT_EQ(thrown_by([&] { static_cast<void>(ab->addr()); }), Status::invalid_value);
 }
 
-TEST_F(RdmaConnect, IsReportedBeforeTheFirstCompletionOnIt) {
+TEST_F(RdmaConnecting, IsReportedBeforeTheFirstCompletionOnIt) {
   start();
   connect_again();
   std::size_t before = 0;
@@ -54,26 +54,26 @@ TEST_F(RdmaConnect, IsReportedBeforeTheFirstCompletionOnIt) {
   EXPECT_EQ(before, 5U);
 }
 
-TEST_F(RdmaConnect, NeedsARunningContext) {
+TEST_F(RdmaConnecting, NeedsARunningContext) {
   EXPECT_EQ(thrown_by([&] { a->rdma->export_connection(); }), Status::bad_state);
   EXPECT_EQ(thrown_by([&] { a->rdma->start_listen_to_port(1); }), Status::bad_state);
   RdmaTask* task = nullptr;
   EXPECT_EQ(a->rdma->receive(nullptr, 0, task), Status::bad_state);
 }
 
-TEST_F(RdmaConnect, ThereAreAsManyConnectionsAsConfigured) {
+TEST_F(RdmaConnecting, ThereAreAsManyConnectionsAsConfigured) {
   start();
   const auto only = a->rdma->export_connection();
   EXPECT_EQ(thrown_by([&] { a->rdma->export_connection(); }), Status::full);
   EXPECT_EQ(thrown_by([&] { a->rdma->connect_to_addr(address_of(*b->device, port)); }), Status::connection_aborted);
 }
 
-TEST_F(RdmaConnect, OnceOnly) {
+TEST_F(RdmaConnecting, OnceOnly) {
   connect();
   EXPECT_EQ(thrown_by([&] { a->rdma->connect(ba->details(), *ab); }), Status::bad_state);
 }
 
-TEST_F(RdmaConnect, RefusesDetailsThatAreNone) {
+TEST_F(RdmaConnecting, RefusesDetailsThatAreNone) {
   start();
   ab = a->rdma->export_connection();
   ba = b->rdma->export_connection();
@@ -95,7 +95,7 @@ TEST_F(RdmaConnect, RefusesDetailsThatAreNone) {
   EXPECT_TRUE(ab->is_connected()) << "the connection still works";
 }
 
-TEST_F(RdmaConnect, NotToAPeerThatIsConnectedToAnother) {
+TEST_F(RdmaConnecting, NotToAPeerThatIsConnectedToAnother) {
   if (!is_simulated()) {
     GTEST_SKIP() << "a queue pair does not take part when another one is set up to reach it";
   }
@@ -109,7 +109,7 @@ TEST_F(RdmaConnect, NotToAPeerThatIsConnectedToAnother) {
   EXPECT_EQ(c.rdma->send(*ab, nullptr, 0, task), Status::invalid_value) << "a connection of another context";
 }
 
-TEST_F(RdmaConnect, NotToAPeerThatHasGone) {
+TEST_F(RdmaConnecting, NotToAPeerThatHasGone) {
   if (!is_simulated()) {
     GTEST_SKIP() << "a queue pair does not take part when another one is set up to reach it";
   }
@@ -121,7 +121,7 @@ TEST_F(RdmaConnect, NotToAPeerThatHasGone) {
   EXPECT_EQ(thrown_by([&] { a->rdma->connect(details, *ab); }), Status::connection_aborted);
 }
 
-TEST_F(RdmaConnect, TasksMayGoBeforeThePeerHasConnected) {
+TEST_F(RdmaConnecting, TasksMayGoBeforeThePeerHasConnected) {
   start();
   const NetMemory memory(a->device, 64);
   ab = a->rdma->export_connection();
@@ -139,7 +139,7 @@ TEST_F(RdmaConnect, TasksMayGoBeforeThePeerHasConnected) {
   EXPECT_EQ(b->completions[0].status, Status::success);
 }
 
-TEST_F(RdmaConnect, DisconnectingIsHeardAtBothEnds) {
+TEST_F(RdmaConnecting, DisconnectingIsHeardAtBothEnds) {
   connect_in_touch();
   ab->disconnect();
   EXPECT_EQ(ab->state(), State::closing);
@@ -153,7 +153,7 @@ TEST_F(RdmaConnect, DisconnectingIsHeardAtBothEnds) {
   EXPECT_THAT(a->rdma->connections(), IsEmpty());
 }
 
-TEST_F(RdmaConnect, DisconnectingFlushesWhatWaitsAtBothEnds) {
+TEST_F(RdmaConnecting, DisconnectingFlushesWhatWaitsAtBothEnds) {
   connect_in_touch();
   const NetMemory memory(a->device, 64);
   a->submit(&Rdma::send, *ab, a->data(memory, 0, 64));
@@ -169,7 +169,7 @@ TEST_F(RdmaConnect, DisconnectingFlushesWhatWaitsAtBothEnds) {
   EXPECT_EQ(a->rdma->state(), ContextState::running);
 }
 
-TEST_F(RdmaConnect, ALostPeersTasksFailWithConnectionReset) {
+TEST_F(RdmaConnecting, ALostPeersTasksFailWithConnectionReset) {
   connect_in_touch();
   b->submit(&Rdma::send, *ba, nullptr);
   ab->disconnect();
@@ -179,7 +179,7 @@ TEST_F(RdmaConnect, ALostPeersTasksFailWithConnectionReset) {
   EXPECT_EQ(b->rdma->state(), ContextState::running);
 }
 
-TEST_F(RdmaConnect, WhatWasSentBeforeArrives) {
+TEST_F(RdmaConnecting, WhatWasSentBeforeArrives) {
   if (!is_simulated()) {
     GTEST_SKIP() << "a queue pair that disconnects flushes requests that the network has not taken";
   }
@@ -194,7 +194,7 @@ TEST_F(RdmaConnect, WhatWasSentBeforeArrives) {
   EXPECT_EQ(b->completions[0].status, Status::success);
 }
 
-TEST_F(RdmaConnect, ReceivesOutliveAConnection) {
+TEST_F(RdmaConnecting, ReceivesOutliveAConnection) {
   connect_in_touch();
   b->submit(&Rdma::receive, nullptr);
   ab->disconnect();
@@ -205,7 +205,7 @@ TEST_F(RdmaConnect, ReceivesOutliveAConnection) {
   EXPECT_EQ(b->completions[0].connection, ba.get());
 }
 
-TEST_F(RdmaConnect, StoppingReportsEveryEndAndRunsAgain) {
+TEST_F(RdmaConnecting, StoppingReportsEveryEndAndRunsAgain) {
   connect_in_touch();
   b->submit(&Rdma::receive, nullptr);
   EXPECT_EQ(b->rdma->stop(), Status::in_progress);
@@ -220,7 +220,7 @@ TEST_F(RdmaConnect, StoppingReportsEveryEndAndRunsAgain) {
   EXPECT_EQ(b->completions[1].status, Status::success);
 }
 
-TEST_F(RdmaConnect, AContextDestroyedWhileItRunsLetsItsPeerGo) {
+TEST_F(RdmaConnecting, AContextDestroyedWhileItRunsLetsItsPeerGo) {
   connect_in_touch();
   b->rdma->set_state_changed(nullptr);
   b->submit(&Rdma::receive, nullptr);
@@ -233,7 +233,7 @@ TEST_F(RdmaConnect, AContextDestroyedWhileItRunsLetsItsPeerGo) {
   pe->connect(b->rdma);
 }
 
-TEST_F(RdmaConnect, OneContextHasManyPeers) {
+TEST_F(RdmaConnecting, OneContextHasManyPeers) {
   b->rdma->set_max_num_connections(8);
   start();
   std::vector<std::unique_ptr<RdmaRig>> rigs;
