@@ -1,13 +1,14 @@
 """The engines of measurement: patterns, red zones, refusals. What they find in devices: test_planted_defects.py."""
 
 import contextlib
+import itertools
 import random
 
 import numpy as np
 import pytest
 
 import pydoca
-from pydoca.qualify.bench import contexts, dma, misuse, patterns, resources, tail, walk
+from pydoca.qualify.bench import contexts, dma, misuse, origins, patterns, resources, tail, waiting, walk
 from pydoca.qualify.bench.sides import both_sides, names_of_link
 from pydoca.qualify.bench.waiting import DeviceFault, Stand, refused
 from pydoca.qualify.bench.zones import ZONE, Zoned, difference, require_equal
@@ -41,6 +42,12 @@ def test_address_in_data_tells_its_place_and_its_transfer():
     words = patterns.address_in_data(64, 7).view(np.uint64)
     assert (words & 0xFFFFFFFFFFFF).tolist() == list(range(0, 64, 8))
     assert set((words >> np.uint64(48)).tolist()) == {7}
+
+
+def test_numbers_have_the_ends_of_all_widths():
+    assert {0, 1, 255, 256, 257, 2**31 - 1, 2**32, 2**64 - 1, 0x0102030405060708} <= set(patterns.numbers())
+    assert {2**24, 2**31, 2**32 - 1, 0xF1F2F3F4} <= set(patterns.numbers(32))
+    assert max(patterns.numbers(32)) == 2**32 - 1
 
 
 def test_a_difference_is_counted_in_bits_and_begins_at_its_first_byte():
@@ -94,6 +101,22 @@ def test_sizes_have_both_ends_and_the_neighbours_of_powers_of_two():
     assert sizes == sorted(set(sizes))
 
 
+def test_lengths_have_each_remainder_and_the_neighbours_of_pages_and_follow_from_the_seed():
+    lengths = dma.lengths(1 << 16, 1)
+    assert {*range(1, 131), 4095, 4096, 4097, 1 << 16} <= set(lengths)
+    assert {length % 64 for length in lengths if length > 127} == set(range(64))
+    assert lengths == dma.lengths(1 << 16, 1) != dma.lengths(1 << 16, 2)
+    assert dma.lengths(3) == [1, 2, 3]
+
+
+@pytest.mark.parametrize("origin", origins.of_this_machine())
+def test_memory_of_every_origin_can_be_written(origin):
+    array = patterns.view(origins.ORIGINS[origin](5000))
+    array[:] = patterns.prbs31(5000, 1)
+    assert len(array) == 5000
+    assert (array == patterns.prbs31(5000, 1)).all()
+
+
 def test_the_other_end_of_a_link_is_found_from_either_side():
     assert names_of_link(pydoca.DeviceInfo("p0", side="dpu")) == ("pf0", "p0")
     assert names_of_link(pydoca.DeviceInfo("pf1", side="host")) == ("pf1", "p1")
@@ -116,6 +139,14 @@ def test_growth_counts_what_a_cycle_leaves():
         memory.close()
     kept.clear()
     assert resources.growth(lambda: pydoca.alloc(4096).close(), 5)[:3] == (0, 0, 0)
+
+
+def test_memory_that_each_cycle_leaves_is_told_from_memory_that_some_leave():
+    kept, numbers = [], itertools.count()
+    assert resources.growth(lambda: kept.append(b"\x01" * (50_000 + next(numbers))), 200).resident > 2 << 20
+    kept.clear()
+    large = iter([*[0] * 20, 50 << 20, *[0] * 300])
+    assert resources.growth(lambda: kept.append(b"\x01" * next(large)), 200).resident < 1 << 20
 
 
 def test_the_same_walk_follows_from_the_same_seed(device):
@@ -145,11 +176,40 @@ def test_a_good_device_of_any_type_passes_the_life_of_each_context(name):
             live(device)
 
 
-@pytest.mark.parametrize(("late", "found"), [(0, False), (10, False), (100, True)])
+@pytest.mark.parametrize(("late", "found"), [(0, False), (3, False), (100, True)])
 def test_late_operations_are_found_beyond_chance(late, found):
     """Of 1,000, so many take 30 ms. A count that could be chance is none: the control has the same machine."""
     times = iter([1_000] * 100 + [30_000_000 if index < late else 1_000 for index in range(1_000)])
     assert (tail.late_share(lambda: next(times), 1_000) > 0) == found
+
+
+def test_a_thread_that_loses_its_processor_is_not_late(monkeypatch):
+    switches = itertools.count()
+    monkeypatch.setattr(tail, "_of_thread", lambda: (next(switches), 0))
+    times = itertools.chain([1_000] * 100, itertools.repeat(30_000_000))
+    assert tail.late_share(lambda: next(times), 1_000) == 0
+
+
+def test_a_thread_that_was_busy_for_long_is_late_although_it_lost_its_processor(monkeypatch):
+    switches = itertools.count()
+    monkeypatch.setattr(tail, "_of_thread", lambda: (number := next(switches), number * 5_000_000))
+    times = itertools.chain([1_000] * 100, itertools.repeat(30_000_000))
+    assert tail.late_share(lambda: next(times), 1_000) > 0.9
+
+
+def test_operations_that_take_turns_are_late_together():
+    """Three and four stalls of one device: each alone could be chance."""
+    several = [tail.Lateness(lambda: 1_000) for _ in range(2)]
+    for number, lateness in enumerate(several):
+        lateness.count, lateness.late = 1_000, 3 + number
+    assert [tail.share_of(each) for each in several] == [0, 0]
+    assert tail.share_of(*several) == 7 / 2_000
+
+
+def test_an_operation_that_never_ends_is_a_fault(monkeypatch):
+    monkeypatch.setattr(waiting, "PATIENCE", 0.01)
+    with pydoca.ProgressEngine() as pe, pytest.raises(DeviceFault, match=r"it: no answer within 0.01 s"):
+        waiting.poll(pe, lambda: False, "it")
 
 
 def test_a_slow_device_has_fewer_samples(monkeypatch):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import random
 import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
@@ -37,6 +38,19 @@ def sizes_up_to(largest: int) -> list[int]:
     return sorted(size for size in sizes if size <= largest)
 
 
+def lengths(largest: int, seed: int = 0) -> list[int]:
+    """1 to 130 bytes, the sizes above, the neighbours of pages, each remainder modulo 64, and random ones.
+
+    The places of the remainders, and what is random, follow from the seed.
+    """
+    rng = random.Random(seed)
+    sizes = {*range(1, 131), *sizes_up_to(largest)}
+    sizes |= {4096 * pages + by for pages in range(1, 5) for by in (-1, 0, 1)}
+    sizes |= {64 * rng.randrange(2, max(3, largest // 64)) + rest for rest in range(64)}
+    sizes |= {rng.randint(1, largest) for _ in range(64)}
+    return sorted(size for size in sizes if 0 < size <= largest)
+
+
 def fitting(device: pydoca.Device, sizes: Iterable[int]) -> list[int]:
     """Those that the device copies in one task."""
     largest = pydoca.Dma.max_buf_size(device.info)
@@ -54,12 +68,16 @@ def integrity(
     offsets: Iterable[tuple[int, int]] = ((0, 0),),
     patterns: Iterable[str] = tuple(PATTERNS),
     seed: int = 0,
+    memory: Callable[[Stand, int], tuple[Zoned, Zoned]] | None = None,
 ) -> Iterator[Damage]:
-    """Copies each pattern in each size from and to each pair of offsets; yields what is wrong, true or false."""
+    """Copies each pattern in each size from and to each pair of offsets; yields what is wrong, true or false.
+
+    Source and destination have pydoca's memory on the device's own side, or are what memory(stand, capacity) makes.
+    """
     sizes, offsets = list(sizes), list(offsets)
     capacity = max(sizes) + max(max(pair) for pair in offsets)
     with Stand() as stand:
-        src, dst = Zoned(stand, device, capacity), Zoned(stand, device, capacity)
+        src, dst = memory(stand, capacity) if memory else (Zoned(stand, device, capacity) for _ in range(2))
         inventory, bufs, pe = stand.bufs(2), stand.enter_context(Stand()), stand.engine()
         with duty("start the DMA engine"):
             dma = stand.enter_context(pydoca.Dma(pe, device, num_tasks=1))
@@ -164,6 +182,19 @@ class Copies:
         require_equal(self.ends.target, self.ends.source, self.what)
         return taken
 
+    def poll_one(self) -> int:
+        """The same as run_one() without a sleep: what delays this thread does not delay a wake-up."""
+        self.prepare()
+        task = self.tasks[0]
+        with duty(self.what):
+            begin = time.perf_counter_ns()
+            task.submit()
+            waiting.poll(self.pe, lambda: task.done, self.what)
+            taken = time.perf_counter_ns() - begin
+            task.result()
+        require_equal(self.ends.target, self.ends.source, self.what)
+        return taken
+
     def prepare(self) -> None:
         """New data at the source, and room at the destination, before each round."""
         self._number += 1
@@ -220,7 +251,7 @@ def latency(device: pydoca.Device, size: int, until: Callable[[], bool]) -> Iter
 def late_share(device: pydoca.Device, size: int, count: int) -> float:
     """The share of late copies among so many that follow one another, as `bench.tail` tells them."""
     with Stand() as stand:
-        return tail.late_share(Copies(stand, device, local(stand, device, size), size, 1).run_one, count)
+        return tail.late_share(Copies(stand, device, local(stand, device, size), size, 1).poll_one, count)
 
 
 def ordering(device: pydoca.Device, count: int, depth: int = 32, size: int = 64) -> tuple[int, int]:

@@ -79,3 +79,13 @@ PATTERNS: dict[str, Callable[[int, int], Bytes]] = {
     "prbs31": prbs31,
     "address": address_in_data,
 }
+
+
+def numbers(bits: int = 64) -> list[int]:
+    """Numbers of up to so many bits: the neighbours of each power of two, and two whose bytes all differ.
+
+    A register that is narrower than it should be, or that takes bytes in another order, changes some of them.
+    """
+    edges = {(1 << width) + by for width in range(bits + 1) for by in (-1, 0, 1)}
+    differing = {int.from_bytes(range(first, first + bits // 8)) for first in (0x01, 0xF1)}
+    return sorted(number for number in edges | differing if 0 <= number < 1 << bits)

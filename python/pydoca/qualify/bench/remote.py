@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-import mmap
-import tempfile
 import time
-from collections.abc import Callable
 from typing import Any, Literal
-
-import numpy as np
 
 import pydoca
 from pydoca import comch
 from pydoca.qualify.bench import waiting
 from pydoca.qualify.bench.messages import check, message
+from pydoca.qualify.bench.origins import ORIGINS
 from pydoca.qualify.bench.patterns import prbs31, view
 from pydoca.qualify.bench.waiting import DeviceFault, Stand
 
@@ -46,21 +42,6 @@ def add_many(device: str, side: _Side, blob: bytes, count: int) -> None:
     with pydoca.open_device(device, side=side) as dev, dev.import_sync_event(blob) as event:
         for _ in range(count):
             event.update_add(1)
-
-
-def _from_file(size: int) -> mmap.mmap:
-    with tempfile.TemporaryFile() as file:
-        file.truncate(size)
-        return mmap.mmap(file.fileno(), size)
-
-
-# Where a program's memory may be from; a peer maps pydoca's, and the kernel copies the others'.
-ORIGINS: dict[str, Callable[[int], Any]] = {
-    "pydoca.alloc": pydoca.alloc,
-    "bytearray": bytearray,
-    "NumPy": lambda size: np.zeros(size, np.uint8),
-    "a file": _from_file,
-}
 
 
 def lend(device: str, size: int, seed: int, origin: str = "pydoca.alloc") -> tuple[bytes, str]:

@@ -31,6 +31,9 @@ def algorithms(device: pydoca.Device) -> list[Algorithm]:
     return [name for name in ALGORITHMS if pydoca.Sha.is_algorithm_supported(device.info, name)]
 
 
+_LINE = 64
+
+
 class Hashes:
     """A running SHA engine, a source, and a guarded place for the digest."""
 
@@ -38,8 +41,9 @@ class Hashes:
     digest: Zoned
     sha: pydoca.Sha
 
-    def __init__(self, stand: Stand, device: pydoca.Device, capacity: int) -> None:
-        self.source, self.digest = Zoned(stand, device, capacity), Zoned(stand, device, 64)
+    def __init__(self, stand: Stand, device: pydoca.Device, capacity: int, origin: str = "pydoca.alloc") -> None:
+        self.source = Zoned(stand, device, capacity + _LINE, origin=origin)
+        self.digest = Zoned(stand, device, _LINE, origin=origin)
         self._inventory = stand.bufs(3)
         self._bufs = stand.enter_context(Stand())
         pe = stand.engine()
@@ -54,9 +58,9 @@ class Hashes:
         """A buf without data, for the digest."""
         return self._bufs.keep(self._inventory.get_by_addr(self.digest.mmap, self.digest.address(0), 64))
 
-    def set(self, message: bytes) -> None:
+    def set(self, message: bytes, place: int = 0) -> None:
         """Writes the message into the source."""
-        self.source.data(0, len(message))[:] = view(message)
+        self.source.data(place, len(message))[:] = view(message)
 
     def require(self, algorithm: Algorithm, message: bytes, what: str, dst: pydoca.Buf) -> None:
         """Raises DeviceFault unless the digest of the message is in its place, and nothing else was written."""
@@ -67,13 +71,13 @@ class Hashes:
             raise DeviceFault(f"{what}: the device says that the digest has {dst.data_len} bytes")
         self._bufs.close()
 
-    def check(self, algorithm: Algorithm, message: bytes, what: str) -> None:
-        """Hashes the message at once."""
-        self.set(message)
+    def check(self, algorithm: Algorithm, message: bytes, what: str, place: int = 0) -> None:
+        """Hashes the message at once, from this place of the source, 0 to 63."""
+        self.set(message, place)
         self.digest.guard(0, ALGORITHMS[algorithm])
         dst = self.place()
         with duty(what):
-            task = self.sha.hash(self.piece(0, len(message)), dst, algorithm)
+            task = self.sha.hash(self.piece(place, len(message)), dst, algorithm)
         finish(task, what)
         task.free()
         self.require(algorithm, message, what, dst)
@@ -99,11 +103,14 @@ class Hashes:
         self.require(algorithm, message, what, dst)
 
 
-def known_answers(device: pydoca.Device, lengths: Iterable[int], seed: int = 0) -> int:
-    """The vectors of FIPS 180, and one message of each length and algorithm; returns how many were right."""
+def known_answers(device: pydoca.Device, lengths: Iterable[int], seed: int = 0, origin: str = "pydoca.alloc") -> int:
+    """The vectors of FIPS 180, and two messages of each length and algorithm; returns how many lengths were right.
+
+    One message begins at a multiple of 64, and the other one anywhere.
+    """
     lengths = [length for length in lengths if length > 0]
     with Stand() as stand:
-        hashes = Hashes(stand, device, max([*lengths, 64]))
+        hashes, rng = Hashes(stand, device, max([*lengths, 64]), origin), random.Random(seed)
         supported = algorithms(device)
         for (algorithm, message), digest in KNOWN.items():
             assert hashlib.new(algorithm, message).hexdigest().startswith(digest), "this machine's hashlib is wrong"
@@ -112,7 +119,8 @@ def known_answers(device: pydoca.Device, lengths: Iterable[int], seed: int = 0) 
         data = noise(max([*lengths, 64]), seed).tobytes()
         for algorithm in supported:
             for length in lengths:
-                hashes.check(algorithm, data[:length], f"{algorithm} of {length} bytes")
+                for place in (0, rng.randrange(1, _LINE)):
+                    hashes.check(algorithm, data[:length], f"{algorithm} of {length} bytes at {place}", place)
         return (len(lengths) + 1) * len(supported)
 
 

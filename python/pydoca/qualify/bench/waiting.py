@@ -47,6 +47,14 @@ def until_true(pe: pydoca.ProgressEngine, condition: Callable[[], object], what:
         pe.run_until(condition, timeout=PATIENCE)
 
 
+def poll(pe: pydoca.ProgressEngine, condition: Callable[[], object], what: str) -> None:
+    """Progresses until the condition is true, and never sleeps: for times of which each delay of the thread counts."""
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        if not pe.progress() and time.monotonic() > end:
+            raise DeviceFault(f"{what}: no answer within {PATIENCE:g} s")
+
+
 def sleep_until(pe: pydoca.ProgressEngine, condition: Callable[[], object], what: str) -> None:
     """Arms the engine and sleeps on its descriptor alone: a notification that is lost is missed."""
     end = time.monotonic() + PATIENCE

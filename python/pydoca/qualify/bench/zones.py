@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 import pydoca
+from pydoca.qualify.bench.origins import ORIGINS
 from pydoca.qualify.bench.patterns import Bytes, view
-from pydoca.qualify.bench.waiting import DeviceFault, Stand
+from pydoca.qualify.bench.waiting import DeviceFault, Stand, duty
 
 ZONE = 256  # bytes before and behind the data
 
@@ -47,14 +48,33 @@ def require_equal(actual: Bytes, expected: Bytes, what: str) -> None:
 
 
 class Zoned:
-    """Memory of a device, with a red zone at each end; `array` is all of it."""
+    """Memory of a device, with a red zone at each end; `array` is all of it. Its origin is one of `bench.origins`."""
 
-    def __init__(self, stand: Stand, device: pydoca.Device, capacity: int, access: str | None = None) -> None:
+    def __init__(
+        self,
+        stand: Stand,
+        device: pydoca.Device,
+        capacity: int,
+        access: str | None = None,
+        origin: str = "pydoca.alloc",
+    ) -> None:
         self.capacity = capacity
-        memory = stand.enter_context(pydoca.alloc(capacity + 2 * ZONE))
+        memory = ORIGINS[origin](capacity + 2 * ZONE)
+        if isinstance(memory, pydoca.Memory):
+            stand.enter_context(memory)
         self.array: Bytes = view(memory)
         self.mmap: pydoca.Mmap = stand.enter_context(device.mmap(memory, access=access))
         self._guard = np.resize(np.arange(251, dtype=np.uint8) ^ 0xA5, capacity + 2 * ZONE)
+
+    @classmethod
+    def lent(
+        cls, stand: Stand, owner: pydoca.Device, user: pydoca.Device, capacity: int, origin: str = "pydoca.alloc"
+    ) -> Zoned:
+        """Memory of the owner, which has lent it to the user at the other end of the PCIe link."""
+        zoned = cls(stand, owner, capacity, "local_read_write|pci_read_write", origin)
+        with duty("import memory of the other side"):
+            zoned.mmap = stand.enter_context(user.import_mmap(zoned.mmap.export_pci()))
+        return zoned
 
     def address(self, offset: int) -> int:
         """Of a byte of the data."""
