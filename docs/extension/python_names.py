@@ -89,7 +89,7 @@ def classes() -> dict[type, str]:
 def bench() -> dict[str, list[str]]:
     """The modules of `pydoca.qualify.bench`, and the names that each defines for users."""
     found = {}
-    for info in pkgutil.iter_modules(bench_package.__path__, f"{bench_package.__name__}."):
+    for info in pkgutil.walk_packages(bench_package.__path__, f"{bench_package.__name__}."):
         module = importlib.import_module(info.name)
         own = [name for name, value in vars(module).items() if getattr(value, "__module__", "") == info.name]
         found[info.name] = [name for name in own if not name.startswith("_")]

@@ -90,6 +90,7 @@ def test_the_reference_has_the_engines_of_the_qualification(reference):
     engines = reference.bench()
     assert {"latency", "bandwidth", "Copies"} <= set(engines["pydoca.qualify.bench.dma"])
     assert "DeviceFault" in engines["pydoca.qualify.bench.waiting"]
+    assert "Pair" in engines["pydoca.qualify.bench.rdma.pair"]
     found = {
         f"{module}.{name}": getattr(sys.modules[module], name) for module, names in engines.items() for name in names
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import subprocess
 from typing import TYPE_CHECKING
@@ -25,8 +26,12 @@ QUICK = ("quick", "full")
 @pytest.mark.pydoca_case("RDMA-1", title="writes and reads of every size and pattern arrive", levels=ALL)
 def test_integrity(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_measure: Measure) -> None:
     sizes = dma.sizes_up_to(at(pydoca_run, smoke=4096, quick=1 << 16, full=1 << 20))
-    moved = 0
-    for damage in rdma.integrity(pydoca_device, pydoca_device, sizes, pydoca_run.seed_of("patterns")):
+    seed, moved = pydoca_run.seed_of("patterns"), 0
+    work = [rdma.integrity(pydoca_device, pydoca_device, sizes, seed)]
+    if pydoca_run.level != "smoke":
+        lengths = dma.lengths(max(sizes), seed)
+        work.append(rdma.integrity(pydoca_device, pydoca_device, lengths, seed, ["prbs31"], [(0, 0), (5, 3), (63, 1)]))
+    for damage in itertools.chain.from_iterable(work):
         moved += 1
         if damage:
             raise DeviceFault(str(damage))
@@ -46,11 +51,39 @@ def test_atomics(pydoca_device: pydoca.Device, pydoca_run: CaseRun) -> None:
     rdma.atomics(pydoca_device, pydoca_device, at(pydoca_run, smoke=1000, quick=20_000, full=200_000))
 
 
+@pytest.mark.pydoca_case(
+    "RDMA-4", title="a peer may do what both memory and context allow, and nothing else", levels=QUICK
+)
+def test_permissions(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_measure: Measure) -> None:
+    cells = list(rdma.cells(pydoca_device, is_complete=pydoca_run.level != "quick"))
+    wrong = [f"{name} is {'refused' if allowed else 'allowed'}" for name, allowed, done in cells if allowed != done]
+    pydoca_measure.record("rdma.permissions.cells", len(cells), unit="1", min=48)
+    if wrong:
+        raise DeviceFault(f"{len(wrong)} of {len(cells)} cells are wrong: {'; '.join(wrong[:5])}")
+
+
+@pytest.mark.pydoca_case("RDMA-5", title="each of several peers gets what is for it", levels=ALL)
+def test_several_peers(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_measure: Measure) -> None:
+    limits = pydoca_device.info.capabilities.rdma
+    assert limits is not None
+    peers, rounds = min(8, limits.max_num_connections), at(pydoca_run, smoke=5, quick=100, full=1000)
+    moved = rdma.several(pydoca_device, peers, rounds)
+    pydoca_measure.record("rdma.peers.transfers", moved, unit="1", min=3 * rounds)
+
+
+@pytest.mark.pydoca_case("RDMA-6", title="sync events of a network peer are exact", levels=ALL)
+@pytest.mark.pydoca_needs("sync_event_export_to_remote_net", "sync_event_remote_net_create_from_export")
+def test_remote_events(pydoca_device: pydoca.Device, pydoca_measure: Measure) -> None:
+    pydoca_measure.record("rdma.events", rdma.events(pydoca_device), unit="1", min=100)
+
+
 @pytest.mark.pydoca_case("RDMA-LAT", title="latency of a write with nothing else in flight", levels=QUICK)
-def test_latency(pydoca_device: pydoca.Device, pydoca_measure: Measure) -> None:
+def test_latency(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_measure: Measure) -> None:
     with pydoca_measure("rdma.write.lat.64", unit="us", stat="p50", better="lower", n_min=1000) as latency:
         for values in rdma.write_latency(pydoca_device, pydoca_device, 64, latency.has_enough):
             latency.extend(values)
+    late = rdma.late_share(pydoca_device, pydoca_device, 64, at(pydoca_run, quick=10_000, full=100_000))
+    pydoca_measure.record("rdma.late.64", late, unit="1", better="lower", max=0)
 
 
 @pytest.mark.pydoca_case("RDMA-BW", title="bandwidth of writes", levels=QUICK)
