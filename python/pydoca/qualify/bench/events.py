@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 import threading
 import time
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 import pydoca
 from pydoca.qualify.bench import waiting
+from pydoca.qualify.bench.patterns import numbers
 from pydoca.qualify.bench.waiting import DeviceFault, Stand, duty, finish
 
 _WORD = 2**64
@@ -19,11 +22,14 @@ BATCH = 64
 
 
 def operations(device: pydoca.Device, count: int, rng: random.Random) -> int:
-    """Sets, additions, reads and waits in random order, each checked; returns how many there were."""
-    value = 0
+    """Sets, additions, reads and waits in random order, each checked; returns how many there were.
+
+    Operands are random, or of the widths of bench.patterns.numbers.
+    """
+    value, wide = 0, numbers()
     with duty("a sync event"), pydoca.SyncEvent(device) as event:
         for number in range(count):
-            operand, choice = rng.getrandbits(64), rng.randrange(4)
+            operand, choice = rng.choice(wide) if rng.getrandbits(1) else rng.getrandbits(64), rng.randrange(4)
             if choice == 0:
                 event.update_set(operand)
                 value = operand
@@ -31,16 +37,85 @@ def operations(device: pydoca.Device, count: int, rng: random.Random) -> int:
                 _require(event.update_add(operand), value, f"operation {number}: the value before an addition")
                 value = (value + operand) % _WORD
             elif choice == 2:
-                event.wait_eq(value, timeout=waiting.PATIENCE)
-                if value:
-                    event.wait_gt(value - 1, timeout=waiting.PATIENCE)
+                _wait_for(event, value, rng.getrandbits(64), number)
             _require(event.get(), value, f"operation {number}: the value")
     return count
+
+
+class _Waits(NamedTuple):
+    """The three kinds of one way to wait."""
+
+    eq: Callable[..., None]
+    gt: Callable[..., None]
+    neq: Callable[..., None]
+
+
+def _waits_of(event: pydoca.SyncEvent, number: int) -> _Waits:
+    """Those that spin, and those that yield, in turn."""
+    if number % 2:
+        return _Waits(event.wait_eq, event.wait_gt, event.wait_neq)
+    return _Waits(event.wait_eq_yield, event.wait_gt_yield, event.wait_neq_yield)
+
+
+def _wait_for(event: pydoca.SyncEvent, value: int, mask: int, number: int) -> None:
+    """Waits of each kind whose condition holds: they end at once."""
+    masked, waits = value & mask, _waits_of(event, number)
+    waits.eq(value, timeout=waiting.PATIENCE)
+    waits.eq(masked, mask, timeout=waiting.PATIENCE)
+    waits.neq(masked ^ 1 << number % 64, mask, timeout=waiting.PATIENCE)
+    if masked:
+        waits.gt(masked - 1, mask, timeout=waiting.PATIENCE)
+
+
+def refusals(device: pydoca.Device) -> int:
+    """Waits of each kind whose condition does not hold, because of one bit of value or mask: they do not end.
+
+    Returns how many there were.
+    """
+    value, whole = 0xA5A5_5A5A_F00F_0FF0, _WORD - 1
+    with duty("waits that nothing ends"), pydoca.SyncEvent(device) as event:
+        event.update_set(value)
+        for bit in range(64):
+            waits, one = _waits_of(event, bit), 1 << bit
+            for wait, operand, mask in (
+                (waits.eq, value ^ one, whole),
+                (waits.eq, (value ^ one) & one, one),
+                (waits.neq, value & one, one),
+                (waits.gt, value & ~one, whole ^ one),
+                (waits.gt, value | one, whole),
+            ):
+                _require_no_end(wait, operand, mask, value)
+    return 5 * 64
+
+
+def _require_no_end(wait: Callable[..., None], operand: int, mask: int, value: int) -> None:
+    try:
+        wait(operand, mask, timeout=0)
+    except pydoca.TimeOutError:
+        return
+    raise DeviceFault(f"a wait for {operand:#x} behind the mask {mask:#x} has ended, and the value is {value:#x}")
 
 
 def _require(found: int, expected: int, what: str) -> None:
     if found != expected:
         raise DeviceFault(f"{what} is {found:#x}; it must be {expected:#x}")
+
+
+def imported(device: pydoca.Device, other: pydoca.Device) -> int:
+    """The other side sets, adds to and reads an event with numbers of every width; returns how many operations."""
+    wide = numbers()
+    with (
+        duty("a sync event of the other side"),
+        pydoca.SyncEvent(device, publisher="remote_pci", subscriber="cpu") as event,
+        other.import_sync_event(event.export_to_remote_pci()) as there,
+    ):
+        for number in wide:
+            there.update_set(number)
+            _require(event.get(), number, f"the value after setting {number:#x}")
+            _require(there.update_add(number), number, f"the value before an addition of {number:#x}")
+            _require(event.get(), 2 * number % _WORD, f"the value after an addition of {number:#x}")
+            _require(there.get(), 2 * number % _WORD, f"the value that the other side reads after {number:#x}")
+    return 3 * len(wide)
 
 
 def tasks(device: pydoca.Device, count: int) -> int:
@@ -59,6 +134,61 @@ def tasks(device: pydoca.Device, count: int) -> int:
             _require(finish(waits, f"the wait for {value}"), value, f"the value that ended the wait for {value}")
             waits.free()
     return count
+
+
+def wide_tasks(device: pydoca.Device) -> int:
+    """Tasks set, add and read numbers of every width, and wait for them; returns how many numbers there were."""
+    wide = numbers()
+    with Stand() as stand:
+        event = pydoca.SyncEvent(device)
+        stand.callback(event.close)
+        pe = stand.engine()
+        with duty("a sync event with tasks"):
+            context = stand.enter_context(event.as_context(pe, num_tasks=1))
+        for number in wide:
+            doubled = 2 * number % _WORD
+            finish(context.notify_set(number), f"setting {number:#x}")
+            _require(finish(context.get(), f"a read of {number:#x}"), number, "the value that was set")
+            what = f"an addition of {number:#x}"
+            _require(finish(context.notify_add(number), what), number, f"the value before {what}")
+            _require(finish(context.get(), f"a read after {what}"), doubled, f"the value after {what}")
+            if device.info.supports("async_sync_event_wait"):
+                _require(finish(context.wait_eq(doubled), "a wait"), doubled, "the value that ended a wait")
+                other = doubled ^ 1 << number % 64
+                _require(finish(context.wait_neq(other), "a wait"), doubled, f"the value that is not {other:#x}")
+    return len(wide)
+
+
+def masked_tasks(device: pydoca.Device) -> int:
+    """Wait tasks with each mask of adjacent bytes: one ends, and one that differs in a bit does not.
+
+    Returns how many masks there were.
+    """
+    value = 0x0102_0408_1020_4080  # one bit of each byte
+    with Stand() as stand:
+        event = pydoca.SyncEvent(device)
+        stand.callback(event.close)
+        pe = stand.engine()
+        with duty("a sync event with tasks"):
+            context = stand.enter_context(event.as_context(pe, num_tasks=4))
+        finish(context.notify_set(value), f"setting {value:#x}")
+        for mask in MASKS:
+            what = f"the wait for {value & mask:#x} behind the mask {mask:#x}"
+            _require(finish(context.wait_eq(value & mask, mask), what), value, f"the value that ended {what}")
+            for wait in (context.wait_eq(0, mask), context.wait_neq(value & mask, mask)):
+                pe.drain()
+                if wait.done:
+                    raise DeviceFault(f"a wait behind the mask {mask:#x} has ended, and its condition does not hold")
+                wait.cancel()
+                with contextlib.suppress(pydoca.ShutdownError):
+                    wait.wait(timeout=waiting.PATIENCE)
+                wait.free()
+    return len(MASKS)
+
+
+MASKS: list[int] = [
+    (1 << 8 * size) - 1 << 8 * place for size in (1, 2, 4, 8) for place in range(9 - size)
+]  # what wait tasks take
 
 
 def waits(device: pydoca.Device, count: int) -> int:

@@ -29,12 +29,15 @@ QUICK = ("quick", "full")
 def test_operations(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_random: random.Random) -> None:
     events.operations(pydoca_device, at(pydoca_run, smoke=5000, quick=100_000, full=1_000_000), pydoca_random)
     events.waits(pydoca_device, at(pydoca_run, smoke=2000, quick=10_000, full=50_000))
+    events.refusals(pydoca_device)
+    events.wide_tasks(pydoca_device)
 
 
 @pytest.mark.pydoca_case("SYN-TASK", title="wait tasks end when their value comes", levels=ALL)
 @pytest.mark.pydoca_needs("async_sync_event_wait")
 def test_tasks(pydoca_device: pydoca.Device, pydoca_run: CaseRun) -> None:
     events.tasks(pydoca_device, at(pydoca_run, smoke=500, quick=10_000, full=100_000))
+    events.masked_tasks(pydoca_device)
 
 
 @pytest.mark.pydoca_case("SYN-WAKE", title="an engine that sleeps is woken by an event of the other side", levels=ALL)
@@ -98,3 +101,10 @@ def test_ends_of_waits(pydoca_device: pydoca.Device, pydoca_pair: Pair, pydoca_m
             pydoca_measure.record("sync_event.peer_death", time.monotonic() - begin, unit="s", better="lower", max=10)
         except pydoca.TimeOutError:
             raise DeviceFault("a wait for a process that was killed 10 s ago goes on") from None
+
+
+@pytest.mark.pydoca_case("SYN-5", title="set, add and get of the other side's event are exact", levels=ALL)
+@pytest.mark.pydoca_needs("pair", "sim")
+def test_imported_events(pydoca_device: pydoca.Device, sides: Sides, pydoca_measure: Measure) -> None:
+    count = events.imported(pydoca_device, sides.other(pydoca_device))
+    pydoca_measure.record("sync_event.imported", count, unit="1", min=100)
