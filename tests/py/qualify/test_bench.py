@@ -10,6 +10,7 @@ import pytest
 import pydoca
 from pydoca.qualify.bench import contexts, dma, misuse, origins, patterns, resources, tail, waiting, walk
 from pydoca.qualify.bench.sides import both_sides, names_of_link
+from pydoca.qualify.bench.tasks import destinations
 from pydoca.qualify.bench.waiting import DeviceFault, Stand, refused
 from pydoca.qualify.bench.zones import ZONE, Zoned, difference, require_equal
 
@@ -210,6 +211,16 @@ def test_an_operation_that_never_ends_is_a_fault(monkeypatch):
     monkeypatch.setattr(waiting, "PATIENCE", 0.01)
     with pydoca.ProgressEngine() as pe, pytest.raises(DeviceFault, match=r"it: no answer within 0.01 s"):
         waiting.poll(pe, lambda: False, "it")
+
+
+@pytest.mark.parametrize("name", ["pf0", "pf0vf0", "p0", "p0s0"])
+def test_a_good_device_of_any_type_appends_and_refuses(name):
+    with pydoca.open_device(name) as device:
+        kinds = destinations.kinds(device)
+        assert ("copy to the host" in kinds) == (name in ("pf0", "pf0vf0", "p0"))
+        for kind in kinds:
+            assert destinations.append(device, kind) >= 10
+            assert destinations.refuse(device, kind) >= 20
 
 
 def test_a_slow_device_has_fewer_samples(monkeypatch):

@@ -13,6 +13,7 @@ import numpy as np
 import pydoca
 from pydoca import Access
 from pydoca.qualify.bench import waiting
+from pydoca.qualify.bench.dma import Ends, local
 from pydoca.qualify.bench.patterns import noise, prbs31, view
 from pydoca.qualify.bench.sides import Sides
 from pydoca.qualify.bench.waiting import DeviceFault, Stand, duty, finish, refused
@@ -64,16 +65,6 @@ def registrations(device: pydoca.Device, size: int, unaligned: bool = False) -> 
         mmap.close()
         taken += time.perf_counter_ns() - begin
     return taken / 1e6 * ((1 << 30) / size)
-
-
-def huge_pages(device: pydoca.Device, size: int = 2 << 20) -> None:
-    """A copy between the ends of memory in pages of 2 MiB."""
-    with pydoca.alloc(size, huge_pages=True) as memory, Stand() as stand, device.mmap(memory) as mmap:
-        array = view(memory)
-        array[-4096:] = prbs31(4096, 5)
-        with duty("a copy within huge pages"):
-            Copier(stand, device).copy(mmap, mmap, 4096, from_=size - 4096)
-        require_equal(array[:4096], array[-4096:], "a copy within huge pages")
 
 
 def read_only_source(device: pydoca.Device, size: int = 4096) -> None:
@@ -195,17 +186,21 @@ def exhaust_inventory(device: pydoca.Device, elements: int = 64) -> None:
                 raise DeviceFault(f"{inventory.num_free_elements} of {elements} bufs came back")
 
 
-def scatter_lists(device: pydoca.Device, longest: int, seed: int) -> int:
-    """Copies from and to lists of 1 up to so many elements, whose places are in random order; returns the copies."""
+def scatter_lists(
+    device: pydoca.Device, longest: int, seed: int, memory: Callable[[Stand, int], Ends] | None = None
+) -> int:
+    """Copies from and to lists of 1 up to so many elements, whose places are in random order; returns the copies.
+
+    The memory is of the device's own side, or what memory(stand, size) makes.
+    """
     piece = 96
     size = piece * longest
-    source, target = pydoca.alloc(size), pydoca.alloc(size)
-    src_array, dst_array = (view(each).reshape(longest, piece) for each in (source, target))
-    src_array[:] = noise(size, seed).reshape(longest, piece)
     order = np.random.default_rng(seed)
     counts = sorted(count for count in {1, 2, 3, longest // 2, longest - 1, longest} if 1 <= count <= longest)
     with Stand() as stand:
-        src, dst = stand.enter_context(device.mmap(source)), stand.enter_context(device.mmap(target))
+        src, dst, source, target = memory(stand, size) if memory else local(stand, device, size)
+        src_array, dst_array = (each.reshape(longest, piece) for each in (source, target))
+        src_array[:] = noise(size, seed).reshape(longest, piece)
         inventory, bufs, pe = stand.bufs(2 * longest), stand.enter_context(Stand()), stand.engine()
         with duty("start the DMA engine"):
             dma = stand.enter_context(pydoca.Dma(pe, device, num_tasks=1))

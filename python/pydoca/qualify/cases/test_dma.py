@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 import pydoca
-from pydoca.qualify.bench import dma
+from pydoca.qualify.bench import dma, origins
 from pydoca.qualify.bench.sides import Sides
+from pydoca.qualify.bench.tasks import memory
 from pydoca.qualify.bench.trend import Trend
 from pydoca.qualify.bench.waiting import DeviceFault, Stand
 from pydoca.qualify.cases.counts import at
@@ -39,6 +40,8 @@ def test_integrity(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_mea
         offsets = [(from_, to) for from_ in places for to in places]
         work.append(dma.integrity(pydoca_device, [65, 1000, 4097], offsets, ["prbs31", "address"], seed))
         work.append(dma.integrity(pydoca_device, dma.sizes_up_to(largest), [(0, 0), (7, 9)], seed=seed))
+        lengths = dma.lengths(min(largest, 65536), seed)
+        work.append(dma.integrity(pydoca_device, lengths, [(0, 0), (5, 3)], ["prbs31", "address"], seed))
     copies = bit_errors = outside = 0
     first = None
     for damage in itertools.chain.from_iterable(work):
@@ -51,6 +54,24 @@ def test_integrity(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_mea
         raise DeviceFault(f"{first} ({bit_errors} wrong bits, {outside} bytes outside, in {copies} copies)")
     pydoca_measure.record("dma.bit_errors", bit_errors, unit="1", max=0)
     pydoca_measure.record("dma.outside", outside, unit="1", max=0)
+
+
+@pytest.mark.pydoca_case(
+    "DMA-PCI",
+    title="every size arrives across the PCIe link, both ways, from and to memory of every origin",
+    levels=ALL,
+)
+@pytest.mark.pydoca_needs("pair", "sim")
+def test_integrity_across_the_link(sides: Sides, pydoca_run: CaseRun, pydoca_measure: Measure) -> None:
+    seed, most = pydoca_run.seed_of("lengths"), at(pydoca_run, smoke=4096, quick=1 << 15, full=1 << 20)
+    sizes = dma.lengths(min(most, pydoca.Dma.max_buf_size(sides.dpu.info)), seed)
+    copies = 0
+    for origin in origins.of_this_machine()[: at(pydoca_run, smoke=2, quick=len(origins.ORIGINS))]:
+        for damage in memory.across(sides, origin, sizes, seed):
+            copies += 1
+            if damage:
+                raise DeviceFault(f"{origin} of the host: {damage}")
+    pydoca_measure.record("dma.copies.across", copies, unit="1", min=4 * len(sizes))
 
 
 @pytest.mark.pydoca_case("DMA-BW", title="bandwidth by size, within the device's own side", levels=QUICK)
@@ -81,7 +102,7 @@ def test_latency(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_measu
     with pydoca_measure(f"dma.lat.{size}", unit="us", stat="p50", better="lower", n_min=1000) as latency:
         for values in dma.latency(pydoca_device, size, latency.has_enough):
             latency.extend(values)
-    late = dma.late_share(pydoca_device, size, at(pydoca_run, quick=4000, full=20_000))
+    late = dma.late_share(pydoca_device, size, at(pydoca_run, quick=10_000, full=100_000))
     pydoca_measure.record(f"dma.late.{size}", late, unit="1", better="lower", max=0)
 
 

@@ -1,24 +1,22 @@
-"""MEM, BUF: maps, permissions, bounds, exports, inventories and lists."""
+"""MEM: maps, permissions, bounds, exports, origins of memory."""
 
 from __future__ import annotations
 
 import hashlib
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 import pydoca
-from pydoca.qualify.bench import dma, maps, remote, resources
+from pydoca.qualify.bench import dma, maps, origins, remote, resources
 from pydoca.qualify.bench.patterns import prbs31, view
 from pydoca.qualify.bench.sides import Sides
+from pydoca.qualify.bench.tasks import memory
 from pydoca.qualify.bench.waiting import DeviceFault, Stand, duty, refused
 from pydoca.qualify.cases.counts import at
 
 if TYPE_CHECKING:
-    import random
-
     from pydoca.qualify.measure import Measure
     from pydoca.qualify.session.case_run import CaseRun
     from pydoca.qualify.session.pair import Pair
@@ -65,7 +63,7 @@ def test_export_between_processes(
     size, seed = dma.fitting(pydoca_device, (4096, 1 << 16))[-1], pydoca_run.seed_of("pattern")
     with pydoca_measure("mem.import", unit="ms", stat="p50", better="lower") as importing:
         importing.extend(_both_ways(pydoca_pair, size, seed, "pydoca.alloc", 20))
-    others = [origin for origin in remote.ORIGINS if origin != "pydoca.alloc"]
+    others = [each for each in origins.of_this_machine() if each != "pydoca.alloc"]
     more = sum(len(_both_ways(pydoca_pair, size, seed, origin, 5)) for origin in others)
     pydoca_measure.record("mem.digests.equal", len(importing) + more, unit="1", min=20 + 5 * len(others))
 
@@ -140,37 +138,28 @@ def test_export_cycles(sides: Sides, pydoca_run: CaseRun, pydoca_measure: Measur
 
 
 @pytest.mark.pydoca_case(
-    "MEM-7", title="huge pages, unaligned and read-only memory are sources of copies", levels=QUICK
+    "MEM-7", title="memory of every origin is source and destination of copies, digests and RDMA", levels=QUICK
 )
-@pytest.mark.parametrize("kind", ["huge", "unaligned", "read-only"])
-def test_kinds_of_memory(pydoca_device: pydoca.Device, kind: str) -> None:
-    if kind == "huge":
-        free = next(
-            line for line in Path("/proc/meminfo").read_text().splitlines() if line.startswith("HugePages_Free")
-        )
-        if int(free.split()[1]) == 0:
-            pytest.skip("this machine has no free huge pages (sysctl vm.nr_hugepages)")
-        maps.huge_pages(pydoca_device)
-    elif kind == "unaligned":
-        maps.registrations(pydoca_device, 65536 + 1, unaligned=True)
-    else:
-        maps.read_only_source(pydoca_device)
+@pytest.mark.parametrize("origin", origins.ORIGINS)
+def test_origins(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_measure: Measure, origin: str) -> None:
+    if origin not in origins.of_this_machine():
+        pytest.skip("this machine has no free huge pages (sysctl vm.nr_hugepages)")
+    seed = pydoca_run.seed_of("lengths")
+    most = at(pydoca_run, quick=1 << 15, full=1 << 18)
+    sizes = dma.lengths(min(most, pydoca.Dma.max_buf_size(pydoca_device.info)), seed)
+    moved = 0
+    for damage in memory.transfers(pydoca_device, origin, sizes, seed):
+        moved += 1
+        if damage:
+            raise DeviceFault(f"{origin}: {damage}")
+    pydoca_measure.record(f"mem.transfers.{origin.replace(' ', '_')}", moved, unit="1", min=2 * len(sizes))
 
 
 @pytest.mark.pydoca_case(
-    "BUF-1", title="an inventory gives all its bufs, refuses one more, and gives all again", levels=ALL
+    "MEM-8", title="memory that the program may not write is a source, and never a destination", levels=QUICK
 )
-def test_inventory(pydoca_device: pydoca.Device) -> None:
-    maps.exhaust_inventory(pydoca_device)
-
-
-@pytest.mark.pydoca_case("BUF-2", title="lists of bufs keep the order of their data", levels=ALL)
-def test_scatter_lists(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_random: random.Random) -> None:
-    longest = pydoca.Dma.max_buf_list_len(pydoca_device.info)
-    if longest < 2:
-        pytest.skip(f"{pydoca_device.name} takes no lists")
-    for _ in range(at(pydoca_run, smoke=5, quick=50, full=500)):
-        maps.scatter_lists(pydoca_device, longest, pydoca_random.getrandbits(32))
+def test_read_only_memory(pydoca_device: pydoca.Device) -> None:
+    maps.read_only_source(pydoca_device)
 
 
 @pytest.mark.pydoca_case("NEG-2", title="garbled descriptions of memory are refused", levels=QUICK)
