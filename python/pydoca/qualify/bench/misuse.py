@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 
 import pydoca
 from pydoca.qualify.bench import waiting
@@ -156,43 +155,3 @@ def works(device: pydoca.Device, size: int = 64) -> None:
             dma.memcpy(*bufs).wait(timeout=waiting.PATIENCE)
         if bytes(target) != data:
             raise DeviceFault(f"a copy of {size} bytes has wrong data")
-
-
-def largest_copy(device: pydoca.Device) -> None:
-    """max_buf_size bytes are copied, and one more is refused."""
-    most = pydoca.Dma.max_buf_size(device.info)
-    works(device, most)
-    with refused(f"a copy of {most + 1} bytes, one more than max_buf_size", pydoca.InvalidValueError):
-        _refusable(partial(works, device, most + 1))
-
-
-def longest_list(device: pydoca.Device) -> None:
-    """A list of max_buf_list_len elements is copied, and one element more is refused."""
-    from pydoca.qualify.bench import maps
-
-    most = pydoca.Dma.max_buf_list_len(device.info)
-    maps.scatter_lists(device, most, 1)
-    with refused(f"a list of {most + 1} bufs, one more than max_buf_list_len", pydoca.InvalidValueError):
-        _refusable(partial(maps.scatter_lists, device, most + 1, 1))
-
-
-def most_tasks(device: pydoca.Device, at_most: int = 1 << 16) -> None:
-    """max_num_tasks tasks can be configured and taken, and one more cannot."""
-    most = pydoca.Dma.max_num_tasks(device.info)
-    with Stand() as stand:
-        pe = stand.engine()
-        if most <= at_most:
-            with duty(f"start the DMA engine with {most} tasks"):
-                stand.enter_context(pydoca.Dma(pe, device, num_tasks=most))
-        with refused(f"{most + 1} tasks, one more than max_num_tasks", pydoca.InvalidValueError):
-            stand.callback(pydoca.Dma(pe, device, num_tasks=most + 1).close)
-
-
-def _refusable(attempt: Callable[[], object]) -> None:
-    """The device's error, where the bench made it a fault."""
-    try:
-        attempt()
-    except DeviceFault as fault:
-        if isinstance(fault.__cause__, pydoca.DocaError):
-            raise fault.__cause__ from None
-        raise

@@ -7,31 +7,25 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import pydoca
-from pydoca.qualify.bench import misuse
+from pydoca.qualify.bench import capabilities
 from pydoca.qualify.bench.waiting import DeviceFault
 
 if TYPE_CHECKING:
     from pydoca.qualify.measure import Measure
     from pydoca.qualify.session.case_run import CaseRun
 
-MOST = 64 << 20
 LEVELS = ("quick", "full")
 
 
-@pytest.mark.pydoca_case("CAP-1", title="each DMA limit can be reached, and not be exceeded", levels=LEVELS)
-@pytest.mark.pydoca_needs("dma")
-@pytest.mark.parametrize("limit", ["max_buf_size", "max_buf_list_len", "max_num_tasks"])
-def test_limits_are_true(pydoca_device: pydoca.Device, pydoca_measure: Measure, limit: str) -> None:
-    if limit == "max_buf_size" and pydoca.Dma.max_buf_size(pydoca_device.info) > MOST:
-        pytest.skip(
-            f"{pydoca_device.name} copies more than {MOST >> 20} MiB in a task, which this case does not allocate"
-        )
-    checks = {
-        "max_buf_size": misuse.largest_copy,
-        "max_buf_list_len": misuse.longest_list,
-        "max_num_tasks": misuse.most_tasks,
-    }
-    checks[limit](pydoca_device)
+@pytest.mark.pydoca_case("CAP-1", title="each limit can be reached, and not be exceeded", levels=LEVELS)
+@pytest.mark.parametrize("limit", capabilities.LIMITS)
+def test_limits_are_true(
+    pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_measure: Measure, limit: str
+) -> None:
+    if why := capabilities.why_not(pydoca_device, limit, pydoca_run.level):
+        pytest.skip(why)
+    value = capabilities.value_of(pydoca_device, limit)
+    capabilities.LIMITS[limit].check(pydoca_device, value)
     pydoca_measure.record(f"capability.{limit}.true", 1, unit="1", min=1)
 
 
