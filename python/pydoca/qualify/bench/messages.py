@@ -182,41 +182,103 @@ def connects(sides: Sides, count: int) -> Iterator[float]:
 
 
 def many_clients(sides: Sides, clients: int, messages: int) -> float:
-    """Each client sends its messages at once; returns fairness, the least number served by half-time over the most."""
-    name, size = fresh_name(), 64
-    arrived: dict[int, int] = {}
+    """Each client sends its messages at once, and the server answers each; all of it reaches the one that it is for.
+
+    Returns fairness: the least number of messages that were served by half-time, over the most.
+    """
+    name, desk, limits = fresh_name(), _Desk(), sides.dpu.info.capabilities.comch
+    assert limits is not None
     with Stand() as stand:
         pe = stand.engine()
         with duty(f"a server with {clients} clients"):
-            server = stand.enter_context(
-                comch.Server(pe, sides.dpu, sides.representor, name, on_message=_counter(arrived, size))
-            )
+            tasks = min(limits.max_send_tasks, clients * messages)
+            server = comch.Server(pe, sides.dpu, sides.representor, name, on_message=desk.answer, num_send_tasks=tasks)
+            stand.enter_context(server)
+            settings = {"num_send_tasks": messages, "recv_queue_size": messages}
             links = [
-                stand.enter_context(
-                    comch.Client(pe, sides.host, name, timeout=waiting.PATIENCE, num_send_tasks=messages)
-                )
+                stand.enter_context(comch.Client(pe, sides.host, name, timeout=waiting.PATIENCE, **settings))  # type: ignore[arg-type]
                 for _ in range(clients)
             ]
             for number in range(messages):
-                for i, link in enumerate(links):
-                    link.send(message(i << 16 | number, size))
+                for client, link in enumerate(links):
+                    link.send(_named(client, number))
         total = clients * messages
-        until_true(pe, lambda: sum(arrived.values()) >= total // 2, "half of all messages")
-        fairness = min(arrived.get(i, 0) for i in range(clients)) / max(arrived.values())
-        until_true(pe, lambda: sum(arrived.values()) >= total, "all messages of all clients")
-        if len(server.connections) != clients or set(arrived.values()) != {messages}:
-            raise DeviceFault(f"the clients were not served alike: {arrived}")
+        until_true(pe, lambda: desk.total >= total // 2, "half of all messages")
+        fairness = min(desk.arrived.get(i, 0) for i in range(clients)) / max(desk.arrived.values())
+        until_true(pe, lambda: desk.total >= total, "all messages of all clients")
+        if len(server.connections) != clients or set(desk.arrived.values()) != {messages}:
+            raise DeviceFault(f"the clients were not served alike: {desk.arrived}")
+        for client, link in enumerate(links):
+            for number in range(messages):
+                what = f"answer {number} for client {client}"
+                check(_receive(link, what), _answer(client, number), what)
+        for link in links:
+            _require_no_more(pe, link, messages, "DPU to host")
     return fairness
 
 
-def _counter(arrived: dict[int, int], size: int) -> Callable[[comch.Connection, bytes, object], None]:
-    def count(connection: comch.Connection, text: bytes, _: object) -> None:
-        number = int.from_bytes(text[:4], "little")
-        client = number >> 16
-        check(text, message(client << 16 | arrived.get(client, 0), size), f"a message of client {client}")
-        arrived[client] = arrived.get(client, 0) + 1
+def _named(client: int, number: int) -> bytes:
+    return message(client << 16 | number, 64)
 
-    return count
+
+def _answer(client: int, number: int) -> bytes:
+    return message(client << 16 | number, 80)
+
+
+class _Desk:
+    """What a server knows of its clients by their messages."""
+
+    def __init__(self) -> None:
+        self.arrived: dict[int, int] = {}  # by client
+        self.total = 0
+
+    def answer(self, connection: comch.Connection, text: bytes, _: object) -> None:
+        """A connection stays that of the client whose message came over it first."""
+        if connection.user_data is None:
+            connection.user_data = int.from_bytes(text[:4], "little") >> 16
+        client: int = connection.user_data
+        number = self.arrived.get(client, 0)
+        check(text, _named(client, number), f"message {number} on the connection of client {client}")
+        connection.send(_answer(client, number))
+        self.arrived[client] = number + 1
+        self.total += 1
+
+
+def representors(sides: Sides) -> int:
+    """A server behind each representor is reached by the function that it is of, and by no other.
+
+    Returns the number of representors whose function this process sees.
+    """
+    functions = {info.pci_addr: info for info in pydoca.devices(side="host") if info.supports("comch_client")}
+    shown = [info for info in sides.dpu.representors() if info.pci_addr in functions]
+    for place, info in enumerate(shown):
+        own, other = (functions[shown[(place + by) % len(shown)].pci_addr] for by in (0, 1))
+        with Stand() as stand:
+            name, pe = fresh_name(), stand.engine()
+            with duty(f"a server behind {info.name}"):
+                representor = stand.enter_context(sides.dpu.open_representor(info))
+                server = stand.enter_context(comch.Server(pe, sides.dpu, representor, name))
+            _reach(pe, server, own, f"a client on {own.name} of a server behind {info.name}")
+            if other is not own:
+                _miss(pe, name, other, f"a client on {other.name} of a server behind {info.name}, of {own.name}")
+    return len(shown)
+
+
+def _reach(pe: pydoca.ProgressEngine, server: comch.Server, info: pydoca.DeviceInfo, what: str) -> None:
+    text = message(1, 64)
+    with (
+        duty(what),
+        pydoca.open_device(info) as device,
+        comch.Client(pe, device, server.name, timeout=waiting.PATIENCE) as link,
+    ):
+        link.send(text)
+        check(server.accept().wait(waiting.PATIENCE).recv().wait(waiting.PATIENCE), text, what)
+
+
+def _miss(pe: pydoca.ProgressEngine, name: str, info: pydoca.DeviceInfo, what: str) -> None:
+    is_missed = refused(what, pydoca.TimeOutError, pydoca.NotFoundError)
+    with pydoca.open_device(info) as device, Stand() as stand, is_missed:
+        stand.enter_context(comch.Client(pe, device, name, timeout=0.05))
 
 
 def misbehaving_clients(sides: Sides) -> None:

@@ -31,6 +31,8 @@ def test_connects(sides: Sides, pydoca_run: CaseRun, pydoca_measure: Measure) ->
             connecting.add(value)
     grown = resources.settled(before) - before
     pydoca_measure.record("comch.leak.descriptors", grown.descriptors, unit="1", max=0)
+    pydoca_measure.record("comch.leak.mappings", grown.mappings, unit="1", max=0)
+    pydoca_measure.record("comch.leak.threads", grown.threads, unit="1", max=0)
 
 
 @pytest.mark.pydoca_case(
@@ -74,7 +76,9 @@ def test_back_pressure(sides: Sides, pydoca_measure: Measure) -> None:
     pydoca_measure.record("comch.held_back", messages.back_pressure(sides), unit="1", min=1)
 
 
-@pytest.mark.pydoca_case("COM-4", title="up to 64 clients of one server are served alike", levels=QUICK)
+@pytest.mark.pydoca_case(
+    "COM-4", title="up to 64 clients of one server are served alike, each with its messages", levels=QUICK
+)
 def test_many_clients(sides: Sides, pydoca_run: CaseRun, pydoca_measure: Measure) -> None:
     comch = sides.dpu.info.capabilities.comch
     assert comch is not None
@@ -85,3 +89,8 @@ def test_many_clients(sides: Sides, pydoca_run: CaseRun, pydoca_measure: Measure
 @pytest.mark.pydoca_case("COM-5", title="what one client does wrong leaves the others alone", levels=QUICK)
 def test_misbehaving_clients(sides: Sides) -> None:
     messages.misbehaving_clients(sides)
+
+
+@pytest.mark.pydoca_case("COM-6", title="a representor leads to the function that it is of, and no other", levels=QUICK)
+def test_representors(sides: Sides, pydoca_measure: Measure) -> None:
+    pydoca_measure.record("comch.representors", messages.representors(sides), unit="1", min=1)
