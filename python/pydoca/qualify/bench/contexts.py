@@ -7,8 +7,10 @@ from collections.abc import Callable
 
 import pydoca
 from pydoca import comch
+from pydoca.qualify.bench import graphs, maps, messages, waiting
 from pydoca.qualify.bench.patterns import prbs31, view
-from pydoca.qualify.bench.waiting import DeviceFault, Stand, finish
+from pydoca.qualify.bench.sides import both_sides, names_of_link
+from pydoca.qualify.bench.waiting import DeviceFault, Stand, duty, finish, refused
 from pydoca.qualify.bench.zones import require_equal
 
 _SIZE = 4096
@@ -91,16 +93,77 @@ def _invalidate(device: pydoca.Device) -> None:
         finish(advise.invalidate_cache(buf), "an invalidation of the cache")
 
 
+def _fail(device: pydoca.Device) -> None:
+    """A copy that fails, as its destination is too short; its context stops."""
+    with Stand() as stand:
+        pe, bufs = stand.engine(), stand.bufs(2)
+        mmap = stand.enter_context(device.mmap(pydoca.alloc(_SIZE)))
+        dma = stand.enter_context(pydoca.Dma(pe, device, num_tasks=1))
+        src, dst = bufs.get_by_data(mmap, mmap.addr, 64), bufs.get_by_addr(mmap, mmap.addr + 64, 32)
+        task = dma.memcpy(stand.keep(src), stand.keep(dst), submit=False)
+        with refused("a copy of 64 bytes to a place for 32", *maps.REFUSALS):
+            task.submit()
+            task.wait(timeout=waiting.PATIENCE)
+
+
+def _run_graph(device: pydoca.Device) -> None:
+    """Two copies in a row."""
+    with Stand() as stand:
+        graphs.Chain(stand, device, 2).run(1)
+
+
+def _read_clocks(device: pydoca.Device) -> None:
+    with pydoca.Clock(device) as clock:
+        clock.timestamp(pydoca.ClockType.HOST_MONOTONIC)
+
+
+def _listen(device: pydoca.Device) -> None:
+    """A client, and the server at the other end of the link that it talks to."""
+    with both_sides(device) as sides, Stand() as stand:
+        link = messages.Link(stand, sides)
+        link.at_host.send(b"a message")
+        with duty("a message"):
+            messages.check(link.at_dpu.recv().wait(timeout=waiting.PATIENCE), b"a message", "a message")
+
+
+def _import_map(device: pydoca.Device) -> None:
+    with both_sides(device) as sides:
+        maps.export_cycle(sides)
+
+
+def _import_event(device: pydoca.Device) -> None:
+    """An event that the other end of the link sets."""
+    with (
+        both_sides(device) as sides,
+        duty("an event of the other side"),
+        pydoca.SyncEvent(device, publisher="remote_pci", subscriber="cpu") as event,
+        sides.other(device).import_sync_event(event.export_to_remote_pci()) as imported,
+    ):
+        imported.update_set(1)
+        event.wait_eq(1, timeout=waiting.PATIENCE)
+
+
 def _has_server(info: pydoca.DeviceInfo) -> bool:
     """A server is behind a representor, which only physical functions of the DPU have."""
     return info.supports("comch_server") and info.supports("representors")
 
 
+def _has_link(info: pydoca.DeviceInfo) -> bool:
+    """This process sees both ends of the link."""
+    return info.backend == "sim" and names_of_link(info) is not None
+
+
 _CYCLES: dict[str, tuple[Callable[[pydoca.DeviceInfo], bool], Callable[[pydoca.Device], None]]] = {
     "dma": (lambda info: info.capabilities.dma is not None, _copy),
+    "failure": (lambda info: info.capabilities.dma is not None, _fail),
     "sha": (lambda info: info.capabilities.sha is not None, _hash),
     "rdma": (lambda info: info.capabilities.rdma is not None, _connect),
     "sync_event": (lambda info: info.capabilities.sync_event is not None, _wait),
     "comch": (_has_server, _serve),
+    "comch_link": (_has_link, _listen),
+    "import_map": (_has_link, _import_map),
+    "import_event": (lambda info: _has_link(info) and info.supports("sync_event_export_to_remote_pci"), _import_event),
     "mmap_advise": (lambda info: info.capabilities.mmap_advise is not None, _invalidate),
+    "graph": (lambda info: info.capabilities.dma is not None, _run_graph),
+    "clock": (lambda info: info.capabilities.clock is not None, _read_clocks),
 }

@@ -24,10 +24,11 @@ def sides(pydoca_device: pydoca.Device) -> Iterator[Sides]:
 
 @pytest.fixture
 def no_leak(pydoca_device: pydoca.Device, pydoca_measure: Measure) -> Iterator[None]:
-    """What the case leaves behind of descriptors and mappings is a measurement of it, with the limit 0."""
+    """What the case leaves behind of descriptors, mappings and threads is a measurement of it, with the limit 0."""
     maps.registrations(pydoca_device, 4096)  # opens what a process keeps from its first context on
     before = resources.Usage.now()
     yield
     grown = resources.settled(before) - before
     pydoca_measure.record("leak.descriptors", grown.descriptors, unit="1", max=0)
     pydoca_measure.record("leak.mappings", grown.mappings, unit="1", max=0)
+    pydoca_measure.record("leak.threads", grown.threads, unit="1", max=0)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import pydoca
-from pydoca.qualify.bench import contexts, resources
+from pydoca.qualify.bench import clocks, contexts, identity, resources
 from pydoca.qualify.bench.waiting import DeviceFault, duty
 from pydoca.qualify.cases.counts import at
 
@@ -73,7 +73,7 @@ def test_pcie_link(pydoca_device: pydoca.Device, pydoca_measure: Measure) -> Non
         pydoca_measure.record("pcie.aer.correctable", total, unit="1", max=0)
 
 
-@pytest.mark.pydoca_case("INV-4", title="each representor stands for a function of the host", levels=ALL)
+@pytest.mark.pydoca_case("INV-4", title="each representor stands for a function, and tells its properties", levels=ALL)
 @pytest.mark.pydoca_needs("dpu", "representors")
 def test_representors(pydoca_device: pydoca.Device, pydoca_measure: Measure) -> None:
     with duty("list the representors"):
@@ -87,6 +87,7 @@ def test_representors(pydoca_device: pydoca.Device, pydoca_measure: Measure) -> 
         with duty(f"open the representor {each.name}"), pydoca_device.open_representor(each) as representor:
             if representor.pci_addr != each.pci_addr:
                 raise DeviceFault(f"{each.name} is of {representor.pci_addr}, and was listed as of {each.pci_addr}")
+    pydoca_measure.record("inv.representors.compared", identity.representors(pydoca_device), unit="1", min=0)
 
 
 @pytest.mark.pydoca_case("INV-5", title="NUMA node, hugepages and governor are recorded", levels=ALL)
@@ -103,9 +104,33 @@ def test_placement(pydoca_device: pydoca.Device, pydoca_measure: Measure) -> Non
 
 @pytest.mark.pydoca_case("INV-6", title="a context of each library leaves nothing behind, again and again", levels=ALL)
 def test_contexts(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_measure: Measure) -> None:
-    count = at(pydoca_run, smoke=20, quick=100, full=1000)
-    for name, cycle in contexts.cycles(pydoca_device).items():
-        grown = resources.growth(partial(cycle, pydoca_device), count)
-        pydoca_measure.record(f"inv.{name}.descriptors", grown.descriptors, unit="1", max=0)
-        pydoca_measure.record(f"inv.{name}.mappings", grown.mappings, unit="1", max=0)
-        pydoca_measure.record(f"inv.{name}.threads", grown.threads, unit="1", max=0)
+    count = at(pydoca_run, smoke=20, quick=60, full=1000)
+    with resources.only_new_objects():
+        grown = {
+            name: resources.growth(partial(cycle, pydoca_device), count)
+            for name, cycle in contexts.cycles(pydoca_device).items()
+        }
+    for name, usage in grown.items():
+        pydoca_measure.record(f"inv.{name}.descriptors", usage.descriptors, unit="1", max=0)
+        pydoca_measure.record(f"inv.{name}.mappings", usage.mappings, unit="1", max=0)
+        pydoca_measure.record(f"inv.{name}.threads", usage.threads, unit="1", max=0)
+        if pydoca_run.level != "smoke":  # a few cycles say nothing of an allocator
+            pydoca_measure.record(f"inv.{name}.resident", usage.resident / 1024, unit="KiB", max=count * 2)
+
+
+@pytest.mark.pydoca_case(
+    "INV-7", title="no two functions are the same, and each name leads to its function", levels=ALL
+)
+def test_identities(pydoca_run: CaseRun, pydoca_measure: Measure) -> None:
+    info = pydoca_run.require_device()
+    pydoca_measure.record("inv.functions", identity.functions(info.backend), unit="1", min=1)
+    pydoca_measure.record("inv.names", identity.names(info), unit="1", min=1)
+
+
+@pytest.mark.pydoca_case("INV-8", title="each clock goes forward, without jumps, at its rate", levels=ALL)
+@pytest.mark.pydoca_needs("clock")
+def test_clocks(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_measure: Measure) -> None:
+    seconds = at(pydoca_run, smoke=30, quick=150, full=3000) / 1e3
+    for which in clocks.clocks(pydoca_device):
+        count = clocks.readings(pydoca_device, which, seconds) + clocks.crossings(pydoca_device, which, 1000)
+        pydoca_measure.record(f"clock.{clocks.name_of(which)}.readings", count, unit="1", min=1)

@@ -63,6 +63,7 @@ def test_soak(
     grown = resources.settled(before) - before
     pydoca_measure.record("soak.leak.descriptors", grown.descriptors, unit="1", max=0)
     pydoca_measure.record("soak.leak.mappings", grown.mappings, unit="1", max=0)
+    pydoca_measure.record("soak.leak.threads", grown.threads, unit="1", max=0)
 
 
 def _work(device: pydoca.Device, rng: random.Random) -> list[Callable[[], object]]:
