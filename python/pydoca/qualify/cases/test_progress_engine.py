@@ -8,6 +8,7 @@ import pytest
 
 import pydoca
 from pydoca.qualify.bench import engines
+from pydoca.qualify.bench.tasks import late
 from pydoca.qualify.cases.counts import at
 
 if TYPE_CHECKING:
@@ -44,3 +45,13 @@ def test_idle_cpu(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_meas
 def test_completions(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_measure: Measure) -> None:
     count = at(pydoca_run, smoke=20_000, quick=300_000, full=1_000_000)
     pydoca_measure.record("pe.completions", engines.completions(pydoca_device, count), unit="1", min=count)
+
+
+@pytest.mark.pydoca_case(
+    "PE-4", title="no operation of any library is late, now and then or at intervals", levels=QUICK, seconds=4
+)
+def test_late_operations(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_measure: Measure) -> None:
+    seconds = pydoca_run.seconds * at(pydoca_run, quick=1, full=15)
+    found = late.shares(pydoca_device, seconds, pydoca_run.must_stop)
+    for name, share in found.items():
+        pydoca_measure.record(f"pe.late.{name}", share, unit="1", better="lower", max=0)
