@@ -13,6 +13,7 @@ import pytest
 import pydoca
 from pydoca.faults import FaultRule
 from pydoca.qualify.bench import dma, maps
+from qualify import plants
 
 # What a customer's limits file would have. Wide enough for a healthy device beside a busy machine.
 LIMITS = """
@@ -75,6 +76,12 @@ def _after(count: int, action: str, opcode: str, **keys: Any) -> Callable[[], tu
         return (FaultRule(action, opcode, when=lambda _: next(numbers) > count, **keys),)
 
     return rules
+
+
+def _stalls(opcode: str, period: float) -> Callable[[], tuple[FaultRule, ...]]:
+    """The engine stands still for 15 ms at intervals of so many seconds."""
+    rule = FaultRule("delay", opcode, by="15 ms", when=lambda _: time.monotonic() % period < 0.01)
+    return lambda: (rule,)
 
 
 def _lie(capabilities: dict[str, Any]) -> Callable[[], tuple[FaultRule, ...]]:
@@ -270,6 +277,55 @@ DEFECTS = {
         _after(5000, "delay", "dma.memcpy", by="2 ms"),
         level="quick",
     ),
+    "dma_remote_bit": Defect(
+        "one bit of one copy across the PCIe link flips",
+        ("DMA-PCI",),
+        "of the host: copy .* 1 wrong bits",
+        _fault("corrupt", "dma.memcpy", nth=700),
+    ),
+    "dma_any_memory": Defect(
+        "a bit flips in one of 900 copies from memory of any origin",
+        ("MEM-7",),
+        "wrong bits",
+        _fault("corrupt", "dma.memcpy", every=900),
+        level="quick",
+    ),
+    "dma_appended": Defect(
+        "a copy that appends says another length",
+        ("BUF-4",),
+        "data_len has grown|wrong bits",
+        _fault("misreport_length", "dma.memcpy", nth=5),
+    ),
+    "dma_stalls": Defect(
+        "the engine stands still for 15 ms, three times a second",
+        ("PE-4",),
+        "pe.late.all",
+        _stalls("dma.memcpy", 0.3),
+        level="quick",
+    ),
+    "event_leaves_thread": Defect(
+        "each sync event leaves a thread",
+        ("INV-6",),
+        "inv.sync_event.threads",
+        plant=plants.events_leave_threads,
+    ),
+    "event_leaves_memory": Defect(
+        "each sync event leaves 12 KiB of memory",
+        ("INV-6",),
+        "inv.sync_event.resident",
+        plant=plants.events_leave_memory,
+        level="quick",
+    ),
+    "same_address": Defect(
+        "both ports of the host have one MAC address", ("INV-7",), "same MAC address", plant=plants.same_address
+    ),
+    "representor_type": Defect(
+        "representors of virtual functions say that they are of physical ones",
+        ("INV-4",),
+        "tells the func_type",
+        plant=plants.same_type,
+    ),
+    "clock_jumps": Defect("the counter of cycles jumps by 3 ms", ("INV-8",), "have passed", plant=plants.clock_jumps),
     # ---- capabilities, memory, the device
     "lying_size": Defect(
         "the device claims twice the size that it copies",
@@ -283,6 +339,13 @@ DEFECTS = {
         ("CAP-1", "CAP-2", "BUF-2"),
         "max_buf_list_len|list|elements",
         _lie({"dma": {"max_buf_list_len": 128}}),
+        level="quick",
+    ),
+    "fewer_receives": Defect(
+        "a context has fewer receives than the device tells",
+        ("CAP-1",),
+        "take 32768 receives",
+        plant=plants.fewer_receives,
         level="quick",
     ),
     "missing_engine": Defect(
@@ -374,6 +437,12 @@ DEFECTS = {
         _fault("drop", "sync_event.set", device="pf0"),
         patience=1.0,
     ),
+    "event_lost_remote_add": Defect(
+        "one addition of the other side has no effect", ("SYN-5",), "must be", _fault("drop", "sync_event.add", nth=50)
+    ),
+    "event_narrow_mask": Defect(
+        "wait tasks ignore the lowest byte of their mask", ("SYN-TASK",), "mask", plant=plants.narrow_mask, patience=0.5
+    ),
     # ---- comch
     "message_lost": Defect("one message is lost", ("COM-2",), LOST, _fault("drop", "comch.send", nth=11), patience=0.5),
     "message_double": Defect(
@@ -393,6 +462,14 @@ DEFECTS = {
         _fault("lose_notification", "comch.receive", nth=32),
         level="quick",
         patience=0.5,
+    ),
+    "message_to_another": Defect(
+        "one message of 70 of a server goes to another client",
+        ("COM-4",),
+        "answer",
+        plant=plants.wrong_client,
+        level="quick",
+        patience=1.0,
     ),
     "connect_fails": Defect(
         "connections fail, after some time", ("COM-1",), "connection", _after(20, "fail", "comch.connect"), patience=2.0
@@ -426,6 +503,46 @@ DEFECTS = {
     ),
     "rdma_short_message": Defect(
         "a message is cut", ("RDMA-2",), "arrived|wrong", _fault("misreport_length", "rdma.receive", nth=33)
+    ),
+    "rdma_late": Defect(
+        "one write of 400 comes 4 ms late",
+        ("RDMA-LAT", "PE-4"),
+        "late",
+        _fault("delay", "rdma.write", every=400, by="4 ms"),
+        level="quick",
+    ),
+    "rdma_atomics_for_writers": Defect(
+        "a peer that may write may also add",
+        ("RDMA-4",),
+        "addition with .* is allowed|exchange with .* is allowed",
+        plant=plants.atomics_for_writers,
+        level="quick",
+    ),
+    "rdma_narrow_compare": Defect(
+        "an exchange writes the lower 32 bits of its number only", ("RDMA-3",), "must be", plant=plants.narrow_compare
+    ),
+    "rdma_narrow_number": Defect(
+        "the number with a message has 31 bits", ("RDMA-2",), "arrived, instead of", plant=plants.narrow_number
+    ),
+    "rdma_wrong_peer": Defect(
+        "one message of eleven goes to another peer",
+        ("RDMA-5",),
+        "message (to|from) peer|the data for peer",
+        plant=plants.wrong_peer,
+        patience=0.5,
+    ),
+    "rdma_event_bit": Defect(
+        "a bit of the value of a peer's event flips",
+        ("RDMA-6",),
+        "must be",
+        _fault("corrupt", "rdma.remote_net_sync_event_get", nth=20),
+    ),
+    "rdma_cut_read": Defect(
+        "a read into a buf that is too short brings what fits",
+        ("BUF-5",),
+        "too short",
+        plant=plants.cut_reads,
+        level="quick",
     ),
     "rdma_slow": Defect(
         "each write takes 3 ms", ("RDMA-LAT",), "above max", timing={"rdma_write": {"latency": "3ms"}}, level="quick"

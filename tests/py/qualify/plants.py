@@ -1,0 +1,173 @@
+"""Ways to make a simulated card defective that no fault plan has: methods of pydoca are replaced while a test runs."""
+
+import functools
+import itertools
+import threading
+from collections.abc import Callable
+from contextlib import ExitStack
+from typing import Any
+
+import pytest
+
+import pydoca
+from pydoca import comch
+
+Function = Callable[..., Any]
+Plant = Callable[[pytest.MonkeyPatch, ExitStack], None]
+LOW = 0xFFFFFFFF
+
+
+def replaced(owner: Any, name: str, make: Callable[[Function], Function]) -> Plant:
+    """The method is what make() makes of it."""
+
+    def plant(patch: pytest.MonkeyPatch, _: ExitStack) -> None:
+        original = getattr(owner, name)
+        patch.setattr(owner, name, functools.wraps(original)(make(original)))
+
+    return plant
+
+
+def together(*plants: Plant) -> Plant:
+    def plant(patch: pytest.MonkeyPatch, stack: ExitStack) -> None:
+        for each in plants:
+            each(patch, stack)
+
+    return plant
+
+
+def with_changed(place: int, change: Callable[[Any], Any]) -> Callable[[Function], Function]:
+    """One argument is another one; place counts from the one behind self, where it is given."""
+
+    def make(original: Function) -> Function:
+        def call(self: Any, *given: Any, **keys: Any) -> Any:
+            changed = [change(each) if number == place else each for number, each in enumerate(given)]
+            return original(self, *changed, **keys)
+
+        return call
+
+    return make
+
+
+def with_key(key: str, change: Callable[[Any], Any]) -> Callable[[Function], Function]:
+    def make(original: Function) -> Function:
+        def call(*given: Any, **keys: Any) -> Any:
+            return original(*given, **{**keys, **({key: change(keys[key])} if key in keys else {})})
+
+        return call
+
+    return make
+
+
+def _to_another(others: Callable[[Any], list[Any]], every: int) -> Callable[[Function], Function]:
+    """What is for one connection goes to another one of the same end, now and then."""
+    numbers = itertools.count(1)
+
+    def make(original: Function) -> Function:
+        def call(self: Any, *given: Any, **keys: Any) -> Any:
+            found = [each for each in others(self) if each is not self]
+            return original(found[-1] if found and next(numbers) % every == 0 else self, *given, **keys)
+
+        return call
+
+    return make
+
+
+wrong_client = replaced(
+    comch.Connection, "send", _to_another(lambda link: link.server.connections if link.server else [], 70)
+)
+wrong_peer = replaced(pydoca.RdmaConnection, "send", _to_another(lambda link: link.rdma.connections, 11))
+
+
+def _atomics_too(access: Any) -> Any:
+    """Who may write may also change words atomically."""
+    is_given = isinstance(access, pydoca.Access) and pydoca.Access.RDMA_WRITE in access
+    return access | pydoca.Access.RDMA_ATOMIC if is_given else access
+
+
+atomics_for_writers = together(
+    replaced(pydoca.Device, "mmap", with_key("access", _atomics_too)),
+    replaced(pydoca.Rdma, "__init__", with_key("permissions", _atomics_too)),
+)
+narrow_compare = replaced(pydoca.RdmaConnection, "atomic_cmp_swp", with_changed(3, lambda number: number & LOW))
+narrow_number = replaced(pydoca.RdmaConnection, "send_imm", with_changed(1, lambda number: number & 0x7FFFFFFF))
+narrow_mask = replaced(pydoca.SyncEventContext, "wait_neq", with_changed(1, lambda mask: mask >> 8 << 8))
+
+
+def _cut(original: Function) -> Function:
+    """A read takes as many bytes as fit."""
+
+    def read(self: Any, src: Any, dst: Any, **keys: Any) -> Any:
+        if 0 < dst.tailroom < src.data_len and dst.list_len == 1:
+            src.data_len = dst.tailroom
+        return original(self, src, dst, **keys)
+
+    return read
+
+
+def _with_fewer(original: Function) -> Function:
+    """A context has 20,000 receives, whatever the device tells."""
+    numbers = itertools.count(1)
+
+    def receive(self: Any, *given: Any, **keys: Any) -> Any:
+        if self.num_tasks("receive") > 20_000 < next(numbers):
+            raise pydoca.NoMemoryError("receive: the device has no entry left")
+        return original(self, *given, **keys)
+
+    return receive
+
+
+fewer_receives = replaced(pydoca.Rdma, "receive", _with_fewer)
+cut_reads = replaced(pydoca.RdmaConnection, "read", _cut)
+
+
+def _with_jumps(original: Function) -> Function:
+    numbers = itertools.count(1)
+
+    def timestamp(self: Any, which: Any) -> int:
+        is_late = which == pydoca.ClockType.NIC_FREE_RUNNING and next(numbers) > 500
+        return original(self, which) + (3_000_000 if is_late else 0)
+
+    return timestamp
+
+
+clock_jumps = replaced(pydoca.Clock, "timestamp", _with_jumps)
+
+
+def _left_by(leave: Callable[[ExitStack], object]) -> Plant:
+    """Each sync event leaves something behind."""
+
+    def plant(patch: pytest.MonkeyPatch, stack: ExitStack) -> None:
+        original = pydoca.SyncEvent.__init__
+
+        def leaving(self: Any, *given: Any, **keys: Any) -> None:
+            original(self, *given, **keys)
+            leave(stack)
+
+        patch.setattr(pydoca.SyncEvent, "__init__", leaving)
+
+    return plant
+
+
+def _leave_thread(stack: ExitStack) -> None:
+    end = threading.Event()
+    thread = threading.Thread(target=end.wait)
+    thread.start()
+    stack.callback(thread.join)
+    stack.callback(end.set)
+
+
+events_leave_threads = _left_by(_leave_thread)
+events_leave_memory = _left_by(lambda stack: stack.callback(bytes(b"\x01" * 12288).find, b"\x02"))
+
+
+def same_address(patch: pytest.MonkeyPatch, stack: ExitStack) -> None:
+    """Both ports of the host have one MAC address."""
+    functions = [{k: v for k, v in each.items() if v is not None} for each in pydoca.sim.topology()["function"]]
+    first, second = (next(each for each in functions if each["name"] == name) for name in ("pf0", "pf1"))
+    second["mac_addr"] = first["mac_addr"]
+    pydoca.sim.load_topology({"function": functions})
+
+
+def same_type(patch: pytest.MonkeyPatch, stack: ExitStack) -> None:
+    """Representors of VFs say that they are of physical functions."""
+    patch.setattr(pydoca.RepresentorInfo, "func_type", property(lambda info: pydoca.PciFuncType.PF))
