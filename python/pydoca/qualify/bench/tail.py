@@ -12,6 +12,8 @@ from functools import partial
 import numpy as np
 from scipy import stats
 
+import pydoca
+
 _LATE = 1e6  # nanoseconds; a device does a small operation in far less
 _TIMES = 20  # and no operation of a slow device is late that takes less than so many times the usual
 _WARM = 100
@@ -74,6 +76,11 @@ def late_share(run_one: Callable[[], int], count: int) -> float:
         while lateness.count < count and (not lateness.count or time.monotonic() < end):
             lateness.sample()
         return share_of(lateness)
+
+
+def limit_of(device: pydoca.Device) -> float | None:
+    """0, the share that a device may have; None for one in software, whose threads the machine delays, too."""
+    return 0 if device.pci_addr else None
 
 
 @contextlib.contextmanager

@@ -130,7 +130,7 @@ def test_identities(pydoca_run: CaseRun, pydoca_measure: Measure) -> None:
 @pytest.mark.pydoca_case("INV-8", title="each clock goes forward, without jumps, at its rate", levels=ALL)
 @pytest.mark.pydoca_needs("clock")
 def test_clocks(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_measure: Measure) -> None:
-    seconds = at(pydoca_run, smoke=30, quick=150, full=3000) / 1e3
+    seconds = at(pydoca_run, smoke=30, quick=50, full=3000) / 1e3
     for which in clocks.clocks(pydoca_device):
         count = clocks.readings(pydoca_device, which, seconds) + clocks.crossings(pydoca_device, which, 1000)
         pydoca_measure.record(f"clock.{clocks.name_of(which)}.readings", count, unit="1", min=1)

@@ -145,7 +145,7 @@ def test_origins(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_measu
     if origin not in origins.of_this_machine():
         pytest.skip("this machine has no free huge pages (sysctl vm.nr_hugepages)")
     seed = pydoca_run.seed_of("lengths")
-    most = at(pydoca_run, quick=1 << 15, full=1 << 18)
+    most = at(pydoca_run, quick=1 << 14, full=1 << 18)
     sizes = dma.lengths(min(most, pydoca.Dma.max_buf_size(pydoca_device.info)), seed)
     moved = 0
     for damage in memory.transfers(pydoca_device, origin, sizes, seed):

@@ -8,8 +8,9 @@ from functools import partial
 
 import pydoca
 from pydoca.qualify.bench import maps, misuse, waiting
-from pydoca.qualify.bench.capabilities.taking import refuse_more, run, take
-from pydoca.qualify.bench.patterns import noise, view
+from pydoca.qualify.bench.capabilities.taking import IN_FLIGHT, refuse_more, run, take
+from pydoca.qualify.bench.dma import local, pieces
+from pydoca.qualify.bench.patterns import noise
 from pydoca.qualify.bench.waiting import DeviceFault, Stand, duty, finish, refused
 from pydoca.qualify.bench.zones import require_equal
 
@@ -43,23 +44,20 @@ def _refusable(attempt: Callable[[], object]) -> None:
 
 def copies(device: pydoca.Device, most: int) -> None:
     """max_num_tasks of DMA."""
+    flight = min(most, IN_FLIGHT)
     with Stand() as stand:
-        source, target = (stand.enter_context(pydoca.alloc(most * _WORD)) for _ in range(2))
-        view(source)[:] = noise(most * _WORD, 1)
-        src, dst = (stand.enter_context(device.mmap(memory)) for memory in (source, target))
-        inventory, pe = stand.bufs(2 * most + 2), stand.engine()
+        ends = local(stand, device, flight * _WORD)
+        src, dst, pe = pieces(stand, ends, _WORD, flight)
         with duty(f"start the DMA engine with {most} tasks"):
             dma = stand.enter_context(pydoca.Dma(pe, device, num_tasks=most))
         refuse_more(most, lambda number: pydoca.Dma(pe, device, num_tasks=number), "tasks of DMA")
 
         def make(number: int) -> pydoca.Task:
-            begin = number * _WORD
-            from_ = inventory.get_by_data(src, src.addr + begin, _WORD)
-            return dma.memcpy(from_, inventory.get_by_addr(dst, dst.addr + begin, _WORD), submit=False)
+            return dma.memcpy(src[number % flight], dst[number % flight], submit=False)
 
         with Stand() as taken:
-            run(dma, take(taken, most, make, "copies"), "copies")
-        require_equal(view(target), view(source), f"{most} copies at a time")
+            run(dma, take(taken, most, make, "copies")[:flight], "copies")
+        require_equal(ends.target, ends.source, f"{flight} copies at a time")
 
 
 def hashed_bytes(device: pydoca.Device, most: int) -> None:
@@ -105,23 +103,24 @@ def hashed_elements(device: pydoca.Device, most: int) -> None:
 
 def digests(device: pydoca.Device, most: int) -> None:
     """max_num_tasks of SHA."""
+    text, flight = b"one of many", min(most, IN_FLIGHT)
     with Stand() as stand:
-        text = b"one of many"
-        memory = stand.enter_context(pydoca.alloc(most * _DIGEST))
-        src, dst = stand.enter_context(device.mmap(text)), stand.enter_context(device.mmap(memory))
-        inventory, pe = stand.bufs(2 * most + 2), stand.engine()
+        memory = stand.enter_context(pydoca.alloc(flight * _DIGEST))
+        mmap = stand.enter_context(device.mmap(memory))
+        inventory, pe = stand.bufs(flight + 1), stand.engine()
+        src = stand.keep(inventory.get_by_data(stand.enter_context(device.mmap(text))))
+        dst = [stand.keep(inventory.get_by_addr(mmap, mmap.addr + i * _DIGEST, _DIGEST)) for i in range(flight)]
         with duty(f"start the SHA engine with {most} tasks"):
             sha = stand.enter_context(pydoca.Sha(pe, device, num_tasks=most))
         refuse_more(most, lambda number: pydoca.Sha(pe, device, num_tasks=number), "tasks of SHA")
 
         def make(number: int) -> pydoca.Task:
-            place = inventory.get_by_addr(dst, dst.addr + number * _DIGEST, _DIGEST)
-            return sha.hash(inventory.get_by_data(src), place, "sha256", submit=False)
+            return sha.hash(src, dst[number % flight], "sha256", submit=False)
 
         with Stand() as taken:
-            run(sha, take(taken, most, make, "digests"), "digests")
-        if bytes(memory) != hashlib.sha256(text).digest() * most:
-            raise DeviceFault(f"{most} digests at a time: some differ from hashlib's")
+            run(sha, take(taken, most, make, "digests")[:flight], "digests")
+        if bytes(memory) != hashlib.sha256(text).digest() * flight:
+            raise DeviceFault(f"{flight} digests at a time: some differ from hashlib's")
 
 
 def invalidated_bytes(device: pydoca.Device, most: int) -> None:

@@ -1,4 +1,4 @@
-"""The tasks that a context may have: all are taken and in flight at a time, and one more is refused."""
+"""The tasks that a context may have: all are taken, many are in flight at a time, and one more is refused."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 
 import pydoca
 from pydoca.qualify.bench.waiting import Stand, duty, finish_all, refused
+
+IN_FLIGHT = 1 << 13  # of the tasks of a context, at most; its queue may be shorter than they are many
 
 
 def take(stand: Stand, most: int, make: Callable[[int], pydoca.Task], what: str) -> list[pydoca.Task]:
@@ -20,7 +22,7 @@ def take(stand: Stand, most: int, make: Callable[[int], pydoca.Task], what: str)
 
 
 def run(context: pydoca.Context, tasks: Sequence[pydoca.Task], what: str) -> None:
-    """All of them in flight at a time."""
+    """All of these in flight at a time."""
     pe = context.progress_engine
     assert pe is not None
     with duty(f"{len(tasks)} {what} in flight"):

@@ -16,14 +16,14 @@ from pydoca.qualify.bench.tail import Lateness, share_of, without_collections
 from pydoca.qualify.bench.waiting import DeviceFault, Stand, duty
 
 _SIZE = 64
-_LOOKS = 3
+_LOOKS = 6
 
 
 def shares(device: pydoca.Device, seconds: float, must_stop: Callable[[], bool]) -> dict[str, float]:
     """The share of late operations of each library that the device has, and of all, as `bench.tail` tells them.
 
     They take turns: where the device stands still for some milliseconds, one of them is late. Late operations of which
-    chance could be the cause are looked for again, twice at most, for as many seconds.
+    chance could be the cause are looked for again, some times at most, for as many seconds.
     """
     with Stand() as stand, without_collections():
         all_of_them = {name: Lateness(make(stand, device)) for name, (has, make) in _OPERATIONS.items() if has(device)}

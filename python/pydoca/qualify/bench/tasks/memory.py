@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 import pydoca
@@ -30,7 +30,9 @@ def _ends(device: pydoca.Device, from_: str, to: str, stand: Stand, capacity: in
     return Zoned(stand, device, capacity, origin=from_), Zoned(stand, device, capacity, origin=to)
 
 
-def across(sides: Sides, origin: str, sizes: list[int], seed: int) -> Iterator[Damage]:
+def across(
+    sides: Sides, origin: str, sizes: Sequence[int], seed: int, offsets: Sequence[tuple[int, int]] = ((5, 3),)
+) -> Iterator[Damage]:
     """Copies of the DPU from such memory of the host, and to it."""
     for is_read in (True, False):
 
@@ -39,4 +41,4 @@ def across(sides: Sides, origin: str, sizes: list[int], seed: int) -> Iterator[D
             here = Zoned(stand, sides.dpu, capacity)
             return (theirs, here) if is_read else (here, theirs)
 
-        yield from dma.integrity(sides.dpu, sizes, [(0, 0), (5, 3)], ["prbs31"], seed, memory)
+        yield from dma.integrity(sides.dpu, sizes, offsets, ["prbs31"], seed, memory)
