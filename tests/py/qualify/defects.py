@@ -160,9 +160,9 @@ def _end_waits_early(patch: pytest.MonkeyPatch, stack: ExitStack) -> None:
     """One wait of 100 returns at once."""
     wait, numbers = pydoca.SyncEvent.wait_eq_yield, itertools.count(1)
 
-    def early(event: pydoca.SyncEvent, value: int, **options: Any) -> None:
+    def early(event: pydoca.SyncEvent, *operands: int, **options: Any) -> None:
         if next(numbers) % 100:
-            wait(event, value, **options)
+            wait(event, *operands, **options)
 
     patch.setattr(pydoca.SyncEvent, "wait_eq_yield", early)
 

@@ -73,7 +73,7 @@ def test_integrity_across_the_link(sides: Sides, pydoca_run: CaseRun, pydoca_mea
             copies += 1
             if damage:
                 raise DeviceFault(f"{origin} of the host: {damage}")
-    every = range(1, at(pydoca_run, quick=2048, full=10_000) + 1)
+    every = range(1, at(pydoca_run, smoke=256, quick=2048, full=10_000) + 1)
     for damage in memory.across(sides, "pydoca.alloc", every, seed, [(0, 0)]):
         copies += 1
         if damage:
