@@ -37,7 +37,7 @@ from pydoca import comch, faults
 
 _PAGE = 4096
 _LINE = 64
-_AT_ONCE = 65536  # the simulator has copied so many bytes when submit() returns
+AT_ONCE = 65536  # the simulator has copied so many bytes when submit() returns
 _LOW = 0xFFFFFFFF
 _VARIABLE = "PYDOCA_UNSEEN_DEFECT"
 
@@ -77,6 +77,7 @@ class Work(NamedTuple):
 
 
 Spoil = Callable[[Work], list[Patch]]
+Look = Callable[[Spoil, Any, Any, str], tuple[list[Patch], int]]
 
 
 class Defect(NamedTuple):
@@ -166,7 +167,22 @@ def after_each(act: Callable[[Any, Any], object]) -> Callable[[Function], Functi
     return make
 
 
-def spoiled(owner: type, name: str, kind: Any, spoil: Spoil) -> AbstractContextManager[None]:
+def look_at(spoil: Spoil, src: Any, dst: Any, algorithm: str) -> tuple[list[Patch], int]:
+    """What the task is to do wrong, and its length: nothing where its bufs are lists, or not of this process."""
+    with suppress(pydoca.DocaError):
+        if src is None or dst is None or src.list_len != 1 or dst.list_len != 1 or not is_writable(dst):
+            return [], 0
+        work = Work(src.data, dst.data + dst.data_len, src.data_len, src, dst, algorithm)
+        return (spoil(work) if work.length else []), work.length
+    return [], 0
+
+
+def is_writable(dst: Any) -> bool:
+    """Whether it is memory of this process, and a task may write there."""
+    return not dst.mmap.is_from_export and bool(dst.mmap.access & pydoca.Access.LOCAL_READ_WRITE)
+
+
+def spoiled(owner: type, name: str, kind: Any, spoil: Spoil, look: Look = look_at) -> AbstractContextManager[None]:
     """Tasks of one kind write what spoil says, instead of what they should, or beside it."""
     when_done = pydoca.Task.add_done_callback
 
@@ -180,9 +196,9 @@ def spoiled(owner: type, name: str, kind: Any, spoil: Spoil) -> AbstractContextM
         @functools.wraps(original)
         def call(self: Any, src: Any, dst: Any, *rest: Any, submit: bool = True, **keys: Any) -> Any:
             algorithm = rest[0] if rest else keys.get("algorithm", "sha256")
-            patches, length = _look(spoil, src, dst, algorithm) if submit else ([], 0)
+            patches, length = look(spoil, src, dst, algorithm) if submit else ([], 0)
             task = original(self, src, dst, *rest, submit=submit, **keys)
-            finish(task, patches, length <= _AT_ONCE)
+            finish(task, patches, length <= AT_ONCE)
             return task
 
         return call
@@ -193,9 +209,9 @@ def spoiled(owner: type, name: str, kind: Any, spoil: Spoil) -> AbstractContextM
             if not isinstance(self, kind):
                 original(self, flags)
                 return
-            patches, length = _look(spoil, self.src, self.dst, getattr(self, "algorithm", ""))
+            patches, length = look(spoil, self.src, self.dst, getattr(self, "algorithm", ""))
             original(self, flags)
-            finish(self, patches, bool(flags & pydoca.SubmitFlags.FLUSH) and length <= _AT_ONCE)
+            finish(self, patches, bool(flags & pydoca.SubmitFlags.FLUSH) and length <= AT_ONCE)
 
         return submit
 
@@ -209,16 +225,6 @@ def spoiled(owner: type, name: str, kind: Any, spoil: Spoil) -> AbstractContextM
 def _poke_of(ended: Any, patches: list[Patch]) -> None:
     if ended.dst is not None and not ended.status:
         poke(patches)
-
-
-def _look(spoil: Spoil, src: Any, dst: Any, algorithm: str) -> tuple[list[Patch], int]:
-    """What the task is to do wrong: nothing where its bufs are lists, or not of this process."""
-    with suppress(pydoca.DocaError):
-        if src is None or dst is None or src.list_len != 1 or dst.list_len != 1 or dst.mmap.is_from_export:
-            return [], 0
-        work = Work(src.data, dst.data + dst.data_len, src.data_len, src, dst, algorithm)
-        return (spoil(work) if work.length else []), work.length
-    return [], 0
 
 
 def spoiled_copies(spoil: Spoil) -> AbstractContextManager[None]:
@@ -917,12 +923,12 @@ def maps_grow() -> bool:
 
 
 @contextmanager
-def server() -> Iterator[tuple[pydoca.ProgressEngine, comch.Server, pydoca.Device]]:
+def server(**options: Any) -> Iterator[tuple[pydoca.ProgressEngine, comch.Server, pydoca.Device]]:
     with ExitStack() as stack:
         dpu, host = (stack.enter_context(pydoca.open_device(name)) for name in ("p0", "pf0"))
         representor = stack.enter_context(dpu.open_representor("0b:00.0"))
         pe = stack.enter_context(pydoca.ProgressEngine())
-        yield pe, stack.enter_context(comch.Server(pe, dpu, representor, "check")), host
+        yield pe, stack.enter_context(comch.Server(pe, dpu, representor, "check", **options)), host
 
 
 def clients_leave_threads() -> bool:
@@ -1306,60 +1312,73 @@ NOT_DEFECTS = [
     Defect("hooks", "The methods for copies are replaced, and do what they should.", harmless, lambda: True),
 ]
 
-_NAMED = {defect.name: defect for defect in [*DEFECTS, *NOT_DEFECTS]}
+
+class Table(NamedTuple):
+    """The defects of one program."""
+
+    script: str  # its path; processes of a run import it
+    usage: str
+    defects: list[Defect]
+
+    def named(self, name: str) -> Defect:
+        return next(defect for defect in [*self.defects, *NOT_DEFECTS] if defect.name == name)
+
+
+TABLE = Table(__file__, str(__doc__), DEFECTS)
 _stack = ExitStack()
 
 
-def _begin(name: str) -> Defect:
+def _begin(defect: Defect) -> None:
     """Plants a defect in this process, for good."""
-    defect = _NAMED[name]
+    _load_machine_for(defect)
+    _stack.enter_context(defect.plant())
+
+
+def _load_machine_for(defect: Defect) -> None:
     if defect.profile != "bluefield3":
         pydoca.sim.load_topology(pydoca.sim.default_topology(defect.profile))
-    _stack.enter_context(defect.plant())
-    return defect
 
 
-def plant_in_started_process() -> None:
+def plant_in_started_process(table: Table = TABLE) -> None:
     """What a process of a run does first."""
     if name := os.environ.get(_VARIABLE):
-        _begin(name)
+        _begin(table.named(name))
 
 
-def run(name: str, level: str, directory: str) -> int:
+def run(table: Table, name: str, level: str, directory: str) -> int:
     """A run of the suite in this process; the processes that it starts have the defect, too."""
     import pytest
 
     from pydoca.qualify.start import without_settings, words_of_pytest
 
     os.environ.setdefault("PYDOCA_FABRIC", f"unseen-{os.getpid()}")
-    _begin(name)
+    _begin(table.named(name))
     with tempfile.TemporaryDirectory() as folder, without_settings():
-        here = str(Path(__file__).resolve().parent)
-        begin = f"import sys\nsys.path.insert(0, {here!r})\nimport unseen_defects\n"
-        Path(folder, "sitecustomize.py").write_text(f"{begin}unseen_defects.plant_in_started_process()\n")
+        here, module = str(Path(table.script).resolve().parent), Path(table.script).stem
+        begin = f"import sys\nsys.path.insert(0, {here!r})\nimport {module}\n"
+        Path(folder, "sitecustomize.py").write_text(f"{begin}{module}.plant_in_started_process()\n")
         os.environ[_VARIABLE] = name
         os.environ["PYTHONPATH"] = os.pathsep.join([folder, *filter(None, [os.environ.get("PYTHONPATH")])])
         words = ["--pydoca-device=sim:p0", f"--pydoca-level={level}", f"--pydoca-out={directory}"]
         return int(pytest.main(words_of_pytest(words, None, folder)))
 
 
-def check_one(name: str, planted: bool) -> bool:
+def check_one(defect: Defect, planted: bool) -> bool:
     """Whether the check sees the defect."""
     os.environ.setdefault("PYDOCA_FABRIC", f"unseen-{os.getpid()}")
-    defect = _NAMED[name]
     if planted:
-        _begin(name)
-    elif defect.profile != "bluefield3":
-        pydoca.sim.load_topology(pydoca.sim.default_topology(defect.profile))
+        _begin(defect)
+    else:
+        _load_machine_for(defect)
     return defect.is_visible()
 
 
-def check(names: list[str]) -> int:
+def check(table: Table, names: list[str]) -> int:
     """Each in a process of its own, with the defect and without."""
     bad = 0
     for name in names:
         seen = [
-            subprocess.run([sys.executable, __file__, "look", name, word], timeout=120).returncode
+            subprocess.run([sys.executable, table.script, "look", name, word], timeout=120).returncode
             for word in ("planted", "healthy")
         ]
         is_good = seen == [10, 11]
@@ -1368,21 +1387,21 @@ def check(names: list[str]) -> int:
     return 1 if bad else 0
 
 
-def main(words: list[str]) -> int:
+def main(table: Table, words: list[str]) -> int:
+    assert len(table.defects) == len({defect.name for defect in table.defects}) == 30
     match words:
         case ["list"]:
-            print("\n".join(f"{defect.name:24} {defect.sentence}" for defect in DEFECTS))
+            print("\n".join(f"{defect.name:24} {defect.sentence}" for defect in table.defects))
             return 0
         case ["check", *names]:
-            return check(names or [defect.name for defect in DEFECTS])
+            return check(table, names or [defect.name for defect in table.defects])
         case ["look", name, word]:
-            return 10 if check_one(name, word == "planted") else 11
+            return 10 if check_one(table.named(name), word == "planted") else 11
         case ["run", name, level, directory]:
-            return run(name, level, directory)
-    print(__doc__, file=sys.stderr)
+            return run(table, name, level, directory)
+    print(table.usage, file=sys.stderr)
     return 2
 
 
 if __name__ == "__main__":
-    assert len(DEFECTS) == len({defect.name for defect in DEFECTS}) == 30
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main(TABLE, sys.argv[1:]))
