@@ -17,8 +17,11 @@ if TYPE_CHECKING:
 
 LEVELS = ("smoke", "quick", "full", "soak")
 BACKENDS = ("sim", "verbs")
+MOST_REPEATS = 1_000_000
 _SECONDS = {"s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]*)", re.ASCII)
+_LONGEST_DAYS = 365  # clocks and time-outs of the system end some hundred years later
+_SHOWN = 40  # characters of a wrong value
 
 
 def one_of(what: str, choices: Iterable[str]) -> Callable[[str], str]:
@@ -40,29 +43,54 @@ def nearest(text: str, known: Iterable[str]) -> str:
 
 
 def count(text: str) -> int:
-    if not (text.isascii() and text.isdecimal()) or int(text) == 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a count: write a whole number from 1 on")
-    return int(text)
+    return _whole(text, "count", 1, MOST_REPEATS, f"from 1 to {MOST_REPEATS}")
 
 
 def seed(text: str) -> int:
-    if not (text.isascii() and text.isdecimal()) or int(text) >= 1 << 64:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a seed: write a whole number from 0 on, below 2**64")
-    return int(text)
+    return _whole(text, "seed", 0, (1 << 64) - 1, "from 0 on, below 2**64")
+
+
+def _whole(text: str, what: str, least: int, most: int, bounds: str) -> int:
+    """Looks at the length first: int() refuses thousands of digits."""
+    digits = text.lstrip("0") or "0"
+    is_number = text.isascii() and text.isdecimal()
+    if not is_number or len(digits) > len(str(most)) or not least <= int(digits) <= most:
+        raise argparse.ArgumentTypeError(f"{_shown(text)} is not a {what}: write a whole number {bounds}")
+    return int(digits)
 
 
 def ids(text: str) -> str:
     if not all(part.strip() for part in text.split(",")):
         raise argparse.ArgumentTypeError(f"{text!r} is not a list of ids: write DMA-1, DMA-1,SHA-1 or 'DMA-*'")
-    return text
+    return utf8(text)
 
 
 def duration(text: str) -> float:
     """Seconds: "90", "90s", "10min", "8h"."""
     match = _DURATION.fullmatch(text.strip())
-    if match is None or (match[2] or "s") not in _SECONDS or float(match[1]) == 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a duration: write seconds, or a number with s, min, h or d")
-    return float(match[1]) * _SECONDS[match[2] or "s"]
+    if match is None or (match[2] or "s") not in _SECONDS:
+        raise argparse.ArgumentTypeError(
+            f"{_shown(text)} is not a duration: write seconds, or a number with s, min, h or d"
+        )
+    seconds = float(match[1]) * _SECONDS[match[2] or "s"]
+    if not 0 < seconds <= _LONGEST_DAYS * _SECONDS["d"]:
+        raise argparse.ArgumentTypeError(
+            f"{_shown(text)} is out of range: write more than 0, and at most {_LONGEST_DAYS}d, as in 90s, 10min or 8h"
+        )
+    return seconds
+
+
+def utf8(text: str) -> str:
+    """Records and reports are UTF-8; other bytes of a command line arrive as surrogates."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not UTF-8, as all reports are: give it in UTF-8") from None
+    return text
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}...")
 
 
 @dataclass(frozen=True)
@@ -87,9 +115,7 @@ class Option:
         """For add_argument()."""
         if self.metavar is None:
             return {"action": "store_true", "default": False, "help": self.help}
-        words: dict[str, Any] = {"metavar": self.metavar, "help": self.help}
-        if self.type is not None:
-            words["type"] = self.type
+        words: dict[str, Any] = {"metavar": self.metavar, "help": self.help, "type": self.type or utf8}
         if self.repeatable:
             words |= {"action": "append", "default": []}
         return words

@@ -48,6 +48,16 @@ def test_the_directory_has_every_form_and_their_checksums(tmp_path):
     assert json.loads((tmp_path / "machine.json").read_text())["before"]["python"]
 
 
+def test_other_bytes_than_utf8_in_a_path_or_an_output_are_kept(tmp_path):
+    """A case may print the name of a file, and the run may be in a directory, whose name is not UTF-8."""
+    odd = "caf\udce9"
+    run = written(tmp_path, [case("A-1", verdict=Verdict.FAIL, reason=odd, log=odd, node=f"{odd}.py::test_a")])
+    assert RunDirectory.load(tmp_path) == run
+    assert "caf\ufffd" in (tmp_path / "report.html").read_text()
+    for name in ("run.json", "results.jsonl", "junit.xml"):
+        assert "caf" in (tmp_path / name).read_text()
+
+
 def test_each_log_is_a_file_that_the_report_names(tmp_path):
     log = "first line\n" + "x\n" * 500 + "last \x1b[31mline"
     cases = [case("A/../1", verdict=Verdict.FAIL, reason="x", log=log), case("B-1", verdict=Verdict.PASS, number=1)]

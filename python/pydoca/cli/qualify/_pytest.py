@@ -13,9 +13,10 @@ from typing import Any
 from pydoca.cli._arguments import Parser
 from pydoca.cli._errors import CommandError, UsageError
 from pydoca.cli.qualify._spelling import Spelled
-from pytest_pydoca.options import OPTIONS
+from pytest_pydoca.options import OPTIONS, utf8
 
 _PACKAGES = ("pytest", "numpy", "scipy", "packaging")
+MOST_PROCESSES = 256
 
 
 class NotInstalled(CommandError):
@@ -28,7 +29,7 @@ def add_options(parser: Parser, *, without: tuple[str, ...] = ()) -> None:
     """The options of the plug-in, without its prefix; devices are words."""
     parser.usage_code = 4  # as pytest's
     devices = next(option for option in OPTIONS if option.name == "device")
-    parser.add_argument("device", nargs="*", metavar="DEVICE", help=devices.help)
+    parser.add_argument("device", nargs="*", metavar="DEVICE", type=utf8, help=devices.help)
     for option in OPTIONS:
         if option.name not in ("device", "plan", "select", *without):
             parser.add_argument(f"--{option.name}", **option.keywords())
@@ -37,7 +38,8 @@ def add_options(parser: Parser, *, without: tuple[str, ...] = ()) -> None:
     parser.add_argument("--select", **{**select.keywords(), "help": help})
     side_by_side = "several devices side by side, by pytest-xdist; with --fleet: the processes of a local cluster"
     parser.add_argument("-n", "--workers", metavar="N", help=side_by_side)
-    parser.add_argument("--tests", metavar="PATH", action="append", help="your own cases instead of pydoca's")
+    own = "your own cases instead of pydoca's"
+    parser.add_argument("--tests", metavar="PATH", action="append", type=utf8, help=own)
 
 
 def to_words(arguments: argparse.Namespace) -> list[str]:
@@ -68,14 +70,19 @@ def selection(given: list[str]) -> list[str]:
 
 def check(arguments: argparse.Namespace) -> None:
     """Raises UsageError for what pytest would refuse in words of its own options."""
-    workers = arguments.workers
-    if workers is not None and workers not in ("auto", "logical") and not (workers.isascii() and workers.isdecimal()):
-        raise UsageError(f"-n {workers}: write a number of processes, or auto")
+    if (workers := arguments.workers) not in (None, "auto", "logical") and not is_count_of_processes(workers):
+        raise UsageError(f"-n {workers}: write a number of processes up to {MOST_PROCESSES}, or auto")
     expressions = [text for text in arguments.select if _is_expression(text)]
     if expressions and len(arguments.select) > 1:
         raise UsageError(f"--select {expressions[0]!r} is an expression, which stands alone: join them with or")
     if expressions and find_spec("pytest") is not None:
         _check_expression(expressions[0])
+
+
+def is_count_of_processes(text: str, least: int = 0) -> bool:
+    """0 is xdist's word for no other process."""
+    is_number = text.isascii() and text.isdecimal() and len(text) <= len(str(MOST_PROCESSES))
+    return is_number and least <= int(text) <= MOST_PROCESSES
 
 
 def _is_expression(text: str) -> bool:

@@ -63,6 +63,6 @@ def percent(text: str) -> float:
         value = float(number) / 100
     except ValueError:
         value = -1.0
-    if not text.strip().endswith("%") or not 0 <= value < 10:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a percentage: write a number with %, as in 3%")
+    if not text.strip().endswith("%") or not 0 <= value <= 10:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a percentage: write 0% to 1000%, as in 3%")
     return value

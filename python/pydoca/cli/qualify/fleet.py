@@ -106,11 +106,13 @@ def _scheduler(text: str) -> str:
 
 def _processes(arguments: argparse.Namespace) -> int:
     """As many as half of the cores, at most four: cards that share cores disturb one another."""
+    from pydoca.cli.qualify._pytest import MOST_PROCESSES, is_count_of_processes
+
     text = arguments.workers
     if text is None:
         return max(1, min(4, (os.cpu_count() or 1) // 2))
-    if not (text.isascii() and text.isdecimal() and 1 <= int(text) <= 256):
-        raise UsageError(f"-n {text}: with --fleet, write a number of worker processes from 1 to 256")
+    if not is_count_of_processes(text, 1):
+        raise UsageError(f"-n {text}: with --fleet, write a number of worker processes from 1 to {MOST_PROCESSES}")
     return int(text)
 
 

@@ -7,7 +7,7 @@ import datetime
 from typing import TYPE_CHECKING, Any
 
 from pydoca.cli._arguments import Subparsers, add_command, add_group, add_json
-from pydoca.cli._errors import CommandError
+from pydoca.cli._errors import CommandError, one_line
 from pydoca.cli._output import print_json, print_table
 from pydoca.cli.qualify._pytest import require_packages
 
@@ -87,7 +87,7 @@ def _findings(file: LimitsFile, run: RunRecord | None) -> list[str]:
 
 
 def _show(file: LimitsFile) -> None:
-    print(f"{file.path}: {file.name or 'limits'} for {_matches(file)}\n")
+    print(f"{one_line(file.path)}: {file.name or 'limits'} for {_matches(file)}\n")
     rows = [
         [each.name, each.stat or "-", *(_bound(bound, each) for bound in (each.min, each.max)), _count(each.n_min)]
         for each in file.limits

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from pydoca.cli._arguments import Subparsers, add_command, add_json
+from pydoca.cli._errors import one_line
 from pydoca.cli._output import print_json
 from pydoca.cli.qualify._pytest import require_packages
 from pydoca.cli.qualify._runs import USAGE, Refused, load
@@ -47,5 +48,5 @@ def run(arguments: argparse.Namespace) -> int:
         print_json({"run": record.id, "verdict": record.verdict.value, "exit_code": int(code), "files": files})
     else:
         print(f"{record.id}: {record.verdict.value}")
-        print("\n".join(map(str, written)))
+        print("\n".join(one_line(str(path)) for path in written))
     return 0

@@ -7,10 +7,11 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from pydoca.cli._arguments import Subparsers, add_command, add_json
+from pydoca.cli._errors import one_line
 from pydoca.cli._output import print_json, print_table
-from pydoca.cli._values import count
 from pydoca.cli.qualify._pytest import require_packages
 from pydoca.cli.qualify._runs import USAGE, Refused, add_runs, load, percent, write
+from pytest_pydoca.options import count
 
 if TYPE_CHECKING:
     from pydoca.qualify.history.golden import Golden
@@ -53,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     rows = [_row(each) for each in golden]
     print_table(("MEASUREMENT", "STATISTIC", "MEDIAN", "SIGMA", CV.upper(), "MIN", "MAX"), rows)
-    print(f"\n{plural(len(golden), 'golden value')} of {plural(len(runs), 'run')} in {arguments.out}")
+    print(f"\n{plural(len(golden), 'golden value')} of {plural(len(runs), 'run')} in {one_line(arguments.out)}")
     return 0
 
 

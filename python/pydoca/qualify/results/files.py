@@ -9,7 +9,7 @@ from pathlib import Path
 
 def replace_file(path: Path, content: str | bytes) -> None:
     """Writes the content to disk under another name first."""
-    data = content.encode() if isinstance(content, str) else content
+    data = _encoded(content) if isinstance(content, str) else content
     beside = path.with_name(f".{path.name}.new")
     descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
     with os.fdopen(descriptor, "wb") as file:
@@ -25,10 +25,15 @@ def write_from(path: Path, offset: int, text: str) -> int:
     with path.open("r+b") as file:
         file.truncate(offset)
         file.seek(offset)
-        file.write(text.encode())
+        file.write(_encoded(text))
         file.flush()
         os.fsync(file.fileno())
         return file.tell()
+
+
+def _encoded(text: str) -> bytes:
+    r"""Other bytes than UTF-8, as of a path, arrive as surrogates: the file has \udcff, which JSON reads back."""
+    return text.encode(errors="backslashreplace")
 
 
 def sync_folder(folder: Path) -> None:

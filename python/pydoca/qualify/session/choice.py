@@ -8,6 +8,7 @@ import pydoca
 from pydoca.qualify._nearest import nearest
 
 _SHORTEST_SERIAL = 6
+_LONGEST_NUMBER = 9  # digits: no machine has a device behind them, and int() refuses thousands
 
 
 class ChoiceError(ValueError):
@@ -64,7 +65,7 @@ def _named(name: str, infos: Sequence[pydoca.DeviceInfo]) -> list[pydoca.DeviceI
     if not name:
         return list(infos)
     if name.isascii() and name.isdecimal():
-        return list(infos[int(name) : int(name) + 1])
+        return list(infos[int(name) : int(name) + 1]) if len(name) <= _LONGEST_NUMBER else []
     for fits in (_is_name, _is_address, _is_serial):
         if found := [info for info in infos if fits(info, name)]:
             return found

@@ -149,6 +149,10 @@ class Session:
         """In the run that is resumed."""
         return (item.stash[KEY].node, repeat) in self.target_of(item).finished
 
+    def _finished_passes(self, item: pytest.Item) -> int:
+        node, most = item.stash[KEY].node, self.settings.repeat
+        return sum(each == node and repeat < most for each, repeat in self.target_of(item).finished)
+
     # -- runs -----------------------------------------------------------------------------------------------------
 
     def make_runs(self) -> None:
@@ -246,15 +250,15 @@ class Session:
         reporter: Any = self.config.pluginmanager.getplugin("terminalreporter")
         if reporter is None or not self.settings.is_recorded:
             return
-        passes = [(item, repeat) for item in self.items for repeat in range(self.settings.repeat)]
-        left = [item for item, repeat in passes if not self.is_finished(item, repeat)]
+        repeat = self.settings.repeat
+        finished = {item: self._finished_passes(item) for item in self.items}
         reporter.showfspath = False
         self.progress = Progress(
             reporter._tw._file,
-            total=len(passes),
-            seconds=sum(item.stash[KEY].estimate for item in left),
+            total=len(self.items) * repeat,
+            seconds=sum(item.stash[KEY].estimate * (repeat - done) for item, done in finished.items()),
             title=self.level,
-            finished=len(passes) - len(left),
+            finished=sum(finished.values()),
             reader_lost=self._lose_reader,
         )
 
