@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 
@@ -185,8 +186,8 @@ def test_a_case_passes_alone_though_its_process_opens_things_for_the_first_time(
 @pytest.mark.parametrize(
     ("package", "words", "message"),
     [
-        ("scipy", [], "qualification needs scipy, which is not installed: pip install 'pydoca[qualify]'"),
-        ("xdist", ["-n", "2"], "-n needs pytest-xdist, which is not installed: pip install pytest-xdist"),
+        ("scipy", [], "qualification needs scipy, which is not installed; this installs it: "),
+        ("xdist", ["-n", "2"], "-n needs pytest-xdist, which is not installed; this installs it: "),
     ],
 )
 def test_without_the_packages_it_says_how_to_install_them(commands, package, words, message):
@@ -195,7 +196,11 @@ def test_without_the_packages_it_says_how_to_install_them(commands, package, wor
     program = hide + f"from pydoca.cli import main; sys.exit(main(['qualify', 'sim:p0', *{words}]))"
     run = subprocess.run([sys.executable, "-c", program], env=commands.env, capture_output=True, text=True, timeout=150)
     assert (run.returncode, run.stdout) == (4, "")
-    assert run.stderr == f"pydoca: {message}\n"
+    start, command = run.stderr.rstrip("\n").split(message)
+    python, *rest = shlex.split(command)
+    assert (start, python, rest[:3]) == ("pydoca: ", sys.executable, ["-m", "pip", "install"])
+    wanted = {"scipy": {"numpy", "packaging", "pytest", "scipy", "tqdm"}, "xdist": {"pytest-xdist"}}
+    assert {each.partition(">")[0] for each in rest[3:]} == wanted[package]
 
 
 def test_the_command_line_starts_without_pytest_and_numpy(commands):

@@ -13,6 +13,7 @@ from typing import Any
 from pydoca.cli._arguments import Parser
 from pydoca.cli._errors import CommandError, UsageError
 from pydoca.cli.qualify._spelling import Spelled
+from pydoca.qualify.installing import command_for, command_for_extra
 from pytest_pydoca.options import OPTIONS, utf8
 
 _PACKAGES = ("pytest", "numpy", "scipy", "packaging")
@@ -56,7 +57,8 @@ def to_words(arguments: argparse.Namespace) -> list[str]:
     words += selection(arguments.select)
     if arguments.workers:
         if find_spec("xdist") is None:
-            raise NotInstalled("-n needs pytest-xdist, which is not installed: pip install pytest-xdist")
+            how = command_for("pytest-xdist")
+            raise NotInstalled(f"-n needs pytest-xdist, which is not installed; this installs it: {how}")
         words += ["-n", arguments.workers]
     return words
 
@@ -147,4 +149,5 @@ def _command(words: list[str], tests: list[str] | None) -> str:
 def require_packages() -> None:
     for package in _PACKAGES:
         if find_spec(package) is None:
-            raise NotInstalled(f"qualification needs {package}, which is not installed: pip install 'pydoca[qualify]'")
+            how = command_for_extra("qualify")
+            raise NotInstalled(f"qualification needs {package}, which is not installed; this installs it: {how}")

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
 
+from pydoca.qualify.installing import command_for_extra
+
 LOCAL = "local"
 _CONNECT = 15.0  # seconds
 # Seconds after which Dask gives a worker up that has left, and between two looks at how many there are.
@@ -35,7 +37,8 @@ def require_distributed() -> None:
     """Raises FleetError."""
     for package in ("distributed", "cryptography"):
         if find_spec(package) is None:
-            raise FleetError(f"--fleet needs {package}, which is not installed: pip install 'pydoca[fleet]'")
+            how = command_for_extra("fleet")
+            raise FleetError(f"--fleet needs {package}, which is not installed; this installs it: {how}")
 
 
 @contextlib.asynccontextmanager

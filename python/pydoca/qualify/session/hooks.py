@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from pydoca.qualify.figures import plural
+from pydoca.qualify.installing import command_for_extra
 from pydoca.qualify.session import workers
 from pydoca.qualify.session.marks import device_parameter
 from pydoca.qualify.session.passes import run_passes
@@ -205,4 +206,5 @@ def _require_packages() -> None:
     """Looks, and imports none: tests that are not cases take their device from the same option."""
     for package in ("numpy", "scipy"):
         if find_spec(package) is None:
-            raise pytest.UsageError(f"qualification needs {package}: pip install 'pydoca[qualify]'")
+            how = command_for_extra("qualify")
+            raise pytest.UsageError(f"qualification needs {package}, which is not installed; this installs it: {how}")
