@@ -8,13 +8,15 @@ import os
 import shlex
 import sys
 from importlib.util import find_spec
-from typing import Any
+from typing import TYPE_CHECKING
 
 from pydoca.cli._arguments import Parser
 from pydoca.cli._errors import CommandError, UsageError
-from pydoca.cli.qualify._spelling import Spelled
 from pydoca.qualify.installing import command_for, command_for_extra
 from pytest_pydoca.options import OPTIONS, utf8
+
+if TYPE_CHECKING:
+    from pydoca.qualify.front_end import FrontEnd
 
 _PACKAGES = ("pytest", "numpy", "scipy", "packaging")
 MOST_PROCESSES = 256
@@ -100,43 +102,28 @@ def _check_expression(text: str) -> None:
         raise UsageError(f"--select {text!r}: {getattr(error, 'msg', None) or error}") from None
 
 
-class Receiver:
-    """Tells the plug-in of its front end, and keeps what it knows at the end of pytest's run."""
-
-    def __init__(self, command: str) -> None:
-        self._command = command
-        self.session: Any = None
-
-    def pytest_configure(self, config: Any) -> None:
-        from pydoca.qualify.session.hooks import session_of
-
-        session_of(config).front_end = self._command
-
-    def pytest_sessionfinish(self, session: Any) -> None:
-        from pydoca.qualify.session.hooks import session_of
-
-        self.session = session_of(session.config)
-
-
-def run_pytest(words: list[str], tests: list[str] | None, *, on_stderr: bool, quiet: bool = False) -> tuple[int, Any]:
-    """The exit code, and the plug-in's session where pytest has come so far."""
+def run_pytest(
+    words: list[str], tests: list[str] | None, *, on_stderr: bool, quiet: bool = False
+) -> tuple[int, FrontEnd]:
+    """The exit code, and what pytest's plug-in knows at the end."""
     require_packages()
     import pytest
 
+    from pydoca.qualify.front_end import FrontEnd
+    from pydoca.qualify.spelling import spelled_output
     from pydoca.qualify.start import without_settings, words_of_pytest
 
     quiet_imports = ["-W", "ignore::pytest.PytestAssertRewriteWarning"]  # this process has imported the plug-in
-    receiver = Receiver(_command(words, tests))
+    front_end = FrontEnd(_command(words, tests))
     with contextlib.ExitStack() as stack:
         if quiet:
             stack.enter_context(contextlib.redirect_stdout(stack.enter_context(open(os.devnull, "w"))))
         elif on_stderr:
             stack.enter_context(contextlib.redirect_stdout(sys.stderr))
-        for redirect, stream in ((contextlib.redirect_stdout, sys.stdout), (contextlib.redirect_stderr, sys.stderr)):
-            stack.enter_context(redirect(Spelled(stream)))
+        stack.enter_context(spelled_output())
         stack.enter_context(without_settings())
-        code = pytest.main(words_of_pytest([*quiet_imports, *words], tests, os.getcwd()), plugins=[receiver])
-    return int(code), receiver.session
+        code = pytest.main(words_of_pytest([*quiet_imports, *words], tests, os.getcwd()), plugins=[front_end])
+    return int(code), front_end
 
 
 def _command(words: list[str], tests: list[str] | None) -> str:

@@ -30,7 +30,8 @@ def run(arguments: argparse.Namespace) -> int:
     from pydoca.cli.qualify._pytest import run_pytest, to_words
 
     words = [*to_words(arguments), "--pydoca-plan"]
-    code, session = run_pytest(words, arguments.tests, on_stderr=arguments.json, quiet=arguments.json)
+    code, front_end = run_pytest(words, arguments.tests, on_stderr=arguments.json, quiet=arguments.json)
+    session = front_end.session
     if arguments.json and session is not None and session.plan is not None:
         print_json(session.plan.to_dict())
     return code

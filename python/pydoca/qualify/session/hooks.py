@@ -137,7 +137,7 @@ class Hooks:
     def _take_case(self, report: Any) -> None:
         case, runs, progress = from_wire(report.pydoca_case), self._session.runs, self._session.progress
         if report.pydoca_device in runs:
-            runs[report.pydoca_device].add(case)
+            case = runs[report.pydoca_device].add(case)
         if progress is not None:
             progress.end_case(case, report.pydoca_estimate, report.pydoca_device if len(runs) > 1 else "")
 

@@ -6,6 +6,8 @@ import platform
 import re
 import secrets
 import time
+from collections.abc import Callable
+from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,9 +34,12 @@ _JUDGED = (Verdict.PASS, Verdict.MARGINAL, Verdict.UNJUDGED)
 class Run:
     """One device's run, from its first case to its verdict."""
 
-    def __init__(self, target: Target, settings: Settings, level: str, seed: int) -> None:
+    def __init__(
+        self, target: Target, settings: Settings, level: str, seed: int, spelled: Callable[[str], str]
+    ) -> None:
+        """spelled: gives a text the names that options have where the run was started."""
         self.target = target
-        self._settings = settings
+        self._settings, self._spelled = settings, spelled
         self.record: RunRecord = target.before or RunRecord(
             id=_new_id(target, level),
             device=target.to_dict(),
@@ -62,11 +67,14 @@ class Run:
             self._directory.begin(self.record)
         self.has_begun = True
 
-    def add(self, case: CaseRecord) -> None:
+    def add(self, case: CaseRecord) -> CaseRecord:
+        """Returns the case as it is recorded."""
+        case = replace(case, reason=self._spelled(case.reason))
         if self._directory is not None:
             self._directory.case(self.record, case)
         else:
             self.record.cases.append(case)
+        return case
 
     def end(self, *, interrupted: bool = False, tester_failed: bool = False) -> None:
         """Sets the verdict and the exit code, and writes all reports."""
@@ -79,7 +87,7 @@ class Run:
         elif unjudged and record.verdict in _JUDGED:
             record.verdict = Verdict.INCOMPLETE
         record.exit_code = int(ExitCode.of_verdict(record.verdict))
-        record.findings = strict + unjudged + self._findings()
+        record.findings = [self._spelled(text) for text in strict + unjudged + self._findings()]
         record.end = time.time()
         if self._directory is not None:
             self._directory.end(record)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
@@ -34,14 +35,16 @@ class Selected:
         return 0.0 if self.skip else estimate(self.seconds)
 
 
-def select(item: pytest.Item, info: pydoca.DeviceInfo | None, settings: Settings) -> Selected:
+def select(
+    item: pytest.Item, info: pydoca.DeviceInfo | None, settings: Settings, spelled: Callable[[str], str]
+) -> Selected:
     """Gives the item its skip, and its id for -k. Raises pytest.UsageError."""
     needs = needs_of(item)
     try:
         reasons = [why_not(need, info, settings) for need in needs]
     except UnknownNeed as error:
         raise pytest.UsageError(f"{item.nodeid}: pydoca_needs: {error}") from None
-    skip = "; ".join(reason for reason in reasons if reason)
+    skip = spelled("; ".join(reason for reason in reasons if reason))
     selected = Selected(mark_of(item), node_of(item), info, needs, skip)
     item.stash[KEY] = selected
     item.extra_keyword_matches.add(selected.mark.id)

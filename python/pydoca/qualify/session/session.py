@@ -27,6 +27,7 @@ from pydoca.qualify.session.selection import KEY, cases_of, is_of_level, not_sel
 from pydoca.qualify.session.settings import LEVEL_UNLESS_TOLD, Settings, new_seed, settings_of
 from pydoca.qualify.session.target import Target, new_target, targets_of, with_options_of
 from pydoca.qualify.session.workers.shared import SharedPlan, write_plan
+from pydoca.qualify.spelling import as_command
 from pytest_pydoca.markers import FIXTURES, is_case
 
 PHASES = pytest.StashKey[Phases]()
@@ -115,7 +116,7 @@ class Session:
         if self.targets[0].info is None and any(_opens_a_device(item) for item in cases):
             self._targets = [new_target(self.choose_only(), self.settings)]
         for item in cases:
-            select(item, self.info_of(item), self.settings)
+            select(item, self.info_of(item), self.settings, self.spelled)
         others = {item for item in cases if not is_of_level(item, self.level)}
         self.other_levels = [item.stash[KEY].mark.id for item in cases if item in others]
         left_out = others
@@ -160,7 +161,7 @@ class Session:
         if not self.runs:
             labels = {self.target_of(item).label for item in self.items}
             targets = [each for each in self.targets if self.is_controller or each.label in labels]
-            self.runs = {each.label: Run(each, self.settings, self.level, self.seed) for each in targets}
+            self.runs = {each.label: Run(each, self.settings, self.level, self.seed, self.spelled) for each in targets}
 
     def begin_runs(self) -> None:
         """Takes the devices. Raises pytest.UsageError for one that is in use."""
@@ -285,6 +286,10 @@ class Session:
         if self.front_end is None:
             return f"pytest --pydoca-resume={directory} (and the same tests)"
         return f"{self.front_end} --resume {shlex.quote(str(directory))}"
+
+    def spelled(self, text: str) -> str:
+        """The text with the options of the front end, where there is one."""
+        return text if self.front_end is None else as_command(text)
 
     def say(self, text: str) -> None:
         reporter: Any = self.config.pluginmanager.getplugin("terminalreporter")
