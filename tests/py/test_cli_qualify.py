@@ -60,6 +60,21 @@ def test_json_is_the_record_of_the_run_and_progress_is_on_standard_error(qualify
     assert "[1/2] PASS     A-1" in run.stderr
 
 
+def test_json_of_a_run_that_did_not_begin_says_why(qualify):
+    for words, code, kind, text in (
+        (["p9"], 4, "usage", "there is no device 'p9'"),
+        (["sim:p0", "--select", "nope and nothing"], 5, "nothing_tested", "nothing tested"),
+        (["--tests", "test_mine.py"], 4, "usage", "choose a device behind 'pydoca qualify': sim:pf0"),
+        (["--fleet", "--limits", "absent.toml"], 4, "usage", "absent.toml: the limits file cannot be read"),
+    ):
+        document = json.loads(qualify(*words, "--json").stdout)
+        reason = document.pop("reason")
+        assert (document, reason["kind"]) == ({"exit_code": code, "runs": []}, kind)
+        assert reason["text"].startswith(text)
+    document = json.loads(qualify("plan", "p9", "--json").stdout)
+    assert (document["exit_code"], document["reason"]["kind"]) == (4, "usage")
+
+
 def test_a_plan_names_cases_times_and_skips(qualify, commands):
     run = qualify("plan", "sim:p0", "--json", "--tests", "test_mine.py", "--repeat", "2")
     plan = json.loads(run.stdout)

@@ -205,10 +205,15 @@ def test_a_killed_run_goes_on_with_what_is_left(runs, start):
 def test_the_kernel_gives_the_device_of_a_killed_run_back(runs, start):
     first = start("--pydoca-device=sim:p0")
     wait_for(runs.path / "running", first)
-    second = start("--pydoca-device=sim:p0", "-k", "A-1")
-    output = end_of(second)
-    assert second.returncode == 4, output
-    assert f"sim:p0 is in use by another run (process {first.pid}, since " in output
+    words = ("sim:p0", "--tests", "test_it.py", "--select", "A-1", "--wait", "0.2", "--json")
+    second = start(*words, program=("pydoca", "qualify"), keeps_errors=True)
+    document = json.loads(end_of(second))
+    assert (second.returncode, document["exit_code"], document["runs"]) == (4, 4, [])
+    reason = document["reason"]
+    assert (reason["kind"], reason["device"]) == ("in_use", "sim:p0")
+    assert reason["text"].startswith(f"sim:p0 is still in use by another run (process {first.pid}, since ")
+    assert reason["text"].endswith("give --wait more time, or use the device beside it by --force")
+    assert f"ERROR: {reason['text']}" in (runs.path / "errors").read_text()
     first.kill()
     first.wait(50)
     third = start("--pydoca-device=sim:p0", "-k", "A-1")
@@ -219,15 +224,22 @@ def test_the_kernel_gives_the_device_of_a_killed_run_back(runs, start):
 def test_an_interrupt_ends_the_wait_for_a_device_at_once(runs, start):
     first = start("--pydoca-device=sim:p0")
     wait_for(runs.path / "running", first)
-    second = start("sim:p0", "--wait", "10min", "--tests", "test_it.py", program=("pydoca", "qualify"))
+    second = start("sim:p0", "--wait", "10min", "--tests", "test_it.py", "--json", program=("pydoca", "qualify"))
     line = next(line for line in second.stdout if "is in use" in line)
     assert f"(process {first.pid}, since " in line
     assert "pytest -p no:cacheprovider" in line
     assert line.rstrip().endswith("this run waits for its end, at most 10 min 00 s; Ctrl-C ends that")
     begin = time.monotonic()
     second.send_signal(signal.SIGINT)
-    end_of(second)
-    assert (second.returncode, time.monotonic() - begin < 60) == (2, True)
+    second.send_signal(signal.SIGINT)  # an impatient person's
+    said = [line for line in end_of(second).splitlines() if line.strip()]
+    assert (second.returncode, time.monotonic() - begin < 60) == (2, True), said
+    text, document = said[0], json.loads(said[1])
+    assert re.fullmatch(r"interrupted: \S+ m?s of waiting for sim:p0, and no test", text)
+    assert document == {
+        "exit_code": 2, "runs": [], "reason": {"kind": "interrupted", "text": text, "device": "sim:p0"},
+    }  # fmt: skip
+    assert len(said) == 2
     assert len(list((runs.path / "runs").iterdir())) == 1  # the first one's
 
 

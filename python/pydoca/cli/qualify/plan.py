@@ -6,6 +6,7 @@ import argparse
 
 from pydoca.cli._arguments import Subparsers, add_command, add_json
 from pydoca.cli._output import print_json
+from pydoca.cli.qualify._reason import reason_of
 
 
 def add(subparsers: Subparsers) -> None:
@@ -32,6 +33,7 @@ def run(arguments: argparse.Namespace) -> int:
     words = [*to_words(arguments), "--pydoca-plan"]
     code, front_end = run_pytest(words, arguments.tests, on_stderr=arguments.json, quiet=arguments.json)
     session = front_end.session
-    if arguments.json and session is not None and session.plan is not None:
-        print_json(session.plan.to_dict())
+    if arguments.json:
+        plan = session.plan if session else None
+        print_json(plan.to_dict() if plan else {"exit_code": code, "reason": reason_of(code, front_end)})
     return code

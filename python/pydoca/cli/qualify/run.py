@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydoca.cli._arguments import Subparsers, add_command, add_json
+from pydoca.cli._errors import CommandError
 from pydoca.cli._output import print_json
 from pydoca.cli.qualify import fleet
+from pydoca.cli.qualify._reason import is_told, reason, reason_of
+
+if TYPE_CHECKING:
+    from pydoca.qualify.front_end import FrontEnd
+
+
+class RunInterrupted(CommandError):
+    """Ctrl-C, while no case was running."""
+
+    exit_code = 2  # of an interrupted run, also by pytest's numbers
 
 
 def add(subparsers: Subparsers) -> None:
@@ -29,6 +40,19 @@ def check(arguments: argparse.Namespace) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    """Ctrl-C has the exit code of the documentation, also before and behind what the plug-in sees of it."""
+    try:
+        return _run(arguments)
+    except KeyboardInterrupt:
+        error: CommandError = RunInterrupted("interrupted")
+    except CommandError as found:
+        error = found
+    if arguments.json:
+        print_json({"exit_code": error.exit_code, "runs": [], "reason": reason(error.exit_code, str(error))})
+    raise error from None
+
+
+def _run(arguments: argparse.Namespace) -> int:
     from pydoca.cli.qualify._pytest import run_pytest, to_words
 
     if arguments.fleet is not None:
@@ -36,10 +60,18 @@ def run(arguments: argparse.Namespace) -> int:
     words = to_words(arguments)
     if not arguments.out and not arguments.resume:
         words.append("--pydoca-out=runs")  # also where no device is named
-    code, session = run_pytest(words, arguments.tests, on_stderr=arguments.json)
-    if arguments.json and session is not None and session.runs:
-        print_json({"exit_code": code, "runs": [_summary(each) for each in session.runs.values()]})
+    code, front_end = run_pytest(words, arguments.tests, on_stderr=arguments.json)
+    if arguments.json:
+        print_json(_document(code, front_end))
     return code
+
+
+def _document(code: int, front_end: FrontEnd) -> dict[str, Any]:
+    """The runs that have begun, which have a directory; and why there is none, or no more."""
+    session = front_end.session
+    runs = [_summary(each) for each in session.runs.values() if each.has_begun] if session else []
+    document = {"exit_code": code, "runs": runs}
+    return document if runs and not is_told(front_end) else {**document, "reason": reason_of(code, front_end)}
 
 
 def _summary(run: Any) -> dict[str, Any]:

@@ -94,7 +94,8 @@ class Hooks:
             return True
         if not own.items and not own.is_controller:
             return None
-        own.begin_runs()
+        if not own.begin_runs():
+            return True
         own.interrupt.take(at_once=own.is_controller)
         own.open_progress()
         own.tell_duration()
@@ -169,7 +170,8 @@ class Hooks:
         write_summary(self._session, terminalreporter)
 
     def pytest_unconfigure(self) -> None:
-        self._session.interrupt.give_back()
+        if not self._session.ends_by_wait:
+            self._session.interrupt.give_back()
         self._session.release()
         if self._session.has_lost_reader:
             sys.stderr.write("pydoca: the reader of the output has gone, which has interrupted the run\n")

@@ -6,7 +6,7 @@ import contextlib
 import os
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any
 
@@ -14,20 +14,28 @@ _NAMES = {signal.SIGINT: "Ctrl-C", signal.SIGTERM: "SIGTERM"}
 
 
 class Interrupt:
-    """Takes both signals from the first case to the end of pytest, so that the reports are written, too."""
+    """Takes both signals from the wait for a device, or the first case, to the end of pytest, which writes reports."""
 
     def __init__(self, tell: Callable[[str], None]) -> None:
         self._tell = tell
         self._before: dict[int, Any] = {}
         self._process = 0
-        self._at_once = False
+        self._at_once = self._only_noted = False
         self.requested: bool = False
 
     def take(self, *, at_once: bool = False) -> None:
         """at_once: for a process that runs no case itself, which could end first."""
         self._at_once, self._process = at_once, os.getpid()
-        if threading.current_thread() is threading.main_thread():
+        if threading.current_thread() is threading.main_thread() and not self._before:
             self._before = {number: signal.signal(number, self._received) for number in _NAMES}
+
+    @contextlib.contextmanager
+    def only_noted(self) -> Iterator[None]:
+        """A signal only sets `requested`, for a wait that looks at it; also behind a block that has raised."""
+        self.take()
+        self._only_noted = True
+        yield
+        self._only_noted = False
 
     def give_back(self) -> None:
         for number, before in self._before.items():
@@ -38,6 +46,9 @@ class Interrupt:
     def _received(self, number: int, frame: FrameType | None) -> None:
         if os.getpid() != self._process:
             _end_child(number)
+            return
+        if self._only_noted:
+            self.requested = True
             return
         if self.requested or self._at_once:
             self.requested = True

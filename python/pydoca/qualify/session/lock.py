@@ -22,10 +22,23 @@ from pydoca.qualify.session.choice import label
 _PAUSE = 0.1  # seconds between two looks
 _LONGEST_SILENCE, _LINES = 30.0, 10  # seconds without a line while a device is waited for; lines of a short wait
 _LONGEST_COMMAND = 400  # characters
+_OF_WAIT = re.compile(r"(?:\.\.\. )?\S+ is (?:in use\b|free after )")
 
 
 class InUse(RuntimeError):
     """Another run has the device."""
+
+    kind: str = "in_use"  # for programs
+
+    def __init__(self, text: str, device: str = "") -> None:
+        super().__init__(text)
+        self.device: str = device  # its label
+
+
+class WaitEnded(InUse):
+    """A signal has ended the wait for the device."""
+
+    kind: str = "interrupted"
 
 
 @dataclass(frozen=True)
@@ -68,14 +81,22 @@ class DeviceLock:
         self._run, self._case = folder / f"{stem}.run", folder / f"{stem}.case"
         self._held: int | None = None
 
-    def take(self, *, force: bool, until: float = 0.0, tell: Callable[[str], None] = lambda text: None) -> None:
+    def take(
+        self,
+        *,
+        force: bool,
+        until: float = 0.0,
+        tell: Callable[[str], None] = lambda text: None,
+        must_stop: Callable[[], bool] = lambda: False,
+    ) -> None:
         """For the whole run. Raises InUse at the time `until` of the monotonic clock, unless forced.
 
         tell: is told that the device is waited for, and then from time to time how long already.
+        must_stop: is asked meanwhile; when it is true, WaitEnded is raised.
         """
         descriptor = _open(self._run)
         try:
-            is_taken = _try(descriptor) or (not force and self._wait(descriptor, until, tell))
+            is_taken = _try(descriptor) or (not force and self._wait(descriptor, until, tell, must_stop))
             if not is_taken and not force:
                 raise self._in_use(descriptor, waited=bool(until))
         except BaseException:  # Ctrl-C, too
@@ -88,7 +109,7 @@ class DeviceLock:
         os.pwrite(descriptor, Owner.this_process().to_bytes(), 0)
         self._held = descriptor
 
-    def _wait(self, descriptor: int, until: float, tell: Callable[[str], None]) -> bool:
+    def _wait(self, descriptor: int, until: float, tell: Callable[[str], None], must_stop: Callable[[], bool]) -> bool:
         """Whether the device became free. Looks again and again: a lock that is waited for has no time limit."""
         begin = said = time.monotonic()
         if begin >= until:
@@ -100,6 +121,9 @@ class DeviceLock:
         )
         while not _try(descriptor):
             now = time.monotonic()
+            if must_stop():
+                waited = duration(round(now - begin, 1))
+                raise WaitEnded(f"interrupted: {waited} of waiting for {self._label}, and no test", self._label)
             if now >= until:
                 return False
             if now - said >= min(_LONGEST_SILENCE, most / _LINES):
@@ -115,7 +139,8 @@ class DeviceLock:
         wait = "give --pydoca-wait more time" if waited else "wait for its end by --pydoca-wait SECONDS"
         return InUse(
             f"{self._label} is {still} by another run ({_owner(descriptor)}): {wait}, or use the device beside it "
-            "by --pydoca-force"
+            "by --pydoca-force",
+            self._label,
         )
 
     def release(self) -> None:
@@ -133,6 +158,11 @@ class DeviceLock:
             yield
         finally:
             os.close(descriptor)
+
+
+def is_of_wait(line: str) -> bool:
+    """Whether a run has written this line while it waited for its device, or at the end of the wait."""
+    return bool(_OF_WAIT.match(line))
 
 
 def _place(info: pydoca.DeviceInfo) -> str:

@@ -32,6 +32,8 @@ def _end(session: Session) -> float | None:
 
 
 def _goes_on(session: Session, end: float | None) -> bool:
+    if session.interrupt.requested:  # before the first case
+        return False
     return session.repeat < session.settings.repeat or (end is not None and time.monotonic() < end)
 
 

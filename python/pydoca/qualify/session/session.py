@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import _thread
+import contextlib
 import shlex
 import time
 from collections.abc import Callable
@@ -17,7 +18,7 @@ from pydoca.qualify.session import workers
 from pydoca.qualify.session.case_run import CaseRun
 from pydoca.qualify.session.choice import ChoiceError, devices, only
 from pydoca.qualify.session.interrupt import Interrupt
-from pydoca.qualify.session.lock import InUse
+from pydoca.qualify.session.lock import InUse, WaitEnded
 from pydoca.qualify.session.opening import wrong_place
 from pydoca.qualify.session.plan import Plan
 from pydoca.qualify.session.progress import Progress
@@ -53,6 +54,7 @@ class Session:
         self.plain_failures = 0  # of tests that are not cases
         self.collection_failed = False
         self.refused = ""  # a worker's usage error
+        self.not_begun: InUse | None = None  # why no run has begun
         self.interrupt: Interrupt = Interrupt(self.say)
         self.shared: SharedPlan = SharedPlan()
         self.progress: Progress | None = None
@@ -68,6 +70,11 @@ class Session:
     def is_controller(self) -> bool:
         """Of xdist's workers: it runs no case itself."""
         return self.config.pluginmanager.hasplugin("dsession")
+
+    @property
+    def ends_by_wait(self) -> bool:
+        """Whether a command ends because its wait for a device was ended: one more Ctrl-C has nothing to interrupt."""
+        return self.front_end is not None and isinstance(self.not_begun, WaitEnded)
 
     @property
     def targets(self) -> list[Target]:
@@ -163,16 +170,18 @@ class Session:
             targets = [each for each in self.targets if self.is_controller or each.label in labels]
             self.runs = {each.label: Run(each, self.settings, self.level, self.seed, self.spelled) for each in targets}
 
-    def begin_runs(self) -> None:
-        """Takes the devices. Raises pytest.UsageError for one that is in use."""
+    def begin_runs(self) -> bool:
+        """Takes the devices. False: a signal has ended the wait for one. Raises pytest.UsageError for one in use."""
         self.make_runs()
         simulated = any(run.target.info is not None and run.target.info.backend == "sim" for run in self.runs.values())
         if simulated and (why := wrong_place()):
             raise pytest.UsageError(why)
-        self._take_devices()
+        if not self._take_devices():
+            return False
         self.set_planned([self.target_of(item).label for item in self.items])
         for run in self.runs.values():
             self._begin(run)
+        return True
 
     def _begin(self, run: Run) -> None:
         try:
@@ -204,15 +213,25 @@ class Session:
                 target.lock.release()
         self.shared.close()
 
-    def _take_devices(self) -> None:
+    def _take_devices(self) -> bool:
         """In an order that all runs have: of two that wait for each other's device, each one would have the other's."""
         until = time.monotonic() + self.settings.wait if self.settings.wait else 0.0
         locks = [run.target.lock for _, run in sorted(self.runs.items()) if run.target.lock is not None]
         try:
-            for lock in locks:
-                lock.take(force=self.settings.force, until=until, tell=self._say_at_once)
+            with self.interrupt.only_noted() if until else contextlib.nullcontext():
+                for lock in locks:
+                    lock.take(
+                        force=self.settings.force,
+                        until=until,
+                        tell=self._say_at_once,
+                        must_stop=lambda: self.interrupt.requested,
+                    )
         except InUse as error:
-            raise pytest.UsageError(str(error)) from None
+            self.not_begun = error
+            self.config.option.verbose = -2  # pytest would add a line about tests
+            if not isinstance(error, WaitEnded):
+                raise pytest.UsageError(str(error)) from None
+        return self.not_begun is None
 
     def _say_at_once(self, text: str) -> None:
         self.say(text)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydoca.qualify.figures import share
 from pydoca.qualify.findings import MACHINE, RUN
+from pydoca.qualify.session.lock import WaitEnded
 from pydoca.qualify.verdicts import ExitCode, Verdict
 
 if TYPE_CHECKING:
@@ -37,6 +38,9 @@ def exit_code_of(session: Session, status: int, *, interrupted: bool) -> int:
 def write_summary(session: Session, reporter: Any) -> None:
     if session.refused:
         reporter.write_line(f"ERROR: {session.refused}", red=True)
+    if isinstance(session.not_begun, WaitEnded):
+        reporter.write_line(str(session.not_begun))
+        return
     if (expression := session.config.option.keyword) and not (session.items or session.shared.cases):
         reporter.write_line(f"nothing was tested: no case of level {session.level} matches {expression!r}")
     for run in [run for run in session.runs.values() if run.has_begun]:
