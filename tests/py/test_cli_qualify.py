@@ -5,6 +5,7 @@ import os
 import shlex
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -167,6 +168,15 @@ def test_a_limits_file_is_checked_alone_and_against_a_run(qualify, commands):
         "expect.pcie.width",
         "waive.old",
     ]
+
+
+def test_pytest_runs_the_cases_in_a_clone_without_the_plugins_of_its_tests(commands):
+    line = [sys.executable, "-m", "pytest", "-pno:cacheprovider", "-pno:timeout", "--pyargs", "pydoca.qualify"]
+    line += ["--pydoca-device=sim:p0", "--pydoca-select=GRF-2", f"--pydoca-out={commands.directory}"]
+    process = commands.start_program(line, cwd=Path(__file__).resolve().parents[2])
+    output = process.communicate(timeout=150)
+    assert process.returncode == 0, output
+    assert len(list(commands.directory.glob("*/report.html"))) == 1
 
 
 CONFTESTS = {
