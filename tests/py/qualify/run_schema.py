@@ -1,8 +1,12 @@
-"""The schema of run.json, for programs that read it; docs/qualification.md describes the same in words."""
+"""The schemas of run.json and of the findings in fleet.json, for programs that read them.
+
+docs/qualification.md describes the same in words.
+"""
 
 from typing import Any
 
 from pydoca.qualify.findings import CASE, KINDS, NOT_JUDGED, SKIPPED
+from pydoca.qualify.fleet import findings as fleet
 from pydoca.qualify.verdicts import ExitCode, Verdict
 
 TEXT, NUMBER, COUNT = {"type": "string"}, {"type": "number"}, {"type": "integer", "minimum": 0}
@@ -23,6 +27,16 @@ FINDING = {
         _finding([NOT_JUDGED, SKIPPED], cases=_IDS),
         _finding(_OTHERS),
     ]
+}
+FLEET_FINDINGS = {
+    "type": "array",
+    "items": {
+        "oneOf": [
+            _finding([fleet.CARD], card=TEXT, title=TEXT, cases=_IDS),
+            _finding([fleet.CARD, fleet.OUTLIER], card=TEXT, title=TEXT),
+            _finding([fleet.FLEET]),
+        ]
+    },
 }
 _PROPERTIES = {
     "id": TEXT,

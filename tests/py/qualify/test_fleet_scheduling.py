@@ -6,6 +6,7 @@ import secrets
 import threading
 import xml.etree.ElementTree as ElementTree
 
+import jsonschema
 import numpy as np
 import pytest
 
@@ -15,6 +16,7 @@ from pydoca.qualify.fleet.record import FleetRecord
 from pydoca.qualify.results.files import write_checksums
 from pydoca.qualify.verdicts import ExitCode, Verdict
 from qualify.fleets import ORDER, outcome, run_in_this_process, run_of, shown, value
+from qualify.run_schema import FLEET_FINDINGS
 
 distributed = pytest.importorskip("distributed")
 
@@ -161,6 +163,14 @@ def test_verdicts_and_codes_follow_the_rules_of_several_devices(tmp_path):
     assert any("outliers are told from 5 equal cards on" in each for each in fleet.record.findings)
     document = json.loads((fleet.directory.path / "fleet.json").read_text())
     assert [each["tested"] for each in document["cards"]] == [True, True, False, False, False]
+    jsonschema.validate(document["findings"], FLEET_FINDINGS)
+    told = [(each["kind"], each["verdict"], each.get("title", "").partition(" ")[2]) for each in document["findings"]]
+    assert told == [
+        ("card", "FAIL", "sim:card1-p0"), ("card", "ERROR", "sim:card2-p0"), ("card", "ERROR", "sim:card3-p0"),
+        ("fleet", "MARGINAL", ""), ("fleet", "MARGINAL", ""),
+    ]  # fmt: skip
+    keys = [each["key"] for each in document["cards"]]
+    assert [each.get("card") for each in document["findings"]] == [*keys[1:4], None, None]
 
 
 def test_a_run_that_did_not_end_by_itself_is_an_error_whatever_it_had_found(tmp_path):

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pydoca.cli._arguments import Parser
-from pydoca.cli._errors import CommandError, UsageError
+from pydoca.cli._errors import CommandError, UsageError, one_line
 from pydoca.cli._output import print_json
 from pytest_pydoca.options import duration
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _LOCAL = "local"
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://\S+")
 _PATIENCE = 60.0
+_SHOWN = 50  # outliers
 _EPILOG = """\
 --fleet without an address starts a cluster of worker processes on this machine (-n: how many), which ends with the
 run. With an address, the workers are those of that scheduler, on any hosts: `dask scheduler` on one of them, and
@@ -158,15 +159,17 @@ def _show(fleet: FleetRecord, directory: Path, *, as_json: bool) -> None:
         print_json({**to_dict(fleet), "fleet_directory": str(directory)})
         return
     from pydoca.qualify.figures import plural
+    from pydoca.qualify.fleet.findings import FLEET, OUTLIER, findings_of
 
-    for finding in fleet.findings:
-        print(f"finding: {finding}")
-    for outlier in fleet.outliers[:50]:
-        print(f"outlier: {outlier.title}: {outlier.reason}")
+    found = findings_of(fleet)
+    for finding in [each for each in found if each.kind == FLEET]:
+        print(f"finding: {one_line(finding.text)}")
+    for finding in [each for each in found if each.kind == OUTLIER][:_SHOWN]:
+        print(f"outlier: {finding.title}: {finding.text}")
     verdicts = [each.run.verdict for each in fleet.cards]
     counts = ", ".join(f"{verdicts.count(verdict)} {verdict.value}" for verdict in dict.fromkeys(verdicts))
     untested = sum(not each.was_tested for each in fleet.cards)
     left = f"; {untested} not tested" if untested else ""
     print(f"{fleet.verdict.value}: {plural(len(fleet.cards), 'card')}: {counts}{left}")
     print(f"exit code {fleet.exit_code}, --seed {fleet.seed}")
-    print(f"results: {directory}")
+    print(f"results: {one_line(str(directory))}")

@@ -146,7 +146,7 @@ class Fleet:
         record.spreads, record.outliers = compare_cards((each.card, each.run) for each in record.cards)
         for each in record.cards:
             each.outliers = sum(outlier.card == each.card.key for outlier in record.outliers)
-        record.findings = [*self.coordinator.findings, *findings_of(record)]
+        record.findings = [*self.coordinator.findings, *_beside_verdicts(record)]
         interrupted = self.coordinator.interrupted
         verdict = Verdict.of_run(each.run.verdict for each in record.cards)
         record.verdict = Verdict.INTERRUPTED if interrupted else verdict
@@ -155,8 +155,8 @@ class Fleet:
         self.directory.end(record)
 
 
-def findings_of(fleet: FleetRecord) -> Iterator[str]:
-    """What is no card's verdict."""
+def _beside_verdicts(fleet: FleetRecord) -> Iterator[str]:
+    """What the verdicts of the cards do not say."""
     for each in fleet.workers:
         if each.lost:
             yield f"the worker {each.name} was lost; it had tested {plural(each.tested, 'card')}"

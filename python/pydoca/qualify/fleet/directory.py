@@ -11,6 +11,7 @@ from typing import Any
 
 from pydoca.qualify.fleet.archive import ArchiveError, unpack
 from pydoca.qualify.fleet.cards import Card
+from pydoca.qualify.fleet.findings import findings_of
 from pydoca.qualify.fleet.order import Order
 from pydoca.qualify.fleet.record import NOT_TESTED, CardRecord, FleetRecord, not_tested
 from pydoca.qualify.fleet.report.page import fleet_html
@@ -23,7 +24,7 @@ from pydoca.qualify.results.junit import junit_xml
 from pydoca.qualify.results.samples import file_name
 from pydoca.qualify.verdicts import ExitCode, Verdict
 
-SCHEMA = 1  # of fleet.json
+SCHEMA = 2  # of fleet.json
 
 _KILLED = -signal.SIGKILL  # the exit code of pytest after Ctrl-C twice
 
@@ -110,6 +111,7 @@ def to_dict(fleet: FleetRecord) -> dict[str, Any]:
         "schema": SCHEMA,
         **document,
         "verdict": fleet.verdict.value,
+        "findings": [each.to_dict() for each in findings_of(fleet)],
         "workers": [asdict(each) for each in fleet.workers],
         "cards": [_card(each) for each in fleet.cards],
         "outliers": [{**asdict(each), "reason": each.reason} for each in fleet.outliers],

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TextIO
 
 from pydoca.qualify.figures import duration, share
+from pydoca.qualify.fleet.findings import reasons
 from pydoca.qualify.fleet.record import CardRecord
-from pydoca.qualify.fleet.report.findings import reasons
 from pydoca.qualify.session.progress import Progress
 from pydoca.qualify.verdicts import Verdict
 

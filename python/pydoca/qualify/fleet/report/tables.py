@@ -6,8 +6,9 @@ from collections.abc import Iterable, Sequence
 
 from pydoca._display.frame.escaping import escaped
 from pydoca.qualify.figures import duration, plural
+from pydoca.qualify.fleet.findings import TOLD, reasons
 from pydoca.qualify.fleet.record import CardRecord, FleetRecord
-from pydoca.qualify.fleet.report.findings import TOLD, reasons, title
+from pydoca.qualify.fleet.report.findings import title
 from pydoca.qualify.report.elements import badge, cells, scrolled, section
 from pydoca.qualify.verdicts import Verdict
 
