@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 SUITE = Path(__file__).resolve().parent  # of which the folder cases is a part
+QUIET_IMPORTS = ("-W", "ignore::pytest.PytestAssertRewriteWarning")  # for a process that has imported the plug-in
 _SETTINGS = ("PYTEST_ADDOPTS", "PYTEST_PLUGINS", "PYTEST_DISABLE_PLUGIN_AUTOLOAD")
 
 

@@ -204,9 +204,31 @@ def test_the_cards_of_a_killed_worker_are_tested_again_and_the_report_says_so(fr
     assert not cards["card2-p0"]["tested"]
     assert "not tested: its run was lost 2 times" in cards["card2-p0"]["problems"][0]["reason"]
     assert sum(each["lost"] for each in document["workers"]) == 3
-    assert any("card1-p0" in each and "tested again, by" in each for each in document["findings"])
+    told = [(each["kind"], each["text"]) for each in document["findings"]]
+    assert any(kind == "fleet" and "card1-p0" in text and "tested again, by" in text for kind, text in told)
+    assert ("card", f"FLEET: {cards['card2-p0']['problems'][0]['reason']}") in told
     assert "1 not tested" in out
     assert front.left_behind() == []
+
+
+def test_a_card_that_another_run_has_is_waited_for_aloud(front):
+    """The other card is tested meanwhile; what is said names the options of the command line."""
+    front.cards(2)
+    line = [str(COMMAND), "qualify", "sim:card0-p0", "--tests", "test_mine.py", "--select", "MY-LONG", "--out", "other"]
+    other = subprocess.Popen(line, cwd=front.path, env=front.env, stdout=subprocess.DEVNULL)
+    try:
+        wait_for(lambda: (front.path / "begun-card0-p0").exists())
+        code, out, err = front.run("--select", "MY-LAT", "--wait", "5s")
+    finally:
+        other.send_signal(signal.SIGINT)
+        other.wait(60)
+    assert code == 4, out + err
+    said = f"sim:card0-p0 is in use by another run (process {other.pid}, since "
+    assert any(each.endswith("at most 5 s; Ctrl-C ends that") and said in each for each in out.splitlines()), out
+    [finding] = [each for each in front.document()["findings"] if each["kind"] == "card"]
+    assert "give --wait more time, or use the device beside it by --force" in finding["text"]
+    assert (finding["verdict"], finding["title"].split()[1]) == ("ERROR", "sim:card0-p0")
+    assert "--pydoca-" not in out + (front.directory() / "report.html").read_text() + json.dumps(finding)
 
 
 def wait_for(condition, seconds=120):

@@ -111,9 +111,8 @@ def run_pytest(
 
     from pydoca.qualify.front_end import FrontEnd
     from pydoca.qualify.spelling import spelled_output
-    from pydoca.qualify.start import without_settings, words_of_pytest
+    from pydoca.qualify.start import QUIET_IMPORTS, without_settings, words_of_pytest
 
-    quiet_imports = ["-W", "ignore::pytest.PytestAssertRewriteWarning"]  # this process has imported the plug-in
     front_end = FrontEnd(_command(words, tests))
     with contextlib.ExitStack() as stack:
         if quiet:
@@ -122,7 +121,7 @@ def run_pytest(
             stack.enter_context(contextlib.redirect_stdout(sys.stderr))
         stack.enter_context(spelled_output())
         stack.enter_context(without_settings())
-        code = pytest.main(words_of_pytest([*quiet_imports, *words], tests, os.getcwd()), plugins=[front_end])
+        code = pytest.main(words_of_pytest([*QUIET_IMPORTS, *words], tests, os.getcwd()), plugins=[front_end])
     return int(code), front_end
 
 

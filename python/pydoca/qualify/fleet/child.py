@@ -10,7 +10,8 @@ import os
 import signal
 import sys
 
-from pydoca.qualify.start import without_settings
+from pydoca.qualify.spelling import spelled_output
+from pydoca.qualify.start import QUIET_IMPORTS, without_settings
 
 _PR_SET_PDEATHSIG = 1
 
@@ -20,8 +21,10 @@ def main() -> int:
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a worker may ignore it
     import pytest
 
-    with without_settings():
-        return int(pytest.main(sys.argv[2:]))
+    from pydoca.qualify.front_end import FrontEnd
+
+    with without_settings(), spelled_output():
+        return int(pytest.main([*QUIET_IMPORTS, *sys.argv[2:]], plugins=[FrontEnd("pydoca qualify")]))
 
 
 def _die_with(parent: int) -> None:

@@ -15,6 +15,7 @@ from pydoca.qualify.fleet.cards import Card
 from pydoca.qualify.fleet.cluster import Cluster, FleetError
 from pydoca.qualify.fleet.order import Order
 from pydoca.qualify.fleet.queue import CardQueue, Entry, State, Worker
+from pydoca.qualify.fleet.waits import waits_told
 from pydoca.qualify.fleet.worker import Description, Outcome
 
 TICK = 0.5  # seconds between two looks at the workers
@@ -58,19 +59,24 @@ class Coordinator:
     async def run(self) -> None:
         """Until every card has its result. Raises FleetError where there are no cards, or the scheduler is lost."""
         try:
-            while True:
-                await self._look_at_workers()
-                self._take_finished()
-                self._give_up_stranded()
-                if self.interrupted:
-                    await self._wind_up()
-                else:
-                    self._start_runs()
-                if self._is_over():
-                    return
-                await self._pause()
+            async with contextlib.AsyncExitStack() as stack:
+                if self._order.waits:
+                    await stack.enter_async_context(waits_told(self._client, self._addresses, self._tell_wait))
+                while not await self._step():
+                    await self._pause()
         finally:
             await self._drop_all()
+
+    async def _step(self) -> bool:
+        """Whether all cards have their results."""
+        await self._look_at_workers()
+        self._take_finished()
+        self._give_up_stranded()
+        if self.interrupted:
+            await self._wind_up()
+        else:
+            self._start_runs()
+        return self._is_over()
 
     def interrupt(self) -> None:
         """Ctrl-C: no further card begins, and those under test end after their sample. Twice: they end at once."""
@@ -208,6 +214,13 @@ class Coordinator:
             self.queue.give_up(entry)
             before = f"{'; '.join(entry.losses)}, and " if entry.losses else ""
             self._given_up(entry, f"{before}no worker had the card for {duration(self._patience)}")
+
+    def _addresses(self) -> list[str]:
+        return list(self._descriptions)
+
+    def _tell_wait(self, card: str, line: str) -> None:
+        if entry := self.queue.entries.get(card):
+            self._tell(f"{entry.card.host}: {line}")
 
     # -- the end ----------------------------------------------------------------------------------------------------
 

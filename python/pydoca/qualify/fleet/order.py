@@ -50,6 +50,11 @@ class Order:
     seconds: float = 3600.0  # a run that has not ended by then is ended
 
     @property
+    def waits(self) -> bool:
+        """Whether runs wait for devices that other runs have."""
+        return any(word.startswith("--pydoca-wait=") for word in self.words)
+
+    @property
     def options(self) -> dict[str, Any]:
         """For the record."""
         return {

@@ -12,9 +12,12 @@ import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from pydoca.qualify.session.lock import is_of_wait
+
 _MODULE = "pydoca.qualify.fleet.child"
 _FILES = ("PYDOCA_FAULTS", "PYDOCA_TIMING", "PYDOCA_TOPOLOGY")
 _GRACE = 30.0  # seconds from SIGINT to SIGKILL
+_BEGINNING = 1 << 18  # bytes of the log
 _running: dict[str, CardProcess] = {}  # by the card's key
 _lock = threading.Lock()
 
@@ -22,6 +25,7 @@ _lock = threading.Lock()
 class CardProcess:
     def __init__(self, words: Sequence[str], folder: Path, log: Path) -> None:
         self._interrupted = threading.Event()
+        self._log = log
         with log.open("wb") as output:
             self._process = subprocess.Popen(
                 [sys.executable, "-P", "-m", _MODULE, str(os.getpid()), *words],
@@ -56,6 +60,15 @@ class CardProcess:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
 
+    def lines_of_wait(self) -> list[str]:
+        """What the run has written of a wait for its device, which comes before its first case."""
+        try:
+            with self._log.open("rb") as log:
+                text = log.read(_BEGINNING).decode(errors="replace")
+        except FileNotFoundError:  # it has just ended, and the log is in its directory
+            return []
+        return [line for line in text.splitlines() if is_of_wait(line)]
+
 
 def _environment() -> dict[str, str]:
     """The worker's own: the process works in another directory, so relative names of files become absolute."""
@@ -76,6 +89,13 @@ def run_process(card: str, words: Sequence[str], folder: Path, log: Path, second
         with _lock:
             if _running.get(card) is process:
                 del _running[card]
+
+
+def lines_of_waits() -> dict[str, list[str]]:
+    """The lines of each run, by the key of its card."""
+    with _lock:
+        processes = dict(_running)
+    return {card: lines for card, process in processes.items() if (lines := process.lines_of_wait())}
 
 
 def interrupt_all() -> int:

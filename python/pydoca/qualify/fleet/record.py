@@ -100,10 +100,8 @@ def device_of(card: Card) -> dict[str, Any]:
 
 
 def exit_code_of(runs: Iterable[RunRecord], *, interrupted: bool) -> ExitCode:
-    """By the rules of a run with several devices. A usage error of all cards is one of the command line."""
+    """Follows the rules of a run with several devices. A card in use, or refused otherwise, stays USAGE."""
     if interrupted:
         return ExitCode.INTERRUPTED
     codes = {ExitCode(run.exit_code) for run in runs if run.exit_code is not None}
-    if ExitCode.USAGE in codes and codes != {ExitCode.USAGE}:
-        codes = (codes - {ExitCode.USAGE}) | {ExitCode.TESTER_ERROR}
     return next((code for code in _WORST if code in codes), ExitCode.NOTHING_TESTED)
