@@ -1,6 +1,7 @@
 """The plug-in under pytest: which cases run, what they come to, and the exit code."""
 
 import html
+import itertools
 import json
 import os
 import subprocess
@@ -411,6 +412,22 @@ def test_a_duration_repeats_whole_passes_until_it_is_interrupted_or_over(runs):
     assert runs.run("--pydoca-duration=0.01s", "--pydoca-out=over", body=body).ret == 0  # the first pass is whole
     (state,) = (runs.path / "over").glob("*/state.json")
     assert len(json.loads(state.read_text())["cases"]) == 2
+
+
+def test_a_soak_divides_its_duration_and_goes_on_with_what_is_left(runs):
+    """The cases take half of their share; a pass that no case would get enough of does not begin."""
+    body = "import time\ndef test_a(pydoca_run, pydoca_measure):\n    time.sleep(pydoca_run.seconds / 2)\n"
+    body += "    pydoca_measure.record('share', pydoca_run.seconds, unit='s')\n"
+    begin = time.monotonic()
+    assert runs.run("--pydoca-level=soak", "--pydoca-duration=1.6s", body=body).ret == 0
+    assert time.monotonic() - begin > 1
+    record = runs.record()
+    shares = [case["measurements"][0]["value"] for case in record["cases"]]
+    assert [case["repeat"] for case in record["cases"]] == list(range(len(shares)))
+    assert shares[0] == pytest.approx(0.7 * 1.6)
+    assert len(shares) >= 2
+    assert all(0.3 <= later < 0.7 * (1.6 - earlier / 2) for earlier, later in itertools.pairwise(shares))
+    assert record["run"]["planned"] == len(shares)
 
 
 def test_fail_early_ends_after_the_first_failure(runs):

@@ -9,6 +9,7 @@ from pydoca.qualify.figures import duration
 DEFAULT = "quick"
 SOAK_SECONDS = 8 * 3600.0
 _SET_UP = 0.05  # seconds that a case takes beside its measurements
+_REST = 0.05  # of a soak's duration, which may be left at its end
 _FOR_MEASURING = 0.7  # of the level's time; the rest is for set-up, and for data that is verified
 
 
@@ -35,6 +36,13 @@ def seconds_of_a_case(level: str, cases: int, duration: float | None) -> float:
     known = LEVELS[level]
     total = duration if level == "soak" and duration is not None else known.seconds
     return min(known.longest, total * _FOR_MEASURING / max(cases, 1))
+
+
+def least_of_a_pass(level: str, cases: int, duration: float) -> float:
+    """Seconds that are worth another pass; of a soak not the last few, of which each case would get too little."""
+    if level != "soak":
+        return 0.0
+    return max(_REST * duration, LEVELS["smoke"].longest * cases / _FOR_MEASURING)
 
 
 def estimate(measuring: float) -> float:

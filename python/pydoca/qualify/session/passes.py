@@ -7,16 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pydoca.qualify.session.levels import least_of_a_pass
+from pydoca.qualify.session.selection import share_time
+
 if TYPE_CHECKING:
     from pydoca.qualify.session.session import Session
 
 
 def run_passes(session: Session, pytest_session: pytest.Session) -> None:
     """A pass is complete before the next begins; Ctrl-C and the end of the duration end it after a case."""
-    end = _end(session)
+    duration = session.settings.duration
+    end = None if duration is None else time.monotonic() + duration
     while _goes_on(session, end):
         if session.repeat >= session.settings.repeat:
-            _plan_another(session)
+            _plan_another(session, end)
         if not _run_pass(session, pytest_session, end):
             break
         session.repeat += 1
@@ -25,19 +29,19 @@ def run_passes(session: Session, pytest_session: pytest.Session) -> None:
             run.record.planned = len(run.record.cases)
 
 
-def _end(session: Session) -> float | None:
-    """A soak divides its duration among its cases, and needs no passes for it."""
-    duration = session.settings.duration
-    return None if duration is None or session.level == "soak" else time.monotonic() + duration
-
-
 def _goes_on(session: Session, end: float | None) -> bool:
     if session.interrupt.requested:  # before the first case
         return False
-    return session.repeat < session.settings.repeat or (end is not None and time.monotonic() < end)
+    if session.repeat < session.settings.repeat:
+        return True
+    least = least_of_a_pass(session.level, len(session.items), session.settings.duration or 0.0)
+    return end is not None and end - time.monotonic() > least
 
 
-def _plan_another(session: Session) -> None:
+def _plan_another(session: Session, end: float | None) -> None:
+    """The cases of a soak have divided its duration among them, and divide what is left of it."""
+    if session.level == "soak" and end is not None:
+        share_time(session.items, session.level, end - time.monotonic())
     for label, run in session.runs.items():
         run.record.planned += sum(session.target_of(item).label == label for item in session.items)
     if session.progress is not None and session.plan is not None:
