@@ -135,8 +135,30 @@ def test_a_failure_wins_over_an_error_and_both_over_a_pass(runs):
 
 def test_what_a_case_leaves_on_its_device_is_an_error(runs):
     body = "kept = []\ndef test_it(pydoca_device):\n    kept.append(pydoca_device.mmap(bytes(64)))\n"
-    assert runs.run(body=body).ret == 1  # the device says that it is in use
+    assert runs.run(body=body).ret == 3  # the device says that it is in use
     assert "in use" in runs.record()["cases"][0]["reason"]
+
+
+AROUND = {
+    "a time-out": ("pydoca.TimeOutError('it has not ended')", "ERROR", 3),
+    "an assertion": ("AssertionError('not ready')", "ERROR", 3),
+    "a fault of the device": ("DeviceFault('it has lost a byte')", "FAIL", 1),
+}
+
+
+@pytest.mark.parametrize("where", ["set-up", "teardown"])
+@pytest.mark.parametrize(("error", "verdict", "code"), AROUND.values(), ids=AROUND)
+def test_what_fails_around_the_call_is_an_error_unless_it_is_said_of_the_device(runs, where, error, verdict, code):
+    body = "import pydoca, pytest\nfrom pydoca.qualify.bench.waiting import DeviceFault\n"
+    body += f"@pytest.fixture\ndef other():\n    {'yield' if where == 'teardown' else 'pass'}\n    raise {error}\n    yield\n"
+    result = runs.run(body=f"{body}def test_it(pydoca_device, other): pass\n")
+    assert (runs.verdicts(), result.ret) == ({"test_it": verdict}, code)
+
+
+def test_a_measurement_beyond_its_limit_fails_the_case_in_its_teardown_too(runs):
+    body = "import pytest\n@pytest.fixture\ndef other(pydoca_measure):\n    yield\n"
+    body += "    pydoca_measure.record('leak', 1, unit='1', max=0)\ndef test_it(pydoca_device, other): pass\n"
+    assert (runs.run(body=body).ret, runs.verdicts()) == (1, {"test_it": "FAIL"})
 
 
 def test_strictness_makes_a_skip_and_a_marginal_value_fail(runs):

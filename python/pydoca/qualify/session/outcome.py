@@ -8,28 +8,34 @@ from typing import Any
 import pytest
 
 import pydoca
+from pydoca.qualify.bench.waiting import DeviceFault
 from pydoca.qualify.limits.units import UnitError
-from pydoca.qualify.measure import CaseInterrupted, TooFewSamples
+from pydoca.qualify.measure import CaseInterrupted, MeasurementFailed, TooFewSamples
 from pydoca.qualify.session.pair import PairError
 from pydoca.qualify.verdicts import Verdict
 
 _OF_DEVICE = (AssertionError, pydoca.DocaError, pytest.fail.Exception)
+_SAID_OF_DEVICE = (MeasurementFailed, DeviceFault)  # by measurements and benches, also around the call
 _OWN_CLASS = re.compile(r"^pydoca\.qualify\.[\w.]+: ")  # before the message of an exception that says it all
 INTERRUPTED = "interrupted; a resumed run repeats it"
 
 
-def verdict_of_exception(error: BaseException) -> Verdict:
-    """A wrong value and a failed operation are failures of the device; what else goes wrong is the tester's error."""
+def verdict_of_exception(error: BaseException, *, in_call: bool = True) -> Verdict:
+    """A wrong value and a failed operation are failures of the device; what else goes wrong is the tester's error.
+
+    in_call: not in set-up or teardown. There the tester gets ready and cleans up, so that an operation that fails, or
+    takes too long, says nothing of the device: its own opening, and the end of the case's processes, are among them.
+    """
     if isinstance(error, CaseInterrupted):
         return Verdict.SKIPPED
     if isinstance(error, TooFewSamples | UnitError):
         return Verdict.ERROR
     if isinstance(error, PairError):
         cause = error.__cause__
-        return verdict_of_exception(cause) if cause is not None else Verdict.ERROR
+        return verdict_of_exception(cause, in_call=in_call) if cause is not None else Verdict.ERROR
     if isinstance(error, BaseExceptionGroup):
-        return Verdict.of_run(verdict_of_exception(each) for each in error.exceptions)
-    return Verdict.FAIL if isinstance(error, _OF_DEVICE) else Verdict.ERROR
+        return Verdict.of_run(verdict_of_exception(each, in_call=in_call) for each in error.exceptions)
+    return Verdict.FAIL if isinstance(error, _OF_DEVICE if in_call else _SAID_OF_DEVICE) else Verdict.ERROR
 
 
 def verdict_of_case(phases: list[Verdict], measured: list[Verdict]) -> Verdict:

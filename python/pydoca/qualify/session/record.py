@@ -67,7 +67,7 @@ class Phases:
 
 def _verdict_of_phase(call: pytest.CallInfo[Any], report: pytest.TestReport) -> Verdict:
     if call.excinfo is not None and report.failed:
-        return verdict_of_exception(call.excinfo.value)
+        return verdict_of_exception(call.excinfo.value, in_call=call.when == "call")
     if report.failed:  # xfail(strict) that passed
         return Verdict.FAIL
     return Verdict.SKIPPED if report.skipped else Verdict.PASS
