@@ -212,8 +212,17 @@ def test_study_compares_the_spread_with_the_tolerance(qualify, tmp_path):
 
 
 def test_a_directory_of_runs_is_refused_with_the_runs_that_it_has(qualify, pair, tmp_path):
+    (file := tmp_path / "limits.toml").write_text("schema = 1\n")
     errors = qualify("report", tmp_path, code=4).stderr
     assert errors.count("\n") == 1
-    assert f"it has these runs, of which one may be meant: {pair[1]}, {pair[0]}\n" in errors
+    assert f"it has no state.json, but has these runs, of which one may be meant: {pair[1]}, {pair[0]}\n" in errors
+    run_of(tmp_path / "others/third", bw=correlated(100, 0, 5, 20, 0.3))
+    errors = qualify("compare", tmp_path, tmp_path / "others", code=4).stderr
+    of_first, of_second = errors.split("; ")
+    assert of_first.endswith(f"one may be meant: {pair[1]}, {pair[0]}")
+    assert of_second.startswith(f"{tmp_path / 'others'} is not the directory of a run")
+    assert of_second.endswith(f"one may be meant: {tmp_path / 'others/third'}\n")
+    for words in (("compare", pair[0]), ("limits", "check", file, "--run")):
+        assert f"may be meant: {tmp_path / 'others/third'}\n" in qualify(*words, tmp_path / "others", code=4).stderr
     (tmp_path / "none").mkdir()
     assert "these runs" not in qualify("report", tmp_path / "none", code=4).stderr

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from pydoca.cli._arguments import Parser
 from pydoca.cli._errors import CommandError
 
-_SHOWN = 5
+_SHOWN = 5  # runs in a directory
+_WRONG = 5  # paths that are not runs
 USAGE = 4  # of every command of qualification
 
 if TYPE_CHECKING:
@@ -27,24 +28,31 @@ def add_runs(parser: Parser, help: str) -> None:
 
 
 def load(paths: Sequence[str]) -> Runs:
+    """Raises Refused, which says of each path why it is not a run, and which runs are inside."""
     from pydoca.qualify.history import load_runs
 
-    try:
-        return load_runs(paths)
-    except (ValueError, OSError) as error:
-        raise Refused(str(error) + _inside(paths)) from None
+    runs, wrong = [], []
+    for path in paths:
+        try:
+            runs += load_runs([path])
+        except (ValueError, OSError) as error:
+            wrong.append(f"{error}{_inside(path)}")
+    if wrong:
+        more = [f"and {len(wrong) - _WRONG} more are not, either"] if len(wrong) > _WRONG else []
+        raise Refused("; ".join([*wrong[:_WRONG], *more]))
+    return runs
 
 
-def _inside(paths: Sequence[str]) -> str:
+def _inside(path: str) -> str:
     """Names the newest runs in a directory of runs, such as `runs`: one of them may be meant."""
     from pydoca.qualify.figures import plural
 
-    found = [str(state.parent) for path in paths for state in Path(path).glob("*/state.json")]
-    if not found or any(Path(path, "state.json").exists() for path in paths):
+    found = [str(state.parent) for state in Path(path).glob("*/state.json")]
+    if not found:
         return ""
     newest = sorted(found, key=lambda run: Path(run).name, reverse=True)
     more = f" and {plural(len(newest) - _SHOWN, 'older one')}" if len(newest) > _SHOWN else ""
-    return f"; it has these runs, of which one may be meant: {', '.join(newest[:_SHOWN])}{more}"
+    return f", but has these runs, of which one may be meant: {', '.join(newest[:_SHOWN])}{more}"
 
 
 def write(path: str, text: str) -> None:

@@ -10,6 +10,7 @@ from pydoca.cli._arguments import Subparsers, add_command, add_group, add_json
 from pydoca.cli._errors import CommandError, one_line
 from pydoca.cli._output import print_json, print_table
 from pydoca.cli.qualify._pytest import require_packages
+from pydoca.cli.qualify._runs import load
 
 if TYPE_CHECKING:
     from pydoca.qualify.limits.file import FileLimit, LimitsFile
@@ -44,8 +45,8 @@ def run(arguments: argparse.Namespace) -> int:
 
     try:
         file = read_limits(arguments.file)
-        record = _load(arguments.run_directory)
-    except (LimitsError, ValueError, OSError) as error:
+        record = load([arguments.run_directory])[0][1] if arguments.run_directory is not None else None
+    except LimitsError as error:
         raise WrongFile(str(error)) from None
     problems, findings = _problems(file, record), _findings(file, record)
     if arguments.json:
@@ -55,12 +56,6 @@ def run(arguments: argparse.Namespace) -> int:
         for word, texts in (("problem", problems), ("finding", findings)):
             print("".join(f"{word}: {text}\n" for text in texts), end="")
     return WrongFile.exit_code if problems else 0
-
-
-def _load(directory: str | None) -> RunRecord | None:
-    from pydoca.qualify.results import RunDirectory
-
-    return None if directory is None else RunDirectory.load(directory)
 
 
 def _problems(file: LimitsFile, run: RunRecord | None) -> list[str]:
