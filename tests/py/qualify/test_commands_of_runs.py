@@ -7,7 +7,7 @@ import sys
 import pytest
 from page_checks import Page
 from runs import correlated
-from test_history import run_of
+from test_history import often, run_of
 
 from pydoca.qualify.limits.file import read_limits
 
@@ -32,21 +32,39 @@ def pair(tmp_path):
     return tmp_path / "first", tmp_path / "second"
 
 
-def test_compare_shows_what_differs(qualify, pair):
-    lines = qualify("compare", *pair).stdout.splitlines()
+@pytest.fixture
+def worse(tmp_path):
+    """The same, measured eight times each."""
+    run_of(tmp_path / "first", bw=often(20, 0.3, 1), lat=often(3, 0.1, 2))
+    run_of(tmp_path / "second", bw=often(18, 0.3, 3), lat=often(3, 0.1, 4))
+    return tmp_path / "first", tmp_path / "second"
+
+
+def test_compare_shows_what_differs(qualify, worse):
+    lines = qualify("compare", *worse).stdout.splitlines()
     assert lines[0] == "second, compared with first"
     assert [line.split()[:2] for line in lines[3:5]] == [["regressed", "bw"], ["same", "lat"]]
     assert lines[-1] == "1 regressed, 1 same"
 
 
-def test_compare_fails_on_a_regression_as_large_as_that(qualify, pair):
-    qualify("compare", *pair, "--fail-on", "regress:3%", code=1)
-    qualify("compare", *pair, "--fail-on", "regress:15 %")
-    qualify("compare", *reversed(pair), "--fail-on", "regress:3%")
+def test_compare_fails_on_a_regression_as_large_as_that(qualify, worse):
+    qualify("compare", *worse, "--fail-on", "regress:3%", code=1)
+    qualify("compare", *worse, "--fail-on", "regress:15 %")
+    qualify("compare", *reversed(worse), "--fail-on", "regress:3%")
 
 
-def test_compare_writes_json_and_a_page(qualify, pair, tmp_path):
-    found = json.loads(qualify("compare", *pair, "--json", "--html", tmp_path / "page.html").stdout)
+def test_compare_of_single_runs_suspects(qualify, pair):
+    """It neither passes nor fails what it cannot tell."""
+    lines = qualify("compare", *pair, "--fail-on", "regress:3%", code=6).stdout.splitlines()
+    assert lines[-1] == "1 suspected, 1 same"
+    why = "measured once, too few to tell the device from the machine: give both runs --repeat 8 or more"
+    assert f"suspected: {why}" in lines
+    found = json.loads(qualify("compare", *reversed(pair), "--fail-on", "regress:3%", "--json").stdout)
+    assert (found["regressions"], found["suspicions"]) == ([], [])
+
+
+def test_compare_writes_json_and_a_page(qualify, worse, tmp_path):
+    found = json.loads(qualify("compare", *worse, "--json", "--html", tmp_path / "page.html").stdout)
     assert found["regressions"] == ["bw"]
     assert {row["name"]: row["word"] for row in found["rows"]} == {"bw": "regressed", "lat": "same"}
     assert "REGRESSED" in Page((tmp_path / "page.html").read_text()).text

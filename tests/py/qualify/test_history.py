@@ -34,6 +34,11 @@ def run_of(path, *, serial="S1", limit=LIMIT, repeats=1, verdict=None, **series)
     return directory, RunDirectory.load(path)
 
 
+def often(mean, sigma, seed):
+    """Eight repeats."""
+    return [correlated(100, 0.5, 10 * seed + k, mean, sigma) for k in range(8)]
+
+
 def words_of(found):
     return {row.name: row.word for row in found.rows}
 
@@ -49,8 +54,8 @@ def test_two_runs_of_one_device_do_not_differ(tmp_path):
 
 
 def test_a_run_of_worse_values_is_a_regression_of_them_and_of_nothing_else(tmp_path):
-    first = run_of(tmp_path / "a", bw=correlated(400, 0.5, 1, 20, 0.3), lat=correlated(400, 0.5, 2, 3, 0.1))
-    second = run_of(tmp_path / "b", bw=correlated(400, 0.5, 3, 18.6, 0.3), lat=correlated(400, 0.5, 4, 2.5, 0.1))
+    first = run_of(tmp_path / "a", bw=often(20, 0.3, 1), lat=often(3, 0.1, 2))
+    second = run_of(tmp_path / "b", bw=often(18.6, 0.3, 3), lat=often(2.5, 0.1, 4))
     found = history.compare(first, second)
     assert words_of(found) == {"bw": "regressed", "lat": "improved"}
     assert found.regressions == ["bw"]
@@ -60,12 +65,29 @@ def test_a_run_of_worse_values_is_a_regression_of_them_and_of_nothing_else(tmp_p
     assert words_of(history.compare(second, first)) == {"bw": "improved", "lat": "regressed"}
 
 
+@pytest.mark.parametrize(("counts", "said"), [((1, 1), "once"), ((8, 3), "8 times and 3 times")])
+def test_runs_that_measured_too_few_times_are_suspected_only(tmp_path, counts, said):
+    """The machine may have been busy during all of one of them, which its own samples cannot tell."""
+    (few, many), (bw, lat) = counts, (often(18.6, 0.3, 3), often(2.5, 0.1, 4))
+    first = run_of(tmp_path / "a", bw=often(20, 0.3, 1)[:few], lat=often(3, 0.1, 2)[:few])
+    second = run_of(tmp_path / "b", bw=bw[:many], lat=lat[:many])
+    found = history.compare(first, second)
+    assert words_of(found) == {"bw": "suspected", "lat": "suspected"}
+    assert (found.regressions, found.suspicions) == ([], ["bw"])
+    why = f"measured {said}, too few to tell the device from the machine: give both runs --repeat 8 or more"
+    assert {row.reason for row in found.rows} == {why}
+    text = Page(comparison_html(found, first, second)).text
+    assert "SUSPECTED" in text
+    assert why in text
+    assert (history.compare(second, first).suspicions) == ["lat"]
+
+
 def test_an_effect_below_the_threshold_does_not_count_however_sure_it_is(tmp_path):
     first = run_of(tmp_path / "a", bw=correlated(2000, 0, 1, 20, 0.1))
     second = run_of(tmp_path / "b", bw=correlated(2000, 0, 2, 19.8, 0.1))
     (row,) = history.compare(first, second).rows
     assert (row.word, row.reason) == ("same", "a real difference, and a small one")
-    assert history.compare(first, second, threshold=0.005).regressions == ["bw"]
+    assert history.compare(first, second, threshold=0.005).suspicions == ["bw"]
 
 
 def test_many_metrics_without_a_difference_raise_no_alarm(tmp_path):
@@ -73,7 +95,8 @@ def test_many_metrics_without_a_difference_raise_no_alarm(tmp_path):
         run_of(tmp_path / f"run{k}", **{f"bw{m}": correlated(60, 0, 100 * k + m, 20, 2) for m in range(40)})
         for k in range(2)
     ]
-    assert history.compare(*runs, threshold=0).regressions == []
+    found = history.compare(*runs, threshold=0)
+    assert (found.regressions, found.suspicions) == ([], [])
 
 
 def test_a_measurement_that_is_missing_or_has_another_unit_is_a_regression(tmp_path):
@@ -222,8 +245,8 @@ def test_a_missing_file_of_samples_is_named(tmp_path):
 
 
 def test_the_page_of_a_comparison_is_complete_and_escaped(tmp_path):
-    first = run_of(tmp_path / "a", bw=correlated(400, 0.5, 1, 20, 0.3))
-    second = run_of(tmp_path / "<script>b", bw=correlated(400, 0.5, 3, 15, 0.3))
+    first = run_of(tmp_path / "a", bw=often(20, 0.3, 1))
+    second = run_of(tmp_path / "<script>b", bw=often(15, 0.3, 3))
     second[1].machine["kernel.release"] = {"value": "<b>6.1"}
     page = Page(comparison_html(history.compare(first, second), first, second))
     assert "script" not in page.tags

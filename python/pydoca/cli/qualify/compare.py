@@ -35,6 +35,7 @@ def add(subparsers: Subparsers) -> None:
         type=_rule,
         metavar="regress:N%",
         help="exit with 1 if a value is worse by N %% or more, a measurement is missing or a case passes no longer; "
+        "with 6 if a value is so much worse, and was measured too few times to tell the device from the machine; "
         "with 5 if the selections of the runs have nothing in common",
     )
     parser.add_argument("--html", metavar="FILE", help="write the comparison as a page, with the distributions")
@@ -48,6 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
     require_packages()
     from pydoca.qualify.history import compare
     from pydoca.qualify.history.comparison import THRESHOLD
+    from pydoca.qualify.verdicts import ExitCode
 
     first, second = load([arguments.first, arguments.second])
     try:
@@ -59,12 +61,14 @@ def run(arguments: argparse.Namespace) -> int:
 
         write(arguments.html, comparison_html(found, first, second))
     if arguments.json:
-        print_json({**asdict(found), "regressions": found.regressions})
+        print_json({**asdict(found), "regressions": found.regressions, "suspicions": found.suspicions})
     else:
         _print(found)
     if arguments.fail_on is None:
         return 0
-    return NOTHING_COMPARED if found.is_empty else int(bool(found.regressions))
+    if found.is_empty:
+        return NOTHING_COMPARED
+    return int(ExitCode.FAILED if found.regressions else ExitCode.INCOMPLETE if found.suspicions else ExitCode.PASSED)
 
 
 def _rule(text: str) -> float:
@@ -74,6 +78,7 @@ def _rule(text: str) -> float:
 
 
 def _print(found: Comparison) -> None:
+    from pydoca.qualify.history.comparison import SUSPECTED
     from pydoca.qualify.history.page import effect_text, left_out_texts, p_text
 
     rows = [[row.word, row.name, row.statistic, *row.texts, effect_text(row), p_text(row)] for row in found.rows]
@@ -87,6 +92,8 @@ def _print(found: Comparison) -> None:
         print(f"{case}: {one} in the first run, {other} in the second one")
     for name, one, other in found.machine:
         print(f"machine: {name}: {one}; in the second run {other}")
+    for reason in dict.fromkeys(row.reason for row in found.rows if row.word == SUSPECTED):
+        print(f"{SUSPECTED}: {reason}")
     for note in found.notes:
         print(f"note: {note}")
     print(f"\n{_summary(found)}")

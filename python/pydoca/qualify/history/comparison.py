@@ -20,10 +20,9 @@ ALPHA = 0.05  # the chance of any false alarm among all metrics
 THRESHOLD = 0.03  # a smaller effect is no matter, however sure it is
 
 # In the order in which a reader wants them.
-REGRESSED, MISSING, CHANGED, UNTESTED, IMPROVED, SAME, NEW = (
-    "regressed", "missing", "changed", "untested", "improved", "same", "new",
+REGRESSED, MISSING, SUSPECTED, CHANGED, UNTESTED, IMPROVED, SAME, NEW = ORDER = (
+    "regressed", "missing", "suspected", "changed", "untested", "improved", "same", "new",
 )  # fmt: skip
-ORDER = (REGRESSED, MISSING, CHANGED, UNTESTED, IMPROVED, SAME, NEW)
 # So many repeats tell how much a value differs from one to the next, which the samples of one cannot tell.
 _REPEATS = 8
 _SURE = (Verdict.PASS, Verdict.MARGINAL)
@@ -47,6 +46,13 @@ class Row:
     reason: str = ""
     least_p: float | None = None  # the smallest p that so many samples can give, corrected
     said: tuple[str, str] = ("", "")  # of a property, which need not be a number: its text in both runs
+    repeats: tuple[int, int] = (0, 0)  # how often each run has measured it
+
+    @property
+    def gain(self) -> float | None:
+        """The effect: above 0 the second value is the better one. None where neither is."""
+        sign = {"higher": 1, "lower": -1}.get(self.better)
+        return None if sign is None or self.effect is None else sign * self.effect
 
     @property
     def statistic(self) -> str:
@@ -79,6 +85,11 @@ class Comparison:
     def regressions(self) -> list[str]:
         """What --fail-on regress means: worse values, what is missing, cases that pass no longer."""
         return [row.name for row in self.rows if row.word in (REGRESSED, MISSING)] + self.worse + self.lost
+
+    @property
+    def suspicions(self) -> list[str]:
+        """What would be regressions, if the runs had measured it often enough to tell them from the machine's doing."""
+        return [row.name for row in self.rows if row.word == SUSPECTED and (row.gain or 0.0) < 0]
 
     @property
     def is_empty(self) -> bool:
@@ -135,7 +146,7 @@ def _row(key: Key, one: Metric | None, other: Metric | None, first: RunDirectory
     a, b = samples_of(first, one), samples_of(second, other)
     values, sizes = (_value(one, a), _value(other, b)), (len(a), len(b))
     row = Row(name, stat, known.unit, known.better, "", *values, sizes, None, None, "")
-    row = replace(row, said=(_said(one), _said(other)))
+    row = replace(row, said=(_said(one), _said(other)), repeats=(_repeats(one), _repeats(other)))
     if one is None:
         return replace(row, word=NEW, reason="the first run does not have it")
     if other is not None and one.is_property:
@@ -145,7 +156,7 @@ def _row(key: Key, one: Metric | None, other: Metric | None, first: RunDirectory
     if one.unit != other.unit:
         return replace(row, word=MISSING, reason=f"the first run has it in {one.unit}, the second one in {other.unit}")
     found = difference(a, b, stat)
-    if min(len(one.values), len(other.values)) < _REPEATS:
+    if min(row.repeats) < _REPEATS:
         return replace(row, effect=found.effect, p=found.p, test=found.test, least_p=found.least)
     repeats = difference(one.values, other.values)
     return replace(row, effect=found.effect, p=repeats.p, test=f"{repeats.test} of repeats", least_p=repeats.least)
@@ -161,6 +172,10 @@ def _property(row: Row) -> Row:
 
 def _said(metric: Metric | None) -> str:
     return " or ".join(sorted(set(metric.said))) if metric is not None and metric.is_property else ""
+
+
+def _repeats(metric: Metric | None) -> int:
+    return len(metric.values) if metric is not None else 0
 
 
 def _value(metric: Metric | None, samples: Array) -> float | None:
@@ -194,8 +209,17 @@ def _judged(row: Row, threshold: float, alpha: float) -> Row:
         return replace(row, word=SAME, reason="could be chance")
     if abs(row.effect) < threshold:
         return replace(row, word=SAME, reason="a real difference, and a small one")
-    gain = {"higher": row.effect, "lower": -row.effect}.get(row.better)
-    return replace(row, word=CHANGED if gain is None else IMPROVED if gain > 0 else REGRESSED)
+    if row.gain is None:
+        return replace(row, word=CHANGED)
+    if min(row.repeats) < _REPEATS:
+        return replace(row, word=SUSPECTED, reason=_too_few(row.repeats))
+    return replace(row, word=IMPROVED if row.gain > 0 else REGRESSED)
+
+
+def _too_few(repeats: tuple[int, int]) -> str:
+    """The samples of one run say how it differs from the other run, and not whether the device does."""
+    often = " and ".join("once" if count == 1 else f"{count} times" for count in dict.fromkeys(repeats))
+    return f"measured {often}, too few to tell the device from the machine: give both runs --repeat {_REPEATS} or more"
 
 
 def _verdicts(first: RunRecord, second: RunRecord) -> list[tuple[str, Verdict, Verdict]]:

@@ -13,6 +13,7 @@ from pydoca.qualify.history.comparison import (
     MISSING,
     ORDER,
     REGRESSED,
+    SUSPECTED,
     UNTESTED,
     Comparison,
     Row,
@@ -23,9 +24,11 @@ from pydoca.qualify.history.picture import both_distributions
 from pydoca.qualify.report.elements import cells, scrolled, section, words_of
 from pydoca.qualify.report.page import whole_page
 
-_TONES: dict[str, Tone] = {REGRESSED: "bad", MISSING: "bad", CHANGED: "busy", IMPROVED: "good"}
-_MARKS = {REGRESSED: "\u2715", MISSING: "!", CHANGED: "\u25d0", UNTESTED: "\u25cb", IMPROVED: "\u25b2"}
-_DRAWN = (REGRESSED, CHANGED, IMPROVED, UNTESTED)
+_TONES: dict[str, Tone] = {REGRESSED: "bad", MISSING: "bad", SUSPECTED: "busy", CHANGED: "busy", IMPROVED: "good"}
+_MARKS = {
+    REGRESSED: "\u2715", MISSING: "!", SUSPECTED: "?", CHANGED: "\u25d0", UNTESTED: "\u25cb", IMPROVED: "\u25b2",
+}  # fmt: skip
+_DRAWN = (REGRESSED, SUSPECTED, CHANGED, IMPROVED, UNTESTED)
 _MOST = 60  # pictures
 _HEADS = (
     ("", ""),
@@ -66,7 +69,7 @@ def p_text(row: Row) -> str:
 
 
 def _band(found: Comparison) -> str:
-    tone, mark, word = ("bad", "\u2715", "REGRESSED") if found.regressions else ("good", "\u25cf", "NO REGRESSION")
+    tone, mark, word = ("bad", "\u2715", "REGRESSED") if found.regressions else _without_regressions(found)
     counts = {word: sum(row.word == word for row in found.rows) for word in ORDER}
     items = "".join(
         f'<li><span class="pq-mark pq-{_tone(word)}">{_mark(word)}</span> <b>{count:,}</b> {word}</li>'
@@ -81,6 +84,10 @@ def _band(found: Comparison) -> str:
         "</div></div>"
         f'<ul class="pq-counts" style="margin-top:18px">{items}</ul></div></header>\n'
     )
+
+
+def _without_regressions(found: Comparison) -> tuple[Tone, str, str]:
+    return ("busy", "?", "SUSPECTED") if found.suspicions else ("good", "\u25cf", "NO REGRESSION")
 
 
 def _tone(word: str) -> Tone:
