@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 _FIRST_LOOK = 30  # samples
 _NARROW = 0.01  # of the value: half the width of an interval that is narrow enough
+# For the samples without which there is no verdict: so many times the time of a measurement, and seconds, beyond it.
+_MORE, _MOST_MORE = 9, 60.0
 _BETTER = ("higher", "lower", "none")
 
 
@@ -200,13 +202,16 @@ class Measurement:
     def has_enough(self) -> bool:
         """Whether the interval is narrow with as many samples as the limit wants, or the time is over.
 
-        A case that asks this in its loop ends soon after Ctrl-C.
+        A slow device or a busy machine gets more time for so many samples: ten times as much, or a minute more. A case
+        that asks this in its loop ends soon after Ctrl-C.
         """
         if self._around.must_stop():
             self._interrupted = True
             return True
-        if time.monotonic() - self._begin >= self.seconds:
-            return bool(self._samples)
+        over = time.monotonic() - self._begin - self.seconds
+        if over >= 0:
+            is_patient = over < min(_MORE * self.seconds, _MOST_MORE)
+            return len(self._samples) >= (self.limit.n_min if self.limit and is_patient else 1)
         return len(self._samples) >= self._next_look and self._is_narrow()
 
     def _is_narrow(self) -> bool:

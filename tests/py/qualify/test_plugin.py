@@ -150,7 +150,8 @@ AROUND = {
 @pytest.mark.parametrize(("error", "verdict", "code"), AROUND.values(), ids=AROUND)
 def test_what_fails_around_the_call_is_an_error_unless_it_is_said_of_the_device(runs, where, error, verdict, code):
     body = "import pydoca, pytest\nfrom pydoca.qualify.bench.waiting import DeviceFault\n"
-    body += f"@pytest.fixture\ndef other():\n    {'yield' if where == 'teardown' else 'pass'}\n    raise {error}\n    yield\n"
+    before = "yield" if where == "teardown" else "pass"
+    body += f"@pytest.fixture\ndef other():\n    {before}\n    raise {error}\n    yield\n"
     result = runs.run(body=f"{body}def test_it(pydoca_device, other): pass\n")
     assert (runs.verdicts(), result.ret) == ({"test_it": verdict}, code)
 
@@ -608,8 +609,23 @@ def test_time(pydoca_measure, pydoca_random):
         while not m.has_enough():
             m.add(pydoca_random.random())
         assert time.monotonic() - begin >= m.seconds or len(m) > 60
+def test_slow(pydoca_measure):
+    with pydoca_measure("slow", unit="us", n_min=6, max=9) as m:
+        while not m.has_enough():
+            m.add(5.0)
+            time.sleep(m.seconds / 4)
+    assert len(m) == 6
+def test_too_slow(pydoca_measure):
+    with pydoca_measure("too slow", unit="us", n_min=60, max=9) as m:
+        m._around.seconds = 0.02
+        while not m.has_enough():
+            m.add(5.0)
+            time.sleep(0.01)
 """
-    assert runs.run("--pydoca-level=smoke", body=body).ret == 0
+    assert runs.run("--pydoca-level=smoke", body=body).ret == 3
+    assert runs.verdicts() == {
+        "test_narrow": "UNJUDGED", "test_time": "UNJUDGED", "test_slow": "PASS", "test_too_slow": "ERROR",
+    }  # fmt: skip
 
 
 def test_xdist_gives_a_device_to_one_worker_and_its_records_are_complete(runs):
