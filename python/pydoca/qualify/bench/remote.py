@@ -67,7 +67,10 @@ def give_back() -> None:
 
 
 def serve_messages(device: str, representor: str, name: str, count: int) -> int:
-    """A comch server of the DPU: sends each message of one client back, after it has compared it."""
+    """A comch server of the DPU: sends each message of one client back, after it has compared it.
+
+    Returns how many there were, at most count: an empty message is the last one.
+    """
     with Stand() as stand:
         dev = stand.enter_context(pydoca.open_device(device, side="dpu"))
         rep = stand.enter_context(dev.open_representor(representor))
@@ -75,14 +78,20 @@ def serve_messages(device: str, representor: str, name: str, count: int) -> int:
         link = server.accept().wait(timeout=waiting.PATIENCE)
         for number in range(count):
             text = link.recv().wait(timeout=waiting.PATIENCE)
+            if not text:
+                return number
             check(text, message(number, len(text)), f"message {number} at the DPU")
             link.send(text).wait(timeout=waiting.PATIENCE)
     return count
 
 
-def ask(device: str, name: str, count: int, size: int) -> list[float]:
-    """A comch client of the host: microseconds of `count` messages and their answers, each compared."""
-    times = []
+def ask(device: str, name: str, count: int, size: int, seconds: float = 20.0) -> list[float]:
+    """A comch client of the host: microseconds of `count` messages and their answers, each compared.
+
+    A busy machine ends it earlier, after so many seconds: each message waits for both processes to run.
+    """
+    times: list[float] = []
+    end = time.monotonic() + seconds
     with Stand() as stand:
         dev = stand.enter_context(pydoca.open_device(device, side="host"))
         client = comch.Client(stand.engine(), dev, name, timeout=waiting.PATIENCE)
@@ -94,6 +103,9 @@ def ask(device: str, name: str, count: int, size: int) -> list[float]:
             answer = link.recv().wait(timeout=waiting.PATIENCE)
             times.append((time.perf_counter_ns() - begin) / 1e3)
             check(answer, text, f"the answer to message {number}")
+            if time.monotonic() > end and len(times) < count:
+                link.send(b"").wait(timeout=waiting.PATIENCE)
+                break
     return times
 
 

@@ -77,11 +77,15 @@ def _give_back() -> None:
         trim(0)
 
 
-def settled(before: Usage | None = None, patience: float = 2.0) -> Usage:
-    """The usage; a thread or a descriptor of the fabric may take a moment to go, after what used it."""
-    end = time.monotonic() + patience
+def settled(before: Usage | None = None, looks: int = 100) -> Usage:
+    """The usage; a thread or a descriptor of the fabric may take a moment to go, after what used it.
+
+    Looks have no end by the clock: where a busy machine keeps this thread waiting, it does so to that one.
+    """
     usage = Usage.now()
-    while before is not None and any(delta > 0 for delta in (usage - before)[:3]) and time.monotonic() < end:
+    for _ in range(looks):
+        if before is None or all(delta <= 0 for delta in (usage - before)[:3]):
+            break
         time.sleep(0.02)
         usage = Usage.now()
     return usage
