@@ -127,7 +127,7 @@ def test_a_device_without_a_defect_raises_no_alarm(number: int, qualify: Qualify
     assert sum(case.verdict is Verdict.PASS for case in run.cases) > 25
 
 
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(300)
 def test_the_cases_of_level_quick_pass_without_a_defect(qualify: Qualify) -> None:
     """Those that find defects, with the same limits."""
     defects = [defect for defect in DEFECTS.values() if defect.level == "quick"]
