@@ -203,11 +203,6 @@ def test_what_the_environment_has_for_pytest_does_not_change_a_run(qualify, comm
         assert [case["verdict"] for case in json.loads(run.stdout)["runs"][0]["cases"]] == ["PASS"], run.stderr
 
 
-def test_a_case_passes_alone_though_its_process_opens_things_for_the_first_time(commands):
-    run = commands.run("qualify", "sim:p0", "--select", "MEM-1", "--json")
-    assert [case["verdict"] for case in json.loads(run.stdout)["runs"][0]["cases"]] == ["PASS"]
-
-
 @pytest.mark.parametrize(
     ("package", "words", "message"),
     [

@@ -1,0 +1,38 @@
+"""No case needs another one before it: each passes alone, in a new process, and all in random order."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from lone_cases import CASES
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+PROGRAM = Path(__file__).with_name("lone_cases.py")
+
+
+def run(tmp_path, *words):
+    """All cases end well, and none has only tests that are skipped."""
+    env = {**os.environ, "XDG_RUNTIME_DIR": str(tmp_path), "PYDOCA_BACKEND": "sim"}
+    for name in ("PYTEST_ADDOPTS", "PYTEST_XDIST_WORKER", "PYTEST_XDIST_WORKER_COUNT", "PYDOCA_FABRIC"):
+        env.pop(name, None)
+    line = [sys.executable, str(PROGRAM), *words]
+    done = subprocess.run(line, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=280)
+    found = [json.loads(text) for text in done.stdout.splitlines()]
+    wrong = [each for each in found if each["verdict"] not in ("PASS", "UNJUDGED", "SKIPPED")]
+    assert (done.returncode, wrong) == (0, []), done.stderr
+    verdicts: dict[str, set[str]] = {}
+    for each in found:
+        verdicts.setdefault(each["id"], set()).add(each["verdict"])
+    assert verdicts.keys() == CASES.keys()
+    assert [id for id, each in verdicts.items() if each == {"SKIPPED"}] == []
+
+
+def test_each_case_passes_alone(tmp_path):
+    run(tmp_path, "alone")
+
+
+def test_the_cases_pass_in_random_order(tmp_path):
+    run(tmp_path, "shuffled", os.environ["PYDOCA_SEED"])
