@@ -304,7 +304,7 @@ DEFECTS = {
     "dma_stalls": Defect(
         "the engine stands still for 15 ms, three times a second",
         ("PE-4",),
-        "pe.late.all",
+        r"pe\.late\.",
         _stalls("dma.memcpy", 0.3),
         level="quick",
     ),
