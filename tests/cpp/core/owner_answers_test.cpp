@@ -16,6 +16,7 @@
 #include "backend/sim/message/fd_message.hpp"
 #include "rig/descriptors.hpp"
 #include "rig/expect_error.hpp"
+#include "rig/owners_place.hpp"
 
 #include <gtest/gtest.h>
 
@@ -147,9 +148,7 @@ class Owner {
 
   void take_place_of(const std::vector<std::byte>& bytes) {
     ASSERT_EQ(sim::parse(bytes, blob_), Status::success);
-    blob_.socket_key.fill(std::byte{7});
-    const std::string_view key(reinterpret_cast<const char*>(blob_.socket_key.data()), blob_.socket_key.size());
-    listener_ = sim::listen_at(sim::fabric_address(sim::fabric(), "memory", key), 8);
+    listener_ = take_place_of_owner(blob_);
     const auto encoded = sim::encode(blob_);
     bytes_.assign(encoded.begin(), encoded.end());
   }

@@ -13,6 +13,7 @@
 #include "backend/sim/memory/import_protocol.hpp"
 #include "backend/sim/message/fd_message.hpp"
 #include "fuzz/sim_targets.hpp"
+#include "rig/owners_place.hpp"
 
 #include <array>
 #include <memory>
@@ -54,10 +55,10 @@ class Owners {
     const backend::MemoryRange foreign{heap_.data(), size, find_memory(heap_.data(), size)};
     regions_[0] = host_->backend().register_memory(own, Access::pci_read_write | Access::local_read_write);
     regions_[1] = host_->backend().register_memory(foreign, network | Access::local_read_write);
-    take_place_of(regions_[0]->export_pci(Access::pci_read_write), blobs_[0]);
-    take_place_of(regions_[1]->export_rdma(network), blobs_[1]);
-    const std::string_view key(reinterpret_cast<const char*>(blobs_[0].socket_key.data()), blobs_[0].socket_key.size());
-    listener_ = sim::listen_at(sim::fabric_address(sim::fabric(), "memory", key), static_cast<int>(max_imports));
+    read(regions_[0]->export_pci(Access::pci_read_write), blobs_[0]);
+    read(regions_[1]->export_rdma(network), blobs_[1]);
+    listener_ = take_place_of_owner(blobs_[0], static_cast<int>(max_imports));
+    blobs_[1].socket_key = blobs_[0].socket_key;
   }
 
   void run(Input parts) {
@@ -79,9 +80,8 @@ class Owners {
     void notify(std::uint32_t /*number*/) noexcept override {}
   };
 
-  static void take_place_of(const std::vector<std::byte>& bytes, sim::Blob& blob) {
+  static void read(const std::vector<std::byte>& bytes, sim::Blob& blob) {
     require(sim::parse(bytes, blob) == Status::success, "what is exported can be read");
-    blob.socket_key.fill(std::byte{7});
   }
 
   void act(Input& parts) {

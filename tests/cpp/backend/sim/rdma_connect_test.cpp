@@ -5,13 +5,13 @@
 #include "backend/sim/fabric/fabric.hpp"
 #include "backend/sim/memory/blob.hpp"
 #include "rig/expect_error.hpp"
+#include "rig/owners_place.hpp"
 #include "rig/rdma_rig.hpp"
 
 #include <gtest/gtest.h>
 
 #include <chrono>
 #include <memory>
-#include <string_view>
 #include <vector>
 
 namespace pydoca::silent_peer {
@@ -23,9 +23,7 @@ class SilentPeer {
   explicit SilentPeer(const RdmaConnection& connection) {
     sim::Blob blob;
     EXPECT_EQ(sim::parse(connection.details(), blob), Status::success);
-    blob.socket_key.fill(std::byte{7});
-    const std::string_view key(reinterpret_cast<const char*>(blob.socket_key.data()), blob.socket_key.size());
-    listener_ = sim::listen_at(sim::fabric_address(sim::fabric(), "memory", key), 8);
+    listener_ = take_place_of_owner(blob);
     const auto encoded = sim::encode(blob);
     details_.assign(encoded.begin(), encoded.end());
   }

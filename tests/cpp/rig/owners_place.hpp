@@ -1,0 +1,19 @@
+#pragma once
+
+#include "pydoca/sim.hpp"
+
+#include "backend/sim/fabric/fabric.hpp"
+#include "backend/sim/memory/blob.hpp"
+
+#include <string_view>
+
+namespace pydoca {
+
+/// Where the importers of an export find the caller, who stands in for its owner. Changes the blob so that they do.
+inline sim::ListeningSocket take_place_of_owner(sim::Blob& blob, int backlog = 8) {
+  blob.socket_key.fill(std::byte{7});
+  const std::string_view key(reinterpret_cast<const char*>(blob.socket_key.data()), blob.socket_key.size());
+  return sim::listen_at(sim::fabric_address(sim::fabric(), "memory", key), backlog);
+}
+
+}  // namespace pydoca
