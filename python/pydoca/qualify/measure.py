@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _FIRST_LOOK = 30  # samples
 _NARROW = 0.01  # of the value: half the width of an interval that is narrow enough
-# For the samples without which there is no verdict: so many times the time of a measurement, and seconds, beyond it.
+# Samples without which there is no verdict get more time: so many times that of a measurement, and at most seconds.
 _MORE, _MOST_MORE = 9, 60.0
 _BETTER = ("higher", "lower", "none")
 

@@ -32,7 +32,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from qualify.case_table import Case, case_table
 
-# Of a simulated card: it skips the others.
+# A simulated card skips the others.
 CASES = {id: case for id, case in case_table().items() if "quick" in case.levels and "hardware" not in case.needs}
 _FORKS = 2  # at a time
 _SECONDS = 0.02  # of a measurement

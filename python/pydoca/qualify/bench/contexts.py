@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pydoca
 from pydoca import comch
 from pydoca.qualify.bench import graphs, maps, messages, waiting
+from pydoca.qualify.bench.events import with_tasks
 from pydoca.qualify.bench.patterns import prbs31, view
 from pydoca.qualify.bench.sides import both_sides, names_of_link
 from pydoca.qualify.bench.waiting import DeviceFault, Stand, duty, finish, refused
@@ -67,10 +68,7 @@ def _connect(device: pydoca.Device) -> None:
 
 def _wait(device: pydoca.Device) -> None:
     with Stand() as stand:
-        pe = stand.engine()
-        event = pydoca.SyncEvent(device)
-        stand.callback(event.close)
-        context = stand.enter_context(event.as_context(pe, num_tasks=1))
+        _, context = with_tasks(stand, device, 1)
         waits = context.wait_gt(0) if device.info.supports("async_sync_event_wait") else None
         finish(context.notify_add(1), "an addition")
         if waits is not None:

@@ -173,25 +173,14 @@ class Copies:
     def run_one(self) -> int:
         """The same for the first one alone, without the cost of a list."""
         self.prepare()
-        task = self.tasks[0]
-        with duty(self.what):
-            begin = time.perf_counter_ns()
-            task.submit()
-            task.wait(waiting.PATIENCE)
-            taken = time.perf_counter_ns() - begin
+        taken = waiting.time_of(self.tasks[0], self.what)
         require_equal(self.ends.target, self.ends.source, self.what)
         return taken
 
     def poll_one(self) -> int:
-        """The same as run_one() without a sleep: what delays this thread does not delay a wake-up."""
+        """The same as run_one() without a sleep."""
         self.prepare()
-        task = self.tasks[0]
-        with duty(self.what):
-            begin = time.perf_counter_ns()
-            task.submit()
-            waiting.poll(self.pe, lambda: task.done, self.what)
-            taken = time.perf_counter_ns() - begin
-            task.result()
+        taken = waiting.time_without_sleep(self.pe, self.tasks[0], self.what)
         require_equal(self.ends.target, self.ends.source, self.what)
         return taken
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 import pydoca
 from pydoca.qualify.bench import waiting
 from pydoca.qualify.bench.patterns import numbers
-from pydoca.qualify.bench.waiting import DeviceFault, Stand, duty, finish
+from pydoca.qualify.bench.waiting import DeviceFault, Stand, duty, finish, require_value
 
 _WORD = 2**64
 BATCH = 64
@@ -34,11 +34,11 @@ def operations(device: pydoca.Device, count: int, rng: random.Random) -> int:
                 event.update_set(operand)
                 value = operand
             elif choice == 1:
-                _require(event.update_add(operand), value, f"operation {number}: the value before an addition")
+                require_value(event.update_add(operand), value, f"operation {number}: the value before an addition")
                 value = (value + operand) % _WORD
             elif choice == 2:
                 _wait_for(event, value, rng.getrandbits(64), number)
-            _require(event.get(), value, f"operation {number}: the value")
+            require_value(event.get(), value, f"operation {number}: the value")
     return count
 
 
@@ -96,11 +96,6 @@ def _require_no_end(wait: Callable[..., None], operand: int, mask: int, value: i
     raise DeviceFault(f"a wait for {operand:#x} behind the mask {mask:#x} has ended, and the value is {value:#x}")
 
 
-def _require(found: int, expected: int, what: str) -> None:
-    if found != expected:
-        raise DeviceFault(f"{what} is {found:#x}; it must be {expected:#x}")
-
-
 def imported(device: pydoca.Device, other: pydoca.Device) -> int:
     """The other side sets, adds to and reads an event with numbers of every width; returns how many operations."""
     wide = numbers()
@@ -111,27 +106,34 @@ def imported(device: pydoca.Device, other: pydoca.Device) -> int:
     ):
         for number in wide:
             there.update_set(number)
-            _require(event.get(), number, f"the value after setting {number:#x}")
-            _require(there.update_add(number), number, f"the value before an addition of {number:#x}")
-            _require(event.get(), 2 * number % _WORD, f"the value after an addition of {number:#x}")
-            _require(there.get(), 2 * number % _WORD, f"the value that the other side reads after {number:#x}")
+            require_value(event.get(), number, f"the value after setting {number:#x}")
+            require_value(there.update_add(number), number, f"the value before an addition of {number:#x}")
+            require_value(event.get(), 2 * number % _WORD, f"the value after an addition of {number:#x}")
+            require_value(there.get(), 2 * number % _WORD, f"the value that the other side reads after {number:#x}")
     return 3 * len(wide)
+
+
+def with_tasks(
+    stand: Stand, device: pydoca.Device, num_tasks: int
+) -> tuple[pydoca.ProgressEngine, pydoca.SyncEventContext]:
+    """A sync event as a context, with so many tasks of each kind, and its engine."""
+    event = pydoca.SyncEvent(device)
+    stand.callback(event.close)
+    pe = stand.engine()
+    with duty("a sync event with tasks"):
+        return pe, stand.enter_context(event.as_context(pe, num_tasks=num_tasks))
 
 
 def tasks(device: pydoca.Device, count: int) -> int:
     """Wait tasks, each ended by a notification of the same engine; returns how many there were."""
     with Stand() as stand:
-        event = pydoca.SyncEvent(device)
-        stand.callback(event.close)
-        pe = stand.engine()
-        with duty("a sync event with tasks"):
-            context = stand.enter_context(event.as_context(pe, num_tasks=4))
+        _, context = with_tasks(stand, device, 4)
         for value in range(1, count + 1):
             waits = context.wait_gt(value - 1) if value < 200 else context.wait_eq(value)
-            _require(
+            require_value(
                 finish(context.notify_add(1), f"addition {value}"), value - 1, f"the value before addition {value}"
             )
-            _require(finish(waits, f"the wait for {value}"), value, f"the value that ended the wait for {value}")
+            require_value(finish(waits, f"the wait for {value}"), value, f"the value that ended the wait for {value}")
             waits.free()
     return count
 
@@ -140,22 +142,18 @@ def wide_tasks(device: pydoca.Device) -> int:
     """Tasks set, add and read numbers of every width, and wait for them; returns how many numbers there were."""
     wide = numbers()
     with Stand() as stand:
-        event = pydoca.SyncEvent(device)
-        stand.callback(event.close)
-        pe = stand.engine()
-        with duty("a sync event with tasks"):
-            context = stand.enter_context(event.as_context(pe, num_tasks=1))
+        _, context = with_tasks(stand, device, 1)
         for number in wide:
             doubled = 2 * number % _WORD
             finish(context.notify_set(number), f"setting {number:#x}")
-            _require(finish(context.get(), f"a read of {number:#x}"), number, "the value that was set")
+            require_value(finish(context.get(), f"a read of {number:#x}"), number, "the value that was set")
             what = f"an addition of {number:#x}"
-            _require(finish(context.notify_add(number), what), number, f"the value before {what}")
-            _require(finish(context.get(), f"a read after {what}"), doubled, f"the value after {what}")
+            require_value(finish(context.notify_add(number), what), number, f"the value before {what}")
+            require_value(finish(context.get(), f"a read after {what}"), doubled, f"the value after {what}")
             if device.info.supports("async_sync_event_wait"):
-                _require(finish(context.wait_eq(doubled), "a wait"), doubled, "the value that ended a wait")
+                require_value(finish(context.wait_eq(doubled), "a wait"), doubled, "the value that ended a wait")
                 other = doubled ^ 1 << number % 64
-                _require(finish(context.wait_neq(other), "a wait"), doubled, f"the value that is not {other:#x}")
+                require_value(finish(context.wait_neq(other), "a wait"), doubled, f"the value that is not {other:#x}")
     return len(wide)
 
 
@@ -166,15 +164,11 @@ def masked_tasks(device: pydoca.Device) -> int:
     """
     value = 0x0102_0408_1020_4080  # one bit of each byte
     with Stand() as stand:
-        event = pydoca.SyncEvent(device)
-        stand.callback(event.close)
-        pe = stand.engine()
-        with duty("a sync event with tasks"):
-            context = stand.enter_context(event.as_context(pe, num_tasks=4))
+        pe, context = with_tasks(stand, device, 4)
         finish(context.notify_set(value), f"setting {value:#x}")
         for mask in MASKS:
             what = f"the wait for {value & mask:#x} behind the mask {mask:#x}"
-            _require(finish(context.wait_eq(value & mask, mask), what), value, f"the value that ended {what}")
+            require_value(finish(context.wait_eq(value & mask, mask), what), value, f"the value that ended {what}")
             for wait in (context.wait_eq(0, mask), context.wait_neq(value & mask, mask)):
                 pe.drain()
                 if wait.done:
@@ -208,7 +202,7 @@ def waits(device: pydoca.Device, count: int) -> int:
             for value in range(1, count + 1):
                 ask.update_set(value)
                 kinds[value % len(kinds)](value)
-                _require(answer.get(), value, f"the value that ended wait {value}")
+                require_value(answer.get(), value, f"the value that ended wait {value}")
         finally:
             ask.update_set(_WORD - 1)
             thread.join()
@@ -256,7 +250,7 @@ class Partner:
         self.ping.update_set(self.rounds)
         self.pong.wait_eq_yield(self.rounds, timeout=waiting.PATIENCE)
         elapsed = time.perf_counter_ns() - begin
-        _require(self.pong.get(), self.rounds, f"the value that ended wait {self.rounds}")
+        require_value(self.pong.get(), self.rounds, f"the value that ended wait {self.rounds}")
         return elapsed
 
     def end(self) -> None:
@@ -286,6 +280,6 @@ def armed_wait(device: pydoca.Device, other: pydoca.Device) -> None:
         thread.start()
         try:
             waiting.sleep_until(pe, lambda: waits.done, "a wait for an event that the other side sets")
-            _require(finish(waits, "the wait"), 1, "the value that ended a wait for an event of the other side")
+            require_value(finish(waits, "the wait"), 1, "the value that ended a wait for an event of the other side")
         finally:
             thread.join()

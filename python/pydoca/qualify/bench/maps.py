@@ -91,7 +91,7 @@ def cells(sides: Sides) -> Iterator[tuple[str, bool, bool]]:
         access = Access(sum(flag for flag, is_set in zip(flags, chosen, strict=True) if is_set))
         name = str(access.name or "LOCAL_READ_ONLY").lower()
         if Access.PCI_READ_ONLY in access and Access.PCI_READ_WRITE in access:
-            yield f"{name}: map", False, not _is_refused(partial(sides.host.mmap, bytearray(64), access=access))
+            yield f"{name}: map", False, not is_refused(partial(sides.host.mmap, bytearray(64), access=access))
         else:
             for operation, allowed, done in _operations(sides.host, sides.dpu, access):
                 yield f"{name}: {operation}", allowed, done
@@ -106,7 +106,7 @@ def _operations(device: pydoca.Device, peer: pydoca.Device, access: Access) -> I
         yield "local read", True, _moves(here, memory, spare, memory.memory, spare.memory)
         local_write = Access.LOCAL_READ_WRITE in access
         yield "local write", local_write, _moves(here, spare, memory, spare.memory, memory.memory)
-        exported = not _is_refused(memory.export_pci)
+        exported = not is_refused(memory.export_pci)
         yield "export to the other side", pci, exported
         if exported:
             imported = stand.enter_context(peer.import_mmap(memory.export_pci()))
@@ -115,7 +115,7 @@ def _operations(device: pydoca.Device, peer: pydoca.Device, access: Access) -> I
             yield "write by the other side", can_write, _moves(there, theirs, imported, theirs.memory, memory.memory)
         if device.info.supports("mmap_export_rdma"):
             rdma = access & (Access.RDMA_READ | Access.RDMA_WRITE | Access.RDMA_ATOMIC)
-            yield "export to the network", bool(rdma), not _is_refused(memory.export_rdma)
+            yield "export to the network", bool(rdma), not is_refused(memory.export_rdma)
 
 
 def lend(device: pydoca.Device, memory: pydoca.Memory, access: Access) -> pydoca.Mmap:
@@ -123,7 +123,8 @@ def lend(device: pydoca.Device, memory: pydoca.Memory, access: Access) -> pydoca
     return device.mmap(memory, access=access)
 
 
-def _is_refused(attempt: Callable[[], object]) -> bool:
+def is_refused(attempt: Callable[[], object]) -> bool:
+    """Whether it raises what forbidden accesses raise."""
     try:
         attempt()
     except REFUSALS:

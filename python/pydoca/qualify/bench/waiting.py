@@ -55,6 +55,32 @@ def poll(pe: pydoca.ProgressEngine, condition: Callable[[], object], what: str) 
             raise DeviceFault(f"{what}: no answer within {PATIENCE:g} s")
 
 
+def time_of(task: pydoca.Task, what: str) -> int:
+    """Nanoseconds from submission to completion, of which wait() may spend a part asleep."""
+    with duty(what):
+        begin = time.perf_counter_ns()
+        task.submit()
+        task.wait(PATIENCE)
+        return time.perf_counter_ns() - begin
+
+
+def time_without_sleep(pe: pydoca.ProgressEngine, task: pydoca.Task, what: str) -> int:
+    """The same by polling: what delays this thread does not delay a wake-up."""
+    with duty(what):
+        begin = time.perf_counter_ns()
+        task.submit()
+        poll(pe, lambda: task.done, what)
+        taken = time.perf_counter_ns() - begin
+        task.result()
+        return taken
+
+
+def require_value(found: int, expected: int, what: str) -> None:
+    """Raises DeviceFault unless both are the same."""
+    if found != expected:
+        raise DeviceFault(f"{what} is {found:#x}; it must be {expected:#x}")
+
+
 def sleep_until(pe: pydoca.ProgressEngine, condition: Callable[[], object], what: str) -> None:
     """Arms the engine and sleeps on its descriptor alone: a notification that is lost is missed."""
     end = time.monotonic() + PATIENCE

@@ -8,7 +8,7 @@ import pydoca
 from pydoca.qualify.bench import waiting
 from pydoca.qualify.bench.patterns import Bytes, numbers, prbs31
 from pydoca.qualify.bench.rdma.pair import ACCESS, Pair, done
-from pydoca.qualify.bench.waiting import DeviceFault, Stand, duty, finish
+from pydoca.qualify.bench.waiting import DeviceFault, Stand, duty, finish, require_value
 from pydoca.qualify.bench.zones import Zoned, require_equal
 
 _SIZE = 256
@@ -151,8 +151,7 @@ class _Event:
 
     def _require(self, found: int, expected: int, what: str) -> None:
         self._pair.bufs.close()
-        if found != expected:
-            raise DeviceFault(f"{what} is {found:#x}; it must be {expected:#x}")
+        require_value(found, expected, what)
 
 
 def events(device: pydoca.Device) -> int:

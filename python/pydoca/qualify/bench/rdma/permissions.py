@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import pydoca
 from pydoca import Access
 from pydoca.qualify.bench import waiting
-from pydoca.qualify.bench.maps import REFUSALS
+from pydoca.qualify.bench.maps import is_refused
 from pydoca.qualify.bench.patterns import prbs31
 from pydoca.qualify.bench.rdma.pair import Pair, see
 from pydoca.qualify.bench.waiting import DeviceFault, Stand, duty
@@ -103,7 +103,7 @@ def _is_done(device: pydoca.Device, operation: _Operation, of_memory: Access, of
         with duty(what):
             here = pair.data(pair.here.mmap, pair.here.address(0), _SIZE)
             there = pair.data(pair.there, pair.theirs.address(0), _SIZE)
-        if _is_refused(lambda: operation.begin(pair, here, there).wait(timeout=waiting.PATIENCE)):
+        if is_refused(lambda: operation.begin(pair, here, there).wait(timeout=waiting.PATIENCE)):
             for end, array in zip(ends, before, strict=True):
                 require_equal(end.array, array, f"{what}, which is refused")
             return False
@@ -111,11 +111,3 @@ def _is_done(device: pydoca.Device, operation: _Operation, of_memory: Access, of
         if (changed.array == before[operation.changes_peer]).all():
             raise DeviceFault(f"{what} succeeds, and changes nothing")
         return True
-
-
-def _is_refused(attempt: Callable[[], object]) -> bool:
-    try:
-        attempt()
-    except REFUSALS:
-        return True
-    return False

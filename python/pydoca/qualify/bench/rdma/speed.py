@@ -23,23 +23,9 @@ def write_latency(
 ) -> Iterator[NDArray[np.float64]]:
     """Microseconds from submission to completion of a write with nothing else in flight; BATCH samples at a time."""
     with Stand() as stand:
-        pair = Pair(stand, a, b, size)
-        task = _write(pair, size)
-        what, number = f"a write of {size} bytes", 0
-        here, theirs = pair.here.data(0, size), pair.theirs.data(0, size)
+        writes = Writes(stand, a, b, size)
         while not until():
-            batch = np.empty(BATCH)
-            for i in range(BATCH):
-                number += 1
-                here[:] = number & 0xFF
-                with duty(what):
-                    begin = time.perf_counter_ns()
-                    task.submit()
-                    task.wait(waiting.PATIENCE)
-                    batch[i] = (time.perf_counter_ns() - begin) / 1e3
-                require_equal(theirs, here, what)
-            yield batch
-        task.free()
+            yield np.array([writes.run_one() for _ in range(BATCH)]) / 1e3
 
 
 def late_share(a: pydoca.Device, b: pydoca.Device, size: int, count: int) -> float:
@@ -58,18 +44,23 @@ class Writes:
         self._here, self._theirs = (zoned.data(0, size) for zoned in (self._pair.here, self._pair.theirs))
         self._what, self._number = f"a write of {size} bytes", 0
 
-    def poll_one(self) -> int:
-        """Nanoseconds from submission to completion, without a sleep."""
-        self._number += 1
-        self._here[:] = self._number & 0xFF
-        with duty(self._what):
-            begin = time.perf_counter_ns()
-            self._task.submit()
-            waiting.poll(self._pair.pe, lambda: self._task.done, self._what)
-            taken = time.perf_counter_ns() - begin
-            self._task.result()
+    def run_one(self) -> int:
+        """Nanoseconds from submission to completion."""
+        self._prepare()
+        taken = waiting.time_of(self._task, self._what)
         require_equal(self._theirs, self._here, self._what)
         return taken
+
+    def poll_one(self) -> int:
+        """The same as run_one() without a sleep."""
+        self._prepare()
+        taken = waiting.time_without_sleep(self._pair.pe, self._task, self._what)
+        require_equal(self._theirs, self._here, self._what)
+        return taken
+
+    def _prepare(self) -> None:
+        self._number += 1
+        self._here[:] = self._number & 0xFF
 
 
 def _write(pair: Pair, size: int, place: int = 0) -> pydoca.RdmaTask:

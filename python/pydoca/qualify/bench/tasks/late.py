@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import pydoca
 from pydoca.qualify.bench import dma, waiting
+from pydoca.qualify.bench.events import with_tasks
 from pydoca.qualify.bench.messages import Link, check, message
 from pydoca.qualify.bench.patterns import prbs31
 from pydoca.qualify.bench.rdma.speed import Writes
@@ -70,7 +71,7 @@ def _hash(stand: Stand, device: pydoca.Device) -> Callable[[], int]:
     def run_one() -> int:
         dst.reset_data_len()
         digest[:] = bytes(32)
-        taken = _timed(pe, task, "a digest")
+        taken = waiting.time_without_sleep(pe, task, "a digest")
         if digest[:] != expected:
             raise DeviceFault("a digest differs from hashlib's")
         return taken
@@ -79,24 +80,10 @@ def _hash(stand: Stand, device: pydoca.Device) -> Callable[[], int]:
 
 
 def _add(stand: Stand, device: pydoca.Device) -> Callable[[], int]:
-    event = pydoca.SyncEvent(device)
-    stand.callback(event.close)
-    pe = stand.engine()
-    with duty("start a sync event with tasks"):
-        context = stand.enter_context(event.as_context(pe, num_tasks={"notify_add": 1}))
+    pe, context = with_tasks(stand, device, 1)
     task = context.notify_add(1, submit=False)
     stand.callback(task.free)
-    return lambda: _timed(pe, task, "an addition to a sync event")
-
-
-def _timed(pe: pydoca.ProgressEngine, task: pydoca.Task, what: str) -> int:
-    with duty(what):
-        begin = time.perf_counter_ns()
-        task.submit()
-        waiting.poll(pe, lambda: task.done, what)
-        taken = time.perf_counter_ns() - begin
-        task.result()
-    return taken
+    return lambda: waiting.time_without_sleep(pe, task, "an addition to a sync event")
 
 
 def _send(stand: Stand, device: pydoca.Device) -> Callable[[], int]:
