@@ -184,14 +184,15 @@ def connects(sides: Sides, count: int) -> Iterator[float]:
 def many_clients(sides: Sides, clients: int, messages: int) -> float:
     """Each client sends its messages at once, and the server answers each; all of it reaches the one that it is for.
 
-    Returns fairness: the least number of messages that were served by half-time, over the most.
+    Messages: so many of each client, or as many as the server has tasks for their answers. Returns fairness: the least number of messages that were served by half-time, over the most.
     """
     name, desk, limits = fresh_name(), _Desk(), sides.dpu.info.capabilities.comch
     assert limits is not None
+    messages = min(messages, limits.max_send_tasks // clients)
     with Stand() as stand:
         pe = stand.engine()
         with duty(f"a server with {clients} clients"):
-            tasks = min(limits.max_send_tasks, clients * messages)
+            tasks = clients * messages
             server = comch.Server(pe, sides.dpu, sides.representor, name, on_message=desk.answer, num_send_tasks=tasks)
             stand.enter_context(server)
             settings = {"num_send_tasks": messages, "recv_queue_size": messages}
