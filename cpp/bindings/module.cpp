@@ -60,6 +60,7 @@ PYBIND11_MODULE(_core, module) {
   pydoca::bindings::bind_import(module);
   pydoca::bindings::bind_rdma_bridge(module);
   pydoca::bindings::bind_graph(module);
+  pydoca::bindings::bind_job_ledger(module);
   pydoca::bindings::bind_sim(module);
   pydoca::bindings::bind_virtual_time(module);
   pydoca::bindings::bind_timing(module);

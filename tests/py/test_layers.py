@@ -52,6 +52,7 @@ ORDER = [
     ["rdma"],
     ["rdma_bridge", "rdma_connect"],
     ["graph"],
+    ["job_ledger"],
     ["workq"],
     ["sim_timing"],
     ["sim"],
@@ -217,7 +218,7 @@ FLOORS = [  # of cpp/bindings: a folder includes those before its own
     ["memory"],
     ["task", "dpa"],
     ["gather", "dma", "sha", "mmap_advise", "sync_event", "comch", "rdma", "graph"],
-    ["import"],
+    ["import", "workq"],
 ]
 
 

@@ -34,6 +34,7 @@ void bind_rdma(py::module_& module);
 void bind_rdma_bridge(py::module_& module);
 void bind_import(py::module_& module);
 void bind_graph(py::module_& module);
+void bind_job_ledger(py::module_& module);
 void bind_comch(py::module_& module);
 void bind_sim(py::module_& module);
 void bind_virtual_time(py::module_& module);

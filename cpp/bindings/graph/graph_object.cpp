@@ -234,6 +234,13 @@ void InstanceObject::destroy() {
   if (status != Status::success) raise(status, "destroy graph instance: " + mine.explain(status));
   instance_ = nullptr;
   graph_->remove_instance(*this);
+  give_back();
+}
+
+/// Whoever keeps the instance does not keep the tasks of its nodes, nor their slots.
+void InstanceObject::give_back() {
+  std::ranges::fill(members_, Member{});
+  const auto dropped = std::exchange(data_, std::vector(data_.size(), py::object(py::none())));
 }
 
 void InstanceObject::ended(GraphInstance& instance, std::uint64_t, std::uint64_t) {

@@ -139,6 +139,7 @@ class InstanceObject final : public Awaitable, public Unseen {
   friend class GraphObject;
 
   void abandon_tasks();
+  void give_back();
   static GraphInstance& make_instance(GraphObject& graph);
   static Status call_function(std::uint64_t cookie);
   Status call_node(std::size_t node) noexcept;

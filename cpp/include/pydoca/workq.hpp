@@ -4,6 +4,7 @@
 #include "pydoca/context.hpp"
 #include "pydoca/dma.hpp"
 #include "pydoca/graph.hpp"
+#include "pydoca/job_ledger.hpp"
 #include "pydoca/progress_engine.hpp"
 #include "pydoca/sha.hpp"
 #include "pydoca/status.hpp"
@@ -33,19 +34,6 @@
 /// | doca_workq_graph_submit | submit() of an instance | GraphInstance::submit() |
 /// | doca_ctx_workq_rm, doca_ctx_stop | remove() | Context::stop() |
 namespace pydoca::workq {
-
-/// What a job does; of an event, which job has ended.
-enum class JobType : std::uint8_t {
-  dma_memcpy,
-  sha1,
-  sha256,
-  sha512,
-  sync_event_get,
-  sync_event_update_set,
-  sync_event_update_add,
-  sync_event_wait,
-  graph,
-};
 
 // Jobs are values: submit() reads them, and they can be changed and submitted again at once. ctx is a context that was
 // added; the caller keeps its references to the bufs until the event.
@@ -90,14 +78,6 @@ struct SyncEventJob {
   std::uint64_t user_data = 0;
 };
 
-/// A job that has ended (struct doca_event).
-struct Event {
-  JobType type = JobType::dma_memcpy;
-  Status result = Status::success;  ///< or why the job failed
-  std::uint64_t user_data = 0;      ///< the job's
-  std::uint64_t value = 0;          ///< what a job of a sync event has read; before an addition
-};
-
 /// Whether results are appended to the data of a destination, as everywhere in DOCA 2.2 and later, or replace it, as up
 /// to DOCA 2.0.2.
 enum class Destinations : std::uint8_t { append, overwrite };
@@ -119,9 +99,9 @@ class WorkQueue {
   WorkQueue(const WorkQueue&) = delete;
   WorkQueue& operator=(const WorkQueue&) = delete;
 
-  std::uint32_t depth() const noexcept { return depth_; }
+  std::uint32_t depth() const noexcept { return ledger_.depth(); }
   /// Jobs that were submitted, and whose events have not been retrieved.
-  std::uint32_t num_jobs() const noexcept { return num_jobs_; }
+  std::uint32_t num_jobs() const noexcept { return ledger_.num_jobs(); }
   const std::shared_ptr<ProgressEngine>& progress_engine() const noexcept { return engine_; }
 
   // Joins a context that has no engine, gives it depth tasks of each kind, takes its callbacks and user data, and
@@ -145,9 +125,10 @@ class WorkQueue {
   [[nodiscard]] Status submit(const ShaPartialJob& job) noexcept;
   [[nodiscard]] Status submit(const SyncEventJob& job) noexcept;
 
-  /// A job that has ended: success, or io_failed when it has failed, with the event in both cases. again: none has
-  /// ended yet; so answers also each node of a graph (doca_workq_progress_retrieve).
-  [[nodiscard]] Status progress_retrieve(Event& event) noexcept;
+  /// A job that has ended: success, or io_failed when it has failed, with the event in both cases. An instance of a
+  /// graph that has ended: again for each of its nodes that has run, those of sub-graphs apart; then success, also when
+  /// the instance failed, which event.result says. again: nothing has ended yet (doca_workq_progress_retrieve).
+  [[nodiscard]] Status progress_retrieve(Event& event) noexcept { return ledger_.retrieve(event); }
 
   /// A graph whose instances submit() takes; do not change its conf (doca_graph_create, doca_graph_workq_add). Throws
   /// invalid_value for 0 instances.
@@ -158,15 +139,16 @@ class WorkQueue {
   /// Runs the instance once (doca_workq_graph_submit). As for jobs, and what GraphInstance::submit() answers.
   [[nodiscard]] Status submit(GraphInstance& instance, std::uint64_t user_data) noexcept;
 
-  /// Whether the program sleeps at event_handle() between looks; false at first, when it polls
-  /// (doca_workq_set_event_driven_enable). Throws bad_state when a context or graph was added.
-  void set_event_driven(bool on);
-  bool is_event_driven() const noexcept { return event_driven_; }
+  /// Whether the program sleeps at event_handle() between looks; false at first, when it polls. All contexts can wake
+  /// it, so none refuses with not_supported (doca_workq_set_event_driven_enable). Throws bad_state while an event is
+  /// not retrieved.
+  void set_event_driven(bool on) { ledger_.set_event_driven(on); }
+  bool is_event_driven() const noexcept { return ledger_.is_event_driven(); }
   /// For epoll: readable when an event may be retrieved, once it is armed. The three throw bad_state for a queue that
   /// polls (doca_workq_get_event_handle).
-  int event_handle() const;
-  void event_handle_arm();    ///< needed before every wait
-  void event_handle_clear();  ///< needed after every wait, before progress_retrieve()
+  int event_handle() const { return ledger_.event_handle(); }
+  void event_handle_arm() { ledger_.event_handle_arm(); }      ///< needed before every wait
+  void event_handle_clear() { ledger_.event_handle_clear(); }  ///< needed after every wait, before progress_retrieve()
 
  private:
   /// A context or graph that was added.
@@ -174,11 +156,6 @@ class WorkQueue {
     WorkQueue* queue;
     std::shared_ptr<Context> ctx;
     std::shared_ptr<Graph> graph;
-    std::uint32_t num_runs = 0;  ///< of the graph's instances, in flight
-  };
-  struct Ended {
-    Event event;
-    const Member* member = nullptr;
   };
 
   WorkQueue(std::uint32_t depth, Destinations destinations);
@@ -192,28 +169,20 @@ class WorkQueue {
   std::size_t num_jobs_of(const Member& member) const noexcept;
   void forget(const Member& member) noexcept;
   static void stop(Context& ctx);
-  void require_event_driven(const char* what) const;
   /// Whether a job of ctx may be submitted.
   Status check_room(const Context* ctx) const noexcept;
   Status submit_task(Task& task, Buf* filled) noexcept;
   template <class Library, class Take>
   Status submit_new(Library* ctx, Buf* filled, const Take& take) noexcept;
   static Status prepare(const ShaPartialJob& job) noexcept;
-  /// For callbacks.
-  void end(const Member& member, const Event& event) noexcept;
   template <class TaskClass>
   static void task_ended(Task& task, std::uint64_t user_data, std::uint64_t member);
   static void graph_ended(GraphInstance& instance, std::uint64_t user_data, std::uint64_t member);
 
   const std::shared_ptr<ProgressEngine> engine_ = ProgressEngine::create();
+  JobLedger ledger_;
   std::vector<std::unique_ptr<Member>> members_;
-  std::vector<Ended> ended_;  ///< a ring of depth places or more, a power of 2
-  std::uint32_t head_ = 0;
-  std::uint32_t tail_ = 0;
-  std::uint32_t num_jobs_ = 0;
-  const std::uint32_t depth_;
   const Destinations destinations_;
-  bool event_driven_ = false;
 };
 
 }  // namespace pydoca::workq

@@ -28,6 +28,7 @@ from pydoca._core.task import *
 from pydoca._core.trace import *
 from pydoca._core.types import *
 from pydoca._core.virtual_time import *
+from pydoca._core.workq import *
 
 def attach(**objects: Any) -> None: ...
 def version() -> str: ...

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+import itertools
 from collections.abc import Callable
 from typing import Any, Literal
 
@@ -12,6 +12,7 @@ from pydoca._core import (
     Dma,
     Graph,
     GraphInstance,
+    JobLedger,
     ProgressEngine,
     Sha,
     SyncEventContext,
@@ -22,7 +23,6 @@ from pydoca._errors import (
     AgainError,
     BadStateError,
     InUseError,
-    InvalidValueError,
     NoMemoryError,
     NotFoundError,
     NotPermittedError,
@@ -45,26 +45,22 @@ class WorkQueue:
         """depth: the most jobs whose events have not been retrieved. overwrite: destinations lose their data before a
         job, as up to DOCA 2.0.2; from 2.2 on, as everywhere else, results are appended. Raises InvalidValueError for
         a depth below 1 (doca_workq_create)."""
-        if depth < 1:
-            raise InvalidValueError(f"create a work queue: depth must be 1 or more, not {depth}")
         self._pe = ProgressEngine()
-        self._depth = depth
+        self._ledger = JobLedger(self._pe, depth)
         self._overwrite = overwrite
         self._added: dict[int, Context | Graph] = {}  # by their id
-        self._num_jobs = 0
-        self._runs: dict[int, int] = {}  # of instances in flight, by the id of their graph
-        self._events: deque[tuple[Context | Graph, Event]] = deque()
-        self._event_driven = False
+        self._numbers = itertools.count()
+        self._events: dict[int, Event] = {}  # by their number in the ledger
 
     @property
     def depth(self) -> int:
         """The most jobs whose events have not been retrieved (doca_workq_get_depth)."""
-        return self._depth
+        return self._ledger.depth
 
     @property
     def num_jobs(self) -> int:
         """How many jobs were submitted whose events have not been retrieved."""
-        return self._num_jobs
+        return self._ledger.num_jobs
 
     @property
     def contexts(self) -> list[Context]:
@@ -88,7 +84,10 @@ class WorkQueue:
         if ctx.progress_engine is None:
             self._pe.connect(ctx)
         elif ctx.progress_engine is not self._pe:
-            raise NotPermittedError(f"add {ctx!r} to a work queue: it belongs to another queue or engine for life")
+            raise NotPermittedError(
+                f"add {ctx!r} to a work queue: it belongs to another queue or engine for life; "
+                "make another context of the device"
+            )
         configure(ctx)
         ctx.start()
         self._added[id(ctx)] = ctx
@@ -113,11 +112,10 @@ class WorkQueue:
         """Hands the job to its context; progress_retrieve() will give its event. Raises NoMemoryError when depth jobs
         are submitted and not retrieved, NotFoundError unless the job's context was added, BadStateError when the
         context has stopped, InvalidValueError for what the device refuses (doca_workq_submit)."""
-        if self._num_jobs >= self._depth:
-            raise self._is_full()
+        self._require_room()
         self._prepare(job)
         job._make_task()
-        self._num_jobs += 1
+        self._ledger.begin()
 
     def make_task(self, job: Job) -> Task:
         """The job as a task, for a node of a graph. Raises as submit() does, except for NoMemoryError of the depth."""
@@ -125,16 +123,16 @@ class WorkQueue:
         return job._make_task(submit=False)
 
     def progress_retrieve(self) -> Event:
-        """The event of a job that has ended with success. Raises JobFailedError, an IoFailedError, whose event is that
-        of a job that has failed; AgainError when none has ended yet, and after each node of a graph; BadStateError
+        """The event of a job that has ended with success, or of an instance of a graph, whose result says how it has
+        ended. Raises JobFailedError, an IoFailedError, whose event is that of a job that has failed; AgainError when
+        nothing has ended yet, and for each node of an instance that has run, those of sub-graphs apart; BadStateError
         when the queue is destroyed (doca_workq_progress_retrieve)."""
-        if not self._events:
-            self._pe.progress()
-            if not self._events:
-                raise AgainError("progress_retrieve: no job has ended yet; call it again")
-        event = self._events.popleft()[1]
-        self._num_jobs -= 1
-        if event.result is not Status.SUCCESS:
+        self._pe._require_open("progress_retrieve")
+        number = self._ledger.retrieve()
+        if number is None:
+            raise AgainError("progress_retrieve: no job has ended yet; call it again")
+        event = self._events.pop(number)
+        if event.result is not Status.SUCCESS and event.type is not JobType.GRAPH:
             raise JobFailedError(event)
         return event
 
@@ -145,12 +143,11 @@ class WorkQueue:
         doca_graph_workq_add)."""
         graph = Graph(
             self._pe,
-            num_instances=self._depth if num_instances is None else num_instances,
+            num_instances=self.depth if num_instances is None else num_instances,
             on_completion=self._graph_ended,
             on_error=self._graph_ended,
         )
         self._added[id(graph)] = graph
-        self._runs[id(graph)] = 0
         return graph
 
     def remove_graph(self, graph: Graph) -> None:
@@ -161,48 +158,42 @@ class WorkQueue:
         self._forget(graph)
 
     def graph_submit(self, instance: GraphInstance, user_data: Any = None) -> None:
-        """Runs the instance once. Its event, of JobType.GRAPH, comes when its last node has ended. Raises
-        NoMemoryError when depth jobs are submitted and not retrieved, NotFoundError unless create_graph() has made its
-        graph, InUseError while it runs (doca_workq_graph_submit)."""
-        if self._num_jobs >= self._depth:
-            raise self._is_full()
+        """Runs the instance once. Its event, of JobType.GRAPH, comes when its last node has ended or one has failed.
+        Raises NoMemoryError when depth jobs are submitted and not retrieved, NotFoundError unless create_graph() has
+        made its graph, InUseError while it runs (doca_workq_graph_submit)."""
+        self._require_room()
         if id(instance.graph) not in self._added:
             raise NotFoundError("graph_submit: the graph is not of this queue; create_graph() makes one")
         instance.user_data = user_data
         instance.submit()
-        self._runs[id(instance.graph)] += 1
-        self._num_jobs += 1
+        self._ledger.begin_run(id(instance.graph), instance)
 
     # ---- events instead of polling
 
     @property
     def event_driven(self) -> bool:
-        """Whether the program sleeps at event_handle between looks; False at first, when it polls. Setting raises
-        BadStateError when a context was added (doca_workq_set_event_driven_enable)."""
-        return self._event_driven
+        """Whether the program sleeps at event_handle between looks; False at first, when it polls. Every context can
+        wake it, so none refuses with NotSupportedError. Setting raises BadStateError while an event is not retrieved
+        (doca_workq_set_event_driven_enable)."""
+        return self._ledger.event_driven
 
     @event_driven.setter
     def event_driven(self, value: bool) -> None:
-        if self._added:
-            raise BadStateError("set event_driven of a work queue: a context was added; set it before")
-        self._event_driven = bool(value)
+        self._ledger.event_driven = bool(value)
 
     @property
     def event_handle(self) -> int:
         """A descriptor for select, poll or epoll: readable when an event may be retrieved, once it is armed. Raises
         BadStateError for a queue that polls (doca_workq_get_event_handle)."""
-        self._require_event_driven("event_handle")
-        return self._pe.notification_handle
+        return self._ledger.event_handle
 
     def event_handle_arm(self) -> None:
         """Needed before every wait at event_handle (doca_workq_event_handle_arm)."""
-        self._require_event_driven("event_handle_arm")
-        self._pe.request_notification()
+        self._ledger.event_handle_arm()
 
     def event_handle_clear(self) -> None:
         """Needed after every wait, before progress_retrieve() (doca_workq_event_handle_clear)."""
-        self._require_event_driven("event_handle_clear")
-        self._pe.clear_notification()
+        self._ledger.event_handle_clear()
 
     # ---- ends
 
@@ -225,18 +216,18 @@ class WorkQueue:
         self._pe.__exit__(None, None, None)
         self._added.clear()
         self._events.clear()
-        self._runs.clear()
-        self._num_jobs = 0
+        self._ledger.clear()
 
     def __repr__(self) -> str:
-        mode = "event-driven" if self._event_driven else "polling"
+        mode = "event-driven" if self.event_driven else "polling"
         closed = ", closed" if self._pe.closed else ""
-        return f"<pydoca.workq.WorkQueue, {self._num_jobs} of {self._depth} jobs, {mode}{closed}>"
+        return f"<pydoca.workq.WorkQueue, {self.num_jobs} of {self.depth} jobs, {mode}{closed}>"
 
     # ---- inside
 
-    def _is_full(self) -> NoMemoryError:
-        return NoMemoryError(f"submit: all {self._depth} jobs of the queue are taken; retrieve an event first")
+    def _require_room(self) -> None:
+        if self._ledger.is_full:
+            raise NoMemoryError(f"submit: all {self.depth} jobs of the queue are taken; retrieve an event first")
 
     def _prepare(self, job: Job) -> None:
         if type(job) not in JOBS:
@@ -250,17 +241,13 @@ class WorkQueue:
     def _require_idle(self, member: Context | Graph, verb: str) -> None:
         if id(member) not in self._added:
             raise NotFoundError(f"{verb} {member!r}: it was not added to this work queue")
-        running = self._runs[id(member)] if isinstance(member, Graph) else member.num_inflight_tasks
-        jobs = running + sum(owner is member for owner, _ in self._events)
+        jobs = self._ledger.num_waiting(id(member))
+        jobs += member.num_inflight_tasks if isinstance(member, Context) else 0
         if jobs != 0:
             raise NotPermittedError(f"{verb} {member!r}: {jobs} job(s) of it are not retrieved; retrieve their events")
 
     def _forget(self, member: Context | Graph) -> None:
         del self._added[id(member)]
-
-    def _require_event_driven(self, what: str) -> None:
-        if not self._event_driven:
-            raise BadStateError(f"{what}: the work queue polls; set event_driven before contexts are added")
 
     def _configuration_of(self, ctx: object) -> Callable[[Any], None]:
         if isinstance(ctx, Dma):
@@ -273,10 +260,10 @@ class WorkQueue:
 
     def _configure_dma(self, dma: Dma) -> None:
         most = Dma.max_num_tasks(dma.device.info)
-        dma.set_memcpy_conf(self._completed, self._failed, min(self._depth, most))
+        dma.set_memcpy_conf(self._completed, self._failed, min(self.depth, most))
 
     def _configure_sha(self, sha: Sha) -> None:
-        count = min(self._depth, Sha.max_num_tasks(sha.device.info))
+        count = min(self.depth, Sha.max_num_tasks(sha.device.info))
         sha.set_hash_conf(self._completed, self._failed, count)
         sha.set_partial_hash_conf(self._completed, self._failed, count)
 
@@ -285,23 +272,27 @@ class WorkQueue:
         for operation in _EVENT_OPERATIONS:
             if SyncEventContext.is_supported(info, operation):
                 most = SyncEventContext.max_num_tasks(info)
-                events.set_conf(operation, self._completed_with_value, self._failed, min(self._depth, most))
+                events.set_conf(operation, self._completed_with_value, self._failed, min(self.depth, most))
 
-    def _completed(self, _task: Task, key: Key, _: object) -> None:
-        ctx, job_type, user_data = key
-        self._events.append((ctx, Event(job_type, user_data, Status.SUCCESS, None)))
+    def _completed(self, task: Task, key: Key, _: object) -> None:
+        self._end(key, task.status)
 
     def _completed_with_value(self, task: SyncEventTask, key: Key, _: object) -> None:
-        ctx, job_type, user_data = key
-        self._events.append((ctx, Event(job_type, user_data, Status.SUCCESS, task.result())))
+        self._end(key, task.status, task.result())
 
     def _failed(self, task: Task, key: Key, _: object) -> None:
+        self._end(key, task.status)
+
+    def _end(self, key: Key, result: Status, value: int | None = None) -> None:
         ctx, job_type, user_data = key
-        self._events.append((ctx, Event(job_type, user_data, task.status)))
+        number = next(self._numbers)
+        if self._ledger.end(id(ctx), number):
+            self._events[number] = Event(job_type, user_data, result, value)
 
     def _graph_ended(self, instance: GraphInstance, user_data: Any, _: object) -> None:
-        self._runs[id(instance.graph)] -= 1
-        self._events.append((instance.graph, Event(JobType.GRAPH, user_data, instance.status)))
+        number = next(self._numbers)
+        if self._ledger.end_run(id(instance.graph), instance, number):
+            self._events[number] = Event(JobType.GRAPH, user_data, instance.status)
 
 
 def _is_idle(ctx: Context) -> bool:

@@ -43,12 +43,9 @@ Event event_of(const SyncEventTask& task, std::uint64_t user_data) noexcept {
 }  // namespace
 
 WorkQueue::WorkQueue(std::uint32_t depth, Destinations destinations)
-    : ended_(std::bit_ceil(depth)), depth_(depth), destinations_(destinations) {}
+    : ledger_(engine_, depth), destinations_(destinations) {}
 
 std::unique_ptr<WorkQueue> WorkQueue::create(std::uint32_t depth, Destinations destinations) {
-  if (depth == 0) {
-    refuse(Status::invalid_value, "create a work queue", "depth must be 1 or more");
-  }
   return std::unique_ptr<WorkQueue>(new WorkQueue(depth, destinations));
 }
 
@@ -74,7 +71,8 @@ void WorkQueue::add_configured(const std::shared_ptr<Library>& ctx, const Config
   if (ctx->progress_engine() == nullptr) {
     engine_->connect(ctx);
   } else if (ctx->progress_engine() != engine_) {
-    refuse(Status::not_permitted, what, "it belongs to another queue or engine, for life");
+    refuse(Status::not_permitted, what,
+           "it belongs to another queue or engine, for life; create another context of the device");
   }
   auto member = std::make_unique<Member>(Member{.queue = this, .ctx = ctx, .graph = nullptr});
   members_.reserve(members_.size() + 1);
@@ -87,14 +85,14 @@ void WorkQueue::add_configured(const std::shared_ptr<Library>& ctx, const Config
 void WorkQueue::add(const std::shared_ptr<Dma>& ctx) {
   add_configured(ctx, [this](Dma& dma) {
     const std::uint32_t most = Dma::max_num_tasks(dma.device()->info());
-    dma.set_memcpy_conf(task_ended<DmaMemcpyTask>, task_ended<DmaMemcpyTask>, std::min(depth_, most));
+    dma.set_memcpy_conf(task_ended<DmaMemcpyTask>, task_ended<DmaMemcpyTask>, std::min(depth(), most));
   });
 }
 
 void WorkQueue::add(const std::shared_ptr<Sha>& ctx) {
   add_configured(ctx, [this](Sha& sha) {
     const std::uint32_t most = Sha::max_num_tasks(sha.device()->info());
-    const std::uint32_t count = std::min(depth_, most);
+    const std::uint32_t count = std::min(depth(), most);
     sha.set_hash_conf(task_ended<ShaHashTask>, task_ended<ShaHashTask>, count);
     sha.set_partial_hash_conf(task_ended<ShaPartialHashTask>, task_ended<ShaPartialHashTask>, count);
   });
@@ -103,7 +101,7 @@ void WorkQueue::add(const std::shared_ptr<Sha>& ctx) {
 void WorkQueue::add(const std::shared_ptr<SyncEventContext>& ctx) {
   add_configured(ctx, [this](SyncEventContext& events) {
     const DeviceInfo& info = events.device()->info();
-    const std::uint32_t count = std::min(depth_, SyncEventContext::max_num_tasks(info));
+    const std::uint32_t count = std::min(depth(), SyncEventContext::max_num_tasks(info));
     for (const SyncEventOperation operation : sync_event_operations) {
       if (SyncEventContext::is_supported(info, operation)) {
         events.set_conf(operation, task_ended<SyncEventTask>, task_ended<SyncEventTask>, count);
@@ -158,11 +156,8 @@ WorkQueue::Member* WorkQueue::member_of(const Graph* graph) const noexcept {
 }
 
 std::size_t WorkQueue::num_jobs_of(const Member& member) const noexcept {
-  std::size_t count = member.ctx != nullptr ? member.ctx->num_inflight_tasks() : member.num_runs;
-  for (std::uint32_t place = head_; place != tail_; ++place) {
-    count += ended_[place & (ended_.size() - 1)].member == &member ? 1U : 0U;
-  }
-  return count;
+  return ledger_.num_waiting(std::bit_cast<std::uint64_t>(&member)) +
+         (member.ctx != nullptr ? member.ctx->num_inflight_tasks() : 0);
 }
 
 void WorkQueue::forget(const Member& member) noexcept {
@@ -175,7 +170,7 @@ Status WorkQueue::check_room(const Context* ctx) const noexcept {
   if (member_of(ctx) == nullptr) [[unlikely]] {
     return ctx == nullptr ? Status::invalid_value : Status::not_found;
   }
-  return num_jobs_ < depth_ ? Status::success : Status::no_memory;
+  return ledger_.is_full() ? Status::no_memory : Status::success;
 }
 
 Status WorkQueue::submit_task(Task& task, Buf* filled) noexcept {
@@ -185,7 +180,9 @@ Status WorkQueue::submit_task(Task& task, Buf* filled) noexcept {
     }
   }
   const Status status = task.try_submit();
-  num_jobs_ += status == Status::success ? 1U : 0U;
+  if (status == Status::success) [[likely]] {
+    ledger_.begin();
+  }
   return status;
 }
 
@@ -268,27 +265,10 @@ Status WorkQueue::submit(const SyncEventJob& job) noexcept {
   });
 }
 
-Status WorkQueue::progress_retrieve(Event& event) noexcept {
-  if (head_ == tail_) {
-    engine_->progress();
-    if (head_ == tail_) {
-      return Status::again;
-    }
-  }
-  const Ended& next = ended_[head_++ & (ended_.size() - 1)];
-  --num_jobs_;
-  event = next.event;
-  return event.result == Status::success ? Status::success : Status::io_failed;
-}
-
-void WorkQueue::end(const Member& member, const Event& event) noexcept {
-  ended_[tail_++ & (ended_.size() - 1)] = {.event = event, .member = &member};
-}
-
 template <class TaskClass>
 void WorkQueue::task_ended(Task& task, std::uint64_t user_data, std::uint64_t address) {
   const Member& member = *std::bit_cast<const Member*>(address);
-  member.queue->end(member, event_of(static_cast<const TaskClass&>(task), user_data));
+  static_cast<void>(member.queue->ledger_.end(address, event_of(static_cast<const TaskClass&>(task), user_data)));
   if constexpr (!std::is_same_v<TaskClass, ShaPartialHashTask>) {  // the program's session
     task.free();
   }
@@ -312,11 +292,11 @@ void WorkQueue::remove(Graph& graph) {
 }
 
 Status WorkQueue::submit(GraphInstance& instance, std::uint64_t user_data) noexcept {
-  Member* const member = member_of(&instance.graph());
+  const Member* const member = member_of(&instance.graph());
   if (member == nullptr) {
     return Status::not_found;
   }
-  if (num_jobs_ == depth_) {
+  if (ledger_.is_full()) {
     return Status::no_memory;
   }
   if (instance.is_running()) {
@@ -326,45 +306,12 @@ Status WorkQueue::submit(GraphInstance& instance, std::uint64_t user_data) noexc
   if (const Status status = instance.submit(); status != Status::success) {
     return status;
   }
-  ++num_jobs_;
-  ++member->num_runs;
+  ledger_.begin(std::bit_cast<std::uint64_t>(member), instance);
   return Status::success;
 }
 
 void WorkQueue::graph_ended(GraphInstance& instance, std::uint64_t user_data, std::uint64_t address) {
-  Member& member = *std::bit_cast<Member*>(address);
-  --member.num_runs;
-  member.queue->end(member, {.type = JobType::graph, .result = instance.status(), .user_data = user_data});
-}
-
-// ---- Events instead of polling ----------------------------------------------------------------------------------
-
-void WorkQueue::set_event_driven(bool on) {
-  if (!members_.empty()) {
-    refuse(Status::bad_state, "set event-driven", "a context or graph was added; set it before");
-  }
-  event_driven_ = on;
-}
-
-void WorkQueue::require_event_driven(const char* what) const {
-  if (!event_driven_) {
-    refuse(Status::bad_state, what, "the work queue polls; set_event_driven() before contexts are added");
-  }
-}
-
-int WorkQueue::event_handle() const {
-  require_event_driven("event_handle");
-  return engine_->notification_handle();
-}
-
-void WorkQueue::event_handle_arm() {
-  require_event_driven("event_handle_arm");
-  engine_->request_notification();
-}
-
-void WorkQueue::event_handle_clear() {
-  require_event_driven("event_handle_clear");
-  engine_->clear_notification();
+  static_cast<void>(std::bit_cast<const Member*>(address)->queue->ledger_.end(address, instance, user_data));
 }
 
 }  // namespace pydoca::workq

@@ -184,7 +184,8 @@ def connects(sides: Sides, count: int) -> Iterator[float]:
 def many_clients(sides: Sides, clients: int, messages: int) -> float:
     """Each client sends its messages at once, and the server answers each; all of it reaches the one that it is for.
 
-    Messages: so many of each client, or as many as the server has tasks for their answers. Returns fairness: the least number of messages that were served by half-time, over the most.
+    So many messages of each client, or as many as the server has tasks for their answers. Returns fairness: the least
+    number of messages that were served by half-time, over the most.
     """
     name, desk, limits = fresh_name(), _Desk(), sides.dpu.info.capabilities.comch
     assert limits is not None
