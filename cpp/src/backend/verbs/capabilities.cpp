@@ -2,6 +2,7 @@
 
 #include "backend/verbs/adapter.hpp"
 #include "backend/verbs/cm_library.hpp"
+#include "backend/verbs/copy_queue.hpp"
 #include "detail/concat.hpp"
 
 #include <algorithm>
@@ -23,15 +24,16 @@ std::uint32_t list_len_of(const ibv_device_attr& limits) noexcept {
   return static_cast<std::uint32_t>(std::clamp(limits.max_sge, 1, max_list_len));
 }
 
-std::uint32_t queue_size_of(const ibv_device_attr& limits) noexcept {
-  // Both ends of a queue pair complete into one queue.
-  return static_cast<std::uint32_t>(std::max(1, std::min(limits.max_qp_wr / entries_per_list, limits.max_cqe / 2 - 1)));
+/// Both ends of a queue pair complete into one queue, which has room for others, too.
+std::uint32_t queue_size_of(const ibv_device_attr& limits, int others) noexcept {
+  const int room = (limits.max_cqe - others) / 2;
+  return static_cast<std::uint32_t>(std::max(1, std::min(limits.max_qp_wr / entries_per_list, room)));
 }
 
 DmaCapabilities dma_of(const Adapter& adapter) {
   return {.max_buf_size = adapter.port().max_msg_sz,
           .max_buf_list_len = list_len_of(adapter.attributes()),
-          .max_num_tasks = queue_size_of(adapter.attributes())};
+          .max_num_tasks = queue_size_of(adapter.attributes(), static_cast<int>(CopyQueue::max_signal_interval))};
 }
 
 /// Up to the last one that is set.
@@ -62,7 +64,7 @@ RdmaCapabilities rdma_of(const Adapter& adapter) {
   const ibv_device_attr& limits = adapter.attributes();
   const auto at_most = [](int one, int other) { return static_cast<std::uint32_t>(std::max(1, std::min(one, other))); };
   RdmaCapabilities rdma;
-  rdma.max_send_queue_size = queue_size_of(limits);
+  rdma.max_send_queue_size = queue_size_of(limits, 2);
   rdma.max_recv_queue_size = at_most(limits.max_srq_wr, limits.max_cqe / 2);
   rdma.max_send_buf_list_len = list_len_of(limits);
   rdma.max_recv_buf_list_len = at_most(limits.max_srq_sge, max_list_len);

@@ -21,7 +21,9 @@ constexpr const char* start_dma = "start dma";
 /// Requests that one call to the device may take.
 constexpr std::uint32_t max_chain = 16;
 
-std::uint32_t interval_for(std::uint32_t depth) noexcept { return std::clamp<std::uint32_t>(depth / 4, 1, 64); }
+std::uint32_t interval_for(std::uint32_t depth) noexcept {
+  return std::clamp(depth / 4, 1U, CopyQueue::max_signal_interval);
+}
 
 /// Adds parts of at most `left` bytes in all to list, one for each segment that has some.
 template <class Part>

@@ -16,6 +16,9 @@ namespace pydoca::verbs {
 /// to be open to peers. A copy is complete when its receive is.
 class CopyQueue final : public backend::CopyQueue {
  public:
+  /// Sends of which one is signalled, at most; the completion queue has places for so many above those of the tasks.
+  static constexpr std::uint32_t max_signal_interval = 64;
+
   /// Throws as the library fails.
   CopyQueue(Place& place, const backend::QueueOptions& options, backend::Notifier& notifier);
   ~CopyQueue() override;

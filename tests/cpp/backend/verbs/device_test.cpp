@@ -2,6 +2,8 @@
 
 #include "pydoca/backend/channel.hpp"
 #include "pydoca/capabilities.hpp"
+#include "pydoca/dma.hpp"
+#include "pydoca/progress_engine.hpp"
 
 #include "backend/verbs/verbs_subject.hpp"
 #include "rig/expect_error.hpp"
@@ -74,6 +76,16 @@ TEST_F(VerbsDevice, HasThePropertiesOfItsPort) {
   EXPECT_TRUE(info->capabilities().mmap_export_rdma);
   EXPECT_FALSE(info->capabilities().mmap_export_pci);
   EXPECT_FALSE(info->capabilities().comch.has_value());
+}
+
+TEST_F(VerbsDevice, StartsWithAsManyTasksAsItSays) {
+  const auto ignore = [](Task&, std::uint64_t, std::uint64_t) {};
+  const auto engine = ProgressEngine::create();
+  const auto dma = Dma::create(pydoca::Device::open(*info));
+  dma->set_memcpy_conf(ignore, ignore, Dma::max_num_tasks(*info));
+  engine->connect(dma);
+  EXPECT_NO_THROW(dma->start());
+  EXPECT_EQ(dma->stop(), Status::success);
 }
 
 TEST_F(VerbsDevice, ThatHasGoneIsNotFound) {
