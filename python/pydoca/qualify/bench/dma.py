@@ -90,6 +90,7 @@ def integrity(
             source = bufs.keep(inventory.get_by_data(src.mmap, src.address(from_), size))
             _copy(dma, source, bufs.keep(inventory.get_by_addr(dst.mmap, dst.address(to), size)), size, what)
             bufs.close()
+            require_equal(src.data(from_, size), data, f"{what}: the source, which only the program writes")
             yield dst.damage(what, to, data)
 
 
@@ -266,6 +267,35 @@ def ordering(device: pydoca.Device, count: int, depth: int = 32, size: int = 64)
             check.end(depth)
             require_equal(ends.target, ends.source, f"{depth} copies in order")
         return check.disorders, check.invisible
+
+
+def mixed_order(device: pydoca.Device, rounds: int, large: int = 1 << 20, depth: int = 16) -> int:
+    """Small copies behind large ones, with ordered completions; returns completions out of order."""
+    depth, large = depth_for(device, depth), min(large, pydoca.Dma.max_buf_size(device.info))
+    disorders, seen = 0, list[int]()
+    with Stand() as stand:
+        src, dst, pe = pieces(stand, local(stand, device, large * depth), large, depth)
+        small = stand.bufs(depth)
+        dma = pydoca.Dma(pe, device, num_tasks=depth, on_completion=lambda _, index, __: seen.append(index))
+        dma.ordered_completions = True
+        what = "copies of two sizes in order"
+        with duty(what):
+            stand.enter_context(dma)
+            first = [stand.keep(small.get_by_data(buf.mmap, buf.data, 64)) for buf in src[1::2]]
+            sources = [src[i] if i % 2 == 0 else first[i // 2] for i in range(depth)]
+            tasks = [dma.memcpy(sources[i], dst[i], user_data=i, submit=False) for i in range(depth)]
+        for _ in range(rounds):
+            seen.clear()
+            for buf in dst:
+                buf.reset_data_len()
+            with duty(what):
+                for task in tasks:
+                    task.submit()
+            finish_all(pe, tasks, what)
+            if sorted(seen) != list(range(depth)):
+                raise DeviceFault(f"{what}: the completions were those of tasks {seen}")
+            disorders += sum(a > b for a, b in itertools.pairwise(seen))
+    return disorders
 
 
 class _Order:

@@ -7,7 +7,7 @@ import random
 import threading
 import time
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from pydoca.qualify.bench.waiting import DeviceFault, Stand, duty, finish, requi
 
 _WORD = 2**64
 BATCH = 64
+_LONGEST = 10.0  # seconds
 
 
 def operations(device: pydoca.Device, count: int, rng: random.Random) -> int:
@@ -114,14 +115,14 @@ def imported(device: pydoca.Device, other: pydoca.Device) -> int:
 
 
 def with_tasks(
-    stand: Stand, device: pydoca.Device, num_tasks: int
+    stand: Stand, device: pydoca.Device, num_tasks: int, **callbacks: Any
 ) -> tuple[pydoca.ProgressEngine, pydoca.SyncEventContext]:
     """A sync event as a context, with so many tasks of each kind, and its engine."""
     event = pydoca.SyncEvent(device)
     stand.callback(event.close)
     pe = stand.engine()
     with duty("a sync event with tasks"):
-        return pe, stand.enter_context(event.as_context(pe, num_tasks=num_tasks))
+        return pe, stand.enter_context(event.as_context(pe, num_tasks=num_tasks, **callbacks))
 
 
 def tasks(device: pydoca.Device, count: int) -> int:
@@ -186,7 +187,10 @@ MASKS: list[int] = [
 
 
 def waits(device: pydoca.Device, count: int) -> int:
-    """Waits of each kind for values that another thread sets only when it is asked; returns how many there were."""
+    """Waits of each kind for values that another thread sets only when it is asked, as many as there is time for.
+
+    Returns how many there were.
+    """
     with duty("waits for another thread"), pydoca.SyncEvent(device) as ask, pydoca.SyncEvent(device) as answer:
         kinds = (
             lambda value: answer.wait_eq(value, timeout=waiting.PATIENCE),
@@ -199,10 +203,13 @@ def waits(device: pydoca.Device, count: int) -> int:
         thread = threading.Thread(target=_answer, args=[ask, answer, count])
         thread.start()
         try:
+            until = time.monotonic() + _LONGEST
             for value in range(1, count + 1):
                 ask.update_set(value)
                 kinds[value % len(kinds)](value)
                 require_value(answer.get(), value, f"the value that ended wait {value}")
+                if time.monotonic() > until:
+                    return value
         finally:
             ask.update_set(_WORD - 1)
             thread.join()
@@ -215,6 +222,46 @@ def _answer(ask: pydoca.SyncEvent, answer: pydoca.SyncEvent, count: int) -> None
         if ask.get() == _WORD - 1:
             return
         answer.update_set(value)
+
+
+def lateness(device: pydoca.Device, count: int = 50) -> float:
+    """How many milliseconds later than a thread of this machine, which waits for another one, a wait ends: the median.
+
+    The value comes when the waiting thread is asleep. Not below 0.
+    """
+    with duty("waits that sleep"), pydoca.SyncEvent(device) as event:
+        waits = [_sleeping_wait(event, number) for number in range(1, count + 1)]
+    control = [_sleeping_thread() for _ in range(count)]
+    return max(0.0, float(np.median(waits) - np.median(control)))
+
+
+def _sleeping_wait(event: pydoca.SyncEvent, value: int) -> float:
+    wait = (event.wait_eq_yield, event.wait_eq, event.wait_gt_yield, event.wait_gt)[value % 4]
+    operand = value if value % 4 < 2 else value - 1
+    return _end_of(lambda: wait(operand, timeout=waiting.PATIENCE), lambda: event.update_set(value))
+
+
+def _sleeping_thread() -> float:
+    flag = threading.Event()
+    return _end_of(lambda: flag.wait(waiting.PATIENCE), flag.set)
+
+
+def _end_of(wait: Callable[[], object], end: Callable[[], object]) -> float:
+    """Milliseconds from end(), in another thread, to the return of wait()."""
+    begin = 0.0
+
+    def end_later() -> None:
+        nonlocal begin
+        time.sleep(0.002)
+        begin = time.perf_counter()
+        end()
+
+    thread = threading.Thread(target=end_later)
+    thread.start()
+    wait()
+    taken = time.perf_counter() - begin
+    thread.join()
+    return taken * 1e3
 
 
 def time_out(device: pydoca.Device, seconds: float) -> float:

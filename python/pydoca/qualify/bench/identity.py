@@ -101,3 +101,14 @@ def _require_different(what: str, pairs: Iterable[tuple[Function, Hashable]]) ->
 
 def _named(infos: Iterable[pydoca.DeviceInfo]) -> list[str]:
     return [info.name for info in infos]
+
+
+def unrepresented() -> list[str]:
+    """Functions of the host of which no device of the DPU has a representor, where a process sees both sides."""
+    with duty("list the representors of all devices"):
+        shown = set()
+        for info in pydoca.devices(side="dpu"):
+            if info.supports("representors"):
+                with pydoca.open_device(info.name, side="dpu") as device:
+                    shown |= {each.vuid for each in device.representors()}
+        return [info.name for info in pydoca.devices(side="host") if info.vuid and info.vuid not in shown]

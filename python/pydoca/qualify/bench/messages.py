@@ -74,6 +74,9 @@ def lengths(sides: Sides, all_lengths: list[int]) -> int:
             for begin in range(0, len(all_lengths), WINDOW):
                 _window(sender, receiver, begin, all_lengths[begin : begin + WINDOW], way)
             _require_no_more(link.pe, receiver, len(all_lengths), way)
+            counts = (sender.sent_messages, sender.sent_bytes, receiver.recv_bytes)
+            if counts != (len(all_lengths), sum(all_lengths), sum(all_lengths)):
+                raise DeviceFault(f"{way}: the counters of messages and bytes are {counts}")
     return 2 * len(all_lengths)
 
 

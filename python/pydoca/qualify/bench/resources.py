@@ -28,10 +28,15 @@ class Usage(NamedTuple):
         gc.collect()
         with open("/proc/self/maps") as maps:
             mappings = sum("memfd:" in line or "anon_inode" in line for line in maps)
-        return cls(len(os.listdir("/proc/self/fd")), mappings, len(os.listdir("/proc/self/task")), resident())
+        return cls(descriptors(), mappings, len(os.listdir("/proc/self/task")), resident())
 
     def __sub__(self, other: Usage) -> Usage:
         return Usage(*(mine - theirs for mine, theirs in zip(self, other, strict=True)))
+
+
+def descriptors() -> int:
+    """How many this process has open."""
+    return len(os.listdir("/proc/self/fd"))
 
 
 @contextlib.contextmanager

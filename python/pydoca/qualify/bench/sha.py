@@ -140,6 +140,56 @@ def pieces(device: pydoca.Device, messages: int, rng: random.Random, longest: in
     return count
 
 
+def interleaved(device: pydoca.Device, rounds: int, rng: random.Random, messages: int = 3) -> int:
+    """Messages whose pieces take turns in one engine; each digest is hashlib's. Returns how many there were."""
+    with Stand() as stand:
+        pe, inventory = stand.engine(), stand.bufs(2 * messages)
+        sources = [Zoned(stand, device, 4096) for _ in range(messages)]
+        digests = [Zoned(stand, device, _LINE) for _ in range(messages)]
+        with duty("start the SHA engine"):
+            sha = stand.enter_context(pydoca.Sha(pe, device, num_tasks=messages))
+        for number in range(rounds):
+            algorithm = rng.choice(algorithms(device))
+            block = pydoca.Sha.partial_hash_block_size(device.info, algorithm)
+            texts = [rng.randbytes(3 * block + rng.randint(1, block)) for _ in range(messages)]
+            what = f"round {number} of {messages} messages whose pieces take turns, {algorithm}"
+            with Stand() as bufs:
+                _take_turns(sha, inventory, bufs, list(zip(texts, sources, digests, strict=True)), algorithm, what)
+            for text, digest in zip(texts, digests, strict=True):
+                if damage := digest.damage(what, 0, view(hashlib.new(algorithm, text).digest())):
+                    raise DeviceFault(f"{damage} of a digest")
+    return rounds * messages
+
+
+def _take_turns(
+    sha: pydoca.Sha,
+    inventory: pydoca.BufInventory,
+    bufs: Stand,
+    messages: list[tuple[bytes, Zoned, Zoned]],
+    algorithm: Algorithm,
+    what: str,
+) -> None:
+    """Four pieces of each message, one of each at a time."""
+    block, tasks = pydoca.Sha.partial_hash_block_size(sha.device.info, algorithm), []
+    for text, source, digest in messages:
+        source.data(0, len(text))[:] = view(text)
+        digest.guard(0, ALGORITHMS[algorithm])
+        dst = bufs.keep(inventory.get_by_addr(digest.mmap, digest.address(0), _LINE))
+        tasks.append(sha.partial_hash(None, dst, algorithm, submit=False))
+        bufs.callback(tasks[-1].free)
+    for piece in range(4):
+        for task, (text, source, _) in zip(tasks, messages, strict=True):
+            begin = piece * block
+            size = block if piece < 3 else len(text) - begin
+            with duty(what), inventory.get_by_data(source.mmap, source.address(begin), size) as src:
+                task.src = src
+                if piece == 3:
+                    task.set_is_final_buf()
+                task.submit()
+                task.wait(timeout=waiting.PATIENCE)
+                task.src = None
+
+
 def bandwidth(device: pydoca.Device, algorithm: Algorithm, size: int, until: Callable[[], bool]) -> Iterator[float]:
     """GB/s of one message after the other; each digest is compared with hashlib's."""
     with Stand() as stand:

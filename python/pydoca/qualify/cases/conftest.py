@@ -9,6 +9,7 @@ import pytest
 
 from pydoca.qualify.bench import maps, resources
 from pydoca.qualify.bench.sides import Sides, both_sides
+from pydoca.qualify.bench.waiting import DeviceFault
 
 if TYPE_CHECKING:
     import pydoca
@@ -20,6 +21,20 @@ def sides(pydoca_device: pydoca.Device) -> Iterator[Sides]:
     """Both ends of the device's PCIe link, in this process; for cases that need "pair" and "sim"."""
     with both_sides(pydoca_device) as found:
         yield found
+
+
+MOST_LEFT = 32  # descriptors: what a process keeps from its first use of each library on is less
+
+
+@pytest.fixture(autouse=True)
+def few_descriptors() -> Iterator[None]:
+    """Whatever a case does, hardly a descriptor is left open behind it; the cases about leaks take no single one."""
+    before = resources.descriptors()
+    yield
+    if resources.descriptors() > before + MOST_LEFT:
+        left = resources.settled().descriptors - before
+        if left > MOST_LEFT:
+            raise DeviceFault(f"{left} descriptors are left open behind this case")
 
 
 @pytest.fixture

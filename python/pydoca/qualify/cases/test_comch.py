@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from pydoca.qualify.bench import messages, remote, resources
+from pydoca.qualify.bench.rules import ends
 from pydoca.qualify.bench.sides import Sides, fresh_name
 from pydoca.qualify.cases.counts import at
 
@@ -89,6 +90,12 @@ def test_many_clients(sides: Sides, pydoca_run: CaseRun, pydoca_measure: Measure
 @pytest.mark.pydoca_case("COM-5", title="what one client does wrong leaves the others alone", levels=QUICK)
 def test_misbehaving_clients(sides: Sides) -> None:
     messages.misbehaving_clients(sides)
+
+
+@pytest.mark.pydoca_case("COM-7", title="both ends are told of each connection's beginning and end, once", levels=ALL)
+def test_ends(sides: Sides, pydoca_run: CaseRun, pydoca_measure: Measure) -> None:
+    rounds = at(pydoca_run, smoke=6, quick=30, full=300)
+    pydoca_measure.record("comch.ends", ends.connections(sides, rounds), unit="1", min=rounds)
 
 
 @pytest.mark.pydoca_case("COM-6", title="a representor leads to the function that it is of, and no other", levels=QUICK)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import time
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ import pytest
 
 import pydoca
 from pydoca.qualify.bench import dma, origins, tail
+from pydoca.qualify.bench.relations import link
 from pydoca.qualify.bench.sides import Sides
 from pydoca.qualify.bench.tasks import memory
 from pydoca.qualify.bench.trend import Trend
@@ -101,6 +103,8 @@ def test_bandwidth_across_the_link(sides: Sides, pydoca_measure: Measure, way: s
     with pydoca_measure(f"dma.{way}.bw.65536", unit="GB/s", stat="p50", better="higher", n_min=10) as bandwidth:
         for value in dma.bandwidth(sides.dpu, 65536, bandwidth.has_enough, ends=ends):
             bandwidth.add(value)
+    share = link.share(sides, read=way == "read")
+    pydoca_measure.record(f"dma.{way}.share", share, unit="1", better="higher", min=0.05)
 
 
 @pytest.mark.pydoca_case("DMA-LAT", title="latency with one copy in flight", levels=QUICK)
@@ -129,6 +133,8 @@ def test_order(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_measure
     disorders, invisible = dma.ordering(pydoca_device, count)
     pydoca_measure.record("dma.order.violations", disorders, unit="1", max=0)
     pydoca_measure.record("dma.order.invisible", invisible, unit="1", max=0)
+    mixed = dma.mixed_order(pydoca_device, at(pydoca_run, smoke=5, quick=50, full=500))
+    pydoca_measure.record("dma.order.mixed", mixed, unit="1", max=0)
 
 
 @pytest.mark.pydoca_case("DMA-BI", title="both directions at once, in two contexts", levels=("full",))
@@ -147,9 +153,12 @@ def test_both_directions(sides: Sides, pydoca_measure: Measure) -> None:
                 bandwidth.add(2 * depth * size / dma.run_together(reads, writes))
 
 
-@pytest.mark.pydoca_case("DMA-DRIFT", title="latency stays what it was, under load", levels=("quick", "full", "soak"))
+@pytest.mark.pydoca_case(
+    "DMA-DRIFT", title="latency stays what it was, under load", levels=("quick", "full", "soak"), seconds=8
+)
 def test_drift(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_measure: Measure) -> None:
     """Thermal throttling shows itself as a drift, and so does a list that is searched for ever longer."""
+    time.sleep(2)  # the cases before have left the device warm
     trend = Trend()
     with pydoca_measure("dma.lat.load", unit="us", stat="p50", better="lower", n_min=1000) as latency:
         trend.run(partial(dma.latency, pydoca_device, 4096), latency.seconds, pydoca_run.must_stop)

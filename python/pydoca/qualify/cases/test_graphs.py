@@ -8,9 +8,12 @@ import pytest
 
 import pydoca
 from pydoca.qualify.bench import graphs
+from pydoca.qualify.bench.rules import graph_shapes
 from pydoca.qualify.cases.counts import at
 
 if TYPE_CHECKING:
+    import random
+
     from pydoca.qualify.measure import Measure
     from pydoca.qualify.session.case_run import CaseRun
 
@@ -30,6 +33,21 @@ def test_data(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_measure:
         with pydoca_measure(f"graph.node.{length}", unit="us", stat="p50", better="lower", n_min=10) as cost:
             for value in graphs.node_cost(pydoca_device, length, cost.has_enough):
                 cost.add(value)
+
+
+@pytest.mark.pydoca_case(
+    "GRF-3", title="graphs of any shape run in the order of their dependencies, and end with a failure", levels=ALL
+)
+def test_shapes(
+    pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_random: random.Random, pydoca_measure: Measure
+) -> None:
+    if pydoca.Dma.max_num_tasks(pydoca_device.info) < 12:
+        pytest.skip(f"{pydoca_device.name} takes fewer tasks than 12")
+    count = at(pydoca_run, smoke=10, quick=100, full=1000)
+    nodes = graph_shapes.shapes(pydoca_device, count, pydoca_random)
+    pydoca_measure.record("graph.shapes.nodes", nodes, unit="1", min=count)
+    ran = graph_shapes.together(pydoca_device, 4, count)
+    pydoca_measure.record("graph.together", ran, unit="1", min=count)
 
 
 @pytest.mark.pydoca_case("GRF-2", title="a failure in the middle ends the graph, which then runs again", levels=ALL)

@@ -118,6 +118,15 @@ def test_contexts(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_meas
             pydoca_measure.record(f"inv.{name}.resident", usage.resident / 1024, unit="KiB", max=count * 2)
 
 
+@pytest.mark.pydoca_case("INV-9", title="each function of the host has a representor", levels=ALL)
+@pytest.mark.pydoca_needs("pair", "sim")
+def test_each_function_has_a_representor(pydoca_measure: Measure) -> None:
+    missing = identity.unrepresented()
+    pydoca_measure.record("inv.unrepresented", len(missing), unit="1", max=0)
+    if missing:
+        raise DeviceFault(f"the DPU has no representor of {', '.join(missing)}")
+
+
 @pytest.mark.pydoca_case(
     "INV-7", title="no two functions are the same, and each name leads to its function", levels=ALL
 )

@@ -11,6 +11,7 @@ import pytest
 import pydoca
 from pydoca.qualify.bench import dma, maps, origins, remote, resources
 from pydoca.qualify.bench.patterns import prbs31, view
+from pydoca.qualify.bench.rules import independence
 from pydoca.qualify.bench.sides import Sides
 from pydoca.qualify.bench.tasks import memory
 from pydoca.qualify.bench.waiting import DeviceFault, Stand, duty, refused
@@ -125,6 +126,15 @@ def _after_death(pair: Pair) -> float:
             except maps.REFUSALS:
                 return time.monotonic() - begin
     raise DeviceFault("memory of a process that was killed 10 s ago can still be read")
+
+
+@pytest.mark.pydoca_case(
+    "MEM-9", title="the end of one import or export leaves the others as they were", levels=("smoke", *QUICK)
+)
+@pytest.mark.pydoca_needs("pair", "sim")
+def test_independent_imports(sides: Sides, pydoca_measure: Measure) -> None:
+    pydoca_measure.record("mem.imports.independent", independence.imports(sides), unit="1", min=2)
+    independence.withdrawals(sides)
 
 
 @pytest.mark.pydoca_case("MEM-6", title="cycles of export and import leave nothing behind", levels=QUICK)

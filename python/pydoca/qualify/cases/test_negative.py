@@ -8,6 +8,8 @@ import pytest
 
 import pydoca
 from pydoca.qualify.bench import dma, engines, events, misuse, remote
+from pydoca.qualify.bench.rules import refusals
+from pydoca.qualify.bench.sides import Sides
 from pydoca.qualify.bench.waiting import DeviceFault, Stand, duty
 from pydoca.qualify.cases.counts import at
 
@@ -26,6 +28,17 @@ ALL = ("smoke", "quick", "full")
 @pytest.mark.parametrize("name", list(misuse.MISUSES))
 def test_wrong_state(pydoca_device: pydoca.Device, name: str) -> None:
     misuse.check(pydoca_device, name)
+
+
+@pytest.mark.pydoca_case("NEG-3", title="what a library does not take has the documented error", levels=ALL)
+def test_refusals(pydoca_device: pydoca.Device) -> None:
+    refusals.names(pydoca_device)
+
+
+@pytest.mark.pydoca_case("NEG-4", title="what the PCIe link does not take has the documented error", levels=ALL)
+@pytest.mark.pydoca_needs("pair", "sim")
+def test_refusals_of_the_link(sides: Sides) -> None:
+    refusals.link(sides)
 
 
 @pytest.mark.pydoca_case("FLT-1", title="the peer is killed under load, and a new one works", levels=("quick", "full"))

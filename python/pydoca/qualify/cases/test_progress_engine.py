@@ -8,6 +8,7 @@ import pytest
 
 import pydoca
 from pydoca.qualify.bench import engines, tail
+from pydoca.qualify.bench.relations import usual
 from pydoca.qualify.bench.tasks import late
 from pydoca.qualify.cases.counts import at
 
@@ -45,6 +46,14 @@ def test_idle_cpu(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_meas
 def test_completions(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_measure: Measure) -> None:
     count = at(pydoca_run, smoke=20_000, quick=300_000, full=1_000_000)
     pydoca_measure.record("pe.completions", engines.completions(pydoca_device, count), unit="1", min=count)
+
+
+@pytest.mark.pydoca_case(
+    "PE-5", title="a small operation of each library takes less than a quarter of a millisecond", levels=ALL
+)
+def test_usual_times(pydoca_device: pydoca.Device, pydoca_measure: Measure) -> None:
+    for name, taken in usual.times(pydoca_device).items():
+        pydoca_measure.record(f"pe.usual.{name}", taken, unit="us", better="lower", max=250)
 
 
 @pytest.mark.pydoca_case(

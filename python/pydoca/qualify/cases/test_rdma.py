@@ -11,6 +11,7 @@ import pytest
 
 import pydoca
 from pydoca.qualify.bench import dma, rdma, tail
+from pydoca.qualify.bench.rdma import addresses
 from pydoca.qualify.bench.waiting import DeviceFault
 from pydoca.qualify.cases.counts import at
 
@@ -77,6 +78,24 @@ def test_several_peers(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca
 @pytest.mark.pydoca_needs("sync_event_export_to_remote_net", "sync_event_remote_net_create_from_export")
 def test_remote_events(pydoca_device: pydoca.Device, pydoca_measure: Measure) -> None:
     pydoca_measure.record("rdma.events", rdma.events(pydoca_device), unit="1", min=100)
+
+
+@pytest.mark.pydoca_case(
+    "RDMA-7", title="connections by address: requests, answers and ends are told to both, once", levels=ALL
+)
+def test_addresses(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_measure: Measure) -> None:
+    if not pydoca.Rdma.is_connection_manager_supported(pydoca_device.info) or not pydoca_device.info.ipv4_addr:
+        pytest.skip(f"{pydoca_device.name} has no connection manager, or no address")
+    rounds = at(pydoca_run, smoke=4, quick=40, full=400)
+    pydoca_measure.record("rdma.connected", addresses.connected(pydoca_device, rounds), unit="1", min=rounds)
+    addresses.rejected(pydoca_device)
+    pydoca_measure.record("rdma.unanswered", addresses.unanswered(pydoca_device), unit="s", min=0.9, max=10)
+
+
+@pytest.mark.pydoca_case("RDMA-8", title="messages wait for receives that are posted late", levels=ALL)
+def test_late_receives(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_measure: Measure) -> None:
+    count = at(pydoca_run, smoke=2, quick=10)
+    pydoca_measure.record("rdma.late_receives", addresses.late_receives(pydoca_device, count), unit="1", min=count)
 
 
 @pytest.mark.pydoca_case("RDMA-LAT", title="latency of a write with nothing else in flight", levels=QUICK)

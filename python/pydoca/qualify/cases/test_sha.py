@@ -34,6 +34,9 @@ def test_pieces(
     messages = at(pydoca_run, smoke=100, quick=2000, full=10_000)
     pieces = sha.pieces(pydoca_device, messages, pydoca_random)
     pydoca_measure.record("sha.pieces", pieces, unit="1", min=messages)
+    rounds = at(pydoca_run, smoke=10, quick=100, full=1000)
+    taken = sha.interleaved(pydoca_device, rounds, pydoca_random)
+    pydoca_measure.record("sha.interleaved", taken, unit="1", min=rounds)
 
 
 @pytest.mark.pydoca_case("SHA-BW", title="throughput of each algorithm", levels=("quick", "full"))

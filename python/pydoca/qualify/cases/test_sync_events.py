@@ -26,11 +26,15 @@ QUICK = ("quick", "full")
 
 
 @pytest.mark.pydoca_case("SYN-1", title="set, add, get and wait within a process are exact", levels=ALL)
-def test_operations(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_random: random.Random) -> None:
+def test_operations(
+    pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_random: random.Random, pydoca_measure: Measure
+) -> None:
     events.operations(pydoca_device, at(pydoca_run, smoke=5000, quick=100_000, full=1_000_000), pydoca_random)
     events.waits(pydoca_device, at(pydoca_run, smoke=2000, quick=10_000, full=50_000))
     events.refusals(pydoca_device)
     events.wide_tasks(pydoca_device)
+    late = events.lateness(pydoca_device, at(pydoca_run, smoke=11, quick=51, full=501))
+    pydoca_measure.record("sync_event.late", late, unit="ms", better="lower", max=8)
 
 
 @pytest.mark.pydoca_case("SYN-TASK", title="wait tasks end when their value comes", levels=ALL)

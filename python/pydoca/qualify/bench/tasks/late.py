@@ -27,7 +27,7 @@ def shares(device: pydoca.Device, seconds: float, must_stop: Callable[[], bool])
     chance could be the cause are looked for again, some times at most, for as many seconds.
     """
     with Stand() as stand, without_collections():
-        all_of_them = {name: Lateness(make(stand, device)) for name, (has, make) in _OPERATIONS.items() if has(device)}
+        all_of_them = {name: Lateness(run_one) for name, run_one in operations(stand, device).items()}
         for _ in range(_LOOKS):
             _take_turns(list(all_of_them.values()), time.monotonic() + seconds, must_stop)
             late = sum(lateness.late for lateness in all_of_them.values())
@@ -35,6 +35,11 @@ def shares(device: pydoca.Device, seconds: float, must_stop: Callable[[], bool])
                 break
         found = {name: share_of(lateness) for name, lateness in all_of_them.items()}
         return {**found, "all": share_of(*all_of_them.values())}
+
+
+def operations(stand: Stand, device: pydoca.Device) -> dict[str, Callable[[], int]]:
+    """A small operation of each library that the device has; each does one, and returns its nanoseconds."""
+    return {name: make(stand, device) for name, (has, make) in _OPERATIONS.items() if has(device)}
 
 
 def _take_turns(several: list[Lateness], end: float, must_stop: Callable[[], bool]) -> None:

@@ -1,0 +1,1 @@
+"""What is judged against something else that is measured in the same seconds."""

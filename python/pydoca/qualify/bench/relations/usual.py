@@ -1,0 +1,30 @@
+"""How long small operations usually take: a quarter of a millisecond is far too long for any device."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+import pydoca
+from pydoca.qualify.bench.tasks import late
+from pydoca.qualify.bench.waiting import Stand
+
+_SAMPLES = 200
+_LONGEST = 2.0  # seconds for each operation
+
+
+def times(device: pydoca.Device) -> dict[str, float]:
+    """Microseconds of a small operation of each library that the device has: the median."""
+    with Stand() as stand:
+        return {name: _median(run_one) for name, run_one in late.operations(stand, device).items()}
+
+
+def _median(run_one: Callable[[], int]) -> float:
+    run_one()
+    samples: list[int] = []
+    end = time.monotonic() + _LONGEST
+    while len(samples) < _SAMPLES and time.monotonic() < end:
+        samples.append(run_one())
+    return float(np.median(samples)) / 1e3

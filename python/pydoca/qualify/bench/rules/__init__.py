@@ -1,0 +1,1 @@
+"""Rules that hold for contexts, tasks and connections of every library."""

@@ -1,0 +1,85 @@
+"""Two objects of one kind: the end of one leaves the other as it was."""
+
+from __future__ import annotations
+
+import pydoca
+from pydoca.qualify.bench.maps import Copier
+from pydoca.qualify.bench.patterns import prbs31, view
+from pydoca.qualify.bench.sides import Sides
+from pydoca.qualify.bench.waiting import DeviceFault, Stand, duty, refused
+from pydoca.qualify.bench.zones import require_equal
+
+_SIZE = 4096
+
+
+def imports(sides: Sides, count: int = 3) -> int:
+    """Imports of one description, and of two descriptions of the same memory, end one after the other."""
+    with Stand() as stand:
+        memory, into = pydoca.alloc(_SIZE), pydoca.alloc(_SIZE)
+        lent = [stand.enter_context(sides.host.mmap(memory, access="pci_read_only")) for _ in range(2)]
+        here, copier = stand.enter_context(sides.dpu.mmap(into)), Copier(stand, sides.dpu)
+        with duty("import memory of the host"):
+            blobs = [each.export_pci() for each in lent]
+            made = [sides.dpu.import_mmap(blobs[place % 2]) for place in range(2 * count)]
+        for imported in made:
+            stand.callback(imported.close)
+        for number, imported in enumerate(made):
+            for other in made[number:]:
+                view(memory)[:] = prbs31(_SIZE, number + 1)
+                with duty(f"a copy by an import after the end of {number} others"):
+                    copier.copy(other, here, _SIZE)
+                require_equal(view(into), view(memory), f"a copy after the end of {number} other imports")
+            imported.close()
+    return 2 * count
+
+
+def withdrawals(sides: Sides) -> None:
+    """Memory that is withdrawn cannot be imported; other memory of the same owner can."""
+    with Stand() as stand:
+        memory = pydoca.alloc(2 * _SIZE)
+        kept = stand.enter_context(sides.host.mmap(memory, access="pci_read_only"))
+        for end in ("stop", "close"):
+            lent = stand.enter_context(sides.host.mmap(memory, access="pci_read_only"))
+            blob = lent.export_pci()
+            getattr(lent, end)()
+            with refused(f"an import of memory that its owner withdrew ({end})", pydoca.BadStateError):
+                sides.dpu.import_mmap(blob)
+        with duty("import memory beside memory that was withdrawn"):
+            sides.dpu.import_mmap(kept.export_pci()).close()
+
+
+def contexts(device: pydoca.Device, count: int = 4) -> None:
+    """Copy engines of one progress engine stop one after the other, and those that are left copy."""
+    with Stand() as stand:
+        pe, inventory = stand.engine(), stand.bufs(2)
+        memory, into = pydoca.alloc(_SIZE), pydoca.alloc(_SIZE)
+        maps = [stand.enter_context(device.mmap(each)) for each in (memory, into)]
+        src, dst = stand.keep(inventory.get_by_data(maps[0])), stand.keep(inventory.get_by_addr(maps[1]))
+        with duty(f"start {count} DMA engines"):
+            running = [stand.enter_context(pydoca.Dma(pe, device, num_tasks=1)) for _ in range(count)]
+        for number in range(count):
+            for dma in running[number:]:
+                view(memory)[:] = prbs31(_SIZE, number + 1)
+                dst.reset_data_len()
+                with duty(f"a copy beside {number} contexts that were stopped"):
+                    task = dma.memcpy(src, dst)
+                    task.wait(timeout=20)
+                    task.free()
+                require_equal(view(into), view(memory), f"a copy beside {number} contexts that were stopped")
+            running[number].stop()
+
+
+def released(device: pydoca.Device, count: int = 20) -> None:
+    """The end of a map gives its memory to its callback, once, and no other memory."""
+    given: list[object] = []
+    with Stand() as stand:
+        memories = [pydoca.alloc(64) for _ in range(count)]
+        with duty("maps with a callback of their end"):
+            maps = [pydoca.Mmap(memory, devices=[device], free_callback=given.append) for memory in memories]
+            for each in maps:
+                stand.callback(each.close)
+                each.start()
+        for number, (each, memory) in enumerate(zip(maps, memories, strict=True)):
+            each.close()
+            if len(given) != number + 1 or given[number] is not memory:
+                raise DeviceFault(f"the end of map {number} has given {len(given) - number} memories to its callback")

@@ -1,0 +1,79 @@
+"""CTX: contexts of each library start, stop and fail again and again, and each task ends once, with what is its own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pydoca.qualify.bench import streams
+from pydoca.qualify.bench.rules import awaits, independence, lives, reuse, timeouts
+from pydoca.qualify.cases.counts import at
+
+if TYPE_CHECKING:
+    import random
+
+    import pydoca
+    from pydoca.qualify.measure import Measure
+    from pydoca.qualify.session.case_run import CaseRun
+
+ALL = ("smoke", "quick", "full")
+
+
+@pytest.mark.pydoca_case("CTX-1", title="a context starts and stops again and again, and tells each change", levels=ALL)
+@pytest.mark.parametrize("library", lives.LIBRARIES)
+def test_lives(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_measure: Measure, library: str) -> None:
+    if not lives.LIBRARIES[library][0](pydoca_device.info):
+        pytest.skip(f"{pydoca_device.name} has no {library}")
+    left = lives.lives(pydoca_device, library, at(pydoca_run, smoke=20, quick=100, full=1000))
+    pydoca_measure.record(f"context.{library}.descriptors", left, unit="1", max=0)
+
+
+@pytest.mark.pydoca_case("CTX-2", title="a context that has failed works again, again and again", levels=ALL)
+@pytest.mark.pydoca_needs("dma")
+def test_failures(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_measure: Measure) -> None:
+    times = at(pydoca_run, smoke=5, quick=50, full=500)
+    pydoca_measure.record("context.failures", lives.failures(pydoca_device, times), unit="1", min=times)
+
+
+@pytest.mark.pydoca_case("CTX-3", title="the end of one context leaves the others as they were", levels=ALL)
+@pytest.mark.pydoca_needs("dma")
+def test_independent_contexts(pydoca_device: pydoca.Device) -> None:
+    independence.contexts(pydoca_device)
+    independence.released(pydoca_device)
+
+
+@pytest.mark.pydoca_case(
+    "CTX-4",
+    title="tasks made while others are in flight end once each, with data and user data of their own",
+    levels=ALL,
+)
+@pytest.mark.parametrize("library", streams.LIBRARIES)
+def test_streams(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_measure: Measure, library: str) -> None:
+    if not streams.LIBRARIES[library][0](pydoca_device):
+        pytest.skip(f"{pydoca_device.name} has no {library}, or this process does not see both ends of its link")
+    count = at(pydoca_run, smoke=1000, quick=20_000, full=200_000)
+    pydoca_measure.record(f"context.{library}.tasks", streams.run(pydoca_device, library, count), unit="1", min=count)
+
+
+@pytest.mark.pydoca_case("CTX-5", title="a task that is used again does what it says now", levels=ALL)
+@pytest.mark.pydoca_needs("dma")
+def test_reuse(
+    pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_random: random.Random, pydoca_measure: Measure
+) -> None:
+    rounds = at(pydoca_run, smoke=500, quick=5000, full=50_000)
+    pydoca_measure.record("context.reuse", reuse.copies(pydoca_device, rounds, pydoca_random), unit="1", min=rounds)
+
+
+@pytest.mark.pydoca_case("CTX-6", title="waits end at their time when nothing comes", levels=ALL)
+def test_timeouts(pydoca_device: pydoca.Device) -> None:
+    timeouts.check(pydoca_device)
+
+
+@pytest.mark.pydoca_case("CTX-7", title="an event loop awaits tasks in each way, and gives up awaits", levels=ALL)
+@pytest.mark.pydoca_needs("dma")
+def test_awaits(pydoca_device: pydoca.Device, pydoca_run: CaseRun, pydoca_measure: Measure) -> None:
+    rounds = at(pydoca_run, smoke=20, quick=200, full=2000)
+    pydoca_measure.record("context.awaited", awaits.copies(pydoca_device, rounds), unit="1", min=rounds)
+    if pydoca_device.info.supports("async_sync_event_wait"):
+        awaits.cancelled(pydoca_device, rounds)
